@@ -1,0 +1,74 @@
+/* For the authors of reference kernels.
+ *
+ * A kernel is a function of one wg_call.  It lives in one of three folders:
+ *   float/   compiled twice, with `real` = float and double     (ops.def: FLOAT)
+ *   number/  compiled four times, also int32_t and int64_t      (ops.def: NUMBER)
+ *   any/     compiled once; looks at dtypes or element sizes itself (ops.def: ANY)
+ * and is written   void KERNEL(softmax)(wg_call *c) { const real *x = c->in[0]; ... }
+ * (in any/:        void cpu_permute(wg_call *c) { ... }).
+ *
+ * Rules: readable first; loops that a compiler can vectorise; no allocation; the same bits at any number of
+ * threads (each result element is computed by one thread in one fixed order; reductions go over chunks of
+ * fixed size). */
+#ifndef WG_BACKENDS_CPU_KERNEL_H
+#define WG_BACKENDS_CPU_KERNEL_H
+
+#include "graph/op.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WG_PASTE_(a, b) a##b
+#define WG_PASTE(a, b) WG_PASTE_(a, b)
+
+#ifdef REAL
+typedef REAL real;
+#define KERNEL(name) WG_PASTE(cpu_##name##_, SUFFIX)
+#ifdef REAL_IS_FLOAT
+#include <tgmath.h> /* exp(x) is expf(x) where real is float */
+typedef double wide; /* of accumulators */
+#else
+typedef int64_t wide;
+#endif
+#endif
+
+/* How many threads a loop of that much work (elementary operations) is worth. */
+static inline int cpu_threads(const wg_call *c, int64_t work)
+{
+    return work < 1 << 15 ? 1 : c->threads;
+}
+
+static inline int64_t cpu_count(const wg_value *v)
+{
+    return wg_shape_count(&v->shape);
+}
+
+/* A shape seen from one axis: [outer, size, inner]. */
+typedef struct cpu_axis {
+    int64_t outer, size, inner;
+} cpu_axis;
+
+static inline cpu_axis cpu_axis_split(const wg_shape *s, int axis)
+{
+    cpu_axis a = {1, s->dim[axis], 1};
+    for (int i = 0; i < axis; i++)
+        a.outer *= s->dim[i];
+    for (int i = axis + 1; i < s->rank; i++)
+        a.inner *= s->dim[i];
+    return a;
+}
+
+/* Strides, in elements, with which an operand of shape `from` is read as if broadcast to `to`: 0 along
+ * broadcast axes. */
+static inline void cpu_broadcast_strides(const wg_shape *from, const wg_shape *to,
+                                         int64_t stride[WG_MAX_RANK])
+{
+    int64_t dense[WG_MAX_RANK];
+    wg_shape_strides(from, dense);
+    for (int i = 0; i < to->rank; i++) {
+        int k = i - (to->rank - from->rank);
+        stride[i] = k < 0 || from->dim[k] == 1 ? 0 : dense[k];
+    }
+}
+
+#endif

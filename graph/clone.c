@@ -1,0 +1,142 @@
+/* Copies of nodes and graphs, with f32 turned into another float if asked: what plans, recomputation and
+ * the gradient check (which needs f64) are made of. */
+#include "graph/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Constant bytes of a node whose f32 becomes f64; NULL without memory. */
+static void *widened(wg_graph *to, const wg_data *data)
+{
+    size_t count = data->size / sizeof(float);
+    double *wide = wg_graph_alloc(to, count * sizeof *wide);
+    for (size_t i = 0; wide && i < count; i++) {
+        float x;
+        memcpy(&x, (const char *)data->bytes + i * sizeof x, sizeof x);
+        wide[i] = (double)x;
+    }
+    return wide;
+}
+
+/* Attributes with f32 replaced; a shallow copy (wg_apply makes the deep one). */
+static bool retyped(wg_graph *to, const wg_node *n, wg_dtype f32_as, char *attrs)
+{
+    memcpy(attrs, n->attrs, n->op->attrs_size);
+    bool was_f32 = false;
+    for (int i = 0; i < n->op->n_attrs; i++) {
+        const wg_attr *f = &n->op->attrs[i];
+        if (f->kind != WG_ATTR_DTYPE)
+            continue;
+        wg_dtype *d = (wg_dtype *)(void *)(attrs + f->offset);
+        if (*d == WG_F32) {
+            *d = f32_as;
+            was_f32 = true;
+        }
+    }
+    for (int i = 0; was_f32 && f32_as == WG_F64 && i < n->op->n_attrs; i++) {
+        const wg_attr *f = &n->op->attrs[i];
+        if (f->kind != WG_ATTR_DATA)
+            continue;
+        wg_data *d = (wg_data *)(void *)(attrs + f->offset);
+        d->bytes = widened(to, d);
+        d->size *= 2;
+        if (d->size && !d->bytes)
+            return false;
+    }
+    return true;
+}
+
+wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype f32_as)
+{
+    if (!to || to->status != WG_OK)
+        return NULL;
+    const void *attrs = n->attrs;
+    char *changed = NULL;
+    if (attrs && f32_as != WG_DTYPE_DEFAULT && f32_as != WG_F32) {
+        changed = malloc(n->op->attrs_size);
+        if (!changed || !retyped(to, n, f32_as, changed)) {
+            free(changed);
+            return wg_graph_no_memory(to);
+        }
+        attrs = changed;
+    }
+    wg_origin before = to->origin;
+    const wg_scope *scope = wg_scope_intern(to, n->scope->path);
+    wg_node *copy = NULL;
+    if (scope) {
+        to->origin = (wg_origin){scope, NULL, n->phase};
+        copy = wg_apply(n->at, to, n->op, attrs, in, n->n_in);
+        to->origin = before;
+    }
+    free(changed);
+    return copy;
+}
+
+/* needed[i]: node i is an ancestor of an output or an assignment. */
+static void mark_needed(const wg_graph *g, bool *needed)
+{
+    for (size_t i = 0; i < g->n_outputs; i++)
+        needed[g->outputs[i].value->node->id] = true;
+    for (size_t i = 0; i < g->n_assigns; i++) {
+        needed[g->assigns[i].leaf->node->id] = true;
+        needed[g->assigns[i].value->node->id] = true;
+    }
+    for (size_t i = g->n_nodes; i-- > 0;)
+        for (int k = 0; needed[i] && k < g->nodes[i]->n_in; k++)
+            needed[g->nodes[i]->in[k]->node->id] = true;
+}
+
+static void clone_node(wg_graph *to, const wg_node *n, wg_dtype f32_as, wg_value **map)
+{
+    wg_value *few[16], **in = few;
+    if (n->n_in > 16 && !(in = malloc(sizeof *in * (size_t)n->n_in))) {
+        wg_graph_no_memory(to);
+        return;
+    }
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = map[n->in[k]->id];
+    wg_node *copy = wg_node_copy(to, n, in, f32_as);
+    if (in != few)
+        free(in);
+    for (int k = 0; copy && k < n->n_out; k++) {
+        map[n->out[k]->id] = copy->out[k];
+        if (!n->out[k]->name)
+            continue;
+        if (wg_names_get(&to->names, n->out[k]->name)) /* a label that several values share */
+            copy->out[k]->name = wg_arena_text(&to->arena, n->out[k]->name);
+        else
+            wg_graph_set_name(to, copy->out[k], n->out[k]->name);
+    }
+}
+
+wg_graph *wg_graph_clone(const wg_graph *g, const wg_clone_options *options, wg_value **map)
+{
+    wg_clone_options o = options ? *options : (wg_clone_options){0};
+    if (wg_graph_status(g) != WG_OK)
+        return NULL;
+    bool *needed = calloc(g->n_nodes + 1, sizeof *needed);
+    wg_value **own = map ? NULL : calloc(g->n_values + 1, sizeof *own);
+    wg_graph *to = wg_graph_new();
+    if (!needed || !to || (!map && !own)) {
+        wg_graph_free(to);
+        to = NULL;
+        goto done;
+    }
+    if (!map)
+        map = own;
+    for (size_t i = 0; i < g->n_values; i++)
+        map[i] = NULL;
+    mark_needed(g, needed);
+    for (size_t i = 0; i < g->n_nodes && to->status == WG_OK; i++)
+        if (needed[i] || o.keep_all)
+            clone_node(to, g->nodes[i], o.f32_as, map);
+    to->next_key = g->next_key;
+    for (size_t i = 0; i < g->n_outputs && to->status == WG_OK; i++)
+        wg_output(map[g->outputs[i].value->id], g->outputs[i].name);
+    for (size_t i = 0; i < g->n_assigns && to->status == WG_OK; i++)
+        wg_assign(map[g->assigns[i].leaf->id], map[g->assigns[i].value->id]);
+done:
+    free(needed);
+    free(own);
+    return to;
+}

@@ -1,0 +1,377 @@
+/* The handle: memory, the sticky error, scopes, names, outputs and assignments. */
+#include "graph/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+wg_graph *wg_graph_new(void)
+{
+    wg_graph *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->origin.scope = wg_scope_intern(g, "");
+    if (!g->origin.scope) {
+        wg_graph_free(g);
+        return NULL;
+    }
+    return g;
+}
+
+void wg_graph_free(wg_graph *g)
+{
+    if (!g)
+        return;
+    free(g->nodes);
+    free(g->values);
+    free(g->outputs);
+    free(g->assigns);
+    free(g->scopes.slot);
+    free(g->names.slot);
+    free(g->message);
+    wg_arena_free(&g->arena);
+    free(g);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------ */
+
+wg_status wg_graph_status(const wg_graph *g)
+{
+    return g ? g->status : WG_ENOMEM;
+}
+
+const char *wg_graph_message(const wg_graph *g)
+{
+    if (!g)
+        return "the graph is NULL: out of memory";
+    if (g->status == WG_OK)
+        return "";
+    return g->message ? g->message : wg_status_text(g->status);
+}
+
+void wg_graph_stick(wg_graph *g, wg_status status, const char *format, ...)
+{
+    if (g->status != WG_OK)
+        return;
+    g->status = status;
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length >= 0 && (g->message = malloc((size_t)length + 1)))
+        vsnprintf(g->message, (size_t)length + 1, format, again);
+    va_end(again);
+    va_end(args);
+}
+
+void *wg_graph_no_memory(wg_graph *g)
+{
+    wg_graph_stick(g, WG_ENOMEM, "out of memory after %zu nodes", g->n_nodes);
+    return NULL;
+}
+
+const char *wg_short_at(const char *at)
+{
+    const char *slash = strrchr(at, '/');
+    return slash ? slash + 1 : at;
+}
+
+wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const char *builder,
+                        const char *format, ...)
+{
+    if (!g || g->status != WG_OK)
+        return NULL;
+    char what[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    const char *path = g->origin.scope->path;
+    at = g->origin.at ? g->origin.at : at;
+    wg_graph_stick(g, status, "%s%s%s: %s%s%s%s", path, *path ? ": " : "", builder, what,
+                   at ? " (" : "", at ? wg_short_at(at) : "", at ? ")" : "");
+    return NULL;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+bool wg_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size)
+{
+    if (used < *capacity)
+        return true;
+    size_t bigger = *capacity ? *capacity * 2 : 64;
+    void *moved = realloc(*array, bigger * item_size);
+    if (!moved) {
+        wg_graph_no_memory(g);
+        return false;
+    }
+    *array = moved;
+    *capacity = bigger;
+    return true;
+}
+
+void *wg_graph_alloc(wg_graph *g, size_t size)
+{
+    if (!g)
+        return NULL;
+    void *p = wg_arena_alloc(&g->arena, size);
+    return p ? p : wg_graph_no_memory(g);
+}
+
+/* ---- scopes ------------------------------------------------------------------------------------ */
+
+static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char *path)
+{
+    wg_scope *s = wg_arena_alloc(&g->arena, sizeof *s);
+    char *own = s ? wg_arena_text(&g->arena, path) : NULL;
+    if (!own || !wg_names_put(&g->scopes, own, s))
+        return wg_graph_no_memory(g);
+    const char *slash = strrchr(own, '/');
+    *s = (wg_scope){parent, slash ? slash + 1 : own, own, parent ? parent->depth + 1 : 0, false};
+    return s;
+}
+
+const wg_scope *wg_scope_intern(wg_graph *g, const char *path)
+{
+    const wg_scope *s = wg_names_get(&g->scopes, path);
+    if (s)
+        return s;
+    if (!*path)
+        return new_scope(g, NULL, "");
+    const char *slash = strrchr(path, '/');
+    char up[1024];
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (length >= sizeof up || strlen(path) >= sizeof up)
+        return wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes",
+                             sizeof up - 1),
+               NULL;
+    memcpy(up, path, length);
+    up[length] = '\0';
+    const wg_scope *parent = wg_scope_intern(g, up);
+    return parent ? new_scope(g, parent, path) : NULL;
+}
+
+const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *name)
+{
+    char path[1024];
+    int length = snprintf(path, sizeof path, "%s%s%s", parent->path, *parent->path ? "/" : "", name);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes",
+                             sizeof path - 1),
+               NULL;
+    return wg_scope_intern(g, path);
+}
+
+void wg_scope_push(wg_graph *g, const char *format, ...)
+{
+    if (!g)
+        return;
+    char name[512];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    if (length <= 0 || (size_t)length >= sizeof name) {
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a scope name of %d bytes", length);
+        return;
+    }
+    const wg_scope *s = wg_scope_child(g, g->origin.scope, name);
+    if (s)
+        g->origin.scope = s;
+}
+
+/* A name may hold slashes ("encoder/layer3"): push opens them all, pop closes one level each; models push
+ * single names.  Popping the top is an error, but not while an earlier error has stopped pushes. */
+void wg_scope_pop(wg_graph *g)
+{
+    if (!g)
+        return;
+    if (g->origin.scope->parent)
+        g->origin.scope = g->origin.scope->parent;
+    else
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_pop", "no scope is open");
+}
+
+const char *wg_scope_path(const wg_graph *g)
+{
+    return g ? g->origin.scope->path : "";
+}
+
+wg_origin wg_graph_origin(const wg_graph *g)
+{
+    return g ? g->origin : (wg_origin){0};
+}
+
+void wg_graph_set_origin(wg_graph *g, wg_origin origin)
+{
+    if (g && origin.scope)
+        g->origin = origin;
+}
+
+uint64_t wg_graph_new_key(wg_graph *g)
+{
+    return g ? ++g->next_key : 0;
+}
+
+/* ---- names, outputs, assignments --------------------------------------------------------------- */
+
+bool wg_graph_set_name(wg_graph *g, wg_value *v, const char *full)
+{
+    wg_value *other = wg_names_get(&g->names, full);
+    if (other && other != v) {
+        const char *at = other->node->at;
+        wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
+                      "the name '%s' is taken by a value built at %s", full,
+                      at ? wg_short_at(at) : "an unknown line");
+        return false;
+    }
+    char *own = wg_arena_text(&g->arena, full);
+    if (!own || !wg_names_put(&g->names, own, v))
+        return wg_graph_no_memory(g) != NULL;
+    v->name = own;
+    return true;
+}
+
+/* A leaf's name is its identity and must be unique; a name given to a computed value is a label: where it
+ * is taken, the value stays unnamed in the table but carries the label. */
+wg_value *wg_name(wg_value *v, const char *format, ...)
+{
+    if (!v)
+        return NULL;
+    wg_graph *g = v->node->graph;
+    char name[512], full[1536];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    const char *path = v->node->scope->path;
+    snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
+    if (wg_names_get(&g->names, full))
+        v->name = wg_arena_text(&g->arena, full);
+    else
+        wg_graph_set_name(g, v, full);
+    return v;
+}
+
+wg_value *wg_graph_find(const wg_graph *g, const char *name)
+{
+    return g && name ? wg_names_get(&g->names, name) : NULL;
+}
+
+wg_graph *wg_graph_of(const wg_value *v)
+{
+    return v ? v->node->graph : NULL;
+}
+
+wg_value *wg_result_of(wg_value *v, int i)
+{
+    if (!v)
+        return NULL;
+    wg_node *n = v->node;
+    if (i < 0 || i >= n->n_out)
+        return wg_graph_fail(n->graph, WG_EINVAL, n->at, n->op->name,
+                             "result %d was asked for, it has %d", i, n->n_out);
+    return n->out[i];
+}
+
+wg_value *wg_output(wg_value *v, const char *name)
+{
+    if (!v)
+        return NULL;
+    wg_graph *g = v->node->graph;
+    if (g->status != WG_OK)
+        return NULL;
+    if (!wg_graph_reserve(g, (void **)&g->outputs, &g->cap_outputs, g->n_outputs,
+                          sizeof *g->outputs))
+        return NULL;
+    char *own = wg_arena_text(&g->arena, name ? name : "");
+    if (!own)
+        return wg_graph_no_memory(g);
+    g->outputs[g->n_outputs++] = (wg_named_value){own, v};
+    return v;
+}
+
+void wg_assign(wg_value *leaf, wg_value *v)
+{
+    wg_graph *g = wg_graph_of(leaf ? leaf : v);
+    if (!g || g->status != WG_OK)
+        return;
+    const char *at = (leaf ? leaf : v)->node->at;
+    char a[96], b[96];
+    if (!leaf || !v)
+        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "the %s is NULL", leaf ? "value" : "leaf");
+    else if (v->node->graph != g)
+        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "leaf and value are of two graphs");
+    else if (!(leaf->node->op->flags & WG_OP_LEAF))
+        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "%s is no leaf but a result of %s",
+                      wg_value_text(leaf, a, sizeof a), leaf->node->op->name);
+    else if (leaf->dtype != v->dtype || !wg_shape_equal(&leaf->shape, &v->shape))
+        wg_graph_fail(g, WG_ESHAPE, at, "wg_assign", "%s%s cannot take %s%s",
+                      wg_dtype_name(leaf->dtype), wg_shape_text(&leaf->shape, a, sizeof a),
+                      wg_dtype_name(v->dtype), wg_shape_text(&v->shape, b, sizeof b));
+    else if (wg_graph_reserve(g, (void **)&g->assigns, &g->cap_assigns, g->n_assigns,
+                              sizeof *g->assigns))
+        g->assigns[g->n_assigns++] = (wg_assignment){leaf, v};
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+size_t wg_graph_node_count(const wg_graph *g)
+{
+    return g ? g->n_nodes : 0;
+}
+
+wg_node *wg_graph_node(const wg_graph *g, size_t i)
+{
+    return g && i < g->n_nodes ? g->nodes[i] : NULL;
+}
+
+size_t wg_graph_value_count(const wg_graph *g)
+{
+    return g ? g->n_values : 0;
+}
+
+wg_value *wg_graph_value(const wg_graph *g, size_t i)
+{
+    return g && i < g->n_values ? g->values[i] : NULL;
+}
+
+size_t wg_graph_output_count(const wg_graph *g)
+{
+    return g ? g->n_outputs : 0;
+}
+
+wg_value *wg_graph_output(const wg_graph *g, size_t i)
+{
+    return g && i < g->n_outputs ? g->outputs[i].value : NULL;
+}
+
+const char *wg_graph_output_name(const wg_graph *g, size_t i)
+{
+    return g && i < g->n_outputs ? g->outputs[i].name : NULL;
+}
+
+size_t wg_graph_assign_count(const wg_graph *g)
+{
+    return g ? g->n_assigns : 0;
+}
+
+void wg_graph_assign_at(const wg_graph *g, size_t i, wg_value **leaf, wg_value **v)
+{
+    bool there = g && i < g->n_assigns;
+    *leaf = there ? g->assigns[i].leaf : NULL;
+    *v = there ? g->assigns[i].value : NULL;
+}
+
+size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t most)
+{
+    size_t found = 0;
+    for (size_t i = 0; g && i < g->n_nodes; i++) {
+        wg_node *n = g->nodes[i];
+        if (!(n->op->flags & WG_OP_LEAF) || strcmp(n->op->name, "parameter") != 0)
+            continue;
+        if (found < most && out)
+            out[found] = n->out[0];
+        found++;
+    }
+    return found;
+}

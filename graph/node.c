@@ -1,0 +1,311 @@
+/* Nodes: one application of an op, checked as it is built. */
+#include "graph/internal.h"
+
+#include <string.h>
+
+/* ---- what the operand and result texts of an op say -------------------------------------------- */
+
+/* The i-th word of "x weight bias?"; the last word answers for all further ones if it ends in '*'. */
+static const char *word(const char *words, int i, size_t *length)
+{
+    const char *w = words;
+    for (;;) {
+        w += strspn(w, " ");
+        *length = strcspn(w, " ");
+        if (*length == 0)
+            return NULL;
+        if (i == 0 || w[*length - 1] == '*')
+            return w;
+        i--;
+        w += *length;
+    }
+}
+
+void wg_op_arity(const wg_op *op, int *least, int *most)
+{
+    *least = *most = 0;
+    for (const char *w = op->operands ? op->operands : "";;) {
+        w += strspn(w, " ");
+        size_t length = strcspn(w, " ");
+        if (length == 0)
+            return;
+        char mark = w[length - 1];
+        *least += mark != '?' && mark != '*';
+        *most = mark == '*' ? INT32_MAX : *most + 1;
+        w += length;
+    }
+}
+
+const char *wg_op_operand_name(const wg_op *op, int i, char *text, size_t size)
+{
+    size_t length;
+    const char *w = word(op->operands ? op->operands : "", i, &length);
+    if (!w)
+        snprintf(text, size, "operand %d", i);
+    else if (w[length - 1] == '*')
+        snprintf(text, size, "%.*s%d", (int)length - 1, w, i);
+    else
+        snprintf(text, size, "%.*s", (int)(w[length - 1] == '?' ? length - 1 : length), w);
+    return text;
+}
+
+static int fixed_result_count(const wg_op *op) /* -1: the shape rule decides */
+{
+    int count = 0;
+    for (const char *w = op->results ? op->results : "y";;) {
+        w += strspn(w, " ");
+        size_t length = strcspn(w, " ");
+        if (length == 0)
+            return count;
+        if (w[length - 1] == '*')
+            return -1;
+        count++;
+        w += length;
+    }
+}
+
+const char *wg_value_text(const wg_value *v, char *text, size_t size)
+{
+    if (v->name)
+        snprintf(text, size, "%s", v->name);
+    else
+        snprintf(text, size, "%%%u", v->id);
+    return text;
+}
+
+/* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, others their op. */
+void wg_node_title(const wg_node *n, char *text, size_t size)
+{
+    const char *path = n->scope->path;
+    int used = snprintf(text, size, "%s%s%s(", path, *path ? ": " : "", n->op->name);
+    for (int i = 0; i < n->n_in && used > 0 && (size_t)used < size; i++) {
+        char name[128];
+        const wg_value *v = n->in[i];
+        const char *shown = !v ? "NULL" : wg_value_text(v, name, sizeof name);
+        if (i == 6 && n->n_in > 8) {
+            used += snprintf(text + used, size - (size_t)used, ", ... %d more", n->n_in - i);
+            break;
+        }
+        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "",
+                         wg_short_at(shown));
+    }
+    if (used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ")");
+}
+
+/* ---- building ---------------------------------------------------------------------------------- */
+
+static bool copy_attrs(wg_node *n, const void *attrs)
+{
+    const wg_op *op = n->op;
+    wg_arena *a = &n->graph->arena;
+    if (!op->attrs_size)
+        return true;
+    char *own = wg_arena_alloc(a, op->attrs_size);
+    if (!own)
+        return wg_graph_no_memory(n->graph) != NULL;
+    if (attrs)
+        memcpy(own, attrs, op->attrs_size);
+    n->attrs = own;
+    for (int i = 0; i < op->n_attrs; i++) {
+        const wg_attr *f = &op->attrs[i];
+        void *field = own + f->offset;
+        if (f->kind == WG_ATTR_TEXT) {
+            const char **text = field;
+            if (*text && !(*text = wg_arena_text(a, *text)))
+                return wg_graph_no_memory(n->graph) != NULL;
+        } else if (f->kind == WG_ATTR_DATA) {
+            wg_data *data = field;
+            if (data->size && !data->bytes)
+                return wg_fail(n, WG_EINVAL, "its %zu bytes of %s are NULL", data->size, f->name);
+            if (data->size && !(data->bytes = wg_arena_copy(a, data->bytes, data->size)))
+                return wg_graph_no_memory(n->graph) != NULL;
+        } else if (f->kind == WG_ATTR_ENUM) {
+            int value = *(const int *)field, count = 0;
+            while (f->names && f->names[count])
+                count++;
+            if (value < 0 || value >= count)
+                return wg_fail(n, WG_EINVAL, "%s is %d, must be 0 to %d", f->name, value, count - 1);
+        } else if (f->kind == WG_ATTR_REAL) {
+            double value = *(const double *)field;
+            if (value != value)
+                return wg_fail(n, WG_EINVAL, "%s is NaN", f->name);
+        } else if (f->kind == WG_ATTR_SHAPE) {
+            const wg_shape *s = field;
+            if (s->rank < 0 || s->rank > WG_MAX_RANK)
+                return wg_fail(n, WG_ESHAPE, "%s has rank %d, outside 0..%d", f->name, s->rank,
+                               WG_MAX_RANK);
+        } else if (f->kind == WG_ATTR_AXES) {
+            const wg_axes *axes = field;
+            if (axes->count < 0 || axes->count > WG_MAX_RANK)
+                return wg_fail(n, WG_ESHAPE, "%s has %d axes, outside 0..%d", f->name, axes->count,
+                               WG_MAX_RANK);
+        }
+    }
+    return true;
+}
+
+static bool check_operands(wg_node *n)
+{
+    char name[64];
+    int least, most;
+    wg_op_arity(n->op, &least, &most);
+    if (n->n_in < least || n->n_in > most)
+        return wg_fail(n, WG_EINVAL, "%d operands, must be %s%d", n->n_in,
+                       n->n_in < least ? "at least " : "at most ", n->n_in < least ? least : most);
+    for (int i = 0; i < n->n_in; i++) {
+        wg_op_operand_name(n->op, i, name, sizeof name);
+        if (!n->in[i])
+            return wg_fail(n, WG_EINVAL, "%s is NULL", name);
+        if (n->in[i]->node->graph != n->graph)
+            return wg_fail(n, WG_EINVAL, "%s belongs to another graph", name);
+    }
+    return true;
+}
+
+static bool append(wg_node *n)
+{
+    wg_graph *g = n->graph;
+    if (!wg_graph_reserve(g, (void **)&g->nodes, &g->cap_nodes, g->n_nodes, sizeof *g->nodes))
+        return false;
+    for (int i = 0; i < n->n_out; i++) {
+        if (!wg_graph_reserve(g, (void **)&g->values, &g->cap_values, g->n_values,
+                              sizeof *g->values))
+            return false;
+        n->out[i]->id = (uint32_t)g->n_values;
+        g->values[g->n_values++] = n->out[i];
+    }
+    n->id = (uint32_t)g->n_nodes;
+    g->nodes[g->n_nodes++] = n;
+    return true;
+}
+
+static bool derive_results(wg_node *n)
+{
+    int count = fixed_result_count(n->op);
+    if (count >= 0 && !wg_set_result_count(n, count))
+        return false;
+    if (!n->op->infer)
+        return wg_fail(n, WG_EINVAL, "the op has no shape rule");
+    if (!n->op->infer(n))
+        return n->graph->status == WG_OK && wg_fail(n, WG_EINVAL, "its shape rule refused");
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i]->dtype == WG_DTYPE_DEFAULT)
+            return wg_fail(n, WG_EINVAL, "its shape rule left result %d unset", i);
+    return true;
+}
+
+wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attrs,
+                  wg_value *const *in, int n_in)
+{
+    int least, most;
+    for (int i = 0; !g && i < n_in; i++)
+        g = wg_graph_of(in[i]);
+    if (!g || g->status != WG_OK || !op || n_in < 0)
+        return NULL;
+    wg_op_arity(op, &least, &most);
+    while (n_in > least && most != INT32_MAX && !in[n_in - 1])
+        n_in--;
+    wg_node *n = wg_graph_alloc(g, sizeof *n);
+    wg_value **operands = n ? wg_graph_alloc(g, sizeof *operands * (size_t)(n_in ? n_in : 1)) : NULL;
+    if (!operands)
+        return NULL;
+    for (int i = 0; i < n_in; i++)
+        operands[i] = in[i];
+    const wg_origin *o = &g->origin;
+    *n = (wg_node){.graph = g, .op = op, .in = operands, .n_in = n_in, .scope = o->scope,
+                   .at = o->at ? o->at : at, .phase = o->phase};
+    bool ok = check_operands(n) && copy_attrs(n, attrs) && derive_results(n) && append(n);
+    return ok ? n : NULL;
+}
+
+static wg_value *first(const wg_node *n)
+{
+    return n && n->n_out > 0 ? n->out[0] : NULL;
+}
+
+wg_value *wg_apply0(const char *at, wg_graph *g, const wg_op *op, const void *attrs)
+{
+    return first(wg_apply(at, g, op, attrs, NULL, 0));
+}
+
+wg_value *wg_apply1(const char *at, const wg_op *op, const void *attrs, wg_value *a)
+{
+    return first(wg_apply(at, NULL, op, attrs, &a, 1));
+}
+
+wg_value *wg_apply2(const char *at, const wg_op *op, const void *attrs, wg_value *a, wg_value *b)
+{
+    return first(wg_apply(at, NULL, op, attrs, (wg_value *[]){a, b}, 2));
+}
+
+wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, wg_value *a, wg_value *b,
+                    wg_value *c)
+{
+    return first(wg_apply(at, NULL, op, attrs, (wg_value *[]){a, b, c}, 3));
+}
+
+bool wg_expand_node(wg_node *n, wg_value **y)
+{
+    wg_graph *g = n->graph;
+    if (g->status != WG_OK || !n->op->expand)
+        return false;
+    for (int i = 0; i < n->n_out; i++)
+        y[i] = NULL;
+    wg_origin before = g->origin;
+    g->origin = (wg_origin){n->scope, n->at ? n->at : n->op->name, n->phase};
+    n->op->expand(n, y);
+    g->origin = before;
+    for (int i = 0; i < n->n_out && g->status == WG_OK; i++)
+        if (!y[i] || y[i]->dtype != n->out[i]->dtype || !wg_shape_equal(&y[i]->shape, &n->out[i]->shape))
+            wg_fail(n, WG_ESHAPE, "its expansion makes another result %d than its shape rule", i);
+    return g->status == WG_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+int64_t wg_value_count(const wg_value *v)
+{
+    return v ? wg_shape_count(&v->shape) : 0;
+}
+
+size_t wg_value_bytes(const wg_value *v)
+{
+    return (size_t)wg_value_count(v) * (v ? wg_dtype_size(v->dtype) : 0);
+}
+
+double wg_node_flops(const wg_node *n)
+{
+    if (n->op->flops)
+        return n->op->flops(n);
+    if (n->op->flags & (WG_OP_LEAF | WG_OP_VIEW))
+        return 0;
+    double flops = 0;
+    for (int i = 0; i < n->n_out; i++)
+        flops += (double)wg_value_count(n->out[i]);
+    return flops;
+}
+
+double wg_node_bytes(const wg_node *n)
+{
+    double bytes = 0;
+    if (n->op->flags & (WG_OP_LEAF | WG_OP_VIEW))
+        return 0;
+    for (int i = 0; i < n->n_in; i++)
+        bytes += (double)wg_value_bytes(n->in[i]);
+    for (int i = 0; i < n->n_out; i++)
+        bytes += (double)wg_value_bytes(n->out[i]);
+    return bytes;
+}
+
+void wg_call_fail(wg_call *call, const char *format, ...)
+{
+    if (call->status != WG_OK)
+        return;
+    call->status = WG_EDATA;
+    va_list args;
+    va_start(args, format);
+    if (call->message)
+        vsnprintf(call->message, 256, format, args);
+    va_end(args);
+}

@@ -1,0 +1,25 @@
+#include "ops/table.h"
+
+#include <string.h>
+
+#define LEAF(name) &wg_op_##name,
+#define ANY LEAF
+#define FLOAT LEAF
+#define NUMBER LEAF
+#define COMPOSITE LEAF
+static const wg_op *const table[] = {
+#include "ops/ops.def"
+};
+
+const wg_op *wg_op_at(size_t i)
+{
+    return i < sizeof table / sizeof table[0] ? table[i] : NULL;
+}
+
+const wg_op *wg_op_find(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}
