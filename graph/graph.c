@@ -252,6 +252,19 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     return v;
 }
 
+wg_value *wg_name_leaf(wg_value *v, const char *name)
+{
+    if (!v)
+        return NULL;
+    wg_graph *g = v->node->graph;
+    const char *path = v->node->scope->path;
+    char full[1536];
+    if (!name || !*name || strlen(name) > 400)
+        return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name, "a name of 1 to 400 bytes is needed");
+    snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
+    return wg_graph_set_name(g, v, full) ? v : NULL;
+}
+
 wg_value *wg_graph_find(const wg_graph *g, const char *name)
 {
     return g && name ? wg_names_get(&g->names, name) : NULL;

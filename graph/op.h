@@ -207,6 +207,10 @@ WG_API wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, w
 WG_API wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const char *builder,
                                const char *format, ...) WG_PRINTF(5, 6);
 
+/** Gives a leaf its full name (scope path and `name`), which must be unique in the graph; returns v, or NULL
+ *  after an error. */
+WG_API wg_value *wg_name_leaf(wg_value *v, const char *name);
+
 /** Where new nodes belong.  The gradient walker and expansions set it, so that what they build carries
  *  the scope, file:line and phase of the node it comes from. */
 typedef struct wg_origin {

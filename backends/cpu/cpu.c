@@ -1,27 +1,18 @@
 /* The cpu backend: a table from ops to reference kernels, made from ops/ops.def. */
 #include "backends/backend.h"
+#include "backends/cpu/kernels.h"
 #include "ops/table.h"
 
 #include <stdlib.h>
 
-typedef void kernel_fn(wg_call *);
+typedef struct entry {
+    const wg_op *op;
+    cpu_kernel *any;
+    cpu_kernel *of[WG_DTYPE_COUNT];
+} entry;
 
 #define LEAF(name)
 #define COMPOSITE(name)
-#define ANY(name) kernel_fn cpu_##name;
-#define FLOAT(name) kernel_fn cpu_##name##_f32, cpu_##name##_f64;
-#define NUMBER(name) kernel_fn cpu_##name##_f32, cpu_##name##_f64, cpu_##name##_i32, cpu_##name##_i64;
-#include "ops/ops.def"
-#undef ANY
-#undef FLOAT
-#undef NUMBER
-
-typedef struct entry {
-    const wg_op *op;
-    kernel_fn *any;
-    kernel_fn *of[WG_DTYPE_COUNT];
-} entry;
-
 #define ANY(name) {&wg_op_##name, cpu_##name, {NULL}},
 #define FLOAT(name) {&wg_op_##name, NULL, {[WG_F32] = cpu_##name##_f32, [WG_F64] = cpu_##name##_f64}},
 #define NUMBER(name)                                                                               \
@@ -86,7 +77,7 @@ static wg_dtype working_dtype(const wg_node *n)
     return n->n_out ? n->out[0]->dtype : WG_DTYPE_DEFAULT;
 }
 
-static kernel_fn *kernel_of(const index *x, const wg_node *n)
+static cpu_kernel *kernel_of(const index *x, const wg_node *n)
 {
     if (n->op->reference)
         return n->op->reference;

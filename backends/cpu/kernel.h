@@ -13,7 +13,7 @@
 #ifndef WG_BACKENDS_CPU_KERNEL_H
 #define WG_BACKENDS_CPU_KERNEL_H
 
-#include "graph/op.h"
+#include "backends/cpu/kernels.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,32 @@
+/* fill, iota, one_hot. */
+#include "backends/cpu/any/element.h"
+#include "backends/cpu/kernel.h"
+#include "ops/leaf.h"
+
+void cpu_fill(wg_call *c)
+{
+    const wg_fill_attrs *a = c->node->attrs;
+    int64_t count = cpu_count(c->node->out[0]);
+    for (int64_t i = 0; i < count; i++)
+        cpu_put(c->out[0], a->dtype, i, a->value);
+}
+
+void cpu_iota(wg_call *c)
+{
+    const wg_iota_attrs *a = c->node->attrs;
+    cpu_axis x = cpu_axis_split(&a->shape, wg_axis_of(a->axis, a->shape.rank));
+    for (int64_t o = 0, i = 0; o < x.outer; o++)
+        for (int64_t k = 0; k < x.size; k++)
+            for (int64_t j = 0; j < x.inner; j++, i++)
+                cpu_put(c->out[0], a->dtype, i, a->start + (double)k * a->step);
+}
+
+void cpu_one_hot(wg_call *c)
+{
+    const wg_one_hot_attrs *a = c->node->attrs;
+    const wg_value *ids = c->node->in[0];
+    int64_t count = cpu_count(ids);
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < a->depth; k++)
+            cpu_put(c->out[0], a->dtype, i * a->depth + k, cpu_get_int(c->in[0], ids->dtype, i) == k);
+}

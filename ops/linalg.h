@@ -1,0 +1,27 @@
+/* Linear algebra. */
+#ifndef WG_OPS_LINALG_H
+#define WG_OPS_LINALG_H
+
+#include "graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wg_matmul_attrs {
+    bool transpose_a, transpose_b;
+} wg_matmul_attrs;
+
+enum { WG_NN = 0, WG_TN = 1, WG_NT = 2, WG_TT = 3 }; /* which operands of wg_matmul_t are transposed */
+
+/** y[..., M, N] = a[..., M, K] b[..., K, N]; leading axes broadcast. */
+WG_API wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b);
+#define wg_matmul(...) wg_matmul(WG_HERE, __VA_ARGS__)
+/** The same with a given as [..., K, M] (WG_TN, WG_TT) or b as [..., N, K] (WG_NT, WG_TT). */
+WG_API wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes);
+#define wg_matmul_t(...) wg_matmul_t(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

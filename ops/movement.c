@@ -1,0 +1,172 @@
+#include "ops/ops.h"
+#include "ops/table.h"
+
+static const wg_attr shape_attrs[] = {WG_ATTR(SHAPE, wg_shape_attrs, shape)};
+
+/* ---- reshape ----------------------------------------------------------------------------------- */
+
+/* Fills in the one size of -1; leaves s alone if that cannot be. */
+static void resolve(wg_shape *s, int64_t count)
+{
+    int64_t rest = 1;
+    int unknown = -1;
+    for (int i = 0; i < s->rank && i < WG_MAX_RANK; i++)
+        if (s->dim[i] == -1 && unknown < 0)
+            unknown = i;
+        else
+            rest *= s->dim[i] > 0 && s->dim[i] < INT32_MAX && rest < INT32_MAX ? s->dim[i] : 0;
+    if (unknown >= 0 && rest > 0 && count % rest == 0)
+        s->dim[unknown] = count / rest;
+}
+
+static bool infer_reshape(wg_node *n)
+{
+    const wg_shape_attrs *a = n->attrs;
+    char from[160], to[160];
+    wg_shape s = a->shape;
+    resolve(&s, wg_value_count(n->in[0]));
+    if (!wg_set_result(n, 0, n->in[0]->dtype, s))
+        return false;
+    return wg_shape_count(&s) == wg_value_count(n->in[0]) ||
+           wg_fail(n, WG_ESHAPE, "%s has %lld elements, %s has %lld",
+                   wg_shape_text(&n->in[0]->shape, from, sizeof from),
+                   (long long)wg_value_count(n->in[0]), wg_shape_text(&s, to, sizeof to),
+                   (long long)wg_shape_count(&s));
+}
+
+static void grad_reshape(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[0] = wg_reshape(dy[0], n->in[0]->shape);
+}
+
+static const wg_sample reshape_samples[] = {
+    {"flatten", &(const wg_shape_attrs){{1, {12}}}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"infer one", &(const wg_shape_attrs){{3, {2, -1, 2}}}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"scalar", &(const wg_shape_attrs){{0, {0}}}, 1, {WG_FLOATS(-2, 2, 2, 1, 1)}},
+};
+
+const wg_op wg_op_reshape = {
+    .name = "reshape", .formula = "the same elements under another shape", .family = "movement",
+    .operands = "x", .results = "y", .flags = WG_OP_VIEW, .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_shape_attrs), .attrs = shape_attrs, .n_attrs = WG_COUNT(shape_attrs),
+    .infer = infer_reshape, .grad = grad_reshape, .reads = WG_READS_NOTHING,
+    .samples = reshape_samples, .n_samples = WG_COUNT(reshape_samples),
+};
+
+wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape)
+{
+    if (x && wg_shape_equal(&x->shape, &shape))
+        return x;
+    return wg_apply1(at, &wg_op_reshape, &(wg_shape_attrs){shape}, x);
+}
+
+/* ---- permute ----------------------------------------------------------------------------------- */
+
+static const wg_attr permute_attrs[] = {WG_ATTR(AXES, wg_permute_attrs, order)};
+
+static bool infer_permute(wg_node *n)
+{
+    const wg_permute_attrs *a = n->attrs;
+    const wg_shape *x = &n->in[0]->shape;
+    char text[160];
+    bool seen[WG_MAX_RANK] = {false};
+    wg_shape s = {.rank = x->rank};
+    if (a->order.count != x->rank)
+        return wg_fail(n, WG_ESHAPE, "an order of %d axes for %s of rank %d", a->order.count,
+                       wg_shape_text(x, text, sizeof text), x->rank);
+    for (int i = 0; i < x->rank; i++) {
+        int axis;
+        if (!wg_need_axis(n, 0, a->order.axis[i], &axis))
+            return false;
+        if (seen[axis])
+            return wg_fail(n, WG_ESHAPE, "axis %d is given twice", a->order.axis[i]);
+        seen[axis] = true;
+        s.dim[i] = x->dim[axis];
+    }
+    return wg_set_result(n, 0, n->in[0]->dtype, s);
+}
+
+static void grad_permute(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_permute_attrs *a = n->attrs;
+    wg_axes back = {.count = a->order.count};
+    for (int i = 0; i < back.count; i++)
+        back.axis[wg_axis_of(a->order.axis[i], back.count)] = i;
+    dx[0] = wg_permute(dy[0], back);
+}
+
+static const wg_sample permute_samples[] = {
+    {"matrix", &(const wg_permute_attrs){{2, {1, 0}}}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"cycle", &(const wg_permute_attrs){{3, {2, 0, 1}}}, 1, {WG_FLOATS(-2, 2, 3, 2, 3, 4)}},
+    {"heads", &(const wg_permute_attrs){{4, {0, 2, 1, -1}}}, 1, {WG_FLOATS(-2, 2, 4, 2, 3, 2, 2)}},
+};
+
+const wg_op wg_op_permute = {
+    .name = "permute", .formula = "axis i of y is axis order[i] of x", .family = "movement",
+    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_permute_attrs), .attrs = permute_attrs, .n_attrs = WG_COUNT(permute_attrs),
+    .infer = infer_permute, .grad = grad_permute, .reads = WG_READS_NOTHING,
+    .samples = permute_samples, .n_samples = WG_COUNT(permute_samples),
+};
+
+wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order)
+{
+    return wg_apply1(at, &wg_op_permute, &(wg_permute_attrs){order}, x);
+}
+
+wg_value *(wg_transpose)(const char *at, wg_value *x)
+{
+    wg_axes order = {.count = x ? x->shape.rank : 0};
+    for (int i = 0; i < order.count; i++)
+        order.axis[i] = i;
+    if (order.count >= 2) {
+        order.axis[order.count - 2] = order.count - 1;
+        order.axis[order.count - 1] = order.count - 2;
+    } else if (x) {
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "transpose", "x has rank %d, must have 2 or more",
+                             x->shape.rank);
+    }
+    return (wg_permute)(at, x, order);
+}
+
+/* ---- expand ------------------------------------------------------------------------------------ */
+
+static bool infer_expand(wg_node *n)
+{
+    const wg_shape_attrs *a = n->attrs;
+    char from[160], to[160];
+    wg_shape s;
+    if (!wg_set_result(n, 0, n->in[0]->dtype, a->shape) ||
+        !wg_need_broadcast(n, &n->in[0]->shape, &a->shape, &s))
+        return false;
+    return wg_shape_equal(&s, &a->shape) ||
+           wg_fail(n, WG_ESHAPE, "%s does not broadcast to %s",
+                   wg_shape_text(&n->in[0]->shape, from, sizeof from),
+                   wg_shape_text(&a->shape, to, sizeof to));
+}
+
+static void grad_expand(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[0] = wg_sum_to(dy[0], n->in[0]->shape);
+}
+
+static const wg_sample expand_samples[] = {
+    {"rows", &(const wg_shape_attrs){{2, {3, 4}}}, 1, {WG_FLOATS(-2, 2, 1, 4)}},
+    {"middle", &(const wg_shape_attrs){{3, {2, 3, 4}}}, 1, {WG_FLOATS(-2, 2, 3, 2, 1, 4)}},
+    {"scalar", &(const wg_shape_attrs){{2, {2, 2}}}, 1, {WG_FLOATS(-2, 2, 0, 0)}},
+};
+
+const wg_op wg_op_expand = {
+    .name = "expand", .formula = "x broadcast to a shape", .family = "movement", .operands = "x",
+    .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_shape_attrs), .attrs = shape_attrs, .n_attrs = WG_COUNT(shape_attrs),
+    .infer = infer_expand, .grad = grad_expand, .reads = WG_READS_NOTHING,
+    .samples = expand_samples, .n_samples = WG_COUNT(expand_samples),
+};
+
+wg_value *(wg_expand)(const char *at, wg_value *x, wg_shape shape)
+{
+    if (x && wg_shape_equal(&x->shape, &shape))
+        return x;
+    return wg_apply1(at, &wg_op_expand, &(wg_shape_attrs){shape}, x);
+}

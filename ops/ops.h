@@ -1,0 +1,13 @@
+/* Every builder.  Each takes the caller's file:line as a hidden first argument (see WG_HERE in graph/op.h),
+ * appends one node (or a few) to the graph of its operands and returns the result, or NULL once the graph is in
+ * error.  Shapes are written [B, T, d]; "float" is f32, f64 or bf16.  Broadcasting follows NumPy's rules. */
+#ifndef WG_OPS_OPS_H
+#define WG_OPS_OPS_H
+
+#include "ops/leaf.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/linalg.h"
+#include "ops/movement.h"
+
+#endif
