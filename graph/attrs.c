@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define FIELD(type, attrs, field) ((const type *)(const void *)((const char *)(attrs) + (field)->offset))
+#define FIELD(type, attrs, field) ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
 
 uint64_t wg_hash_bytes(uint64_t h, const void *bytes, size_t size)
 {

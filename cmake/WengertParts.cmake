@@ -1,0 +1,54 @@
+# Optional parts, and libraries that are built both static and shared.
+
+# wg_part(OPTION what module package): OPTION defaults to "is `module` known to pkg-config?"; asked for and
+# missing, it is an error; switched off or missing, wg_report_parts says what to install.  The library is
+# then PkgConfig::<MODULE>.
+macro(wg_part option what module package)
+  string(TOUPPER ${module} wg_prefix)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${wg_prefix} QUIET IMPORTED_TARGET ${module})
+  endif()
+  option(${option} "build ${what} (needs ${module})" ${${wg_prefix}_FOUND})
+  if(${option} AND NOT ${wg_prefix}_FOUND)
+    message(FATAL_ERROR "${option} is on, but pkg-config does not know ${module} (Debian: ${package})")
+  elseif(NOT ${option})
+    list(APPEND WG_LEFT_OUT "${what} (${package})")
+  endif()
+endmacro()
+
+# One line at the end of the configuration.
+function(wg_report_parts)
+  if(WG_LEFT_OUT)
+    list(JOIN WG_LEFT_OUT ", " parts)
+    message(STATUS "Left out, with the Debian package that brings it: ${parts}")
+  else()
+    message(STATUS "All optional parts are built.")
+  endif()
+endfunction()
+
+# wg_library(name sources...): targets `name` (static) and `name_shared`, from objects compiled once.
+function(wg_library name)
+  add_library(${name}_objects OBJECT ${ARGN})
+  target_link_libraries(${name}_objects PRIVATE wg_flags)
+  add_library(${name} STATIC $<TARGET_OBJECTS:${name}_objects>)
+  add_library(${name}_shared SHARED $<TARGET_OBJECTS:${name}_objects>)
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${name}_static)
+  set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  foreach(target ${name} ${name}_shared)
+    target_compile_features(${target} PUBLIC c_std_11)
+    target_include_directories(${target} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/wengert>)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C m)
+  endforeach()
+endfunction()
+
+# wg_link_module(name module): links both forms of `name` with PkgConfig::<MODULE>, and has find_package and
+# wengert.pc ask for it.
+function(wg_link_module name module)
+  string(TOUPPER ${module} prefix)
+  foreach(target ${name}_objects ${name} ${name}_shared)
+    target_link_libraries(${target} PRIVATE PkgConfig::${prefix})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY WG_LINKED_MODULES ${module})
+endfunction()

@@ -1,0 +1,11 @@
+/* Everything of the library that a program needs: include this one. */
+#ifndef WENGERT_H
+#define WENGERT_H
+
+#include "graph/graph.h"
+#include "ops/ops.h"
+#include "autograd/grad.h"
+#include "backends/plan.h"
+#include "backends/store.h"
+
+#endif
