@@ -72,6 +72,17 @@ wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dt
     return copy;
 }
 
+bool wg_name_copy(wg_value *v, const wg_value *from)
+{
+    wg_graph *g = v->node->graph;
+    if (!from->name)
+        return true;
+    if (!wg_names_get(&g->names, from->name))
+        return wg_graph_set_name(g, v, from->name);
+    v->name = wg_arena_text(&g->arena, from->name);
+    return v->name || wg_graph_no_memory(g);
+}
+
 /* needed[i]: node i is an ancestor of an output or an assignment. */
 static void mark_needed(const wg_graph *g, bool *needed)
 {
@@ -100,12 +111,7 @@ static void clone_node(wg_graph *to, const wg_node *n, wg_dtype f32_as, wg_value
         free(in);
     for (int k = 0; copy && k < n->n_out; k++) {
         map[n->out[k]->id] = copy->out[k];
-        if (!n->out[k]->name)
-            continue;
-        if (wg_names_get(&to->names, n->out[k]->name)) /* a label that several values share */
-            copy->out[k]->name = wg_arena_text(&to->arena, n->out[k]->name);
-        else
-            wg_graph_set_name(to, copy->out[k], n->out[k]->name);
+        wg_name_copy(copy->out[k], n->out[k]);
     }
 }
 

@@ -9,14 +9,12 @@ bool wg_fail(wg_node *n, wg_status status, const char *format, ...)
     wg_graph *g = n->graph;
     if (g->status != WG_OK)
         return false;
-    char title[512], what[512];
-    wg_node_title(n, title, sizeof title);
+    char text[1400], what[512];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    wg_graph_stick(g, status, "%s: %s%s%s%s", title, what, n->at ? " (" : "",
-                   n->at ? wg_short_at(n->at) : "", n->at ? ")" : "");
+    wg_graph_stick(g, status, "%s", wg_node_message(n, what, text, sizeof text));
     return false;
 }
 

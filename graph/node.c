@@ -93,6 +93,15 @@ void wg_node_title(const wg_node *n, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, ")");
 }
 
+const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size)
+{
+    char title[512];
+    wg_node_title(n, title, sizeof title);
+    snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "", n->at ? wg_short_at(n->at) : "",
+             n->at ? ")" : "");
+    return text;
+}
+
 /* ---- building ---------------------------------------------------------------------------------- */
 
 static bool copy_attrs(wg_node *n, const void *attrs)

@@ -231,6 +231,10 @@ WG_API void *wg_graph_alloc(wg_graph *g, size_t size);
  *  `f32_as`, if not 0, replaces f32 in attributes (constant data are converted). */
 WG_API wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype f32_as);
 
+/** Gives v the name of `from`, a value of another graph; where another value has it, as a label only.  false
+ *  without memory. */
+WG_API bool wg_name_copy(wg_value *v, const wg_value *from);
+
 /** Builds the expansion of n (same operands) at the present end of the graph, under n's origin; y has
  *  n->n_out places.  false if it has none or the graph is in error. */
 WG_API bool wg_expand_node(wg_node *n, wg_value **y);
@@ -280,6 +284,8 @@ WG_API const char *wg_op_operand_name(const wg_op *op, int i, char *text, size_t
 WG_API const char *wg_node_attrs_text(const wg_node *n, char *text, size_t size);
 WG_API uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs);
 WG_API bool wg_node_attrs_equal(const wg_op *op, const void *a, const void *b);
+/** Writes "scope: op(operands): what (file:line)", as messages of the graph are, into text; returns text. */
+WG_API const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size);
 /** Writes "%12" or the value's name into text; returns text. */
 WG_API const char *wg_value_text(const wg_value *v, char *text, size_t size);
 

@@ -1,0 +1,199 @@
+/* The store: a growing array of tensors and an open-addressing table from name to place. */
+#include "backends/store_internal.h"
+#include "backends/cpu/any/element.h"
+#include "backends/cpu/random.h"
+#include "ops/leaf.h"
+#include "ops/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wg_store {
+    uint64_t seed;
+    wg_tensor **tensor; /* each on its own: addresses given out stay valid */
+    size_t count, capacity;
+    size_t *slot; /* place + 1 in `tensor`, 0: free */
+    size_t slots; /* 0 or a power of two            */
+};
+
+wg_store *wg_store_new(uint64_t seed)
+{
+    wg_store *s = calloc(1, sizeof *s);
+    if (s)
+        s->seed = seed;
+    return s;
+}
+
+static void free_tensor(wg_tensor *t)
+{
+    if (!t)
+        return;
+    free((char *)(uintptr_t)t->name);
+    free(t->data);
+    free(t);
+}
+
+void wg_store_free(wg_store *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        free_tensor(s->tensor[i]);
+    free(s->tensor);
+    free(s->slot);
+    free(s);
+}
+
+size_t wg_store_count(const wg_store *s)
+{
+    return s ? s->count : 0;
+}
+
+const wg_tensor *wg_store_at(const wg_store *s, size_t i)
+{
+    return s && i < s->count ? s->tensor[i] : NULL;
+}
+
+/* 64-bit FNV-1a: the same number for a name on every machine. */
+static uint64_t hash_name(const char *name)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* The slot of that name, or the free one where it belongs. */
+static size_t *slot_of(const wg_store *s, const char *name)
+{
+    size_t i = (size_t)hash_name(name) & (s->slots - 1);
+    while (s->slot[i] && strcmp(s->tensor[s->slot[i] - 1]->name, name) != 0)
+        i = (i + 1) & (s->slots - 1);
+    return &s->slot[i];
+}
+
+const wg_tensor *wg_store_find(const wg_store *s, const char *name)
+{
+    if (!s || !name || !s->slots)
+        return NULL;
+    size_t place = *slot_of(s, name);
+    return place ? s->tensor[place - 1] : NULL;
+}
+
+/* Room for one more tensor and its slot. */
+static bool reserve(wg_store *s)
+{
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 32;
+        wg_tensor **tensor = realloc(s->tensor, capacity * sizeof(wg_tensor *));
+        if (!tensor)
+            return false;
+        s->tensor = tensor;
+        s->capacity = capacity;
+    }
+    if (2 * (s->count + 1) <= s->slots)
+        return true;
+    size_t slots = s->slots ? 2 * s->slots : 64;
+    size_t *slot = calloc(slots, sizeof *slot);
+    if (!slot)
+        return false;
+    free(s->slot);
+    s->slot = slot;
+    s->slots = slots;
+    for (size_t i = 0; i < s->count; i++)
+        *slot_of(s, s->tensor[i]->name) = i + 1;
+    return true;
+}
+
+void *wg_aligned_alloc(size_t size)
+{
+    if (size > SIZE_MAX - 2 * WG_ALIGN)
+        return NULL;
+    size = (size + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
+    return aligned_alloc(WG_ALIGN, size ? size : WG_ALIGN);
+}
+
+static wg_tensor *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
+{
+    size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype), length = strlen(name) + 1;
+    wg_tensor *t = malloc(sizeof *t);
+    char *own = malloc(length);
+    void *data = wg_aligned_alloc(bytes);
+    if (!t || !own || !data) {
+        free(t);
+        free(own);
+        free(data);
+        return NULL;
+    }
+    memcpy(own, name, length);
+    memset(data, 0, bytes);
+    *t = (wg_tensor){own, dtype, *shape, data};
+    return t;
+}
+
+const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape,
+                              wg_status *status)
+{
+    wg_status ignored;
+    status = status ? status : &ignored;
+    *status = WG_EINVAL;
+    if (!s || !name || !shape || !wg_shape_valid(shape, dtype))
+        return NULL;
+    const wg_tensor *old = wg_store_find(s, name);
+    if (old) {
+        *status = old->dtype != dtype                   ? WG_EDTYPE
+                  : !wg_shape_equal(&old->shape, shape) ? WG_ESHAPE
+                                                        : WG_OK;
+        return *status == WG_OK ? old : NULL;
+    }
+    wg_tensor *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
+    *status = t ? WG_OK : WG_ENOMEM;
+    if (!t)
+        return NULL;
+    s->tensor[s->count++] = t;
+    *slot_of(s, name) = s->count;
+    return t;
+}
+
+/* ---- initial values
+ * ------------------------------------------------------------------------------ */
+
+/* b = scale sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010): a matrix is [fan in, fan out], a
+ * vector is both. */
+static double xavier_bound(const wg_shape *shape, double scale)
+{
+    int r = shape->rank;
+    double out = r > 0 ? (double)shape->dim[r - 1] : 1,
+           in = r > 1 ? (double)shape->dim[r - 2] : out;
+    return in + out > 0 ? scale * sqrt(6 / (in + out)) : 0;
+}
+
+static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attrs *a)
+{
+    cpu_random r = {s->seed, 0, hash_name(t->name), CPU_RANDOM_INIT};
+    int64_t count = wg_shape_count(&t->shape);
+    double bound = a->init == WG_INIT_XAVIER ? xavier_bound(&t->shape, a->scale) : a->scale;
+    for (int64_t i = 0; i < count; i += 4) {
+        double x[4] = {0};
+        if (a->init == WG_INIT_NORMAL)
+            cpu_normal4(&r, (uint64_t)i / 4, x);
+        else if (a->init != WG_INIT_CONSTANT)
+            cpu_uniform4(&r, (uint64_t)i / 4, x);
+        for (int64_t k = 0; k < 4 && i + k < count; k++) {
+            double y = a->init == WG_INIT_CONSTANT ? a->scale
+                       : a->init == WG_INIT_NORMAL ? a->scale * x[k]
+                                                   : bound * (2 * x[k] - 1);
+            cpu_put(t->data, t->dtype, i + k, y);
+        }
+    }
+}
+
+const wg_tensor *wg_store_leaf(wg_store *s, const wg_value *leaf, wg_status *status)
+{
+    bool fresh = !wg_store_find(s, leaf->name);
+    const wg_tensor *t = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, status);
+    const wg_op *op = leaf->node->op;
+    if (t && fresh && (op == &wg_op_parameter || op == &wg_op_state))
+        initialise(s, t, leaf->node->attrs);
+    return t;
+}
