@@ -26,12 +26,18 @@ function(wg_report_parts)
   endif()
 endfunction()
 
-# wg_library(name sources...): targets `name` (static) and `name_shared`, from objects compiled once.
+# wg_library(name sources... OBJECTS targets...): targets `name` (static) and `name_shared`, from objects compiled
+# once; those of the further object libraries `targets` go in as well.
 function(wg_library name)
-  add_library(${name}_objects OBJECT ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 wg "" "" OBJECTS)
+  add_library(${name}_objects OBJECT ${wg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}_objects PRIVATE wg_flags)
-  add_library(${name} STATIC $<TARGET_OBJECTS:${name}_objects>)
-  add_library(${name}_shared SHARED $<TARGET_OBJECTS:${name}_objects>)
+  set(objects $<TARGET_OBJECTS:${name}_objects>)
+  foreach(target ${wg_OBJECTS})
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  add_library(${name} STATIC ${objects})
+  add_library(${name}_shared SHARED ${objects})
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${name}_static)
   set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} EXPORT_NAME ${name}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
