@@ -46,6 +46,17 @@ static bool retyped(wg_graph *to, const wg_node *n, wg_dtype f32_as, char *attrs
     return true;
 }
 
+/* The scope of the same path in another graph, with its marks. */
+static const wg_scope *same_scope(wg_graph *to, const wg_scope *from)
+{
+    const wg_scope *s = wg_scope_intern(to, from->path);
+    const wg_scope *up = s;
+    for (; up && from; up = up->parent, from = from->parent)
+        if (from->recompute)
+            ((wg_scope *)up)->recompute = true;
+    return s;
+}
+
 wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype f32_as)
 {
     if (!to || to->status != WG_OK)
@@ -61,7 +72,7 @@ wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dt
         attrs = changed;
     }
     wg_origin before = to->origin;
-    const wg_scope *scope = wg_scope_intern(to, n->scope->path);
+    const wg_scope *scope = to == n->graph ? n->scope : same_scope(to, n->scope);
     wg_node *copy = NULL;
     if (scope) {
         to->origin = (wg_origin){scope, NULL, n->phase};

@@ -80,15 +80,22 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
 {
     if (!g || g->status != WG_OK)
         return NULL;
-    char what[512];
-    va_list args;
+    char few[512], *what = few, *more = NULL;
+    va_list args, again;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    va_copy(again, args);
+    int length = vsnprintf(few, sizeof few, format, args);
+    if (length >= (int)sizeof few && (more = malloc((size_t)length + 1))) {
+        vsnprintf(more, (size_t)length + 1, format, again);
+        what = more;
+    }
+    va_end(again);
     va_end(args);
     const char *path = g->origin.scope->path;
     at = g->origin.at ? g->origin.at : at;
     wg_graph_stick(g, status, "%s%s%s: %s%s%s%s", path, *path ? ": " : "", builder, what,
                    at ? " (" : "", at ? wg_short_at(at) : "", at ? ")" : "");
+    free(more);
     return NULL;
 }
 
@@ -189,6 +196,16 @@ void wg_scope_pop(wg_graph *g)
         g->origin.scope = g->origin.scope->parent;
     else
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_pop", "no scope is open");
+}
+
+void wg_scope_recompute(wg_graph *g)
+{
+    if (!g)
+        return;
+    if (g->origin.scope->parent)
+        ((wg_scope *)g->origin.scope)->recompute = true; /* the graph owns it; only users see it const */
+    else
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_recompute", "no scope is open");
 }
 
 const char *wg_scope_path(const wg_graph *g)

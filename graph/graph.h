@@ -48,6 +48,10 @@ WG_API const char *wg_graph_message(const wg_graph *g);
  * parameters, appear in messages and are the boxes of the picture. */
 WG_API void wg_scope_push(wg_graph *g, const char *format, ...) WG_PRINTF(2, 3);
 WG_API void wg_scope_pop(wg_graph *g);
+/** Activations of the current scope are recomputed in the backward pass instead of stored (activation
+ *  checkpointing, autograd/recompute.c): only the values that enter the scope are kept.  Same numbers, less
+ *  memory, one more forward pass of the scope.  Of nested marked scopes the outermost counts. */
+WG_API void wg_scope_recompute(wg_graph *g);
 /** The current path, "" at the top. */
 WG_API const char *wg_scope_path(const wg_graph *g);
 

@@ -23,7 +23,7 @@ typedef struct wg_scope {
     const char *name;              /* last component, "" at the top */
     const char *path;              /* "encoder/layer3", "" at the top */
     int depth;                     /* 0 at the top             */
-    bool recompute;                /* autograd may recompute this scope's values (autograd/recompute.h) */
+    bool recompute;                /* its activations are recomputed: see wg_scope_recompute */
 } wg_scope;
 
 /** One application of an op.  Read only, except for a shape rule, which fills the results. */

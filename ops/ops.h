@@ -9,5 +9,6 @@
 #include "ops/reduce.h"
 #include "ops/linalg.h"
 #include "ops/movement.h"
+#include "ops/barrier.h"
 
 #endif

@@ -1,0 +1,56 @@
+/* barrier: y = x, after the tokens. */
+#include "ops/barrier.h"
+#include "ops/table.h"
+
+#include <stdlib.h>
+
+static bool infer(wg_node *n)
+{
+    return wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+
+static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    (void)n;
+    dx[0] = dy[0];
+}
+
+static const wg_sample samples[] = {
+    {"no token", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"tokens", NULL, 3, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 1, 5), WG_INTS(0, 9, 0, 0)}},
+};
+
+const wg_op wg_op_barrier = {
+    .name = "barrier",
+    .formula = "y = x, computed after the tokens",
+    .family = "movement",
+    .operands = "x token*",
+    .results = "y",
+    .flags = WG_OP_VIEW | WG_OP_OPAQUE,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .reads = WG_READS_NOTHING,
+    .infer = infer,
+    .grad = grad,
+    .samples = samples,
+    .n_samples = WG_COUNT(samples),
+};
+
+wg_value *(wg_barrier)(const char *at, wg_value *x, wg_value *const *tokens, int n_tokens)
+{
+    wg_value *few[8], **in = few;
+    if (!x || n_tokens < 0 || (n_tokens && !tokens))
+        return x ? wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "barrier", "no list of %d tokens",
+                                 n_tokens)
+                 : NULL;
+    if (n_tokens > 7 && !(in = malloc(sizeof *in * ((size_t)n_tokens + 1))))
+        return wg_graph_fail(wg_graph_of(x), WG_ENOMEM, at, "barrier", "out of memory");
+    int n_in = 0;
+    in[n_in++] = x;
+    for (int i = 0; i < n_tokens; i++)
+        if (tokens[i])
+            in[n_in++] = tokens[i];
+    wg_node *n = wg_apply(at, NULL, &wg_op_barrier, NULL, in, n_in);
+    if (in != few)
+        free(in);
+    return n ? n->out[0] : NULL;
+}
