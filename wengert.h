@@ -7,5 +7,7 @@
 #include "autograd/grad.h"
 #include "backends/plan.h"
 #include "backends/store.h"
+#include "train/safetensors.h"
+#include "train/weights.h"
 
 #endif

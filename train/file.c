@@ -1,0 +1,195 @@
+/* Messages about files, UTF-8, and the replacement of a file in one step. */
+#include "train/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- messages ----------------------------------------------------------------------------------
+ */
+
+wg_message wg_message_in(char *text, size_t size)
+{
+    if (text && size)
+        text[0] = '\0';
+    return (wg_message){text, text ? size : 0, 0};
+}
+
+static void add(wg_message *m, const char *format, va_list list)
+{
+    if (m->used >= m->size)
+        return;
+    int n = vsnprintf(m->text + m->used, m->size - m->used, format, list);
+    m->used += n > 0 ? (size_t)n : 0;
+}
+
+void wg_message_add(wg_message *m, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add(m, format, list);
+    va_end(list);
+}
+
+wg_status wg_file_fail(wg_message *m, wg_status status, const char *path, const char *format, ...)
+{
+    va_list list;
+    wg_message_add(m, "%s: ", path);
+    va_start(list, format);
+    add(m, format, list);
+    va_end(list);
+    return status;
+}
+
+wg_status wg_file_errno(wg_message *m, const char *path, const char *what)
+{
+    char text[128];
+    int error = errno;
+    if (strerror_r(error, text, sizeof text) != 0)
+        snprintf(text, sizeof text, "error %d", error);
+    return wg_file_fail(m, WG_EIO, path, "%s: %s", what, text);
+}
+
+/* ---- UTF-8 (RFC 3629) --------------------------------------------------------------------------
+ */
+
+bool wg_utf8_valid(const char *text, size_t size)
+{
+    /* by first byte: how many follow, and the bounds of the first of these */
+    static const struct {
+        unsigned char from, to, more, least, most;
+    } forms[] = {
+        {0x00, 0x7f, 0, 0, 0},       {0xc2, 0xdf, 1, 0x80, 0xbf}, {0xe0, 0xe0, 2, 0xa0, 0xbf},
+        {0xe1, 0xec, 2, 0x80, 0xbf}, {0xed, 0xed, 2, 0x80, 0x9f}, {0xee, 0xef, 2, 0x80, 0xbf},
+        {0xf0, 0xf0, 3, 0x90, 0xbf}, {0xf1, 0xf3, 3, 0x80, 0xbf}, {0xf4, 0xf4, 3, 0x80, 0x8f},
+    };
+    const unsigned char *s = (const unsigned char *)text, *end = s + size;
+    while (s < end) {
+        size_t f = 0, n = sizeof forms / sizeof forms[0];
+        while (f < n && !(s[0] >= forms[f].from && s[0] <= forms[f].to))
+            f++;
+        if (f == n || end - s <= forms[f].more)
+            return false;
+        if (forms[f].more && (s[1] < forms[f].least || s[1] > forms[f].most))
+            return false;
+        for (int i = 2; i <= forms[f].more; i++)
+            if ((s[i] & 0xc0) != 0x80)
+                return false;
+        s += 1 + forms[f].more;
+    }
+    return true;
+}
+
+/* ---- replacing a file --------------------------------------------------------------------------
+ */
+
+struct wg_file_writer {
+    int fd;
+    int error; /* errno of the first failure, or 0 */
+    size_t used;
+    char buffer[1 << 16];
+};
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0) /* no progress and no errno: as a full disk */
+            errno = ENOSPC;
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool flush(wg_file_writer *w)
+{
+    size_t n = w->used;
+    w->used = 0;
+    if (!w->error && !write_all(w->fd, w->buffer, n))
+        w->error = errno;
+    return !w->error;
+}
+
+bool wg_file_put(wg_file_writer *w, const void *bytes, size_t size)
+{
+    if (w->used + size > sizeof w->buffer && !flush(w))
+        return false;
+    if (size > sizeof w->buffer) {
+        if (!w->error && !write_all(w->fd, bytes, size))
+            w->error = errno;
+    } else if (size) {
+        memcpy(w->buffer + w->used, bytes, size);
+        w->used += size;
+    }
+    return !w->error;
+}
+
+/* A rename is on the disk once its folder is. */
+static bool sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    char *folder = malloc(n + 1);
+    if (!folder)
+        return false;
+    memcpy(folder, slash ? path : ".", n);
+    folder[n] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (fd < 0)
+        return false;
+    bool ok =
+        fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a file system that has nothing to sync */
+    int error = errno;
+    ok = close(fd) == 0 && ok;
+    errno = error;
+    return ok;
+}
+
+wg_status wg_file_replace(const char *path, void (*write)(wg_file_writer *w, void *context),
+                          void *context, wg_message *m)
+{
+    size_t room = strlen(path) + 32;
+    char *temporary = malloc(room);
+    wg_file_writer *w = malloc(sizeof *w);
+    wg_status status = WG_OK;
+    if (!temporary || !w) {
+        status = wg_file_fail(m, WG_ENOMEM, path, "no memory to write it");
+        goto end;
+    }
+    snprintf(temporary, room, "%s.tmp-%ld", path, (long)getpid());
+    w->used = 0;
+    w->error = 0;
+    w->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
+        status = wg_file_errno(m, temporary, "open for writing");
+        goto end;
+    }
+    write(w, context);
+    if (!flush(w)) {
+        errno = w->error;
+        status = wg_file_errno(m, temporary, "write");
+    } else if (fsync(w->fd) != 0) {
+        status = wg_file_errno(m, temporary, "fsync");
+    }
+    if (close(w->fd) != 0 && status == WG_OK)
+        status = wg_file_errno(m, temporary, "close");
+    if (status == WG_OK && rename(temporary, path) != 0)
+        status = wg_file_errno(m, path, "rename");
+    if (status != WG_OK)
+        unlink(temporary);
+    else if (!sync_folder(path))
+        status = wg_file_errno(m, path, "fsync of its folder");
+end:
+    free(w);
+    free(temporary);
+    return status;
+}
