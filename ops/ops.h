@@ -10,5 +10,8 @@
 #include "ops/linalg.h"
 #include "ops/movement.h"
 #include "ops/barrier.h"
+#include "ops/conv.h"
+#include "ops/pool.h"
+#include "ops/upsample.h"
 
 #endif

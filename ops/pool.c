@@ -1,0 +1,398 @@
+#include "ops/ops.h"
+#include "ops/table.h"
+
+/* clang-format off */
+#define FIELD(name, kind, field) {name, WG_ATTR_##kind, offsetof(wg_pool_attrs, field), 0}
+#define WINDOW_2D                                                                                  \
+    FIELD("kernel_h", INT, kernel_h), FIELD("kernel_w", INT, kernel_w),                            \
+    FIELD("stride_h", INT, stride_h), FIELD("stride_w", INT, stride_w),                            \
+    FIELD("padding_h", INT, padding_h), FIELD("padding_w", INT, padding_w),                        \
+    FIELD("dilation_h", INT, dilation_h), FIELD("dilation_w", INT, dilation_w)
+#define WINDOW_1D                                                                                  \
+    FIELD("kernel", INT, kernel_w), FIELD("stride", INT, stride_w),                                \
+    FIELD("padding", INT, padding_w), FIELD("dilation", INT, dilation_w)
+#define EXCLUDE FIELD("exclude_padding", BOOL, exclude_padding)
+#define SIZE FIELD("height", INT, height), FIELD("width", INT, width)
+
+static const wg_attr attrs_max2d[] = {WINDOW_2D};
+static const wg_attr attrs_max1d[] = {WINDOW_1D};
+static const wg_attr attrs_avg2d[] = {WINDOW_2D, EXCLUDE};
+static const wg_attr attrs_avg1d[] = {WINDOW_1D, EXCLUDE};
+static const wg_attr attrs_avg_grad[] = {WINDOW_2D, EXCLUDE, SIZE};
+static const wg_attr attrs_scatter[] = {SIZE};
+/* clang-format on */
+
+/* ---- geometry -------------------------------------------------------------------------------- */
+
+void wg_pool_windows(const wg_pool_attrs *a, const wg_shape *from, const wg_shape *to,
+                     wg_sliding *h, wg_sliding *w)
+{
+    *h = (wg_sliding){from->dim[2], a->kernel_h,   a->stride_h,
+                      a->padding_h, a->dilation_h, to->dim[2]};
+    *w = (wg_sliding){from->dim[3], a->kernel_w,   a->stride_w,
+                      a->padding_w, a->dilation_w, to->dim[3]};
+}
+
+/* No window may lie in the padding alone: its maximum would be nothing and its mean 0/0.  With a
+ * padding of half the kernel at most, every window begins before the end of x and ends after its
+ * begin, so that only a dilation larger than x could step over it. */
+static bool need_element(wg_node *n, const char *axis, const wg_sliding *w)
+{
+    if (w->padding > w->kernel / 2)
+        return wg_fail(n, WG_EINVAL,
+                       "the padding along %s is %lld, more than half of the kernel of %lld", axis,
+                       (long long)w->padding, (long long)w->kernel);
+    return w->padding == 0 || w->dilation <= w->size ||
+           wg_fail(n, WG_ESHAPE, "along %s a dilation of %lld steps over the size %lld", axis,
+                   (long long)w->dilation, (long long)w->size);
+}
+
+/* *y becomes the shape of x pooled; x has rank 4. */
+static bool need_pooled(wg_node *n, const wg_pool_attrs *a, const wg_shape *x, wg_shape *y)
+{
+    wg_sliding h, w;
+    wg_pool_windows(a, x, x, &h, &w);
+    if (!wg_need_sliding(n, "H", &h) || !need_element(n, "H", &h) || !wg_need_sliding(n, "W", &w) ||
+        !need_element(n, "W", &w))
+        return false;
+    *y = WG_SHAPE(x->dim[0], x->dim[1], h.count, w.count);
+    return true;
+}
+
+static bool need_no_dilation(wg_node *n, const wg_pool_attrs *a)
+{
+    return (a->dilation_h == 1 && a->dilation_w == 1) ||
+           wg_fail(n, WG_EINVAL, "a mean has no dilation, given are %lld and %lld",
+                   (long long)a->dilation_h, (long long)a->dilation_w);
+}
+
+/* One dimension is two with H = 1. */
+static wg_pool_attrs flat(const wg_pool_attrs *a)
+{
+    wg_pool_attrs b = *a;
+    b.kernel_h = b.stride_h = b.dilation_h = 1;
+    b.padding_h = 0;
+    return b;
+}
+
+static bool need_pooled_1d(wg_node *n, const wg_pool_attrs *a, wg_shape *y)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    wg_shape two = WG_SHAPE(x->dim[0], x->dim[1], 1, x->dim[2]);
+    if (!need_pooled(n, a, &two, y))
+        return false;
+    *y = WG_SHAPE(y->dim[0], y->dim[1], y->dim[3]);
+    return true;
+}
+
+static void expand_1d(wg_node *n, wg_value **y, const wg_op *two)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    wg_pool_attrs a = flat(n->attrs);
+    wg_value *pooled = wg_apply1(
+        n->at, two, &a, wg_reshape(n->in[0], WG_SHAPE(x->dim[0], x->dim[1], 1, x->dim[2])));
+    for (int i = 0; i < n->n_out; i++)
+        y[i] = wg_reshape(wg_result_of(pooled, i), n->out[i]->shape);
+}
+
+/* each element of a window is looked at once */
+static double flops_pool(const wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    double kernel_h = n->out[0]->shape.rank == 4 ? (double)a->kernel_h : 1;
+    return (double)wg_value_count(n->out[0]) * kernel_h * (double)a->kernel_w;
+}
+
+/* ---- maxima ---------------------------------------------------------------------------------- */
+
+static bool infer_max2d(wg_node *n)
+{
+    wg_shape y;
+    return wg_need_float(n, 0) && wg_need_rank(n, 0, 4, 4) &&
+           need_pooled(n, n->attrs, &n->in[0]->shape, &y) &&
+           wg_set_result(n, 0, n->in[0]->dtype, y) && wg_set_result(n, 1, WG_I64, y);
+}
+
+static bool infer_max1d(wg_node *n)
+{
+    wg_shape y;
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 3, 3))
+        return false;
+    wg_pool_attrs a = flat(n->attrs);
+    return need_pooled_1d(n, &a, &y) && wg_set_result(n, 0, n->in[0]->dtype, y) &&
+           wg_set_result(n, 1, WG_I64, y);
+}
+
+static void expand_max1d(wg_node *n, wg_value **y)
+{
+    expand_1d(n, y, &wg_op_max_pool2d);
+}
+
+static void grad_max2d(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    dx[0] = wg_pool_scatter(dy[0], n->out[1], x->dim[2], x->dim[3]);
+}
+
+/* ---- planes by index ------------------------------------------------------------------------- */
+
+static bool infer_scatter(wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    const wg_shape *y = &n->in[0]->shape;
+    return wg_need_float(n, 0) && wg_need_rank(n, 0, 4, 4) && wg_need_dtype(n, 1, WG_I64) &&
+           wg_need_same_shape(n, 0, 1) &&
+           wg_set_result(n, 0, n->in[0]->dtype,
+                         WG_SHAPE(y->dim[0], y->dim[1], a->height, a->width));
+}
+
+static bool infer_gather(wg_node *n)
+{
+    return wg_need_float(n, 0) && wg_need_rank(n, 0, 4, 4) && wg_need_dtype(n, 1, WG_I64) &&
+           wg_need_rank(n, 1, 4, 4) && wg_need_dim(n, 1, 0, n->in[0]->shape.dim[0]) &&
+           wg_need_dim(n, 1, 1, n->in[0]->shape.dim[1]) &&
+           wg_set_result(n, 0, n->in[0]->dtype, n->in[1]->shape);
+}
+
+static void grad_scatter(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[0] = wg_pool_gather(dy[0], n->in[1]);
+}
+
+static void grad_gather(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    dx[0] = wg_pool_scatter(dy[0], n->in[1], x->dim[2], x->dim[3]);
+}
+
+/* ---- means ----------------------------------------------------------------------------------- */
+
+static bool infer_avg2d(wg_node *n)
+{
+    wg_shape y;
+    return wg_need_float(n, 0) && wg_need_rank(n, 0, 4, 4) && need_no_dilation(n, n->attrs) &&
+           need_pooled(n, n->attrs, &n->in[0]->shape, &y) &&
+           wg_set_result(n, 0, n->in[0]->dtype, y);
+}
+
+static bool infer_avg1d(wg_node *n)
+{
+    wg_shape y;
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 3, 3))
+        return false;
+    wg_pool_attrs a = flat(n->attrs);
+    return need_no_dilation(n, &a) && need_pooled_1d(n, &a, &y) &&
+           wg_set_result(n, 0, n->in[0]->dtype, y);
+}
+
+static void expand_avg1d(wg_node *n, wg_value **y)
+{
+    expand_1d(n, y, &wg_op_avg_pool2d);
+}
+
+static bool infer_avg_grad(wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    const wg_shape *dy = &n->in[0]->shape;
+    char is[160], wanted[160];
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 4, 4) || !need_no_dilation(n, a))
+        return false;
+    wg_shape x = WG_SHAPE(dy->dim[0], dy->dim[1], a->height, a->width), y;
+    if (!wg_set_result(n, 0, n->in[0]->dtype, x) || !need_pooled(n, a, &x, &y))
+        return false;
+    return wg_shape_equal(&y, dy) ||
+           wg_fail(n, WG_ESHAPE, "dy is %s, the pooled x is %s", wg_shape_text(dy, is, sizeof is),
+                   wg_shape_text(&y, wanted, sizeof wanted));
+}
+
+static void grad_avg2d(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_pool_attrs a = *(const wg_pool_attrs *)n->attrs;
+    a.height = n->in[0]->shape.dim[2];
+    a.width = n->in[0]->shape.dim[3];
+    dx[0] = wg_apply1(n->at, &wg_op_avg_pool2d_grad, &a, dy[0]);
+}
+
+static void grad_avg_grad(wg_node *n, wg_value *const *v, wg_value **dx)
+{
+    dx[0] = wg_apply1(n->at, &wg_op_avg_pool2d, n->attrs, v[0]);
+}
+
+static double flops_avg_grad(const wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    return (double)wg_value_count(n->in[0]) * (double)a->kernel_h * (double)a->kernel_w;
+}
+
+/* ---- the ops --------------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
+#define MAX2D(kh, kw, sh, sw, ph, pw, dh, dw) &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, dh, dw, false, 0, 0}
+#define MAX1D(k, s, p, d) MAX2D(1, k, 1, s, 0, p, 1, d)
+#define AVG2D(kh, kw, sh, sw, ph, pw, exclude, h, w) &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, 1, 1, exclude, h, w}
+#define AVG1D(k, s, p, exclude) AVG2D(1, k, 1, s, 0, p, exclude, 0, 0)
+#define PLANE(h, w) &(const wg_pool_attrs){0, 0, 0, 0, 0, 0, 0, 0, false, h, w}
+
+static const wg_sample max2d_samples[] = {
+    {"plain", MAX2D(2, 2, 2, 2, 0, 0, 1, 1), 1, {F(4, 1, 2, 4, 4)}},
+    {"overlap, padding", MAX2D(3, 2, 1, 1, 1, 1, 1, 1), 1, {F(4, 2, 1, 3, 4)}},
+    {"dilation, stride with a rest", MAX2D(2, 3, 2, 3, 0, 1, 2, 1), 1, {F(4, 1, 2, 4, 6)}},
+    {"empty batch", MAX2D(2, 2, 2, 2, 0, 0, 1, 1), 1, {F(4, 0, 2, 4, 4)}},
+};
+static const wg_sample max1d_samples[] = {
+    {"plain", MAX1D(2, 2, 0, 1), 1, {F(3, 2, 2, 5)}},
+    {"padding, dilation", MAX1D(3, 1, 1, 2), 1, {F(3, 1, 3, 6)}},
+};
+/* means of 2, 4 or 8 elements: exact in binary */
+static const wg_sample avg2d_samples[] = {
+    {"plain", AVG2D(2, 2, 2, 2, 0, 0, false, 0, 0), 1, {F(4, 1, 2, 4, 5)}},
+    {"overlap, padding", AVG2D(4, 2, 1, 2, 1, 1, false, 0, 0), 1, {F(4, 2, 1, 4, 4)}},
+    {"without padding", AVG2D(2, 2, 2, 1, 1, 1, true, 0, 0), 1, {F(4, 1, 2, 4, 3)}},
+    {"stride over kernel", AVG2D(2, 1, 3, 2, 0, 0, false, 0, 0), 1, {F(4, 1, 2, 5, 5)}},
+};
+static const wg_sample avg1d_samples[] = {
+    {"plain", AVG1D(2, 2, 0, false), 1, {F(3, 2, 2, 5)}},
+    {"without padding", AVG1D(2, 1, 1, true), 1, {F(3, 1, 3, 6)}},
+};
+static const wg_sample avg_grad_samples[] = {
+    {"plain", AVG2D(2, 2, 2, 2, 0, 0, false, 4, 5), 1, {F(4, 1, 2, 2, 2)}},
+    {"overlap, padding", AVG2D(4, 2, 1, 2, 1, 1, false, 4, 4), 1, {F(4, 2, 1, 3, 3)}},
+    {"without padding", AVG2D(2, 2, 2, 1, 1, 1, true, 4, 3), 1, {F(4, 1, 2, 3, 4)}},
+};
+static const wg_sample scatter_samples[] = {
+    {"into a plane", PLANE(2, 3), 2, {F(4, 2, 2, 2, 2), WG_INTS(0, 6, 4, 2, 2, 2, 2)}},
+    {"repeated", PLANE(1, 2), 2, {F(4, 1, 2, 2, 3), WG_INTS(0, 2, 4, 1, 2, 2, 3)}},
+};
+static const wg_sample gather_samples[] = {
+    {"from a plane", NULL, 2, {F(4, 2, 2, 2, 3), WG_INTS(0, 6, 4, 2, 2, 2, 2)}},
+    {"repeated", NULL, 2, {F(4, 1, 2, 1, 2), WG_INTS(0, 2, 4, 1, 2, 2, 3)}},
+};
+
+#define POOLING .family = "pooling", .attrs_size = sizeof(wg_pool_attrs), .smoothness = WG_PIECEWISE_LINEAR
+
+const wg_op wg_op_max_pool2d = {
+    .name = "max_pool2d", .formula = "y = max of x over each window, index = where it lies in its plane",
+    POOLING, .operands = "x", .results = "y index", .attrs = attrs_max2d, .n_attrs = WG_COUNT(attrs_max2d),
+    .infer = infer_max2d, .grad = grad_max2d, .reads = WG_READS_Y, .flops = flops_pool,
+    .samples = max2d_samples, .n_samples = WG_COUNT(max2d_samples),
+};
+const wg_op wg_op_max_pool1d = {
+    .name = "max_pool1d", .formula = "y = max of x over each window, index = where it lies in its row",
+    POOLING, .operands = "x", .results = "y index", .attrs = attrs_max1d, .n_attrs = WG_COUNT(attrs_max1d),
+    .infer = infer_max1d, .expand = expand_max1d, .flops = flops_pool,
+    .samples = max1d_samples, .n_samples = WG_COUNT(max1d_samples),
+};
+const wg_op wg_op_pool_scatter = {
+    .name = "pool_scatter", .formula = "x[b,c,i] = sum of y[b,c,o] over the o with index[b,c,o] = i",
+    POOLING, .operands = "y index", .results = "x", .attrs = attrs_scatter, .n_attrs = WG_COUNT(attrs_scatter),
+    .infer = infer_scatter, .grad = grad_scatter, .reads = WG_READS_X,
+    .samples = scatter_samples, .n_samples = WG_COUNT(scatter_samples),
+};
+const wg_op wg_op_pool_gather = {
+    .name = "pool_gather", .formula = "y[b,c,o] = x[b,c,index[b,c,o]]",
+    .family = "pooling", .smoothness = WG_PIECEWISE_LINEAR, .operands = "x index", .results = "y",
+    .infer = infer_gather, .grad = grad_gather, .reads = WG_READS_X,
+    .samples = gather_samples, .n_samples = WG_COUNT(gather_samples),
+};
+const wg_op wg_op_avg_pool2d = {
+    .name = "avg_pool2d", .formula = "y = mean of x over each window",
+    POOLING, .operands = "x", .results = "y", .attrs = attrs_avg2d, .n_attrs = WG_COUNT(attrs_avg2d),
+    .infer = infer_avg2d, .grad = grad_avg2d, .reads = WG_READS_NOTHING, .flops = flops_pool,
+    .samples = avg2d_samples, .n_samples = WG_COUNT(avg2d_samples),
+};
+const wg_op wg_op_avg_pool1d = {
+    .name = "avg_pool1d", .formula = "y = mean of x over each window",
+    POOLING, .operands = "x", .results = "y", .attrs = attrs_avg1d, .n_attrs = WG_COUNT(attrs_avg1d),
+    .infer = infer_avg1d, .expand = expand_avg1d, .flops = flops_pool,
+    .samples = avg1d_samples, .n_samples = WG_COUNT(avg1d_samples),
+};
+const wg_op wg_op_avg_pool2d_grad = {
+    .name = "avg_pool2d_grad", .formula = "<x, dx> = <avg_pool2d(x), dy> for all x",
+    POOLING, .operands = "dy", .results = "dx", .attrs = attrs_avg_grad, .n_attrs = WG_COUNT(attrs_avg_grad),
+    .infer = infer_avg_grad, .grad = grad_avg_grad, .reads = WG_READS_NOTHING, .flops = flops_avg_grad,
+    .samples = avg_grad_samples, .n_samples = WG_COUNT(avg_grad_samples),
+};
+/* clang-format on */
+
+/* ---- builders -------------------------------------------------------------------------------- */
+
+static wg_pool_attrs attrs_of_2d(const wg_pool2d_options *options)
+{
+    wg_pool2d_options o = options ? *options : (wg_pool2d_options){0};
+    return (wg_pool_attrs){
+        .kernel_h = o.kernel[0],
+        .kernel_w = o.kernel[1],
+        .stride_h = o.stride[0] ? o.stride[0] : o.kernel[0],
+        .stride_w = o.stride[1] ? o.stride[1] : o.kernel[1],
+        .padding_h = o.padding[0],
+        .padding_w = o.padding[1],
+        .dilation_h = o.dilation[0] ? o.dilation[0] : 1,
+        .dilation_w = o.dilation[1] ? o.dilation[1] : 1,
+        .exclude_padding = o.exclude_padding,
+    };
+}
+
+static wg_pool_attrs attrs_of_1d(const wg_pool1d_options *options)
+{
+    wg_pool1d_options o = options ? *options : (wg_pool1d_options){0};
+    return attrs_of_2d(&(wg_pool2d_options){.kernel = {1, o.kernel},
+                                            .stride = {1, o.stride},
+                                            .padding = {0, o.padding},
+                                            .dilation = {1, o.dilation},
+                                            .exclude_padding = o.exclude_padding});
+}
+
+wg_value *(wg_max_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options)
+{
+    wg_pool_attrs a = attrs_of_2d(options);
+    return wg_apply1(at, &wg_op_max_pool2d, &a, x);
+}
+
+wg_value *(wg_max_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options)
+{
+    wg_pool_attrs a = attrs_of_1d(options);
+    return wg_apply1(at, &wg_op_max_pool1d, &a, x);
+}
+
+wg_value *(wg_avg_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options)
+{
+    wg_pool_attrs a = attrs_of_2d(options);
+    return wg_apply1(at, &wg_op_avg_pool2d, &a, x);
+}
+
+wg_value *(wg_avg_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options)
+{
+    wg_pool_attrs a = attrs_of_1d(options);
+    return wg_apply1(at, &wg_op_avg_pool1d, &a, x);
+}
+
+/* One window, as large as the plane. */
+static wg_value *global(const char *at, wg_value *x, const wg_op *op)
+{
+    bool planes = x && x->shape.rank == 4; /* otherwise the shape rule says so */
+    int64_t h = planes ? x->shape.dim[2] : 1, w = planes ? x->shape.dim[3] : 1;
+    return wg_apply1(at, op, &(wg_pool_attrs){h, w, 1, 1, 0, 0, 1, 1, false, 0, 0}, x);
+}
+
+wg_value *(wg_global_max_pool2d)(const char *at, wg_value *x)
+{
+    return global(at, x, &wg_op_max_pool2d);
+}
+
+wg_value *(wg_global_avg_pool2d)(const char *at, wg_value *x)
+{
+    return global(at, x, &wg_op_avg_pool2d);
+}
+
+wg_value *(wg_pool_gather)(const char *at, wg_value *x, wg_value *index)
+{
+    return wg_apply2(at, &wg_op_pool_gather, NULL, x, index);
+}
+
+wg_value *(wg_pool_scatter)(const char *at, wg_value *y, wg_value *index, int64_t height,
+                            int64_t width)
+{
+    return wg_apply2(at, &wg_op_pool_scatter, &(wg_pool_attrs){.height = height, .width = width}, y,
+                     index);
+}
