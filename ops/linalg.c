@@ -85,3 +85,122 @@ wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b)
 {
     return (wg_matmul_t)(at, a, b, WG_NN);
 }
+
+/* ---- linear -------------------------------------------------------------------------------------- */
+
+static const char *const activation_names[] = {"none", "relu", "tanh", NULL};
+static const wg_op *const activations[] = {NULL, &wg_op_relu, &wg_op_tanh};
+
+static const wg_attr linear_attrs[] = {WG_ATTR_NAMED(wg_linear_attrs, activation, activation_names)};
+
+static bool infer_linear(wg_node *n)
+{
+    if (!wg_need_float(n, 0) || !wg_need_same_dtype(n, 0, 1) || !wg_need_rank(n, 0, 1, WG_MAX_RANK) ||
+        !wg_need_rank(n, 1, 2, 2))
+        return false;
+    wg_shape y = n->in[0]->shape;
+    const wg_shape *weight = &n->in[1]->shape;
+    if (y.dim[y.rank - 1] != weight->dim[1])
+        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ", (long long)y.dim[y.rank - 1],
+                       (long long)weight->dim[1]);
+    if (n->n_in > 2 && (!wg_need_same_dtype(n, 0, 2) || !wg_need_rank(n, 2, 1, 1) ||
+                        !wg_need_dim(n, 2, 0, weight->dim[0])))
+        return false;
+    y.dim[y.rank - 1] = weight->dim[0];
+    return wg_set_result(n, 0, n->in[0]->dtype, y);
+}
+
+/* [..., d] as [rows, d]: one large product instead of a batch of small ones. */
+static wg_value *as_rows(wg_value *x)
+{
+    int64_t rows = 1;
+    for (int i = 0; x && i < x->shape.rank - 1; i++)
+        rows *= x->shape.dim[i];
+    return x ? wg_reshape(x, WG_SHAPE(rows, x->shape.dim[x->shape.rank - 1])) : NULL;
+}
+
+/* z = x W' + b, of the shape of y */
+static wg_value *preactivation(const wg_node *n)
+{
+    wg_value *z = wg_matmul_t(as_rows(n->in[0]), n->in[1], WG_NT);
+    if (n->n_in > 2)
+        z = wg_add(z, n->in[2]);
+    return z ? wg_reshape(z, n->out[0]->shape) : NULL;
+}
+
+static wg_value *activated(const wg_node *n)
+{
+    const wg_linear_attrs *a = n->attrs;
+    const wg_op *op = activations[a->activation];
+    wg_value *z = preactivation(n);
+    return op ? wg_apply1(WG_HERE, op, NULL, z) : z;
+}
+
+static void expand_linear(wg_node *n, wg_value **y)
+{
+    y[0] = activated(n);
+}
+
+/* The cotangent of z.  Where the activation's derivative is a function of y, z need not be kept or computed
+ * again; elsewhere the activation's own rule is asked. */
+static wg_value *before_activation(const wg_node *n, wg_value *dy)
+{
+    const wg_linear_attrs *a = n->attrs;
+    wg_value *y = n->out[0], *dz = NULL;
+    switch (a->activation) {
+    case WG_ACTIVATION_NONE: return dy;
+    case WG_ACTIVATION_RELU: return wg_mul(dy, wg_relu_mask(y));
+    case WG_ACTIVATION_TANH: return wg_sub(dy, wg_mul(dy, wg_mul(y, y)));
+    }
+    if ((y = activated(n)))
+        y->node->op->grad(y->node, &dy, &dz);
+    return dz;
+}
+
+/* dx = dz W,  dW = dz' x,  db = sum of dz over rows. */
+static void grad_linear(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *x = n->in[0], *dz = as_rows(before_activation(n, dy[0]));
+    dx[0] = wg_matmul(dz, n->in[1]);
+    dx[0] = dx[0] ? wg_reshape(dx[0], x->shape) : NULL;
+    dx[1] = wg_matmul_t(dz, as_rows(x), WG_TN);
+    if (n->n_in > 2)
+        dx[2] = dz;
+}
+
+static double linear_flops(const wg_node *n)
+{
+    return (2.0 * (double)n->in[1]->shape.dim[1] + n->n_in - 2) * (double)wg_value_count(n->out[0]);
+}
+
+#define LINEAR_SAMPLE(name, activation)                                                            \
+    {                                                                                              \
+        name, &(const wg_linear_attrs){activation}, 3,                                             \
+        {                                                                                          \
+            WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-1, 1, 2, 2, 4), WG_FLOATS(-1, 1, 1, 2)           \
+        }                                                                                          \
+    }
+static const wg_sample linear_samples[] = {
+    LINEAR_SAMPLE("matrix", WG_ACTIVATION_NONE),
+    LINEAR_SAMPLE("relu", WG_ACTIVATION_RELU),
+    LINEAR_SAMPLE("tanh", WG_ACTIVATION_TANH),
+    {"vector", NULL, 2, {WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-1, 1, 2, 2, 4)}},
+    {"sentences", NULL, 3, {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-1, 1, 2, 5, 4), WG_FLOATS(-1, 1, 1, 5)}},
+    {"no rows", NULL, 3, {WG_FLOATS(-2, 2, 2, 0, 4), WG_FLOATS(-1, 1, 2, 5, 4), WG_FLOATS(-1, 1, 1, 5)}},
+};
+
+const wg_op wg_op_linear = {
+    .name = "linear", .formula = "y = activation(x weight' + bias)", .family = "linear algebra",
+    .operands = "x weight bias?", .results = "y", .smoothness = WG_KINKED,
+    .attrs_size = sizeof(wg_linear_attrs), .attrs = linear_attrs, .n_attrs = WG_COUNT(linear_attrs),
+    .infer = infer_linear, .grad = grad_linear, .reads = WG_READS_X | WG_READS_Y, .expand = expand_linear,
+    .flops = linear_flops,
+    .samples = linear_samples, .n_samples = WG_COUNT(linear_samples),
+};
+
+wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
+                      wg_activation activation)
+{
+    wg_linear_attrs a = {(int)activation};
+    return wg_apply3(at, &wg_op_linear, &a, x, weight, bias);
+}

@@ -60,6 +60,34 @@ wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape)
     return wg_apply1(at, &wg_op_reshape, &(wg_shape_attrs){shape}, x);
 }
 
+wg_value *(wg_squeeze)(const char *at, wg_value *x, int axis)
+{
+    char text[160];
+    if (!x)
+        return NULL;
+    int k = wg_axis_of(axis, x->shape.rank);
+    if (k < 0 || x->shape.dim[k] != 1)
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze", "axis %d of %s is not of size 1", axis,
+                             wg_shape_text(&x->shape, text, sizeof text));
+    wg_axes gone = {1, {k}};
+    return (wg_reshape)(at, x, wg_shape_reduced(&x->shape, &gone, WG_DROP));
+}
+
+wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis)
+{
+    char text[160];
+    if (!x)
+        return NULL;
+    int k = wg_axis_of(axis, x->shape.rank + 1);
+    if (k < 0 || x->shape.rank == WG_MAX_RANK)
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "unsqueeze", "%s takes no new axis %d",
+                             wg_shape_text(&x->shape, text, sizeof text), axis);
+    wg_shape s = {.rank = x->shape.rank + 1};
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = i == k ? 1 : x->shape.dim[i < k ? i : i - 1];
+    return (wg_reshape)(at, x, s);
+}
+
 /* ---- permute ----------------------------------------------------------------------------------- */
 
 static const wg_attr permute_attrs[] = {WG_ATTR(AXES, wg_permute_attrs, order)};

@@ -25,6 +25,12 @@ WG_API wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order);
 /** The last two axes exchanged. */
 WG_API wg_value *(wg_transpose)(const char *at, wg_value *x);
 #define wg_transpose(...) wg_transpose(WG_HERE, __VA_ARGS__)
+/** x without axis `axis`, which must have size 1. */
+WG_API wg_value *(wg_squeeze)(const char *at, wg_value *x, int axis);
+#define wg_squeeze(...) wg_squeeze(WG_HERE, __VA_ARGS__)
+/** x with a new axis of size 1, which is `axis` of the result. */
+WG_API wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis);
+#define wg_unsqueeze(...) wg_unsqueeze(WG_HERE, __VA_ARGS__)
 /** x broadcast to `shape`. */
 WG_API wg_value *(wg_expand)(const char *at, wg_value *x, wg_shape shape);
 #define wg_expand(...) wg_expand(WG_HERE, __VA_ARGS__)

@@ -1,0 +1,105 @@
+/* Reading at positions that are data: elements of 1, 2, 4 or 8 bytes. */
+#include "backends/cpu/any/element.h"
+#include "backends/cpu/any/strided.h"
+#include "backends/cpu/ids.h"
+#include "backends/cpu/kernel.h"
+#include "ops/index.h"
+
+/* y[o, i, :] = x[o, ids[i], :] */
+static void take(wg_call *c, int axis)
+{
+    const wg_value *ids = c->node->in[1];
+    cpu_axis x = cpu_axis_split(&c->node->in[0]->shape, axis);
+    int64_t count = cpu_count(ids);
+    int64_t bytes = x.inner * (int64_t)wg_dtype_size(c->node->in[0]->dtype);
+    if (!cpu_ids_valid(c, 1, x.size))
+        return;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, x.outer * count * x.inner))
+    for (int64_t row = 0; row < x.outer * count; row++) {
+        int64_t from = row / count * x.size + cpu_id(c->in[1], ids->dtype, row % count);
+        memcpy((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes, (size_t)bytes);
+    }
+}
+
+void cpu_take(wg_call *c)
+{
+    const wg_index_attrs *a = c->node->attrs;
+    take(c, wg_axis_of(a->axis, c->node->in[0]->shape.rank));
+}
+
+void cpu_embedding(wg_call *c)
+{
+    take(c, 0);
+}
+
+#define GATHER_LINE(type)                                                                          \
+    for (int64_t i = 0; i < line.size; i++)                                                        \
+        ((type *)c->out[0])[to + i * line.inner] =                                                 \
+            ((const type *)c->in[0])[from +                                                        \
+                                     cpu_id(c->in[1], ids->dtype, to + i * line.inner) * step];
+
+/* Lines along the axis, one for each position off the axis: ids and y have the same, x may have more. */
+void cpu_gather(wg_call *c)
+{
+    const wg_index_attrs *a = c->node->attrs;
+    const wg_value *x = c->node->in[0], *ids = c->node->in[1];
+    int axis = wg_axis_of(a->axis, x->shape.rank);
+    if (!cpu_ids_valid(c, 1, x->shape.dim[axis]))
+        return;
+    cpu_axis line = cpu_axis_split(&ids->shape, axis);
+    size_t element = wg_dtype_size(x->dtype);
+    int64_t stride[WG_MAX_RANK];
+    wg_shape_strides(&x->shape, stride);
+    int64_t step = stride[axis];
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, line.outer * line.size * line.inner))
+    for (int64_t k = 0; k < line.outer * line.inner; k++) {
+        int64_t to = k / line.inner * line.size * line.inner + k % line.inner;
+        int64_t from = cpu_line_start(&ids->shape, axis, k, stride);
+        if (element == 8)
+            GATHER_LINE(uint64_t)
+        else if (element == 4)
+            GATHER_LINE(uint32_t)
+        else if (element == 2)
+            GATHER_LINE(uint16_t)
+        else
+            GATHER_LINE(uint8_t)
+    }
+}
+
+#define FILL_ROW(type)                                                                             \
+    for (int64_t j = 0; j < size; j++)                                                             \
+        if (mask[j * step])                                                                        \
+            memcpy((type *)c->out[0] + row * size + j, &element, sizeof(type));
+
+void cpu_masked_fill(wg_call *c)
+{
+    const wg_masked_fill_attrs *a = c->node->attrs;
+    const wg_value *x = c->node->in[0], *y = c->node->out[0];
+    const wg_shape *s = &y->shape;
+    if (c->out[0] != c->in[0]) {
+        cpu_walk walk = {0};
+        cpu_broadcast_strides(&x->shape, s, walk.stride);
+        cpu_copy(c, y->dtype, s, c->out[0], cpu_dense(s), c->in[0], walk);
+    }
+    uint64_t element = 0; /* `value` in any dtype */
+    cpu_put(&element, y->dtype, 0, a->value);
+    size_t bytes = wg_dtype_size(y->dtype);
+    int64_t stride[WG_MAX_RANK];
+    cpu_broadcast_strides(&c->node->in[1]->shape, s, stride);
+    int64_t size = s->rank ? s->dim[s->rank - 1] : 1, step = s->rank ? stride[s->rank - 1] : 0;
+    int64_t rows = size ? cpu_count(y) / size : 0;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows * size))
+    for (int64_t row = 0; row < rows; row++) {
+        const uint8_t *mask = c->in[1];
+        for (int64_t i = s->rank - 2, rest = row; i >= 0; rest /= s->dim[i--])
+            mask += rest % s->dim[i] * stride[i];
+        if (bytes == 8)
+            FILL_ROW(uint64_t)
+        else if (bytes == 4)
+            FILL_ROW(uint32_t)
+        else if (bytes == 2)
+            FILL_ROW(uint16_t)
+        else
+            FILL_ROW(uint8_t)
+    }
+}

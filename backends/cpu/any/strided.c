@@ -1,0 +1,107 @@
+#include "backends/cpu/any/strided.h"
+#include "backends/cpu/any/element.h"
+#include "backends/cpu/kernel.h"
+
+cpu_walk cpu_dense(const wg_shape *s)
+{
+    cpu_walk w = {0};
+    wg_shape_strides(s, w.stride);
+    return w;
+}
+
+cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size, const wg_shape *step)
+{
+    cpu_walk w = cpu_dense(s);
+    for (int i = 0; i < s->rank; i++) {
+        w.start += start->dim[i] * w.stride[i];
+        w.stride[i] *= size->dim[i] > 1 ? step->dim[i] : 0; /* the step of a single position may be huge */
+    }
+    return w;
+}
+
+/* The axes of a copy, from the last: those of size 1 are left out, and neighbours along which both sides go
+ * on as one are merged, so that the innermost loop is as long as it can be. */
+typedef struct axes {
+    int rank;
+    int64_t size[WG_MAX_RANK], to[WG_MAX_RANK], from[WG_MAX_RANK];
+} axes;
+
+static axes merged(const wg_shape *s, const cpu_walk *to, const cpu_walk *from)
+{
+    axes a = {0};
+    for (int i = s->rank - 1; i >= 0; i--) {
+        int k = a.rank - 1;
+        if (s->dim[i] == 1)
+            continue;
+        if (k >= 0 && to->stride[i] == a.to[k] * a.size[k] &&
+            from->stride[i] == a.from[k] * a.size[k]) {
+            a.size[k] *= s->dim[i];
+        } else {
+            a.size[a.rank] = s->dim[i];
+            a.to[a.rank] = to->stride[i];
+            a.from[a.rank++] = from->stride[i];
+        }
+    }
+    if (a.rank == 0) { /* one element */
+        a.rank = 1;
+        a.size[0] = a.to[0] = a.from[0] = 1;
+    }
+    return a;
+}
+
+#define COPY_ROW(type)                                                                             \
+    {                                                                                              \
+        type *y = (type *)to + y0;                                                                 \
+        const type *x = (const type *)from + x0;                                                   \
+        for (int64_t j = 0; j < size; j++)                                                         \
+            y[j * to_step] = x[j * from_step];                                                     \
+    }
+
+static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t to_step,
+                     const void *from, int64_t x0, int64_t from_step)
+{
+    if (to_step == 1 && from_step == 1)
+        memcpy((char *)to + y0 * (int64_t)bytes, (const char *)from + x0 * (int64_t)bytes,
+               (size_t)size * bytes);
+    else if (bytes == 8)
+        COPY_ROW(uint64_t)
+    else if (bytes == 4)
+        COPY_ROW(uint32_t)
+    else if (bytes == 2)
+        COPY_ROW(uint16_t)
+    else
+        COPY_ROW(uint8_t)
+}
+
+void cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to, cpu_walk to_walk,
+              const void *from, cpu_walk from_walk)
+{
+    int64_t count = wg_shape_count(shape);
+    if (count == 0)
+        return;
+    axes a = merged(shape, &to_walk, &from_walk);
+    int64_t rows = count / a.size[0];
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, count))
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t y0 = to_walk.start, x0 = from_walk.start, rest = row;
+        for (int i = 1; i < a.rank; i++) {
+            y0 += rest % a.size[i] * a.to[i];
+            x0 += rest % a.size[i] * a.from[i];
+            rest /= a.size[i];
+        }
+        copy_row(wg_dtype_size(dtype), a.size[0], to, y0, a.to[0], from, x0, a.from[0]);
+    }
+}
+
+void cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
+{
+    uint64_t element = 0; /* of any dtype */
+    cpu_put(&element, dtype, 0, value);
+    if (element == 0) {
+        memset(to, 0, (size_t)count * wg_dtype_size(dtype));
+        return;
+    }
+    cpu_walk same = {0};
+    cpu_copy(c, dtype, &(wg_shape){1, {count}}, to, cpu_dense(&(wg_shape){1, {count}}), &element,
+             same);
+}
