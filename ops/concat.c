@@ -5,7 +5,8 @@
 
 static const wg_attr concat_attrs[] = {WG_ATTR(INT, wg_concat_attrs, axis)};
 
-/* ---- concat -------------------------------------------------------------------------------------- */
+/* ---- concat
+ * -------------------------------------------------------------------------------------- */
 
 static bool infer_concat(wg_node *n)
 {
@@ -23,7 +24,8 @@ static bool infer_concat(wg_node *n)
             return false;
         for (int k = 0; k < s.rank; k++)
             if (k != axis && x->dim[k] != s.dim[k])
-                return wg_fail(n, WG_ESHAPE, "%s and %s do not fit along axis %d: sizes %lld and %lld at axis %d",
+                return wg_fail(n, WG_ESHAPE,
+                               "%s and %s do not fit along axis %d: sizes %lld and %lld at axis %d",
                                wg_shape_text(&n->in[0]->shape, first, sizeof first),
                                wg_shape_text(x, other, sizeof other), axis, (long long)s.dim[k],
                                (long long)x->dim[k], k);
@@ -48,19 +50,36 @@ static void grad_concat(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample concat_samples[] = {
-    {"rows", &(const wg_concat_attrs){0}, 2, {WG_FLOATS(-2, 2, 2, 2, 3), WG_FLOATS(-2, 2, 2, 1, 3)}},
-    {"middle axis", &(const wg_concat_attrs){-2}, 3,
+    {"rows",
+     &(const wg_concat_attrs){0},
+     2,
+     {WG_FLOATS(-2, 2, 2, 2, 3), WG_FLOATS(-2, 2, 2, 1, 3)}},
+    {"middle axis",
+     &(const wg_concat_attrs){-2},
+     3,
      {WG_FLOATS(-2, 2, 3, 2, 1, 3), WG_FLOATS(-2, 2, 3, 2, 3, 3), WG_FLOATS(-2, 2, 3, 2, 2, 3)}},
-    {"an empty one", &(const wg_concat_attrs){1}, 2, {WG_FLOATS(-2, 2, 2, 2, 0), WG_FLOATS(-2, 2, 2, 2, 3)}},
+    {"an empty one",
+     &(const wg_concat_attrs){1},
+     2,
+     {WG_FLOATS(-2, 2, 2, 2, 0), WG_FLOATS(-2, 2, 2, 2, 3)}},
     {"one", &(const wg_concat_attrs){0}, 1, {WG_FLOATS(-2, 2, 1, 3)}},
 };
 
 const wg_op wg_op_concat = {
-    .name = "concat", .formula = "operands one after the other along axis", .family = "movement",
-    .operands = "x*", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_concat_attrs), .attrs = concat_attrs, .n_attrs = WG_COUNT(concat_attrs),
-    .infer = infer_concat, .grad = grad_concat, .reads = WG_READS_NOTHING,
-    .samples = concat_samples, .n_samples = WG_COUNT(concat_samples),
+    .name = "concat",
+    .formula = "operands one after the other along axis",
+    .family = "movement",
+    .operands = "x*",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_concat_attrs),
+    .attrs = concat_attrs,
+    .n_attrs = WG_COUNT(concat_attrs),
+    .infer = infer_concat,
+    .grad = grad_concat,
+    .reads = WG_READS_NOTHING,
+    .samples = concat_samples,
+    .n_samples = WG_COUNT(concat_samples),
 };
 
 static wg_value *first(const wg_node *n)
@@ -73,7 +92,8 @@ wg_value *(wg_concat)(const char *at, wg_value *const *x, int n, int axis)
     return first(wg_apply(at, NULL, &wg_op_concat, &(wg_concat_attrs){axis}, x, n));
 }
 
-/* ---- stack: concat along an axis of size 1 ------------------------------------------------------- */
+/* ---- stack: concat along an axis of size 1
+ * ------------------------------------------------------- */
 
 /* The shape of each operand with the new axis, which counts in the result. */
 static wg_shape unsqueezed(const wg_shape *x, int axis)
@@ -116,18 +136,31 @@ static void expand_stack(wg_node *n, wg_value **y)
 }
 
 static const wg_sample stack_samples[] = {
-    {"first axis", &(const wg_concat_attrs){0}, 2, {WG_FLOATS(-2, 2, 2, 2, 3), WG_FLOATS(-2, 2, 2, 2, 3)}},
-    {"last axis", &(const wg_concat_attrs){-1}, 3,
+    {"first axis",
+     &(const wg_concat_attrs){0},
+     2,
+     {WG_FLOATS(-2, 2, 2, 2, 3), WG_FLOATS(-2, 2, 2, 2, 3)}},
+    {"last axis",
+     &(const wg_concat_attrs){-1},
+     3,
      {WG_FLOATS(-2, 2, 1, 2), WG_FLOATS(-2, 2, 1, 2), WG_FLOATS(-2, 2, 1, 2)}},
     {"scalars", &(const wg_concat_attrs){0}, 2, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 0, 0)}},
 };
 
 const wg_op wg_op_stack = {
-    .name = "stack", .formula = "y[.., i, ..] = x_i along a new axis", .family = "movement",
-    .operands = "x*", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_concat_attrs), .attrs = concat_attrs, .n_attrs = WG_COUNT(concat_attrs),
-    .infer = infer_stack, .expand = expand_stack,
-    .samples = stack_samples, .n_samples = WG_COUNT(stack_samples),
+    .name = "stack",
+    .formula = "y[.., i, ..] = x_i along a new axis",
+    .family = "movement",
+    .operands = "x*",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_concat_attrs),
+    .attrs = concat_attrs,
+    .n_attrs = WG_COUNT(concat_attrs),
+    .infer = infer_stack,
+    .expand = expand_stack,
+    .samples = stack_samples,
+    .n_samples = WG_COUNT(stack_samples),
 };
 
 wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis)
@@ -135,7 +168,8 @@ wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis)
     return first(wg_apply(at, NULL, &wg_op_stack, &(wg_concat_attrs){axis}, x, n));
 }
 
-/* ---- split: a slice for each piece --------------------------------------------------------------- */
+/* ---- split: a slice for each piece
+ * --------------------------------------------------------------- */
 
 static const wg_attr split_attrs[] = {
     WG_ATTR(INT, wg_split_attrs, axis),
@@ -165,7 +199,8 @@ static bool infer_split(wg_node *n)
     for (size_t i = 0; i < count; i++) {
         s.dim[axis] = piece(a, i);
         if (s.dim[axis] < 0 || s.dim[axis] > whole - used)
-            return wg_fail(n, WG_ESHAPE, "piece %zu of %lld does not fit into the %lld left of axis %d", i,
+            return wg_fail(n, WG_ESHAPE,
+                           "piece %zu of %lld does not fit into the %lld left of axis %d", i,
                            (long long)s.dim[axis], (long long)(whole - used), axis);
         used += s.dim[axis];
         if (!wg_set_result(n, (int)i, n->in[0]->dtype, s))
@@ -198,17 +233,32 @@ static void grad_split(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const int64_t three_one[] = {3, 1}, one_none_two[] = {1, 0, 2};
 static const wg_sample split_samples[] = {
-    {"columns", &(const wg_split_attrs){1, {three_one, sizeof three_one}}, 1, {WG_FLOATS(-2, 2, 2, 2, 4)}},
-    {"an empty piece", &(const wg_split_attrs){-2, {one_none_two, sizeof one_none_two}}, 1,
+    {"columns",
+     &(const wg_split_attrs){1, {three_one, sizeof three_one}},
+     1,
+     {WG_FLOATS(-2, 2, 2, 2, 4)}},
+    {"an empty piece",
+     &(const wg_split_attrs){-2, {one_none_two, sizeof one_none_two}},
+     1,
      {WG_FLOATS(-2, 2, 2, 3, 2)}},
 };
 
 const wg_op wg_op_split = {
-    .name = "split", .formula = "x cut along axis into pieces of the given sizes", .family = "movement",
-    .operands = "x", .results = "y*", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_split_attrs), .attrs = split_attrs, .n_attrs = WG_COUNT(split_attrs),
-    .infer = infer_split, .grad = grad_split, .reads = WG_READS_NOTHING, .expand = expand_split,
-    .samples = split_samples, .n_samples = WG_COUNT(split_samples),
+    .name = "split",
+    .formula = "x cut along axis into pieces of the given sizes",
+    .family = "movement",
+    .operands = "x",
+    .results = "y*",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_split_attrs),
+    .attrs = split_attrs,
+    .n_attrs = WG_COUNT(split_attrs),
+    .infer = infer_split,
+    .grad = grad_split,
+    .reads = WG_READS_NOTHING,
+    .expand = expand_split,
+    .samples = split_samples,
+    .n_samples = WG_COUNT(split_samples),
 };
 
 wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t *sizes)
@@ -220,8 +270,9 @@ wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t
     if (n < 1)
         return wg_graph_fail(g, WG_EINVAL, at, "split", "%d pieces", n);
     if (!sizes && k >= 0 && x->shape.dim[k] % n != 0)
-        return wg_graph_fail(g, WG_ESHAPE, at, "split", "axis %d of size %lld does not cut into %d equal pieces",
-                             axis, (long long)x->shape.dim[k], n);
+        return wg_graph_fail(g, WG_ESHAPE, at, "split",
+                             "axis %d of size %lld does not cut into %d equal pieces", axis,
+                             (long long)x->shape.dim[k], n);
     if (!sizes) {
         int64_t *equal = wg_graph_alloc(g, sizeof *equal * (size_t)n);
         if (!equal)
@@ -234,7 +285,8 @@ wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t
     return wg_apply1(at, &wg_op_split, &a, x);
 }
 
-/* ---- tile: [n] as [1, n], broadcast to [times, n], as [times n] ---------------------------------- */
+/* ---- tile: [n] as [1, n], broadcast to [times, n], as [times n]
+ * ---------------------------------- */
 
 static const wg_attr tile_attrs[] = {WG_ATTR(SHAPE, wg_tile_attrs, times)};
 
@@ -248,7 +300,8 @@ static bool infer_tile(wg_node *n)
                        wg_shape_text(&s, text, sizeof text), s.rank);
     for (int k = 0; k < s.rank; k++) {
         if (a->times.dim[k] < 0)
-            return wg_fail(n, WG_EINVAL, "%lld repetitions of axis %d", (long long)a->times.dim[k], k);
+            return wg_fail(n, WG_EINVAL, "%lld repetitions of axis %d", (long long)a->times.dim[k],
+                           k);
         if (s.dim[k] > 0 && a->times.dim[k] > INT64_MAX / s.dim[k])
             return wg_fail(n, WG_ESHAPE, "the size of axis %d overflows 64 bits", k);
         s.dim[k] *= a->times.dim[k];
@@ -256,8 +309,8 @@ static bool infer_tile(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, s);
 }
 
-/* From the last axis, one axis at a time: [outer, n, inner] to [outer, times, n inner] to [outer, times n,
- * inner].  So no more than three axes are needed, whatever the rank. */
+/* From the last axis, one axis at a time: [outer, n, inner] to [outer, times, n inner] to [outer,
+ * times n, inner].  So no more than three axes are needed, whatever the rank. */
 static void expand_tile(wg_node *n, wg_value **y)
 {
     const wg_tile_attrs *a = n->attrs;
@@ -273,7 +326,8 @@ static void expand_tile(wg_node *n, wg_value **y)
             *(i < k ? &outer : &block) *= s.dim[i];
         if (a->times.dim[k] == 1)
             continue;
-        x = wg_expand(wg_reshape(x, WG_SHAPE(outer, 1, block)), WG_SHAPE(outer, a->times.dim[k], block));
+        x = wg_expand(wg_reshape(x, WG_SHAPE(outer, 1, block)),
+                      WG_SHAPE(outer, a->times.dim[k], block));
         s.dim[k] *= a->times.dim[k];
         x = wg_reshape(x, s);
     }
@@ -287,11 +341,19 @@ static const wg_sample tile_samples[] = {
 };
 
 const wg_op wg_op_tile = {
-    .name = "tile", .formula = "x repeated as a whole along each axis", .family = "movement",
-    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_tile_attrs), .attrs = tile_attrs, .n_attrs = WG_COUNT(tile_attrs),
-    .infer = infer_tile, .expand = expand_tile,
-    .samples = tile_samples, .n_samples = WG_COUNT(tile_samples),
+    .name = "tile",
+    .formula = "x repeated as a whole along each axis",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_tile_attrs),
+    .attrs = tile_attrs,
+    .n_attrs = WG_COUNT(tile_attrs),
+    .infer = infer_tile,
+    .expand = expand_tile,
+    .samples = tile_samples,
+    .n_samples = WG_COUNT(tile_samples),
 };
 
 wg_value *(wg_tile)(const char *at, wg_value *x, wg_shape times)

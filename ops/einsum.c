@@ -1,11 +1,12 @@
-/* einsum: a spec is parsed into labels, one for each axis of each operand; the expansion contracts the
- * operands from left to right, each time by one matrix product or one broadcast product. */
+/* einsum: a spec is parsed into labels, one for each axis of each operand; the expansion contracts
+ * the operands from left to right, each time by one matrix product or one broadcast product. */
 #include "ops/ops.h"
 #include "ops/table.h"
 
 #include <string.h>
 
-/* ---- labels -------------------------------------------------------------------------------------- */
+/* ---- labels
+ * -------------------------------------------------------------------------------------- */
 
 /* A letter is its own label; DOTS + k is the axis under "..." that is the k-th from the end. */
 enum { DOTS = 128, LABELS = DOTS + WG_MAX_RANK };
@@ -37,8 +38,10 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "bij" or "...ij" between text and end into labels; `dots` axes are under "...", -1: as many as make `rank`. */
-static bool parse_term(wg_node *n, const char *text, const char *end, int rank, int dots, labels *out)
+/* "bij" or "...ij" between text and end into labels; `dots` axes are under "...", -1: as many as
+ * make `rank`. */
+static bool parse_term(wg_node *n, const char *text, const char *end, int rank, int dots,
+                       labels *out)
 {
     int letters = 0;
     const char *ellipsis = NULL;
@@ -49,16 +52,17 @@ static bool parse_term(wg_node *n, const char *text, const char *end, int rank, 
             ellipsis = c;
             c += 2;
         } else if (*c != ' ') {
-            return wg_fail(n, WG_EINVAL, "'%c' in \"%.*s\" is out of place", *c, (int)(end - text), text);
+            return wg_fail(n, WG_EINVAL, "'%c' in \"%.*s\" is out of place", *c, (int)(end - text),
+                           text);
         }
     }
     if (rank >= 0 && (ellipsis ? letters > rank : letters != rank))
-        return wg_fail(n, WG_ESHAPE, "\"%.*s\" has %d letters for an operand of rank %d", (int)(end - text), text,
-                       letters, rank);
+        return wg_fail(n, WG_ESHAPE, "\"%.*s\" has %d letters for an operand of rank %d",
+                       (int)(end - text), text, letters, rank);
     dots = !ellipsis ? 0 : dots < 0 ? rank - letters : dots;
     if (letters + dots > WG_MAX_RANK)
-        return wg_fail(n, WG_ESHAPE, "\"%.*s\" makes rank %d, more than %d", (int)(end - text), text,
-                       letters + dots, WG_MAX_RANK);
+        return wg_fail(n, WG_ESHAPE, "\"%.*s\" makes rank %d, more than %d", (int)(end - text),
+                       text, letters + dots, WG_MAX_RANK);
     out->count = 0;
     for (const char *c = text; c < end; c++) {
         for (int k = dots - 1; c == ellipsis && k >= 0; k--)
@@ -102,7 +106,8 @@ static bool note_operand(wg_node *n, int i, spec *s)
             *known = *known == 1 ? size : *known;
         } else if (*known != size) {
             if (label >= DOTS)
-                return wg_fail(n, WG_ESHAPE, "sizes %lld and %lld under \"...\" do not broadcast, in operand %d",
+                return wg_fail(n, WG_ESHAPE,
+                               "sizes %lld and %lld under \"...\" do not broadcast, in operand %d",
                                (long long)*known, (long long)size, i);
             return wg_fail(n, WG_ESHAPE, "letter %c is %lld in operand %d, but %lld before", label,
                            (long long)size, i, (long long)*known);
@@ -127,8 +132,8 @@ static bool note_result(wg_node *n, const char *text, spec *s)
         for (int label = 0; label < DOTS; label++)
             count += s->uses[label] == 1;
         if (count > WG_MAX_RANK)
-            return wg_fail(n, WG_ESHAPE, "the result of \"%s\" has rank %d, more than %d", text, count,
-                           WG_MAX_RANK);
+            return wg_fail(n, WG_ESHAPE, "the result of \"%s\" has rank %d, more than %d", text,
+                           count, WG_MAX_RANK);
         for (int k = s->dots - 1; k >= 0; k--)
             r->of[r->count++] = DOTS + k;
         for (int label = 0; label < DOTS; label++)
@@ -167,7 +172,8 @@ static bool parse(wg_node *n, spec *s)
         for (int label = 0; label < LABELS; label++)
             alive += s->uses[label] && s->first[label] <= i && s->last[label] > i;
         if (alive > WG_MAX_RANK)
-            return wg_fail(n, WG_ESHAPE, "the product of the first %d operands has %d axes, more than %d", i + 1,
+            return wg_fail(n, WG_ESHAPE,
+                           "the product of the first %d operands has %d axes, more than %d", i + 1,
                            alive, WG_MAX_RANK);
     }
     return true;
@@ -187,7 +193,8 @@ static bool infer_einsum(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* ---- the expansion ------------------------------------------------------------------------------- */
+/* ---- the expansion
+ * ------------------------------------------------------------------------------- */
 
 /* A value whose axes have labels, no label twice. */
 typedef struct term {
@@ -202,7 +209,8 @@ static void push(labels *l, int label)
 
 static bool is_order(const term *t, const labels *order)
 {
-    return t->l.count == order->count && memcmp(t->l.of, order->of, sizeof *order->of * (size_t)order->count) == 0;
+    return t->l.count == order->count &&
+           memcmp(t->l.of, order->of, sizeof *order->of * (size_t)order->count) == 0;
 }
 
 /* The same axes in another order. */
@@ -215,8 +223,8 @@ static wg_value *permuted(const term *t, const labels *order)
     return is_order(t, order) ? t->x : wg_permute(t->x, axes);
 }
 
-/* [.., n, .., n, ..] with one label at axes i < k becomes [..., n]: the elements 0, n + 1, 2 (n + 1), ... of
- * the last two axes seen as one. */
+/* [.., n, .., n, ..] with one label at axes i < k becomes [..., n]: the elements 0, n + 1, 2 (n +
+ * 1), ... of the last two axes seen as one. */
 static void take_diagonal(term *t, int i, int k)
 {
     int rank = t->l.count, label = t->l.of[i];
@@ -306,10 +314,10 @@ static wg_shape shape_of(const labels *l, const spec *s)
     return shape;
 }
 
-/* t as a matrix, or a batch of them, with axes (batch, rows, columns); *transposed if t is better taken as
- * (batch, columns, rows), in which order it already is. */
-static wg_value *matrix(const term *t, const labels *batch, const labels *rows, const labels *columns,
-                        const spec *s, bool *transposed)
+/* t as a matrix, or a batch of them, with axes (batch, rows, columns); *transposed if t is better
+ * taken as (batch, columns, rows), in which order it already is. */
+static wg_value *matrix(const term *t, const labels *batch, const labels *rows,
+                        const labels *columns, const spec *s, bool *transposed)
 {
     labels straight = joined(batch, rows, columns), crossed = joined(batch, columns, rows);
     *transposed = !is_order(t, &straight) && is_order(t, &crossed);
@@ -363,7 +371,8 @@ static term contract(term a, term b, const spec *s, int step)
         return y;
     }
     bool ta, tb;
-    wg_value *ma = matrix(&a, &batch, &left, &inner, s, &ta), *mb = matrix(&b, &batch, &inner, &right, s, &tb);
+    wg_value *ma = matrix(&a, &batch, &left, &inner, s, &ta),
+             *mb = matrix(&b, &batch, &inner, &right, s, &tb);
     y.x = wg_matmul_t(ma, mb, (ta ? WG_TN : 0) | (tb ? WG_NT : 0));
     y.x = wg_reshape(y.x, shape_of(&y.l, s));
     return y;
@@ -389,28 +398,48 @@ static void expand_einsum(wg_node *n, wg_value **y)
 static const wg_attr einsum_attrs[] = {WG_ATTR(TEXT, wg_einsum_attrs, spec)};
 
 static const wg_sample einsum_samples[] = {
-    {"matrix product", &(const wg_einsum_attrs){"ij,jk->ik"}, 2,
+    {"matrix product",
+     &(const wg_einsum_attrs){"ij,jk->ik"},
+     2,
      {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 4, 2)}},
-    {"batched, crossed", &(const wg_einsum_attrs){"bji, bkj -> bki"}, 2,
+    {"batched, crossed",
+     &(const wg_einsum_attrs){"bji, bkj -> bki"},
+     2,
      {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-2, 2, 3, 2, 5, 3)}},
-    {"attention scores", &(const wg_einsum_attrs){"bqhd,bkhd->bhqk"}, 2,
+    {"attention scores",
+     &(const wg_einsum_attrs){"bqhd,bkhd->bhqk"},
+     2,
      {WG_FLOATS(-2, 2, 4, 2, 2, 2, 3), WG_FLOATS(-2, 2, 4, 2, 3, 2, 3)}},
-    {"three operands", &(const wg_einsum_attrs){"i,ij,j"}, 3,
+    {"three operands",
+     &(const wg_einsum_attrs){"i,ij,j"},
+     3,
      {WG_FLOATS(-2, 2, 1, 3), WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 1, 4)}},
-    {"ellipsis", &(const wg_einsum_attrs){"...ij,...j->...i"}, 2,
+    {"ellipsis",
+     &(const wg_einsum_attrs){"...ij,...j->...i"},
+     2,
      {WG_FLOATS(-2, 2, 4, 2, 1, 3, 2), WG_FLOATS(-2, 2, 2, 3, 2)}},
     {"trace", &(const wg_einsum_attrs){"ii"}, 1, {WG_FLOATS(-2, 2, 2, 3, 3)}},
     {"diagonal", &(const wg_einsum_attrs){"iji->ij"}, 1, {WG_FLOATS(-2, 2, 3, 3, 2, 3)}},
-    {"outer product", &(const wg_einsum_attrs){"i,j->ji"}, 2, {WG_FLOATS(-2, 2, 1, 3), WG_FLOATS(-2, 2, 1, 4)}},
+    {"outer product",
+     &(const wg_einsum_attrs){"i,j->ji"},
+     2,
+     {WG_FLOATS(-2, 2, 1, 3), WG_FLOATS(-2, 2, 1, 4)}},
     {"sum", &(const wg_einsum_attrs){"ij->j"}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
 };
 
 const wg_op wg_op_einsum = {
-    .name = "einsum", .formula = "y[result] = sum over other letters of the product of operands",
-    .family = "linear algebra", .operands = "x*", .results = "y",
-    .attrs_size = sizeof(wg_einsum_attrs), .attrs = einsum_attrs, .n_attrs = WG_COUNT(einsum_attrs),
-    .infer = infer_einsum, .expand = expand_einsum,
-    .samples = einsum_samples, .n_samples = WG_COUNT(einsum_samples),
+    .name = "einsum",
+    .formula = "y[result] = sum over other letters of the product of operands",
+    .family = "linear algebra",
+    .operands = "x*",
+    .results = "y",
+    .attrs_size = sizeof(wg_einsum_attrs),
+    .attrs = einsum_attrs,
+    .n_attrs = WG_COUNT(einsum_attrs),
+    .infer = infer_einsum,
+    .expand = expand_einsum,
+    .samples = einsum_samples,
+    .n_samples = WG_COUNT(einsum_samples),
 };
 
 wg_value *(wg_einsum)(const char *at, const char *text, wg_value *const *x, int n)

@@ -1,7 +1,8 @@
 #include "ops/ops.h"
 #include "ops/table.h"
 
-/* ---- take: whole rows (planes, ...) along one axis ------------------------------------------------ */
+/* ---- take: whole rows (planes, ...) along one axis
+ * ------------------------------------------------ */
 
 static const wg_attr index_attrs[] = {WG_ATTR(INT, wg_index_attrs, axis)};
 
@@ -12,8 +13,8 @@ static bool taken(wg_node *n, const wg_shape *x, const wg_shape *ids, int axis, 
     wg_shape s = {.rank = x->rank - 1 + ids->rank};
     if (s.rank > WG_MAX_RANK)
         return wg_fail(n, WG_ESHAPE, "ids of %s along an axis of %s make rank %d, more than %d",
-                       wg_shape_text(ids, text, sizeof text), wg_shape_text(x, more, sizeof more), s.rank,
-                       WG_MAX_RANK);
+                       wg_shape_text(ids, text, sizeof text), wg_shape_text(x, more, sizeof more),
+                       s.rank, WG_MAX_RANK);
     for (int i = 0; i < s.rank; i++)
         s.dim[i] = i < axis               ? x->dim[i]
                    : i < axis + ids->rank ? ids->dim[i - axis]
@@ -42,18 +43,32 @@ static void grad_take(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const wg_sample take_samples[] = {
     {"rows", &(const wg_index_attrs){0}, 2, {WG_FLOATS(-2, 2, 2, 4, 3), WG_INTS(0, 4, 1, 6)}},
-    {"last axis, matrix of ids", &(const wg_index_attrs){-1}, 2,
+    {"last axis, matrix of ids",
+     &(const wg_index_attrs){-1},
+     2,
      {WG_FLOATS(-2, 2, 2, 2, 3), WG_INTS(0, 3, 2, 2, 2)}},
-    {"middle axis, one id", &(const wg_index_attrs){1}, 2, {WG_FLOATS(-2, 2, 3, 2, 3, 2), WG_INTS(0, 3, 0, 0)}},
+    {"middle axis, one id",
+     &(const wg_index_attrs){1},
+     2,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 2), WG_INTS(0, 3, 0, 0)}},
     {"no ids", &(const wg_index_attrs){0}, 2, {WG_FLOATS(-2, 2, 2, 4, 3), WG_INTS(0, 4, 1, 0)}},
 };
 
 const wg_op wg_op_take = {
-    .name = "take", .formula = "y[.., i, ..] = x[.., ids[i], ..]", .family = "indexing",
-    .operands = "x ids", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_index_attrs), .attrs = index_attrs, .n_attrs = WG_COUNT(index_attrs),
-    .infer = infer_take, .grad = grad_take, .reads = WG_READS_X,
-    .samples = take_samples, .n_samples = WG_COUNT(take_samples),
+    .name = "take",
+    .formula = "y[.., i, ..] = x[.., ids[i], ..]",
+    .family = "indexing",
+    .operands = "x ids",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_index_attrs),
+    .attrs = index_attrs,
+    .n_attrs = WG_COUNT(index_attrs),
+    .infer = infer_take,
+    .grad = grad_take,
+    .reads = WG_READS_X,
+    .samples = take_samples,
+    .n_samples = WG_COUNT(take_samples),
 };
 
 wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
@@ -61,7 +76,8 @@ wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
     return wg_apply2(at, &wg_op_take, &(wg_index_attrs){axis}, x, ids);
 }
 
-/* ---- take_grad ------------------------------------------------------------------------------------ */
+/* ---- take_grad
+ * ------------------------------------------------------------------------------------ */
 
 static const wg_attr take_grad_attrs[] = {
     WG_ATTR(INT, wg_take_grad_attrs, axis),
@@ -87,8 +103,9 @@ static bool infer_take_grad(wg_node *n)
     for (int i = 0; i < ids->rank; i++)
         if (dy->dim[axis + i] != ids->dim[i])
             return wg_fail(n, WG_ESHAPE, "ids are %s but dy, %s, has %lld at axis %d",
-                           wg_shape_text(ids, text, sizeof text), wg_shape_text(dy, more, sizeof more),
-                           (long long)dy->dim[axis + i], axis + i);
+                           wg_shape_text(ids, text, sizeof text),
+                           wg_shape_text(dy, more, sizeof more), (long long)dy->dim[axis + i],
+                           axis + i);
     return wg_set_result(n, 0, n->in[0]->dtype, s);
 }
 
@@ -109,18 +126,36 @@ static double take_grad_flops(const wg_node *n)
 }
 
 static const wg_sample take_grad_samples[] = {
-    {"rows", &(const wg_take_grad_attrs){0, 4}, 2, {WG_FLOATS(-2, 2, 2, 6, 3), WG_INTS(0, 4, 1, 6)}},
-    {"last axis, matrix of ids", &(const wg_take_grad_attrs){-1, 3}, 2,
+    {"rows",
+     &(const wg_take_grad_attrs){0, 4},
+     2,
+     {WG_FLOATS(-2, 2, 2, 6, 3), WG_INTS(0, 4, 1, 6)}},
+    {"last axis, matrix of ids",
+     &(const wg_take_grad_attrs){-1, 3},
+     2,
      {WG_FLOATS(-2, 2, 3, 2, 2, 2), WG_INTS(0, 3, 2, 2, 2)}},
-    {"no ids", &(const wg_take_grad_attrs){0, 4}, 2, {WG_FLOATS(-2, 2, 2, 0, 3), WG_INTS(0, 4, 1, 0)}},
+    {"no ids",
+     &(const wg_take_grad_attrs){0, 4},
+     2,
+     {WG_FLOATS(-2, 2, 2, 0, 3), WG_INTS(0, 4, 1, 0)}},
 };
 
 const wg_op wg_op_take_grad = {
-    .name = "take_grad", .formula = "dx[.., v, ..] = sum of dy[.., i, ..] over ids[i] = v",
-    .family = "indexing", .operands = "dy ids", .results = "dx", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_take_grad_attrs), .attrs = take_grad_attrs, .n_attrs = WG_COUNT(take_grad_attrs),
-    .infer = infer_take_grad, .grad = grad_take_grad, .reads = WG_READS_X, .flops = take_grad_flops,
-    .samples = take_grad_samples, .n_samples = WG_COUNT(take_grad_samples),
+    .name = "take_grad",
+    .formula = "dx[.., v, ..] = sum of dy[.., i, ..] over ids[i] = v",
+    .family = "indexing",
+    .operands = "dy ids",
+    .results = "dx",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_take_grad_attrs),
+    .attrs = take_grad_attrs,
+    .n_attrs = WG_COUNT(take_grad_attrs),
+    .infer = infer_take_grad,
+    .grad = grad_take_grad,
+    .reads = WG_READS_X,
+    .flops = take_grad_flops,
+    .samples = take_grad_samples,
+    .n_samples = WG_COUNT(take_grad_samples),
 };
 
 wg_value *(wg_take_grad)(const char *at, wg_value *dy, wg_value *ids, int axis, int64_t size)
@@ -128,7 +163,8 @@ wg_value *(wg_take_grad)(const char *at, wg_value *dy, wg_value *ids, int axis, 
     return wg_apply2(at, &wg_op_take_grad, &(wg_take_grad_attrs){axis, size}, dy, ids);
 }
 
-/* ---- embedding: take along axis 0 of a matrix, by its own name ------------------------------------ */
+/* ---- embedding: take along axis 0 of a matrix, by its own name
+ * ------------------------------------ */
 
 static bool infer_embedding(wg_node *n)
 {
@@ -150,10 +186,17 @@ static const wg_sample embedding_samples[] = {
 };
 
 const wg_op wg_op_embedding = {
-    .name = "embedding", .formula = "y[..., :] = weight[ids[...], :]", .family = "indexing",
-    .operands = "weight ids", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_embedding, .grad = grad_embedding, .reads = WG_READS_X,
-    .samples = embedding_samples, .n_samples = WG_COUNT(embedding_samples),
+    .name = "embedding",
+    .formula = "y[..., :] = weight[ids[...], :]",
+    .family = "indexing",
+    .operands = "weight ids",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_embedding,
+    .grad = grad_embedding,
+    .reads = WG_READS_X,
+    .samples = embedding_samples,
+    .n_samples = WG_COUNT(embedding_samples),
 };
 
 wg_value *(wg_embedding)(const char *at, wg_value *weight, wg_value *ids)
@@ -185,18 +228,32 @@ static void grad_embedding_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample embedding_grad_samples[] = {
-    {"sentences", &(const wg_embedding_grad_attrs){5}, 2, {WG_FLOATS(-2, 2, 3, 2, 4, 3), WG_INTS(0, 5, 2, 2, 4)}},
-    {"no ids", &(const wg_embedding_grad_attrs){5}, 2, {WG_FLOATS(-2, 2, 2, 0, 3), WG_INTS(0, 5, 1, 0)}},
+    {"sentences",
+     &(const wg_embedding_grad_attrs){5},
+     2,
+     {WG_FLOATS(-2, 2, 3, 2, 4, 3), WG_INTS(0, 5, 2, 2, 4)}},
+    {"no ids",
+     &(const wg_embedding_grad_attrs){5},
+     2,
+     {WG_FLOATS(-2, 2, 2, 0, 3), WG_INTS(0, 5, 1, 0)}},
 };
 
 const wg_op wg_op_embedding_grad = {
-    .name = "embedding_grad", .formula = "dweight[v, :] = sum of dy[i, :] over ids[i] = v",
-    .family = "indexing", .operands = "dy ids", .results = "dweight", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_embedding_grad_attrs), .attrs = embedding_grad_attrs,
+    .name = "embedding_grad",
+    .formula = "dweight[v, :] = sum of dy[i, :] over ids[i] = v",
+    .family = "indexing",
+    .operands = "dy ids",
+    .results = "dweight",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_embedding_grad_attrs),
+    .attrs = embedding_grad_attrs,
     .n_attrs = WG_COUNT(embedding_grad_attrs),
-    .infer = infer_embedding_grad, .grad = grad_embedding_grad, .reads = WG_READS_X,
+    .infer = infer_embedding_grad,
+    .grad = grad_embedding_grad,
+    .reads = WG_READS_X,
     .flops = take_grad_flops,
-    .samples = embedding_grad_samples, .n_samples = WG_COUNT(embedding_grad_samples),
+    .samples = embedding_grad_samples,
+    .n_samples = WG_COUNT(embedding_grad_samples),
 };
 
 wg_value *(wg_embedding_grad)(const char *at, wg_value *dy, wg_value *ids, int64_t rows)
@@ -204,7 +261,8 @@ wg_value *(wg_embedding_grad)(const char *at, wg_value *dy, wg_value *ids, int64
     return wg_apply2(at, &wg_op_embedding_grad, &(wg_embedding_grad_attrs){rows}, dy, ids);
 }
 
-/* ---- gather and scatter_add: one id for each element ---------------------------------------------- */
+/* ---- gather and scatter_add: one id for each element
+ * ---------------------------------------------- */
 
 /* ids must fit into operand i along every axis but `free` (-1: every axis). */
 static bool need_fit(wg_node *n, int ids, int i, int free)
@@ -214,10 +272,12 @@ static bool need_fit(wg_node *n, int ids, int i, int free)
     wg_op_operand_name(n->op, i, name, sizeof name);
     if (s->rank != x->rank)
         return wg_fail(n, WG_ESHAPE, "ids are %s of rank %d, but %s is %s of rank %d",
-                       wg_shape_text(s, a, sizeof a), s->rank, name, wg_shape_text(x, b, sizeof b), x->rank);
+                       wg_shape_text(s, a, sizeof a), s->rank, name, wg_shape_text(x, b, sizeof b),
+                       x->rank);
     for (int k = 0; k < s->rank; k++)
         if (k != free && s->dim[k] > x->dim[k])
-            return wg_fail(n, WG_ESHAPE, "ids are %s, too large for %s, %s, at axis %d: %lld and %lld",
+            return wg_fail(n, WG_ESHAPE,
+                           "ids are %s, too large for %s, %s, at axis %d: %lld and %lld",
                            wg_shape_text(s, a, sizeof a), name, wg_shape_text(x, b, sizeof b), k,
                            (long long)s->dim[k], (long long)x->dim[k]);
     return true;
@@ -239,17 +299,32 @@ static void grad_gather(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const wg_sample gather_samples[] = {
     {"rows", &(const wg_index_attrs){0}, 2, {WG_FLOATS(-2, 2, 2, 4, 3), WG_INTS(0, 4, 2, 5, 3)}},
-    {"last axis, fewer rows", &(const wg_index_attrs){-1}, 2, {WG_FLOATS(-2, 2, 2, 4, 3), WG_INTS(0, 3, 2, 2, 4)}},
-    {"middle axis", &(const wg_index_attrs){1}, 2, {WG_FLOATS(-2, 2, 3, 2, 3, 2), WG_INTS(0, 3, 3, 2, 4, 2)}},
+    {"last axis, fewer rows",
+     &(const wg_index_attrs){-1},
+     2,
+     {WG_FLOATS(-2, 2, 2, 4, 3), WG_INTS(0, 3, 2, 2, 4)}},
+    {"middle axis",
+     &(const wg_index_attrs){1},
+     2,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 2), WG_INTS(0, 3, 3, 2, 4, 2)}},
     {"no ids", &(const wg_index_attrs){0}, 2, {WG_FLOATS(-2, 2, 2, 4, 3), WG_INTS(0, 4, 2, 0, 3)}},
 };
 
 const wg_op wg_op_gather = {
-    .name = "gather", .formula = "y[i, j, k] = x[i, ids[i, j, k], k]", .family = "indexing",
-    .operands = "x ids", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_index_attrs), .attrs = index_attrs, .n_attrs = WG_COUNT(index_attrs),
-    .infer = infer_gather, .grad = grad_gather, .reads = WG_READS_X,
-    .samples = gather_samples, .n_samples = WG_COUNT(gather_samples),
+    .name = "gather",
+    .formula = "y[i, j, k] = x[i, ids[i, j, k], k]",
+    .family = "indexing",
+    .operands = "x ids",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_index_attrs),
+    .attrs = index_attrs,
+    .n_attrs = WG_COUNT(index_attrs),
+    .infer = infer_gather,
+    .grad = grad_gather,
+    .reads = WG_READS_X,
+    .samples = gather_samples,
+    .n_samples = WG_COUNT(gather_samples),
 };
 
 wg_value *(wg_gather)(const char *at, wg_value *x, wg_value *ids, int axis)
@@ -280,21 +355,37 @@ static void grad_scatter_add(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample scatter_add_samples[] = {
-    {"rows", &(const wg_index_attrs){0}, 3,
+    {"rows",
+     &(const wg_index_attrs){0},
+     3,
      {WG_FLOATS(-2, 2, 2, 3, 2), WG_INTS(0, 3, 2, 5, 2), WG_FLOATS(-2, 2, 2, 5, 2)}},
-    {"last axis, part of src", &(const wg_index_attrs){-1}, 3,
+    {"last axis, part of src",
+     &(const wg_index_attrs){-1},
+     3,
      {WG_FLOATS(-2, 2, 2, 3, 2), WG_INTS(0, 2, 2, 2, 3), WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"no ids", &(const wg_index_attrs){0}, 3,
+    {"no ids",
+     &(const wg_index_attrs){0},
+     3,
      {WG_FLOATS(-2, 2, 2, 3, 2), WG_INTS(0, 3, 2, 0, 2), WG_FLOATS(-2, 2, 2, 1, 2)}},
 };
 
 const wg_op wg_op_scatter_add = {
-    .name = "scatter_add", .formula = "y = x, then y[i, ids[i, j, k], k] += src[i, j, k]",
-    .family = "indexing", .operands = "x ids src", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
+    .name = "scatter_add",
+    .formula = "y = x, then y[i, ids[i, j, k], k] += src[i, j, k]",
+    .family = "indexing",
+    .operands = "x ids src",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_index_attrs), .attrs = index_attrs, .n_attrs = WG_COUNT(index_attrs),
-    .infer = infer_scatter_add, .grad = grad_scatter_add, .reads = WG_READS_X, .flops = scatter_flops,
-    .samples = scatter_add_samples, .n_samples = WG_COUNT(scatter_add_samples),
+    .attrs_size = sizeof(wg_index_attrs),
+    .attrs = index_attrs,
+    .n_attrs = WG_COUNT(index_attrs),
+    .infer = infer_scatter_add,
+    .grad = grad_scatter_add,
+    .reads = WG_READS_X,
+    .flops = scatter_flops,
+    .samples = scatter_add_samples,
+    .n_samples = WG_COUNT(scatter_add_samples),
 };
 
 wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value *src, int axis)
@@ -302,14 +393,16 @@ wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value 
     return wg_apply3(at, &wg_op_scatter_add, &(wg_index_attrs){axis}, x, ids, src);
 }
 
-/* ---- masked_fill ---------------------------------------------------------------------------------- */
+/* ---- masked_fill
+ * ---------------------------------------------------------------------------------- */
 
 static const wg_attr masked_fill_attrs[] = {WG_ATTR(REAL, wg_masked_fill_attrs, value)};
 
 static bool infer_masked_fill(wg_node *n)
 {
     wg_shape y;
-    return wg_need_dtype(n, 1, WG_BOOL) && wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &y) &&
+    return wg_need_dtype(n, 1, WG_BOOL) &&
+           wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &y) &&
            wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
@@ -319,20 +412,38 @@ static void grad_masked_fill(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample masked_fill_samples[] = {
-    {"same shape", &(const wg_masked_fill_attrs){-3}, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_BOOLS(2, 3, 4)}},
-    {"mask broadcast", &(const wg_masked_fill_attrs){0}, 2, {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_BOOLS(2, 3, 1)}},
-    {"both broadcast", &(const wg_masked_fill_attrs){0.5}, 2, {WG_FLOATS(-2, 2, 2, 1, 4), WG_BOOLS(2, 3, 1)}},
+    {"same shape",
+     &(const wg_masked_fill_attrs){-3},
+     2,
+     {WG_FLOATS(-2, 2, 2, 3, 4), WG_BOOLS(2, 3, 4)}},
+    {"mask broadcast",
+     &(const wg_masked_fill_attrs){0},
+     2,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_BOOLS(2, 3, 1)}},
+    {"both broadcast",
+     &(const wg_masked_fill_attrs){0.5},
+     2,
+     {WG_FLOATS(-2, 2, 2, 1, 4), WG_BOOLS(2, 3, 1)}},
     {"scalar", &(const wg_masked_fill_attrs){1}, 2, {WG_FLOATS(-2, 2, 0, 0), WG_BOOLS(0, 0)}},
 };
 
 const wg_op wg_op_masked_fill = {
-    .name = "masked_fill", .formula = "y = value where mask, else x", .family = "indexing",
-    .operands = "x mask", .results = "y", .flags = WG_OP_ELEMENTWISE, .smoothness = WG_PIECEWISE_LINEAR,
+    .name = "masked_fill",
+    .formula = "y = value where mask, else x",
+    .family = "indexing",
+    .operands = "x mask",
+    .results = "y",
+    .flags = WG_OP_ELEMENTWISE,
+    .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_masked_fill_attrs), .attrs = masked_fill_attrs,
+    .attrs_size = sizeof(wg_masked_fill_attrs),
+    .attrs = masked_fill_attrs,
     .n_attrs = WG_COUNT(masked_fill_attrs),
-    .infer = infer_masked_fill, .grad = grad_masked_fill, .reads = WG_READS_X,
-    .samples = masked_fill_samples, .n_samples = WG_COUNT(masked_fill_samples),
+    .infer = infer_masked_fill,
+    .grad = grad_masked_fill,
+    .reads = WG_READS_X,
+    .samples = masked_fill_samples,
+    .n_samples = WG_COUNT(masked_fill_samples),
 };
 
 wg_value *(wg_masked_fill)(const char *at, wg_value *x, wg_value *mask, double value)

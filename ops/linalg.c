@@ -19,13 +19,14 @@ static bool infer_matmul(wg_node *n)
     const wg_matmul_attrs *t = n->attrs;
     int64_t rows, k, k2, columns;
     wg_shape y;
-    if (!wg_need_float(n, 0) || !wg_need_same_dtype(n, 0, 1) || !wg_need_rank(n, 0, 2, WG_MAX_RANK) ||
-        !wg_need_rank(n, 1, 2, WG_MAX_RANK))
+    if (!wg_need_float(n, 0) || !wg_need_same_dtype(n, 0, 1) ||
+        !wg_need_rank(n, 0, 2, WG_MAX_RANK) || !wg_need_rank(n, 1, 2, WG_MAX_RANK))
         return false;
     sizes(n, 0, t->transpose_a, &rows, &k);
     sizes(n, 1, t->transpose_b, &k2, &columns);
     if (k != k2)
-        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ", (long long)k, (long long)k2);
+        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ", (long long)k,
+                       (long long)k2);
     wg_shape a = n->in[0]->shape, b = n->in[1]->shape;
     a.rank -= 2;
     b.rank -= 2;
@@ -42,8 +43,10 @@ static void grad_matmul(wg_node *n, wg_value *const *dy, wg_value **dx)
     const wg_matmul_attrs *t = n->attrs;
     wg_value *a = n->in[0], *b = n->in[1];
     bool ta = t->transpose_a, tb = t->transpose_b;
-    dx[0] = ta ? wg_matmul_t(b, dy[0], tb ? WG_TT : WG_NT) : wg_matmul_t(dy[0], b, tb ? WG_NN : WG_NT);
-    dx[1] = tb ? wg_matmul_t(dy[0], a, ta ? WG_TT : WG_TN) : wg_matmul_t(a, dy[0], ta ? WG_NN : WG_TN);
+    dx[0] =
+        ta ? wg_matmul_t(b, dy[0], tb ? WG_TT : WG_NT) : wg_matmul_t(dy[0], b, tb ? WG_NN : WG_NT);
+    dx[1] =
+        tb ? wg_matmul_t(dy[0], a, ta ? WG_TT : WG_TN) : wg_matmul_t(a, dy[0], ta ? WG_NN : WG_TN);
 }
 
 static double matmul_flops(const wg_node *n)
@@ -55,24 +58,51 @@ static double matmul_flops(const wg_node *n)
 }
 
 static const wg_sample matmul_samples[] = {
-    {"nn", &(const wg_matmul_attrs){false, false}, 2, {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-2, 2, 2, 5, 4)}},
-    {"tn", &(const wg_matmul_attrs){true, false}, 2, {WG_FLOATS(-2, 2, 2, 5, 3), WG_FLOATS(-2, 2, 2, 5, 4)}},
-    {"nt", &(const wg_matmul_attrs){false, true}, 2, {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-2, 2, 2, 4, 5)}},
-    {"tt", &(const wg_matmul_attrs){true, true}, 2, {WG_FLOATS(-2, 2, 2, 5, 3), WG_FLOATS(-2, 2, 2, 4, 5)}},
-    {"batched", &(const wg_matmul_attrs){false, false}, 2,
+    {"nn",
+     &(const wg_matmul_attrs){false, false},
+     2,
+     {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-2, 2, 2, 5, 4)}},
+    {"tn",
+     &(const wg_matmul_attrs){true, false},
+     2,
+     {WG_FLOATS(-2, 2, 2, 5, 3), WG_FLOATS(-2, 2, 2, 5, 4)}},
+    {"nt",
+     &(const wg_matmul_attrs){false, true},
+     2,
+     {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-2, 2, 2, 4, 5)}},
+    {"tt",
+     &(const wg_matmul_attrs){true, true},
+     2,
+     {WG_FLOATS(-2, 2, 2, 5, 3), WG_FLOATS(-2, 2, 2, 4, 5)}},
+    {"batched",
+     &(const wg_matmul_attrs){false, false},
+     2,
      {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-2, 2, 3, 2, 4, 2)}},
-    {"batch broadcast", &(const wg_matmul_attrs){false, true}, 2,
+    {"batch broadcast",
+     &(const wg_matmul_attrs){false, true},
+     2,
      {WG_FLOATS(-2, 2, 4, 2, 1, 3, 4), WG_FLOATS(-2, 2, 3, 3, 2, 4)}},
-    {"empty inner", &(const wg_matmul_attrs){false, false}, 2,
+    {"empty inner",
+     &(const wg_matmul_attrs){false, false},
+     2,
      {WG_FLOATS(-2, 2, 2, 3, 0), WG_FLOATS(-2, 2, 2, 0, 4)}},
 };
 
 const wg_op wg_op_matmul = {
-    .name = "matmul", .formula = "y[..., M, N] = a[..., M, K] b[..., K, N]", .family = "linear algebra",
-    .operands = "a b", .results = "y",
-    .attrs_size = sizeof(wg_matmul_attrs), .attrs = matmul_attrs, .n_attrs = WG_COUNT(matmul_attrs),
-    .infer = infer_matmul, .grad = grad_matmul, .reads = WG_READS_X, .flops = matmul_flops,
-    .samples = matmul_samples, .n_samples = WG_COUNT(matmul_samples),
+    .name = "matmul",
+    .formula = "y[..., M, N] = a[..., M, K] b[..., K, N]",
+    .family = "linear algebra",
+    .operands = "a b",
+    .results = "y",
+    .attrs_size = sizeof(wg_matmul_attrs),
+    .attrs = matmul_attrs,
+    .n_attrs = WG_COUNT(matmul_attrs),
+    .infer = infer_matmul,
+    .grad = grad_matmul,
+    .reads = WG_READS_X,
+    .flops = matmul_flops,
+    .samples = matmul_samples,
+    .n_samples = WG_COUNT(matmul_samples),
 };
 
 wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes)
@@ -86,23 +116,25 @@ wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b)
     return (wg_matmul_t)(at, a, b, WG_NN);
 }
 
-/* ---- linear -------------------------------------------------------------------------------------- */
+/* ---- linear
+ * -------------------------------------------------------------------------------------- */
 
 static const char *const activation_names[] = {"none", "relu", "tanh", NULL};
 static const wg_op *const activations[] = {NULL, &wg_op_relu, &wg_op_tanh};
 
-static const wg_attr linear_attrs[] = {WG_ATTR_NAMED(wg_linear_attrs, activation, activation_names)};
+static const wg_attr linear_attrs[] = {
+    WG_ATTR_NAMED(wg_linear_attrs, activation, activation_names)};
 
 static bool infer_linear(wg_node *n)
 {
-    if (!wg_need_float(n, 0) || !wg_need_same_dtype(n, 0, 1) || !wg_need_rank(n, 0, 1, WG_MAX_RANK) ||
-        !wg_need_rank(n, 1, 2, 2))
+    if (!wg_need_float(n, 0) || !wg_need_same_dtype(n, 0, 1) ||
+        !wg_need_rank(n, 0, 1, WG_MAX_RANK) || !wg_need_rank(n, 1, 2, 2))
         return false;
     wg_shape y = n->in[0]->shape;
     const wg_shape *weight = &n->in[1]->shape;
     if (y.dim[y.rank - 1] != weight->dim[1])
-        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ", (long long)y.dim[y.rank - 1],
-                       (long long)weight->dim[1]);
+        return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ",
+                       (long long)y.dim[y.rank - 1], (long long)weight->dim[1]);
     if (n->n_in > 2 && (!wg_need_same_dtype(n, 0, 2) || !wg_need_rank(n, 2, 1, 1) ||
                         !wg_need_dim(n, 2, 0, weight->dim[0])))
         return false;
@@ -141,20 +173,16 @@ static void expand_linear(wg_node *n, wg_value **y)
     y[0] = activated(n);
 }
 
-/* The cotangent of z.  Where the activation's derivative is a function of y, z need not be kept or computed
- * again; elsewhere the activation's own rule is asked. */
+/* The cotangent of z, from y: z need not be kept. */
 static wg_value *before_activation(const wg_node *n, wg_value *dy)
 {
     const wg_linear_attrs *a = n->attrs;
-    wg_value *y = n->out[0], *dz = NULL;
+    wg_value *y = n->out[0];
     switch (a->activation) {
-    case WG_ACTIVATION_NONE: return dy;
     case WG_ACTIVATION_RELU: return wg_mul(dy, wg_relu_mask(y));
     case WG_ACTIVATION_TANH: return wg_sub(dy, wg_mul(dy, wg_mul(y, y)));
+    default: return dy;
     }
-    if ((y = activated(n)))
-        y->node->op->grad(y->node, &dy, &dz);
-    return dz;
 }
 
 /* dx = dz W,  dW = dz' x,  db = sum of dz over rows. */
@@ -185,17 +213,33 @@ static const wg_sample linear_samples[] = {
     LINEAR_SAMPLE("relu", WG_ACTIVATION_RELU),
     LINEAR_SAMPLE("tanh", WG_ACTIVATION_TANH),
     {"vector", NULL, 2, {WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-1, 1, 2, 2, 4)}},
-    {"sentences", NULL, 3, {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-1, 1, 2, 5, 4), WG_FLOATS(-1, 1, 1, 5)}},
-    {"no rows", NULL, 3, {WG_FLOATS(-2, 2, 2, 0, 4), WG_FLOATS(-1, 1, 2, 5, 4), WG_FLOATS(-1, 1, 1, 5)}},
+    {"sentences",
+     NULL,
+     3,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-1, 1, 2, 5, 4), WG_FLOATS(-1, 1, 1, 5)}},
+    {"no rows",
+     NULL,
+     3,
+     {WG_FLOATS(-2, 2, 2, 0, 4), WG_FLOATS(-1, 1, 2, 5, 4), WG_FLOATS(-1, 1, 1, 5)}},
 };
 
 const wg_op wg_op_linear = {
-    .name = "linear", .formula = "y = activation(x weight' + bias)", .family = "linear algebra",
-    .operands = "x weight bias?", .results = "y", .smoothness = WG_KINKED,
-    .attrs_size = sizeof(wg_linear_attrs), .attrs = linear_attrs, .n_attrs = WG_COUNT(linear_attrs),
-    .infer = infer_linear, .grad = grad_linear, .reads = WG_READS_X | WG_READS_Y, .expand = expand_linear,
+    .name = "linear",
+    .formula = "y = activation(x weight' + bias)",
+    .family = "linear algebra",
+    .operands = "x weight bias?",
+    .results = "y",
+    .smoothness = WG_KINKED,
+    .attrs_size = sizeof(wg_linear_attrs),
+    .attrs = linear_attrs,
+    .n_attrs = WG_COUNT(linear_attrs),
+    .infer = infer_linear,
+    .grad = grad_linear,
+    .reads = WG_READS_X | WG_READS_Y,
+    .expand = expand_linear,
     .flops = linear_flops,
-    .samples = linear_samples, .n_samples = WG_COUNT(linear_samples),
+    .samples = linear_samples,
+    .n_samples = WG_COUNT(linear_samples),
 };
 
 wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,

@@ -23,7 +23,12 @@ typedef struct wg_linear_attrs {
     int activation; /* wg_activation */
 } wg_linear_attrs;
 
-enum { WG_NN = 0, WG_TN = 1, WG_NT = 2, WG_TT = 3 }; /* which operands of wg_matmul_t are transposed */
+enum {
+    WG_NN = 0,
+    WG_TN = 1,
+    WG_NT = 2,
+    WG_TT = 3
+}; /* which operands of wg_matmul_t are transposed */
 
 /** y[..., M, N] = a[..., M, K] b[..., K, N]; leading axes broadcast. */
 WG_API wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b);
@@ -32,7 +37,8 @@ WG_API wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes);
 #define wg_matmul_t(...) wg_matmul_t(WG_HERE, __VA_ARGS__)
 
-/** y[..., out] = activation(x[..., in] weight' + bias) for weight [out, in] and bias [out], which may be NULL. */
+/** y[..., out] = activation(x[..., in] weight' + bias) for weight [out, in] and bias [out], which
+ * may be NULL. */
 WG_API wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                              wg_activation activation);
 #define wg_linear(...) wg_linear(WG_HERE, __VA_ARGS__)

@@ -3,7 +3,8 @@
 
 static const wg_attr shape_attrs[] = {WG_ATTR(SHAPE, wg_shape_attrs, shape)};
 
-/* ---- reshape ----------------------------------------------------------------------------------- */
+/* ---- reshape -----------------------------------------------------------------------------------
+ */
 
 /* Fills in the one size of -1; leaves s alone if that cannot be. */
 static void resolve(wg_shape *s, int64_t count)
@@ -46,11 +47,21 @@ static const wg_sample reshape_samples[] = {
 };
 
 const wg_op wg_op_reshape = {
-    .name = "reshape", .formula = "the same elements under another shape", .family = "movement",
-    .operands = "x", .results = "y", .flags = WG_OP_VIEW, .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_shape_attrs), .attrs = shape_attrs, .n_attrs = WG_COUNT(shape_attrs),
-    .infer = infer_reshape, .grad = grad_reshape, .reads = WG_READS_NOTHING,
-    .samples = reshape_samples, .n_samples = WG_COUNT(reshape_samples),
+    .name = "reshape",
+    .formula = "the same elements under another shape",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .flags = WG_OP_VIEW,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_shape_attrs),
+    .attrs = shape_attrs,
+    .n_attrs = WG_COUNT(shape_attrs),
+    .infer = infer_reshape,
+    .grad = grad_reshape,
+    .reads = WG_READS_NOTHING,
+    .samples = reshape_samples,
+    .n_samples = WG_COUNT(reshape_samples),
 };
 
 wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape)
@@ -67,7 +78,8 @@ wg_value *(wg_squeeze)(const char *at, wg_value *x, int axis)
         return NULL;
     int k = wg_axis_of(axis, x->shape.rank);
     if (k < 0 || x->shape.dim[k] != 1)
-        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze", "axis %d of %s is not of size 1", axis,
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze",
+                             "axis %d of %s is not of size 1", axis,
                              wg_shape_text(&x->shape, text, sizeof text));
     wg_axes gone = {1, {k}};
     return (wg_reshape)(at, x, wg_shape_reduced(&x->shape, &gone, WG_DROP));
@@ -88,7 +100,8 @@ wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis)
     return (wg_reshape)(at, x, s);
 }
 
-/* ---- permute ----------------------------------------------------------------------------------- */
+/* ---- permute -----------------------------------------------------------------------------------
+ */
 
 static const wg_attr permute_attrs[] = {WG_ATTR(AXES, wg_permute_attrs, order)};
 
@@ -130,11 +143,20 @@ static const wg_sample permute_samples[] = {
 };
 
 const wg_op wg_op_permute = {
-    .name = "permute", .formula = "axis i of y is axis order[i] of x", .family = "movement",
-    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_permute_attrs), .attrs = permute_attrs, .n_attrs = WG_COUNT(permute_attrs),
-    .infer = infer_permute, .grad = grad_permute, .reads = WG_READS_NOTHING,
-    .samples = permute_samples, .n_samples = WG_COUNT(permute_samples),
+    .name = "permute",
+    .formula = "axis i of y is axis order[i] of x",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_permute_attrs),
+    .attrs = permute_attrs,
+    .n_attrs = WG_COUNT(permute_attrs),
+    .infer = infer_permute,
+    .grad = grad_permute,
+    .reads = WG_READS_NOTHING,
+    .samples = permute_samples,
+    .n_samples = WG_COUNT(permute_samples),
 };
 
 wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order)
@@ -151,13 +173,14 @@ wg_value *(wg_transpose)(const char *at, wg_value *x)
         order.axis[order.count - 2] = order.count - 1;
         order.axis[order.count - 1] = order.count - 2;
     } else if (x) {
-        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "transpose", "x has rank %d, must have 2 or more",
-                             x->shape.rank);
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "transpose",
+                             "x has rank %d, must have 2 or more", x->shape.rank);
     }
     return (wg_permute)(at, x, order);
 }
 
-/* ---- expand ------------------------------------------------------------------------------------ */
+/* ---- expand ------------------------------------------------------------------------------------
+ */
 
 static bool infer_expand(wg_node *n)
 {
@@ -185,11 +208,20 @@ static const wg_sample expand_samples[] = {
 };
 
 const wg_op wg_op_expand = {
-    .name = "expand", .formula = "x broadcast to a shape", .family = "movement", .operands = "x",
-    .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_shape_attrs), .attrs = shape_attrs, .n_attrs = WG_COUNT(shape_attrs),
-    .infer = infer_expand, .grad = grad_expand, .reads = WG_READS_NOTHING,
-    .samples = expand_samples, .n_samples = WG_COUNT(expand_samples),
+    .name = "expand",
+    .formula = "x broadcast to a shape",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_shape_attrs),
+    .attrs = shape_attrs,
+    .n_attrs = WG_COUNT(shape_attrs),
+    .infer = infer_expand,
+    .grad = grad_expand,
+    .reads = WG_READS_NOTHING,
+    .samples = expand_samples,
+    .n_samples = WG_COUNT(expand_samples),
 };
 
 wg_value *(wg_expand)(const char *at, wg_value *x, wg_shape shape)

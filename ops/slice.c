@@ -1,16 +1,19 @@
 #include "ops/ops.h"
 #include "ops/table.h"
 
-/* ---- windows: the positions start + i step, 0 <= i < size, of each axis -------------------------- */
+/* ---- windows: the positions start + i step, 0 <= i < size, of each axis
+ * -------------------------- */
 
-/* Whether all positions of a window lie within a tensor of shape `whole`, which is operand or result. */
-static bool need_window(wg_node *n, const wg_shape *whole, const wg_shape *start, const wg_shape *size,
-                        const wg_shape *step)
+/* Whether all positions of a window lie within a tensor of shape `whole`, which is operand or
+ * result. */
+static bool need_window(wg_node *n, const wg_shape *whole, const wg_shape *start,
+                        const wg_shape *size, const wg_shape *step)
 {
     char text[160];
     if (start->rank != whole->rank || size->rank != whole->rank || step->rank != whole->rank)
-        return wg_fail(n, WG_ESHAPE, "%d starts, %d sizes and %d steps for %s of rank %d", start->rank,
-                       size->rank, step->rank, wg_shape_text(whole, text, sizeof text), whole->rank);
+        return wg_fail(n, WG_ESHAPE, "%d starts, %d sizes and %d steps for %s of rank %d",
+                       start->rank, size->rank, step->rank, wg_shape_text(whole, text, sizeof text),
+                       whole->rank);
     for (int k = 0; k < whole->rank; k++) {
         int64_t first = start->dim[k], count = size->dim[k], by = step->dim[k], dim = whole->dim[k];
         if (by == 0)
@@ -19,8 +22,8 @@ static bool need_window(wg_node *n, const wg_shape *whole, const wg_shape *start
             return wg_fail(n, WG_ESHAPE, "the size along axis %d is %lld", k, (long long)count);
         if (count == 0)
             continue;
-        bool inside = first >= 0 && first < dim &&
-                      (by > 0 ? dim - 1 - first : -first) / by >= count - 1;
+        bool inside =
+            first >= 0 && first < dim && (by > 0 ? dim - 1 - first : -first) / by >= count - 1;
         if (!inside)
             return wg_fail(n, WG_ESHAPE, "%lld positions from %lld by %lld leave axis %d of %s",
                            (long long)count, (long long)first, (long long)by, k,
@@ -29,7 +32,8 @@ static bool need_window(wg_node *n, const wg_shape *whole, const wg_shape *start
     return true;
 }
 
-/* ---- slice --------------------------------------------------------------------------------------- */
+/* ---- slice
+ * --------------------------------------------------------------------------------------- */
 
 static const wg_attr slice_attrs[] = {
     WG_ATTR(SHAPE, wg_slice_attrs, start),
@@ -51,22 +55,37 @@ static void grad_slice(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample slice_samples[] = {
-    {"steps", &(const wg_slice_attrs){{2, {1, 0}}, {2, {2, 2}}, {2, {1, 3}}}, 1,
+    {"steps",
+     &(const wg_slice_attrs){{2, {1, 0}}, {2, {2, 2}}, {2, {1, 3}}},
+     1,
      {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"backwards", &(const wg_slice_attrs){{2, {2, 3}}, {2, {3, 2}}, {2, {-1, -2}}}, 1,
+    {"backwards",
+     &(const wg_slice_attrs){{2, {2, 3}}, {2, {3, 2}}, {2, {-1, -2}}},
+     1,
      {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"middle axis", &(const wg_slice_attrs){{3, {0, 1, 0}}, {3, {2, 2, 3}}, {3, {1, 1, 1}}}, 1,
+    {"middle axis",
+     &(const wg_slice_attrs){{3, {0, 1, 0}}, {3, {2, 2, 3}}, {3, {1, 1, 1}}},
+     1,
      {WG_FLOATS(-2, 2, 3, 2, 4, 3)}},
     {"nothing", &(const wg_slice_attrs){{1, {0}}, {1, {0}}, {1, {1}}}, 1, {WG_FLOATS(-2, 2, 1, 3)}},
     {"scalar", &(const wg_slice_attrs){{0, {0}}, {0, {0}}, {0, {0}}}, 1, {WG_FLOATS(-2, 2, 0, 0)}},
 };
 
 const wg_op wg_op_slice = {
-    .name = "slice", .formula = "y[i] = x[start + i step]", .family = "movement", .operands = "x",
-    .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_slice_attrs), .attrs = slice_attrs, .n_attrs = WG_COUNT(slice_attrs),
-    .infer = infer_slice, .grad = grad_slice, .reads = WG_READS_NOTHING,
-    .samples = slice_samples, .n_samples = WG_COUNT(slice_samples),
+    .name = "slice",
+    .formula = "y[i] = x[start + i step]",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_slice_attrs),
+    .attrs = slice_attrs,
+    .n_attrs = WG_COUNT(slice_attrs),
+    .infer = infer_slice,
+    .grad = grad_slice,
+    .reads = WG_READS_NOTHING,
+    .samples = slice_samples,
+    .n_samples = WG_COUNT(slice_samples),
 };
 
 wg_value *(wg_window)(const char *at, wg_value *x, wg_shape start, wg_shape size, wg_shape step)
@@ -90,15 +109,17 @@ static int64_t clamped(int64_t position, int64_t size, int64_t least, int64_t mo
     return position < least ? least : position > most ? most : position;
 }
 
-wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop, int64_t step)
+wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop,
+                     int64_t step)
 {
     char text[160];
     if (!x)
         return NULL;
     int k = wg_axis_of(axis, x->shape.rank);
     if (k < 0)
-        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "slice", "axis %d is outside x, which is %s",
-                             axis, wg_shape_text(&x->shape, text, sizeof text));
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "slice",
+                             "axis %d is outside x, which is %s", axis,
+                             wg_shape_text(&x->shape, text, sizeof text));
     wg_slice_attrs a = everything(&x->shape);
     int64_t size = x->shape.dim[k], least = step < 0 ? -1 : 0, most = step < 0 ? size - 1 : size;
     int64_t first = clamped(start, size, least, most), last = clamped(stop, size, least, most);
@@ -112,7 +133,8 @@ wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64
     return step == 1 && a.size.dim[k] == size ? x : (wg_window)(at, x, a.start, a.size, a.step);
 }
 
-/* ---- slice_grad ---------------------------------------------------------------------------------- */
+/* ---- slice_grad
+ * ---------------------------------------------------------------------------------- */
 
 static const wg_attr slice_grad_attrs[] = {
     WG_ATTR(SHAPE, wg_slice_grad_attrs, shape),
@@ -134,29 +156,45 @@ static void grad_slice_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample slice_grad_samples[] = {
-    {"steps", &(const wg_slice_grad_attrs){{2, {3, 4}}, {2, {1, 0}}, {2, {1, 3}}}, 1,
+    {"steps",
+     &(const wg_slice_grad_attrs){{2, {3, 4}}, {2, {1, 0}}, {2, {1, 3}}},
+     1,
      {WG_FLOATS(-2, 2, 2, 2, 2)}},
-    {"backwards", &(const wg_slice_grad_attrs){{2, {3, 4}}, {2, {2, 3}}, {2, {-1, -2}}}, 1,
+    {"backwards",
+     &(const wg_slice_grad_attrs){{2, {3, 4}}, {2, {2, 3}}, {2, {-1, -2}}},
+     1,
      {WG_FLOATS(-2, 2, 2, 3, 2)}},
-    {"nothing", &(const wg_slice_grad_attrs){{1, {3}}, {1, {0}}, {1, {1}}}, 1,
+    {"nothing",
+     &(const wg_slice_grad_attrs){{1, {3}}, {1, {0}}, {1, {1}}},
+     1,
      {WG_FLOATS(-2, 2, 1, 0)}},
 };
 
 const wg_op wg_op_slice_grad = {
-    .name = "slice_grad", .formula = "zeros, but dx[start + i step] = dy[i]", .family = "movement",
-    .operands = "dy", .results = "dx", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_slice_grad_attrs), .attrs = slice_grad_attrs,
+    .name = "slice_grad",
+    .formula = "zeros, but dx[start + i step] = dy[i]",
+    .family = "movement",
+    .operands = "dy",
+    .results = "dx",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_slice_grad_attrs),
+    .attrs = slice_grad_attrs,
     .n_attrs = WG_COUNT(slice_grad_attrs),
-    .infer = infer_slice_grad, .grad = grad_slice_grad, .reads = WG_READS_NOTHING,
-    .samples = slice_grad_samples, .n_samples = WG_COUNT(slice_grad_samples),
+    .infer = infer_slice_grad,
+    .grad = grad_slice_grad,
+    .reads = WG_READS_NOTHING,
+    .samples = slice_grad_samples,
+    .n_samples = WG_COUNT(slice_grad_samples),
 };
 
-wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, wg_shape start, wg_shape step)
+wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, wg_shape start,
+                          wg_shape step)
 {
     return wg_apply1(at, &wg_op_slice_grad, &(wg_slice_grad_attrs){shape, start, step}, dy);
 }
 
-/* ---- pad ----------------------------------------------------------------------------------------- */
+/* ---- pad
+ * ----------------------------------------------------------------------------------------- */
 
 static const wg_attr pad_attrs[] = {
     WG_ATTR(SHAPE, wg_pad_attrs, before),
@@ -175,8 +213,9 @@ static bool infer_pad(wg_node *n)
     for (int k = 0; k < s.rank; k++) {
         int64_t before = a->before.dim[k], after = a->after.dim[k];
         if (before < 0 || after < 0)
-            return wg_fail(n, WG_ESHAPE, "the padding of axis %d is %lld and %lld, must not be negative",
-                           k, (long long)before, (long long)after);
+            return wg_fail(n, WG_ESHAPE,
+                           "the padding of axis %d is %lld and %lld, must not be negative", k,
+                           (long long)before, (long long)after);
         if (before > INT64_MAX - s.dim[k] || after > INT64_MAX - s.dim[k] - before)
             return wg_fail(n, WG_ESHAPE, "the size of axis %d overflows 64 bits", k);
         s.dim[k] += before + after;
@@ -198,11 +237,20 @@ static const wg_sample pad_samples[] = {
 };
 
 const wg_op wg_op_pad = {
-    .name = "pad", .formula = "y[before + i] = x[i], value elsewhere", .family = "movement",
-    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_pad_attrs), .attrs = pad_attrs, .n_attrs = WG_COUNT(pad_attrs),
-    .infer = infer_pad, .grad = grad_pad, .reads = WG_READS_NOTHING,
-    .samples = pad_samples, .n_samples = WG_COUNT(pad_samples),
+    .name = "pad",
+    .formula = "y[before + i] = x[i], value elsewhere",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_pad_attrs),
+    .attrs = pad_attrs,
+    .n_attrs = WG_COUNT(pad_attrs),
+    .infer = infer_pad,
+    .grad = grad_pad,
+    .reads = WG_READS_NOTHING,
+    .samples = pad_samples,
+    .n_samples = WG_COUNT(pad_samples),
 };
 
 wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after, double value)
@@ -210,7 +258,8 @@ wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after,
     return wg_apply1(at, &wg_op_pad, &(wg_pad_attrs){before, after, value}, x);
 }
 
-/* ---- flip: a window that runs backwards ---------------------------------------------------------- */
+/* ---- flip: a window that runs backwards
+ * ---------------------------------------------------------- */
 
 static const wg_attr flip_attrs[] = {WG_ATTR(AXES, wg_flip_attrs, axes)};
 
@@ -248,11 +297,21 @@ static const wg_sample flip_samples[] = {
 };
 
 const wg_op wg_op_flip = {
-    .name = "flip", .formula = "y[i] = x[size - 1 - i] along axes", .family = "movement",
-    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_flip_attrs), .attrs = flip_attrs, .n_attrs = WG_COUNT(flip_attrs),
-    .infer = infer_flip, .grad = grad_flip, .reads = WG_READS_NOTHING, .expand = expand_flip,
-    .samples = flip_samples, .n_samples = WG_COUNT(flip_samples),
+    .name = "flip",
+    .formula = "y[i] = x[size - 1 - i] along axes",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_flip_attrs),
+    .attrs = flip_attrs,
+    .n_attrs = WG_COUNT(flip_attrs),
+    .infer = infer_flip,
+    .grad = grad_flip,
+    .reads = WG_READS_NOTHING,
+    .expand = expand_flip,
+    .samples = flip_samples,
+    .n_samples = WG_COUNT(flip_samples),
 };
 
 wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes)
@@ -260,7 +319,8 @@ wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes)
     return wg_apply1(at, &wg_op_flip, &(wg_flip_attrs){axes}, x);
 }
 
-/* ---- roll: the two parts exchanged --------------------------------------------------------------- */
+/* ---- roll: the two parts exchanged
+ * --------------------------------------------------------------- */
 
 static const wg_attr roll_attrs[] = {
     WG_ATTR(INT, wg_roll_attrs, shift),
@@ -290,7 +350,8 @@ static void expand_roll(wg_node *n, wg_value **y)
     const wg_roll_attrs *a = n->attrs;
     int axis = wg_axis_of(a->axis, n->in[0]->shape.rank);
     int64_t cut = n->in[0]->shape.dim[axis] - rolled(n);
-    wg_value *parts[] = {wg_slice(n->in[0], axis, cut, WG_TO_END, 1), wg_slice(n->in[0], axis, 0, cut, 1)};
+    wg_value *parts[] = {wg_slice(n->in[0], axis, cut, WG_TO_END, 1),
+                         wg_slice(n->in[0], axis, 0, cut, 1)};
     y[0] = rolled(n) == 0 ? n->in[0] : wg_concat(parts, 2, axis);
 }
 
@@ -302,16 +363,29 @@ static void grad_roll(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const wg_sample roll_samples[] = {
     {"forward", &(const wg_roll_attrs){1, 1}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"backward, more than once round", &(const wg_roll_attrs){-5, 0}, 1, {WG_FLOATS(-2, 2, 2, 3, 2)}},
+    {"backward, more than once round",
+     &(const wg_roll_attrs){-5, 0},
+     1,
+     {WG_FLOATS(-2, 2, 2, 3, 2)}},
     {"by nothing", &(const wg_roll_attrs){0, -1}, 1, {WG_FLOATS(-2, 2, 1, 3)}},
 };
 
 const wg_op wg_op_roll = {
-    .name = "roll", .formula = "y[i + shift] = x[i] along axis, round the end", .family = "movement",
-    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_roll_attrs), .attrs = roll_attrs, .n_attrs = WG_COUNT(roll_attrs),
-    .infer = infer_roll, .grad = grad_roll, .reads = WG_READS_NOTHING, .expand = expand_roll,
-    .samples = roll_samples, .n_samples = WG_COUNT(roll_samples),
+    .name = "roll",
+    .formula = "y[i + shift] = x[i] along axis, round the end",
+    .family = "movement",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_roll_attrs),
+    .attrs = roll_attrs,
+    .n_attrs = WG_COUNT(roll_attrs),
+    .infer = infer_roll,
+    .grad = grad_roll,
+    .reads = WG_READS_NOTHING,
+    .expand = expand_roll,
+    .samples = roll_samples,
+    .n_samples = WG_COUNT(roll_samples),
 };
 
 wg_value *(wg_roll)(const char *at, wg_value *x, int64_t shift, int axis)

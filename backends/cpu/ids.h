@@ -1,5 +1,5 @@
-/* Operands of ids: checked in one sweep before a kernel's own loops, so that these, which run in parallel, need
- * no way to fail. */
+/* Operands of ids: checked in one sweep before a kernel's own loops, so that these, which run in
+ * parallel, need no way to fail. */
 #ifndef WG_BACKENDS_CPU_IDS_H
 #define WG_BACKENDS_CPU_IDS_H
 
@@ -11,7 +11,8 @@ static inline int64_t cpu_id(const void *ids, wg_dtype dtype, int64_t i)
     return dtype == WG_I32 ? ((const int32_t *)ids)[i] : ((const int64_t *)ids)[i];
 }
 
-/* Whether all ids of operand k are within [0, size); else the call has failed with the first that is not. */
+/* Whether all ids of operand k are within [0, size); else the call has failed with the first that
+ * is not. */
 static inline bool cpu_ids_valid(wg_call *c, int k, int64_t size)
 {
     const wg_value *ids = c->node->in[k];
@@ -26,7 +27,8 @@ static inline bool cpu_ids_valid(wg_call *c, int k, int64_t size)
     return true;
 }
 
-/* Where line k along `axis` of shape s begins in a tensor with those strides, at index 0 of the axis. */
+/* Where line k along `axis` of shape s begins in a tensor with those strides, at index 0 of the
+ * axis. */
 static inline int64_t cpu_line_start(const wg_shape *s, int axis, int64_t k,
                                      const int64_t stride[WG_MAX_RANK])
 {

@@ -14,10 +14,11 @@ static void take(wg_call *c, int axis)
     int64_t bytes = x.inner * (int64_t)wg_dtype_size(c->node->in[0]->dtype);
     if (!cpu_ids_valid(c, 1, x.size))
         return;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, x.outer * count * x.inner))
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, x.outer *count *x.inner))
     for (int64_t row = 0; row < x.outer * count; row++) {
         int64_t from = row / count * x.size + cpu_id(c->in[1], ids->dtype, row % count);
-        memcpy((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes, (size_t)bytes);
+        memcpy((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes,
+               (size_t)bytes);
     }
 }
 
@@ -32,13 +33,31 @@ void cpu_embedding(wg_call *c)
     take(c, 0);
 }
 
+/* A line along the axis: y[i by] = x[ids[i by] step], i < size. */
 #define GATHER_LINE(type)                                                                          \
-    for (int64_t i = 0; i < line.size; i++)                                                        \
-        ((type *)c->out[0])[to + i * line.inner] =                                                 \
-            ((const type *)c->in[0])[from +                                                        \
-                                     cpu_id(c->in[1], ids->dtype, to + i * line.inner) * step];
+    {                                                                                              \
+        type *y = (type *)c->out[0] + to;                                                          \
+        const type *x = (const type *)c->in[0] + from;                                             \
+        for (int64_t i = 0; i < size; i++)                                                         \
+            y[i * by] = x[cpu_id(c->in[1], dtype, to + i * by) * step];                            \
+    }
 
-/* Lines along the axis, one for each position off the axis: ids and y have the same, x may have more. */
+static void gather_line(const wg_call *c, size_t bytes, int64_t size, int64_t to, int64_t by,
+                        int64_t from, int64_t step)
+{
+    wg_dtype dtype = c->node->in[1]->dtype;
+    if (bytes == 8)
+        GATHER_LINE(uint64_t)
+    else if (bytes == 4)
+        GATHER_LINE(uint32_t)
+    else if (bytes == 2)
+        GATHER_LINE(uint16_t)
+    else
+        GATHER_LINE(uint8_t)
+}
+
+/* Lines along the axis, one for each position off the axis: ids and y have the same, x may have
+ * more. */
 void cpu_gather(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
@@ -47,59 +66,64 @@ void cpu_gather(wg_call *c)
     if (!cpu_ids_valid(c, 1, x->shape.dim[axis]))
         return;
     cpu_axis line = cpu_axis_split(&ids->shape, axis);
-    size_t element = wg_dtype_size(x->dtype);
     int64_t stride[WG_MAX_RANK];
     wg_shape_strides(&x->shape, stride);
-    int64_t step = stride[axis];
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, line.outer * line.size * line.inner))
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(cpu_threads(c, line.outer *line.size *line.inner))
     for (int64_t k = 0; k < line.outer * line.inner; k++) {
         int64_t to = k / line.inner * line.size * line.inner + k % line.inner;
-        int64_t from = cpu_line_start(&ids->shape, axis, k, stride);
-        if (element == 8)
-            GATHER_LINE(uint64_t)
-        else if (element == 4)
-            GATHER_LINE(uint32_t)
-        else if (element == 2)
-            GATHER_LINE(uint16_t)
-        else
-            GATHER_LINE(uint8_t)
+        gather_line(c, wg_dtype_size(x->dtype), line.size, to, line.inner,
+                    cpu_line_start(&ids->shape, axis, k, stride), stride[axis]);
     }
 }
 
 #define FILL_ROW(type)                                                                             \
-    for (int64_t j = 0; j < size; j++)                                                             \
-        if (mask[j * step])                                                                        \
-            memcpy((type *)c->out[0] + row * size + j, &element, sizeof(type));
+    {                                                                                              \
+        type *y = out, fill;                                                                       \
+        memcpy(&fill, value, sizeof fill);                                                         \
+        for (int64_t i = 0; i < size; i++)                                                         \
+            y[i] = mask[i * step] ? fill : y[i];                                                   \
+    }
 
+static void fill_row(size_t bytes, int64_t size, void *out, const uint8_t *mask, int64_t step,
+                     const void *value)
+{
+    if (bytes == 8)
+        FILL_ROW(uint64_t)
+    else if (bytes == 4)
+        FILL_ROW(uint32_t)
+    else if (bytes == 2)
+        FILL_ROW(uint16_t)
+    else
+        FILL_ROW(uint8_t)
+}
+
+/* x is brought to y first, broadcast if it must be; then the masked elements are overwritten. */
 void cpu_masked_fill(wg_call *c)
 {
     const wg_masked_fill_attrs *a = c->node->attrs;
-    const wg_value *x = c->node->in[0], *y = c->node->out[0];
+    const wg_value *x = c->node->in[0], *mask = c->node->in[1], *y = c->node->out[0];
     const wg_shape *s = &y->shape;
     if (c->out[0] != c->in[0]) {
         cpu_walk walk = {0};
         cpu_broadcast_strides(&x->shape, s, walk.stride);
         cpu_copy(c, y->dtype, s, c->out[0], cpu_dense(s), c->in[0], walk);
     }
-    uint64_t element = 0; /* `value` in any dtype */
-    cpu_put(&element, y->dtype, 0, a->value);
+    uint64_t value = 0; /* in y's dtype */
+    cpu_put(&value, y->dtype, 0, a->value);
     size_t bytes = wg_dtype_size(y->dtype);
     int64_t stride[WG_MAX_RANK];
-    cpu_broadcast_strides(&c->node->in[1]->shape, s, stride);
+    cpu_broadcast_strides(&mask->shape, s, stride);
     int64_t size = s->rank ? s->dim[s->rank - 1] : 1, step = s->rank ? stride[s->rank - 1] : 0;
     int64_t rows = size ? cpu_count(y) / size : 0;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows * size))
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows *size))
     for (int64_t row = 0; row < rows; row++) {
-        const uint8_t *mask = c->in[1];
-        for (int64_t i = s->rank - 2, rest = row; i >= 0; rest /= s->dim[i--])
-            mask += rest % s->dim[i] * stride[i];
-        if (bytes == 8)
-            FILL_ROW(uint64_t)
-        else if (bytes == 4)
-            FILL_ROW(uint32_t)
-        else if (bytes == 2)
-            FILL_ROW(uint16_t)
-        else
-            FILL_ROW(uint8_t)
+        int64_t from = 0, rest = row;
+        for (int i = s->rank - 2; i >= 0; i--) {
+            from += rest % s->dim[i] * stride[i];
+            rest /= s->dim[i];
+        }
+        fill_row(bytes, size, (char *)c->out[0] + row * size * (int64_t)bytes,
+                 (const uint8_t *)c->in[1] + from, step, &value);
     }
 }

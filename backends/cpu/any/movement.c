@@ -1,12 +1,13 @@
-/* Movement of elements of 1, 2, 4 or 8 bytes: each kernel says with which strides its operand and its result
- * are walked. */
+/* Movement of elements of 1, 2, 4 or 8 bytes: each kernel says with which strides its operand and
+ * its result are walked. */
 #include "backends/cpu/any/strided.h"
 #include "backends/cpu/kernel.h"
 #include "ops/concat.h"
 #include "ops/movement.h"
 #include "ops/slice.h"
 
-/* A plan gives a view its operand's memory and calls no kernel; this one is for callers without a planner. */
+/* A plan gives a view its operand's memory and calls no kernel; this one is for callers without a
+ * planner. */
 void cpu_reshape(wg_call *c)
 {
     if (c->out[0] != c->in[0])
@@ -48,7 +49,8 @@ void cpu_slice_grad(wg_call *c)
     memset(c->out[0], 0, wg_value_bytes(dx));
     if (cpu_count(dy) == 0)
         return;
-    cpu_copy(c, dx->dtype, &dy->shape, c->out[0], cpu_window(&dx->shape, &a->start, &dy->shape, &a->step), c->in[0],
+    cpu_copy(c, dx->dtype, &dy->shape, c->out[0],
+             cpu_window(&dx->shape, &a->start, &dy->shape, &a->step), c->in[0],
              cpu_dense(&dy->shape));
 }
 
@@ -60,8 +62,8 @@ void cpu_pad(wg_call *c)
     cpu_fill_with(c, y->dtype, cpu_count(y), c->out[0], a->value);
     if (cpu_count(x) == 0)
         return;
-    cpu_copy(c, y->dtype, &x->shape, c->out[0], cpu_window(&y->shape, &a->before, &x->shape, &ones), c->in[0],
-             cpu_dense(&x->shape));
+    cpu_copy(c, y->dtype, &x->shape, c->out[0], cpu_window(&y->shape, &a->before, &x->shape, &ones),
+             c->in[0], cpu_dense(&x->shape));
 }
 
 void cpu_concat(wg_call *c)

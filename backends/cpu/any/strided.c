@@ -9,18 +9,20 @@ cpu_walk cpu_dense(const wg_shape *s)
     return w;
 }
 
-cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size, const wg_shape *step)
+cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size,
+                    const wg_shape *step)
 {
     cpu_walk w = cpu_dense(s);
     for (int i = 0; i < s->rank; i++) {
         w.start += start->dim[i] * w.stride[i];
-        w.stride[i] *= size->dim[i] > 1 ? step->dim[i] : 0; /* the step of a single position may be huge */
+        w.stride[i] *=
+            size->dim[i] > 1 ? step->dim[i] : 0; /* the step of a single position may be huge */
     }
     return w;
 }
 
-/* The axes of a copy, from the last: those of size 1 are left out, and neighbours along which both sides go
- * on as one are merged, so that the innermost loop is as long as it can be. */
+/* The axes of a copy, from the last: those of size 1 are left out, and neighbours along which both
+ * sides go on as one are merged, so that the innermost loop is as long as it can be. */
 typedef struct axes {
     int rank;
     int64_t size[WG_MAX_RANK], to[WG_MAX_RANK], from[WG_MAX_RANK];

@@ -1,5 +1,5 @@
-/* Adding at positions that are data.  Threads share out what does not depend on the ids (columns, lines), so
- * that each element of the result is summed by one thread, in the order of the ids. */
+/* Adding at positions that are data.  Threads share out what does not depend on the ids (columns,
+ * lines), so that each element of the result is summed by one thread, in the order of the ids. */
 #include "backends/cpu/ids.h"
 #include "backends/cpu/kernel.h"
 #include "ops/index.h"
@@ -15,7 +15,8 @@ static void take_grad(wg_call *c, int axis)
     int64_t count = cpu_count(ids), blocks = (y.inner + COLUMNS - 1) / COLUMNS;
     if (!cpu_ids_valid(c, 1, y.size))
         return;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, y.outer * y.inner * (y.size + count)))
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(cpu_threads(c, y.outer *y.inner *(y.size + count)))
     for (int64_t k = 0; k < y.outer * blocks; k++) {
         int64_t o = k / blocks, first = k % blocks * COLUMNS;
         int64_t width = y.inner - first < COLUMNS ? y.inner - first : COLUMNS;
@@ -57,11 +58,14 @@ void KERNEL(scatter_add)(wg_call *c)
     int64_t xs[WG_MAX_RANK], ss[WG_MAX_RANK];
     wg_shape_strides(&x->shape, xs);
     wg_shape_strides(&src->shape, ss);
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, line.outer * line.size * line.inner))
+#pragma omp parallel for schedule(static)                                                          \
+    num_threads(cpu_threads(c, line.outer *line.size *line.inner))
     for (int64_t k = 0; k < line.outer * line.inner; k++) {
         int64_t id = k / line.inner * line.size * line.inner + k % line.inner;
-        int64_t to = cpu_line_start(&ids->shape, axis, k, xs), at = cpu_line_start(&ids->shape, axis, k, ss);
+        int64_t to = cpu_line_start(&ids->shape, axis, k, xs),
+                at = cpu_line_start(&ids->shape, axis, k, ss);
         for (int64_t i = 0; i < line.size; i++)
-            out[to + cpu_id(c->in[1], ids->dtype, id + i * line.inner) * xs[axis]] += from[at + i * ss[axis]];
+            out[to + cpu_id(c->in[1], ids->dtype, id + i * line.inner) * xs[axis]] +=
+                from[at + i * ss[axis]];
     }
 }
