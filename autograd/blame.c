@@ -1,0 +1,132 @@
+/* Whose rule is wrong: each node between wrt and y is checked alone, at the operand values that it
+ * had. */
+#include "autograd/check.h"
+#include "autograd/internal.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLAME_MOST = 12 }; /* elements of an operand: a wrong rule is wrong nearly everywhere */
+
+/* The values that nodes on the path read, each once. */
+static size_t operands_on_path(const wg_path *p, wg_value **out)
+{
+    size_t count = 0;
+    bool *seen = calloc(p->end_value + 1, sizeof *seen);
+    for (uint32_t id = p->first; seen && id < p->end; id++) {
+        const wg_node *n = wg_graph_node(p->g, id);
+        for (int i = 0; p->matters[id - p->first] && i < n->n_in; i++) {
+            if (!seen[n->in[i]->id])
+                out[count++] = n->in[i];
+            seen[n->in[i]->id] = true;
+        }
+    }
+    free(seen);
+    return count;
+}
+
+/* The node n in a graph of its own, with inputs for operands, at the values of `run`. */
+static wg_status build_alone(wg_trial *one, const wg_trial *t, const wg_node *n, void *run)
+{
+    size_t n_in = (size_t)n->n_in, n_out = (size_t)n->n_out;
+    wg_value **in = calloc(n_in + 1, sizeof *in);
+    one->g = wg_graph_new();
+    one->y = calloc(n_out + 1, sizeof *one->y);
+    one->wrt = calloc(n_in + 1, sizeof *one->wrt);
+    wg_status status = in && one->g && one->y && one->wrt ? WG_OK : WG_ENOMEM;
+    for (size_t i = 0; status == WG_OK && i < n_in; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "operand%zu", i);
+        size_t first = 0; /* f(x, x) is checked as such */
+        while (n->in[first] != n->in[i])
+            first++;
+        if (first < i) {
+            in[i] = in[first];
+            continue;
+        }
+        in[i] = wg_input(one->g, name, n->in[i]->dtype, n->in[i]->shape);
+        wg_point *p = wg_trial_add_point(one, in[i], 0, 0);
+        size_t bytes = wg_value_bytes(n->in[i]);
+        const void *data = bytes ? t->options->evaluator->data(run, n->in[i]) : NULL;
+        if (!p || (bytes && !data))
+            status = WG_ENOMEM;
+        else if (bytes)
+            memcpy(p->data, data, bytes);
+        if (in[i] && n->in[i]->dtype == WG_F64)
+            one->wrt[one->n_wrt++] = in[i];
+    }
+    wg_node *copy = status == WG_OK ? wg_node_copy(one->g, n, in, WG_DTYPE_DEFAULT) : NULL;
+    for (size_t i = 0; copy && i < n_out; i++)
+        if (copy->out[i]->dtype == WG_F64)
+            one->y[one->n_y++] = copy->out[i];
+    free(in);
+    return status == WG_OK ? wg_graph_status(one->g) : status;
+}
+
+/* The largest error of n's rule; 0 if it cannot be checked alone. */
+static double error_alone(const wg_trial *t, const wg_node *n, void *run)
+{
+    wg_gradcheck_report report = {0};
+    wg_trial one = {.draw = {t->options->seed + n->id},
+                    .may_skip = true,
+                    .h = 6e-6,
+                    .bar = 1e-8,
+                    .most = BLAME_MOST,
+                    .options = t->options,
+                    .report = &report};
+    wg_vjp_options vjp = {.hook = t->options->hook};
+    wg_value **dy = NULL, **dx = NULL;
+    wg_status status = build_alone(&one, t, n, run);
+    if (status == WG_OK && one.n_y && one.n_wrt) {
+        dy = calloc(one.n_y, sizeof *dy);
+        dx = calloc(one.n_wrt, sizeof *dx);
+        status = dy && dx ? wg_trial_cotangents(&one, 1, dy) : WG_ENOMEM;
+        if (status == WG_OK)
+            status = wg_vjp(one.y, dy, one.n_y, one.wrt, one.n_wrt, dx, &vjp);
+        if (status == WG_OK)
+            status = wg_trial_compare(&one, 1, dy, dx);
+    }
+    free(dy);
+    free(dx);
+    wg_trial_close(&one);
+    wg_graph_free(one.g);
+    if (status != WG_OK || !report.failed)
+        return 0;
+    return isnan(report.worst) ? INFINITY : report.worst;
+}
+
+static void name_guilty(wg_gradcheck_report *r, const wg_node *n)
+{
+    static const char *const phases[] = {"forward", "backward", "update"};
+    const char *path = n->scope->path, *slash = n->at ? strrchr(n->at, '/') : NULL;
+    snprintf(r->guilty, sizeof r->guilty, "op %s%s%.100s at %.80s (%s)", n->op->name,
+             *path ? " in " : "", path, n->at ? (slash ? slash + 1 : n->at) : "no line",
+             phases[n->phase]);
+}
+
+wg_status wg_trial_blame(wg_trial *t)
+{
+    wg_path path = {0};
+    void *run = NULL;
+    wg_value **values = calloc(wg_graph_value_count(t->g) + 1, sizeof *values);
+    wg_status status =
+        values && wg_path_find(&path, t->g, 0, t->y, t->n_y, t->wrt, t->n_wrt) ? WG_OK : WG_ENOMEM;
+    if (status == WG_OK)
+        status = wg_trial_open(t, values, operands_on_path(&path, values), &run);
+    if (status == WG_OK)
+        status = t->options->evaluator->run(run, t->options->step);
+    double worst = 0;
+    for (uint32_t id = 0; status == WG_OK && id < path.end; id++) {
+        const wg_node *n = wg_graph_node(t->g, id);
+        double error = path.matters[id] ? error_alone(t, n, run) : 0;
+        if (error > worst)
+            name_guilty(t->report, n);
+        worst = fmax(worst, error);
+    }
+    t->options->evaluator->destroy(run);
+    wg_path_free(&path);
+    free(values);
+    return status;
+}

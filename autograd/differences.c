@@ -1,0 +1,188 @@
+/* One comparison of a gradient with finite differences. */
+#include "autograd/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The function under way: L(x) = sum_j <c_j, y_j(x)>, never summed up, since only differences of
+ * the y are wanted and these are taken before the cotangent enters. */
+typedef struct function {
+    const wg_trial *t;
+    void *run;
+    const double **y; /* n_y results of a run              */
+    const double **c; /* n_y cotangents                    */
+    double *before;   /* all results of the earlier of two */
+    wg_status status;
+} function;
+
+static void evaluate(function *f)
+{
+    if (f->status == WG_OK)
+        f->status = f->t->options->evaluator->run(f->run, f->t->options->step);
+}
+
+/* L(x with *x = right) - L(x with *x = left) */
+static double difference(function *f, double *x, double left, double right)
+{
+    double was = *x, sum = 0, *before = f->before;
+    *x = left;
+    evaluate(f);
+    for (size_t j = 0; j < f->t->n_y; j++) {
+        int64_t count = wg_value_count(f->t->y[j]);
+        for (int64_t i = 0; i < count; i++)
+            *before++ = f->y[j][i];
+    }
+    *x = right;
+    evaluate(f);
+    before = f->before;
+    for (size_t j = 0; j < f->t->n_y; j++) {
+        int64_t count = wg_value_count(f->t->y[j]);
+        for (int64_t i = 0; i < count; i++)
+            sum += f->c[j][i] * (f->y[j][i] - *before++);
+    }
+    *x = was;
+    return sum;
+}
+
+/* (L(right) - L(left)) / (right - left), with the step that was really taken */
+static double slope(function *f, double *x, double left, double right)
+{
+    return difference(f, x, left, right) / (right - left);
+}
+
+static double derivative(function *f, double *x, double h)
+{
+    double at = *x;
+    if (!f->t->four_point)
+        return slope(f, x, at - h, at + h);
+    return (4 * slope(f, x, at - h, at + h) - slope(f, x, at - 2 * h, at + 2 * h)) / 3;
+}
+
+static double error_of(double numeric, double analytic)
+{
+    return fabs(numeric - analytic) / fmax(1, fabs(numeric));
+}
+
+/* Whether a kink lies within h/16: then the slopes of the two sides differ by about as much at h/16
+ * as at h, where a smooth function's would differ by a sixteenth. */
+static bool is_kink(function *f, double *x, double h, double scale)
+{
+    double at = *x, near = h / 16;
+    double far_jump = slope(f, x, at, at + h) - slope(f, x, at - h, at);
+    double near_jump = slope(f, x, at, at + near) - slope(f, x, at - near, at);
+    return fabs(near_jump) > 1e-4 * fmax(1, scale) && fabs(near_jump) > fabs(far_jump) / 8;
+}
+
+static void note_worst(wg_gradcheck_report *r, double error, int order, const wg_value *leaf,
+                       int64_t index, double analytic, double numeric)
+{
+    if (isnan(r->worst) || (error <= r->worst && r->compared > 1))
+        return;
+    r->worst = error;
+    r->order = order;
+    wg_value_text(leaf, r->leaf, sizeof r->leaf);
+    r->index = index;
+    r->analytic = analytic;
+    r->numeric = numeric;
+}
+
+static void compare_element(function *f, int order, const wg_value *leaf, double *x, int64_t index,
+                            double analytic)
+{
+    const wg_trial *t = f->t;
+    wg_gradcheck_report *r = t->report;
+    double numeric = derivative(f, x, t->h), error = error_of(numeric, analytic);
+    if (!(error <= t->bar) && t->may_skip) {
+        double nearer = derivative(f, x, t->h / 16); /* perhaps a kink, and not so near */
+        if (error_of(nearer, analytic) <= t->bar) {
+            numeric = nearer;
+            error = error_of(nearer, analytic);
+        } else if (is_kink(f, x, t->h, fabs(numeric))) {
+            r->skipped++;
+            return;
+        }
+    }
+    if (f->status != WG_OK)
+        return;
+    r->compared++;
+    if (!(error <= t->bar))
+        r->failed++;
+    note_worst(r, error, order, leaf, index, analytic, numeric);
+}
+
+/* All elements of a leaf, or `most` of them, each once: the first `most` of a random order. */
+static wg_status compare_leaf(function *f, wg_draw *draw, int order, const wg_value *leaf,
+                              const double *analytic)
+{
+    const wg_trial *t = f->t;
+    double *x = t->options->evaluator->data(f->run, leaf);
+    int64_t count = wg_value_count(leaf),
+            most = (int64_t)t->most < count ? (int64_t)t->most : count;
+    int64_t *chosen = malloc(sizeof *chosen * (size_t)(count ? count : 1));
+    if (!chosen)
+        return WG_ENOMEM;
+    for (int64_t i = 0; i < count; i++)
+        chosen[i] = i;
+    for (int64_t i = 0; i < most && f->status == WG_OK; i++) {
+        int64_t k = i + (int64_t)(wg_draw_bits(draw) % (uint64_t)(count - i)), swap = chosen[i];
+        chosen[i] = chosen[k];
+        chosen[k] = swap;
+        compare_element(f, order, leaf, &x[chosen[i]], chosen[i], analytic[chosen[i]]);
+    }
+    free(chosen);
+    return f->status;
+}
+
+wg_status wg_trial_open(const wg_trial *t, wg_value *const *outputs, size_t n, void **run)
+{
+    const wg_evaluator *e = t->options->evaluator;
+    wg_status status = e->create(run, t->g, outputs, n);
+    for (size_t i = 0; status == WG_OK && i < t->n_points; i++) {
+        const wg_point *p = &t->point[i];
+        size_t bytes = wg_value_bytes(p->leaf);
+        void *to = e->data(*run, p->leaf);
+        if (bytes && !to)
+            status = WG_ENOMEM;
+        else if (bytes)
+            memcpy(to, p->data, bytes);
+    }
+    return status;
+}
+
+wg_status wg_trial_compare(wg_trial *t, int order, wg_value *const *dy, wg_value *const *dx)
+{
+    const wg_evaluator *e = t->options->evaluator;
+    void *gradient = NULL;
+    size_t results = 0;
+    for (size_t j = 0; j < t->n_y; j++)
+        results += (size_t)wg_value_count(t->y[j]);
+    function f = {.t = t};
+    f.y = calloc(t->n_y + 1, sizeof *f.y);
+    f.c = calloc(t->n_y + 1, sizeof *f.c);
+    f.before = malloc(sizeof *f.before * (results + 1));
+    wg_status status = f.y && f.c && f.before ? WG_OK : WG_ENOMEM;
+    if (status == WG_OK)
+        status = wg_trial_open(t, dx, t->n_wrt, &gradient);
+    if (status == WG_OK)
+        status = e->run(gradient, t->options->step);
+    if (status != WG_OK && gradient)
+        wg_trial_error(t, status, "the gradient cannot be computed: %s", e->message(gradient));
+    if (status == WG_OK)
+        status = wg_trial_open(t, t->y, t->n_y, &f.run);
+    for (size_t j = 0; status == WG_OK && j < t->n_y; j++) {
+        f.y[j] = e->data(f.run, t->y[j]);
+        f.c[j] = wg_trial_point(t, dy[j])->data;
+    }
+    for (size_t i = 0; status == WG_OK && i < t->n_wrt; i++)
+        if (wg_value_count(t->wrt[i]))
+            status = compare_leaf(&f, &t->draw, order, t->wrt[i], e->data(gradient, dx[i]));
+    if (f.status != WG_OK)
+        wg_trial_error(t, status, "the function cannot be computed: %s", e->message(f.run));
+    e->destroy(gradient);
+    e->destroy(f.run);
+    free(f.y);
+    free(f.c);
+    free(f.before);
+    return status;
+}

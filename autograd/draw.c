@@ -1,0 +1,120 @@
+/* Points for the gradient check. */
+#include "autograd/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+uint64_t wg_draw_bits(wg_draw *d)
+{
+    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+double wg_draw_uniform(wg_draw *d, double lo, double hi)
+{
+    return lo + (hi - lo) * ((double)(wg_draw_bits(d) >> 11) * 0x1p-53);
+}
+
+static void draw_discrete(wg_point *p, wg_draw *d)
+{
+    int64_t count = wg_value_count(p->leaf);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t k = (int64_t)floor(wg_draw_uniform(d, p->lo, p->hi));
+        switch (p->leaf->dtype) {
+        case WG_I32: ((int32_t *)p->data)[i] = (int32_t)k; break;
+        case WG_I64: ((int64_t *)p->data)[i] = k; break;
+        case WG_BOOL: ((bool *)p->data)[i] = wg_draw_bits(d) >> 63; break;
+        default: break;
+        }
+    }
+}
+
+void wg_point_draw(wg_point *p, wg_draw *d)
+{
+    if (p->leaf->dtype != WG_F64) {
+        draw_discrete(p, d);
+        return;
+    }
+    int64_t count = wg_value_count(p->leaf);
+    for (int64_t i = 0; i < count; i++)
+        ((double *)p->data)[i] = wg_draw_uniform(d, p->lo, p->hi);
+}
+
+/* ---- the grid
+ * ------------------------------------------------------------------------------------ */
+
+/* Floats lie at (k + 1/2) q, each k used once, q a power of two; if they need not be dyadic, moved
+ * from there by up to q/8. */
+typedef struct grid {
+    double q, margin;
+    const double *kinks;
+    int n_kinks;
+    int64_t *used;
+    size_t n_used;
+} grid;
+
+static bool is_free(const grid *s, int64_t k)
+{
+    for (size_t i = 0; i < s->n_used; i++)
+        if (s->used[i] == k)
+            return false;
+    for (int i = 0; i < s->n_kinks; i++)
+        if (fabs(((double)k + 0.5) * s->q - s->kinks[i]) < s->margin)
+            return false;
+    return true;
+}
+
+/* A free place in (lo, hi), found from a random one onwards; false if there is none. */
+static bool place(grid *s, wg_draw *d, double lo, double hi, int64_t *k)
+{
+    int64_t least = (int64_t)ceil(lo / s->q), count = (int64_t)floor(hi / s->q) - least;
+    if (count <= 0)
+        return false;
+    int64_t start = (int64_t)(wg_draw_bits(d) % (uint64_t)count);
+    for (int64_t i = 0; i < count; i++) {
+        *k = least + (start + i) % count;
+        if (is_free(s, *k)) {
+            s->used[s->n_used++] = *k;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
+{
+    size_t floats = 0;
+    double narrowest = INFINITY;
+    for (size_t i = 0; i < t->n_points; i++) {
+        wg_point *p = &t->point[i];
+        if (p->leaf->dtype != WG_F64) {
+            wg_point_draw(p, &t->draw);
+        } else if (wg_value_count(p->leaf)) {
+            floats += (size_t)wg_value_count(p->leaf);
+            narrowest = fmin(narrowest, p->hi - p->lo);
+        }
+    }
+    if (!floats)
+        return true;
+    grid s = {.kinks = kinks, .n_kinks = n_kinks};
+    s.q = exp2(floor(log2(narrowest / (4.0 * (double)floats + 8))));
+    if (t->dyadic)
+        t->h = s.q / 32;
+    s.margin = t->dyadic ? 10 * t->h : 10 * t->h + s.q / 8;
+    s.used = malloc(floats * sizeof *s.used);
+    bool ok = s.used && narrowest > 0;
+    for (size_t i = 0; ok && i < t->n_points; i++) {
+        wg_point *p = &t->point[i];
+        double edge = fmin(4 * t->h, (p->hi - p->lo) / 8); /* differences stay inside (lo, hi) */
+        int64_t count = p->leaf->dtype == WG_F64 ? wg_value_count(p->leaf) : 0, k;
+        for (int64_t j = 0; ok && j < count; j++) {
+            ok = place(&s, &t->draw, p->lo + edge, p->hi - edge, &k);
+            double off = t->dyadic ? 0.5 : wg_draw_uniform(&t->draw, 0.375, 0.625);
+            ((double *)p->data)[j] = ok ? ((double)k + off) * s.q : 0;
+        }
+    }
+    free(s.used);
+    return ok;
+}

@@ -1,0 +1,237 @@
+/* The gradient check itself: that it passes what is right, and finds and names what is wrong. */
+#include "tests/test.h"
+#include "autograd/gradcheck.h"
+#include "backends/evaluate.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+#include <math.h>
+
+static wg_gradcheck_options options_of_order(int order)
+{
+    return (wg_gradcheck_options){.evaluator = wg_plan_evaluator(), .order = order, .seed = 11};
+}
+
+static int line_of_tanh;
+
+/* loss = sum((relu(tanh(x w1 + b1)) w2)^2), f32 as a user would write it */
+static wg_graph *small_network(void)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(5, 4));
+    wg_scope_push(g, "hidden");
+    wg_value *w1 = wg_parameter(g, "w", WG_F32, WG_SHAPE(4, 6), wg_xavier(1));
+    wg_value *b1 = wg_parameter(g, "b", WG_F32, WG_SHAPE(6), wg_zeros());
+    wg_value *h = wg_add(wg_matmul(x, w1), b1);
+    line_of_tanh = __LINE__ + 1;
+    h = wg_tanh(h);
+    h = wg_relu(h);
+    wg_scope_pop(g);
+    wg_value *w2 = wg_parameter(g, "w2", WG_F32, WG_SHAPE(6, 3), wg_xavier(1));
+    wg_value *e = wg_matmul(h, w2);
+    wg_output(wg_sum(wg_mul(e, e), WG_ALL_AXES, WG_DROP), "loss");
+    return g;
+}
+
+static void a_right_graph_passes_at_orders_1_to_3(void **state)
+{
+    (void)state;
+    for (int order = 1; order <= 3; order++) {
+        wg_graph *g = small_network();
+        size_t nodes = wg_graph_node_count(g);
+        wg_gradcheck_options o = options_of_order(order);
+        o.most = 20;
+        wg_gradcheck_report r;
+        wg_status status = wg_gradcheck(g, &o, &r);
+        check_that(status == WG_OK, "order %d: %s", order, r.message);
+        print_message("order %d: %s\n", order, r.message);
+        assert_true(r.compared >= 50 && r.skipped == 0 && r.failed == 0);
+        assert_int_equal(wg_graph_node_count(g), nodes); /* the user's graph is as it was */
+        wg_graph_free(g);
+    }
+}
+
+/* ---- what is wrong is found and named
+ * ------------------------------------------------------------- */
+
+static void flip(void *context, wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    (void)dy;
+    if (strcmp(n->op->name, context) == 0 && dx[0] && n->phase == WG_FORWARD)
+        dx[0] = wg_neg(dx[0]);
+}
+
+static void the_guilty_node_is_named(void **state)
+{
+    (void)state;
+    wg_graph *g = small_network();
+    const wg_grad_hook hook = {flip, "tanh"};
+    wg_gradcheck_options o = options_of_order(1);
+    o.hook = &hook;
+    wg_gradcheck_report r;
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EDATA);
+    char expected[100];
+    snprintf(expected, sizeof expected, "op tanh in hidden at test_gradcheck.c:%d (forward)",
+             line_of_tanh);
+    assert_string_equal(r.guilty, expected);
+    assert_non_null(strstr(r.message, expected));
+    assert_true(r.failed > 0 && !(r.worst <= r.bar) && r.order == 1);
+    assert_true(strncmp(r.leaf, "hidden/", 7) == 0 || strcmp(r.leaf, "x") == 0);
+    /* a flipped sign: same magnitude */
+    check_that(r.analytic * r.numeric < 0, "%g %g", r.analytic, r.numeric);
+    wg_graph_free(g);
+}
+
+/* ---- an op of the user's own
+ * ---------------------------------------------------------------------- */
+
+static bool infer_cube(wg_node *n)
+{
+    return wg_need_float(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+static void cube(wg_call *c)
+{
+    int64_t count = wg_value_count(c->node->out[0]);
+    for (int64_t i = 0; i < count; i++) {
+        double x = ((const double *)c->in[0])[i];
+        ((double *)c->out[0])[i] = x * x * x;
+    }
+}
+static void grad_cube(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *x = n->in[0];
+    dx[0] = wg_mul(dy[0], wg_scale(wg_mul(x, x), 3));
+}
+/* the rule is right, the derivative of the rule is not: x is read as a constant */
+static void grad_cube_once(wg_node *n, wg_value *const *dy, wg_value **dx);
+/* right by luck wherever |x| is 1 */
+static void grad_nan(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    dx[0] = wg_div(wg_mul(dy[0], wg_scalar_like(n->in[0], 0)), wg_scalar_like(n->in[0], 0));
+}
+
+static const wg_sample cube_samples[] = {{NULL, NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}}};
+#define CUBE                                                                                       \
+    .name = "cube", .formula = "y = x^3", .family = "user", .operands = "x", .infer = infer_cube,  \
+    .reference = cube, .samples = cube_samples, .n_samples = 1
+static const wg_op op_cube = {CUBE, .grad = grad_cube, .reads = WG_READS_X};
+static const wg_op op_cube_once = {CUBE, .grad = grad_cube_once, .reads = WG_READS_X};
+static const wg_op op_cube_nan = {CUBE, .grad = grad_nan};
+static const wg_op op_cube_missing = {CUBE};
+static const wg_op op_square_kernel = {.name = "square_of",
+                                       .formula = "y = x^2",
+                                       .family = "user",
+                                       .operands = "x",
+                                       .infer = infer_cube,
+                                       .reference = cube,
+                                       .grad = NULL,
+                                       .flags = WG_OP_DISCRETE};
+
+static void grad_cube_once(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *stale =
+        wg_apply1(WG_HERE, &op_square_kernel, NULL, n->in[0]); /* x^3, with a derivative of zero */
+    dx[0] = wg_mul(dy[0], wg_scale(wg_div(stale, n->in[0]), 3));
+}
+
+static void ops_of_the_user_are_checked(void **state)
+{
+    (void)state;
+    wg_gradcheck_options one = options_of_order(1), two = options_of_order(2),
+                         three = options_of_order(3);
+    wg_gradcheck_report r;
+    check_that(wg_gradcheck_op(&op_cube, cube_samples, &three, &r) == WG_OK, "%s", r.message);
+    assert_true(r.compared > 12 * 3);
+
+    check_that(wg_gradcheck_op(&op_cube_once, cube_samples, &one, &r) == WG_OK, "%s", r.message);
+    assert_int_equal(wg_gradcheck_op(&op_cube_once, cube_samples, &two, &r), WG_EDATA);
+    assert_true(r.order == 2 && r.failed > 0);
+    assert_non_null(strstr(r.message, "order 2"));
+
+    assert_int_equal(wg_gradcheck_op(&op_cube_nan, cube_samples, &one, &r),
+                     WG_EDATA); /* NaN is no agreement */
+    assert_true(isnan(r.worst) && isnan(r.analytic) && r.failed == 12);
+
+    assert_int_equal(wg_gradcheck_op(&op_cube_missing, cube_samples, &one, &r), WG_EUNSUPPORTED);
+    assert_non_null(strstr(r.message, "no gradient rule for 1 op on the path: cube"));
+}
+
+/* ---- what cannot be checked is no success
+ * --------------------------------------------------------- */
+
+static void nothing_to_compare_is_a_failure(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(0, 3));
+    wg_output(wg_exp(x), "y");
+    wg_gradcheck_options o = options_of_order(1);
+    wg_gradcheck_report r;
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EDATA);
+    assert_string_equal(r.message, "nothing was compared");
+    wg_graph_free(g);
+}
+
+static void too_many_kinks_are_a_failure(void **state)
+{
+    (void)state;
+    static const double at_kinks[] = {0, 1e-9, 0, -1e-9, 0.5, 0.25},
+                        few[] = {0.1, -0.2, 0.3, -0.1, 0.7, 2e-6};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(6));
+    wg_output(wg_relu(x), "y");
+    wg_gradcheck_leaf leaf = {x, at_kinks, 0, 0};
+    wg_gradcheck_options o = options_of_order(1);
+    o.leaf = &leaf;
+    o.n_leaf = 1;
+    wg_gradcheck_report r;
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EDATA);
+    assert_int_equal(r.skipped, 4);
+    assert_int_equal(r.failed, 0);
+    assert_non_null(strstr(r.message, "kink"));
+    leaf.data = few; /* one is so near that only a step shorter than usual stays on its side */
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    assert_true(r.compared == 6 && r.skipped == 0);
+    wg_graph_free(g);
+}
+
+static void integers_need_a_range_or_data(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *ids = wg_input(g, "ids", WG_I64, WG_SHAPE(3)),
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(4, 2), wg_ones());
+    wg_value *y = wg_matmul(wg_one_hot(ids, 4, WG_F32), w);
+    wg_output(wg_mul(y, y), "y");
+    wg_gradcheck_options o = options_of_order(2);
+    wg_gradcheck_report r;
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
+    assert_string_equal(r.message, "ids holds integers: give its data or a range");
+    wg_gradcheck_leaf leaf = {ids, NULL, 0, 4};
+    o.leaf = &leaf;
+    o.n_leaf = 1;
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    leaf.data = (const int64_t[]){3, 0, 3};
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    o.wrt = &ids;
+    o.n_wrt = 1;
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
+    assert_string_equal(r.message, "wrt[0] is no f32 or f64 leaf of the graph");
+    o.evaluator = NULL;
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
+    assert_int_equal(wg_gradcheck(g, NULL, NULL), WG_EINVAL);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_right_graph_passes_at_orders_1_to_3),
+        cmocka_unit_test(the_guilty_node_is_named),
+        cmocka_unit_test(ops_of_the_user_are_checked),
+        cmocka_unit_test(nothing_to_compare_is_a_failure),
+        cmocka_unit_test(too_many_kinks_are_a_failure),
+        cmocka_unit_test(integers_need_a_range_or_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
