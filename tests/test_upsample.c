@@ -1,0 +1,176 @@
+/* Upsampling: numbers worked out by hand, maps that must be reproduced exactly, adjoints, refusals.
+ */
+#include "tests/small.h"
+#include "autograd/grad.h"
+
+#include <math.h>
+
+static void check_close(const char *what, wg_plan *p, const wg_value *v, const double *expected,
+                        int64_t count)
+{
+    assert_int_equal(wg_value_count(v), count);
+    for (int64_t i = 0; i < count; i++)
+        check_that(fabs(small_at(p, v, i) - expected[i]) <= 1e-14,
+                   "%s[%lld] is %.17g, expected %.17g", what, (long long)i, small_at(p, v, i),
+                   expected[i]);
+}
+
+/* One row 0, 4, 8 (or as given) to another length. */
+static void row_becomes(const char *what, wg_upsample2d_options o, int64_t from, const double *x,
+                        int64_t to, const double *expected)
+{
+    wg_graph *g = wg_graph_new();
+    o.size[0] = 1;
+    o.size[1] = to;
+    wg_value *y = wg_upsample2d(wg_constant(g, WG_F64, WG_SHAPE(1, 1, 1, from), x), &o);
+    check_that(y, "%s: %s", what, wg_graph_message(g));
+    wg_plan *p = small_run(g, &y, 1, 1);
+    check_close(what, p, y, expected, to);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void rows_by_hand(void **state)
+{
+    (void)state;
+    const double x[] = {0, 4, 8};
+    wg_upsample2d_options nearest = {.mode = WG_NEAREST}, bilinear = {.mode = WG_BILINEAR},
+                          aligned = {.mode = WG_BILINEAR, .align_corners = true};
+    row_becomes("nearest 6", nearest, 3, x, 6, (double[]){0, 0, 4, 4, 8, 8});
+    row_becomes("nearest 5", nearest, 3, x, 5, (double[]){0, 0, 4, 4, 8});
+    row_becomes("nearest 2", nearest, 3, x, 2, (double[]){0, 4});
+    row_becomes("nearest 1", nearest, 3, x, 1, (double[]){0});
+    row_becomes("bilinear 6", bilinear, 3, x, 6, (double[]){0, 1, 3, 5, 7, 8});
+    row_becomes("bilinear 3", bilinear, 3, x, 3, (double[]){0, 4, 8});
+    row_becomes("bilinear 1", bilinear, 3, x, 1, (double[]){4});
+    row_becomes("bilinear 2", bilinear, 3, x, 2, (double[]){1, 7});
+    row_becomes("aligned 5", aligned, 3, x, 5, (double[]){0, 2, 4, 6, 8});
+    row_becomes("aligned 4", aligned, 3, x, 4, (double[]){0, 8.0 / 3, 16.0 / 3, 8});
+    row_becomes("aligned 2", aligned, 3, x, 2, (double[]){0, 8});
+    row_becomes("aligned 1", aligned, 3, x, 1, (double[]){0});
+    row_becomes("from one", bilinear, 1, x + 1, 3, (double[]){4, 4, 4});
+    row_becomes("from one, aligned", aligned, 1, x + 1, 3, (double[]){4, 4, 4});
+}
+
+/* The product of both axes: [[0, 4], [8, 20]] doubled, with centres matched and with corners
+ * aligned. */
+static void planes_by_hand(void **state)
+{
+    (void)state;
+    const double x[] = {0, 4, 8, 20};
+    wg_graph *g = wg_graph_new();
+    wg_value *v = wg_constant(g, WG_F64, WG_SHAPE(1, 1, 2, 2), x);
+    wg_value *wanted[] = {
+        wg_upsample2d(v, &(wg_upsample2d_options){.mode = WG_BILINEAR, .scale = {2, 2}}),
+        wg_upsample2d(
+            v,
+            &(wg_upsample2d_options){.mode = WG_BILINEAR, .align_corners = true, .size = {3, 3}}),
+        wg_upsample2d(v, &(wg_upsample2d_options){.scale = {1.5, 2}}),
+    };
+    wg_plan *p = small_run(g, wanted, 3, 1);
+    check_close("bilinear", p, wanted[0],
+                (double[]){0, 1, 3, 4, 2, 3.5, 6.5, 8, 6, 8.5, 13.5, 16, 8, 11, 17, 20}, 16);
+    check_close("aligned", p, wanted[1], (double[]){0, 2, 4, 4, 8, 12, 8, 14, 20}, 9);
+    check_close("nearest", p, wanted[2], (double[]){0, 0, 4, 4, 0, 0, 4, 4, 8, 8, 20, 20}, 12);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* <up(x), dy> = <x, grad(dy)>, the gradient of each is the other, and constants stay what they are.
+ */
+static void both_directions_are_adjoint(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_upsample_mode mode;
+        bool align;
+    } kinds[] = {{WG_NEAREST, false}, {WG_BILINEAR, false}, {WG_BILINEAR, true}};
+    static const int64_t sizes[][4] = {{2, 3, 4, 6}, {3, 3, 7, 5}, {5, 4, 2, 9}, {1, 1, 3, 1},
+                                       {7, 2, 1, 1}, {4, 4, 4, 4}, {1, 6, 2, 4}};
+    for (int k = 0; k < WG_COUNT(kinds); k++)
+        for (int i = 0; i < WG_COUNT(sizes); i++) {
+            const int64_t *s = sizes[i];
+            uint64_t seed = 1 + (uint64_t)i;
+            wg_graph *g = wg_graph_new();
+            wg_value *x = small_constant(g, WG_F64, WG_SHAPE(2, 3, s[0], s[1]), &seed, NULL);
+            wg_value *dy = small_constant(g, WG_F64, WG_SHAPE(2, 3, s[2], s[3]), &seed, NULL);
+            wg_upsample2d_options o = {
+                .mode = kinds[k].mode, .align_corners = kinds[k].align, .size = {s[2], s[3]}};
+            wg_value *y = wg_upsample2d(x, &o), *dx, *ddy;
+            check_that(y, "%s", wg_graph_message(g));
+            assert_int_equal(wg_vjp(&y, &dy, 1, &x, 1, &dx, NULL), WG_OK);
+            assert_int_equal(wg_vjp(&dx, &x, 1, &dy, 1, &ddy, NULL), WG_OK);
+            wg_value *ones = wg_upsample2d(wg_fill(g, WG_F64, x->shape, 1), &o);
+            wg_value *wanted[] = {wg_sum(wg_mul(y, dy), WG_ALL_AXES, WG_DROP),
+                                  wg_sum(wg_mul(dx, x), WG_ALL_AXES, WG_DROP), y, ddy, ones};
+            wg_plan *p = small_run(g, wanted, 5, 1);
+            double a = small_at(p, wanted[0], 0), b = small_at(p, wanted[1], 0);
+            check_that(fabs(a - b) <= 1e-12, "kind %d, sizes %d: %.17g and %.17g", k, i, a, b);
+            small_equal("ddy", p, ddy, wg_plan_data(p, y), wg_value_count(y));
+            for (int64_t e = 0; e < wg_value_count(ones); e++)
+                check_that(fabs(small_at(p, ones, e) - 1) <= 1e-15, "ones became %.17g",
+                           small_at(p, ones, e));
+            wg_plan_free(p);
+            wg_graph_free(g);
+        }
+}
+
+static void results_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = small_constant(g, WG_F32, WG_SHAPE(2, 3, 17, 19), &seed, NULL);
+    wg_value *y[2] = {
+        wg_upsample2d(wg_exp(x), &(wg_upsample2d_options){.mode = WG_BILINEAR, .size = {40, 47}})};
+    wg_value *dy = wg_tanh(y[0]);
+    assert_int_equal(wg_vjp(y, &dy, 1, &x, 1, y + 1, NULL), WG_OK);
+    wg_plan *one = small_run(g, y, 2, 1);
+    for (int threads = 2; threads <= 5; threads++) {
+        wg_plan *p = small_run(g, y, 2, threads);
+        for (int i = 0; i < 2; i++)
+            check_that(
+                memcmp(wg_plan_data(one, y[i]), wg_plan_data(p, y[i]), wg_value_bytes(y[i])) == 0,
+                "result %d differs at %d threads", i, threads);
+        wg_plan_free(p);
+    }
+    wg_plan_free(one);
+    wg_graph_free(g);
+}
+
+static void refused(wg_shape shape, wg_upsample2d_options o, const char *words)
+{
+    wg_graph *g = wg_graph_new();
+    assert_null(wg_upsample2d(wg_input(g, "x", WG_F32, shape), &o));
+    small_refused(g, words);
+}
+
+static void wrong_sizes_are_refused(void **state)
+{
+    (void)state;
+    wg_shape x = WG_SHAPE(1, 2, 3, 4);
+    refused(x, (wg_upsample2d_options){.mode = WG_NEAREST},
+            "upsample2d(x): height is 0, must be 1 to 2147483647");
+    refused(x, (wg_upsample2d_options){.size = {3, -4}}, "width is -4");
+    refused(x, (wg_upsample2d_options){.scale = {2, NAN}}, "width is 0");
+    refused(x, (wg_upsample2d_options){.scale = {1e300, 2}}, "height is 0");
+    refused(x, (wg_upsample2d_options){.size = {INT64_MAX, 2}}, "height is 9223372036854775807");
+    refused(x, (wg_upsample2d_options){.size = {2, 2}, .align_corners = true},
+            "corners can be aligned in mode bilinear only");
+    refused(WG_SHAPE(1, 2, 0, 4), (wg_upsample2d_options){.size = {2, 2}},
+            "the operand's height is 0");
+    refused(WG_SHAPE(2, 3, 4), (wg_upsample2d_options){.size = {2, 2}},
+            "x is [2,3,4] of rank 3, must be of rank 4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_by_hand),
+        cmocka_unit_test(planes_by_hand),
+        cmocka_unit_test(both_directions_are_adjoint),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(wrong_sizes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
