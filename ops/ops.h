@@ -6,7 +6,10 @@
 
 #include "ops/leaf.h"
 #include "ops/elementwise.h"
+#include "ops/compare.h"
+#include "ops/activation.h"
 #include "ops/reduce.h"
+#include "ops/random.h"
 #include "ops/linalg.h"
 #include "ops/einsum.h"
 #include "ops/movement.h"

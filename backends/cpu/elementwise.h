@@ -1,119 +1,150 @@
-/* The loops of elementwise kernels: UNARY(exp, exp(x)) and BINARY(add, a + b) each define one kernel.  The
- * formula is written in the names x, or a and b, of type `real`. */
+/* The loops of elementwise kernels: UNARY(exp, exp(x)) and BINARY(add, a + b) each define one kernel; the formula
+ * is written in x, or in a and b.  cpu_rows and cpu_cursor walk up to three broadcast operands.
+ *
+ * An element is computed the same way wherever it lies, so threads may share the work in any manner.  `omp simd`
+ * is allowed because a result may take the buffer of an operand, but never lies beside it. */
 #ifndef WG_BACKENDS_CPU_ELEMENTWISE_H
 #define WG_BACKENDS_CPU_ELEMENTWISE_H
 
 #include "backends/cpu/kernel.h"
 
-#define UNARY(name, formula) UNARY_TO(name, real, formula)
-#define BINARY(name, formula) BINARY_TO(name, real, formula)
+/* ---- one operand --------------------------------------------------------------------------------- */
 
-#define UNARY_TO(name, type, formula)                                                              \
-    void KERNEL(name)(wg_call * c)                                                                 \
+#define UNARY(name, formula) UNARY_OF(KERNEL(name), real, real, formula)
+
+#define UNARY_OF(function, from, to, formula)                                                      \
+    void function(wg_call *call)                                                                   \
     {                                                                                              \
-        const real *in = c->in[0];                                                                 \
-        type *out = c->out[0];                                                                     \
-        int64_t count = cpu_count(c->node->out[0]);                                                \
-        _Pragma("omp parallel for simd schedule(static) num_threads(cpu_threads(c, count))")       \
+        const from *in = call->in[0];                                                              \
+        to *out = call->out[0];                                                                    \
+        int64_t count = cpu_count(call->node->out[0]);                                             \
+        _Pragma("omp parallel for simd schedule(static) num_threads(cpu_threads(call, count))")    \
         for (int64_t i = 0; i < count; i++) {                                                      \
-            real x = in[i];                                                                        \
-            out[i] = (type)(formula);                                                              \
+            from x = in[i];                                                                        \
+            out[i] = (to)(formula);                                                                \
         }                                                                                          \
     }
 
-/* One row: the innermost axis, along which each operand moves by 1 or stays. */
-#define BINARY_ROW(type, formula)                                                                  \
-    for (int64_t j = 0; j < size; j++) {                                                           \
-        real a = pa[j * sa], b = pb[j * sb];                                                       \
-        out[row * size + j] = (type)(formula);                                                     \
-    }
+/* ---- two and three operands, broadcast ----------------------------------------------------------- */
 
-#define BINARY_TO(name, type, formula)                                                             \
-    void KERNEL(name)(wg_call * c)                                                                 \
-    {                                                                                              \
-        cpu_rows r = cpu_rows_of(c);                                                               \
-        type *out = c->out[0];                                                                     \
-        int64_t size = r.size, sa = r.stride[0][r.rank], sb = r.stride[1][r.rank];                 \
-        _Pragma("omp parallel for schedule(static) num_threads(cpu_threads(c, r.rows * r.size))")  \
-        for (int64_t row = 0; row < r.rows; row++) {                                               \
-            const real *pa = (const real *)c->in[0] + cpu_row_offset(&r, 0, row);                  \
-            const real *pb = (const real *)c->in[1] + cpu_row_offset(&r, 1, row);                  \
-            if (sa == 1 && sb == 1) {                                                              \
-                BINARY_ROW_UNIT(type, formula)                                                     \
-            } else {                                                                               \
-                BINARY_ROW(type, formula)                                                          \
-            }                                                                                      \
-        }                                                                                          \
-    }
+/* The result seen as rows along its last axis, with the strides of each operand.  Axes of size 1 are left out
+ * and axes along which all operands are dense are merged, so that equal shapes make one long row.  Rows are
+ * shared out as tasks of about PIECE elements: several short rows, or a piece of a long one. */
+enum { CPU_PIECE = 4096, CPU_MOST_OPERANDS = 3 };
 
-#define BINARY_ROW_UNIT(type, formula)                                                             \
-    for (int64_t j = 0; j < size; j++) {                                                           \
-        real a = pa[j], b = pb[j];                                                                 \
-        out[row * size + j] = (type)(formula);                                                     \
-    }
-
-/* The result seen as rows along its last axis, with the strides of each broadcast operand.  Axes along which
- * all operands are dense are merged first, so that equal shapes make one long row, cut into pieces for
- * threads. */
 typedef struct cpu_rows {
     int64_t rows, size;
-    int rank;                      /* of the outer axes                     */
-    int64_t dim[WG_MAX_RANK];      /* outer axes                            */
-    int64_t stride[3][WG_MAX_RANK + 1]; /* of each operand; [rank] is the row's */
+    int64_t step[CPU_MOST_OPERANDS]; /* of an operand along a row: 1, or 0 where it is broadcast */
+    int rank;                        /* of the outer axes, which count the rows */
+    int64_t dim[WG_MAX_RANK];
+    int64_t stride[CPU_MOST_OPERANDS][WG_MAX_RANK];
+    int64_t tasks, pieces, rows_a_task;
 } cpu_rows;
 
 static inline cpu_rows cpu_rows_of(const wg_call *c)
 {
-    enum { PIECE = 4096 };
     const wg_node *n = c->node;
     const wg_shape *y = &n->out[0]->shape;
-    cpu_rows r = {.rows = 1, .size = 1};
-    int count = n->n_in < 3 ? n->n_in : 3, rank = 0;
-    int64_t dim[WG_MAX_RANK + 1] = {0}, stride[3][WG_MAX_RANK + 1] = {{0}};
-    for (int k = 0; k < count; k++)
+    cpu_rows r = {.rows = 1, .size = 1, .step = {1, 1, 1}};
+    int operands = n->n_in < CPU_MOST_OPERANDS ? n->n_in : CPU_MOST_OPERANDS;
+    int64_t stride[CPU_MOST_OPERANDS][WG_MAX_RANK] = {{0}};
+    for (int k = 0; k < operands; k++)
         cpu_broadcast_strides(&n->in[k]->shape, y, stride[k]);
-    for (int i = 0; i < y->rank; i++) { /* merge axis i into the one before where all operands allow */
-        bool merge = rank > 0;
-        for (int k = 0; merge && k < count; k++)
-            merge = stride[k][rank - 1] == y->dim[i] * stride[k][i];
+    for (int i = 0; i < y->rank; i++) {
+        if (y->dim[i] == 1)
+            continue;
+        bool merge = r.rank > 0;
+        for (int k = 0; merge && k < operands; k++)
+            merge = r.stride[k][r.rank - 1] == y->dim[i] * stride[k][i];
         if (!merge)
-            rank++;
-        dim[rank - 1] = merge ? dim[rank - 1] * y->dim[i] : y->dim[i];
-        for (int k = 0; k < count; k++)
-            stride[k][rank - 1] = stride[k][i];
+            r.dim[r.rank++] = 1;
+        r.dim[r.rank - 1] *= y->dim[i];
+        for (int k = 0; k < operands; k++)
+            r.stride[k][r.rank - 1] = stride[k][i];
     }
-    if (rank == 0) { /* a scalar is one row of one */
-        r.rank = 0;
-        return r;
+    if (r.rank > 0) { /* the last axis is the row */
+        r.size = r.dim[--r.rank];
+        for (int k = 0; k < operands; k++)
+            r.step[k] = r.stride[k][r.rank];
     }
-    if (rank == 1 && dim[0] % PIECE == 0 && dim[0] > PIECE) {
-        for (int k = 0; k < count; k++) {
-            stride[k][1] = stride[k][0];
-            stride[k][0] *= PIECE;
-        }
-        dim[0] /= PIECE;
-        dim[1] = PIECE;
-        rank = 2;
-    }
-    r.rank = rank - 1;
-    r.size = dim[rank - 1];
-    for (int i = 0; i < r.rank; i++) {
-        r.dim[i] = dim[i];
-        r.rows *= dim[i];
-    }
-    for (int k = 0; k < count; k++)
-        memcpy(r.stride[k], stride[k], sizeof r.stride[k]);
+    for (int i = 0; i < r.rank; i++)
+        r.rows *= r.dim[i];
+    r.pieces = (r.size + CPU_PIECE - 1) / CPU_PIECE;
+    r.rows_a_task = r.size && r.size < CPU_PIECE ? CPU_PIECE / r.size : 1;
+    r.tasks = r.pieces > 1 ? r.rows * r.pieces
+              : r.size     ? (r.rows + r.rows_a_task - 1) / r.rows_a_task
+                           : 0;
     return r;
 }
 
-static inline int64_t cpu_row_offset(const cpu_rows *r, int operand, int64_t row)
+/* Where a task stands: a row or a piece of one, and how many rows are still to come. */
+typedef struct cpu_cursor {
+    int64_t at[CPU_MOST_OPERANDS], out, size, left;
+    int64_t index[WG_MAX_RANK];
+} cpu_cursor;
+
+static inline cpu_cursor cpu_cursor_at(const cpu_rows *r, int64_t task)
 {
-    int64_t offset = 0;
+    cpu_cursor k = {.size = r->size};
+    int64_t row = r->pieces > 1 ? task / r->pieces : task * r->rows_a_task;
+    int64_t start = r->pieces > 1 ? task % r->pieces * CPU_PIECE : 0;
+    k.left = row + r->rows_a_task > r->rows ? r->rows - row : r->rows_a_task;
+    k.size = r->pieces > 1 && r->size - start > CPU_PIECE ? CPU_PIECE : r->size - start;
+    k.out = row * r->size + start;
+    for (int o = 0; o < CPU_MOST_OPERANDS; o++)
+        k.at[o] = start * r->step[o];
     for (int i = r->rank - 1; i >= 0; i--) {
-        offset += row % r->dim[i] * r->stride[operand][i];
+        k.index[i] = row % r->dim[i];
         row /= r->dim[i];
+        for (int o = 0; o < CPU_MOST_OPERANDS; o++)
+            k.at[o] += k.index[i] * r->stride[o][i];
     }
-    return offset;
+    return k;
 }
+
+static inline void cpu_cursor_next(const cpu_rows *r, cpu_cursor *k)
+{
+    k->left--;
+    k->out += r->size;
+    for (int i = r->rank - 1; i >= 0; i--) {
+        bool wrap = ++k->index[i] == r->dim[i];
+        int64_t steps = wrap ? 1 - r->dim[i] : 1;
+        for (int o = 0; o < CPU_MOST_OPERANDS; o++)
+            k->at[o] += steps * r->stride[o][i];
+        if (!wrap)
+            return;
+        k->index[i] = 0;
+    }
+}
+
+#define BINARY(name, formula) BINARY_OF(KERNEL(name), real, real, formula)
+#define BINARY_TO(name, to, formula) BINARY_OF(KERNEL(name), real, to, formula)
+
+#define BINARY_LOOP(from, to, first, second, formula)                                              \
+    _Pragma("omp simd") for (int64_t j = 0; j < k.size; j++)                                       \
+    {                                                                                              \
+        from a = first, b = second;                                                                \
+        y[j] = (to)(formula);                                                                      \
+    }
+
+#define BINARY_OF(function, from, to, formula)                                                     \
+    void function(wg_call *call)                                                                   \
+    {                                                                                              \
+        cpu_rows r = cpu_rows_of(call);                                                            \
+        _Pragma("omp parallel for schedule(static) num_threads(cpu_threads(call, r.rows * r.size))") \
+        for (int64_t task = 0; task < r.tasks; task++)                                             \
+            for (cpu_cursor k = cpu_cursor_at(&r, task); k.left > 0; cpu_cursor_next(&r, &k)) {    \
+                const from *p = (const from *)call->in[0] + k.at[0], p0 = *p;                      \
+                const from *q = (const from *)call->in[1] + k.at[1], q0 = *q;                      \
+                to *y = (to *)call->out[0] + k.out;                                                \
+                if (r.step[0] && r.step[1]) {                                                      \
+                    BINARY_LOOP(from, to, p[j], q[j], formula)                                     \
+                } else if (r.step[0]) {                                                            \
+                    BINARY_LOOP(from, to, p[j], q0, formula)                                       \
+                } else {                                                                           \
+                    BINARY_LOOP(from, to, p0, q[j], formula)                                       \
+                }                                                                                  \
+            }                                                                                      \
+    }
 
 #endif

@@ -1,9 +1,35 @@
 /* Elementwise ops of floats.  Each line is the definition. */
 #include "backends/cpu/elementwise.h"
+#include "ops/elementwise.h"
 
 BINARY(div, a / b)
+BINARY(pow, pow(a, b))
 
 UNARY(exp, exp(x))
 UNARY(log, log(x))
-UNARY(tanh, tanh(x))
-UNARY(relu, x < 0 ? 0 : x) /* not x > 0 ? x : 0, which would turn NaN into 0 */
+UNARY(sqrt, sqrt(x))
+UNARY(rsqrt, 1 / sqrt(x))
+UNARY(reciprocal, 1 / x)
+UNARY(sin, sin(x))
+UNARY(cos, cos(x))
+UNARY(erf, erf(x))
+UNARY(floor, floor(x))
+UNARY(ceil, ceil(x))
+UNARY(round, rint(x)) /* halves to even */
+
+/* NaN is neither below nor above, and stays */
+static void clamp(wg_call *call, real lo, real hi)
+{
+    const real *in = call->in[0];
+    real *out = call->out[0];
+    int64_t count = cpu_count(call->node->out[0]);
+#pragma omp parallel for simd schedule(static) num_threads(cpu_threads(call, count))
+    for (int64_t i = 0; i < count; i++)
+        out[i] = in[i] < lo ? lo : in[i] > hi ? hi : in[i];
+}
+
+void KERNEL(clamp)(wg_call *call)
+{
+    const wg_clamp_attrs *a = call->node->attrs;
+    clamp(call, (real)a->min, (real)a->max);
+}

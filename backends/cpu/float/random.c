@@ -1,0 +1,53 @@
+/* uniform, normal, dropout.  Four elements share a block of the generator: see backends/cpu/random.h. */
+#include "backends/cpu/kernel.h"
+#include "backends/cpu/random.h"
+#include "ops/random.h"
+
+static int64_t blocks_of(const wg_call *c)
+{
+    return (cpu_count(c->node->out[0]) + 3) / 4;
+}
+
+/* y = shift + scale u for the four numbers u of each block. */
+static void fill(wg_call *c, void (*four)(const cpu_random *, uint64_t, double *), double shift, double scale)
+{
+    const wg_random_attrs *a = c->node->attrs;
+    cpu_random r = cpu_random_of(c->seed, c->step, (uint64_t)a->key);
+    real *out = c->out[0];
+    int64_t count = cpu_count(c->node->out[0]), blocks = blocks_of(c);
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 16 * count))
+    for (int64_t b = 0; b < blocks; b++) {
+        double u[4];
+        four(&r, (uint64_t)b, u);
+        for (int64_t i = 4 * b; i < count && i < 4 * b + 4; i++)
+            out[i] = (real)(shift + scale * u[i - 4 * b]);
+    }
+}
+
+void KERNEL(uniform)(wg_call *c)
+{
+    const wg_random_attrs *a = c->node->attrs;
+    fill(c, cpu_uniform4, a->a, a->b - a->a);
+}
+
+void KERNEL(normal)(wg_call *c)
+{
+    const wg_random_attrs *a = c->node->attrs;
+    fill(c, cpu_normal4, a->a, a->b);
+}
+
+void KERNEL(dropout)(wg_call *c)
+{
+    const wg_dropout_attrs *a = c->node->attrs;
+    cpu_random r = cpu_random_of(c->seed, c->step, (uint64_t)a->key);
+    const real *x = c->in[0];
+    real *y = c->out[0], scale = (real)(1 / (1 - a->p));
+    int64_t count = cpu_count(c->node->out[0]), blocks = blocks_of(c);
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 16 * count))
+    for (int64_t b = 0; b < blocks; b++) {
+        double u[4];
+        cpu_uniform4(&r, (uint64_t)b, u);
+        for (int64_t i = 4 * b; i < count && i < 4 * b + 4; i++)
+            y[i] = u[i - 4 * b] >= a->p ? x[i] * scale : 0;
+    }
+}
