@@ -10,6 +10,7 @@
 #include "ops/activation.h"
 #include "ops/reduce.h"
 #include "ops/random.h"
+#include "ops/select.h"
 #include "ops/linalg.h"
 #include "ops/einsum.h"
 #include "ops/movement.h"

@@ -1,37 +1,127 @@
-/* Reductions.  x is walked in memory order, y's element of each x by strides that are 0 along reduced axes; so
- * any set of axes is one loop, and each element of y is summed in one fixed order. */
-#include "backends/cpu/kernel.h"
+/* sum, prod, max, min. */
+#include "backends/cpu/reduce.h"
 #include "ops/reduce.h"
+
+static void kernel(wg_call *c, const reduction *how)
+{
+    const wg_reduce_attrs *a = c->node->attrs;
+    cpu_reduce(c, &a->axes, how);
+}
+
+static real result(const partial *p, const void *attrs)
+{
+    (void)attrs;
+    return (real)p->a;
+}
+
+/* ---- sum ----------------------------------------------------------------------------------------- */
+
+static void take_sum(partial *p, const real *x, int64_t n, const void *attrs)
+{
+    (void)attrs;
+    wide sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    p->a += sum;
+}
+
+static void take_sum_rows(partial *p, const real *const *row, int64_t rows, int64_t width,
+                          const void *attrs)
+{
+    (void)attrs;
+    wide sum[CPU_COLUMNS] = {0};
+    for (int64_t i = 0; i < rows; i++) {
+        const real *x = row[i];
+#pragma omp simd
+        for (int64_t j = 0; j < width; j++)
+            sum[j] += x[j];
+    }
+    for (int64_t j = 0; j < width; j++)
+        p[j].a += sum[j];
+}
+
+static void join_sum(partial *p, const partial *q)
+{
+    p->a += q->a;
+}
 
 void KERNEL(sum)(wg_call *c)
 {
-    const wg_reduce_attrs *a = c->node->attrs;
-    const wg_shape *x = &c->node->in[0]->shape;
-    wg_axes axes = wg_axes_of(&a->axes, x->rank);
-    wg_shape kept = wg_shape_reduced(x, &axes, true);
-    int64_t xs[WG_MAX_RANK], ys[WG_MAX_RANK];
-    wg_shape_strides(x, xs);
-    wg_shape_strides(&kept, ys);
-
-    const real *in = c->in[0];
-    real *out = c->out[0];
-    int64_t outputs = wg_shape_count(&kept), terms = 1;
-    for (int i = 0; i < axes.count; i++)
-        terms *= x->dim[axes.axis[i]];
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, outputs * terms))
-    for (int64_t o = 0; o < outputs; o++) {
-        int64_t base = 0;
-        for (int i = 0; i < kept.rank; i++)
-            base += (kept.dim[i] ? o / ys[i] % kept.dim[i] : 0) * xs[i];
-        wide sum = 0;
-        for (int64_t t = 0; t < terms; t++) {
-            int64_t at = base, rest = t;
-            for (int i = axes.count - 1; i >= 0; i--) {
-                at += rest % x->dim[axes.axis[i]] * xs[axes.axis[i]];
-                rest /= x->dim[axes.axis[i]];
-            }
-            sum += in[at];
-        }
-        out[o] = (real)sum;
-    }
+    kernel(c, &(const reduction){take_sum, join_sum, result, take_sum_rows});
 }
+
+/* ---- prod: counts, because the empty product is 1 ------------------------------------------------ */
+
+static void take_prod(partial *p, const real *x, int64_t n, const void *attrs)
+{
+    (void)attrs;
+    wide product = p->count ? p->a : 1;
+    for (int64_t i = 0; i < n; i++)
+        product *= x[i];
+    p->a = product;
+    p->count += n;
+}
+
+static void join_prod(partial *p, const partial *q)
+{
+    if (q->count)
+        p->a = p->count ? p->a * q->a : q->a;
+    p->count += q->count;
+}
+
+static real result_prod(const partial *p, const void *attrs)
+{
+    (void)attrs;
+    return (real)(p->count ? p->a : 1);
+}
+
+void KERNEL(prod)(wg_call *c)
+{
+    kernel(c, &(const reduction){take_prod, join_prod, result_prod, NULL});
+}
+
+/* ---- max, min: b counts NaNs, of which one is enough --------------------------------------------- */
+
+#define PRAGMA(text) _Pragma(#text)
+#define EXTREME(name, better)                                                                      \
+    static void take_##name(partial *p, const real *x, int64_t n, const void *attrs)               \
+    {                                                                                              \
+        (void)attrs;                                                                               \
+        real best = p->count ? (real)p->a : x[0];                                                  \
+        int odd = 0; /* neither side of the comparison with itself: NaN */                         \
+        PRAGMA(omp simd reduction(name : best) reduction(| : odd))                                 \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            best = x[i] better best ? x[i] : best;                                                 \
+            odd |= !(x[i] >= x[i]);                                                                \
+        }                                                                                          \
+        p->a = best;                                                                               \
+        p->b += odd;                                                                               \
+        p->count += n;                                                                             \
+    }                                                                                              \
+                                                                                                   \
+    static void join_##name(partial *p, const partial *q)                                          \
+    {                                                                                              \
+        if (q->count && (!p->count || q->a better p->a))                                           \
+            p->a = q->a;                                                                           \
+        p->b += q->b;                                                                              \
+        p->count += q->count;                                                                      \
+    }                                                                                              \
+                                                                                                   \
+    void KERNEL(name)(wg_call * c)                                                                 \
+    {                                                                                              \
+        kernel(c, &(const reduction){take_##name, join_##name, result_extreme, NULL});             \
+    }
+
+static real result_extreme(const partial *p, const void *attrs)
+{
+    (void)attrs;
+#ifdef REAL_IS_FLOAT
+    if (p->b > 0)
+        return (real)NAN;
+#endif
+    return (real)p->a;
+}
+
+EXTREME(max, >)
+EXTREME(min, <)

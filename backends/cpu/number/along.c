@@ -1,0 +1,95 @@
+/* Along one axis: cumsum, argmax, argmin, topk.  x is seen as [outer, size, inner]; each (outer, inner) is a line. */
+#include "backends/cpu/kernel.h"
+#include "ops/reduce.h"
+#include "ops/select.h"
+
+static cpu_axis axis_of(const wg_call *c, int64_t axis)
+{
+    const wg_shape *x = &c->node->in[0]->shape;
+    return cpu_axis_split(x, wg_axis_of(axis, x->rank));
+}
+
+/* ---- cumsum -------------------------------------------------------------------------------------- */
+
+void KERNEL(cumsum)(wg_call *c)
+{
+    const wg_cumsum_attrs *a = c->node->attrs;
+    cpu_axis s = axis_of(c, a->axis);
+    int64_t step = a->reverse ? -s.inner : s.inner, lines = s.outer * s.inner;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines * s.size))
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t at = line / s.inner * s.size * s.inner + line % s.inner;
+        at += a->reverse ? (s.size - 1) * s.inner : 0;
+        wide sum = 0;
+        for (int64_t i = 0; i < s.size; i++, at += step) {
+            wide before = sum;
+            sum += ((const real *)c->in[0])[at];
+            ((real *)c->out[0])[at] = (real)(a->exclusive ? before : sum);
+        }
+    }
+}
+
+/* ---- argmax, argmin ------------------------------------------------------------------------------ */
+
+/* NaN comes before everything else */
+static inline bool larger(real a, real b)
+{
+    return a > b || (!(a >= a) && b >= b);
+}
+
+static inline bool smaller(real a, real b)
+{
+    return a < b || (!(a <= a) && b <= b);
+}
+
+#define ARG(name, better)                                                                          \
+    void KERNEL(name)(wg_call * c)                                                                 \
+    {                                                                                              \
+        const wg_arg_attrs *a = c->node->attrs;                                                    \
+        cpu_axis s = axis_of(c, a->axis);                                                          \
+        int64_t *out = c->out[0], lines = s.outer * s.inner;                                       \
+        _Pragma("omp parallel for schedule(static) num_threads(cpu_threads(c, lines * s.size))")   \
+        for (int64_t line = 0; line < lines; line++) {                                             \
+            const real *x = (const real *)c->in[0] + line / s.inner * s.size * s.inner + line % s.inner; \
+            int64_t best = 0;                                                                      \
+            for (int64_t i = 1; i < s.size; i++)                                                   \
+                if (better(x[i * s.inner], x[best * s.inner]))                                     \
+                    best = i;                                                                      \
+            out[line] = best;                                                                      \
+        }                                                                                          \
+    }
+ARG(argmax, larger)
+ARG(argmin, smaller)
+
+/* ---- topk ---------------------------------------------------------------------------------------- */
+
+/* Insertion into the list of the best so far, which is the result itself; most elements fail the first
+ * comparison, with the last of the list. */
+static void topk(const real *x, int64_t size, int64_t stride, int64_t k, real *value, int64_t *index)
+{
+    for (int64_t i = 0, held = 0; i < size; i++) {
+        real v = x[i * stride];
+        if (held == k && !larger(v, value[(k - 1) * stride]))
+            continue;
+        int64_t place = held < k ? held++ : k - 1;
+        for (; place > 0 && larger(v, value[(place - 1) * stride]); place--) {
+            value[place * stride] = value[(place - 1) * stride];
+            index[place * stride] = index[(place - 1) * stride];
+        }
+        value[place * stride] = v;
+        index[place * stride] = i;
+    }
+}
+
+void KERNEL(topk)(wg_call *c)
+{
+    const wg_topk_attrs *a = c->node->attrs;
+    cpu_axis s = axis_of(c, a->axis);
+    int64_t lines = a->k ? s.outer * s.inner : 0;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines * s.size))
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t outer = line / s.inner * s.inner, inner = line % s.inner, to = outer * a->k + inner;
+        topk((const real *)c->in[0] + outer * s.size + inner, s.size, s.inner, a->k,
+             (real *)c->out[0] + to, (int64_t *)c->out[1] + to);
+    }
+}
