@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+/* clang-format off: ops are read as tables */
+
 static bool infer_float(wg_node *n)
 {
     return wg_need_float(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
@@ -21,7 +23,7 @@ static const double zero[] = {0};
 #define SAMPLES .samples = samples, .n_samples = WG_COUNT(samples)
 #define KINK .kinks = zero, .n_kinks = WG_COUNT(zero)
 
-/* ---- without attributes -------------------------------------------------------------------------- */
+/* ---- without attributes ---------------------------------------------------------------------- */
 
 /* dx = dy (1 - y^2) */
 static void grad_tanh(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -29,8 +31,12 @@ static void grad_tanh(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_sub(dy[0], wg_mul(dy[0], wg_square(n->out[0])));
 }
 const wg_op wg_op_tanh = {
-    .name = "tanh", .formula = "y = tanh(x)", ACTIVATION, SAMPLES,
-    .grad = grad_tanh, .reads = WG_READS_Y,
+    .name = "tanh",
+    .formula = "y = tanh(x)",
+    ACTIVATION,
+    SAMPLES,
+    .grad = grad_tanh,
+    .reads = WG_READS_Y,
 };
 
 /* reads y, so that x may die: y > 0 where x > 0 */
@@ -39,8 +45,14 @@ static void grad_relu(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_relu_grad(n->out[0], dy[0]);
 }
 const wg_op wg_op_relu = {
-    .name = "relu", .formula = "y = max(x, 0)", ACTIVATION, SAMPLES, KINK,
-    .smoothness = WG_PIECEWISE_LINEAR, .grad = grad_relu, .reads = WG_READS_Y,
+    .name = "relu",
+    .formula = "y = max(x, 0)",
+    ACTIVATION,
+    SAMPLES,
+    KINK,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .grad = grad_relu,
+    .reads = WG_READS_Y,
 };
 
 /* dx = dy y (1 - y) */
@@ -50,8 +62,12 @@ static void grad_sigmoid(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(dy[0], wg_sub(y, wg_square(y)));
 }
 const wg_op wg_op_sigmoid = {
-    .name = "sigmoid", .formula = "y = 1 / (1 + exp(-x))", ACTIVATION, SAMPLES,
-    .grad = grad_sigmoid, .reads = WG_READS_Y,
+    .name = "sigmoid",
+    .formula = "y = 1 / (1 + exp(-x))",
+    ACTIVATION,
+    SAMPLES,
+    .grad = grad_sigmoid,
+    .reads = WG_READS_Y,
 };
 
 static void grad_silu(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -59,8 +75,12 @@ static void grad_silu(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_silu_grad(n->in[0], dy[0]);
 }
 const wg_op wg_op_silu = {
-    .name = "silu", .formula = "y = x sigmoid(x)", ACTIVATION, SAMPLES,
-    .grad = grad_silu, .reads = WG_READS_X,
+    .name = "silu",
+    .formula = "y = x sigmoid(x)",
+    ACTIVATION,
+    SAMPLES,
+    .grad = grad_silu,
+    .reads = WG_READS_X,
 };
 
 static void grad_softplus(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -68,8 +88,12 @@ static void grad_softplus(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(dy[0], wg_sigmoid(n->in[0]));
 }
 const wg_op wg_op_softplus = {
-    .name = "softplus", .formula = "y = ln(1 + exp(x))", ACTIVATION, SAMPLES,
-    .grad = grad_softplus, .reads = WG_READS_X,
+    .name = "softplus",
+    .formula = "y = ln(1 + exp(x))",
+    ACTIVATION,
+    SAMPLES,
+    .grad = grad_softplus,
+    .reads = WG_READS_X,
 };
 
 #define BUILDER(name)                                                                              \
@@ -83,7 +107,7 @@ BUILDER(sigmoid)
 BUILDER(silu)
 BUILDER(softplus)
 
-/* ---- leaky_relu, elu ----------------------------------------------------------------------------- */
+/* ---- leaky_relu, elu ------------------------------------------------------------------------- */
 
 static const wg_attr leaky_relu_attrs[] = {WG_ATTR(REAL, wg_leaky_relu_attrs, slope)};
 
@@ -100,11 +124,18 @@ static const wg_sample leaky_relu_samples[] = {
 };
 
 const wg_op wg_op_leaky_relu = {
-    .name = "leaky_relu", .formula = "y = x where x > 0, else slope x", ACTIVATION, KINK,
-    .smoothness = WG_PIECEWISE_LINEAR, .attrs_size = sizeof(wg_leaky_relu_attrs),
-    .attrs = leaky_relu_attrs, .n_attrs = WG_COUNT(leaky_relu_attrs),
-    .grad = grad_leaky_relu, .reads = WG_READS_X,
-    .samples = leaky_relu_samples, .n_samples = WG_COUNT(leaky_relu_samples),
+    .name = "leaky_relu",
+    .formula = "y = x where x > 0, else slope x",
+    ACTIVATION,
+    KINK,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_leaky_relu_attrs),
+    .attrs = leaky_relu_attrs,
+    .n_attrs = WG_COUNT(leaky_relu_attrs),
+    .grad = grad_leaky_relu,
+    .reads = WG_READS_X,
+    .samples = leaky_relu_samples,
+    .n_samples = WG_COUNT(leaky_relu_samples),
 };
 
 wg_value *(wg_leaky_relu)(const char *at, wg_value *x, double slope)
@@ -119,7 +150,8 @@ static void grad_elu(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_elu_attrs *a = n->attrs;
     wg_value *x = n->in[0], *y = n->out[0];
-    dx[0] = wg_where(wg_greater(x, wg_scalar_like(x, 0)), dy[0], wg_mul(dy[0], wg_shift(y, a->alpha)));
+    dx[0] =
+        wg_where(wg_greater(x, wg_scalar_like(x, 0)), dy[0], wg_mul(dy[0], wg_shift(y, a->alpha)));
 }
 
 static const wg_sample elu_samples[] = {
@@ -128,10 +160,18 @@ static const wg_sample elu_samples[] = {
 };
 
 const wg_op wg_op_elu = {
-    .name = "elu", .formula = "y = x where x > 0, else alpha (exp(x) - 1)", ACTIVATION, KINK,
-    .smoothness = WG_KINKED, .attrs_size = sizeof(wg_elu_attrs), .attrs = elu_attrs,
-    .n_attrs = WG_COUNT(elu_attrs), .grad = grad_elu, .reads = WG_READS_X | WG_READS_Y,
-    .samples = elu_samples, .n_samples = WG_COUNT(elu_samples),
+    .name = "elu",
+    .formula = "y = x where x > 0, else alpha (exp(x) - 1)",
+    ACTIVATION,
+    KINK,
+    .smoothness = WG_KINKED,
+    .attrs_size = sizeof(wg_elu_attrs),
+    .attrs = elu_attrs,
+    .n_attrs = WG_COUNT(elu_attrs),
+    .grad = grad_elu,
+    .reads = WG_READS_X | WG_READS_Y,
+    .samples = elu_samples,
+    .n_samples = WG_COUNT(elu_samples),
 };
 
 wg_value *(wg_elu)(const char *at, wg_value *x, double alpha)
@@ -139,7 +179,7 @@ wg_value *(wg_elu)(const char *at, wg_value *x, double alpha)
     return wg_apply1(at, &wg_op_elu, &(wg_elu_attrs){alpha}, x);
 }
 
-/* ---- gelu ---------------------------------------------------------------------------------------- */
+/* ---- gelu ------------------------------------------------------------------------------------ */
 
 static const char *const gelu_names[] = {"erf", "tanh", NULL};
 static const wg_attr gelu_attrs[] = {WG_ATTR_NAMED(wg_gelu_attrs, kind, gelu_names)};
@@ -160,9 +200,14 @@ static const wg_sample gelu_samples[] = {
     .attrs_size = sizeof(wg_gelu_attrs), .attrs = gelu_attrs, .n_attrs = WG_COUNT(gelu_attrs)
 
 const wg_op wg_op_gelu = {
-    .name = "gelu", .formula = "y = x (1 + erf(x / sqrt 2)) / 2, or with tanh", ACTIVATION, GELU_ATTRS,
-    .grad = grad_gelu, .reads = WG_READS_X,
-    .samples = gelu_samples, .n_samples = WG_COUNT(gelu_samples),
+    .name = "gelu",
+    .formula = "y = x (1 + erf(x / sqrt 2)) / 2, or with tanh",
+    ACTIVATION,
+    GELU_ATTRS,
+    .grad = grad_gelu,
+    .reads = WG_READS_X,
+    .samples = gelu_samples,
+    .n_samples = WG_COUNT(gelu_samples),
 };
 
 wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind)
@@ -170,7 +215,7 @@ wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind)
     return wg_apply1(at, &wg_op_gelu, &(wg_gelu_attrs){(int)kind}, x);
 }
 
-/* ---- derivatives as ops -------------------------------------------------------------------------- */
+/* ---- derivatives as ops ---------------------------------------------------------------------- */
 
 static bool infer_product(wg_node *n)
 {
@@ -199,9 +244,16 @@ static void grad_relu_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = wg_relu_grad(n->in[0], dy[0]);
 }
 const wg_op wg_op_relu_grad = {
-    .name = "relu_grad", .formula = "dx = dy where y > 0, else 0", DERIVATIVE, .operands = "y dy", KINK,
-    .smoothness = WG_PIECEWISE_LINEAR, .grad = grad_relu_grad, .reads = WG_READS_X,
-    .samples = product_samples, .n_samples = WG_COUNT(product_samples),
+    .name = "relu_grad",
+    .formula = "dx = dy where y > 0, else 0",
+    DERIVATIVE,
+    .operands = "y dy",
+    KINK,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .grad = grad_relu_grad,
+    .reads = WG_READS_X,
+    .samples = product_samples,
+    .n_samples = WG_COUNT(product_samples),
 };
 
 wg_value *(wg_relu_grad)(const char *at, wg_value *y, wg_value *dy)
@@ -217,9 +269,13 @@ static void expand_silu_grad(wg_node *n, wg_value **y)
     y[0] = wg_mul(n->in[1], wg_mul(s, wg_shift(wg_mul(x, rest), 1)));
 }
 const wg_op wg_op_silu_grad = {
-    .name = "silu_grad", .formula = "dx = dy s (1 + x (1 - s)), s = sigmoid(x)", DERIVATIVE,
-    .operands = "x dy", .expand = expand_silu_grad,
-    .samples = product_samples, .n_samples = WG_COUNT(product_samples),
+    .name = "silu_grad",
+    .formula = "dx = dy s (1 + x (1 - s)), s = sigmoid(x)",
+    DERIVATIVE,
+    .operands = "x dy",
+    .expand = expand_silu_grad,
+    .samples = product_samples,
+    .n_samples = WG_COUNT(product_samples),
 };
 
 wg_value *(wg_silu_grad)(const char *at, wg_value *x, wg_value *dy)
@@ -227,7 +283,8 @@ wg_value *(wg_silu_grad)(const char *at, wg_value *x, wg_value *dy)
     return wg_apply2(at, &wg_op_silu_grad, NULL, x, dy);
 }
 
-/* Beyond +-32 the density is 0 in every dtype: there x^3 may overflow, so that it must not multiply it. */
+/* Beyond +-32 the density is 0 in every dtype: there x^3 may overflow, so that it must not multiply
+ * it. */
 static const double far = 32;
 
 /* Phi(x) + x phi(x),  Phi(x) = (1 + erf(x / sqrt 2)) / 2,  phi(x) = exp(-x^2 / 2) / sqrt(2 pi) */
@@ -257,9 +314,14 @@ static void expand_gelu_grad(wg_node *n, wg_value **y)
     y[0] = wg_mul(a->kind == WG_GELU_TANH ? gelu_tanh_slope(x) : gelu_erf_slope(x), n->in[1]);
 }
 const wg_op wg_op_gelu_grad = {
-    .name = "gelu_grad", .formula = "dx = dy gelu'(x)", DERIVATIVE, GELU_ATTRS, .operands = "x dy",
+    .name = "gelu_grad",
+    .formula = "dx = dy gelu'(x)",
+    DERIVATIVE,
+    GELU_ATTRS,
+    .operands = "x dy",
     .expand = expand_gelu_grad,
-    .samples = gelu_grad_samples, .n_samples = WG_COUNT(gelu_grad_samples),
+    .samples = gelu_grad_samples,
+    .n_samples = WG_COUNT(gelu_grad_samples),
 };
 
 wg_value *(wg_gelu_grad)(const char *at, wg_value *x, wg_value *dy, wg_gelu_kind kind)
@@ -267,7 +329,7 @@ wg_value *(wg_gelu_grad)(const char *at, wg_value *x, wg_value *dy, wg_gelu_kind
     return wg_apply2(at, &wg_op_gelu_grad, &(wg_gelu_attrs){(int)kind}, x, dy);
 }
 
-/* ---- gated units --------------------------------------------------------------------------------- */
+/* ---- gated units ----------------------------------------------------------------------------- */
 
 static const char *const gate_names[] = {"glu", "reglu", "geglu", "swiglu", NULL};
 static const wg_attr gated_attrs[] = {WG_ATTR_NAMED(wg_gated_attrs, kind, gate_names)};
@@ -313,11 +375,21 @@ static const wg_sample gated_samples[] = {
 };
 
 const wg_op wg_op_gated = {
-    .name = "gated", .formula = "y = a act(b), x = [a, b] along its last axis", .family = "activation",
-    .operands = "x", .results = "y", .smoothness = WG_KINKED, KINK,
-    .attrs_size = sizeof(wg_gated_attrs), .attrs = gated_attrs, .n_attrs = WG_COUNT(gated_attrs),
-    .infer = infer_gated, .expand = expand_gated, .flops = gated_flops,
-    .samples = gated_samples, .n_samples = WG_COUNT(gated_samples),
+    .name = "gated",
+    .formula = "y = a act(b), x = [a, b] along its last axis",
+    .family = "activation",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_KINKED,
+    KINK,
+    .attrs_size = sizeof(wg_gated_attrs),
+    .attrs = gated_attrs,
+    .n_attrs = WG_COUNT(gated_attrs),
+    .infer = infer_gated,
+    .expand = expand_gated,
+    .flops = gated_flops,
+    .samples = gated_samples,
+    .n_samples = WG_COUNT(gated_samples),
 };
 
 wg_value *(wg_gated)(const char *at, wg_value *x, wg_gate kind)

@@ -49,18 +49,19 @@ WG_API wg_value *(wg_silu)(const char *at, wg_value *x);
 /** y = ln(1 + exp(x)). */
 WG_API wg_value *(wg_softplus)(const char *at, wg_value *x);
 #define wg_softplus(...) wg_softplus(WG_HERE, __VA_ARGS__)
-/** y = x (1 + erf(x / sqrt 2)) / 2, or its approximation x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
- *  (Hendrycks and Gimpel, "Gaussian error linear units", 2016). */
+/** y = x (1 + erf(x / sqrt 2)) / 2, or its approximation x (1 + tanh(sqrt(2/pi) (x + 0.044715
+ * x^3))) / 2 (Hendrycks and Gimpel, "Gaussian error linear units", 2016). */
 WG_API wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind);
 #define wg_gelu(...) wg_gelu(WG_HERE, __VA_ARGS__)
 
-/** Splits the last axis, of even size, in halves a and b: y = a act(b) with act sigmoid (WG_GLU), relu (WG_REGLU),
- *  gelu by erf (WG_GEGLU) or silu (WG_SWIGLU).  x: [..., 2 d], y: [..., d]
- *  (Shazeer, "GLU variants improve transformer", 2020; the order of the halves is PyTorch's glu). */
+/** Splits the last axis, of even size, in halves a and b: y = a act(b) with act sigmoid (WG_GLU),
+ * relu (WG_REGLU), gelu by erf (WG_GEGLU) or silu (WG_SWIGLU).  x: [..., 2 d], y: [..., d]
+ *  (Shazeer, "GLU variants improve transformer", 2020; the order of the halves is PyTorch's glu).
+ */
 WG_API wg_value *(wg_gated)(const char *at, wg_value *x, wg_gate kind);
 #define wg_gated(...) wg_gated(WG_HERE, __VA_ARGS__)
 
-/* ---- derivatives as ops of their own: one pass over memory --------------------------------------- */
+/* ---- derivatives as ops of their own: one pass over memory ----------------------------------- */
 
 /** dx = dy where y > 0, else 0; y is relu's result or its operand.  Shapes broadcast. */
 WG_API wg_value *(wg_relu_grad)(const char *at, wg_value *y, wg_value *dy);

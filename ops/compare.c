@@ -1,12 +1,15 @@
 #include "ops/ops.h"
 #include "ops/table.h"
 
-/* ---- comparisons and logic ----------------------------------------------------------------------- */
+/* clang-format off: ops are read as tables */
+
+/* ---- comparisons and logic ------------------------------------------------------------------- */
 
 static bool infer_bool(wg_node *n)
 {
     wg_shape s;
-    return wg_need_same_dtype(n, 0, 1) && wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &s) &&
+    return wg_need_same_dtype(n, 0, 1) &&
+           wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &s) &&
            wg_set_result(n, 0, WG_BOOL, s);
 }
 
@@ -47,10 +50,15 @@ static const wg_sample not_samples[] = {
     }
 
 #define COMPARISON(op_name, text)                                                                  \
-    const wg_op wg_op_##op_name = {                                                                \
-        .name = #op_name, .formula = text, .family = "comparison", .operands = "a b",              \
-        .results = "y", .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE, .infer = infer_comparison,    \
-        .samples = comparison_samples, .n_samples = WG_COUNT(comparison_samples)};                 \
+    const wg_op wg_op_##op_name = {.name = #op_name,                                               \
+                                   .formula = text,                                                \
+                                   .family = "comparison",                                         \
+                                   .operands = "a b",                                              \
+                                   .results = "y",                                                 \
+                                   .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE,                    \
+                                   .infer = infer_comparison,                                      \
+                                   .samples = comparison_samples,                                  \
+                                   .n_samples = WG_COUNT(comparison_samples)};                     \
     BUILDER(op_name)
 
 COMPARISON(equal, "y = (a == b)")
@@ -61,10 +69,16 @@ COMPARISON(greater, "y = (a > b)")
 COMPARISON(greater_equal, "y = (a >= b)")
 
 #define LOGIC(op_name, text)                                                                       \
-    const wg_op wg_op_##op_name = {                                                                \
-        .name = #op_name, .formula = text, .family = "logic", .operands = "a b", .results = "y",   \
-        .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE, .inplace = 3, .infer = infer_logic,           \
-        .samples = logic_samples, .n_samples = WG_COUNT(logic_samples)};                           \
+    const wg_op wg_op_##op_name = {.name = #op_name,                                               \
+                                   .formula = text,                                                \
+                                   .family = "logic",                                              \
+                                   .operands = "a b",                                              \
+                                   .results = "y",                                                 \
+                                   .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE,                    \
+                                   .inplace = 3,                                                   \
+                                   .infer = infer_logic,                                           \
+                                   .samples = logic_samples,                                       \
+                                   .n_samples = WG_COUNT(logic_samples)};                          \
     BUILDER(op_name)
 
 LOGIC(logical_and, "y = a and b")
@@ -72,9 +86,16 @@ LOGIC(logical_or, "y = a or b")
 LOGIC(logical_xor, "y = a or b, not both")
 
 const wg_op wg_op_logical_not = {
-    .name = "logical_not", .formula = "y = not x", .family = "logic", .operands = "x", .results = "y",
-    .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE, .inplace = 1, .infer = infer_not,
-    .samples = not_samples, .n_samples = WG_COUNT(not_samples),
+    .name = "logical_not",
+    .formula = "y = not x",
+    .family = "logic",
+    .operands = "x",
+    .results = "y",
+    .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE,
+    .inplace = 1,
+    .infer = infer_not,
+    .samples = not_samples,
+    .n_samples = WG_COUNT(not_samples),
 };
 
 wg_value *(wg_logical_not)(const char *at, wg_value *x)
@@ -82,14 +103,15 @@ wg_value *(wg_logical_not)(const char *at, wg_value *x)
     return wg_apply1(at, &wg_op_logical_not, NULL, x);
 }
 
-/* ---- where --------------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 static bool infer_where(wg_node *n)
 {
     wg_shape s;
     return wg_need_dtype(n, 0, WG_BOOL) && wg_need_same_dtype(n, 1, 2) &&
            wg_need_broadcast(n, &n->in[1]->shape, &n->in[2]->shape, &s) &&
-           wg_need_broadcast(n, &n->in[0]->shape, &s, &s) && wg_set_result(n, 0, n->in[1]->dtype, s);
+           wg_need_broadcast(n, &n->in[0]->shape, &s, &s) &&
+           wg_set_result(n, 0, n->in[1]->dtype, s);
 }
 
 static void grad_where(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -100,18 +122,32 @@ static void grad_where(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 static const wg_sample where_samples[] = {
-    {"same shape", NULL, 3, {WG_BOOLS(2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"broadcast", NULL, 3, {WG_BOOLS(2, 3, 1), WG_FLOATS(-2, 2, 3, 2, 1, 4), WG_FLOATS(-2, 2, 1, 4)}},
+    {"same shape",
+     NULL,
+     3,
+     {WG_BOOLS(2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"broadcast",
+     NULL,
+     3,
+     {WG_BOOLS(2, 3, 1), WG_FLOATS(-2, 2, 3, 2, 1, 4), WG_FLOATS(-2, 2, 1, 4)}},
     {"scalar", NULL, 3, {WG_BOOLS(2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 0, 0)}},
     {"one condition", NULL, 3, {WG_BOOLS(0, 0), WG_FLOATS(-2, 2, 1, 5), WG_FLOATS(-2, 2, 1, 5)}},
 };
 
 const wg_op wg_op_where = {
-    .name = "where", .formula = "y = a where condition, else b", .family = "comparison",
-    .operands = "condition a b", .results = "y", .flags = WG_OP_ELEMENTWISE,
-    .smoothness = WG_PIECEWISE_LINEAR, .inplace = 6,
-    .infer = infer_where, .grad = grad_where, .reads = WG_READS_X,
-    .samples = where_samples, .n_samples = WG_COUNT(where_samples),
+    .name = "where",
+    .formula = "y = a where condition, else b",
+    .family = "comparison",
+    .operands = "condition a b",
+    .results = "y",
+    .flags = WG_OP_ELEMENTWISE,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .inplace = 6,
+    .infer = infer_where,
+    .grad = grad_where,
+    .reads = WG_READS_X,
+    .samples = where_samples,
+    .n_samples = WG_COUNT(where_samples),
 };
 
 wg_value *(wg_where)(const char *at, wg_value *condition, wg_value *a, wg_value *b)

@@ -1,11 +1,13 @@
-/* Elementwise arithmetic.  A rule of a broadcast operand may return the result's shape: the gradient
- * walker sums it down. */
+/* Elementwise arithmetic.  A rule of a broadcast operand may return the result's shape: the
+ * gradient walker sums it down. */
 #include "ops/ops.h"
 #include "ops/table.h"
 
 #include <math.h>
 
-/* ---- two operands ------------------------------------------------------------------------------ */
+/* clang-format off: ops are read as tables */
+
+/* ---- two operands ---------------------------------------------------------------------------- */
 
 static bool infer_binary(wg_node *n)
 {
@@ -43,9 +45,15 @@ static void grad_add(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = dy[0];
 }
 const wg_op wg_op_add = {
-    .name = "add", .formula = "y = a + b", BINARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_binary, .grad = grad_add, .reads = WG_READS_NOTHING,
-    .samples = binary_samples, .n_samples = WG_COUNT(binary_samples),
+    .name = "add",
+    .formula = "y = a + b",
+    BINARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_binary,
+    .grad = grad_add,
+    .reads = WG_READS_NOTHING,
+    .samples = binary_samples,
+    .n_samples = WG_COUNT(binary_samples),
 };
 
 static void grad_sub(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -55,9 +63,15 @@ static void grad_sub(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = wg_neg(dy[0]);
 }
 const wg_op wg_op_sub = {
-    .name = "sub", .formula = "y = a - b", BINARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_binary, .grad = grad_sub, .reads = WG_READS_NOTHING,
-    .samples = binary_samples, .n_samples = WG_COUNT(binary_samples),
+    .name = "sub",
+    .formula = "y = a - b",
+    BINARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_binary,
+    .grad = grad_sub,
+    .reads = WG_READS_NOTHING,
+    .samples = binary_samples,
+    .n_samples = WG_COUNT(binary_samples),
 };
 
 static void grad_mul(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -66,9 +80,14 @@ static void grad_mul(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = wg_mul(dy[0], n->in[0]);
 }
 const wg_op wg_op_mul = {
-    .name = "mul", .formula = "y = a b", BINARY,
-    .infer = infer_binary, .grad = grad_mul, .reads = WG_READS_X,
-    .samples = binary_samples, .n_samples = WG_COUNT(binary_samples),
+    .name = "mul",
+    .formula = "y = a b",
+    BINARY,
+    .infer = infer_binary,
+    .grad = grad_mul,
+    .reads = WG_READS_X,
+    .samples = binary_samples,
+    .n_samples = WG_COUNT(binary_samples),
 };
 
 /* da = dy / b,  db = -dy y / b */
@@ -78,20 +97,28 @@ static void grad_div(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = wg_neg(wg_mul(dx[0], n->out[0]));
 }
 const wg_op wg_op_div = {
-    .name = "div", .formula = "y = a / b", BINARY,
-    .infer = infer_float_binary, .grad = grad_div, .reads = WG_READS_X | WG_READS_Y,
-    .samples = divisor_samples, .n_samples = WG_COUNT(divisor_samples),
+    .name = "div",
+    .formula = "y = a / b",
+    BINARY,
+    .infer = infer_float_binary,
+    .grad = grad_div,
+    .reads = WG_READS_X | WG_READS_Y,
+    .samples = divisor_samples,
+    .n_samples = WG_COUNT(divisor_samples),
 };
 
 /* da = dy b a^(b-1),  db = dy y ln a.
- * a stands as 1 where it would make 0 times infinity of a product that is 0: for a = b = 0 in da, and for a = 0,
- * b >= 0 in db.  (To choose after the product would leave the NaN in the second derivative.) */
+ * a stands as 1 where it would make 0 times infinity of a product that is 0: for a = b = 0 in da,
+ * and for a = 0, b >= 0 in db.  (To choose after the product would leave the NaN in the second
+ * derivative.) */
 static void grad_pow(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
-    wg_value *a = n->in[0], *b = n->in[1], *zero = wg_scalar_like(a, 0), *one = wg_scalar_like(a, 1);
+    wg_value *a = n->in[0], *b = n->in[1], *zero = wg_scalar_like(a, 0),
+             *one = wg_scalar_like(a, 1);
     wg_value *a_is_0 = wg_equal(a, zero);
     wg_value *base = wg_where(wg_logical_and(a_is_0, wg_equal(b, zero)), one, a);
-    wg_value *logarithm = wg_log(wg_where(wg_logical_and(a_is_0, wg_greater_equal(b, zero)), one, a));
+    wg_value *logarithm =
+        wg_log(wg_where(wg_logical_and(a_is_0, wg_greater_equal(b, zero)), one, a));
     dx[0] = wg_mul(dy[0], wg_mul(b, wg_pow(base, wg_shift(b, -1))));
     dx[1] = wg_mul(dy[0], wg_mul(n->out[0], logarithm));
 }
@@ -101,9 +128,14 @@ static const wg_sample pow_samples[] = {
     {"scalar", NULL, 2, {WG_FLOATS(0.4, 2.5, 2, 3, 2), WG_FLOATS(0.5, 3, 0, 0)}},
 };
 const wg_op wg_op_pow = {
-    .name = "pow", .formula = "y = a^b", BINARY,
-    .infer = infer_float_binary, .grad = grad_pow, .reads = WG_READS_X | WG_READS_Y,
-    .samples = pow_samples, .n_samples = WG_COUNT(pow_samples),
+    .name = "pow",
+    .formula = "y = a^b",
+    BINARY,
+    .infer = infer_float_binary,
+    .grad = grad_pow,
+    .reads = WG_READS_X | WG_READS_Y,
+    .samples = pow_samples,
+    .n_samples = WG_COUNT(pow_samples),
 };
 
 /* The share of dy that an operand gets: nothing where it lost, half where both are equal. */
@@ -124,14 +156,26 @@ static void grad_minimum(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[1] = share(dy[0], wg_greater(b, a), equal);
 }
 const wg_op wg_op_maximum = {
-    .name = "maximum", .formula = "y = max(a, b)", BINARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_binary, .grad = grad_maximum, .reads = WG_READS_X,
-    .samples = binary_samples, .n_samples = WG_COUNT(binary_samples),
+    .name = "maximum",
+    .formula = "y = max(a, b)",
+    BINARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_binary,
+    .grad = grad_maximum,
+    .reads = WG_READS_X,
+    .samples = binary_samples,
+    .n_samples = WG_COUNT(binary_samples),
 };
 const wg_op wg_op_minimum = {
-    .name = "minimum", .formula = "y = min(a, b)", BINARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_binary, .grad = grad_minimum, .reads = WG_READS_X,
-    .samples = binary_samples, .n_samples = WG_COUNT(binary_samples),
+    .name = "minimum",
+    .formula = "y = min(a, b)",
+    BINARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_binary,
+    .grad = grad_minimum,
+    .reads = WG_READS_X,
+    .samples = binary_samples,
+    .n_samples = WG_COUNT(binary_samples),
 };
 
 #define BINARY_BUILDER(name)                                                                       \
@@ -157,7 +201,7 @@ wg_value *(wg_shift)(const char *at, wg_value *x, double s)
     return (wg_add)(at, x, (wg_scalar_like)(at, x, s));
 }
 
-/* ---- one operand ------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 static bool infer_number(wg_node *n)
 {
@@ -190,9 +234,15 @@ static void grad_neg(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_neg(dy[0]);
 }
 const wg_op wg_op_neg = {
-    .name = "neg", .formula = "y = -x", UNARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_number, .grad = grad_neg, .reads = WG_READS_NOTHING,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "neg",
+    .formula = "y = -x",
+    UNARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_number,
+    .grad = grad_neg,
+    .reads = WG_READS_NOTHING,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
 static void grad_exp(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -200,9 +250,14 @@ static void grad_exp(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(dy[0], n->out[0]);
 }
 const wg_op wg_op_exp = {
-    .name = "exp", .formula = "y = exp(x)", UNARY,
-    .infer = infer_float, .grad = grad_exp, .reads = WG_READS_Y,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "exp",
+    .formula = "y = exp(x)",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_exp,
+    .reads = WG_READS_Y,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
 static void grad_log(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -210,9 +265,14 @@ static void grad_log(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_div(dy[0], n->in[0]);
 }
 const wg_op wg_op_log = {
-    .name = "log", .formula = "y = ln(x)", UNARY,
-    .infer = infer_float, .grad = grad_log, .reads = WG_READS_X,
-    .samples = positive_samples, .n_samples = WG_COUNT(positive_samples),
+    .name = "log",
+    .formula = "y = ln(x)",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_log,
+    .reads = WG_READS_X,
+    .samples = positive_samples,
+    .n_samples = WG_COUNT(positive_samples),
 };
 
 static void grad_abs(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -220,9 +280,17 @@ static void grad_abs(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(dy[0], wg_sign(n->in[0]));
 }
 const wg_op wg_op_abs = {
-    .name = "abs", .formula = "y = |x|", UNARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_number, .grad = grad_abs, .reads = WG_READS_X,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples), .kinks = zero, .n_kinks = 1,
+    .name = "abs",
+    .formula = "y = |x|",
+    UNARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_number,
+    .grad = grad_abs,
+    .reads = WG_READS_X,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
+    .kinks = zero,
+    .n_kinks = 1,
 };
 
 static void grad_square(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -230,9 +298,14 @@ static void grad_square(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_scale(wg_mul(dy[0], n->in[0]), 2);
 }
 const wg_op wg_op_square = {
-    .name = "square", .formula = "y = x^2", UNARY,
-    .infer = infer_number, .grad = grad_square, .reads = WG_READS_X,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "square",
+    .formula = "y = x^2",
+    UNARY,
+    .infer = infer_number,
+    .grad = grad_square,
+    .reads = WG_READS_X,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
 static void grad_sqrt(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -240,9 +313,14 @@ static void grad_sqrt(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_div(wg_scale(dy[0], 0.5), n->out[0]);
 }
 const wg_op wg_op_sqrt = {
-    .name = "sqrt", .formula = "y = sqrt(x)", UNARY,
-    .infer = infer_float, .grad = grad_sqrt, .reads = WG_READS_Y,
-    .samples = positive_samples, .n_samples = WG_COUNT(positive_samples),
+    .name = "sqrt",
+    .formula = "y = sqrt(x)",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_sqrt,
+    .reads = WG_READS_Y,
+    .samples = positive_samples,
+    .n_samples = WG_COUNT(positive_samples),
 };
 
 static void grad_rsqrt(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -251,9 +329,14 @@ static void grad_rsqrt(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_scale(wg_mul(dy[0], wg_mul(y, wg_square(y))), -0.5);
 }
 const wg_op wg_op_rsqrt = {
-    .name = "rsqrt", .formula = "y = 1 / sqrt(x)", UNARY,
-    .infer = infer_float, .grad = grad_rsqrt, .reads = WG_READS_Y,
-    .samples = positive_samples, .n_samples = WG_COUNT(positive_samples),
+    .name = "rsqrt",
+    .formula = "y = 1 / sqrt(x)",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_rsqrt,
+    .reads = WG_READS_Y,
+    .samples = positive_samples,
+    .n_samples = WG_COUNT(positive_samples),
 };
 
 static void grad_reciprocal(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -261,9 +344,14 @@ static void grad_reciprocal(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_neg(wg_mul(dy[0], wg_square(n->out[0])));
 }
 const wg_op wg_op_reciprocal = {
-    .name = "reciprocal", .formula = "y = 1 / x", UNARY,
-    .infer = infer_float, .grad = grad_reciprocal, .reads = WG_READS_Y,
-    .samples = positive_samples, .n_samples = WG_COUNT(positive_samples),
+    .name = "reciprocal",
+    .formula = "y = 1 / x",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_reciprocal,
+    .reads = WG_READS_Y,
+    .samples = positive_samples,
+    .n_samples = WG_COUNT(positive_samples),
 };
 
 static void grad_sin(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -271,9 +359,14 @@ static void grad_sin(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(dy[0], wg_cos(n->in[0]));
 }
 const wg_op wg_op_sin = {
-    .name = "sin", .formula = "y = sin(x)", UNARY,
-    .infer = infer_float, .grad = grad_sin, .reads = WG_READS_X,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "sin",
+    .formula = "y = sin(x)",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_sin,
+    .reads = WG_READS_X,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
 static void grad_cos(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -281,9 +374,14 @@ static void grad_cos(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_neg(wg_mul(dy[0], wg_sin(n->in[0])));
 }
 const wg_op wg_op_cos = {
-    .name = "cos", .formula = "y = cos(x)", UNARY,
-    .infer = infer_float, .grad = grad_cos, .reads = WG_READS_X,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "cos",
+    .formula = "y = cos(x)",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_cos,
+    .reads = WG_READS_X,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
 /* dx = dy 2 / sqrt(pi) exp(-x^2) */
@@ -292,28 +390,49 @@ static void grad_erf(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_mul(wg_scale(dy[0], 1.12837916709551257390), wg_exp(wg_neg(wg_square(n->in[0]))));
 }
 const wg_op wg_op_erf = {
-    .name = "erf", .formula = "y = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to x", UNARY,
-    .infer = infer_float, .grad = grad_erf, .reads = WG_READS_X,
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "erf",
+    .formula = "y = 2 / sqrt(pi) * integral of exp(-t^2) from 0 to x",
+    UNARY,
+    .infer = infer_float,
+    .grad = grad_erf,
+    .reads = WG_READS_X,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
-/* ---- steps: the derivative is 0 wherever it exists ---------------------------------------------- */
+/* ---- steps: the derivative is 0 wherever it exists ------------------------------------------- */
 
 static const double whole[] = {-2, -1, 0, 1, 2}, halves[] = {-1.5, -0.5, 0.5, 1.5};
 
 #define STEP                                                                                       \
     .family = "elementwise", .operands = "x", .results = "y",                                      \
-    .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE, .inplace = 1,                                     \
-    .samples = unary_samples, .n_samples = WG_COUNT(unary_samples)
+    .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE, .inplace = 1, .samples = unary_samples,           \
+    .n_samples = WG_COUNT(unary_samples)
 
-const wg_op wg_op_sign = {.name = "sign", .formula = "y = -1, 0, 1 for x < 0, x = 0, x > 0", STEP,
-                          .infer = infer_number, .kinks = zero, .n_kinks = WG_COUNT(zero)};
-const wg_op wg_op_floor = {.name = "floor", .formula = "y = largest whole number <= x", STEP,
-                           .infer = infer_float, .kinks = whole, .n_kinks = WG_COUNT(whole)};
-const wg_op wg_op_ceil = {.name = "ceil", .formula = "y = smallest whole number >= x", STEP,
-                          .infer = infer_float, .kinks = whole, .n_kinks = WG_COUNT(whole)};
-const wg_op wg_op_round = {.name = "round", .formula = "y = nearest whole number, halves to even", STEP,
-                           .infer = infer_float, .kinks = halves, .n_kinks = WG_COUNT(halves)};
+const wg_op wg_op_sign = {.name = "sign",
+                          .formula = "y = -1, 0, 1 for x < 0, x = 0, x > 0",
+                          STEP,
+                          .infer = infer_number,
+                          .kinks = zero,
+                          .n_kinks = WG_COUNT(zero)};
+const wg_op wg_op_floor = {.name = "floor",
+                           .formula = "y = largest whole number <= x",
+                           STEP,
+                           .infer = infer_float,
+                           .kinks = whole,
+                           .n_kinks = WG_COUNT(whole)};
+const wg_op wg_op_ceil = {.name = "ceil",
+                          .formula = "y = smallest whole number >= x",
+                          STEP,
+                          .infer = infer_float,
+                          .kinks = whole,
+                          .n_kinks = WG_COUNT(whole)};
+const wg_op wg_op_round = {.name = "round",
+                           .formula = "y = nearest whole number, halves to even",
+                           STEP,
+                           .infer = infer_float,
+                           .kinks = halves,
+                           .n_kinks = WG_COUNT(halves)};
 
 #define UNARY_BUILDER(name)                                                                        \
     wg_value *(wg_##name)(const char *at, wg_value *x)                                             \
@@ -336,7 +455,7 @@ UNARY_BUILDER(floor)
 UNARY_BUILDER(ceil)
 UNARY_BUILDER(round)
 
-/* ---- cast -------------------------------------------------------------------------------------- */
+/* ---- cast ------------------------------------------------------------------------------------ */
 
 static const wg_attr cast_attrs[] = {WG_ATTR(DTYPE, wg_cast_attrs, dtype)};
 
@@ -359,11 +478,20 @@ static const wg_sample cast_samples[] = {
 };
 
 const wg_op wg_op_cast = {
-    .name = "cast", .formula = "y = x in another dtype", .family = "elementwise", .operands = "x",
-    .flags = WG_OP_ELEMENTWISE, .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_cast_attrs), .attrs = cast_attrs, .n_attrs = WG_COUNT(cast_attrs),
-    .infer = infer_cast, .grad = grad_cast, .reads = WG_READS_NOTHING,
-    .samples = cast_samples, .n_samples = WG_COUNT(cast_samples),
+    .name = "cast",
+    .formula = "y = x in another dtype",
+    .family = "elementwise",
+    .operands = "x",
+    .flags = WG_OP_ELEMENTWISE,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_cast_attrs),
+    .attrs = cast_attrs,
+    .n_attrs = WG_COUNT(cast_attrs),
+    .infer = infer_cast,
+    .grad = grad_cast,
+    .reads = WG_READS_NOTHING,
+    .samples = cast_samples,
+    .n_samples = WG_COUNT(cast_samples),
 };
 
 wg_value *(wg_cast)(const char *at, wg_value *x, wg_dtype dtype)
@@ -373,7 +501,7 @@ wg_value *(wg_cast)(const char *at, wg_value *x, wg_dtype dtype)
     return wg_apply1(at, &wg_op_cast, &(wg_cast_attrs){dtype}, x);
 }
 
-/* ---- clamp ------------------------------------------------------------------------------------- */
+/* ---- clamp ----------------------------------------------------------------------------------- */
 
 static const wg_attr clamp_attrs[] = {
     WG_ATTR(REAL, wg_clamp_attrs, min),
@@ -405,11 +533,20 @@ static const wg_sample clamp_samples[] = {
 static const double clamp_kinks[] = {-0.5, 0.75};
 
 const wg_op wg_op_clamp = {
-    .name = "clamp", .formula = "y = min(max(x, min), max)", UNARY, .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_clamp_attrs), .attrs = clamp_attrs, .n_attrs = WG_COUNT(clamp_attrs),
-    .infer = infer_clamp, .grad = grad_clamp, .reads = WG_READS_X,
-    .samples = clamp_samples, .n_samples = WG_COUNT(clamp_samples),
-    .kinks = clamp_kinks, .n_kinks = WG_COUNT(clamp_kinks),
+    .name = "clamp",
+    .formula = "y = min(max(x, min), max)",
+    UNARY,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_clamp_attrs),
+    .attrs = clamp_attrs,
+    .n_attrs = WG_COUNT(clamp_attrs),
+    .infer = infer_clamp,
+    .grad = grad_clamp,
+    .reads = WG_READS_X,
+    .samples = clamp_samples,
+    .n_samples = WG_COUNT(clamp_samples),
+    .kinks = clamp_kinks,
+    .n_kinks = WG_COUNT(clamp_kinks),
 };
 
 wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max)
@@ -417,7 +554,7 @@ wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max)
     return wg_apply1(at, &wg_op_clamp, &(wg_clamp_attrs){min, max}, x);
 }
 
-/* ---- stop_gradient ----------------------------------------------------------------------------- */
+/* ---- stop_gradient --------------------------------------------------------------------------- */
 
 static bool infer_same(wg_node *n)
 {
@@ -425,9 +562,15 @@ static bool infer_same(wg_node *n)
 }
 
 const wg_op wg_op_stop_gradient = {
-    .name = "stop_gradient", .formula = "y = x, with the derivative 0", .family = "elementwise",
-    .operands = "x", .results = "y", .flags = WG_OP_ELEMENTWISE | WG_OP_VIEW | WG_OP_DISCRETE,
-    .infer = infer_same, .samples = unary_samples, .n_samples = WG_COUNT(unary_samples),
+    .name = "stop_gradient",
+    .formula = "y = x, with the derivative 0",
+    .family = "elementwise",
+    .operands = "x",
+    .results = "y",
+    .flags = WG_OP_ELEMENTWISE | WG_OP_VIEW | WG_OP_DISCRETE,
+    .infer = infer_same,
+    .samples = unary_samples,
+    .n_samples = WG_COUNT(unary_samples),
 };
 
 wg_value *(wg_stop_gradient)(const char *at, wg_value *x)

@@ -1,5 +1,5 @@
-/* Elementwise arithmetic, with broadcasting where there are two operands.  Comparisons and choices are in
- * ops/compare.h, activations in ops/activation.h. */
+/* Elementwise arithmetic, with broadcasting where there are two operands.  Comparisons and choices
+ * are in ops/compare.h, activations in ops/activation.h. */
 #ifndef WG_OPS_ELEMENTWISE_H
 #define WG_OPS_ELEMENTWISE_H
 
@@ -17,7 +17,7 @@ typedef struct wg_clamp_attrs {
     double min, max; /* -INFINITY, INFINITY: no bound */
 } wg_clamp_attrs;
 
-/* ---- two operands: same dtype, shapes broadcast -------------------------------------------------- */
+/* ---- two operands: same dtype, shapes broadcast ---------------------------------------------- */
 
 /** y = a + b. */
 WG_API wg_value *(wg_add)(const char *at, wg_value *a, wg_value *b);
@@ -32,11 +32,13 @@ WG_API wg_value *(wg_mul)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_div)(const char *at, wg_value *a, wg_value *b);
 #define wg_div(...) wg_div(WG_HERE, __VA_ARGS__)
 
-/** y = a^b as C's pow; floats.  The derivative is 0 in a where b = 0, and 0 in b where a = 0 and b >= 0; in b it is
- *  NaN where a < 0.  (At a = 0, b = 1 it is 1 in a; at a = 0, 0 < b < 1 it is infinite.) */
+/** y = a^b as C's pow; floats.  The derivative is 0 in a where b = 0, and 0 in b where a = 0 and b
+ * >= 0; in b it is NaN where a < 0.  (At a = 0, b = 1 it is 1 in a; at a = 0, 0 < b < 1 it is
+ * infinite.) */
 WG_API wg_value *(wg_pow)(const char *at, wg_value *a, wg_value *b);
 #define wg_pow(...) wg_pow(WG_HERE, __VA_ARGS__)
-/** y = max(a, b) and y = min(a, b); NaN if either is NaN.  Equal operands share the derivative half and half. */
+/** y = max(a, b) and y = min(a, b); NaN if either is NaN.  Equal operands share the derivative half
+ * and half. */
 WG_API wg_value *(wg_maximum)(const char *at, wg_value *a, wg_value *b);
 #define wg_maximum(...) wg_maximum(WG_HERE, __VA_ARGS__)
 WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
@@ -48,7 +50,7 @@ WG_API wg_value *(wg_scale)(const char *at, wg_value *x, double s);
 WG_API wg_value *(wg_shift)(const char *at, wg_value *x, double s);
 #define wg_shift(...) wg_shift(WG_HERE, __VA_ARGS__)
 
-/* ---- one operand --------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
 /** y = -x. */
 WG_API wg_value *(wg_neg)(const char *at, wg_value *x);
@@ -85,22 +87,23 @@ WG_API wg_value *(wg_cos)(const char *at, wg_value *x);
 /** y = erf(x), the error function. */
 WG_API wg_value *(wg_erf)(const char *at, wg_value *x);
 #define wg_erf(...) wg_erf(WG_HERE, __VA_ARGS__)
-/** The next whole number below, above, and nearest (halves to even); floats.  The derivative is 0. */
+/** The next whole number below, above, and nearest (halves to even); floats.  The derivative is 0.
+ */
 WG_API wg_value *(wg_floor)(const char *at, wg_value *x);
 #define wg_floor(...) wg_floor(WG_HERE, __VA_ARGS__)
 WG_API wg_value *(wg_ceil)(const char *at, wg_value *x);
 #define wg_ceil(...) wg_ceil(WG_HERE, __VA_ARGS__)
 WG_API wg_value *(wg_round)(const char *at, wg_value *x);
 #define wg_round(...) wg_round(WG_HERE, __VA_ARGS__)
-/** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 within the bounds, these
- *  included, else 0. */
+/** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 within the
+ * bounds, these included, else 0. */
 WG_API wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max);
 #define wg_clamp(...) wg_clamp(WG_HERE, __VA_ARGS__)
 /** y = x, with the derivative 0. */
 WG_API wg_value *(wg_stop_gradient)(const char *at, wg_value *x);
 #define wg_stop_gradient(...) wg_stop_gradient(WG_HERE, __VA_ARGS__)
-/** y = x in another dtype.  Floats to integers truncate and saturate, NaN becomes 0; anything to bool is
- *  x != 0. */
+/** y = x in another dtype.  Floats to integers truncate and saturate, NaN becomes 0; anything to
+ * bool is x != 0. */
 WG_API wg_value *(wg_cast)(const char *at, wg_value *x, wg_dtype dtype);
 #define wg_cast(...) wg_cast(WG_HERE, __VA_ARGS__)
 

@@ -179,7 +179,7 @@ static wg_value *before_activation(const wg_node *n, wg_value *dy)
     const wg_linear_attrs *a = n->attrs;
     wg_value *y = n->out[0];
     switch (a->activation) {
-    case WG_ACTIVATION_RELU: return wg_mul(dy, wg_relu_mask(y));
+    case WG_ACTIVATION_RELU: return wg_relu_grad(y, dy);
     case WG_ACTIVATION_TANH: return wg_sub(dy, wg_mul(dy, wg_mul(y, y)));
     default: return dy;
     }

@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-/* ---- tensors from nothing ------------------------------------------------------------------------ */
+/* clang-format off: ops are read as tables */
+
+/* ---- tensors from nothing -------------------------------------------------------------------- */
 
 #define RANDOM_ATTRS(name, a_name, b_name)                                                         \
     static const wg_attr name[] = {                                                                \
@@ -34,7 +36,8 @@ static bool infer_float(wg_node *n)
     if (!infer_random(n))
         return false;
     if (!wg_dtype_is_float(a->dtype))
-        return wg_fail(n, WG_EDTYPE, "dtype is %s, must be f32, f64 or bf16", wg_dtype_name(a->dtype));
+        return wg_fail(n, WG_EDTYPE, "dtype is %s, must be f32, f64 or bf16",
+                       wg_dtype_name(a->dtype));
     return (isfinite(a->a) && isfinite(a->b)) ||
            wg_fail(n, WG_EINVAL, "%s is %g and %s %g, must be finite", n->op->attrs[2].name, a->a,
                    n->op->attrs[3].name, a->b);
@@ -43,19 +46,22 @@ static bool infer_float(wg_node *n)
 static bool infer_uniform(wg_node *n)
 {
     const wg_random_attrs *a = n->attrs;
-    return infer_float(n) && (a->a <= a->b || wg_fail(n, WG_EINVAL, "low %g is above high %g", a->a, a->b));
+    return infer_float(n) &&
+           (a->a <= a->b || wg_fail(n, WG_EINVAL, "low %g is above high %g", a->a, a->b));
 }
 
 static bool infer_normal(wg_node *n)
 {
     const wg_random_attrs *a = n->attrs;
-    return infer_float(n) && (a->b >= 0 || wg_fail(n, WG_EINVAL, "std is %g, must be 0 or more", a->b));
+    return infer_float(n) &&
+           (a->b >= 0 || wg_fail(n, WG_EINVAL, "std is %g, must be 0 or more", a->b));
 }
 
 static bool infer_bernoulli(wg_node *n)
 {
     const wg_random_attrs *a = n->attrs;
-    return infer_random(n) && ((a->a >= 0 && a->a <= 1) || wg_fail(n, WG_EINVAL, "p is %g, must be in [0,1]", a->a));
+    return infer_random(n) &&
+           ((a->a >= 0 && a->a <= 1) || wg_fail(n, WG_EINVAL, "p is %g, must be in [0,1]", a->a));
 }
 
 static const wg_random_attrs sample_uniform = {WG_F64, {2, {3, 7}}, -1, 2, 1};
@@ -70,11 +76,18 @@ static const wg_sample bernoulli_samples[] = {
 };
 
 #define RANDOM(op_name, text)                                                                      \
-    const wg_op wg_op_##op_name = {                                                                \
-        .name = #op_name, .formula = text, .family = "random", .operands = "", .results = "y",     \
-        .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_random_attrs), .attrs = op_name##_attrs,    \
-        .n_attrs = WG_COUNT(op_name##_attrs), .infer = infer_##op_name,                            \
-        .samples = op_name##_samples, .n_samples = WG_COUNT(op_name##_samples)}
+    const wg_op wg_op_##op_name = {.name = #op_name,                                               \
+                                   .formula = text,                                                \
+                                   .family = "random",                                             \
+                                   .operands = "",                                                 \
+                                   .results = "y",                                                 \
+                                   .flags = WG_OP_RANDOM,                                          \
+                                   .attrs_size = sizeof(wg_random_attrs),                          \
+                                   .attrs = op_name##_attrs,                                       \
+                                   .n_attrs = WG_COUNT(op_name##_attrs),                           \
+                                   .infer = infer_##op_name,                                       \
+                                   .samples = op_name##_samples,                                   \
+                                   .n_samples = WG_COUNT(op_name##_samples)}
 
 RANDOM(uniform, "y ~ U[low, high)");
 RANDOM(normal, "y ~ N(mean, std^2)");
@@ -87,12 +100,14 @@ static wg_value *draw(const char *at, wg_graph *g, const wg_op *op, wg_random_at
     return wg_apply0(at, g, op, &a);
 }
 
-wg_value *(wg_uniform)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, double low, double high)
+wg_value *(wg_uniform)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, double low,
+                       double high)
 {
     return draw(at, g, &wg_op_uniform, (wg_random_attrs){dtype, shape, low, high, 0});
 }
 
-wg_value *(wg_normal)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, double mean, double std)
+wg_value *(wg_normal)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, double mean,
+                      double std)
 {
     return draw(at, g, &wg_op_normal, (wg_random_attrs){dtype, shape, mean, std, 0});
 }
@@ -102,7 +117,7 @@ wg_value *(wg_bernoulli)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape s
     return draw(at, g, &wg_op_bernoulli, (wg_random_attrs){dtype, shape, p, 0, 0});
 }
 
-/* ---- dropout ------------------------------------------------------------------------------------- */
+/* ---- dropout --------------------------------------------------------------------------------- */
 
 static const wg_attr dropout_attrs[] = {
     WG_ATTR(REAL, wg_dropout_attrs, p),
@@ -132,12 +147,22 @@ static const wg_sample dropout_samples[] = {
 };
 
 const wg_op wg_op_dropout = {
-    .name = "dropout", .formula = "y = x coin / (1 - p), coin = 1 with probability 1 - p, else 0",
-    .family = "random", .operands = "x", .results = "y", .flags = WG_OP_RANDOM | WG_OP_ELEMENTWISE,
-    .smoothness = WG_PIECEWISE_LINEAR, .inplace = 1, .attrs_size = sizeof(wg_dropout_attrs),
-    .attrs = dropout_attrs, .n_attrs = WG_COUNT(dropout_attrs),
-    .infer = infer_dropout, .grad = grad_dropout, .reads = WG_READS_NOTHING,
-    .samples = dropout_samples, .n_samples = WG_COUNT(dropout_samples),
+    .name = "dropout",
+    .formula = "y = x coin / (1 - p), coin = 1 with probability 1 - p, else 0",
+    .family = "random",
+    .operands = "x",
+    .results = "y",
+    .flags = WG_OP_RANDOM | WG_OP_ELEMENTWISE,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .inplace = 1,
+    .attrs_size = sizeof(wg_dropout_attrs),
+    .attrs = dropout_attrs,
+    .n_attrs = WG_COUNT(dropout_attrs),
+    .infer = infer_dropout,
+    .grad = grad_dropout,
+    .reads = WG_READS_NOTHING,
+    .samples = dropout_samples,
+    .n_samples = WG_COUNT(dropout_samples),
 };
 
 wg_value *(wg_dropout)(const char *at, wg_value *x, double p)

@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-/* ---- what reductions share ----------------------------------------------------------------------- */
+/* clang-format off: ops are read as tables */
+
+/* ---- what reductions share ------------------------------------------------------------------- */
 
 static const wg_attr reduce_attrs[] = {
     WG_ATTR(AXES, wg_reduce_attrs, axes),
@@ -47,7 +49,8 @@ static bool infer_extreme(wg_node *n)
                                        wg_shape_text(x, text, sizeof text)));
 }
 
-/* y, or a cotangent of y, as it would be with the reduced axes kept: it then broadcasts against x. */
+/* y, or a cotangent of y, as it would be with the reduced axes kept: it then broadcasts against x.
+ */
 static wg_value *kept_over(const wg_node *n, wg_value *y, const wg_axes *axes)
 {
     wg_axes set = wg_axes_of(axes, n->in[0]->shape.rank);
@@ -69,9 +72,13 @@ static double reduce_flops(const wg_node *n)
     static const wg_sample name[] = {                                                              \
         {"all", &(const wg_reduce_attrs){{0, {0}}, false}, 1, {WG_FLOATS(lo, hi, 2, 3, 4)}},       \
         {"axis 0", &(const wg_reduce_attrs){{1, {0}}, false}, 1, {WG_FLOATS(lo, hi, 3, 3, 4, 2)}}, \
-        {"middle axis kept", &(const wg_reduce_attrs){{1, {1}}, true}, 1,                          \
+        {"middle axis kept",                                                                       \
+         &(const wg_reduce_attrs){{1, {1}}, true},                                                 \
+         1,                                                                                        \
          {WG_FLOATS(lo, hi, 3, 3, 4, 2)}},                                                         \
-        {"outer axes", &(const wg_reduce_attrs){{2, {0, -1}}, false}, 1,                           \
+        {"outer axes",                                                                             \
+         &(const wg_reduce_attrs){{2, {0, -1}}, false},                                            \
+         1,                                                                                        \
          {WG_FLOATS(lo, hi, 3, 3, 4, 2)}},                                                         \
         {"size 1", &(const wg_reduce_attrs){{1, {1}}, false}, 1, {WG_FLOATS(lo, hi, 2, 3, 1)}},    \
         {"scalar", &(const wg_reduce_attrs){{0, {0}}, false}, 1, {WG_FLOATS(lo, hi, 0, 0)}},       \
@@ -79,9 +86,8 @@ static double reduce_flops(const wg_node *n)
 REDUCE_SAMPLES(reduce_samples, -2, 2);
 
 #define REDUCTION                                                                                  \
-    .family = "reduction", .operands = "x", .results = "y",                                        \
-    .attrs_size = sizeof(wg_reduce_attrs), .attrs = reduce_attrs,                                  \
-    .n_attrs = WG_COUNT(reduce_attrs), .flops = reduce_flops,                                      \
+    .family = "reduction", .operands = "x", .results = "y", .attrs_size = sizeof(wg_reduce_attrs), \
+    .attrs = reduce_attrs, .n_attrs = WG_COUNT(reduce_attrs), .flops = reduce_flops,               \
     .samples = reduce_samples, .n_samples = WG_COUNT(reduce_samples)
 
 #define BUILDER(name)                                                                              \
@@ -90,15 +96,20 @@ REDUCE_SAMPLES(reduce_samples, -2, 2);
         return wg_apply1(at, &wg_op_##name, &(wg_reduce_attrs){axes, keep}, x);                    \
     }
 
-/* ---- sum, mean ----------------------------------------------------------------------------------- */
+/* ---- sum, mean ------------------------------------------------------------------------------- */
 
 static void grad_sum(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     dx[0] = wg_expand(kept(n, dy[0]), n->in[0]->shape);
 }
 const wg_op wg_op_sum = {
-    .name = "sum", .formula = "y = sum of x over axes", REDUCTION, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_reduce, .grad = grad_sum, .reads = WG_READS_NOTHING,
+    .name = "sum",
+    .formula = "y = sum of x over axes",
+    REDUCTION,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_reduce,
+    .grad = grad_sum,
+    .reads = WG_READS_NOTHING,
 };
 BUILDER(sum)
 
@@ -123,12 +134,16 @@ static void grad_mean(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_expand(each, n->in[0]->shape);
 }
 const wg_op wg_op_mean = {
-    .name = "mean", .formula = "y = mean of x over axes", REDUCTION, .infer = infer_float,
-    .grad = grad_mean, .reads = WG_READS_NOTHING,
+    .name = "mean",
+    .formula = "y = mean of x over axes",
+    REDUCTION,
+    .infer = infer_float,
+    .grad = grad_mean,
+    .reads = WG_READS_NOTHING,
 };
 BUILDER(mean)
 
-/* ---- max, min ------------------------------------------------------------------------------------ */
+/* ---- max, min -------------------------------------------------------------------------------- */
 
 /* Each element that equals y gets an equal share of dy. */
 static void grad_extreme(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -139,17 +154,27 @@ static void grad_extreme(wg_node *n, wg_value *const *dy, wg_value **dx)
     dx[0] = wg_where(is_y, wg_div(kept(n, dy[0]), ties), wg_scalar_like(x, 0));
 }
 const wg_op wg_op_max = {
-    .name = "max", .formula = "y = largest x over axes", REDUCTION, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_extreme, .grad = grad_extreme, .reads = WG_READS_X | WG_READS_Y,
+    .name = "max",
+    .formula = "y = largest x over axes",
+    REDUCTION,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_extreme,
+    .grad = grad_extreme,
+    .reads = WG_READS_X | WG_READS_Y,
 };
 const wg_op wg_op_min = {
-    .name = "min", .formula = "y = smallest x over axes", REDUCTION, .smoothness = WG_PIECEWISE_LINEAR,
-    .infer = infer_extreme, .grad = grad_extreme, .reads = WG_READS_X | WG_READS_Y,
+    .name = "min",
+    .formula = "y = smallest x over axes",
+    REDUCTION,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .infer = infer_extreme,
+    .grad = grad_extreme,
+    .reads = WG_READS_X | WG_READS_Y,
 };
 BUILDER(max)
 BUILDER(min)
 
-/* ---- prod ---------------------------------------------------------------------------------------- */
+/* ---- prod ------------------------------------------------------------------------------------ */
 
 /* x with the reduced axes moved to the end and made one: [..., terms] */
 static wg_value *reduced_last(wg_value *x, const wg_axes *axes)
@@ -169,8 +194,8 @@ static wg_value *reduced_last(wg_value *x, const wg_axes *axes)
     return wg_reshape(wg_permute(x, order), shape);
 }
 
-/* A tree: the first half times the second, until one is left.  It has no division, so its derivatives of every
- * order are right where elements are 0. */
+/* A tree: the first half times the second, until one is left.  It has no division, so its
+ * derivatives of every order are right where elements are 0. */
 static void expand_prod(wg_node *n, wg_value **y)
 {
     const wg_reduce_attrs *a = n->attrs;
@@ -186,12 +211,15 @@ static void expand_prod(wg_node *n, wg_value **y)
                  : wg_fill(n->graph, n->out[0]->dtype, n->out[0]->shape, 1);
 }
 const wg_op wg_op_prod = {
-    .name = "prod", .formula = "y = product of x over axes", REDUCTION, .infer = infer_reduce,
+    .name = "prod",
+    .formula = "y = product of x over axes",
+    REDUCTION,
+    .infer = infer_reduce,
     .expand = expand_prod,
 };
 BUILDER(prod)
 
-/* ---- var ----------------------------------------------------------------------------------------- */
+/* ---- var ------------------------------------------------------------------------------------- */
 
 static const wg_attr var_attrs[] = {
     WG_ATTR(AXES, wg_var_attrs, axes),
@@ -206,9 +234,11 @@ static bool infer_var(wg_node *n)
         return false;
     int64_t terms = terms_over(&n->in[0]->shape, &a->axes);
     if (a->correction < 0)
-        return wg_fail(n, WG_EINVAL, "correction is %lld, must be 0 or more", (long long)a->correction);
+        return wg_fail(n, WG_EINVAL, "correction is %lld, must be 0 or more",
+                       (long long)a->correction);
     return terms > a->correction ||
-           wg_fail(n, WG_ESHAPE, "%lld elements with a correction of %lld leave nothing to divide by",
+           wg_fail(n, WG_ESHAPE,
+                   "%lld elements with a correction of %lld leave nothing to divide by",
                    (long long)terms, (long long)a->correction);
 }
 
@@ -234,10 +264,20 @@ static const wg_sample var_samples[] = {
 };
 
 const wg_op wg_op_var = {
-    .name = "var", .formula = "y = sum (x - mean)^2 / (n - correction) over axes", .family = "reduction",
-    .operands = "x", .results = "y", .attrs_size = sizeof(wg_var_attrs), .attrs = var_attrs,
-    .n_attrs = WG_COUNT(var_attrs), .infer = infer_var, .grad = grad_var, .reads = WG_READS_X,
-    .flops = var_flops, .samples = var_samples, .n_samples = WG_COUNT(var_samples),
+    .name = "var",
+    .formula = "y = sum (x - mean)^2 / (n - correction) over axes",
+    .family = "reduction",
+    .operands = "x",
+    .results = "y",
+    .attrs_size = sizeof(wg_var_attrs),
+    .attrs = var_attrs,
+    .n_attrs = WG_COUNT(var_attrs),
+    .infer = infer_var,
+    .grad = grad_var,
+    .reads = WG_READS_X,
+    .flops = var_flops,
+    .samples = var_samples,
+    .n_samples = WG_COUNT(var_samples),
 };
 
 wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t correction)
@@ -245,7 +285,7 @@ wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t
     return wg_apply1(at, &wg_op_var, &(wg_var_attrs){axes, keep, correction}, x);
 }
 
-/* ---- logsumexp ----------------------------------------------------------------------------------- */
+/* ---- logsumexp ------------------------------------------------------------------------------- */
 
 /* dx = dy exp(x - y); where y = -inf all x are, and exp(x - 0) is the 0 that is wanted */
 static void grad_logsumexp(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -257,12 +297,16 @@ static void grad_logsumexp(wg_node *n, wg_value *const *dy, wg_value **dx)
 }
 
 const wg_op wg_op_logsumexp = {
-    .name = "logsumexp", .formula = "y = ln sum exp(x) over axes", REDUCTION, .infer = infer_float,
-    .grad = grad_logsumexp, .reads = WG_READS_X | WG_READS_Y,
+    .name = "logsumexp",
+    .formula = "y = ln sum exp(x) over axes",
+    REDUCTION,
+    .infer = infer_float,
+    .grad = grad_logsumexp,
+    .reads = WG_READS_X | WG_READS_Y,
 };
 BUILDER(logsumexp)
 
-/* ---- norm ---------------------------------------------------------------------------------------- */
+/* ---- norm ------------------------------------------------------------------------------------ */
 
 static const wg_attr norm_attrs[] = {
     WG_ATTR(AXES, wg_norm_attrs, axes),
@@ -288,7 +332,8 @@ static wg_value *not_0(wg_value *v)
 static void grad_norm(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_norm_attrs *a = n->attrs;
-    wg_value *x = n->in[0], *y = kept_over(n, n->out[0], &a->axes), *d = kept_over(n, dy[0], &a->axes);
+    wg_value *x = n->in[0], *y = kept_over(n, n->out[0], &a->axes),
+             *d = kept_over(n, dy[0], &a->axes);
     if (a->p == 1) {
         dx[0] = wg_mul(d, wg_sign(x));
     } else if (a->p == 2) {
@@ -313,16 +358,31 @@ static const wg_sample norm_samples[] = {
     {"p 2 over all", &(const wg_norm_attrs){{0, {0}}, false, 2}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
     {"p 1", &(const wg_norm_attrs){{1, {0}}, true, 1}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
     {"p 3", &(const wg_norm_attrs){{2, {0, 2}}, false, 3}, 1, {WG_FLOATS(-2, 2, 3, 2, 3, 2)}},
-    {"p infinite", &(const wg_norm_attrs){{1, {-1}}, false, INFINITY}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"p infinite",
+     &(const wg_norm_attrs){{1, {-1}}, false, INFINITY},
+     1,
+     {WG_FLOATS(-2, 2, 2, 3, 4)}},
 };
 static const double zero[] = {0};
 
 const wg_op wg_op_norm = {
-    .name = "norm", .formula = "y = (sum |x|^p)^(1/p) over axes", .family = "reduction", .operands = "x",
-    .results = "y", .smoothness = WG_KINKED, .attrs_size = sizeof(wg_norm_attrs), .attrs = norm_attrs,
-    .n_attrs = WG_COUNT(norm_attrs), .infer = infer_norm, .grad = grad_norm,
-    .reads = WG_READS_X | WG_READS_Y, .flops = norm_flops,
-    .samples = norm_samples, .n_samples = WG_COUNT(norm_samples), .kinks = zero, .n_kinks = 1,
+    .name = "norm",
+    .formula = "y = (sum |x|^p)^(1/p) over axes",
+    .family = "reduction",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_KINKED,
+    .attrs_size = sizeof(wg_norm_attrs),
+    .attrs = norm_attrs,
+    .n_attrs = WG_COUNT(norm_attrs),
+    .infer = infer_norm,
+    .grad = grad_norm,
+    .reads = WG_READS_X | WG_READS_Y,
+    .flops = norm_flops,
+    .samples = norm_samples,
+    .n_samples = WG_COUNT(norm_samples),
+    .kinks = zero,
+    .n_kinks = 1,
 };
 
 wg_value *(wg_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p)
@@ -330,7 +390,7 @@ wg_value *(wg_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double
     return wg_apply1(at, &wg_op_norm, &(wg_norm_attrs){axes, keep, p}, x);
 }
 
-/* ---- cumsum -------------------------------------------------------------------------------------- */
+/* ---- cumsum ---------------------------------------------------------------------------------- */
 
 static const wg_attr cumsum_attrs[] = {
     WG_ATTR(INT, wg_cumsum_attrs, axis),
@@ -361,11 +421,21 @@ static const wg_sample cumsum_samples[] = {
 };
 
 const wg_op wg_op_cumsum = {
-    .name = "cumsum", .formula = "y[i] = sum of x[j] over j <= i along axis", .family = "reduction",
-    .operands = "x", .results = "y", .smoothness = WG_PIECEWISE_LINEAR, .inplace = 1,
-    .attrs_size = sizeof(wg_cumsum_attrs), .attrs = cumsum_attrs, .n_attrs = WG_COUNT(cumsum_attrs),
-    .infer = infer_cumsum, .grad = grad_cumsum, .reads = WG_READS_NOTHING,
-    .samples = cumsum_samples, .n_samples = WG_COUNT(cumsum_samples),
+    .name = "cumsum",
+    .formula = "y[i] = sum of x[j] over j <= i along axis",
+    .family = "reduction",
+    .operands = "x",
+    .results = "y",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .inplace = 1,
+    .attrs_size = sizeof(wg_cumsum_attrs),
+    .attrs = cumsum_attrs,
+    .n_attrs = WG_COUNT(cumsum_attrs),
+    .infer = infer_cumsum,
+    .grad = grad_cumsum,
+    .reads = WG_READS_NOTHING,
+    .samples = cumsum_samples,
+    .n_samples = WG_COUNT(cumsum_samples),
 };
 
 wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, bool reverse, bool exclusive)

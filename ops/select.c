@@ -1,7 +1,9 @@
 #include "ops/ops.h"
 #include "ops/table.h"
 
-/* ---- argmax, argmin ------------------------------------------------------------------------------ */
+/* clang-format off: ops are read as tables */
+
+/* ---- argmax, argmin -------------------------------------------------------------------------- */
 
 static const wg_attr arg_attrs[] = {
     WG_ATTR(INT, wg_arg_attrs, axis),
@@ -37,10 +39,13 @@ static const wg_sample arg_samples[] = {
 #define ARG                                                                                        \
     .family = "selection", .operands = "x", .results = "index", .flags = WG_OP_DISCRETE,           \
     .attrs_size = sizeof(wg_arg_attrs), .attrs = arg_attrs, .n_attrs = WG_COUNT(arg_attrs),        \
-    .infer = infer_arg, .flops = arg_flops, .samples = arg_samples, .n_samples = WG_COUNT(arg_samples)
+    .infer = infer_arg, .flops = arg_flops, .samples = arg_samples,                                \
+    .n_samples = WG_COUNT(arg_samples)
 
-const wg_op wg_op_argmax = {.name = "argmax", .formula = "where along axis the largest x is, the first", ARG};
-const wg_op wg_op_argmin = {.name = "argmin", .formula = "where along axis the smallest x is, the first", ARG};
+const wg_op wg_op_argmax = {
+    .name = "argmax", .formula = "where along axis the largest x is, the first", ARG};
+const wg_op wg_op_argmin = {
+    .name = "argmin", .formula = "where along axis the smallest x is, the first", ARG};
 
 wg_value *(wg_argmax)(const char *at, wg_value *x, int axis, bool keep)
 {
@@ -52,7 +57,7 @@ wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, bool keep)
     return wg_apply1(at, &wg_op_argmin, &(wg_arg_attrs){axis, keep}, x);
 }
 
-/* ---- topk ---------------------------------------------------------------------------------------- */
+/* ---- topk ------------------------------------------------------------------------------------ */
 
 static const wg_attr topk_attrs[] = {
     WG_ATTR(INT, wg_topk_attrs, k),
@@ -68,8 +73,9 @@ static bool infer_topk(wg_node *n)
     if (!wg_need_number(n, 0) || !wg_need_axis(n, 0, a->axis, &axis))
         return false;
     if (a->k < 0 || a->k > s.dim[axis])
-        return wg_fail(n, WG_EINVAL, "k is %lld, must be 0 to the %lld of axis %d of %s", (long long)a->k,
-                       (long long)s.dim[axis], axis, wg_shape_text(&s, text, sizeof text));
+        return wg_fail(n, WG_EINVAL, "k is %lld, must be 0 to the %lld of axis %d of %s",
+                       (long long)a->k, (long long)s.dim[axis], axis,
+                       wg_shape_text(&s, text, sizeof text));
     s.dim[axis] = a->k;
     return wg_set_result(n, 0, n->in[0]->dtype, s) && wg_set_result(n, 1, WG_I64, s);
 }
@@ -95,11 +101,21 @@ static const wg_sample topk_samples[] = {
 };
 
 const wg_op wg_op_topk = {
-    .name = "topk", .formula = "the k largest x along axis, descending, and where they are",
-    .family = "selection", .operands = "x", .results = "values indices",
-    .smoothness = WG_PIECEWISE_LINEAR, .attrs_size = sizeof(wg_topk_attrs), .attrs = topk_attrs,
-    .n_attrs = WG_COUNT(topk_attrs), .infer = infer_topk, .grad = grad_topk, .reads = WG_READS_Y,
-    .flops = topk_flops, .samples = topk_samples, .n_samples = WG_COUNT(topk_samples),
+    .name = "topk",
+    .formula = "the k largest x along axis, descending, and where they are",
+    .family = "selection",
+    .operands = "x",
+    .results = "values indices",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_topk_attrs),
+    .attrs = topk_attrs,
+    .n_attrs = WG_COUNT(topk_attrs),
+    .infer = infer_topk,
+    .grad = grad_topk,
+    .reads = WG_READS_Y,
+    .flops = topk_flops,
+    .samples = topk_samples,
+    .n_samples = WG_COUNT(topk_samples),
 };
 
 wg_value *(wg_topk)(const char *at, wg_value *x, int64_t k, int axis)

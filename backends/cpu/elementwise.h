@@ -1,15 +1,18 @@
-/* The loops of elementwise kernels: UNARY(exp, exp(x)) and BINARY(add, a + b) each define one kernel; the formula
- * is written in x, or in a and b.  cpu_rows and cpu_cursor walk up to three broadcast operands.
+/* The loops of elementwise kernels: UNARY(exp, exp(x)) and BINARY(add, a + b) each define one
+ * kernel; the formula is written in x, or in a and b.  cpu_rows and cpu_cursor walk up to three
+ * broadcast operands.
  *
- * An element is computed the same way wherever it lies, so threads may share the work in any manner.  `omp simd`
- * is allowed because a result may take the buffer of an operand, but never lies beside it. */
+ * An element is computed the same way wherever it lies, so threads may share the work in any
+ * manner.  `omp simd` is allowed because a result may take the buffer of an operand, but never lies
+ * beside it. */
 #ifndef WG_BACKENDS_CPU_ELEMENTWISE_H
 #define WG_BACKENDS_CPU_ELEMENTWISE_H
 
 #include "backends/cpu/kernel.h"
 
-/* ---- one operand --------------------------------------------------------------------------------- */
+/* ---- one operand ----------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define UNARY(name, formula) UNARY_OF(KERNEL(name), real, real, formula)
 
 #define UNARY_OF(function, from, to, formula)                                                      \
@@ -24,12 +27,14 @@
             out[i] = (to)(formula);                                                                \
         }                                                                                          \
     }
+/* clang-format on */
 
-/* ---- two and three operands, broadcast ----------------------------------------------------------- */
+/* ---- two and three operands, broadcast ------------------------------------------------------- */
 
-/* The result seen as rows along its last axis, with the strides of each operand.  Axes of size 1 are left out
- * and axes along which all operands are dense are merged, so that equal shapes make one long row.  Rows are
- * shared out as tasks of about PIECE elements: several short rows, or a piece of a long one. */
+/* The result seen as rows along its last axis, with the strides of each operand.  Axes of size 1
+ * are left out and axes along which all operands are dense are merged, so that equal shapes make
+ * one long row.  Rows are shared out as tasks of about PIECE elements: several short rows, or a
+ * piece of a long one. */
 enum { CPU_PIECE = 4096, CPU_MOST_OPERANDS = 3 };
 
 typedef struct cpu_rows {
@@ -117,6 +122,7 @@ static inline void cpu_cursor_next(const cpu_rows *r, cpu_cursor *k)
     }
 }
 
+/* clang-format off */
 #define BINARY(name, formula) BINARY_OF(KERNEL(name), real, real, formula)
 #define BINARY_TO(name, to, formula) BINARY_OF(KERNEL(name), real, to, formula)
 
@@ -131,7 +137,8 @@ static inline void cpu_cursor_next(const cpu_rows *r, cpu_cursor *k)
     void function(wg_call *call)                                                                   \
     {                                                                                              \
         cpu_rows r = cpu_rows_of(call);                                                            \
-        _Pragma("omp parallel for schedule(static) num_threads(cpu_threads(call, r.rows * r.size))") \
+        int threads = cpu_threads(call, r.rows * r.size);                                          \
+        _Pragma("omp parallel for schedule(static) num_threads(threads)")                          \
         for (int64_t task = 0; task < r.tasks; task++)                                             \
             for (cpu_cursor k = cpu_cursor_at(&r, task); k.left > 0; cpu_cursor_next(&r, &k)) {    \
                 const from *p = (const from *)call->in[0] + k.at[0], p0 = *p;                      \
@@ -146,5 +153,6 @@ static inline void cpu_cursor_next(const cpu_rows *r, cpu_cursor *k)
                 }                                                                                  \
             }                                                                                      \
     }
+/* clang-format on */
 
 #endif

@@ -27,8 +27,17 @@ typedef REAL real;
 #ifdef REAL_IS_FLOAT
 #include <tgmath.h> /* exp(x) is expf(x) where real is float */
 typedef double wide; /* of accumulators */
+static inline bool cpu_is_nan(real x)
+{
+    return isnan(x);
+}
 #else
 typedef int64_t wide;
+static inline bool cpu_is_nan(real x)
+{
+    (void)x;
+    return false;
+}
 #endif
 #endif
 

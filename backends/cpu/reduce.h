@@ -4,20 +4,20 @@
  *   join    one partial into another
  *   result  of a partial
  *
- * and cpu_reduce drives them over any set of axes: along the last axis if that is reduced, else over blocks of
- * columns.  A partial of zeros (count 0) is the empty reduction.
+ * and cpu_reduce drives them over any set of axes: along the last axis if that is reduced, else
+ * over blocks of columns.  A partial of zeros (count 0) is the empty reduction.
  *
- * Where there are few results, each is cut into parts, whose number depends on the shape alone and which are
- * joined in order: hence the same bits at any number of threads. */
+ * Where there are few results, each is cut into parts, whose number depends on the shape alone and
+ * which are joined in order: hence the same bits at any number of threads. */
 #ifndef WG_BACKENDS_CPU_REDUCE_H
 #define WG_BACKENDS_CPU_REDUCE_H
 
 #include "backends/cpu/kernel.h"
 
 enum {
-    CPU_RUN = 1024,  /* elements taken at once     */
+    CPU_RUN = 1024,   /* elements taken at once     */
     CPU_COLUMNS = 64, /* columns of a block        */
-    CPU_TILE = 32,   /* rows taken at once by a block */
+    CPU_TILE = 32,    /* rows taken at once by a block */
     CPU_PARTS = 16
 };
 
@@ -30,9 +30,10 @@ typedef struct reduction {
     void (*take)(partial *p, const real *x, int64_t n, const void *attrs);
     void (*join)(partial *p, const partial *q);
     real (*result)(const partial *p, const void *attrs);
-    /* Optional: element j of each of `rows` rows into p[j], j < width.  Without it, columns are copied together
-     * and taken. */
-    void (*take_rows)(partial *p, const real *const *row, int64_t rows, int64_t width, const void *attrs);
+    /* Optional: element j of each of `rows` rows into p[j], j < width.  Without it, columns are
+     * copied together and taken. */
+    void (*take_rows)(partial *p, const real *const *row, int64_t rows, int64_t width,
+                      const void *attrs);
 } reduction;
 
 /* x as groups of adjacent axes, each group all kept or all reduced, without axes of size 1. */
@@ -70,11 +71,18 @@ static inline int64_t cpu_least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static inline cpu_reducer cpu_reducer_of(const wg_call *c, const wg_axes *axes, const reduction *how)
+static inline cpu_reducer cpu_reducer_of(const wg_call *c, const wg_axes *axes,
+                                         const reduction *how)
 {
     const wg_shape *x = &c->node->in[0]->shape;
-    cpu_reducer r = {.how = how, .attrs = c->node->attrs, .in = c->in[0], .out = c->out[0], .inner = 1,
-                     .along = true, .runs = 1, .width = 1};
+    cpu_reducer r = {.how = how,
+                     .attrs = c->node->attrs,
+                     .in = c->in[0],
+                     .out = c->out[0],
+                     .inner = 1,
+                     .along = true,
+                     .runs = 1,
+                     .width = 1};
     wg_axes set = wg_axes_of(axes, x->rank);
     int64_t stride[WG_MAX_RANK], outputs = 1;
     bool reduced[WG_MAX_RANK] = {false}, before = false, any = false;
@@ -120,8 +128,8 @@ static inline void cpu_reduce_along(const cpu_reducer *r, const real *x, int64_t
 }
 
 /* The units [from, to) of `width` results side by side. */
-static inline void cpu_reduce_across(const cpu_reducer *r, const real *x, int64_t width, int64_t from,
-                                     int64_t to, partial *p)
+static inline void cpu_reduce_across(const cpu_reducer *r, const real *x, int64_t width,
+                                     int64_t from, int64_t to, partial *p)
 {
     const real *row[CPU_TILE];
     real column[CPU_COLUMNS][CPU_TILE];
@@ -142,8 +150,8 @@ static inline void cpu_reduce_across(const cpu_reducer *r, const real *x, int64_
 }
 
 /* The units [from, to) of block b into p[0..width); returns where its results belong. */
-static inline real *cpu_reduce_block(const cpu_reducer *r, int64_t b, int64_t from, int64_t to, partial *p,
-                                     int64_t *width)
+static inline real *cpu_reduce_block(const cpu_reducer *r, int64_t b, int64_t from, int64_t to,
+                                     partial *p, int64_t *width)
 {
     if (r->along) {
         *width = 1;
@@ -152,11 +160,13 @@ static inline real *cpu_reduce_block(const cpu_reducer *r, int64_t b, int64_t fr
     }
     int64_t across = (r->inner + CPU_COLUMNS - 1) / CPU_COLUMNS, first = b % across * CPU_COLUMNS;
     *width = cpu_least(r->inner - first, CPU_COLUMNS);
-    cpu_reduce_across(r, r->in + cpu_group_offset(&r->kept, b / across) + first, *width, from, to, p);
+    cpu_reduce_across(r, r->in + cpu_group_offset(&r->kept, b / across) + first, *width, from, to,
+                      p);
     return r->out + b / across * r->inner + first;
 }
 
-static inline void cpu_reduce_finish(const cpu_reducer *r, const partial *p, int64_t width, real *out)
+static inline void cpu_reduce_finish(const cpu_reducer *r, const partial *p, int64_t width,
+                                     real *out)
 {
     for (int64_t j = 0; j < width; j++)
         out[j] = r->how->result(&p[j], r->attrs);
@@ -184,7 +194,8 @@ static inline void cpu_reduce(wg_call *c, const wg_axes *axes, const reduction *
         real *out = NULL;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, work)) lastprivate(width, out)
         for (int64_t i = 0; i < parts; i++)
-            out = cpu_reduce_block(&r, b, r.units * i / parts, r.units * (i + 1) / parts, p[i], &width);
+            out = cpu_reduce_block(&r, b, r.units * i / parts, r.units * (i + 1) / parts, p[i],
+                                   &width);
         for (int64_t i = 1; i < parts; i++)
             for (int64_t j = 0; j < width; j++)
                 how->join(&p[0][j], &p[i][j]);

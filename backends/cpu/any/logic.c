@@ -1,6 +1,7 @@
 /* Logic on bytes of 0 and 1, and the choice between elements of 1, 2, 4 or 8 bytes. */
 #include "backends/cpu/elementwise.h"
 
+/* clang-format off */
 BINARY_OF(cpu_logical_and, uint8_t, uint8_t, a & b)
 BINARY_OF(cpu_logical_or, uint8_t, uint8_t, a | b)
 BINARY_OF(cpu_logical_xor, uint8_t, uint8_t, a ^ b)
@@ -8,7 +9,9 @@ UNARY_OF(cpu_logical_not, uint8_t, uint8_t, !x)
 
 /* y[j] = condition[j] ? a[j] : b[j] along one row, each operand moving by its step. */
 #define WHERE_LOOP(s0, s1, s2)                                                                     \
-    _Pragma("omp simd") for (int64_t j = 0; j < size; j++) y[j] = w[j * (s0)] ? a[j * (s1)] : b[j * (s2)];
+    _Pragma("omp simd")                                                                            \
+    for (int64_t j = 0; j < size; j++)                                                             \
+        y[j] = w[j * (s0)] ? a[j * (s1)] : b[j * (s2)];
 
 #define WHERE_ROW(type)                                                                            \
     static void where_##type(const int64_t step[3], int64_t size, const uint8_t *w, const type *a, \
@@ -28,12 +31,14 @@ WHERE_ROW(uint8_t)
 WHERE_ROW(uint16_t)
 WHERE_ROW(uint32_t)
 WHERE_ROW(uint64_t)
+/* clang-format on */
 
 void cpu_where(wg_call *call)
 {
     cpu_rows r = cpu_rows_of(call);
     size_t element = wg_dtype_size(call->node->out[0]->dtype);
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(call, r.rows * r.size))
+    int threads = cpu_threads(call, r.rows * r.size);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t task = 0; task < r.tasks; task++)
         for (cpu_cursor k = cpu_cursor_at(&r, task); k.left > 0; cpu_cursor_next(&r, &k)) {
             const uint8_t *w = (const uint8_t *)call->in[0] + k.at[0];
@@ -51,7 +56,7 @@ void cpu_where(wg_call *call)
         }
 }
 
-/* A plan gives a view its operand's memory and calls no kernel; this one is for callers without a planner. */
+/* A plan gives a view its operand's memory and calls no kernel; this is for callers without one. */
 void cpu_stop_gradient(wg_call *call)
 {
     if (call->out[0] != call->in[0])

@@ -2,6 +2,7 @@
 #include "backends/cpu/elementwise.h"
 #include "ops/elementwise.h"
 
+/* clang-format off */
 BINARY(div, a / b)
 BINARY(pow, pow(a, b))
 
@@ -16,6 +17,7 @@ UNARY(erf, erf(x))
 UNARY(floor, floor(x))
 UNARY(ceil, ceil(x))
 UNARY(round, rint(x)) /* halves to even */
+/* clang-format on */
 
 /* NaN is neither below nor above, and stays */
 static void clamp(wg_call *call, real lo, real hi)

@@ -1,4 +1,5 @@
-/* uniform, normal, dropout.  Four elements share a block of the generator: see backends/cpu/random.h. */
+/* uniform, normal, dropout.  Four elements share a block of the generator: see
+ * backends/cpu/random.h. */
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/random.h"
 #include "ops/random.h"
@@ -9,7 +10,8 @@ static int64_t blocks_of(const wg_call *c)
 }
 
 /* y = shift + scale u for the four numbers u of each block. */
-static void fill(wg_call *c, void (*four)(const cpu_random *, uint64_t, double *), double shift, double scale)
+static void fill(wg_call *c, void (*four)(const cpu_random *, uint64_t, double *), double shift,
+                 double scale)
 {
     const wg_random_attrs *a = c->node->attrs;
     cpu_random r = cpu_random_of(c->seed, c->step, (uint64_t)a->key);

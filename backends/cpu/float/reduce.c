@@ -2,7 +2,7 @@
 #include "backends/cpu/reduce.h"
 #include "ops/reduce.h"
 
-/* ---- mean ---------------------------------------------------------------------------------------- */
+/* ---- mean ------------------------------------------------------------------------------------ */
 
 static void take_mean(partial *p, const real *x, int64_t n, const void *attrs)
 {
@@ -33,9 +33,10 @@ void KERNEL(mean)(wg_call *c)
     cpu_reduce(c, &a->axes, &(const reduction){take_mean, join_mean, result_mean, NULL});
 }
 
-/* ---- var: a is the mean, b the sum of squared differences from it -------------------------------- */
+/* ---- var: a is the mean, b the sum of squared differences from it ---------------------------- */
 
-/* Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979). */
+/* Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+ * variances" (1979). */
 static void join_var(partial *p, const partial *q)
 {
     if (!q->count)
@@ -73,7 +74,7 @@ void KERNEL(var)(wg_call *c)
     cpu_reduce(c, &a->axes, &(const reduction){take_var, join_var, result_var, NULL});
 }
 
-/* ---- logsumexp: the sum is b exp(a); b = 0 while all elements are -inf --------------------------- */
+/* ---- logsumexp: the sum is b exp(a); b = 0 while all elements are -inf ----------------------- */
 
 static void join_logsumexp(partial *p, const partial *q)
 {
@@ -114,10 +115,11 @@ static real result_logsumexp(const partial *p, const void *attrs)
 void KERNEL(logsumexp)(wg_call *c)
 {
     const wg_reduce_attrs *a = c->node->attrs;
-    cpu_reduce(c, &a->axes, &(const reduction){take_logsumexp, join_logsumexp, result_logsumexp, NULL});
+    cpu_reduce(c, &a->axes,
+               &(const reduction){take_logsumexp, join_logsumexp, result_logsumexp, NULL});
 }
 
-/* ---- norm ---------------------------------------------------------------------------------------- */
+/* ---- norm ------------------------------------------------------------------------------------ */
 
 static void take_norm(partial *p, const real *x, int64_t n, const void *attrs)
 {

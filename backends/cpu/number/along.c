@@ -1,4 +1,5 @@
-/* Along one axis: cumsum, argmax, argmin, topk.  x is seen as [outer, size, inner]; each (outer, inner) is a line. */
+/* Along one axis: cumsum, argmax, argmin, topk.  x is seen as [outer, size, inner]; each (outer,
+ * inner) is a line. */
 #include "backends/cpu/kernel.h"
 #include "ops/reduce.h"
 #include "ops/select.h"
@@ -9,14 +10,15 @@ static cpu_axis axis_of(const wg_call *c, int64_t axis)
     return cpu_axis_split(x, wg_axis_of(axis, x->rank));
 }
 
-/* ---- cumsum -------------------------------------------------------------------------------------- */
+/* ---- cumsum ---------------------------------------------------------------------------------- */
 
 void KERNEL(cumsum)(wg_call *c)
 {
     const wg_cumsum_attrs *a = c->node->attrs;
     cpu_axis s = axis_of(c, a->axis);
     int64_t step = a->reverse ? -s.inner : s.inner, lines = s.outer * s.inner;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines * s.size))
+    int threads = cpu_threads(c, lines * s.size);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t line = 0; line < lines; line++) {
         int64_t at = line / s.inner * s.size * s.inner + line % s.inner;
         at += a->reverse ? (s.size - 1) * s.inner : 0;
@@ -29,43 +31,52 @@ void KERNEL(cumsum)(wg_call *c)
     }
 }
 
-/* ---- argmax, argmin ------------------------------------------------------------------------------ */
+/* ---- argmax, argmin -------------------------------------------------------------------------- */
 
 /* NaN comes before everything else */
 static inline bool larger(real a, real b)
 {
-    return a > b || (!(a >= a) && b >= b);
+    return a > b || (cpu_is_nan(a) && !cpu_is_nan(b));
 }
 
 static inline bool smaller(real a, real b)
 {
-    return a < b || (!(a <= a) && b <= b);
+    return a < b || (cpu_is_nan(a) && !cpu_is_nan(b));
 }
 
-#define ARG(name, better)                                                                          \
-    void KERNEL(name)(wg_call * c)                                                                 \
-    {                                                                                              \
-        const wg_arg_attrs *a = c->node->attrs;                                                    \
-        cpu_axis s = axis_of(c, a->axis);                                                          \
-        int64_t *out = c->out[0], lines = s.outer * s.inner;                                       \
-        _Pragma("omp parallel for schedule(static) num_threads(cpu_threads(c, lines * s.size))")   \
-        for (int64_t line = 0; line < lines; line++) {                                             \
-            const real *x = (const real *)c->in[0] + line / s.inner * s.size * s.inner + line % s.inner; \
-            int64_t best = 0;                                                                      \
-            for (int64_t i = 1; i < s.size; i++)                                                   \
-                if (better(x[i * s.inner], x[best * s.inner]))                                     \
-                    best = i;                                                                      \
-            out[line] = best;                                                                      \
-        }                                                                                          \
+static inline void arg(const wg_call *c, bool (*better)(real, real))
+{
+    const wg_arg_attrs *a = c->node->attrs;
+    cpu_axis s = axis_of(c, a->axis);
+    int64_t *out = c->out[0], lines = s.outer * s.inner;
+    int threads = cpu_threads(c, lines * s.size);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t from = line / s.inner * s.size * s.inner + line % s.inner, best = 0;
+        const real *x = (const real *)c->in[0] + from;
+        for (int64_t i = 1; i < s.size; i++)
+            if (better(x[i * s.inner], x[best * s.inner]))
+                best = i;
+        out[line] = best;
     }
-ARG(argmax, larger)
-ARG(argmin, smaller)
+}
 
-/* ---- topk ---------------------------------------------------------------------------------------- */
+void KERNEL(argmax)(wg_call *c)
+{
+    arg(c, larger);
+}
 
-/* Insertion into the list of the best so far, which is the result itself; most elements fail the first
- * comparison, with the last of the list. */
-static void topk(const real *x, int64_t size, int64_t stride, int64_t k, real *value, int64_t *index)
+void KERNEL(argmin)(wg_call *c)
+{
+    arg(c, smaller);
+}
+
+/* ---- topk ------------------------------------------------------------------------------------ */
+
+/* Insertion into the list of the best so far, which is the result itself; most elements fail the
+ * first comparison, with the last of the list. */
+static void topk(const real *x, int64_t size, int64_t stride, int64_t k, real *value,
+                 int64_t *index)
 {
     for (int64_t i = 0, held = 0; i < size; i++) {
         real v = x[i * stride];
@@ -86,7 +97,8 @@ void KERNEL(topk)(wg_call *c)
     const wg_topk_attrs *a = c->node->attrs;
     cpu_axis s = axis_of(c, a->axis);
     int64_t lines = a->k ? s.outer * s.inner : 0;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines * s.size))
+    int threads = cpu_threads(c, lines * s.size);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t line = 0; line < lines; line++) {
         int64_t outer = line / s.inner * s.inner, inner = line % s.inner, to = outer * a->k + inner;
         topk((const real *)c->in[0] + outer * s.size + inner, s.size, s.inner, a->k,

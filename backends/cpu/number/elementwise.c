@@ -1,10 +1,11 @@
-/* Elementwise ops of all numbers; float/elementwise.c has those of floats alone.  Integers wrap around (these files
- * are compiled with -fwrapv). */
+/* Elementwise ops of all numbers; float/elementwise.c has those of floats alone.  Integers wrap
+ * around (these files are compiled with -fwrapv). */
 #include "backends/cpu/elementwise.h"
 
+/* clang-format off */
 BINARY(add, a + b)
 BINARY(sub, a - b)
-BINARY(mul, a *b)
+BINARY(mul, a * b)
 /* a + b is reached only where one of them is NaN, and is NaN then */
 BINARY(maximum, a < b ? b : a >= b ? a : a + b)
 BINARY(minimum, a > b ? b : a <= b ? a : a + b)
@@ -19,4 +20,4 @@ BINARY_TO(greater_equal, uint8_t, a >= b)
 UNARY(neg, -x)
 UNARY(abs, x > 0 ? x : 0 - x) /* 0 - x rather than -x: abs(-0.0) is 0.0 */
 UNARY(sign, (x > 0) - (x < 0))
-UNARY(square, x *x)
+UNARY(square, x * x)

@@ -14,7 +14,7 @@ static real result(const partial *p, const void *attrs)
     return (real)p->a;
 }
 
-/* ---- sum ----------------------------------------------------------------------------------------- */
+/* ---- sum ------------------------------------------------------------------------------------- */
 
 static void take_sum(partial *p, const real *x, int64_t n, const void *attrs)
 {
@@ -51,7 +51,7 @@ void KERNEL(sum)(wg_call *c)
     kernel(c, &(const reduction){take_sum, join_sum, result, take_sum_rows});
 }
 
-/* ---- prod: counts, because the empty product is 1 ------------------------------------------------ */
+/* ---- prod: counts, because the empty product is 1 -------------------------------------------- */
 
 static void take_prod(partial *p, const real *x, int64_t n, const void *attrs)
 {
@@ -81,7 +81,7 @@ void KERNEL(prod)(wg_call *c)
     kernel(c, &(const reduction){take_prod, join_prod, result_prod, NULL});
 }
 
-/* ---- max, min: b counts NaNs, of which one is enough --------------------------------------------- */
+/* ---- max, min: b counts NaNs, of which one is enough ----------------------------------------- */
 
 #define PRAGMA(text) _Pragma(#text)
 #define EXTREME(name, better)                                                                      \
@@ -89,11 +89,11 @@ void KERNEL(prod)(wg_call *c)
     {                                                                                              \
         (void)attrs;                                                                               \
         real best = p->count ? (real)p->a : x[0];                                                  \
-        int odd = 0; /* neither side of the comparison with itself: NaN */                         \
+        int odd = 0;                                                                               \
         PRAGMA(omp simd reduction(name : best) reduction(| : odd))                                 \
         for (int64_t i = 0; i < n; i++) {                                                          \
             best = x[i] better best ? x[i] : best;                                                 \
-            odd |= !(x[i] >= x[i]);                                                                \
+            odd |= cpu_is_nan(x[i]);                                                               \
         }                                                                                          \
         p->a = best;                                                                               \
         p->b += odd;                                                                               \
