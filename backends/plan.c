@@ -1,7 +1,5 @@
 /* The public face of plans. */
 #include "backends/plan_internal.h"
-#include "ops/leaf.h"
-#include "ops/table.h"
 
 #include <omp.h>
 #include <stdarg.h>
@@ -19,12 +17,38 @@ bool wg_plan_refuse(wg_graph *source, wg_status status, const char *format, ...)
     return false;
 }
 
+bool wg_plan_refuse_private(const wg_plan *p, wg_graph *source)
+{
+    wg_status status = wg_graph_status(p->g);
+    if (status == WG_OK)
+        return wg_plan_refuse(source, WG_ENOMEM, "out of memory");
+    return wg_plan_refuse(source, status, "%s", wg_graph_message(p->g));
+}
+
 /* ---- creation
  * ------------------------------------------------------------------------------------ */
 
-static bool no_memory(wg_graph *source)
+/* An assignment needs a parameter or a state, and each of these takes one. */
+static bool check_assignments(const wg_plan *p, wg_graph *source)
 {
-    return wg_plan_refuse(source, WG_ENOMEM, "out of memory");
+    bool *assigned = calloc(wg_graph_value_count(source) + 1, sizeof *assigned);
+    if (!assigned)
+        return wg_plan_refuse_private(p, source);
+    bool ok = true;
+    char name[200];
+    for (size_t i = 0; ok && i < p->n_assigns; i++) {
+        const wg_value *leaf = p->assigns[i].leaf;
+        wg_value_text(leaf, name, sizeof name);
+        if (!wg_is_stored(leaf->node))
+            ok = wg_plan_refuse(source, WG_EINVAL,
+                                "%s %s is assigned: only a parameter or a state can be",
+                                leaf->node->op->name, name);
+        else if (assigned[leaf->id])
+            ok = wg_plan_refuse(source, WG_EINVAL, "%s is assigned twice", name);
+        assigned[leaf->id] = true;
+    }
+    free(assigned);
+    return ok;
 }
 
 static bool take_wishes(wg_plan *p, wg_graph *source)
@@ -33,9 +57,9 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
     p->n_outputs = o->outputs ? o->n_outputs : wg_graph_output_count(source);
     p->n_assigns = o->outputs ? 0 : wg_graph_assign_count(source);
     p->outputs = calloc(p->n_outputs + 1, sizeof(wg_value *));
-    p->assign = calloc(2 * p->n_assigns + 1, sizeof(wg_value *));
-    if (!p->outputs || !p->assign)
-        return no_memory(source);
+    p->assigns = calloc(p->n_assigns + 1, sizeof *p->assigns);
+    if (!p->outputs || !p->assigns)
+        return wg_plan_refuse_private(p, source);
     for (size_t i = 0; i < p->n_outputs; i++) {
         wg_value *v = o->outputs ? o->outputs[i] : wg_graph_output(source, i);
         if (!v || v->node->graph != source)
@@ -43,15 +67,9 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
                                   v ? "of another graph" : "NULL");
         p->outputs[i] = v;
     }
-    for (size_t i = 0; i < p->n_assigns; i++) {
-        wg_graph_assign_at(source, i, &p->assign[2 * i], &p->assign[2 * i + 1]);
-        const wg_op *op = p->assign[2 * i]->node->op;
-        if (op != &wg_op_parameter && op != &wg_op_state)
-            return wg_plan_refuse(source, WG_EINVAL,
-                                  "%s cannot be assigned: only a parameter or a state can",
-                                  op->name);
-    }
-    return true;
+    for (size_t i = 0; i < p->n_assigns; i++)
+        wg_graph_assign_at(source, i, &p->assigns[i].leaf, &p->assigns[i].value);
+    return check_assignments(p, source);
 }
 
 static bool open_backends(wg_plan *p, wg_graph *source)
@@ -59,7 +77,7 @@ static bool open_backends(wg_plan *p, wg_graph *source)
     const wg_plan_options *o = &p->options;
     p->backends = calloc(o->n_backends + 1, sizeof *p->backends);
     if (!p->backends)
-        return no_memory(source);
+        return wg_plan_refuse_private(p, source);
     for (size_t i = 0; i <= o->n_backends; i++) {
         const wg_backend *b = i < o->n_backends ? o->backends[i] : wg_cpu_backend();
         if (!b || b->abi != WG_BACKEND_ABI)
@@ -75,13 +93,7 @@ static bool open_backends(wg_plan *p, wg_graph *source)
     return true;
 }
 
-static bool runs(const wg_node *n)
-{
-    return !(n->op->flags & (WG_OP_LEAF | WG_OP_VIEW));
-}
-
-/* live[i]: node i of the private graph leads to an output or an assignment. */
-static bool *live_nodes(const wg_plan *p)
+bool *wg_live_nodes(const wg_plan *p)
 {
     size_t count = wg_graph_node_count(p->g);
     bool *live = calloc(count + 1, sizeof *live);
@@ -89,8 +101,10 @@ static bool *live_nodes(const wg_plan *p)
         return NULL;
     for (size_t i = 0; i < p->n_outputs; i++)
         live[p->outputs[i]->node->id] = true;
-    for (size_t i = 0; i < 2 * p->n_assigns; i++)
-        live[p->assign[i]->node->id] = true;
+    for (size_t i = 0; i < p->n_assigns; i++) {
+        live[p->assigns[i].leaf->node->id] = true;
+        live[p->assigns[i].value->node->id] = true;
+    }
     for (size_t i = count; i-- > 0;) {
         const wg_node *n = wg_graph_node(p->g, i);
         for (int k = 0; live[i] && k < n->n_in; k++)
@@ -99,145 +113,88 @@ static bool *live_nodes(const wg_plan *p)
     return live;
 }
 
-static bool prepare(wg_plan *p, wg_graph *source, wg_work *w, size_t *scratch)
+/* Adds "backend: why" to the reasons; false without memory. */
+static bool note_refusal(wg_plan *p, wg_work *w, const char *backend, const char *why)
 {
+    const char *before = w->refused ? w->refused : "";
+    size_t size = strlen(before) + strlen(backend) + strlen(why) + 5;
+    char *text = wg_graph_alloc(p->g, size);
+    if (!text)
+        return false;
+    snprintf(text, size, "%s%s%s: %s", before, *before ? "; " : "", backend, why);
+    w->refused = text;
+    return true;
+}
+
+/* The first backend that takes the node. */
+static bool choose_kernel(wg_plan *p, wg_graph *source, wg_work *w)
+{
+    char text[512];
     for (size_t i = 0; i < p->n_backends; i++) {
         const wg_open_backend *b = &p->backends[i];
         const char *why = b->backend->refuses(b->state, w->node);
-        if (why || b->backend->prepare(b->state, w->node, &w->kernel) != WG_OK) {
-            w->refused = why ? why : "could not be prepared";
-            continue;
+        wg_kernel kernel = {0};
+        wg_status status = why ? WG_OK : b->backend->prepare(b->state, w->node, &kernel);
+        if (!why && status == WG_OK) {
+            w->kernel = kernel;
+            w->by = b;
+            return true;
         }
-        w->by = b;
-        *scratch = w->kernel.scratch > *scratch ? w->kernel.scratch : *scratch;
-        return true;
+        if (!note_refusal(p, w, b->backend->name, why ? why : wg_status_text(status)))
+            return wg_plan_refuse_private(p, source);
     }
-    char text[512];
     return wg_plan_refuse(source, WG_EUNSUPPORTED, "%s",
                           wg_node_message(w->node, w->refused, text, sizeof text));
 }
 
-static bool list_work(wg_plan *p, wg_graph *source)
+static bool is_work(const wg_plan *p, const wg_node *n)
 {
-    size_t count = wg_graph_node_count(p->g), scratch = 0;
-    bool *live = live_nodes(p), ok = true;
-    for (size_t i = 0; live && i < count; i++) {
+    return !p->folded[n->id] && !(n->op->flags & WG_OP_LEAF) && !wg_is_view(n);
+}
+
+bool wg_plan_list_work(wg_plan *p, wg_graph *source)
+{
+    size_t count = wg_graph_node_count(p->g), n_work = 0;
+    for (size_t i = 0; i < count; i++) {
         const wg_node *n = wg_graph_node(p->g, i);
-        live[i] &= runs(n);
-        p->n_work += live[i];
-        p->n_slots += live[i] ? (size_t)(n->n_in + n->n_out) : 0;
+        n_work += is_work(p, n);
+        p->n_slots += is_work(p, n) ? (size_t)n->n_in + (size_t)n->n_out : 0;
     }
-    p->work = calloc(p->n_work + 1, sizeof *p->work);
+    p->work = calloc(n_work + 1, sizeof *p->work);
     p->slots = calloc(p->n_slots + 1, sizeof *p->slots);
-    if (!live || !p->work || !p->slots) {
-        free(live);
-        p->n_work = 0;
-        return no_memory(source);
-    }
-    p->n_work = 0;
-    for (size_t i = 0; ok && i < count; i++)
-        if (live[i]) {
-            p->work[p->n_work].node = wg_graph_node(p->g, i);
-            ok = prepare(p, source, &p->work[p->n_work], &scratch);
-            p->n_work += ok;
-        }
-    free(live);
-    if (ok && scratch && !(p->scratch = wg_aligned_alloc(scratch)))
-        return no_memory(source);
-    return ok;
-}
-
-static bool is_stored(const wg_node *n)
-{
-    return n->op == &wg_op_parameter || n->op == &wg_op_state;
-}
-
-/* Each value in its own place; views in that of their operand, parameters and states in the store.
- */
-static bool place_values(wg_plan *p, wg_graph *source)
-{
-    size_t count = wg_graph_value_count(p->g), total = 0;
-    p->data = calloc(count + 1, sizeof *p->data);
-    size_t *offset = calloc(count + 1, sizeof *offset);
-    bool ok = p->data && offset;
-    for (size_t i = 0; ok && i < count; i++) {
-        const wg_value *v = wg_graph_value(p->g, i);
-        offset[i] = total;
-        if (is_stored(v->node) || (v->node->op->flags & WG_OP_VIEW))
+    p->next_slot = calloc(p->n_slots + 1, sizeof *p->next_slot);
+    p->first_slot = calloc(wg_graph_value_count(p->g) + count + 1, sizeof *p->first_slot);
+    if (!p->work || !p->slots || !p->next_slot || !p->first_slot)
+        return wg_plan_refuse_private(p, source);
+    for (size_t i = 0; i < count; i++) {
+        const wg_node *n = wg_graph_node(p->g, i);
+        if (!is_work(p, n))
             continue;
-        total += (wg_value_bytes(v) + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
-        ok = total < SIZE_MAX / 4;
+        p->work[p->n_work].node = n;
+        if (!choose_kernel(p, source, &p->work[p->n_work]))
+            return false;
+        p->n_work++;
     }
-    ok = ok && (p->buffer = wg_aligned_alloc(total)) != NULL;
-    if (!ok) {
-        free(offset);
-        return no_memory(source);
-    }
-    memset(p->buffer, 0, total);
-    for (size_t i = 0; ok && i < count; i++) {
-        const wg_value *v = wg_graph_value(p->g, i);
-        wg_status status;
-        if (is_stored(v->node)) {
-            const wg_tensor *t = wg_store_leaf(p->store, v, &status);
-            ok = t ? true
-                   : wg_plan_refuse(source, status, "%s: %s in the store", v->name,
-                                    wg_status_text(status));
-            p->data[i] = t ? t->data : NULL;
-        } else {
-            bool view = v->index == 0 && (v->node->op->flags & WG_OP_VIEW);
-            p->data[i] = view ? p->data[v->node->in[0]->id] : p->buffer + offset[i];
-        }
-        if (ok && v->node->op == &wg_op_constant) {
-            const wg_constant_attrs *a = v->node->attrs;
-            if (a->data.size)
-                memcpy(p->data[i], a->data.bytes, a->data.size);
-        }
-    }
-    free(offset);
-    return ok;
+    return true;
 }
 
-static void wire(wg_plan *p)
+/* Room for what is said of each value of the final graph. */
+static bool make_tables(wg_plan *p, wg_graph *source)
 {
-    void **slot = p->slots;
-    for (size_t i = 0; i < p->n_work; i++) {
-        wg_work *w = &p->work[i];
-        const wg_node *n = w->node;
-        w->call = (wg_call){.node = n,
-                            .in = (const void *const *)slot,
-                            .out = slot + n->n_in,
-                            .state = w->kernel.state,
-                            .scratch = p->scratch,
-                            .threads = p->options.threads,
-                            .seed = p->options.seed,
-                            .message = p->call_message};
-        for (int k = 0; k < n->n_in; k++)
-            *slot++ = p->data[n->in[k]->id];
-        for (int k = 0; k < n->n_out; k++)
-            *slot++ = p->data[n->out[k]->id];
+    size_t values = wg_graph_value_count(p->g), nodes = wg_graph_node_count(p->g);
+    p->root = wg_roots(p->g);
+    p->readable = calloc(values + 1, sizeof *p->readable);
+    p->storage_of = malloc((values + 1) * sizeof *p->storage_of);
+    p->storage = calloc(values + nodes + 1, sizeof *p->storage);
+    if (!p->root || !p->readable || !p->storage_of || !p->storage)
+        return wg_plan_refuse_private(p, source);
+    for (size_t i = 0; i < values; i++) {
+        p->storage_of[i] = WG_NONE;
+        p->readable[i] =
+            p->options.keep_all || (wg_graph_value(p->g, i)->node->op->flags & WG_OP_LEAF);
     }
-}
-
-/* A value that lies in the memory of a leaf is first saved elsewhere, since that leaf may itself be
- * assigned: a
- * := b, b := a exchanges the two. */
-static bool list_copies(wg_plan *p, wg_graph *source)
-{
-    size_t total = 0;
-    p->copies = calloc(2 * p->n_assigns + 1, sizeof *p->copies);
-    for (size_t i = 0; i < p->n_assigns; i++)
-        total += (wg_value_bytes(p->assign[2 * i]) + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
-    p->leaves = wg_aligned_alloc(total);
-    if (!p->copies || !p->leaves)
-        return no_memory(source);
-    char *save = p->leaves;
-    p->n_copies = 2 * p->n_assigns;
-    for (size_t i = 0; i < p->n_assigns; i++) {
-        size_t bytes = wg_value_bytes(p->assign[2 * i]);
-        p->copies[i] = (wg_copy){save, p->data[p->assign[2 * i + 1]->id], bytes};
-        p->copies[p->n_assigns + i] = (wg_copy){p->data[p->assign[2 * i]->id], save, bytes};
-        save += (bytes + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
-    }
+    for (size_t i = 0; i < p->n_outputs; i++)
+        p->readable[p->outputs[i]->id] = true;
     return true;
 }
 
@@ -250,22 +207,25 @@ static bool build(wg_plan *p, wg_graph *source)
         p->own_store = wg_store_new(p->options.seed);
     p->store = p->options.store ? p->options.store : p->own_store;
     if (!p->of || !p->g || !p->store)
-        return no_memory(source);
-    if (!take_wishes(p, source) || !open_backends(p, source) || !wg_plan_rewrite(p, source) ||
-        !list_work(p, source) || !place_values(p, source) || !list_copies(p, source))
-        return false;
-    wire(p);
-    return true;
+        return wg_plan_refuse(source, WG_ENOMEM, "out of memory");
+    bool ok = take_wishes(p, source) && open_backends(p, source) && wg_plan_rewrite(p, source) &&
+              wg_plan_order(p, source) && make_tables(p, source) && wg_plan_fold(p, source) &&
+              wg_plan_list_work(p, source) && wg_plan_place(p, source);
+    if (ok)
+        wg_plan_wire(p);
+    return ok;
 }
 
 wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *options)
 {
+    if (!out)
+        return WG_EINVAL;
     *out = NULL;
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
     wg_plan *p = calloc(1, sizeof *p);
     if (!p) {
-        no_memory(g);
+        wg_plan_refuse(g, WG_ENOMEM, "out of memory");
         return WG_ENOMEM;
     }
     p->source = g;
@@ -287,23 +247,18 @@ void wg_plan_free(wg_plan *p)
         return;
     for (size_t i = 0; i < p->n_work; i++) {
         wg_work *w = &p->work[i];
-        if (w->by && w->by->backend->finish)
+        if (w->by->backend->finish)
             w->by->backend->finish(w->by->state, &w->kernel);
     }
     for (size_t i = 0; i < p->n_backends; i++)
         if (p->backends[i].backend->close)
             p->backends[i].backend->close(p->backends[i].state);
-    free(p->backends);
-    free(p->work);
-    free(p->slots);
-    free(p->data);
-    free(p->buffer);
-    free(p->leaves);
-    free(p->scratch);
-    free(p->copies);
-    free(p->outputs);
-    free(p->assign);
-    free(p->of);
+    void *const owned[] = {p->backends,   p->work,     p->slots,   p->next_slot,  p->root,
+                           p->folded,     p->readable, p->storage, p->storage_of, p->dying,
+                           p->buffer,     p->inputs,   p->outputs, p->assigns,    p->of,
+                           p->first_slot, p->constants};
+    for (int i = 0; i < WG_COUNT(owned); i++)
+        free(owned[i]);
     wg_graph_free(p->g);
     wg_store_free(p->own_store);
     free(p);
@@ -312,30 +267,34 @@ void wg_plan_free(wg_plan *p)
 /* ---- use
  * ----------------------------------------------------------------------------------------- */
 
-void *wg_plan_data(wg_plan *p, const wg_value *v)
+/* The private value of a value of the user's graph, or NULL. */
+static const wg_value *private_value(const wg_plan *p, const wg_value *v)
 {
-    if (!p || !v || v->node->graph != p->source || v->id >= p->n_source || !p->of[v->id])
-        return NULL;
-    return p->data[p->of[v->id]->id];
+    return p && v && v->id < p->n_source && v->node->graph == p->source ? p->of[v->id] : NULL;
 }
 
-wg_status wg_plan_run(wg_plan *p, uint64_t step)
+void *wg_plan_data(wg_plan *p, const wg_value *v)
 {
+    const wg_value *own = private_value(p, v);
+    return own && p->readable[own->id] ? wg_memory_of(p, own) : NULL;
+}
+
+wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data)
+{
+    const wg_value *own = private_value(p, input);
+    int64_t s = own ? p->storage_of[own->id] : WG_NONE;
     if (!p)
         return WG_EINVAL;
-    p->message[0] = '\0';
-    for (size_t i = 0; i < p->n_work; i++) {
-        wg_work *w = &p->work[i];
-        w->call.step = step;
-        w->call.status = WG_OK;
-        w->kernel.run(&w->call);
-        if (w->call.status != WG_OK) {
-            wg_node_message(w->node, p->call_message, p->message, sizeof p->message);
-            return w->call.status;
-        }
+    if (s == WG_NONE || own->node->op != &wg_op_input || (uintptr_t)data % WG_ALIGN) {
+        snprintf(p->message, sizeof p->message, "wg_plan_bind: %s",
+                 s == WG_NONE || own->node->op != &wg_op_input
+                     ? "not an input of this plan's graph"
+                     : "the memory is not 64-byte aligned");
+        return WG_EINVAL;
     }
-    for (size_t i = 0; i < p->n_copies; i++)
-        memcpy(p->copies[i].to, p->copies[i].from, p->copies[i].bytes);
+    p->storage[s].memory = data ? data : p->inputs + p->storage[s].offset;
+    for (uint32_t i = p->first_slot[s]; i; i = p->next_slot[i - 1])
+        p->slots[i - 1] = p->storage[s].memory;
     return WG_OK;
 }
 
@@ -347,14 +306,4 @@ const char *wg_plan_message(const wg_plan *p)
 wg_store *wg_plan_store(wg_plan *p)
 {
     return p ? p->store : NULL;
-}
-
-size_t wg_plan_step_count(const wg_plan *p)
-{
-    return p ? p->n_work : 0;
-}
-
-const wg_graph *wg_plan_graph(const wg_plan *p)
-{
-    return p ? p->g : NULL;
 }

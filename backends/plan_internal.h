@@ -1,13 +1,41 @@
-/* The inside of a plan: for the files backends/plan*.c, run.c and report.c, and for the tests that
- * break plans on purpose.
+/* The inside of a plan: for the files of backends/ alone, and for the tests that break plans on
+ * purpose.
  *
- *   plan_rewrite.c   the user's graph -> a private one: what is needed, merged, expanded
- *   plan.c           the public face */
+ * The way from the user's graph to a plan:
+ *   plan_rewrite.c   a private graph: what is needed, equal nodes merged, composites expanded
+ *   plan_order.c     an order of execution with a low peak; the final private graph has its nodes
+ * in it plan_fold.c      what depends on constants alone is computed plan_memory.c    who lives how
+ * long, in whose place; plan_offsets.c: where in the buffer plan_check.c     the proof that no two
+ * of them meet plan.c           the public face: create, free, data, bind run.c            a run
+ *   report.c         what the plan says of itself
+ *
+ * A `content` is a value that a kernel computes together with all views of it; it is named by the
+ * id of that value, the root.  A `storage` is the place of a content, or of several, one after the
+ * other, where results overwrite operands. */
 #ifndef WG_BACKENDS_PLAN_INTERNAL_H
 #define WG_BACKENDS_PLAN_INTERNAL_H
 
 #include "backends/plan.h"
 #include "backends/store_internal.h"
+#include "ops/leaf.h"
+#include "ops/table.h"
+
+enum { WG_NONE = -1 };
+
+typedef enum wg_home {
+    WG_HOME_BUFFER,   /* shared, during a run             */
+    WG_HOME_CONSTANT, /* computed when the plan was made  */
+    WG_HOME_INPUT,    /* filled by the caller             */
+    WG_HOME_STORE,    /* a parameter or a state           */
+} wg_home;
+
+typedef struct wg_storage {
+    wg_home home;
+    size_t bytes;        /* rounded up to WG_ALIGN                                      */
+    int64_t first, last; /* of the buffer: the steps from and to which it is occupied   */
+    size_t offset;       /* in the buffer or the constants                              */
+    char *memory;
+} wg_storage;
 
 /* A backend with its state for this plan. */
 typedef struct wg_open_backend {
@@ -20,48 +48,131 @@ typedef struct wg_work {
     const wg_node *node;
     const wg_open_backend *by;
     wg_kernel kernel;
-    const char *refused;
-    wg_call call;
+    const char *refused; /* of earlier backends, "" if none did           */
+    wg_call call;        /* ready but for the step                        */
+    int64_t scratch;     /* storage of its scratch, or WG_NONE            */
+    bool inplace;
+    size_t dies, dies_end; /* p->dying[dies..dies_end): storages not needed after it */
     double seconds;
     uint64_t runs;
 } wg_work;
 
-typedef struct wg_copy { /* of an assignment, at the end of a run */
-    void *to;
-    const void *from;
-    size_t bytes;
-} wg_copy;
+/* An assignment: from the storage of the value to that of the leaf, which may be the same. */
+typedef struct wg_assigning {
+    wg_value *leaf, *value;
+} wg_assigning;
 
 struct wg_plan {
     wg_plan_options options;
-    const wg_graph *source; /* its address only: it may be gone */
-    size_t n_source;        /* values of the source             */
+    const wg_graph *source; /* its address only: it may be gone                */
+    size_t n_source;        /* values of the source                            */
     wg_value **of;          /* [n_source] private value, NULL where not needed */
-    wg_graph *g;            /* private                          */
-    wg_value **outputs;     /* private values                   */
+
+    wg_graph *g; /* the private graph */
+    wg_value **outputs;
     size_t n_outputs;
-    wg_value **assign; /* pairs leaf, value                */
+    wg_assigning *assigns;
     size_t n_assigns;
-    wg_open_backend *backends;
+
+    wg_open_backend *backends; /* the cpu backend is the last */
     size_t n_backends;
     wg_store *store, *own_store;
+
     wg_work *work;
     size_t n_work;
-    void **slots; /* operands and results of all work */
+    void **slots;        /* operands and results of all work, one after the other          */
+    uint32_t *next_slot; /* [n_slots] the next slot + 1 of the same input, 0: none          */
     size_t n_slots;
-    void **data; /* [values of g] memory of each     */
-    char *buffer, *leaves;
-    void *scratch;
-    wg_copy *copies;
-    size_t n_copies;
+
+    uint32_t *root;      /* [values] content of each value                                  */
+    bool *folded;        /* [nodes] computed when the plan was made                         */
+    bool *readable;      /* [values] is a leaf, an output or keep_all                       */
+    int64_t *storage_of; /* [values] storage of each, WG_NONE if it needs none              */
+    wg_storage *storage;
+    size_t n_storages;
+    uint32_t *first_slot; /* [storages] first slot + 1 of an input                           */
+    int64_t *dying;       /* storages by the step at which they die                          */
+    char *buffer, *constants, *inputs;
+    size_t buffer_bytes, value_bytes, live_bytes, leaf_bytes;
+    int64_t peak_step;
+
     char call_message[256];
     char message[1024];
 };
 
-/* Sticks an error of plan creation to the source graph; returns false. */
-bool wg_plan_refuse(wg_graph *source, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+/* ---- nodes
+ * --------------------------------------------------------------------------------------- */
 
-/* p->g, p->of, p->outputs and p->assign from the source.  false after an error in `source`. */
+static inline bool wg_is_constant(const wg_node *n)
+{
+    return n->op == &wg_op_constant;
+}
+
+/* A parameter, state or input, or a user-defined leaf, which is an input as well. */
+static inline bool wg_is_outer(const wg_node *n)
+{
+    return (n->op->flags & WG_OP_LEAF) && !wg_is_constant(n);
+}
+
+static inline bool wg_is_stored(const wg_node *n)
+{
+    return n->op == &wg_op_parameter || n->op == &wg_op_state;
+}
+
+static inline bool wg_is_view(const wg_node *n)
+{
+    return (n->op->flags & WG_OP_VIEW) && n->n_in > 0 && n->n_out == 1 &&
+           wg_value_bytes(n->out[0]) == wg_value_bytes(n->in[0]);
+}
+
+static inline size_t wg_round_up(size_t bytes)
+{
+    return (bytes + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
+}
+
+/* The content of each value; NULL without memory. */
+uint32_t *wg_roots(const wg_graph *g);
+
+/* Whether result j of n may be written over content c: wherever n reads c, its op allows it, and
+ * the sizes agree. Two operands of one content need an elementwise op. */
+bool wg_may_overwrite(const wg_node *n, int j, uint32_t c, const uint32_t *root);
+/* Whether n reads content c. */
+bool wg_reads(const wg_node *n, uint32_t c, const uint32_t *root);
+
+/* live[i]: node i of p->g leads to an output or an assignment.  NULL without memory. */
+bool *wg_live_nodes(const wg_plan *p);
+
+/* foldable[i]: node i of g depends on constants alone and is small. */
+bool *wg_foldable_nodes(const wg_plan *p, const wg_graph *g);
+
+/* ---- the passes: false after sticking an error to `source`
+ * ---------------------------------------- */
+
+/* Sticks an error of plan creation; returns false. */
+bool wg_plan_refuse(wg_graph *source, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+/* The error of the private graph, or else that memory is out. */
+bool wg_plan_refuse_private(const wg_plan *p, wg_graph *source);
+
 bool wg_plan_rewrite(wg_plan *p, wg_graph *source);
+bool wg_plan_order(wg_plan *p, wg_graph *source);
+bool wg_plan_fold(wg_plan *p, wg_graph *source);
+bool wg_plan_list_work(wg_plan *p, wg_graph *source);
+bool wg_plan_place(wg_plan *p, wg_graph *source);
+
+/* Offsets of the n storages of the buffer such that those of overlapping lifetimes do not overlap;
+ * returns the size of the buffer, SIZE_MAX without memory. */
+size_t wg_place_storages(wg_storage *storage, size_t n);
+
+/* ---- run
+ * ------------------------------------------------------------------------------------------- */
+
+static inline char *wg_memory_of(const wg_plan *p, const wg_value *v)
+{
+    int64_t s = p->storage_of[v->id];
+    return s == WG_NONE ? NULL : p->storage[s].memory;
+}
+
+/* Writes the addresses of storages into the calls. */
+void wg_plan_wire(wg_plan *p);
 
 #endif

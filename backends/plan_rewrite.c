@@ -1,50 +1,24 @@
-/* From the user's graph to the private one: only what is needed, composites expanded where no
- * backend takes them whole. */
+/* From the user's graph to a private one:
+ *   dead code          only what outputs and assignments need, and the leaves, is taken over
+ *   common parts       a node equal to an earlier one (same op, attributes, operands) is that one;
+ * leaves and opaque ops are never equal, random ops are if their keys are composites         are
+ * expanded where no backend takes them whole, and their expansion in turn assigned leaves    whose
+ * old value is still wanted after the run are copied first */
 #include "backends/plan_internal.h"
-#include "ops/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_leaf(const wg_node *n)
-{
-    return (n->op->flags & WG_OP_LEAF) && n->op != &wg_op_constant;
-}
-
-/* needed[i]: node i leads to an output or an assignment, or is a leaf that the caller may fill. */
-static bool *needed_nodes(const wg_plan *p, wg_graph *source)
-{
-    size_t count = wg_graph_node_count(source);
-    bool *needed = calloc(count + 1, sizeof *needed);
-    if (!needed)
-        return NULL;
-    for (size_t i = 0; i < p->n_outputs; i++)
-        needed[p->outputs[i]->node->id] = true;
-    for (size_t i = 0; i < 2 * p->n_assigns; i++)
-        needed[p->assign[i]->node->id] = true;
-    for (size_t i = count; i-- > 0;) {
-        const wg_node *n = wg_graph_node(source, i);
-        needed[i] |= is_leaf(n);
-        for (int k = 0; needed[i] && k < n->n_in; k++)
-            needed[n->in[k]->node->id] = true;
-    }
-    return needed;
-}
-
-static bool any_backend_takes(const wg_plan *p, const wg_node *n)
-{
-    for (size_t i = 0; i < p->n_backends; i++)
-        if (!p->backends[i].backend->refuses(p->backends[i].state, n))
-            return true;
-    return false;
-}
-
-/* Where the values of the private graph have gone: an expanded node's to those of its expansion. */
 typedef struct rewrite {
     wg_plan *p;
-    wg_value **now; /* [capacity] by id in p->g, NULL: itself */
+    wg_value **now; /* [capacity] by id in p->g: what a value has become, NULL: itself */
     size_t capacity;
+    wg_node **table; /* [slots] nodes by hash of op, attributes and operands            */
+    size_t slots, used;
 } rewrite;
+
+/* ---- what has become of values
+ * ------------------------------------------------------------------- */
 
 static wg_value *now(const rewrite *r, wg_value *v)
 {
@@ -66,55 +40,241 @@ static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
     return true;
 }
 
-/* n of the private graph: expanded if need be, and its expansion's nodes in turn. */
-static bool settle(rewrite *r, wg_node *n)
+/* ---- common subexpressions
+ * ----------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t x) /* the finalizer of splitmix64 */
+{
+    h = (h ^ x) * UINT64_C(0xbf58476d1ce4e5b9);
+    return h ^ (h >> 31);
+}
+
+static uint64_t hash_of(const wg_node *n, wg_value *const *in)
+{
+    uint64_t h = mix((uintptr_t)n->op, wg_node_attrs_hash(n->op, n->attrs));
+    for (int k = 0; k < n->n_in; k++)
+        h = mix(h, in[k]->id + UINT64_C(1));
+    return h ^ (h >> 29);
+}
+
+static bool equal(const wg_node *a, const wg_node *n, wg_value *const *in)
+{
+    if (a->op != n->op || a->n_in != n->n_in)
+        return false;
+    for (int k = 0; k < n->n_in; k++)
+        if (a->in[k] != in[k])
+            return false;
+    return !n->op->attrs_size || wg_node_attrs_equal(n->op, a->attrs, n->attrs);
+}
+
+static bool grow_table(rewrite *r)
+{
+    size_t slots = r->slots ? 2 * r->slots : 256;
+    wg_node **table = calloc(slots, sizeof(wg_node *));
+    if (!table)
+        return false;
+    for (size_t i = 0; i < r->slots; i++) {
+        if (!r->table[i])
+            continue;
+        size_t at = hash_of(r->table[i], r->table[i]->in) & (slots - 1);
+        while (table[at])
+            at = (at + 1) & (slots - 1);
+        table[at] = r->table[i];
+    }
+    free(r->table);
+    r->table = table;
+    r->slots = slots;
+    return true;
+}
+
+/* The place in the table of a node equal to n with operands `in`, or the free one where it belongs.
+ */
+static wg_node **find(const rewrite *r, const wg_node *n, wg_value *const *in)
+{
+    size_t at = hash_of(n, in) & (r->slots - 1);
+    while (r->table[at] && !equal(r->table[at], n, in))
+        at = (at + 1) & (r->slots - 1);
+    return &r->table[at];
+}
+
+/* ---- one node
+ * ------------------------------------------------------------------------------------ */
+
+static bool expand(rewrite *r, wg_node *n);
+
+static bool copy_names(wg_node *to, const wg_node *from)
+{
+    for (int k = 0; to != from && k < from->n_out; k++)
+        if (!to->out[k]->name && !wg_name_copy(to->out[k], from->out[k]))
+            return false;
+    return true;
+}
+
+/* The node of the private graph that stands for n with operands `in`: an equal one, n itself if it
+ * is of that graph and its operands are unchanged, or a copy.  NULL after an error. */
+static wg_node *admit(rewrite *r, const wg_node *n, wg_value *const *in)
 {
     wg_graph *g = r->p->g;
-    if ((n->op->flags & (WG_OP_LEAF | WG_OP_VIEW)) || !n->op->expand || any_backend_takes(r->p, n))
+    bool merges = !(n->op->flags & WG_OP_OPAQUE) && !r->p->options.no_cse;
+    if (merges && 2 * (r->used + 1) > r->slots && !grow_table(r))
+        return NULL;
+    wg_node **slot = merges ? find(r, n, in) : NULL;
+    if (slot && *slot)
+        return copy_names(*slot, n) ? *slot : NULL;
+    bool own = n->graph == g;
+    for (int k = 0; own && k < n->n_in; k++)
+        own = n->in[k] == in[k];
+    wg_node *node = own ? wg_graph_node(g, n->id) : wg_node_copy(g, n, in, WG_DTYPE_DEFAULT);
+    if (!node || !copy_names(node, n))
+        return NULL;
+    if (slot) {
+        *slot = node;
+        r->used++;
+    }
+    return expand(r, node) ? node : NULL;
+}
+
+static bool any_backend_takes(const wg_plan *p, const wg_node *n)
+{
+    for (size_t i = 0; i < p->n_backends; i++)
+        if (!p->backends[i].backend->refuses(p->backends[i].state, n))
+            return true;
+    return false;
+}
+
+/* A node of an expansion: its operands may have moved, it may equal an earlier one. */
+static bool settle(rewrite *r, const wg_node *e)
+{
+    wg_value *few[16] = {NULL}, **in = few;
+    if (e->n_in > WG_COUNT(few) && !(in = malloc((size_t)e->n_in * sizeof *in)))
+        return false;
+    for (int k = 0; k < e->n_in; k++)
+        in[k] = now(r, e->in[k]);
+    wg_node *node = admit(r, e, in);
+    if (in != few)
+        free(in);
+    for (int k = 0; node && node != e && k < e->n_out; k++)
+        if (!redirect(r, e->out[k], now(r, node->out[k])))
+            return false;
+    return node != NULL;
+}
+
+/* Replaces n by its expansion if it has one and no backend takes it whole. */
+static bool expand(rewrite *r, wg_node *n)
+{
+    wg_graph *g = r->p->g;
+    if ((n->op->flags & WG_OP_LEAF) || wg_is_view(n) || !n->op->expand ||
+        any_backend_takes(r->p, n))
         return true;
-    size_t first = wg_graph_node_count(g);
     wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
+    size_t first = wg_graph_node_count(g);
     bool ok = y && wg_expand_node(n, y);
     size_t end = wg_graph_node_count(g);
-    for (size_t i = first; ok && i < end; i++) {
-        wg_node *e = wg_graph_node(g, i), *copy = e;
-        wg_value **in = calloc((size_t)e->n_in + 1, sizeof *in);
-        bool moved = false;
-        for (int k = 0; in && k < e->n_in; k++) {
-            in[k] = now(r, e->in[k]);
-            moved |= in[k] != e->in[k];
-        }
-        if (in && moved)
-            copy = wg_node_copy(g, e, in, WG_DTYPE_DEFAULT);
-        ok = in && copy && settle(r, copy);
-        for (int k = 0; ok && moved && k < e->n_out; k++)
-            ok = redirect(r, e->out[k], now(r, copy->out[k]));
-        free(in);
-    }
+    for (size_t i = first; ok && i < end; i++)
+        ok = settle(r, wg_graph_node(g, i));
     for (int k = 0; ok && k < n->n_out; k++)
         ok = redirect(r, n->out[k], now(r, y[k]));
     free(y);
     return ok;
 }
 
+/* A node of the source. */
 static bool take(rewrite *r, const wg_node *n)
 {
     wg_plan *p = r->p;
-    wg_value **in = calloc((size_t)n->n_in + 1, sizeof *in);
-    for (int k = 0; in && k < n->n_in; k++)
+    wg_value *few[16] = {NULL}, **in = few;
+    if (n->n_in > WG_COUNT(few) && !(in = malloc((size_t)n->n_in * sizeof *in)))
+        return false;
+    for (int k = 0; k < n->n_in; k++)
         in[k] = p->of[n->in[k]->id];
-    wg_node *copy = in ? wg_node_copy(p->g, n, in, WG_DTYPE_DEFAULT) : NULL;
-    free(in);
-    if (!copy)
-        return false;
-    for (int k = 0; k < n->n_out; k++)
-        if (!wg_name_copy(copy->out[k], n->out[k]))
-            return false;
-    if (!settle(r, copy))
-        return false;
-    for (int k = 0; k < n->n_out; k++)
-        p->of[n->out[k]->id] = now(r, copy->out[k]);
-    return true;
+    wg_node *node = admit(r, n, in);
+    if (in != few)
+        free(in);
+    for (int k = 0; node && k < n->n_out; k++)
+        p->of[n->out[k]->id] = now(r, node->out[k]);
+    return node != NULL;
+}
+
+/* ---- the whole
+ * ----------------------------------------------------------------------------------- */
+
+/* needed[i]: node i of the source leads to an output or an assignment, or is a leaf that the caller
+ * may fill. */
+static bool *needed_nodes(const wg_plan *p, const wg_graph *source)
+{
+    size_t count = wg_graph_node_count(source);
+    bool *needed = calloc(count + 1, sizeof *needed);
+    if (!needed)
+        return NULL;
+    for (size_t i = 0; i < p->n_outputs; i++)
+        needed[p->outputs[i]->node->id] = true;
+    for (size_t i = 0; i < p->n_assigns; i++)
+        needed[p->assigns[i].value->node->id] = true;
+    for (size_t i = count; i-- > 0;) {
+        const wg_node *n = wg_graph_node(source, i);
+        needed[i] |= wg_is_outer(n);
+        for (int k = 0; needed[i] && k < n->n_in; k++)
+            needed[n->in[k]->node->id] = true;
+    }
+    return needed;
+}
+
+static bool infer_copy(wg_node *n)
+{
+    return wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+
+static void run_copy(wg_call *c)
+{
+    size_t bytes = wg_value_bytes(c->node->in[0]);
+    if (bytes)
+        memcpy(c->out[0], c->in[0], bytes);
+}
+
+static const wg_op wg_op_copy = {
+    .name = "copy",
+    .formula = "y = x, kept while x is assigned",
+    .family = "plan",
+    .operands = "x",
+    .results = "y",
+    .flags = WG_OP_OPAQUE,
+    .infer = infer_copy,
+    .reference = run_copy,
+};
+
+/* Within a run all readers see the old value of a leaf.  So do outputs that are views of an
+ * assigned leaf, and assignments from one leaf to another (a := b, b := a): these read a copy. */
+static bool save_old_values(wg_plan *p)
+{
+    size_t count = wg_graph_value_count(p->g);
+    uint32_t *root = wg_roots(p->g);
+    bool *assigned = calloc(count + 1, sizeof *assigned);
+    wg_value **saved = calloc(count + 1, sizeof *saved); /* the copy of an output */
+    bool ok = root && assigned && saved;
+    for (size_t i = 0; ok && i < p->n_assigns; i++)
+        assigned[p->assigns[i].leaf->id] = true;
+    for (size_t i = 0; ok && i < p->n_outputs; i++) {
+        wg_value *v = p->outputs[i];
+        if (!assigned[root[v->id]] || root[v->id] == v->id)
+            continue;
+        if (!saved[v->id])
+            saved[v->id] = wg_apply1(NULL, &wg_op_copy, NULL, v);
+        p->outputs[i] = saved[v->id];
+        ok = p->outputs[i] != NULL;
+    }
+    for (size_t i = 0; ok && i < p->n_source; i++)
+        if (p->of[i] && saved[p->of[i]->id])
+            p->of[i] = saved[p->of[i]->id];
+    for (size_t i = 0; ok && i < p->n_assigns; i++) {
+        wg_assigning *a = &p->assigns[i];
+        uint32_t from = root[a->value->id];
+        if (assigned[from] && from != a->leaf->id)
+            ok = (a->value = wg_apply1(NULL, &wg_op_copy, NULL, a->value)) != NULL;
+    }
+    free(root);
+    free(assigned);
+    free(saved);
+    return ok;
 }
 
 bool wg_plan_rewrite(wg_plan *p, wg_graph *source)
@@ -126,14 +286,13 @@ bool wg_plan_rewrite(wg_plan *p, wg_graph *source)
             ok = take(&r, wg_graph_node(source, i));
     for (size_t i = 0; ok && i < p->n_outputs; i++)
         p->outputs[i] = p->of[p->outputs[i]->id];
-    for (size_t i = 0; ok && i < 2 * p->n_assigns; i++)
-        p->assign[i] = p->of[p->assign[i]->id];
+    for (size_t i = 0; ok && i < p->n_assigns; i++) {
+        wg_assigning *a = &p->assigns[i];
+        *a = (wg_assigning){p->of[a->leaf->id], p->of[a->value->id]};
+    }
+    ok = ok && save_old_values(p);
     free(needed);
     free(r.now);
-    if (ok)
-        return true;
-    wg_status status = wg_graph_status(p->g);
-    if (status == WG_OK)
-        return wg_plan_refuse(source, WG_ENOMEM, "out of memory");
-    return wg_plan_refuse(source, status, "%s", wg_graph_message(p->g));
+    free(r.table);
+    return ok || wg_plan_refuse_private(p, source);
 }

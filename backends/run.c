@@ -1,0 +1,183 @@
+/* A run: the kernels in order, then the assignments.  Nothing is allocated, nothing looked up:
+ * operands, results and scratch of each call were written into it when the plan was made. */
+#include "backends/plan_internal.h"
+#include "backends/cpu/any/element.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void wg_plan_wire(wg_plan *p)
+{
+    void **slot = p->slots;
+    for (size_t i = 0; i < p->n_work; i++) {
+        wg_work *w = &p->work[i];
+        const wg_node *n = w->node;
+        w->call = (wg_call){.node = n,
+                            .in = (const void *const *)slot,
+                            .out = slot + n->n_in,
+                            .state = w->kernel.state,
+                            .scratch = w->scratch == WG_NONE ? NULL : p->storage[w->scratch].memory,
+                            .threads = p->options.threads,
+                            .seed = p->options.seed,
+                            .message = p->call_message};
+        for (int k = 0; k < n->n_in; k++, slot++) {
+            int64_t s = p->storage_of[n->in[k]->id];
+            *slot = p->storage[s].memory;
+            if (p->storage[s].home == WG_HOME_INPUT) {
+                p->next_slot[slot - p->slots] = p->first_slot[s];
+                p->first_slot[s] = (uint32_t)(slot - p->slots) + 1;
+            }
+        }
+        for (int k = 0; k < n->n_out; k++)
+            *slot++ = wg_memory_of(p, n->out[k]);
+    }
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- non-finite values
+ * --------------------------------------------------------------------------- */
+
+typedef enum oddity { FINITE, INFINITE, NOT_A_NUMBER } oddity;
+
+/* The worst of the elements, and where the first such is. */
+static oddity worst_of(const wg_value *v, const void *data, int64_t *where)
+{
+    oddity worst = FINITE;
+    int64_t count = wg_value_count(v);
+    for (int64_t i = 0; wg_dtype_is_float(v->dtype) && i < count && worst < NOT_A_NUMBER; i++) {
+        double x = cpu_get(data, v->dtype, i);
+        oddity o = isnan(x) ? NOT_A_NUMBER : isinf(x) ? INFINITE : FINITE;
+        if (o > worst) {
+            worst = o;
+            *where = i;
+        }
+    }
+    return worst;
+}
+
+/* A node makes NaN if a result has one, and infinity if a result has one but no operand does: a
+ * mask of -inf is no error, and passes. */
+static bool makes_nonfinite(wg_plan *p, const wg_work *w)
+{
+    const wg_node *n = w->node;
+    for (int k = 0; k < n->n_out; k++) {
+        int64_t at = 0, ignored;
+        oddity found = worst_of(n->out[k], w->call.out[k], &at);
+        bool passed = false;
+        for (int i = 0; found == INFINITE && i < n->n_in && !passed; i++)
+            passed = worst_of(n->in[i], w->call.in[i], &ignored) != FINITE;
+        if (found == FINITE || passed)
+            continue;
+        snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %lld", k,
+                 found == INFINITE ? "infinite" : "NaN", (long long)at);
+        return true;
+    }
+    return false;
+}
+
+/* ---- poison
+ * -------------------------------------------------------------------------------------- */
+
+static void poison_dead(const wg_plan *p, const wg_work *w)
+{
+    for (size_t i = w->dies; i < w->dies_end; i++) {
+        const wg_storage *s = &p->storage[p->dying[i]];
+        memset(s->memory, 0xff, s->bytes);
+    }
+}
+
+/* ---- the run
+ * ------------------------------------------------------------------------------------- */
+
+/* The first work that fails, NULL if none does; the status in *status. */
+static const wg_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *status)
+{
+    *status = WG_OK;
+    p->message[0] = '\0';
+    if (p->options.poison)
+        memset(p->buffer, 0xff, p->buffer_bytes);
+    for (size_t i = 0; i < p->n_work; i++) {
+        wg_work *w = &p->work[i];
+        double start = p->options.profile ? seconds_now() : 0;
+        w->call.step = step;
+        w->call.status = WG_OK;
+        w->kernel.run(&w->call);
+        if (p->options.profile)
+            w->seconds += seconds_now() - start;
+        w->runs++;
+        if (w->call.status != WG_OK)
+            *status = w->call.status;
+        else if (check && makes_nonfinite(p, w))
+            *status = WG_ENONFINITE;
+        if (*status != WG_OK) {
+            wg_node_message(w->node, p->call_message, p->message, sizeof p->message);
+            return w;
+        }
+        if (p->options.poison)
+            poison_dead(p, w);
+    }
+    return NULL;
+}
+
+wg_status wg_plan_run(wg_plan *p, uint64_t step)
+{
+    wg_status status;
+    if (!p)
+        return WG_EINVAL;
+    if (run_all(p, step, p->options.check_nonfinite, &status))
+        return status;
+    for (size_t i = 0; i < p->n_assigns; i++) {
+        char *to = wg_memory_of(p, p->assigns[i].leaf);
+        const char *from = wg_memory_of(p, p->assigns[i].value);
+        if (to != from)
+            memcpy(to, from, wg_value_bytes(p->assigns[i].leaf));
+    }
+    return WG_OK;
+}
+
+/* ---- the first non-finite value
+ * ------------------------------------------------------------------ */
+
+static bool is_written_in_place(const wg_plan *p, const wg_assigning *a)
+{
+    return wg_memory_of(p, a->leaf) == wg_memory_of(p, a->value);
+}
+
+const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step)
+{
+    if (!p)
+        return NULL;
+    size_t total = 0;
+    for (size_t i = 0; i < p->n_assigns; i++)
+        total += is_written_in_place(p, &p->assigns[i]) ? wg_value_bytes(p->assigns[i].leaf) : 0;
+    char *saved = malloc(total + 1), *at = saved;
+    if (!saved) {
+        snprintf(p->message, sizeof p->message, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < p->n_assigns; i++)
+        if (is_written_in_place(p, &p->assigns[i])) {
+            size_t bytes = wg_value_bytes(p->assigns[i].leaf);
+            memcpy(at, wg_memory_of(p, p->assigns[i].leaf), bytes);
+            at += bytes;
+        }
+    wg_status status;
+    const wg_work *w = run_all(p, step, true, &status);
+    at = saved;
+    for (size_t i = 0; i < p->n_assigns; i++)
+        if (is_written_in_place(p, &p->assigns[i])) {
+            size_t bytes = wg_value_bytes(p->assigns[i].leaf);
+            memcpy(wg_memory_of(p, p->assigns[i].leaf), at, bytes);
+            at += bytes;
+        }
+    free(saved);
+    return status == WG_ENONFINITE ? w->node : NULL;
+}
