@@ -66,7 +66,8 @@ static void find_last_reads(place *w)
     for (int64_t i = 0; i < end; i++) {
         const wg_node *n = p->work[i].node;
         for (int k = 0; k < n->n_in; k++)
-            w->last[p->root[n->in[k]->id]] = i;
+            if (w->last[p->root[n->in[k]->id]] < i)
+                w->last[p->root[n->in[k]->id]] = i;
         for (int k = 0; k < n->n_out; k++)
             w->last[n->out[k]->id] = p->options.keep_all ? end : i;
     }
