@@ -21,5 +21,6 @@
 #include "ops/conv.h"
 #include "ops/pool.h"
 #include "ops/upsample.h"
+#include "ops/recurrent.h"
 
 #endif

@@ -1,5 +1,4 @@
-/* Upsampling: numbers worked out by hand, maps that must be reproduced exactly, adjoints, refusals.
- */
+/* Upsampling: rows and planes worked out by hand, adjoints, refusals. */
 #include "tests/small.h"
 #include "autograd/grad.h"
 
@@ -76,8 +75,7 @@ static void planes_by_hand(void **state)
     wg_graph_free(g);
 }
 
-/* <up(x), dy> = <x, grad(dy)>, the gradient of each is the other, and constants stay what they are.
- */
+/* <up(x), dy> = <x, grad(dy)>; the gradient of each is the other; ones stay ones. */
 static void both_directions_are_adjoint(void **state)
 {
     (void)state;

@@ -1,0 +1,370 @@
+/* Composites: one step of each cell is written down once and serves the cell and the sequence.  A
+ * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest. */
+#include "ops/ops.h"
+#include "ops/table.h"
+
+enum { MOST_STATES = 2 };
+
+/* Turns the states (h, and c of lstm) into the next ones; p = wi x + bi, [B, G H]. */
+typedef void step_fn(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
+                     wg_value **state);
+
+typedef struct cell {
+    int gates, states;
+    bool one_bias; /* bi and bh only ever occur as bi + bh */
+    step_fn *step;
+} cell;
+
+static void step_rnn(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
+                     wg_value **state)
+{
+    wg_value *sum = wg_add(p, wg_linear(state[0], wh, bh, WG_ACTIVATION_NONE));
+    state[0] = a->relu ? wg_relu(sum) : wg_tanh(sum);
+}
+
+static void step_lstm(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
+                      wg_value **state)
+{
+    (void)a;
+    wg_value *gates = wg_add(p, wg_linear(state[0], wh, bh, WG_ACTIVATION_NONE));
+    wg_value *part = wg_split(gates, -1, 4, NULL);
+    wg_value *i = wg_sigmoid(wg_result_of(part, 0)), *f = wg_sigmoid(wg_result_of(part, 1));
+    wg_value *g = wg_tanh(wg_result_of(part, 2)), *o = wg_sigmoid(wg_result_of(part, 3));
+    state[1] = wg_add(wg_mul(f, state[1]), wg_mul(i, g));
+    state[0] = wg_mul(o, wg_tanh(state[1]));
+}
+
+static void step_gru(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
+                     wg_value **state)
+{
+    (void)a;
+    wg_value *h = state[0];
+    wg_value *x_part = wg_split(p, -1, 3, NULL);
+    wg_value *h_part = wg_split(wg_linear(h, wh, bh, WG_ACTIVATION_NONE), -1, 3, NULL);
+    wg_value *r = wg_sigmoid(wg_add(wg_result_of(x_part, 0), wg_result_of(h_part, 0)));
+    wg_value *z = wg_sigmoid(wg_add(wg_result_of(x_part, 1), wg_result_of(h_part, 1)));
+    wg_value *n = wg_tanh(wg_add(wg_result_of(x_part, 2), wg_mul(r, wg_result_of(h_part, 2))));
+    state[0] = wg_add(n, wg_mul(z, wg_sub(h, n))); /* (1 - z) n + z h */
+}
+
+static const cell rnn = {1, 1, true, step_rnn};
+static const cell lstm = {4, 2, true, step_lstm};
+static const cell gru = {3, 1, false, step_gru};
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Where wi, wh, bi, bh and where the states begin among the operands; x is the first. */
+typedef struct places {
+    int wi, state;
+} places;
+
+static places in_cell(const cell *c)
+{
+    return (places){.wi = 1 + c->states, .state = 1};
+}
+
+static const places in_sequence = {.wi = 1, .state = 5};
+
+/* Checks everything but x's rank. */
+static bool need_operands(wg_node *n, const cell *c, places at)
+{
+    const wg_shape *x = &n->in[0]->shape, *wh = &n->in[at.wi + 1]->shape;
+    for (int i = 1; i < n->n_in; i++) {
+        bool bias = i == at.wi + 2 || i == at.wi + 3;
+        if (!wg_need_same_dtype(n, 0, i) || !wg_need_rank(n, i, bias ? 1 : 2, bias ? 1 : 2))
+            return false;
+    }
+    int64_t rows = wh->dim[0], units = wh->dim[1];
+    if (rows % c->gates || rows / c->gates != units)
+        return wg_fail(n, WG_ESHAPE,
+                       "wh has %lld rows and %lld columns, must have %d rows a column",
+                       (long long)rows, (long long)units, c->gates);
+    if (!wg_need_dim(n, at.wi, 0, rows) || !wg_need_dim(n, at.wi, 1, x->dim[x->rank - 1]))
+        return false;
+    for (int i = at.wi + 2; i < at.wi + 4 && i < n->n_in; i++)
+        if (!wg_need_dim(n, i, 0, rows))
+            return false;
+    for (int i = at.state; i < at.state + c->states && i < n->n_in; i++)
+        if (!wg_need_dim(n, i, 0, x->dim[0]) || !wg_need_dim(n, i, 1, units))
+            return false;
+    return true;
+}
+
+static bool set_states(wg_node *n, const cell *c, places at, int first)
+{
+    wg_shape s = WG_SHAPE(n->in[0]->shape.dim[0], n->in[at.wi + 1]->shape.dim[1]);
+    for (int i = 0; i < c->states; i++)
+        if (!wg_set_result(n, first + i, n->in[0]->dtype, s))
+            return false;
+    return true;
+}
+
+static bool infer_cell(wg_node *n, const cell *c)
+{
+    return wg_need_float(n, 0) && wg_need_rank(n, 0, 2, 2) && need_operands(n, c, in_cell(c)) &&
+           set_states(n, c, in_cell(c), 0);
+}
+
+static bool infer_sequence(wg_node *n, const cell *c)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 3, 3) || !need_operands(n, c, in_sequence))
+        return false;
+    if (x->dim[1] > INT32_MAX)
+        return wg_fail(n, WG_ESHAPE, "%lld steps, must be at most %d", (long long)x->dim[1],
+                       INT32_MAX);
+    return wg_set_result(n, 0, n->in[0]->dtype,
+                         WG_SHAPE(x->dim[0], x->dim[1], n->in[2]->shape.dim[1])) &&
+           set_states(n, c, in_sequence, 1);
+}
+
+/* ---- expansions ------------------------------------------------------------------------------ */
+
+static wg_value *operand(const wg_node *n, int i)
+{
+    return i < n->n_in ? n->in[i] : NULL;
+}
+
+/* wi x + bi for x[..., C]; takes bh along and sets it to NULL where the cell allows. */
+static wg_value *project(wg_node *n, const cell *c, places at, wg_value **bh)
+{
+    wg_value *bi = operand(n, at.wi + 2);
+    *bh = operand(n, at.wi + 3);
+    if (*bh && c->one_bias) {
+        bi = wg_add(bi, *bh);
+        *bh = NULL;
+    }
+    return wg_linear(n->in[0], n->in[at.wi], bi, WG_ACTIVATION_NONE);
+}
+
+static void expand_cell(wg_node *n, wg_value **y, const cell *c)
+{
+    places at = in_cell(c);
+    wg_value *bh, *p = project(n, c, at, &bh);
+    for (int i = 0; i < c->states; i++)
+        y[i] = n->in[at.state + i];
+    c->step(n->attrs, p, n->in[at.wi + 1], bh, y);
+}
+
+static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
+{
+    const wg_recurrent_attrs *a = n->attrs;
+    const wg_shape *s = &n->out[0]->shape;
+    wg_value *state[MOST_STATES], *bh, *p = project(n, c, in_sequence, &bh);
+    for (int i = 0; i < c->states; i++) {
+        state[i] = operand(n, in_sequence.state + i);
+        if (!state[i])
+            state[i] = wg_zeros_like(n->out[1 + i]);
+    }
+    int steps = (int)s->dim[1];
+    wg_value **h = steps ? wg_graph_alloc(n->graph, sizeof *h * (size_t)steps) : NULL;
+    wg_value *each = h ? wg_split(p, 1, steps, NULL) : NULL;
+    for (int k = 0; each && k < steps; k++) {
+        int t = a->reverse ? steps - 1 - k : k;
+        wg_value *now = wg_result_of(each, t);
+        now = wg_reshape(now, WG_SHAPE(s->dim[0], now->shape.dim[2]));
+        c->step(a, now, n->in[2], bh, state);
+        if (!state[0])
+            return;
+        h[t] = state[0];
+    }
+    y[0] = steps ? wg_stack(h, steps, 1) : wg_zeros_like(n->out[0]);
+    for (int i = 0; i < c->states; i++)
+        y[1 + i] = state[i];
+}
+
+/* the two products of each step */
+static double flops_of(const wg_node *n, places at)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    double rows = 1;
+    for (int i = 0; i < x->rank - 1; i++)
+        rows *= (double)x->dim[i];
+    return 2 * rows * (double)(wg_value_count(n->in[at.wi]) + wg_value_count(n->in[at.wi + 1]));
+}
+
+static double flops_sequence(const wg_node *n)
+{
+    return flops_of(n, in_sequence);
+}
+
+static double flops_cell(const wg_node *n)
+{
+    return flops_of(n, (places){.wi = 1 + n->n_out, .state = 1});
+}
+
+/* ---- the ops --------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const wg_attr sequence_attrs[] = {
+    WG_ATTR(BOOL, wg_recurrent_attrs, reverse),
+};
+static const wg_attr rnn_attrs[] = {
+    WG_ATTR(BOOL, wg_recurrent_attrs, reverse), WG_ATTR(BOOL, wg_recurrent_attrs, relu),
+};
+static const wg_attr rnn_cell_attrs[] = {WG_ATTR(BOOL, wg_recurrent_attrs, relu)};
+
+#define F(...) WG_FLOATS(-1, 1, __VA_ARGS__)
+#define POSITIVE(...) WG_FLOATS(0.1, 1, __VA_ARGS__) /* keeps relu away from its kink */
+#define FORWARD &(const wg_recurrent_attrs){false, false}
+#define REVERSE &(const wg_recurrent_attrs){true, false}
+#define RELU &(const wg_recurrent_attrs){true, true}
+#define WEIGHTS(gates, C, H) F(2, (gates) * (H), C), F(2, (gates) * (H), H)
+#define BIASES(gates, H) F(1, (gates) * (H)), F(1, (gates) * (H))
+
+static const wg_sample rnn_cell_samples[] = {
+    {"no bias", FORWARD, 4, {F(2, 2, 3), F(2, 2, 2), WEIGHTS(1, 3, 2)}},
+    {"biases", FORWARD, 6, {F(2, 2, 3), F(2, 2, 2), WEIGHTS(1, 3, 2), BIASES(1, 2)}},
+    {"relu", &(const wg_recurrent_attrs){false, true}, 4,
+     {POSITIVE(2, 1, 2), POSITIVE(2, 1, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2)}},
+};
+static const wg_sample lstm_cell_samples[] = {
+    {"no bias", FORWARD, 5, {F(2, 2, 3), F(2, 2, 2), F(2, 2, 2), WEIGHTS(4, 3, 2)}},
+    {"biases", FORWARD, 7, {F(2, 2, 1), F(2, 2, 2), F(2, 2, 2), WEIGHTS(4, 1, 2), BIASES(4, 2)}},
+};
+static const wg_sample gru_cell_samples[] = {
+    {"no bias", FORWARD, 4, {F(2, 2, 3), F(2, 2, 2), WEIGHTS(3, 3, 2)}},
+    {"biases", FORWARD, 6, {F(2, 2, 1), F(2, 2, 2), WEIGHTS(3, 1, 2), BIASES(3, 2)}},
+};
+static const wg_sample rnn_samples[] = {
+    {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(1, 2, 2)}},
+    {"relu, reverse, biases, state", RELU, 6,
+     {POSITIVE(3, 1, 2, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2), POSITIVE(1, 2), POSITIVE(1, 2), POSITIVE(2, 1, 2)}},
+    {"no steps", FORWARD, 6, {F(3, 2, 0, 3), WEIGHTS(1, 3, 2), BIASES(1, 2), F(2, 2, 2)}},
+};
+static const wg_sample lstm_samples[] = {
+    {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(4, 2, 1)}},
+    {"reverse, biases, states", REVERSE, 7, {F(3, 2, 2, 1), WEIGHTS(4, 1, 2), BIASES(4, 2), F(2, 2, 2), F(2, 2, 2)}},
+};
+static const wg_sample gru_samples[] = {
+    {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(3, 2, 1)}},
+    {"reverse, biases, state", REVERSE, 6, {F(3, 2, 2, 1), WEIGHTS(3, 1, 2), BIASES(3, 2), F(2, 2, 2)}},
+};
+
+#define RECURRENT(kind, which, words, outs)                                                        \
+    .family = "recurrent", .operands = words, .results = outs,                                     \
+    .attrs_size = sizeof(wg_recurrent_attrs),                                                      \
+    .infer = infer_##which, .expand = expand_##which, .flops = flops_##kind,                       \
+    .samples = which##_samples, .n_samples = WG_COUNT(which##_samples)
+
+#define RULES(kind, which, c)                                                                      \
+    static bool infer_##which(wg_node *n)                                                          \
+    {                                                                                              \
+        return infer_##kind(n, &c);                                                                \
+    }                                                                                              \
+    static void expand_##which(wg_node *n, wg_value **y)                                           \
+    {                                                                                              \
+        expand_##kind(n, y, &c);                                                                   \
+    }
+RULES(cell, rnn_cell, rnn)
+RULES(cell, lstm_cell, lstm)
+RULES(cell, gru_cell, gru)
+RULES(sequence, rnn, rnn)
+RULES(sequence, lstm, lstm)
+RULES(sequence, gru, gru)
+
+const wg_op wg_op_rnn_cell = {
+    .name = "rnn_cell", .formula = "h' = tanh(wi x + bi + wh h + bh)",
+    RECURRENT(cell, rnn_cell, "x h wi wh bi? bh?", "h"),
+    .attrs = rnn_cell_attrs, .n_attrs = WG_COUNT(rnn_cell_attrs),
+};
+const wg_op wg_op_lstm_cell = {
+    .name = "lstm_cell", .formula = "c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'); i, f, g, o = wi x + bi + wh h + bh",
+    RECURRENT(cell, lstm_cell, "x h c wi wh bi? bh?", "h c"),
+};
+const wg_op wg_op_gru_cell = {
+    .name = "gru_cell", .formula = "h' = (1 - z) tanh(n_x + r n_h) + z h; r, z, n from wi x + bi and wh h + bh",
+    RECURRENT(cell, gru_cell, "x h wi wh bi? bh?", "h"),
+};
+const wg_op wg_op_rnn = {
+    .name = "rnn", .formula = "y[t], h = rnn_cell(x[t], h)",
+    RECURRENT(sequence, rnn, "x wi wh bi? bh? h?", "y h"),
+    .attrs = rnn_attrs, .n_attrs = WG_COUNT(rnn_attrs),
+};
+const wg_op wg_op_lstm = {
+    .name = "lstm", .formula = "y[t], h, c = lstm_cell(x[t], h, c)",
+    RECURRENT(sequence, lstm, "x wi wh bi? bh? h? c?", "y h c"),
+    .attrs = sequence_attrs, .n_attrs = WG_COUNT(sequence_attrs),
+};
+const wg_op wg_op_gru = {
+    .name = "gru", .formula = "y[t], h = gru_cell(x[t], h)",
+    RECURRENT(sequence, gru, "x wi wh bi? bh? h?", "y h"),
+    .attrs = sequence_attrs, .n_attrs = WG_COUNT(sequence_attrs),
+};
+/* clang-format on */
+
+/* ---- builders -------------------------------------------------------------------------------- */
+
+/* Only trailing operands may be absent: zeros take the place of earlier ones. */
+static wg_value *apply(const char *at, const wg_op *op, const wg_recurrent_attrs *a, wg_value **in,
+                       int n_in, places where)
+{
+    for (int i = 0; i <= where.wi + 1; i++)
+        if (!in[i])
+            return NULL;
+    while (n_in > 0 && !in[n_in - 1])
+        n_in--;
+    wg_value *x = in[0], *wh = in[where.wi + 1];
+    for (int i = 0; i < n_in; i++) {
+        bool bias = i == where.wi + 2 || i == where.wi + 3;
+        if (!in[i])
+            in[i] = (wg_fill)(at, wg_graph_of(x), x->dtype,
+                              bias ? WG_SHAPE(wh->shape.dim[0])
+                                   : WG_SHAPE(x->shape.dim[0], wh->shape.dim[1]),
+                              0);
+    }
+    wg_node *n = wg_apply(at, NULL, op, a, in, n_in);
+    return n ? n->out[0] : NULL;
+}
+
+wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
+                        wg_value *bi, wg_value *bh, bool relu)
+{
+    return apply(at, &wg_op_rnn_cell, &(wg_recurrent_attrs){.relu = relu},
+                 (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&rnn));
+}
+
+wg_value *(wg_lstm_cell)(const char *at, wg_value *x, wg_value *h, wg_value *c, wg_value *wi,
+                         wg_value *wh, wg_value *bi, wg_value *bh)
+{
+    return apply(at, &wg_op_lstm_cell, &(wg_recurrent_attrs){false, false},
+                 (wg_value *[]){x, h, c, wi, wh, bi, bh}, 7, in_cell(&lstm));
+}
+
+wg_value *(wg_gru_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
+                        wg_value *bi, wg_value *bh)
+{
+    return apply(at, &wg_op_gru_cell, &(wg_recurrent_attrs){false, false},
+                 (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&gru));
+}
+
+static wg_value *sequence(const char *at, const wg_op *op, wg_value *x, wg_value *wi, wg_value *wh,
+                          wg_value *bi, wg_value *bh, const wg_recurrent_options *options)
+{
+    wg_recurrent_options o = options ? *options : (wg_recurrent_options){0};
+    if (o.c && op != &wg_op_lstm)
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, op->name, "it has no state c");
+    if (o.relu && op != &wg_op_rnn)
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, op->name, "it has no relu");
+    return apply(at, op, &(wg_recurrent_attrs){o.reverse, o.relu},
+                 (wg_value *[]){x, wi, wh, bi, bh, o.h, o.c}, op == &wg_op_lstm ? 7 : 6,
+                 in_sequence);
+}
+
+wg_value *(wg_rnn)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
+                   wg_value *bh, const wg_recurrent_options *options)
+{
+    return sequence(at, &wg_op_rnn, x, wi, wh, bi, bh, options);
+}
+
+wg_value *(wg_lstm)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
+                    wg_value *bh, const wg_recurrent_options *options)
+{
+    return sequence(at, &wg_op_lstm, x, wi, wh, bi, bh, options);
+}
+
+wg_value *(wg_gru)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
+                   wg_value *bh, const wg_recurrent_options *options)
+{
+    return sequence(at, &wg_op_gru, x, wi, wh, bi, bh, options);
+}
