@@ -1,7 +1,8 @@
-/* uniform, normal, dropout.  Four elements share a block of the generator: see
- * backends/cpu/random.h. */
+/* uniform and normal: four elements share a block of the generator, see backends/cpu/random.h; dropout: see
+ * backends/mask.h. */
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/random.h"
+#include "backends/mask.h"
 #include "ops/random.h"
 
 static int64_t blocks_of(const wg_call *c)
@@ -41,15 +42,15 @@ void KERNEL(normal)(wg_call *c)
 void KERNEL(dropout)(wg_call *c)
 {
     const wg_dropout_attrs *a = c->node->attrs;
-    cpu_random r = cpu_random_of(c->seed, c->step, (uint64_t)a->key);
+    wg_mask m = wg_mask_of(c->seed, c->step, (uint64_t)a->key, a->p);
     const real *x = c->in[0];
-    real *y = c->out[0], scale = (real)(1 / (1 - a->p));
-    int64_t count = cpu_count(c->node->out[0]), blocks = blocks_of(c);
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 16 * count))
-    for (int64_t b = 0; b < blocks; b++) {
-        double u[4];
-        cpu_uniform4(&r, (uint64_t)b, u);
-        for (int64_t i = 4 * b; i < count && i < 4 * b + 4; i++)
-            y[i] = u[i - 4 * b] >= a->p ? x[i] * scale : 0;
+    real *y = c->out[0], scale = (real)m.scale;
+    int64_t count = cpu_count(c->node->out[0]);
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 4 * count))
+    for (int64_t g = 0; g < (count + 127) / 128; g++) {
+        uint16_t number[128];
+        wg_mask_group(&m, (uint64_t)g, number);
+        for (int64_t i = 128 * g; i < count && i < 128 * g + 128; i++)
+            y[i] = number[i - 128 * g] < m.keep ? x[i] * scale : 0;
     }
 }
