@@ -3,6 +3,7 @@
 #define WENGERT_H
 
 #include "graph/graph.h"
+#include "graph/picture.h"
 #include "ops/ops.h"
 #include "autograd/grad.h"
 #include "backends/plan.h"

@@ -29,7 +29,7 @@ static uint64_t hash_axes(uint64_t h, const wg_axes *a)
     return h;
 }
 
-static uint64_t hash_field(uint64_t h, const void *attrs, const wg_attr *f)
+uint64_t wg_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
 {
     uint64_t bits;
     const char *text;
@@ -55,7 +55,7 @@ uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs)
 {
     uint64_t h = WG_HASH_START;
     for (int i = 0; attrs && i < op->n_attrs; i++)
-        h = hash_field(h, attrs, &op->attrs[i]);
+        h = wg_hash_attr(h, attrs, &op->attrs[i]);
     return h;
 }
 
@@ -162,6 +162,15 @@ static void put_field(writer *w, const void *attrs, const wg_attr *f)
             (unsigned long long)wg_hash_bytes(WG_HASH_START, d->bytes, d->size) & 0xffffffffULL);
         break;
     }
+}
+
+const char *wg_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size)
+{
+    writer w = {text, size, 0};
+    if (size)
+        text[0] = '\0';
+    put_field(&w, attrs, f);
+    return text;
 }
 
 const char *wg_node_attrs_text(const wg_node *n, char *text, size_t size)

@@ -63,6 +63,10 @@ void wg_node_title(const wg_node *n, char *text, size_t size);
 /* the file name without its folders: "model.c:41" */
 const char *wg_short_at(const char *at);
 
+/* One attribute as "axis=1" into text; returns text. */
+const char *wg_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size);
+uint64_t wg_hash_attr(uint64_t h, const void *attrs, const wg_attr *f);
+
 /* 64-bit FNV-1a, folded over fields one at a time so that padding never counts. */
 uint64_t wg_hash_bytes(uint64_t h, const void *bytes, size_t size);
 static inline uint64_t wg_hash_u64(uint64_t h, uint64_t x)

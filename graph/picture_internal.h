@@ -1,0 +1,139 @@
+/* The inside of a picture, in three steps: places (which scopes exist, which are equal), the scene
+ * (what boxes and edges are drawn), the drawing (a Graphviz graph of the scene). */
+#ifndef WG_GRAPH_PICTURE_INTERNAL_H
+#define WG_GRAPH_PICTURE_INTERNAL_H
+
+#include "graph/internal.h"
+#include "graph/picture.h"
+
+enum { WG_PHASES = WG_UPDATE + 1 };
+
+/* A scope in one phase: what may become a closed box or a frame around boxes. */
+typedef struct wg_place {
+    const wg_scope *scope;
+    wg_phase phase;
+    struct wg_place *parent, *first_child, *last_child,
+        *next;             /* children in order of first appearance */
+    const wg_node **nodes; /* all nodes at or below it, in order of creation */
+    size_t n_nodes;
+    uint64_t hash; /* of the structure of these nodes */
+    bool open;
+    struct wg_place *twin; /* the earlier sibling of equal structure that stands for this one */
+    struct wg_place *last; /* of those that this one stands for; itself if none */
+    int copies;            /* how many it stands for, itself included */
+    struct wg_box *box;    /* if it is drawn closed */
+} wg_place;
+
+typedef enum wg_box_kind {
+    WG_BOX_OP,     /* one node                                             */
+    WG_BOX_SCOPE,  /* a closed place                                       */
+    WG_BOX_GHOST,  /* a closed place of a phase that is not shown          */
+    WG_BOX_LEAVES, /* parameters, inputs or states with the same readers   */
+    WG_BOX_OUTPUTS /* outputs of the graph that come from the same box     */
+} wg_box_kind;
+
+typedef struct wg_line {
+    const char *text;
+    struct wg_line *next;
+} wg_line;
+
+typedef struct wg_box {
+    wg_box_kind kind;
+    const wg_place *where;  /* the open place that it is drawn in        */
+    const wg_place *inside; /* of a scope or ghost                       */
+    const wg_node **nodes;  /* of an op or of leaves                     */
+    size_t n_nodes;
+    const size_t *outputs; /* of outputs: their places in the graph     */
+    size_t n_outputs;
+    wg_line *lines;        /* operands told in words: "b = 0.5"         */
+    wg_line *results;      /* outputs of the graph told in words: "d weight" */
+    struct wg_box *merged; /* leaves only: the box that took these over */
+    struct wg_box *next;
+    uint32_t number;
+} wg_box;
+
+typedef enum wg_edge_kind {
+    WG_EDGE_DATA,
+    WG_EDGE_SAVED,
+    WG_EDGE_GRADIENT,
+    WG_EDGE_ASSIGN
+} wg_edge_kind;
+
+/* All values that go from one box to another. */
+typedef struct wg_edge {
+    wg_box *from, *to;
+    wg_edge_kind kind;
+    const wg_value **values;
+    size_t n_values;
+} wg_edge;
+
+struct wg_picture {
+    const wg_graph *g;
+    wg_picture_options options;
+    wg_arena arena;
+    bool no_memory, ready;
+    char message[512];
+
+    wg_names places[WG_PHASES]; /* path -> wg_place                          */
+    wg_place *root[WG_PHASES];  /* NULL if the phase has no nodes            */
+    wg_place **place_of;        /* [nodes] the innermost, NULL for a node that is left out */
+    const wg_node **stand_in;   /* [nodes] the node of a twin, or itself     */
+
+    wg_box *boxes, *last_box; /* in order of appearance                    */
+    size_t n_boxes;
+    wg_box **box_of;    /* [nodes] of those drawn one by one         */
+    bool *is_output;    /* [nodes]                                   */
+    bool *read_at_once; /* [nodes] in its own phase                  */
+    wg_edge *edges;
+    size_t n_edges;
+};
+
+/* Zeroed memory of the picture; NULL, and p->no_memory, without. */
+void *wg_picture_alloc(wg_picture *p, size_t count, size_t size);
+
+/* ---- picture_places.c ---- */
+bool wg_places_build(wg_picture *p);
+wg_status wg_places_open(wg_picture *p);
+/* The node drawn for n; itself unless a sibling stands for its scope. */
+const wg_node *wg_drawn_node(const wg_picture *p, const wg_node *n);
+/* The outermost closed place that holds n, or NULL. */
+wg_place *wg_closed_place(const wg_picture *p, const wg_node *n);
+/* Do a and b lie in different siblings that are drawn as one? */
+bool wg_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b);
+
+/* ---- picture_scene.c ---- */
+bool wg_scene_build(wg_picture *p);
+bool wg_phase_shown(const wg_picture *p, wg_phase phase);
+bool wg_is_leaf(const wg_node *n);
+/* The value that fills every element, if n is a node without operands that has one. */
+bool wg_fill_value(const wg_node *n, double *value);
+
+/* ---- picture_text.c: texts on the heap, NULL without memory; labels are Graphviz's HTML-like
+ * labels ---- */
+char *wg_box_id(const wg_picture *p, const wg_box *b);
+char *wg_place_id(const wg_place *q);
+char *wg_box_label(const wg_picture *p, const wg_box *b);
+char *wg_box_tooltip(const wg_picture *p, const wg_box *b);
+char *wg_place_label(const wg_picture *p, const wg_place *q);
+char *wg_edge_label(const wg_picture *p, const wg_edge *e);
+char *wg_edge_tooltip(const wg_picture *p, const wg_edge *e);
+char *wg_picture_heading(const wg_picture *p); /* with the legend */
+wg_picture_note wg_node_note(const wg_picture *p, const wg_node *n);
+double wg_box_share(const wg_picture *p, const wg_box *b); /* of the time; 0 if unknown */
+
+/* ---- picture_colour.c ---- */
+typedef struct wg_colours {
+    const char *kind, *fill, *line, *text;
+} wg_colours;
+const wg_colours *wg_box_colours(const wg_box *b);
+/* The i-th kind of box, NULL past the end: for the legend. */
+const wg_colours *wg_colours_at(size_t i);
+/* White for nothing to a warm red for all of the time, as "#rrggbb". */
+const char *wg_heat_colour(double share, char text[8]);
+
+/* ---- picture_draw.c, picture_render.c (with Graphviz) ---- */
+wg_status wg_picture_draw(wg_picture *p, wg_picture_format format, FILE *file);
+/* Lays out `drawing`, an Agraph_t, in a child process. */
+wg_status wg_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file);
+
+#endif
