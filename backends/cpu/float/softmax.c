@@ -1,0 +1,59 @@
+/* softmax, log_softmax: one row at a time, a row being the elements along the axis. */
+#include "backends/cpu/kernel.h"
+#include "ops/softmax.h"
+
+/* The largest element, or 0 where all are -inf: then exp(x - shift) is 0 throughout and nothing
+ * becomes inf - inf.  NaN compares as smaller and shows up in the sum. */
+static real shift_of(const real *x, int64_t size, int64_t stride)
+{
+    real largest = -INFINITY;
+    for (int64_t i = 0; i < size; i++)
+        largest = x[i * stride] > largest ? x[i * stride] : largest;
+    return largest == -INFINITY ? 0 : largest;
+}
+
+static void softmax_row(real *y, const real *x, int64_t size, int64_t stride)
+{
+    real shift = shift_of(x, size, stride);
+    wide sum = 0;
+    for (int64_t i = 0; i < size; i++)
+        sum += y[i * stride] = exp(x[i * stride] - shift);
+    if (sum == 0)
+        return; /* all masked: the zeros stay */
+    for (int64_t i = 0; i < size; i++)
+        y[i * stride] = (real)(y[i * stride] / sum);
+}
+
+static void log_softmax_row(real *y, const real *x, int64_t size, int64_t stride)
+{
+    real shift = shift_of(x, size, stride);
+    wide sum = 0;
+    for (int64_t i = 0; i < size; i++)
+        sum += exp(x[i * stride] - shift);
+    wide log_sum = sum == 0 ? 0 : log(sum); /* all masked: -inf stays */
+    for (int64_t i = 0; i < size; i++)
+        y[i * stride] = (real)((wide)x[i * stride] - shift - log_sum);
+}
+
+static void each_row(wg_call *c, void (*row)(real *, const real *, int64_t, int64_t))
+{
+    const wg_softmax_attrs *a = c->node->attrs;
+    const wg_shape *s = &c->node->in[0]->shape;
+    cpu_axis axis = cpu_axis_split(s, wg_axis_of(a->axis, s->rank));
+    int64_t rows = axis.outer * axis.inner;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows *axis.size))
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t first = r / axis.inner * axis.size * axis.inner + r % axis.inner;
+        row((real *)c->out[0] + first, (const real *)c->in[0] + first, axis.size, axis.inner);
+    }
+}
+
+void KERNEL(softmax)(wg_call *c)
+{
+    each_row(c, softmax_row);
+}
+
+void KERNEL(log_softmax)(wg_call *c)
+{
+    each_row(c, log_softmax_row);
+}

@@ -1,0 +1,70 @@
+/* Attention: averages of values, weighted by how well each key answers a query; and rotary
+ * positions.
+ *
+ * Shapes: B batch, H heads of queries, Hk heads of keys and values (Hk divides H; head h reads
+ * key head h / (H / Hk)), T queries, S keys, d and dv the widths of a head.  A key that a query
+ * must not see has weight exactly 0, and a query that sees no key gets zeros.  Keys and values
+ * past `lengths` may hold anything, NaN too: nothing of them shows. */
+#ifndef WG_OPS_ATTENTION_H
+#define WG_OPS_ATTENTION_H
+
+#include "graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Zero means the default in every field. */
+typedef struct wg_attention_attrs {
+    bool causal; /* query t sees the keys s <= t + causal_offset                          */
+    int64_t causal_offset; /* 0: as is_causal of PyTorch, aligned at the first key; S - T: at the
+                              last */
+    double scale;   /* of q.k; 0: 1 / sqrt(d)                                                */
+    double dropout; /* probability with which a weight becomes 0 (others grow by 1 / (1 - p)) */
+    int64_t key;    /* of the dropout mask; the builder fills in 0                           */
+} wg_attention_attrs;
+
+/** y = dropout(softmax(scale q k' + mask)) v.  q [B,H,T,d], k [B,Hk,S,d], v [B,Hk,S,dv] of one
+ *  float dtype; lengths [B] i32 or i64 (the first lengths[b] keys count) or NULL; y [B,H,T,dv].
+ *  `options` may be NULL.  Vaswani et al. 2017, eq. 1. */
+WG_API wg_value *(wg_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
+                                wg_value *lengths, const wg_attention_attrs *options);
+#define wg_attention(...) wg_attention(WG_HERE, __VA_ARGS__)
+
+/** The weights alone, [B,H,T,S]: softmax(scale q k' + mask), before dropout. */
+WG_API wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k, wg_value *lengths,
+                                        const wg_attention_attrs *options);
+#define wg_attention_weights(...) wg_attention_weights(WG_HERE, __VA_ARGS__)
+
+/** y = softmax over s of (w . tanh(q_t + k_s)) v.  q [B,T,d], k [B,S,d], w [d], v [B,S,dv],
+ *  lengths as above; y [B,T,dv].  Bahdanau, Cho, Bengio 2014 (q and k already multiplied by their
+ *  matrices). */
+WG_API wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_value *w,
+                                         wg_value *v, wg_value *lengths);
+#define wg_additive_attention(...) wg_additive_attention(WG_HERE, __VA_ARGS__)
+
+/* ---- rotary positions ------------------------------------------------------------------------ */
+
+/** Which two of d numbers are rotated together. */
+typedef enum wg_rotary_pairs {
+    WG_ROTARY_INTERLEAVED = 0, /* 2i and 2i + 1   */
+    WG_ROTARY_HALVES           /* i and i + d / 2 */
+} wg_rotary_pairs;
+
+typedef struct wg_rotary_attrs {
+    double base;   /* 0: 10000            */
+    int64_t first; /* the position of t = 0 */
+    int pairs;     /* wg_rotary_pairs     */
+    bool inverse;  /* rotates back        */
+} wg_rotary_attrs;
+
+/** Rotates pair i of x[..., t, :] by the angle (first + t) base^(-2 i / d); x [..., T, d] float,
+ *  d even.  The product of a rotated query and a rotated key depends on the difference of their
+ *  positions only.  Su et al. 2021. */
+WG_API wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options);
+#define wg_rotary(...) wg_rotary(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+#include "ops/ops.h"
+#include "ops/table.h"
+
+#include <math.h>
+
+static const char *const pairs[] = {"interleaved", "halves", NULL};
+
+static const wg_attr rotary_attrs[] = {
+    WG_ATTR(REAL, wg_rotary_attrs, base),
+    WG_ATTR(INT, wg_rotary_attrs, first),
+    WG_ATTR_NAMED(wg_rotary_attrs, pairs, pairs),
+    WG_ATTR(BOOL, wg_rotary_attrs, inverse),
+};
+
+static bool infer(wg_node *n)
+{
+    const wg_rotary_attrs *a = n->attrs;
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 2, WG_MAX_RANK))
+        return false;
+    const wg_shape *s = &n->in[0]->shape;
+    if (s->dim[s->rank - 1] % 2 != 0)
+        return wg_fail(n, WG_ESHAPE, "%lld numbers do not fall in pairs",
+                       (long long)s->dim[s->rank - 1]);
+    if (!(a->base >= 0 && isfinite(a->base)))
+        return wg_fail(n, WG_EINVAL, "base is %g, must be positive", a->base);
+    if (a->first < INT32_MIN || a->first > INT32_MAX)
+        return wg_fail(n, WG_EINVAL, "first is %lld, must fit in 32 bits", (long long)a->first);
+    return wg_set_result(n, 0, n->in[0]->dtype, *s);
+}
+
+/* The transpose of a rotation is its inverse. */
+static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_rotary_attrs back = *(const wg_rotary_attrs *)n->attrs;
+    back.inverse = !back.inverse;
+    dx[0] = wg_rotary(dy[0], &back);
+}
+
+static double flops(const wg_node *n)
+{
+    return 3.0 * (double)wg_value_count(n->in[0]);
+}
+
+/* clang-format off */
+static const wg_sample samples[] = {
+    {"interleaved", &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false}, 1, {WG_FLOATS(-2, 2, 3, 2, 3, 4)}},
+    {"halves", &(const wg_rotary_attrs){100, 7, WG_ROTARY_HALVES, false}, 1, {WG_FLOATS(-2, 2, 2, 3, 6)}},
+    {"inverse", &(const wg_rotary_attrs){0, 3, WG_ROTARY_HALVES, true}, 1, {WG_FLOATS(-2, 2, 4, 1, 2, 2, 4)}},
+    {"empty", &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false}, 1, {WG_FLOATS(-2, 2, 3, 2, 0, 4)}},
+};
+
+const wg_op wg_op_rotary = {
+    .name = "rotary", .formula = "pair i of x[..., t, :] rotated by (first + t) base^(-2 i / d)", .family = "attention",
+    .operands = "x", .results = "y", .inplace = 1, .flops = flops,
+    .attrs_size = sizeof(wg_rotary_attrs), .attrs = rotary_attrs, .n_attrs = WG_COUNT(rotary_attrs),
+    .infer = infer, .grad = grad, .reads = WG_READS_NOTHING,
+    .samples = samples, .n_samples = WG_COUNT(samples),
+};
+/* clang-format on */
+
+wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options)
+{
+    return wg_apply1(at, &wg_op_rotary, options, x);
+}

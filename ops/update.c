@@ -1,0 +1,107 @@
+/* Builders of the update phase: clipping, and optimizers with their states. */
+#include "ops/ops.h"
+
+/* From here on nodes are of the update phase; returns what to go back to. */
+static wg_origin begin_update(wg_graph *g)
+{
+    wg_origin before = wg_graph_origin(g), update = before;
+    update.phase = WG_UPDATE;
+    wg_graph_set_origin(g, update);
+    return before;
+}
+
+wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *g, size_t n, double max_norm,
+                                   wg_value **out)
+{
+    wg_graph *graph = n ? wg_graph_of(g[0]) : NULL;
+    if (!graph)
+        return NULL;
+    if (!(max_norm >= 0))
+        return wg_graph_fail(graph, WG_EINVAL, at, "clip_by_global_norm",
+                             "max_norm is %g, must be 0 or more", max_norm);
+    wg_origin before = begin_update(graph);
+    wg_value *norm = (wg_global_norm)(at, g, n);
+    wg_value *factor =
+        (wg_div)(at, (wg_scalar_like)(at, norm, max_norm), (wg_shift)(at, norm, 1e-6));
+    factor = (wg_minimum)(at, factor, (wg_scalar_like)(at, norm, 1));
+    for (size_t i = 0; i < n; i++)
+        out[i] = (wg_mul)(at, g[i], factor);
+    wg_graph_set_origin(graph, before);
+    return norm;
+}
+
+/* The state NAME/WHAT/PARAMETER: zeros like the parameter. */
+static wg_value *moment(const char *at, wg_value *p, const char *name, const char *what)
+{
+    char text[1024];
+    if (!p)
+        return NULL;
+    if (!p->name ||
+        snprintf(text, sizeof text, "%s/%s/%s", name, what, p->name) >= (int)sizeof text)
+        return wg_graph_fail(wg_graph_of(p), WG_EINVAL, at, name, "the parameter's name is %s",
+                             p->name ? "too long" : "missing");
+    return (wg_state)(at, wg_graph_of(p), text, p->dtype, p->shape, wg_zeros());
+}
+
+static wg_value *rate_for(const char *at, wg_value *lr, const wg_value *p)
+{
+    return lr && p ? (wg_cast)(at, lr, p->dtype) : NULL;
+}
+
+static wg_graph *graph_of_params(wg_value *const *params, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (params[i])
+            return wg_graph_of(params[i]);
+    return NULL;
+}
+
+wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
+                         wg_value *lr, const wg_sgd_options *options)
+{
+    wg_sgd_options o = options ? *options : (wg_sgd_options){0};
+    wg_sgd_attrs a = {o.momentum, o.weight_decay, o.nesterov};
+    const char *name = o.name ? o.name : "sgd";
+    wg_graph *g = graph_of_params(params, n);
+    if (!g)
+        return n ? WG_EINVAL : WG_OK;
+    wg_origin before = begin_update(g);
+    for (size_t i = 0; i < n; i++) {
+        wg_value *velocity = a.momentum > 0 ? moment(at, params[i], name, "velocity") : NULL;
+        wg_value *p = (wg_sgd)(at, params[i], grads[i], rate_for(at, lr, params[i]), velocity, &a);
+        wg_assign(params[i], p);
+        if (velocity)
+            wg_assign(velocity, wg_result_of(p, 1));
+    }
+    wg_graph_set_origin(g, before);
+    return wg_graph_status(g);
+}
+
+wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
+                          wg_value *lr, const wg_adam_options *options)
+{
+    wg_adam_options o = options ? *options : (wg_adam_options){0};
+    wg_adam_attrs a = {o.beta1 == 0 ? 0.9 : o.beta1, o.beta2 == 0 ? 0.999 : o.beta2,
+                       o.eps == 0 ? 1e-8 : o.eps, o.weight_decay};
+    char text[128];
+    const char *name = o.name ? o.name : "adam";
+    wg_graph *g = graph_of_params(params, n);
+    if (!g)
+        return n ? WG_EINVAL : WG_OK;
+    wg_origin before = begin_update(g);
+    snprintf(text, sizeof text, "%s/step", name);
+    wg_value *done = (wg_state)(at, g, text, WG_I64, WG_SCALAR, wg_zeros());
+    wg_value *step = (wg_shift)(at, done, 1);
+    for (size_t i = 0; i < n; i++) {
+        wg_value *m = moment(at, params[i], name, "m"), *v = moment(at, params[i], name, "v");
+        wg_value *rate = rate_for(at, lr, params[i]);
+        wg_value *p = o.decoupled ? (wg_adamw)(at, params[i], grads[i], m, v, rate, step, &a)
+                                  : (wg_adam)(at, params[i], grads[i], m, v, rate, step, &a);
+        wg_assign(params[i], p);
+        wg_assign(m, wg_result_of(p, 1));
+        wg_assign(v, wg_result_of(p, 2));
+    }
+    wg_assign(done, step);
+    wg_graph_set_origin(g, before);
+    return wg_graph_status(g);
+}
