@@ -161,7 +161,7 @@ static void linear_is_its_formula(void **state)
                 int r = i / OUT, o = i % OUT;
                 double z = element(px, pw, ROWS, OUT, IN, WG_NT, r, o) + (bias ? pb[o] : 0);
                 double slope = activation == WG_ACTIVATION_NONE || z > 0;
-                trial_expect(&t, "y", y, i, slope ? z : 0);
+                trial_expect(&t, "y", y, i, slope > 0 ? z : 0);
                 expected_db[o] += bias ? slope : 0;
                 for (int k = 0; k < IN; k++) {
                     expected_dx[r * IN + k] += slope * pw[o * IN + k];
