@@ -395,6 +395,23 @@ static void expand_einsum(wg_node *n, wg_value **y)
     y[0] = permuted(&t, &s.result);
 }
 
+/* A multiplication and an addition for each value of the letters at hand, operand by operand. */
+static double einsum_flops(const wg_node *n)
+{
+    spec s;
+    double flops = 0;
+    if (!parse((wg_node *)n, &s)) /* it was valid when built: nothing is changed */
+        return 0;
+    for (int i = n->n_in > 1; i < n->n_in; i++) {
+        double terms = 1;
+        for (int label = 0; label < LABELS; label++)
+            if (s.uses[label] && s.first[label] <= i && s.last[label] >= i)
+                terms *= (double)s.size[label];
+        flops += (n->n_in > 1 ? 2 : 1) * terms;
+    }
+    return flops;
+}
+
 static const wg_attr einsum_attrs[] = {WG_ATTR(TEXT, wg_einsum_attrs, spec)};
 
 static const wg_sample einsum_samples[] = {
@@ -438,6 +455,8 @@ const wg_op wg_op_einsum = {
     .n_attrs = WG_COUNT(einsum_attrs),
     .infer = infer_einsum,
     .expand = expand_einsum,
+    .flops = einsum_flops,
+    .smoothness = WG_PIECEWISE_LINEAR,
     .samples = einsum_samples,
     .n_samples = WG_COUNT(einsum_samples),
 };

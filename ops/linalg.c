@@ -37,16 +37,29 @@ static bool infer_matmul(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* With y = A B:  dA = dy B',  dB = A' dy; where A or B is given transposed, so is its cotangent. */
+/* [..., d] as [rows, d]: one large product instead of a batch of small ones. */
+static wg_value *as_rows(wg_value *x)
+{
+    int64_t rows = 1;
+    for (int i = 0; x && i < x->shape.rank - 1; i++)
+        rows *= x->shape.dim[i];
+    return x ? wg_reshape(x, WG_SHAPE(rows, x->shape.dim[x->shape.rank - 1])) : NULL;
+}
+
+/* With y = A B:  dA = dy B',  dB = A' dy; where A or B is given transposed, so is its cotangent.  A
+ * matrix B that serves a batch of A gets one product over all rows, not a batch of them to be
+ * summed. */
 static void grad_matmul(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_matmul_attrs *t = n->attrs;
-    wg_value *a = n->in[0], *b = n->in[1];
+    wg_value *a = n->in[0], *b = n->in[1], *d = dy[0];
     bool ta = t->transpose_a, tb = t->transpose_b;
-    dx[0] =
-        ta ? wg_matmul_t(b, dy[0], tb ? WG_TT : WG_NT) : wg_matmul_t(dy[0], b, tb ? WG_NN : WG_NT);
-    dx[1] =
-        tb ? wg_matmul_t(dy[0], a, ta ? WG_TT : WG_TN) : wg_matmul_t(a, dy[0], ta ? WG_NN : WG_TN);
+    dx[0] = ta ? wg_matmul_t(b, d, tb ? WG_TT : WG_NT) : wg_matmul_t(d, b, tb ? WG_NN : WG_NT);
+    if (b->shape.rank == 2 && !ta) {
+        a = as_rows(a);
+        d = as_rows(d);
+    }
+    dx[1] = tb ? wg_matmul_t(d, a, ta ? WG_TT : WG_TN) : wg_matmul_t(a, d, ta ? WG_NN : WG_TN);
 }
 
 static double matmul_flops(const wg_node *n)
@@ -82,6 +95,10 @@ static const wg_sample matmul_samples[] = {
      &(const wg_matmul_attrs){false, true},
      2,
      {WG_FLOATS(-2, 2, 4, 2, 1, 3, 4), WG_FLOATS(-2, 2, 3, 3, 2, 4)}},
+    {"one matrix for a batch",
+     &(const wg_matmul_attrs){false, true},
+     2,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-2, 2, 2, 5, 4)}},
     {"empty inner",
      &(const wg_matmul_attrs){false, false},
      2,
@@ -90,6 +107,7 @@ static const wg_sample matmul_samples[] = {
 
 const wg_op wg_op_matmul = {
     .name = "matmul",
+    .smoothness = WG_PIECEWISE_LINEAR,
     .formula = "y[..., M, N] = a[..., M, K] b[..., K, N]",
     .family = "linear algebra",
     .operands = "a b",
@@ -119,8 +137,8 @@ wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b)
 /* ---- linear
  * -------------------------------------------------------------------------------------- */
 
-static const char *const activation_names[] = {"none", "relu", "tanh", NULL};
-static const wg_op *const activations[] = {NULL, &wg_op_relu, &wg_op_tanh};
+static const char *const activation_names[] = {"none", "relu",      "tanh", "sigmoid",
+                                               "gelu", "gelu_tanh", "silu", NULL};
 
 static const wg_attr linear_attrs[] = {
     WG_ATTR_NAMED(wg_linear_attrs, activation, activation_names)};
@@ -142,15 +160,6 @@ static bool infer_linear(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* [..., d] as [rows, d]: one large product instead of a batch of small ones. */
-static wg_value *as_rows(wg_value *x)
-{
-    int64_t rows = 1;
-    for (int i = 0; x && i < x->shape.rank - 1; i++)
-        rows *= x->shape.dim[i];
-    return x ? wg_reshape(x, WG_SHAPE(rows, x->shape.dim[x->shape.rank - 1])) : NULL;
-}
-
 /* z = x W' + b, of the shape of y */
 static wg_value *preactivation(const wg_node *n)
 {
@@ -160,20 +169,24 @@ static wg_value *preactivation(const wg_node *n)
     return z ? wg_reshape(z, n->out[0]->shape) : NULL;
 }
 
-static wg_value *activated(const wg_node *n)
-{
-    const wg_linear_attrs *a = n->attrs;
-    const wg_op *op = activations[a->activation];
-    wg_value *z = preactivation(n);
-    return op ? wg_apply1(WG_HERE, op, NULL, z) : z;
-}
-
 static void expand_linear(wg_node *n, wg_value **y)
 {
-    y[0] = activated(n);
+    const wg_linear_attrs *a = n->attrs;
+    wg_value *z = preactivation(n);
+    switch (a->activation) {
+    case WG_ACTIVATION_RELU: y[0] = wg_relu(z); break;
+    case WG_ACTIVATION_TANH: y[0] = wg_tanh(z); break;
+    case WG_ACTIVATION_SIGMOID: y[0] = wg_sigmoid(z); break;
+    case WG_ACTIVATION_GELU: y[0] = wg_gelu(z, WG_GELU_ERF); break;
+    case WG_ACTIVATION_GELU_TANH: y[0] = wg_gelu(z, WG_GELU_TANH); break;
+    case WG_ACTIVATION_SILU: y[0] = wg_silu(z); break;
+    default: y[0] = z;
+    }
 }
 
-/* The cotangent of z, from y: z need not be kept. */
+/* The cotangent of z: from y where the derivative is a function of y, so that z need not be kept;
+ * else from z built once more, which is the same node as the forward's wherever linear was
+ * expanded. */
 static wg_value *before_activation(const wg_node *n, wg_value *dy)
 {
     const wg_linear_attrs *a = n->attrs;
@@ -181,6 +194,10 @@ static wg_value *before_activation(const wg_node *n, wg_value *dy)
     switch (a->activation) {
     case WG_ACTIVATION_RELU: return wg_relu_grad(y, dy);
     case WG_ACTIVATION_TANH: return wg_sub(dy, wg_mul(dy, wg_mul(y, y)));
+    case WG_ACTIVATION_SIGMOID: return wg_mul(dy, wg_sub(y, wg_mul(y, y)));
+    case WG_ACTIVATION_GELU: return wg_gelu_grad(preactivation(n), dy, WG_GELU_ERF);
+    case WG_ACTIVATION_GELU_TANH: return wg_gelu_grad(preactivation(n), dy, WG_GELU_TANH);
+    case WG_ACTIVATION_SILU: return wg_silu_grad(preactivation(n), dy);
     default: return dy;
     }
 }
@@ -212,6 +229,10 @@ static const wg_sample linear_samples[] = {
     LINEAR_SAMPLE("matrix", WG_ACTIVATION_NONE),
     LINEAR_SAMPLE("relu", WG_ACTIVATION_RELU),
     LINEAR_SAMPLE("tanh", WG_ACTIVATION_TANH),
+    LINEAR_SAMPLE("sigmoid", WG_ACTIVATION_SIGMOID),
+    LINEAR_SAMPLE("gelu", WG_ACTIVATION_GELU),
+    LINEAR_SAMPLE("gelu by tanh", WG_ACTIVATION_GELU_TANH),
+    LINEAR_SAMPLE("silu", WG_ACTIVATION_SILU),
     {"vector", NULL, 2, {WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-1, 1, 2, 2, 4)}},
     {"sentences",
      NULL,

@@ -17,6 +17,10 @@ typedef enum wg_activation {
     WG_ACTIVATION_NONE = 0,
     WG_ACTIVATION_RELU,
     WG_ACTIVATION_TANH,
+    WG_ACTIVATION_SIGMOID,
+    WG_ACTIVATION_GELU,      /* by erf  */
+    WG_ACTIVATION_GELU_TANH, /* by tanh */
+    WG_ACTIVATION_SILU,
 } wg_activation;
 
 typedef struct wg_linear_attrs {

@@ -161,6 +161,11 @@ const wg_op wg_op_permute = {
 
 wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order)
 {
+    bool moves = !x || order.count != x->shape.rank;
+    for (int i = 0; !moves && i < order.count; i++)
+        moves = wg_axis_of(order.axis[i], order.count) != i;
+    if (!moves)
+        return x;
     return wg_apply1(at, &wg_op_permute, &(wg_permute_attrs){order}, x);
 }
 

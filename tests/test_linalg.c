@@ -348,6 +348,8 @@ int main(void)
         cmocka_unit_test(matmul_rounds_alike_everywhere),
         cmocka_unit_test(matmul_names_what_disagrees),
         cmocka_unit_test(linear_is_its_formula),
+        cmocka_unit_test(linear_activates_as_the_ops_do),
+        cmocka_unit_test(linear_names_what_disagrees),
         cmocka_unit_test(einsum_is_the_sum_over_all_letters),
         cmocka_unit_test(einsum_names_the_letter),
     };
