@@ -46,8 +46,8 @@ static wg_value *as_rows(wg_value *x)
     return x ? wg_reshape(x, WG_SHAPE(rows, x->shape.dim[x->shape.rank - 1])) : NULL;
 }
 
-/* With y = A B:  dA = dy B',  dB = A' dy; where A or B is given transposed, so is its cotangent.  A
- * matrix B that serves a batch of A gets one product over all rows, not a batch of them to be
+/* With y = A B:  dA = dy B',  dB = A' dy; where A or B is given transposed, so is its cotangent.
+ * A matrix B that serves a batch of A gets one product over all rows, not a batch of them to be
  * summed. */
 static void grad_matmul(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
@@ -134,8 +134,7 @@ wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b)
     return (wg_matmul_t)(at, a, b, WG_NN);
 }
 
-/* ---- linear
- * -------------------------------------------------------------------------------------- */
+/* ---- linear -------------------------------------------------------------------------------- */
 
 static const char *const activation_names[] = {"none", "relu",      "tanh", "sigmoid",
                                                "gelu", "gelu_tanh", "silu", NULL};

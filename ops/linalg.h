@@ -42,7 +42,7 @@ WG_API wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int tra
 #define wg_matmul_t(...) wg_matmul_t(WG_HERE, __VA_ARGS__)
 
 /** y[..., out] = activation(x[..., in] weight' + bias) for weight [out, in] and bias [out], which
- * may be NULL. */
+ *  may be NULL. */
 WG_API wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                              wg_activation activation);
 #define wg_linear(...) wg_linear(WG_HERE, __VA_ARGS__)

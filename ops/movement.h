@@ -17,7 +17,7 @@ typedef struct wg_permute_attrs {
 } wg_permute_attrs;
 
 /** The same elements in row-major order under another shape of as many elements; one size may be
- * -1. */
+ *  -1. */
 WG_API wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape);
 #define wg_reshape(...) wg_reshape(WG_HERE, __VA_ARGS__)
 /** Axis i of y is axis order[i] of x. */

@@ -35,14 +35,14 @@ typedef struct wg_roll_attrs {
 #define WG_TO_START INT64_MIN
 
 /** x[start:stop:step] of Python along one axis: negative positions count from the end, positions
- * outside are clamped, step may be negative but not 0.  The whole axis reversed: (WG_TO_END,
- * WG_TO_START, -1). */
+ *  outside are clamped, step may be negative but not 0.  The whole axis reversed: (WG_TO_END,
+ *  WG_TO_START, -1). */
 WG_API wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop,
                             int64_t step);
 #define wg_slice(...) wg_slice(WG_HERE, __VA_ARGS__)
 
 /** y[i] = x[start + i step] with one entry of start, size and step for each axis; every element
- * read must lie within x. */
+ *  read must lie within x. */
 WG_API wg_value *(wg_window)(const char *at, wg_value *x, wg_shape start, wg_shape size,
                              wg_shape step);
 #define wg_window(...) wg_window(WG_HERE, __VA_ARGS__)
@@ -53,7 +53,7 @@ WG_API wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, w
 #define wg_slice_grad(...) wg_slice_grad(WG_HERE, __VA_ARGS__)
 
 /** x with `before` and `after` elements of `value` around it; one entry for each axis, none
- * negative. */
+ *  negative. */
 WG_API wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after,
                           double value);
 #define wg_pad(...) wg_pad(WG_HERE, __VA_ARGS__)

@@ -1,5 +1,5 @@
-/* Indexing: index maps, ids that repeat, ids that are out of range, bits at any number of threads.
- */
+/* Indexing: index maps, ids that repeat, ids that are out of range, bits at any number of
+ * threads. */
 #include "tests/trial.h"
 #include "autograd/grad.h"
 

@@ -3,8 +3,7 @@
 #include "tests/trial.h"
 #include "autograd/grad.h"
 
-/* ---- matmul
- * -------------------------------------------------------------------------------------- */
+/* ---- matmul -------------------------------------------------------------------------------- */
 
 /* y[m, n] of one product, by definition. */
 static double element(const double *a, const double *b, int64_t rows, int64_t columns,
@@ -135,8 +134,7 @@ static void matmul_names_what_disagrees(void **state)
     trial_expect_message("matmul(a, a): a is i32, must be f32, f64 or bf16", wg_matmul(a, a), g);
 }
 
-/* ---- linear
- * -------------------------------------------------------------------------------------- */
+/* ---- linear -------------------------------------------------------------------------------- */
 
 /* y = activation(x W' + b) and, with cotangents of ones, db = the sum of the activation's
  * derivative. */
@@ -178,8 +176,55 @@ static void linear_is_its_formula(void **state)
         }
 }
 
-/* ---- einsum
- * -------------------------------------------------------------------------------------- */
+static void linear_activates_as_the_ops_do(void **state)
+{
+    (void)state;
+    trial t = trial_new();
+    wg_value *x = trial_input(&t, WG_F64, WG_SHAPE(2, 3)),
+             *w = trial_input(&t, WG_F64, WG_SHAPE(5, 3));
+    wg_value *z = wg_linear(x, w, NULL, WG_ACTIVATION_NONE), *y[14];
+    wg_value *expected[] = {z,
+                            wg_relu(z),
+                            wg_tanh(z),
+                            wg_sigmoid(z),
+                            wg_gelu(z, WG_GELU_ERF),
+                            wg_gelu(z, WG_GELU_TANH),
+                            wg_silu(z)};
+    for (int i = 0; i < 7; i++) {
+        y[i] = wg_linear(x, w, NULL, (wg_activation)i);
+        y[7 + i] = expected[i];
+    }
+    trial_run(&t, y, 14, 1);
+    for (int i = 0; i < 7; i++)
+        for (int k = 0; k < 10; k++)
+            trial_expect(&t, "activation", y[i], k, trial_at(&t, y[7 + i], k));
+    trial_end(&t, 70);
+}
+
+static void linear_names_what_disagrees(void **state)
+{
+    (void)state;
+#define WRONG(message, bias_shape, activation)                                                     \
+    do {                                                                                           \
+        wg_graph *g = wg_graph_new();                                                              \
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 4));                                    \
+        wg_value *w = wg_input(g, "w", WG_F32, WG_SHAPE(5, 4));                                    \
+        wg_value *b = wg_input(g, "b", WG_F32, bias_shape);                                        \
+        trial_expect_message(message, wg_linear(x, w, b, activation), g);                          \
+    } while (0)
+    WRONG("linear(x, w, b): bias is [4], its axis 0 must be 5, not 4", WG_SHAPE(4),
+          WG_ACTIVATION_NONE);
+    WRONG("linear(x, w, b): bias is [1,5] of rank 2, must be of rank 1", WG_SHAPE(1, 5),
+          WG_ACTIVATION_NONE);
+    WRONG("linear(x, w, b): activation is 7, must be 0 to 6", WG_SHAPE(5), (wg_activation)7);
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 4));
+    wg_value *w = wg_input(g, "w", WG_F32, WG_SHAPE(4, 5));
+    trial_expect_message("linear(x, w): inner sizes 4 and 5 differ",
+                         wg_linear(x, w, NULL, WG_ACTIVATION_NONE), g);
+}
+
+/* ---- einsum -------------------------------------------------------------------------------- */
 
 typedef struct einsum_case {
     const char *spec;

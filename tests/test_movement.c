@@ -1,5 +1,5 @@
-/* Movement, compared exactly, in every dtype: each op against an index map, and the identities that
- * bind them. */
+/* Movement, compared exactly, in every dtype: each op against an index map, and the identities
+ * that bind them. */
 #include "tests/trial.h"
 #include "autograd/grad.h"
 

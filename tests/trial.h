@@ -1,6 +1,6 @@
-/* A trial: a small graph whose inputs hold whole numbers from -4 to 4 (bools: 0 and 1), which every
- * dtype holds exactly and whose sums of products are exact, so that results are compared with ==.
- */
+/* A trial: a small graph whose inputs hold whole numbers from -4 to 4 (bools: 0 and 1), which
+ * every dtype holds exactly and whose sums of products are exact, so that results are compared
+ * with ==. */
 #ifndef WG_TESTS_TRIAL_H
 #define WG_TESTS_TRIAL_H
 

@@ -21,8 +21,8 @@ cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *si
     return w;
 }
 
-/* The axes of a copy, from the last: those of size 1 are left out, and neighbours along which both
- * sides go on as one are merged, so that the innermost loop is as long as it can be. */
+/* The axes of a copy, from the last: those of size 1 are left out, and neighbours along which
+ * both sides go on as one are merged, so that the innermost loop is as long as it can be. */
 typedef struct axes {
     int rank;
     int64_t size[WG_MAX_RANK], to[WG_MAX_RANK], from[WG_MAX_RANK];

@@ -18,8 +18,8 @@ cpu_walk cpu_dense(const wg_shape *s);
 cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size,
                     const wg_shape *step);
 
-/* to[i] = from[i] for every index i of `shape`, elements of `dtype`.  No element of `to` may be met
- * twice. */
+/* to[i] = from[i] for every index i of `shape`, elements of `dtype`.  No element of `to` may be
+ * met twice. */
 void cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to, cpu_walk to_walk,
               const void *from, cpu_walk from_walk);
 

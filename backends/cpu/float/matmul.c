@@ -1,10 +1,11 @@
 /* y[..., i, j] = sum over k of a[..., i, k] b[..., k, j], each sum in the order of k from 0: the
  * bits of the plain triple loop, whatever the blocks and the threads.
  *
- * y is cut into tiles, which threads share out.  For a tile, k advances in steps of DEPTH: so many
- * columns of a and rows of b are packed, transposed or not, into panels that the inner loops read
- * from end to end; then each block of y of ROWS x COLUMNS is carried in registers through the depth
- * (as in Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). */
+ * y is cut into tiles, which threads share out.  For a tile, k advances in steps of DEPTH: so
+ * many columns of a and rows of b are packed, transposed or not, into panels that the inner loops
+ * read from end to end; then each block of y of ROWS x COLUMNS is carried in registers through
+ * the depth (as in Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication,
+ * 2008). */
 #include "backends/cpu/kernel.h"
 #include "ops/linalg.h"
 
