@@ -13,15 +13,16 @@ extern "C" {
 enum { WG_BACKEND_ABI = 1 };
 
 typedef struct wg_backend_config {
-    int threads; /* at least 1 */
+    int threads;   /* at least 1 */
+    bool show_nan; /* no kernel may turn NaN into a number: a run looks for the node that made it */
 } wg_backend_config;
 
 /** A kernel prepared for one node. */
 typedef struct wg_kernel {
-    const char *name;           /* for reports: "brgemm:avx512"; static or in state */
-    void (*run)(wg_call *c);    /* must not allocate; reports by wg_call_fail */
-    void *state;                /* the backend's own, handed back in wg_call.state, freed by finish */
-    size_t scratch;             /* bytes of wg_call.scratch that it needs */
+    const char *name;        /* for reports: "brgemm:avx512"; static or in state */
+    void (*run)(wg_call *c); /* must not allocate; reports by wg_call_fail */
+    void *state;             /* the backend's own, handed back in wg_call.state, freed by finish */
+    size_t scratch;          /* bytes of wg_call.scratch that it needs */
 } wg_kernel;
 
 typedef struct wg_backend {
@@ -40,6 +41,9 @@ typedef struct wg_backend {
     wg_status (*prepare)(void *state, const wg_node *n, wg_kernel *k);
     /** Frees k->state; may be NULL if prepare allocates nothing. */
     void (*finish)(void *state, wg_kernel *k);
+    /** Around each run, on the thread that runs it (for floating-point modes, say); may be NULL. */
+    void (*enter)(void *state);
+    void (*leave)(void *state);
 } wg_backend;
 
 /** The readable reference: f32 and f64 (movement also for the other dtypes), OpenMP, results bit-identical

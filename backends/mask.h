@@ -33,7 +33,8 @@ static inline wg_mask wg_mask_of(uint64_t seed, uint64_t step, uint64_t key, dou
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     z ^= z >> 31;
     long keep = lround((1 - p) * 65536);
-    wg_mask m = {{(uint32_t)z, (uint32_t)(z >> 32)}, step, (uint32_t)(keep < 1 ? 1 : keep), 1 / (1 - p)};
+    wg_mask m = {
+        {(uint32_t)z, (uint32_t)(z >> 32)}, step, (uint32_t)(keep < 1 ? 1 : keep), 1 / (1 - p)};
     return m;
 }
 

@@ -84,7 +84,7 @@ static bool open_backends(wg_plan *p, wg_graph *source)
             return wg_plan_refuse(source, WG_EINVAL, "backend %zu is %s", i,
                                   b ? "of another version of the interface" : "NULL");
         void *state = NULL;
-        wg_status status = b->open ? b->open(&state, &(wg_backend_config){o->threads}) : WG_OK;
+        wg_status status = b->open ? b->open(&state, &(wg_backend_config){o->threads, o->check_nonfinite}) : WG_OK;
         if (status != WG_OK)
             return wg_plan_refuse(source, status, "backend %s: %s", b->name,
                                   wg_status_text(status));

@@ -127,12 +127,25 @@ static const wg_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
     return NULL;
 }
 
+/* The same between the backends' enter and leave. */
+static const wg_work *run_entered(wg_plan *p, uint64_t step, bool check, wg_status *status)
+{
+    for (size_t i = 0; i < p->n_backends; i++)
+        if (p->backends[i].backend->enter)
+            p->backends[i].backend->enter(p->backends[i].state);
+    const wg_work *failed = run_all(p, step, check, status);
+    for (size_t i = p->n_backends; i-- > 0;)
+        if (p->backends[i].backend->leave)
+            p->backends[i].backend->leave(p->backends[i].state);
+    return failed;
+}
+
 wg_status wg_plan_run(wg_plan *p, uint64_t step)
 {
     wg_status status;
     if (!p)
         return WG_EINVAL;
-    if (run_all(p, step, p->options.check_nonfinite, &status))
+    if (run_entered(p, step, p->options.check_nonfinite, &status))
         return status;
     for (size_t i = 0; i < p->n_assigns; i++) {
         char *to = wg_memory_of(p, p->assigns[i].leaf);
@@ -170,7 +183,7 @@ const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step)
             at += bytes;
         }
     wg_status status;
-    const wg_work *w = run_all(p, step, true, &status);
+    const wg_work *w = run_entered(p, step, true, &status);
     at = saved;
     for (size_t i = 0; i < p->n_assigns; i++)
         if (is_written_in_place(p, &p->assigns[i])) {

@@ -16,6 +16,24 @@ macro(wg_part option what module package)
   endif()
 endmacro()
 
+# The same for oneDNN, which has no pkg-config file, and whose CMake package on Debian 12 asks for OpenCL: found by its
+# header and library.
+macro(wg_part_onednn)
+  find_path(DNNL_INCLUDE dnnl.h)
+  find_library(DNNL_LIBRARY dnnl)
+  if(DNNL_INCLUDE AND DNNL_LIBRARY)
+    set(DNNL_FOUND ON)
+  else()
+    set(DNNL_FOUND OFF)
+  endif()
+  option(WG_ONEDNN "build the oneDNN backend" ${DNNL_FOUND})
+  if(WG_ONEDNN AND NOT DNNL_FOUND)
+    message(FATAL_ERROR "WG_ONEDNN is on, but oneDNN is not found (Debian: libdnnl-dev)")
+  elseif(NOT WG_ONEDNN)
+    list(APPEND WG_LEFT_OUT "the oneDNN backend (libdnnl-dev)")
+  endif()
+endmacro()
+
 # One line at the end of the configuration.
 function(wg_report_parts)
   if(WG_LEFT_OUT)

@@ -1,0 +1,7 @@
+/* Built instead of the rest of this folder where oneDNN is not found. */
+#include "backends/onednn/onednn.h"
+
+const wg_backend *wg_onednn_backend(void)
+{
+    return NULL;
+}

@@ -1,0 +1,230 @@
+#include "backends/onednn/compat.h"
+
+#include <stdlib.h>
+
+/* ---- memory descriptors -------------------------------------------------------------------------- */
+
+void od_md_free(od_md md)
+{
+#if OD_V3
+    if (md)
+        dnnl_memory_desc_destroy(md);
+#else
+    free(md);
+#endif
+}
+
+static void dense_strides(int rank, const dnnl_dims_t dims, dnnl_dims_t strides)
+{
+    dnnl_dim_t step = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= dims[i];
+    }
+}
+
+dnnl_status_t od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                            const dnnl_dims_t strides)
+{
+    dnnl_dims_t dense;
+    *out = NULL;
+    if (!strides) {
+        dense_strides(rank, dims, dense);
+        strides = dense;
+    }
+#if OD_V3
+    return dnnl_memory_desc_create_with_strides(out, rank, dims, type, strides);
+#else
+    od_md md = malloc(sizeof *md);
+    if (!md)
+        return dnnl_out_of_memory;
+    dnnl_status_t status = dnnl_memory_desc_init_by_strides(md, rank, dims, type, strides);
+    if (status == dnnl_success)
+        *out = md;
+    else
+        free(md);
+    return status;
+#endif
+}
+
+dnnl_status_t od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type)
+{
+    *out = NULL;
+#if OD_V3
+    return dnnl_memory_desc_create_with_tag(out, rank, dims, type, dnnl_format_tag_any);
+#else
+    od_md md = malloc(sizeof *md);
+    if (!md)
+        return dnnl_out_of_memory;
+    dnnl_status_t status = dnnl_memory_desc_init_by_tag(md, rank, dims, type, dnnl_format_tag_any);
+    if (status == dnnl_success)
+        *out = md;
+    else
+        free(md);
+    return status;
+#endif
+}
+
+size_t od_md_bytes(od_const_md md)
+{
+    return dnnl_memory_desc_get_size(md);
+}
+
+bool od_md_equal(od_const_md a, od_const_md b)
+{
+    return dnnl_memory_desc_equal(a, b) != 0;
+}
+
+/* ---- post-ops ------------------------------------------------------------------------------------- */
+
+dnnl_status_t od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha, float beta)
+{
+#if OD_V3
+    return dnnl_post_ops_append_eltwise(ops, alg, alpha, beta);
+#else
+    return dnnl_post_ops_append_eltwise(ops, 1.0f, alg, alpha, beta);
+#endif
+}
+
+dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale)
+{
+#if OD_V3
+    return dnnl_post_ops_append_sum(ops, scale, 0, dnnl_data_type_undef);
+#else
+    return dnnl_post_ops_append_sum(ops, scale);
+#endif
+}
+
+/* ---- primitive descriptors ------------------------------------------------------------------------ */
+
+/* In 2.6 a primitive descriptor is made from an operation descriptor; in 3.x at once.  V2(init) and V3(create) are
+ * the two ways of one call: only one of them is compiled. */
+#if OD_V3
+#define MAKE(desc_type, init, create) return create
+#else
+#define MAKE(desc_type, init, create)                                                              \
+    desc_type d;                                                                                   \
+    dnnl_status_t made = init;                                                                     \
+    return made == dnnl_success ? dnnl_primitive_desc_create(pd, &d, attr, e, hint) : made
+#endif
+
+dnnl_status_t od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                        od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr)
+{
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_matmul_desc_t, dnnl_matmul_desc_init(&d, src, weights, bias, dst),
+         dnnl_matmul_primitive_desc_create(pd, e, src, weights, bias, dst, attr));
+}
+
+dnnl_status_t od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
+                         float alpha, float beta, const_dnnl_primitive_attr_t attr)
+{
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_eltwise_desc_t,
+         dnnl_eltwise_forward_desc_init(&d, dnnl_forward_training, alg, data, alpha, beta),
+         dnnl_eltwise_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, data, data,
+                                                    alpha, beta, attr));
+}
+
+dnnl_status_t od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
+                         const_dnnl_primitive_attr_t attr)
+{
+    dnnl_alg_kind_t alg = log ? dnnl_softmax_log : dnnl_softmax_accurate;
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_softmax_v2_desc_t,
+         dnnl_softmax_v2_forward_desc_init(&d, dnnl_forward_training, alg, data, data, axis),
+         dnnl_softmax_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, data, data,
+                                                    axis, attr));
+}
+
+dnnl_status_t od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
+                           float eps, unsigned flags, const_dnnl_primitive_attr_t attr)
+{
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_layer_normalization_desc_t,
+         dnnl_layer_normalization_forward_desc_init(&d, dnnl_forward_training, data, stat, eps,
+                                                    flags),
+         dnnl_layer_normalization_forward_primitive_desc_create(pd, e, dnnl_forward_training, data,
+                                                                data, stat, eps, flags, attr));
+}
+
+dnnl_status_t od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
+                                    float eps, unsigned flags, const_dnnl_primitive_desc_t hint,
+                                    const_dnnl_primitive_attr_t attr)
+{
+    MAKE(dnnl_layer_normalization_desc_t,
+         dnnl_layer_normalization_backward_desc_init(&d, dnnl_backward, data, data, stat, eps,
+                                                     flags),
+         dnnl_layer_normalization_backward_primitive_desc_create(
+             pd, e, dnnl_backward, data, data, data, stat, eps, flags, hint, attr));
+}
+
+dnnl_status_t od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                             od_const_md bias, od_const_md dst, const od_geometry *g,
+                             const_dnnl_primitive_attr_t attr)
+{
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_convolution_desc_t,
+         dnnl_dilated_convolution_forward_desc_init(
+             &d, dnnl_forward_training, dnnl_convolution_direct, src, weights, bias, dst, g->stride,
+             g->dilation, g->pad_before, g->pad_after),
+         dnnl_convolution_forward_primitive_desc_create(
+             pd, e, dnnl_forward_training, dnnl_convolution_direct, src, weights, bias, dst,
+             g->stride, g->dilation, g->pad_before, g->pad_after, attr));
+}
+
+dnnl_status_t od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_md diff_src,
+                                           od_const_md weights, od_const_md diff_dst,
+                                           const od_geometry *g, const_dnnl_primitive_desc_t hint,
+                                           const_dnnl_primitive_attr_t attr)
+{
+    MAKE(dnnl_convolution_desc_t,
+         dnnl_dilated_convolution_backward_data_desc_init(&d, dnnl_convolution_direct, diff_src,
+                                                          weights, diff_dst, g->stride, g->dilation,
+                                                          g->pad_before, g->pad_after),
+         dnnl_convolution_backward_data_primitive_desc_create(
+             pd, e, dnnl_convolution_direct, diff_src, weights, diff_dst, g->stride, g->dilation,
+             g->pad_before, g->pad_after, hint, attr));
+}
+
+dnnl_status_t od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_const_md src,
+                                              od_const_md diff_weights, od_const_md diff_bias,
+                                              od_const_md diff_dst, const od_geometry *g,
+                                              const_dnnl_primitive_desc_t hint,
+                                              const_dnnl_primitive_attr_t attr)
+{
+    MAKE(dnnl_convolution_desc_t,
+         dnnl_dilated_convolution_backward_weights_desc_init(
+             &d, dnnl_convolution_direct, src, diff_weights, diff_bias, diff_dst, g->stride,
+             g->dilation, g->pad_before, g->pad_after),
+         dnnl_convolution_backward_weights_primitive_desc_create(
+             pd, e, dnnl_convolution_direct, src, diff_weights, diff_bias, diff_dst, g->stride,
+             g->dilation, g->pad_before, g->pad_after, hint, attr));
+}
+
+dnnl_status_t od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
+                         od_const_md dst, const od_geometry *g, const_dnnl_primitive_attr_t attr)
+{
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_pooling_v2_desc_t,
+         dnnl_pooling_v2_forward_desc_init(&d, dnnl_forward_inference, alg, src, dst, g->stride,
+                                           g->kernel, g->dilation, g->pad_before, g->pad_after),
+         dnnl_pooling_forward_primitive_desc_create(pd, e, dnnl_forward_inference, alg, src, dst,
+                                                    g->stride, g->kernel, g->dilation,
+                                                    g->pad_before, g->pad_after, attr));
+}
+
+dnnl_status_t od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
+                           od_const_md dst, float p, float eps, const_dnnl_primitive_attr_t attr)
+{
+    const_dnnl_primitive_desc_t hint = NULL;
+    (void)hint;
+    MAKE(dnnl_reduction_desc_t, dnnl_reduction_desc_init(&d, alg, src, dst, p, eps),
+         dnnl_reduction_primitive_desc_create(pd, e, alg, src, dst, p, eps, attr));
+}

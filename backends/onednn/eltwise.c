@@ -1,0 +1,42 @@
+/* Elementwise functions that cost arithmetic, not only memory.  (Sums and products of two tensors run at the speed of
+ * memory in the reference kernels already.)  log is missing on purpose: oneDNN 2.6's log(1) is -1.4e-6. */
+#include "backends/onednn/internal.h"
+#include "ops/activation.h"
+
+static const struct {
+    const wg_op *op;
+    dnnl_alg_kind_t alg;
+    float alpha;
+    bool hides_nan;
+} functions[] = {
+    {&wg_op_exp, dnnl_eltwise_exp, 0, true},           {&wg_op_tanh, dnnl_eltwise_tanh, 0, false},
+    {&wg_op_sigmoid, dnnl_eltwise_logistic, 0, false}, {&wg_op_silu, dnnl_eltwise_swish, 1, false},
+    {&wg_op_gelu, dnnl_eltwise_gelu_erf, 0, false}, /* or gelu_tanh: see below */
+};
+
+const char *od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *plan)
+{
+    int i = 0;
+    while (i < WG_COUNT(functions) && functions[i].op != n->op)
+        i++;
+    if (i == WG_COUNT(functions))
+        return "oneDNN has no such function";
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    if (!wg_value_count(n->in[0]))
+        return "an empty operand";
+    if (b->show_nan && functions[i].hides_nan)
+        return "oneDNN's kernel turns NaN into a number, which the check for non-finite values "
+               "would miss";
+    dnnl_alg_kind_t alg = functions[i].alg;
+    if (n->op == &wg_op_gelu && ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH)
+        alg = dnnl_eltwise_gelu_tanh;
+    od_md md = od_md_flat(n->in[0]);
+    dnnl_status_t made =
+        md ? od_eltwise(&plan->pd, b->engine, alg, md, functions[i].alpha, 0, b->attr)
+           : dnnl_out_of_memory;
+    od_md_free(md);
+    od_bind(plan, DNNL_ARG_SRC, OD_IN, 0);
+    od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
+    return made == dnnl_success ? NULL : "oneDNN has no such function";
+}

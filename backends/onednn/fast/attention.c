@@ -1,0 +1,235 @@
+/* Attention by tiles of query rows: the scores of a tile, [rows, S], never leave the cache, and no [T, S] tensor
+ * exists.  Forward, for one tile of one head:
+ *
+ *     S = scale Q K'          P = softmax(S), row by row, over the keys that the row may see
+ *     Y = P V
+ *
+ * Backward makes P again and then, with dP = dY V' and D = rowsum(P dP):
+ *
+ *     dV += P' dY             dS = scale P (dP - D)
+ *     dQ  = dS K              dK += dS' Q
+ *
+ * Keys that no row of a tile may see are not touched at all, so nothing in them can leak.  A key that only some rows
+ * may see has weight 0 in the others; as 0 times NaN is NaN, a tile whose such keys are not finite goes row by row.
+ *
+ * Each task (a tile, or backward a key-value head) is done by one thread in one order: the same bits at any number
+ * of threads.  Inside a parallel region oneDNN's sgemm runs on the calling thread. */
+#include "backends/onednn/fast/fast.h"
+#include "backends/onednn/fast/mask.h"
+
+#include <dnnl.h>
+#include <math.h>
+#include <omp.h>
+
+#define X(name, args) void FAST(name)(const args *);
+FAST_KERNELS(X)
+#undef X
+
+static int64_t visible_keys(const fast_attention *a, int64_t b)
+{
+    int64_t n = a->lengths64 ? a->lengths64[b] : a->lengths32 ? a->lengths32[b] : a->S;
+    return n < 0 ? 0 : n > a->S ? a->S : n;
+}
+
+static float *head(const fast_heads *x, int64_t b, int64_t h, int64_t t)
+{
+    return x->data + b * x->batch + h * x->head + t * x->row;
+}
+
+/* Keys that row t may see, of the first `keys`. */
+static int64_t row_keys(const fast_attention *a, int64_t t, int64_t keys)
+{
+    if (!a->causal)
+        return keys;
+    int64_t seen = t + a->offset + 1;
+    return seen < 0 ? 0 : seen < keys ? seen : keys;
+}
+
+/* The mask's numbers of rows t ... t + rows - 1 of one head; row i starts at i S. */
+static const uint16_t *tile_mask(const fast_attention *a, int64_t b, int64_t h, int64_t t,
+                                 int64_t rows, float *p, int64_t ld)
+{
+    uint16_t *room = (uint16_t *)(p + 2 * fast_attention_rows(a->T, a->S) * ld);
+    uint64_t first = (uint64_t)(((b * a->heads + h) * a->T + t) * a->S);
+    return a->mask.keep ? fast_mask_range(&a->mask, first, (uint64_t)(rows * a->S), room) : NULL;
+}
+
+/* x = dropout(x) for a row of n; no mask, no change. */
+static void drop_row(const fast_attention *a, const uint16_t *number, float *x, int64_t n)
+{
+    int32_t keep = (int32_t)a->mask.keep;
+    float scale = (float)a->mask.scale;
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        x[j] = (int32_t)number[j] < keep ? x[j] * scale : 0.0f;
+}
+
+/* softmax of s[0..n) in place; s[n..width) = 0.  No visible key gives zeros. */
+static void softmax_row(float *s, int64_t n, int64_t width)
+{
+    float top = -INFINITY, sum = 0;
+#pragma omp simd reduction(max : top)
+    for (int64_t j = 0; j < n; j++)
+        top = s[j] > top ? s[j] : top;
+    top = top == -INFINITY ? 0 : top;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < n; j++) {
+        s[j] = fast_exp(s[j] - top);
+        sum += s[j];
+    }
+    float inverse = sum > 0 || sum != sum ? 1 / sum : 0;
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        s[j] *= inverse;
+    for (int64_t j = n; j < width; j++)
+        s[j] = 0;
+}
+
+static void gemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                 int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+    dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+static bool finite_rows(const float *x, int64_t rows, int64_t columns, int64_t stride)
+{
+    float sum = 0; /* of x 0: NaN if any is not finite */
+    for (int64_t i = 0; i < rows; i++)
+#pragma omp simd reduction(+ : sum)
+        for (int64_t j = 0; j < columns; j++)
+            sum += x[i * stride + j] * 0.0f;
+    return sum == 0;
+}
+
+static void zero_rows(float *x, int64_t rows, int64_t columns, int64_t stride)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memset(x + i * stride, 0, (size_t)columns * sizeof *x);
+}
+
+/* P of `rows` rows from t on, into p[rows, ld]; `keys` columns are filled. */
+static void weights(const fast_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
+                    int64_t keys, float *p, int64_t ld)
+{
+    gemm('N', 'T', rows, keys, a->d, a->scale, head(&a->q, b, h, t), a->q.row,
+         head(&a->k, b, h / a->groups, 0), a->k.row, 0, p, ld);
+    for (int64_t i = 0; i < rows; i++)
+        softmax_row(p + i * ld, row_keys(a, t + i, keys), keys);
+}
+
+static void forward_rows(const fast_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
+                         int64_t visible, float *p, int64_t ld)
+{
+    float *y = head(&a->y, b, h, t);
+    const float *v = head(&a->v, b, h / a->groups, 0);
+    int64_t keys = row_keys(a, t + rows - 1, visible), sure = row_keys(a, t, visible);
+    if (keys == 0) {
+        zero_rows(y, rows, a->d_v, a->y.row);
+        return;
+    }
+    if (rows > 1 && sure < keys &&
+        !finite_rows(v + sure * a->v.row, keys - sure, a->d_v, a->v.row)) {
+        for (int64_t i = 0; i < rows; i++)
+            forward_rows(a, b, h, t + i, 1, visible, p, ld);
+        return;
+    }
+    weights(a, b, h, t, rows, keys, p, ld);
+    const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
+    for (int64_t i = 0; number && i < rows; i++)
+        drop_row(a, number + i * a->S, p + i * ld, keys);
+    gemm('N', 'N', rows, a->d_v, keys, 1, p, ld, v, a->v.row, 0, y, a->y.row);
+}
+
+void FAST(attention_forward)(const fast_attention *a)
+{
+    int64_t rows = fast_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
+    int64_t tiles = rows ? (a->T + rows - 1) / rows : 0, tasks = a->batches * a->heads * tiles;
+#pragma omp parallel for schedule(dynamic) num_threads(a->threads)
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t tile = task % tiles, h = task / tiles % a->heads, b = task / tiles / a->heads;
+        int64_t t = tile * rows, n = t + rows < a->T ? rows : a->T - t;
+        float *p = a->scratch + omp_get_thread_num() * fast_attention_scratch(a->T, a->S);
+        forward_rows(a, b, h, t, n, visible_keys(a, b), p, ld);
+    }
+}
+
+/* P and the cotangent of dropout(P), in place of dP, give dropout(P), in place of P, and dS. */
+static void backward_dropped_row(const fast_attention *a, const uint16_t *number, float *p,
+                                 float *dp, int64_t n)
+{
+    int32_t keep = (int32_t)a->mask.keep;
+    float scale = (float)a->mask.scale, dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (int64_t j = 0; j < n; j++) {
+        float kept = (int32_t)number[j] < keep ? scale : 0.0f;
+        dp[j] *= kept;
+        dot += p[j] * dp[j];
+    }
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++) {
+        float kept = (int32_t)number[j] < keep ? scale : 0.0f, weight = p[j];
+        p[j] = weight * kept;
+        dp[j] = weight * (dp[j] - dot) * a->scale;
+    }
+}
+
+/* The same without dropout: dS from P and dP, in place of dP. */
+static void backward_row(const float *p, float *dp, int64_t n, float scale)
+{
+    float dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (int64_t j = 0; j < n; j++)
+        dot += p[j] * dp[j];
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        dp[j] = p[j] * (dp[j] - dot) * scale;
+}
+
+static void backward_rows(const fast_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
+                          int64_t visible, float *p, int64_t ld)
+{
+    int64_t kv = h / a->groups;
+    float *dp = p + fast_attention_rows(a->T, a->S) * ld;
+    const float *q = head(&a->q, b, h, t), *dy = head(&a->dy, b, h, t);
+    const float *k = head(&a->k, b, kv, 0), *v = head(&a->v, b, kv, 0);
+    float *dq = head(&a->dq, b, h, t), *dk = head(&a->dk, b, kv, 0), *dv = head(&a->dv, b, kv, 0);
+    int64_t keys = row_keys(a, t + rows - 1, visible), sure = row_keys(a, t, visible);
+    if (keys == 0) {
+        zero_rows(dq, rows, a->d, a->dq.row);
+        return;
+    }
+    bool finite = finite_rows(v + sure * a->v.row, keys - sure, a->d_v, a->v.row) &&
+                  finite_rows(k + sure * a->k.row, keys - sure, a->d, a->k.row);
+    if (rows > 1 && sure < keys && !finite) {
+        for (int64_t i = 0; i < rows; i++)
+            backward_rows(a, b, h, t + i, 1, visible, p, ld);
+        return;
+    }
+    weights(a, b, h, t, rows, keys, p, ld);
+    gemm('N', 'T', rows, keys, a->d_v, 1, dy, a->dy.row, v, a->v.row, 0, dp, ld);
+    const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
+    for (int64_t i = 0; i < rows; i++)
+        if (number)
+            backward_dropped_row(a, number + i * a->S, p + i * ld, dp + i * ld, keys);
+        else
+            backward_row(p + i * ld, dp + i * ld, keys, a->scale);
+    gemm('T', 'N', keys, a->d_v, rows, 1, p, ld, dy, a->dy.row, 1, dv, a->dv.row);
+    gemm('N', 'N', rows, a->d, keys, 1, dp, ld, k, a->k.row, 0, dq, a->dq.row);
+    gemm('T', 'N', keys, a->d, rows, 1, dp, ld, q, a->q.row, 1, dk, a->dk.row);
+}
+
+void FAST(attention_backward)(const fast_attention *a)
+{
+    int64_t rows = fast_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
+    int64_t kv_heads = a->heads / a->groups, tasks = a->batches * kv_heads;
+#pragma omp parallel for schedule(dynamic) num_threads(a->threads)
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t kv = task % kv_heads, b = task / kv_heads, visible = visible_keys(a, b);
+        float *p = a->scratch + omp_get_thread_num() * fast_attention_scratch(a->T, a->S);
+        zero_rows(head(&a->dk, b, kv, 0), a->S, a->d, a->dk.row);
+        zero_rows(head(&a->dv, b, kv, 0), a->S, a->d_v, a->dv.row);
+        for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++)
+            for (int64_t t = 0; t < a->T; t += rows)
+                backward_rows(a, b, h, t, t + rows < a->T ? rows : a->T - t, visible, p, ld);
+    }
+}

@@ -1,0 +1,149 @@
+/* Own kernels, where oneDNN has none or only a slow one.
+ *
+ * Each source of this folder is compiled three times, for the baseline, for AVX2 and for AVX-512, and written
+ * once: FAST(name) is name_base, name_avx2 or name_avx512.  od_fast() gives the table of the running CPU.
+ * Loops are plain C that the compiler vectorises; exp is a polynomial (fast_exp) because libm's is not inlined. */
+#ifndef WG_BACKENDS_ONEDNN_FAST_FAST_H
+#define WG_BACKENDS_ONEDNN_FAST_FAST_H
+
+#include "backends/mask.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FAST_PASTE_(a, b) a##_##b
+#define FAST_PASTE(a, b) FAST_PASTE_(a, b)
+#define FAST(name) FAST_PASTE(name, FAST_SUFFIX)
+
+/* One operand of attention: element (b, h, t, i) lies at data[b batch + h head + t row + i]. */
+typedef struct fast_heads {
+    float *data;
+    int64_t batch, head, row;
+} fast_heads;
+
+/* y = softmax(scale q k' + mask) v for each batch and head; q is [T, d], k [S, d], v [S, dv].
+ * groups query heads share one key-value head.  Keys at and after lengths[b] are masked, and with `causal` those
+ * after the query.  Scratch: fast_attention_scratch floats a thread. */
+typedef struct fast_attention {
+    fast_heads q, k, v, y;     /* forward; backward reads q, k, v  */
+    fast_heads dy, dq, dk, dv; /* backward: all of dq, dk, dv      */
+    const int64_t *lengths64;  /* [batch] or NULL                  */
+    const int32_t *lengths32;
+    int64_t batches, heads, groups, T, S, d, d_v;
+    float scale;
+    bool causal;
+    int64_t offset; /* causal: query t sees the keys s <= t + offset */
+    wg_mask mask; /* of dropout on the weights, as a [batches, heads, T, S] tensor; keep 0: none */
+    int threads;
+    float *scratch;
+} fast_attention;
+
+/* Rows of q in a tile: the tile's scores [rows, S] stay in the cache. */
+static inline int64_t fast_attention_rows(int64_t T, int64_t S)
+{
+    int64_t rows = (1 << 15) / (S > 0 ? S : 1); /* 128 KiB of scores */
+    rows = rows < 32 ? 32 : rows > 256 ? 256 : rows / 16 * 16;
+    return rows < T ? rows : T;
+}
+
+/* Of one thread: the weights of a tile, their cotangents, and the mask's numbers, of 16 bits. */
+static inline int64_t fast_attention_scratch(int64_t T, int64_t S)
+{
+    int64_t rows = fast_attention_rows(T, S), ld = (S + 15) / 16 * 16;
+    return 2 * rows * ld + (rows * S + 2 * 128 + 31) / 32 * 16;
+}
+
+/* Rows of a layer normalisation; see norm.c.  mean and rstd are [rows]; gain, bias and their cotangents [width] or
+ * NULL.  Scratch of the backward pass: 2 FAST_NORM_BLOCKS width floats. */
+enum { FAST_NORM_BLOCKS = 32 };
+typedef struct fast_norm {
+    const float *x, *gain, *bias, *dy;
+    float *y, *mean, *rstd; /* results forward, read backward */
+    float *dx, *dgain, *dbias;
+    const float *residual, *branch, *more; /* NULL: none */
+    float *sum, *dbranch;
+    wg_mask mask; /* keep 0: no dropout */
+    int64_t rows, width;
+    float eps;
+    int threads;
+    float *scratch;
+} fast_norm;
+
+typedef struct fast_rows {
+    const float *x;
+    float *y;
+    int64_t rows, width;
+    int threads;
+} fast_rows;
+
+/* See loss.c.  x [rows, width], w [classes, width], bias [classes] or NULL.  dx, dw, dbias: NULL if not wanted.  Every
+ * target lies in [0, classes) where its weight is not 0.  Scratch: chunk (classes + 1) floats. */
+typedef struct fast_loss {
+    const float *x, *w, *bias;
+    const int64_t *targets;
+    const float *weights; /* [rows] */
+    float *loss, *dx, *dw, *dbias;
+    int64_t rows, width, classes, chunk;
+    float on, off;
+    int threads;
+    float *scratch;
+} fast_loss;
+
+/* See adam.c.  The new tensors may be the old ones. */
+typedef struct fast_adam {
+    const float *p, *g, *m, *v;
+    float *new_p, *new_m, *new_v;
+    int64_t count;
+    float beta1, beta2, eps, step, correction;
+    float shrink; /* AdamW: 1 - lr decay; Adam: 1   */
+    float decay;  /* Adam with L2: added to g; else 0 */
+    int threads;
+} fast_adam;
+
+#define FAST_KERNELS(X)                                                                            \
+    X(attention_forward, fast_attention)                                                           \
+    X(attention_backward, fast_attention)                                                          \
+    X(layernorm_forward, fast_norm)                                                                \
+    X(layernorm_backward, fast_norm)                                                               \
+    X(softmax, fast_rows)                                                                          \
+    X(log_softmax, fast_rows)                                                                      \
+    X(linear_loss, fast_loss)                                                                      \
+    X(adam, fast_adam)
+
+typedef struct fast_table {
+    const char *isa; /* "base", "avx2", "avx512" */
+#define X(name, args) void (*name)(const args *);
+    FAST_KERNELS(X)
+#undef X
+} fast_table;
+
+extern const fast_table fast_base, fast_avx2, fast_avx512;
+const fast_table *od_fast(void);
+
+/* exp(x) to 2 ulp for x in [-87, 88]; 0 below, +inf above, NaN for NaN.  x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by
+ * its Taylor polynomial of degree 7 (error below 1e-8), 2^n by the exponent's bits.  Branch-free. */
+static inline float fast_exp(float x)
+{
+    const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
+    float clamped = x > 88.72f ? 88.72f : x < -87.0f ? -87.0f : x;
+    float n = (clamped * 1.44269504f + magic) - magic;
+    float r = clamped - n * 0.693145752f - n * 1.42860677e-6f;
+    float p = 1.98412698e-4f;
+    p = p * r + 1.38888889e-3f;
+    p = p * r + 8.33333333e-3f;
+    p = p * r + 4.16666667e-2f;
+    p = p * r + 1.66666667e-1f;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    int32_t bits = ((int32_t)n + 127)
+                   << 23; /* n = 128 gives +inf's bits: right for x > 88.72 - ln 2 / 2 ... */
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    float y = p * power;
+    y = x < -87.0f ? 0.0f : y;
+    return x != x ? x : y;
+}
+
+#endif

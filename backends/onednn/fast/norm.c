@@ -1,0 +1,143 @@
+/* Layer normalisation over rows of `width`:
+ *
+ *     h = (x - mean) rstd,  rstd = 1 / sqrt(mean of (x - mean)^2 + eps),  y = h gain + bias
+ *
+ * and backward, with e = dy gain:
+ *
+ *     dx = rstd (e - mean(e) - h mean(e h)),   dgain = sum over rows of dy h,   dbias = sum over rows of dy
+ *
+ * With a branch, x is first made from the residual connection, x = residual + dropout(branch), and kept as `sum`; backward
+ * `more`, another cotangent of x, is added to dx, and the branch's cotangent is dropout(dx) with the same mask.  Rows then
+ * are whole groups of the mask.
+ *
+ * A row is read from memory once: its further passes hit the cache.  The sums over rows go over a fixed number of
+ * blocks, whatever the number of threads. */
+#include "backends/onednn/fast/fast.h"
+#include "backends/onednn/fast/mask.h"
+
+#include <math.h>
+
+#define X(name, args) void FAST(name)(const args *);
+FAST_KERNELS(X)
+#undef X
+
+/* y = dropout(x) (+ add) over one row that starts at element `first` of the tensor; without dropout the mask's keep is 0. */
+static void dropped(const wg_mask *m, int64_t first, int64_t width, const float *x,
+                    const float *add, float *y)
+{
+    if (!m->keep) {
+        for (int64_t i = 0; i < width; i++)
+            y[i] = add ? add[i] + x[i] : x[i];
+        return;
+    }
+    int32_t keep = (int32_t)m->keep;
+    float scale = (float)m->scale;
+    for (int64_t i = 0; i < width; i += 128) {
+        uint16_t number[128];
+        fast_mask_group(m, (uint64_t)(first + i) / 128, number);
+        if (add) {
+#pragma omp simd
+            for (int64_t j = 0; j < 128; j++)
+                y[i + j] = add[i + j] + ((int32_t)number[j] < keep ? x[i + j] * scale : 0.0f);
+        } else {
+#pragma omp simd
+            for (int64_t j = 0; j < 128; j++)
+                y[i + j] = (int32_t)number[j] < keep ? x[i + j] * scale : 0.0f;
+        }
+    }
+}
+
+static void forward_row(const fast_norm *a, int64_t row)
+{
+    int64_t width = a->width, at = row * width;
+    const float *gain = a->gain, *bias = a->bias;
+    if (a->branch)
+        dropped(&a->mask, at, width, a->branch + at, a->residual + at, a->sum + at);
+    const float *restrict x = (a->branch ? a->sum : a->x) + at;
+    float *restrict y = a->y + at;
+    float sum = 0, square = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < width; i++)
+        sum += x[i];
+    float mean = sum / (float)width;
+#pragma omp simd reduction(+ : square)
+    for (int64_t i = 0; i < width; i++)
+        square += (x[i] - mean) * (x[i] - mean);
+    float rstd = 1 / sqrtf(square / (float)width + a->eps);
+    a->mean[row] = mean;
+    a->rstd[row] = rstd;
+    if (gain && bias) {
+#pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            y[i] = (x[i] - mean) * rstd * gain[i] + bias[i];
+        return;
+    }
+    for (int64_t i = 0; i < width; i++) {
+        float h = (x[i] - mean) * rstd;
+        y[i] = (gain ? h * gain[i] : h) + (bias ? bias[i] : 0);
+    }
+}
+
+void FAST(layernorm_forward)(const fast_norm *a)
+{
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++)
+        forward_row(a, row);
+}
+
+/* dx of one row; adds to the block's sums for dgain and dbias. */
+static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
+                         float *restrict dbias)
+{
+    const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
+    float *restrict dx = a->dx + row * a->width;
+    const float *gain = a->gain;
+    float mean = a->mean[row], rstd = a->rstd[row], sum = 0, product = 0;
+    int64_t width = a->width;
+#pragma omp simd reduction(+ : sum, product)
+    for (int64_t i = 0; i < width; i++) {
+        float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];
+        sum += e;
+        product += e * h;
+        dgain[i] += dy[i] * h;
+        dbias[i] += dy[i];
+    }
+    sum /= (float)width;
+    product /= (float)width;
+#pragma omp simd
+    for (int64_t i = 0; i < width; i++) {
+        float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];
+        dx[i] = rstd * (e - sum - h * product);
+    }
+    if (a->more)
+#pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            dx[i] += a->more[row * width + i];
+    if (a->dbranch)
+        dropped(&a->mask, row * width, width, dx, NULL, a->dbranch + row * width);
+}
+
+void FAST(layernorm_backward)(const fast_norm *a)
+{
+    int64_t blocks = a->rows < FAST_NORM_BLOCKS ? a->rows : FAST_NORM_BLOCKS, width = a->width;
+#pragma omp parallel num_threads(a->threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t b = 0; b < blocks; b++) {
+            float *sums = a->scratch + b * 2 * width;
+            memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
+            for (int64_t row = a->rows * b / blocks; row < a->rows * (b + 1) / blocks; row++)
+                backward_row(a, row, sums, sums + width);
+        }
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < width; i++) {
+            float dgain = 0, dbias = 0;
+            for (int64_t b = 0; b < blocks; b++) {
+                dgain += a->scratch[b * 2 * width + i];
+                dbias += a->scratch[b * 2 * width + width + i];
+            }
+            a->dgain[i] = dgain;
+            a->dbias[i] = dbias;
+        }
+    }
+}

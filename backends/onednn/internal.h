@@ -1,0 +1,61 @@
+/* The inside of the oneDNN backend.
+ *
+ * Each op that oneDNN does well has one `make` function: from a node it makes a primitive descriptor and says which
+ * buffer of the call each argument of the primitive is.  Refusing and preparing both go through it, so what is
+ * promised at plan time is what runs. */
+#ifndef WG_BACKENDS_ONEDNN_INTERNAL_H
+#define WG_BACKENDS_ONEDNN_INTERNAL_H
+
+#include "backends/backend.h"
+#include "backends/onednn/compat.h"
+#include "ops/table.h"
+
+typedef struct od_backend {
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    dnnl_primitive_attr_t attr; /* user scratchpad */
+    int threads;
+    bool show_nan;
+    unsigned modes[1024]; /* floating-point modes of the threads outside a run */
+} od_backend;
+
+enum { OD_MAX_ARGS = 12 };
+
+/* An argument of the primitive and the buffer of the call that it takes. */
+typedef struct od_binding {
+    int arg; /* DNNL_ARG_SRC, ... */
+    enum { OD_IN, OD_OUT, OD_SCRATCH } where;
+    int index;
+} od_binding;
+
+typedef struct od_plan {
+    od_pd pd;
+    od_binding binding[OD_MAX_ARGS];
+    int n_bindings;
+} od_plan;
+
+/* NULL and a filled plan (whose pd the caller destroys), or why not (static text; plan->pd is then NULL). */
+typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
+
+od_make od_make_matmul, od_make_linear, od_make_eltwise;
+
+/* An op that has a kernel of our own (fast/). */
+typedef struct od_own {
+    const wg_op *op;
+    const char *name;
+    const char *(*refuses)(const wg_node *n);                 /* NULL: takes it */
+    size_t (*scratch)(const od_backend *b, const wg_node *n); /* bytes; NULL: none */
+    void (*run)(wg_call *c);
+} od_own;
+
+/* Each file has a table that ends with a row of NULLs. */
+extern const od_own od_own_rows[], od_own_attention[];
+
+void od_bind(od_plan *plan, int arg, int where, int index);
+
+/* oneDNN's name for a dtype; false if it has none that the backend uses */
+bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out);
+/* A dense descriptor of all elements as one axis; NULL on failure. */
+od_md od_md_flat(const wg_value *v);
+
+#endif

@@ -1,0 +1,100 @@
+/* Own kernels over dense rows: softmax, layer normalisation. */
+#include "backends/onednn/fast/fast.h"
+#include "backends/onednn/internal.h"
+#include "ops/norm.h"
+#include "ops/softmax.h"
+
+/* ---- softmax -------------------------------------------------------------------------------------- */
+
+static const char *refuses_softmax(const wg_node *n)
+{
+    const wg_softmax_attrs *a = n->attrs;
+    const wg_shape *s = &n->in[0]->shape;
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    return wg_axis_of(a->axis, s->rank) == s->rank - 1 ? NULL : "not along the last axis";
+}
+
+static fast_rows rows_of(const wg_call *c)
+{
+    const wg_shape *s = &c->node->in[0]->shape;
+    int64_t width = s->dim[s->rank - 1];
+    return (fast_rows){c->in[0], c->out[0], width ? wg_shape_count(s) / width : 0, width,
+                       c->threads};
+}
+
+static void run_softmax(wg_call *c)
+{
+    fast_rows a = rows_of(c);
+    od_fast()->softmax(&a);
+}
+
+static void run_log_softmax(wg_call *c)
+{
+    fast_rows a = rows_of(c);
+    od_fast()->log_softmax(&a);
+}
+
+/* ---- layer normalisation -------------------------------------------------------------------------- */
+
+static const char *refuses_norm(const wg_node *n)
+{
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    return wg_value_count(n->in[0]) ? NULL : "an empty operand";
+}
+
+static fast_norm norm_of(const wg_call *c, int x)
+{
+    const wg_node *n = c->node;
+    const wg_rownorm_attrs *attrs = n->attrs;
+    const wg_shape *s = &n->in[x]->shape;
+    fast_norm a = {.x = c->in[x],
+                   .eps = (float)attrs->eps,
+                   .width = 1,
+                   .threads = c->threads,
+                   .scratch = c->scratch};
+    for (int64_t i = 0; i < (attrs->axes ? attrs->axes : 1); i++)
+        a.width *= s->dim[s->rank - 1 - i];
+    a.rows = wg_shape_count(s) / a.width;
+    return a;
+}
+
+static void run_norm(wg_call *c)
+{
+    fast_norm a = norm_of(c, 0);
+    a.gain = c->node->n_in > 1 ? c->in[1] : NULL;
+    a.bias = c->node->n_in > 2 ? c->in[2] : NULL;
+    a.y = c->out[0];
+    a.mean = c->out[1];
+    a.rstd = c->out[2];
+    od_fast()->layernorm_forward(&a);
+}
+
+/* dy x mean rstd gain? -> dx dgain dbias */
+static void run_norm_grad(wg_call *c)
+{
+    fast_norm a = norm_of(c, 1);
+    a.dy = c->in[0];
+    a.mean = (float *)(uintptr_t)c->in[2]; /* read only in this direction */
+    a.rstd = (float *)(uintptr_t)c->in[3];
+    a.gain = c->node->n_in > 4 ? c->in[4] : NULL;
+    a.dx = c->out[0];
+    a.dgain = c->out[1];
+    a.dbias = c->out[2];
+    od_fast()->layernorm_backward(&a);
+}
+
+static size_t norm_grad_scratch(const od_backend *b, const wg_node *n)
+{
+    (void)b;
+    return 2 * FAST_NORM_BLOCKS * wg_value_bytes(n->out[1]);
+}
+
+const od_own od_own_rows[] = {
+    {&wg_op_softmax, "rows", refuses_softmax, NULL, run_softmax},
+    {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
+    {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
+    {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},
+    {NULL},
+};
