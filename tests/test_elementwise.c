@@ -82,12 +82,27 @@ static const struct {
     {"cos", wg_cos, 2, {0, NAN}, {1, NAN}, {0, NAN}},
     {"clamp", clamp, 6, {-2, -1, 0.5, 2, 3, NAN}, {-1, -1, 0.5, 2, 2, NAN}, {0, 1, 1, 1, 0, 0}},
     {"tanh", wg_tanh, 4, {FAR, -FAR, 0, NAN}, {1, -1, 0, NAN}, {0, 0, 1, NAN}},
-    {"relu", wg_relu, 5, {FAR, -FAR, 0, NAN, INFINITY}, {FAR, 0, 0, NAN, INFINITY}, {1, 0, 0, 0, 1}},
+    {"relu",
+     wg_relu,
+     5,
+     {FAR, -FAR, 0, NAN, INFINITY},
+     {FAR, 0, 0, NAN, INFINITY},
+     {1, 0, 0, 0, 1}},
     {"leaky_relu", leaky, 4, {8, -8, 0, NAN}, {8, -2, 0, NAN}, {1, 0.25, 0.25, 0.25}},
     {"elu", elu, 4, {FAR, -FAR, 0, NAN}, {FAR, -2, 0, NAN}, {1, 0, 2, NAN}},
-    {"sigmoid", wg_sigmoid, 5, {FAR, -FAR, 0, NAN, -INFINITY}, {1, 0, 0.5, NAN, 0}, {0, 0, 0.25, NAN, 0}},
+    {"sigmoid",
+     wg_sigmoid,
+     5,
+     {FAR, -FAR, 0, NAN, -INFINITY},
+     {1, 0, 0.5, NAN, 0},
+     {0, 0, 0.25, NAN, 0}},
     {"silu", wg_silu, 4, {FAR, -FAR, 0, NAN}, {FAR, 0, 0, NAN}, {1, 0, 0.5, NAN}},
-    {"softplus", wg_softplus, 4, {FAR, -FAR, INFINITY, NAN}, {FAR, 0, INFINITY, NAN}, {1, 0, 1, NAN}},
+    {"softplus",
+     wg_softplus,
+     4,
+     {FAR, -FAR, INFINITY, NAN},
+     {FAR, 0, INFINITY, NAN},
+     {1, 0, 1, NAN}},
     {"gelu", gelu_erf, 4, {FAR, -FAR, 0, NAN}, {FAR, 0, 0, NAN}, {1, 0, 0.5, NAN}},
     {"gelu tanh", gelu_tanh, 4, {FAR, -FAR, 0, NAN}, {FAR, 0, 0, NAN}, {1, 0, 0.5, NAN}},
     {"stop_gradient", wg_stop_gradient, 2, {3, NAN}, {3, NAN}, {0, 0}},
@@ -112,13 +127,14 @@ static void edge_cases_of_one_operand_and_their_derivatives(void **state)
 static void second_derivatives_are_finite_far_out(void **state)
 {
     (void)state;
-    static unary_builder *const smooth[] = {wg_tanh,     wg_sigmoid, wg_silu, wg_softplus,
+    static unary_builder *const smooth[] = {wg_tanh,  wg_sigmoid, wg_silu, wg_softplus,
                                             gelu_erf, gelu_tanh,  elu};
     static const double points[] = {FAR, -FAR, 60, -60};
     for (size_t d = 0; d < 2; d++)
         for (size_t i = 0; i < sizeof smooth / sizeof smooth[0]; i++) {
             wg_graph *g = wg_graph_new();
-            wg_value *x = vector(g, floats[d], points, 4), *y = slope(slope(smooth[i]("here", x), x), x);
+            wg_value *x = vector(g, floats[d], points, 4),
+                     *y = slope(slope(smooth[i]("here", x), x), x);
             wg_plan *p = small_run(g, &y, 1, 1);
             check_row("second derivative", p, y, (const double[4]){0}, 4, 1e-20);
             wg_plan_free(p);
@@ -172,8 +188,8 @@ static void functions_are_accurate(void **state)
         wg_value *y = known[i].build("here", vector(g, WG_F64, &known[i].x, 1));
         wg_plan *p = small_run(g, &y, 1, 1);
         double got = small_at(p, y, 0), error = fabs(got / known[i].y - 1);
-        check_that(error <= 4.5e-16, "%s(%g) is %.20g, expected %.20g", y->node->op->name, known[i].x, got,
-                   known[i].y);
+        check_that(error <= 4.5e-16, "%s(%g) is %.20g, expected %.20g", y->node->op->name,
+                   known[i].x, got, known[i].y);
         wg_plan_free(p);
         wg_graph_free(g);
     }
@@ -226,7 +242,8 @@ static void integers_wrap_around(void **state)
     wg_graph *g = wg_graph_new();
     static const int32_t i32[] = {INT32_MAX, INT32_MIN};
     static const int64_t i64[] = {INT64_MAX, INT64_MIN};
-    wg_value *a = wg_constant(g, WG_I32, WG_SHAPE(2), i32), *b = wg_constant(g, WG_I64, WG_SHAPE(2), i64);
+    wg_value *a = wg_constant(g, WG_I32, WG_SHAPE(2), i32),
+             *b = wg_constant(g, WG_I64, WG_SHAPE(2), i64);
     wg_value *y[] = {wg_shift(a, 1), wg_neg(a), wg_square(b), wg_sub(b, wg_abs(b)), wg_mul(a, a)};
     wg_plan *p = small_run(g, y, 5, 1);
     assert_int_equal(((int32_t *)wg_plan_data(p, y[0]))[0], INT32_MIN);
@@ -254,8 +271,8 @@ static void comparisons_are_those_of_c(void **state)
             out[i] = wg_cast(build[i]("here", x, y), WG_F64);
         wg_plan *p = small_run(g, out, 6, 1);
         for (int j = 0; j < N; j++) {
-            const bool expected[] = {a[j] == b[j], a[j] != b[j], a[j] < b[j],
-                                     a[j] <= b[j], a[j] > b[j],  a[j] >= b[j]};
+            const bool expected[] = {a[j] == b[j], a[j] != b[j],
+                                     a[j]<b[j], a[j] <= b[j], a[j]> b[j], a[j] >= b[j]};
             for (int i = 0; i < 6; i++)
                 check_that((small_at(p, out[i], j) != 0) == expected[i], "%s(%g, %g)",
                            out[i]->node->in[0]->node->op->name, a[j], b[j]);
@@ -270,7 +287,8 @@ static void comparisons_of_i64_do_not_go_through_double(void **state)
     (void)state;
     static const int64_t a[] = {INT64_C(9007199254740993)}, b[] = {INT64_C(9007199254740992)};
     wg_graph *g = wg_graph_new();
-    wg_value *x = wg_constant(g, WG_I64, WG_SHAPE(1), a), *y = wg_constant(g, WG_I64, WG_SHAPE(1), b);
+    wg_value *x = wg_constant(g, WG_I64, WG_SHAPE(1), a),
+             *y = wg_constant(g, WG_I64, WG_SHAPE(1), b);
     wg_value *out[] = {wg_equal(x, y), wg_greater(x, y), wg_maximum(x, y)};
     wg_plan *p = small_run(g, out, 3, 1);
     assert_int_equal(*(uint8_t *)wg_plan_data(p, out[0]), 0);
@@ -285,8 +303,10 @@ static void logic_has_its_truth_tables(void **state)
     (void)state;
     static const uint8_t a[] = {0, 0, 1, 1}, b[] = {0, 1, 0, 1};
     wg_graph *g = wg_graph_new();
-    wg_value *x = wg_constant(g, WG_BOOL, WG_SHAPE(4), a), *y = wg_constant(g, WG_BOOL, WG_SHAPE(4), b);
-    wg_value *out[] = {wg_logical_and(x, y), wg_logical_or(x, y), wg_logical_xor(x, y), wg_logical_not(x)};
+    wg_value *x = wg_constant(g, WG_BOOL, WG_SHAPE(4), a),
+             *y = wg_constant(g, WG_BOOL, WG_SHAPE(4), b);
+    wg_value *out[] = {wg_logical_and(x, y), wg_logical_or(x, y), wg_logical_xor(x, y),
+                       wg_logical_not(x)};
     wg_plan *p = small_run(g, out, 4, 1);
     for (int j = 0; j < 4; j++) {
         const int expected[] = {a[j] && b[j], a[j] || b[j], a[j] != b[j], !a[j]};
@@ -353,7 +373,8 @@ static void check_broadcast(wg_dtype dtype, wg_shape as, wg_shape bs, wg_shape c
     static uint8_t c[SMALL_MOST];
     wg_graph *g = wg_graph_new();
     uint64_t seed = (uint64_t)threads;
-    wg_value *x = small_constant(g, dtype, as, &seed, a), *y = small_constant(g, dtype, bs, &seed, b);
+    wg_value *x = small_constant(g, dtype, as, &seed, a),
+             *y = small_constant(g, dtype, bs, &seed, b);
     for (int64_t i = 0; i < wg_shape_count(&cs); i++)
         c[i] = (uint8_t)(i * 7 % 3 == 0);
     wg_value *out[] = {wg_sub(x, y), wg_where(wg_constant(g, WG_BOOL, cs, c), x, y),
@@ -403,11 +424,12 @@ static void broadcasting_is_that_of_plain_loops(void **state)
 static void a_gated_unit_multiplies_its_halves(void **state)
 {
     (void)state;
-    static unary_builder *const act[] = {[WG_GLU] = wg_sigmoid, [WG_REGLU] = wg_relu,
-                                         [WG_GEGLU] = gelu_erf, [WG_SWIGLU] = wg_silu};
+    static unary_builder *const act[] = {
+        [WG_GLU] = wg_sigmoid, [WG_REGLU] = wg_relu, [WG_GEGLU] = gelu_erf, [WG_SWIGLU] = wg_silu};
     for (int kind = 0; kind < 4; kind++) {
         wg_graph *g = wg_graph_new();
-        wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(2, 4), (const double[]){1, 2, 3, 4, 5, 6, -7, 0.5});
+        wg_value *x =
+            wg_constant(g, WG_F64, WG_SHAPE(2, 4), (const double[]){1, 2, 3, 4, 5, 6, -7, 0.5});
         wg_value *b = wg_constant(g, WG_F64, WG_SHAPE(2, 2), (const double[]){3, 4, -7, 0.5});
         wg_value *out[] = {wg_gated(x, (wg_gate)kind), act[kind]("here", b)};
         wg_plan *p = small_run(g, out, 2, 1);

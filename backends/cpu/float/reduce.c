@@ -47,19 +47,24 @@ static void join_var(partial *p, const partial *q)
     p->count += q->count;
 }
 
-/* Two passes over a run: its mean, then the squares. */
+/* Two passes over a run: its mean, then the differences from it, whose sum (0 but for the rounding
+ * of the mean) corrects both. */
 static void take_var(partial *p, const real *x, int64_t n, const void *attrs)
 {
     (void)attrs;
-    wide sum = 0, squares = 0;
+    wide sum = 0, rest = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++)
         sum += x[i];
     wide mean = sum / (wide)n;
-#pragma omp simd reduction(+ : squares)
-    for (int64_t i = 0; i < n; i++)
-        squares += (x[i] - mean) * (x[i] - mean);
-    join_var(p, &(partial){mean, squares, n});
+#pragma omp simd reduction(+ : rest, squares)
+    for (int64_t i = 0; i < n; i++) {
+        wide d = x[i] - mean;
+        rest += d;
+        squares += d * d;
+    }
+    squares -= rest * rest / (wide)n;
+    join_var(p, &(partial){mean + rest / (wide)n, squares < 0 ? 0 : squares, n});
 }
 
 static real result_var(const partial *p, const void *attrs)
