@@ -81,13 +81,12 @@ static bool need_bias(wg_node *n, int64_t channels)
                            wg_need_dim(n, 2, 0, channels));
 }
 
-/* Groups bounded by a channel count, so that their product with another size of the same shape is
- * one that the shape's own check has covered. */
-static bool need_groups(wg_node *n, int64_t groups, int64_t channels)
+/* For a result of groups * each channels: the product must exist. */
+static bool need_groups(wg_node *n, int64_t groups, int64_t each)
 {
-    return (groups >= 1 && (groups == 1 || groups <= channels)) ||
+    return (groups >= 1 && each <= INT64_MAX / groups) ||
            wg_fail(n, WG_ESHAPE, "%lld groups of %lld channels", (long long)groups,
-                   (long long)channels);
+                   (long long)each);
 }
 
 /* The builders of both directions share their options. */
@@ -127,7 +126,7 @@ static bool infer_grad_x(wg_node *n)
 {
     const wg_conv_attrs *a = n->attrs;
     const wg_shape *dy = &n->in[0]->shape, *w = &n->in[1]->shape;
-    if (!need_floats(n, 4) || !need_groups(n, a->groups, w->dim[0]))
+    if (!need_floats(n, 4) || !need_groups(n, a->groups, w->dim[1]))
         return false;
     wg_shape x = WG_SHAPE(dy->dim[0], a->groups * w->dim[1], a->height, a->width);
     return wg_set_result(n, 0, n->in[0]->dtype, x) && need_cotangent(n, 0, &x, w);
@@ -137,7 +136,7 @@ static bool infer_grad_w(wg_node *n)
 {
     const wg_conv_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape, *dy = &n->in[1]->shape;
-    if (!need_floats(n, 4) || !need_groups(n, a->groups, x->dim[1]))
+    if (!need_floats(n, 4) || !need_groups(n, a->groups, 0))
         return false;
     wg_shape w = WG_SHAPE(dy->dim[1], x->dim[1] / a->groups, a->height, a->width);
     return wg_set_result(n, 0, n->in[0]->dtype, w) && need_cotangent(n, 1, x, &w);
@@ -344,7 +343,7 @@ static bool need_transposed(wg_node *n, const wg_conv_attrs *a, const wg_shape *
     if (x->dim[1] != w->dim[0])
         return wg_fail(n, WG_ESHAPE, "x has %lld channels, weight is for %lld",
                        (long long)x->dim[1], (long long)w->dim[0]);
-    if (!need_groups(n, a->groups, w->dim[0]) ||
+    if (!need_groups(n, a->groups, w->dim[1]) ||
         !need_transposed_size(n, "H", &h, a->output_padding_h, &height) ||
         !need_transposed_size(n, "W", &v, a->output_padding_w, &width))
         return false;

@@ -33,6 +33,8 @@ static const geometry geometries[] = {
     {"empty batch",         0, 2, 4, 4, 3, {2, 2}, {1, 1}, {0, 0}, {1, 1}, 1},
     {"no input channels",   2, 0, 4, 4, 3, {2, 2}, {1, 1}, {0, 0}, {1, 1}, 1},
     {"no output channels",  2, 2, 4, 4, 0, {2, 2}, {1, 1}, {0, 0}, {1, 1}, 1},
+    {"groups of no inputs", 1, 0, 4, 4, 4, {2, 2}, {1, 1}, {0, 0}, {1, 1}, 2},
+    {"groups of no outputs",1, 4, 4, 4, 0, {2, 2}, {1, 1}, {0, 0}, {1, 1}, 2},
     {"wide, many channels", 2, 8, 9, 33, 16, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
 };
 /* clang-format on */
@@ -315,7 +317,7 @@ static void wrong_geometry_is_refused_with_its_numbers(void **state)
     refused_2d(4, (wg_conv2d_options){.groups = 4}, true,
                "4 groups do not divide 6 input channels");
     refused_2d(4, (wg_conv2d_options){.groups = INT64_MAX}, true,
-               "9223372036854775807 groups of 6 channels");
+               "9223372036854775807 groups of 4 channels");
 
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 9));
