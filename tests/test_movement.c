@@ -47,6 +47,35 @@ static void reshape_permute_and_expand_are_their_index_maps(void **state)
     }
 }
 
+/* Long axes, which are copied in blocks, with remainders; as much as all 8 axes. */
+static void long_transposes_are_exact(void **state)
+{
+    (void)state;
+    for (int d = 0; d < DTYPES; d++) {
+        trial t = trial_new();
+        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(3, 50, 37));
+        wg_value *z = trial_input(&t, dtypes[d], WG_SHAPE(2, 2, 17, 2, 2, 2, 2, 3));
+        wg_value *y[] = {wg_permute(x, WG_AXES(2, 0, 1)), wg_permute(x, WG_AXES(0, 2, 1)),
+                         wg_permute(z, WG_AXES(7, 5, 3, 1, 0, 6, 4, 2))};
+        static const int order[] = {7, 5, 3, 1, 0, 6, 4, 2};
+        trial_run(&t, y, 3, 2);
+        for (int64_t i = 0; i < 3 * 50 * 37; i++) {
+            int64_t p = i / (50 * 37), q = i / 37 % 50, r = i % 37;
+            trial_expect(&t, "to the front", y[0], (r * 3 + p) * 50 + q, trial_data(&t, x)[i]);
+            trial_expect(&t, "matrices", y[1], (p * 37 + r) * 50 + q, trial_data(&t, x)[i]);
+        }
+        int64_t index[8] = {0}, i = 0;
+        do {
+            int64_t to[8];
+            for (int a = 0; a < 8; a++)
+                to[a] = index[order[a]];
+            trial_expect(&t, "8 axes", y[2], trial_offset(&y[2]->shape, to),
+                         trial_data(&t, z)[i++]);
+        } while (trial_next(&z->shape, index));
+        trial_end(&t, 2 * 3 * 50 * 37 + 17 * 64 * 3);
+    }
+}
+
 /* The positions that Python's x[start:stop:step] visits, by its rules one by one. */
 static int python_slice(int64_t size, int64_t start, int64_t stop, int64_t step, int64_t *visited)
 {
@@ -280,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reshape_permute_and_expand_are_their_index_maps),
+        cmocka_unit_test(long_transposes_are_exact),
         cmocka_unit_test(slice_is_python_s),
         cmocka_unit_test(pieces_put_together_are_the_whole),
         cmocka_unit_test(inverses_undo),

@@ -25,7 +25,7 @@ cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *si
  * both sides go on as one are merged, so that the innermost loop is as long as it can be. */
 typedef struct axes {
     int rank;
-    int64_t size[WG_MAX_RANK], to[WG_MAX_RANK], from[WG_MAX_RANK];
+    int64_t size[WG_MAX_RANK + 1], to[WG_MAX_RANK + 1], from[WG_MAX_RANK + 1];
 } axes;
 
 static axes merged(const wg_shape *s, const cpu_walk *to, const cpu_walk *from)
@@ -75,24 +75,70 @@ static void copy_row(size_t bytes, int64_t size, void *to, int64_t y0, int64_t t
         COPY_ROW(uint8_t)
 }
 
+static void copy_axes(const wg_call *c, size_t bytes, const axes *a, void *to, int64_t to_start,
+                      const void *from, int64_t from_start)
+{
+    int64_t rows = 1;
+    for (int i = 1; i < a->rank; i++)
+        rows *= a->size[i];
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows * a->size[0]))
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t y0 = to_start, x0 = from_start, rest = row;
+        for (int i = 1; i < a->rank; i++) {
+            y0 += rest % a->size[i] * a->to[i];
+            x0 += rest % a->size[i] * a->from[i];
+            rest /= a->size[i];
+        }
+        copy_row(bytes, a->size[0], to, y0, a->to[0], from, x0, a->from[0]);
+    }
+}
+
+enum {
+    BLOCK = 16
+}; /* elements of a row of a transpose: so many cache lines are read side by side */
+
+/* A transpose reads along axis 0 in long strides, while another axis is dense.  The order in
+ * which elements are copied is free: axis 0 is cut into blocks, and the dense axis comes right
+ * after one block, so that each cache line read serves several rows.  The axes of that part of
+ * the copy go to *blocked; what axis 0 has beyond whole blocks stays in *a.  false: nothing to
+ * gain. */
+static bool block_transpose(axes *a, axes *blocked)
+{
+    int dense = 1;
+    while (dense < a->rank && a->from[dense] != 1)
+        dense++;
+    if (a->from[0] == 1 || dense >= a->rank || a->size[0] < BLOCK)
+        return false;
+    axes b = {.rank = 3,
+              .size = {BLOCK, a->size[dense], a->size[0] / BLOCK},
+              .to = {a->to[0], a->to[dense], BLOCK * a->to[0]},
+              .from = {a->from[0], a->from[dense], BLOCK * a->from[0]}};
+    for (int i = 1; i < a->rank; i++)
+        if (i != dense) {
+            b.size[b.rank] = a->size[i];
+            b.to[b.rank] = a->to[i];
+            b.from[b.rank++] = a->from[i];
+        }
+    a->size[0] %= BLOCK;
+    *blocked = b;
+    return true;
+}
+
 void cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to, cpu_walk to_walk,
               const void *from, cpu_walk from_walk)
 {
-    int64_t count = wg_shape_count(shape);
-    if (count == 0)
+    if (wg_shape_count(shape) == 0)
         return;
-    axes a = merged(shape, &to_walk, &from_walk);
-    int64_t rows = count / a.size[0];
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, count))
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t y0 = to_walk.start, x0 = from_walk.start, rest = row;
-        for (int i = 1; i < a.rank; i++) {
-            y0 += rest % a.size[i] * a.to[i];
-            x0 += rest % a.size[i] * a.from[i];
-            rest /= a.size[i];
-        }
-        copy_row(wg_dtype_size(dtype), a.size[0], to, y0, a.to[0], from, x0, a.from[0]);
+    size_t bytes = wg_dtype_size(dtype);
+    axes a = merged(shape, &to_walk, &from_walk), blocked;
+    if (block_transpose(&a, &blocked)) {
+        copy_axes(c, bytes, &blocked, to, to_walk.start, from, from_walk.start);
+        int64_t done = BLOCK * blocked.size[2];
+        to_walk.start += done * a.to[0];
+        from_walk.start += done * a.from[0];
     }
+    if (a.size[0] > 0)
+        copy_axes(c, bytes, &a, to, to_walk.start, from, from_walk.start);
 }
 
 void cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
