@@ -267,10 +267,10 @@ static double flops_attention_grad(const wg_node *n)
     return products(n->in[1], n->in[2], 3 * d + 2 * dv);
 }
 
-/* clang-format off */
-static const wg_attention_attrs
-    plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0}, last_aligned = {true, 2, 0.7, 0, 0},
-    blind_first = {true, -1, 0, 0, 0}, with_dropout = {true, 0, 0, 0.25, 5};
+static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0},
+                                last_aligned = {true, 2, 0.7, 0, 0},
+                                blind_first = {true, -1, 0, 0, 0},
+                                with_dropout = {true, 0, 0, 0.25, 5};
 
 #define F(...) WG_FLOATS(-2, 2, 4, __VA_ARGS__)
 #define LENGTHS(lo, hi) WG_INTS(lo, hi, 1, 2)
@@ -283,7 +283,10 @@ static const wg_sample attention_samples[] = {
     {"plain", &plain, 3, {F(2, 2, 3, 4), F(2, 2, 3, 4), F(2, 2, 3, 4)}},
     {"causal", &causal, 3, {F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 2)}},
     {"lengths, S != T", &plain, 4, {F(2, 1, 2, 3), F(2, 1, 4, 3), F(2, 1, 4, 3), LENGTHS(1, 5)}},
-    {"causal, lengths, grouped", &causal, 4, {F(2, 4, 3, 2), F(2, 2, 3, 2), F(2, 2, 3, 3), LENGTHS(1, 4)}},
+    {"causal, lengths, grouped",
+     &causal,
+     4,
+     {F(2, 4, 3, 2), F(2, 2, 3, 2), F(2, 2, 3, 3), LENGTHS(1, 4)}},
     {"one key head, last aligned", &last_aligned, 3, {F(1, 3, 2, 3), F(1, 1, 4, 3), F(1, 1, 4, 2)}},
     {"masked rows", &blind_first, 4, {F(2, 1, 3, 2), F(2, 1, 3, 2), F(2, 1, 3, 2), LENGTHS(0, 2)}},
     {"dropout", &with_dropout, 3, {F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3)}},
@@ -292,7 +295,9 @@ static const wg_sample attention_samples[] = {
 };
 static const wg_sample attention_grad_samples[] = {
     {"plain", &plain, 4, {F(1, 2, 3, 2), F(1, 2, 3, 4), F(1, 2, 3, 4), F(1, 2, 3, 2)}},
-    {"causal, lengths, grouped", &causal, 5,
+    {"causal, lengths, grouped",
+     &causal,
+     5,
      {F(2, 4, 3, 2), F(2, 4, 3, 2), F(2, 2, 3, 2), F(2, 2, 3, 2), LENGTHS(1, 4)}},
     {"dropout", &with_dropout, 4, {F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3)}},
 };
@@ -302,24 +307,45 @@ static const wg_sample attention_grad_samples[] = {
     .n_attrs = WG_COUNT(attention_attrs)
 
 const wg_op wg_op_attention_weights = {
-    .name = "attention_weights", .formula = "w = softmax(scale q k' + mask)", ATTENTION,
-    .operands = "q k lengths?", .results = "w", .flops = flops_weights,
-    .infer = infer_weights, .expand = expand_weights,
-    .samples = weights_samples, .n_samples = WG_COUNT(weights_samples),
+    .name = "attention_weights",
+    .formula = "w = softmax(scale q k' + mask)",
+    ATTENTION,
+    .operands = "q k lengths?",
+    .results = "w",
+    .flops = flops_weights,
+    .infer = infer_weights,
+    .expand = expand_weights,
+    .samples = weights_samples,
+    .n_samples = WG_COUNT(weights_samples),
 };
 const wg_op wg_op_attention = {
-    .name = "attention", .formula = "y = dropout(softmax(scale q k' + mask)) v", ATTENTION,
-    .operands = "q k v lengths?", .results = "y", .flags = WG_OP_RANDOM, .flops = flops_attention,
-    .infer = infer_attention, .expand = expand_attention, .grad = grad_attention, .reads = WG_READS_X,
-    .samples = attention_samples, .n_samples = WG_COUNT(attention_samples),
+    .name = "attention",
+    .formula = "y = dropout(softmax(scale q k' + mask)) v",
+    ATTENTION,
+    .operands = "q k v lengths?",
+    .results = "y",
+    .flags = WG_OP_RANDOM,
+    .flops = flops_attention,
+    .infer = infer_attention,
+    .expand = expand_attention,
+    .grad = grad_attention,
+    .reads = WG_READS_X,
+    .samples = attention_samples,
+    .n_samples = WG_COUNT(attention_samples),
 };
 const wg_op wg_op_attention_grad = {
-    .name = "attention_grad", .formula = "dv = M' dy, dq = scale dS k, dk = scale dS' q, dS = W (dW - sum dW W)",
-    ATTENTION, .operands = "dy q k v lengths?", .results = "dq dk dv", .flags = WG_OP_RANDOM,
-    .flops = flops_attention_grad, .infer = infer_attention_grad, .expand = expand_attention_grad,
-    .samples = attention_grad_samples, .n_samples = WG_COUNT(attention_grad_samples),
+    .name = "attention_grad",
+    .formula = "dv = M' dy, dq = scale dS k, dk = scale dS' q, dS = W (dW - sum dW W)",
+    ATTENTION,
+    .operands = "dy q k v lengths?",
+    .results = "dq dk dv",
+    .flags = WG_OP_RANDOM,
+    .flops = flops_attention_grad,
+    .infer = infer_attention_grad,
+    .expand = expand_attention_grad,
+    .samples = attention_grad_samples,
+    .n_samples = WG_COUNT(attention_grad_samples),
 };
-/* clang-format on */
 
 wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k, wg_value *lengths,
                                  const wg_attention_attrs *options)
@@ -372,20 +398,27 @@ static double flops_additive(const wg_node *n)
            (4.0 * (double)q[2] + 2.0 * (double)v[2] + 5.0);
 }
 
-/* clang-format off */
 #define F3(...) WG_FLOATS(-2, 2, 3, __VA_ARGS__)
 static const wg_sample additive_samples[] = {
     {"plain", NULL, 4, {F3(2, 3, 4), F3(2, 2, 4), WG_FLOATS(-2, 2, 1, 4), F3(2, 2, 3)}},
-    {"lengths", NULL, 5, {F3(2, 2, 3), F3(2, 4, 3), WG_FLOATS(-2, 2, 1, 3), F3(2, 4, 2), LENGTHS(0, 5)}},
+    {"lengths",
+     NULL,
+     5,
+     {F3(2, 2, 3), F3(2, 4, 3), WG_FLOATS(-2, 2, 1, 3), F3(2, 4, 2), LENGTHS(0, 5)}},
 };
 
 const wg_op wg_op_additive_attention = {
-    .name = "additive_attention", .formula = "y = softmax over s of (w . tanh(q_t + k_s)) v", .family = "attention",
-    .operands = "q k w v lengths?", .results = "y", .flops = flops_additive,
-    .infer = infer_additive, .expand = expand_additive,
-    .samples = additive_samples, .n_samples = WG_COUNT(additive_samples),
+    .name = "additive_attention",
+    .formula = "y = softmax over s of (w . tanh(q_t + k_s)) v",
+    .family = "attention",
+    .operands = "q k w v lengths?",
+    .results = "y",
+    .flops = flops_additive,
+    .infer = infer_additive,
+    .expand = expand_additive,
+    .samples = additive_samples,
+    .n_samples = WG_COUNT(additive_samples),
 };
-/* clang-format on */
 
 wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_value *w,
                                   wg_value *v, wg_value *lengths)

@@ -149,7 +149,6 @@ static double flops_eval(const wg_node *n)
     return 2.0 * (double)wg_value_count(n->in[0]);
 }
 
-/* clang-format off */
 static const wg_batchnorm_attrs small_eps = {1e-5};
 static const wg_groupnorm_attrs two_groups = {2, 1e-5}, one_group = {1, 1e-5};
 
@@ -162,12 +161,18 @@ static const wg_sample batchnorm_samples[] = {
     {"empty batch", &small_eps, 3, {WG_FLOATS(-3, 3, 2, 0, 3), CHANNELS(-2, 2), CHANNELS(-2, 2)}},
 };
 static const wg_sample batchnorm_eval_samples[] = {
-    {"images", &small_eps, 5, {WG_FLOATS(-3, 3, 4, 2, 3, 2, 2), CHANNELS(-1, 1), CHANNELS(0.5, 2), CHANNELS(-2, 2),
-                               CHANNELS(-2, 2)}},
+    {"images",
+     &small_eps,
+     5,
+     {WG_FLOATS(-3, 3, 4, 2, 3, 2, 2), CHANNELS(-1, 1), CHANNELS(0.5, 2), CHANNELS(-2, 2),
+      CHANNELS(-2, 2)}},
     {"vectors", &small_eps, 3, {WG_FLOATS(-3, 3, 2, 4, 3), CHANNELS(-1, 1), CHANNELS(0.5, 2)}},
 };
 static const wg_sample groupnorm_samples[] = {
-    {"images", &two_groups, 3, {WG_FLOATS(-3, 3, 4, 2, 4, 3, 2), WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-2, 2, 1, 4)}},
+    {"images",
+     &two_groups,
+     3,
+     {WG_FLOATS(-3, 3, 4, 2, 4, 3, 2), WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-2, 2, 1, 4)}},
     {"one group", &one_group, 1, {WG_FLOATS(-3, 3, 2, 3, 7)}},
     {"empty batch", &two_groups, 1, {WG_FLOATS(-3, 3, 3, 0, 4, 3)}},
 };
@@ -177,25 +182,44 @@ static const wg_sample groupnorm_samples[] = {
     .n_attrs = WG_COUNT(batchnorm_attrs)
 
 const wg_op wg_op_batchnorm = {
-    .name = "batchnorm", .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var of each channel",
-    .operands = "x gain? bias?", .results = "y mean var", BATCHNORM, .flops = flops,
-    .infer = infer_batchnorm, .expand = expand_batchnorm,
-    .samples = batchnorm_samples, .n_samples = WG_COUNT(batchnorm_samples),
+    .name = "batchnorm",
+    .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var of each channel",
+    .operands = "x gain? bias?",
+    .results = "y mean var",
+    BATCHNORM,
+    .flops = flops,
+    .infer = infer_batchnorm,
+    .expand = expand_batchnorm,
+    .samples = batchnorm_samples,
+    .n_samples = WG_COUNT(batchnorm_samples),
 };
 const wg_op wg_op_batchnorm_eval = {
-    .name = "batchnorm_eval", .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var given",
-    .operands = "x mean var gain? bias?", .results = "y", BATCHNORM, .flops = flops_eval,
-    .infer = infer_batchnorm_eval, .expand = expand_batchnorm_eval,
-    .samples = batchnorm_eval_samples, .n_samples = WG_COUNT(batchnorm_eval_samples),
+    .name = "batchnorm_eval",
+    .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var given",
+    .operands = "x mean var gain? bias?",
+    .results = "y",
+    BATCHNORM,
+    .flops = flops_eval,
+    .infer = infer_batchnorm_eval,
+    .expand = expand_batchnorm_eval,
+    .samples = batchnorm_eval_samples,
+    .n_samples = WG_COUNT(batchnorm_eval_samples),
 };
 const wg_op wg_op_groupnorm = {
-    .name = "groupnorm", .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var of each group",
-    .family = "normalisation", .operands = "x gain? bias?", .results = "y", .flops = flops,
-    .attrs_size = sizeof(wg_groupnorm_attrs), .attrs = groupnorm_attrs, .n_attrs = WG_COUNT(groupnorm_attrs),
-    .infer = infer_groupnorm, .expand = expand_groupnorm,
-    .samples = groupnorm_samples, .n_samples = WG_COUNT(groupnorm_samples),
+    .name = "groupnorm",
+    .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var of each group",
+    .family = "normalisation",
+    .operands = "x gain? bias?",
+    .results = "y",
+    .flops = flops,
+    .attrs_size = sizeof(wg_groupnorm_attrs),
+    .attrs = groupnorm_attrs,
+    .n_attrs = WG_COUNT(groupnorm_attrs),
+    .infer = infer_groupnorm,
+    .expand = expand_groupnorm,
+    .samples = groupnorm_samples,
+    .n_samples = WG_COUNT(groupnorm_samples),
 };
-/* clang-format on */
 
 /* ---- builders -------------------------------------------------------------------------------- */
 

@@ -171,12 +171,12 @@ static double flops_grad(const wg_node *n)
     return 7.0 * (double)wg_value_count(n->in[1]);
 }
 
-/* clang-format off */
-static const wg_cross_entropy_attrs
-    plain = {0, WG_SMOOTH_UNIFORM, false, 0, WG_LOSS_MEAN},
-    smooth_ignore = {0.1, WG_SMOOTH_UNIFORM, true, 1, WG_LOSS_MEAN},
-    off_target_sum = {0.2, WG_SMOOTH_OFF_TARGET, false, 0, WG_LOSS_SUM},
-    each_ignore = {0.1, WG_SMOOTH_OFF_TARGET, true, 0, WG_LOSS_NONE};
+static const wg_cross_entropy_attrs plain = {0, WG_SMOOTH_UNIFORM, false, 0, WG_LOSS_MEAN},
+                                    smooth_ignore = {0.1, WG_SMOOTH_UNIFORM, true, 1, WG_LOSS_MEAN},
+                                    off_target_sum = {0.2, WG_SMOOTH_OFF_TARGET, false, 0,
+                                                      WG_LOSS_SUM},
+                                    each_ignore = {0.1, WG_SMOOTH_OFF_TARGET, true, 0,
+                                                   WG_LOSS_NONE};
 
 #define TARGETS(...) WG_INTS(0, 5, __VA_ARGS__)
 static const wg_sample samples[] = {
@@ -184,22 +184,37 @@ static const wg_sample samples[] = {
     {"smoothed, ignoring", &smooth_ignore, 2, {WG_FLOATS(-2, 2, 2, 6, 5), TARGETS(1, 6)}},
     {"off target, sum", &off_target_sum, 2, {WG_FLOATS(-2, 2, 3, 2, 3, 5), TARGETS(2, 2, 3)}},
     {"each, ignoring", &each_ignore, 2, {WG_FLOATS(-2, 2, 3, 2, 3, 5), TARGETS(2, 2, 3)}},
-    {"normaliser", &smooth_ignore, 3, {WG_FLOATS(-2, 2, 2, 4, 5), TARGETS(1, 4), WG_FLOATS(2, 5, 0, 0)}},
+    {"normaliser",
+     &smooth_ignore,
+     3,
+     {WG_FLOATS(-2, 2, 2, 4, 5), TARGETS(1, 4), WG_FLOATS(2, 5, 0, 0)}},
     {"one row", &plain, 2, {WG_FLOATS(-2, 2, 1, 5), TARGETS(0, 0)}},
     {"no rows", &smooth_ignore, 2, {WG_FLOATS(-2, 2, 2, 0, 5), TARGETS(1, 0)}},
     {"one class", &plain, 2, {WG_FLOATS(-2, 2, 2, 3, 1), WG_INTS(0, 1, 1, 3)}},
 };
 static const wg_sample grad_samples[] = {
     {"mean", &plain, 3, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 4, 5), TARGETS(1, 4)}},
-    {"smoothed, ignoring", &smooth_ignore, 3, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 6, 5), TARGETS(1, 6)}},
-    {"off target, sum", &off_target_sum, 3,
+    {"smoothed, ignoring",
+     &smooth_ignore,
+     3,
+     {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 6, 5), TARGETS(1, 6)}},
+    {"off target, sum",
+     &off_target_sum,
+     3,
      {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 3, 2, 3, 5), TARGETS(2, 2, 3)}},
-    {"each, ignoring", &each_ignore, 3,
+    {"each, ignoring",
+     &each_ignore,
+     3,
      {WG_FLOATS(-2, 2, 2, 2, 3), WG_FLOATS(-2, 2, 3, 2, 3, 5), TARGETS(2, 2, 3)}},
-    {"normaliser", &smooth_ignore, 4,
+    {"normaliser",
+     &smooth_ignore,
+     4,
      {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 4, 5), TARGETS(1, 4), WG_FLOATS(2, 5, 0, 0)}},
-    {"normaliser, two axes", &plain, 4,
-     {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 3, 2, 1, 5), TARGETS(2, 2, 1), WG_FLOATS(2, 5, 0, 0)}},
+    {"normaliser, two axes",
+     &plain,
+     4,
+     {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 3, 2, 1, 5), TARGETS(2, 2, 1),
+      WG_FLOATS(2, 5, 0, 0)}},
     {"no rows", &plain, 3, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 0, 5), TARGETS(1, 0)}},
 };
 
@@ -208,18 +223,32 @@ static const wg_sample grad_samples[] = {
     .n_attrs = WG_COUNT(cross_entropy_attrs)
 
 const wg_op wg_op_cross_entropy = {
-    .name = "cross_entropy", .formula = "loss = -sum q log softmax(logits), q = smoothed one-hot targets",
-    .operands = "logits targets normaliser?", .results = "loss", CROSS_ENTROPY, .flops = flops,
-    .infer = infer, .expand = expand, .grad = grad, .reads = WG_READS_X | WG_READS_Y,
-    .samples = samples, .n_samples = WG_COUNT(samples),
+    .name = "cross_entropy",
+    .formula = "loss = -sum q log softmax(logits), q = smoothed one-hot targets",
+    .operands = "logits targets normaliser?",
+    .results = "loss",
+    CROSS_ENTROPY,
+    .flops = flops,
+    .infer = infer,
+    .expand = expand,
+    .grad = grad,
+    .reads = WG_READS_X | WG_READS_Y,
+    .samples = samples,
+    .n_samples = WG_COUNT(samples),
 };
 const wg_op wg_op_cross_entropy_grad = {
-    .name = "cross_entropy_grad", .formula = "dlogits = dy (softmax(logits) - q) / normaliser",
-    .operands = "dy logits targets normaliser?", .results = "dlogits", CROSS_ENTROPY, .flops = flops_grad,
-    .inplace = 1 << 1, .infer = infer_grad, .expand = expand_grad,
-    .samples = grad_samples, .n_samples = WG_COUNT(grad_samples),
+    .name = "cross_entropy_grad",
+    .formula = "dlogits = dy (softmax(logits) - q) / normaliser",
+    .operands = "dy logits targets normaliser?",
+    .results = "dlogits",
+    CROSS_ENTROPY,
+    .flops = flops_grad,
+    .inplace = 1 << 1,
+    .infer = infer_grad,
+    .expand = expand_grad,
+    .samples = grad_samples,
+    .n_samples = WG_COUNT(grad_samples),
 };
-/* clang-format on */
 
 wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
                              wg_value *normaliser, const wg_cross_entropy_attrs *options)

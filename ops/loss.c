@@ -129,8 +129,10 @@ static void expand_kl(wg_node *n, wg_value **y)
 
 /* ---- the ops --------------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define PAIR(lo, hi, ...) {WG_FLOATS(lo, hi, __VA_ARGS__), WG_FLOATS(lo, hi, __VA_ARGS__)}
+#define PAIR(lo, hi, ...)                                                                          \
+    {                                                                                              \
+        WG_FLOATS(lo, hi, __VA_ARGS__), WG_FLOATS(lo, hi, __VA_ARGS__)                             \
+    }
 
 static const wg_sample mse_samples[] = {
     {"mean", &(const wg_loss_attrs){WG_LOSS_MEAN}, 2, PAIR(-2, 2, 2, 3, 4)},
@@ -139,47 +141,92 @@ static const wg_sample mse_samples[] = {
     {"batch mean", &(const wg_loss_attrs){WG_LOSS_BATCH_MEAN}, 2, PAIR(-2, 2, 2, 2, 3)},
     {"empty", &(const wg_loss_attrs){WG_LOSS_MEAN}, 2, PAIR(-2, 2, 2, 0, 3)},
 };
-static const wg_sample huber_samples[] = { /* differences all inside, and all outside, of delta */
+static const wg_sample huber_samples[] = {
+    /* differences all inside, and all outside, of delta */
     {"inside", &(const wg_huber_attrs){5, WG_LOSS_MEAN}, 2, PAIR(-2, 2, 2, 3, 4)},
-    {"outside", &(const wg_huber_attrs){0.5, WG_LOSS_SUM}, 2, {WG_FLOATS(1, 2, 1, 5), WG_FLOATS(-2, 0, 1, 5)}},
-    {"none", &(const wg_huber_attrs){0.5, WG_LOSS_NONE}, 2, {WG_FLOATS(-2, 0, 2, 2, 3), WG_FLOATS(1, 2, 2, 2, 3)}},
+    {"outside",
+     &(const wg_huber_attrs){0.5, WG_LOSS_SUM},
+     2,
+     {WG_FLOATS(1, 2, 1, 5), WG_FLOATS(-2, 0, 1, 5)}},
+    {"none",
+     &(const wg_huber_attrs){0.5, WG_LOSS_NONE},
+     2,
+     {WG_FLOATS(-2, 0, 2, 2, 3), WG_FLOATS(1, 2, 2, 2, 3)}},
 };
 static const wg_sample bce_samples[] = {
-    {"mean", &(const wg_loss_attrs){WG_LOSS_MEAN}, 2, {WG_FLOATS(-3, 3, 2, 3, 4), WG_FLOATS(0.1, 0.9, 2, 3, 4)}},
-    {"none", &(const wg_loss_attrs){WG_LOSS_NONE}, 2, {WG_FLOATS(-3, 3, 1, 5), WG_FLOATS(0.1, 0.9, 1, 5)}},
-    {"batch mean", &(const wg_loss_attrs){WG_LOSS_BATCH_MEAN}, 2,
+    {"mean",
+     &(const wg_loss_attrs){WG_LOSS_MEAN},
+     2,
+     {WG_FLOATS(-3, 3, 2, 3, 4), WG_FLOATS(0.1, 0.9, 2, 3, 4)}},
+    {"none",
+     &(const wg_loss_attrs){WG_LOSS_NONE},
+     2,
+     {WG_FLOATS(-3, 3, 1, 5), WG_FLOATS(0.1, 0.9, 1, 5)}},
+    {"batch mean",
+     &(const wg_loss_attrs){WG_LOSS_BATCH_MEAN},
+     2,
      {WG_FLOATS(-3, 3, 2, 2, 3), WG_FLOATS(0.1, 0.9, 2, 2, 3)}},
 };
 static const wg_sample kl_samples[] = {
-    {"mean", &(const wg_kl_attrs){false, WG_LOSS_MEAN}, 2, {WG_FLOATS(-3, -0.1, 2, 3, 4), WG_FLOATS(0.2, 2, 2, 3, 4)}},
+    {"mean",
+     &(const wg_kl_attrs){false, WG_LOSS_MEAN},
+     2,
+     {WG_FLOATS(-3, -0.1, 2, 3, 4), WG_FLOATS(0.2, 2, 2, 3, 4)}},
     {"log target", &(const wg_kl_attrs){true, WG_LOSS_BATCH_MEAN}, 2, PAIR(-3, -0.1, 2, 3, 4)},
-    {"none", &(const wg_kl_attrs){false, WG_LOSS_NONE}, 2, {WG_FLOATS(-3, -0.1, 1, 5), WG_FLOATS(0.2, 2, 1, 5)}},
+    {"none",
+     &(const wg_kl_attrs){false, WG_LOSS_NONE},
+     2,
+     {WG_FLOATS(-3, -0.1, 1, 5), WG_FLOATS(0.2, 2, 1, 5)}},
     {"log target, sum", &(const wg_kl_attrs){true, WG_LOSS_SUM}, 2, PAIR(-3, -0.1, 1, 5)},
 };
 
 #define LOSS(type, fields)                                                                         \
-    .family = "loss", .results = "loss", .flops = flops,                                           \
-    .attrs_size = sizeof(type), .attrs = fields, .n_attrs = WG_COUNT(fields)
+    .family = "loss", .results = "loss", .flops = flops, .attrs_size = sizeof(type),               \
+    .attrs = fields, .n_attrs = WG_COUNT(fields)
 
 const wg_op wg_op_mse = {
-    .name = "mse", .formula = "loss = (a - b)^2", .operands = "a b", LOSS(wg_loss_attrs, loss_attrs),
-    .infer = infer_plain, .expand = expand_mse, .samples = mse_samples, .n_samples = WG_COUNT(mse_samples),
+    .name = "mse",
+    .formula = "loss = (a - b)^2",
+    .operands = "a b",
+    LOSS(wg_loss_attrs, loss_attrs),
+    .infer = infer_plain,
+    .expand = expand_mse,
+    .samples = mse_samples,
+    .n_samples = WG_COUNT(mse_samples),
 };
 const wg_op wg_op_huber = {
-    .name = "huber", .formula = "loss = c (d - c / 2), d = a - b, c = d clamped to [-delta, delta]",
-    .operands = "a b", LOSS(wg_huber_attrs, huber_attrs), .smoothness = WG_KINKED,
-    .infer = infer_huber, .expand = expand_huber, .samples = huber_samples, .n_samples = WG_COUNT(huber_samples),
+    .name = "huber",
+    .formula = "loss = c (d - c / 2), d = a - b, c = d clamped to [-delta, delta]",
+    .operands = "a b",
+    LOSS(wg_huber_attrs, huber_attrs),
+    .smoothness = WG_KINKED,
+    .infer = infer_huber,
+    .expand = expand_huber,
+    .samples = huber_samples,
+    .n_samples = WG_COUNT(huber_samples),
 };
 const wg_op wg_op_bce_with_logits = {
-    .name = "bce_with_logits", .formula = "loss = max(x, 0) - x t + ln(1 + exp(-|x|))",
-    .operands = "x t", LOSS(wg_loss_attrs, loss_attrs), .infer = infer_plain, .expand = expand_bce,
-    .grad = grad_bce, .reads = WG_READS_X, .samples = bce_samples, .n_samples = WG_COUNT(bce_samples),
+    .name = "bce_with_logits",
+    .formula = "loss = max(x, 0) - x t + ln(1 + exp(-|x|))",
+    .operands = "x t",
+    LOSS(wg_loss_attrs, loss_attrs),
+    .infer = infer_plain,
+    .expand = expand_bce,
+    .grad = grad_bce,
+    .reads = WG_READS_X,
+    .samples = bce_samples,
+    .n_samples = WG_COUNT(bce_samples),
 };
 const wg_op wg_op_kl = {
-    .name = "kl", .formula = "loss = p (ln p - ln q)", .operands = "log_q p", LOSS(wg_kl_attrs, kl_attrs),
-    .infer = infer_kl, .expand = expand_kl, .samples = kl_samples, .n_samples = WG_COUNT(kl_samples),
+    .name = "kl",
+    .formula = "loss = p (ln p - ln q)",
+    .operands = "log_q p",
+    LOSS(wg_kl_attrs, kl_attrs),
+    .infer = infer_kl,
+    .expand = expand_kl,
+    .samples = kl_samples,
+    .n_samples = WG_COUNT(kl_samples),
 };
-/* clang-format on */
 
 /* ---- builders -------------------------------------------------------------------------------- */
 

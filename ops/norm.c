@@ -237,28 +237,54 @@ static double flops_grad(const wg_node *n)
     return 14.0 * (double)wg_value_count(n->in[0]);
 }
 
-/* clang-format off */
 static const wg_rownorm_attrs one_axis = {1, 1e-5}, two_axes = {2, 1e-5}, large_eps = {0, 0.5};
 
 static const wg_sample layernorm_samples[] = {
-    {"gain and bias", &one_axis, 3, {WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(-2, 2, 1, 7), WG_FLOATS(-2, 2, 1, 7)}},
+    {"gain and bias",
+     &one_axis,
+     3,
+     {WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(-2, 2, 1, 7), WG_FLOATS(-2, 2, 1, 7)}},
     {"gain", &one_axis, 2, {WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(-2, 2, 1, 7)}},
     {"plain, large eps", &large_eps, 1, {WG_FLOATS(-3, 3, 3, 2, 2, 6)}},
-    {"two axes", &two_axes, 3, {WG_FLOATS(-3, 3, 3, 2, 3, 3), WG_FLOATS(-2, 2, 2, 3, 3), WG_FLOATS(-2, 2, 2, 3, 3)}},
-    {"one row", &one_axis, 3, {WG_FLOATS(-3, 3, 1, 8), WG_FLOATS(-2, 2, 1, 8), WG_FLOATS(-2, 2, 1, 8)}},
-    {"no rows", &one_axis, 3, {WG_FLOATS(-3, 3, 2, 0, 4), WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-2, 2, 1, 4)}},
-    {"empty rows", &one_axis, 3, {WG_FLOATS(-3, 3, 2, 4, 0), WG_FLOATS(-2, 2, 1, 0), WG_FLOATS(-2, 2, 1, 0)}},
+    {"two axes",
+     &two_axes,
+     3,
+     {WG_FLOATS(-3, 3, 3, 2, 3, 3), WG_FLOATS(-2, 2, 2, 3, 3), WG_FLOATS(-2, 2, 2, 3, 3)}},
+    {"one row",
+     &one_axis,
+     3,
+     {WG_FLOATS(-3, 3, 1, 8), WG_FLOATS(-2, 2, 1, 8), WG_FLOATS(-2, 2, 1, 8)}},
+    {"no rows",
+     &one_axis,
+     3,
+     {WG_FLOATS(-3, 3, 2, 0, 4), WG_FLOATS(-2, 2, 1, 4), WG_FLOATS(-2, 2, 1, 4)}},
+    {"empty rows",
+     &one_axis,
+     3,
+     {WG_FLOATS(-3, 3, 2, 4, 0), WG_FLOATS(-2, 2, 1, 0), WG_FLOATS(-2, 2, 1, 0)}},
     {"rows of one, large eps", &large_eps, 1, {WG_FLOATS(-3, 3, 2, 3, 1)}},
 };
 static const wg_sample layernorm_grad_samples[] = {
-    {"gain", &one_axis, 5, {WG_FLOATS(-2, 2, 2, 3, 7), WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(-1, 1, 2, 3, 1),
-                            WG_FLOATS(0.5, 1.5, 2, 3, 1), WG_FLOATS(-2, 2, 1, 7)}},
-    {"plain", &large_eps, 4, {WG_FLOATS(-2, 2, 3, 2, 2, 5), WG_FLOATS(-3, 3, 3, 2, 2, 5),
-                              WG_FLOATS(-1, 1, 3, 2, 2, 1), WG_FLOATS(0.5, 1.5, 3, 2, 2, 1)}},
-    {"two axes", &two_axes, 5, {WG_FLOATS(-2, 2, 3, 2, 3, 3), WG_FLOATS(-3, 3, 3, 2, 3, 3), WG_FLOATS(-1, 1, 3, 2, 1, 1),
-                                WG_FLOATS(0.5, 1.5, 3, 2, 1, 1), WG_FLOATS(-2, 2, 2, 3, 3)}},
-    {"no rows", &one_axis, 4, {WG_FLOATS(-2, 2, 2, 0, 4), WG_FLOATS(-3, 3, 2, 0, 4), WG_FLOATS(-1, 1, 2, 0, 1),
-                               WG_FLOATS(0.5, 1.5, 2, 0, 1)}},
+    {"gain",
+     &one_axis,
+     5,
+     {WG_FLOATS(-2, 2, 2, 3, 7), WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(-1, 1, 2, 3, 1),
+      WG_FLOATS(0.5, 1.5, 2, 3, 1), WG_FLOATS(-2, 2, 1, 7)}},
+    {"plain",
+     &large_eps,
+     4,
+     {WG_FLOATS(-2, 2, 3, 2, 2, 5), WG_FLOATS(-3, 3, 3, 2, 2, 5), WG_FLOATS(-1, 1, 3, 2, 2, 1),
+      WG_FLOATS(0.5, 1.5, 3, 2, 2, 1)}},
+    {"two axes",
+     &two_axes,
+     5,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 3), WG_FLOATS(-3, 3, 3, 2, 3, 3), WG_FLOATS(-1, 1, 3, 2, 1, 1),
+      WG_FLOATS(0.5, 1.5, 3, 2, 1, 1), WG_FLOATS(-2, 2, 2, 3, 3)}},
+    {"no rows",
+     &one_axis,
+     4,
+     {WG_FLOATS(-2, 2, 2, 0, 4), WG_FLOATS(-3, 3, 2, 0, 4), WG_FLOATS(-1, 1, 2, 0, 1),
+      WG_FLOATS(0.5, 1.5, 2, 0, 1)}},
 };
 static const wg_sample rmsnorm_samples[] = {
     {"gain", &one_axis, 2, {WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(-2, 2, 1, 7)}},
@@ -268,40 +294,73 @@ static const wg_sample rmsnorm_samples[] = {
     {"no rows", &one_axis, 2, {WG_FLOATS(-3, 3, 2, 0, 4), WG_FLOATS(-2, 2, 1, 4)}},
 };
 static const wg_sample rmsnorm_grad_samples[] = {
-    {"gain", &one_axis, 4, {WG_FLOATS(-2, 2, 2, 3, 7), WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(0.5, 1.5, 2, 3, 1),
-                            WG_FLOATS(-2, 2, 1, 7)}},
-    {"plain", &large_eps, 3, {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-3, 3, 2, 3, 5), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
+    {"gain",
+     &one_axis,
+     4,
+     {WG_FLOATS(-2, 2, 2, 3, 7), WG_FLOATS(-3, 3, 2, 3, 7), WG_FLOATS(0.5, 1.5, 2, 3, 1),
+      WG_FLOATS(-2, 2, 1, 7)}},
+    {"plain",
+     &large_eps,
+     3,
+     {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-3, 3, 2, 3, 5), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
 };
 
 #define NORM                                                                                       \
-    .family = "normalisation", .attrs_size = sizeof(wg_rownorm_attrs), .attrs = norm_attrs,           \
+    .family = "normalisation", .attrs_size = sizeof(wg_rownorm_attrs), .attrs = norm_attrs,        \
     .n_attrs = WG_COUNT(norm_attrs)
 
 const wg_op wg_op_layernorm = {
-    .name = "layernorm", .formula = "y = (x - mean x) / sqrt(var x + eps) * gain + bias", NORM,
-    .operands = "x gain? bias?", .results = "y mean rstd", .flops = flops,
-    .infer = infer_layernorm, .expand = expand_layernorm, .grad = grad_layernorm, .reads = WG_READS_X | WG_READS_Y,
-    .samples = layernorm_samples, .n_samples = WG_COUNT(layernorm_samples),
+    .name = "layernorm",
+    .formula = "y = (x - mean x) / sqrt(var x + eps) * gain + bias",
+    NORM,
+    .operands = "x gain? bias?",
+    .results = "y mean rstd",
+    .flops = flops,
+    .infer = infer_layernorm,
+    .expand = expand_layernorm,
+    .grad = grad_layernorm,
+    .reads = WG_READS_X | WG_READS_Y,
+    .samples = layernorm_samples,
+    .n_samples = WG_COUNT(layernorm_samples),
 };
 const wg_op wg_op_layernorm_grad = {
-    .name = "layernorm_grad", .formula = "dx = rstd (e - mean e - h mean(e h)), h = (x - mean) rstd, e = dy gain", NORM,
-    .operands = "dy x mean rstd gain?", .results = "dx dgain dbias", .flops = flops_grad,
-    .infer = infer_layernorm_grad, .expand = expand_layernorm_grad,
-    .samples = layernorm_grad_samples, .n_samples = WG_COUNT(layernorm_grad_samples),
+    .name = "layernorm_grad",
+    .formula = "dx = rstd (e - mean e - h mean(e h)), h = (x - mean) rstd, e = dy gain",
+    NORM,
+    .operands = "dy x mean rstd gain?",
+    .results = "dx dgain dbias",
+    .flops = flops_grad,
+    .infer = infer_layernorm_grad,
+    .expand = expand_layernorm_grad,
+    .samples = layernorm_grad_samples,
+    .n_samples = WG_COUNT(layernorm_grad_samples),
 };
 const wg_op wg_op_rmsnorm = {
-    .name = "rmsnorm", .formula = "y = x / sqrt(mean x^2 + eps) * gain", NORM,
-    .operands = "x gain?", .results = "y rstd", .flops = flops,
-    .infer = infer_rmsnorm, .expand = expand_rmsnorm, .grad = grad_rmsnorm, .reads = WG_READS_X | WG_READS_Y,
-    .samples = rmsnorm_samples, .n_samples = WG_COUNT(rmsnorm_samples),
+    .name = "rmsnorm",
+    .formula = "y = x / sqrt(mean x^2 + eps) * gain",
+    NORM,
+    .operands = "x gain?",
+    .results = "y rstd",
+    .flops = flops,
+    .infer = infer_rmsnorm,
+    .expand = expand_rmsnorm,
+    .grad = grad_rmsnorm,
+    .reads = WG_READS_X | WG_READS_Y,
+    .samples = rmsnorm_samples,
+    .n_samples = WG_COUNT(rmsnorm_samples),
 };
 const wg_op wg_op_rmsnorm_grad = {
-    .name = "rmsnorm_grad", .formula = "dx = rstd (e - h mean(e h)), h = x rstd, e = dy gain", NORM,
-    .operands = "dy x rstd gain?", .results = "dx dgain", .flops = flops_grad,
-    .infer = infer_rmsnorm_grad, .expand = expand_rmsnorm_grad,
-    .samples = rmsnorm_grad_samples, .n_samples = WG_COUNT(rmsnorm_grad_samples),
+    .name = "rmsnorm_grad",
+    .formula = "dx = rstd (e - h mean(e h)), h = x rstd, e = dy gain",
+    NORM,
+    .operands = "dy x rstd gain?",
+    .results = "dx dgain",
+    .flops = flops_grad,
+    .infer = infer_rmsnorm_grad,
+    .expand = expand_rmsnorm_grad,
+    .samples = rmsnorm_grad_samples,
+    .n_samples = WG_COUNT(rmsnorm_grad_samples),
 };
-/* clang-format on */
 
 wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias, int axes,
                          double eps)

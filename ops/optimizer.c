@@ -201,10 +201,10 @@ static double flops_global_norm(const wg_node *n)
 
 /* ---- the ops --------------------------------------------------------------------------------- */
 
-/* clang-format off */
 #define V(lo, hi) WG_FLOATS(lo, hi, 2, 2, 3)
 #define SCALAR(lo, hi) WG_FLOATS(lo, hi, 0, 0)
-static const wg_sgd_attrs sgd_plain = {0, 0.25, false}, sgd_momentum = {0.5, 0, false}, sgd_nesterov = {0.5, 0.25, true};
+static const wg_sgd_attrs sgd_plain = {0, 0.25, false}, sgd_momentum = {0.5, 0, false},
+                          sgd_nesterov = {0.5, 0.25, true};
 static const wg_sample sgd_samples[] = {
     {"plain, weight decay", &sgd_plain, 3, {V(-2, 2), V(-2, 2), SCALAR(0.1, 1)}},
     {"momentum", &sgd_momentum, 4, {V(-2, 2), V(-2, 2), SCALAR(0.1, 1), V(-2, 2)}},
@@ -215,10 +215,22 @@ static const wg_adam_attrs adam_plain = {0.9, 0.98, 1e-9, 0}, adam_decay = {0.8,
 #define STEP WG_INTS(1, 6, 0, 0)
 static const wg_sample adam_samples[] = {
     {"plain", &adam_plain, 6, {V(-2, 2), V(-2, 2), V(-2, 2), V(0.5, 2), SCALAR(0.01, 0.1), STEP}},
-    {"weight decay", &adam_decay, 6, {V(-2, 2), V(-2, 2), V(-2, 2), V(0.5, 2), SCALAR(0.01, 0.1), STEP}},
-    {"float step", &adam_decay, 6, {V(-2, 2), V(-2, 2), V(-2, 2), V(0.5, 2), SCALAR(0.01, 0.1), SCALAR(3, 6)}},
-    {"g and m below 0", &adam_plain, 6, {V(-2, 2), V(-2, -1), V(-2, -1), V(0.5, 2), SCALAR(0.01, 0.1), SCALAR(2, 4)}},
-    {"g and m above 0", &adam_plain, 6, {V(-2, 2), V(1, 2), V(1, 2), V(0.5, 2), SCALAR(0.01, 0.1), SCALAR(2, 4)}},
+    {"weight decay",
+     &adam_decay,
+     6,
+     {V(-2, 2), V(-2, 2), V(-2, 2), V(0.5, 2), SCALAR(0.01, 0.1), STEP}},
+    {"float step",
+     &adam_decay,
+     6,
+     {V(-2, 2), V(-2, 2), V(-2, 2), V(0.5, 2), SCALAR(0.01, 0.1), SCALAR(3, 6)}},
+    {"g and m below 0",
+     &adam_plain,
+     6,
+     {V(-2, 2), V(-2, -1), V(-2, -1), V(0.5, 2), SCALAR(0.01, 0.1), SCALAR(2, 4)}},
+    {"g and m above 0",
+     &adam_plain,
+     6,
+     {V(-2, 2), V(1, 2), V(1, 2), V(0.5, 2), SCALAR(0.01, 0.1), SCALAR(2, 4)}},
 };
 
 static const wg_moving_average_attrs three_quarters = {0.75};
@@ -236,38 +248,69 @@ static const wg_sample global_norm_samples[] = {
 #define ADAM                                                                                       \
     .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 3,        \
     .attrs_size = sizeof(wg_adam_attrs), .attrs = adam_attrs, .n_attrs = WG_COUNT(adam_attrs),     \
-    .infer = infer_adam, .expand = expand_adam, .flops = flops_adam,                               \
-    .samples = adam_samples, .n_samples = WG_COUNT(adam_samples)
+    .infer = infer_adam, .expand = expand_adam, .flops = flops_adam, .samples = adam_samples,      \
+    .n_samples = WG_COUNT(adam_samples)
 
 const wg_op wg_op_sgd = {
-    .name = "sgd", .formula = "velocity = momentum velocity + g + weight_decay p, p = p - lr velocity",
-    .family = "optimizer", .operands = "p g lr velocity?", .results = "p*", .inplace = 3,
+    .name = "sgd",
+    .formula = "velocity = momentum velocity + g + weight_decay p, p = p - lr velocity",
+    .family = "optimizer",
+    .operands = "p g lr velocity?",
+    .results = "p*",
+    .inplace = 3,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_sgd_attrs), .attrs = sgd_attrs, .n_attrs = WG_COUNT(sgd_attrs),
-    .infer = infer_sgd, .expand = expand_sgd, .flops = flops_sgd,
-    .samples = sgd_samples, .n_samples = WG_COUNT(sgd_samples),
+    .attrs_size = sizeof(wg_sgd_attrs),
+    .attrs = sgd_attrs,
+    .n_attrs = WG_COUNT(sgd_attrs),
+    .infer = infer_sgd,
+    .expand = expand_sgd,
+    .flops = flops_sgd,
+    .samples = sgd_samples,
+    .n_samples = WG_COUNT(sgd_samples),
 };
 const wg_op wg_op_adam = {
-    .name = "adam", .formula = "p = p - lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)", ADAM,
+    .name = "adam",
+    .formula = "p = p - lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)",
+    ADAM,
 };
 const wg_op wg_op_adamw = {
-    .name = "adamw", .formula = "p = p - lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay p)", ADAM,
+    .name = "adamw",
+    .formula = "p = p - lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay p)",
+    ADAM,
 };
 const wg_op wg_op_moving_average = {
-    .name = "moving_average", .formula = "y = decay avg + (1 - decay) x", .family = "optimizer",
-    .operands = "avg x", .results = "y", .inplace = 3, .flags = WG_OP_ELEMENTWISE, .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_moving_average_attrs), .attrs = moving_average_attrs,
+    .name = "moving_average",
+    .formula = "y = decay avg + (1 - decay) x",
+    .family = "optimizer",
+    .operands = "avg x",
+    .results = "y",
+    .inplace = 3,
+    .flags = WG_OP_ELEMENTWISE,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .attrs_size = sizeof(wg_moving_average_attrs),
+    .attrs = moving_average_attrs,
     .n_attrs = WG_COUNT(moving_average_attrs),
-    .infer = infer_moving_average, .grad = grad_moving_average, .reads = WG_READS_NOTHING, .flops = flops_moving_average,
-    .samples = moving_average_samples, .n_samples = WG_COUNT(moving_average_samples),
+    .infer = infer_moving_average,
+    .grad = grad_moving_average,
+    .reads = WG_READS_NOTHING,
+    .flops = flops_moving_average,
+    .samples = moving_average_samples,
+    .n_samples = WG_COUNT(moving_average_samples),
 };
 const wg_op wg_op_global_norm = {
-    .name = "global_norm", .formula = "y = sqrt(sum of all squares)", .family = "optimizer",
-    .operands = "g*", .results = "norm", .infer = infer_global_norm, .expand = expand_global_norm,
-    .grad = grad_global_norm, .reads = WG_READS_X | WG_READS_Y, .flops = flops_global_norm,
-    .samples = global_norm_samples, .n_samples = WG_COUNT(global_norm_samples),
+    .name = "global_norm",
+    .formula = "y = sqrt(sum of all squares)",
+    .family = "optimizer",
+    .operands = "g*",
+    .results = "norm",
+    .infer = infer_global_norm,
+    .expand = expand_global_norm,
+    .grad = grad_global_norm,
+    .reads = WG_READS_X | WG_READS_Y,
+    .flops = flops_global_norm,
+    .samples = global_norm_samples,
+    .n_samples = WG_COUNT(global_norm_samples),
 };
-/* clang-format on */
 
 static wg_value *first_of(wg_node *n)
 {

@@ -43,7 +43,8 @@ WG_API wg_value *(wg_sgd)(const char *at, wg_value *p, wg_value *g, wg_value *lr
  *  the first step:
  *      m' = beta1 m + (1 - beta1) g;  v' = beta2 v + (1 - beta2) g^2;
  *      p' = p - lr (m' / (1 - beta1^t)) / (sqrt(v' / (1 - beta2^t)) + eps)
- *  with weight_decay p added to g first.  Results 0, 1, 2 are p', m', v'.  The run fails with WG_EDATA if t is not positive. */
+ *  with weight_decay p added to g first.  Results 0, 1, 2 are p', m', v'.  The run fails with
+ *  WG_EDATA if t is not positive. */
 WG_API wg_value *(wg_adam)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                            wg_value *lr, wg_value *step, const wg_adam_attrs *a);
 #define wg_adam(...) wg_adam(WG_HERE, __VA_ARGS__)

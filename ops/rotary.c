@@ -41,22 +41,42 @@ static double flops(const wg_node *n)
     return 3.0 * (double)wg_value_count(n->in[0]);
 }
 
-/* clang-format off */
 static const wg_sample samples[] = {
-    {"interleaved", &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false}, 1, {WG_FLOATS(-2, 2, 3, 2, 3, 4)}},
-    {"halves", &(const wg_rotary_attrs){100, 7, WG_ROTARY_HALVES, false}, 1, {WG_FLOATS(-2, 2, 2, 3, 6)}},
-    {"inverse", &(const wg_rotary_attrs){0, 3, WG_ROTARY_HALVES, true}, 1, {WG_FLOATS(-2, 2, 4, 1, 2, 2, 4)}},
-    {"empty", &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false}, 1, {WG_FLOATS(-2, 2, 3, 2, 0, 4)}},
+    {"interleaved",
+     &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false},
+     1,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 4)}},
+    {"halves",
+     &(const wg_rotary_attrs){100, 7, WG_ROTARY_HALVES, false},
+     1,
+     {WG_FLOATS(-2, 2, 2, 3, 6)}},
+    {"inverse",
+     &(const wg_rotary_attrs){0, 3, WG_ROTARY_HALVES, true},
+     1,
+     {WG_FLOATS(-2, 2, 4, 1, 2, 2, 4)}},
+    {"empty",
+     &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false},
+     1,
+     {WG_FLOATS(-2, 2, 3, 2, 0, 4)}},
 };
 
 const wg_op wg_op_rotary = {
-    .name = "rotary", .formula = "pair i of x[..., t, :] rotated by (first + t) base^(-2 i / d)", .family = "attention",
-    .operands = "x", .results = "y", .inplace = 1, .flops = flops,
-    .attrs_size = sizeof(wg_rotary_attrs), .attrs = rotary_attrs, .n_attrs = WG_COUNT(rotary_attrs),
-    .infer = infer, .grad = grad, .reads = WG_READS_NOTHING,
-    .samples = samples, .n_samples = WG_COUNT(samples),
+    .name = "rotary",
+    .formula = "pair i of x[..., t, :] rotated by (first + t) base^(-2 i / d)",
+    .family = "attention",
+    .operands = "x",
+    .results = "y",
+    .inplace = 1,
+    .flops = flops,
+    .attrs_size = sizeof(wg_rotary_attrs),
+    .attrs = rotary_attrs,
+    .n_attrs = WG_COUNT(rotary_attrs),
+    .infer = infer,
+    .grad = grad,
+    .reads = WG_READS_NOTHING,
+    .samples = samples,
+    .n_samples = WG_COUNT(samples),
 };
-/* clang-format on */
 
 wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options)
 {

@@ -32,13 +32,11 @@ static const wg_sample samples[] = {
     {"no rows", &(const wg_softmax_attrs){1}, 1, {WG_FLOATS(-2, 2, 2, 0, 3)}},
 };
 
-/* clang-format off */
 #define SOFTMAX                                                                                    \
     .family = "normalisation", .operands = "x", .results = "y", .inplace = 1,                      \
     .attrs_size = sizeof(wg_softmax_attrs), .attrs = softmax_attrs,                                \
-    .n_attrs = WG_COUNT(softmax_attrs), .infer = infer, .flops = flops,                            \
-    .samples = samples, .n_samples = WG_COUNT(samples)
-/* clang-format on */
+    .n_attrs = WG_COUNT(softmax_attrs), .infer = infer, .flops = flops, .samples = samples,        \
+    .n_samples = WG_COUNT(samples)
 
 /* dx = y (dy - sum dy y) */
 static void grad_softmax(wg_node *n, wg_value *const *dy, wg_value **dx)

@@ -1,0 +1,376 @@
+/* Attention against its definition, and what masks promise: exact zeros, the same bits whatever
+ * stands in masked places, defined results for rows without any key.  Rotary positions. */
+#include "tests/numbers.h"
+
+/* ---- the definition -------------------------------------------------------------------------- */
+
+typedef struct setting {
+    int64_t B, H, Hk, T, S, d, dv;
+    int64_t length[4]; /* of each example; length[0] < 0: none given */
+    wg_attention_attrs a;
+} setting;
+
+static bool sees(const setting *c, int64_t b, int64_t t, int64_t s)
+{
+    return (c->length[0] < 0 || s < c->length[b]) && (!c->a.causal || s <= t + c->a.causal_offset);
+}
+
+static double score(const setting *c, const double *q, const double *k)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < c->d; i++)
+        sum += q[i] * k[i];
+    return sum * (c->a.scale != 0 ? c->a.scale : 1 / sqrt((double)c->d));
+}
+
+/* weights [B,H,T,S] and y [B,H,T,dv] */
+static void define(const setting *c, const double *q, const double *k, const double *v, double *w,
+                   double *y)
+{
+    for (int64_t row = 0; row < c->B * c->H * c->T; row++) {
+        int64_t t = row % c->T, h = row / c->T % c->H, b = row / c->T / c->H;
+        int64_t head = b * c->Hk + h / (c->H / c->Hk);
+        double sum = 0;
+        for (int64_t s = 0; s < c->S; s++) {
+            double *at = &w[row * c->S + s];
+            *at =
+                sees(c, b, t, s) ? exp(score(c, q + row * c->d, k + (head * c->S + s) * c->d)) : 0;
+            sum += *at;
+        }
+        for (int64_t j = 0; j < c->dv; j++)
+            y[row * c->dv + j] = 0;
+        for (int64_t s = 0; s < c->S && sum > 0; s++) {
+            w[row * c->S + s] /= sum;
+            for (int64_t j = 0; j < c->dv; j++)
+                y[row * c->dv + j] += w[row * c->S + s] * v[(head * c->S + s) * c->dv + j];
+        }
+    }
+}
+
+/* ---- a graph of one attention ---------------------------------------------------------------- */
+
+enum { MOST = 4096 };
+
+typedef struct numbers_of { /* q, k, v, dy */
+    double x[4][MOST];
+} numbers_of;
+
+static void shapes_of(const setting *c, wg_shape shape[4])
+{
+    shape[0] = WG_SHAPE(c->B, c->H, c->T, c->d);
+    shape[1] = WG_SHAPE(c->B, c->Hk, c->S, c->d);
+    shape[2] = WG_SHAPE(c->B, c->Hk, c->S, c->dv);
+    shape[3] = WG_SHAPE(c->B, c->H, c->T, c->dv);
+}
+
+static void draw(const setting *c, numbers_of *n, uint64_t seed)
+{
+    wg_shape shape[4];
+    shapes_of(c, shape);
+    for (int i = 0; i < 4; i++)
+        for (int64_t k = 0; k < wg_shape_count(&shape[i]); k++) {
+            assert_true(k < MOST);
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            n->x[i][k] = (double)(seed >> 33) * 0x1p-30 - 1;
+        }
+}
+
+enum { Y, DQ, DK, DV, W, OUTPUTS }; /* results of run() */
+
+/* y, dq, dk, dv and the weights */
+static wg_plan *run(const setting *c, const numbers_of *n, wg_dtype dtype, int threads,
+                    wg_value *out[OUTPUTS])
+{
+    wg_graph *g = wg_graph_new();
+    wg_shape shape[4];
+    wg_value *in[4], *lengths = NULL;
+    shapes_of(c, shape);
+    for (int i = 0; i < 4; i++)
+        in[i] = numbers(g, dtype, shape[i], n->x[i]);
+    if (c->length[0] >= 0)
+        lengths = wg_constant(g, WG_I64, WG_SHAPE(c->B), c->length);
+    out[Y] = wg_attention(in[0], in[1], in[2], lengths, &c->a);
+    out[W] = wg_attention_weights(in[0], in[1], lengths, &c->a);
+    wg_vjp(&out[Y], &in[3], 1, in, 3, out + DQ, NULL);
+    return small_run(g, out, OUTPUTS, threads);
+}
+
+static void end(wg_plan *p, wg_value *const *out)
+{
+    wg_graph *g = wg_graph_of(out[0]);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static const setting settings[] = {
+    {2, 2, 2, 3, 5, 4, 3, {-1}, {0}},
+    {2, 2, 2, 5, 5, 4, 4, {-1}, {.causal = true}},
+    {3, 2, 2, 3, 5, 4, 3, {5, 0, 2}, {.scale = 0.7}},
+    {2, 4, 2, 3, 5, 4, 3, {4, 5}, {.causal = true, .causal_offset = 2}},
+    {1, 4, 1, 3, 2, 4, 3, {-1}, {.causal = true, .causal_offset = -1}},
+    {2, 1, 1, 1, 1, 1, 1, {1, 0}, {0}},
+};
+
+static void attention_is_its_definition(void **state)
+{
+    (void)state;
+    static numbers_of n;
+    static double w[MOST], y[MOST];
+    for (int i = 0; i < WG_COUNT(settings); i++)
+        for (wg_dtype d = WG_F32; d <= WG_F64; d++) {
+            const setting *c = &settings[i];
+            wg_value *out[OUTPUTS];
+            draw(c, &n, 1);
+            define(c, n.x[0], n.x[1], n.x[2], w, y);
+            wg_plan *p = run(c, &n, d, 1, out);
+            double bar = d == WG_F64 ? 1e-14 : 1e-6;
+            numbers_near("y", p, out[Y], y, c->B * c->H * c->T * c->dv, bar);
+            numbers_near("weights", p, out[W], w, c->B * c->H * c->T * c->S, bar);
+            end(p, out);
+        }
+}
+
+static void masked_weights_are_exact_zeros_and_blind_rows_are_zero(void **state)
+{
+    (void)state;
+    static numbers_of n;
+    const setting *c = &settings[2];
+    wg_value *out[OUTPUTS];
+    draw(c, &n, 2);
+    wg_plan *p = run(c, &n, WG_F32, 1, out);
+    int64_t zeros = 0;
+    for (int64_t row = 0; row < c->B * c->H * c->T; row++) {
+        int64_t b = row / c->T / c->H;
+        for (int64_t s = 0; s < c->S; s++) {
+            assert_true((small_at(p, out[W], row * c->S + s) == 0) == (s >= c->length[b]));
+            zeros += s >= c->length[b];
+        }
+        for (int64_t j = 0; j < c->dv; j++)
+            assert_true((small_at(p, out[Y], row * c->dv + j) == 0) == (c->length[b] == 0));
+    }
+    assert_int_equal(zeros, 2 * 3 * (0 + 5 + 3));
+    for (int i = DQ; i <= DV; i++)
+        numbers_finite("gradient", p, out[i]);
+    end(p, out);
+}
+
+/* NaN in padded keys and values: not one bit of any result changes. */
+static void padding_may_hold_anything(void **state)
+{
+    (void)state;
+    static numbers_of clean, dirty;
+    for (int i = 2; i <= 3; i++) {
+        const setting *c = &settings[i];
+        wg_value *a[OUTPUTS], *b[OUTPUTS];
+        draw(c, &clean, 3);
+        dirty = clean;
+        for (int64_t row = 0; row < c->B * c->Hk * c->S; row++)
+            if (row % c->S >= c->length[row / c->S / c->Hk]) {
+                for (int64_t j = 0; j < c->d; j++)
+                    dirty.x[1][row * c->d + j] = j % 2 ? NAN : INFINITY;
+                for (int64_t j = 0; j < c->dv; j++)
+                    dirty.x[2][row * c->dv + j] = j % 2 ? 1e30 : NAN;
+            }
+        assert_true(memcmp(&clean, &dirty, sizeof clean) != 0);
+        wg_plan *p = run(c, &clean, WG_F32, 1, a), *q = run(c, &dirty, WG_F32, 1, b);
+        for (int k = 0; k < OUTPUTS; k++)
+            numbers_same_bits("padding", p, a[k], q, b[k]);
+        end(p, a);
+        end(q, b);
+    }
+}
+
+/* Other keys and values from position 3 on: the queries before see the same bits. */
+static void the_future_does_not_matter(void **state)
+{
+    (void)state;
+    static numbers_of before, after;
+    const setting *c = &settings[1];
+    wg_value *a[OUTPUTS], *b[OUTPUTS];
+    draw(c, &before, 4);
+    draw(c, &after, 5);
+    for (int i = 1; i < 3; i++)
+        for (int64_t k = 0; k < c->B * c->H * c->S * c->d; k++)
+            if (k / c->d % c->S < 3)
+                after.x[i][k] = before.x[i][k];
+    memcpy(after.x[0], before.x[0], sizeof before.x[0]);
+    wg_plan *p = run(c, &before, WG_F32, 1, a), *q = run(c, &after, WG_F32, 1, b);
+    int64_t same = 0, other = 0;
+    for (int64_t k = 0; k < wg_value_count(a[Y]); k++) {
+        bool equal = small_at(p, a[Y], k) == small_at(q, b[Y], k);
+        check_that(equal || k / c->dv % c->T >= 3, "query %lld saw the future",
+                   (long long)(k / c->dv % c->T));
+        same += equal;
+        other += !equal;
+    }
+    assert_true(same >= 2 * 2 * 3 * 4 && other > 0);
+    end(p, a);
+    end(q, b);
+}
+
+/* Scores of 1e30 and the same bits at 1 and 4 threads. */
+static void huge_scores_and_threads(void **state)
+{
+    (void)state;
+    static numbers_of n;
+    const setting *c = &settings[3];
+    wg_value *a[OUTPUTS], *b[OUTPUTS];
+    draw(c, &n, 6);
+    for (int i = 0; i < MOST; i++)
+        n.x[0][i] *= 1e15, n.x[1][i] *= 1e15;
+    wg_plan *p = run(c, &n, WG_F32, 1, a), *q = run(c, &n, WG_F32, 4, b);
+    numbers_finite("y", p, a[Y]);
+    for (int k = 0; k < OUTPUTS; k++)
+        numbers_same_bits("threads", p, a[k], q, b[k]);
+    end(p, a);
+    end(q, b);
+}
+
+static void dropout_draws_anew_each_step_and_keeps_the_mean(void **state)
+{
+    (void)state;
+    enum { S = 10000 };
+    wg_graph *g = wg_graph_new();
+    wg_value *q = wg_fill(g, WG_F64, WG_SHAPE(1, 1, 2, 1), 0),
+             *k = wg_fill(g, WG_F64, WG_SHAPE(1, 1, S, 1), 0);
+    wg_value *v = wg_fill(g, WG_F64, WG_SHAPE(1, 1, S, 1), 1);
+    wg_attention_attrs a = {.dropout = 0.25};
+    wg_value *y[] = {wg_attention(q, k, v, NULL, &a), wg_attention(q, k, v, NULL, &a)};
+    wg_plan *p = small_run(g, y, 2, 1);
+    double first[4];
+    for (int i = 0; i < 4; i++) { /* two queries of two nodes: four masks */
+        first[i] = small_at(p, y[i / 2], i % 2);
+        assert_true(fabs(first[i] - 1) < 0.03);
+        for (int j = 0; j < i; j++)
+            assert_true(first[i] != first[j]);
+    }
+    assert_int_equal(wg_plan_run(p, 1), WG_OK);
+    assert_true(small_at(p, y[0], 0) != first[0]);
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    assert_true(small_at(p, y[0], 0) == first[0]);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void additive_attention_is_its_definition(void **state)
+{
+    (void)state;
+    enum { B = 2, T = 3, S = 4, D = 5, E = 2 };
+    static const int64_t length[B] = {4, 2};
+    wg_graph *g = wg_graph_new();
+    uint64_t seed = 8;
+    wg_value *in[] = {numbers_drawn(g, WG_F64, WG_SHAPE(B, T, D), -1, 1, &seed),
+                      numbers_drawn(g, WG_F64, WG_SHAPE(B, S, D), -1, 1, &seed),
+                      numbers_drawn(g, WG_F64, WG_SHAPE(D), -1, 1, &seed),
+                      numbers_drawn(g, WG_F64, WG_SHAPE(B, S, E), -1, 1, &seed), NULL};
+    in[4] = wg_additive_attention(in[0], in[1], in[2], in[3],
+                                  wg_constant(g, WG_I64, WG_SHAPE(B), length));
+    wg_plan *p = small_run(g, in, 5, 1);
+    for (int row = 0; row < B * T; row++) {
+        double w[S], sum = 0, y[E] = {0};
+        int b = row / T;
+        for (int64_t s = 0; s < length[b]; s++) {
+            double e = 0;
+            for (int i = 0; i < D; i++)
+                e += small_at(p, in[2], i) * tanh(small_at(p, in[0], row * D + i) +
+                                                  small_at(p, in[1], (b * S + s) * D + i));
+            sum += w[s] = exp(e);
+        }
+        for (int64_t s = 0; s < length[b]; s++)
+            for (int j = 0; j < E; j++)
+                y[j] += w[s] / sum * small_at(p, in[3], (b * S + s) * E + j);
+        for (int j = 0; j < E; j++)
+            assert_true(numbers_close(small_at(p, in[4], row * E + j), y[j], 1e-14));
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* Position 2 of width 4: pair 0 turns by 2, pair 1 by 2 / sqrt(100). */
+static void rotary_turns_pairs(void **state)
+{
+    (void)state;
+    const double x[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 3};
+    const double interleaved[] = {cos(2), sin(2), -3 * sin(0.2), 3 * cos(0.2)};
+    const double halves[] = {cos(2), -3 * sin(0.2), sin(2), 3 * cos(0.2)};
+    wg_graph *g = wg_graph_new();
+    wg_value *in = numbers(g, WG_F64, WG_SHAPE(3, 4), x), *out[4];
+    for (int pairs = 0; pairs < 2; pairs++) {
+        out[2 * pairs] = wg_rotary(in, &(wg_rotary_attrs){.base = 100, .pairs = pairs});
+        out[2 * pairs + 1] = wg_rotary(
+            out[2 * pairs], &(wg_rotary_attrs){.base = 100, .pairs = pairs, .inverse = true});
+    }
+    wg_plan *p = small_run(g, out, 4, 1);
+    for (int i = 0; i < 4; i++) {
+        assert_true(numbers_close(small_at(p, out[0], 8 + i), interleaved[i], 1e-15));
+        assert_true(numbers_close(small_at(p, out[2], 8 + i), halves[i], 1e-15));
+    }
+    for (int i = 0; i < 12; i++)
+        assert_true(numbers_close(small_at(p, out[1], i), x[i], 1e-15) &&
+                    numbers_close(small_at(p, out[3], i), x[i], 1e-15));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* q at m and k at n: the product depends on m - n only. */
+static void rotary_products_depend_on_distance(void **state)
+{
+    (void)state;
+    const double q[] = {1, -2, 0.5, 3}, k[] = {0.25, 1, -1, 2};
+    for (int pairs = 0; pairs < 2; pairs++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *out[3], *a = numbers(g, WG_F64, WG_SHAPE(1, 4), q),
+                          *b = numbers(g, WG_F64, WG_SHAPE(1, 4), k);
+        for (int i = 0; i < 3; i++) {
+            int64_t m = i == 2 ? 6 : 5 + 70 * i, n = 70 * i + (i == 2 ? -140 : 0);
+            out[i] =
+                wg_matmul_t(wg_rotary(a, &(wg_rotary_attrs){.first = m, .pairs = pairs}),
+                            wg_rotary(b, &(wg_rotary_attrs){.first = n, .pairs = pairs}), WG_NT);
+        }
+        wg_plan *p = small_run(g, out, 3, 1);
+        assert_true(numbers_close(small_at(p, out[0], 0), small_at(p, out[1], 0), 1e-13));
+        assert_true(fabs(small_at(p, out[0], 0) - small_at(p, out[2], 0)) > 1e-3);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+static void bad_shapes_are_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_fill(g, WG_F32, WG_SHAPE(1, 3, 2, 4), 0),
+             *two = wg_fill(g, WG_F32, WG_SHAPE(1, 2, 2, 4), 0);
+    wg_attention(x, two, two, NULL, NULL);
+    small_refused(g, "3 heads of queries cannot share 2 heads of keys");
+    g = wg_graph_new();
+    x = wg_fill(g, WG_F32, WG_SHAPE(2, 3, 2, 4), 0);
+    wg_attention(x, x, x, wg_fill(g, WG_I32, WG_SHAPE(3), 1), NULL);
+    small_refused(g, "lengths is [3], its axis 0 must be 2, not 3");
+    g = wg_graph_new();
+    x = wg_fill(g, WG_F32, WG_SHAPE(2, 3, 2, 4), 0);
+    wg_attention(x, x, x, NULL, &(wg_attention_attrs){.dropout = 1});
+    small_refused(g, "dropout is 1, must be in [0, 1)");
+    g = wg_graph_new();
+    wg_rotary(wg_fill(g, WG_F32, WG_SHAPE(2, 3), 0), NULL);
+    small_refused(g, "3 numbers do not fall in pairs");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_is_its_definition),
+        cmocka_unit_test(masked_weights_are_exact_zeros_and_blind_rows_are_zero),
+        cmocka_unit_test(padding_may_hold_anything),
+        cmocka_unit_test(the_future_does_not_matter),
+        cmocka_unit_test(huge_scores_and_threads),
+        cmocka_unit_test(dropout_draws_anew_each_step_and_keeps_the_mean),
+        cmocka_unit_test(additive_attention_is_its_definition),
+        cmocka_unit_test(rotary_turns_pairs),
+        cmocka_unit_test(rotary_products_depend_on_distance),
+        cmocka_unit_test(bad_shapes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
