@@ -36,7 +36,7 @@ static wg_value *chain(wg_graph *g, size_t n)
     return y;
 }
 
-/* Each node reads one or two of all earlier ones, drawn at random; the ends are summed. */
+/* Each node reads the one before, and most another of all earlier ones, drawn at random. */
 static wg_value *random_dag(wg_graph *g, size_t n)
 {
     wg_value **v = malloc((n + 2) * sizeof(wg_value *));
@@ -47,12 +47,10 @@ static wg_value *random_dag(wg_graph *g, size_t n)
     v[count++] = wg_parameter(g, "w", WG_F32, WG_SHAPE(16), wg_ones());
     while (wg_graph_status(g) == WG_OK && wg_graph_node_count(g) < n) {
         bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
-        wg_value *a = v[(bits >> 20) % count], *b = v[(bits >> 40) % count];
+        wg_value *a = v[count - 1], *b = v[(bits >> 20) % count];
         v[count++] = bits & 2 ? wg_tanh(a) : bits & 1 ? wg_add(a, b) : wg_mul(a, b);
     }
-    wg_value *y = v[0];
-    for (size_t i = 1; i < count && i < 64; i++)
-        y = wg_add(y, v[count - i]);
+    wg_value *y = v[count - 1];
     free(v);
     return y;
 }
