@@ -186,7 +186,8 @@ static bool make_tables(wg_plan *p, wg_graph *source)
     p->readable = calloc(values + 1, sizeof *p->readable);
     p->storage_of = malloc((values + 1) * sizeof *p->storage_of);
     p->storage = calloc(values + nodes + 1, sizeof *p->storage);
-    if (!p->root || !p->readable || !p->storage_of || !p->storage)
+    p->odd = calloc(values + nodes + 1, sizeof *p->odd);
+    if (!p->root || !p->readable || !p->storage_of || !p->storage || !p->odd)
         return wg_plan_refuse_private(p, source);
     for (size_t i = 0; i < values; i++) {
         p->storage_of[i] = WG_NONE;
@@ -253,10 +254,10 @@ void wg_plan_free(wg_plan *p)
     for (size_t i = 0; i < p->n_backends; i++)
         if (p->backends[i].backend->close)
             p->backends[i].backend->close(p->backends[i].state);
-    void *const owned[] = {p->backends,   p->work,     p->slots,   p->next_slot,  p->root,
-                           p->folded,     p->readable, p->storage, p->storage_of, p->dying,
-                           p->buffer,     p->inputs,   p->outputs, p->assigns,    p->of,
-                           p->first_slot, p->constants};
+    void *const owned[] = {p->backends, p->work,       p->slots,    p->next_slot,  p->root,
+                           p->folded,   p->readable,   p->storage,  p->storage_of, p->dying,
+                           p->buffer,   p->inputs,     p->outputs,  p->assigns,    p->odd,
+                           p->of,       p->first_slot, p->constants};
     for (int i = 0; i < WG_COUNT(owned); i++)
         free(owned[i]);
     wg_graph_free(p->g);

@@ -91,6 +91,7 @@ struct wg_plan {
     wg_storage *storage;
     size_t n_storages;
     uint32_t *first_slot; /* [storages] first slot + 1 of an input                           */
+    unsigned char *odd;   /* [storages] in a checked run: whether it has NaN or infinities    */
     int64_t *dying;       /* storages by the step at which they die                          */
     char *buffer, *constants, *inputs;
     size_t buffer_bytes, value_bytes, live_bytes, leaf_bytes;

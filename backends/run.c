@@ -45,39 +45,53 @@ static double seconds_now(void)
 /* ---- non-finite values
  * --------------------------------------------------------------------------- */
 
-typedef enum oddity { FINITE, INFINITE, NOT_A_NUMBER } oddity;
+enum { HAS_NAN = 1, HAS_PLUS = 2, HAS_MINUS = 4 }; /* infinity of that sign */
 
-/* The worst of the elements, and where the first such is. */
-static oddity worst_of(const wg_value *v, const void *data, int64_t *where)
+/* What of these the elements have; *where is the first element that has one of `wanted`. */
+static int oddities(const wg_value *v, const void *data, int wanted, int64_t *where)
 {
-    oddity worst = FINITE;
-    int64_t count = wg_value_count(v);
-    for (int64_t i = 0; wg_dtype_is_float(v->dtype) && i < count && worst < NOT_A_NUMBER; i++) {
+    int found = 0;
+    int64_t count = wg_dtype_is_float(v->dtype) ? wg_value_count(v) : 0;
+    for (int64_t i = 0; i < count; i++) {
         double x = cpu_get(data, v->dtype, i);
-        oddity o = isnan(x) ? NOT_A_NUMBER : isinf(x) ? INFINITE : FINITE;
-        if (o > worst) {
-            worst = o;
+        int o = isfinite(x) ? 0 : isnan(x) ? HAS_NAN : x > 0 ? HAS_PLUS : HAS_MINUS;
+        if ((o & wanted) && !(found & wanted))
             *where = i;
-        }
+        found |= o;
     }
-    return worst;
+    return found;
 }
 
-/* A node makes NaN if a result has one, and infinity if a result has one but no operand does: a
- * mask of -inf is no error, and passes. */
+static void note_leaves(wg_plan *p)
+{
+    int64_t ignored = 0;
+    for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
+        int64_t s = p->storage_of[i];
+        if (s != WG_NONE && p->root[i] == i && p->storage[s].home != WG_HOME_BUFFER)
+            p->odd[s] =
+                (unsigned char)oddities(wg_graph_value(p->g, i), p->storage[s].memory, 0, &ignored);
+    }
+}
+
+/* A node makes NaN if a result has one, and an infinity if a result has it but no operand had one
+ * of that sign: so a mask of -inf passes, and the overflow of exp beside it does not.  What
+ * operands had is noted by storage, since a result may have taken their place. */
 static bool makes_nonfinite(wg_plan *p, const wg_work *w)
 {
     const wg_node *n = w->node;
+    int had = 0;
+    for (int k = 0; k < n->n_in; k++)
+        had |= p->odd[p->storage_of[n->in[k]->id]];
     for (int k = 0; k < n->n_out; k++) {
-        int64_t at = 0, ignored;
-        oddity found = worst_of(n->out[k], w->call.out[k], &at);
-        bool passed = false;
-        for (int i = 0; found == INFINITE && i < n->n_in && !passed; i++)
-            passed = worst_of(n->in[i], w->call.in[i], &ignored) != FINITE;
-        if (found == FINITE || passed)
+        int64_t at = 0;
+        int has = oddities(n->out[k], w->call.out[k], 0, &at), made = has & (HAS_NAN | ~had);
+        p->odd[p->storage_of[n->out[k]->id]] = (unsigned char)has;
+        if (!made)
             continue;
+        int worst = made & HAS_NAN ? HAS_NAN : made;
+        oddities(n->out[k], w->call.out[k], worst, &at);
         snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %lld", k,
-                 found == INFINITE ? "infinite" : "NaN", (long long)at);
+                 worst == HAS_NAN ? "NaN" : "infinite", (long long)at);
         return true;
     }
     return false;
@@ -104,6 +118,8 @@ static const wg_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
     p->message[0] = '\0';
     if (p->options.poison)
         memset(p->buffer, 0xff, p->buffer_bytes);
+    if (check)
+        note_leaves(p);
     for (size_t i = 0; i < p->n_work; i++) {
         wg_work *w = &p->work[i];
         double start = p->options.profile ? seconds_now() : 0;

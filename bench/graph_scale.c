@@ -25,7 +25,8 @@ static long resident_kib(void)
     return u.ru_maxrss;
 }
 
-/* ---- graphs by number of nodes ------------------------------------------------------------------- */
+/* ---- graphs by number of nodes
+ * ------------------------------------------------------------------- */
 
 /* y = tanh(tanh(... w)) */
 static wg_value *chain(wg_graph *g, size_t n)
@@ -79,7 +80,8 @@ static int measure_scale(const char *name, wg_value *(*make)(wg_graph *, size_t)
     return status != WG_OK;
 }
 
-/* ---- memory of training steps -------------------------------------------------------------------- */
+/* ---- memory of training steps
+ * -------------------------------------------------------------------- */
 
 enum { BATCH = 64, WIDTH = 512, LAYERS = 8, LENGTH = 64 };
 
@@ -106,7 +108,8 @@ static wg_value *attention(wg_graph *g)
         wg_scope_push(g, "layer%d", i);
         for (int k = 0; k < 3; k++) {
             const char *const name[] = {"q", "k", "v"};
-            m[k] = wg_matmul(x, wg_parameter(g, name[k], WG_F32, WG_SHAPE(WIDTH / 8, WIDTH / 8), wg_xavier(1)));
+            m[k] = wg_matmul(
+                x, wg_parameter(g, name[k], WG_F32, WG_SHAPE(WIDTH / 8, WIDTH / 8), wg_xavier(1)));
         }
         wg_value *e = wg_exp(wg_scale(wg_matmul_t(m[0], m[1], WG_NT), 0.125));
         wg_value *p = wg_div(e, wg_sum(e, WG_AXES(-1), WG_KEEP));
@@ -132,8 +135,9 @@ static int measure_memory(const char *name, wg_value *(*make)(wg_graph *))
     if (status != WG_OK)
         fprintf(stderr, "%s\n", wg_graph_message(g));
     wg_plan_stats s = wg_plan_statistics(p);
-    printf("%-10s %6zu %12zu %12zu %12zu %8.3f %8.3f\n", name, s.nodes, s.value_bytes, s.buffer_bytes, s.live_bytes,
-           (double)s.buffer_bytes / (double)s.value_bytes, (double)s.buffer_bytes / (double)s.live_bytes);
+    printf("%-10s %6zu %12zu %12zu %12zu %8.3f %8.3f\n", name, s.nodes, s.value_bytes,
+           s.buffer_bytes, s.live_bytes, (double)s.buffer_bytes / (double)s.value_bytes,
+           (double)s.buffer_bytes / (double)s.live_bytes);
     wg_plan_free(p);
     wg_graph_free(g);
     return status != WG_OK;
@@ -143,12 +147,12 @@ int main(int argc, char **argv)
 {
     size_t most = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 100000;
     int failed = 0;
-    printf("%-8s %8s %8s %8s  %8s %8s %8s %8s  %8s\n", "graph", "forward", "nodes", "steps", "build s", "grad s",
-           "plan s", "all s", "max KiB");
+    printf("%-8s %8s %8s %8s  %8s %8s %8s %8s  %8s\n", "graph", "forward", "nodes", "steps",
+           "build s", "grad s", "plan s", "all s", "max KiB");
     for (size_t n = 1000; n <= most; n *= 10)
         failed |= measure_scale("chain", chain, n) | measure_scale("random", random_dag, n);
-    printf("\n%-10s %6s %12s %12s %12s %8s %8s\n", "training", "steps", "values", "buffer", "lower bound", "/values",
-           "/bound");
+    printf("\n%-10s %6s %12s %12s %12s %8s %8s\n", "training", "steps", "values", "buffer",
+           "lower bound", "/values", "/bound");
     failed |= measure_memory("mlp", mlp) | measure_memory("attention", attention);
     return failed;
 }

@@ -1,51 +1,724 @@
-/* Plans: what they compute. */
+/* Plans: what they leave out, merge, fold and expand; what a run computes; what they say. */
 #include "tests/test.h"
 #include "autograd/grad.h"
 #include "backends/evaluate.h"
 #include "backends/plan.h"
 #include "ops/ops.h"
+#include "ops/table.h"
+
+#include <math.h>
+
+static wg_plan *plan_of(wg_graph *g, const wg_plan_options *options)
+{
+    wg_plan *p = NULL;
+    check_that(wg_plan_create(&p, g, options) == WG_OK, "%s", wg_graph_message(g));
+    check_that(wg_plan_check(p) == WG_OK, "%s", wg_plan_message(p));
+    return p;
+}
+
+static void run(wg_plan *p, uint64_t step)
+{
+    check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
+}
+
+static size_t steps_of(wg_graph *g, wg_plan_options options)
+{
+    wg_plan *p = plan_of(g, &options);
+    size_t n = wg_plan_step_count(p);
+    wg_plan_free(p);
+    return n;
+}
+
+static const float *floats(wg_plan *p, const wg_value *v)
+{
+    const float *x = wg_plan_data(p, v);
+    assert_non_null(x);
+    return x;
+}
+
+/* ---- what is computed
+ * ---------------------------------------------------------------------------- */
 
 /* y = sum((x w - 1)^2): value and gradient by hand. */
 static void a_plan_computes_value_and_gradient(void **state)
 {
     (void)state;
     wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 2)),
-             *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(2, 1), wg_ones());
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 2));
+    wg_value *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(2, 1), wg_ones());
     wg_value *e = wg_shift(wg_matmul(x, w), -1);
     wg_value *loss = wg_sum(wg_mul(e, e), WG_ALL_AXES, WG_DROP), *dw;
     assert_int_equal(wg_grad(loss, &w, 1, &dw), WG_OK);
     wg_output(loss, "loss");
     wg_assign(w, wg_sub(w, wg_scale(dw, 0.5)));
-    wg_plan *p;
-    assert_int_equal(wg_plan_create(&p, g, NULL), WG_OK);
+    wg_plan *p = plan_of(g, NULL);
     memcpy(wg_plan_data(p, x), (double[]){1, 2, 3, 4}, 4 * sizeof(double));
-    assert_int_equal(wg_plan_run(p, 0), WG_OK);
-    check_that(*(double *)wg_plan_data(p, loss) == 4 + 36, "loss %g",
-               *(double *)wg_plan_data(p, loss));
-    const double *got = wg_plan_data(p, w); /* dw = 2 x' e = 2 (2 + 18, 4 + 24) */
-    check_that(got[0] == 1 - 20 && got[1] == 1 - 28, "w %g %g", got[0], got[1]);
+    run(p, 0);
+    const double *y = wg_plan_data(p, loss), *got = wg_plan_data(p, w);
+    check_that(*y == 4 + 36, "loss %g", *y);
+    check_that(got[0] == 1 - 20 && got[1] == 1 - 28, "w %g %g", got[0], got[1]); /* dw = 2 x' e */
     wg_plan_free(p);
     wg_graph_free(g);
 }
+
+static void only_what_is_needed_runs(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4)),
+             *unused = wg_input(g, "unused", WG_F32, WG_SHAPE(4));
+    wg_value *y = wg_exp(x), *dead = wg_exp(wg_tanh(unused));
+    wg_output(y, "y");
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_step_count(p), 1);
+    assert_non_null(wg_plan_data(p, unused)); /* filling it is harmless */
+    assert_null(wg_plan_data(p, dead));
+    wg_plan_free(p);
+    p = plan_of(g, &(wg_plan_options){.outputs = (wg_value *[]){dead}, .n_outputs = 1});
+    assert_int_equal(wg_plan_step_count(p), 2);
+    assert_null(wg_plan_data(p, y));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void equal_nodes_run_once(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+    wg_output(wg_mul(wg_exp(wg_tanh(x)), wg_exp(wg_tanh(x))), "y");
+    assert_int_equal(steps_of(g, (wg_plan_options){0}), 3);
+    assert_int_equal(steps_of(g, (wg_plan_options){.no_cse = true}), 5);
+    wg_graph_free(g);
+}
+
+/* Two random nodes have two keys and stay two; a copy of a node has its key and merges with it. */
+static void random_nodes_merge_if_their_keys_are_equal(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *a = wg_uniform(g, WG_F32, WG_SHAPE(64), 0, 1),
+             *b = wg_uniform(g, WG_F32, WG_SHAPE(64), 0, 1);
+    wg_node *again = wg_node_copy(g, a->node, NULL, WG_DTYPE_DEFAULT);
+    wg_output(a, "a");
+    wg_output(b, "b");
+    wg_output(again->out[0], "again");
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_step_count(p), 2);
+    run(p, 0);
+    assert_ptr_equal(wg_plan_data(p, a), wg_plan_data(p, again->out[0]));
+    assert_true(memcmp(floats(p, a), floats(p, b), 64 * sizeof(float)) != 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void constants_are_folded(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+    wg_value *c =
+        wg_exp(wg_mul(wg_iota(g, WG_F32, WG_SHAPE(4), 0, 0, 1), wg_fill(g, WG_F32, WG_SCALAR, 2)));
+    wg_value *y = wg_add(x, c);
+    wg_output(y, "y");
+    assert_int_equal(steps_of(g, (wg_plan_options){.no_fold = true}), 5);
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_step_count(p), 1);
+    run(p, 0);
+    for (int i = 0; i < 4; i++)
+        check_that(floats(p, y)[i] == expf(2 * (float)i), "element %d", i);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* Neither what is large nor what is random; the folded part may itself be an output. */
+static void large_and_random_nodes_are_not_folded(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_output(wg_neg(wg_fill(g, WG_F32, WG_SHAPE(1024, 1024), 1)), "large");
+    wg_output(wg_neg(wg_uniform(g, WG_F32, WG_SHAPE(4), 0, 1)), "random");
+    wg_value *small = wg_output(wg_neg(wg_fill(g, WG_F32, WG_SHAPE(2), 1)), "small");
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_step_count(p), 4);
+    run(p, 0);
+    assert_true(floats(p, small)[1] == -1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* A kernel that finds bad data while folding reports it in the run, with its name. */
+static void bad_constant_data_is_reported_by_the_run(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, "encoder");
+    wg_value *table = wg_name(wg_fill(g, WG_F32, WG_SHAPE(9, 2), 1), "table");
+    wg_value *ids = wg_name(wg_constant(g, WG_I64, WG_SHAPE(2), ((int64_t[]){3, 12})), "ids");
+    wg_value *y = wg_embedding(table, ids);
+    int line = __LINE__ - 1;
+    wg_output(wg_exp(y), "y");
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_run(p, 0), WG_EDATA);
+    char expected[200];
+    snprintf(expected, sizeof expected,
+             "encoder: embedding(table, ids): id 12 is outside [0,9) (test_plan.c:%d)", line);
+    assert_string_equal(wg_plan_message(p), expected);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void views_share_memory_and_run_nothing(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3)), *v = wg_reshape(x, WG_SHAPE(6));
+    wg_value *y = wg_reshape(wg_exp(v), WG_SHAPE(3, 2)), *z = wg_reshape(y, WG_SHAPE(6));
+    wg_output(v, "v");
+    wg_output(y, "y");
+    wg_output(z, "z");
+    wg_output(z, "z again");
+    wg_output(x, "x");
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_step_count(p), 1);
+    assert_ptr_equal(wg_plan_data(p, v), wg_plan_data(p, x));
+    assert_ptr_equal(wg_plan_data(p, y), wg_plan_data(p, z));
+    memset(wg_plan_data(p, x), 0, 6 * sizeof(float));
+    run(p, 0);
+    assert_true(floats(p, z)[5] == 1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void empty_and_scalar_tensors_are_planned(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(0, 3)),
+             *s = wg_input(g, "s", WG_F32, WG_SCALAR);
+    wg_value *y = wg_tanh(wg_add(x, s)), *sum = wg_sum(y, WG_ALL_AXES, WG_DROP);
+    wg_output(y, "y");
+    wg_output(wg_add(sum, s), "z");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.poison = true, .check_nonfinite = true});
+    *(float *)wg_plan_data(p, s) = 2;
+    run(p, 0);
+    assert_non_null(wg_plan_data(p, y));
+    assert_true(floats(p, wg_graph_output(g, 1))[0] == 2);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void inputs_can_be_bound_to_the_callers_memory(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4)), *v = wg_reshape(x, WG_SHAPE(2, 2));
+    wg_value *y = wg_add(wg_exp(x), wg_reshape(wg_neg(v), WG_SHAPE(4))),
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(4), wg_ones());
+    wg_output(y, "y");
+    wg_output(v, "v");
+    wg_plan *p = plan_of(g, NULL);
+    _Alignas(64) float mine[5] = {0};
+    memset(wg_plan_data(p, x), 0xff, 4 * sizeof(float));
+    assert_int_equal(wg_plan_bind(p, x, mine), WG_OK);
+    run(p, 0);
+    assert_true(floats(p, y)[3] == 1);
+    assert_ptr_equal(wg_plan_data(p, v), mine);
+    assert_int_equal(wg_plan_bind(p, x, mine + 1), WG_EINVAL);
+    assert_non_null(strstr(wg_plan_message(p), "aligned"));
+    assert_int_equal(wg_plan_bind(p, w, mine), WG_EINVAL);
+    assert_int_equal(wg_plan_bind(p, x, NULL), WG_OK); /* back to the plan's own */
+    run(p, 0);
+    assert_true(floats(p, y)[3] != floats(p, y)[3]);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- assignments
+ * --------------------------------------------------------------------------------- */
 
 static void assignments_exchange_two_states(void **state)
 {
     (void)state;
     wg_graph *g = wg_graph_new();
-    wg_value *a = wg_state(g, "a", WG_F32, WG_SHAPE(3), wg_ones()),
-             *b = wg_state(g, "b", WG_F32, WG_SHAPE(3), wg_zeros());
+    wg_value *a = wg_state(g, "a", WG_F32, WG_SHAPE(3), wg_ones());
+    wg_value *b = wg_state(g, "b", WG_F32, WG_SHAPE(3), wg_zeros());
     wg_assign(a, b);
     wg_assign(b, a);
-    wg_plan *p;
-    assert_int_equal(wg_plan_create(&p, g, NULL), WG_OK);
+    wg_plan *p = plan_of(g, NULL);
     float *pa = wg_plan_data(p, a), *pb = wg_plan_data(p, b);
     for (int i = 0; i < 3; i++) {
         assert_true(pa[2] == (i % 2 ? 0 : 1) && pb[0] == (i % 2 ? 1 : 0));
-        assert_int_equal(wg_plan_run(p, (uint64_t)i), WG_OK);
+        run(p, (uint64_t)i);
     }
     wg_plan_free(p);
     wg_graph_free(g);
+}
+
+/* Every reader of a leaf sees its old value: nodes built before and after the new one, views,
+ * outputs. */
+static void all_readers_see_the_old_value(void **state)
+{
+    (void)state;
+    const wg_plan_options ways[] = {
+        {0}, {.no_inplace = true}, {.check_nonfinite = true}, {.poison = true}};
+    for (int way = 0; way < WG_COUNT(ways); way++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *s = wg_state(g, "s", WG_F32, WG_SHAPE(2, 2), wg_ones()),
+                 *view = wg_reshape(s, WG_SHAPE(4));
+        wg_value *before = wg_scale(s, 10), *next = wg_shift(s, 1), *after = wg_scale(view, 100);
+        wg_value *late = wg_sum(wg_mul(wg_reshape(next, WG_SHAPE(4)), view), WG_ALL_AXES,
+                                WG_DROP); /* reads both */
+        wg_value *t = wg_state(g, "t", WG_F32, WG_SHAPE(2, 2), wg_zeros());
+        wg_assign(s, next);
+        wg_assign(t, next);
+        wg_output(before, "before");
+        wg_output(after, "after");
+        wg_output(late, "late");
+        wg_output(view, "view");
+        wg_plan *p = plan_of(g, &ways[way]);
+        for (int i = 1; i < 4; i++) {
+            run(p, 0);
+            const float x = (float)i;
+            check_that(floats(p, before)[3] == 10 * x, "way %d", way);
+            check_that(floats(p, after)[3] == 100 * x, "way %d", way);
+            check_that(floats(p, late)[0] == 4 * x * (x + 1), "way %d", way);
+            check_that(floats(p, view)[0] == x, "way %d: the view shows %g", way,
+                       (double)floats(p, view)[0]);
+            check_that(floats(p, s)[3] == x + 1 && floats(p, t)[0] == x + 1, "way %d", way);
+        }
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+/* Whether the step of that op has its result elsewhere than in the buffer. */
+static bool is_outside_buffer(wg_plan *p, const char *op)
+{
+    for (size_t i = 0; i < wg_plan_step_count(p); i++) {
+        wg_plan_step s = wg_plan_step_at(p, i);
+        if (strcmp(s.node->op->name, op) == 0)
+            return s.offset == SIZE_MAX;
+    }
+    fail_msg("no step of %s", op);
+    return false;
+}
+
+/* w := w + 1 is written where w lies, though a reader of w was built later; with checks it is
+ * copied at the end. */
+static void an_update_is_written_in_place(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(1000), wg_ones());
+    wg_value *next = wg_shift(w, 1), *reader = wg_sum(wg_exp(w), WG_ALL_AXES, WG_DROP);
+    wg_assign(w, next);
+    wg_output(reader, "y");
+    for (int checked = 0; checked < 2; checked++) {
+        wg_plan *p = plan_of(g, &(wg_plan_options){.check_nonfinite = checked});
+        assert_int_equal(is_outside_buffer(p, "add"), !checked);
+        run(p, 0);
+        assert_true(floats(p, w)[999] == 2);
+        check_that(fabsf(floats(p, reader)[0] - 1000 * expf(1)) < 1, "%g",
+                   (double)floats(p, reader)[0]);
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
+/* x' = x + y, y' = y + x: each update waits for the other; one of them must be copied. */
+static void updates_that_wait_for_each_other_are_both_right(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_state(g, "x", WG_F32, WG_SHAPE(5), wg_ones()),
+             *y = wg_state(g, "y", WG_F32, WG_SHAPE(5), wg_zeros());
+    wg_assign(x, wg_add(x, y));
+    wg_assign(y, wg_sub(y, x));
+    wg_plan *p = plan_of(g, NULL);
+    float a = 1, b = 0;
+    for (int i = 0; i < 4; i++) {
+        run(p, 0);
+        float next = a + b;
+        b = b - a;
+        a = next;
+        check_that(floats(p, x)[4] == a && floats(p, y)[4] == b, "run %d: %g %g", i,
+                   (double)floats(p, x)[4], (double)floats(p, y)[4]);
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void an_assignment_of_itself_changes_nothing(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *a = wg_state(g, "a", WG_F32, WG_SHAPE(2, 2), wg_ones());
+    wg_assign(a, wg_reshape(wg_reshape(a, WG_SHAPE(4)), WG_SHAPE(2, 2)));
+    wg_plan *p = plan_of(g, NULL);
+    assert_int_equal(wg_plan_step_count(p), 0);
+    run(p, 0);
+    assert_true(floats(p, a)[3] == 1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void refused_assignments_say_why(void **state)
+{
+    (void)state;
+    wg_plan *p;
+    wg_graph *g = wg_graph_new();
+    wg_value *a = wg_state(g, "a", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_assign(a, wg_neg(a));
+    wg_assign(a, wg_exp(a));
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
+    assert_null(p);
+    assert_string_equal(wg_graph_message(g), "wg_plan_create: a is assigned twice");
+    wg_graph_free(g);
+    g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    wg_assign(x, wg_neg(x));
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
+    assert_non_null(strstr(wg_graph_message(g), "input x is assigned"));
+    wg_graph_free(g);
+}
+
+/* ---- failures
+ * ------------------------------------------------------------------------------------ */
+
+static void wrong_arguments_are_refused(void **state)
+{
+    (void)state;
+    wg_plan *p = (wg_plan *)state;
+    assert_int_equal(wg_plan_create(&p, NULL, NULL), WG_ENOMEM);
+    assert_null(p);
+    assert_int_equal(wg_plan_create(NULL, NULL, NULL), WG_EINVAL);
+    wg_graph *g = wg_graph_new(), *other = wg_graph_new();
+    wg_value *x = wg_input(other, "x", WG_F32, WG_SHAPE(2));
+    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.outputs = &x, .n_outputs = 1}),
+                     WG_EINVAL);
+    assert_string_equal(wg_graph_message(g), "wg_plan_create: output 0 is of another graph");
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL); /* a graph in error stays in error */
+    wg_plan_free(NULL);
+    assert_int_equal(wg_plan_run(NULL, 0), WG_EINVAL);
+    assert_int_equal(wg_plan_check(NULL), WG_EINVAL);
+    assert_int_equal(wg_plan_bind(NULL, x, NULL), WG_EINVAL);
+    assert_null(wg_plan_data(NULL, x));
+    assert_null(wg_plan_first_nonfinite(NULL, 0));
+    assert_int_equal(wg_plan_step_count(NULL), 0);
+    assert_int_equal(wg_plan_statistics(NULL).nodes, 0);
+    wg_plan *empty = plan_of(other, NULL); /* nothing to compute */
+    run(empty, 0);
+    assert_null(wg_plan_data(empty, NULL));
+    wg_plan_free(empty);
+    wg_graph_free(g);
+    wg_graph_free(other);
+}
+
+static void a_dtype_without_a_kernel_names_the_node(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_output(wg_tanh(wg_input(g, "x", WG_BF16, WG_SHAPE(2))), "y");
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EUNSUPPORTED);
+    assert_non_null(strstr(wg_graph_message(g),
+                           "tanh(x): cpu: no reference kernel for this dtype (test_plan.c:"));
+    wg_graph_free(g);
+}
+
+static void the_first_nonfinite_value_is_named(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)),
+             *s = wg_state(g, "s", WG_F32, WG_SHAPE(3), wg_ones());
+    wg_scope_push(g, "head");
+    wg_value *y = wg_log(x);
+    int line = __LINE__ - 1;
+    wg_scope_pop(g);
+    wg_assign(s, wg_add(s, wg_tanh(y)));
+    wg_output(wg_exp(y), "z");
+    char expected[200];
+    snprintf(expected, sizeof expected,
+             "head: log(x): result 0 is NaN at element 1 (test_plan.c:%d)", line);
+    wg_plan *checked = plan_of(g, &(wg_plan_options){.check_nonfinite = true}),
+            *plain = plan_of(g, NULL);
+    for (int good = 1; good >= 0; good--) {
+        wg_plan *both[] = {checked, plain};
+        for (int i = 0; i < 2; i++)
+            memcpy(wg_plan_data(both[i], x), (float[]){1, good ? 1 : -1, 0.5f}, 3 * sizeof(float));
+        const wg_node *n = wg_plan_first_nonfinite(plain, 0);
+        assert_true(good ? !n : n && strcmp(n->op->name, "log") == 0);
+        assert_true(floats(plain, s)[0] == 1); /* neither state changed */
+        assert_int_equal(wg_plan_run(checked, 0), good ? WG_OK : WG_ENONFINITE);
+        assert_string_equal(wg_plan_message(checked), good ? "" : expected);
+    }
+    assert_true(floats(checked, s)[1] == 1); /* 1 + tanh(ln 1), and then left alone */
+    wg_plan_free(checked);
+    wg_plan_free(plain);
+    wg_graph_free(g);
+}
+
+/* exp(-inf) and a mask of -inf are no errors: infinity is reported where it is made. */
+static void infinity_of_a_mask_passes(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    wg_value *mask = wg_constant(g, WG_F32, WG_SHAPE(2), ((float[]){0, -INFINITY}));
+    wg_value *y = wg_output(wg_exp(wg_add(x, mask)), "y");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.check_nonfinite = true});
+    run(p, 0);
+    assert_true(floats(p, y)[1] == 0);
+    ((float *)wg_plan_data(p, x))[0] = 1000;
+    assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
+    assert_non_null(strstr(wg_plan_message(p), "exp("));
+    assert_non_null(strstr(wg_plan_message(p), "infinite at element 0"));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- threads, seeds, profile
+ * --------------------------------------------------------------------- */
+
+static wg_graph *busy_graph(wg_value **x, wg_value **loss)
+{
+    wg_graph *g = wg_graph_new();
+    *x = wg_input(g, "x", WG_F32, WG_SHAPE(256, 256));
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(256, 256), wg_xavier(1)), *dw;
+    wg_value *y = wg_dropout(wg_relu(wg_matmul(wg_tanh(wg_matmul(*x, w)), w)), 0.3);
+    *loss = wg_sum(wg_mul(y, wg_exp(wg_neg(y))), WG_ALL_AXES, WG_DROP);
+    wg_grad(*loss, &w, 1, &dw);
+    wg_assign(w, wg_sub(w, wg_scale(dw, 1e-3)));
+    wg_output(*loss, "loss");
+    return g;
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    (void)state;
+    enum { COUNT = 256 * 256 };
+    static float first[COUNT];
+    wg_value *x, *loss;
+    wg_graph *g = busy_graph(&x, &loss);
+    wg_value *w = wg_graph_find(g, "w");
+    const int threads[] = {1, 2, 3, 4};
+    for (int t = 0; t < WG_COUNT(threads); t++) {
+        wg_plan *p = plan_of(g, &(wg_plan_options){.threads = threads[t], .seed = 9});
+        float *in = wg_plan_data(p, x);
+        for (int i = 0; i < COUNT; i++)
+            in[i] = (float)(i % 97) / 48 - 1;
+        for (uint64_t step = 0; step < 3; step++)
+            run(p, step);
+        if (t == 0)
+            memcpy(first, floats(p, w), sizeof first);
+        else
+            check_that(memcmp(first, floats(p, w), sizeof first) == 0, "%d threads give other bits",
+                       threads[t]);
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
+static void seed_and_step_choose_the_random_numbers(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *y = wg_output(wg_uniform(g, WG_F32, WG_SHAPE(16), 0, 1), "y");
+    float first[16], second[16];
+    for (int seed = 0; seed < 2; seed++) {
+        wg_plan *p = plan_of(g, &(wg_plan_options){.seed = (uint64_t)seed});
+        run(p, 1);
+        memcpy(second, floats(p, y), sizeof second);
+        run(p, 0);
+        assert_true(memcmp(second, floats(p, y), sizeof second) != 0);
+        run(p, 1);
+        assert_memory_equal(second, floats(p, y), sizeof second);
+        if (seed)
+            assert_true(memcmp(first, second, sizeof first) != 0);
+        memcpy(first, second, sizeof first);
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
+static void a_profiled_run_times_each_step(void **state)
+{
+    (void)state;
+    wg_value *x, *loss;
+    wg_graph *g = busy_graph(&x, &loss);
+    wg_plan *p = plan_of(g, &(wg_plan_options){.profile = true});
+    run(p, 0);
+    run(p, 1);
+    double seconds = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++) {
+        wg_plan_step s = wg_plan_step_at(p, i);
+        assert_int_equal(s.runs, 2);
+        assert_true(s.seconds >= 0);
+        seconds += s.seconds;
+    }
+    assert_true(seconds > 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- backends
+ * ------------------------------------------------------------------------------------ */
+
+/* y = 2 x, by expansion x + x; `claimed` is its fused kernel in the backend `eager`. */
+static bool infer_twice(wg_node *n)
+{
+    return wg_need_float(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+static void expand_twice(wg_node *n, wg_value **y)
+{
+    y[0] = wg_add(n->in[0], n->in[0]);
+}
+static const wg_op twice = {.name = "twice",
+                            .formula = "y = 2 x",
+                            .family = "test",
+                            .operands = "x",
+                            .results = "y",
+                            .infer = infer_twice,
+                            .expand = expand_twice};
+/* y = twice(twice(x)): an expansion of composites */
+static void expand_fourfold(wg_node *n, wg_value **y)
+{
+    y[0] = wg_apply1(NULL, &twice, NULL, wg_apply1(NULL, &twice, NULL, n->in[0]));
+}
+static const wg_op fourfold = {.name = "fourfold",
+                               .formula = "y = 4 x",
+                               .family = "test",
+                               .operands = "x",
+                               .results = "y",
+                               .infer = infer_twice,
+                               .expand = expand_fourfold};
+
+static void claimed(wg_call *c)
+{
+    for (int64_t i = 0; i < wg_value_count(c->node->out[0]); i++)
+        ((float *)c->out[0])[i] = 2 * ((const float *)c->in[0])[i];
+    memset(c->scratch, 1, 1000);
+}
+static const char *takes_twice(void *state, const wg_node *n)
+{
+    (void)state;
+    return n->op == &twice ? NULL : "only twice";
+}
+static const char *takes_all(void *state, const wg_node *n)
+{
+    (void)state;
+    (void)n;
+    return NULL;
+}
+static wg_status prepare_claimed(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state;
+    (void)n;
+    *k = (wg_kernel){.name = "fused", .run = claimed, .scratch = 1000};
+    return WG_OK;
+}
+static wg_status prepare_fails(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state;
+    (void)n;
+    (void)k;
+    return WG_EUNSUPPORTED;
+}
+static const wg_backend eager = {.abi = WG_BACKEND_ABI,
+                                 .name = "eager",
+                                 .doc = "",
+                                 .refuses = takes_twice,
+                                 .prepare = prepare_claimed};
+static const wg_backend broken = {.abi = WG_BACKEND_ABI,
+                                  .name = "broken",
+                                  .doc = "",
+                                  .refuses = takes_all,
+                                  .prepare = prepare_fails};
+
+static void composites_are_expanded_where_no_backend_takes_them(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+    wg_value *y = wg_output(wg_exp(wg_apply1(WG_HERE, &fourfold, NULL, x)), "y");
+    wg_value *z = wg_output(wg_exp(wg_apply1(WG_HERE, &fourfold, NULL, x)), "z");
+    const wg_backend *const both[] = {&eager};
+    for (int with = 0; with < 2; with++) {
+        wg_plan *p = plan_of(g, &(wg_plan_options){.backends = both, .n_backends = (size_t)with});
+        assert_int_equal(wg_plan_step_count(p), 3);
+        wg_plan_step s = wg_plan_step_at(p, 0);
+        assert_string_equal(s.node->op->name, with ? "twice" : "add");
+        assert_string_equal(s.backend, with ? "eager" : "cpu");
+        assert_string_equal(s.kernel, with ? "fused" : "reference");
+        s = wg_plan_step_at(p, 2);
+        assert_string_equal(s.refused, with ? "eager: only twice" : "");
+        ((float *)wg_plan_data(p, x))[1] = 0.5f;
+        run(p, 0);
+        assert_true(floats(p, y)[1] == expf(2));
+        assert_ptr_equal(wg_plan_data(p, y), wg_plan_data(p, z));
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
+static void a_backend_that_fails_to_prepare_hands_on(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4)), *y = wg_output(wg_exp(x), "y");
+    const wg_backend *const two[] = {&eager, &broken};
+    wg_plan *p = plan_of(g, &(wg_plan_options){.backends = two, .n_backends = 2});
+    assert_string_equal(wg_plan_step_at(p, 0).backend, "cpu");
+    assert_string_equal(wg_plan_step_at(p, 0).refused, "eager: only twice; broken: not supported");
+    run(p, 0);
+    assert_true(floats(p, y)[0] == 1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- reports
+ * ------------------------------------------------------------------------------------- */
+
+static void everything_is_readable_if_all_is_kept(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4)), *a = wg_exp(x),
+             *c = wg_neg(wg_fill(g, WG_F32, WG_SCALAR, 3));
+    wg_output(wg_mul(wg_tanh(a), c), "y");
+    wg_plan *p = plan_of(g, NULL);
+    assert_null(wg_plan_data(p, a));
+    wg_plan_free(p);
+    p = plan_of(g, &(wg_plan_options){.keep_all = true, .poison = true});
+    run(p, 0);
+    assert_true(floats(p, a)[2] == 1 && floats(p, c)[0] == -3);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void a_plan_prints_itself(void **state)
+{
+    (void)state;
+    wg_value *x, *loss;
+    char *text[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        wg_graph *g = busy_graph(&x, &loss);
+        wg_plan *p = plan_of(g, NULL);
+        size_t size;
+        FILE *file = open_memstream(&text[i], &size);
+        assert_int_equal(wg_plan_print(p, file), WG_OK);
+        fclose(file);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+    assert_string_equal(text[0], text[1]); /* the same bytes each time */
+    assert_non_null(strstr(text[0], "matmul"));
+    assert_non_null(strstr(text[0], "alive at the peak"));
+    assert_non_null(strstr(text[0], "cpu reference"));
+    free(text[0]);
+    free(text[1]);
 }
 
 static void an_evaluator_fills_leaves_and_reads_outputs(void **state)
@@ -55,15 +728,18 @@ static void an_evaluator_fills_leaves_and_reads_outputs(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2)),
              *unused = wg_input(g, "unused", WG_F64, WG_SHAPE(2));
+    wg_value *s = wg_state(g, "s", WG_F64, WG_SCALAR, wg_ones());
     wg_value *y = wg_exp(wg_reshape(x, WG_SHAPE(2, 1)));
-    void *run;
-    assert_int_equal(e->create(&run, g, &y, 1), WG_OK);
-    assert_non_null(e->data(run, unused));
-    memset(e->data(run, x), 0, 2 * sizeof(double));
-    assert_int_equal(e->run(run, 0), WG_OK);
-    assert_true(((double *)e->data(run, y))[1] == 1);
-    assert_string_equal(e->message(run), "");
-    e->destroy(run);
+    wg_assign(s, wg_neg(s));
+    void *made;
+    assert_int_equal(e->create(&made, g, &y, 1), WG_OK);
+    assert_non_null(e->data(made, unused));
+    memset(e->data(made, x), 0, 2 * sizeof(double));
+    assert_int_equal(e->run(made, 0), WG_OK);
+    assert_true(((double *)e->data(made, y))[1] == 1);
+    assert_true(*(double *)e->data(made, s) == 1); /* assignments are left out */
+    assert_string_equal(e->message(made), "");
+    e->destroy(made);
     wg_graph_free(g);
 }
 
@@ -71,7 +747,32 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_computes_value_and_gradient),
+        cmocka_unit_test(only_what_is_needed_runs),
+        cmocka_unit_test(equal_nodes_run_once),
+        cmocka_unit_test(random_nodes_merge_if_their_keys_are_equal),
+        cmocka_unit_test(constants_are_folded),
+        cmocka_unit_test(large_and_random_nodes_are_not_folded),
+        cmocka_unit_test(bad_constant_data_is_reported_by_the_run),
+        cmocka_unit_test(views_share_memory_and_run_nothing),
+        cmocka_unit_test(empty_and_scalar_tensors_are_planned),
+        cmocka_unit_test(inputs_can_be_bound_to_the_callers_memory),
         cmocka_unit_test(assignments_exchange_two_states),
+        cmocka_unit_test(all_readers_see_the_old_value),
+        cmocka_unit_test(an_update_is_written_in_place),
+        cmocka_unit_test(updates_that_wait_for_each_other_are_both_right),
+        cmocka_unit_test(an_assignment_of_itself_changes_nothing),
+        cmocka_unit_test(refused_assignments_say_why),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(a_dtype_without_a_kernel_names_the_node),
+        cmocka_unit_test(the_first_nonfinite_value_is_named),
+        cmocka_unit_test(infinity_of_a_mask_passes),
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(seed_and_step_choose_the_random_numbers),
+        cmocka_unit_test(a_profiled_run_times_each_step),
+        cmocka_unit_test(composites_are_expanded_where_no_backend_takes_them),
+        cmocka_unit_test(a_backend_that_fails_to_prepare_hands_on),
+        cmocka_unit_test(everything_is_readable_if_all_is_kept),
+        cmocka_unit_test(a_plan_prints_itself),
         cmocka_unit_test(an_evaluator_fills_leaves_and_reads_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
