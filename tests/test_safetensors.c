@@ -79,8 +79,7 @@ WRAP_ALLOCATION(malloc, (size_t n), n, n)
 WRAP_ALLOCATION(calloc, (size_t n, size_t m), n *m, n, m)
 WRAP_ALLOCATION(realloc, (void *p, size_t n), n, p, n)
 
-/* ---- files
- * ----------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void put_file(const void *bytes, size_t size)
 {

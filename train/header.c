@@ -32,8 +32,7 @@ const wg_file_dtype *wg_file_dtype_of(wg_dtype dtype)
     return NULL;
 }
 
-/* ---- the parser's cursor
- * ------------------------------------------------------------------------- */
+/* ---- the parser's cursor --------------------------------------------------------------------- */
 
 typedef struct parser {
     const char *path;
@@ -187,8 +186,7 @@ static bool natural(parser *p, uint64_t *out)
     return true;
 }
 
-/* ---- the header's form
- * --------------------------------------------------------------------------- */
+/* ---- the header's form ----------------------------------------------------------------------- */
 
 static bool shape(parser *p, wg_shape *out)
 {

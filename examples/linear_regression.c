@@ -1,0 +1,45 @@
+/* Linear regression: w and b of y = w x + b, fitted to noisy points by gradient descent. */
+#include "wengert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+    enum { N = 200 };
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(N));
+    wg_value *y = wg_input(g, "y", WG_F32, WG_SHAPE(N));
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SCALAR, wg_zeros());
+    wg_value *b = wg_parameter(g, "b", WG_F32, WG_SCALAR, wg_zeros());
+    wg_value *error = wg_sub(wg_add(wg_mul(w, x), b), y);
+    wg_value *loss = wg_output(wg_mean(wg_square(error), WG_ALL_AXES, WG_DROP), "loss");
+
+    wg_value *p[] = {w, b}, *dp[2];
+    wg_grad(loss, p, 2, dp);
+    for (int i = 0; i < 2; i++)
+        wg_assign(p[i], wg_sub(p[i], wg_scale(dp[i], 0.5)));
+
+    wg_plan *plan;
+    if (wg_plan_create(&plan, g, NULL) != WG_OK) {
+        fprintf(stderr, "%s\n", wg_graph_message(g));
+        return 1;
+    }
+    float *xs = wg_plan_data(plan, x), *ys = wg_plan_data(plan, y);
+    for (int i = 0; i < N; i++) {
+        xs[i] = (float)rand() / (float)RAND_MAX * 2 - 1;
+        ys[i] = 3 * xs[i] - 2 + 0.1f * ((float)rand() / (float)RAND_MAX - 0.5f);
+    }
+    for (unsigned step = 0; step <= 40; step++) {
+        if (wg_plan_run(plan, step) != WG_OK) {
+            fprintf(stderr, "%s\n", wg_plan_message(plan));
+            return 1;
+        }
+        if (step % 10 == 0)
+            printf("step %2u  loss %.6f\n", step, *(float *)wg_plan_data(plan, loss));
+    }
+    printf("y = %.3f x + %.3f\n", *(float *)wg_plan_data(plan, w), *(float *)wg_plan_data(plan, b));
+    wg_plan_free(plan);
+    wg_graph_free(g);
+    return 0;
+}
