@@ -1,11 +1,7 @@
-/* PyTorch's torch.nn.functional: normalisation, losses, convolution, pooling, attention,
- * recurrence. */
+/* PyTorch's softmax, normalisation and losses. */
 #include "tests/golden.h"
 
-#include <math.h>
-#include <string.h>
-
-/* ---- words that many ops share --------------------------------------------------------------- */
+/* ---- words that many ops share ------------------------------------------------------------- */
 
 static const char AXIS[] = "axis|dim", EPS[] = "eps|epsilon";
 
@@ -23,33 +19,7 @@ static wg_reduction reduction_of(golden *c)
     return WG_LOSS_MEAN;
 }
 
-/* The permutation that takes axes from the order of one word to that of another, such as "B,H,T,D"
- * and "BTHD". */
-static wg_axes order_of(golden *c, const char *from, const char *to)
-{
-    wg_axes order = {0};
-    for (; *to; to++) {
-        const char *f = strchr(from, *to);
-        if (*to == ',')
-            continue;
-        if (!f || order.count == WG_MAX_RANK) {
-            golden_fail(c, "layout: \"%s\" lacks the %c of \"%s\"", from, *to, to);
-            break;
-        }
-        int at = 0;
-        for (const char *s = from; s < f; s++)
-            at += *s != ',';
-        order.axis[order.count++] = at;
-    }
-    return order;
-}
-
-static wg_value *layout(golden *c, wg_value *x, const char *from, const char *to)
-{
-    return golden_is(from, to) ? x : wg_permute(x, order_of(c, from, to));
-}
-
-/* ---- softmax, normalisation ------------------------------------------------------------------ */
+/* ---- softmax, normalisation ---------------------------------------------------------------- */
 
 static void build_softmax(golden *c)
 {
@@ -123,9 +93,7 @@ static void build_instancenorm(golden *c)
                 wg_groupnorm(x, golden_in_maybe(c, GAIN), golden_in_maybe(c, BIAS), channels, eps));
 }
 
-/* ---- losses
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- losses -------------------------------------------------------------------------------- */
 
 static const char LEFT[] = "a|x|input|p", RIGHT[] = "b|t|target|y";
 
@@ -198,9 +166,7 @@ static void build_kl(golden *c)
     golden_give(c, batch && y ? wg_scale(y, 1 / (double)log_q->shape.dim[0]) : y);
 }
 
-/* ---- the table
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- the table ----------------------------------------------------------------------------- */
 
 const golden_op golden_nn_ops[] = {
     {"softmax", build_softmax},
@@ -222,21 +188,5 @@ const golden_op golden_nn_ops[] = {
     {"l1", build_l1},
     {"kl", build_kl},
     {"kl_div", build_kl},
-    {"conv1d", build_conv1d},
-    {"conv2d", build_conv2d},
-    {"conv_transpose1d", build_conv_transpose1d},
-    {"conv_transpose2d", build_conv_transpose2d},
-    {"max_pool1d", build_max_pool1d},
-    {"max_pool2d", build_max_pool2d},
-    {"avg_pool1d", build_avg_pool1d},
-    {"avg_pool2d", build_avg_pool2d},
-    {"adaptive_max_pool2d", build_global_max_pool2d},
-    {"global_max_pool2d", build_global_max_pool2d},
-    {"adaptive_avg_pool2d", build_global_avg_pool2d},
-    {"global_avg_pool2d", build_global_avg_pool2d},
-    {"upsample", build_upsample},
-    {"interpolate", build_upsample},
-    {"attention", build_attention},
-    {"scaled_dot_product_attention", build_attention},
     {NULL, NULL},
 };

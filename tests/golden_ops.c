@@ -11,7 +11,7 @@
 static const double tolerance = 1e-10;       /* of numbers stored as f64            */
 static const double single_tolerance = 1e-5; /* of numbers that the file stores as f32 */
 
-/* ---- tensors of the file, as doubles or integers --------------------------------------------- */
+/* ---- tensors of the file, as doubles or integers ------------------------------------------- */
 
 /* Floats are computed in f64, integers as i64 (i32 stays), bool as bool. */
 static wg_dtype computed_as(const wg_file_tensor *t)
@@ -98,7 +98,7 @@ static void fill(void *data, wg_dtype dtype, const wg_file_tensor *t)
         }
 }
 
-/* ---- one case -------------------------------------------------------------------------------- */
+/* ---- one case ------------------------------------------------------------------------------ */
 
 /* What is to be compared: a value of the graph and the file's tensor. */
 typedef struct comparison {
@@ -299,7 +299,7 @@ static bool run_case(const wg_safetensors *file, const char *name, const char *d
     return passed;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------ */
 
 /* Cases are named by their tensors, "CASE/out.y"; tensors come in order of names, so those of a
  * case that share a prefix up to the last '/' come together. */

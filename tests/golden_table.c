@@ -3,11 +3,7 @@
  * have a function. */
 #include "tests/golden.h"
 
-#include <math.h>
-
-/* ---- rows
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -66,7 +62,7 @@ static const struct {
     {"amin", wg_min}, {"min", wg_min},   {"prod", wg_prod}, {"logsumexp", wg_logsumexp},
 };
 
-/* ---- words that many ops share --------------------------------------------------------------- */
+/* ---- words that many ops share ------------------------------------------------------------- */
 
 static const char AXIS[] = "axis|axes|dim|dims", KEEP[] = "keepdim|keepdims";
 
@@ -91,7 +87,7 @@ static int all_inputs(golden *c, wg_value **x)
     return c->n_in;
 }
 
-/* ---- elementwise ----------------------------------------------------------------------------- */
+/* ---- elementwise --------------------------------------------------------------------------- */
 
 static void build_pow(golden *c)
 {
@@ -150,7 +146,7 @@ static void build_glu(golden *c)
     golden_give(c, wg_gated(x, WG_GLU));
 }
 
-/* ---- reductions ------------------------------------------------------------------------------ */
+/* ---- reductions ---------------------------------------------------------------------------- */
 
 /* unbiased: divided by n - 1 */
 static wg_value *variance(golden *c)
@@ -201,7 +197,7 @@ static void build_topk(golden *c)
     golden_give_results(c, wg_topk(golden_in(c, "x"), golden_int(c, "k", 1), axis), 2);
 }
 
-/* ---- linear algebra -------------------------------------------------------------------------- */
+/* ---- linear algebra ------------------------------------------------------------------------ */
 
 static void build_matmul(golden *c)
 {
@@ -233,9 +229,7 @@ static void build_einsum(golden *c)
     golden_give(c, wg_einsum(equation, x, n));
 }
 
-/* ---- movement
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- movement ------------------------------------------------------------------------------ */
 
 static wg_shape shape_of(golden *c, const char *names)
 {
@@ -392,9 +386,7 @@ static void build_roll(golden *c)
     golden_give(c, x);
 }
 
-/* ---- indices
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- indices ------------------------------------------------------------------------------- */
 
 static const char IDS[] = "i|ids|index|indices|idx";
 
@@ -442,9 +434,7 @@ static void build_one_hot(golden *c)
                 wg_one_hot(golden_in(c, "x|i|ids"), golden_int(c, "num_classes|depth", 0), WG_I64));
 }
 
-/* ---- the table
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- the table ----------------------------------------------------------------------------- */
 
 static const golden_op ops[] = {
     {"pow", build_pow},
@@ -514,9 +504,11 @@ static bool build(golden *c, const char *op)
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (golden_is(ops[i].name, op))
             return ops[i].build(c), true;
-    for (const golden_op *o = golden_nn_ops; o->name; o++)
-        if (golden_is(o->name, op))
-            return o->build(c), true;
+    const golden_op *const tables[] = {golden_nn_ops, golden_layers};
+    for (int i = 0; i < 2; i++)
+        for (const golden_op *o = tables[i]; o->name; o++)
+            if (golden_is(o->name, op))
+                return o->build(c), true;
     return false;
 }
 
