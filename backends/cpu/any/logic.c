@@ -8,23 +8,25 @@ BINARY_OF(cpu_logical_xor, uint8_t, uint8_t, a ^ b)
 UNARY_OF(cpu_logical_not, uint8_t, uint8_t, !x)
 
 /* y[j] = condition[j] ? a[j] : b[j] along one row, each operand moving by its step. */
-#define WHERE_LOOP(s0, s1, s2)                                                                     \
+#define WHERE_LOOP(type, s0, s1, s2)                                                               \
     _Pragma("omp simd")                                                                            \
-    for (int64_t j = 0; j < size; j++)                                                             \
-        y[j] = w[j * (s0)] ? a[j * (s1)] : b[j * (s2)];
+    for (int64_t j = 0; j < size; j++) {                                                           \
+        type yes = a[j * (s1)], no = b[j * (s2)]; /* both are read: a choice without a branch */   \
+        y[j] = w[j * (s0)] ? yes : no;                                                             \
+    }
 
 #define WHERE_ROW(type)                                                                            \
     static void where_##type(const int64_t step[3], int64_t size, const uint8_t *w, const type *a, \
                              const type *b, type *y)                                               \
     {                                                                                              \
         if (step[0] && step[1] && step[2]) {                                                       \
-            WHERE_LOOP(1, 1, 1)                                                                    \
+            WHERE_LOOP(type, 1, 1, 1)                                                              \
         } else if (step[0] && step[1]) {                                                           \
-            WHERE_LOOP(1, 1, 0)                                                                    \
+            WHERE_LOOP(type, 1, 1, 0)                                                              \
         } else if (step[0] && step[2]) {                                                           \
-            WHERE_LOOP(1, 0, 1)                                                                    \
+            WHERE_LOOP(type, 1, 0, 1)                                                              \
         } else {                                                                                   \
-            WHERE_LOOP(step[0], step[1], step[2])                                                  \
+            WHERE_LOOP(type, step[0], step[1], step[2])                                            \
         }                                                                                          \
     }
 WHERE_ROW(uint8_t)

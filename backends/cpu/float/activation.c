@@ -4,8 +4,8 @@
 
 static inline real sigmoid(real x)
 {
-    real e = exp(-fabs(x));
-    return (x < 0 ? e : 1) / (1 + e);
+    real e = exp(-fabs(x)), top[2] = {1, e}; /* a table: the sign cannot be predicted */
+    return top[x < 0] / (1 + e);
 }
 
 /* Phi(x) = (1 + erf(x / sqrt 2)) / 2: the normal distribution */

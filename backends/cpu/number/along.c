@@ -12,22 +12,50 @@ static cpu_axis axis_of(const wg_call *c, int64_t axis)
 
 /* ---- cumsum ---------------------------------------------------------------------------------- */
 
+enum { BLOCK = 64 };
+
+static void cumsum_line(const wg_cumsum_attrs *a, int64_t size, const real *x, real *y)
+{
+    wide sum = 0;
+    for (int64_t k = 0; k < size; k++) {
+        int64_t i = a->reverse ? size - 1 - k : k;
+        wide before = sum;
+        sum += x[i];
+        y[i] = (real)(a->exclusive ? before : sum);
+    }
+}
+
+/* `width` lines beside each other, so that memory is read in its order */
+static void cumsum_lines(const wg_cumsum_attrs *a, int64_t size, int64_t stride, int64_t width,
+                         const real *x, real *y)
+{
+    wide sum[BLOCK] = {0};
+    for (int64_t k = 0; k < size; k++) {
+        int64_t i = (a->reverse ? size - 1 - k : k) * stride;
+        for (int64_t j = 0; j < width; j++) {
+            wide before = sum[j];
+            sum[j] += x[i + j];
+            y[i + j] = (real)(a->exclusive ? before : sum[j]);
+        }
+    }
+}
+
 void KERNEL(cumsum)(wg_call *c)
 {
     const wg_cumsum_attrs *a = c->node->attrs;
     cpu_axis s = axis_of(c, a->axis);
-    int64_t step = a->reverse ? -s.inner : s.inner, lines = s.outer * s.inner;
-    int threads = cpu_threads(c, lines * s.size);
+    int64_t across = (s.inner + BLOCK - 1) / BLOCK;
+    int threads = cpu_threads(c, s.outer * s.size * s.inner);
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t line = 0; line < lines; line++) {
-        int64_t at = line / s.inner * s.size * s.inner + line % s.inner;
-        at += a->reverse ? (s.size - 1) * s.inner : 0;
-        wide sum = 0;
-        for (int64_t i = 0; i < s.size; i++, at += step) {
-            wide before = sum;
-            sum += ((const real *)c->in[0])[at];
-            ((real *)c->out[0])[at] = (real)(a->exclusive ? before : sum);
-        }
+    for (int64_t block = 0; block < s.outer * across; block++) {
+        int64_t first = block % across * BLOCK, at = block / across * s.size * s.inner + first;
+        int64_t width = s.inner - first < BLOCK ? s.inner - first : BLOCK;
+        const real *x = (const real *)c->in[0] + at;
+        real *y = (real *)c->out[0] + at;
+        if (s.inner == 1)
+            cumsum_line(a, s.size, x, y);
+        else
+            cumsum_lines(a, s.size, s.inner, width, x, y);
     }
 }
 
@@ -54,9 +82,12 @@ static inline void arg(const wg_call *c, bool (*better)(real, real))
     for (int64_t line = 0; line < lines; line++) {
         int64_t from = line / s.inner * s.size * s.inner + line % s.inner, best = 0;
         const real *x = (const real *)c->in[0] + from;
+        real top = x[0];
         for (int64_t i = 1; i < s.size; i++)
-            if (better(x[i * s.inner], x[best * s.inner]))
+            if (better(x[i * s.inner], top)) {
+                top = x[i * s.inner];
                 best = i;
+            }
         out[line] = best;
     }
 }
