@@ -84,7 +84,8 @@ static bool open_backends(wg_plan *p, wg_graph *source)
             return wg_plan_refuse(source, WG_EINVAL, "backend %zu is %s", i,
                                   b ? "of another version of the interface" : "NULL");
         void *state = NULL;
-        wg_status status = b->open ? b->open(&state, &(wg_backend_config){o->threads, o->check_nonfinite}) : WG_OK;
+        wg_status status =
+            b->open ? b->open(&state, &(wg_backend_config){o->threads, o->check_nonfinite}) : WG_OK;
         if (status != WG_OK)
             return wg_plan_refuse(source, status, "backend %s: %s", b->name,
                                   wg_status_text(status));
@@ -199,17 +200,46 @@ static bool make_tables(wg_plan *p, wg_graph *source)
     return true;
 }
 
+/* p->of leads from the values of the fused graph; with `map` it leads from those of the source. */
+static bool lead_from_source(wg_plan *p, const wg_graph *source, wg_value *const *map)
+{
+    size_t count = wg_graph_value_count(source);
+    wg_value **of = calloc(count + 1, sizeof *of);
+    for (size_t i = 0; of && i < count; i++)
+        of[i] = map[i] ? p->of[map[i]->id] : NULL;
+    free(p->of);
+    p->of = of;
+    p->n_source = count;
+    return of != NULL;
+}
+
+static bool fuse_and_rewrite(wg_plan *p, wg_graph *source)
+{
+    wg_graph *fused;
+    wg_value **map;
+    if (!wg_plan_fuse(p, source, &fused, &map))
+        return false;
+    wg_graph *from = fused ? fused : source;
+    p->n_source = wg_graph_value_count(from);
+    p->of = calloc(p->n_source + 1, sizeof *p->of);
+    bool ok = p->of || wg_plan_refuse_private(p, source);
+    ok = ok && wg_plan_rewrite(p, from, source);
+    if (ok && fused)
+        ok = lead_from_source(p, source, map) || wg_plan_refuse_private(p, source);
+    wg_graph_free(fused);
+    free(map);
+    return ok;
+}
+
 static bool build(wg_plan *p, wg_graph *source)
 {
-    p->n_source = wg_graph_value_count(source);
-    p->of = calloc(p->n_source + 1, sizeof(wg_value *));
     p->g = wg_graph_new();
     if (!p->options.store)
         p->own_store = wg_store_new(p->options.seed);
     p->store = p->options.store ? p->options.store : p->own_store;
-    if (!p->of || !p->g || !p->store)
+    if (!p->g || !p->store)
         return wg_plan_refuse(source, WG_ENOMEM, "out of memory");
-    bool ok = take_wishes(p, source) && open_backends(p, source) && wg_plan_rewrite(p, source) &&
+    bool ok = take_wishes(p, source) && open_backends(p, source) && fuse_and_rewrite(p, source) &&
               wg_plan_order(p, source) && make_tables(p, source) && wg_plan_fold(p, source) &&
               wg_plan_list_work(p, source) && wg_plan_place(p, source);
     if (ok)

@@ -35,7 +35,7 @@ typedef struct wg_plan_options {
     bool poison;                          /* dead memory is filled with 0xff, so that stale reads show */
     bool profile;                         /* time each node                     */
     bool keep_all;                        /* no reuse of buffers: every value can be read after a run */
-    bool no_inplace, no_cse, no_fold;     /* switch off one pass                */
+    bool no_inplace, no_cse, no_fold, no_fuse; /* switch off one pass           */
 } wg_plan_options;
 
 /** Makes *out from g, which it does not keep: g may be freed, its values remain valid as names only while

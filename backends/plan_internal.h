@@ -2,6 +2,7 @@
  * purpose.
  *
  * The way from the user's graph to a plan:
+ *   plan_fuse.c      patterns of ops replaced by one op; fusions.c is their table
  *   plan_rewrite.c   a private graph: what is needed, equal nodes merged, composites expanded
  *   plan_order.c     an order of execution with a low peak; the final private graph has its nodes
  * in it plan_fold.c      what depends on constants alone is computed plan_memory.c    who lives how
@@ -154,7 +155,12 @@ bool wg_plan_refuse(wg_graph *source, wg_status status, const char *format, ...)
 /* The error of the private graph, or else that memory is out. */
 bool wg_plan_refuse_private(const wg_plan *p, wg_graph *source);
 
-bool wg_plan_rewrite(wg_plan *p, wg_graph *source);
+/* Replaces patterns by ops that a backend has one kernel for (plan_fuse.c): *fused is the graph that has them, with
+ * the outputs and assignments of p moved to it, and (*map)[i] its value for value i of the source; both NULL if there is
+ * nothing to fuse. */
+bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***map);
+/* From `from`, the source or its fused copy; errors go to `source`. */
+bool wg_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source);
 bool wg_plan_order(wg_plan *p, wg_graph *source);
 bool wg_plan_fold(wg_plan *p, wg_graph *source);
 bool wg_plan_list_work(wg_plan *p, wg_graph *source);

@@ -277,13 +277,13 @@ static bool save_old_values(wg_plan *p)
     return ok;
 }
 
-bool wg_plan_rewrite(wg_plan *p, wg_graph *source)
+bool wg_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source)
 {
     rewrite r = {.p = p};
-    bool *needed = needed_nodes(p, source), ok = needed != NULL;
-    for (size_t i = 0; ok && i < wg_graph_node_count(source); i++)
+    bool *needed = needed_nodes(p, from), ok = needed != NULL;
+    for (size_t i = 0; ok && i < wg_graph_node_count(from); i++)
         if (needed[i])
-            ok = take(&r, wg_graph_node(source, i));
+            ok = take(&r, wg_graph_node(from, i));
     for (size_t i = 0; ok && i < p->n_outputs; i++)
         p->outputs[i] = p->of[p->outputs[i]->id];
     for (size_t i = 0; ok && i < p->n_assigns; i++) {

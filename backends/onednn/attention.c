@@ -1,16 +1,41 @@
-/* attention and attention_grad by fast/attention.c. */
+/* attention and its gradient by fast/attention.c, with heads before tokens ([B, H, T, d]) or after ([B, T, H, d]). */
 #include "backends/onednn/fast/fast.h"
 #include "backends/onednn/internal.h"
 #include "ops/attention.h"
 
 #include <math.h>
 
-/* x [B, H, T, d], dense */
-static fast_heads heads_of(const wg_value *x, const void *data)
+static bool is_by_token(const wg_op *op)
 {
-    const int64_t *dim = x->shape.dim;
-    return (fast_heads){(float *)(uintptr_t)data, dim[1] * dim[2] * dim[3], dim[2] * dim[3],
-                        dim[3]};
+    return op == &wg_op_attention_by_token || op == &wg_op_attention_by_token_grad;
+}
+
+static bool is_forward(const wg_op *op)
+{
+    return op == &wg_op_attention || op == &wg_op_attention_by_token;
+}
+
+/* Dimensions of a dense x as B, H, T, d whatever their order, and its strides. */
+typedef struct extent {
+    int64_t batches, heads, tokens, width;
+} extent;
+
+static extent extent_of(const wg_value *x, bool by_token)
+{
+    const int64_t *d = x->shape.dim;
+    return (extent){d[0], d[by_token ? 2 : 1], d[by_token ? 1 : 2], d[3]};
+}
+
+static fast_heads heads_of(const wg_value *x, const void *data, bool by_token)
+{
+    extent e = extent_of(x, by_token);
+    fast_heads h = {(float *)(uintptr_t)data, e.heads * e.tokens * e.width, e.tokens * e.width,
+                    e.width};
+    if (by_token) {
+        h.head = e.width;
+        h.row = e.heads * e.width;
+    }
+    return h;
 }
 
 /* Of a call whose operands from `first` on are q k v lengths?. */
@@ -18,19 +43,20 @@ static fast_attention attention_of(const wg_call *c, int first)
 {
     const wg_node *n = c->node;
     const wg_attention_attrs *attrs = n->attrs;
-    const int64_t *q = n->in[first]->shape.dim, *v = n->in[first + 2]->shape.dim;
+    bool by_token = is_by_token(n->op);
+    extent q = extent_of(n->in[first], by_token), v = extent_of(n->in[first + 2], by_token);
     fast_attention a = {
-        .q = heads_of(n->in[first], c->in[first]),
-        .k = heads_of(n->in[first + 1], c->in[first + 1]),
-        .v = heads_of(n->in[first + 2], c->in[first + 2]),
-        .batches = q[0],
-        .heads = q[1],
-        .groups = v[1] ? q[1] / v[1] : 1,
-        .T = q[2],
-        .S = v[2],
-        .d = q[3],
-        .d_v = v[3],
-        .scale = (float)(attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)q[3])),
+        .q = heads_of(n->in[first], c->in[first], by_token),
+        .k = heads_of(n->in[first + 1], c->in[first + 1], by_token),
+        .v = heads_of(n->in[first + 2], c->in[first + 2], by_token),
+        .batches = q.batches,
+        .heads = q.heads,
+        .groups = v.heads ? q.heads / v.heads : 1,
+        .T = q.tokens,
+        .S = v.tokens,
+        .d = q.width,
+        .d_v = v.width,
+        .scale = (float)(attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)q.width)),
         .causal = attrs->causal,
         .offset = attrs->causal_offset,
         .threads = c->threads,
@@ -48,18 +74,20 @@ static fast_attention attention_of(const wg_call *c, int first)
 
 static void run_forward(wg_call *c)
 {
+    bool by_token = is_by_token(c->node->op);
     fast_attention a = attention_of(c, 0);
-    a.y = heads_of(c->node->out[0], c->out[0]);
+    a.y = heads_of(c->node->out[0], c->out[0], by_token);
     od_fast()->attention_forward(&a);
 }
 
 static void run_backward(wg_call *c)
 {
+    bool by_token = is_by_token(c->node->op);
     fast_attention a = attention_of(c, 1);
-    a.dy = heads_of(c->node->in[0], c->in[0]);
-    a.dq = heads_of(c->node->out[0], c->out[0]);
-    a.dk = heads_of(c->node->out[1], c->out[1]);
-    a.dv = heads_of(c->node->out[2], c->out[2]);
+    a.dy = heads_of(c->node->in[0], c->in[0], by_token);
+    a.dq = heads_of(c->node->out[0], c->out[0], by_token);
+    a.dk = heads_of(c->node->out[1], c->out[1], by_token);
+    a.dv = heads_of(c->node->out[2], c->out[2], by_token);
     od_fast()->attention_backward(&a);
 }
 
@@ -76,13 +104,16 @@ static const char *refuses(const wg_node *n)
 /* q is operand 0 forward, 1 backward; the values are two further. */
 static size_t scratch(const od_backend *b, const wg_node *n)
 {
-    int first = n->op == &wg_op_attention ? 0 : 1;
-    int64_t T = n->in[first]->shape.dim[2], S = n->in[first + 2]->shape.dim[2];
-    return (size_t)b->threads * (size_t)fast_attention_scratch(T, S) * sizeof(float);
+    int first = is_forward(n->op) ? 0 : 1;
+    extent q = extent_of(n->in[first], is_by_token(n->op)),
+           v = extent_of(n->in[first + 2], is_by_token(n->op));
+    return (size_t)b->threads * (size_t)fast_attention_scratch(q.tokens, v.tokens) * sizeof(float);
 }
 
 const od_own od_own_attention[] = {
     {&wg_op_attention, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_grad, "fused attention", refuses, scratch, run_backward},
+    {&wg_op_attention_by_token, "fused attention", refuses, scratch, run_forward},
+    {&wg_op_attention_by_token_grad, "fused attention", refuses, scratch, run_backward},
     {NULL},
 };

@@ -1,6 +1,7 @@
 /* Own kernels over dense rows: softmax, layer normalisation. */
 #include "backends/onednn/fast/fast.h"
 #include "backends/onednn/internal.h"
+#include "ops/fused.h"
 #include "ops/norm.h"
 #include "ops/softmax.h"
 
@@ -91,10 +92,69 @@ static size_t norm_grad_scratch(const od_backend *b, const wg_node *n)
     return 2 * FAST_NORM_BLOCKS * wg_value_bytes(n->out[1]);
 }
 
+/* ---- layernorm(residual + dropout(branch)) -------------------------------------------------------- */
+
+/* Rows of the mask's groups of 128 only. */
+static const char *refuses_residual(const wg_node *n)
+{
+    const wg_residual_layernorm_attrs *a = n->attrs;
+    const wg_shape *s = &n->in[0]->shape;
+    if (a->p > 0 && s->dim[s->rank - 1] % 128)
+        return "dropout on rows that are no multiple of 128";
+    return refuses_norm(n);
+}
+
+static fast_norm residual_of(const wg_call *c)
+{
+    const wg_residual_layernorm_attrs *attrs = c->node->attrs;
+    const wg_shape *s = &c->node->in[0]->shape;
+    fast_norm a = {.eps = (float)attrs->eps,
+                   .width = s->dim[s->rank - 1],
+                   .threads = c->threads,
+                   .scratch = c->scratch};
+    a.rows = wg_shape_count(s) / a.width;
+    if (attrs->p > 0)
+        a.mask = wg_mask_of(c->seed, c->step, (uint64_t)attrs->key, attrs->p);
+    return a;
+}
+
+static void run_residual(wg_call *c)
+{
+    fast_norm a = residual_of(c);
+    a.residual = c->in[0];
+    a.branch = c->in[1];
+    a.gain = c->node->n_in > 2 ? c->in[2] : NULL;
+    a.bias = c->node->n_in > 3 ? c->in[3] : NULL;
+    a.y = c->out[0];
+    a.mean = c->out[1];
+    a.rstd = c->out[2];
+    a.sum = c->out[3];
+    od_fast()->layernorm_forward(&a);
+}
+
+/* dy sum mean rstd gain? -> dx dgain dbias dbranch */
+static void run_residual_grad(wg_call *c)
+{
+    fast_norm a = residual_of(c);
+    a.dy = c->in[0];
+    a.x = c->in[1];
+    a.mean = (float *)(uintptr_t)c->in[2];
+    a.rstd = (float *)(uintptr_t)c->in[3];
+    a.gain = c->node->n_in > 4 ? c->in[4] : NULL;
+    a.dx = c->out[0];
+    a.dgain = c->out[1];
+    a.dbias = c->out[2];
+    a.dbranch = c->out[3];
+    od_fast()->layernorm_backward(&a);
+}
+
 const od_own od_own_rows[] = {
     {&wg_op_softmax, "rows", refuses_softmax, NULL, run_softmax},
     {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
     {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
     {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},
+    {&wg_op_residual_layernorm, "fused rows", refuses_residual, NULL, run_residual},
+    {&wg_op_residual_layernorm_grad, "fused rows", refuses_residual, norm_grad_scratch,
+     run_residual_grad},
     {NULL},
 };

@@ -1,0 +1,47 @@
+/* What a fusion is, and what it sees. */
+#ifndef WG_BACKENDS_PLAN_FUSE_H
+#define WG_BACKENDS_PLAN_FUSE_H
+
+#include "backends/plan_internal.h"
+#include "ops/ops.h"
+#include "ops/fused.h"
+
+/* The user's graph with the readers of each value. */
+typedef struct wg_fusion_view {
+    bool *needed;         /* [nodes] leads to an output or an assignment                     */
+    uint32_t *readers;    /* [values] operands of needed nodes, outputs and assignments      */
+    size_t *first_reader; /* [values + 1] reader[first_reader[v] ...) are the nodes among them */
+    wg_node **reader;
+} wg_fusion_view;
+
+enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6 };
+
+typedef struct wg_fusion wg_fusion;
+
+/* A fusion found: `op` on `in` computes what the pattern did; result i replaces the value replaces[i] of the user's graph
+ * (NULL: nothing reads it there). */
+typedef struct wg_fused {
+    const wg_fusion *fusion;
+    wg_node *anchor;
+    const wg_op *op;
+    union {
+        wg_attention_attrs attention;
+        wg_residual_layernorm_attrs residual;
+        wg_linear_attrs linear;
+    } attrs;
+    wg_value *in[WG_FUSED_OPERANDS];
+    int n_in;
+    wg_value *replaces[WG_FUSED_RESULTS];
+    bool taken;
+} wg_fused;
+
+struct wg_fusion {
+    const char *name;
+    const wg_op *anchor;
+    bool (*matches)(const wg_fusion_view *view, wg_node *anchor, wg_fused *out);
+};
+
+/* The table, ended by a row without a name (backends/fusions.c). */
+extern const wg_fusion wg_fusions[];
+
+#endif

@@ -1,0 +1,247 @@
+#include "ops/fused.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+/* ---- attention on [B, T, H, d] ----------------------------------------------------------------- */
+/* Projections make [B, T, H d], which is [B, T, H, d] without moving anything; attention wants [B, H, T, d].  Its kernels
+ * can read either, so the permutations before and after it need not be carried out. */
+
+static wg_value *swapped(wg_value *x)
+{
+    return x && x->shape.rank == 4 ? wg_permute(x, WG_AXES(0, 2, 1, 3)) : x;
+}
+
+static void swap_shape(wg_value *x)
+{
+    int64_t tokens = x->shape.dim[1];
+    x->shape.dim[1] = x->shape.dim[2];
+    x->shape.dim[2] = tokens;
+}
+
+/* The shape rule of `inner` on operands with tokens and heads exchanged, and so its results. */
+static bool infer_by_token(wg_node *n, const wg_op *inner)
+{
+    wg_value copies[5], *in[5];
+    wg_node seen = *n;
+    for (int i = 0; i < n->n_in; i++) {
+        copies[i] = *n->in[i];
+        if (copies[i].shape.rank == 4)
+            swap_shape(&copies[i]);
+        in[i] = &copies[i];
+    }
+    seen.in = in;
+    if (!inner->infer(&seen))
+        return false;
+    for (int i = 0; i < n->n_out; i++)
+        swap_shape(n->out[i]);
+    return true;
+}
+
+static void expand_by_token(wg_node *n, const wg_op *inner, wg_value **y)
+{
+    wg_value *in[5];
+    for (int i = 0; i < n->n_in; i++)
+        in[i] = swapped(n->in[i]);
+    wg_node *m = wg_apply(WG_HERE, n->graph, inner, n->attrs, in, n->n_in);
+    for (int i = 0; m && i < n->n_out; i++)
+        y[i] = swapped(m->out[i]);
+}
+
+static bool infer_attention(wg_node *n)
+{
+    return infer_by_token(n, &wg_op_attention);
+}
+
+static bool infer_attention_grad(wg_node *n)
+{
+    return infer_by_token(n, &wg_op_attention_grad);
+}
+
+static void expand_attention(wg_node *n, wg_value **y)
+{
+    expand_by_token(n, &wg_op_attention, y);
+}
+
+static void expand_attention_grad(wg_node *n, wg_value **y)
+{
+    expand_by_token(n, &wg_op_attention_grad, y);
+}
+
+/* Of the matrix products, as for attention. */
+static double products(const wg_node *n, int q, double widths)
+{
+    const int64_t *d = n->in[q]->shape.dim;
+    return (double)d[0] * (double)d[1] * (double)d[2] * (double)n->in[q + 1]->shape.dim[1] *
+           (2 * widths + 5);
+}
+
+static double flops_attention(const wg_node *n)
+{
+    return products(n, 0, (double)(n->in[0]->shape.dim[3] + n->in[2]->shape.dim[3]));
+}
+
+static double flops_attention_grad(const wg_node *n)
+{
+    return products(n, 1, (double)(3 * n->in[1]->shape.dim[3] + 2 * n->in[3]->shape.dim[3]));
+}
+
+/* clang-format off */
+static const wg_attr attention_attrs[] = {
+    WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),
+    WG_ATTR(REAL, wg_attention_attrs, scale),  WG_ATTR(REAL, wg_attention_attrs, dropout),
+    WG_ATTR(INT, wg_attention_attrs, key),
+};
+
+static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0}, dropped = {true, 0, 0, 0.25, 5};
+
+#define F(...) WG_FLOATS(-2, 2, 4, __VA_ARGS__)
+static const wg_sample attention_samples[] = {
+    {"plain", &plain, 3, {F(2, 3, 2, 4), F(2, 3, 2, 4), F(2, 3, 2, 4)}},
+    {"causal, lengths, grouped", &causal, 4, {F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 3), WG_INTS(1, 4, 1, 2)}},
+    {"dropout", &dropped, 3, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
+};
+static const wg_sample attention_grad_samples[] = {
+    {"plain", &plain, 4, {F(1, 3, 2, 2), F(1, 3, 2, 4), F(1, 3, 2, 4), F(1, 3, 2, 2)}},
+    {"causal, lengths, grouped", &causal, 5, {F(2, 3, 4, 2), F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 2), WG_INTS(1, 4, 1, 2)}},
+    {"dropout", &dropped, 4, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
+};
+
+#define BY_TOKEN                                                                                   \
+    .family = "fused", .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_attention_attrs),            \
+    .attrs = attention_attrs, .n_attrs = WG_COUNT(attention_attrs)
+
+const wg_op wg_op_attention_by_token = {
+    .name = "attention_by_token", .formula = "attention of q, k, v [B, T, H, d]: tokens before heads", BY_TOKEN,
+    .operands = "q k v lengths?", .results = "y", .infer = infer_attention, .expand = expand_attention,
+    .flops = flops_attention, .samples = attention_samples, .n_samples = WG_COUNT(attention_samples),
+};
+const wg_op wg_op_attention_by_token_grad = {
+    .name = "attention_by_token_grad", .formula = "attention_grad of dy, q, k, v [B, T, H, d]", BY_TOKEN,
+    .operands = "dy q k v lengths?", .results = "dq dk dv", .infer = infer_attention_grad,
+    .expand = expand_attention_grad, .flops = flops_attention_grad, .samples = attention_grad_samples,
+    .n_samples = WG_COUNT(attention_grad_samples),
+};
+/* clang-format on */
+
+/* ---- layernorm(x + dropout(branch)) ------------------------------------------------------------ */
+
+static wg_value *drop(const wg_node *n, wg_value *x)
+{
+    const wg_residual_layernorm_attrs *a = n->attrs;
+    return a->p > 0 ? wg_apply1(WG_HERE, &wg_op_dropout, &(wg_dropout_attrs){a->p, a->key}, x) : x;
+}
+
+static wg_rownorm_attrs rows_of(const wg_node *n)
+{
+    return (wg_rownorm_attrs){1, ((const wg_residual_layernorm_attrs *)n->attrs)->eps};
+}
+
+static bool need_probability(wg_node *n)
+{
+    const wg_residual_layernorm_attrs *a = n->attrs;
+    if (!(a->p >= 0 && a->p < 1))
+        return wg_fail(n, WG_EINVAL, "p is %g, must be in [0, 1)", a->p);
+    return a->eps >= 0 || wg_fail(n, WG_EINVAL, "eps is %g, must not be negative", a->eps);
+}
+
+static bool need_row(wg_node *n, int i, const wg_shape *x)
+{
+    return n->n_in <= i || (wg_need_same_dtype(n, 0, i) && wg_need_rank(n, i, 1, 1) &&
+                            wg_need_dim(n, i, 0, x->dim[x->rank - 1]));
+}
+
+static bool infer_residual(wg_node *n)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    if (!need_probability(n) || !wg_need_float(n, 0) || !wg_need_rank(n, 0, 1, WG_MAX_RANK) ||
+        !wg_need_same_dtype(n, 0, 1) || !wg_need_same_shape(n, 0, 1) || !need_row(n, 2, x) ||
+        !need_row(n, 3, x))
+        return false;
+    wg_shape statistics = *x;
+    statistics.dim[x->rank - 1] = 1;
+    return wg_set_result(n, 0, n->in[0]->dtype, *x) &&
+           wg_set_result(n, 1, n->in[0]->dtype, statistics) &&
+           wg_set_result(n, 2, n->in[0]->dtype, statistics) &&
+           wg_set_result(n, 3, n->in[0]->dtype, *x);
+}
+
+static void expand_residual(wg_node *n, wg_value **y)
+{
+    wg_rownorm_attrs rows = rows_of(n);
+    wg_value *sum = wg_add(n->in[0], drop(n, n->in[1]));
+    wg_value *in[] = {sum, n->n_in > 2 ? n->in[2] : NULL, n->n_in > 3 ? n->in[3] : NULL};
+    wg_node *norm = wg_apply(WG_HERE, n->graph, &wg_op_layernorm, &rows, in, 3);
+    for (int i = 0; norm && i < 3; i++)
+        y[i] = norm->out[i];
+    y[3] = sum;
+}
+
+static bool infer_residual_grad(wg_node *n)
+{
+    const wg_shape *x = &n->in[1]->shape;
+    if (!need_probability(n) || !wg_need_float(n, 0) || !wg_need_rank(n, 1, 1, WG_MAX_RANK) ||
+        !wg_need_same_shape(n, 0, 1) || !need_row(n, 4, x))
+        return false;
+    wg_shape statistics = *x, row = WG_SHAPE(x->dim[x->rank - 1]);
+    statistics.dim[x->rank - 1] = 1;
+    char is[160], must[160];
+    for (int i = 1; i < 4; i++) {
+        if (!wg_need_same_dtype(n, 0, i))
+            return false;
+        if (i > 1 && !wg_shape_equal(&n->in[i]->shape, &statistics))
+            return wg_fail(n, WG_ESHAPE, "%s is %s, must be %s", i == 2 ? "mean" : "rstd",
+                           wg_shape_text(&n->in[i]->shape, is, sizeof is),
+                           wg_shape_text(&statistics, must, sizeof must));
+    }
+    wg_dtype dtype = n->in[0]->dtype;
+    return wg_set_result(n, 0, dtype, *x) && wg_set_result(n, 1, dtype, row) &&
+           wg_set_result(n, 2, dtype, row) && wg_set_result(n, 3, dtype, *x);
+}
+
+static void expand_residual_grad(wg_node *n, wg_value **y)
+{
+    wg_rownorm_attrs rows = rows_of(n);
+    wg_node *norm = wg_apply(WG_HERE, n->graph, &wg_op_layernorm_grad, &rows, n->in, n->n_in);
+    for (int i = 0; norm && i < 3; i++)
+        y[i] = norm->out[i];
+    y[3] = norm ? drop(n, y[0]) : NULL;
+}
+
+static double flops_residual(const wg_node *n)
+{
+    return (n->op == &wg_op_residual_layernorm ? 10.0 : 15.0) * (double)wg_value_count(n->in[0]);
+}
+
+/* clang-format off */
+static const wg_attr residual_attrs[] = {
+    WG_ATTR(REAL, wg_residual_layernorm_attrs, p), WG_ATTR(INT, wg_residual_layernorm_attrs, key),
+    WG_ATTR(REAL, wg_residual_layernorm_attrs, eps),
+};
+static const wg_residual_layernorm_attrs sure = {0, 0, 1e-5}, chance = {0.25, 7, 1e-5};
+
+#define R(...) WG_FLOATS(-3, 3, __VA_ARGS__)
+static const wg_sample residual_samples[] = {
+    {"no dropout", &sure, 4, {R(2, 3, 7), R(2, 3, 7), R(1, 7), R(1, 7)}},
+    {"dropout", &chance, 4, {R(3, 2, 2, 8), R(3, 2, 2, 8), R(1, 8), R(1, 8)}},
+    {"plain rows", &chance, 2, {R(2, 2, 6), R(2, 2, 6)}},
+};
+static const wg_sample residual_grad_samples[] = {
+    {"gain", &sure, 5, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1), R(1, 7)}},
+    {"dropout", &chance, 4, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
+};
+
+#define RESIDUAL                                                                                   \
+    .family = "fused", .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_residual_layernorm_attrs),   \
+    .attrs = residual_attrs, .n_attrs = WG_COUNT(residual_attrs), .flops = flops_residual
+
+const wg_op wg_op_residual_layernorm = {
+    .name = "residual_layernorm", .formula = "sum = x + dropout(branch), y = layernorm(sum)", RESIDUAL,
+    .operands = "x branch gain? bias?", .results = "y mean rstd sum", .infer = infer_residual, .expand = expand_residual,
+    .samples = residual_samples, .n_samples = WG_COUNT(residual_samples),
+};
+const wg_op wg_op_residual_layernorm_grad = {
+    .name = "residual_layernorm_grad", .formula = "dx = layernorm_grad(dy), dbranch = dropout(dx)", RESIDUAL,
+    .operands = "dy sum mean rstd gain?", .results = "dx dgain dbias dbranch", .infer = infer_residual_grad,
+    .expand = expand_residual_grad, .samples = residual_grad_samples, .n_samples = WG_COUNT(residual_grad_samples),
+};
+/* clang-format on */

@@ -1,0 +1,219 @@
+/* Fusions: each pattern fires where it should, not where it must not, and changes no result beyond rounding. */
+#include "tests/test.h"
+#include "autograd/grad.h"
+#include "backends/onednn/onednn.h"
+#include "backends/plan.h"
+#include "ops/fused.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+#include <math.h>
+
+enum { B = 2, T = 5, H = 2, D = 128, MOST = 16 };
+
+typedef struct model {
+    wg_graph *g;
+    wg_value *leaf[MOST]; /* inputs, to be filled */
+    wg_value *out[MOST];  /* outputs, compared    */
+    int n_leaves, n_out;
+} model;
+
+static model new_model(void)
+{
+    model m = {.g = wg_graph_new()};
+    assert_non_null(m.g);
+    return m;
+}
+
+static wg_value *leaf(model *m, wg_shape shape)
+{
+    char name[16];
+    snprintf(name, sizeof name, "x%d", m->n_leaves);
+    return m->leaf[m->n_leaves++] = wg_input(m->g, name, WG_F32, shape);
+}
+
+static wg_value *output(model *m, wg_value *v)
+{
+    assert_true(m->n_out < MOST);
+    return m->out[m->n_out++] = wg_output(v, "y");
+}
+
+/* The gradients of sum(y weights) with respect to all leaves become outputs. */
+static void add_gradients(model *m, wg_value *y)
+{
+    wg_value *dx[MOST];
+    wg_value *weights = wg_iota(m->g, WG_F32, y->shape, -1, -1, 0.01);
+    wg_value *loss = wg_sum(wg_mul(y, weights), WG_ALL_AXES, WG_DROP);
+    int leaves = m->n_leaves;
+    check_that(wg_grad(loss, m->leaf, (size_t)leaves, dx) == WG_OK, "%s", wg_graph_message(m->g));
+    for (int i = 0; i < leaves; i++)
+        output(m, dx[i]);
+}
+
+static wg_plan *plan_of(model *m, bool fuse)
+{
+    const wg_backend *backends[] = {wg_onednn_backend()};
+    wg_plan *p;
+    wg_plan_options o = {.backends = backends, .n_backends = 1, .threads = 2, .no_fuse = !fuse};
+    check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
+    for (int i = 0; i < m->n_leaves; i++) {
+        float *x = wg_plan_data(p, m->leaf[i]);
+        for (int64_t k = 0; k < wg_value_count(m->leaf[i]); k++)
+            x[k] = (float)sin(1.7 * (double)(k + 1) * (i + 1));
+    }
+    check_that(wg_plan_run(p, 3) == WG_OK, "%s", wg_plan_message(p));
+    return p;
+}
+
+static int steps_with(const wg_plan *p, const wg_op *op)
+{
+    int found = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        found += wg_plan_step_at(p, i).node->op == op;
+    return found;
+}
+
+/* Runs both ways, compares every output; `op` must run `times` times in the fused plan. */
+static void check_fusion(model *m, const wg_op *op, int times)
+{
+    wg_plan *fused = plan_of(m, true), *plain = plan_of(m, false);
+    assert_int_equal(steps_with(fused, op), times);
+    assert_int_equal(steps_with(plain, op), 0);
+    int64_t compared = 0;
+    for (int i = 0; i < m->n_out; i++) {
+        const float *a = wg_plan_data(fused, m->out[i]), *b = wg_plan_data(plain, m->out[i]);
+        for (int64_t k = 0; k < wg_value_count(m->out[i]); k++, compared++) {
+            double error = fabs((double)a[k] - (double)b[k]), scale = fmax(1, fabs((double)b[k]));
+            check_that(error <= 2e-5 * scale, "output %d, element %lld: %g fused, %g plain", i,
+                       (long long)k, (double)a[k], (double)b[k]);
+        }
+    }
+    assert_true(compared > 0);
+    assert_int_equal(wg_plan_check(fused), WG_OK);
+    wg_plan_free(fused);
+    wg_plan_free(plain);
+    wg_graph_free(m->g);
+}
+
+/* ---- attention between permutations ------------------------------------------------------------- */
+
+static wg_value *by_token(wg_value *x)
+{
+    return wg_permute(wg_reshape(x, WG_SHAPE(B, T, H, D / H)), WG_AXES(0, 2, 1, 3));
+}
+
+static wg_value *attention(model *m, wg_value **heads)
+{
+    wg_value *q = by_token(leaf(m, WG_SHAPE(B, T, D))), *k = by_token(leaf(m, WG_SHAPE(B, T, D)));
+    wg_value *v = by_token(leaf(m, WG_SHAPE(B, T, D)));
+    *heads = wg_attention(q, k, v, NULL, &(wg_attention_attrs){.causal = true, .dropout = 0.25});
+    return wg_reshape(wg_permute(*heads, WG_AXES(0, 2, 1, 3)), WG_SHAPE(B, T, D));
+}
+
+static void permutations_around_attention_vanish(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *heads;
+    output(&m, attention(&m, &heads));
+    check_fusion(&m, &wg_op_attention_by_token, 1);
+    m = new_model();
+    add_gradients(&m, output(&m, attention(&m, &heads)));
+    check_fusion(&m, &wg_op_attention_by_token_grad, 1);
+}
+
+static void attention_that_is_also_read_by_heads_stays(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *heads;
+    output(&m, attention(&m, &heads));
+    output(&m, heads);
+    check_fusion(&m, &wg_op_attention_by_token, 0);
+}
+
+/* ---- layernorm of a residual sum ---------------------------------------------------------------- */
+
+/* The parameters are made after the sum, as layers do. */
+static wg_value *post_norm(model *m, double p, bool branch_first, wg_value **sum)
+{
+    wg_value *x = leaf(m, WG_SHAPE(B, T, D)), *branch = wg_dropout(leaf(m, WG_SHAPE(B, T, D)), p);
+    *sum = branch_first ? wg_add(branch, x) : wg_add(x, branch);
+    wg_value *gain = leaf(m, WG_SHAPE(D)), *bias = leaf(m, WG_SHAPE(D));
+    return wg_layernorm(*sum, gain, bias, 1, 1e-5);
+}
+
+static void a_residual_sum_is_fused_with_its_norm(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        model m = new_model();
+        wg_value *sum;
+        output(&m, post_norm(&m, variant & 1 ? 0.25 : 0, variant & 2, &sum));
+        if (variant == 3)
+            output(&m, sum); /* others may read the sum */
+        check_fusion(&m, &wg_op_residual_layernorm, 1);
+    }
+}
+
+static void and_so_is_its_gradient(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *sum;
+    add_gradients(&m, output(&m, post_norm(&m, 0.25, false, &sum)));
+    check_fusion(&m, &wg_op_residual_layernorm_grad, 1);
+}
+
+static void a_broadcast_sum_is_not(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *x = leaf(&m, WG_SHAPE(B, T, D)), *shift = leaf(&m, WG_SHAPE(D));
+    output(&m, wg_layernorm(wg_add(x, shift), NULL, NULL, 1, 1e-5));
+    check_fusion(&m, &wg_op_residual_layernorm, 0);
+}
+
+static void a_branch_that_others_read_is_not_dropped_inside(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *x = leaf(&m, WG_SHAPE(B, T, D)),
+             *branch = wg_dropout(leaf(&m, WG_SHAPE(B, T, D)), 0.25);
+    output(&m, branch);
+    output(&m, wg_layernorm(wg_add(x, branch), NULL, NULL, 1, 1e-5));
+    check_fusion(&m, &wg_op_residual_layernorm, 1); /* of the sum, without its dropout */
+}
+
+static void without_another_backend_nothing_is_fused(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *sum;
+    output(&m, post_norm(&m, 0.25, false, &sum));
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, m.g, NULL), WG_OK);
+    assert_int_equal(steps_with(p, &wg_op_residual_layernorm), 0);
+    wg_plan_free(p);
+    wg_graph_free(m.g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(permutations_around_attention_vanish),
+        cmocka_unit_test(attention_that_is_also_read_by_heads_stays),
+        cmocka_unit_test(a_residual_sum_is_fused_with_its_norm),
+        cmocka_unit_test(and_so_is_its_gradient),
+        cmocka_unit_test(a_broadcast_sum_is_not),
+        cmocka_unit_test(a_branch_that_others_read_is_not_dropped_inside),
+        cmocka_unit_test(without_another_backend_nothing_is_fused),
+    };
+    if (!wg_onednn_backend()) {
+        printf("built without oneDNN: there is nothing that takes fused ops\n");
+        const struct CMUnitTest rest[] = {
+            cmocka_unit_test(without_another_backend_nothing_is_fused)};
+        return cmocka_run_group_tests(rest, NULL, NULL);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
