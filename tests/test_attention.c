@@ -228,6 +228,21 @@ static void huge_scores_and_threads(void **state)
     end(q, b);
 }
 
+/* The backward pass asks for the same weights as the forward pass; a plan computes them once. */
+static void weights_are_computed_once(void **state)
+{
+    (void)state;
+    static numbers_of n;
+    wg_value *out[OUTPUTS];
+    draw(&settings[3], &n, 7);
+    wg_plan *p = run(&settings[3], &n, WG_F32, 1, out);
+    int softmaxes = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        softmaxes += wg_plan_step_at(p, i).node->op == &wg_op_softmax;
+    assert_int_equal(softmaxes, 1);
+    end(p, out);
+}
+
 static void dropout_draws_anew_each_step_and_keeps_the_mean(void **state)
 {
     (void)state;
@@ -366,6 +381,7 @@ int main(void)
         cmocka_unit_test(padding_may_hold_anything),
         cmocka_unit_test(the_future_does_not_matter),
         cmocka_unit_test(huge_scores_and_threads),
+        cmocka_unit_test(weights_are_computed_once),
         cmocka_unit_test(dropout_draws_anew_each_step_and_keeps_the_mean),
         cmocka_unit_test(additive_attention_is_its_definition),
         cmocka_unit_test(rotary_turns_pairs),

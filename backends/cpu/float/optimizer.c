@@ -42,9 +42,10 @@ static void adam(wg_call *c, bool decoupled)
     int64_t count = cpu_count(c->node->in[0]);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, count * 14))
     for (int64_t i = 0; i < count; i++) {
-        real pi = p[i], gi = g[i] + coupled * pi;
+        real pi = p[i], gi = coupled != 0 ? g[i] + coupled * pi : g[i];
         real mi = b1 * m[i] + c1 * gi, vi = b2 * v[i] + c2 * gi * gi;
-        new_p[i] = pi - shrink * pi - rate * mi / (sqrt(vi) * root_scale + eps);
+        new_p[i] =
+            (shrink != 0 ? pi - shrink * pi : pi) - rate * mi / (sqrt(vi) * root_scale + eps);
         new_m[i] = mi;
         new_v[i] = vi;
     }
