@@ -31,7 +31,8 @@ typedef struct wg_plan_options {
     int threads;                          /* 0: as many as OpenMP gives         */
     wg_store *store;                      /* NULL: the plan makes one of its own */
     uint64_t seed;                        /* of random ops                      */
-    bool check_nonfinite;                 /* a run stops at the first node that makes NaN or infinity */
+    bool check_nonfinite;                 /* a run stops at the first node that makes NaN, or infinity
+                                             where no operand had it (a mask of -inf passes)     */
     bool poison;                          /* dead memory is filled with 0xff, so that stale reads show */
     bool profile;                         /* time each node                     */
     bool keep_all;                        /* no reuse of buffers: every value can be read after a run */
@@ -48,12 +49,17 @@ WG_API void wg_plan_free(wg_plan *p); /* NULL is allowed */
  *  An unneeded input has memory as well, so that filling it is harmless. */
 WG_API void *wg_plan_data(wg_plan *p, const wg_value *v);
 
-/** Lets an input leaf read the caller's memory (dense, 64-byte aligned, alive until the next bind). */
+/** Lets an input leaf read the caller's memory (dense, 64-byte aligned, alive until the next bind); NULL: the
+ *  plan's own again.  WG_EINVAL, with a message, for other values and unaligned memory. */
 WG_API wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data);
 
 /** One run: computes the outputs, then carries out the assignments.  `step` numbers the runs for random ops:
  *  same store, inputs, seed and step give the same bits at any number of threads.  Allocates nothing.
- *  WG_EDATA and WG_ENONFINITE name the node in wg_plan_message; assignments are then not carried out. */
+ *
+ *  WG_EDATA (a kernel refuses the numbers) and WG_ENONFINITE name the node in wg_plan_message.  With
+ *  check_nonfinite, keep_all or no_inplace no assignment is then carried out.  Without these, new values are
+ *  written straight into leaves whose readers have all run, so a node that refuses its data late in a step may
+ *  find some parameters updated already. */
 WG_API wg_status wg_plan_run(wg_plan *p, uint64_t step);
 WG_API const char *wg_plan_message(const wg_plan *p);
 WG_API wg_store *wg_plan_store(wg_plan *p);
@@ -61,6 +67,7 @@ WG_API wg_store *wg_plan_store(wg_plan *p);
 /* ---- what the plan says of itself --------------------------------------------------------------- */
 
 typedef struct wg_plan_stats {
+    /* sizes of buffer values are rounded up to 64 bytes */
     size_t nodes;        /* steps of a run                                          */
     size_t buffer_bytes; /* the one buffer: intermediate values and scratch         */
     size_t value_bytes;  /* sum over all those values, as if none were shared       */
@@ -95,8 +102,9 @@ WG_API wg_status wg_plan_print(const wg_plan *p, FILE *file);
  *  both if they do. */
 WG_API wg_status wg_plan_check(wg_plan *p);
 
-/** Names the first node that produces NaN or infinity, by one run with checks on; the state is not changed.
- *  NULL if there is none. */
+/** The first node that makes NaN or infinity (as check_nonfinite says), found by one run with checks on;
+ *  wg_plan_message says where.  Parameters and states are as before, outputs are those of this run.  NULL if
+ *  there is none, or if the run fails for another reason, which the message then says. */
 WG_API const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step);
 
 #ifdef __cplusplus

@@ -49,17 +49,23 @@ typedef struct fold {
     void **out; /* of one node */
 } fold;
 
-/* The state of one kernel for one call.  False if there is no kernel or it reports an error. */
-static bool call_once(fold *f, const wg_node *n)
+/* What became of a node. */
+typedef enum outcome { COMPUTED, NOT_FOLDED, NO_MEMORY } outcome;
+
+/* One call of the node's kernel.  Not folded if there is none or it reports an error. */
+static outcome call_once(const fold *f, const wg_node *n)
 {
     const wg_plan *p = f->p;
     const wg_open_backend *cpu = &p->backends[p->n_backends - 1];
     wg_kernel kernel = {0};
     char message[256] = "";
-    if (cpu->backend->refuses(cpu->state, n) ||
-        cpu->backend->prepare(cpu->state, n, &kernel) != WG_OK)
-        return false;
-    void *scratch = wg_aligned_alloc(kernel.scratch);
+    if (cpu->backend->refuses(cpu->state, n))
+        return NOT_FOLDED;
+    wg_status status = cpu->backend->prepare(cpu->state, n, &kernel);
+    if (status != WG_OK)
+        return status == WG_ENOMEM ? NO_MEMORY : NOT_FOLDED;
+    void *scratch = kernel.scratch ? wg_aligned_alloc(kernel.scratch) : NULL;
+    bool ready = scratch || !kernel.scratch;
     wg_call call = {.node = n,
                     .in = f->in,
                     .out = f->out,
@@ -67,39 +73,37 @@ static bool call_once(fold *f, const wg_node *n)
                     .scratch = scratch,
                     .threads = p->options.threads,
                     .message = message};
-    if (scratch)
+    if (ready)
         kernel.run(&call);
     free(scratch);
     if (cpu->backend->finish)
         cpu->backend->finish(cpu->state, &kernel);
-    return scratch && call.status == WG_OK;
+    return !ready ? NO_MEMORY : call.status == WG_OK ? COMPUTED : NOT_FOLDED;
 }
 
-/* 1: computed, 0: not to be folded after all, -1: without memory. */
-static int compute(fold *f, const wg_node *n)
+static outcome compute(const fold *f, const wg_node *n)
 {
-    bool ok = true;
+    outcome result = COMPUTED;
     for (int k = 0; k < n->n_in; k++)
         if (!(f->in[k] = f->data[n->in[k]->id]))
-            return 0;
-    for (int k = 0; ok && k < n->n_out; k++)
-        ok = (f->out[k] = f->data[n->out[k]->id] = wg_aligned_alloc(wg_value_bytes(n->out[k]))) !=
-             NULL;
-    if (!ok)
-        return -1;
-    if (wg_is_constant(n)) {
+            return NOT_FOLDED;
+    for (int k = 0; k < n->n_out; k++) {
+        f->out[k] = f->data[n->out[k]->id] = wg_aligned_alloc(wg_value_bytes(n->out[k]));
+        if (!f->out[k])
+            result = NO_MEMORY;
+    }
+    if (result == COMPUTED && wg_is_constant(n)) {
         const wg_constant_attrs *a = n->attrs;
         if (a->data.size)
             memcpy(f->out[0], a->data.bytes, a->data.size);
-        return 1;
+    } else if (result == COMPUTED) {
+        result = call_once(f, n);
     }
-    if (call_once(f, n))
-        return 1;
-    for (int k = 0; k < n->n_out; k++) {
-        free(f->data[n->out[k]->id]);
+    for (int k = 0; result != COMPUTED && k < n->n_out; k++) {
+        free(f->out[k]);
         f->data[n->out[k]->id] = NULL;
     }
-    return 0;
+    return result;
 }
 
 static bool compute_all(fold *f)
@@ -123,9 +127,9 @@ static bool compute_all(fold *f)
             p->folded[i] = f->data[n->out[0]->id] != NULL;
             continue;
         }
-        int done = compute(f, n);
-        p->folded[i] = done == 1;
-        ok = done >= 0;
+        outcome result = compute(f, n);
+        p->folded[i] = result == COMPUTED;
+        ok = result != NO_MEMORY;
     }
     return ok;
 }
