@@ -4,8 +4,8 @@
  * Shapes: B batch, H heads of queries, Hk heads of keys and values (Hk divides H; head h reads
  * key head h / (H / Hk)), T queries, S keys, d and dv the widths of a head.  A key that a query
  * must not see has weight exactly 0, and a query that sees no key gets zeros.  Keys and values
- * past `lengths` may hold anything, NaN too: nothing of them shows.  Those that `causal` hides may be
- * any finite numbers. */
+ * past `lengths` may hold anything, NaN too: nothing of them shows.  Those that `causal` hides may
+ * be any finite numbers. */
 #ifndef WG_OPS_ATTENTION_H
 #define WG_OPS_ATTENTION_H
 

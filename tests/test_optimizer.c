@@ -126,6 +126,29 @@ static void adam_of_zeros(void **state)
     wg_graph_free(g);
 }
 
+/* A parameter of infinity does not reach the moments when there is no weight decay: no 0 inf. */
+static void adam_keeps_moments_apart_from_parameters(void **state)
+{
+    (void)state;
+    const double inf[] = {INFINITY, 1}, half[] = {0.5, 0.5};
+    for (int decoupled = 0; decoupled < 2; decoupled++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *p = numbers(g, WG_F32, WG_SHAPE(2), inf),
+                 *x = numbers(g, WG_F32, WG_SHAPE(2), half);
+        wg_value *lr = wg_scalar_like(p, 0.1), *step = wg_scalar_like(p, 1), *y[3];
+        const wg_adam_attrs a = {0.5, 0.5, 1e-8, 0};
+        y[0] = decoupled ? wg_adamw(p, x, x, x, lr, step, &a) : wg_adam(p, x, x, x, lr, step, &a);
+        y[1] = wg_result_of(y[0], 1);
+        y[2] = wg_result_of(y[0], 2);
+        wg_plan *plan = small_run(g, y, 3, 1);
+        assert_true(small_at(plan, y[0], 0) == INFINITY);
+        small_equal("m", plan, y[1], (const double[]){0.5, 0.5}, 2);
+        small_equal("v", plan, y[2], (const double[]){0.375, 0.375}, 2);
+        wg_plan_free(plan);
+        wg_graph_free(g);
+    }
+}
+
 /* ---- sgd ------------------------------------------------------------------------------------- */
 
 static void ten_steps_of_sgd(void **state)
@@ -272,6 +295,7 @@ int main(void)
         cmocka_unit_test(ten_steps_of_adam),
         cmocka_unit_test(adam_refuses_step_zero),
         cmocka_unit_test(adam_of_zeros),
+        cmocka_unit_test(adam_keeps_moments_apart_from_parameters),
         cmocka_unit_test(ten_steps_of_sgd),
         cmocka_unit_test(updates_carry_their_phase_and_a_name),
         cmocka_unit_test(clipping_keeps_directions),
