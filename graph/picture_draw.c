@@ -262,6 +262,25 @@ static bool beside_reader(const wg_box *b)
     return b->kind == WG_BOX_LEAVES && strcmp(b->nodes[0]->op->name, "input") != 0;
 }
 
+static const wg_place *place_drawn(const wg_box *b)
+{
+    return b->inside ? b->inside : b->where;
+}
+
+static bool stands_for_others(const wg_place *q)
+{
+    return q && (q->copies > 1 || stands_for_others(q->parent));
+}
+
+/* Does what is kept put a box next to its reader?  Where one scope is drawn for many, what a layer keeps for the next
+ * one seems to go from its end to its start: there only what it keeps for itself does. */
+static bool neighbours(const wg_picture *p, const wg_edge *e)
+{
+    const wg_place *from = place_drawn(e->from), *to = place_drawn(e->to);
+    return !(stands_for_others(from) || stands_for_others(to)) ||
+           wg_takes_derivative_of(p, to, from);
+}
+
 static void draw_edge(drawing *d, const wg_edge *e)
 {
     bool turn = turned(d->p, e);
@@ -289,7 +308,7 @@ static void draw_edge(drawing *d, const wg_edge *e)
         set(d, edge, "dir", "back");
     if (e->kind == WG_EDGE_SAVED || beside_reader(e->from))
         set(d, edge, "minlen", "0");
-    if (e->kind == WG_EDGE_ASSIGN)
+    if (e->kind == WG_EDGE_ASSIGN || (e->kind == WG_EDGE_SAVED && !neighbours(d->p, e)))
         set(d, edge, "constraint", "false");
 }
 

@@ -101,6 +101,9 @@ wg_place *wg_closed_place(const wg_picture *p, const wg_node *n);
 /* Do a and b lie in different siblings that are drawn as one? */
 bool wg_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b);
 
+/* Is `forward` what is drawn of the scope of `backward` in the forward pass? */
+bool wg_takes_derivative_of(const wg_picture *p, const wg_place *backward, const wg_place *forward);
+
 /* ---- picture_scene.c ---- */
 bool wg_scene_build(wg_picture *p);
 bool wg_phase_shown(const wg_picture *p, wg_phase phase);

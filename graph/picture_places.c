@@ -321,6 +321,12 @@ static wg_place *drawn_place(const wg_picture *p, const wg_place *q)
     return r;
 }
 
+bool wg_takes_derivative_of(const wg_picture *p, const wg_place *backward, const wg_place *forward)
+{
+    const wg_place *q = find_place(p, backward->scope->path, WG_FORWARD);
+    return q && drawn_place(p, q) == forward;
+}
+
 static bool open_path(wg_picture *p, const char *path)
 {
     bool found = false;

@@ -217,8 +217,20 @@ char *wg_box_id(const wg_picture *p, const wg_box *b)
 /* ---- labels of boxes ---------------------------------------------------------------------------
  */
 
-/* Attributes that say something: shapes and dtypes stand on the edges, keys and false say nothing.
- */
+/* Is it worth saying?  Shapes and dtypes stand on the edges; zero is the default, but for an axis. */
+static bool worth_saying(const wg_attr *a, const char *value)
+{
+    bool axis = strncmp(a->name, "axis", 4) == 0;
+    switch (a->kind) {
+    case WG_ATTR_INT: return (axis || strcmp(value, "0") != 0) && strcmp(a->name, "key") != 0;
+    case WG_ATTR_REAL: return strcmp(value, "0") != 0;
+    case WG_ATTR_BOOL: return strcmp(value, "true") == 0;
+    case WG_ATTR_ENUM: return !a->names || strcmp(value, a->names[0]) != 0;
+    case WG_ATTR_AXES: return strcmp(value, "()") != 0;
+    default: return a->kind == WG_ATTR_TEXT;
+    }
+}
+
 static void put_attrs(FILE *f, const wg_node *n)
 {
     char text[64];
@@ -227,15 +239,14 @@ static void put_attrs(FILE *f, const wg_node *n)
         const wg_attr *a = &n->op->attrs[i];
         wg_attr_text(n->attrs, a, text, sizeof text);
         const char *value = strchr(text, '=') ? strchr(text, '=') + 1 : "";
-        if (a->kind == WG_ATTR_SHAPE || a->kind == WG_ATTR_DTYPE || a->kind == WG_ATTR_DATA ||
-            strcmp(a->name, "key") == 0 || strcmp(value, "false") == 0 || strcmp(value, "()") == 0)
+        if (!worth_saying(a, value))
             continue;
         if (used + strlen(text) > 30 && used) {
             fputs("<BR/>", f);
             used = 0;
         }
         fputs(used ? ", " : "", f);
-        put_escaped(f, strcmp(value, "true") == 0 ? a->name : text);
+        put_escaped(f, a->kind == WG_ATTR_BOOL ? a->name : text);
         used += strlen(text) + 2;
     }
 }
@@ -271,7 +282,9 @@ static void put_results(FILE *f, const wg_box *b)
 
 static void put_share(FILE *f, double share)
 {
-    if (share > 0)
+    if (share > 0 && share < 1e-3)
+        fputs("<BR/>" SMALL "&lt; 0.1 % of the time" END, f);
+    else if (share > 0)
         fprintf(f, "<BR/><FONT POINT-SIZE=\"9\"><B>%.3g %% of the time</B></FONT>", 100 * share);
 }
 
