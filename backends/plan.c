@@ -58,7 +58,8 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
     p->n_assigns = o->outputs ? 0 : wg_graph_assign_count(source);
     p->outputs = calloc(p->n_outputs + 1, sizeof(wg_value *));
     p->assigns = calloc(p->n_assigns + 1, sizeof *p->assigns);
-    if (!p->outputs || !p->assigns)
+    p->output_names = calloc(p->n_outputs + 1, sizeof *p->output_names);
+    if (!p->outputs || !p->assigns || !p->output_names)
         return wg_plan_refuse_private(p, source);
     for (size_t i = 0; i < p->n_outputs; i++) {
         wg_value *v = o->outputs ? o->outputs[i] : wg_graph_output(source, i);
@@ -66,6 +67,7 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
             return wg_plan_refuse(source, WG_EINVAL, "output %zu is %s", i,
                                   v ? "of another graph" : "NULL");
         p->outputs[i] = v;
+        p->output_names[i] = o->outputs ? v->name : wg_graph_output_name(source, i);
     }
     for (size_t i = 0; i < p->n_assigns; i++)
         wg_graph_assign_at(source, i, &p->assigns[i].leaf, &p->assigns[i].value);
@@ -284,10 +286,10 @@ void wg_plan_free(wg_plan *p)
     for (size_t i = 0; i < p->n_backends; i++)
         if (p->backends[i].backend->close)
             p->backends[i].backend->close(p->backends[i].state);
-    void *const owned[] = {p->backends, p->work,       p->slots,    p->next_slot,  p->root,
-                           p->folded,   p->readable,   p->storage,  p->storage_of, p->dying,
-                           p->buffer,   p->inputs,     p->outputs,  p->assigns,    p->odd,
-                           p->of,       p->first_slot, p->constants};
+    void *const owned[] = {p->backends, p->work,       p->slots,     p->next_slot,   p->root,
+                           p->folded,   p->readable,   p->storage,   p->storage_of,  p->dying,
+                           p->buffer,   p->inputs,     p->outputs,   p->assigns,     p->odd,
+                           p->of,       p->first_slot, p->constants, p->output_names};
     for (int i = 0; i < WG_COUNT(owned); i++)
         free(owned[i]);
     wg_graph_free(p->g);

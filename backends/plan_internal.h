@@ -71,6 +71,7 @@ struct wg_plan {
 
     wg_graph *g; /* the private graph */
     wg_value **outputs;
+    const char **output_names; /* the source's: of use while the plan is made */
     size_t n_outputs;
     wg_assigning *assigns;
     size_t n_assigns;

@@ -375,7 +375,7 @@ static bool take_order(wg_plan *p, const bool *live, const bool *runs, const uin
         p->of[i] = p->of[i] ? map[p->of[i]->id] : NULL;
     for (size_t i = 0; ok && i < p->n_outputs; i++) {
         p->outputs[i] = map[p->outputs[i]->id];
-        ok = wg_output(p->outputs[i], p->outputs[i]->name) != NULL;
+        ok = wg_output(p->outputs[i], p->output_names[i]) != NULL;
     }
     for (size_t i = 0; ok && i < p->n_assigns; i++) {
         wg_assigning *a = &p->assigns[i];
