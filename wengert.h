@@ -10,6 +10,8 @@
 #include "backends/plan.h"
 #include "backends/evaluate.h"
 #include "backends/store.h"
+#include "models/layers.h"
+#include "models/models.h"
 #include "train/safetensors.h"
 #include "train/weights.h"
 

@@ -1,0 +1,66 @@
+/* Layers: functions that create parameters and build a few nodes.  Each opens the scope `name`, in
+ * which its parameters are named ("hidden1/weight"), takes its sizes and its dtype from x, and
+ * passes NULL through like every builder.  Errors name the line of the layer's caller. */
+#ifndef WG_MODELS_LAYERS_H
+#define WG_MODELS_LAYERS_H
+
+#include "ops/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** y[..., features] = activation(x[..., in] W' + b).  Parameters: weight [features, in] by Xavier's
+ * rule, bias [features], zero. */
+WG_API wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64_t features,
+                            wg_activation activation);
+#define wg_dense(...) wg_dense(WG_HERE, __VA_ARGS__)
+
+/** Layer normalisation over the last axis, eps = 1e-5.  Parameters: gain [d], one, and bias [d],
+ * zero. */
+WG_API wg_value *(wg_layer_norm)(const char *at, const char *name, wg_value *x);
+#define wg_layer_norm(...) wg_layer_norm(WG_HERE, __VA_ARGS__)
+
+/** Zero means the default in every field. */
+typedef struct wg_multi_head_options {
+    int heads;         /* must divide d; 0: 1                                               */
+    bool causal;       /* query t sees the keys 0..t                                        */
+    wg_value *lengths; /* [B] i32 or i64: the first lengths[b] keys count; NULL: all        */
+    double dropout;    /* probability with which an attention weight becomes 0              */
+} wg_multi_head_options;
+
+/** Multi-head attention (Vaswani et al. 2017, section 3.2.2): queries from x [B, T, d], keys and
+ * values from memory [B, S, d] (x again: self-attention); y [B, T, d].  Dense layers q, k, v and
+ * out, of d features.  `options` may be NULL. */
+WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *x,
+                                           wg_value *memory, const wg_multi_head_options *options);
+#define wg_multi_head_attention(...) wg_multi_head_attention(WG_HERE, __VA_ARGS__)
+
+/** W2 relu(W1 x + b1) + b2 at every position of x [..., d]; dense layers inner (of `features`) and
+ * outer. */
+WG_API wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64_t features);
+#define wg_feed_forward(...) wg_feed_forward(WG_HERE, __VA_ARGS__)
+
+/** conv2d(x [N, C, H, W]) + b.  Parameters: weight [features, C/groups,
+ * kernel, kernel], uniform within 1 / sqrt(fan in), and bias [features], zero.  `options` may be
+ * NULL. */
+WG_API wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, int64_t features,
+                                 int64_t kernel, const wg_conv2d_options *options);
+#define wg_conv_layer(...) wg_conv_layer(WG_HERE, __VA_ARGS__)
+
+/** Row ids[...] of a table [rows, features], drawn from N(0, 1/features): y [..., features] of
+ * `dtype`; ids i32 or i64 in [0, rows).  Parameter: weight. */
+WG_API wg_value *(wg_embedding_layer)(const char *at, const char *name, wg_value *ids, int64_t rows,
+                                      int64_t features, wg_dtype dtype);
+#define wg_embedding_layer(...) wg_embedding_layer(WG_HERE, __VA_ARGS__)
+
+/** LSTM over time: y [B, T, features] from x [B, T, d], from zero states.  Parameters: wi [4
+ * features, d], wh [4 features, features], uniform within 1 / sqrt(features), and bi [4 features],
+ * zero. */
+WG_API wg_value *(wg_lstm_layer)(const char *at, const char *name, wg_value *x, int64_t features);
+#define wg_lstm_layer(...) wg_lstm_layer(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

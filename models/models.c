@@ -1,0 +1,120 @@
+#include "models/models.h"
+#include "models/layers.h"
+
+#include <string.h>
+
+/* The mean cross entropy of logits [..., classes] against labels [...]. */
+static wg_value *classify(wg_value *logits, wg_value *labels)
+{
+    return wg_output(wg_cross_entropy(logits, labels, NULL, NULL), "loss");
+}
+
+/* x [16, 64] -> relu -> relu -> 10 classes */
+static wg_value *mlp(wg_graph *g)
+{
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(16, 64));
+    wg_value *labels = wg_input(g, "labels", WG_I64, WG_SHAPE(16));
+
+    wg_value *h = wg_dense("hidden1", x, 64, WG_ACTIVATION_RELU);
+    h = wg_dense("hidden2", h, 32, WG_ACTIVATION_RELU);
+    return classify(wg_dense("logits", h, 10, WG_ACTIVATION_NONE), labels);
+}
+
+/* y = LayerNorm(x + Attention(x, x, x)), against a target */
+static wg_value *attention(wg_graph *g)
+{
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 8, 32));
+    wg_value *target = wg_input(g, "target", WG_F32, WG_SHAPE(2, 8, 32));
+
+    wg_value *a = wg_multi_head_attention("self_attn", x, x, &(wg_multi_head_options){.heads = 4});
+    wg_value *y = wg_layer_norm("norm", wg_add(x, a));
+    return wg_output(wg_mse(y, target, WG_LOSS_MEAN), "loss");
+}
+
+/* x -> LayerNorm(x + Sublayer(x)), twice: self-attention, then feed-forward */
+static wg_value *encoder_layer(wg_value *x, wg_value *lengths)
+{
+    wg_value *a = wg_multi_head_attention("self_attn", x, x,
+                                          &(wg_multi_head_options){.heads = 4, .lengths = lengths});
+    x = wg_layer_norm("norm1", wg_add(x, a));
+    return wg_layer_norm("norm2", wg_add(x, wg_feed_forward("ff", x, 64)));
+}
+
+/* Six encoder layers over embedded tokens, which are then told from each other. */
+static wg_value *encoder(wg_graph *g)
+{
+    enum { VOCABULARY = 50, LAYERS = 6 };
+    wg_value *tokens = wg_input(g, "tokens", WG_I64, WG_SHAPE(2, 8));
+    wg_value *lengths = wg_input(g, "lengths", WG_I64, WG_SHAPE(2));
+
+    wg_scope_push(g, "encoder");
+    wg_value *x = wg_embedding_layer("embedding", tokens, VOCABULARY, 32, WG_F32);
+    for (int i = 0; i < LAYERS; i++) {
+        wg_scope_push(g, "layer%d", i);
+        x = encoder_layer(x, lengths);
+        wg_scope_pop(g);
+    }
+    wg_scope_pop(g);
+    return classify(wg_dense("logits", x, VOCABULARY, WG_ACTIVATION_NONE), tokens);
+}
+
+/* Two convolutions, each with relu and the maximum of 2 x 2, then the mean of each plane. */
+static wg_value *convnet(wg_graph *g)
+{
+    const wg_conv2d_options same = {.padding = {1, 1}};
+    const wg_pool2d_options half = {.kernel = {2, 2}};
+    wg_value *image = wg_input(g, "image", WG_F32, WG_SHAPE(4, 1, 12, 12));
+    wg_value *labels = wg_input(g, "labels", WG_I64, WG_SHAPE(4));
+
+    wg_value *h = wg_max_pool2d(wg_relu(wg_conv_layer("conv1", image, 4, 3, &same)), &half);
+    h = wg_max_pool2d(wg_relu(wg_conv_layer("conv2", h, 8, 3, &same)), &half);
+    h = wg_reshape(wg_global_avg_pool2d(h), WG_SHAPE(4, 8));
+    return classify(wg_dense("logits", h, 10, WG_ACTIVATION_NONE), labels);
+}
+
+/* Which token follows?  Embedding, LSTM over time, logits. */
+static wg_value *lstm(wg_graph *g)
+{
+    enum { VOCABULARY = 20 };
+    wg_value *tokens = wg_input(g, "tokens", WG_I64, WG_SHAPE(3, 5));
+    wg_value *next = wg_input(g, "next", WG_I64, WG_SHAPE(3, 5));
+
+    wg_value *x = wg_embedding_layer("embedding", tokens, VOCABULARY, 8, WG_F32);
+    wg_value *h = wg_lstm_layer("lstm", x, 12);
+    return classify(wg_dense("logits", h, VOCABULARY, WG_ACTIVATION_NONE), next);
+}
+
+/* clang-format off */
+static const wg_model models[] = {
+    {"mlp", "multi-layer perceptron: two hidden layers, cross entropy over 10 classes", mlp,
+     {{"labels", 10}}},
+    {"attention", "multi-head self-attention with residual and layer normalisation", attention, {{0}}},
+    {"encoder", "Transformer encoder of six layers over embedded tokens", encoder,
+     {{"tokens", 50}, {"lengths", 9}}},
+    {"convnet", "two convolutions with pooling, cross entropy over 10 classes", convnet,
+     {{"labels", 10}}},
+    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm,
+     {{"tokens", 20}, {"next", 20}}},
+};
+/* clang-format on */
+
+const wg_model *wg_model_at(size_t i)
+{
+    return i < sizeof models / sizeof models[0] ? &models[i] : NULL;
+}
+
+const wg_model *wg_model_find(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof models / sizeof models[0]; i++)
+        if (strcmp(models[i].name, name) == 0)
+            return &models[i];
+    return NULL;
+}
+
+int64_t wg_model_range(const wg_model *model, const char *input)
+{
+    for (int i = 0; i < WG_MODEL_INPUTS && model->range[i].input; i++)
+        if (strcmp(model->range[i].input, input) == 0)
+            return model->range[i].below;
+    return 2;
+}
