@@ -1,0 +1,42 @@
+/* What the commands of the program share. */
+#ifndef WG_CLI_CLI_H
+#define WG_CLI_CLI_H
+
+#include "wengert.h"
+
+#include <argp.h>
+
+/* Exit codes, the same for every command. */
+enum { EXIT_OK = 0, EXIT_RUN = 1, EXIT_USAGE = 2, EXIT_DATA = 3, EXIT_IO = 4 };
+
+typedef struct command {
+    const char *name, *doc;
+    int (*run)(int argc, char **argv); /* argv[0] is "wengert NAME" */
+} command;
+
+int command_graph(int argc, char **argv);
+int command_gradcheck(int argc, char **argv);
+int command_ops(int argc, char **argv);
+
+/** The exit code that stands for a status. */
+int exit_code(wg_status status);
+
+/** "wengert: TEXT" on stderr. */
+void complain(const char *format, ...) WG_PRINTF(1, 2);
+
+/** The i-th of a list of names, NULL past the end. */
+typedef const char *name_at(size_t i);
+const char *op_name_at(size_t i);
+const char *model_name_at(size_t i);
+
+/** Complains that there is no `what` of that name, suggests the nearest and lists what there is. */
+void complain_unknown(const char *what, const char *name, name_at *at);
+
+/** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
+int write_file(const char *path, const void *bytes, size_t size);
+
+/* An integer argument of an option: argp_error unless it is in [least, most]. */
+long number_argument(const struct argp_state *state, const char *option, const char *text,
+                     long least, long most);
+
+#endif

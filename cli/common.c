@@ -1,0 +1,118 @@
+#include "cli/cli.h"
+#include "models/models.h"
+#include "ops/table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int exit_code(wg_status status)
+{
+    switch (status) {
+    case WG_OK: return EXIT_OK;
+    case WG_EINVAL: return EXIT_USAGE;
+    case WG_EDATA: return EXIT_DATA;
+    case WG_EIO: return EXIT_IO;
+    default: return EXIT_RUN;
+    }
+}
+
+void complain(const char *format, ...)
+{
+    va_list args;
+    fputs("wengert: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+const char *op_name_at(size_t i)
+{
+    const wg_op *op = wg_op_at(i);
+    return op ? op->name : NULL;
+}
+
+const char *model_name_at(size_t i)
+{
+    const wg_model *m = wg_model_at(i);
+    return m ? m->name : NULL;
+}
+
+/* Levenshtein's distance: fewest insertions, deletions and substitutions; names past LONGEST are cut. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t row[LONGEST + 1], n = strlen(a), m = strlen(b);
+    n = n < LONGEST ? n : LONGEST;
+    m = m < LONGEST ? m : LONGEST;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+void complain_unknown(const char *what, const char *name, name_at *at)
+{
+    const char *nearest = NULL, *other;
+    size_t least = strlen(name) / 2 + 2;
+    for (size_t i = 0; (other = at(i)); i++) {
+        size_t distance = edit_distance(name, other);
+        if (distance < least) {
+            least = distance;
+            nearest = other;
+        }
+    }
+    if (nearest)
+        complain("no %s '%s'; did you mean '%s'?", what, name, nearest);
+    else
+        complain("no %s '%s'", what, name);
+    fputs("There are:", stderr);
+    size_t column = 10;
+    for (size_t i = 0; (other = at(i)); i++) {
+        if (column + strlen(other) + 1 > 96) {
+            fputs("\n ", stderr);
+            column = 1;
+        }
+        fprintf(stderr, " %s", other);
+        column += strlen(other) + 1;
+    }
+    fputc('\n', stderr);
+}
+
+int write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(bytes, 1, size, f) == size;
+    int why = errno;
+    if (f && fclose(f) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    if (!ok)
+        complain("%s: %s", path, strerror(why));
+    return ok ? EXIT_OK : EXIT_IO;
+}
+
+long number_argument(const struct argp_state *state, const char *option, const char *text,
+                     long least, long most)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end || errno || n < least || n > most)
+        argp_error(state, "%s takes a whole number from %ld to %ld, not '%s'", option, least, most,
+                   text);
+    return n;
+}

@@ -1,0 +1,206 @@
+/* wengert gradcheck: one line a check, what was compared, the worst error, the bar, and who is guilty. */
+#include "cli/cli.h"
+#include "autograd/gradcheck.h"
+#include "backends/evaluate.h"
+#include "models/models.h"
+#include "ops/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OP = 1000, MODEL, ALL, ORDER, SEED };
+
+/* clang-format off */
+static const struct argp_option table[] = {
+    {"op", OP, "NAME", 0, "check this op on all its samples (may be repeated)", 0},
+    {"model", MODEL, "NAME", 0, "check this built-in model (may be repeated)", 0},
+    {"all", ALL, 0, 0, "check every op and every model", 0},
+    {"order", ORDER, "1|2", 0, "up to which derivatives (default 1)", 0},
+    {"seed", SEED, "N", 0, "of the points and cotangents (default 0)", 0},
+    {0},
+};
+/* clang-format on */
+
+typedef struct request {
+    const wg_op **ops; /* n_ops, n_models: as many as there are arguments at most */
+    const wg_model **models;
+    size_t n_ops, n_models;
+    bool all;
+    int order;
+    uint64_t seed;
+    size_t passed, failed;
+} request;
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+static uint64_t parse_seed(const char *text, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (end == text || *end || errno || strchr(text, '-'))
+        argp_error(state, "--seed takes a whole number, not '%s'", text);
+    return n;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    const wg_op *op;
+    const wg_model *m;
+    switch (key) {
+    case OP:
+        if (!(op = wg_op_find(arg))) {
+            complain_unknown("op", arg, op_name_at);
+            exit(EXIT_USAGE);
+        }
+        r->ops[r->n_ops++] = op;
+        break;
+    case MODEL:
+        if (!(m = wg_model_find(arg))) {
+            complain_unknown("model", arg, model_name_at);
+            exit(EXIT_USAGE);
+        }
+        r->models[r->n_models++] = m;
+        break;
+    case ALL: r->all = true; break;
+    case ORDER: r->order = (int)number_argument(state, "--order", arg, 1, 2); break;
+    case SEED: r->seed = parse_seed(arg, state); break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "what is '%s'? (--op %s or --model %s)", arg, arg, arg);
+        break;
+    case ARGP_KEY_END:
+        if (!r->all && r->n_ops + r->n_models == 0)
+            argp_error(state, "check what? --op NAME, --model NAME or --all");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------ */
+
+static void report(request *r, const char *what, wg_status status, const wg_gradcheck_report *c)
+{
+    printf("%-44s", what);
+    if (status != WG_OK && c->compared == 0)
+        printf(" FAIL: %s\n", *c->message ? c->message : wg_status_text(status));
+    else if (status != WG_OK)
+        printf(" %6zu compared, worst %8.2g, bar %6.0e  FAIL: %s\n", c->compared, c->worst, c->bar,
+               c->message);
+    else if (c->no_derivative)
+        printf(" no derivative: zero, as it must be%17s  ok\n", "");
+    else if (c->empty)
+        printf(" no elements%40s  ok\n", "");
+    else
+        printf(" %6zu compared, worst %8.2g, bar %6.0e  ok\n", c->compared, c->worst, c->bar);
+    fflush(stdout);
+    if (status == WG_OK)
+        r->passed++;
+    else
+        r->failed++;
+}
+
+static void check_op(request *r, const wg_op *op)
+{
+    for (int i = 0; i < op->n_samples; i++) {
+        const wg_sample *s = &op->samples[i];
+        wg_gradcheck_report c = {0};
+        wg_gradcheck_options o = {
+            .evaluator = wg_plan_evaluator(), .order = r->order, .seed = r->seed};
+        char what[120];
+        snprintf(what, sizeof what, "op %s%s%s%s", op->name, s->name ? " (" : "",
+                 s->name ? s->name : "", s->name ? ")" : "");
+        wg_status status = wg_gradcheck_op(op, s, &o, &c);
+        report(r, what, status, &c);
+    }
+    if (op->n_samples == 0) {
+        wg_gradcheck_report c = {.message = "the op has no samples"};
+        report(r, op->name, WG_EUNSUPPORTED, &c);
+    }
+}
+
+static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_gradcheck_report *c)
+{
+    size_t n = 0;
+    wg_gradcheck_leaf *leaf = calloc(wg_graph_value_count(g) + 1, sizeof *leaf);
+    if (!leaf)
+        return WG_ENOMEM;
+    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
+        const wg_value *v = wg_graph_value(g, i);
+        if (v->name && v->node->op->flags & WG_OP_LEAF && wg_dtype_is_int(v->dtype))
+            leaf[n++] =
+                (wg_gradcheck_leaf){.leaf = v, .lo = 0, .hi = (double)wg_model_range(m, v->name)};
+    }
+    wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
+                              .order = r->order,
+                              .seed = r->seed,
+                              .leaf = leaf,
+                              .n_leaf = n};
+    wg_status status = wg_gradcheck(g, &o, c);
+    free(leaf);
+    return status;
+}
+
+static void check_model(request *r, const wg_model *m)
+{
+    char what[120];
+    wg_gradcheck_report c = {0};
+    wg_graph *g = wg_graph_new();
+    m->build(g);
+    wg_status status = wg_graph_status(g);
+    if (status == WG_OK)
+        status = check_graph(r, m, g, &c);
+    else
+        snprintf(c.message, sizeof c.message, "%s", wg_graph_message(g));
+    snprintf(what, sizeof what, "model %s", m->name);
+    report(r, what, status, &c);
+    wg_graph_free(g);
+}
+
+static void check_all(request *r)
+{
+    const wg_op *op;
+    const wg_model *m;
+    for (size_t i = 0; (op = wg_op_at(i)); i++)
+        check_op(r, op);
+    for (size_t i = 0; (m = wg_model_at(i)); i++)
+        check_model(r, m);
+}
+
+int command_gradcheck(int argc, char **argv)
+{
+    static const struct argp argp = {
+        table,
+        parse,
+        NULL,
+        "Checks derivatives of ops and of built-in models against finite differences "
+        "in double precision.  The exit code is 1 if any check fails.",
+        NULL,
+        NULL,
+        NULL};
+    size_t most = (size_t)argc + 1;
+    request r = {.ops = calloc(most, sizeof(wg_op *)),
+                 .models = calloc(most, sizeof(wg_model *)),
+                 .order = 1};
+    int code = EXIT_RUN;
+    if (!r.ops || !r.models)
+        complain("out of memory");
+    else if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        code = EXIT_USAGE;
+    else {
+        if (r.all)
+            check_all(&r);
+        for (size_t i = 0; i < r.n_ops && !r.all; i++)
+            check_op(&r, r.ops[i]);
+        for (size_t i = 0; i < r.n_models && !r.all; i++)
+            check_model(&r, r.models[i]);
+        printf("%zu passed, %zu failed\n", r.passed, r.failed);
+        code = r.failed || r.passed == 0 ? EXIT_RUN : EXIT_OK;
+    }
+    free(r.ops);
+    free(r.models);
+    return code;
+}

@@ -1,0 +1,101 @@
+/* wengert COMMAND ...: finds the command, and sees to it that lost output is an error. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int command_help(int argc, char **argv);
+
+static const command commands[] = {
+    {"graph", "print or draw a built-in model, its gradient or its plan", command_graph},
+    {"gradcheck", "check derivatives of ops and models against differences", command_gradcheck},
+    {"ops", "list the ops, or describe one", command_ops},
+    {"help", "the help of a command", command_help},
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const char *command_name_at(size_t i)
+{
+    return i < N_COMMANDS ? commands[i].name : NULL;
+}
+
+static const command *find_command(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    complain_unknown("command", name, command_name_at);
+    return NULL;
+}
+
+static int run_command(const command *c, int argc, char **argv)
+{
+    char name[64];
+    snprintf(name, sizeof name, "wengert %s", c->name);
+    argv[0] = name;
+    return c->run(argc, argv);
+}
+
+static void print_help(FILE *f)
+{
+    fprintf(f, "Usage: wengert COMMAND [OPTION...]\n\n"
+               "Graph-based automatic differentiation: look at graphs, check derivatives.\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].doc);
+    fprintf(
+        f,
+        "\nwengert COMMAND --help tells the options of a command; wengert --version the version.\n"
+        "Exit codes: 0 ok, 1 failure at run time, 2 usage, 3 bad data, 4 input or output.\n");
+}
+
+static int command_help(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "--help") == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    const command *c = find_command(argv[1]);
+    if (!c)
+        return EXIT_USAGE;
+    if (c->run == command_help) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    char help[] = "--help", *args[] = {NULL, help, NULL};
+    return run_command(c, 2, args);
+}
+
+/* Also after argp's own exit: what was not written was not said. */
+static void check_stdout(void)
+{
+    bool failed = ferror(stdout);
+    errno = 0;
+    if (fclose(stdout) != 0 || failed) {
+        complain("standard output: %s", errno ? strerror(errno) : "could not be written");
+        _exit(EXIT_IO);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing */
+    atexit(check_stdout);
+    argp_err_exit_status = EXIT_USAGE;
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("wengert %s\n", WG_VERSION);
+        return EXIT_OK;
+    }
+    const command *c = find_command(argv[1]);
+    return c ? run_command(c, argc - 1, argv + 1) : EXIT_USAGE;
+}

@@ -1,0 +1,131 @@
+#!/bin/sh
+# test_cli.sh WENGERT PROJECT [pictures]: runs the program as a person would; every line of output and exit code that is
+# promised is looked at.
+wengert=$1 project=$2 pictures=$3
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+checks=0 failures=0
+
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $*"
+    sed 's/^/    /' out err | head -20
+}
+
+# code EXPECTED ARGUMENT...: runs the program; its output is then in out and err
+code() {
+    expected=$1
+    shift
+    "$wengert" "$@" >out 2>err
+    got=$?
+    checks=$((checks + 1))
+    [ $got -eq "$expected" ] || fail "wengert $*: exit code $got, expected $expected"
+}
+
+# says FILE TEXT: the file has that text
+says() {
+    checks=$((checks + 1))
+    grep -qF -- "$2" "$1" || fail "no '$2' in $1"
+}
+
+# help, version
+code 0 --version;              says out "wengert "
+code 0 --help;                 says out "gradcheck"; says out "Exit codes"
+code 0 help
+code 0 help help
+for command in graph gradcheck ops; do
+    code 0 help $command;      says out "Usage: wengert $command"; cp out help
+    code 0 $command --help
+    checks=$((checks + 1));    cmp -s out help || fail "help $command and $command --help differ"
+done
+code 0 help graph;             says out "--expand=SCOPE"; says out "--profile"
+code 0 help gradcheck;         says out "--order=1|2"
+
+# usage
+code 2;                        says err "Usage: wengert COMMAND"
+code 2 grph;                   says err "no command 'grph'; did you mean 'graph'?"
+code 2 help grph
+code 2 graph;                  says err "which model?"
+code 2 graph attension;        says err "no model 'attension'; did you mean 'attention'?"; says err "There are: mlp"
+code 2 graph zzzzzzzzzzzz;     says err "no model 'zzzzzzzzzzzz'"
+code 2 graph mlp lstm;         says err "one model at a time"
+code 2 graph mlp --depth 0;    says err "--depth takes a whole number from 1"
+code 2 graph mlp --depth x
+code 2 graph mlp --phase sideways
+code 2 graph mlp --print --dot
+code 2 graph mlp --nonsense
+code 2 graph mlp --seconds 0;  says err "--seconds takes"
+code 2 gradcheck;              says err "check what?"
+code 2 gradcheck --op matmull; says err "did you mean 'matmul'?"
+code 2 gradcheck --model mpl;  says err "did you mean 'mlp'?"
+code 2 gradcheck --op add --order 3
+code 2 gradcheck --op add --seed -1
+code 2 gradcheck matmul
+code 2 ops nothing
+code 2 ops add sub
+
+# graph
+code 0 graph mlp;              says out "= linear("; says out "output 'loss'"
+code 0 graph mlp --print -o text; says text "= linear("
+code 0 graph mlp --grad;       says out "output 'd hidden1/weight'"; says out " backward"
+code 0 graph mlp --plan;       says out "cpu"
+code 0 graph mlp --grad --plan -o text
+code 0 graph mlp --profile
+
+# gradcheck
+code 0 gradcheck --op matmul --op tanh --order 2
+says out "op matmul (nn)"; says out "compared, worst"; says out " 0 failed"
+code 0 gradcheck --op floor;   says out "no derivative"
+code 0 gradcheck --model mlp --seed 7; says out "model mlp"; says out "1 passed, 0 failed"
+
+# ops
+code 0 ops;                    says out "matmul"; says out " ops"
+code 0 ops matmul;             says out "operands    a b"; says out "transpose_a"
+code 0 ops --markdown;         says out "# The ops"
+checks=$((checks + 1))
+cmp -s out "$project/docs/ops.md" || fail "docs/ops.md is not what 'wengert ops --markdown' writes (ninja ops_reference)"
+
+# output that cannot be written
+code 4 graph mlp -o /nonexistent/file; says err "/nonexistent/file: No such file or directory"
+code 4 graph mlp -o "$work";   says err "Is a directory"
+for arguments in "ops" "graph mlp" "gradcheck --op add" "--version" "--help" "graph --help"; do
+    checks=$((checks + 1))
+    "$wengert" $arguments >/dev/full 2>err
+    [ $? -eq 4 ] || fail "wengert $arguments >/dev/full: not exit code 4"
+    says err "standard output: No space left on device"
+    "$wengert" $arguments >&- 2>err # closed
+    [ $? -eq 4 ] || fail "wengert $arguments >&-: not exit code 4"
+done
+# a reader that is gone: the pipe is closed before the program writes
+checks=$((checks + 1))
+{ sleep 0.2; "$wengert" ops 2>err; echo $? >status; } | true
+[ "$(cat status)" = 4 ] || fail "a closed pipe: exit code $(cat status)"
+says err "standard output: Broken pipe"
+
+# pictures
+if [ -n "$pictures" ]; then
+    code 0 graph mlp --dot;                says out "digraph wengert"; cp out first
+    code 0 graph mlp --dot
+    checks=$((checks + 1));                cmp -s out first || fail "the DOT differs from run to run"
+    code 0 graph mlp --dot -o mlp.dot;     says mlp.dot "digraph wengert"
+    code 0 graph mlp --grad --svg a.svg --png a.png; says a.svg "</svg>"; says a.png "PNG"
+    code 0 graph encoder --grad --dot;     says out "&#215;6"
+    code 0 graph encoder --dot --expand encoder/layer2/ff --depth 1; says out "encoder/layer0/ff/inner"
+    code 0 graph encoder --dot --depth 1 --memory; says out "KiB"
+    code 0 graph mlp --dot --phase bwd;    says out "@backward"
+    code 0 graph mlp --dot --phase both
+    code 0 graph mlp --dot --full --no-legend
+    code 0 graph mlp --dot --profile;      says out "of the time"
+    code 2 graph mlp --dot --expand nowhere; says err "no scope 'nowhere' in this graph"
+    code 4 graph mlp --png /nonexistent/a.png
+    code 4 graph mlp --svg /dev/full
+    code 1 graph encoder --grad --full --svg slow.svg --seconds 0.01
+    says err "--depth"
+    [ ! -e slow.svg ] || fail "a picture that was not finished was written"
+else
+    code 1 graph mlp --dot;                says err "libgraphviz-dev"
+fi
+
+echo "$checks checks, $failures failures"
+[ $checks -gt 50 ] && [ $failures -eq 0 ]
