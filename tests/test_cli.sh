@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_cli.sh WENGERT PROJECT [pictures]: runs the program as a person would; every line of output and exit code that is
+# test_cli.sh WENGERT [pictures]: runs the program as a person would; every line of output and exit code that is
 # promised is looked at.
-wengert=$1 project=$2 pictures=$3
+wengert=$1 pictures=$2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -83,8 +83,6 @@ code 0 gradcheck --model mlp --seed 7; says out "model mlp"; says out "1 passed,
 code 0 ops;                    says out "matmul"; says out " ops"
 code 0 ops matmul;             says out "operands    a b"; says out "transpose_a"
 code 0 ops --markdown;         says out "# The ops"
-checks=$((checks + 1))
-cmp -s out "$project/docs/ops.md" || fail "docs/ops.md is not what 'wengert ops --markdown' writes (ninja ops_reference)"
 
 # output that cannot be written
 code 4 graph mlp -o /nonexistent/file; says err "/nonexistent/file: No such file or directory"
