@@ -1,0 +1,113 @@
+/* An op applied to one of its samples, and numbers for its operands: what the generic tests share.
+ */
+#ifndef WG_TESTS_SAMPLE_H
+#define WG_TESTS_SAMPLE_H
+
+#include "tests/test.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+typedef struct sample_graph {
+    wg_graph *g;
+    wg_node *node; /* NULL if the op refused */
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+    void *data[WG_MAX_SAMPLE_OPERANDS]; /* of each operand */
+    int n_in;
+} sample_graph;
+
+static inline uint64_t sample_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Numbers that f32 holds exactly, so that both precisions see the same ones; not within 1e-3 of a
+ * kink. */
+static inline double sample_real(const wg_op *op, uint64_t *state, double lo, double hi)
+{
+    double x = 0;
+    for (int tries = 0; tries < 100; tries++) {
+        bool near = false;
+        x = lo + (hi - lo) * (0.01 + 0.98 * ((double)(sample_random(state) >> 40) * 0x1p-24));
+        x = (double)(float)x;
+        for (int i = 0; i < op->n_kinks; i++)
+            near |= x - op->kinks[i] < 1e-3 && op->kinks[i] - x < 1e-3;
+        if (!near)
+            break;
+    }
+    return x;
+}
+
+static inline void sample_fill(const wg_op *op, const wg_sample_operand *x, const wg_value *v,
+                               void *data, uint64_t *state)
+{
+    bool none = x->lo == 0 && x->hi == 0;
+    double lo = none ? (wg_dtype_is_float(v->dtype) ? -2 : 0) : x->lo, hi = none ? 2 : x->hi;
+    int64_t count = wg_value_count(v);
+    for (int64_t i = 0; i < count; i++) {
+        double real = sample_real(op, state, lo, hi);
+        int64_t whole =
+            (int64_t)lo + (int64_t)(sample_random(state) % (uint64_t)(hi - lo < 1 ? 1 : hi - lo));
+        switch (v->dtype) {
+        case WG_F32: ((float *)data)[i] = (float)real; break;
+        case WG_F64: ((double *)data)[i] = real; break;
+        case WG_I32: ((int32_t *)data)[i] = (int32_t)whole; break;
+        case WG_I64: ((int64_t *)data)[i] = whole; break;
+        case WG_BOOL: ((bool *)data)[i] = sample_random(state) >> 63; break;
+        default: fail_msg("%s: no numbers for %s", op->name, wg_dtype_name(v->dtype));
+        }
+    }
+}
+
+/* The op on operands of the sample's shapes, every size above 1 times `times`; no numbers. */
+static inline sample_graph sample_shapes(const wg_op *op, const wg_sample *s, wg_dtype real,
+                                         int64_t times)
+{
+    sample_graph b = {.g = wg_graph_new(), .n_in = s->n_in};
+    for (int i = 0; i < s->n_in; i++) {
+        char name[32];
+        wg_shape shape = s->in[i].shape;
+        for (int k = 0; k < shape.rank; k++)
+            shape.dim[k] *= shape.dim[k] > 1 ? times : 1;
+        snprintf(name, sizeof name, "x%d", i);
+        b.in[i] = wg_input(b.g, name, s->in[i].dtype ? s->in[i].dtype : real, shape);
+        assert_non_null(b.in[i]);
+    }
+    b.node = wg_apply(WG_HERE, b.g, op, s->attrs, b.in, s->n_in);
+    return b;
+}
+
+static inline sample_graph sample_build(const wg_op *op, const wg_sample *s, wg_dtype real,
+                                        int64_t times)
+{
+    sample_graph b = sample_shapes(op, s, real, times);
+    uint64_t state = 42;
+    for (int i = 0; i < s->n_in; i++) {
+        b.data[i] = calloc(1, wg_value_bytes(b.in[i]) + 1);
+        sample_fill(op, &s->in[i], b.in[i], b.data[i], &state);
+    }
+    return b;
+}
+
+static inline void sample_free(sample_graph *b)
+{
+    for (int i = 0; i < b->n_in; i++)
+        free(b->data[i]);
+    wg_graph_free(b->g);
+}
+
+static inline const char *sample_name(const wg_sample *s)
+{
+    return s->name ? s->name : "sample";
+}
+
+/* for each op of the table and each of its samples */
+#define FOR_EACH_SAMPLE(op, s)                                                                     \
+    for (size_t op##_at = 0; op##_at != SIZE_MAX;                                                  \
+         op##_at = wg_op_at(op##_at + 1) ? op##_at + 1 : SIZE_MAX)                                 \
+        for (const wg_op *op = wg_op_at(op##_at), *op##_once = op; op##_once; op##_once = NULL)    \
+            for (const wg_sample *s = op->samples; s < op->samples + op->n_samples; s++)
+
+#endif
