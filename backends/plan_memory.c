@@ -40,12 +40,12 @@ bool wg_may_overwrite(const wg_node *n, int j, uint32_t c, const uint32_t *root)
         if (root[n->in[k]->id] != c)
             continue;
         bool allowed = k < 31 && (n->op->inplace >> k & 1);
-        bool paired = n->op->flags & WG_OP_UPDATE ? j == k : j == 0;
-        if (!allowed || !paired || wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
+        if (!allowed || (j > 0 && !(n->op->flags & WG_OP_UPDATE)) ||
+            wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
             return false;
         times++;
     }
-    return times == 1 || (times > 1 && (n->op->flags & WG_OP_ELEMENTWISE));
+    return times == 1 || (times > 1 && (n->op->flags & (WG_OP_ELEMENTWISE | WG_OP_UPDATE)));
 }
 
 /* ---- liveness

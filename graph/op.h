@@ -128,8 +128,8 @@ enum {
     WG_OP_OPAQUE = 1 << 3,    /* never merged with an equal node                                   */
     WG_OP_ELEMENTWISE = 1 << 4, /* result element i depends on operand element i (after broadcasting) */
     WG_OP_DISCRETE = 1 << 5,  /* the derivative is zero wherever it exists (floor, comparisons, argmax) */
-    WG_OP_UPDATE = 1 << 6,    /* bit i of `inplace` lets result i, not result 0, take the buffer of operand i: a
-                                 fused optimizer step (p, m, v, ...) -> (p', m', v')                     */
+    WG_OP_UPDATE = 1 << 6,    /* every result, not only result 0, may take the buffer of any operand of
+                                 `inplace`: kernels read element i of all operands before they write any */
 };
 
 /** How a numeric derivative may be taken: decides step, formula and bar of the gradient check. */

@@ -246,7 +246,8 @@ static const wg_sample global_norm_samples[] = {
 };
 
 #define ADAM                                                                                       \
-    .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 3,        \
+    .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 15,       \
+    .flags = WG_OP_UPDATE,                                                                         \
     .attrs_size = sizeof(wg_adam_attrs), .attrs = adam_attrs, .n_attrs = WG_COUNT(adam_attrs),     \
     .infer = infer_adam, .expand = expand_adam, .flops = flops_adam, .samples = adam_samples,      \
     .n_samples = WG_COUNT(adam_samples)
@@ -257,7 +258,8 @@ const wg_op wg_op_sgd = {
     .family = "optimizer",
     .operands = "p g lr velocity?",
     .results = "p*",
-    .inplace = 3,
+    .flags = WG_OP_UPDATE,
+    .inplace = 11,
     .smoothness = WG_PIECEWISE_LINEAR,
     .attrs_size = sizeof(wg_sgd_attrs),
     .attrs = sgd_attrs,

@@ -326,6 +326,33 @@ static void an_update_is_written_in_place(void **state)
     wg_graph_free(g);
 }
 
+/* A fused optimizer step writes parameter and moments where they lie: its results take no room, and the bits are those
+ * of a plan that copies them. */
+static void a_fused_update_is_written_in_place(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    float w[2][COUNT];
+    for (int way = 0; way < 2; way++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *p = wg_parameter(g, "w", WG_F32, WG_SHAPE(COUNT), wg_normal_init(1)),
+                 *dp = wg_tanh(p);
+        wg_value *lr = wg_fill(g, WG_F32, WG_SCALAR, 0.1);
+        assert_int_equal(wg_adam_update(&p, &dp, 1, lr, NULL), WG_OK);
+        wg_plan *plan = plan_of(g, &(wg_plan_options){.no_inplace = way, .poison = true});
+        assert_int_equal(is_outside_buffer(plan, "adam"), !way);
+        if (!way) /* the gradient, and what counts steps */
+            check_that(wg_plan_statistics(plan).buffer_bytes <= COUNT * sizeof(float) + 256,
+                       "%zu bytes", wg_plan_statistics(plan).buffer_bytes);
+        for (uint64_t i = 0; i < 4; i++)
+            run(plan, i);
+        memcpy(w[way], floats(plan, p), sizeof w[way]);
+        wg_plan_free(plan);
+        wg_graph_free(g);
+    }
+    assert_memory_equal(w[0], w[1], sizeof w[0]);
+}
+
 /* x' = x + y, y' = y + x: each update waits for the other; one of them must be copied. */
 static void updates_that_wait_for_each_other_are_both_right(void **state)
 {
@@ -759,6 +786,7 @@ int main(void)
         cmocka_unit_test(assignments_exchange_two_states),
         cmocka_unit_test(all_readers_see_the_old_value),
         cmocka_unit_test(an_update_is_written_in_place),
+        cmocka_unit_test(a_fused_update_is_written_in_place),
         cmocka_unit_test(updates_that_wait_for_each_other_are_both_right),
         cmocka_unit_test(an_assignment_of_itself_changes_nothing),
         cmocka_unit_test(refused_assignments_say_why),

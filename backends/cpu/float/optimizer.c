@@ -1,5 +1,5 @@
-/* Optimizer updates: one pass over the elements.  Result 0 may be the memory of p or of g, so
- * each element is read before it is written. */
+/* Optimizer updates: one pass over the elements.  Results may be the memory of operands
+ * (WG_OP_UPDATE), so element i of all operands is read before any is written. */
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
 #include "ops/optimizer.h"
@@ -13,13 +13,13 @@ void KERNEL(sgd)(wg_call *c)
     int64_t count = cpu_count(c->node->in[0]);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, count * 6))
     for (int64_t i = 0; i < count; i++) {
-        real d = g[i] + decay * p[i], move = d;
+        real pi = p[i], d = g[i] + decay * pi, move = d;
         if (velocity) {
             real v = momentum * velocity[i] + d;
             new_velocity[i] = v;
             move = a->nesterov ? d + momentum * v : v;
         }
-        new_p[i] = p[i] - lr * move;
+        new_p[i] = pi - lr * move;
     }
 }
 
