@@ -136,10 +136,128 @@ static bool residual_layernorm_grad(const wg_fusion_view *view, wg_node *n, wg_f
     return true;
 }
 
+/* ---- cross-entropy of a linear layer ----------------------------------------------------------------
+ *
+ *     x weight' -> logits -> cross_entropy -> loss
+ *                    |
+ *                    +-> cross_entropy_grad -> dlogits -> matmul with weight -> dx
+ *                                                 |
+ *                                                 +-----> matmul with x ------> dweight
+ *
+ * Without the lower part, it is the forward pass alone.  Reshapes may stand anywhere. */
+
+/* x before reshapes */
+static wg_value *unshaped(wg_value *x)
+{
+    while (x->node->op == &wg_op_reshape)
+        x = x->node->in[0];
+    return x;
+}
+
+/* The product that makes the logits: x [..., d] and weight [V, d]; NULL if it is no such. */
+static wg_node *projection(wg_value *logits)
+{
+    wg_node *n = unshaped(logits)->node;
+    if (n->op == &wg_op_linear)
+        return n->n_in == 2 && ((const wg_linear_attrs *)n->attrs)->activation == WG_ACTIVATION_NONE
+                   ? n
+                   : NULL;
+    if (n->op != &wg_op_matmul || n->in[1]->shape.rank != 2)
+        return NULL;
+    const wg_matmul_attrs *t = n->attrs;
+    return !t->transpose_a && t->transpose_b ? n : NULL;
+}
+
+/* Collects the nodes that read v, directly or through reshapes; -1 if an output or more than `most` do. */
+static int readers_of(const wg_fusion_view *view, const wg_value *v, wg_node **found, int most)
+{
+    size_t first = view->first_reader[v->id], nodes = view->first_reader[v->id + 1] - first;
+    int count = 0;
+    if (view->readers[v->id] != nodes)
+        return -1;
+    for (size_t i = 0; i < nodes; i++) {
+        wg_node *n = view->reader[first + i];
+        int more = 1;
+        if (n->op == &wg_op_reshape)
+            more = readers_of(view, n->out[0], found + count, most - count);
+        else if (count < most)
+            found[count] = n;
+        else
+            more = -1;
+        if (more < 0)
+            return -1;
+        count += more;
+    }
+    return count;
+}
+
+/* y, or the one reshape of it, that has the wanted shape; NULL if there is none. */
+static wg_value *shaped_as(const wg_fusion_view *view, wg_value *y, const wg_value *like)
+{
+    while (y && !wg_shape_equal(&y->shape, &like->shape)) {
+        const wg_node *reader = only_reader(view, y);
+        y = reader && reader->op == &wg_op_reshape ? reader->out[0] : NULL;
+    }
+    return y;
+}
+
+static bool is_product(const wg_node *n, const wg_value *a, const wg_value *b, bool transpose_a)
+{
+    if (n->op != &wg_op_matmul || unshaped(n->in[0]) != a || unshaped(n->in[1]) != b)
+        return false;
+    const wg_matmul_attrs *t = n->attrs;
+    return t->transpose_a == transpose_a && !t->transpose_b;
+}
+
+/* The lower part of the picture; false if it is another. */
+static bool loss_gradient(const wg_fusion_view *view, const wg_node *loss, const wg_node *grad,
+                          wg_value *x, wg_value *weight, wg_fused *out)
+{
+    wg_node *reader[2];
+    bool same = grad->op == &wg_op_cross_entropy_grad && grad->n_in == loss->n_in + 1 &&
+                wg_node_attrs_equal(loss->op, loss->attrs, grad->attrs);
+    for (int i = 0; same && i < loss->n_in; i++)
+        same = grad->in[i + 1] == loss->in[i];
+    if (!same || readers_of(view, grad->out[0], reader, 2) != 2)
+        return false;
+    int of_x = reader[0]->op == &wg_op_matmul && unshaped(reader[0]->in[1]) == weight ? 0 : 1;
+    wg_node *dx = reader[of_x], *dweight = reader[1 - of_x];
+    if (!is_product(dx, grad->out[0], weight, false) ||
+        !is_product(dweight, grad->out[0], unshaped(x), true))
+        return false;
+    out->replaces[1] = shaped_as(view, dx->out[0], x);
+    out->replaces[2] = shaped_as(view, dweight->out[0], weight);
+    out->in[3] = grad->in[0];
+    return out->replaces[1] && out->replaces[2];
+}
+
+static bool linear_cross_entropy(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    wg_node *product = projection(n->in[0]), *reader[2];
+    int readers = product ? readers_of(view, product->out[0], reader, 2) : -1;
+    out->attrs.loss = *(const wg_cross_entropy_attrs *)n->attrs;
+    if (readers < 1 || out->attrs.loss.reduction == WG_LOSS_NONE)
+        return false;
+    wg_value *x = product->in[0], *weight = product->in[1];
+    bool step = readers == 2;
+    if (step && !loss_gradient(view, n, reader[reader[0] == n ? 1 : 0], x, weight, out))
+        return false;
+    out->op = step ? &wg_op_linear_cross_entropy_step : &wg_op_linear_cross_entropy;
+    out->in[0] = x;
+    out->in[1] = weight;
+    out->in[2] = n->in[1];
+    out->n_in = step ? 4 : 3;
+    if (n->n_in > 2)
+        out->in[out->n_in++] = n->in[2];
+    out->replaces[0] = n->out[0];
+    return wg_value_count(out->in[2]) * x->shape.dim[x->shape.rank - 1] == wg_value_count(x);
+}
+
 const wg_fusion wg_fusions[] = {
     {"attention by token", &wg_op_attention, attention_by_token},
     {"attention by token, gradient", &wg_op_attention_grad, attention_by_token},
     {"residual layernorm", &wg_op_layernorm, residual_layernorm},
     {"residual layernorm, gradient", &wg_op_layernorm_grad, residual_layernorm_grad},
+    {"linear cross-entropy", &wg_op_cross_entropy, linear_cross_entropy},
     {NULL, NULL, NULL},
 };

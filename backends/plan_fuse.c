@@ -5,7 +5,8 @@
  * with which operands stands for them, and which values it replaces.  Values inside the pattern that others still read
  * are replaced as well, or the pattern does not hold.  The pass then copies the graph in order: a fused node takes the
  * place of the first node whose value it replaces, provided a backend other than the reference takes it; its operands
- * must all be there by then.  Leaves come first, so that a parameter made late is no obstacle. */
+ * must all be there by then.  Leaves and other nodes without operands come
+ * first, so that a parameter made late is no obstacle. */
 #include "backends/plan_fuse.h"
 
 #include <stdlib.h>
@@ -70,9 +71,10 @@ static bool count_readers(pass *s)
     return true;
 }
 
+/* Needs nothing: can be anywhere. */
 static bool is_leaf(const wg_node *n)
 {
-    return (n->op->flags & WG_OP_LEAF) != 0;
+    return n->n_in == 0;
 }
 
 /* Keeps the fusion if it can be placed and does not meet another. */
@@ -174,11 +176,18 @@ static bool copy_node(pass *s, const wg_node *n)
     return copy != NULL;
 }
 
+/* Leaves stay even if nothing reads them: the caller may fill them. */
+static bool is_wanted(const pass *s, const wg_node *n)
+{
+    return s->view.needed[n->id] || (n->op->flags & WG_OP_LEAF);
+}
+
 static bool copy_all(pass *s)
 {
     size_t count = wg_graph_node_count(s->source);
     for (size_t i = 0; i < count; i++)
-        if (is_leaf(wg_graph_node(s->source, i)) && !copy_node(s, wg_graph_node(s->source, i)))
+        if (is_leaf(wg_graph_node(s->source, i)) && is_wanted(s, wg_graph_node(s->source, i)) &&
+            !copy_node(s, wg_graph_node(s->source, i)))
             return false;
     for (size_t i = 0; i < count; i++) {
         wg_node *n = wg_graph_node(s->source, i);

@@ -28,6 +28,7 @@ typedef struct wg_fused {
         wg_attention_attrs attention;
         wg_residual_layernorm_attrs residual;
         wg_linear_attrs linear;
+        wg_cross_entropy_attrs loss;
     } attrs;
     wg_value *in[WG_FUSED_OPERANDS];
     int n_in;

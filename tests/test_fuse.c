@@ -185,6 +185,96 @@ static void a_branch_that_others_read_is_not_dropped_inside(void **state)
     check_fusion(&m, &wg_op_residual_layernorm, 1); /* of the sum, without its dropout */
 }
 
+/* ---- cross-entropy of a linear layer ------------------------------------------------------------ */
+
+enum { CLASSES = 11 };
+
+/* `how`: 0 a linear layer, 1 a product, 2 rows from the start */
+static wg_value *language_loss(model *m, int how, wg_value **logits)
+{
+    wg_shape shape = how == 2 ? WG_SHAPE(B * T, D) : WG_SHAPE(B, T, D);
+    wg_shape ids = how == 2 ? WG_SHAPE(B * T) : WG_SHAPE(B, T);
+    wg_value *x = leaf(m, shape), *weight = leaf(m, WG_SHAPE(CLASSES, D));
+    wg_value *targets = wg_iota(m->g, WG_I32, ids, -1, 0, 1);
+    *logits =
+        how == 1 ? wg_matmul_t(x, weight, WG_NT) : wg_linear(x, weight, NULL, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(
+        *logits, targets, NULL,
+        &(wg_cross_entropy_attrs){.smoothing = 0.1, .use_ignore = true, .ignore = 2});
+}
+
+static void the_logits_of_a_training_step_never_exist(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        model m = new_model();
+        wg_value *logits, *dx[2], *loss = output(&m, language_loss(&m, how, &logits));
+        check_that(wg_grad(loss, m.leaf, 2, dx) == WG_OK, "%s", wg_graph_message(m.g));
+        output(&m, dx[0]);
+        output(&m, dx[1]);
+        check_fusion(&m, &wg_op_linear_cross_entropy_step, 1);
+    }
+}
+
+static void nor_do_those_of_validation(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        model m = new_model();
+        wg_value *logits;
+        output(&m, language_loss(&m, how, &logits));
+        check_fusion(&m, &wg_op_linear_cross_entropy, 1);
+    }
+}
+
+static void logits_that_others_read_do_exist(void **state)
+{
+    (void)state;
+    for (int with_gradient = 0; with_gradient < 2; with_gradient++) {
+        model m = new_model();
+        wg_value *logits, *dx[2], *loss = output(&m, language_loss(&m, 0, &logits));
+        output(&m, logits);
+        if (with_gradient) {
+            check_that(wg_grad(loss, m.leaf, 2, dx) == WG_OK, "%s", wg_graph_message(m.g));
+            output(&m, dx[0]);
+            output(&m, dx[1]);
+        }
+        check_fusion(
+            &m, with_gradient ? &wg_op_linear_cross_entropy_step : &wg_op_linear_cross_entropy, 0);
+    }
+}
+
+static void a_step_that_trains_only_the_weight_is_not_fused(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *logits, *dweight, *loss = output(&m, language_loss(&m, 0, &logits));
+    check_that(wg_grad(loss, m.leaf + 1, 1, &dweight) == WG_OK, "%s", wg_graph_message(m.g));
+    output(&m, dweight);
+    check_fusion(&m, &wg_op_linear_cross_entropy_step, 0);
+}
+
+static void a_bad_target_is_named(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *x = leaf(&m, WG_SHAPE(4, D)), *weight = leaf(&m, WG_SHAPE(CLASSES, D));
+    wg_value *targets = wg_input(m.g, "targets", WG_I64, WG_SHAPE(4));
+    wg_value *loss =
+        wg_cross_entropy(wg_linear(x, weight, NULL, WG_ACTIVATION_NONE), targets, NULL, NULL);
+    wg_output(loss, "loss");
+    const wg_backend *backends[] = {wg_onednn_backend()};
+    wg_plan *p;
+    assert_int_equal(
+        wg_plan_create(&p, m.g, &(wg_plan_options){.backends = backends, .n_backends = 1}), WG_OK);
+    ((int64_t *)wg_plan_data(p, targets))[2] = CLASSES;
+    assert_int_equal(wg_plan_run(p, 0), WG_EDATA);
+    check_that(strstr(wg_plan_message(p), "target 11 at position 2 is outside [0, 11)") != NULL,
+               "%s", wg_plan_message(p));
+    wg_plan_free(p);
+    wg_graph_free(m.g);
+}
+
 static void without_another_backend_nothing_is_fused(void **state)
 {
     (void)state;
@@ -207,6 +297,11 @@ int main(void)
         cmocka_unit_test(and_so_is_its_gradient),
         cmocka_unit_test(a_broadcast_sum_is_not),
         cmocka_unit_test(a_branch_that_others_read_is_not_dropped_inside),
+        cmocka_unit_test(the_logits_of_a_training_step_never_exist),
+        cmocka_unit_test(nor_do_those_of_validation),
+        cmocka_unit_test(logits_that_others_read_do_exist),
+        cmocka_unit_test(a_step_that_trains_only_the_weight_is_not_fused),
+        cmocka_unit_test(a_bad_target_is_named),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };
     if (!wg_onednn_backend()) {

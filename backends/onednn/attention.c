@@ -115,5 +115,5 @@ const od_own od_own_attention[] = {
     {&wg_op_attention_grad, "fused attention", refuses, scratch, run_backward},
     {&wg_op_attention_by_token, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_by_token_grad, "fused attention", refuses, scratch, run_backward},
-    {NULL},
+    {.op = NULL},
 };

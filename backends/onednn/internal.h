@@ -49,7 +49,7 @@ typedef struct od_own {
 } od_own;
 
 /* Each file has a table that ends with a row of NULLs. */
-extern const od_own od_own_rows[], od_own_attention[];
+extern const od_own od_own_rows[], od_own_attention[], od_own_loss[];
 
 void od_bind(od_plan *plan, int arg, int where, int index);
 

@@ -156,5 +156,5 @@ const od_own od_own_rows[] = {
     {&wg_op_residual_layernorm, "fused rows", refuses_residual, NULL, run_residual},
     {&wg_op_residual_layernorm_grad, "fused rows", refuses_residual, norm_grad_scratch,
      run_residual_grad},
-    {NULL},
+    {.op = NULL},
 };

@@ -77,13 +77,14 @@ typedef struct fast_rows {
     int threads;
 } fast_rows;
 
-/* See loss.c.  x [rows, width], w [classes, width], bias [classes] or NULL.  dx, dw, dbias: NULL if not wanted.  Every
- * target lies in [0, classes) where its weight is not 0.  Scratch: chunk (classes + 1) floats. */
+/* See loss.c.  x [rows, width], w [classes, width].  dx, dw: NULL if not wanted.  Every target lies in [0, classes)
+ * where its weight is not 0.  Scratch: chunk (classes + 1) floats. */
 typedef struct fast_loss {
-    const float *x, *w, *bias;
-    const int64_t *targets;
-    const float *weights; /* [rows] */
-    float *loss, *dx, *dw, *dbias;
+    const float *x, *w;
+    const int64_t *targets; /* [rows] */
+    const float *weights;   /* [rows] */
+    float *loss, *dx, *dw;
+    float scale; /* the cotangent of the loss */
     int64_t rows, width, classes, chunk;
     float on, off;
     int threads;

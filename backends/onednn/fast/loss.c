@@ -1,7 +1,7 @@
 /* Cross-entropy of a linear layer's logits, without ever holding all of them: rows go in chunks through
  *
- *     L = X W' (+ bias),  loss = sum over rows of w_row H(q_row, softmax(L)),  G = w (softmax(L) - q)
- *     dX = G W,  dW += G' X,  dbias += sum over rows of G
+ *     L = X W',  loss = sum over rows of w_row H(q_row, softmax(L)),  G = w (softmax(L) - q)
+ *     dX = scale G W,  dW += scale G' X
  *
  * where G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's weight (0 if ignored).  The
  * three products are oneDNN's sgemm on all threads. */
@@ -39,29 +39,6 @@ static float loss_row(float *x, int64_t n, int64_t target, float on, float off, 
     return weight * loss;
 }
 
-static void add_bias(const fast_loss *a, float *logits, int64_t rows)
-{
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t r = 0; r < rows; r++)
-#pragma omp simd
-        for (int64_t i = 0; i < a->classes; i++)
-            logits[r * a->classes + i] += a->bias[i];
-}
-
-static void column_sums(const fast_loss *a, const float *g, int64_t rows, bool first)
-{
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t block = 0; block < a->classes; block += 256) {
-        int64_t end = block + 256 < a->classes ? block + 256 : a->classes;
-        if (first)
-            memset(a->dbias + block, 0, (size_t)(end - block) * sizeof(float));
-        for (int64_t r = 0; r < rows; r++)
-#pragma omp simd
-            for (int64_t i = block; i < end; i++)
-                a->dbias[i] += g[r * a->classes + i];
-    }
-}
-
 void FAST(linear_loss)(const fast_loss *a)
 {
     int64_t d = a->width, v = a->classes;
@@ -71,13 +48,11 @@ void FAST(linear_loss)(const fast_loss *a)
         const float *x = a->x + first * d;
         float *g = a->scratch, *losses = a->scratch + a->chunk * v;
         dnnl_sgemm('N', 'T', rows, v, d, 1, x, d, a->w, d, 0, g, v);
-        if (a->bias)
-            add_bias(a, g, rows);
 #pragma omp parallel for schedule(static) num_threads(a->threads)
         for (int64_t r = 0; r < rows; r++) {
             int64_t target = a->targets[first + r];
             float weight = a->weights[first + r];
-            if (weight != 0) {
+            if (weight != 0) { /* NaN too: it must show */
                 losses[r] = loss_row(g + r * v, v, target, a->on, a->off, weight);
             } else {
                 losses[r] = 0;
@@ -87,11 +62,9 @@ void FAST(linear_loss)(const fast_loss *a)
         for (int64_t r = 0; r < rows; r++)
             loss += losses[r];
         if (a->dx)
-            dnnl_sgemm('N', 'N', rows, d, v, 1, g, v, a->w, d, 0, a->dx + first * d, d);
+            dnnl_sgemm('N', 'N', rows, d, v, a->scale, g, v, a->w, d, 0, a->dx + first * d, d);
         if (a->dw)
-            dnnl_sgemm('T', 'N', v, d, rows, 1, g, v, x, d, first ? 1 : 0, a->dw, d);
-        if (a->dbias)
-            column_sums(a, g, rows, first == 0);
+            dnnl_sgemm('T', 'N', v, d, rows, a->scale, g, v, x, d, first ? 1 : 0, a->dw, d);
     }
     *a->loss = (float)loss;
 }
