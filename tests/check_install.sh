@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# check_install.sh BUILD SOURCE: installs the build into a folder of its own, which is then moved, and from there builds
+# and runs a program by find_package (shared and static), and by pkg-config.
+set -euo pipefail
+build=$1 source=$2
+work=$build/installed
+program=$source/examples/linear_regression.c
+rm -rf "$work"
+mkdir -p "$work"
+
+cmake --install "$build" --prefix "$work/first" >"$work/log"
+mv "$work/first" "$work/there"
+
+cmake -S "$source/tests/installed" -B "$work/user" -DCMAKE_PREFIX_PATH="$work/there" -DPROGRAM="$program" >>"$work/log"
+cmake --build "$work/user" >>"$work/log" || { cat "$work/log"; exit 1; }
+"$work/user/with_wengert" | tail -1
+"$work/user/with_wengert_static" | tail -1
+
+pc=$(find "$work/there" -name wengert.pc)
+flags() {
+    PKG_CONFIG_PATH=$(dirname "$pc") pkg-config "$@" wengert
+}
+cc -std=c11 "$program" $(flags --cflags --libs) -o "$work/by_pkg_config"
+LD_LIBRARY_PATH=$(flags --variable=libdir) "$work/by_pkg_config" | tail -1
+cc -std=c11 "$program" $(flags --cflags) -Wl,-Bstatic $(flags --libs-only-L) -lwengert -Wl,-Bdynamic \
+    $(flags --static --libs | sed 's/-lwengert//') -o "$work/by_pkg_config_static"
+"$work/by_pkg_config_static" | tail -1
+echo "installed headers, libraries, find_package and pkg-config work"
