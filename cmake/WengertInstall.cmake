@@ -1,18 +1,24 @@
 # Installation: headers, both libraries, find_package(wengert) and pkg-config's wengert.pc.
 include(CMakePackageConfigHelpers)
 
-# Public headers are all but those named internal, and the arena.
-set(WG_PUBLIC_HEADERS wengert.h)
-foreach(folder graph ops autograd backends models train)
-  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.h ${folder}/*.def)
-  list(FILTER headers EXCLUDE REGEX "internal|arena")
-  list(APPEND WG_PUBLIC_HEADERS ${headers})
-  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert/${folder})
+# A public header is one that C++ may include, that is with extern "C"; further wengert.h, ops.h, which only include.
+foreach(folder graph ops autograd backends backends/onednn models train)
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.h)
+  foreach(header ${headers})
+    file(STRINGS ${header} public REGEX "extern \"C\"")
+    if(public)
+      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert/${folder})
+    endif()
+  endforeach()
 endforeach()
+install(FILES ops/ops.h ops/ops.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert/ops)
 install(FILES wengert.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert)
 
 install(TARGETS wengert wengert_shared EXPORT wengert)
 install(EXPORT wengert NAMESPACE wengert:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wengert FILE wengertTargets.cmake)
+if(WG_ONEDNN)
+  set(WG_LINKED_LIBRARIES -ldnnl)
+endif()
 get_property(WG_LINKED_MODULES GLOBAL PROPERTY WG_LINKED_MODULES)
 list(JOIN WG_LINKED_MODULES " " WG_LINKED_MODULES)
 configure_package_config_file(cmake/wengertConfig.cmake.in ${PROJECT_BINARY_DIR}/wengertConfig.cmake

@@ -8,14 +8,16 @@
 extern "C" {
 #endif
 
+typedef enum wg_init_kind {
+    WG_INIT_CONSTANT = 0, /* scale                                                               */
+    WG_INIT_NORMAL,       /* N(0, scale^2)                                                       */
+    WG_INIT_UNIFORM,      /* U(-scale, scale)                                                    */
+    WG_INIT_XAVIER,       /* U(-b, b), b = scale sqrt(6 / (fan in + fan out)), last two axes     */
+} wg_init_kind;
+
 /** How the store first fills a parameter or a state; {0} is all zeros. */
 typedef struct wg_init {
-    enum {
-        WG_INIT_CONSTANT = 0, /* scale                                               */
-        WG_INIT_NORMAL,       /* N(0, scale^2)                                       */
-        WG_INIT_UNIFORM,      /* U(-scale, scale)                                    */
-        WG_INIT_XAVIER,       /* U(-b, b), b = scale sqrt(6 / (fan in + fan out)), last two axes */
-    } kind;
+    wg_init_kind kind;
     double scale;
 } wg_init;
 
