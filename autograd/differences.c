@@ -64,14 +64,15 @@ static double error_of(double numeric, double analytic)
     return fabs(numeric - analytic) / fmax(1, fabs(numeric));
 }
 
-/* Whether a kink lies within h/16: then the slopes of the two sides differ by about as much at h/16
- * as at h, where a smooth function's would differ by a sixteenth. */
+/* Whether a kink lies within h/16: then the slopes of the two sides differ by at least three quarters
+ * as much at h/4 as at h, where a smooth function's would differ by a quarter.  (At h/16 itself they
+ * would not differ for a kink just there.) */
 static bool is_kink(function *f, double *x, double h, double scale)
 {
-    double at = *x, near = h / 16;
+    double at = *x, near = h / 4;
     double far_jump = slope(f, x, at, at + h) - slope(f, x, at - h, at);
     double near_jump = slope(f, x, at, at + near) - slope(f, x, at - near, at);
-    return fabs(near_jump) > 1e-4 * fmax(1, scale) && fabs(near_jump) > fabs(far_jump) / 8;
+    return fabs(near_jump) > 1e-4 * fmax(1, scale) && fabs(near_jump) > fabs(far_jump) / 2;
 }
 
 static void note_worst(wg_gradcheck_report *r, double error, int order, const wg_value *leaf,
