@@ -14,7 +14,7 @@ typedef struct od_backend {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_primitive_attr_t attr; /* user scratchpad */
-    int threads;
+    int threads, former_threads; /* of a run; before it */
     bool show_nan;
     unsigned modes[1024]; /* floating-point modes of the threads outside a run */
 } od_backend;

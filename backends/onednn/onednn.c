@@ -125,8 +125,24 @@ static const char *make(const od_backend *b, const wg_node *n, od_plan *plan, ch
     return why;
 }
 
-/* oneDNN 2.6.3 races when reorders are created by several threads. */
+/* oneDNN 2.6.3 races when reorders are created by several threads.  It also takes the number of threads that OpenMP
+ * gives the calling thread, both here and when a primitive runs (see enter). */
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+
+/* Returns how many threads there were before. */
+static int start_creating(const od_backend *b)
+{
+    pthread_mutex_lock(&creating);
+    int former = omp_get_max_threads();
+    omp_set_num_threads(b->threads);
+    return former;
+}
+
+static void end_creating(int former)
+{
+    omp_set_num_threads(former);
+    pthread_mutex_unlock(&creating);
+}
 
 static const char *refuses(void *state, const wg_node *n)
 {
@@ -137,11 +153,11 @@ static const char *refuses(void *state, const wg_node *n)
         return own->refuses(n);
     if (!maker_of(n->op))
         return "oneDNN has no such op";
-    pthread_mutex_lock(&creating);
+    int former = start_creating(state);
     const char *why = make(state, n, &plan, name, sizeof name);
     if (!why)
         dnnl_primitive_desc_destroy(plan.pd);
-    pthread_mutex_unlock(&creating);
+    end_creating(former);
     return why;
 }
 
@@ -179,14 +195,14 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
     kernel *k = calloc(1, sizeof *k);
     if (!k)
         return WG_ENOMEM;
-    pthread_mutex_lock(&creating);
+    int former = start_creating(state);
     wg_status status = WG_EUNSUPPORTED;
     size_t scratch = 0;
     if (!make(state, n, &plan, k->name, sizeof k->name)) {
         status = build(state, &plan, k, &scratch);
         dnnl_primitive_desc_destroy(plan.pd);
     }
-    pthread_mutex_unlock(&creating);
+    end_creating(former);
     if (status != WG_OK) {
         free_kernel(k);
         return status;
@@ -243,9 +259,8 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
 #include <xmmintrin.h>
 enum { FTZ_AND_DAZ = 0x8040, MOST_THREADS = 1024 }; /* as many as od_backend.modes */
 
-static void enter(void *state)
+static void flush_subnormals(od_backend *b)
 {
-    od_backend *b = state;
 #pragma omp parallel num_threads(b->threads)
     {
         int me = omp_get_thread_num();
@@ -255,9 +270,8 @@ static void enter(void *state)
     }
 }
 
-static void leave(void *state)
+static void restore_modes(const od_backend *b)
 {
-    od_backend *b = state;
 #pragma omp parallel num_threads(b->threads)
     {
         int me = omp_get_thread_num();
@@ -266,16 +280,31 @@ static void leave(void *state)
     }
 }
 #else
+static void flush_subnormals(od_backend *b)
+{
+    (void)b;
+}
+
+static void restore_modes(const od_backend *b)
+{
+    (void)b;
+}
+#endif
+
 static void enter(void *state)
 {
-    (void)state;
+    od_backend *b = state;
+    b->former_threads = omp_get_max_threads();
+    omp_set_num_threads(b->threads);
+    flush_subnormals(b);
 }
 
 static void leave(void *state)
 {
-    (void)state;
+    od_backend *b = state;
+    restore_modes(b);
+    omp_set_num_threads(b->former_threads);
 }
-#endif
 
 const wg_backend *wg_onednn_backend(void)
 {

@@ -131,13 +131,13 @@ void FAST(layernorm_backward)(const fast_norm *a)
         }
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < width; i++) {
-            float dgain = 0, dbias = 0;
+            double dgain = 0, dbias = 0; /* the blocks' sums may be large and cancel */
             for (int64_t b = 0; b < blocks; b++) {
-                dgain += a->scratch[b * 2 * width + i];
-                dbias += a->scratch[b * 2 * width + width + i];
+                dgain += (double)a->scratch[b * 2 * width + i];
+                dbias += (double)a->scratch[b * 2 * width + width + i];
             }
-            a->dgain[i] = dgain;
-            a->dbias[i] = dbias;
+            a->dgain[i] = (float)dgain;
+            a->dbias[i] = (float)dbias;
         }
     }
 }

@@ -1,0 +1,376 @@
+/* Every op of the table that has a float result, on at least 50 cases: the f32 kernels of the cpu backend and those of
+ * oneDNN against the cpu backend in f64.  What the oneDNN backend refuses, but whose expansion it computes, is compared
+ * as a plan. */
+#include "tests/conformance.h"
+#include "backends/onednn/onednn.h"
+
+enum { LEAST_CASES = 50, MOST_TURNS = 4000 };
+
+/* ---- bounds ---------------------------------------------------------------------------------------- */
+
+/* |y - truth| <= tolerance max(1, |truth|), or the normalised mean squared error for sums of products. */
+typedef struct bound {
+    const char *op;
+    double tolerance;
+    enum { RELATIVE, MEAN_SQUARE, PRODUCT } kind; /* PRODUCT: and exact on whole numbers */
+    double lo, hi; /* the numbers of float operands, if not those of the sample */
+} bound;
+
+static const bound bounds[] = {
+    {"matmul", 1e-10, PRODUCT, 0, 0},
+    {"linear", 1e-10, MEAN_SQUARE, 0, 0},
+    {"einsum", 1e-10, PRODUCT, 0, 0},
+    {"conv1d", 1e-10, PRODUCT, 0, 0},
+    {"conv2d", 1e-10, PRODUCT, 0, 0},
+    {"conv2d_grad_x", 1e-10, PRODUCT, 0, 0},
+    {"conv2d_grad_w", 1e-10, PRODUCT, 0, 0},
+    {"conv_transpose1d", 1e-10, PRODUCT, 0, 0},
+    {"conv_transpose2d", 1e-10, PRODUCT, 0, 0},
+    {"upsample2d_grad", 1e-10, MEAN_SQUARE, 0, 0},
+    {"rnn_cell", 1e-10, MEAN_SQUARE, 0, 0},
+    {"rnn", 1e-10, MEAN_SQUARE, 0, 0}, /* of relu it grows from step to step */
+    {"softmax", 10 * 0x1p-23, RELATIVE, 0, 0},
+    {"log_softmax", 10 * 0x1p-23, RELATIVE, 0, 0},
+    {"layernorm", 5e-7, RELATIVE, -1, 1}, /* y is 0(1) with gains and biases up to 1 */
+    {"layernorm_grad", 5e-6, RELATIVE, 0, 0},
+    {"residual_layernorm_grad", 5e-6, RELATIVE, 0, 0},
+    /* where two numbers are almost equal their difference is multiplied by up to 300 */
+    {"batchnorm", 1e-10, MEAN_SQUARE, 0, 0},
+    {"residual_layernorm", 1e-10, MEAN_SQUARE, 0, 0},
+    {"linear_cross_entropy_step", 1e-10, MEAN_SQUARE, 0, 0},
+    {"relu", 4e-6, RELATIVE, -1, 4}, /* mostly not 0 */
+    {"relu_grad", 4e-6, RELATIVE, -1, 4},
+    {NULL, 4e-6, RELATIVE, 0, 0},
+};
+
+static bound bound_of(const wg_op *op)
+{
+    int i = 0;
+    while (bounds[i].op && strcmp(bounds[i].op, op->name) != 0)
+        i++;
+    return bounds[i];
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------- */
+
+/* Error of one result, NaN and infinities counting as right only where the truth has the same. */
+static double error_of(const bound *b, bool exact, const conf_results *y, const conf_results *truth,
+                       int i)
+{
+    double worst = 0, difference = 0, size = 0;
+    for (int64_t k = 0; k < y->count[i]; k++) {
+        double a = cpu_get(y->data[i], y->dtype[i], k);
+        double t = cpu_get(truth->data[i], truth->dtype[i], k);
+        double rounded = y->dtype[i] == WG_F32 ? (double)(float)t : t;
+        if (a == rounded || (isnan(a) && isnan(rounded))) {
+            size += t * t;
+            continue;
+        }
+        double error = exact ? INFINITY : fabs(a - t) / fmax(1, fabs(t));
+        worst = error <= worst ? worst : error; /* NaN stays */
+        difference += (a - t) * (a - t);
+        size += t * t;
+    }
+    return b->kind != RELATIVE && !exact ? difference / (size > 0 ? size : 1) : worst;
+}
+
+/* More than 30 % zeros say little: an op that writes zeros would pass. */
+static bool too_many_zeros(const conf_results *truth)
+{
+    int64_t zeros = 0, total = 0;
+    for (int i = 0; i < truth->n; i++)
+        if (wg_dtype_is_float(truth->dtype[i])) {
+            total += truth->count[i];
+            for (int64_t k = 0; k < truth->count[i]; k++)
+                zeros += cpu_get(truth->data[i], truth->dtype[i], k) == 0;
+        }
+    return (double)zeros > 0.3 * (double)total;
+}
+
+static int64_t total_of(const conf_results *r)
+{
+    int64_t total = 0;
+    for (int i = 0; i < r->n; i++)
+        total += r->count[i];
+    return total;
+}
+
+/* ---- one row of the table --------------------------------------------------------------------------- */
+
+typedef struct column {
+    int cases, empty, failures;
+    int64_t elements;
+    double worst;
+    char kernels[128]; /* their names */
+} column;
+
+typedef struct row {
+    const wg_op *op;
+    bound bound;
+    column cpu, fast;
+} row;
+
+static void note_kernel(column *col, const char *name)
+{
+    size_t used = strlen(col->kernels);
+    if (name[0] && !strstr(col->kernels, name))
+        snprintf(col->kernels + used, sizeof col->kernels - used, used ? ", %s" : "%s", name);
+}
+
+static void describe(const conf_case *c, char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < c->sample.n_in && at < size; i++) {
+        at += (size_t)snprintf(text + at, size - at, "[");
+        for (int k = 0; k < c->sample.in[i].shape.rank && at < size; k++)
+            at += (size_t)snprintf(text + at, size - at, k ? ",%lld" : "%lld",
+                                   (long long)c->sample.in[i].shape.dim[k]);
+        at += at < size ? (size_t)snprintf(text + at, size - at, "] ") : 0;
+    }
+}
+
+static void judge(const row *r, column *col, const char *who, const conf_case *c,
+                  const conf_results *y, const conf_results *truth, bool sparse)
+{
+    int64_t total = total_of(truth);
+    char shapes[256];
+    describe(c, shapes, sizeof shapes);
+    for (int i = 0; i < truth->n; i++) {
+        bool exact = c->whole && r->bound.kind == PRODUCT;
+        double error = error_of(&r->bound, exact, y, truth, i);
+        col->worst = error <= col->worst ? col->worst : error;
+        if (error <= r->bound.tolerance)
+            continue;
+        if (col->failures++ < 3)
+            print_error("%s on %s, %s(%s), result %d: error %.3g > %.3g\n", r->op->name, who,
+                        c->sample.name ? c->sample.name : "sample", shapes, i, error,
+                        r->bound.tolerance);
+    }
+    if (!total)
+        col->empty++;
+    else if (!sparse)
+        col->cases++, col->elements += total;
+}
+
+static void same_bits(const row *r, column *col, const char *what, const conf_results *a,
+                      conf_results *b)
+{
+    if (!conf_same_bits(a, b) && col->failures++ < 3)
+        print_error("%s by %s: other bits %s\n", r->op->name, col->kernels, what);
+    conf_results_free(b);
+}
+
+typedef struct devices {
+    conf_device cpu, fast[2]; /* fast at one and at two threads */
+    bool has_fast;
+} devices;
+
+/* The kernel again: in place, and on another number of threads. */
+static void repeat(const devices *d, const row *r, column *col, const conf_case *c,
+                   const wg_node *n, bool fast, const conf_results *first)
+{
+    conf_results again;
+    const conf_device *device = fast ? &d->fast[1] : &d->cpu;
+    if (conf_run_kernel(device, c, n, true, &again, NULL))
+        same_bits(r, col, "in place", first, &again);
+    if (!fast)
+        return;
+    if (conf_run_kernel(device, c, n, false, &again, NULL))
+        same_bits(r, col, "when run again", first, &again);
+    if (conf_run_kernel(&d->fast[0], c, n, false, &again, NULL))
+        same_bits(r, col, "on one thread", first, &again);
+}
+
+static void run_case(const devices *d, row *r, conf_case *c)
+{
+    conf_results truth, y;
+    int used = 0;
+    char kernel[64] = "";
+    wg_graph *g = wg_graph_new();
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+    wg_node *n = conf_build(g, c, WG_F32, in);
+    bool legal = n && conf_run_plan(c, WG_F64, NULL, &truth, NULL, NULL);
+    bool sparse = legal && too_many_zeros(&truth);
+    if (legal && r->cpu.cases < 2 * LEAST_CASES) {
+        bool direct = conf_run_kernel(&d->cpu, c, n, false, &y, kernel);
+        if (!direct)
+            conf_run_plan(c, WG_F32, NULL, &y, NULL, NULL);
+        judge(r, &r->cpu, "cpu", c, &y, &truth, sparse);
+        if (direct)
+            repeat(d, r, &r->cpu, c, n, false, &y);
+        conf_results_free(&y);
+    }
+    if (legal && d->has_fast && r->fast.cases < 2 * LEAST_CASES) {
+        bool direct = conf_run_kernel(&d->fast[1], c, n, false, &y, kernel);
+        if (!direct && r->op->expand)
+            conf_run_plan(c, WG_F32, d->fast[1].backend, &y, &used, kernel);
+        if (direct || used) {
+            note_kernel(&r->fast, kernel);
+            judge(r, &r->fast, "oneDNN", c, &y, &truth, sparse);
+        }
+        if (direct)
+            repeat(d, r, &r->fast, c, n, true, &y);
+        conf_results_free(&y);
+    }
+    if (legal)
+        conf_results_free(&truth);
+    wg_graph_free(g);
+}
+
+/* ---- more samples ----------------------------------------------------------------------------------- */
+
+/* Where the op's own are few that pass the rule on zeros, or show too little of what kernels distinguish: oneDNN's
+ * convolutions want channels in blocks of 16. */
+
+/* clang-format off */
+#define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
+#define CONV(stride, padding, dilation, groups)                                                    \
+    &(const wg_conv_attrs){stride, stride, padding, padding, dilation, dilation, groups, 0, 0, 0, 0}
+static const struct {
+    const wg_op *op;
+    wg_sample sample;
+} more[] = {
+    {&wg_op_conv2d, {"blocks", CONV(1, 1, 1, 1), 3, {F(4, 2, 16, 9, 7), F(4, 32, 16, 3, 3), F(1, 32)}}},
+    {&wg_op_conv2d, {"picture", CONV(2, 3, 1, 1), 3, {F(4, 2, 3, 14, 13), F(4, 8, 3, 7, 7), F(1, 8)}}},
+    {&wg_op_conv2d, {"1x1 in blocks", CONV(1, 0, 1, 1), 2, {F(4, 2, 16, 6, 5), F(4, 32, 16, 1, 1)}}},
+    {&wg_op_conv2d, {"depthwise blocks", CONV(1, 1, 1, 16), 2, {F(4, 2, 16, 6, 5), F(4, 16, 1, 3, 3)}}},
+    {&wg_op_conv2d, {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(4, 2, 32, 6, 5), F(4, 32, 16, 3, 3)}}},
+    {&wg_op_dropout, {"tenth", &(const wg_dropout_attrs){0.1, 5}, 1, {F(2, 24, 5)}}},
+    {&wg_op_dropout, {"fifth", &(const wg_dropout_attrs){0.2, 6}, 1, {F(3, 2, 3, 7)}}},
+    {&wg_op_slice_grad, {"most of it", &(const wg_slice_grad_attrs){{2, {5, 8}}, {2, {0, 0}}, {2, {1, 1}}}, 1,
+                         {F(2, 5, 8)}}},
+    {&wg_op_slice_grad, {"all but one", &(const wg_slice_grad_attrs){{2, {9, 8}}, {2, {1, 7}}, {2, {1, -1}}}, 1,
+                         {F(2, 8, 8)}}},
+};
+/* clang-format on */
+
+/* Sample k of an op, its own first; NULL past the end. */
+static const wg_sample *sample_of(const wg_op *op, int k)
+{
+    if (k < op->n_samples)
+        return &op->samples[k];
+    k -= op->n_samples;
+    for (int i = 0; i < WG_COUNT(more); i++)
+        if (more[i].op == op && k-- == 0)
+            return &more[i].sample;
+    return NULL;
+}
+
+/* ---- all rows ---------------------------------------------------------------------------------------- */
+
+/* Ops whose operands depend on each other so that chance finds few cases: theirs come from gradients. */
+static const struct {
+    const wg_op *op, *from;
+} derived[] = {
+    {&wg_op_conv2d_grad_x, &wg_op_conv2d},
+    {&wg_op_conv2d_grad_w, &wg_op_conv2d},
+    {&wg_op_avg_pool2d_grad, &wg_op_avg_pool2d},
+};
+
+static const wg_op *source_of(const wg_op *op)
+{
+    for (int i = 0; i < WG_COUNT(derived); i++)
+        if (derived[i].op == op)
+            return derived[i].from;
+    return op;
+}
+
+static bool enough(const devices *d, const row *r)
+{
+    return r->cpu.cases >= LEAST_CASES &&
+           (!d->has_fast || r->fast.cases >= LEAST_CASES || r->fast.cases + r->fast.empty == 0);
+}
+
+static void run_row(const devices *d, row *r)
+{
+    const wg_op *from = source_of(r->op);
+    const wg_sample *s;
+    uint64_t seed = 11;
+    for (int turn = 0; turn < MOST_TURNS && !enough(d, r); turn++)
+        for (int k = 0; (s = sample_of(from, k)); k++) {
+            conf_case c = conf_propose(from, s, turn, &seed);
+            if (from != r->op) {
+                conf_case source = c;
+                bool found = conf_derive(r->op, &source, &c);
+                conf_free(&source);
+                if (!found)
+                    continue;
+            }
+            c.whole = turn % 2 && r->bound.kind == PRODUCT;
+            if (conf_is_small(&c)) {
+                conf_fill(&c, r->bound.lo, r->bound.hi, &seed);
+                run_case(d, r, &c);
+            }
+            conf_free(&c);
+        }
+}
+
+static void print_column(const column *c)
+{
+    if (c->cases + c->empty)
+        print_message(" %5d %5d %9lld %8.1e", c->cases, c->empty, (long long)c->elements, c->worst);
+    else
+        print_message(" %30s", "");
+}
+
+static bool float_result(const wg_op *op)
+{
+    for (int k = 0; k < op->n_samples; k++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+        conf_case c = {.op = op, .sample = op->samples[k]};
+        wg_node *n = conf_build(g, &c, WG_F32, in);
+        bool yes = n && n->out[0]->dtype == WG_F32;
+        wg_graph_free(g);
+        if (yes)
+            return true;
+    }
+    return false;
+}
+
+static void every_op_is_right(void **state)
+{
+    (void)state;
+    const wg_backend *fast = wg_onednn_backend();
+    devices d = {.cpu = conf_open(wg_cpu_backend(), 2), .has_fast = fast != NULL};
+    for (int i = 0; fast && i < 2; i++)
+        d.fast[i] = conf_open(fast, i + 1);
+    if (!fast)
+        print_message("built without oneDNN: its half is skipped\n");
+    int failures = 0, rows = 0, claimed = 0;
+    const wg_op *op;
+    print_message("%-20s %30s %30s  kernel\n%-20s %5s %5s %9s %8s %5s %5s %9s %8s\n", "",
+                  "cpu f32                 ", "oneDNN f32               ", "op", "cases", "empty",
+                  "elements", "error", "cases", "empty", "elements", "error");
+    for (size_t i = 0; (op = wg_op_at(i)); i++) {
+        if (!float_result(op))
+            continue;
+        row r = {.op = op, .bound = bound_of(op)};
+        run_row(&d, &r);
+        print_message("%-20s", op->name);
+        print_column(&r.cpu);
+        print_column(&r.fast);
+        print_message("  %s\n", r.fast.kernels);
+        failures += r.cpu.failures + r.fast.failures;
+        if (!enough(&d, &r)) {
+            print_error("%s: fewer than %d cases\n", op->name, LEAST_CASES);
+            failures++;
+        }
+        rows++;
+        claimed += r.fast.cases > 0;
+    }
+    conf_close(&d.cpu);
+    for (int i = 0; fast && i < 2; i++)
+        conf_close(&d.fast[i]);
+    print_message("%d ops on cpu, %d on oneDNN\n", rows, claimed);
+    assert_true(rows > 80);
+    assert_true(!fast || claimed >= 10);
+    check_that(failures == 0, "%d failures", failures);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_op_is_right)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
