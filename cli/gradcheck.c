@@ -33,7 +33,7 @@ typedef struct request {
     size_t passed, failed;
 } request;
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static uint64_t parse_seed(const char *text, struct argp_state *state)
 {
@@ -80,7 +80,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static void report(request *r, const char *what, wg_status status, const wg_gradcheck_report *c)
 {

@@ -55,7 +55,7 @@ typedef struct request {
     wg_picture_options picture;
 } request;
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void parse_phase(request *r, const char *text, struct argp_state *state)
 {
@@ -129,7 +129,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- the graph --------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 /* Every parameter's derivative becomes an output "d NAME". */
 static wg_status add_gradient(wg_graph *g, wg_value *loss)
@@ -182,7 +182,7 @@ static wg_status make_plan(wg_plan **p, wg_graph *g, const wg_model *m, const re
     return status;
 }
 
-/* ---- what the plan knows of each node ---------------------------------------------------------- */
+/* ---- what the plan knows of each node -------------------------------------------------------- */
 
 static wg_picture_note *collect_notes(const wg_plan *p)
 {
@@ -208,7 +208,7 @@ static void note_of(void *context, const wg_node *n, wg_picture_note *note)
     *note = ((const wg_picture_note *)context)[n->id];
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* To `path`, or to standard output. */
 static int deliver(const char *path, const char *bytes, size_t size)

@@ -36,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- facts of an op ---------------------------------------------------------------------------- */
+/* ---- facts of an op -------------------------------------------------------------------------- */
 
 static const char *gradient_of(const wg_op *op)
 {
@@ -61,7 +61,7 @@ static const char *family_of(const wg_op *op)
     return op->family ? op->family : "other";
 }
 
-/* ---- one op ------------------------------------------------------------------------------------ */
+/* ---- one op ---------------------------------------------------------------------------------- */
 
 static void print_attribute(const wg_attr *a)
 {
@@ -111,7 +111,7 @@ static void print_op(const wg_op *op)
         print_attribute(&op->attrs[i]);
 }
 
-/* ---- all ops ----------------------------------------------------------------------------------- */
+/* ---- all ops --------------------------------------------------------------------------------- */
 
 static void print_list(void)
 {

@@ -92,8 +92,7 @@ static Agiddisc_t number_functions(void)
     return f;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 typedef struct drawing {
     wg_picture *p;
@@ -154,8 +153,7 @@ static const struct { int kind; const char *name, *value; } defaults[] = {
 };
 /* clang-format on */
 
-/* ---- frames ------------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static bool framed(const wg_picture *p, const wg_place *q)
 {
@@ -189,8 +187,7 @@ static Agraph_t *frame(drawing *d, const wg_place *q)
     return f ? f : around;
 }
 
-/* ---- boxes -------------------------------------------------------------------------------------
- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 static const char *shape_of(const wg_box *b)
 {
@@ -235,8 +232,7 @@ static void draw_box(drawing *d, const wg_box *b)
         set(d, n, "peripheries", "2");
 }
 
-/* ---- edges -------------------------------------------------------------------------------------
- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct { const char *colour, *style, *width, *weight; } edge_looks[] = {
@@ -312,8 +308,7 @@ static void draw_edge(drawing *d, const wg_edge *e)
         set(d, edge, "constraint", "false");
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void draw(drawing *d)
 {

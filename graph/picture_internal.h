@@ -91,7 +91,7 @@ struct wg_picture {
 /* Zeroed memory of the picture; NULL, and p->no_memory, without. */
 void *wg_picture_alloc(wg_picture *p, size_t count, size_t size);
 
-/* ---- picture_places.c ---- */
+/* ---- picture_places.c ------------------------------------------------------------------------ */
 bool wg_places_build(wg_picture *p);
 wg_status wg_places_open(wg_picture *p);
 /* The node drawn for n; itself unless a sibling stands for its scope. */
@@ -104,15 +104,34 @@ bool wg_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b);
 /* Is `forward` what is drawn of the scope of `backward` in the forward pass? */
 bool wg_takes_derivative_of(const wg_picture *p, const wg_place *backward, const wg_place *forward);
 
-/* ---- picture_scene.c ---- */
+/* ---- picture_scene.c ------------------------------------------------------------------------- */
 bool wg_scene_build(wg_picture *p);
 bool wg_phase_shown(const wg_picture *p, wg_phase phase);
 bool wg_is_leaf(const wg_node *n);
 /* The value that fills every element, if n is a node without operands that has one. */
 bool wg_fill_value(const wg_node *n, double *value);
 
-/* ---- picture_text.c: texts on the heap, NULL without memory; labels are Graphviz's HTML-like
- * labels ---- */
+/* ---- picture_text.c -------------------------------------------------------------------------- */
+#define WG_SMALL "<FONT POINT-SIZE=\"9\" COLOR=\"#5a6672\">"
+#define WG_NAME "<FONT POINT-SIZE=\"10\" COLOR=\"#8a3b12\">"
+#define WG_END "</FONT>"
+
+typedef struct wg_totals {
+    size_t ops;
+    double parameters, flops, bytes, share;
+} wg_totals;
+wg_totals wg_totals_of(const wg_picture *p, const wg_node *const *nodes, size_t n);
+
+void wg_put_escaped(FILE *f, const char *text); /* for a label */
+void wg_put_plain(FILE *f, const char *text);   /* for a tooltip */
+void wg_put_amount(FILE *f, double x, const char *unit);
+void wg_put_bytes(FILE *f, double x);
+void wg_put_type(FILE *f, const wg_picture *p, const wg_value *v);
+wg_dtype wg_usual_dtype(const wg_picture *p); /* f32 or f64, the more frequent */
+/* Closes the memory stream of *text and returns *text. */
+char *wg_finish_text(FILE *f, char **text);
+
+/* Texts on the heap, NULL without memory; labels are Graphviz's HTML-like labels. */
 char *wg_box_id(const wg_picture *p, const wg_box *b);
 char *wg_place_id(const wg_place *q);
 char *wg_box_label(const wg_picture *p, const wg_box *b);
@@ -124,7 +143,7 @@ char *wg_picture_heading(const wg_picture *p); /* with the legend */
 wg_picture_note wg_node_note(const wg_picture *p, const wg_node *n);
 double wg_box_share(const wg_picture *p, const wg_box *b); /* of the time; 0 if unknown */
 
-/* ---- picture_colour.c ---- */
+/* ---- picture_colour.c ------------------------------------------------------------------------ */
 typedef struct wg_colours {
     const char *kind, *fill, *line, *text;
 } wg_colours;
@@ -134,7 +153,7 @@ const wg_colours *wg_colours_at(size_t i);
 /* White for nothing to a warm red for all of the time, as "#rrggbb". */
 const char *wg_heat_colour(double share, char text[8]);
 
-/* ---- picture_draw.c, picture_render.c (with Graphviz) ---- */
+/* ---- picture_draw.c, picture_render.c (with Graphviz) ---------------------------------------- */
 wg_status wg_picture_draw(wg_picture *p, wg_picture_format format, FILE *file);
 /* Lays out `drawing`, an Agraph_t, in a child process. */
 wg_status wg_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file);

@@ -14,8 +14,7 @@ void *wg_picture_alloc(wg_picture *p, size_t count, size_t size)
     return memory;
 }
 
-/* ---- the tree of places ------------------------------------------------------------------------
- */
+/* ---- the tree of places ---------------------------------------------------------------------- */
 
 static wg_place *find_place(const wg_picture *p, const char *path, int phase)
 {
@@ -89,8 +88,7 @@ static bool list_nodes(wg_picture *p)
     return !p->no_memory;
 }
 
-/* ---- equal structure ---------------------------------------------------------------------------
- */
+/* ---- equal structure ------------------------------------------------------------------------- */
 
 /* Numbers that the nodes and values of one place get while it is hashed; `of` says which place. */
 typedef struct numbering {
@@ -218,8 +216,7 @@ bool wg_places_build(wg_picture *p)
     return !p->no_memory;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 const wg_node *wg_drawn_node(const wg_picture *p, const wg_node *n)
 {
@@ -255,8 +252,7 @@ bool wg_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b)
     return false;
 }
 
-/* ---- open and closed ---------------------------------------------------------------------------
- */
+/* ---- open and closed ------------------------------------------------------------------------- */
 
 static void open_to(wg_place *q, int depth)
 {

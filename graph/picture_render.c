@@ -21,8 +21,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the child ---------------------------------------------------------------------------------
- */
+/* ---- the child ------------------------------------------------------------------------------- */
 
 static int silent(char *message)
 {
@@ -42,8 +41,7 @@ static int child(Agraph_t *drawing, const char *format, int to)
     return ok ? 0 : 1;
 }
 
-/* ---- the parent --------------------------------------------------------------------------------
- */
+/* ---- the parent ------------------------------------------------------------------------------ */
 
 typedef struct bytes {
     char *data;

@@ -33,8 +33,7 @@ static bool told_in_words(const wg_picture *p, const wg_node *n)
     return !p->options.full && !p->is_output[n->id] && wg_fill_value(n, &value);
 }
 
-/* ---- boxes -------------------------------------------------------------------------------------
- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 static wg_box *new_box(wg_picture *p, wg_box_kind kind, const wg_place *where)
 {
@@ -101,8 +100,7 @@ static bool build_boxes(wg_picture *p)
     return !p->no_memory;
 }
 
-/* ---- links: one operand each, later gathered into edges ----------------------------------------
- */
+/* ---- links: one operand each, later gathered into edges -------------------------------------- */
 
 typedef struct link {
     wg_box *from, *to;
@@ -258,8 +256,7 @@ static void link_assignments(wg_picture *p, links *l)
     }
 }
 
-/* ---- leaves with the same readers become one box ------------------------------------------------
- */
+/* ---- leaves with the same readers become one box --------------------------------------------- */
 
 static bool can_merge(const wg_box *a, const wg_box *b)
 {
@@ -302,8 +299,7 @@ static void merge_leaves(wg_picture *p, links *l)
     free(hash);
 }
 
-/* ---- edges -------------------------------------------------------------------------------------
- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static int compare(uint32_t a, uint32_t b)
 {

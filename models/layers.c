@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* ---- the scope of a layer ---------------------------------------------------------------------- */
+/* ---- the scope of a layer -------------------------------------------------------------------- */
 
 /* Opens the scope; what is built in it is at the caller's line.  Returns what `leave` needs. */
 static wg_origin enter(const char *at, wg_graph *g, const char *name)
@@ -28,7 +28,7 @@ static int64_t size_of(const wg_value *x, int i)
     return i >= 0 && i < x->shape.rank ? x->shape.dim[i] : 0;
 }
 
-/* ---- layers ------------------------------------------------------------------------------------ */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64_t features,
                      wg_activation activation)

@@ -8,8 +8,7 @@
 #include <graphviz/cgraph.h>
 #endif
 
-/* ---- models ------------------------------------------------------------------------------------
- */
+/* ---- models ---------------------------------------------------------------------------------- */
 
 static wg_value *dense(wg_graph *g, const char *name, wg_value *x, int64_t features)
 {
@@ -45,8 +44,7 @@ static wg_graph *tower(bool gradient)
     return g;
 }
 
-/* ---- helpers -----------------------------------------------------------------------------------
- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static wg_picture *picture(wg_graph *g, const wg_picture_options *options)
 {
@@ -142,8 +140,7 @@ static void an_empty_graph_is_an_empty_picture(void **state)
     wg_graph_free(g);
 }
 
-/* ---- with Graphviz -----------------------------------------------------------------------------
- */
+/* ---- with Graphviz --------------------------------------------------------------------------- */
 
 #ifdef WG_HAVE_GRAPHVIZ
 static char *written(wg_graph *g, const wg_picture_options *options, wg_picture_format format,
