@@ -1,0 +1,305 @@
+/* What a plan on the oneDNN backend keeps besides being right (test_conformance.c): its bits, the floating-point mode, the
+ * number of threads, the masks of dropout, the name of the node that makes NaN; and speed where numbers are subnormal. */
+#include "tests/test.h"
+#include "autograd/grad.h"
+#include "backends/onednn/onednn.h"
+#include "backends/plan.h"
+#include "ops/ops.h"
+
+#include <math.h>
+#include <omp.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+enum { MOST = 8 };
+
+typedef struct model {
+    wg_graph *g;
+    wg_value *leaf[MOST], *out[MOST];
+    int n_leaves, n_out;
+} model;
+
+static wg_value *leaf(model *m, wg_shape shape)
+{
+    char name[16];
+    snprintf(name, sizeof name, "x%d", m->n_leaves);
+    return m->leaf[m->n_leaves++] = wg_input(m->g, name, WG_F32, shape);
+}
+
+/* y and the gradients of sum(y y) with respect to all leaves become outputs. */
+static void outputs(model *m, wg_value *y)
+{
+    wg_value *dx[MOST], *loss = wg_sum(wg_mul(y, y), WG_ALL_AXES, WG_DROP);
+    check_that(wg_grad(loss, m->leaf, (size_t)m->n_leaves, dx) == WG_OK, "%s",
+               wg_graph_message(m->g));
+    m->out[m->n_out++] = y;
+    for (int i = 0; i < m->n_leaves; i++)
+        m->out[m->n_out++] = dx[i];
+}
+
+/* Leaves get numbers of about `scale`. */
+static wg_plan *plan_of(model *m, wg_plan_options o, const wg_backend *backend, double scale)
+{
+    wg_plan *p;
+    uint64_t seed = 5;
+    o.outputs = m->out;
+    o.n_outputs = (size_t)m->n_out;
+    o.backends = &backend;
+    o.n_backends = backend ? 1 : 0;
+    check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
+    for (int i = 0; i < m->n_leaves; i++)
+        for (int64_t k = 0; k < wg_value_count(m->leaf[i]); k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            double x = (double)(seed >> 33) * 0x1p-30 - 1;
+            ((float *)wg_plan_data(p, m->leaf[i]))[k] = (float)(x * scale);
+        }
+    return p;
+}
+
+static void run(wg_plan *p, uint64_t step)
+{
+    check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
+}
+
+static bool same_bits(const model *m, wg_plan *p, wg_plan *q)
+{
+    for (int i = 0; i < m->n_out; i++)
+        if (memcmp(wg_plan_data(p, m->out[i]), wg_plan_data(q, m->out[i]),
+                   wg_value_bytes(m->out[i])) != 0)
+            return false;
+    return true;
+}
+
+/* Largest normalised mean squared difference of an output; NaN if there is one. */
+static double distance(const model *m, wg_plan *p, wg_plan *q)
+{
+    double worst = 0;
+    for (int i = 0; i < m->n_out; i++) {
+        const float *a = wg_plan_data(p, m->out[i]), *b = wg_plan_data(q, m->out[i]);
+        double difference = 0, size = 0;
+        for (int64_t k = 0; k < wg_value_count(m->out[i]); k++) {
+            difference += pow((double)a[k] - (double)b[k], 2);
+            size += pow((double)b[k], 2);
+        }
+        double error = size > 1e-60 ? difference / size : difference;
+        worst = error <= worst ? worst : error;
+    }
+    return worst;
+}
+
+/* How many steps of p run on oneDNN. */
+static int taken(wg_plan *p)
+{
+    int count = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        count += strcmp(wg_plan_step_at(p, i).backend, "onednn") == 0;
+    return count;
+}
+
+/* A block of a Transformer: attention, residual layer normalisation, feed-forward layer. */
+static model block(int64_t length, double dropout)
+{
+    enum { BATCH = 2, HEADS = 2, WIDTH = 128, HIDDEN = 300 };
+    model m = {.g = wg_graph_new()};
+    wg_value *x = leaf(&m, WG_SHAPE(BATCH, HEADS, length, WIDTH));
+    wg_value *gain = leaf(&m, WG_SHAPE(WIDTH)), *bias = leaf(&m, WG_SHAPE(WIDTH));
+    wg_value *up = leaf(&m, WG_SHAPE(HIDDEN, WIDTH)), *down = leaf(&m, WG_SHAPE(WIDTH, HIDDEN));
+    wg_value *y =
+        wg_attention(x, x, x, NULL, &(wg_attention_attrs){.causal = true, .dropout = dropout});
+    y = wg_layernorm(wg_add(x, dropout > 0 ? wg_dropout(y, dropout) : y), gain, bias, 1, 1e-5);
+    y = wg_linear(wg_linear(y, up, NULL, WG_ACTIVATION_GELU), down, NULL, WG_ACTIVATION_NONE);
+    outputs(&m, y);
+    return m;
+}
+
+/* ---- bits ------------------------------------------------------------------------------------------ */
+
+static void runs_and_plans_repeat_their_bits(void **state)
+{
+    (void)state;
+    model m = block(200, 0.1);
+    wg_plan_options o = {.threads = 2, .seed = 9};
+    wg_plan *p = plan_of(&m, o, wg_onednn_backend(), 0.5),
+            *q = plan_of(&m, o, wg_onednn_backend(), 0.5);
+    assert_true(taken(p) >= 6);
+    run(p, 1);
+    run(q, 2);
+    assert_false(same_bits(&m, p, q)); /* another step, other masks */
+    for (int again = 0; again < 3; again++) {
+        run(q, 1);
+        assert_true(same_bits(&m, p, q));
+    }
+    wg_plan_free(p);
+    wg_plan_free(q);
+    wg_graph_free(m.g);
+}
+
+static void masks_are_those_of_the_cpu_backend(void **state)
+{
+    (void)state;
+    model m = block(37, 0.25), n = {.g = wg_graph_new()};
+    wg_plan_options o = {.threads = 2, .seed = 9};
+    wg_plan *p = plan_of(&m, o, wg_onednn_backend(), 0.5), *q = plan_of(&m, o, NULL, 0.5);
+    assert_true(taken(p) >= 6 && taken(q) == 0);
+    for (uint64_t step = 0; step < 3; step++) {
+        run(p, step);
+        run(q, step);
+        double d = distance(&m, p, q);
+        check_that(d <= 1e-10, "step %d: %g from the cpu backend", (int)step, d);
+    }
+    run(p, 7);
+    double d = distance(&m, p, q);
+    check_that(d > 1e-2, "the masks of two steps are only %g apart", d);
+    wg_plan_free(p);
+    wg_plan_free(q);
+    wg_graph_free(m.g);
+
+    wg_value *x = leaf(&n, WG_SHAPE(11, 257));
+    outputs(&n, wg_dropout(wg_exp(x), 0.5));
+    n.n_out = 1;
+    p = plan_of(&n, o, wg_onednn_backend(), 1);
+    q = plan_of(&n, o, NULL, 1);
+    run(p, 4);
+    run(q, 4);
+    const float *a = wg_plan_data(p, n.out[0]), *b = wg_plan_data(q, n.out[0]);
+    int kept = 0;
+    for (int i = 0; i < 11 * 257; i++) {
+        check_that((a[i] == 0) == (b[i] == 0), "element %d is dropped by one only", i);
+        kept += a[i] != 0;
+    }
+    assert_in_range(kept, 1250, 1600);
+    wg_plan_free(p);
+    wg_plan_free(q);
+    wg_graph_free(n.g);
+}
+
+/* ---- the surroundings of a run ----------------------------------------------------------------------- */
+
+static void threads_and_modes_are_left_as_they_were(void **state)
+{
+    (void)state;
+    int before = omp_get_max_threads();
+    model m = block(20, 0);
+    for (int threads = 1; threads <= 2; threads++) {
+        wg_plan_options o = {.threads = threads};
+        wg_plan *p = plan_of(&m, o, wg_onednn_backend(), 1);
+        assert_int_equal(omp_get_max_threads(), before);
+        run(p, 0);
+        assert_int_equal(omp_get_max_threads(), before);
+#if defined(__x86_64__)
+        static const unsigned modes[] = {0x1f80, 0x9f80, 0x1fc0, 0x3f80};
+        unsigned former = _mm_getcsr();
+        for (int i = 0; i < 4; i++) {
+            int wrong = 0;
+#pragma omp parallel num_threads(threads)
+            _mm_setcsr(modes[i]);
+            run(p, 0);
+#pragma omp parallel num_threads(threads) reduction(+ : wrong)
+            wrong +=
+                (_mm_getcsr() & ~0x3fu) != modes[i]; /* the flags of what happened may differ */
+#pragma omp parallel num_threads(threads)
+            _mm_setcsr(former);
+            check_that(wrong == 0, "mode %x is lost on %d threads", modes[i], wrong);
+        }
+#endif
+        wg_plan_free(p);
+    }
+    wg_graph_free(m.g);
+}
+
+/* ---- subnormal numbers ------------------------------------------------------------------------------- */
+
+static double seconds_of_run(wg_plan *p)
+{
+    double best = INFINITY;
+    for (int i = 0; i < 7; i++) {
+        struct timespec from, to;
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        run(p, 0);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        double s = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+        best = s < best ? s : best;
+    }
+    return best;
+}
+
+/* A product of subnormal numbers takes up to 240 times as long where they are not flushed to zero. */
+static void subnormal_numbers_cost_nothing(void **state)
+{
+    (void)state;
+    model m = {.g = wg_graph_new()};
+    wg_value *x = leaf(&m, WG_SHAPE(256, 256)), *w = leaf(&m, WG_SHAPE(256, 256));
+    m.out[m.n_out++] = wg_softmax(wg_linear(x, w, NULL, WG_ACTIVATION_NONE), -1);
+    m.out[m.n_out++] = wg_exp(x);
+    m.out[m.n_out++] = wg_matmul(x, w);
+    wg_plan_options o = {.threads = 1};
+    wg_plan *normal = plan_of(&m, o, wg_onednn_backend(), 1),
+            *subnormal = plan_of(&m, o, wg_onednn_backend(), 1e-39),
+            *truth = plan_of(&m, o, NULL, 1e-39);
+    assert_true(taken(subnormal) >= 4);
+    memcpy(wg_plan_data(subnormal, w), wg_plan_data(normal, w), wg_value_bytes(w));
+    memcpy(wg_plan_data(truth, w), wg_plan_data(normal, w), wg_value_bytes(w));
+    double usual = seconds_of_run(normal), slow = seconds_of_run(subnormal);
+    check_that(slow < 10 * usual, "%g s instead of %g s", slow, usual);
+    run(truth, 0);
+    double d = distance(&m, subnormal, truth);
+    check_that(d <= 1e-12, "%g from the cpu backend", d);
+    wg_plan_free(normal);
+    wg_plan_free(subnormal);
+    wg_plan_free(truth);
+    wg_graph_free(m.g);
+}
+
+/* ---- NaN --------------------------------------------------------------------------------------------- */
+
+/* oneDNN's relu makes 0 of NaN and its exp infinity, after which a maximum with 0 or a division hides both. */
+static void the_node_that_makes_nan_is_named(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        model m = {.g = wg_graph_new()};
+        wg_value *x = leaf(&m, WG_SHAPE(4, 32)), *w = leaf(&m, WG_SHAPE(32, 32)), *y = NULL;
+        const char *guilty = "sqrt";
+        if (kind == 0) /* made before */
+            y = wg_linear(wg_sqrt(x), w, NULL, WG_ACTIVATION_RELU);
+        else if (kind == 1)
+            y = wg_reciprocal(wg_exp(wg_sqrt(wg_matmul(x, w))));
+        else { /* made inside: inf - inf, then relu */
+            y = wg_linear(x, w, NULL, WG_ACTIVATION_RELU);
+            guilty = "matmul"; /* which the layer has become: its relu is oneDNN's no more */
+        }
+        m.out[m.n_out++] = y;
+        for (int check = 0; check < 2; check++) {
+            wg_plan_options o = {.threads = 2, .check_nonfinite = check};
+            wg_plan *p = plan_of(&m, o, wg_onednn_backend(), kind == 2 ? 3e38 : 1);
+            if (check) {
+                assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
+                check_that(strstr(wg_plan_message(p), guilty), "%s", wg_plan_message(p));
+            } else if (kind < 2) { /* a replay names what does not hide it itself */
+                const wg_node *n = wg_plan_first_nonfinite(p, 0);
+                assert_non_null(n);
+                assert_string_equal(n->op->name, guilty);
+            }
+            wg_plan_free(p);
+        }
+        wg_graph_free(m.g);
+    }
+}
+
+int main(void)
+{
+    if (!wg_onednn_backend()) {
+        printf("built without oneDNN: nothing is tested\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_and_plans_repeat_their_bits),
+        cmocka_unit_test(masks_are_those_of_the_cpu_backend),
+        cmocka_unit_test(threads_and_modes_are_left_as_they_were),
+        cmocka_unit_test(subnormal_numbers_cost_nothing),
+        cmocka_unit_test(the_node_that_makes_nan_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
