@@ -31,7 +31,7 @@ static void build(model *m, marks marked)
         if (marked == NESTED)
             wg_scope_recompute(g);
         for (int k = 0; k < INNER; k++)
-            a = wg_tanh(wg_scale(a, 1.25));
+            a = wg_dropout(wg_tanh(wg_scale(a, 1.25)), 0.1); /* the copy draws the same mask */
         wg_scope_pop(g);
         h = wg_add(h, a);
         wg_scope_pop(g);
@@ -130,7 +130,7 @@ static void derivatives_through_recomputed_scopes_are_right(void **state)
             wg_scope_push(g, "inner");
             if (marked == NESTED)
                 wg_scope_recompute(g);
-            h = wg_add(h, wg_tanh(wg_matmul(h, w)));
+            h = wg_add(h, wg_dropout(wg_tanh(wg_matmul(h, w)), 0.25));
             h = wg_mul(h, wg_exp(wg_neg(wg_mul(h, h))));
             wg_scope_pop(g);
             wg_scope_pop(g);
