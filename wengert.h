@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "autograd/grad.h"
 #include "autograd/gradcheck.h"
+#include "backends/load.h"
 #include "backends/plan.h"
 #include "backends/evaluate.h"
 #include "backends/store.h"

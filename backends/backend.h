@@ -25,6 +25,7 @@ typedef struct wg_kernel {
     size_t scratch;          /* bytes of wg_call.scratch that it needs */
 } wg_kernel;
 
+/** name, refuses and prepare are needed; the other functions may be NULL. */
 typedef struct wg_backend {
     uint32_t abi;     /* WG_BACKEND_ABI    */
     const char *name; /* "cpu", "onednn"   */
