@@ -11,6 +11,7 @@
 #include "backends/plan.h"
 #include "backends/evaluate.h"
 #include "backends/store.h"
+#include "models/encoder.h"
 #include "models/layers.h"
 #include "models/models.h"
 #include "train/safetensors.h"

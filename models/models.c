@@ -1,4 +1,5 @@
 #include "models/models.h"
+#include "models/encoder.h"
 #include "models/layers.h"
 
 #include <string.h>
@@ -31,31 +32,16 @@ static wg_value *attention(wg_graph *g)
     return wg_output(wg_mse(y, target, WG_LOSS_MEAN), "loss");
 }
 
-/* x -> LayerNorm(x + Sublayer(x)), twice: self-attention, then feed-forward */
-static wg_value *encoder_layer(wg_value *x, wg_value *lengths)
-{
-    wg_value *a = wg_multi_head_attention("self_attn", x, x,
-                                          &(wg_multi_head_options){.heads = 4, .lengths = lengths});
-    x = wg_layer_norm("norm1", wg_add(x, a));
-    return wg_layer_norm("norm2", wg_add(x, wg_feed_forward("ff", x, 64)));
-}
-
 /* Six encoder layers over embedded tokens, which are then told from each other. */
 static wg_value *encoder(wg_graph *g)
 {
-    enum { VOCABULARY = 50, LAYERS = 6 };
-    wg_value *tokens = wg_input(g, "tokens", WG_I64, WG_SHAPE(2, 8));
-    wg_value *lengths = wg_input(g, "lengths", WG_I64, WG_SHAPE(2));
-
-    wg_scope_push(g, "encoder");
-    wg_value *x = wg_embedding_layer("embedding", tokens, VOCABULARY, 32, WG_F32);
-    for (int i = 0; i < LAYERS; i++) {
-        wg_scope_push(g, "layer%d", i);
-        x = encoder_layer(x, lengths);
-        wg_scope_pop(g);
-    }
-    wg_scope_pop(g);
-    return classify(wg_dense("logits", x, VOCABULARY, WG_ACTIVATION_NONE), tokens);
+    return wg_encoder(g, &(wg_encoder_options){.batch = 2,
+                                               .length = 8,
+                                               .vocabulary = 50,
+                                               .d_model = 32,
+                                               .d_ff = 64,
+                                               .heads = 4,
+                                               .layers = 6});
 }
 
 /* Two convolutions, each with relu and the maximum of 2 x 2, then the mean of each plane. */

@@ -5,3 +5,9 @@ const wg_backend *wg_onednn_backend(void)
 {
     return NULL;
 }
+
+bool wg_onednn_version(int version[3])
+{
+    (void)version;
+    return false;
+}

@@ -322,3 +322,12 @@ const wg_backend *wg_onednn_backend(void)
     };
     return &onednn;
 }
+
+bool wg_onednn_version(int version[3])
+{
+    const dnnl_version_t *v = dnnl_version();
+    version[0] = v->major;
+    version[1] = v->minor;
+    version[2] = v->patch;
+    return true;
+}

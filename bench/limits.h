@@ -1,0 +1,66 @@
+/* What the machine can do, measured: the rates that everything which prints shares divides by; and how to time. */
+#ifndef WG_BENCH_LIMITS_H
+#define WG_BENCH_LIMITS_H
+
+#include "graph/shape.h"
+
+/* ---- timing ------------------------------------------------------------------------------------- */
+
+/* Seconds of one call, over `runs` samples. */
+typedef struct bench_times {
+    double median, least, most;
+    int runs;
+} bench_times;
+
+/* What is timed. */
+typedef struct bench_subject {
+    wg_status (*run)(void *context);
+    void *context;
+} bench_subject;
+
+/* Zero means the default in every field. */
+typedef struct bench_schedule {
+    int runs; /* samples of each subject; default 11                                          */
+    double
+        seconds; /* no new round after so long, but never fewer than 3 rounds; default 10        */
+    double
+        sample; /* short calls are repeated until a sample takes so long; default 0.002 seconds */
+} bench_schedule;
+
+/* Seconds from some fixed moment on. */
+double bench_now(void);
+
+/* Times n subjects in turn, round by round, so that whatever else the machine does meanwhile is shared among them.  Each
+ * runs twice before that.  Ends at the first run that fails, with its status. */
+wg_status bench_interleaved(const bench_subject *subject, int n, const bench_schedule *schedule,
+                            bench_times *times);
+
+/* ---- limits --------------------------------------------------------------------------------------- */
+
+/* Zero means the default in every field. */
+typedef struct bench_limits_options {
+    int threads; /* as many as OpenMP gives                                                 */
+    int64_t
+        matmul_size; /* 2048, or less where this would take more than a second                  */
+    size_t
+        triad_bytes; /* of each of the three arrays: as large as the last cache, from 64 to 256 MiB */
+} bench_limits_options;
+
+typedef struct bench_limits {
+    int threads;
+    int64_t matmul_size; /* n: f32 [n, n] times [n, n], 2 n^3 operations */
+    char matmul_kernel[80];
+    size_t triad_bytes;                   /* of one array */
+    double matmul_flops, triad_traffic;   /* of one call: operations; bytes, three arrays */
+    bench_times matmul, triad_one, triad; /* triad_one: one thread */
+} bench_limits;
+
+/* Measures: matmul by the fastest backend that is built; the triad a = b + s c with one thread and all (bytes counted
+ * as STREAM does: two arrays read, one written).  WG_ENOMEM, or what the plan says. */
+wg_status bench_limits_measure(bench_limits *out, const bench_limits_options *options);
+
+/* The limits: operations, bytes a second, at the best of the runs. */
+double bench_matmul_rate(const bench_limits *limits);
+double bench_memory_rate(const bench_limits *limits);
+
+#endif
