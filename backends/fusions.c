@@ -158,10 +158,9 @@ static wg_value *unshaped(wg_value *x)
 static wg_node *projection(wg_value *logits)
 {
     wg_node *n = unshaped(logits)->node;
+    const wg_linear_attrs *a = n->attrs;
     if (n->op == &wg_op_linear)
-        return n->n_in == 2 && ((const wg_linear_attrs *)n->attrs)->activation == WG_ACTIVATION_NONE
-                   ? n
-                   : NULL;
+        return n->n_in == 2 && a->activation == WG_ACTIVATION_NONE && !a->in_first ? n : NULL;
     if (n->op != &wg_op_matmul || n->in[1]->shape.rank != 2)
         return NULL;
     const wg_matmul_attrs *t = n->attrs;
@@ -253,11 +252,94 @@ static bool linear_cross_entropy(const wg_fusion_view *view, wg_node *n, wg_fuse
     return wg_value_count(out->in[2]) * x->shape.dim[x->shape.rank - 1] == wg_value_count(x);
 }
 
+/* ---- linear layers -----------------------------------------------------------------------------------
+ *
+ *     x weight (or weight given transposed)  ->  + bias  ->  activation
+ *
+ * The bias may be missing where there is an activation, and both may stand above a linear layer. */
+
+static const struct {
+    const wg_op *op;
+    wg_activation activation;
+} activations[] = {
+    {&wg_op_relu, WG_ACTIVATION_RELU},       {&wg_op_tanh, WG_ACTIVATION_TANH},
+    {&wg_op_sigmoid, WG_ACTIVATION_SIGMOID}, {&wg_op_silu, WG_ACTIVATION_SILU},
+    {&wg_op_gelu, WG_ACTIVATION_GELU}, /* or GELU_TANH, by its attribute */
+};
+
+static wg_activation activation_of(const wg_node *n)
+{
+    if (n->op == &wg_op_gelu)
+        return ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH ? WG_ACTIVATION_GELU_TANH
+                                                                       : WG_ACTIVATION_GELU;
+    for (int i = 0; i < WG_COUNT(activations); i++)
+        if (activations[i].op == n->op)
+            return activations[i].activation;
+    return WG_ACTIVATION_NONE;
+}
+
+/* v as a product of rows with a plain matrix, or a linear layer without activation. */
+static bool affine(wg_value *v, wg_fused *out)
+{
+    wg_node *n = v->node;
+    const wg_linear_attrs *linear = n->attrs;
+    const wg_matmul_attrs *t = n->attrs;
+    bool is_linear = n->op == &wg_op_linear && linear->activation == WG_ACTIVATION_NONE;
+    bool is_product = n->op == &wg_op_matmul && n->in[1]->shape.rank == 2 && !t->transpose_a;
+    if (!is_linear && !is_product)
+        return false;
+    out->op = &wg_op_linear;
+    out->attrs.linear =
+        (wg_linear_attrs){.in_first = is_linear ? linear->in_first : !t->transpose_b};
+    out->n_in = n->n_in;
+    for (int i = 0; i < n->n_in; i++)
+        out->in[i] = n->in[i];
+    return true;
+}
+
+/* sum is x weight + bias: which must be a vector, as long as a row, and the product for the sum alone. */
+static bool biased(const wg_fusion_view *view, const wg_node *sum, wg_fused *out)
+{
+    for (int i = 0; i < 2; i++) {
+        wg_value *product = sum->in[i], *bias = sum->in[1 - i];
+        if (only_reader(view, product) == sum && affine(product, out) && out->n_in == 2 &&
+            bias->shape.rank == 1 &&
+            bias->shape.dim[0] == product->shape.dim[product->shape.rank - 1]) {
+            out->in[out->n_in++] = bias;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool linear_with_bias(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    out->replaces[0] = n->out[0];
+    return biased(view, n, out);
+}
+
+static bool linear_with_activation(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    wg_value *z = n->in[0];
+    bool sum = z->node->op == &wg_op_add;
+    if (only_reader(view, z) != n || !(sum ? biased(view, z->node, out) : affine(z, out)))
+        return false;
+    out->attrs.linear.activation = (int)activation_of(n);
+    out->replaces[0] = n->out[0];
+    return true;
+}
+
 const wg_fusion wg_fusions[] = {
     {"attention by token", &wg_op_attention, attention_by_token},
     {"attention by token, gradient", &wg_op_attention_grad, attention_by_token},
     {"residual layernorm", &wg_op_layernorm, residual_layernorm},
     {"residual layernorm, gradient", &wg_op_layernorm_grad, residual_layernorm_grad},
+    {"linear", &wg_op_add, linear_with_bias},
+    {"linear relu", &wg_op_relu, linear_with_activation},
+    {"linear tanh", &wg_op_tanh, linear_with_activation},
+    {"linear sigmoid", &wg_op_sigmoid, linear_with_activation},
+    {"linear silu", &wg_op_silu, linear_with_activation},
+    {"linear gelu", &wg_op_gelu, linear_with_activation},
     {"linear cross-entropy", &wg_op_cross_entropy, linear_cross_entropy},
     {NULL, NULL, NULL},
 };

@@ -140,7 +140,22 @@ static const char *const activation_names[] = {"none", "relu",      "tanh", "sig
                                                "gelu", "gelu_tanh", "silu", NULL};
 
 static const wg_attr linear_attrs[] = {
-    WG_ATTR_NAMED(wg_linear_attrs, activation, activation_names)};
+    WG_ATTR_NAMED(wg_linear_attrs, activation, activation_names),
+    WG_ATTR(BOOL, wg_linear_attrs, in_first),
+};
+
+/* Sizes of the weight: [out, in], or [in, out]. */
+static int64_t size_in(const wg_node *n)
+{
+    const wg_linear_attrs *a = n->attrs;
+    return n->in[1]->shape.dim[a->in_first ? 0 : 1];
+}
+
+static int64_t size_out(const wg_node *n)
+{
+    const wg_linear_attrs *a = n->attrs;
+    return n->in[1]->shape.dim[a->in_first ? 1 : 0];
+}
 
 static bool infer_linear(wg_node *n)
 {
@@ -148,21 +163,21 @@ static bool infer_linear(wg_node *n)
         !wg_need_rank(n, 0, 1, WG_MAX_RANK) || !wg_need_rank(n, 1, 2, 2))
         return false;
     wg_shape y = n->in[0]->shape;
-    const wg_shape *weight = &n->in[1]->shape;
-    if (y.dim[y.rank - 1] != weight->dim[1])
+    if (y.dim[y.rank - 1] != size_in(n))
         return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ",
-                       (long long)y.dim[y.rank - 1], (long long)weight->dim[1]);
+                       (long long)y.dim[y.rank - 1], (long long)size_in(n));
     if (n->n_in > 2 && (!wg_need_same_dtype(n, 0, 2) || !wg_need_rank(n, 2, 1, 1) ||
-                        !wg_need_dim(n, 2, 0, weight->dim[0])))
+                        !wg_need_dim(n, 2, 0, size_out(n))))
         return false;
-    y.dim[y.rank - 1] = weight->dim[0];
+    y.dim[y.rank - 1] = size_out(n);
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
 /* z = x W' + b, of the shape of y */
 static wg_value *preactivation(const wg_node *n)
 {
-    wg_value *z = wg_matmul_t(as_rows(n->in[0]), n->in[1], WG_NT);
+    const wg_linear_attrs *a = n->attrs;
+    wg_value *z = wg_matmul_t(as_rows(n->in[0]), n->in[1], a->in_first ? WG_NN : WG_NT);
     if (n->n_in > 2)
         z = wg_add(z, n->in[2]);
     return z ? wg_reshape(z, n->out[0]->shape) : NULL;
@@ -204,27 +219,32 @@ static wg_value *before_activation(const wg_node *n, wg_value *dy)
 /* dx = dz W,  dW = dz' x,  db = sum of dz over rows. */
 static void grad_linear(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
-    wg_value *x = n->in[0], *dz = as_rows(before_activation(n, dy[0]));
-    dx[0] = wg_matmul(dz, n->in[1]);
+    const wg_linear_attrs *a = n->attrs;
+    wg_value *x = n->in[0], *dz = as_rows(before_activation(n, dy[0])), *rows = as_rows(x);
+    dx[0] = wg_matmul_t(dz, n->in[1], a->in_first ? WG_NT : WG_NN);
     dx[0] = dx[0] ? wg_reshape(dx[0], x->shape) : NULL;
-    dx[1] = wg_matmul_t(dz, as_rows(x), WG_TN);
+    dx[1] = a->in_first ? wg_matmul_t(rows, dz, WG_TN) : wg_matmul_t(dz, rows, WG_TN);
     if (n->n_in > 2)
         dx[2] = dz;
 }
 
 static double linear_flops(const wg_node *n)
 {
-    return (2.0 * (double)n->in[1]->shape.dim[1] + n->n_in - 2) * (double)wg_value_count(n->out[0]);
+    return (2.0 * (double)size_in(n) + n->n_in - 2) * (double)wg_value_count(n->out[0]);
 }
 
 #define LINEAR_SAMPLE(name, activation)                                                            \
     {                                                                                              \
-        name, &(const wg_linear_attrs){activation}, 3,                                             \
+        name, &(const wg_linear_attrs){activation, false}, 3,                                      \
         {                                                                                          \
             WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-1, 1, 2, 2, 4), WG_FLOATS(-1, 1, 1, 2)           \
         }                                                                                          \
     }
 static const wg_sample linear_samples[] = {
+    {"weight [in, out]",
+     &(const wg_linear_attrs){WG_ACTIVATION_TANH, true},
+     3,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 4), WG_FLOATS(-1, 1, 2, 4, 5), WG_FLOATS(-1, 1, 1, 5)}},
     LINEAR_SAMPLE("matrix", WG_ACTIVATION_NONE),
     LINEAR_SAMPLE("relu", WG_ACTIVATION_RELU),
     LINEAR_SAMPLE("tanh", WG_ACTIVATION_TANH),
@@ -265,6 +285,6 @@ const wg_op wg_op_linear = {
 wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                       wg_activation activation)
 {
-    wg_linear_attrs a = {(int)activation};
+    wg_linear_attrs a = {.activation = (int)activation};
     return wg_apply3(at, &wg_op_linear, &a, x, weight, bias);
 }

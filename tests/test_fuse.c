@@ -185,6 +185,65 @@ static void a_branch_that_others_read_is_not_dropped_inside(void **state)
     check_fusion(&m, &wg_op_residual_layernorm, 1); /* of the sum, without its dropout */
 }
 
+/* ---- linear layers ------------------------------------------------------------------------------ */
+
+static wg_value *dense(model *m, bool in_first, bool with_bias, wg_value **z)
+{
+    wg_value *x = leaf(m, WG_SHAPE(B, T, D)),
+             *weight = leaf(m, in_first ? WG_SHAPE(D, 3) : WG_SHAPE(3, D));
+    *z = wg_matmul_t(wg_scale(x, 0.1), weight, in_first ? WG_NN : WG_NT);
+    return with_bias ? *z = wg_add(*z, leaf(m, WG_SHAPE(3))) : *z;
+}
+
+static void products_with_bias_and_activation_are_linear_layers(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 24; variant++) {
+        model m = new_model();
+        int activation = variant / 4;
+        bool with_bias = variant & 1;
+        wg_value *z, *y = dense(&m, variant & 2, with_bias, &z);
+        switch (activation) {
+        case 1: y = wg_relu(y); break;
+        case 2: y = wg_tanh(y); break;
+        case 3: y = wg_sigmoid(y); break;
+        case 4: y = wg_silu(y); break;
+        case 5: y = wg_gelu(y, variant & 2 ? WG_GELU_TANH : WG_GELU_ERF); break;
+        default: break;
+        }
+        output(&m, y);
+        check_fusion(&m, &wg_op_linear, activation || with_bias ? 1 : 0);
+    }
+}
+
+static void and_so_they_train(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *z;
+    add_gradients(&m, output(&m, wg_relu(dense(&m, true, true, &z))));
+    check_fusion(&m, &wg_op_linear, 1);
+}
+
+static void a_preactivation_that_others_read_stays(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *z, *y = wg_relu(dense(&m, true, false, &z));
+    output(&m, y);
+    output(&m, z);
+    check_fusion(&m, &wg_op_linear, 0);
+}
+
+static void a_bias_of_another_shape_is_added(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *z, *y = dense(&m, true, false, &z);
+    output(&m, wg_add(y, leaf(&m, WG_SHAPE(T, 1))));
+    check_fusion(&m, &wg_op_linear, 0);
+}
+
 /* ---- cross-entropy of a linear layer ------------------------------------------------------------ */
 
 enum { CLASSES = 11 };
@@ -297,6 +356,10 @@ int main(void)
         cmocka_unit_test(and_so_is_its_gradient),
         cmocka_unit_test(a_broadcast_sum_is_not),
         cmocka_unit_test(a_branch_that_others_read_is_not_dropped_inside),
+        cmocka_unit_test(products_with_bias_and_activation_are_linear_layers),
+        cmocka_unit_test(and_so_they_train),
+        cmocka_unit_test(a_preactivation_that_others_read_stays),
+        cmocka_unit_test(a_bias_of_another_shape_is_added),
         cmocka_unit_test(the_logits_of_a_training_step_never_exist),
         cmocka_unit_test(nor_do_those_of_validation),
         cmocka_unit_test(logits_that_others_read_do_exist),

@@ -130,7 +130,7 @@ const char *od_make_linear(const od_backend *b, const wg_node *n, od_plan *plan)
                  *n->in[1],
                  *n->out[0],
                  false,
-                 true,
+                 !a->in_first,
                  n->n_in > 2 ? n->in[2] : NULL,
                  activations[a->activation].alg,
                  activations[a->activation].alpha};
