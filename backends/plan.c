@@ -129,6 +129,20 @@ static bool note_refusal(wg_plan *p, wg_work *w, const char *backend, const char
     return true;
 }
 
+static void compute_nothing(wg_call *c)
+{
+    (void)c;
+}
+
+void wg_spare_if_empty(const wg_node *n, wg_kernel *k)
+{
+    bool empty = n->n_out > 0;
+    for (int i = 0; i < n->n_out && empty; i++)
+        empty = wg_value_count(n->out[i]) == 0;
+    if (empty)
+        k->run = compute_nothing;
+}
+
 /* The first backend that takes the node. */
 static bool choose_kernel(wg_plan *p, wg_graph *source, wg_work *w)
 {
@@ -141,6 +155,7 @@ static bool choose_kernel(wg_plan *p, wg_graph *source, wg_work *w)
         if (!why && status == WG_OK) {
             w->kernel = kernel;
             w->by = b;
+            wg_spare_if_empty(w->node, &w->kernel);
             return true;
         }
         if (!note_refusal(p, w, b->backend->name, why ? why : wg_status_text(status)))

@@ -64,6 +64,7 @@ static outcome call_once(const fold *f, const wg_node *n)
     wg_status status = cpu->backend->prepare(cpu->state, n, &kernel);
     if (status != WG_OK)
         return status == WG_ENOMEM ? NO_MEMORY : NOT_FOLDED;
+    wg_spare_if_empty(n, &kernel);
     void *scratch = kernel.scratch ? wg_aligned_alloc(kernel.scratch) : NULL;
     bool ready = scratch || !kernel.scratch;
     wg_call call = {.node = n,

@@ -164,6 +164,8 @@ bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***ma
 bool wg_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source);
 bool wg_plan_order(wg_plan *p, wg_graph *source);
 bool wg_plan_fold(wg_plan *p, wg_graph *source);
+/* A node whose results have no elements computes nothing: kernels may loop over its other sizes, [2^40, 0]. */
+void wg_spare_if_empty(const wg_node *n, wg_kernel *k);
 bool wg_plan_list_work(wg_plan *p, wg_graph *source);
 bool wg_plan_place(wg_plan *p, wg_graph *source);
 

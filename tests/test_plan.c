@@ -208,6 +208,20 @@ static void empty_and_scalar_tensors_are_planned(void **state)
     wg_graph_free(g);
 }
 
+/* Sizes beside a 0 may be huge: nothing may loop over them. */
+static void empty_results_cost_nothing(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(INT64_C(1) << 50, 0));
+    wg_value *c = wg_fill(g, WG_F32, WG_SHAPE(INT64_C(1) << 50, 0), 1);
+    wg_output(wg_add(wg_softmax(x, 1), wg_softmax(c, 1)), "y");
+    wg_plan *p = plan_of(g, NULL);
+    run(p, 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 static void inputs_can_be_bound_to_the_callers_memory(void **state)
 {
     (void)state;
@@ -782,6 +796,7 @@ int main(void)
         cmocka_unit_test(bad_constant_data_is_reported_by_the_run),
         cmocka_unit_test(views_share_memory_and_run_nothing),
         cmocka_unit_test(empty_and_scalar_tensors_are_planned),
+        cmocka_unit_test(empty_results_cost_nothing),
         cmocka_unit_test(inputs_can_be_bound_to_the_callers_memory),
         cmocka_unit_test(assignments_exchange_two_states),
         cmocka_unit_test(all_readers_see_the_old_value),
