@@ -108,6 +108,12 @@ dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale)
     return made == dnnl_success ? dnnl_primitive_desc_create(pd, &d, attr, e, hint) : made
 #endif
 
+dnnl_status_t od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
+                         const_dnnl_primitive_attr_t attr)
+{
+    return dnnl_reorder_primitive_desc_create(pd, from, e, to, e, attr);
+}
+
 dnnl_status_t od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
                         od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr)
 {

@@ -39,6 +39,8 @@ dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale);
 
 typedef dnnl_primitive_desc_t od_pd;
 
+dnnl_status_t od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
+                         const_dnnl_primitive_attr_t attr);
 dnnl_status_t od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
                         od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
 dnnl_status_t od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,

@@ -13,31 +13,34 @@
 typedef struct od_backend {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_primitive_attr_t attr; /* user scratchpad */
+    dnnl_primitive_attr_t attr;  /* user scratchpad */
     int threads, former_threads; /* of a run; before it */
     bool show_nan;
     unsigned modes[1024]; /* floating-point modes of the threads outside a run */
 } od_backend;
 
-enum { OD_MAX_ARGS = 12 };
+enum { OD_MAX_ARGS = 12, OD_NAME = 64 };
 
 /* An argument of the primitive and the buffer of the call that it takes. */
 typedef struct od_binding {
     int arg; /* DNNL_ARG_SRC, ... */
     enum { OD_IN, OD_OUT, OD_SCRATCH } where;
-    int index;
+    int index;     /* of the operand or result    */
+    size_t offset; /* into the scratch            */
+    od_md plain;   /* layout of the buffer; NULL: the one that the primitive has */
 } od_binding;
 
+/* A primitive and its arguments; cleared by od_plan_clear. */
 typedef struct od_plan {
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;
 } od_plan;
 
-/* NULL and a filled plan (whose pd the caller destroys), or why not (static text; plan->pd is then NULL). */
+/* NULL and a filled plan, or why not (static text). */
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
-od_make od_make_matmul, od_make_linear, od_make_eltwise;
+od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv;
 
 /* An op that has a kernel of our own (fast/). */
 typedef struct od_own {
@@ -52,6 +55,16 @@ typedef struct od_own {
 extern const od_own od_own_rows[], od_own_attention[], od_own_loss[];
 
 void od_bind(od_plan *plan, int arg, int where, int index);
+/* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan frees, it is reordered. */
+void od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain);
+void od_plan_clear(od_plan *plan);
+
+typedef struct od_kernel od_kernel; /* see kernel.c */
+wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
+                           const char *name, size_t *scratch);
+void od_kernel_run(wg_call *c);
+void od_kernel_free(od_kernel *k); /* NULL is allowed */
+const char *od_kernel_name(const od_kernel *k);
 
 /* oneDNN's name for a dtype; false if it has none that the backend uses */
 bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out);

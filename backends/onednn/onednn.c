@@ -1,4 +1,4 @@
-/* The oneDNN backend: its table, and how a primitive becomes a kernel. */
+/* The oneDNN backend: its table, what it takes and refuses, and what surrounds a run. */
 #include "backends/onednn/onednn.h"
 #include "backends/onednn/internal.h"
 #include "ops/table.h"
@@ -13,10 +13,11 @@ static const struct {
     const wg_op *op;
     od_make *make;
 } makers[] = {
-    {&wg_op_matmul, od_make_matmul},   {&wg_op_linear, od_make_linear},
-    {&wg_op_exp, od_make_eltwise},     {&wg_op_tanh, od_make_eltwise},
-    {&wg_op_sigmoid, od_make_eltwise}, {&wg_op_silu, od_make_eltwise},
-    {&wg_op_gelu, od_make_eltwise},
+    {&wg_op_matmul, od_make_matmul},      {&wg_op_linear, od_make_linear},
+    {&wg_op_exp, od_make_eltwise},        {&wg_op_tanh, od_make_eltwise},
+    {&wg_op_sigmoid, od_make_eltwise},    {&wg_op_silu, od_make_eltwise},
+    {&wg_op_gelu, od_make_eltwise},       {&wg_op_conv2d, od_make_conv},
+    {&wg_op_conv2d_grad_x, od_make_conv}, {&wg_op_conv2d_grad_w, od_make_conv},
 };
 
 static od_make *maker_of(const wg_op *op)
@@ -38,70 +39,6 @@ static const od_own *own_of(const wg_op *op)
     return NULL;
 }
 
-/* ---- what makers are written with ---------------------------------------------------------------- */
-
-void od_bind(od_plan *plan, int arg, int where, int index)
-{
-    plan->binding[plan->n_bindings++] = (od_binding){arg, where, index};
-}
-
-bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out)
-{
-    *out = dnnl_f32;
-    return dtype == WG_F32;
-}
-
-od_md od_md_flat(const wg_value *v)
-{
-    od_md md;
-    dnnl_data_type_t type;
-    dnnl_dims_t dims = {wg_value_count(v)};
-    return od_dtype(v->dtype, &type) && od_md_strided(&md, 1, dims, type, NULL) == dnnl_success
-               ? md
-               : NULL;
-}
-
-/* ---- kernels -------------------------------------------------------------------------------------- */
-
-typedef struct kernel {
-    dnnl_primitive_t primitive;
-    dnnl_stream_t stream; /* the backend's */
-    int n_args;
-    dnnl_exec_arg_t arg[OD_MAX_ARGS];
-    od_binding binding[OD_MAX_ARGS];
-    char name[64];
-} kernel;
-
-static void free_kernel(kernel *k)
-{
-    if (!k)
-        return;
-    for (int i = 0; i < k->n_args; i++)
-        dnnl_memory_destroy(k->arg[i].memory);
-    if (k->primitive)
-        dnnl_primitive_destroy(k->primitive);
-    free(k);
-}
-
-static void *buffer_of(const wg_call *c, const od_binding *b)
-{
-    switch (b->where) {
-    case OD_IN: return (void *)(uintptr_t)c->in[b->index]; /* oneDNN's handles know no const */
-    case OD_OUT: return c->out[b->index];
-    default: return c->scratch;
-    }
-}
-
-static void run(wg_call *c)
-{
-    kernel *k = c->state;
-    for (int i = 0; i < k->n_args; i++)
-        dnnl_memory_set_data_handle(k->arg[i].memory, buffer_of(c, &k->binding[i]));
-    dnnl_status_t status = dnnl_primitive_execute(k->primitive, k->stream, k->n_args, k->arg);
-    if (status != dnnl_success)
-        wg_call_fail(c, "oneDNN's %s failed with status %d", k->name, (int)status);
-}
-
 static bool is_reference(const_dnnl_primitive_desc_t pd, char *name, size_t size)
 {
     const char *text = NULL;
@@ -118,10 +55,8 @@ static const char *make(const od_backend *b, const wg_node *n, od_plan *plan, ch
     const char *why = m ? m(b, n, plan) : "oneDNN has no such op";
     if (!why && is_reference(plan->pd, name, size))
         why = "oneDNN has only its slow reference for this case";
-    if (why && plan->pd) {
-        dnnl_primitive_desc_destroy(plan->pd);
-        plan->pd = NULL;
-    }
+    if (why)
+        od_plan_clear(plan);
     return why;
 }
 
@@ -147,7 +82,7 @@ static void end_creating(int former)
 static const char *refuses(void *state, const wg_node *n)
 {
     od_plan plan;
-    char name[64];
+    char name[OD_NAME];
     const od_own *own = own_of(n->op);
     if (own)
         return own->refuses(n);
@@ -156,31 +91,9 @@ static const char *refuses(void *state, const wg_node *n)
     int former = start_creating(state);
     const char *why = make(state, n, &plan, name, sizeof name);
     if (!why)
-        dnnl_primitive_desc_destroy(plan.pd);
+        od_plan_clear(&plan);
     end_creating(former);
     return why;
-}
-
-static wg_status build(const od_backend *b, od_plan *plan, kernel *k, size_t *scratch)
-{
-    od_const_md pad = dnnl_primitive_desc_query_md(plan->pd, dnnl_query_scratchpad_md, 0);
-    *scratch = pad ? od_md_bytes(pad) : 0;
-    if (*scratch)
-        od_bind(plan, DNNL_ARG_SCRATCHPAD, OD_SCRATCH, 0);
-    if (dnnl_primitive_create(&k->primitive, plan->pd) != dnnl_success)
-        return WG_EUNSUPPORTED;
-    k->stream = b->stream;
-    for (int i = 0; i < plan->n_bindings; i++) {
-        od_const_md md =
-            dnnl_primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, plan->binding[i].arg);
-        dnnl_exec_arg_t *arg = &k->arg[i];
-        arg->arg = plan->binding[i].arg;
-        if (dnnl_memory_create(&arg->memory, md, b->engine, DNNL_MEMORY_NONE) != dnnl_success)
-            return WG_ENOMEM;
-        k->binding[i] = plan->binding[i];
-        k->n_args = i + 1;
-    }
-    return WG_OK;
 }
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
@@ -192,29 +105,26 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
         *out = (wg_kernel){.name = own->name, .run = own->run, .scratch = bytes};
         return WG_OK;
     }
-    kernel *k = calloc(1, sizeof *k);
-    if (!k)
-        return WG_ENOMEM;
+    od_kernel *k = NULL;
+    size_t scratch = 0;
+    char name[OD_NAME];
     int former = start_creating(state);
     wg_status status = WG_EUNSUPPORTED;
-    size_t scratch = 0;
-    if (!make(state, n, &plan, k->name, sizeof k->name)) {
-        status = build(state, &plan, k, &scratch);
-        dnnl_primitive_desc_destroy(plan.pd);
+    if (!make(state, n, &plan, name, sizeof name)) {
+        status = od_kernel_create(&k, state, &plan, name, &scratch);
+        od_plan_clear(&plan);
     }
     end_creating(former);
-    if (status != WG_OK) {
-        free_kernel(k);
-        return status;
-    }
-    *out = (wg_kernel){.name = k->name, .run = run, .state = k, .scratch = scratch};
-    return WG_OK;
+    if (status == WG_OK)
+        *out = (wg_kernel){
+            .name = od_kernel_name(k), .run = od_kernel_run, .state = k, .scratch = scratch};
+    return status;
 }
 
 static void finish(void *state, wg_kernel *k)
 {
     (void)state;
-    free_kernel(k->state);
+    od_kernel_free(k->state);
 }
 
 /* ---- the backend ---------------------------------------------------------------------------------- */

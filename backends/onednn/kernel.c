@@ -1,0 +1,197 @@
+/* How a primitive becomes a kernel: the primitive itself, before it a reorder of each operand that it wants in another
+ * layout than the plain one of our buffers, after it a reorder of each such result.  What lies between them, and the
+ * scratchpads, are places in the kernel's scratch. */
+#include "backends/onednn/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- what makers are written with ---------------------------------------------------------------- */
+
+void od_bind(od_plan *plan, int arg, int where, int index)
+{
+    od_bind_plain(plan, arg, where, index, NULL);
+}
+
+void od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain)
+{
+    plan->binding[plan->n_bindings++] = (od_binding){arg, where, index, 0, plain};
+}
+
+void od_plan_clear(od_plan *plan)
+{
+    for (int i = 0; i < plan->n_bindings; i++)
+        od_md_free(plan->binding[i].plain);
+    if (plan->pd)
+        dnnl_primitive_desc_destroy(plan->pd);
+    *plan = (od_plan){0};
+}
+
+bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out)
+{
+    *out = dnnl_f32;
+    return dtype == WG_F32;
+}
+
+od_md od_md_flat(const wg_value *v)
+{
+    od_md md;
+    dnnl_data_type_t type;
+    dnnl_dims_t dims = {wg_value_count(v)};
+    return od_dtype(v->dtype, &type) && od_md_strided(&md, 1, dims, type, NULL) == dnnl_success
+               ? md
+               : NULL;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------- */
+
+enum { MOST_STEPS = 6, MOST_ARGS = OD_MAX_ARGS + 1 };
+
+typedef struct step {
+    dnnl_primitive_t primitive;
+    int n_args;
+    dnnl_exec_arg_t arg[MOST_ARGS];
+    od_binding binding[MOST_ARGS];
+} step;
+
+struct od_kernel {
+    dnnl_stream_t stream; /* the backend's */
+    int n_steps;
+    step steps[MOST_STEPS];
+    char name[OD_NAME];
+};
+
+const char *od_kernel_name(const od_kernel *k)
+{
+    return k->name;
+}
+
+void od_kernel_free(od_kernel *k)
+{
+    for (int i = 0; k && i < k->n_steps; i++) {
+        step *s = &k->steps[i];
+        for (int a = 0; a < s->n_args; a++)
+            dnnl_memory_destroy(s->arg[a].memory);
+        if (s->primitive)
+            dnnl_primitive_destroy(s->primitive);
+    }
+    free(k);
+}
+
+static void *buffer_of(const wg_call *c, const od_binding *b)
+{
+    switch (b->where) {
+    case OD_IN: return (void *)(uintptr_t)c->in[b->index]; /* oneDNN's handles know no const */
+    case OD_OUT: return c->out[b->index];
+    default: return (char *)c->scratch + b->offset;
+    }
+}
+
+void od_kernel_run(wg_call *c)
+{
+    od_kernel *k = c->state;
+    dnnl_status_t status = dnnl_success;
+    for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
+        step *s = &k->steps[i];
+        for (int a = 0; a < s->n_args; a++)
+            dnnl_memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
+        status = dnnl_primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
+    }
+    if (status != dnnl_success)
+        wg_call_fail(c, "oneDNN's %s failed with status %d", k->name, (int)status);
+}
+
+/* ---- making them ----------------------------------------------------------------------------------- */
+
+typedef struct maker {
+    const od_backend *b;
+    od_kernel *k;
+    size_t scratch; /* bytes taken so far */
+} maker;
+
+/* A place in the scratch for a tensor of that layout. */
+static od_binding take(maker *m, int arg, od_const_md md)
+{
+    od_binding place = {arg, OD_SCRATCH, 0, m->scratch, NULL};
+    m->scratch += (od_md_bytes(md) + 63) / 64 * 64;
+    return place;
+}
+
+static bool add_arg(const maker *m, step *s, od_const_md md, const od_binding *binding)
+{
+    dnnl_exec_arg_t *arg = &s->arg[s->n_args];
+    arg->arg = binding->arg;
+    if (dnnl_memory_create(&arg->memory, md, m->b->engine, DNNL_MEMORY_NONE) != dnnl_success)
+        return false;
+    s->binding[s->n_args++] = *binding;
+    return true;
+}
+
+/* The step of a primitive, with its scratchpad; NULL on failure. */
+static step *add_step(maker *m, const_dnnl_primitive_desc_t pd)
+{
+    step *s = &m->k->steps[m->k->n_steps++];
+    od_const_md pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    if (dnnl_primitive_create(&s->primitive, pd) != dnnl_success)
+        return NULL;
+    if (pad && od_md_bytes(pad)) {
+        od_binding place = take(m, DNNL_ARG_SCRATCHPAD, pad);
+        if (!add_arg(m, s, pad, &place))
+            return NULL;
+    }
+    return s;
+}
+
+static bool add_reorder(maker *m, od_const_md from, od_binding source, od_const_md to,
+                        od_binding target)
+{
+    od_pd pd;
+    if (od_reorder(&pd, m->b->engine, from, to, m->b->attr) != dnnl_success)
+        return false;
+    step *s = add_step(m, pd);
+    dnnl_primitive_desc_destroy(pd);
+    source.arg = DNNL_ARG_FROM;
+    target.arg = DNNL_ARG_TO;
+    return s && add_arg(m, s, from, &source) && add_arg(m, s, to, &target);
+}
+
+static bool add_steps(maker *m, const od_plan *plan)
+{
+    od_const_md md[OD_MAX_ARGS];
+    od_binding place[OD_MAX_ARGS];
+    bool ok = true;
+    for (int i = 0; ok && i < plan->n_bindings; i++) {
+        const od_binding *b = &plan->binding[i];
+        md[i] = dnnl_primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, b->arg);
+        place[i] = b->plain && !od_md_equal(md[i], b->plain) ? take(m, b->arg, md[i]) : *b;
+        if (b->where == OD_IN && place[i].where == OD_SCRATCH)
+            ok = add_reorder(m, b->plain, *b, md[i], place[i]);
+    }
+    step *s = ok ? add_step(m, plan->pd) : NULL;
+    ok = s != NULL;
+    for (int i = 0; ok && i < plan->n_bindings; i++)
+        ok = add_arg(m, s, md[i], &place[i]);
+    for (int i = 0; ok && i < plan->n_bindings; i++) {
+        const od_binding *b = &plan->binding[i];
+        if (b->where == OD_OUT && place[i].where == OD_SCRATCH)
+            ok = add_reorder(m, md[i], place[i], b->plain, *b);
+    }
+    return ok;
+}
+
+wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
+                           const char *name, size_t *scratch)
+{
+    maker m = {b, calloc(1, sizeof *m.k), 0};
+    if (!m.k)
+        return WG_ENOMEM;
+    m.k->stream = b->stream;
+    snprintf(m.k->name, sizeof m.k->name, "%s", name);
+    if (!add_steps(&m, plan)) {
+        od_kernel_free(m.k);
+        return WG_EUNSUPPORTED;
+    }
+    *out = m.k;
+    *scratch = m.scratch;
+    return WG_OK;
+}
