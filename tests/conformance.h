@@ -398,7 +398,12 @@ static inline bool conf_run_kernel(const conf_device *d, const conf_case *c, con
     k.run(&call);
     if (d->backend->leave)
         d->backend->leave(d->state);
-    check_that(call.status == WG_OK, "%s by %s: %s", n->op->name, k.name, message);
+    size_t bytes = 0;
+    for (int i = 0; i < n->n_out; i++)
+        bytes += wg_value_bytes(n->out[i]);
+    /* a plan does not compute what is empty, so ids outside their range may get here with no results */
+    check_that(call.status == WG_OK || (call.status == WG_EDATA && !bytes), "%s by %s: %s",
+               n->op->name, k.name, message);
     bool intact = conf_buffer_intact(&scratch);
     for (int i = 0; i < n->n_in; i++)
         intact = intact && conf_buffer_intact(&in[i]) &&
