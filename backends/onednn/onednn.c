@@ -28,7 +28,7 @@ static od_make *maker_of(const wg_op *op)
     return NULL;
 }
 
-static const od_own *const own_tables[] = {od_own_rows, od_own_attention, od_own_loss};
+static const od_own *const own_tables[] = {od_own_rows, od_own_attention, od_own_loss, od_own_update};
 
 static const od_own *own_of(const wg_op *op)
 {

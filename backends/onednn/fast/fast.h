@@ -96,8 +96,8 @@ typedef struct fast_adam {
     const float *p, *g, *m, *v;
     float *new_p, *new_m, *new_v;
     int64_t count;
-    float beta1, beta2, eps, step, correction;
-    float shrink; /* AdamW: 1 - lr decay; Adam: 1   */
+    float beta1, beta2, share1, share2, eps, rate, root_scale;
+    float shrink; /* AdamW: lr decay; else 0          */
     float decay;  /* Adam with L2: added to g; else 0 */
     int threads;
 } fast_adam;
