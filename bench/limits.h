@@ -41,7 +41,7 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
 typedef struct bench_limits_options {
     int threads; /* as many as OpenMP gives                                                 */
     int64_t
-        matmul_size; /* 2048, or less where this would take more than a second                  */
+        matmul_size; /* 2048, or less where this would take more than two seconds                  */
     size_t
         triad_bytes; /* of each of the three arrays: as large as the last cache, from 64 to 256 MiB */
 } bench_limits_options;

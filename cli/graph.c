@@ -1,5 +1,5 @@
 /* wengert graph MODEL: the text, DOT, SVG or PNG of a model, its gradient, its plan. */
-#include "cli/cli.h"
+#include "cli/backends.h"
 #include "models/models.h"
 
 #include <stdlib.h>
@@ -53,6 +53,7 @@ typedef struct request {
     bool print, dot, grad, plan, profile;
     const char *expand[MOST_EXPAND];
     wg_picture_options picture;
+    backend_choice backends;
 } request;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -98,6 +99,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
     case PRINT: r->print = true; break;
     case DOT: r->dot = true; break;
     case SVG: r->svg = arg; break;
@@ -169,7 +171,11 @@ static void fill_inputs(wg_plan *p, wg_graph *g, const wg_model *m)
 static wg_status make_plan(wg_plan **p, wg_graph *g, const wg_model *m, const request *r)
 {
     enum { RUNS = 10 };
-    wg_status status = wg_plan_create(p, g, &(wg_plan_options){.profile = r->profile});
+    wg_status status = wg_plan_create(p, g,
+                                      &(wg_plan_options){.backends = r->backends.backend,
+                                                         .n_backends = r->backends.count,
+                                                         .threads = r->backends.threads,
+                                                         .profile = r->profile});
     if (status != WG_OK) {
         complain("%s", wg_graph_message(g));
         return status;
@@ -289,9 +295,11 @@ static int show(wg_graph *g, const wg_model *m, request *r)
 
 int command_graph(int argc, char **argv)
 {
+    static const struct argp_child children[] = {
+        {&backend_argp, 0, "By whom it is planned (asked in this order, cpu at last):", 4}, {0}};
     static const struct argp argp = {
-        table, parse, "MODEL", "Prints or draws a built-in model, its gradient or its plan.",
-        NULL,  NULL,  NULL};
+        table,    parse, "MODEL", "Prints or draws a built-in model, its gradient or its plan.",
+        children, NULL,  NULL};
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
@@ -311,5 +319,6 @@ int command_graph(int argc, char **argv)
     if (status != WG_OK)
         complain("%s", wg_graph_message(g));
     wg_graph_free(g);
+    close_backends(&r.backends);
     return code;
 }

@@ -12,6 +12,8 @@ static int command_help(int argc, char **argv);
 static const command commands[] = {
     {"graph", "print or draw a built-in model, its gradient or its plan", command_graph},
     {"gradcheck", "check derivatives of ops and models against differences", command_gradcheck},
+    {"devices", "list the backends and what the machine can do, measured", command_devices},
+    {"bench", "time an op or a training step on the backends", command_bench},
     {"ops", "list the ops, or describe one", command_ops},
     {"help", "the help of a command", command_help},
 };
@@ -42,7 +44,8 @@ static int run_command(const command *c, int argc, char **argv)
 static void print_help(FILE *f)
 {
     fprintf(f, "Usage: wengert COMMAND [OPTION...]\n\n"
-               "Graph-based automatic differentiation: look at graphs, check derivatives.\n\n");
+               "Graph-based automatic differentiation: look at graphs, check derivatives,\n"
+               "measure.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].doc);
     fprintf(

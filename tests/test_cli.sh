@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_cli.sh WENGERT [pictures]: runs the program as a person would; every line of output and exit code that is
+# test_cli.sh WENGERT [MODULE] [pictures]: runs the program as a person would; every line of output and exit code that is
 # promised is looked at.
-wengert=$1 pictures=$2
+wengert=$1 module=$2 pictures=$3
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -34,7 +34,7 @@ code 0 --version;              says out "wengert "
 code 0 --help;                 says out "gradcheck"; says out "Exit codes"
 code 0 help
 code 0 help help
-for command in graph gradcheck ops; do
+for command in graph gradcheck ops devices bench; do
     code 0 help $command;      says out "Usage: wengert $command"; cp out help
     code 0 $command --help
     checks=$((checks + 1));    cmp -s out help || fail "help $command and $command --help differ"
@@ -84,10 +84,64 @@ code 0 ops;                    says out "matmul"; says out " ops"
 code 0 ops matmul;             says out "operands    a b"; says out "transpose_a"
 code 0 ops --markdown;         says out "# The ops"
 
+# backends
+code 0 devices --no-limits;    says out "cpu "; says out "reference kernels"; says out "threads"
+code 0 devices;                says out "matmul "; says out "GFLOP/s"; says out "memory, "; says out "GB/s"
+code 0 graph mlp --plan --backend cpu; says out "cpu reference"
+code 2 graph mlp --backend cpus;       says err "no backend 'cpus'; did you mean 'cpu'?"
+code 4 graph mlp --backend ./nowhere.so; says err "./nowhere.so: cannot open shared object file"
+code 2 devices --threads 0
+code 2 devices cpu;            says err "what is 'cpu'?"
+if [ -n "$module" ]; then
+    code 0 devices --no-limits --backend "$module"; says out "relu and add in f32"
+    code 0 graph mlp --plan --backend "$module";    says out "mine:relu"; says out "mine does not broadcast"
+    code 0 bench op add --no-limits --runs 1 --shape 8x9,8x9 --backend "$module" --backend cpu
+    says out "mine mine:add"; says out "cpu reference"
+fi
+
+# bench
+code 2 bench;                  says err "Usage: wengert bench"
+code 2 bench up;               says err "no benchmark 'up'; did you mean 'op'?"
+code 0 bench op --help;        says out "Usage: wengert bench op"; says out "--backend=NAME|FILE"
+code 0 bench train-step --help; says out "Usage: wengert bench train-step"
+quick="--no-limits --runs 1"
+code 0 bench op matmul $quick --grad --shape 5x6,6x7 --shape 8x8,8x8 --threads 1
+says out "matmul nn: 5x6,6x7: 4.2e-07 GFLOP"; says out "matmul gradient, nn: 8x8,8x8"; says out "median"
+code 0 bench op embedding $quick --shape 40x8,3x5@40; says out "embedding"
+code 0 bench op embedding $quick --preset base
+code 2 bench op;               says err "which op?"
+code 2 bench op matmull;       says err "did you mean 'matmul'?"
+code 2 bench op matmul --shape 5x6;     says err "matmul takes no 1 operands: a b"
+code 2 bench op matmul --shape 5y6,6x7; says err "is no list of shapes"
+code 2 bench op matmul --shape 5x,6x7
+code 2 bench op matmul --shape 5x6,6x7,
+code 2 bench op matmul --sample zz;     says err "matmul has no sample 'zz'"
+code 2 bench op neg --preset base;      says err "no preset for neg"
+code 2 bench op add --preset tiny
+code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): inner sizes 6 and 7 differ"
+code 3 bench op embedding $quick --shape 4x8,5@400; says err "outside"
+code 0 bench train-step --config tiny $quick --layers 1; says out "encoder: 1 layers"; says out "buffer, unfused"
+code 0 bench train-step --config tiny $quick --dropout 0.1 --length 1 --backend cpu
+code 1 bench train-step --config tiny --heads 3; says err "3 heads do not divide 32 features"
+code 2 bench train-step --config huge; says err "--config takes"
+code 2 bench train-step --batch 0
+code 2 bench train-step --dropout 1
+
+# JSON: what a parser says, where there is one
+for arguments in "devices --no-limits" "bench op softmax $quick --shape 4x5" \
+    "bench op matmul --runs 1 --shape 5x6,6x7 --grad" "bench train-step --config tiny $quick"; do
+    code 0 $arguments --json
+    says out "{"
+    if command -v python3 >parser; then
+        checks=$((checks + 1))
+        python3 -m json.tool out >parsed 2>err || fail "wengert $arguments --json is no JSON"
+    fi
+done
+
 # output that cannot be written
 code 4 graph mlp -o /nonexistent/file; says err "/nonexistent/file: No such file or directory"
 code 4 graph mlp -o "$work";   says err "Is a directory"
-for arguments in "ops" "graph mlp" "gradcheck --op add" "--version" "--help" "graph --help"; do
+for arguments in "ops" "devices --no-limits" "graph mlp" "gradcheck --op add" "--version" "--help" "graph --help"; do
     checks=$((checks + 1))
     "$wengert" $arguments >/dev/full 2>err
     [ $? -eq 4 ] || fail "wengert $arguments >/dev/full: not exit code 4"

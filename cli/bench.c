@@ -1,0 +1,45 @@
+/* wengert bench WHAT: what can be measured. */
+#include "cli/measure.h"
+
+#include <string.h>
+
+static const command subjects[] = {
+    {"op", "one op, on its samples scaled up or on shapes of your choice", bench_op},
+    {"train-step", "a whole training step of a Transformer encoder", bench_train_step},
+};
+enum { N_SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+static const char *subject_name_at(size_t i)
+{
+    return i < N_SUBJECTS ? subjects[i].name : NULL;
+}
+
+static void print_help(FILE *f)
+{
+    fprintf(f, "Usage: wengert bench WHAT [OPTION...]\n\n"
+               "Median of repeated runs, and the share of the measured limits of the machine.\n\n");
+    for (size_t i = 0; i < N_SUBJECTS; i++)
+        fprintf(f, "  %-12s %s\n", subjects[i].name, subjects[i].doc);
+    fprintf(f, "\nwengert bench WHAT --help tells the options.\n");
+}
+
+int command_bench(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < N_SUBJECTS; i++)
+        if (strcmp(argv[1], subjects[i].name) == 0) {
+            char name[64];
+            snprintf(name, sizeof name, "wengert bench %s", subjects[i].name);
+            argv[1] = name;
+            return subjects[i].run(argc - 1, argv + 1);
+        }
+    complain_unknown("benchmark", argv[1], subject_name_at);
+    return EXIT_USAGE;
+}

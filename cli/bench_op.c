@@ -1,0 +1,354 @@
+/* wengert bench op NAME: times of one op on each backend, in turn. */
+#include "cli/measure.h"
+#include "cli/trials.h"
+#include "ops/table.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPE = 1000, SAMPLE, PRESET, GRAD, RUNS, JSON, NO_LIMITS };
+
+/* clang-format off */
+static const struct argp_option table[] = {
+    {0, 0, 0, 0, "On what (default: every sample of the op, scaled up):", 1},
+    {"shape", SHAPE, "AxB,C...", 0, "operands of these shapes; `scalar` has no axes, and AxB@N holds integers from [0,N) "
+     "(may be repeated)", 1},
+    {"sample", SAMPLE, "NAME", 0, "dtypes and attributes of this sample (see wengert ops)", 1},
+    {"preset", PRESET, "base", 0, "shapes of a base Transformer", 1},
+    {0, 0, 0, 0, "What is measured:", 2},
+    {"grad", GRAD, 0, 0, "the gradient as well, with the forward pass that it needs", 2},
+    {"runs", RUNS, "N", 0, "samples of the time (default 11)", 2},
+    {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine: no shares", 2},
+    {"json", JSON, 0, 0, "as JSON", 2},
+    {0},
+};
+/* clang-format on */
+
+typedef struct request {
+    const char *op;
+    trial_choice trials;
+    int runs;
+    bool grad, no_limits, json;
+    backend_choice backends;
+} request;
+
+/* ---- options -------------------------------------------------------------------------------------- */
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
+    case SHAPE:
+        if (r->trials.n_shapes == MOST_SHAPES)
+            argp_error(state, "more than %d times --shape", MOST_SHAPES);
+        r->trials.shape[r->trials.n_shapes++] = arg;
+        break;
+    case SAMPLE: r->trials.sample = arg; break;
+    case PRESET:
+        if (strcmp(arg, "base") != 0)
+            argp_error(state, "--preset takes base, not '%s'", arg);
+        r->trials.base = true;
+        break;
+    case GRAD: r->grad = true; break;
+    case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
+    case NO_LIMITS: r->no_limits = true; break;
+    case JSON: r->json = true; break;
+    case ARGP_KEY_ARG:
+        if (r->op)
+            argp_error(state, "one op at a time: %s or %s", r->op, arg);
+        r->op = arg;
+        break;
+    case ARGP_KEY_END:
+        if (!r->op)
+            argp_error(state, "which op?");
+        if (r->trials.base && r->trials.n_shapes)
+            argp_error(state, "--preset or --shape, not both");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- plans ---------------------------------------------------------------------------------------- */
+
+/* One trial in one direction, on every backend. */
+typedef struct setting {
+    wg_graph *g;
+    wg_value *leaf[WG_MAX_SAMPLE_OPERANDS], **cotangent, **wanted; /* cotangent: n_wanted places */
+    int n_cotangents, n_wanted;
+    double flops, bytes;
+    wg_plan *plan[MOST_BACKENDS];
+    bench_times times[MOST_BACKENDS];
+} setting;
+
+static void free_setting(setting *s)
+{
+    for (int i = 0; i < MOST_BACKENDS; i++)
+        wg_plan_free(s->plan[i]);
+    free(s->cotangent);
+    free(s->wanted);
+    wg_graph_free(s->g);
+}
+
+/* The vector-Jacobian product for every float operand, with an input for each float result. */
+static wg_status add_gradient(setting *s, wg_node *n)
+{
+    wg_value *y[64], *x[WG_MAX_SAMPLE_OPERANDS];
+    int n_x = 0, n_y = 0;
+    for (int i = 0; i < n->n_in; i++)
+        if (wg_dtype_is_float(n->in[i]->dtype))
+            x[n_x++] = n->in[i];
+    for (int i = 0; i < n->n_out && n_y < (int)(sizeof y / sizeof y[0]); i++)
+        if (wg_dtype_is_float(n->out[i]->dtype)) {
+            char name[16];
+            snprintf(name, sizeof name, "dy%d", i);
+            s->cotangent[n_y] = wg_input(s->g, name, n->out[i]->dtype, n->out[i]->shape);
+            y[n_y++] = n->out[i];
+        }
+    s->n_cotangents = n_y;
+    s->n_wanted = n_x;
+    return wg_vjp(y, s->cotangent, (size_t)n_y, x, (size_t)n_x, s->wanted, NULL);
+}
+
+static wg_status make_graph(setting *s, const trial *t, bool grad)
+{
+    *s = (setting){.g = wg_graph_new()};
+    wg_node *n = build_trial(s->g, t, s->leaf);
+    if (!n)
+        return wg_graph_status(s->g);
+    size_t most = (size_t)n->n_out + WG_MAX_SAMPLE_OPERANDS;
+    s->cotangent = calloc(most, sizeof(wg_value *));
+    s->wanted = calloc(most, sizeof(wg_value *));
+    if (!s->cotangent || !s->wanted)
+        return WG_ENOMEM;
+    if (grad)
+        return add_gradient(s, n);
+    for (int i = 0; i < n->n_out; i++)
+        s->wanted[s->n_wanted++] = n->out[i];
+    s->flops = wg_node_flops(n);
+    s->bytes = wg_node_bytes(n);
+    return wg_graph_status(s->g);
+}
+
+static wg_status make_plan(wg_plan **p, setting *s, const trial *t, const wg_backend *backend,
+                           int threads)
+{
+    uint64_t state = 1;
+    wg_plan_options o = {.outputs = s->wanted,
+                         .n_outputs = (size_t)s->n_wanted,
+                         .backends = &backend,
+                         .n_backends = 1,
+                         .threads = threads};
+    wg_status status = wg_plan_create(p, s->g, &o);
+    if (status != WG_OK) {
+        complain("%s", wg_graph_message(s->g));
+        return status;
+    }
+    for (int i = 0; i < t->n_in; i++) {
+        bool none = t->in[i].lo == 0 && t->in[i].hi == 0;
+        bool real = wg_dtype_is_float(s->leaf[i]->dtype);
+        fill_random(s->leaf[i], wg_plan_data(*p, s->leaf[i]), none && real ? -2 : t->in[i].lo,
+                    none ? 2 : t->in[i].hi, &state);
+    }
+    for (int i = 0; i < s->n_cotangents; i++)
+        fill_random(s->cotangent[i], wg_plan_data(*p, s->cotangent[i]), -1, 1, &state);
+    return WG_OK;
+}
+
+static wg_status run_plan(void *context)
+{
+    return wg_plan_run(context, 1);
+}
+
+/* The work of a gradient is that of the plan which does least. */
+static void count_work(setting *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        wg_plan_stats stats = wg_plan_statistics(s->plan[i]);
+        s->flops = i == 0 || stats.flops < s->flops ? stats.flops : s->flops;
+        s->bytes = i == 0 || stats.bytes < s->bytes ? stats.bytes : s->bytes;
+    }
+}
+
+static int measure(setting *s, const trial *t, const request *r, bool grad)
+{
+    bench_subject subject[MOST_BACKENDS];
+    int n = (int)r->backends.count;
+    wg_status status = make_graph(s, t, grad);
+    if (status != WG_OK)
+        complain("%s", wg_graph_status(s->g) ? wg_graph_message(s->g) : wg_status_text(status));
+    for (int i = 0; i < n && status == WG_OK; i++) {
+        status = make_plan(&s->plan[i], s, t, r->backends.backend[i], r->backends.threads);
+        subject[i] = (bench_subject){run_plan, s->plan[i]};
+    }
+    if (status != WG_OK)
+        return exit_code(status);
+    if (grad)
+        count_work(s, n);
+    status =
+        bench_interleaved(subject, n, &(bench_schedule){.runs = r->runs, .seconds = 5}, s->times);
+    for (int i = 0; i < n && status != WG_OK; i++)
+        if (*wg_plan_message(s->plan[i]))
+            complain("%s", wg_plan_message(s->plan[i]));
+    return exit_code(status);
+}
+
+/* ---- writing -------------------------------------------------------------------------------------- */
+
+/* "onednn brg:avx512_core" if there is one step, else how many, and how many of them the asked backend runs */
+static const char *kernels_text(const wg_plan *p, const wg_backend *b, char *text, size_t size)
+{
+    size_t n = wg_plan_step_count(p), own = 0;
+    for (size_t i = 0; i < n; i++)
+        own += strcmp(wg_plan_step_at(p, i).backend, b->name) == 0;
+    wg_plan_step s = wg_plan_step_at(p, 0);
+    if (n == 1)
+        snprintf(text, size, "%s %s", s.backend, s.kernel);
+    else
+        snprintf(text, size, "%zu of %zu steps", own, n);
+    return text;
+}
+
+static void print_share(double share)
+{
+    if (share > 0)
+        printf(" %4.0f %%", 100 * share);
+}
+
+static void print_setting(const setting *s, const request *r, const bench_limits *l)
+{
+    char median[32], least[32], most[32], kernels[120];
+    for (size_t i = 0; i < r->backends.count; i++) {
+        const bench_times *t = &s->times[i];
+        printf("    %-14s %9s %9s %9s %9.1f", r->backends.name[i],
+               time_text(t->median, median, sizeof median),
+               time_text(t->least, least, sizeof least), time_text(t->most, most, sizeof most),
+               1e-9 * s->flops / t->median);
+        if (!r->no_limits)
+            print_share(s->flops / t->median / bench_matmul_rate(l));
+        printf(" %8.2f", 1e-9 * s->bytes / t->median);
+        if (!r->no_limits)
+            print_share(s->bytes / t->median / bench_memory_rate(l));
+        printf("  %s\n", kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
+    }
+}
+
+static void print_head(const trial *t, const setting *s, bool grad, const request *r)
+{
+    printf("\n%s%s %s: %.3g GFLOP, %.3g MB\n", t->op->name, grad ? " gradient," : "", t->label,
+           1e-9 * s->flops, 1e-6 * s->bytes);
+    printf("    %-14s %9s %9s %9s %9s%s %8s%s  kernel\n", "backend", "median", "min", "max",
+           "GFLOP/s", r->no_limits ? "" : " share ", "GB/s", r->no_limits ? "" : " share ");
+}
+
+static void json_setting(json *j, const trial *t, const setting *s, bool grad, const request *r,
+                         const bench_limits *l)
+{
+    char kernels[120];
+    json_begin(j, NULL, '{');
+    json_text(j, "op", t->op->name);
+    json_text(j, "case", t->label);
+    json_text(j, "direction", grad ? "gradient" : "forward");
+    json_real(j, "flops", s->flops);
+    json_real(j, "bytes", s->bytes);
+    json_begin(j, "backends", '[');
+    for (size_t i = 0; i < r->backends.count; i++) {
+        double seconds = s->times[i].median;
+        json_begin(j, NULL, '{');
+        json_text(j, "backend", r->backends.name[i]);
+        json_text(j, "kernel",
+                  kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
+        json_times(j, "seconds", &s->times[i]);
+        json_real(j, "flops_per_second", s->flops / seconds);
+        json_real(j, "bytes_per_second", s->bytes / seconds);
+        if (!r->no_limits) {
+            json_real(j, "share_of_matmul", s->flops / seconds / bench_matmul_rate(l));
+            json_real(j, "share_of_memory", s->bytes / seconds / bench_memory_rate(l));
+        }
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    json_end(j, '}');
+}
+
+/* ---- the command ---------------------------------------------------------------------------------- */
+
+static int measure_all(const trial *t, int n, const request *r, json *j, const bench_limits *l)
+{
+    int code = EXIT_OK;
+    for (int i = 0; i < n; i++)
+        for (int grad = 0; grad <= r->grad && code == EXIT_OK; grad++) {
+            setting s;
+            code = measure(&s, &t[i], r, grad);
+            if (code == EXIT_OK && r->json)
+                json_setting(j, &t[i], &s, grad, r, l);
+            else if (code == EXIT_OK) {
+                print_head(&t[i], &s, grad, r);
+                print_setting(&s, r, l);
+                fflush(stdout);
+            }
+            free_setting(&s);
+        }
+    return code;
+}
+
+static int bench(const wg_op *op, request *r)
+{
+    trial *t = calloc(MOST_TRIALS, sizeof *t);
+    int n = 0;
+    bench_limits l = {0};
+    json j = {.file = stdout};
+    if (!t)
+        complain("out of memory");
+    int code = t ? choose_trials(t, &n, op, &r->trials) : EXIT_RUN;
+    if (code == EXIT_OK && !r->no_limits)
+        code = measure_limits(&l, r->backends.threads);
+    if (code == EXIT_OK && r->json) {
+        json_begin(&j, NULL, '{');
+        if (!r->no_limits)
+            json_limits(&j, &l);
+        json_begin(&j, "measured", '[');
+        code = measure_all(t, n, r, &j, &l);
+        json_end(&j, ']');
+        json_end(&j, '}');
+    } else if (code == EXIT_OK) {
+        if (!r->no_limits)
+            print_limits(&l);
+        code = measure_all(t, n, r, &j, &l);
+    }
+    free(t);
+    return code;
+}
+
+int bench_op(int argc, char **argv)
+{
+    static const struct argp_child children[] = {
+        {&backend_argp, 0, "By whom (default: the fastest that is built):", 3}, {0}};
+    static const struct argp argp = {
+        table,
+        parse,
+        "NAME",
+        "Times an op: median, least and most of repeated runs, operations and bytes a second, and "
+        "their share of what "
+        "the machine was measured to do.  Several backends are timed in turn.",
+        children,
+        NULL,
+        NULL};
+    request r = {0};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        return EXIT_USAGE;
+    if (!r.backends.given)
+        r.backends.count = 1;
+    if (!r.backends.threads)
+        r.backends.threads = omp_get_max_threads();
+    const wg_op *op = wg_op_find(r.op);
+    int code = EXIT_USAGE;
+    if (op)
+        code = bench(op, &r);
+    else
+        complain_unknown("op", r.op, op_name_at);
+    close_backends(&r.backends);
+    return code;
+}

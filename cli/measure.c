@@ -1,0 +1,111 @@
+#include "cli/measure.h"
+
+#include <string.h>
+
+/* ---- limits --------------------------------------------------------------------------------------- */
+
+int measure_limits(bench_limits *l, int threads)
+{
+    wg_status status = bench_limits_measure(l, &(bench_limits_options){.threads = threads});
+    if (status != WG_OK)
+        complain("the limits of the machine could not be measured: %s", wg_status_text(status));
+    return exit_code(status);
+}
+
+static void print_rate(const char *what, const char *unit, double work, const bench_times *t)
+{
+    printf("%-44s %9.1f %9.1f %9.1f  %s\n", what, 1e-9 * work / t->least, 1e-9 * work / t->median,
+           1e-9 * work / t->most, unit);
+}
+
+void print_limits(const bench_limits *l)
+{
+    char what[160];
+    printf("%-44s %9s %9s %9s\n", "measured", "best", "median", "worst");
+    snprintf(what, sizeof what, "matmul %lld^3 f32 (%s)", (long long)l->matmul_size,
+             l->matmul_kernel);
+    print_rate(what, "GFLOP/s", l->matmul_flops, &l->matmul);
+    snprintf(what, sizeof what, "memory, 1 thread (triad, 3 x %zu MiB)", l->triad_bytes >> 20);
+    print_rate(what, "GB/s", l->triad_traffic, &l->triad_one);
+    snprintf(what, sizeof what, "memory, %d thread%s", l->threads, l->threads == 1 ? "" : "s");
+    print_rate(what, "GB/s", l->triad_traffic, &l->triad);
+}
+
+static void json_rate(json *j, const char *key, double work, const bench_times *t)
+{
+    json_begin(j, key, '{');
+    json_real(j, "best", work / t->least);
+    json_real(j, "median", work / t->median);
+    json_real(j, "worst", work / t->most);
+    json_whole(j, "runs", t->runs);
+    json_end(j, '}');
+}
+
+void json_limits(json *j, const bench_limits *l)
+{
+    json_begin(j, "limits", '{');
+    json_whole(j, "threads", l->threads);
+    json_whole(j, "matmul_size", l->matmul_size);
+    json_text(j, "matmul_kernel", l->matmul_kernel);
+    json_rate(j, "matmul_flops_per_second", l->matmul_flops, &l->matmul);
+    json_whole(j, "triad_array_bytes", (int64_t)l->triad_bytes);
+    json_rate(j, "memory_bytes_per_second_one_thread", l->triad_traffic, &l->triad_one);
+    json_rate(j, "memory_bytes_per_second", l->triad_traffic, &l->triad);
+    json_end(j, '}');
+}
+
+/* ---- times ---------------------------------------------------------------------------------------- */
+
+const char *time_text(double seconds, char *text, size_t size)
+{
+    static const struct {
+        double from, factor;
+        const char *unit;
+    } units[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {1e-6, 1e6, "us"}, {0, 1e9, "ns"}};
+    int i = 0;
+    while (seconds < units[i].from)
+        i++;
+    snprintf(text, size, "%.3g %s", seconds * units[i].factor, units[i].unit);
+    return text;
+}
+
+void json_times(json *j, const char *key, const bench_times *t)
+{
+    json_begin(j, key, '{');
+    json_real(j, "median", t->median);
+    json_real(j, "min", t->least);
+    json_real(j, "max", t->most);
+    json_whole(j, "runs", t->runs);
+    json_end(j, '}');
+}
+
+/* ---- numbers -------------------------------------------------------------------------------------- */
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state)
+{
+    int64_t count = wg_value_count(v);
+    uint64_t span = hi - lo >= 1 ? (uint64_t)(hi - lo) : 1;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits = next_random(state);
+        double real = lo + (hi - lo) * ((double)(bits >> 40) + 0.5) * 0x1p-24;
+        int64_t whole = (int64_t)lo + (int64_t)(bits % span);
+        switch (v->dtype) {
+        case WG_F32: ((float *)data)[i] = (float)real; break;
+        case WG_F64: ((double *)data)[i] = real; break;
+        case WG_I32: ((int32_t *)data)[i] = (int32_t)whole; break;
+        case WG_I64: ((int64_t *)data)[i] = whole; break;
+        case WG_BOOL: ((bool *)data)[i] = bits >> 63; break;
+        default:
+            memset((char *)data + (size_t)i * wg_dtype_size(v->dtype), 0, wg_dtype_size(v->dtype));
+        }
+    }
+}

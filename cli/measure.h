@@ -1,0 +1,25 @@
+/* What the commands that measure share: limits of the machine, times of plans, and how both are written. */
+#ifndef WG_CLI_MEASURE_H
+#define WG_CLI_MEASURE_H
+
+#include "bench/limits.h"
+#include "cli/backends.h"
+#include "cli/json.h"
+
+/* Measures the machine; complains and returns an exit code other than EXIT_OK if that fails. */
+int measure_limits(bench_limits *limits, int threads);
+void print_limits(const bench_limits *limits);
+void json_limits(json *j, const bench_limits *limits); /* as the member "limits" */
+
+/* "12.3 us" into text, which it returns */
+const char *time_text(double seconds, char *text, size_t size);
+
+void json_times(json *j, const char *key, const bench_times *times);
+
+/* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each time. */
+void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state);
+
+int bench_op(int argc, char **argv);
+int bench_train_step(int argc, char **argv);
+
+#endif
