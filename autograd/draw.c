@@ -42,8 +42,7 @@ void wg_point_draw(wg_point *p, wg_draw *d)
         ((double *)p->data)[i] = wg_draw_uniform(d, p->lo, p->hi);
 }
 
-/* ---- the grid
- * ------------------------------------------------------------------------------------ */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 /* Floats lie at (k + 1/2) q, each k used once, q a power of two; if they need not be dyadic, moved
  * from there by up to q/8. */

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the trial
- * ----------------------------------------------------------------------------------- */
+/* ---- the trial ------------------------------------------------------------------------------- */
 
 wg_status wg_trial_error(wg_trial *t, wg_status status, const char *format, ...)
 {
@@ -81,8 +80,7 @@ wg_status wg_trial_cotangents(wg_trial *t, int order, wg_value **dy)
     return WG_OK;
 }
 
-/* ---- orders
- * -------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 /* The gradient becomes the function: y := dx, wrt := wrt and dy.  Takes dx. */
 static wg_status differentiate_again(wg_trial *t, wg_value *const *dy, wg_value **dx)
@@ -172,8 +170,7 @@ static wg_status check_options(const wg_gradcheck_options *o, wg_gradcheck_repor
     return WG_EINVAL;
 }
 
-/* ---- one op
- * -------------------------------------------------------------------------------------- */
+/* ---- one op ---------------------------------------------------------------------------------- */
 
 /* The op on its sample in f64: one input for each operand. */
 static wg_graph *build_sample(const wg_op *op, const wg_sample *s, wg_node **node)
@@ -295,8 +292,7 @@ wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
     return status;
 }
 
-/* ---- a whole graph
- * ------------------------------------------------------------------------------- */
+/* ---- a whole graph --------------------------------------------------------------------------- */
 
 static bool holds_data(const wg_node *n)
 {

@@ -40,8 +40,7 @@ bool wg_path_reaches(const wg_path *p, const wg_value *v);
  * all that have none.  Builds nothing in the graph. */
 bool wg_path_check_rules(const wg_path *p);
 
-/* ---- recomputation (recompute.c)
- * ----------------------------------------------------------------- */
+/* ---- recomputation (recompute.c) ------------------------------------------------------------- */
 
 typedef struct wg_recompute {
     wg_node **node;   /* by id: the recomputed copy, NULL before its region is built; NULL: no scope

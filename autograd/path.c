@@ -97,8 +97,7 @@ void wg_path_free(wg_path *p)
     free(p->reached);
 }
 
-/* ---- coverage
- * ------------------------------------------------------------------------------------ */
+/* ---- coverage -------------------------------------------------------------------------------- */
 
 /* Ops without a rule: each once for each line that uses it. */
 typedef struct report {

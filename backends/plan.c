@@ -25,8 +25,7 @@ bool wg_plan_refuse_private(const wg_plan *p, wg_graph *source)
     return wg_plan_refuse(source, status, "%s", wg_graph_message(p->g));
 }
 
-/* ---- creation
- * ------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 /* An assignment needs a parameter or a state, and each of these takes one. */
 static bool check_assignments(const wg_plan *p, wg_graph *source)
@@ -312,8 +311,7 @@ void wg_plan_free(wg_plan *p)
     free(p);
 }
 
-/* ---- use
- * ----------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 /* The private value of a value of the user's graph, or NULL. */
 static const wg_value *private_value(const wg_plan *p, const wg_value *v)

@@ -27,8 +27,7 @@ typedef struct check {
     range *of;     /* [values] of each content in the buffer             */
 } check;
 
-/* ---- the tree
- * ------------------------------------------------------------------------------------ */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static size_t border_index(const check *c, size_t x)
 {
@@ -89,8 +88,7 @@ static void claim(check *c, range *r, int32_t by)
         add(c, 1, 0, c->leaves, border_index(c, r->begin), border_index(c, r->end), by);
 }
 
-/* ---- preparation
- * --------------------------------------------------------------------------------- */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -152,8 +150,7 @@ static void find_ranges(check *c)
         c->of[c->root[p->assigns[i].value->id]].last = end;
 }
 
-/* ---- the run on paper
- * ---------------------------------------------------------------------------- */
+/* ---- the run on paper ------------------------------------------------------------------------ */
 
 static bool fail(check *c, int64_t i, const char *what, const wg_value *a, const wg_value *b)
 {

@@ -39,8 +39,7 @@ bool *wg_foldable_nodes(const wg_plan *p, const wg_graph *g)
     return foldable;
 }
 
-/* ---- computing
- * ----------------------------------------------------------------------------------- */
+/* ---- computing ------------------------------------------------------------------------------- */
 
 typedef struct fold {
     wg_plan *p;
@@ -135,8 +134,7 @@ static bool compute_all(fold *f)
     return ok;
 }
 
-/* ---- keeping
- * ------------------------------------------------------------------------------------- */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 /* kept[c]: the folded content c is read by a run. */
 static bool *kept_contents(const wg_plan *p)

@@ -103,8 +103,7 @@ struct wg_plan {
     char message[1024];
 };
 
-/* ---- nodes
- * --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static inline bool wg_is_constant(const wg_node *n)
 {
@@ -148,8 +147,7 @@ bool *wg_live_nodes(const wg_plan *p);
 /* foldable[i]: node i of g depends on constants alone and is small. */
 bool *wg_foldable_nodes(const wg_plan *p, const wg_graph *g);
 
-/* ---- the passes: false after sticking an error to `source`
- * ---------------------------------------- */
+/* ---- the passes: false after sticking an error to `source` ----------------------------------- */
 
 /* Sticks an error of plan creation; returns false. */
 bool wg_plan_refuse(wg_graph *source, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
@@ -173,8 +171,7 @@ bool wg_plan_place(wg_plan *p, wg_graph *source);
  * returns the size of the buffer, SIZE_MAX without memory. */
 size_t wg_place_storages(wg_storage *storage, size_t n);
 
-/* ---- run
- * ------------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 static inline char *wg_memory_of(const wg_plan *p, const wg_value *v)
 {

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- contents
- * ------------------------------------------------------------------------------------ */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 uint32_t *wg_roots(const wg_graph *g)
 {
@@ -48,8 +47,7 @@ bool wg_may_overwrite(const wg_node *n, int j, uint32_t c, const uint32_t *root)
     return times == 1 || (times > 1 && (n->op->flags & (WG_OP_ELEMENTWISE | WG_OP_UPDATE)));
 }
 
-/* ---- liveness
- * ------------------------------------------------------------------------------------ */
+/* ---- liveness -------------------------------------------------------------------------------- */
 
 typedef struct place {
     wg_plan *p;
@@ -89,8 +87,7 @@ static void find_assigned(place *w)
         w->last[p->root[p->assigns[i].value->id]] = (int64_t)p->n_work;
 }
 
-/* ---- storages
- * ------------------------------------------------------------------------------------ */
+/* ---- storages -------------------------------------------------------------------------------- */
 
 static int64_t new_storage(wg_plan *p, size_t bytes, int64_t first, int64_t last)
 {
@@ -144,8 +141,7 @@ static void place_result(place *w, int64_t i, int j)
     p->value_bytes += wg_round_up(wg_value_bytes(n->out[j]));
 }
 
-/* ---- leaves
- * -------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static bool place_leaves(wg_plan *p, wg_graph *source)
 {
@@ -191,8 +187,7 @@ static bool place_leaves(wg_plan *p, wg_graph *source)
     return true;
 }
 
-/* ---- statistics: who is alive when
- * --------------------------------------------------------------- */
+/* ---- statistics: who is alive when ----------------------------------------------------------- */
 
 static bool measure(wg_plan *p)
 {
@@ -241,8 +236,7 @@ static bool list_dying(wg_plan *p)
     return true;
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool place_results(place *w)
 {

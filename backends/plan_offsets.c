@@ -12,8 +12,7 @@
 
 enum { BY_SIZE_MOST = 3000 };
 
-/* ---- along the order
- * ----------------------------------------------------------------------------- */
+/* ---- along the order ------------------------------------------------------------------------- */
 
 enum { BIN_COUNT = 512, LOOKS = 32 }; /* blocks of a bin that are compared */
 
@@ -195,8 +194,7 @@ static bool along_the_order(const list *l, size_t *offset, size_t *size)
     return ok;
 }
 
-/* ---- by size
- * ------------------------------------------------------------------------------------- */
+/* ---- by size --------------------------------------------------------------------------------- */
 
 typedef struct sized {
     size_t bytes, id;
@@ -254,8 +252,7 @@ static bool by_size(const list *l, size_t *offset, size_t *size)
     return ok;
 }
 
-/* ---- the better of the two
- * ------------------------------------------------------------------------ */
+/* ---- the better of the two ------------------------------------------------------------------- */
 
 /* Storages are made in order of their first step; a counting sort brings them in that of their
  * last. */

@@ -45,8 +45,7 @@ typedef struct schedule {
     bool failed; /* without memory */
 } schedule;
 
-/* ---- heap
- * ---------------------------------------------------------------------------------------- */
+/* ---- heap ------------------------------------------------------------------------------------ */
 
 static bool before(entry a, entry b)
 {
@@ -90,8 +89,7 @@ static entry pop(schedule *s)
     return top;
 }
 
-/* ---- graph of dependences
- * ------------------------------------------------------------------------ */
+/* ---- graph of dependences -------------------------------------------------------------------- */
 
 /* Whether n meets content c for the first time, among its operands up to k. */
 static bool distinct(schedule *s, const wg_node *n, uint32_t c)
@@ -209,8 +207,7 @@ static void count_uses(schedule *s, const bool *is_output)
         s->content[i].uses += is_output[i];
 }
 
-/* ---- the list schedule
- * --------------------------------------------------------------------------- */
+/* ---- the list schedule ----------------------------------------------------------------------- */
 
 /* Bytes that running n would add to what is alive, less those it would free. */
 static int64_t delta_of(schedule *s, const content *state, const wg_node *n)
@@ -334,8 +331,7 @@ static int64_t list_schedule(schedule *s, bool eager, uint32_t *order)
     return s->failed ? -1 : peak;
 }
 
-/* ---- the final graph
- * ----------------------------------------------------------------------------- */
+/* ---- the final graph ------------------------------------------------------------------------- */
 
 static bool copy_node(wg_graph *to, const wg_node *n, wg_value **map)
 {

@@ -17,8 +17,7 @@ typedef struct rewrite {
     size_t slots, used;
 } rewrite;
 
-/* ---- what has become of values
- * ------------------------------------------------------------------- */
+/* ---- what has become of values --------------------------------------------------------------- */
 
 static wg_value *now(const rewrite *r, wg_value *v)
 {
@@ -40,8 +39,7 @@ static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
     return true;
 }
 
-/* ---- common subexpressions
- * ----------------------------------------------------------------------- */
+/* ---- common subexpressions ------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t h, uint64_t x) /* the finalizer of splitmix64 */
 {
@@ -97,8 +95,7 @@ static wg_node **find(const rewrite *r, const wg_node *n, wg_value *const *in)
     return &r->table[at];
 }
 
-/* ---- one node
- * ------------------------------------------------------------------------------------ */
+/* ---- one node -------------------------------------------------------------------------------- */
 
 static bool expand(rewrite *r, wg_node *n);
 
@@ -195,8 +192,7 @@ static bool take(rewrite *r, const wg_node *n)
     return node != NULL;
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* needed[i]: node i of the source leads to an output or an assignment, or is a leaf that the caller
  * may fill. */

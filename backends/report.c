@@ -51,8 +51,7 @@ const wg_graph *wg_plan_graph(const wg_plan *p)
     return p ? p->g : NULL;
 }
 
-/* ---- print
- * --------------------------------------------------------------------------------------- */
+/* ---- print ----------------------------------------------------------------------------------- */
 
 static void print_step(const wg_plan *p, size_t i, FILE *file)
 {

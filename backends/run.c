@@ -42,8 +42,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- non-finite values
- * --------------------------------------------------------------------------- */
+/* ---- non-finite values ----------------------------------------------------------------------- */
 
 enum { HAS_NAN = 1, HAS_PLUS = 2, HAS_MINUS = 4 }; /* infinity of that sign */
 
@@ -97,8 +96,7 @@ static bool makes_nonfinite(wg_plan *p, const wg_work *w)
     return false;
 }
 
-/* ---- poison
- * -------------------------------------------------------------------------------------- */
+/* ---- poison ---------------------------------------------------------------------------------- */
 
 static void poison_dead(const wg_plan *p, const wg_work *w)
 {
@@ -108,8 +106,7 @@ static void poison_dead(const wg_plan *p, const wg_work *w)
     }
 }
 
-/* ---- the run
- * ------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* The first work that fails, NULL if none does; the status in *status. */
 static const wg_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *status)
@@ -172,8 +169,7 @@ wg_status wg_plan_run(wg_plan *p, uint64_t step)
     return WG_OK;
 }
 
-/* ---- the first non-finite value
- * ------------------------------------------------------------------ */
+/* ---- the first non-finite value -------------------------------------------------------------- */
 
 static bool is_written_in_place(const wg_plan *p, const wg_assigning *a)
 {

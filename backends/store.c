@@ -155,8 +155,7 @@ const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype, con
     return t;
 }
 
-/* ---- initial values
- * ------------------------------------------------------------------------------ */
+/* ---- initial values -------------------------------------------------------------------------- */
 
 /* b = scale sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010): a matrix is [fan in, fan out], a
  * vector is both. */

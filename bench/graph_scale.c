@@ -25,8 +25,7 @@ static long resident_kib(void)
     return u.ru_maxrss;
 }
 
-/* ---- graphs by number of nodes
- * ------------------------------------------------------------------- */
+/* ---- graphs by number of nodes --------------------------------------------------------------- */
 
 /* y = tanh(tanh(... w)) */
 static wg_value *chain(wg_graph *g, size_t n)
@@ -80,8 +79,7 @@ static int measure_scale(const char *name, wg_value *(*make)(wg_graph *, size_t)
     return status != WG_OK;
 }
 
-/* ---- memory of training steps
- * -------------------------------------------------------------------- */
+/* ---- memory of training steps ---------------------------------------------------------------- */
 
 enum { BATCH = 64, WIDTH = 512, LAYERS = 8, LENGTH = 64 };
 

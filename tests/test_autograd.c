@@ -8,8 +8,7 @@
 
 #include <math.h>
 
-/* ---- a graph of f64 inputs, and the numbers of any value of it
- * ------------------------------------ */
+/* ---- a graph of f64 inputs, and the numbers of any value of it ------------------------------- */
 
 typedef struct fill {
     wg_value *leaf;
@@ -49,8 +48,7 @@ static wg_value *total(wg_value *x)
     return wg_sum(x, WG_ALL_AXES, WG_DROP);
 }
 
-/* ---- what the walker adds up
- * ---------------------------------------------------------------------- */
+/* ---- what the walker adds up ----------------------------------------------------------------- */
 
 static void several_uses_add_up(void **state)
 {
@@ -117,8 +115,7 @@ static void ops_of_several_results(void **state)
     wg_graph_free(g);
 }
 
-/* ---- wrt
- * ------------------------------------------------------------------------------------------ */
+/* ---- wrt ------------------------------------------------------------------------------------- */
 
 static void wrt_may_be_any_float_value(void **state)
 {
@@ -168,8 +165,7 @@ static void no_derivative_goes_through_integers_and_comparisons(void **state)
     wg_graph_free(g);
 }
 
-/* ---- what is refused
- * ------------------------------------------------------------------------------ */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static bool infer_same(wg_node *n)
 {
@@ -308,8 +304,7 @@ static void bad_arguments_are_refused(void **state)
     wg_graph_free(other);
 }
 
-/* ---- derivatives of derivatives
- * -------------------------------------------------------------------- */
+/* ---- derivatives of derivatives -------------------------------------------------------------- */
 
 /* f(x) = sum(x^3) + (sum x)^2:  H = 6 diag(x) + 2 */
 static wg_value *test_function(wg_value *x)
@@ -366,8 +361,7 @@ static void third_order(void **state)
     wg_graph_free(g);
 }
 
-/* ---- where gradient nodes belong
- * -------------------------------------------------------------------- */
+/* ---- where gradient nodes belong ------------------------------------------------------------- */
 
 static void gradient_nodes_carry_scope_line_and_phase(void **state)
 {

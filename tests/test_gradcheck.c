@@ -51,8 +51,7 @@ static void a_right_graph_passes_at_orders_1_to_3(void **state)
     }
 }
 
-/* ---- what is wrong is found and named
- * ------------------------------------------------------------- */
+/* ---- what is wrong is found and named -------------------------------------------------------- */
 
 static void flip(void *context, wg_node *n, wg_value *const *dy, wg_value **dx)
 {
@@ -82,8 +81,7 @@ static void the_guilty_node_is_named(void **state)
     wg_graph_free(g);
 }
 
-/* ---- an op of the user's own
- * ---------------------------------------------------------------------- */
+/* ---- an op of the user's own ----------------------------------------------------------------- */
 
 static bool infer_cube(wg_node *n)
 {
@@ -156,8 +154,7 @@ static void ops_of_the_user_are_checked(void **state)
     assert_non_null(strstr(r.message, "no gradient rule for 1 op on the path: cube"));
 }
 
-/* ---- what cannot be checked is no success
- * --------------------------------------------------------- */
+/* ---- what cannot be checked is no success ---------------------------------------------------- */
 
 static void nothing_to_compare_is_a_failure(void **state)
 {

@@ -129,8 +129,7 @@ static void every_mutant_of_every_rule_is_caught(void **state)
     assert_int_equal(sum.mutants, sum.caught);
 }
 
-/* ---- overwriting instead of accumulating
- * ---------------------------------------------------------- */
+/* ---- overwriting instead of accumulating ----------------------------------------------------- */
 
 /* Each operand x of an op is also read by mul(x, w).  The mutant subtracts what that second use
  * contributed, as if the op's cotangent had been stored over it. */

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* ---- what the table says
- * --------------------------------------------------------------------------- */
+/* ---- what the table says --------------------------------------------------------------------- */
 
 static bool has_float_operand(const wg_op *op)
 {
@@ -93,8 +92,7 @@ static void samples_are_graphs_that_verify(void **state)
     print_message("%d samples\n", count);
 }
 
-/* ---- rules read what they say
- * ----------------------------------------------------------------------- */
+/* ---- rules read what they say ---------------------------------------------------------------- */
 
 static int reads_of(const wg_node *n, const wg_value *v)
 {
@@ -159,8 +157,7 @@ static void gradient_rules_read_what_they_declare(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- kernels, called without a plan
- * ------------------------------------------------------------------- */
+/* ---- kernels, called without a plan ---------------------------------------------------------- */
 
 enum { GUARD = 64 };
 
@@ -403,8 +400,7 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
     assert_true(compared > 80 && large > 40);
 }
 
-/* ---- plans
- * ---------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* Runs a plan and copies out the outputs, one after the other; the caller frees. */
 static char *run_plan(const sample_graph *b, wg_value *const *outputs, size_t n,

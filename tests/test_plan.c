@@ -36,8 +36,7 @@ static const float *floats(wg_plan *p, const wg_value *v)
     return x;
 }
 
-/* ---- what is computed
- * ---------------------------------------------------------------------------- */
+/* ---- what is computed ------------------------------------------------------------------------ */
 
 /* y = sum((x w - 1)^2): value and gradient by hand. */
 static void a_plan_computes_value_and_gradient(void **state)
@@ -248,8 +247,7 @@ static void inputs_can_be_bound_to_the_callers_memory(void **state)
     wg_graph_free(g);
 }
 
-/* ---- assignments
- * --------------------------------------------------------------------------------- */
+/* ---- assignments ----------------------------------------------------------------------------- */
 
 static void assignments_exchange_two_states(void **state)
 {
@@ -424,8 +422,7 @@ static void refused_assignments_say_why(void **state)
     wg_graph_free(g);
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void wrong_arguments_are_refused(void **state)
 {
@@ -520,8 +517,7 @@ static void infinity_of_a_mask_passes(void **state)
     wg_graph_free(g);
 }
 
-/* ---- threads, seeds, profile
- * --------------------------------------------------------------------- */
+/* ---- threads, seeds, profile ----------------------------------------------------------------- */
 
 static wg_graph *busy_graph(wg_value **x, wg_value **loss)
 {
@@ -604,8 +600,7 @@ static void a_profiled_run_times_each_step(void **state)
     wg_graph_free(g);
 }
 
-/* ---- backends
- * ------------------------------------------------------------------------------------ */
+/* ---- backends -------------------------------------------------------------------------------- */
 
 /* y = 2 x, by expansion x + x; `claimed` is its fused kernel in the backend `eager`. */
 static bool infer_twice(wg_node *n)
@@ -719,8 +714,7 @@ static void a_backend_that_fails_to_prepare_hands_on(void **state)
     wg_graph_free(g);
 }
 
-/* ---- reports
- * ------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void everything_is_readable_if_all_is_kept(void **state)
 {
