@@ -3,8 +3,8 @@
  *   1. A node matters if a wanted value leads to it and it leads to y (through float values).
  *   2. Every op that matters must have a rule, or an expansion to differentiate instead.
  *   3. In reverse order, each rule turns the cotangents of a node's results into those of its
- * operands; only the walker sums them down where an operand was broadcast, and adds up several
- * uses.
+ *      operands; only the walker sums them down where an operand was broadcast, and adds up
+ *      several uses.
  *
  * A node without a rule is differentiated through its expansion: the expansion is built at the end
  * of the graph and walked in turn.  (The plan merges it with the forward expansion.)  Both walks
@@ -35,8 +35,7 @@ static wg_value **cotangent(const walk *w, const wg_value *v)
     return i < p->n_wrt ? &w->outside[i] : NULL;
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------
- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static wg_status walk_range(wg_graph *g, uint32_t first, wg_value *const *y, wg_value *const *dy,
                             size_t n_y, wg_value *const *wrt, size_t n_wrt, wg_value **dx,
@@ -181,40 +180,41 @@ done:
     return wg_graph_status(g);
 }
 
-/* ---- the public face ---------------------------------------------------------------------------
- */
+/* ---- the public face ------------------------------------------------------------------------- */
 
-static bool check_arguments(wg_graph *g, wg_value *const *y, wg_value *const *dy, size_t n_y,
-                            wg_value *const *wrt, size_t n_wrt)
+static void check_value(wg_graph *g, const char *what, size_t i, const wg_value *v)
+{
+    if (!v)
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "%s[%zu] is NULL", what, i);
+    else if (v->node->graph != g)
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "%s[%zu] is of another graph", what, i);
+    else if (!wg_dtype_is_float(v->dtype))
+        wg_graph_fail(g, WG_EDTYPE, NULL, "wg_grad", "%s[%zu] is %s, not a float", what, i,
+                      wg_dtype_name(v->dtype));
+}
+
+static void check_like(wg_graph *g, size_t i, const wg_value *dy, const wg_value *y)
 {
     char a[160], b[160];
-    for (size_t i = 0; i < n_wrt; i++) {
-        if (!wrt[i])
-            return wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "wrt[%zu] is NULL", i) != NULL;
-        if (wrt[i]->node->graph != g)
-            return wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "wrt[%zu] is of another graph",
-                                 i) != NULL;
-        if (!wg_dtype_is_float(wrt[i]->dtype))
-            return wg_graph_fail(g, WG_EDTYPE, NULL, "wg_grad", "wrt[%zu] is %s, not a float", i,
-                                 wg_dtype_name(wrt[i]->dtype)) != NULL;
-    }
+    if (dy->node->graph != g)
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_vjp", "cotangent %zu is of another graph", i);
+    else if (dy->dtype != y->dtype || !wg_shape_equal(&dy->shape, &y->shape))
+        wg_graph_fail(g, WG_ESHAPE, NULL, "wg_vjp", "cotangent %zu is %s%s, y is %s%s", i,
+                      wg_dtype_name(dy->dtype), wg_shape_text(&dy->shape, a, sizeof a),
+                      wg_dtype_name(y->dtype), wg_shape_text(&y->shape, b, sizeof b));
+}
+
+static wg_status check_arguments(wg_graph *g, wg_value *const *y, wg_value *const *dy, size_t n_y,
+                                 wg_value *const *wrt, size_t n_wrt)
+{
+    for (size_t i = 0; i < n_wrt; i++)
+        check_value(g, "wrt", i, wrt[i]);
     for (size_t i = 0; i < n_y; i++) {
-        if (!y[i] || y[i]->node->graph != g)
-            return wg_graph_fail(g, WG_EINVAL, NULL, "wg_grad", "y[%zu] is %s", i,
-                                 y[i] ? "of another graph" : "NULL") != NULL;
-        if (!wg_dtype_is_float(y[i]->dtype))
-            return wg_graph_fail(g, WG_EDTYPE, NULL, "wg_grad", "y[%zu] is %s, not a float", i,
-                                 wg_dtype_name(y[i]->dtype)) != NULL;
-        if (dy && dy[i] &&
-            (dy[i]->node->graph != g || dy[i]->dtype != y[i]->dtype ||
-             !wg_shape_equal(&dy[i]->shape, &y[i]->shape)))
-            return wg_graph_fail(g, WG_ESHAPE, NULL, "wg_vjp", "cotangent %zu is %s%s, y is %s%s",
-                                 i, wg_dtype_name(dy[i]->dtype),
-                                 wg_shape_text(&dy[i]->shape, a, sizeof a),
-                                 wg_dtype_name(y[i]->dtype),
-                                 wg_shape_text(&y[i]->shape, b, sizeof b)) != NULL;
+        check_value(g, "y", i, y[i]);
+        if (dy && dy[i] && wg_graph_status(g) == WG_OK)
+            check_like(g, i, dy[i], y[i]);
     }
-    return true;
+    return wg_graph_status(g);
 }
 
 static wg_graph *graph_of_any(wg_value *const *y, size_t n_y, wg_value *const *wrt, size_t n_wrt)
@@ -228,8 +228,8 @@ static wg_graph *graph_of_any(wg_value *const *y, size_t n_y, wg_value *const *w
     return NULL;
 }
 
-wg_status wg_vjp(wg_value *const *y, wg_value *const *dy, size_t n_y, wg_value *const *wrt,
-                 size_t n_wrt, wg_value **dx, const wg_vjp_options *options)
+wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
+                  wg_value *const *wrt, size_t n_wrt, wg_value **dx, const wg_vjp_options *options)
 {
     for (size_t i = 0; i < n_wrt && dx; i++)
         dx[i] = NULL;
@@ -238,13 +238,15 @@ wg_status wg_vjp(wg_value *const *y, wg_value *const *dy, size_t n_y, wg_value *
     wg_graph *g = graph_of_any(y, n_y, wrt, n_wrt);
     if (!g)
         return WG_EINVAL;
-    if (wg_graph_status(g) != WG_OK || !check_arguments(g, y, dy, n_y, wrt, n_wrt))
+    if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
-    wg_origin before = wg_graph_origin(g);
-    wg_graph_set_origin(g,
-                        (wg_origin){before.scope, before.at ? before.at : "wg_vjp", WG_BACKWARD});
-    wg_status status = walk_range(g, 0, y, dy, n_y, wrt, n_wrt, dx, options ? options->hook : NULL);
-    wg_graph_set_origin(g, (wg_origin){before.scope, "wg_vjp", WG_BACKWARD});
+    const wg_origin before = wg_graph_origin(g);
+    const wg_origin here = {before.scope, before.at ? before.at : at, WG_BACKWARD};
+    wg_graph_set_origin(g, here);
+    wg_status status = check_arguments(g, y, dy, n_y, wrt, n_wrt);
+    if (status == WG_OK)
+        status = walk_range(g, 0, y, dy, n_y, wrt, n_wrt, dx, options ? options->hook : NULL);
+    wg_graph_set_origin(g, here); /* the walk has moved it */
     for (size_t i = 0; i < n_wrt && status == WG_OK; i++) {
         if (!dx[i])
             dx[i] = wg_zeros_like(wrt[i]);
@@ -254,13 +256,13 @@ wg_status wg_vjp(wg_value *const *y, wg_value *const *dy, size_t n_y, wg_value *
     return status;
 }
 
-wg_status wg_grad(wg_value *y, wg_value *const *wrt, size_t n_wrt, wg_value **dx)
+wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_wrt, wg_value **dx)
 {
     if (y && wg_value_count(y) != 1) {
         char text[160];
-        wg_graph_fail(wg_graph_of(y), WG_ESHAPE, y->node->at, "wg_grad",
+        wg_graph_fail(wg_graph_of(y), WG_ESHAPE, at, "wg_grad",
                       "y is %s, must be a scalar (wg_vjp takes any shape)",
                       wg_shape_text(&y->shape, text, sizeof text));
     }
-    return wg_vjp(&y, NULL, 1, wrt, n_wrt, dx, NULL);
+    return (wg_vjp)(at, &y, NULL, 1, wrt, n_wrt, dx, NULL);
 }

@@ -277,6 +277,10 @@ wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
     wg_gradcheck_report own, *r = report ? report : &own;
     *r = (wg_gradcheck_report){0};
     wg_status status = check_options(options, r);
+    if (status == WG_OK && (!op || !sample)) {
+        snprintf(r->message, sizeof r->message, "the %s is NULL", op ? "sample" : "op");
+        return WG_EINVAL;
+    }
     size_t results = 1;
     for (int only = -1; status == WG_OK && only < (int)results && !r->failed;
          only++) { /* all, then each alone */

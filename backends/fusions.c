@@ -67,7 +67,7 @@ static bool attention_by_token(const wg_fusion_view *view, wg_node *n, wg_fused 
     return before_permutes(n, forward ? 3 : 4, out) && after_permutes(view, n, out);
 }
 
-/* ---- layernorm of a residual sum ------------------------------------------------------------------
+/* ---- layernorm of a residual sum ----------------------------------------------------------------
  *
  *     x + dropout(branch)  ->  layernorm
  */
@@ -136,7 +136,7 @@ static bool residual_layernorm_grad(const wg_fusion_view *view, wg_node *n, wg_f
     return true;
 }
 
-/* ---- cross-entropy of a linear layer ----------------------------------------------------------------
+/* ---- cross-entropy of a linear layer ------------------------------------------------------------
  *
  *     x weight' -> logits -> cross_entropy -> loss
  *                    |
@@ -252,7 +252,7 @@ static bool linear_cross_entropy(const wg_fusion_view *view, wg_node *n, wg_fuse
     return wg_value_count(out->in[2]) * x->shape.dim[x->shape.rank - 1] == wg_value_count(x);
 }
 
-/* ---- linear layers -----------------------------------------------------------------------------------
+/* ---- linear layers ------------------------------------------------------------------------------
  *
  *     x weight (or weight given transposed)  ->  + bias  ->  activation
  *

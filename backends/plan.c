@@ -70,6 +70,9 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
     }
     for (size_t i = 0; i < p->n_assigns; i++)
         wg_graph_assign_at(source, i, &p->assigns[i].leaf, &p->assigns[i].value);
+    if (!p->n_outputs && !p->n_assigns)
+        return wg_plan_refuse(source, WG_EINVAL,
+                              "nothing to compute: mark what a run is for by wg_output or wg_assign");
     return check_assignments(p, source);
 }
 

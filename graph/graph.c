@@ -168,6 +168,14 @@ const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *
     return wg_scope_intern(g, path);
 }
 
+/* Prints are lines and columns: no control characters. */
+static bool printable(const char *name)
+{
+    while ((unsigned char)*name >= ' ' && *name != 0x7f)
+        name++;
+    return !*name;
+}
+
 void wg_scope_push(wg_graph *g, const char *format, ...)
 {
     if (!g)
@@ -178,7 +186,13 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
     int length = vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (length <= 0 || (size_t)length >= sizeof name) {
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a scope name of %d bytes", length);
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a name of %d bytes, 1 to %zu are needed",
+                      length, sizeof name - 1);
+        return;
+    }
+    if (strchr(name, '/') || !printable(name)) {
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
+                      "a name with a slash or a control character");
         return;
     }
     const wg_scope *s = wg_scope_child(g, g->origin.scope, name);
@@ -186,8 +200,7 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
         g->origin.scope = s;
 }
 
-/* A name may hold slashes ("encoder/layer3"): push opens them all, pop closes one level each; models push
- * single names.  Popping the top is an error, but not while an earlier error has stopped pushes. */
+/* Popping the top is an error, but not while an earlier error has stopped pushes. */
 void wg_scope_pop(wg_graph *g)
 {
     if (!g)
@@ -277,7 +290,11 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
     const char *path = v->node->scope->path;
     char full[1536];
     if (!name || !*name || strlen(name) > 400)
-        return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name, "a name of 1 to 400 bytes is needed");
+        return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
+                             "a name of 1 to 400 bytes is needed");
+    if (!printable(name))
+        return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
+                             "a name with a control character");
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     return wg_graph_set_name(g, v, full) ? v : NULL;
 }
@@ -320,12 +337,11 @@ wg_value *wg_output(wg_value *v, const char *name)
     return v;
 }
 
-void wg_assign(wg_value *leaf, wg_value *v)
+void (wg_assign)(const char *at, wg_value *leaf, wg_value *v)
 {
     wg_graph *g = wg_graph_of(leaf ? leaf : v);
     if (!g || g->status != WG_OK)
         return;
-    const char *at = (leaf ? leaf : v)->node->at;
     char a[96], b[96];
     if (!leaf || !v)
         wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "the %s is NULL", leaf ? "value" : "leaf");

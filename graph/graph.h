@@ -32,6 +32,12 @@ typedef struct wg_value {
     uint32_t id;      /* 0, 1, 2, ... in order of creation   */
 } wg_value;
 
+/* The caller's "file:line".  Each builder is a function whose first parameter is this text, hidden by a
+ * macro of the same name:  #define wg_relu(...) wg_relu(WG_HERE, __VA_ARGS__)   */
+#define WG_TEXT_OF(x) #x
+#define WG_TEXT(x) WG_TEXT_OF(x)
+#define WG_HERE __FILE__ ":" WG_TEXT(__LINE__)
+
 typedef enum wg_phase { WG_FORWARD = 0, WG_BACKWARD, WG_UPDATE } wg_phase;
 
 /** An empty graph, or NULL without memory.  The caller frees it. */
@@ -45,7 +51,8 @@ WG_API wg_status wg_graph_status(const wg_graph *g);
 WG_API const char *wg_graph_message(const wg_graph *g);
 
 /* Scopes: the path of names under which nodes are built, "encoder/layer3/self_attn".  They name
- * parameters, appear in messages and are the boxes of the picture. */
+ * parameters, appear in messages and are the boxes of the picture.  Each push adds one name, without
+ * slashes or control characters. */
 WG_API void wg_scope_push(wg_graph *g, const char *format, ...) WG_PRINTF(2, 3);
 WG_API void wg_scope_pop(wg_graph *g);
 /** Activations of the current scope are recomputed in the backward pass instead of stored (activation
@@ -66,7 +73,8 @@ WG_API wg_value *wg_name(wg_value *v, const char *format, ...) WG_PRINTF(2, 3);
 WG_API wg_value *wg_output(wg_value *v, const char *name);
 /** At the end of a run, `leaf` (a parameter or a state) takes the value of `v` (same shape and dtype).
  *  All readers of the leaf within the run see the old value, whatever their order. */
-WG_API void wg_assign(wg_value *leaf, wg_value *v);
+WG_API void(wg_assign)(const char *at, wg_value *leaf, wg_value *v);
+#define wg_assign(...) wg_assign(WG_HERE, __VA_ARGS__)
 
 WG_API size_t wg_graph_node_count(const wg_graph *g);
 WG_API wg_node *wg_graph_node(const wg_graph *g, size_t i); /* in order of creation, NULL past the end */

@@ -187,12 +187,6 @@ struct wg_op {
 
 /* ---- building ---------------------------------------------------------------------------------- */
 
-/* The caller's "file:line".  Each builder is a function whose first parameter is this text, hidden by a
- * macro of the same name:  #define wg_relu(...) wg_relu(WG_HERE, __VA_ARGS__)   */
-#define WG_TEXT_OF(x) #x
-#define WG_TEXT(x) WG_TEXT_OF(x)
-#define WG_HERE __FILE__ ":" WG_TEXT(__LINE__)
-
 /** Appends a node.  `g` may be NULL if there are operands.  `attrs` is copied.  Trailing NULL operands are
  *  taken as absent where the op has optional ones.  Returns NULL if the graph is or comes into error. */
 WG_API wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attrs,

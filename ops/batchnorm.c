@@ -255,9 +255,9 @@ wg_value *(wg_batchnorm_train)(const char *at, wg_value *x, wg_value *gain, wg_v
     wg_graph_set_origin(g, update);
     int64_t n = per_channel(x);
     wg_value *var = (wg_scale)(at, wg_result_of(y, 2), n > 1 ? (double)n / (double)(n - 1) : 1);
-    wg_assign(running_mean,
-              (wg_moving_average)(at, running_mean, wg_result_of(y, 1), 1 - momentum));
-    wg_assign(running_var, (wg_moving_average)(at, running_var, var, 1 - momentum));
+    (wg_assign)(at, running_mean,
+                (wg_moving_average)(at, running_mean, wg_result_of(y, 1), 1 - momentum));
+    (wg_assign)(at, running_var, (wg_moving_average)(at, running_var, var, 1 - momentum));
     wg_graph_set_origin(g, before);
     return y;
 }

@@ -69,9 +69,9 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     for (size_t i = 0; i < n; i++) {
         wg_value *velocity = a.momentum > 0 ? moment(at, params[i], name, "velocity") : NULL;
         wg_value *p = (wg_sgd)(at, params[i], grads[i], rate_for(at, lr, params[i]), velocity, &a);
-        wg_assign(params[i], p);
+        (wg_assign)(at, params[i], p);
         if (velocity)
-            wg_assign(velocity, wg_result_of(p, 1));
+            (wg_assign)(at, velocity, wg_result_of(p, 1));
     }
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);
@@ -97,11 +97,11 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
         wg_value *rate = rate_for(at, lr, params[i]);
         wg_value *p = o.decoupled ? (wg_adamw)(at, params[i], grads[i], m, v, rate, step, &a)
                                   : (wg_adam)(at, params[i], grads[i], m, v, rate, step, &a);
-        wg_assign(params[i], p);
-        wg_assign(m, wg_result_of(p, 1));
-        wg_assign(v, wg_result_of(p, 2));
+        (wg_assign)(at, params[i], p);
+        (wg_assign)(at, m, wg_result_of(p, 1));
+        (wg_assign)(at, v, wg_result_of(p, 2));
     }
-    wg_assign(done, step);
+    (wg_assign)(at, done, step);
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);
 }

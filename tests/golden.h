@@ -13,7 +13,7 @@
 #include <jansson.h>
 #include <math.h>
 
-enum { GOLDEN_TENSORS = 32 };
+enum { GOLDEN_TENSORS = 128 }; /* inputs, or outputs, of a case at most */
 
 typedef struct golden_input {
     const char *name; /* "x"                       */
@@ -66,6 +66,7 @@ int golden_ints(golden *c, const char *names, int64_t *out, int most, int repeat
  * they are. */
 void golden_reals(golden *c, const char *names, double *out, int most);
 bool golden_is_text(const golden *c, const char *name); /* is that attribute a text? */
+int golden_axis(golden *c, const char *names, int otherwise);
 /* A number or a list as axes; none given: all. */
 wg_axes golden_axes(golden *c, const char *names);
 

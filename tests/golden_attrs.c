@@ -1,6 +1,7 @@
 /* What a golden case gives: inputs and attributes. */
 #include "tests/golden.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,13 +153,26 @@ bool golden_is_text(const golden *c, const char *name)
     return json_is_string(json_object_get(c->attrs, name));
 }
 
+/* Fits in an int: that it fits the operand, the op checks. */
+static int as_axis(golden *c, const char *names, int64_t axis)
+{
+    if (axis < INT_MIN || axis > INT_MAX)
+        golden_fail(c, "attribute %s: %lld is no axis", names, (long long)axis);
+    return (int)axis;
+}
+
+int golden_axis(golden *c, const char *names, int otherwise)
+{
+    return as_axis(c, names, golden_int(c, names, otherwise));
+}
+
 wg_axes golden_axes(golden *c, const char *names)
 {
     int64_t axis[WG_MAX_RANK];
     wg_axes axes = {0};
     int n = golden_ints(c, names, axis, WG_MAX_RANK, 1);
     for (; axes.count < n; axes.count++)
-        axes.axis[axes.count] = (int)axis[axes.count];
+        axes.axis[axes.count] = as_axis(c, names, axis[axes.count]);
     return axes;
 }
 

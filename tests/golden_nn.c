@@ -23,13 +23,13 @@ static wg_reduction reduction_of(golden *c)
 
 static void build_softmax(golden *c)
 {
-    int axis = (int)golden_int(c, AXIS, -1);
+    int axis = golden_axis(c, AXIS, -1);
     golden_give(c, wg_softmax(golden_in(c, "x"), axis));
 }
 
 static void build_log_softmax(golden *c)
 {
-    int axis = (int)golden_int(c, AXIS, -1);
+    int axis = golden_axis(c, AXIS, -1);
     golden_give(c, wg_log_softmax(golden_in(c, "x"), axis));
 }
 

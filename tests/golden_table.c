@@ -3,6 +3,9 @@
  * have a function. */
 #include "tests/golden.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -67,9 +70,9 @@ static const struct {
 static const char AXIS[] = "axis|axes|dim|dims", KEEP[] = "keepdim|keepdims";
 
 /* One axis, by default `otherwise`. */
-static int axis_of(golden *c, int64_t otherwise)
+static int axis_of(golden *c, int otherwise)
 {
-    return (int)golden_int(c, AXIS, otherwise);
+    return golden_axis(c, AXIS, otherwise);
 }
 
 static wg_value *as_bool(wg_value *x)
@@ -77,9 +80,18 @@ static wg_value *as_bool(wg_value *x)
     return x && x->dtype != WG_BOOL ? wg_cast(x, WG_BOOL) : x;
 }
 
+/* "x2" before "x10": shorter names first, then by letters. */
+static int by_name(const void *a, const void *b)
+{
+    const char *p = ((const golden_input *)a)->name, *q = ((const golden_input *)b)->name;
+    size_t n = strlen(p), m = strlen(q);
+    return n != m ? (n < m ? -1 : 1) : strcmp(p, q);
+}
+
 /* All inputs, in order of names. */
 static int all_inputs(golden *c, wg_value **x)
 {
+    qsort(c->in, (size_t)c->n_in, sizeof *c->in, by_name);
     for (int i = 0; i < c->n_in; i++) {
         x[i] = c->in[i].value;
         c->in[i].used = true;
@@ -253,7 +265,7 @@ static void build_permute(golden *c)
 static void build_transpose(golden *c)
 {
     wg_value *x = golden_in(c, "x");
-    int a = (int)golden_int(c, "dim0|axis0", -2), b = (int)golden_int(c, "dim1|axis1", -1);
+    int a = golden_axis(c, "dim0|axis0", -2), b = golden_axis(c, "dim1|axis1", -1);
     int rank = x ? x->shape.rank : 0;
     wg_axes order = {.count = rank};
     for (int i = 0; i < rank; i++)
@@ -371,18 +383,18 @@ static void build_flip(golden *c)
 static void build_roll(golden *c)
 {
     wg_value *x = golden_in(c, "x");
-    int64_t shift[WG_MAX_RANK], axis[WG_MAX_RANK];
-    int n = golden_ints(c, "shifts|shift", shift, WG_MAX_RANK, 1),
-        m = golden_ints(c, AXIS, axis, WG_MAX_RANK, 1);
-    if (x && m < 0 && n == 1) {
+    int64_t shift[WG_MAX_RANK];
+    int n = golden_ints(c, "shifts|shift", shift, WG_MAX_RANK, 1);
+    wg_axes axes = golden_axes(c, AXIS);
+    if (x && !axes.count && n == 1) {
         golden_give(c, wg_reshape(wg_roll(wg_reshape(x, WG_SHAPE(wg_value_count(x))), shift[0], 0),
                                   x->shape));
         return;
     }
-    if (n != m)
-        golden_fail(c, "%d shifts for %d axes", n, m);
-    for (int i = 0; i < n && i < m; i++)
-        x = wg_roll(x, shift[i], (int)axis[i]);
+    if (n != axes.count)
+        golden_fail(c, "%d shifts for %d axes", n, axes.count);
+    for (int i = 0; i < n && i < axes.count; i++)
+        x = wg_roll(x, shift[i], axes.axis[i]);
     golden_give(c, x);
 }
 

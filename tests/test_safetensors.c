@@ -10,8 +10,7 @@
 
 static char folder[] = "safetensors-XXXXXX", path[64], message[1024];
 
-/* ---- calls that fail on request (linked with --wrap) --------------------------------------------
- */
+/* ---- calls that fail on request (linked with --wrap) ----------------------------------------- */
 
 /* The call number `fail_at` (from 1; 0: none) fails, and with `from_then_on` all later ones too. */
 static struct {

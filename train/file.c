@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- messages ----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 wg_message wg_message_in(char *text, size_t size)
 {
@@ -53,8 +52,7 @@ wg_status wg_file_errno(wg_message *m, const char *path, const char *what)
     return wg_file_fail(m, WG_EIO, path, "%s: %s", what, text);
 }
 
-/* ---- UTF-8 (RFC 3629) --------------------------------------------------------------------------
- */
+/* ---- UTF-8 (RFC 3629) ------------------------------------------------------------------------ */
 
 bool wg_utf8_valid(const char *text, size_t size)
 {
@@ -83,8 +81,7 @@ bool wg_utf8_valid(const char *text, size_t size)
     return true;
 }
 
-/* ---- replacing a file --------------------------------------------------------------------------
- */
+/* ---- replacing a file ------------------------------------------------------------------------ */
 
 struct wg_file_writer {
     int fd;

@@ -19,8 +19,7 @@ struct wg_safetensors {
     wg_header header;
 };
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Maps a regular file of at least 8 bytes. */
 static wg_status map(wg_safetensors *f, const char *path, wg_message *m)
@@ -199,8 +198,7 @@ const char *wg_safetensors_note(const wg_safetensors *f, const char *key)
     return n ? n->text : NULL;
 }
 
-/* ---- writing -----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct content {
     const wg_tensor *tensors;
