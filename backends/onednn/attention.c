@@ -91,6 +91,8 @@ static void run_backward(wg_call *c)
     od_fast()->attention_backward(&a);
 }
 
+enum { SHORT = 64 }; /* measured by bench/kernels.c */
+
 static const char *refuses(const wg_node *n)
 {
     if (n->in[0]->dtype != WG_F32)
@@ -98,6 +100,11 @@ static const char *refuses(const wg_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (wg_value_count(n->in[i]) == 0)
             return "an empty operand";
+    /* With tokens first the tiles save four permutations, which pays at any length. */
+    int first = is_forward(n->op) ? 0 : 1;
+    int64_t T = n->in[first]->shape.dim[2], S = n->in[first + 2]->shape.dim[2];
+    if (!is_by_token(n->op) && T * S <= SHORT * SHORT)
+        return "so short that batched products are faster";
     return NULL;
 }
 

@@ -1,0 +1,445 @@
+/* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn in one run:
+ *
+ *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its matmul
+ *               with plain weights, with packed ones (packing included), and its sgemm
+ *   attention   fused against the same mathematics from plain ops, forward and backward together
+ *   loss        the fused linear + cross-entropy step against the unfused plan
+ *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
+ *
+ * Shares are of medians.  Usage: bench_kernels [linear|attention|loss|rows]... */
+#define _POSIX_C_SOURCE 200809L
+#include "autograd/grad.h"
+#include "backends/onednn/compat.h"
+#include "backends/onednn/onednn.h"
+#include "backends/plan.h"
+#include "bench/limits.h"
+#include "ops/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- plans as subjects ------------------------------------------------------------------------------ */
+
+static wg_status run_plan(void *plan)
+{
+    return wg_plan_run(plan, 1);
+}
+
+/* The plan of g on oneDNN and cpu, inputs filled with small numbers; NULL after a message. */
+static wg_plan *plan_of(wg_graph *g, bool fuse)
+{
+    const wg_backend *backends[] = {wg_onednn_backend()};
+    wg_plan *p;
+    if (wg_plan_create(
+            &p, g, &(wg_plan_options){.backends = backends, .n_backends = 1, .no_fuse = !fuse}) !=
+        WG_OK) {
+        fprintf(stderr, "%s\n", wg_graph_message(g));
+        return NULL;
+    }
+    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
+        wg_value *v = wg_graph_value(g, i);
+        if (!(v->node->op->flags & WG_OP_LEAF) || v->dtype != WG_F32)
+            continue;
+        float *x = wg_plan_data(p, v);
+        for (int64_t k = 0; x && k < wg_value_count(v); k++)
+            x[k] = (float)(k % 17) / 17 - 0.4f;
+    }
+    return p;
+}
+
+static const bench_schedule schedule = {.runs = 9, .seconds = 20};
+
+/* Times n plans in turn; false after a message. */
+static bool time_plans(wg_plan **plan, int n, bench_times *times)
+{
+    bench_subject subject[4];
+    for (int i = 0; i < n; i++)
+        subject[i] = (bench_subject){run_plan, plan[i]};
+    wg_status status = bench_interleaved(subject, n, &schedule, times);
+    if (status != WG_OK)
+        fprintf(stderr, "%s\n", wg_status_text(status));
+    return status == WG_OK;
+}
+
+static wg_value *input(wg_graph *g, const char *name, wg_shape shape)
+{
+    return wg_input(g, name, WG_F32, shape);
+}
+
+/* ---- linear ------------------------------------------------------------------------------------------ */
+
+/* One product straight in oneDNN's interface: y [m, n] = x [m, k] w [k, n], operands perhaps given transposed. */
+typedef struct direct {
+    dnnl_stream_t stream;
+    dnnl_primitive_t product, pack;
+    dnnl_memory_t x, w, packed, y, scratch;
+    void *packed_data, *scratch_data;
+} direct;
+
+typedef struct product {
+    int64_t m, n, k;
+    bool transpose_x, transpose_w;
+    float *x, *w, *y;
+} product;
+
+static od_md matrix(int64_t rows, int64_t columns, bool transposed)
+{
+    od_md md = NULL;
+    dnnl_dims_t dims = {rows, columns}, strides = {transposed ? 1 : columns, transposed ? rows : 1};
+    return od_md_strided(&md, 2, dims, dnnl_f32, strides) == dnnl_success ? md : NULL;
+}
+
+static bool direct_open(direct *d, dnnl_engine_t engine, const product *p, bool packed)
+{
+    *d = (direct){0};
+    dnnl_primitive_attr_t attr;
+    dnnl_primitive_desc_t pd = NULL, reorder = NULL;
+    dnnl_dims_t dims = {p->k, p->n};
+    od_md x = matrix(p->m, p->k, p->transpose_x), w = matrix(p->k, p->n, p->transpose_w),
+          any = NULL;
+    od_md y = matrix(p->m, p->n, false);
+    bool ok =
+        dnnl_stream_create(&d->stream, engine, dnnl_stream_default_flags) == dnnl_success &&
+        dnnl_primitive_attr_create(&attr) == dnnl_success &&
+        dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
+        od_md_any(&any, 2, dims, dnnl_f32) == dnnl_success &&
+        od_matmul(&pd, engine, x, packed ? any : w, NULL, y, attr) == dnnl_success &&
+        dnnl_primitive_create(&d->product, pd) == dnnl_success;
+    if (!ok)
+        return false;
+    od_const_md wanted = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    od_const_md pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    d->packed_data = malloc(od_md_bytes(wanted) + 64);
+    d->scratch_data = malloc(od_md_bytes(pad) + 64);
+    ok = d->packed_data && d->scratch_data &&
+         dnnl_memory_create(&d->x, x, engine, p->x) == dnnl_success &&
+         dnnl_memory_create(&d->w, w, engine, p->w) == dnnl_success &&
+         dnnl_memory_create(&d->y, y, engine, p->y) == dnnl_success &&
+         dnnl_memory_create(&d->packed, wanted, engine, packed ? d->packed_data : p->w) ==
+             dnnl_success &&
+         dnnl_memory_create(&d->scratch, pad, engine, d->scratch_data) == dnnl_success;
+    if (ok && packed && !od_md_equal(wanted, w))
+        ok = od_reorder(&reorder, engine, w, wanted, attr) == dnnl_success &&
+             dnnl_primitive_create(&d->pack, reorder) == dnnl_success;
+    if (reorder)
+        dnnl_primitive_desc_destroy(reorder);
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_primitive_attr_destroy(attr);
+    od_md_free(x);
+    od_md_free(w);
+    od_md_free(any);
+    od_md_free(y);
+    return ok;
+}
+
+static void direct_close(direct *d)
+{
+    dnnl_memory_t memory[] = {d->x, d->w, d->packed, d->y, d->scratch};
+    for (int i = 0; i < WG_COUNT(memory); i++)
+        dnnl_memory_destroy(memory[i]);
+    dnnl_primitive_destroy(d->product);
+    dnnl_primitive_destroy(d->pack);
+    dnnl_stream_destroy(d->stream);
+    free(d->packed_data);
+    free(d->scratch_data);
+}
+
+static wg_status run_direct(void *context)
+{
+    direct *d = context;
+    const dnnl_exec_arg_t pack[] = {
+        {DNNL_ARG_FROM, d->w}, {DNNL_ARG_TO, d->packed}, {DNNL_ARG_SCRATCHPAD, d->scratch}};
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, d->x},
+                                    {DNNL_ARG_WEIGHTS, d->packed},
+                                    {DNNL_ARG_DST, d->y},
+                                    {DNNL_ARG_SCRATCHPAD, d->scratch}};
+    bool ok = (!d->pack || dnnl_primitive_execute(d->pack, d->stream, 2, pack) == dnnl_success) &&
+              dnnl_primitive_execute(d->product, d->stream, 4, args) == dnnl_success;
+    return ok ? WG_OK : WG_EUNSUPPORTED;
+}
+
+static wg_status run_sgemm(void *context)
+{
+    const product *p = context;
+    dnnl_status_t status = dnnl_sgemm(p->transpose_x ? 'T' : 'N', p->transpose_w ? 'T' : 'N', p->m,
+                                      p->n, p->k, 1, p->x, p->transpose_x ? p->m : p->k, p->w,
+                                      p->transpose_w ? p->k : p->n, 0, p->y, p->n);
+    return status == dnnl_success ? WG_OK : WG_EUNSUPPORTED;
+}
+
+/* What a linear layer needs: the forward pass y = x w', or one of its derivatives. */
+static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t out, int64_t in,
+                            product *p)
+{
+    wg_value *a, *b, *y;
+    if (what[0] == 'f') { /* y [rows, out] = x [rows, in] w' */
+        a = input(g, "x", WG_SHAPE(rows, in));
+        b = input(g, "w", WG_SHAPE(out, in));
+        y = wg_linear(a, b, NULL, WG_ACTIVATION_NONE);
+        *p = (product){.m = rows, .n = out, .k = in, .transpose_w = true};
+    } else if (what[1] == 'X') { /* dx [rows, in] = dy w */
+        a = input(g, "dy", WG_SHAPE(rows, out));
+        b = input(g, "w", WG_SHAPE(out, in));
+        y = wg_matmul(a, b);
+        *p = (product){.m = rows, .n = in, .k = out};
+    } else { /* dw [out, in] = dy' x */
+        a = input(g, "dy", WG_SHAPE(rows, out));
+        b = input(g, "x", WG_SHAPE(rows, in));
+        y = wg_matmul_t(a, b, WG_TN);
+        *p = (product){.m = out, .n = in, .k = rows, .transpose_x = true};
+    }
+    wg_output(y, "y");
+    wg_plan *plan = plan_of(g, true);
+    if (plan) {
+        p->x = wg_plan_data(plan, a);
+        p->w = wg_plan_data(plan, b);
+        p->y = wg_plan_data(plan, y);
+    }
+    return plan;
+}
+
+static bool bench_linear_shape(dnnl_engine_t engine, const char *what, int64_t rows, int64_t out,
+                               int64_t in)
+{
+    wg_graph *g = wg_graph_new();
+    product p;
+    direct plain, packed;
+    wg_plan *plan = linear_plan(g, what, rows, out, in, &p);
+    bench_times t[4];
+    if (!plan || !direct_open(&plain, engine, &p, false) || !direct_open(&packed, engine, &p, true))
+        return false;
+    const bench_subject subject[] = {
+        {run_plan, plan}, {run_direct, &plain}, {run_direct, &packed}, {run_sgemm, &p}};
+    bool ok = bench_interleaved(subject, 4, &schedule, t) == WG_OK;
+    double flops = 2e-9 * (double)rows * (double)out * (double)in, best = 0;
+    for (int i = 1; i < 4; i++)
+        best = flops / t[i].median > best ? flops / t[i].median : best;
+    printf("%-8s %5lld %6lld %5lld %9.0f %9.0f %9.0f %9.0f %8.2f\n", what, (long long)rows,
+           (long long)out, (long long)in, flops / t[0].median, flops / t[1].median,
+           flops / t[2].median, flops / t[3].median, flops / t[0].median / best);
+    direct_close(&plain);
+    direct_close(&packed);
+    wg_plan_free(plan);
+    wg_graph_free(g);
+    return ok;
+}
+
+static bool bench_linear(void)
+{
+    static const int64_t rows[] = {1024, 4096},
+                         shapes[][2] = {{512, 512}, {2048, 512}, {512, 2048}, {10000, 512}};
+    static const char *const what[] = {"forward", "dX", "dW"};
+    dnnl_engine_t engine;
+    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
+        return false;
+    printf("\nlinear    rows    out    in      plan     plain    packed     sgemm  of best   "
+           "(GFLOP/s)\n");
+    bool ok = true;
+    for (int r = 0; r < 2; r++)
+        for (int s = 0; s < 4; s++)
+            for (int w = 0; w < 3 && ok; w++)
+                ok = bench_linear_shape(engine, what[w], rows[r], shapes[s][0], shapes[s][1]);
+    dnnl_engine_destroy(engine);
+    return ok;
+}
+
+/* ---- attention --------------------------------------------------------------------------------------- */
+
+/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a key is in the future. */
+static wg_value *plain_attention(wg_value *q, wg_value *k, wg_value *v, bool causal)
+{
+    int64_t T = q->shape.dim[2];
+    wg_graph *g = wg_graph_of(q);
+    wg_value *scores = wg_scale(wg_matmul_t(q, k, WG_NT), 0.125);
+    if (causal) {
+        wg_value *s = wg_iota(g, WG_I64, WG_SHAPE(1, T), 1, 0, 1),
+                 *t = wg_iota(g, WG_I64, WG_SHAPE(T, 1), 0, 0, 1);
+        scores = wg_where(wg_less_equal(s, t), scores, wg_scalar_like(scores, -1e30));
+    }
+    return wg_matmul(wg_softmax(scores, -1), v);
+}
+
+static wg_plan *attention_plan(wg_graph *g, int64_t T, bool causal, bool fused, bool backward)
+{
+    wg_shape shape = WG_SHAPE(16384 / T / 4, 8, T, 64);
+    wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
+    wg_value *dy = input(g, "dy", shape);
+    wg_value *y =
+        fused ? wg_attention(in[0], in[1], in[2], NULL, &(wg_attention_attrs){.causal = causal})
+              : plain_attention(in[0], in[1], in[2], causal);
+    wg_output(y, "y");
+    if (backward && wg_vjp(&y, &dy, 1, in, 3, dx, NULL) == WG_OK)
+        for (int i = 0; i < 3; i++)
+            wg_output(dx[i], "dx");
+    return plan_of(g, true);
+}
+
+static bool bench_attention(void)
+{
+    printf("\nattention   T  causal            fused ms   plain ms   speed-up   fused MiB   plain "
+           "MiB\n");
+    for (int64_t T = 32; T <= 1024; T *= 2)
+        for (int variant = 0; variant < 4; variant++) {
+            bool causal = variant & 1, backward = variant & 2;
+            wg_graph *g[2];
+            wg_plan *plan[2];
+            bench_times t[2];
+            for (int i = 0; i < 2; i++) {
+                g[i] = wg_graph_new();
+                plan[i] = attention_plan(g[i], T, causal, i == 0, backward);
+                if (!plan[i])
+                    return false;
+            }
+            if (!time_plans(plan, 2, t))
+                return false;
+            printf("%12lld  %-6s %-9s %10.2f %10.2f %10.2f %11.1f %11.1f\n", (long long)T,
+                   causal ? "yes" : "no", backward ? "with grad" : "forward", 1e3 * t[0].median,
+                   1e3 * t[1].median, t[1].median / t[0].median,
+                   (double)wg_plan_statistics(plan[0]).buffer_bytes / 1048576,
+                   (double)wg_plan_statistics(plan[1]).buffer_bytes / 1048576);
+            for (int i = 0; i < 2; i++) {
+                wg_plan_free(plan[i]);
+                wg_graph_free(g[i]);
+            }
+        }
+    return true;
+}
+
+/* ---- loss ---------------------------------------------------------------------------------------------- */
+
+static bool bench_loss(void)
+{
+    static const int64_t shapes[][3] = {{4096, 10000, 128}, {4096, 10000, 512}, {1024, 37000, 512}};
+    printf("\nloss   rows  classes     d   fused ms  unfused ms   speed-up   GFLOP/s   fused MiB  "
+           "unfused MiB\n");
+    for (int s = 0; s < WG_COUNT(shapes); s++) {
+        int64_t rows = shapes[s][0], classes = shapes[s][1], d = shapes[s][2];
+        wg_graph *g = wg_graph_new();
+        wg_value *wrt[] = {input(g, "x", WG_SHAPE(rows, d)), input(g, "w", WG_SHAPE(classes, d))},
+                 *dx[2];
+        wg_value *targets = wg_iota(g, WG_I32, WG_SHAPE(rows), 0, 0, 1);
+        wg_value *loss =
+            wg_cross_entropy(wg_linear(wrt[0], wrt[1], NULL, WG_ACTIVATION_NONE), targets, NULL,
+                             &(wg_cross_entropy_attrs){.smoothing = 0.1});
+        wg_output(loss, "loss");
+        if (wg_grad(loss, wrt, 2, dx) == WG_OK)
+            for (int i = 0; i < 2; i++)
+                wg_output(dx[i], "dx");
+        wg_plan *plan[] = {plan_of(g, true), plan_of(g, false)};
+        bench_times t[2];
+        if (!plan[0] || !plan[1] || !time_plans(plan, 2, t))
+            return false;
+        double flops = 6e-9 * (double)rows * (double)classes * (double)d;
+        printf("%11lld %8lld %5lld %10.1f %11.1f %10.2f %9.0f %11.1f %12.1f\n", (long long)rows,
+               (long long)classes, (long long)d, 1e3 * t[0].median, 1e3 * t[1].median,
+               t[1].median / t[0].median, flops / t[0].median,
+               (double)wg_plan_statistics(plan[0]).buffer_bytes / 1048576,
+               (double)wg_plan_statistics(plan[1]).buffer_bytes / 1048576);
+        wg_plan_free(plan[0]);
+        wg_plan_free(plan[1]);
+        wg_graph_free(g);
+    }
+    return true;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------- */
+
+/* One memory-bound plan: its name, and the bytes that it must move at least. */
+typedef struct row_plan {
+    const char *name;
+    double bytes;
+    wg_graph *g;
+    wg_plan *plan;
+} row_plan;
+
+enum { ROWS = 16384, WIDTH = 512 };
+
+static void build_norm(wg_graph *g, row_plan *r, bool residual, bool backward)
+{
+    wg_shape shape = WG_SHAPE(ROWS, WIDTH);
+    wg_value *x = input(g, "x", shape), *gain = input(g, "gain", WG_SHAPE(WIDTH)),
+             *bias = input(g, "bias", WG_SHAPE(WIDTH));
+    wg_value *branch = residual ? input(g, "branch", shape) : NULL, *dy = input(g, "dy", shape);
+    wg_value *sum = residual ? wg_add(x, wg_dropout(branch, 0.1)) : x;
+    wg_value *y = wg_layernorm(sum, gain, bias, 1, 1e-5);
+    wg_value *wrt[] = {x, gain, bias, branch}, *dx[4];
+    int n = residual ? 4 : 3;
+    double tensor = (double)ROWS * WIDTH * sizeof(float);
+    if (!backward) {
+        wg_output(y, "y");
+        if (residual)
+            wg_output(sum, "sum");
+        r->bytes = tensor * (residual ? 4 : 2);
+        return;
+    }
+    if (wg_vjp(&y, &dy, 1, wrt, (size_t)n, dx, NULL) == WG_OK)
+        for (int i = 0; i < n; i++)
+            wg_output(dx[i], "dx");
+    r->bytes = tensor * (residual ? 4 + 4 : 2 + 3); /* the forward pass runs as well */
+}
+
+static void build_adam(wg_graph *g, row_plan *r)
+{
+    wg_shape shape = WG_SHAPE(ROWS, WIDTH);
+    wg_value *p = wg_parameter(g, "p", WG_F32, shape, wg_ones()), *dp = input(g, "dp", shape);
+    wg_adam_update(&p, &dp, 1, input(g, "lr", WG_SCALAR), NULL);
+    r->bytes = 7.0 * ROWS * WIDTH * sizeof(float);
+}
+
+static bool bench_rows(void)
+{
+    bench_limits limits;
+    row_plan rows[] = {{.name = "layernorm"},
+                       {.name = "layernorm, with gradient"},
+                       {.name = "dropout+residual+layernorm"},
+                       {.name = "the same, with gradient"},
+                       {.name = "adam"}};
+    if (bench_limits_measure(&limits, NULL) != WG_OK)
+        return false;
+    double bandwidth = limits.triad_traffic / limits.triad.median;
+    printf("\nrows [%d, %d]                        ms     GB/s  of the triad's %.1f GB/s\n", ROWS,
+           WIDTH, bandwidth * 1e-9);
+    for (int i = 0; i < WG_COUNT(rows); i++) {
+        row_plan *r = &rows[i];
+        bench_times t;
+        r->g = wg_graph_new();
+        if (i < 4)
+            build_norm(r->g, r, i >= 2, i % 2);
+        else
+            build_adam(r->g, r);
+        r->plan = plan_of(r->g, true);
+        if (!r->plan || !time_plans(&r->plan, 1, &t))
+            return false;
+        printf("%-32s %9.2f %8.1f %8.2f\n", r->name, 1e3 * t.median, 1e-9 * r->bytes / t.median,
+               r->bytes / t.median / bandwidth);
+        wg_plan_free(r->plan);
+        wg_graph_free(r->g);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        bool (*run)(void);
+    } parts[] = {{"linear", bench_linear},
+                 {"attention", bench_attention},
+                 {"loss", bench_loss},
+                 {"rows", bench_rows}};
+    if (!wg_onednn_backend()) {
+        fprintf(stderr, "built without oneDNN: nothing to compare\n");
+        return 1;
+    }
+    for (int i = 0; i < WG_COUNT(parts); i++) {
+        bool wanted = argc == 1;
+        for (int k = 1; k < argc; k++)
+            wanted |= strcmp(argv[k], parts[i].name) == 0;
+        if (wanted && !parts[i].run()) {
+            fprintf(stderr, "%s could not be measured\n", parts[i].name);
+            return 1;
+        }
+    }
+    return 0;
+}
