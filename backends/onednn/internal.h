@@ -40,7 +40,7 @@ typedef struct od_plan {
 /* NULL and a filled plan, or why not (static text). */
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
-od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv;
+od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv, od_make_pool;
 
 /* An op that has a kernel of our own (fast/). */
 typedef struct od_own {
