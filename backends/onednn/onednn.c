@@ -145,6 +145,13 @@ static void close_backend(void *state)
     free(b);
 }
 
+/* The sets of instructions are sets of bits, each with those that it includes. */
+static bool has_amx(void)
+{
+    unsigned amx = (unsigned)dnnl_cpu_isa_avx512_core_amx;
+    return ((unsigned)dnnl_get_effective_cpu_isa() & amx) == amx;
+}
+
 static wg_status open_backend(void **state, const wg_backend_config *config)
 {
     od_backend *b = calloc(1, sizeof *b);
@@ -152,6 +159,7 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
         return WG_ENOMEM;
     b->threads = config->threads;
     b->show_nan = config->show_nan;
+    b->amx = has_amx();
     bool ok =
         dnnl_engine_create(&b->engine, dnnl_cpu, 0) == dnnl_success &&
         dnnl_stream_create(&b->stream, b->engine, dnnl_stream_default_flags) == dnnl_success &&
@@ -223,7 +231,7 @@ const wg_backend *wg_onednn_backend(void)
     static const wg_backend onednn = {
         .abi = WG_BACKEND_ABI,
         .name = "onednn",
-        .doc = "oneDNN's primitives, f32",
+        .doc = "oneDNN's primitives, f32; matrix products also bf16 where the CPU has AMX",
         .open = open_backend,
         .close = close_backend,
         .refuses = refuses,
