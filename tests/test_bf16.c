@@ -1,11 +1,8 @@
 /* bf16 as a dtype to store: rounding, every op against f64, the shape of plans, training with f32 masters. */
+#include "tests/conformance.h"
 #include "tests/sample.h"
 #include "autograd/grad.h"
-#include "backends/cpu/any/element.h"
 #include "backends/onednn/onednn.h"
-#include "backends/plan.h"
-
-#include <math.h>
 
 static const wg_backend *backend_at(int i) /* cpu alone, then oneDNN if it is there */
 {
@@ -136,22 +133,11 @@ static void casts_of_plans_round_the_same(void **state)
 
 /* ---- every op ---------------------------------------------------------------------------------- */
 
-/* One rounding to bf16, at most 2^-8 |t|, of what f32 computes, which is near the truth t:
- *     |y - t| <= 2^-8 |t| + tolerance max(1, |t|)
- * So every op, composites too, is rounded once, at its end. */
-static const struct {
-    const char *op;
-    double tolerance;
-} bounds[] = {
-    {NULL, 1e-5},
-};
-
-static double tolerance_of(const wg_op *op)
+/* One rounding to bf16, at most 2^-8 |t|, of what f32 computes, which is within 1e-5 max(1, |t|) of the truth t.  So
+ * every op, composites too, is rounded once, at its end. */
+static double bound_at(double t)
 {
-    int i = 0;
-    while (bounds[i].op && strcmp(bounds[i].op, op->name) != 0)
-        i++;
-    return bounds[i].tolerance;
+    return 0x1p-8 * fabs(t) + 1e-5 * fmax(1, fabs(t));
 }
 
 /* The sample's node in another graph, with bf16 wherever it has f64. */
@@ -168,13 +154,12 @@ static void compare_result(const wg_op *op, const wg_sample *s, const char *back
                            const wg_value *y, wg_plan *truth, const wg_value *t, int64_t *compared)
 {
     const void *a = wg_plan_data(p, y), *b = wg_plan_data(truth, t);
-    double tolerance = wg_dtype_is_float(y->dtype) ? tolerance_of(op) : 0;
     check_that(wg_shape_equal(&y->shape, &t->shape), "%s: shapes differ", op->name);
     check_that(y->dtype == (t->dtype == WG_F64 ? WG_BF16 : t->dtype), "%s: result of %s", op->name,
                wg_dtype_name(y->dtype));
     for (int64_t i = 0; i < wg_value_count(y); i++, ++*compared) {
         double got = cpu_get(a, y->dtype, i), want = cpu_get(b, t->dtype, i);
-        double bound = (tolerance > 0 ? 0x1p-8 * fabs(want) : 0) + tolerance * fmax(1, fabs(want));
+        double bound = wg_dtype_is_float(y->dtype) ? bound_at(want) : 0;
         check_that(got == want || fabs(got - want) <= bound,
                    "%s, %s, %s: result %d, element %lld is %.9g, the truth is %.9g", op->name,
                    sample_name(s), backend, y->index, (long long)i, got, want);
@@ -218,7 +203,8 @@ static void every_op_is_rounded_once(void **state)
         int64_t compared = 0;
         int ops = 0;
         const wg_op *last = NULL;
-        FOR_EACH_SAMPLE (op, s) {
+        FOR_EACH_SAMPLE(op, s)
+        {
             if (op->flags & WG_OP_LEAF && op != &wg_op_constant)
                 continue; /* nothing to compute */
             int64_t more = compare_sample(op, s, backend_at(b));
@@ -226,10 +212,102 @@ static void every_op_is_rounded_once(void **state)
             ops += more > 0 && op != last;
             last = op;
         }
-        print_message("%s: %d ops, %lld elements\n", b ? "onednn" : "cpu", ops, (long long)compared);
-        check_that(ops >= 130 && compared >= 10000, "%d ops, %lld elements compared", ops,
+        print_message("%s: %d ops, %lld elements\n", b ? "onednn" : "cpu", ops,
+                      (long long)compared);
+        check_that(ops >= 140 && compared >= 6000, "%d ops, %lld elements compared", ops,
                    (long long)compared);
     }
+}
+
+/* ---- every op on many shapes ---------------------------------------------------------------------- */
+
+enum { LEAST_CASES = 50, MOST_TURNS = 250 };
+
+/* Worst error of a case as a share of its bound; what is beyond f32 is infinite. */
+static double share_of_bound(const conf_results *y, const conf_results *truth)
+{
+    double worst = 0;
+    for (int i = 0; i < truth->n; i++)
+        for (int64_t k = 0; k < truth->count[i]; k++) {
+            double a = cpu_get(y->data[i], y->dtype[i], k);
+            double t = cpu_get(truth->data[i], truth->dtype[i], k);
+            bool real = truth->dtype[i] == WG_F64;
+            bool same = a == (real ? (double)(float)t : t) || (isnan(a) && isnan(t));
+            double share = same ? 0 : real ? fabs(a - t) / bound_at(t) : INFINITY;
+            worst = share <= worst ? worst : share; /* NaN stays */
+        }
+    return worst;
+}
+
+/* The numbers that bf16 can hold. */
+static void round_operands(conf_case *c)
+{
+    for (int i = 0; i < c->sample.n_in; i++)
+        if (!c->sample.in[i].dtype)
+            for (int64_t k = 0; k < wg_shape_count(&c->sample.in[i].shape); k++) {
+                float *x = (float *)c->data[i] + k;
+                *x = wg_bf16_to_f32(wg_bf16_from_f32(*x));
+            }
+}
+
+/* Whether the case is legal and has results; *worst grows to its share of the bound. */
+static bool run_case(conf_case *c, double *worst)
+{
+    conf_results truth, y;
+    wg_graph *g = wg_graph_new();
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+    bool legal =
+        conf_build(g, c, WG_BF16, in) && conf_run_plan(c, WG_F64, NULL, &truth, NULL, NULL);
+    int64_t count = 0;
+    wg_graph_free(g);
+    for (int i = 0; legal && i < truth.n; i++)
+        count += truth.count[i];
+    for (int b = 0; legal && b < n_backends(); b++) {
+        char kernel[64];
+        int used = 0;
+        assert_true(conf_run_plan(c, WG_BF16, backend_at(b), &y, &used, kernel));
+        double share = share_of_bound(&y, &truth);
+        *worst = share <= *worst ? *worst : share;
+        conf_results_free(&y);
+    }
+    if (legal)
+        conf_results_free(&truth);
+    return count > 0;
+}
+
+static void every_op_on_many_shapes(void **state)
+{
+    (void)state;
+    int ops = 0, failures = 0;
+    double most = 0;
+    for (size_t i = 0; wg_op_at(i); i++) {
+        const wg_op *op = wg_op_at(i);
+        int cases = 0;
+        double worst = 0;
+        uint64_t seed = 7;
+        for (int turn = 0;
+             op->n_samples && op->samples[0].n_in && turn < MOST_TURNS && cases < LEAST_CASES;
+             turn++)
+            for (int k = 0; k < op->n_samples; k++) {
+                conf_case c = conf_propose(op, &op->samples[k], turn, &seed);
+                if (conf_is_small(&c)) {
+                    conf_fill(&c, 0, 0, &seed);
+                    round_operands(&c);
+                    cases += run_case(&c, &worst);
+                }
+                conf_free(&c);
+            }
+        ops += cases >= LEAST_CASES;
+        if (!(worst <= 1)) {
+            print_error("%s: %.3g times its bound\n", op->name, worst);
+            failures++;
+        }
+        most = worst <= most ? most : worst;
+    }
+    print_message("%d ops on %d cases or more, errors up to %.3f of the bound\n", ops, LEAST_CASES,
+                  most);
+    assert_int_equal(failures, 0);
+    check_that(ops >= 130, "%d ops", ops);
 }
 
 /* ---- plans ------------------------------------------------------------------------------------- */
@@ -245,8 +323,9 @@ static void values_are_widened_once_and_rounded_where_stored(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = input(g, "x", 3, 5), *h = wg_sin(x), *y = wg_add(wg_cos(h), h);
     wg_plan *p = plan_of(g, &y, 1, NULL);
-    assert_int_equal(wg_plan_step_count(p), 3 + 5); /* x up; h down and up; cos down and up; y down: */
-    assert_int_equal(count_steps(p, &wg_op_cast), 6 - 1 + 0);
+    assert_int_equal(count_steps(p, &wg_op_cast),
+                     6); /* x up, h down and up, cos h down and up, y down */
+    assert_int_equal(wg_plan_step_count(p), 3 + 6);
     for (int i = 0; i < 15; i++)
         cpu_put(wg_plan_data(p, x), WG_BF16, i, 0.1 * i - 0.7);
     run(p);
@@ -264,7 +343,7 @@ static void composites_are_widened_whole(void **state)
 {
     (void)state;
     wg_graph *g = wg_graph_new();
-    wg_value *x = input(g, "x", 3, 5), *y = wg_mse(x, input(g, "y", 3, 5), WG_REDUCE_MEAN);
+    wg_value *x = input(g, "x", 3, 5), *y = wg_mse(x, input(g, "y", 3, 5), WG_LOSS_MEAN);
     wg_plan *p = plan_of(g, &y, 1, NULL);
     assert_int_equal(count_steps(p, &wg_op_cast), 3); /* x and y up, the loss down */
     check_that(wg_plan_step_count(p) > 4, "%zu steps: not expanded", wg_plan_step_count(p));
@@ -277,7 +356,7 @@ static void what_only_moves_stays_narrow(void **state)
     (void)state;
     wg_graph *g = wg_graph_new();
     wg_value *x[] = {input(g, "a", 3, 5), input(g, "b", 3, 5)};
-    wg_value *y = wg_flip(wg_permute(wg_stack(x, 2, 0), 2, 0, 1), 0);
+    wg_value *y = wg_flip(wg_permute(wg_stack(x, 2, 0), WG_AXES(2, 0, 1)), WG_AXES(0));
     wg_plan *p = plan_of(g, &y, 1, NULL);
     check_that(wg_plan_step_count(p) >= 3, "%zu steps", wg_plan_step_count(p));
     assert_int_equal(count_steps(p, &wg_op_cast), 0);
@@ -292,7 +371,8 @@ static void messages_name_the_users_node(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = input(g, "x", 1, 2), *y = wg_log(x);
     char expected[64];
-    snprintf(expected, sizeof expected, "log(x): element 0 of y is nan (test_bf16.c:%d)", __LINE__ - 2);
+    snprintf(expected, sizeof expected, "log(x): element 0 of y is nan (test_bf16.c:%d)",
+             __LINE__ - 2);
     wg_plan *p;
     wg_plan_options o = {.outputs = &y, .n_outputs = 1, .check_nonfinite = true};
     assert_int_equal(wg_plan_create(&p, g, &o), WG_OK);
@@ -313,8 +393,8 @@ static void dtypes_still_do_not_mix(void **state)
         wg_value *x = input(g, "x", 2, 2), *z = wg_input(g, "z", WG_F32, WG_SHAPE(2, 2));
         assert_null(i ? wg_matmul(x, z) : wg_add(x, z));
         assert_int_equal(wg_graph_status(g), WG_EDTYPE);
-        check_that(strstr(wg_graph_message(g), messages[i]) && strstr(wg_graph_message(g), "bf16") &&
-                       strstr(wg_graph_message(g), "f32"),
+        check_that(strstr(wg_graph_message(g), messages[i]) &&
+                       strstr(wg_graph_message(g), "bf16") && strstr(wg_graph_message(g), "f32"),
                    "%s", wg_graph_message(g));
         wg_graph_free(g);
     }
@@ -329,14 +409,15 @@ static bool infer_unknown(wg_node *n)
 static void an_op_without_a_kernel_is_named(void **state)
 {
     (void)state;
-    static const wg_op unknown = {.name = "unknown", .operands = "x", .results = "y", .infer = infer_unknown};
+    static const wg_op unknown = {
+        .name = "unknown", .operands = "x", .results = "y", .infer = infer_unknown};
     wg_graph *g = wg_graph_new();
     wg_value *y = wg_apply1(WG_HERE, &unknown, NULL, input(g, "x", 2, 2));
     wg_plan *p;
     wg_plan_options o = {.outputs = &y, .n_outputs = 1};
     assert_int_equal(wg_plan_create(&p, g, &o), WG_EUNSUPPORTED);
-    check_that(strstr(wg_graph_message(g), "unknown(x): cpu: no reference kernel (test_bf16.c:"), "%s",
-               wg_graph_message(g));
+    check_that(strstr(wg_graph_message(g), "unknown(x): cpu: no reference kernel (test_bf16.c:"),
+               "%s", wg_graph_message(g));
     wg_graph_free(g);
 }
 
@@ -349,8 +430,10 @@ static void native_products_need_amx(void **state)
     void *backend = NULL;
     assert_int_equal(od->open(&backend, &(wg_backend_config){.threads = 1}), WG_OK);
     wg_graph *g = wg_graph_new();
-    wg_value *x = input(g, "x", 64, 64), *w = input(g, "w", 64, 64), *b = wg_input(g, "b", WG_BF16, WG_SHAPE(64));
-    const wg_value *y[] = {wg_matmul(x, w), wg_linear(x, w, b, WG_ACTIVATION_RELU), wg_tanh(x), wg_softmax(x, -1)};
+    wg_value *x = input(g, "x", 64, 64), *w = input(g, "w", 64, 64),
+             *b = wg_input(g, "b", WG_BF16, WG_SHAPE(64));
+    const wg_value *y[] = {wg_matmul(x, w), wg_linear(x, w, b, WG_ACTIVATION_RELU), wg_tanh(x),
+                           wg_softmax(x, -1)};
     for (int i = 0; i < 2; i++) {
         const char *why = od->refuses(backend, y[i]->node);
         if (why)
@@ -373,7 +456,7 @@ static void parameters_may_be_bf16(void **state)
     wg_value *w = wg_parameter(g, "w", WG_BF16, WG_SHAPE(N), wg_normal_init(1)),
              *x = wg_input(g, "x", WG_BF16, WG_SHAPE(N)),
              *lr = wg_fill(g, WG_F32, WG_SCALAR, 0.125), *dw;
-    wg_value *loss = wg_sum(wg_mul(w, x));
+    wg_value *loss = wg_sum(wg_mul(w, x), WG_ALL_AXES, WG_DROP);
     assert_int_equal(wg_grad(loss, &w, 1, &dw), WG_OK);
     assert_int_equal(dw->dtype, WG_BF16);
     wg_output(loss, "loss");
@@ -398,41 +481,42 @@ static void parameters_may_be_bf16(void **state)
         run(p);
         assert_int_equal(*(uint16_t *)wg_plan_data(p, loss), wg_bf16_from_f64(sum));
         for (int i = 0; i < N; i++)
-            assert_int_equal(((uint16_t *)t->data)[i], wg_bf16_from_f32(before[i] - 0.125f * at[i]));
+            assert_int_equal(((uint16_t *)t->data)[i],
+                             wg_bf16_from_f32(before[i] - 0.125f * at[i]));
         wg_plan_free(p);
     }
     wg_graph_free(g);
 }
 
-enum { ROWS = 256, WIDTH = 64, LAYERS = 4, CLASSES = 8 };
+enum { ROWS = 256, WIDTH = 64, LAYERS = 4, MOST_LAYERS = 12, CLASSES = 8 };
 
 typedef struct mlp {
     wg_graph *g;
     wg_value *x, *targets, *lr, *loss;
-    wg_value *w[LAYERS], *dw[LAYERS];
+    wg_value *w[MOST_LAYERS], *dw[MOST_LAYERS];
 } mlp;
 
 /* tanh layers; weights are f32, products of `dtype`, the loss f32. */
-static mlp mlp_new(wg_dtype dtype)
+static mlp mlp_new(wg_dtype dtype, int layers)
 {
     mlp m = {.g = wg_graph_new()};
     m.x = wg_input(m.g, "x", WG_F32, WG_SHAPE(ROWS, WIDTH));
     m.targets = wg_input(m.g, "targets", WG_I64, WG_SHAPE(ROWS));
     m.lr = wg_input(m.g, "lr", WG_F32, WG_SCALAR);
     wg_value *h = wg_cast(m.x, dtype);
-    for (int i = 0; i < LAYERS; i++) {
+    for (int i = 0; i < layers; i++) {
         char name[16];
         snprintf(name, sizeof name, "w%d", i);
-        int64_t out = i + 1 < LAYERS ? WIDTH : CLASSES;
+        int64_t out = i + 1 < layers ? WIDTH : CLASSES;
         m.w[i] = wg_parameter(m.g, name, WG_F32, WG_SHAPE(WIDTH, out), wg_xavier(1));
         h = wg_matmul(h, wg_cast(m.w[i], dtype));
-        if (i + 1 < LAYERS)
+        if (i + 1 < layers)
             h = wg_tanh(h);
     }
     m.loss = wg_cross_entropy(wg_cast(h, WG_F32), m.targets, NULL, NULL);
     wg_output(m.loss, "loss");
-    check_that(wg_grad(m.loss, m.w, LAYERS, m.dw) == WG_OK, "%s", wg_graph_message(m.g));
-    wg_adam_update(m.w, m.dw, LAYERS, m.lr, NULL);
+    check_that(wg_grad(m.loss, m.w, (size_t)layers, m.dw) == WG_OK, "%s", wg_graph_message(m.g));
+    wg_adam_update(m.w, m.dw, (size_t)layers, m.lr, NULL);
     return m;
 }
 
@@ -440,7 +524,8 @@ static mlp mlp_new(wg_dtype dtype)
 static double train(const mlp *m, const wg_backend *backend, double *first)
 {
     wg_plan *p;
-    wg_plan_options o = {.backends = &backend, .n_backends = backend ? 1 : 0, .threads = 2, .seed = 9};
+    wg_plan_options o = {
+        .backends = &backend, .n_backends = backend ? 1 : 0, .threads = 2, .seed = 9};
     check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
     uint64_t seed = 1;
     float *x = wg_plan_data(p, m->x);
@@ -470,7 +555,7 @@ static void training_reaches_the_loss_of_f32(void **state)
 {
     (void)state;
     for (int b = 0; b < n_backends(); b++) {
-        mlp wide = mlp_new(WG_F32), narrow = mlp_new(WG_BF16);
+        mlp wide = mlp_new(WG_F32, LAYERS), narrow = mlp_new(WG_BF16, LAYERS);
         for (int i = 0; i < LAYERS; i++) {
             assert_int_equal(narrow.dw[i]->dtype, WG_F32); /* through the cast of the master */
             assert_ptr_equal(narrow.dw[i]->node->op, &wg_op_cast);
@@ -490,12 +575,13 @@ static void training_reaches_the_loss_of_f32(void **state)
     }
 }
 
+/* Activations kept for the backward pass are half as large; what is being computed is wide for a moment. */
 static void a_bf16_model_needs_less_memory(void **state)
 {
     (void)state;
     size_t bytes[2];
     for (int i = 0; i < 2; i++) {
-        mlp m = mlp_new(i ? WG_BF16 : WG_F32);
+        mlp m = mlp_new(i ? WG_BF16 : WG_F32, MOST_LAYERS);
         wg_plan *p;
         wg_plan_options o = {.threads = 1};
         assert_int_equal(wg_plan_create(&p, m.g, &o), WG_OK);
@@ -505,7 +591,7 @@ static void a_bf16_model_needs_less_memory(void **state)
         wg_graph_free(m.g);
     }
     print_message("buffer: f32 %zu, bf16 %zu bytes\n", bytes[0], bytes[1]);
-    check_that(bytes[1] < bytes[0], "%zu bytes, of f32 %zu", bytes[1], bytes[0]);
+    check_that(5 * bytes[1] < 4 * bytes[0], "%zu bytes, of f32 %zu", bytes[1], bytes[0]);
 }
 
 int main(void)
@@ -514,6 +600,7 @@ int main(void)
         cmocka_unit_test(rounding_is_to_nearest_ties_to_even),
         cmocka_unit_test(casts_of_plans_round_the_same),
         cmocka_unit_test(every_op_is_rounded_once),
+        cmocka_unit_test(every_op_on_many_shapes),
         cmocka_unit_test(values_are_widened_once_and_rounded_where_stored),
         cmocka_unit_test(composites_are_widened_whole),
         cmocka_unit_test(what_only_moves_stays_narrow),
