@@ -176,8 +176,7 @@ static bool expand(rewrite *r, wg_node *n)
     return ok;
 }
 
-/* ---- bf16: y = cast(op(cast(x, f32)), bf16)
- * ----------------------------------------------------------------------------------- */
+/* ---- bf16: y = cast(op(cast(x, f32)), bf16) --------------------------------------------------- */
 
 static bool has_bf16(const wg_node *n)
 {
