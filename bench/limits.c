@@ -122,10 +122,14 @@ static wg_status make_product(product *p, int64_t n, int threads)
     return status;
 }
 
-/* 2048, or the power of two below it at which a product takes two seconds at most, judged by small ones. */
+/* 2048; where there are only the plain kernels, the power of two up to it at which a product takes two seconds at most,
+ * judged by small ones. */
 static wg_status choose_size(int64_t *size, int threads)
 {
     enum { SMALL = 256, LARGE = 2048, TRIES = 9 };
+    *size = LARGE;
+    if (wg_backend_at(0) != wg_cpu_backend())
+        return WG_OK;
     product p;
     double best = 0, seconds;
     wg_status status = make_product(&p, SMALL, threads);

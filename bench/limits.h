@@ -39,20 +39,18 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
 
 /* Zero means the default in every field. */
 typedef struct bench_limits_options {
-    int threads; /* as many as OpenMP gives                                                 */
-    int64_t
-        matmul_size; /* 2048, or less where this would take more than two seconds                  */
-    size_t
-        triad_bytes; /* of each of the three arrays: as large as the last cache, from 64 to 256 MiB */
+    int threads;         /* as many as OpenMP gives                                      */
+    int64_t matmul_size; /* 2048; plain kernels: less, if it took over two seconds       */
+    size_t triad_bytes;  /* of an array: as the last cache, but from 64 to 256 MiB       */
 } bench_limits_options;
 
 typedef struct bench_limits {
     int threads;
-    int64_t matmul_size; /* n: f32 [n, n] times [n, n], 2 n^3 operations */
+    int64_t matmul_size; /* n: f32 [n, n] times [n, n] */
     char matmul_kernel[80];
-    size_t triad_bytes;                   /* of one array */
-    double matmul_flops, triad_traffic;   /* of one call: operations; bytes, three arrays */
-    bench_times matmul, triad_one, triad; /* triad_one: one thread */
+    size_t triad_bytes;                   /* of one array                                 */
+    double matmul_flops, triad_traffic;   /* of one call: 2 n^3; bytes of three arrays    */
+    bench_times matmul, triad_one, triad; /* triad_one: with one thread                   */
 } bench_limits;
 
 /* Measures: matmul by the fastest backend that is built; the triad a = b + s c with one thread and all (bytes counted

@@ -108,6 +108,7 @@ static void apply_changes(request *r)
             *(int64_t *)field = r->changed[i];
     }
     r->model.dropout = r->dropout;
+    r->model.tied = true;
 }
 
 static double parse_dropout(const char *text, const struct argp_state *state)

@@ -27,7 +27,9 @@ void print_limits(const bench_limits *l)
     print_rate(what, "GFLOP/s", l->matmul_flops, &l->matmul);
     snprintf(what, sizeof what, "memory, 1 thread (triad, 3 x %zu MiB)", l->triad_bytes >> 20);
     print_rate(what, "GB/s", l->triad_traffic, &l->triad_one);
-    snprintf(what, sizeof what, "memory, %d thread%s", l->threads, l->threads == 1 ? "" : "s");
+    if (l->threads == 1)
+        return;
+    snprintf(what, sizeof what, "memory, %d threads", l->threads);
     print_rate(what, "GB/s", l->triad_traffic, &l->triad);
 }
 

@@ -1,5 +1,6 @@
 #include "models/encoder.h"
 #include "models/layers.h"
+#include "graph/op.h"
 
 static wg_value *drop(wg_value *x, const wg_encoder_options *o)
 {
@@ -23,6 +24,7 @@ wg_value *wg_encoder(wg_graph *g, const wg_encoder_options *o)
 
     wg_scope_push(g, "encoder");
     wg_value *x = wg_embedding_layer("embedding", tokens, o->vocabulary, o->d_model, WG_F32);
+    wg_value *rows = x ? x->node->in[0] : NULL; /* of the embedding */
     x = drop(x, o);
     for (int i = 0; i < o->layers; i++) {
         wg_scope_push(g, "layer%d", i);
@@ -30,7 +32,8 @@ wg_value *wg_encoder(wg_graph *g, const wg_encoder_options *o)
         wg_scope_pop(g);
     }
     wg_scope_pop(g);
-    wg_value *logits = wg_dense("logits", x, o->vocabulary, WG_ACTIVATION_NONE);
+    wg_value *logits = o->tied ? wg_linear(x, rows, NULL, WG_ACTIVATION_NONE)
+                               : wg_dense("logits", x, o->vocabulary, WG_ACTIVATION_NONE);
     const wg_cross_entropy_attrs loss = {.smoothing = o->smoothing};
     return wg_output(wg_cross_entropy(logits, tokens, NULL, &loss), "loss");
 }

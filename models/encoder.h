@@ -15,6 +15,7 @@ typedef struct wg_encoder_options {
     int heads, layers; /* heads divide d_model                     */
     double dropout;    /* after the embedding and each sublayer, and of attention weights */
     double smoothing;  /* of labels, in the loss                   */
+    bool tied; /* logits are products with the embedding's rows (section 3.4), without bias */
 } wg_encoder_options;
 
 /** Embedding, `layers` times x -> LayerNorm(x + Dropout(Sublayer(x))) for self-attention and feed-forward (Vaswani et
