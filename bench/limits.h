@@ -20,11 +20,9 @@ typedef struct bench_subject {
 
 /* Zero means the default in every field. */
 typedef struct bench_schedule {
-    int runs; /* samples of each subject; default 11                                          */
-    double
-        seconds; /* no new round after so long, but never fewer than 3 rounds; default 10        */
-    double
-        sample; /* short calls are repeated until a sample takes so long; default 0.002 seconds */
+    int runs;       /* samples of each subject; default 11                               */
+    double seconds; /* no new round after so long, but 3 rounds at least; default 10     */
+    double sample;  /* short calls are repeated until a sample takes so long; 0.002      */
 } bench_schedule;
 
 /* Seconds from some fixed moment on. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG = 1000, RUNS, JSON, NO_LIMITS, DROPOUT, SIZE };
+enum { CONFIG = 1000, RUNS, PROFILE, JSON, NO_LIMITS, DROPOUT, SIZE };
 
 static const struct {
     const char *name;
@@ -70,6 +70,7 @@ static const struct argp_option table[] = {
     {"dropout", DROPOUT, "P", 0, "probability of dropout (default 0)", 1},
     {0, 0, 0, 0, "What is measured:", 2},
     {"runs", RUNS, "N", 0, "timed steps (default 7)", 2},
+    {"profile", PROFILE, 0, 0, "where the time goes, by op", 2},
     {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine: no shares", 2},
     {"json", JSON, 0, 0, "as JSON", 2},
     {0},
@@ -82,7 +83,7 @@ typedef struct request {
     int64_t changed[N_SIZES]; /* 0: as the configuration says */
     double dropout;
     int runs;
-    bool no_limits, json;
+    bool profile, no_limits, json;
     backend_choice backends;
 } request;
 
@@ -133,6 +134,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case CONFIG: r->config = arg; break;
     case DROPOUT: r->dropout = parse_dropout(arg, state); break;
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
+    case PROFILE: r->profile = true; break;
     case NO_LIMITS: r->no_limits = true; break;
     case JSON: r->json = true; break;
     case ARGP_KEY_ARG: argp_error(state, "what is '%s'?", arg); break;
@@ -228,6 +230,7 @@ static wg_status create_plan(wg_plan **p, result *out, wg_graph *g, const reques
                                                          .n_backends = 1,
                                                          .threads = r->backends.threads,
                                                          .store = out->store,
+                                                         .profile = r->profile,
                                                          .no_fuse = no_fuse});
     *seconds = bench_now() - start;
     if (status != WG_OK)
@@ -324,6 +327,8 @@ static void print(const request *r, const step *s, const result *seen, const ben
                time_text(seen[i].second_seconds, b, sizeof b), seen[i].nodes,
                (double)seen[i].fused_bytes / 0x1p20, (double)seen[i].unfused_bytes / 0x1p20,
                (double)seen[i].leaf_bytes / 0x1p20);
+    for (size_t i = 0; i < r->backends.count && r->profile; i++)
+        print_profile(seen[i].plan, r->backends.name[i]);
 }
 
 static void json_result(json *j, const char *name, const result *x, const request *r,
@@ -344,6 +349,8 @@ static void json_result(json *j, const char *name, const result *x, const reques
     json_whole(j, "buffer_bytes", (int64_t)x->fused_bytes);
     json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
     json_whole(j, "leaf_bytes", (int64_t)x->leaf_bytes);
+    if (r->profile)
+        json_profile(j, x->plan);
     json_end(j, '}');
 }
 

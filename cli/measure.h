@@ -16,6 +16,10 @@ const char *time_text(double seconds, char *text, size_t size);
 
 void json_times(json *j, const char *key, const bench_times *times);
 
+/* Time of a profiled plan by op and kernel, the longest first. */
+void print_profile(const wg_plan *p, const char *name);
+void json_profile(json *j, const wg_plan *p); /* as the member "profile" */
+
 /* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each time. */
 void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state);
 

@@ -121,6 +121,7 @@ code 2 bench op add --preset tiny
 code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): inner sizes 6 and 7 differ"
 code 3 bench op embedding $quick --shape 4x8,5@400; says err "outside"
 code 0 bench train-step --config tiny $quick --layers 1; says out "encoder: 1 layers"; says out "buffer, unfused"
+code 0 bench train-step --config tiny $quick --profile --backend cpu; says out "share"; says out "cpu reference"
 code 0 bench train-step --config tiny $quick --dropout 0.1 --length 1 --backend cpu
 code 1 bench train-step --config tiny --heads 3; says err "3 heads do not divide 32 features"
 code 2 bench train-step --config huge; says err "--config takes"
@@ -129,7 +130,7 @@ code 2 bench train-step --dropout 1
 
 # JSON: what a parser says, where there is one
 for arguments in "devices --no-limits" "bench op softmax $quick --shape 4x5" \
-    "bench op matmul --runs 1 --shape 5x6,6x7 --grad" "bench train-step --config tiny $quick"; do
+    "bench op matmul --runs 1 --shape 5x6,6x7 --grad" "bench train-step --config tiny $quick --profile"; do
     code 0 $arguments --json
     says out "{"
     if command -v python3 >parser; then

@@ -1,0 +1,89 @@
+/* Where the time of a plan goes, by op and kernel. */
+#include "cli/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All steps with one op and one kernel. */
+typedef struct row {
+    const char *op, *backend, *kernel;
+    size_t steps;
+    double seconds, flops, bytes; /* of one run */
+} row;
+
+static row *find_row(row *rows, size_t *n, const wg_plan_step *s)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(rows[i].op, s->node->op->name) == 0 && strcmp(rows[i].kernel, s->kernel) == 0 &&
+            strcmp(rows[i].backend, s->backend) == 0)
+            return &rows[i];
+    rows[*n] = (row){.op = s->node->op->name, .backend = s->backend, .kernel = s->kernel};
+    return &rows[(*n)++];
+}
+
+static int by_time(const void *a, const void *b)
+{
+    double x = ((const row *)a)->seconds, y = ((const row *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+/* NULL without memory. */
+static row *collect(const wg_plan *p, size_t *n, double *all)
+{
+    size_t steps = wg_plan_step_count(p);
+    row *rows = calloc(steps + 1, sizeof *rows);
+    *n = 0;
+    *all = 0;
+    for (size_t i = 0; rows && i < steps; i++) {
+        wg_plan_step s = wg_plan_step_at(p, i);
+        row *r = find_row(rows, n, &s);
+        double seconds = s.runs ? s.seconds / (double)s.runs : 0;
+        r->steps++;
+        r->seconds += seconds;
+        r->flops += s.flops;
+        r->bytes += s.bytes;
+        *all += seconds;
+    }
+    if (rows)
+        qsort(rows, *n, sizeof *rows, by_time);
+    return rows;
+}
+
+void print_profile(const wg_plan *p, const char *name)
+{
+    size_t n;
+    double all;
+    char time[32];
+    row *rows = collect(p, &n, &all);
+    printf("\n%-24s %6s %9s %6s %9s %8s  kernel\n", name, "steps", "time", "share", "GFLOP/s",
+           "GB/s");
+    for (size_t i = 0; rows && i < n && all > 0; i++) {
+        const row *r = &rows[i];
+        printf("%-24.24s %6zu %9s %4.1f %% %9.1f %8.2f  %s %s\n", r->op, r->steps,
+               time_text(r->seconds, time, sizeof time), 100 * r->seconds / all,
+               1e-9 * r->flops / r->seconds, 1e-9 * r->bytes / r->seconds, r->backend, r->kernel);
+    }
+    free(rows);
+}
+
+void json_profile(json *j, const wg_plan *p)
+{
+    size_t n;
+    double all;
+    row *rows = collect(p, &n, &all);
+    json_begin(j, "profile", '[');
+    for (size_t i = 0; rows && i < n; i++) {
+        json_begin(j, NULL, '{');
+        json_text(j, "op", rows[i].op);
+        json_text(j, "backend", rows[i].backend);
+        json_text(j, "kernel", rows[i].kernel);
+        json_whole(j, "steps", (int64_t)rows[i].steps);
+        json_real(j, "seconds", rows[i].seconds);
+        json_real(j, "share", rows[i].seconds / all);
+        json_real(j, "flops", rows[i].flops);
+        json_real(j, "bytes", rows[i].bytes);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    free(rows);
+}
