@@ -65,8 +65,8 @@ static wg_status build_alone(wg_trial *one, const wg_trial *t, const wg_node *n,
     return status == WG_OK ? wg_graph_status(one->g) : status;
 }
 
-/* The largest error of n's rule; 0 if it cannot be checked alone. */
-static double error_alone(const wg_trial *t, const wg_node *n, void *run)
+/* The largest error of n's rule into *error; 0 if it cannot be checked alone.  Fails only without memory. */
+static wg_status error_alone(const wg_trial *t, const wg_node *n, void *run, double *error)
 {
     wg_gradcheck_report report = {0};
     wg_trial one = {.draw = {t->options->seed + n->id},
@@ -92,9 +92,9 @@ static double error_alone(const wg_trial *t, const wg_node *n, void *run)
     free(dx);
     wg_trial_close(&one);
     wg_graph_free(one.g);
-    if (status != WG_OK || !report.failed)
-        return 0;
-    return isnan(report.worst) ? INFINITY : report.worst;
+    bool wrong = status == WG_OK && report.failed;
+    *error = !wrong ? 0 : isnan(report.worst) ? INFINITY : report.worst;
+    return status == WG_ENOMEM ? status : WG_OK;
 }
 
 static void name_guilty(wg_gradcheck_report *r, const wg_node *n)
@@ -120,7 +120,9 @@ wg_status wg_trial_blame(wg_trial *t)
     double worst = 0;
     for (uint32_t id = 0; status == WG_OK && id < path.end; id++) {
         const wg_node *n = wg_graph_node(t->g, id);
-        double error = path.matters[id] ? error_alone(t, n, run) : 0;
+        double error = 0;
+        if (path.matters[id])
+            status = error_alone(t, n, run, &error);
         if (error > worst)
             name_guilty(t->report, n);
         worst = fmax(worst, error);

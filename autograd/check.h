@@ -44,9 +44,9 @@ void wg_trial_close(wg_trial *t); /* frees everything but the graph */
 /* Fills a point from its range: uniform floats, integers, bools. */
 void wg_point_draw(wg_point *p, wg_draw *d);
 /* Fills all points at once: floats pairwise distinct and at least 10 h away from each other and
- * from the kinks; with `dyadic` set, also sums of few powers of two, and h is chosen to fit. false:
- * the ranges are too narrow. */
-bool wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks);
+ * from the kinks; with `dyadic` set, also sums of few powers of two, and h is chosen to fit.
+ * WG_EINVAL: the ranges are too narrow. */
+wg_status wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks);
 
 /* Random cotangents for y, of magnitude 0.5 to 1.5; they become inputs and points.  dy has n_y
  * places. */

@@ -82,7 +82,7 @@ static bool place(grid *s, wg_draw *d, double lo, double hi, int64_t *k)
     return false;
 }
 
-bool wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
+wg_status wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
 {
     size_t floats = 0;
     double narrowest = INFINITY;
@@ -96,14 +96,16 @@ bool wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
         }
     }
     if (!floats)
-        return true;
+        return WG_OK;
     grid s = {.kinks = kinks, .n_kinks = n_kinks};
     s.q = exp2(floor(log2(narrowest / (4.0 * (double)floats + 8))));
     if (t->dyadic)
         t->h = s.q / 32;
     s.margin = t->dyadic ? 10 * t->h : 10 * t->h + s.q / 8;
     s.used = malloc(floats * sizeof *s.used);
-    bool ok = s.used && narrowest > 0;
+    if (!s.used)
+        return WG_ENOMEM;
+    bool ok = narrowest > 0;
     for (size_t i = 0; ok && i < t->n_points; i++) {
         wg_point *p = &t->point[i];
         double edge = fmin(4 * t->h, (p->hi - p->lo) / 8); /* differences stay inside (lo, hi) */
@@ -115,5 +117,8 @@ bool wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
         }
     }
     free(s.used);
-    return ok;
+    return ok ? WG_OK
+              : wg_trial_error(t, WG_EINVAL,
+                               "the ranges of the sample are too narrow for that many distinct "
+                               "numbers");
 }

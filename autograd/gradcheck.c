@@ -172,7 +172,7 @@ static wg_status check_options(const wg_gradcheck_options *o, wg_gradcheck_repor
 
 /* ---- one op ---------------------------------------------------------------------------------- */
 
-/* The op on its sample in f64: one input for each operand. */
+/* The op on its sample in f64: one input for each operand.  Without a node, the graph is in error or NULL. */
 static wg_graph *build_sample(const wg_op *op, const wg_sample *s, wg_node **node)
 {
     wg_value *in[WG_MAX_SAMPLE_OPERANDS] = {NULL};
@@ -187,12 +187,12 @@ static wg_graph *build_sample(const wg_op *op, const wg_sample *s, wg_node **nod
     wg_apply(WG_HERE, g, op, s->attrs, in, s->n_in);
     if (wg_graph_status(g) == WG_OK)
         f64 = wg_graph_clone(g, &(wg_clone_options){.f32_as = WG_F64, .keep_all = true}, NULL);
-    if (f64) {
-        wg_graph_free(g);
+    else
+        return g;
+    wg_graph_free(g);
+    if (wg_graph_status(f64) == WG_OK)
         *node = wg_graph_node(f64, wg_graph_node_count(f64) - 1);
-        return f64;
-    }
-    return g; /* in error */
+    return f64;
 }
 
 static wg_status open_sample(wg_trial *t, const wg_op *op, const wg_sample *s)
@@ -200,7 +200,7 @@ static wg_status open_sample(wg_trial *t, const wg_op *op, const wg_sample *s)
     wg_node *n = NULL;
     t->g = build_sample(op, s, &n);
     if (!n)
-        return graph_error(t, t->g ? wg_graph_status(t->g) : WG_ENOMEM);
+        return graph_error(t, wg_graph_status(t->g));
     t->y = calloc((size_t)n->n_out + 1, sizeof *t->y);
     t->wrt = calloc((size_t)n->n_in + 1, sizeof *t->wrt);
     if (!t->y || !t->wrt)
@@ -222,10 +222,7 @@ static wg_status open_sample(wg_trial *t, const wg_op *op, const wg_sample *s)
         if (n->out[i]->dtype == WG_F64)
             t->y[t->n_y++] = n->out[i];
     t->report->no_derivative = op->flags & WG_OP_DISCRETE || !t->n_y || !t->n_wrt;
-    if (!wg_trial_draw_grid(t, op->kinks, op->n_kinks))
-        return wg_trial_error(
-            t, WG_EINVAL, "the ranges of the sample are too narrow for that many distinct numbers");
-    return WG_OK;
+    return wg_trial_draw_grid(t, op->kinks, op->n_kinks);
 }
 
 /* Where there is no derivative, the gradient is made of exact zeros. */

@@ -134,12 +134,13 @@ static void collect_expansion(const wg_path *p, const wg_node *n, report *r)
 {
     wg_graph *trial = wg_graph_new();
     size_t n_in = (size_t)n->n_in, n_out = (size_t)n->n_out, n_x = 0;
-    wg_value **in = calloc(2 * n_in + n_out + 1, sizeof *in), **x = in + n_in, **y = x + n_in;
+    wg_value **in = calloc(2 * n_in + n_out + 1, sizeof *in);
     wg_path path = {0};
     if (!trial || !in) {
         r->no_memory = true;
         goto done;
     }
+    wg_value **x = in + n_in, **y = x + n_in;
     for (size_t i = 0; i < n_in; i++) {
         char name[32];
         snprintf(name, sizeof name, "x%zu", i);
@@ -151,8 +152,8 @@ static void collect_expansion(const wg_path *p, const wg_node *n, report *r)
     wg_node *copy = wg_node_copy(trial, n, in, WG_DTYPE_DEFAULT);
     if (copy && wg_expand_node(copy, y) && wg_path_find(&path, trial, first + 1, y, n_out, x, n_x))
         collect(&path, n->op->name, r);
-    r->no_memory |=
-        wg_graph_status(trial) == WG_ENOMEM; /* other errors show when it is expanded for good */
+    /* other errors show when it is expanded for good */
+    r->no_memory |= wg_graph_status(trial) == WG_ENOMEM;
 done:
     wg_path_free(&path);
     wg_graph_free(trial);

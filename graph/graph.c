@@ -160,7 +160,8 @@ const wg_scope *wg_scope_intern(wg_graph *g, const char *path)
 const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *name)
 {
     char path[1024];
-    int length = snprintf(path, sizeof path, "%s%s%s", parent->path, *parent->path ? "/" : "", name);
+    int length =
+        snprintf(path, sizeof path, "%s%s%s", parent->path, *parent->path ? "/" : "", name);
     if (length < 0 || (size_t)length >= sizeof path)
         return wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes",
                              sizeof path - 1),
@@ -207,7 +208,8 @@ void wg_scope_recompute(wg_graph *g)
     if (!g)
         return;
     if (g->origin.scope->parent)
-        ((wg_scope *)g->origin.scope)->recompute = true; /* the graph owns it; only users see it const */
+        ((wg_scope *)g->origin.scope)->recompute =
+            true; /* the graph owns it; only users see it const */
     else
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_recompute", "no scope is open");
 }
@@ -266,10 +268,10 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     va_end(args);
     const char *path = v->node->scope->path;
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
-    if (wg_names_get(&g->names, full))
-        v->name = wg_arena_text(&g->arena, full);
-    else
+    if (!wg_names_get(&g->names, full))
         wg_graph_set_name(g, v, full);
+    else if (!(v->name = wg_arena_text(&g->arena, full)))
+        wg_graph_no_memory(g);
     return v;
 }
 

@@ -208,9 +208,9 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
                   wg_value *const *in, int n_in)
 {
     int least, most;
-    for (int i = 0; !g && i < n_in; i++)
+    for (int i = 0; !g && in && i < n_in; i++)
         g = wg_graph_of(in[i]);
-    if (!g || g->status != WG_OK || !op || n_in < 0)
+    if (!g || g->status != WG_OK || !op || n_in < 0 || (n_in && !in))
         return NULL;
     wg_op_arity(op, &least, &most);
     while (n_in > least && most != INT32_MAX && !in[n_in - 1])

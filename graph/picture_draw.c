@@ -18,6 +18,7 @@ typedef struct numbers {
     wg_names by_name;
     char **name; /* [n], NULL for the unnamed */
     size_t n, capacity;
+    bool failed; /* without memory for an id: libcgraph would go on without */
 } numbers;
 
 static void *open_numbers(Agraph_t *g, Agdisc_t *discipline)
@@ -50,6 +51,7 @@ static int map_number(void *state, int kind, char *text, IDTYPE *id, int create)
     if (!number && create && (number = new_number(s, text)) && text &&
         !wg_names_put(&s->by_name, s->name[number - 1], (void *)(uintptr_t)number))
         number = 0;
+    s->failed |= create && !number;
     *id = number;
     return number != 0;
 }
@@ -333,7 +335,7 @@ wg_status wg_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
                  .node = calloc(p->n_boxes + 1, sizeof *d.node)};
     if (d.g && d.node)
         draw(&d);
-    if (d.g && d.node && !d.failed) {
+    if (d.g && d.node && !d.failed && !ids.failed) {
         if (format != WG_PICTURE_DOT)
             status = wg_picture_render(p, d.g, format == WG_PICTURE_SVG ? "svg" : "png", file);
         else if (agwrite(d.g, file) == 0 && fflush(file) == 0 && !ferror(file))

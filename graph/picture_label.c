@@ -20,37 +20,25 @@ static bool worth_saying(const wg_attr *a, const char *value)
     }
 }
 
+/* Those worth saying, in small letters below the op's name, some 30 characters a line. */
 static void put_attrs(FILE *f, const wg_node *n)
 {
     char text[64];
     size_t used = 0;
+    bool any = false;
     for (int i = 0; n->attrs && i < n->op->n_attrs; i++) {
         const wg_attr *a = &n->op->attrs[i];
         wg_attr_text(n->attrs, a, text, sizeof text);
         const char *value = strchr(text, '=') ? strchr(text, '=') + 1 : "";
         if (!worth_saying(a, value))
             continue;
-        if (used + strlen(text) > 30 && used) {
-            fputs("<BR/>", f);
-            used = 0;
-        }
-        fputs(used ? ", " : "", f);
+        bool breaks = used && used + strlen(text) > 30;
+        fputs(!any ? "<BR/>" WG_SMALL : breaks ? "<BR/>" : ", ", f);
         wg_put_escaped(f, a->kind == WG_ATTR_BOOL ? a->name : text);
-        used += strlen(text) + 2;
+        used = (breaks ? 0 : used) + strlen(text) + 2;
+        any = true;
     }
-}
-
-static void put_small(FILE *f, void (*put)(FILE *f, const wg_node *n), const wg_node *n)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *small = open_memstream(&text, &size);
-    if (!small)
-        return;
-    put(small, n);
-    if ((text = wg_finish_text(small, &text)) && *text)
-        fprintf(f, "<BR/>" WG_SMALL "%s" WG_END, text);
-    free(text);
+    fputs(any ? WG_END : "", f);
 }
 
 /* The outputs of the graph that come from b and have no box of their own. */
@@ -96,7 +84,7 @@ static void put_op(FILE *f, const wg_picture *p, const wg_box *b)
     if (wg_fill_value(n, &value))
         fprintf(f, " %.6g", value);
     else
-        put_small(f, put_attrs, n);
+        put_attrs(f, n);
     for (const wg_line *line = b->lines; line; line = line->next) {
         fputs("<BR/>" WG_SMALL, f);
         wg_put_escaped(f, line->text);

@@ -159,7 +159,9 @@ static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
     int steps = (int)s->dim[1];
     wg_value **h = steps ? wg_graph_alloc(n->graph, sizeof *h * (size_t)steps) : NULL;
     wg_value *each = h ? wg_split(p, 1, steps, NULL) : NULL;
-    for (int k = 0; each && k < steps; k++) {
+    if (steps && !each)
+        return;
+    for (int k = 0; k < steps; k++) {
         int t = a->reverse ? steps - 1 - k : k;
         wg_value *now = wg_result_of(each, t);
         now = wg_reshape(now, WG_SHAPE(s->dim[0], now->shape.dim[2]));

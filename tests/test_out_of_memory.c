@@ -1,0 +1,313 @@
+/* Graphs without memory: each allocation of building, naming, differentiating, copying, checking and drawing a graph
+ * fails, once and from then on, and so does each piece that a graph's arena is asked for.  The answer is WG_ENOMEM,
+ * never a crash, a leak (the sanitizers' build sees to that) or a wrong verdict. */
+#include "tests/allocations.h"
+#include "tests/sample.h"
+#include "autograd/gradcheck.h"
+#include "backends/evaluate.h"
+#include "graph/arena.h"
+#include "graph/picture.h"
+
+/* ---- what fails besides malloc --------------------------------------------------------------- */
+
+FILE *__real_open_memstream(char **text, size_t *size);
+void *__real_wg_arena_alloc(wg_arena *a, size_t size);
+void *__real_wg_arena_copy(wg_arena *a, const void *bytes, size_t size);
+char *__real_wg_arena_text(wg_arena *a, const char *text);
+FILE *__wrap_open_memstream(char **text, size_t *size);
+void *__wrap_wg_arena_alloc(wg_arena *a, size_t size);
+void *__wrap_wg_arena_copy(wg_arena *a, const void *bytes, size_t size);
+char *__wrap_wg_arena_text(wg_arena *a, const char *text);
+
+FILE *__wrap_open_memstream(char **text, size_t *size)
+{
+    return refuse() ? NULL : __real_open_memstream(text, size);
+}
+
+void *__wrap_wg_arena_alloc(wg_arena *a, size_t size)
+{
+    return refuse() ? NULL : __real_wg_arena_alloc(a, size);
+}
+
+void *__wrap_wg_arena_copy(wg_arena *a, const void *bytes, size_t size)
+{
+    return refuse() ? NULL : __real_wg_arena_copy(a, bytes, size);
+}
+
+char *__wrap_wg_arena_text(wg_arena *a, const char *text)
+{
+    return refuse() ? NULL : __real_wg_arena_text(a, text);
+}
+
+/* ---- every allocation of some work ----------------------------------------------------------- */
+
+typedef wg_status work(void *context);
+
+/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails. */
+static size_t fail_each(const char *what, work *f, void *context, wg_status expected)
+{
+    count_allocations(0, false);
+    wg_status status = f(context);
+    size_t total = allocations.calls;
+    allocations.counting = false;
+    check_that(status == expected, "%s: %s", what, wg_status_text(status));
+    for (int for_good = 0; for_good < 2; for_good++)
+        for (size_t i = 1; i <= total; i++) {
+            count_allocations(i, for_good);
+            status = f(context);
+            allocations.counting = false;
+            check_that(status == WG_ENOMEM, "%s: allocation %zu of %zu fails%s: %s", what, i, total,
+                       for_good ? " and all after" : "", wg_status_text(status));
+        }
+    return total;
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+enum { MANY = 20 };
+
+/* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken, an expansion, a
+ * gradient of a gradient, assigned states. */
+static wg_graph *build(void)
+{
+    wg_graph *g = wg_graph_new();
+    if (!g)
+        return NULL;
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4, 3)), *many[MANY], *dw = NULL, *d2 = NULL;
+    wg_scope_push(g, "model/block%d", 0);
+    wg_scope_recompute(g);
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(3, 3), wg_xavier(1));
+    wg_value *h = wg_name(wg_tanh(wg_matmul(x, w)), "h");
+    wg_name(h, "h");
+    for (int i = 0; i < MANY; i++)
+        many[i] = h;
+    h = wg_concat(many, MANY, 0);
+    h = wg_barrier(h, many, MANY);
+    h = wg_sum(wg_reshape(h, WG_SHAPE(MANY, 4, 3)), WG_AXES(0), WG_DROP);
+    wg_scope_pop(g);
+    h = wg_layernorm(h, NULL, NULL, 1, 1e-5);
+    wg_name(wg_exp(h), "h");
+    wg_value *loss = wg_mean(wg_mul(h, h), WG_ALL_AXES, WG_DROP);
+    wg_grad(loss, &w, 1, &dw);
+    if (dw) {
+        wg_value *square = wg_sum(wg_mul(dw, dw), WG_ALL_AXES, WG_DROP);
+        wg_grad(square, &w, 1, &d2);
+        wg_output(d2, "curvature");
+    }
+    wg_value *s = wg_state(g, "s", WG_F32, WG_SHAPE(3, 3), wg_zeros());
+    if (dw)
+        wg_assign(s, dw);
+    wg_output(loss, "loss");
+    wg_output(h, NULL);
+    return g;
+}
+
+static wg_status build_and_verify(void *context)
+{
+    (void)context;
+    wg_graph *g = build();
+    wg_status status = wg_graph_verify(g);
+    assert_true((status == WG_OK) == (*wg_graph_message(g) == '\0'));
+    wg_graph_free(g);
+    return status;
+}
+
+static void building(void **state)
+{
+    (void)state;
+    assert_in_range(fail_each("build", build_and_verify, NULL, WG_OK), 500, 100000);
+}
+
+static wg_status clone(void *graph)
+{
+    wg_value **map = calloc(wg_graph_value_count(graph) + 1, sizeof *map);
+    wg_graph *same = wg_graph_clone(graph, &(wg_clone_options){.keep_all = true}, NULL);
+    wg_graph *wide =
+        map ? wg_graph_clone(graph, &(wg_clone_options){WG_F64, .keep_all = true}, map) : NULL;
+    wg_status status = wg_graph_status(same) == WG_OK ? wg_graph_status(wide) : WG_ENOMEM;
+    assert_int_equal(wg_graph_status(graph), WG_OK);
+    if (status == WG_OK) {
+        assert_int_equal(wg_graph_node_count(wide), wg_graph_node_count(graph));
+        assert_true(wg_graph_hash(same) == wg_graph_hash(graph));
+    }
+    free(map);
+    wg_graph_free(same);
+    wg_graph_free(wide);
+    return status;
+}
+
+static void cloning(void **state)
+{
+    (void)state;
+    wg_graph *g = build();
+    const float numbers[] = {1, 2, 3};
+    wg_output(wg_constant(g, WG_F32, WG_SHAPE(3), numbers), "numbers");
+    wg_output(wg_constant(g, WG_F32, WG_SHAPE(0), NULL), "none");
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    assert_in_range(fail_each("clone", clone, g, WG_OK), 500, 100000);
+    wg_graph_free(g);
+}
+
+/* ---- every op -------------------------------------------------------------------------------- */
+
+typedef struct application {
+    const wg_op *op;
+    const wg_sample *sample;
+} application;
+
+static wg_status apply_and_differentiate(void *context)
+{
+    const application *a = context;
+    wg_graph *g = wg_graph_new();
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS] = {NULL}, *dx[WG_MAX_SAMPLE_OPERANDS], *y[64];
+    wg_value *wrt[WG_MAX_SAMPLE_OPERANDS], *expansion[64];
+    size_t n_wrt = 0, n_y = 0;
+    for (int i = 0; i < a->sample->n_in; i++) {
+        const wg_sample_operand *x = &a->sample->in[i];
+        char name[16];
+        snprintf(name, sizeof name, "x%d", i);
+        in[i] = wg_input(g, name, x->dtype ? x->dtype : WG_F32, x->shape);
+        if (in[i] && in[i]->dtype == WG_F32)
+            wrt[n_wrt++] = in[i];
+    }
+    wg_node *n = wg_apply(WG_HERE, g, a->op, a->sample->attrs, in, a->sample->n_in);
+    for (int i = 0; n && i < n->n_out && n_y < 64; i++)
+        if (n->out[i]->dtype == WG_F32)
+            y[n_y++] = n->out[i];
+    if (n && n_y && n_wrt)
+        wg_vjp(y, NULL, n_y, wrt, n_wrt, dx, NULL);
+    if (n && n->op->expand && n->n_out <= 64)
+        wg_expand_node(n, expansion);
+    wg_status status = wg_graph_status(g);
+    wg_graph_free(g);
+    return status;
+}
+
+static void every_op(void **state)
+{
+    (void)state;
+    size_t ops = 0;
+    FOR_EACH_SAMPLE(op, s)
+    {
+        application a = {op, s};
+        wg_status status = apply_and_differentiate(&a);
+        if (status == WG_EUNSUPPORTED) /* no gradient: a user's own business */
+            continue;
+        char what[160];
+        snprintf(what, sizeof what, "%s, %s", op->name, sample_name(s));
+        fail_each(what, apply_and_differentiate, &a, WG_OK);
+        ops += s == op->samples;
+    }
+    assert_in_range(ops, 100, 1000);
+}
+
+/* ---- gradient checks ------------------------------------------------------------------------- */
+
+static void flip(void *context, wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    (void)dy;
+    if (strcmp(n->op->name, context) == 0)
+        dx[0] = wg_neg(dx[0]);
+}
+
+/* With a broken rule of `wrong`, the fault of tanh, unless that is NULL. */
+static wg_status check_graph(void *wrong)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    wg_value *ids = wg_input(g, "ids", WG_I64, WG_SHAPE(2));
+    wg_output(wg_mul(wg_tanh(x), wg_one_hot(ids, 2, WG_F32)), "y");
+    const wg_gradcheck_leaf leaf = {ids, NULL, 0, 2};
+    const wg_grad_hook hook = {flip, wrong};
+    wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
+                              .order = wrong ? 1 : 2,
+                              .hook = wrong ? &hook : NULL,
+                              .leaf = &leaf,
+                              .n_leaf = 1};
+    wg_gradcheck_report r;
+    wg_status status = wg_gradcheck(g, &o, &r);
+    if (status == WG_EDATA)
+        assert_non_null(strstr(r.guilty, "op tanh at test_out_of_memory.c:"));
+    wg_graph_free(g);
+    return status;
+}
+
+static wg_status check_op(void *name)
+{
+    const wg_op *op = wg_op_find(name);
+    wg_gradcheck_report r;
+    return wg_gradcheck_op(op, op->samples,
+                           &(wg_gradcheck_options){.evaluator = wg_plan_evaluator()}, &r);
+}
+
+static void checking(void **state)
+{
+    (void)state;
+    fail_each("check", check_graph, NULL, WG_OK);
+    fail_each("check that fails", check_graph, (void *)"tanh", WG_EDATA);
+    fail_each("check of an op", check_op, (void *)"sum", WG_OK);
+    fail_each("check of a discrete op", check_op, (void *)"floor", WG_OK);
+}
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+static wg_status draw(void *context)
+{
+    const wg_graph *g = context;
+    static const char *const expand[] = {"model"};
+    const wg_picture_options ways[] = {
+        {.title = "small"}, {.full = true, .memory = true}, {.expand = expand, .n_expand = 1}};
+    wg_status status = WG_OK;
+    FILE *file = fopen("/dev/null", "w");
+    assert_non_null(file);
+    for (int i = 0; status == WG_OK && i < WG_COUNT(ways); i++) {
+        wg_picture *p = NULL;
+        status = wg_picture_create(&p, g, &ways[i]);
+#ifdef WG_HAVE_GRAPHVIZ
+        if (status == WG_OK)
+            status = wg_picture_write(p, WG_PICTURE_DOT, file);
+#endif
+        if (status != WG_OK)
+            assert_string_equal(wg_picture_message(p), "out of memory");
+        wg_picture_free(p);
+    }
+    fclose(file);
+    return status;
+}
+
+/* Two equal layers, a scalar told in words, a gradient, an assigned state. */
+static wg_graph *two_layers(void)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 2)), *w, *dw;
+    wg_scope_push(g, "model");
+    for (int i = 0; i < 2; i++) {
+        wg_scope_push(g, "layer%d", i);
+        w = wg_parameter(g, "w", WG_F32, WG_SHAPE(2, 2), wg_ones());
+        x = wg_matmul(wg_scale(x, 0.5), w);
+        wg_scope_pop(g);
+    }
+    wg_scope_pop(g);
+    wg_value *s = wg_state(g, "s", WG_F32, WG_SHAPE(2, 2), wg_zeros());
+    wg_value *loss = wg_output(wg_sum(x, WG_ALL_AXES, WG_DROP), "loss");
+    assert_int_equal(wg_grad(loss, &w, 1, &dw), WG_OK);
+    wg_assign(s, dw);
+    return g;
+}
+
+static void drawing(void **state)
+{
+    (void)state;
+    wg_graph *g = two_layers();
+    assert_in_range(fail_each("picture", draw, g, WG_OK), 300, 100000);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(building), cmocka_unit_test(cloning), cmocka_unit_test(every_op),
+        cmocka_unit_test(checking), cmocka_unit_test(drawing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
