@@ -10,21 +10,22 @@
 
 enum { BLAME_MOST = 12 }; /* elements of an operand: a wrong rule is wrong nearly everywhere */
 
-/* The values that nodes on the path read, each once. */
-static size_t operands_on_path(const wg_path *p, wg_value **out)
+/* The values that nodes on the path read, each once; false without memory. */
+static bool operands_on_path(const wg_path *p, wg_value **out, size_t *count)
 {
-    size_t count = 0;
     bool *seen = calloc(p->end_value + 1, sizeof *seen);
-    for (uint32_t id = p->first; seen && id < p->end; id++) {
+    if (!seen)
+        return false;
+    for (uint32_t id = p->first; id < p->end; id++) {
         const wg_node *n = wg_graph_node(p->g, id);
         for (int i = 0; p->matters[id - p->first] && i < n->n_in; i++) {
             if (!seen[n->in[i]->id])
-                out[count++] = n->in[i];
+                out[(*count)++] = n->in[i];
             seen[n->in[i]->id] = true;
         }
     }
     free(seen);
-    return count;
+    return true;
 }
 
 /* The node n in a graph of its own, with inputs for operands, at the values of `run`. */
@@ -111,10 +112,10 @@ wg_status wg_trial_blame(wg_trial *t)
     wg_path path = {0};
     void *run = NULL;
     wg_value **values = calloc(wg_graph_value_count(t->g) + 1, sizeof *values);
-    wg_status status =
-        values && wg_path_find(&path, t->g, 0, t->y, t->n_y, t->wrt, t->n_wrt) ? WG_OK : WG_ENOMEM;
-    if (status == WG_OK)
-        status = wg_trial_open(t, values, operands_on_path(&path, values), &run);
+    size_t n_values = 0;
+    bool found = values && wg_path_find(&path, t->g, 0, t->y, t->n_y, t->wrt, t->n_wrt) &&
+                 operands_on_path(&path, values, &n_values);
+    wg_status status = found ? wg_trial_open(t, values, n_values, &run) : WG_ENOMEM;
     if (status == WG_OK)
         status = t->options->evaluator->run(run, t->options->step);
     double worst = 0;

@@ -220,6 +220,242 @@ static void integers_need_a_range_or_data(void **state)
     wg_graph_free(g);
 }
 
+/* ---- options that make no sense, and those that do
+ * ------------------------------------------------ */
+
+typedef struct scene {
+    wg_graph *g, *other;
+    wg_value *x, *y, *flag, *foreign; /* leaf f32, exp of it, bool leaf, leaf of the other graph */
+    wg_gradcheck_leaf leaf;
+    wg_value *one[1];
+    wg_gradcheck_options o;
+} scene;
+
+static void no_evaluator(scene *s)
+{
+    s->o.evaluator = NULL;
+}
+static void negative_order(scene *s)
+{
+    s->o.order = -1;
+}
+static void leaves_without_array(scene *s)
+{
+    s->o.n_leaf = 1;
+}
+static void y_without_array(scene *s)
+{
+    s->o.n_y = 1;
+}
+static void wrt_without_array(scene *s)
+{
+    s->o.n_wrt = 1;
+}
+static void set_y(scene *s, wg_value *v)
+{
+    s->one[0] = v;
+    s->o.y = s->one;
+    s->o.n_y = 1;
+}
+static void set_wrt(scene *s, wg_value *v)
+{
+    s->one[0] = v;
+    s->o.wrt = s->one;
+    s->o.n_wrt = 1;
+}
+static void null_y(scene *s)
+{
+    set_y(s, NULL);
+}
+static void foreign_y(scene *s)
+{
+    set_y(s, s->foreign);
+}
+static void bool_y(scene *s)
+{
+    set_y(s, s->flag);
+}
+static void null_wrt(scene *s)
+{
+    set_wrt(s, NULL);
+}
+static void foreign_wrt(scene *s)
+{
+    set_wrt(s, s->foreign);
+}
+static void computed_wrt(scene *s)
+{
+    set_wrt(s, s->y);
+}
+static void graph_in_error(scene *s)
+{
+    wg_reshape(s->x, WG_SHAPE(7));
+}
+static void id_outside(scene *s)
+{
+    static const int32_t nine[] = {9};
+    wg_value *id = wg_input(s->g, "id", WG_I32, WG_SHAPE(1));
+    set_y(s, wg_take(s->y, id, 0));
+    s->leaf = (wg_gradcheck_leaf){.leaf = id, .data = nine};
+    s->o.leaf = &s->leaf;
+    s->o.n_leaf = 1;
+}
+
+static void options_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const char no_array[] =
+        "the options lack an evaluator, or an array of which they give the size";
+    static const char no_y[] = "y[0] is no f32 or f64 value of the graph",
+                      no_wrt[] = "wrt[0] is no f32 or f64 leaf of the graph";
+    static const struct {
+        void (*spoil)(scene *s);
+        wg_status status;
+        const char *message; /* a part of it */
+    } cases[] = {
+        {no_evaluator, WG_EINVAL, no_array},
+        {negative_order, WG_EINVAL, no_array},
+        {leaves_without_array, WG_EINVAL, no_array},
+        {y_without_array, WG_EINVAL, no_array},
+        {wrt_without_array, WG_EINVAL, no_array},
+        {null_y, WG_EINVAL, no_y},
+        {foreign_y, WG_EINVAL, no_y},
+        {bool_y, WG_EINVAL, no_y},
+        {null_wrt, WG_EINVAL, no_wrt},
+        {foreign_wrt, WG_EINVAL, no_wrt},
+        {computed_wrt, WG_EINVAL, no_wrt},
+        {graph_in_error, WG_ESHAPE, "reshape(x)"},
+        {id_outside, WG_EDATA, "cannot be computed: "},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        scene s = {.g = wg_graph_new(), .other = wg_graph_new(), .o = options_of_order(1)};
+        s.x = wg_input(s.g, "x", WG_F32, WG_SHAPE(3));
+        s.flag = wg_input(s.g, "flag", WG_BOOL, WG_SHAPE(3));
+        s.y = wg_output(wg_exp(s.x), "y");
+        s.foreign = wg_input(s.other, "x", WG_F32, WG_SHAPE(3));
+        cases[i].spoil(&s);
+        wg_gradcheck_report r;
+        assert_int_equal(wg_gradcheck(s.g, &s.o, &r), cases[i].status);
+        check_that(strstr(r.message, cases[i].message) != NULL, "case %d: %s", i, r.message);
+        assert_int_equal(wg_gradcheck(s.g, &s.o, NULL), cases[i].status); /* no report wanted */
+        wg_graph_free(s.g);
+        wg_graph_free(s.other);
+    }
+    wg_gradcheck_report r;
+    assert_int_equal(
+        wg_gradcheck(NULL, &(wg_gradcheck_options){.evaluator = wg_plan_evaluator()}, &r),
+        WG_ENOMEM);
+    assert_int_equal(wg_gradcheck_op(&op_cube, cube_samples, NULL, &r), WG_EINVAL);
+}
+
+static void graphs_without_float_ends_are_refused(void **state)
+{
+    (void)state;
+    wg_gradcheck_options o = options_of_order(1);
+    wg_gradcheck_report r;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
+    wg_output(wg_argmax(x, 0, false), "place");
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
+    assert_string_equal(r.message, "no float output");
+    wg_graph_free(g);
+
+    g = wg_graph_new();
+    x = wg_input(g, "x", WG_BOOL, WG_SHAPE(3));
+    wg_output(wg_cast(x, WG_F32), "y");
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
+    assert_string_equal(r.message, "no float leaf to differentiate in");
+    wg_graph_free(g);
+
+    g = wg_graph_new();
+    x = wg_input(g, "half", WG_BF16, WG_SHAPE(3));
+    wg_output(wg_mul(wg_cast(x, WG_F32), wg_input(g, "x", WG_F32, WG_SHAPE(3))), "y");
+    assert_int_equal(wg_gradcheck(g, &o, &r), WG_EUNSUPPORTED);
+    assert_string_equal(r.message, "half is bf16, which has no digits to take differences of");
+    wg_graph_free(g);
+}
+
+/* f32 data are widened, i32 and bool leaves drawn, y and wrt chosen, four points taken. */
+static void options_choose_what_is_compared(void **state)
+{
+    (void)state;
+    static const float numbers[] = {0.25f, -0.5f, 0.75f};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)), *w = wg_input(g, "w", WG_F32, WG_SHAPE(3)),
+             *id = wg_input(g, "id", WG_I32, WG_SHAPE(2)),
+             *flag = wg_input(g, "flag", WG_BOOL, WG_SHAPE(3));
+    wg_value *y = wg_where(flag, wg_exp(wg_mul(x, w)), x), *z = wg_take(wg_sin(x), id, 0);
+    wg_output(y, "y");
+    wg_output(wg_argmax(x, 0, false), "place"); /* no float: left out */
+    const wg_gradcheck_leaf leaf[] = {{x, numbers, 0, 0}, {id, NULL, 0, 3}};
+    wg_gradcheck_options o = options_of_order(1);
+    o.leaf = leaf;
+    o.n_leaf = 2;
+    o.differences = WG_DIFFERENCES_FOUR_POINT;
+    wg_gradcheck_report r;
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    assert_true(r.compared == 6 && r.bar == 1e-9);
+    o.differences = WG_DIFFERENCES_TWO_POINT;
+    o.y = &z;
+    o.n_y = 1;
+    o.wrt = &x;
+    o.n_wrt = 1;
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    assert_true(r.compared == 3 && r.bar == 1e-8);
+    o.most = 2;
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    assert_int_equal(r.compared, 2);
+    wg_graph_free(g);
+}
+
+/* ---- single ops that cannot be right
+ * -------------------------------------------------------------- */
+
+static void grad_of_a_discrete(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    (void)n;
+    dx[0] = dy[0];
+}
+
+static void samples_must_have_room(void **state)
+{
+    (void)state;
+    static const wg_sample narrow[] = {
+        {NULL, NULL, 1, {WG_FLOATS(1, 1, 1, 3)}},
+        {NULL, NULL, 1, {WG_FLOATS(2, 1, 1, 3)}},
+    };
+    wg_gradcheck_options o = options_of_order(1);
+    wg_gradcheck_report r;
+    for (int i = 0; i < WG_COUNT(narrow); i++) {
+        assert_int_equal(wg_gradcheck_op(&op_cube, &narrow[i], &o, &r), WG_EINVAL);
+        assert_string_equal(
+            r.message, "the ranges of the sample are too narrow for that many distinct numbers");
+    }
+    static const double everywhere[] = {-1.75, -1.5, -1.25, -1, -0.75, -0.5, -0.25, 0,
+                                        0.25,  0.5,  0.75,  1,  1.25,  1.5,  1.75};
+    wg_op crowded = op_cube;
+    crowded.kinks = everywhere;
+    crowded.n_kinks = WG_COUNT(everywhere);
+    check_that(wg_gradcheck_op(&crowded, cube_samples, &o, &r) == WG_OK, "%s", r.message);
+    assert_int_equal(r.compared, 12);
+}
+
+static void a_discrete_op_has_no_gradient(void **state)
+{
+    (void)state;
+    wg_op steps = op_cube;
+    steps.flags = WG_OP_DISCRETE;
+    wg_gradcheck_options o = options_of_order(1);
+    wg_gradcheck_report r;
+    check_that(wg_gradcheck_op(&steps, cube_samples, &o, &r) == WG_OK, "%s", r.message);
+    assert_true(r.no_derivative && r.compared == 12);
+    steps.grad = grad_of_a_discrete;
+    steps.flags = 0;
+    steps.smoothness = WG_KINKED;
+    assert_int_equal(wg_gradcheck_op(&steps, cube_samples, &o, &r), WG_EDATA);
+    assert_true(!r.no_derivative && r.failed == 12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +465,11 @@ int main(void)
         cmocka_unit_test(nothing_to_compare_is_a_failure),
         cmocka_unit_test(too_many_kinks_are_a_failure),
         cmocka_unit_test(integers_need_a_range_or_data),
+        cmocka_unit_test(options_that_make_no_sense_are_refused),
+        cmocka_unit_test(graphs_without_float_ends_are_refused),
+        cmocka_unit_test(options_choose_what_is_compared),
+        cmocka_unit_test(samples_must_have_room),
+        cmocka_unit_test(a_discrete_op_has_no_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

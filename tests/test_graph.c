@@ -1,6 +1,8 @@
-/* The graph itself: sticky errors, scopes, names, print, hash, clone, verify. */
+/* The graph itself: errors and their messages, names, results, attributes in words, verification. */
 #include "tests/test.h"
+#include "graph/op.h"
 #include "ops/ops.h"
+#include "ops/table.h"
 
 static void an_error_names_scope_op_operands_numbers_and_line(void **state)
 {
@@ -8,11 +10,13 @@ static void an_error_names_scope_op_operands_numbers_and_line(void **state)
     wg_graph *g = wg_graph_new();
     wg_scope_push(g, "encoder");
     wg_scope_push(g, "layer%d", 3);
-    wg_value *q = wg_input(g, "q", WG_F32, WG_SHAPE(2, 64)), *k = wg_input(g, "k", WG_F32, WG_SHAPE(63, 2));
+    wg_value *q = wg_input(g, "q", WG_F32, WG_SHAPE(2, 64)),
+             *k = wg_input(g, "k", WG_F32, WG_SHAPE(63, 2));
     assert_null(wg_matmul(q, k));
     char expected[200];
     snprintf(expected, sizeof expected,
-             "encoder/layer3: matmul(q, k): inner sizes 64 and 63 differ (test_graph.c:%d)", __LINE__ - 3);
+             "encoder/layer3: matmul(q, k): inner sizes 64 and 63 differ (test_graph.c:%d)",
+             __LINE__ - 4);
     assert_string_equal(wg_graph_message(g), expected);
     assert_int_equal(wg_graph_status(g), WG_ESHAPE);
     assert_null(wg_add(q, q)); /* the first error sticks */
@@ -20,10 +24,578 @@ static void an_error_names_scope_op_operands_numbers_and_line(void **state)
     wg_graph_free(g);
 }
 
+/* ---- ops of the user's own that are wrong ---------------------------------------------------- */
+
+static bool refuse_silently(wg_node *n)
+{
+    (void)n;
+    return false;
+}
+static bool leave_unset(wg_node *n)
+{
+    (void)n;
+    return true;
+}
+static bool set_third(wg_node *n)
+{
+    return wg_set_result(n, 2, WG_F32, WG_SCALAR);
+}
+static bool set_no_dtype(wg_node *n)
+{
+    return wg_set_result(n, 0, WG_DTYPE_COUNT, WG_SCALAR);
+}
+static bool set_rank(wg_node *n)
+{
+    return wg_set_result(n, 0, WG_F32, (wg_shape){.rank = 9});
+}
+static bool set_negative(wg_node *n)
+{
+    return wg_set_result(n, 0, WG_F32, WG_SHAPE(2, -3));
+}
+static bool set_huge(wg_node *n)
+{
+    return wg_set_result(n, 0, WG_F64, WG_SHAPE(INT64_MAX / 4, 2));
+}
+static bool count_negative(wg_node *n)
+{
+    return wg_set_result_count(n, -1);
+}
+static bool same(wg_node *n)
+{
+    return wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+static void expand_to_other_shape(wg_node *n, wg_value **y)
+{
+    y[0] = wg_sum(n->in[0], WG_ALL_AXES, WG_DROP);
+}
+static void expand_to_nothing(wg_node *n, wg_value **y)
+{
+    (void)n;
+    y[0] = NULL;
+}
+
+typedef struct wrong_op {
+    wg_op op;
+    const char *message;
+} wrong_op;
+
+/* clang-format off */
+static const wrong_op wrong_ops[] = {
+    {{.operands = "x"}, "the op has no shape rule"},
+    {{.operands = "x", .infer = refuse_silently}, "its shape rule refused"},
+    {{.operands = "x", .infer = leave_unset}, "its shape rule left result 0 unset"},
+    {{.operands = "x", .infer = set_third}, "its shape rule sets result 2 of 1"},
+    {{.operands = "x", .infer = set_no_dtype}, "dtype 7 is unknown"},
+    {{.operands = "x", .infer = set_rank}, "rank 9 is outside 0..8"},
+    {{.operands = "x", .infer = set_negative}, "the shape [2,-3] has a negative size"},
+    {{.operands = "x", .infer = set_huge}, "the bytes of f64[2305843009213693951,2] overflow 64 bits"},
+    {{.operands = "x", .results = "y*", .infer = count_negative}, "-1 results"},
+};
+/* clang-format on */
+
+static void a_wrong_op_is_told_what_is_wrong(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WG_COUNT(wrong_ops); i++) {
+        wg_op op = wrong_ops[i].op;
+        op.name = "mine";
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
+        char expected[200];
+        snprintf(expected, sizeof expected, "mine(x): %s", wrong_ops[i].message);
+        assert_null(wg_apply1(NULL, &op, NULL, x));
+        assert_string_equal(wg_graph_message(g), expected);
+        wg_graph_free(g);
+    }
+}
+
+static void a_wrong_expansion_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*expand)(wg_node *n, wg_value **y);
+        const char *message;
+    } cases[] = {{expand_to_other_shape, "expansion"}, {expand_to_nothing, "expansion"}};
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        const wg_op op = {
+            .name = "mine", .operands = "x", .infer = same, .expand = cases[i].expand};
+        wg_graph *g = wg_graph_new();
+        wg_value *y = wg_apply1(NULL, &op, NULL, wg_input(g, "x", WG_F32, WG_SHAPE(3))), *out[1];
+        assert_non_null(y);
+        assert_false(wg_expand_node(y->node, out));
+        assert_int_equal(wg_graph_status(g), WG_ESHAPE);
+        check_that(strstr(wg_graph_message(g), cases[i].message) != NULL, "%s",
+                   wg_graph_message(g));
+        assert_false(wg_expand_node(y->node, out)); /* the graph is in error */
+        wg_graph_free(g);
+    }
+}
+
+/* ---- mistakes of the caller ------------------------------------------------------------------ */
+
+typedef struct scene {
+    wg_graph *g, *other;
+    wg_value *x, *y, *foreign; /* a leaf f32[3], exp of it, a leaf of the other graph */
+} scene;
+
+static void result_past_the_end(scene *s)
+{
+    assert_null(wg_result_of(s->y, 1));
+}
+static void result_below_zero(scene *s)
+{
+    assert_null(wg_result_of(s->y, -1));
+}
+static void assign_nothing(scene *s)
+{
+    wg_assign(s->x, NULL);
+}
+static void assign_to_nothing(scene *s)
+{
+    wg_assign(NULL, s->y);
+}
+static void assign_across(scene *s)
+{
+    wg_assign(s->x, s->foreign);
+}
+static void assign_to_result(scene *s)
+{
+    wg_assign(s->y, s->x);
+}
+static void assign_other_shape(scene *s)
+{
+    wg_assign(s->x, wg_reshape(s->y, WG_SHAPE(3, 1)));
+}
+static void assign_other_dtype(scene *s)
+{
+    wg_assign(s->x, wg_cast(s->y, WG_F64));
+}
+static void leaf_without_name(scene *s)
+{
+    assert_null(wg_input(s->g, NULL, WG_F32, WG_SCALAR));
+}
+static void leaf_of_empty_name(scene *s)
+{
+    assert_null(wg_input(s->g, "", WG_F32, WG_SCALAR));
+}
+static void leaf_of_long_name(scene *s)
+{
+    char name[402];
+    memset(name, 'n', 401);
+    name[401] = '\0';
+    assert_null(wg_input(s->g, name, WG_F32, WG_SCALAR));
+}
+static void leaf_of_taken_name(scene *s)
+{
+    assert_null(wg_input(s->g, "x", WG_F32, WG_SCALAR));
+}
+static void scope_without_name(scene *s)
+{
+    wg_scope_push(s->g, "%s", "");
+}
+static void scope_of_long_name(scene *s)
+{
+    wg_scope_push(s->g, "%0600d", 0);
+}
+static void scope_of_long_path(scene *s)
+{
+    for (int i = 0; i < 3; i++)
+        wg_scope_push(s->g, "%0400d", 0);
+}
+static void operand_of_another_graph(scene *s)
+{
+    assert_null(wg_add(s->x, s->foreign));
+}
+static void too_few_operands(scene *s)
+{
+    assert_null(wg_apply(NULL, s->g, s->y->node->op, NULL, NULL, 0));
+}
+static void too_many_operands(scene *s)
+{
+    wg_value *in[] = {s->x, s->x};
+    assert_null(wg_apply(NULL, s->g, s->y->node->op, NULL, in, 2));
+}
+static void no_operand(scene *s)
+{
+    wg_value *in[] = {NULL};
+    assert_null(wg_apply(NULL, s->g, s->y->node->op, NULL, in, 1));
+}
+static void barrier_without_list(scene *s)
+{
+    assert_null((wg_barrier)(NULL, s->x, NULL, 3));
+}
+static void barrier_of_fewer_than_none(scene *s)
+{
+    assert_null((wg_barrier)(NULL, s->x, &s->y, -1));
+}
+static void builder_with_a_long_text(scene *s)
+{
+    assert_null(wg_graph_fail(s->g, WG_EINVAL, "far/away.c:7", "mine", "%0600d", 1));
+}
+static void clip_to_less_than_nothing(scene *s)
+{
+    wg_value *out;
+    assert_null((wg_clip_by_global_norm)(NULL, &s->x, 1, -1, &out));
+}
+static void update_of_no_leaf(scene *s)
+{
+    wg_value *lr = wg_fill(s->g, WG_F32, WG_SCALAR, 0.1);
+    assert_int_equal((wg_adam_update)(NULL, &s->y, &s->x, 1, lr, NULL), WG_EINVAL);
+}
+
+/* clang-format off */
+static const struct {
+    void (*make)(scene *s);
+    const char *message; /* how it begins */
+} mistakes[] = {
+    {result_past_the_end, "exp: result 1 was asked for, it has 1 (test_graph.c:"},
+    {result_below_zero, "exp: result -1 was asked for, it has 1 (test_graph.c:"},
+    {assign_nothing, "wg_assign: the value is NULL (test_graph.c:"},
+    {assign_to_nothing, "wg_assign: the leaf is NULL (test_graph.c:"},
+    {assign_across, "wg_assign: leaf and value are of two graphs (test_graph.c:"},
+    {assign_to_result, "wg_assign: %1 is no leaf but a result of exp (test_graph.c:"},
+    {assign_other_shape, "wg_assign: f32[3] cannot take f32[3,1] (test_graph.c:"},
+    {assign_other_dtype, "wg_assign: f32[3] cannot take f64[3] (test_graph.c:"},
+    {leaf_without_name, "input: a name of 1 to 400 bytes is needed (test_graph.c:"},
+    {leaf_of_empty_name, "input: a name of 1 to 400 bytes is needed (test_graph.c:"},
+    {leaf_of_long_name, "input: a name of 1 to 400 bytes is needed (test_graph.c:"},
+    {leaf_of_taken_name, "input: the name 'x' is taken by a value built at test_graph.c:"},
+    {scope_without_name, "wg_scope_push: a name of 0 bytes, 1 to 511 are needed"},
+    {scope_of_long_name, "wg_scope_push: a name of 600 bytes, 1 to 511 are needed"},
+    {scope_of_long_path, "0000"},
+    {operand_of_another_graph, "add(x, foreign): b belongs to another graph (test_graph.c:"},
+    {too_few_operands, "exp("},
+    {too_many_operands, "exp(x, x): 2 operands, must be at most 1"},
+    {no_operand, "exp("},
+    {barrier_without_list, "barrier: no list of 3 tokens"},
+    {barrier_of_fewer_than_none, "barrier: no list of -1 tokens"},
+    {builder_with_a_long_text, "mine: 0000000000"},
+    {clip_to_less_than_nothing, "clip_by_global_norm: max_norm is -1, must be 0 or more"},
+    {update_of_no_leaf, "adam: the parameter's name is missing"},
+};
+/* clang-format on */
+
+static void every_mistake_has_a_message(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WG_COUNT(mistakes); i++) {
+        scene s = {.g = wg_graph_new(), .other = wg_graph_new()};
+        s.x = wg_input(s.g, "x", WG_F32, WG_SHAPE(3));
+        s.y = wg_exp(s.x);
+        s.foreign = wg_input(s.other, "foreign", WG_F32, WG_SHAPE(3));
+        assert_int_equal(wg_graph_status(s.g), WG_OK);
+        mistakes[i].make(&s);
+        const char *message = wg_graph_message(s.g);
+        assert_int_not_equal(wg_graph_status(s.g), WG_OK);
+        check_that(strncmp(message, mistakes[i].message, strlen(mistakes[i].message)) == 0,
+                   "expected \"%s...\", got \"%s\"", mistakes[i].message, message);
+        assert_int_equal(wg_graph_status(s.other), WG_OK);
+        assert_null(wg_graph_clone(s.g, NULL, NULL)); /* a graph in error is not copied */
+        wg_graph_free(s.g);
+        wg_graph_free(s.other);
+    }
+}
+
+/* Builders and readers let NULL through. */
+static void null_passes_through(void **state)
+{
+    (void)state;
+    wg_value *leaf, *v, *none[2] = {NULL, NULL};
+    wg_scope_push(NULL, "s");
+    wg_scope_pop(NULL);
+    wg_scope_recompute(NULL);
+    wg_graph_set_origin(NULL, (wg_origin){0});
+    wg_assign(NULL, NULL);
+    assert_string_equal(wg_scope_path(NULL), "");
+    assert_null(wg_graph_origin(NULL).scope);
+    assert_int_equal(wg_graph_new_key(NULL), 0);
+    assert_null(wg_graph_alloc(NULL, 8));
+    assert_null(wg_graph_of(NULL));
+    assert_null(wg_result_of(NULL, 0));
+    assert_null(wg_name(NULL, "n"));
+    assert_null(wg_name_leaf(NULL, "n"));
+    assert_null(wg_output(NULL, "y"));
+    assert_null(wg_graph_find(NULL, "x"));
+    assert_int_equal(wg_graph_node_count(NULL) + wg_graph_value_count(NULL) +
+                         wg_graph_output_count(NULL) + wg_graph_assign_count(NULL),
+                     0);
+    assert_null(wg_graph_node(NULL, 0));
+    assert_null(wg_graph_value(NULL, 0));
+    assert_null(wg_graph_output(NULL, 0));
+    assert_null(wg_graph_output_name(NULL, 0));
+    wg_graph_assign_at(NULL, 0, &leaf, &v);
+    assert_true(!leaf && !v);
+    assert_int_equal(wg_graph_parameters(NULL, NULL, 0), 0);
+    assert_int_equal(wg_graph_status(NULL), WG_ENOMEM);
+    assert_string_equal(wg_graph_message(NULL), "the graph is NULL: out of memory");
+    assert_int_equal(wg_graph_verify(NULL), WG_ENOMEM);
+    assert_int_equal(wg_graph_print(NULL, stdout), WG_EINVAL);
+    assert_null(wg_graph_clone(NULL, NULL, NULL));
+    assert_int_equal(wg_graph_hash(NULL), wg_graph_hash(NULL));
+    assert_int_equal(wg_value_count(NULL), 0);
+    assert_int_equal(wg_value_bytes(NULL), 0);
+    assert_null(wg_apply(NULL, NULL, wg_op_find("exp"), NULL, NULL, 1));
+    assert_null(wg_concat(NULL, 2, 0));
+    assert_null(wg_concat(none, 2, 0));
+    assert_null(wg_squeeze(NULL, 0));
+    assert_null(wg_unsqueeze(NULL, 0));
+    assert_null(wg_transpose(NULL));
+    assert_null(wg_permute(NULL, WG_ALL_AXES));
+    assert_null(wg_zeros_like(NULL));
+    assert_null(wg_scalar_like(NULL, 1));
+    assert_null((wg_barrier)(NULL, NULL, NULL, 0));
+    assert_null((wg_clip_by_global_norm)(NULL, none, 2, 1, none));
+    assert_null((wg_clip_by_global_norm)(NULL, NULL, 0, 1, NULL));
+    assert_int_not_equal((wg_sgd_update)(NULL, none, none, 2, NULL, NULL), WG_OK);
+    assert_int_not_equal((wg_adam_update)(NULL, none, none, 2, NULL, NULL), WG_OK);
+    assert_string_equal(wg_status_text((wg_status)99), "unknown status");
+    assert_string_equal(wg_status_text((wg_status)-1), "unknown status");
+    assert_string_equal(wg_dtype_name((wg_dtype)99), "no dtype");
+}
+
+static void reading_past_the_end_gives_null(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *s = wg_state(g, "s", WG_F32, WG_SHAPE(2), wg_zeros()), *leaf, *v, *one[1];
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(2), wg_zeros());
+    wg_parameter(g, "w2", WG_F32, WG_SHAPE(2), wg_zeros());
+    wg_assign(s, wg_output(wg_exp(s), NULL));
+    assert_null(wg_graph_node(g, wg_graph_node_count(g)));
+    assert_null(wg_graph_value(g, wg_graph_value_count(g)));
+    assert_string_equal(wg_graph_output_name(g, 0), "");
+    assert_null(wg_graph_output(g, 1));
+    assert_null(wg_graph_output_name(g, 1));
+    wg_graph_assign_at(g, 0, &leaf, &v);
+    assert_true(leaf == s && v == wg_graph_output(g, 0));
+    wg_graph_assign_at(g, 1, &leaf, &v);
+    assert_true(!leaf && !v);
+    assert_int_equal(wg_graph_parameters(g, NULL, 0), 2);
+    assert_int_equal(wg_graph_parameters(g, one, 1), 2);
+    assert_ptr_equal(one[0], w);
+    assert_null(wg_graph_find(g, NULL));
+    assert_null(wg_graph_find(g, "nobody"));
+    assert_ptr_equal(wg_graph_find(g, "w"), w);
+    wg_scope_pop(g); /* of the top: nothing happens */
+    assert_string_equal(wg_scope_path(g), "");
+    wg_graph_free(g);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+typedef struct all_kinds {
+    int64_t i;
+    double r;
+    bool b;
+    int e;
+    wg_dtype dtype;
+    wg_axes axes;
+    wg_shape shape;
+    const char *text;
+    wg_data data;
+} all_kinds;
+
+static const char *const colours[] = {"red", "green", NULL};
+static const wg_attr kinds[] = {
+    WG_ATTR(INT, all_kinds, i),       WG_ATTR(REAL, all_kinds, r),
+    WG_ATTR(BOOL, all_kinds, b),      WG_ATTR_NAMED(all_kinds, e, colours),
+    WG_ATTR(DTYPE, all_kinds, dtype), WG_ATTR(AXES, all_kinds, axes),
+    WG_ATTR(SHAPE, all_kinds, shape), WG_ATTR(TEXT, all_kinds, text),
+    WG_ATTR(DATA, all_kinds, data),
+};
+static const wg_op op_of_all_kinds = {.name = "kinds",
+                                      .operands = "x",
+                                      .infer = same,
+                                      .attrs_size = sizeof(all_kinds),
+                                      .attrs = kinds,
+                                      .n_attrs = WG_COUNT(kinds)};
+
+static all_kinds some_attrs(void)
+{
+    all_kinds a;
+    memset(&a, 0, sizeof a); /* padding too */
+    a.i = -4;
+    a.r = 0.5;
+    a.b = true;
+    a.e = 1;
+    a.dtype = WG_F64;
+    a.axes = WG_AXES(0, 2);
+    a.shape = WG_SHAPE(2, 3);
+    a.text = "t";
+    a.data = (wg_data){"12345678", 8};
+    return a;
+}
+
+static void attributes_of_every_kind(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    all_kinds a = some_attrs();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
+    wg_value *y = wg_apply1(NULL, &op_of_all_kinds, &a, x);
+    assert_non_null(y);
+    char text[300], few[12], none[1] = {'?'};
+    const char *expected =
+        "i=-4, r=0.5, b=true, e=green, dtype=f64, axes=(0,2), shape=[2,3], text=\"t\", "
+        "data=8 bytes #";
+    wg_node_attrs_text(y->node, text, sizeof text);
+    check_that(strncmp(text, expected, strlen(expected)) == 0, "%s", text);
+    assert_string_equal(wg_node_attrs_text(y->node, few, sizeof few), "i=-4, r=0.5"); /* is cut */
+    wg_node_attrs_text(y->node, none, 0);
+    assert_int_equal(none[0], '?');
+
+    all_kinds other[9];
+    for (int i = 0; i < 9; i++)
+        other[i] = some_attrs();
+    other[0].i = 4;
+    other[1].r = -0.5;
+    other[2].b = false;
+    other[3].e = 0;
+    other[4].dtype = WG_F32;
+    other[5].axes = WG_AXES(0, 1);
+    other[6].shape = WG_SHAPE(2, 4);
+    other[7].text = NULL;
+    other[8].data = (wg_data){"12345679", 8};
+    uint64_t hash = wg_node_attrs_hash(&op_of_all_kinds, &a);
+    assert_true(hash == wg_node_attrs_hash(&op_of_all_kinds, y->node->attrs));
+    assert_true(wg_node_attrs_equal(&op_of_all_kinds, &a, y->node->attrs));
+    for (int i = 0; i < 9; i++) {
+        check_that(!wg_node_attrs_equal(&op_of_all_kinds, &a, &other[i]), "field %d", i);
+        check_that(!wg_node_attrs_equal(&op_of_all_kinds, &other[i], &a), "field %d", i);
+        check_that(wg_node_attrs_hash(&op_of_all_kinds, &other[i]) != hash, "field %d", i);
+        check_that(wg_node_attrs_equal(&op_of_all_kinds, &other[i], &other[i]), "field %d", i);
+    }
+    other[5].axes = WG_AXES(0); /* fewer; shorter; another text */
+    other[8].data.size = 7;
+    other[7].text = "u";
+    other[3].e = 7; /* no such name */
+    for (int i = 3; i < 9; i += i == 3 ? 2 : i == 5 ? 2 : 1)
+        check_that(!wg_node_attrs_equal(&op_of_all_kinds, &a, &other[i]), "field %d", i);
+    assert_null(wg_apply1(NULL, &op_of_all_kinds, &other[3], x));
+    assert_string_equal(wg_graph_message(g), "kinds(x): e is 7, must be 0 to 1");
+    wg_graph_free(g);
+}
+
+/* ---- verification ---------------------------------------------------------------------------- */
+
+static void exchange_operand(wg_graph *g, wg_graph *other)
+{
+    wg_graph_node(g, 1)->in[0] = wg_graph_value(other, 0);
+}
+static void lose_operand(wg_graph *g, wg_graph *other)
+{
+    (void)other;
+    wg_graph_node(g, 1)->in[0] = NULL;
+}
+static void read_itself(wg_graph *g, wg_graph *other)
+{
+    (void)other;
+    wg_graph_node(g, 1)->in[0] = wg_graph_value(g, 1);
+}
+static void misplace(wg_graph *g, wg_graph *other)
+{
+    (void)other;
+    wg_graph_node(g, 1)->id = 5;
+}
+static void misnumber_result(wg_graph *g, wg_graph *other)
+{
+    (void)other;
+    wg_graph_value(g, 0)->index = 3;
+}
+static void change_shape(wg_graph *g, wg_graph *other)
+{
+    (void)other;
+    wg_graph_value(g, 1)->shape.dim[0] = 4;
+}
+static void change_dtype(wg_graph *g, wg_graph *other)
+{
+    (void)other;
+    wg_graph_value(g, 1)->dtype = WG_F64;
+}
+
+static void verification_finds_what_was_broken(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*damage)(wg_graph *g, wg_graph *other);
+        const char *message;
+    } cases[] = {
+        {exchange_operand, "operand 0 is of no or another graph"},
+        {lose_operand, "operand 0 is of no or another graph"},
+        {read_itself, "operand 0 is computed later, by node 1"},
+        {misplace, "its id 5 is not its place 1"},
+        {misnumber_result, "operand 0 is no result of its node"},
+        {change_shape, "result 0 is f32[4], its shape rule says f32[3]"},
+        {change_dtype, "result 0 is f64[3], its shape rule says f32[3]"},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_graph *g = wg_graph_new(), *other = wg_graph_new();
+        wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(3)));
+        wg_input(other, "x", WG_F32, WG_SHAPE(3));
+        assert_int_equal(wg_graph_verify(g), WG_OK);
+        cases[i].damage(g, other);
+        assert_int_not_equal(wg_graph_verify(g), WG_OK);
+        check_that(strstr(wg_graph_message(g), cases[i].message) != NULL, "%s",
+                   wg_graph_message(g));
+        wg_graph_free(g);
+        wg_graph_free(other);
+    }
+}
+
+/* ---- print ----------------------------------------------------------------------------------- */
+
+static void the_print_says_everything(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *s = (wg_state)("m.c:1", g, "s", WG_F32, WG_SHAPE(2, 3), wg_zeros());
+    wg_scope_push(g, "block");
+    wg_value *top = (wg_topk)("here/m.c:2", s, 2, 1);
+    wg_scope_pop(g);
+    wg_value *y = (wg_exp)(NULL, s);
+    wg_name(y, "label");
+    wg_assign(s, y);
+    wg_output(top, "top");
+    wg_fail(y->node, WG_EDATA, "%s", "spoilt");
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    assert_int_equal(wg_graph_print(g, f), WG_OK);
+    assert_int_equal(wg_graph_print(g, NULL), WG_EINVAL);
+    fclose(f);
+    static const char *const lines[] = {
+        "graph: 3 nodes, 4 values\n",
+        "%1, %2 = topk(%0) {",
+        "} : f32[2,2], i64[2,2]  # block m.c:2\n",
+        "%3 = exp(%0) : f32[2,3] 'label'\n",
+        "output 'top' = %1\n",
+        "assign %0 := %3\n",
+        "error: exp(s): spoilt\n",
+    };
+    for (int i = 0; i < WG_COUNT(lines); i++)
+        check_that(strstr(text, lines[i]) != NULL, "no line \"%s\" in:\n%s", lines[i], text);
+    free(text);
+    f = fopen("/dev/full", "w");
+    if (f) {
+        setvbuf(f, NULL, _IONBF, 0);
+        assert_int_equal(wg_graph_print(g, f), WG_EIO);
+        fclose(f);
+    }
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_names_scope_op_operands_numbers_and_line),
+        cmocka_unit_test(a_wrong_op_is_told_what_is_wrong),
+        cmocka_unit_test(a_wrong_expansion_is_refused),
+        cmocka_unit_test(every_mistake_has_a_message),
+        cmocka_unit_test(null_passes_through),
+        cmocka_unit_test(reading_past_the_end_gives_null),
+        cmocka_unit_test(attributes_of_every_kind),
+        cmocka_unit_test(verification_finds_what_was_broken),
+        cmocka_unit_test(the_print_says_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,8 @@ static wg_graph *build(void)
     if (!g)
         return NULL;
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4, 3)), *many[MANY], *dw = NULL, *d2 = NULL;
-    wg_scope_push(g, "model/block%d", 0);
+    wg_scope_push(g, "model");
+    wg_scope_push(g, "block%d", 0);
     wg_scope_recompute(g);
     wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(3, 3), wg_xavier(1));
     wg_value *h = wg_name(wg_tanh(wg_matmul(x, w)), "h");
@@ -84,6 +85,7 @@ static wg_graph *build(void)
     h = wg_concat(many, MANY, 0);
     h = wg_barrier(h, many, MANY);
     h = wg_sum(wg_reshape(h, WG_SHAPE(MANY, 4, 3)), WG_AXES(0), WG_DROP);
+    wg_scope_pop(g);
     wg_scope_pop(g);
     h = wg_layernorm(h, NULL, NULL, 1, 1e-5);
     wg_name(wg_exp(h), "h");
