@@ -86,8 +86,11 @@ static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
             return WG_OK;
         if (n > 0)
             b->used += (size_t)n;
-        else if (errno != EINTR)
+        else if (errno != EINTR) {
+            snprintf(p->message, sizeof p->message, "the layout could not be read: %s",
+                     strerror(errno));
             return WG_EIO;
+        }
     }
 }
 
