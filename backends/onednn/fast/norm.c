@@ -47,6 +47,41 @@ static void dropped(const wg_mask *m, int64_t first, int64_t width, const float 
     }
 }
 
+/* Sums of x - shift and of its squares.  In 16 lanes, whether or not the compiler makes vectors of them, so that the
+ * rounding error is that of short sums in every build. */
+typedef struct moments {
+    float sum, squares;
+} moments;
+
+enum { LANES = 16 };
+
+static float folded(float *lane)
+{
+    for (int width = LANES / 2; width; width /= 2)
+        for (int l = 0; l < width; l++)
+            lane[l] += lane[l + width];
+    return lane[0];
+}
+
+static moments moments_of(const float *restrict x, int64_t n, float shift)
+{
+    float sum[LANES] = {0}, squares[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) {
+            float d = x[i + l] - shift;
+            sum[l] += d;
+            squares[l] += d * d;
+        }
+    for (int64_t i = whole; i < n; i++) {
+        float d = x[i] - shift;
+        sum[i - whole] += d;
+        squares[i - whole] += d * d;
+    }
+    return (moments){folded(sum), folded(squares)};
+}
+
 static void forward_row(const fast_norm *a, int64_t row)
 {
     int64_t width = a->width, at = row * width;
@@ -55,25 +90,21 @@ static void forward_row(const fast_norm *a, int64_t row)
         dropped(&a->mask, at, width, a->branch + at, a->residual + at, a->sum + at);
     const float *restrict x = (a->branch ? a->sum : a->x) + at;
     float *restrict y = a->y + at;
-    float sum = 0, square = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < width; i++)
-        sum += x[i];
-    float mean = sum / (float)width;
-#pragma omp simd reduction(+ : square)
-    for (int64_t i = 0; i < width; i++)
-        square += (x[i] - mean) * (x[i] - mean);
-    float rstd = 1 / sqrtf(square / (float)width + a->eps);
-    a->mean[row] = mean;
+    /* The mean is mean + rest: rounded to one float it would be wrong by much of a small deviation. */
+    float mean = moments_of(x, width, 0).sum / (float)width;
+    moments d = moments_of(x, width, mean);
+    float rest = d.sum / (float)width;
+    float rstd = 1 / sqrtf(d.squares / (float)width - rest * rest + a->eps);
+    a->mean[row] = mean + rest;
     a->rstd[row] = rstd;
     if (gain && bias) {
 #pragma omp simd
         for (int64_t i = 0; i < width; i++)
-            y[i] = (x[i] - mean) * rstd * gain[i] + bias[i];
+            y[i] = (x[i] - mean - rest) * rstd * gain[i] + bias[i];
         return;
     }
     for (int64_t i = 0; i < width; i++) {
-        float h = (x[i] - mean) * rstd;
+        float h = (x[i] - mean - rest) * rstd;
         y[i] = (gain ? h * gain[i] : h) + (bias ? bias[i] : 0);
     }
 }
