@@ -7,7 +7,7 @@
  * and cpu_reduce drives them over any set of axes: along the last axis if that is reduced, else
  * over blocks of columns.  A partial of zeros (count 0) is the empty reduction.
  *
- * Where there are few results, each is cut into parts, whose number depends on the shape alone and
+ * Where there are few blocks of results, each is cut into parts, whose number depends on the shape alone and
  * which are joined in order: hence the same bits at any number of threads. */
 #ifndef WG_BACKENDS_CPU_REDUCE_H
 #define WG_BACKENDS_CPU_REDUCE_H
@@ -18,7 +18,7 @@ enum {
     CPU_RUN = 1024,   /* elements taken at once     */
     CPU_COLUMNS = 64, /* columns of a block        */
     CPU_TILE = 32,    /* rows taken at once by a block */
-    CPU_PARTS = 16
+    CPU_PARTS = 16    /* least number of parts of all blocks together, if there are so many units */
 };
 
 typedef struct partial {
@@ -187,19 +187,23 @@ static inline void cpu_reduce(wg_call *c, const wg_axes *axes, const reduction *
         }
         return;
     }
-    int64_t parts = cpu_least(r.units, CPU_PARTS);
-    for (int64_t b = 0; b < r.blocks; b++) {
-        partial p[CPU_PARTS][CPU_COLUMNS] = {{{0}}};
-        int64_t width = 0;
-        real *out = NULL;
-#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, work)) lastprivate(width, out)
-        for (int64_t i = 0; i < parts; i++)
-            out = cpu_reduce_block(&r, b, r.units * i / parts, r.units * (i + 1) / parts, p[i],
-                                   &width);
+    /* One parallel region for all blocks: on a busy machine its end may cost milliseconds. */
+    enum { MOST_PARTS = 2 * CPU_PARTS };
+    int64_t parts = cpu_least(r.units, (CPU_PARTS + r.blocks - 1) / r.blocks);
+    partial p[MOST_PARTS][CPU_COLUMNS] = {{{0}}};
+    int64_t width[MOST_PARTS];
+    real *out[MOST_PARTS];
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, work))
+    for (int64_t i = 0; i < r.blocks * parts; i++) {
+        int64_t part = i % parts;
+        out[i] = cpu_reduce_block(&r, i / parts, r.units * part / parts,
+                                  r.units * (part + 1) / parts, p[i], &width[i]);
+    }
+    for (int64_t first = 0; first < r.blocks * parts; first += parts) {
         for (int64_t i = 1; i < parts; i++)
-            for (int64_t j = 0; j < width; j++)
-                how->join(&p[0][j], &p[i][j]);
-        cpu_reduce_finish(&r, p[0], width, out);
+            for (int64_t j = 0; j < width[first]; j++)
+                how->join(&p[first][j], &p[first + i][j]);
+        cpu_reduce_finish(&r, p[first], width[first], out[first]);
     }
 }
 
