@@ -2,6 +2,7 @@
 #ifndef WENGERT_H
 #define WENGERT_H
 
+#include "graph/bf16.h"
 #include "graph/graph.h"
 #include "graph/picture.h"
 #include "ops/ops.h"

@@ -50,6 +50,16 @@ static bool check_assignments(const wg_plan *p, wg_graph *source)
     return ok;
 }
 
+/* It has more than leaves, for which a plan may be made to give their store its first values. */
+static bool computes(const wg_graph *g)
+{
+    size_t i = wg_graph_node_count(g);
+    while (i-- > 0)
+        if (wg_graph_node(g, i)->n_in > 0)
+            return true;
+    return false;
+}
+
 static bool take_wishes(wg_plan *p, wg_graph *source)
 {
     const wg_plan_options *o = &p->options;
@@ -70,7 +80,7 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
     }
     for (size_t i = 0; i < p->n_assigns; i++)
         wg_graph_assign_at(source, i, &p->assigns[i].leaf, &p->assigns[i].value);
-    if (!p->n_outputs && !p->n_assigns)
+    if (!p->n_outputs && !p->n_assigns && computes(source))
         return wg_plan_refuse(source, WG_EINVAL,
                               "nothing to compute: mark what a run is for by wg_output or wg_assign");
     return check_assignments(p, source);

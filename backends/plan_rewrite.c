@@ -1,10 +1,12 @@
 /* From the user's graph to a private one:
- *   dead code          only what outputs and assignments need, and the leaves, is taken over
- *   common parts       a node equal to an earlier one (same op, attributes, operands) is that one;
- * leaves and opaque ops are never equal, random ops are if their keys are composites         are
- * expanded where no backend takes them whole, and their expansion in turn assigned leaves    whose
- * old value is still wanted after the run are copied first */
+ * - dead code: only what outputs and assignments need, and the leaves, is taken over;
+ * - common parts: a node equal to an earlier one (same op, attributes, operands) is that one; leaves and opaque ops are
+ *   never equal, random ops are if their keys are;
+ * - bf16: where no backend computes in it, a node is computed in f32;
+ * - composites are expanded where no backend takes them whole, and their expansion in turn;
+ * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan_internal.h"
+#include "ops/elementwise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,8 @@ static bool equal(const wg_node *a, const wg_node *n, wg_value *const *in)
 {
     if (a->op != n->op || a->n_in != n->n_in)
         return false;
+    if (n->op == &wg_op_cast && in[0]->dtype == WG_BF16 && a->phase != n->phase)
+        return false; /* a wide copy kept until the backward pass would cost what bf16 saves */
     for (int k = 0; k < n->n_in; k++)
         if (a->in[k] != in[k])
             return false;
@@ -97,7 +101,7 @@ static wg_node **find(const rewrite *r, const wg_node *n, wg_value *const *in)
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-static bool expand(rewrite *r, wg_node *n);
+static bool lower(rewrite *r, wg_node *n);
 
 static bool copy_names(wg_node *to, const wg_node *from)
 {
@@ -128,7 +132,7 @@ static wg_node *admit(rewrite *r, const wg_node *n, wg_value *const *in)
         *slot = node;
         r->used++;
     }
-    return expand(r, node) ? node : NULL;
+    return lower(r, node) ? node : NULL;
 }
 
 static bool any_backend_takes(const wg_plan *p, const wg_node *n)
@@ -156,13 +160,10 @@ static bool settle(rewrite *r, const wg_node *e)
     return node != NULL;
 }
 
-/* Replaces n by its expansion if it has one and no backend takes it whole. */
+/* Replaces n by its expansion. */
 static bool expand(rewrite *r, wg_node *n)
 {
     wg_graph *g = r->p->g;
-    if ((n->op->flags & WG_OP_LEAF) || wg_is_view(n) || !n->op->expand ||
-        any_backend_takes(r->p, n))
-        return true;
     wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
     size_t first = wg_graph_node_count(g);
     bool ok = y && wg_expand_node(n, y);
@@ -173,6 +174,96 @@ static bool expand(rewrite *r, wg_node *n)
         ok = redirect(r, n->out[k], now(r, y[k]));
     free(y);
     return ok;
+}
+
+/* ---- bf16: y = cast(op(cast(x, f32)), bf16) --------------------------------------------------- */
+
+static bool has_bf16(const wg_node *n)
+{
+    bool has = false;
+    for (int k = 0; k < n->n_in; k++)
+        has |= n->in[k]->dtype == WG_BF16;
+    for (int k = 0; k < n->n_out; k++)
+        has |= n->out[k]->dtype == WG_BF16;
+    return has;
+}
+
+/* Whether backends take n, or all that it expands to, as it is: a stack of bf16 tensors only moves bytes. */
+static bool taken_by_parts(rewrite *r, wg_node *n)
+{
+    wg_graph *g = r->p->g;
+    if (wg_is_view(n) || any_backend_takes(r->p, n))
+        return true;
+    if (!n->op->expand)
+        return false;
+    wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
+    size_t first = wg_graph_node_count(g);
+    bool taken = y && wg_expand_node(n, y); /* for a look: nothing will need these nodes */
+    size_t end = wg_graph_node_count(g);
+    free(y);
+    for (size_t i = first; taken && i < end; i++)
+        taken = taken_by_parts(r, wg_graph_node(g, i));
+    return taken;
+}
+
+/* v in another dtype, for n; known by the name of `like`.  NULL after an error. */
+static wg_value *cast(rewrite *r, const wg_node *n, wg_value *v, wg_dtype dtype,
+                      const wg_value *like)
+{
+    wg_cast_attrs attrs = {dtype};
+    wg_node as = {.op = &wg_op_cast,
+                  .attrs = &attrs,
+                  .n_in = 1,
+                  .scope = n->scope,
+                  .at = n->at,
+                  .phase = n->phase};
+    wg_node *node = admit(r, &as, &v);
+    if (!node || (!node->out[0]->name && !wg_name_copy(node->out[0], like)))
+        return NULL;
+    return node->out[0];
+}
+
+/* n with its bf16 in f32, or NULL after an error. */
+static wg_node *widened(rewrite *r, const wg_node *n)
+{
+    wg_value **in = calloc((size_t)n->n_in + 1, sizeof *in);
+    bool ok = in != NULL;
+    for (int k = 0; ok && k < n->n_in; k++) {
+        in[k] = n->in[k];
+        if (in[k]->dtype == WG_BF16)
+            in[k] = cast(r, n, in[k], WG_F32, in[k]);
+        ok = in[k] != NULL;
+    }
+    wg_node *wide = ok ? wg_node_retype(r->p->g, n, in, WG_BF16, WG_F32) : NULL;
+    free(in);
+    return wide;
+}
+
+/* Replaces n by itself in f32 between casts.  A composite becomes wide as a whole, so nothing within it is rounded. */
+static bool widen(rewrite *r, wg_node *n)
+{
+    wg_node *wide = widened(r, n);
+    if (wide && (has_bf16(wide) || !(wide->op->expand || any_backend_takes(r->p, wide))))
+        return !n->op->expand || expand(r, n); /* f32 does not help; a message will name n */
+    wg_node *node = wide ? admit(r, wide, wide->in) : NULL;
+    for (int k = 0; node && k < n->n_out; k++) {
+        wg_value *y = now(r, node->out[k]);
+        if (y->dtype != n->out[k]->dtype)
+            y = cast(r, n, y, n->out[k]->dtype, n->out[k]);
+        if (!y || !redirect(r, n->out[k], y))
+            return false;
+    }
+    return node != NULL;
+}
+
+/* A node that no backend takes as it is becomes what they do take. */
+static bool lower(rewrite *r, wg_node *n)
+{
+    if ((n->op->flags & WG_OP_LEAF) || wg_is_view(n) || any_backend_takes(r->p, n))
+        return true;
+    if (has_bf16(n) && !taken_by_parts(r, n))
+        return wg_graph_status(r->p->g) == WG_OK && widen(r, n);
+    return !n->op->expand || expand(r, n);
 }
 
 /* A node of the source. */

@@ -1,46 +1,65 @@
-/* Copies of nodes and graphs, with f32 turned into another float if asked: what plans, recomputation and
+/* Copies of nodes and graphs, with one float dtype turned into another if asked: what plans, recomputation and
  * the gradient check (which needs f64) are made of. */
+#include "graph/bf16.h"
 #include "graph/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Constant bytes of a node whose f32 becomes f64; NULL without memory. */
-static void *widened(wg_graph *to, const wg_data *data)
+static double float_at(const void *data, wg_dtype dtype, size_t i)
 {
-    size_t count = data->size / sizeof(float);
-    double *wide = wg_graph_alloc(to, count * sizeof *wide);
-    for (size_t i = 0; wide && i < count; i++) {
-        float x;
-        memcpy(&x, (const char *)data->bytes + i * sizeof x, sizeof x);
-        wide[i] = (double)x;
-    }
-    return wide;
+    const char *at = (const char *)data + i * wg_dtype_size(dtype);
+    union { /* data need not be aligned */
+        uint16_t bf16;
+        float f32;
+        double f64;
+    } x;
+    memcpy(&x, at, wg_dtype_size(dtype));
+    return dtype == WG_BF16  ? (double)wg_bf16_to_f32(x.bf16)
+           : dtype == WG_F32 ? (double)x.f32
+                             : x.f64;
 }
 
-/* Attributes with f32 replaced; a shallow copy (wg_apply makes the deep one). */
-static bool retyped(wg_graph *to, const wg_node *n, wg_dtype f32_as, char *attrs)
+/* Constant numbers of one float dtype in another; false without memory. */
+static bool convert(wg_graph *to, wg_data *data, wg_dtype from, wg_dtype as)
+{
+    size_t count = data->size / wg_dtype_size(from), size = count * wg_dtype_size(as);
+    void *out = wg_graph_alloc(to, size);
+    if (!out && size)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        double x = float_at(data->bytes, from, i);
+        if (as == WG_BF16)
+            ((uint16_t *)out)[i] = wg_bf16_from_f64(x);
+        else if (as == WG_F32)
+            ((float *)out)[i] = (float)x;
+        else
+            ((double *)out)[i] = x;
+    }
+    *data = (wg_data){out, size};
+    return true;
+}
+
+/* Attributes with `from` replaced; a shallow copy (wg_apply makes the deep one). */
+static bool retyped(wg_graph *to, const wg_node *n, wg_dtype from, wg_dtype as, char *attrs)
 {
     memcpy(attrs, n->attrs, n->op->attrs_size);
-    bool was_f32 = false;
+    bool found = false;
     for (int i = 0; i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
         if (f->kind != WG_ATTR_DTYPE)
             continue;
         wg_dtype *d = (wg_dtype *)(void *)(attrs + f->offset);
-        if (*d == WG_F32) {
-            *d = f32_as;
-            was_f32 = true;
+        if (*d == from) {
+            *d = as;
+            found = true;
         }
     }
-    for (int i = 0; was_f32 && f32_as == WG_F64 && i < n->op->n_attrs; i++) {
+    bool converts = found && wg_dtype_is_float(as);
+    for (int i = 0; converts && i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
-        if (f->kind != WG_ATTR_DATA)
-            continue;
-        wg_data *d = (wg_data *)(void *)(attrs + f->offset);
-        d->bytes = widened(to, d);
-        d->size *= 2;
-        if (d->size && !d->bytes)
+        if (f->kind == WG_ATTR_DATA &&
+            !convert(to, (wg_data *)(void *)(attrs + f->offset), from, as))
             return false;
     }
     return true;
@@ -59,13 +78,19 @@ static const wg_scope *same_scope(wg_graph *to, const wg_scope *from)
 
 wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype f32_as)
 {
+    return wg_node_retype(to, n, in, WG_F32, f32_as);
+}
+
+wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype from,
+                        wg_dtype as)
+{
     if (!to || to->status != WG_OK)
         return NULL;
     const void *attrs = n->attrs;
     char *changed = NULL;
-    if (attrs && f32_as != WG_DTYPE_DEFAULT && f32_as != WG_F32) {
+    if (attrs && as != WG_DTYPE_DEFAULT && as != from) {
         changed = malloc(n->op->attrs_size);
-        if (!changed || !retyped(to, n, f32_as, changed)) {
+        if (!changed || !retyped(to, n, from, as, changed)) {
             free(changed);
             return wg_graph_no_memory(to);
         }

@@ -169,14 +169,6 @@ const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *
     return wg_scope_intern(g, path);
 }
 
-/* Prints are lines and columns: no control characters. */
-static bool printable(const char *name)
-{
-    while ((unsigned char)*name >= ' ' && *name != 0x7f)
-        name++;
-    return !*name;
-}
-
 void wg_scope_push(wg_graph *g, const char *format, ...)
 {
     if (!g)
@@ -191,9 +183,8 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
                       length, sizeof name - 1);
         return;
     }
-    if (strchr(name, '/') || !printable(name)) {
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
-                      "a name with a slash or a control character");
+    if (strchr(name, '/')) {
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a name with a slash: '%s'", name);
         return;
     }
     const wg_scope *s = wg_scope_child(g, g->origin.scope, name);
@@ -294,9 +285,6 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
     if (!name || !*name || strlen(name) > 400)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
                              "a name of 1 to 400 bytes is needed");
-    if (!printable(name))
-        return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
-                             "a name with a control character");
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     return wg_graph_set_name(g, v, full) ? v : NULL;
 }

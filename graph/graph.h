@@ -51,8 +51,8 @@ WG_API wg_status wg_graph_status(const wg_graph *g);
 WG_API const char *wg_graph_message(const wg_graph *g);
 
 /* Scopes: the path of names under which nodes are built, "encoder/layer3/self_attn".  They name
- * parameters, appear in messages and are the boxes of the picture.  Each push adds one name, without
- * slashes or control characters. */
+ * parameters, appear in messages and are the boxes of the picture.  Each push adds one name, in
+ * which there is no slash. */
 WG_API void wg_scope_push(wg_graph *g, const char *format, ...) WG_PRINTF(2, 3);
 WG_API void wg_scope_pop(wg_graph *g);
 /** Activations of the current scope are recomputed in the backward pass instead of stored (activation

@@ -219,11 +219,24 @@ dnnl_status_t od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_con
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
     MAKE(dnnl_pooling_v2_desc_t,
-         dnnl_pooling_v2_forward_desc_init(&d, dnnl_forward_inference, alg, src, dst, g->stride,
+         dnnl_pooling_v2_forward_desc_init(&d, dnnl_forward_training, alg, src, dst, g->stride,
                                            g->kernel, g->dilation, g->pad_before, g->pad_after),
-         dnnl_pooling_forward_primitive_desc_create(pd, e, dnnl_forward_inference, alg, src, dst,
+         dnnl_pooling_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, src, dst,
                                                     g->stride, g->kernel, g->dilation,
                                                     g->pad_before, g->pad_after, attr));
+}
+
+dnnl_status_t od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
+                                  od_const_md diff_src, od_const_md diff_dst, const od_geometry *g,
+                                  const_dnnl_primitive_desc_t hint,
+                                  const_dnnl_primitive_attr_t attr)
+{
+    MAKE(dnnl_pooling_v2_desc_t,
+         dnnl_pooling_v2_backward_desc_init(&d, alg, diff_src, diff_dst, g->stride, g->kernel,
+                                            g->dilation, g->pad_before, g->pad_after),
+         dnnl_pooling_backward_primitive_desc_create(pd, e, alg, diff_src, diff_dst, g->stride,
+                                                     g->kernel, g->dilation, g->pad_before,
+                                                     g->pad_after, hint, attr));
 }
 
 dnnl_status_t od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,

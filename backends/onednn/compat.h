@@ -74,6 +74,10 @@ dnnl_status_t od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_con
                                               const_dnnl_primitive_attr_t attr);
 dnnl_status_t od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
                          od_const_md dst, const od_geometry *g, const_dnnl_primitive_attr_t attr);
+dnnl_status_t od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
+                                  od_const_md diff_src, od_const_md diff_dst, const od_geometry *g,
+                                  const_dnnl_primitive_desc_t forward,
+                                  const_dnnl_primitive_attr_t attr);
 dnnl_status_t od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
                            od_const_md dst, float p, float eps, const_dnnl_primitive_attr_t attr);
 

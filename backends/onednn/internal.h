@@ -16,6 +16,7 @@ typedef struct od_backend {
     dnnl_primitive_attr_t attr;  /* user scratchpad */
     int threads, former_threads; /* of a run; before it */
     bool show_nan;
+    bool amx;             /* the CPU multiplies matrices of bf16 faster than of f32 */
     unsigned modes[1024]; /* floating-point modes of the threads outside a run */
 } od_backend;
 
@@ -40,7 +41,7 @@ typedef struct od_plan {
 /* NULL and a filled plan, or why not (static text). */
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
-od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv;
+od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv, od_make_pool;
 
 /* An op that has a kernel of our own (fast/). */
 typedef struct od_own {
@@ -66,7 +67,7 @@ void od_kernel_run(wg_call *c);
 void od_kernel_free(od_kernel *k); /* NULL is allowed */
 const char *od_kernel_name(const od_kernel *k);
 
-/* oneDNN's name for a dtype; false if it has none that the backend uses */
+/* oneDNN's name for a dtype; false if it has none that the backend uses.  bf16 is for matrix products only. */
 bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out);
 /* A dense descriptor of all elements as one axis; NULL on failure. */
 od_md od_md_flat(const wg_value *v);

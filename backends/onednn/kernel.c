@@ -29,8 +29,8 @@ void od_plan_clear(od_plan *plan)
 
 bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out)
 {
-    *out = dnnl_f32;
-    return dtype == WG_F32;
+    *out = dtype == WG_BF16 ? dnnl_bf16 : dnnl_f32;
+    return dtype == WG_F32 || dtype == WG_BF16;
 }
 
 od_md od_md_flat(const wg_value *v)

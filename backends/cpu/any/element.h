@@ -2,34 +2,17 @@
 #ifndef WG_BACKENDS_CPU_ANY_ELEMENT_H
 #define WG_BACKENDS_CPU_ANY_ELEMENT_H
 
+#include "graph/bf16.h"
 #include "graph/shape.h"
 
 #include <string.h>
-
-/* bf16 is the upper half of f32; rounding is to nearest, ties to even. */
-static inline float cpu_from_bf16(uint16_t b)
-{
-    uint32_t bits = (uint32_t)b << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline uint16_t cpu_to_bf16(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (x != x)
-        return (uint16_t)((bits >> 16) | 0x40);
-    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 static inline double cpu_get(const void *data, wg_dtype dtype, int64_t i)
 {
     switch (dtype) {
     case WG_F32: return (double)((const float *)data)[i];
     case WG_F64: return ((const double *)data)[i];
-    case WG_BF16: return (double)cpu_from_bf16(((const uint16_t *)data)[i]);
+    case WG_BF16: return (double)wg_bf16_to_f32(((const uint16_t *)data)[i]);
     case WG_I32: return ((const int32_t *)data)[i];
     case WG_I64: return (double)((const int64_t *)data)[i];
     case WG_BOOL: return ((const uint8_t *)data)[i];
@@ -50,7 +33,7 @@ static inline void cpu_put(void *data, wg_dtype dtype, int64_t i, double x)
     switch (dtype) {
     case WG_F32: ((float *)data)[i] = (float)x; break;
     case WG_F64: ((double *)data)[i] = x; break;
-    case WG_BF16: ((uint16_t *)data)[i] = cpu_to_bf16((float)x); break;
+    case WG_BF16: ((uint16_t *)data)[i] = wg_bf16_from_f64(x); break;
     case WG_I32: ((int32_t *)data)[i] = (int32_t)cpu_to_int(x, INT32_MIN, INT32_MAX); break;
     case WG_I64: ((int64_t *)data)[i] = cpu_to_int(x, INT64_MIN, INT64_MAX); break;
     case WG_BOOL: ((uint8_t *)data)[i] = x != 0; break;

@@ -1,0 +1,617 @@
+/* bf16 as a dtype to store: rounding, every op against f64, the shape of plans, training with f32 masters. */
+#include "tests/conformance.h"
+#include "tests/sample.h"
+#include "autograd/grad.h"
+#include "backends/onednn/onednn.h"
+
+static const wg_backend *backend_at(int i) /* cpu alone, then oneDNN if it is there */
+{
+    return i ? wg_onednn_backend() : NULL;
+}
+
+static int n_backends(void)
+{
+    return wg_onednn_backend() ? 2 : 1;
+}
+
+static wg_plan *plan_of(wg_graph *g, wg_value *const *y, size_t n, const wg_backend *backend)
+{
+    wg_plan *p;
+    wg_plan_options o = {.outputs = y,
+                         .n_outputs = n,
+                         .backends = &backend,
+                         .n_backends = backend ? 1 : 0,
+                         .threads = 2,
+                         .seed = 5};
+    check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
+    return p;
+}
+
+static void run(wg_plan *p)
+{
+    check_that(wg_plan_run(p, 1) == WG_OK, "%s", wg_plan_message(p));
+}
+
+static int count_steps(wg_plan *p, const wg_op *op)
+{
+    int count = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        count += wg_plan_step_at(p, i).node->op == op;
+    return count;
+}
+
+/* ---- rounding ---------------------------------------------------------------------------------- */
+
+/* Each positive number of bf16 with the next one above: they, their middle, and what is just beside it, of both signs.
+ * The number after the largest would be 2^128. */
+enum { ROUNDINGS = 5 };
+
+static double magnitude(int bits)
+{
+    return bits == 0x7f80 ? 0x1p128 : (double)wg_bf16_to_f32((uint16_t)bits);
+}
+
+/* Writes ROUNDINGS numbers and what they round to. */
+static void roundings(int bits, bool single, double x[ROUNDINGS], uint16_t y[ROUNDINGS])
+{
+    double a = magnitude(bits), b = magnitude(bits + 1), middle = (a + b) / 2;
+    uint16_t below = (uint16_t)bits, above = (uint16_t)(bits + 1);
+    x[0] = a, y[0] = below;
+    x[1] = single ? (double)nextafterf((float)middle, 0) : nextafter(middle, 0), y[1] = below;
+    x[2] = middle, y[2] = bits & 1 ? above : below;
+    x[3] = single ? (double)nextafterf((float)middle, INFINITY) : nextafter(middle, INFINITY);
+    y[3] = above;
+    x[4] = single ? (double)nextafterf((float)b, 0) : nextafter(b, 0), y[4] = above;
+    if (single && b == 0x1p128)
+        x[4] = (double)nextafterf(INFINITY, 0);
+}
+
+static void rounding_is_to_nearest_ties_to_even(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    for (int bits = 0; bits < 0x7f80; bits++)
+        for (int single = 0; single < 2; single++) {
+            double x[ROUNDINGS];
+            uint16_t y[ROUNDINGS];
+            roundings(bits, single != 0, x, y);
+            for (int i = 0; i < ROUNDINGS; i++, compared++) {
+                uint16_t plus = single ? wg_bf16_from_f32((float)x[i]) : wg_bf16_from_f64(x[i]);
+                uint16_t minus = single ? wg_bf16_from_f32(-(float)x[i]) : wg_bf16_from_f64(-x[i]);
+                check_that(plus == y[i] && minus == (y[i] | 0x8000),
+                           "%a as f%d becomes %04x and %04x, not %04x", x[i], single ? 32 : 64,
+                           plus, minus, y[i]);
+            }
+        }
+    assert_int_equal(compared, 2 * ROUNDINGS * 0x7f80);
+    assert_int_equal(wg_bf16_from_f32(INFINITY), 0x7f80);
+    assert_int_equal(wg_bf16_from_f64(-INFINITY), 0xff80);
+    assert_int_equal(wg_bf16_from_f64(1e300), 0x7f80);
+    assert_int_equal(wg_bf16_from_f64(-1e-300), 0x8000);
+    uint32_t nans[] = {0x7f800001, 0x7fffffff, 0xff800001, 0x7fc00000};
+    for (int i = 0; i < WG_COUNT(nans); i++) {
+        float nan;
+        memcpy(&nan, &nans[i], sizeof nan);
+        assert_true(isnan(wg_bf16_to_f32(wg_bf16_from_f32(nan))));
+        assert_true(isnan(wg_bf16_to_f32(wg_bf16_from_f64((double)nan))));
+    }
+}
+
+/* Casts in a plan are these roundings, of subnormal numbers too, whatever the floating-point modes of the backend. */
+static void casts_of_plans_round_the_same(void **state)
+{
+    (void)state;
+    enum { COUNT = 0x7f80 * ROUNDINGS };
+    for (int b = 0; b < n_backends(); b++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(COUNT)),
+                 *z = wg_input(g, "z", WG_BF16, WG_SHAPE(0x10000));
+        wg_value *y[] = {wg_cast(x, WG_BF16), wg_cast(z, WG_F32)};
+        wg_plan *p = plan_of(g, y, 2, backend_at(b));
+        uint16_t *expected = malloc(COUNT * sizeof *expected);
+        assert_non_null(expected);
+        for (int bits = 0; bits < 0x7f80; bits++) {
+            double each[ROUNDINGS];
+            roundings(bits, true, each, expected + bits * ROUNDINGS);
+            for (int i = 0; i < ROUNDINGS; i++)
+                ((float *)wg_plan_data(p, x))[bits * ROUNDINGS + i] = (float)each[i];
+        }
+        for (int i = 0; i < 0x10000; i++)
+            ((uint16_t *)wg_plan_data(p, z))[i] = (uint16_t)i;
+        run(p);
+        const uint16_t *rounded = wg_plan_data(p, y[0]);
+        const uint32_t *wide = wg_plan_data(p, y[1]);
+        for (int i = 0; i < COUNT; i++)
+            check_that(rounded[i] == expected[i], "%d: %04x, not %04x", i, rounded[i], expected[i]);
+        for (uint32_t i = 0; i < 0x10000; i++)
+            check_that(wide[i] == i << 16, "%04x becomes %08x", i, wide[i]);
+        free(expected);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+/* ---- every op ---------------------------------------------------------------------------------- */
+
+/* One rounding to bf16, at most 2^-8 |t|, of what f32 computes, which is within 1e-5 max(1, |t|) of the truth t.  So
+ * every op, composites too, is rounded once, at its end. */
+static double bound_at(double t)
+{
+    return 0x1p-8 * fabs(t) + 1e-5 * fmax(1, fabs(t));
+}
+
+/* The sample's node in another graph, with bf16 wherever it has f64. */
+static wg_node *in_bf16(const sample_graph *b, wg_graph *g, wg_value **in)
+{
+    for (int i = 0; i < b->n_in; i++) {
+        wg_dtype dtype = b->in[i]->dtype == WG_F64 ? WG_BF16 : b->in[i]->dtype;
+        in[i] = wg_input(g, b->in[i]->name, dtype, b->in[i]->shape);
+    }
+    return wg_node_retype(g, b->node, in, WG_F64, WG_BF16);
+}
+
+static void compare_result(const wg_op *op, const wg_sample *s, const char *backend, wg_plan *p,
+                           const wg_value *y, wg_plan *truth, const wg_value *t, int64_t *compared)
+{
+    const void *a = wg_plan_data(p, y), *b = wg_plan_data(truth, t);
+    check_that(wg_shape_equal(&y->shape, &t->shape), "%s: shapes differ", op->name);
+    check_that(y->dtype == (t->dtype == WG_F64 ? WG_BF16 : t->dtype), "%s: result of %s", op->name,
+               wg_dtype_name(y->dtype));
+    for (int64_t i = 0; i < wg_value_count(y); i++, ++*compared) {
+        double got = cpu_get(a, y->dtype, i), want = cpu_get(b, t->dtype, i);
+        double bound = wg_dtype_is_float(y->dtype) ? bound_at(want) : 0;
+        check_that(got == want || fabs(got - want) <= bound,
+                   "%s, %s, %s: result %d, element %lld is %.9g, the truth is %.9g", op->name,
+                   sample_name(s), backend, y->index, (long long)i, got, want);
+    }
+}
+
+/* Returns how many elements agree with the truth. */
+static int64_t compare_sample(const wg_op *op, const wg_sample *s, const wg_backend *backend)
+{
+    int64_t compared = 0;
+    sample_graph b = sample_build(op, s, WG_F64, 1);
+    assert_non_null(b.node);
+    wg_graph *g = wg_graph_new();
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+    wg_node *n = in_bf16(&b, g, in);
+    check_that(n != NULL, "%s, %s: %s", op->name, sample_name(s), wg_graph_message(g));
+    wg_plan *truth = plan_of(b.g, b.node->out, (size_t)b.node->n_out, NULL);
+    wg_plan *p = plan_of(g, n->out, (size_t)n->n_out, backend);
+    for (int i = 0; i < b.n_in; i++)
+        for (int64_t k = 0; k < wg_value_count(in[i]); k++) {
+            cpu_put(wg_plan_data(p, in[i]), in[i]->dtype, k, cpu_get(b.data[i], b.in[i]->dtype, k));
+            cpu_put(wg_plan_data(truth, b.in[i]), b.in[i]->dtype, k,
+                    cpu_get(wg_plan_data(p, in[i]), in[i]->dtype, k));
+        }
+    run(truth);
+    run(p);
+    for (int i = 0; i < n->n_out; i++)
+        compare_result(op, s, backend ? backend->name : "cpu", p, n->out[i], truth, b.node->out[i],
+                       &compared);
+    wg_plan_free(truth);
+    wg_plan_free(p);
+    wg_graph_free(g);
+    sample_free(&b);
+    return compared;
+}
+
+static void every_op_is_rounded_once(void **state)
+{
+    (void)state;
+    for (int b = 0; b < n_backends(); b++) {
+        int64_t compared = 0;
+        int ops = 0;
+        const wg_op *last = NULL;
+        FOR_EACH_SAMPLE(op, s)
+        {
+            if (op->flags & WG_OP_LEAF && op != &wg_op_constant)
+                continue; /* nothing to compute */
+            int64_t more = compare_sample(op, s, backend_at(b));
+            compared += more;
+            ops += more > 0 && op != last;
+            last = op;
+        }
+        print_message("%s: %d ops, %lld elements\n", b ? "onednn" : "cpu", ops,
+                      (long long)compared);
+        check_that(ops >= 140 && compared >= 6000, "%d ops, %lld elements compared", ops,
+                   (long long)compared);
+    }
+}
+
+/* ---- every op on many shapes ---------------------------------------------------------------------- */
+
+enum { LEAST_CASES = 50, MOST_TURNS = 250 };
+
+/* Worst error of a case as a share of its bound; what is beyond f32 is infinite. */
+static double share_of_bound(const conf_results *y, const conf_results *truth)
+{
+    double worst = 0;
+    for (int i = 0; i < truth->n; i++)
+        for (int64_t k = 0; k < truth->count[i]; k++) {
+            double a = cpu_get(y->data[i], y->dtype[i], k);
+            double t = cpu_get(truth->data[i], truth->dtype[i], k);
+            bool real = truth->dtype[i] == WG_F64;
+            bool same = a == (real ? (double)(float)t : t) || (isnan(a) && isnan(t));
+            double share = same ? 0 : real ? fabs(a - t) / bound_at(t) : INFINITY;
+            worst = share <= worst ? worst : share; /* NaN stays */
+        }
+    return worst;
+}
+
+/* The numbers that bf16 can hold. */
+static void round_operands(conf_case *c)
+{
+    for (int i = 0; i < c->sample.n_in; i++)
+        if (!c->sample.in[i].dtype)
+            for (int64_t k = 0; k < wg_shape_count(&c->sample.in[i].shape); k++) {
+                float *x = (float *)c->data[i] + k;
+                *x = wg_bf16_to_f32(wg_bf16_from_f32(*x));
+            }
+}
+
+/* Whether the case is legal and has results; *worst grows to its share of the bound. */
+static bool run_case(conf_case *c, double *worst)
+{
+    conf_results truth, y;
+    wg_graph *g = wg_graph_new();
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+    bool legal =
+        conf_build(g, c, WG_BF16, in) && conf_run_plan(c, WG_F64, NULL, &truth, NULL, NULL);
+    int64_t count = 0;
+    wg_graph_free(g);
+    for (int i = 0; legal && i < truth.n; i++)
+        count += truth.count[i];
+    for (int b = 0; legal && b < n_backends(); b++) {
+        char kernel[64];
+        int used = 0;
+        assert_true(conf_run_plan(c, WG_BF16, backend_at(b), &y, &used, kernel));
+        double share = share_of_bound(&y, &truth);
+        *worst = share <= *worst ? *worst : share;
+        conf_results_free(&y);
+    }
+    if (legal)
+        conf_results_free(&truth);
+    return count > 0;
+}
+
+static void every_op_on_many_shapes(void **state)
+{
+    (void)state;
+    int ops = 0, few = 0, failures = 0;
+    double most = 0;
+    for (size_t i = 0; wg_op_at(i); i++) {
+        const wg_op *op = wg_op_at(i);
+        int cases = 0;
+        double worst = 0;
+        uint64_t seed = 7;
+        for (int turn = 0;
+             op->n_samples && op->samples[0].n_in && turn < MOST_TURNS && cases < LEAST_CASES;
+             turn++)
+            for (int k = 0; k < op->n_samples; k++) {
+                conf_case c = conf_propose(op, &op->samples[k], turn, &seed);
+                if (conf_is_small(&c)) {
+                    conf_fill(&c, 0, 0, &seed);
+                    round_operands(&c);
+                    cases += run_case(&c, &worst);
+                }
+                conf_free(&c);
+            }
+        ops += cases > 0;
+        few += cases > 0 && cases < LEAST_CASES; /* legal ones are rare by chance */
+        if (!(worst <= 1)) {
+            print_error("%s: %.3g times its bound\n", op->name, worst);
+            failures++;
+        }
+        most = worst <= most ? most : worst;
+    }
+    print_message("%d ops, %d of them on less than %d cases, errors up to %.3f of the bound\n", ops,
+                  few, LEAST_CASES, most);
+    assert_int_equal(failures, 0);
+    check_that(ops >= 134 && few <= 10, "%d ops, of which %d on few cases", ops, few);
+}
+
+/* ---- plans ------------------------------------------------------------------------------------- */
+
+static wg_value *input(wg_graph *g, const char *name, int64_t rows, int64_t columns)
+{
+    return wg_input(g, name, WG_BF16, WG_SHAPE(rows, columns));
+}
+
+static void values_are_widened_once_and_rounded_where_stored(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", 3, 5), *h = wg_sin(x), *y = wg_add(wg_cos(h), h);
+    wg_plan *p = plan_of(g, &y, 1, NULL);
+    assert_int_equal(count_steps(p, &wg_op_cast),
+                     6); /* x up, h down and up, cos h down and up, y down */
+    assert_int_equal(wg_plan_step_count(p), 3 + 6);
+    for (int i = 0; i < 15; i++)
+        cpu_put(wg_plan_data(p, x), WG_BF16, i, 0.1 * i - 0.7);
+    run(p);
+    for (int i = 0; i < 15; i++) {
+        float a = wg_bf16_to_f32(((uint16_t *)wg_plan_data(p, x))[i]);
+        float b = wg_bf16_to_f32(wg_bf16_from_f32(sinf(a)));
+        float c = wg_bf16_to_f32(wg_bf16_from_f32(cosf(b)));
+        assert_int_equal(((uint16_t *)wg_plan_data(p, y))[i], wg_bf16_from_f32(b + c));
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void composites_are_widened_whole(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", 3, 5), *y = wg_mse(x, input(g, "y", 3, 5), WG_LOSS_MEAN);
+    wg_plan *p = plan_of(g, &y, 1, NULL);
+    assert_int_equal(count_steps(p, &wg_op_cast), 3); /* x and y up, the loss down */
+    check_that(wg_plan_step_count(p) > 4, "%zu steps: not expanded", wg_plan_step_count(p));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void what_only_moves_stays_narrow(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x[] = {input(g, "a", 3, 5), input(g, "b", 3, 5)};
+    wg_value *y = wg_flip(wg_permute(wg_stack(x, 2, 0), WG_AXES(2, 0, 1)), WG_AXES(0));
+    wg_plan *p = plan_of(g, &y, 1, NULL);
+    check_that(wg_plan_step_count(p) >= 3, "%zu steps", wg_plan_step_count(p));
+    assert_int_equal(count_steps(p, &wg_op_cast), 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* Nodes that a plan makes are known by the names and lines of the user's. */
+static void messages_name_the_users_node(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", 1, 2), *y = wg_log(x);
+    char expected[64];
+    snprintf(expected, sizeof expected, "log(x): element 0 of y is nan (test_bf16.c:%d)",
+             __LINE__ - 2);
+    wg_plan *p;
+    wg_plan_options o = {.outputs = &y, .n_outputs = 1, .check_nonfinite = true};
+    assert_int_equal(wg_plan_create(&p, g, &o), WG_OK);
+    cpu_put(wg_plan_data(p, x), WG_BF16, 0, -1);
+    assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
+    check_that(strstr(wg_plan_message(p), "log(x)") && strstr(wg_plan_message(p), "test_bf16.c:"),
+               "%s, not %s", wg_plan_message(p), expected);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void dtypes_still_do_not_mix(void **state)
+{
+    (void)state;
+    static const char *const messages[] = {"add(x, z): ", "matmul(x, z): "};
+    for (int i = 0; i < 2; i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = input(g, "x", 2, 2), *z = wg_input(g, "z", WG_F32, WG_SHAPE(2, 2));
+        assert_null(i ? wg_matmul(x, z) : wg_add(x, z));
+        assert_int_equal(wg_graph_status(g), WG_EDTYPE);
+        check_that(strstr(wg_graph_message(g), messages[i]) &&
+                       strstr(wg_graph_message(g), "bf16") && strstr(wg_graph_message(g), "f32"),
+                   "%s", wg_graph_message(g));
+        wg_graph_free(g);
+    }
+}
+
+static bool infer_unknown(wg_node *n)
+{
+    return wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+
+/* An op without a kernel is refused under its own name, not under that of its wide copy. */
+static void an_op_without_a_kernel_is_named(void **state)
+{
+    (void)state;
+    static const wg_op unknown = {
+        .name = "unknown", .operands = "x", .results = "y", .infer = infer_unknown};
+    wg_graph *g = wg_graph_new();
+    wg_value *y = wg_apply1(WG_HERE, &unknown, NULL, input(g, "x", 2, 2));
+    wg_plan *p;
+    wg_plan_options o = {.outputs = &y, .n_outputs = 1};
+    assert_int_equal(wg_plan_create(&p, g, &o), WG_EUNSUPPORTED);
+    check_that(strstr(wg_graph_message(g), "unknown(x): cpu: no reference kernel (test_bf16.c:"),
+               "%s", wg_graph_message(g));
+    wg_graph_free(g);
+}
+
+static void native_products_need_amx(void **state)
+{
+    (void)state;
+    const wg_backend *od = wg_onednn_backend();
+    if (!od)
+        skip();
+    void *backend = NULL;
+    assert_int_equal(od->open(&backend, &(wg_backend_config){.threads = 1}), WG_OK);
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", 64, 64), *w = input(g, "w", 64, 64),
+             *b = wg_input(g, "b", WG_BF16, WG_SHAPE(64));
+    const wg_value *y[] = {wg_matmul(x, w), wg_linear(x, w, b, WG_ACTIVATION_RELU), wg_tanh(x),
+                           wg_softmax(x, -1)};
+    for (int i = 0; i < 2; i++) {
+        const char *why = od->refuses(backend, y[i]->node);
+        if (why)
+            assert_string_equal(why, "no AMX: native bf16 is slower than f32");
+    }
+    for (int i = 2; i < WG_COUNT(y); i++) /* only products are native */
+        assert_non_null(od->refuses(backend, y[i]->node));
+    od->close(backend);
+    wg_graph_free(g);
+}
+
+/* ---- parameters, training ---------------------------------------------------------------------- */
+
+/* Parameters and updates in bf16: stored as such, computed in f32, rounded when stored. */
+static void parameters_may_be_bf16(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    wg_graph *g = wg_graph_new();
+    wg_value *w = wg_parameter(g, "w", WG_BF16, WG_SHAPE(N), wg_normal_init(1)),
+             *x = wg_input(g, "x", WG_BF16, WG_SHAPE(N)),
+             *lr = wg_fill(g, WG_F32, WG_SCALAR, 0.125), *dw;
+    wg_value *loss = wg_sum(wg_mul(w, x), WG_ALL_AXES, WG_DROP);
+    assert_int_equal(wg_grad(loss, &w, 1, &dw), WG_OK);
+    assert_int_equal(dw->dtype, WG_BF16);
+    wg_output(loss, "loss");
+    assert_int_equal(wg_sgd_update(&w, &dw, 1, lr, NULL), WG_OK);
+    for (int b = 0; b < n_backends(); b++) {
+        const wg_backend *backend = backend_at(b);
+        wg_plan *p;
+        wg_plan_options o = {.backends = &backend, .n_backends = backend ? 1 : 0, .seed = 3};
+        check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
+        const wg_tensor *t = wg_store_find(wg_plan_store(p), "w");
+        assert_true(t && t->dtype == WG_BF16);
+        float before[N], at[N];
+        double squares = 0, sum = 0;
+        for (int i = 0; i < N; i++) {
+            before[i] = wg_bf16_to_f32(((uint16_t *)t->data)[i]);
+            cpu_put(wg_plan_data(p, x), WG_BF16, i, sin(i));
+            at[i] = wg_bf16_to_f32(((uint16_t *)wg_plan_data(p, x))[i]);
+            squares += (double)(before[i] * before[i]);
+            sum += (double)wg_bf16_to_f32(wg_bf16_from_f32(before[i] * at[i]));
+        }
+        check_that(squares > 0.7 * N && squares < 1.4 * N, "sum of squares %g", squares);
+        run(p);
+        assert_int_equal(*(uint16_t *)wg_plan_data(p, loss), wg_bf16_from_f64(sum));
+        for (int i = 0; i < N; i++)
+            assert_int_equal(((uint16_t *)t->data)[i],
+                             wg_bf16_from_f32(before[i] - 0.125f * at[i]));
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
+enum { ROWS = 256, WIDTH = 64, LAYERS = 4, MOST_LAYERS = 12, CLASSES = 8 };
+
+typedef struct mlp {
+    wg_graph *g;
+    wg_value *x, *targets, *lr, *loss;
+    wg_value *w[MOST_LAYERS], *dw[MOST_LAYERS];
+} mlp;
+
+/* tanh layers; weights are f32, products of `dtype`, the loss f32. */
+static mlp mlp_new(wg_dtype dtype, int layers)
+{
+    mlp m = {.g = wg_graph_new()};
+    m.x = wg_input(m.g, "x", WG_F32, WG_SHAPE(ROWS, WIDTH));
+    m.targets = wg_input(m.g, "targets", WG_I64, WG_SHAPE(ROWS));
+    m.lr = wg_input(m.g, "lr", WG_F32, WG_SCALAR);
+    wg_value *h = wg_cast(m.x, dtype);
+    for (int i = 0; i < layers; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "w%d", i);
+        int64_t out = i + 1 < layers ? WIDTH : CLASSES;
+        m.w[i] = wg_parameter(m.g, name, WG_F32, WG_SHAPE(WIDTH, out), wg_xavier(1));
+        h = wg_matmul(h, wg_cast(m.w[i], dtype));
+        if (i + 1 < layers)
+            h = wg_tanh(h);
+    }
+    m.loss = wg_cross_entropy(wg_cast(h, WG_F32), m.targets, NULL, NULL);
+    wg_output(m.loss, "loss");
+    check_that(wg_grad(m.loss, m.w, (size_t)layers, m.dw) == WG_OK, "%s", wg_graph_message(m.g));
+    wg_adam_update(m.w, m.dw, (size_t)layers, m.lr, NULL);
+    return m;
+}
+
+/* The mean loss of the last ten of 150 steps; *first is that of the first. */
+static double train(const mlp *m, const wg_backend *backend, double *first)
+{
+    wg_plan *p;
+    wg_plan_options o = {
+        .backends = &backend, .n_backends = backend ? 1 : 0, .threads = 2, .seed = 9};
+    check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
+    uint64_t seed = 1;
+    float *x = wg_plan_data(p, m->x);
+    for (int r = 0; r < ROWS; r++) { /* the class is the largest of the first CLASSES numbers */
+        int64_t best = 0;
+        for (int c = 0; c < WIDTH; c++) {
+            x[r * WIDTH + c] = (float)(sample_random(&seed) >> 40) * 0x1p-23f - 1;
+            if (c < CLASSES && x[r * WIDTH + c] > x[r * WIDTH + best])
+                best = c;
+        }
+        ((int64_t *)wg_plan_data(p, m->targets))[r] = best;
+    }
+    *(float *)wg_plan_data(p, m->lr) = 1e-3f;
+    double mean = 0;
+    for (uint64_t step = 0; step < 150; step++) {
+        check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
+        double loss = (double)*(float *)wg_plan_data(p, m->loss);
+        if (step == 0)
+            *first = loss;
+        mean += step >= 140 ? loss / 10 : 0;
+    }
+    wg_plan_free(p);
+    return mean;
+}
+
+static void training_reaches_the_loss_of_f32(void **state)
+{
+    (void)state;
+    for (int b = 0; b < n_backends(); b++) {
+        mlp wide = mlp_new(WG_F32, LAYERS), narrow = mlp_new(WG_BF16, LAYERS);
+        for (int i = 0; i < LAYERS; i++) {
+            assert_int_equal(narrow.dw[i]->dtype, WG_F32); /* through the cast of the master */
+            assert_ptr_equal(narrow.dw[i]->node->op, &wg_op_cast);
+            assert_int_equal(narrow.dw[i]->node->in[0]->dtype, WG_BF16);
+        }
+        double first, first_wide, loss = train(&narrow, backend_at(b), &first),
+                                  loss_wide = train(&wide, backend_at(b), &first_wide);
+        print_message("%s: f32 from %.6f to %.6f, bf16 from %.6f to %.6f\n", b ? "onednn" : "cpu",
+                      first_wide, loss_wide, first, loss);
+        assert_true(loss_wide < 0.5 * first_wide);
+        check_that(first != first_wide, "bf16 changes nothing");
+        check_that(fabs(first / first_wide - 1) <= 0.01 && fabs(loss / loss_wide - 1) <= 0.05,
+                   "the loss goes from %g to %g, in f32 from %g to %g", first, loss, first_wide,
+                   loss_wide);
+        wg_graph_free(wide.g);
+        wg_graph_free(narrow.g);
+    }
+}
+
+/* Activations kept for the backward pass are half as large; what is being computed is wide for a moment. */
+static void a_bf16_model_needs_less_memory(void **state)
+{
+    (void)state;
+    size_t bytes[2];
+    for (int i = 0; i < 2; i++) {
+        mlp m = mlp_new(i ? WG_BF16 : WG_F32, MOST_LAYERS);
+        wg_plan *p;
+        wg_plan_options o = {.threads = 1};
+        assert_int_equal(wg_plan_create(&p, m.g, &o), WG_OK);
+        assert_int_equal(wg_plan_check(p), WG_OK);
+        bytes[i] = wg_plan_statistics(p).buffer_bytes;
+        wg_plan_free(p);
+        wg_graph_free(m.g);
+    }
+    print_message("buffer: f32 %zu, bf16 %zu bytes\n", bytes[0], bytes[1]);
+    check_that(5 * bytes[1] < 4 * bytes[0], "%zu bytes, of f32 %zu", bytes[1], bytes[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounding_is_to_nearest_ties_to_even),
+        cmocka_unit_test(casts_of_plans_round_the_same),
+        cmocka_unit_test(every_op_is_rounded_once),
+        cmocka_unit_test(every_op_on_many_shapes),
+        cmocka_unit_test(values_are_widened_once_and_rounded_where_stored),
+        cmocka_unit_test(composites_are_widened_whole),
+        cmocka_unit_test(what_only_moves_stays_narrow),
+        cmocka_unit_test(messages_name_the_users_node),
+        cmocka_unit_test(dtypes_still_do_not_mix),
+        cmocka_unit_test(an_op_without_a_kernel_is_named),
+        cmocka_unit_test(native_products_need_amx),
+        cmocka_unit_test(parameters_may_be_bf16),
+        cmocka_unit_test(training_reaches_the_loss_of_f32),
+        cmocka_unit_test(a_bf16_model_needs_less_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
