@@ -131,7 +131,8 @@ static bool taken_by_a_backend(const wg_plan *p, const wg_node *n)
     return false;
 }
 
-/* Builds the fused node; false only after an error.  A node that no backend takes is left without readers. */
+/* Builds the fused node; false only after an error.  A node that no backend takes is left without readers, as is one in
+ * bf16: the values within the pattern would not be rounded. */
 static bool build(pass *s, wg_fused *f)
 {
     wg_value *in[WG_FUSED_OPERANDS];
@@ -144,7 +145,7 @@ static bool build(pass *s, wg_fused *f)
     wg_node *n = wg_node_copy(s->to, &like, in, WG_DTYPE_DEFAULT);
     if (!n)
         return false;
-    f->taken = taken_by_a_backend(s->p, n);
+    f->taken = !wg_has_bf16(n) && taken_by_a_backend(s->p, n);
     for (int i = 0; f->taken && i < n->n_out && i < WG_FUSED_RESULTS; i++)
         if (f->replaces[i])
             s->map[f->replaces[i]->id] = n->out[i];

@@ -132,6 +132,9 @@ static inline size_t wg_round_up(size_t bytes)
     return (bytes + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
 }
 
+/* Whether an operand or a result of n is bf16. */
+bool wg_has_bf16(const wg_node *n);
+
 /* The content of each value; NULL without memory. */
 uint32_t *wg_roots(const wg_graph *g);
 

@@ -178,7 +178,7 @@ static bool expand(rewrite *r, wg_node *n)
 
 /* ---- bf16: y = cast(op(cast(x, f32)), bf16) --------------------------------------------------- */
 
-static bool has_bf16(const wg_node *n)
+bool wg_has_bf16(const wg_node *n)
 {
     bool has = false;
     for (int k = 0; k < n->n_in; k++)
@@ -188,12 +188,18 @@ static bool has_bf16(const wg_node *n)
     return has;
 }
 
-/* Whether backends take n, or all that it expands to, as it is: a stack of bf16 tensors only moves bytes. */
-static bool taken_by_parts(rewrite *r, wg_node *n)
+/* Whether backends take n, or all that it expands to, as it is, with one rounding at most: a stack of bf16 tensors only
+ * moves bytes, as all does that the reference takes. */
+static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
 {
     wg_graph *g = r->p->g;
-    if (wg_is_view(n) || any_backend_takes(r->p, n))
+    if (wg_is_view(n))
         return true;
+    if (any_backend_takes(r->p, n)) {
+        const wg_open_backend *reference = &r->p->backends[r->p->n_backends - 1];
+        *roundings += reference->backend->refuses(reference->state, n) != NULL;
+        return *roundings <= 1;
+    }
     if (!n->op->expand)
         return false;
     wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
@@ -202,7 +208,7 @@ static bool taken_by_parts(rewrite *r, wg_node *n)
     size_t end = wg_graph_node_count(g);
     free(y);
     for (size_t i = first; taken && i < end; i++)
-        taken = taken_by_parts(r, wg_graph_node(g, i));
+        taken = taken_by_parts(r, wg_graph_node(g, i), roundings);
     return taken;
 }
 
@@ -243,7 +249,7 @@ static wg_node *widened(rewrite *r, const wg_node *n)
 static bool widen(rewrite *r, wg_node *n)
 {
     wg_node *wide = widened(r, n);
-    if (wide && (has_bf16(wide) || !(wide->op->expand || any_backend_takes(r->p, wide))))
+    if (wide && (wg_has_bf16(wide) || !(wide->op->expand || any_backend_takes(r->p, wide))))
         return !n->op->expand || expand(r, n); /* f32 does not help; a message will name n */
     wg_node *node = wide ? admit(r, wide, wide->in) : NULL;
     for (int k = 0; node && k < n->n_out; k++) {
@@ -261,7 +267,8 @@ static bool lower(rewrite *r, wg_node *n)
 {
     if ((n->op->flags & WG_OP_LEAF) || wg_is_view(n) || any_backend_takes(r->p, n))
         return true;
-    if (has_bf16(n) && !taken_by_parts(r, n))
+    int roundings = 0;
+    if (wg_has_bf16(n) && !taken_by_parts(r, n, &roundings))
         return wg_graph_status(r->p->g) == WG_OK && widen(r, n);
     return !n->op->expand || expand(r, n);
 }

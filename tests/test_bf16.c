@@ -365,22 +365,68 @@ static void what_only_moves_stays_narrow(void **state)
     wg_graph_free(g);
 }
 
+/* A backend with native products, as oneDNN is where the CPU has AMX; its plans are looked at and not run. */
+static const char *refuses_all_but_products(void *state, const wg_node *n)
+{
+    (void)state;
+    bool product = n->op == &wg_op_matmul || n->op == &wg_op_linear;
+    return product && n->out[0]->dtype == WG_BF16 ? NULL : "no product of bf16";
+}
+
+static wg_status prepare_nothing(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state;
+    (void)n;
+    *k = (wg_kernel){.name = "product"};
+    return WG_OK;
+}
+
+static const wg_backend products = {.abi = WG_BACKEND_ABI,
+                                    .name = "products",
+                                    .refuses = refuses_all_but_products,
+                                    .prepare = prepare_nothing};
+
+/* Native products stay narrow, yet nothing is rounded more or less often than without them. */
+static void native_products_round_as_wide_ones(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", 4, 4), *w = input(g, "w", 4, 4), *v = input(g, "v", 4, 4);
+    const struct {
+        wg_value *y;
+        int native, casts;
+    } cases[] = {
+        {wg_tanh(wg_matmul(x, w)), 1, 2}, /* not fused to linear: the product is rounded */
+        {wg_linear(x, w, NULL, WG_ACTIVATION_TANH), 1, 0},
+        {wg_einsum("ij,jk->ik", (wg_value *[]){x, w}, 2), 1, 0},
+        {wg_einsum("ij,jk,kl->il", (wg_value *[]){x, w, v}, 3), 0, 4}, /* rounded at the end only */
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_value *y = cases[i].y;
+        wg_plan *p = plan_of(g, &y, 1, &products);
+        int native = 0;
+        for (size_t k = 0; k < wg_plan_step_count(p); k++)
+            native += strcmp(wg_plan_step_at(p, k).backend, products.name) == 0;
+        check_that(native == cases[i].native && count_steps(p, &wg_op_cast) == cases[i].casts,
+                   "case %d: %d native products, %d casts", i, native, count_steps(p, &wg_op_cast));
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
 /* Nodes that a plan makes are known by the names and lines of the user's. */
 static void messages_name_the_users_node(void **state)
 {
     (void)state;
     wg_graph *g = wg_graph_new();
     wg_value *x = input(g, "x", 1, 2), *y = wg_log(x);
-    char expected[64];
-    snprintf(expected, sizeof expected, "log(x): element 0 of y is nan (test_bf16.c:%d)",
-             __LINE__ - 2);
     wg_plan *p;
     wg_plan_options o = {.outputs = &y, .n_outputs = 1, .check_nonfinite = true};
     assert_int_equal(wg_plan_create(&p, g, &o), WG_OK);
     cpu_put(wg_plan_data(p, x), WG_BF16, 0, -1);
     assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
-    check_that(strstr(wg_plan_message(p), "log(x)") && strstr(wg_plan_message(p), "test_bf16.c:"),
-               "%s, not %s", wg_plan_message(p), expected);
+    check_that(strstr(wg_plan_message(p), "log(x): ") && strstr(wg_plan_message(p), "test_bf16.c:"),
+               "%s", wg_plan_message(p));
     wg_plan_free(p);
     wg_graph_free(g);
 }
@@ -605,6 +651,7 @@ int main(void)
         cmocka_unit_test(values_are_widened_once_and_rounded_where_stored),
         cmocka_unit_test(composites_are_widened_whole),
         cmocka_unit_test(what_only_moves_stays_narrow),
+        cmocka_unit_test(native_products_round_as_wide_ones),
         cmocka_unit_test(messages_name_the_users_node),
         cmocka_unit_test(dtypes_still_do_not_mix),
         cmocka_unit_test(an_op_without_a_kernel_is_named),
