@@ -108,6 +108,26 @@ static od_md bind_tensor(const wg_conv_geometry *g, int t, const role *r, bool o
     return made == dnnl_success ? md : NULL;
 }
 
+/* In our layout or in one of oneDNN's choice; false if it has none, with the plan cleared. */
+static bool make_layout(const od_backend *b, const wg_node *n, const role *roles,
+                        const wg_value *const v[TENSORS], bool ours, od_plan *plan)
+{
+    wg_conv_geometry g = wg_conv_geometry_of(n->attrs, &v[X]->shape, &v[W]->shape, &v[Y]->shape);
+    od_md md[TENSORS] = {NULL};
+    bool ok = true;
+    for (int t = 0; t < TENSORS; t++)
+        if (v[t]) {
+            md[t] = bind_tensor(&g, t, &roles[t], ours || t == BIAS, plan);
+            ok = ok && md[t];
+        }
+    ok = ok && make_pd(&plan->pd, b, n->op, &g, md) == dnnl_success;
+    for (int t = 0; t < TENSORS; t++)
+        od_md_free(md[t]);
+    if (!ok)
+        od_plan_clear(plan);
+    return ok;
+}
+
 const char *od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     int f = 0;
@@ -118,15 +138,10 @@ const char *od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
     if (why)
         return why;
     wg_conv_geometry g = wg_conv_geometry_of(n->attrs, &v[X]->shape, &v[W]->shape, &v[Y]->shape);
-    bool plain = is_better_plain(n->op, &g), ok = true;
-    od_md md[TENSORS] = {NULL};
-    for (int t = 0; t < TENSORS; t++)
-        if (v[t]) {
-            md[t] = bind_tensor(&g, t, &forms[f].role[t], plain || t == BIAS, plan);
-            ok = ok && md[t];
-        }
-    ok = ok && make_pd(&plan->pd, b, n->op, &g, md) == dnnl_success;
-    for (int t = 0; t < TENSORS; t++)
-        od_md_free(md[t]);
-    return ok ? NULL : "oneDNN has no such convolution";
+    bool ours = is_better_plain(n->op, &g);
+    if (make_layout(b, n, forms[f].role, v, ours, plan) && !od_is_reference(plan->pd))
+        return NULL;
+    od_plan_clear(plan); /* versions differ in which layout has more than a reference */
+    return make_layout(b, n, forms[f].role, v, !ours, plan) ? NULL
+                                                            : "oneDNN has no such convolution";
 }

@@ -60,6 +60,10 @@ void od_bind(od_plan *plan, int arg, int where, int index);
 void od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain);
 void od_plan_clear(od_plan *plan);
 
+/* oneDNN's name of what it would run, and whether that is, or rests on, its plain loops. */
+const char *od_implementation(const_dnnl_primitive_desc_t pd);
+bool od_is_reference(const_dnnl_primitive_desc_t pd);
+
 typedef struct od_kernel od_kernel; /* see kernel.c */
 wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
                            const char *name, size_t *scratch);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what makers are written with ---------------------------------------------------------------- */
 
@@ -41,6 +42,26 @@ od_md od_md_flat(const wg_value *v)
     return od_dtype(v->dtype, &type) && od_md_strided(&md, 1, dims, type, NULL) == dnnl_success
                ? md
                : NULL;
+}
+
+const char *od_implementation(const_dnnl_primitive_desc_t pd)
+{
+    const char *text = NULL;
+    dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&text);
+    return text ? text : "oneDNN";
+}
+
+/* A name is made of parts: 3.7 has "jit_uni_ncsp_convolution:conv+ref:any", 600 times as slow as its neighbour. */
+bool od_is_reference(const_dnnl_primitive_desc_t pd)
+{
+    const char *part = od_implementation(pd);
+    while (part) {
+        if (strncmp(part, "ref", 3) == 0 || strncmp(part, "simple", 6) == 0)
+            return true;
+        part = strpbrk(part, ":+");
+        part = part ? part + 1 : NULL;
+    }
+    return false;
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------- */

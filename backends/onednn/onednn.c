@@ -29,7 +29,8 @@ static od_make *maker_of(const wg_op *op)
     return NULL;
 }
 
-static const od_own *const own_tables[] = {od_own_rows, od_own_attention, od_own_loss, od_own_update};
+static const od_own *const own_tables[] = {od_own_rows, od_own_attention, od_own_loss,
+                                           od_own_update};
 
 static const od_own *own_of(const wg_op *op)
 {
@@ -40,22 +41,15 @@ static const od_own *own_of(const wg_op *op)
     return NULL;
 }
 
-/* oneDNN's plain loops.  "simple" pooling takes twice as long as the cpu backend's, "ref" can take far longer. */
-static bool is_reference(const_dnnl_primitive_desc_t pd, char *name, size_t size)
-{
-    const char *text = NULL;
-    dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&text);
-    snprintf(name, size, "%s", text ? text : "oneDNN");
-    return strncmp(name, "ref", 3) == 0 || strncmp(name, "simple", 6) == 0;
-}
-
 static const char *make(const od_backend *b, const wg_node *n, od_plan *plan, char *name,
                         size_t size)
 {
     *plan = (od_plan){0};
     od_make *m = maker_of(n->op);
     const char *why = m ? m(b, n, plan) : "oneDNN has no such op";
-    if (!why && is_reference(plan->pd, name, size))
+    if (!why)
+        snprintf(name, size, "%s", od_implementation(plan->pd));
+    if (!why && od_is_reference(plan->pd))
         why = "oneDNN has only its slow reference for this case";
     if (why)
         od_plan_clear(plan);
