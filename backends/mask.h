@@ -6,7 +6,7 @@
  * 16 blocks computed side by side give 16 neighbouring elements at a time:
  *
  *     element i:  block = i / 128 * 16 + i % 16,  number = i / 16 % 8
- *     counter = {block, block >> 32, step, step >> 32},  key = {fold(seed), fold(key)}
+ *     counter = {block, block >> 32, step, step >> 32},  key = both halves of a mix of seed and key
  *
  * An element is kept, and multiplied by 1 / (1 - p), if its number is below keep = round((1 - p) 65536): p is rounded
  * to 16 bits, a relative error of the expectation below 2^-17 / (1 - p). */
