@@ -279,8 +279,8 @@ wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
         return WG_EINVAL;
     }
     size_t results = 1;
-    for (int only = -1; status == WG_OK && only < (int)results && !r->failed;
-         only++) { /* all, then each alone */
+    for (int only = -1; status == WG_OK && only < (int)results && !r->failed; only++) {
+        /* -1: all results together; then each alone */
         wg_trial t = {.draw = {options->seed}, .options = options, .report = r};
         status = check_sample(&t, op, sample, only);
         if (only < 0)

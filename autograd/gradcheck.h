@@ -8,7 +8,7 @@
  *     two-point    (L(x+h) - L(x-h)) / 2h                                  h = 6e-6, bar 1e-8
  *     four-point   (8 (L(x+h) - L(x-h)) - (L(x+2h) - L(x-2h))) / 12h       h = 2^-10, bar 1e-9
  *     dyadic       two-point with x, c and h sums of few powers of two, where a piecewise linear
- * function incurs no rounding at all                               h from the grid, bar 1e-15
+ *                  function incurs no rounding at all                  h from the grid, bar 1e-15
  *
  * and the error |numeric - analytic| / max(1, |numeric|) must not exceed the bar; a NaN does.  The
  * check also fails when nothing was compared, or when more than 5% of the elements had to be
@@ -27,12 +27,11 @@ extern "C" {
 #endif
 
 /** What one leaf of the graph holds during the check.  Leaves that are not mentioned get floats
- * from (-1, 1) and random bools; integers must be mentioned. */
+ *  from (-1, 1) and random bools; integers must be mentioned. */
 typedef struct wg_gradcheck_leaf {
     const wg_value *leaf;
-    const void
-        *data; /* as many elements of the leaf's own dtype as it has; NULL: draw from the range */
-    double lo, hi; /* floats in (lo, hi), integers in [lo, hi) */
+    const void *data; /* all its elements, in the leaf's own dtype; NULL: drawn from the range */
+    double lo, hi;    /* floats in (lo, hi), integers in [lo, hi) */
 } wg_gradcheck_leaf;
 
 typedef enum wg_differences {
@@ -55,9 +54,8 @@ typedef struct wg_gradcheck_options {
     size_t n_y;
     wg_value *const *wrt; /* n_wrt leaves: in what; default: float parameters, states and inputs */
     size_t n_wrt;
-    const wg_grad_hook
-        *hook;     /* of every gradient of first order: breaks rules on purpose (tests of tests) */
-    bool no_blame; /* do not look for the guilty node                                         */
+    const wg_grad_hook *hook; /* of first-order gradients: breaks rules on purpose in tests */
+    bool no_blame;            /* do not look for the guilty node                           */
 } wg_gradcheck_options;
 
 typedef struct wg_gradcheck_report {
@@ -76,16 +74,16 @@ typedef struct wg_gradcheck_report {
 
 /** Checks a graph, which stays as it is: the check works on a copy in f64.  `report` may be NULL.
  *  WG_OK: all within the bar.  WG_EDATA: not so, and report->message says where and whose fault it
- * is: each node between is then checked alone at the values that it had.  WG_EINVAL: integers
- * without range, wrt that are no float leaves, no evaluator.  Other status: the graph could not be
- * differentiated or run. */
+ *  is: each node between is then checked alone at the values that it had.  WG_EINVAL: integers
+ *  without range, wrt that are no float leaves, no evaluator.  Other status: the graph could not be
+ *  differentiated or run. */
 WG_API wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
                               wg_gradcheck_report *report);
 
 /** Checks one op, of the library or of the user, on one of its samples: all elements of all float
- * operands, with cotangents for all float results at once and for each alone.  Of the options, `y`,
- * `wrt`, `leaf` and `most` are not used.  Ops without a derivative must get gradients of exactly
- * zero.  Status as of wg_gradcheck. */
+ *  operands, with cotangents for all float results at once and for each alone.  Of the options, `y`,
+ *  `wrt`, `leaf` and `most` are not used.  Ops without a derivative must get gradients of exactly
+ *  zero.  Status as of wg_gradcheck. */
 WG_API wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
                                  const wg_gradcheck_options *options, wg_gradcheck_report *report);
 

@@ -5,8 +5,8 @@
  * with which operands stands for them, and which values it replaces.  Values inside the pattern that others still read
  * are replaced as well, or the pattern does not hold.  The pass then copies the graph in order: a fused node takes the
  * place of the first node whose value it replaces, provided a backend other than the reference takes it; its operands
- * must all be there by then.  Leaves and other nodes without operands come
- * first, so that a parameter made late is no obstacle. */
+ * must all be there by then.  Leaves and other nodes without operands come first, so that a parameter made late is no
+ * obstacle. */
 #include "backends/plan_fuse.h"
 
 #include <stdlib.h>

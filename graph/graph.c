@@ -179,8 +179,8 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
     int length = vsnprintf(name, sizeof name, format, args);
     va_end(args);
     if (length <= 0 || (size_t)length >= sizeof name) {
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a name of %d bytes, 1 to %zu are needed",
-                      length, sizeof name - 1);
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push",
+                      "a name of %d bytes, 1 to %zu are needed", length, sizeof name - 1);
         return;
     }
     if (strchr(name, '/')) {
@@ -327,7 +327,7 @@ wg_value *wg_output(wg_value *v, const char *name)
     return v;
 }
 
-void (wg_assign)(const char *at, wg_value *leaf, wg_value *v)
+void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
 {
     wg_graph *g = wg_graph_of(leaf ? leaf : v);
     if (!g || g->status != WG_OK)

@@ -86,8 +86,8 @@ void wg_node_title(const wg_node *n, char *text, size_t size)
             used += snprintf(text + used, size - (size_t)used, ", ... %d more", n->n_in - i);
             break;
         }
-        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "",
-                         wg_short_at(shown));
+        used +=
+            snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", wg_short_at(shown));
     }
     if (used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ")");
@@ -97,59 +97,78 @@ const char *wg_node_message(const wg_node *n, const char *what, char *text, size
 {
     char title[512];
     wg_node_title(n, title, sizeof title);
-    snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "", n->at ? wg_short_at(n->at) : "",
-             n->at ? ")" : "");
+    snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "",
+             n->at ? wg_short_at(n->at) : "", n->at ? ")" : "");
     return text;
 }
 
 /* ---- building ---------------------------------------------------------------------------------- */
 
+/* Of a text or data, the node gets a copy of its own. */
+static bool own_attr(wg_node *n, const wg_attr *f, void *field)
+{
+    wg_arena *a = &n->graph->arena;
+    if (f->kind == WG_ATTR_TEXT) {
+        const char **text = field;
+        if (*text && !(*text = wg_arena_text(a, *text)))
+            return wg_graph_no_memory(n->graph) != NULL;
+    } else if (f->kind == WG_ATTR_DATA) {
+        wg_data *data = field;
+        if (data->size && !data->bytes)
+            return wg_fail(n, WG_EINVAL, "its %zu bytes of %s are NULL", data->size, f->name);
+        if (data->size && !(data->bytes = wg_arena_copy(a, data->bytes, data->size)))
+            return wg_graph_no_memory(n->graph) != NULL;
+    }
+    return true;
+}
+
+/* What holds for every attribute of its kind; the rest is the shape rule's. */
+static bool check_attr(wg_node *n, const wg_attr *f, const void *field)
+{
+    int count = 0;
+    switch (f->kind) {
+    case WG_ATTR_ENUM:
+        while (f->names && f->names[count])
+            count++;
+        if (*(const int *)field < 0 || *(const int *)field >= count)
+            return wg_fail(n, WG_EINVAL, "%s is %d, must be 0 to %d", f->name, *(const int *)field,
+                           count - 1);
+        return true;
+    case WG_ATTR_REAL:
+        if (*(const double *)field != *(const double *)field)
+            return wg_fail(n, WG_EINVAL, "%s is NaN", f->name);
+        return true;
+    case WG_ATTR_SHAPE:
+        count = ((const wg_shape *)field)->rank;
+        if (count < 0 || count > WG_MAX_RANK)
+            return wg_fail(n, WG_ESHAPE, "%s has rank %d, outside 0..%d", f->name, count,
+                           WG_MAX_RANK);
+        return true;
+    case WG_ATTR_AXES:
+        count = ((const wg_axes *)field)->count;
+        if (count < 0 || count > WG_MAX_RANK)
+            return wg_fail(n, WG_ESHAPE, "%s has %d axes, outside 0..%d", f->name, count,
+                           WG_MAX_RANK);
+        return true;
+    default: return true;
+    }
+}
+
 static bool copy_attrs(wg_node *n, const void *attrs)
 {
     const wg_op *op = n->op;
-    wg_arena *a = &n->graph->arena;
     if (!op->attrs_size)
         return true;
-    char *own = wg_arena_alloc(a, op->attrs_size);
+    char *own = wg_arena_alloc(&n->graph->arena, op->attrs_size);
     if (!own)
         return wg_graph_no_memory(n->graph) != NULL;
     if (attrs)
         memcpy(own, attrs, op->attrs_size);
     n->attrs = own;
     for (int i = 0; i < op->n_attrs; i++) {
-        const wg_attr *f = &op->attrs[i];
-        void *field = own + f->offset;
-        if (f->kind == WG_ATTR_TEXT) {
-            const char **text = field;
-            if (*text && !(*text = wg_arena_text(a, *text)))
-                return wg_graph_no_memory(n->graph) != NULL;
-        } else if (f->kind == WG_ATTR_DATA) {
-            wg_data *data = field;
-            if (data->size && !data->bytes)
-                return wg_fail(n, WG_EINVAL, "its %zu bytes of %s are NULL", data->size, f->name);
-            if (data->size && !(data->bytes = wg_arena_copy(a, data->bytes, data->size)))
-                return wg_graph_no_memory(n->graph) != NULL;
-        } else if (f->kind == WG_ATTR_ENUM) {
-            int value = *(const int *)field, count = 0;
-            while (f->names && f->names[count])
-                count++;
-            if (value < 0 || value >= count)
-                return wg_fail(n, WG_EINVAL, "%s is %d, must be 0 to %d", f->name, value, count - 1);
-        } else if (f->kind == WG_ATTR_REAL) {
-            double value = *(const double *)field;
-            if (value != value)
-                return wg_fail(n, WG_EINVAL, "%s is NaN", f->name);
-        } else if (f->kind == WG_ATTR_SHAPE) {
-            const wg_shape *s = field;
-            if (s->rank < 0 || s->rank > WG_MAX_RANK)
-                return wg_fail(n, WG_ESHAPE, "%s has rank %d, outside 0..%d", f->name, s->rank,
-                               WG_MAX_RANK);
-        } else if (f->kind == WG_ATTR_AXES) {
-            const wg_axes *axes = field;
-            if (axes->count < 0 || axes->count > WG_MAX_RANK)
-                return wg_fail(n, WG_ESHAPE, "%s has %d axes, outside 0..%d", f->name, axes->count,
-                               WG_MAX_RANK);
-        }
+        void *field = own + op->attrs[i].offset;
+        if (!own_attr(n, &op->attrs[i], field) || !check_attr(n, &op->attrs[i], field))
+            return false;
     }
     return true;
 }
@@ -216,14 +235,20 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
     while (n_in > least && most != INT32_MAX && !in[n_in - 1])
         n_in--;
     wg_node *n = wg_graph_alloc(g, sizeof *n);
-    wg_value **operands = n ? wg_graph_alloc(g, sizeof *operands * (size_t)(n_in ? n_in : 1)) : NULL;
+    wg_value **operands =
+        n ? wg_graph_alloc(g, sizeof *operands * (size_t)(n_in ? n_in : 1)) : NULL;
     if (!operands)
         return NULL;
     for (int i = 0; i < n_in; i++)
         operands[i] = in[i];
     const wg_origin *o = &g->origin;
-    *n = (wg_node){.graph = g, .op = op, .in = operands, .n_in = n_in, .scope = o->scope,
-                   .at = o->at ? o->at : at, .phase = o->phase};
+    *n = (wg_node){.graph = g,
+                   .op = op,
+                   .in = operands,
+                   .n_in = n_in,
+                   .scope = o->scope,
+                   .at = o->at ? o->at : at,
+                   .phase = o->phase};
     bool ok = check_operands(n) && copy_attrs(n, attrs) && derive_results(n) && append(n);
     return ok ? n : NULL;
 }
@@ -266,7 +291,8 @@ bool wg_expand_node(wg_node *n, wg_value **y)
     n->op->expand(n, y);
     g->origin = before;
     for (int i = 0; i < n->n_out && g->status == WG_OK; i++)
-        if (!y[i] || y[i]->dtype != n->out[i]->dtype || !wg_shape_equal(&y[i]->shape, &n->out[i]->shape))
+        if (!y[i] || y[i]->dtype != n->out[i]->dtype ||
+            !wg_shape_equal(&y[i]->shape, &n->out[i]->shape))
             wg_fail(n, WG_ESHAPE, "its expansion makes another result %d than its shape rule", i);
     return g->status == WG_OK;
 }
