@@ -82,7 +82,7 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
         wg_graph_assign_at(source, i, &p->assigns[i].leaf, &p->assigns[i].value);
     if (!p->n_outputs && !p->n_assigns && computes(source))
         return wg_plan_refuse(source, WG_EINVAL,
-                              "nothing to compute: mark what a run is for by wg_output or wg_assign");
+                              "nothing to compute: the graph has no wg_output and no wg_assign");
     return check_assignments(p, source);
 }
 

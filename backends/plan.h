@@ -24,18 +24,18 @@ typedef struct wg_plan wg_plan;
 
 /** Zero means the default in every field. */
 typedef struct wg_plan_options {
-    wg_value *const *outputs;             /* what to compute; NULL: the graph's outputs and assignments */
+    wg_value *const *outputs; /* what to compute; NULL: the graph's outputs and assignments */
     size_t n_outputs;
-    const wg_backend *const *backends;    /* asked in this order; cpu is asked last in any case */
+    const wg_backend *const *backends; /* asked in this order; cpu is asked last in any case */
     size_t n_backends;
-    int threads;                          /* 0: as many as OpenMP gives         */
-    wg_store *store;                      /* NULL: the plan makes one of its own */
-    uint64_t seed;                        /* of random ops                      */
-    bool check_nonfinite;                 /* a run stops at the first node that makes NaN, or infinity
-                                             where no operand had it (a mask of -inf passes)     */
-    bool poison;                          /* dead memory is filled with 0xff, so that stale reads show */
-    bool profile;                         /* time each node                     */
-    bool keep_all;                        /* no reuse of buffers: every value can be read after a run */
+    int threads;          /* 0: as many as OpenMP gives         */
+    wg_store *store;      /* NULL: the plan makes one of its own */
+    uint64_t seed;        /* of random ops                      */
+    bool check_nonfinite; /* a run stops at the first node that makes NaN, or infinity where no
+                             operand had it (a mask of -inf passes) */
+    bool poison;          /* dead memory is filled with 0xff, so that stale reads show */
+    bool profile;         /* time each node                     */
+    bool keep_all;        /* no reuse of buffers: every value can be read after a run */
     bool no_inplace, no_cse, no_fold, no_fuse; /* switch off one pass           */
 } wg_plan_options;
 
@@ -79,15 +79,15 @@ typedef struct wg_plan_stats {
 WG_API wg_plan_stats wg_plan_statistics(const wg_plan *p);
 
 typedef struct wg_plan_step {
-    const wg_node *node;      /* of the plan's private graph            */
+    const wg_node *node; /* of the plan's private graph            */
     const char *backend;
     const char *kernel;
-    const char *refused;      /* why earlier backends refused, "" if none did */
+    const char *refused; /* why earlier backends refused, "" if none did */
     double flops, bytes;
-    double seconds;           /* over all runs since create, if profiled */
+    double seconds; /* over all runs since create, if profiled */
     uint64_t runs;
-    size_t offset;            /* of result 0 in the buffer, SIZE_MAX if it is elsewhere */
-    bool inplace;             /* result 0 took the place of an operand  */
+    size_t offset; /* of result 0 in the buffer, SIZE_MAX if it is elsewhere */
+    bool inplace;  /* result 0 took the place of an operand  */
 } wg_plan_step;
 
 WG_API size_t wg_plan_step_count(const wg_plan *p);

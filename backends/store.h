@@ -31,8 +31,8 @@ WG_API const wg_tensor *wg_store_at(const wg_store *s, size_t i);
 WG_API const wg_tensor *wg_store_find(const wg_store *s, const char *name);
 /** Adds a zeroed tensor; NULL without memory, or if the name exists with another dtype or shape (then
  *  *status says which).  An equal one is returned as it is. */
-WG_API const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape,
-                                     wg_status *status);
+WG_API const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype,
+                                     const wg_shape *shape, wg_status *status);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define FIELD(type, attrs, field) ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
+#define FIELD(type, attrs, field)                                                                  \
+    ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
 
 uint64_t wg_hash_bytes(uint64_t h, const void *bytes, size_t size)
 {
@@ -35,7 +36,9 @@ uint64_t wg_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
     const char *text;
     switch (f->kind) {
     case WG_ATTR_INT: return wg_hash_u64(h, (uint64_t)*FIELD(int64_t, attrs, f));
-    case WG_ATTR_REAL: memcpy(&bits, FIELD(double, attrs, f), sizeof bits); return wg_hash_u64(h, bits);
+    case WG_ATTR_REAL:
+        memcpy(&bits, FIELD(double, attrs, f), sizeof bits);
+        return wg_hash_u64(h, bits);
     case WG_ATTR_BOOL: return wg_hash_u64(h, *FIELD(bool, attrs, f));
     case WG_ATTR_ENUM: return wg_hash_u64(h, (uint64_t)*FIELD(int, attrs, f));
     case WG_ATTR_DTYPE: return wg_hash_u64(h, (uint64_t)*FIELD(wg_dtype, attrs, f));

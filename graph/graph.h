@@ -24,8 +24,8 @@ typedef struct wg_node wg_node; /* graph/op.h */
 
 /** One tensor of the computation.  Read its fields; the graph writes them. */
 typedef struct wg_value {
-    wg_node *node;    /* the node that computes it           */
-    int index;        /* which of the node's results it is   */
+    wg_node *node; /* the node that computes it           */
+    int index;     /* which of the node's results it is   */
     wg_dtype dtype;
     wg_shape shape;
     const char *name; /* full name ("encoder/ff1/weight") or NULL */
@@ -77,7 +77,8 @@ WG_API void(wg_assign)(const char *at, wg_value *leaf, wg_value *v);
 #define wg_assign(...) wg_assign(WG_HERE, __VA_ARGS__)
 
 WG_API size_t wg_graph_node_count(const wg_graph *g);
-WG_API wg_node *wg_graph_node(const wg_graph *g, size_t i); /* in order of creation, NULL past the end */
+/** The i-th node, value, output in order of creation; NULL past the end. */
+WG_API wg_node *wg_graph_node(const wg_graph *g, size_t i);
 WG_API size_t wg_graph_value_count(const wg_graph *g);
 WG_API wg_value *wg_graph_value(const wg_graph *g, size_t i);
 WG_API size_t wg_graph_output_count(const wg_graph *g);

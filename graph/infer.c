@@ -137,8 +137,9 @@ bool wg_need_dim(wg_node *n, int i, int axis, int64_t size)
     wg_shape_text(s, shape, sizeof shape);
     if (k < 0 || k >= s->rank)
         return wg_fail(n, WG_ESHAPE, "%s is %s, it has no axis %d", name, shape, axis);
-    return s->dim[k] == size || wg_fail(n, WG_ESHAPE, "%s is %s, its axis %d must be %lld, not %lld",
-                                        name, shape, axis, (long long)size, (long long)s->dim[k]);
+    return s->dim[k] == size ||
+           wg_fail(n, WG_ESHAPE, "%s is %s, its axis %d must be %lld, not %lld", name, shape, axis,
+                   (long long)size, (long long)s->dim[k]);
 }
 
 int wg_axis_of(int64_t axis, int rank)
@@ -197,7 +198,8 @@ bool wg_need_broadcast(wg_node *n, const wg_shape *a, const wg_shape *b, wg_shap
         int64_t x = i <= a->rank ? a->dim[a->rank - i] : 1;
         int64_t y = i <= b->rank ? b->dim[b->rank - i] : 1;
         if (x != y && x != 1 && y != 1)
-            return wg_fail(n, WG_ESHAPE, "%s and %s do not broadcast: sizes %lld and %lld at axis %d",
+            return wg_fail(n, WG_ESHAPE,
+                           "%s and %s do not broadcast: sizes %lld and %lld at axis %d",
                            wg_shape_text(a, as, sizeof as), wg_shape_text(b, bs, sizeof bs),
                            (long long)x, (long long)y, -i);
         s.dim[s.rank - i] = x == 1 ? y : x;

@@ -12,7 +12,7 @@ typedef struct wg_names {
     struct wg_names_slot {
         const char *key;
         void *item;
-    } *slot;
+    } * slot;
     size_t used, size; /* size is 0 or a power of two */
 } wg_names;
 
@@ -41,7 +41,7 @@ struct wg_graph {
     wg_origin origin;
     uint64_t next_key;
     wg_status status;
-    char *message;   /* NULL, or text on the heap  */
+    char *message; /* NULL, or text on the heap  */
 };
 
 /* Room for one more item in a growing array; false (and the graph in error) without memory. */

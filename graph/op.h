@@ -35,9 +35,9 @@ struct wg_node {
     wg_value **out;    /* n_out results            */
     int n_in, n_out;
     const wg_scope *scope;
-    const char *at;    /* "file:line" of the user's call, or NULL */
+    const char *at; /* "file:line" of the user's call, or NULL */
     wg_phase phase;
-    uint32_t id;       /* 0, 1, 2, ... in order of creation */
+    uint32_t id; /* 0, 1, 2, ... in order of creation */
 };
 
 /* ---- attributes -------------------------------------------------------------------------------- */
@@ -68,8 +68,10 @@ typedef struct wg_attr {
 } wg_attr;
 
 /* WG_ATTR(INT, attrs, axis): the field `axis` of `struct attrs`. */
+/* clang-format off */
 #define WG_ATTR(kind, type, field) {#field, WG_ATTR_##kind, offsetof(type, field), 0}
 #define WG_ATTR_NAMED(type, field, names) {#field, WG_ATTR_ENUM, offsetof(type, field), names}
+/* clang-format on */
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
@@ -80,10 +82,10 @@ typedef struct wg_call {
     const wg_node *node;
     const void *const *in;
     void *const *out;
-    void *state;     /* of the kernel, as its backend prepared it */
-    void *scratch;   /* as many bytes as the kernel asked for when prepared */
-    int threads;     /* at most so many threads; results must not depend on it */
-    uint64_t seed;   /* with `step` and the node's key, the counter of random ops */
+    void *state;   /* of the kernel, as its backend prepared it */
+    void *scratch; /* as many bytes as the kernel asked for when prepared */
+    int threads;   /* at most so many threads; results must not depend on it */
+    uint64_t seed; /* with `step` and the node's key, the counter of random ops */
     uint64_t step;
     wg_status status; /* set through wg_call_fail */
     char *message;    /* 256 bytes, owned by the caller of the kernel */
@@ -102,7 +104,7 @@ enum { WG_MAX_SAMPLE_OPERANDS = 12 };
 typedef struct wg_sample_operand {
     wg_dtype dtype; /* 0: the float dtype under test */
     wg_shape shape;
-    double lo, hi;  /* both 0: (-2, 2) for floats, [0, 2) for integers */
+    double lo, hi; /* both 0: (-2, 2) for floats, [0, 2) for integers */
 } wg_sample_operand;
 
 typedef struct wg_sample {
@@ -113,23 +115,25 @@ typedef struct wg_sample {
 } wg_sample;
 
 /* Operands for static tables: WG_FLOATS(lo, hi, rank, dims...), WG_INTS(lo, hi, rank, dims...). */
+/* clang-format off */
 #define WG_FLOATS(lo, hi, ...) {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi)}
 #define WG_INTS(lo, hi, ...) {WG_I64, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi)}
 #define WG_BOOLS(...) {WG_BOOL, WG_STATIC_SHAPE(__VA_ARGS__), 0, 0}
 /* WG_STATIC_SHAPE(rank, dims...): {2, {3, 4}} for a static initialiser; rank 0 takes a dummy 0. */
 #define WG_STATIC_SHAPE(rank, ...) {(rank), {__VA_ARGS__}}
+/* clang-format on */
 
 /* ---- the op ------------------------------------------------------------------------------------ */
 
 enum {
-    WG_OP_LEAF = 1 << 0,      /* no operands; its data come from outside (parameter, input, state) */
-    WG_OP_RANDOM = 1 << 1,    /* depends on (seed, step): never folded                             */
-    WG_OP_VIEW = 1 << 2,      /* result 0 has the very bytes of operand 0: the planner copies nothing */
-    WG_OP_OPAQUE = 1 << 3,    /* never merged with an equal node                                   */
-    WG_OP_ELEMENTWISE = 1 << 4, /* result element i depends on operand element i (after broadcasting) */
-    WG_OP_DISCRETE = 1 << 5,  /* the derivative is zero wherever it exists (floor, comparisons, argmax) */
-    WG_OP_UPDATE = 1 << 6,    /* every result, not only result 0, may take the buffer of any operand of
-                                 `inplace`: kernels read element i of all operands before they write any */
+    WG_OP_LEAF = 1 << 0,   /* no operands; its data come from outside: parameter, input, state */
+    WG_OP_RANDOM = 1 << 1, /* depends on (seed, step): never folded */
+    WG_OP_VIEW = 1 << 2,   /* result 0 has the very bytes of operand 0: nothing is copied */
+    WG_OP_OPAQUE = 1 << 3, /* never merged with an equal node */
+    WG_OP_ELEMENTWISE = 1 << 4, /* result element i depends on operand element i, broadcast */
+    WG_OP_DISCRETE = 1 << 5,    /* the derivative is zero wherever it exists: floor, argmax */
+    WG_OP_UPDATE = 1 << 6,      /* `inplace` holds for every result, not only result 0: kernels read
+                                   element i of all operands before they write any */
 };
 
 /** How a numeric derivative may be taken: decides step, formula and bar of the gradient check. */
@@ -150,8 +154,8 @@ struct wg_op {
     const char *results;  /* "y mean rstd"; "y*" when the shape rule decides how many */
     unsigned flags;
     wg_smoothness smoothness;
-    int reads;            /* WG_READS_* of `grad`                           */
-    int inplace;          /* bit i: result 0 may take the buffer of operand i, if of equal size */
+    int reads;   /* WG_READS_* of `grad`                           */
+    int inplace; /* bit i: result 0 may take the buffer of operand i, if of equal size */
 
     size_t attrs_size;
     const wg_attr *attrs; /* n_attrs fields                                 */
@@ -194,9 +198,10 @@ WG_API wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const voi
 /* The same for fixed numbers of operands; these return result 0. */
 WG_API wg_value *wg_apply0(const char *at, wg_graph *g, const wg_op *op, const void *attrs);
 WG_API wg_value *wg_apply1(const char *at, const wg_op *op, const void *attrs, wg_value *a);
-WG_API wg_value *wg_apply2(const char *at, const wg_op *op, const void *attrs, wg_value *a, wg_value *b);
-WG_API wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, wg_value *a, wg_value *b,
-                           wg_value *c);
+WG_API wg_value *wg_apply2(const char *at, const wg_op *op, const void *attrs, wg_value *a,
+                           wg_value *b);
+WG_API wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, wg_value *a,
+                           wg_value *b, wg_value *c);
 
 /** Sticks an error to the graph, in the name of a builder that is no op: "scope: builder: text (at)".
  *  Returns NULL, so that a builder can return it. */
@@ -247,9 +252,9 @@ WG_API bool wg_set_result(wg_node *n, int i, wg_dtype dtype, wg_shape shape);
 /** For ops with results "y*": how many there are; call before wg_set_result. */
 WG_API bool wg_set_result_count(wg_node *n, int count);
 
-WG_API bool wg_need_float(wg_node *n, int i);         /* operand i is f32, f64 or bf16   */
-WG_API bool wg_need_int(wg_node *n, int i);           /* i32 or i64                      */
-WG_API bool wg_need_number(wg_node *n, int i);        /* float or int                    */
+WG_API bool wg_need_float(wg_node *n, int i);  /* operand i is f32, f64 or bf16   */
+WG_API bool wg_need_int(wg_node *n, int i);    /* i32 or i64                      */
+WG_API bool wg_need_number(wg_node *n, int i); /* float or int                    */
 WG_API bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype);
 WG_API bool wg_need_same_dtype(wg_node *n, int i, int j);
 WG_API bool wg_need_same_shape(wg_node *n, int i, int j);

@@ -7,8 +7,12 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[WG_DTYPE_COUNT] = {
-    [WG_DTYPE_DEFAULT] = {"default", 0}, [WG_F32] = {"f32", 4}, [WG_F64] = {"f64", 8},
-    [WG_BF16] = {"bf16", 2},             [WG_I32] = {"i32", 4}, [WG_I64] = {"i64", 8},
+    [WG_DTYPE_DEFAULT] = {"default", 0},
+    [WG_F32] = {"f32", 4},
+    [WG_F64] = {"f64", 8},
+    [WG_BF16] = {"bf16", 2},
+    [WG_I32] = {"i32", 4},
+    [WG_I64] = {"i64", 8},
     [WG_BOOL] = {"bool", 1},
 };
 
@@ -79,8 +83,8 @@ const char *wg_shape_text(const wg_shape *s, char *text, size_t size)
     }
     size_t used = (size_t)snprintf(text, size, "[");
     for (int i = 0; i < s->rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, i ? ",%lld" : "%lld",
-                                 (long long)s->dim[i]);
+        used +=
+            (size_t)snprintf(text + used, size - used, i ? ",%lld" : "%lld", (long long)s->dim[i]);
     if (used < size)
         snprintf(text + used, size - used, "]");
     return text;

@@ -12,7 +12,8 @@ static bool verify_wiring(wg_node *n, size_t place)
         if (!v || v->node->graph != n->graph)
             return wg_fail(n, WG_EINVAL, "operand %d is of no or another graph", i);
         if (v->node->id >= n->id)
-            return wg_fail(n, WG_EINVAL, "operand %d is computed later, by node %u", i, v->node->id);
+            return wg_fail(n, WG_EINVAL, "operand %d is computed later, by node %u", i,
+                           v->node->id);
         if (v->index >= v->node->n_out || v->node->out[v->index] != v)
             return wg_fail(n, WG_EINVAL, "operand %d is no result of its node", i);
     }

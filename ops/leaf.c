@@ -24,15 +24,16 @@ static const wg_sample leaf_samples[] = {{"matrix", &sample_leaf, 0, {{0}}}};
 
 #define LEAF_OP                                                                                    \
     .family = "leaf", .operands = "", .results = "y", .flags = WG_OP_LEAF | WG_OP_OPAQUE,          \
-    .attrs_size = sizeof(wg_leaf_attrs), .attrs = leaf_attrs, .n_attrs = WG_COUNT(leaf_attrs),       \
+    .attrs_size = sizeof(wg_leaf_attrs), .attrs = leaf_attrs, .n_attrs = WG_COUNT(leaf_attrs),     \
     .infer = infer_leaf, .samples = leaf_samples, .n_samples = WG_COUNT(leaf_samples)
 
-const wg_op wg_op_parameter = {.name = "parameter", .formula = "a trained tensor of the store", LEAF_OP};
+const wg_op wg_op_parameter = {
+    .name = "parameter", .formula = "a trained tensor of the store", LEAF_OP};
 const wg_op wg_op_state = {.name = "state", .formula = "an updated tensor of the store", LEAF_OP};
 const wg_op wg_op_input = {.name = "input", .formula = "a tensor that the caller fills", LEAF_OP};
 
-wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
-                         wg_init init)
+wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
+                         wg_shape shape, wg_init init)
 {
     wg_leaf_attrs a = {dtype, shape, (int)init.kind, init.scale};
     return wg_name_leaf(wg_apply0(at, g, &wg_op_parameter, &a), name);
@@ -65,11 +66,13 @@ static bool infer_constant(wg_node *n)
     if (!wg_set_result(n, 0, a->dtype, a->shape))
         return false;
     size_t bytes = wg_value_bytes(n->out[0]);
-    return a->data.size == bytes || wg_fail(n, WG_EINVAL, "%zu bytes of data, the shape needs %zu", a->data.size, bytes);
+    return a->data.size == bytes ||
+           wg_fail(n, WG_EINVAL, "%zu bytes of data, the shape needs %zu", a->data.size, bytes);
 }
 
 static const double sample_numbers[] = {1, -2, 3};
-static const wg_constant_attrs sample_constant = {WG_F64, {1, {3}}, {sample_numbers, sizeof sample_numbers}};
+static const wg_constant_attrs sample_constant = {
+    WG_F64, {1, {3}}, {sample_numbers, sizeof sample_numbers}};
 static const wg_sample constant_samples[] = {{"vector", &sample_constant, 0, {{0}}}};
 
 const wg_op wg_op_constant = {
@@ -86,7 +89,8 @@ const wg_op wg_op_constant = {
     .n_samples = WG_COUNT(constant_samples),
 };
 
-wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, const void *data)
+wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
+                        const void *data)
 {
     wg_constant_attrs a = {dtype, shape, {data, 0}};
     if (wg_shape_valid(&shape, dtype))
@@ -176,8 +180,8 @@ const wg_op wg_op_iota = {
     .n_samples = WG_COUNT(iota_samples),
 };
 
-wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, int axis, double start,
-                    double step)
+wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, int axis,
+                    double start, double step)
 {
     wg_iota_attrs a = {dtype, shape, axis, start, step};
     return wg_apply0(at, g, &wg_op_iota, &a);
@@ -203,7 +207,8 @@ static bool infer_one_hot(wg_node *n)
 }
 
 static const wg_one_hot_attrs sample_one_hot = {5, WG_F64};
-static const wg_sample one_hot_samples[] = {{"matrix", &sample_one_hot, 1, {WG_INTS(0, 5, 2, 2, 3)}}};
+static const wg_sample one_hot_samples[] = {
+    {"matrix", &sample_one_hot, 1, {WG_INTS(0, 5, 2, 2, 3)}}};
 
 const wg_op wg_op_one_hot = {
     .name = "one_hot",

@@ -88,20 +88,23 @@ WG_API wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, w
 #define wg_parameter(...) wg_parameter(WG_HERE, __VA_ARGS__)
 
 /** A tensor that a step updates but no gradient trains (a moment, a running mean): see wg_assign. */
-WG_API wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
-                            wg_init init);
+WG_API wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
+                            wg_shape shape, wg_init init);
 #define wg_state(...) wg_state(WG_HERE, __VA_ARGS__)
 
 /** A tensor that the caller fills before each run (wg_plan_data, wg_plan_bind). */
-WG_API wg_value *(wg_input)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape);
+WG_API wg_value *(wg_input)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
+                            wg_shape shape);
 #define wg_input(...) wg_input(WG_HERE, __VA_ARGS__)
 
 /** The given numbers, copied into the graph. */
-WG_API wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, const void *data);
+WG_API wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
+                               const void *data);
 #define wg_constant(...) wg_constant(WG_HERE, __VA_ARGS__)
 
 /** Every element is `value`. */
-WG_API wg_value *(wg_fill)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, double value);
+WG_API wg_value *(wg_fill)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
+                           double value);
 #define wg_fill(...) wg_fill(WG_HERE, __VA_ARGS__)
 
 /** A scalar of x's dtype, in x's graph: for formulas such as wg_mul(x, wg_scalar_like(x, 0.5)). */

@@ -247,10 +247,9 @@ static const wg_sample global_norm_samples[] = {
 
 #define ADAM                                                                                       \
     .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 15,       \
-    .flags = WG_OP_UPDATE,                                                                         \
-    .attrs_size = sizeof(wg_adam_attrs), .attrs = adam_attrs, .n_attrs = WG_COUNT(adam_attrs),     \
-    .infer = infer_adam, .expand = expand_adam, .flops = flops_adam, .samples = adam_samples,      \
-    .n_samples = WG_COUNT(adam_samples)
+    .flags = WG_OP_UPDATE, .attrs_size = sizeof(wg_adam_attrs), .attrs = adam_attrs,               \
+    .n_attrs = WG_COUNT(adam_attrs), .infer = infer_adam, .expand = expand_adam,                   \
+    .flops = flops_adam, .samples = adam_samples, .n_samples = WG_COUNT(adam_samples)
 
 const wg_op wg_op_sgd = {
     .name = "sgd",

@@ -43,9 +43,10 @@ static void every_difference_is_listed_and_nothing_changed(void **state)
     same[0] = 5;
     assert_int_equal(wg_store_save(from, path, message, sizeof message), WG_OK);
     assert_int_equal(wg_store_load(to, path, message, sizeof message), WG_EDATA);
-    assert_string_equal(message, "weights.safetensors: tensor shape: expected F32 [3], got F32 [2]\n"
-                                 "weights.safetensors: tensor new: expected F32 [1], got none\n"
-                                 "weights.safetensors: tensor old: expected none");
+    assert_string_equal(message,
+                        "weights.safetensors: tensor shape: expected F32 [3], got F32 [2]\n"
+                        "weights.safetensors: tensor new: expected F32 [1], got none\n"
+                        "weights.safetensors: tensor old: expected none");
     assert_true(same[0] == 5);
     unlink(path);
     assert_int_equal(wg_store_load(to, path, message, sizeof message), WG_EIO);

@@ -14,11 +14,14 @@ typedef struct entry {
 #define LEAF(name)
 #define COMPOSITE(name)
 #define ANY(name) {&wg_op_##name, cpu_##name, {NULL}},
-#define FLOAT(name) {&wg_op_##name, NULL, {[WG_F32] = cpu_##name##_f32, [WG_F64] = cpu_##name##_f64}},
+#define FLOAT(name)                                                                                \
+    {&wg_op_##name, NULL, {[WG_F32] = cpu_##name##_f32, [WG_F64] = cpu_##name##_f64}},
 #define NUMBER(name)                                                                               \
     {&wg_op_##name,                                                                                \
      NULL,                                                                                         \
-     {[WG_F32] = cpu_##name##_f32, [WG_F64] = cpu_##name##_f64, [WG_I32] = cpu_##name##_i32,       \
+     {[WG_F32] = cpu_##name##_f32,                                                                 \
+      [WG_F64] = cpu_##name##_f64,                                                                 \
+      [WG_I32] = cpu_##name##_i32,                                                                 \
       [WG_I64] = cpu_##name##_i64}},
 static const entry entries[] = {
 #include "ops/ops.def"
@@ -102,8 +105,13 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
 const wg_backend *wg_cpu_backend(void)
 {
     static const wg_backend cpu = {
-        .abi = WG_BACKEND_ABI, .name = "cpu", .doc = "readable reference kernels in f32 and f64",
-        .open = open_cpu, .close = close_cpu, .refuses = refuses, .prepare = prepare,
+        .abi = WG_BACKEND_ABI,
+        .name = "cpu",
+        .doc = "readable reference kernels in f32 and f64",
+        .open = open_cpu,
+        .close = close_cpu,
+        .refuses = refuses,
+        .prepare = prepare,
     };
     return &cpu;
 }

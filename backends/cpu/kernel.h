@@ -25,7 +25,7 @@
 typedef REAL real;
 #define KERNEL(name) WG_PASTE(cpu_##name##_, SUFFIX)
 #ifdef REAL_IS_FLOAT
-#include <tgmath.h> /* exp(x) is expf(x) where real is float */
+#include <tgmath.h>  /* exp(x) is expf(x) where real is float */
 typedef double wide; /* of accumulators */
 static inline bool cpu_is_nan(real x)
 {

@@ -10,7 +10,8 @@ typedef void cpu_kernel(wg_call *);
 #define COMPOSITE(name)
 #define ANY(name) cpu_kernel cpu_##name;
 #define FLOAT(name) cpu_kernel cpu_##name##_f32, cpu_##name##_f64;
-#define NUMBER(name) cpu_kernel cpu_##name##_f32, cpu_##name##_f64, cpu_##name##_i32, cpu_##name##_i64;
+#define NUMBER(name)                                                                               \
+    cpu_kernel cpu_##name##_f32, cpu_##name##_f64, cpu_##name##_i32, cpu_##name##_i64;
 #include "ops/ops.def"
 #undef LEAF
 #undef COMPOSITE

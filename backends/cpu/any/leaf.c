@@ -28,5 +28,6 @@ void cpu_one_hot(wg_call *c)
     int64_t count = cpu_count(ids);
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < a->depth; k++)
-            cpu_put(c->out[0], a->dtype, i * a->depth + k, cpu_get_int(c->in[0], ids->dtype, i) == k);
+            cpu_put(c->out[0], a->dtype, i * a->depth + k,
+                    cpu_get_int(c->in[0], ids->dtype, i) == k);
 }

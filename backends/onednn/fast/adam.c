@@ -14,7 +14,8 @@ FAST_KERNELS(X)
 
 void FAST(adam)(const fast_adam *a)
 {
-    float b1 = a->beta1, b2 = a->beta2, c1 = a->share1, c2 = a->share2, rate = a->rate, scale = a->root_scale;
+    float b1 = a->beta1, b2 = a->beta2, c1 = a->share1, c2 = a->share2, rate = a->rate,
+          scale = a->root_scale;
     float eps = a->eps, shrink = a->shrink, decay = a->decay;
     const float *p = a->p, *g = a->g, *m = a->m, *v = a->v;
     float *new_p = a->new_p, *new_m = a->new_m, *new_v = a->new_v;
