@@ -229,8 +229,14 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
     int least, most;
     for (int i = 0; !g && in && i < n_in; i++)
         g = wg_graph_of(in[i]);
-    if (!g || g->status != WG_OK || !op || n_in < 0 || (n_in && !in))
+    if (!g || g->status != WG_OK)
         return NULL;
+    if (!op || !op->name)
+        return wg_graph_fail(g, WG_EINVAL, at, "wg_apply", "an op without a name"), NULL;
+    if (n_in < 0 || (n_in > 0 && !in))
+        return wg_graph_fail(g, WG_EINVAL, at, op->name, "%d operands at %s", n_in,
+                             in ? "their array" : "NULL"),
+               NULL;
     wg_op_arity(op, &least, &most);
     while (n_in > least && most != INT32_MAX && !in[n_in - 1])
         n_in--;

@@ -159,6 +159,30 @@ static void mistakes_point_into_the_users_file(void **state)
     wg_graph_free(g);
 }
 
+/* Where there is a graph to say it to, it is said. */
+static void null_ops_and_arrays_are_refused(void **state)
+{
+    (void)state;
+    static const wg_op nameless = {.operands = "x"};
+    wg_graph *g = wg_graph_new();
+    assert_null(wg_apply(WG_HERE, g, NULL, NULL, NULL, 0));
+    says(g, WG_EINVAL, "wg_apply: an op without a name (test_user.c:");
+    wg_graph_free(g);
+    g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
+    assert_null(wg_apply1(WG_HERE, &nameless, NULL, x));
+    says(g, WG_EINVAL, "an op without a name");
+    wg_graph_free(g);
+    g = wg_graph_new();
+    assert_null(wg_apply(WG_HERE, g, &op_polar, NULL, NULL, 2));
+    says(g, WG_EINVAL, "polar: 2 operands at NULL (test_user.c:");
+    wg_graph_free(g);
+    assert_null(wg_concat(NULL, 3, 0));
+    assert_null(wg_stack(NULL, 3, 0));
+    assert_null(wg_einsum("i->i", NULL, 1));
+    assert_null(wg_einsum(NULL, NULL, 0));
+}
+
 static void a_forgotten_output_is_said(void **state)
 {
     (void)state;
@@ -455,6 +479,7 @@ int main(void)
         cmocka_unit_test(an_op_of_two_results_has_all_rights),
         cmocka_unit_test(ops_without_a_rule_are_all_listed),
         cmocka_unit_test(mistakes_point_into_the_users_file),
+        cmocka_unit_test(null_ops_and_arrays_are_refused),
         cmocka_unit_test(a_forgotten_output_is_said),
         cmocka_unit_test(odd_scope_names),
         cmocka_unit_test(sizes_beyond_all_memory_are_refused),
