@@ -13,9 +13,12 @@ static wg_origin begin_update(wg_graph *g)
 wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *g, size_t n, double max_norm,
                                    wg_value **out)
 {
-    wg_graph *graph = n ? wg_graph_of(g[0]) : NULL;
+    wg_graph *graph = g && n ? wg_graph_of(g[0]) : NULL;
     if (!graph)
         return NULL;
+    if (!out)
+        return wg_graph_fail(graph, WG_EINVAL, at, "clip_by_global_norm",
+                             "the array for the results is NULL");
     if (!(max_norm >= 0))
         return wg_graph_fail(graph, WG_EINVAL, at, "clip_by_global_norm",
                              "max_norm is %g, must be 0 or more", max_norm);
@@ -48,12 +51,18 @@ static wg_value *rate_for(const char *at, wg_value *lr, const wg_value *p)
     return lr && p ? (wg_cast)(at, lr, p->dtype) : NULL;
 }
 
-static wg_graph *graph_of_params(wg_value *const *params, size_t n)
+/* The graph of the first parameter that there is; NULL if there is none, or no array of gradients. */
+static wg_graph *graph_of_update(const char *at, const char *name, wg_value *const *params,
+                                 wg_value *const *grads, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (params[i])
-            return wg_graph_of(params[i]);
-    return NULL;
+    wg_graph *g = NULL;
+    for (size_t i = 0; params && !g && i < n; i++)
+        g = wg_graph_of(params[i]);
+    if (g && !grads) {
+        wg_graph_fail(g, WG_EINVAL, at, name, "the array of gradients is NULL");
+        return NULL;
+    }
+    return g;
 }
 
 wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
@@ -62,7 +71,7 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     wg_sgd_options o = options ? *options : (wg_sgd_options){0};
     wg_sgd_attrs a = {o.momentum, o.weight_decay, o.nesterov};
     const char *name = o.name ? o.name : "sgd";
-    wg_graph *g = graph_of_params(params, n);
+    wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)
         return n ? WG_EINVAL : WG_OK;
     wg_origin before = begin_update(g);
@@ -85,7 +94,7 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
                        o.eps == 0 ? 1e-8 : o.eps, o.weight_decay};
     char text[128];
     const char *name = o.name ? o.name : "adam";
-    wg_graph *g = graph_of_params(params, n);
+    wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)
         return n ? WG_EINVAL : WG_OK;
     wg_origin before = begin_update(g);

@@ -177,10 +177,24 @@ static void null_ops_and_arrays_are_refused(void **state)
     assert_null(wg_apply(WG_HERE, g, &op_polar, NULL, NULL, 2));
     says(g, WG_EINVAL, "polar: 2 operands at NULL (test_user.c:");
     wg_graph_free(g);
+    g = wg_graph_new();
+    x = wg_parameter(g, "x", WG_F32, WG_SHAPE(3), wg_ones());
+    assert_int_equal(wg_adam_update(&x, NULL, 1, x, NULL), WG_EINVAL);
+    says(g, WG_EINVAL, "adam: the array of gradients is NULL (test_user.c:");
+    wg_graph_free(g);
+    g = wg_graph_new();
+    x = wg_parameter(g, "x", WG_F32, WG_SHAPE(3), wg_ones());
+    assert_null(wg_clip_by_global_norm(&x, 1, 1.0, NULL));
+    says(g, WG_EINVAL, "clip_by_global_norm: the array for the results is NULL (test_user.c:");
+    wg_graph_free(g);
+    assert_null(wg_clip_by_global_norm(NULL, 1, 1.0, NULL));
     assert_null(wg_concat(NULL, 3, 0));
     assert_null(wg_stack(NULL, 3, 0));
     assert_null(wg_einsum("i->i", NULL, 1));
     assert_null(wg_einsum(NULL, NULL, 0));
+    assert_int_equal(wg_sgd_update(NULL, NULL, 1, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_adam_update(NULL, NULL, 1, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_grad(NULL, NULL, 1, NULL), WG_EINVAL);
 }
 
 static void a_forgotten_output_is_said(void **state)
