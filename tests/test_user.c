@@ -1,21 +1,8 @@
 /* Programs of a user who reads the public header only: their mistakes, and their unusual wishes. */
-#include "tests/test.h"
+#include "tests/plans.h"
 #include "wengert.h"
 
 #include <math.h>
-
-static wg_plan *plan_of(wg_graph *g, const wg_plan_options *options)
-{
-    wg_plan *p;
-    check_that(wg_plan_create(&p, g, options) == WG_OK, "%s", wg_graph_message(g));
-    check_that(wg_plan_check(p) == WG_OK, "%s", wg_plan_message(p));
-    return p;
-}
-
-static void run(wg_plan *p, uint64_t step)
-{
-    check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
-}
 
 static void says(const wg_graph *g, wg_status status, const char *text)
 {
