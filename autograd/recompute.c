@@ -7,8 +7,8 @@
  * second operand is that cotangent:
  *
  *     forward    x ---> [ a = f(x) ---> b = g(a) ] ---> ... ---> loss
- *     backward   x -> barrier(x, db) -> [ a' = f(.) -> b' = g(a') ] -> rules of g and f, which read
- * a' and b'
+ *     backward   x -> barrier(x, db) -> [ a' = f(.) -> b' = g(a') ] -> rules of g and f,
+ *                                                                     which read a' and b'
  *
  * so that no copy equals its original (the planner may not merge them), and none can run before the
  * backward pass has come so far.  The originals die where the forward pass leaves the region.  A

@@ -5,9 +5,12 @@
  *   plan_fuse.c      patterns of ops replaced by one op; fusions.c is their table
  *   plan_rewrite.c   a private graph: what is needed, equal nodes merged, composites expanded
  *   plan_order.c     an order of execution with a low peak; the final private graph has its nodes
- * in it plan_fold.c      what depends on constants alone is computed plan_memory.c    who lives how
- * long, in whose place; plan_offsets.c: where in the buffer plan_check.c     the proof that no two
- * of them meet plan.c           the public face: create, free, data, bind run.c            a run
+ *                    in that order
+ *   plan_fold.c      what depends on constants alone is computed
+ *   plan_memory.c    who lives how long, in whose place; plan_offsets.c: where in the buffer
+ *   plan_check.c     the proof that no two of them meet
+ *   plan.c           the public face: create, free, data, bind
+ *   run.c            a run
  *   report.c         what the plan says of itself
  *
  * A `content` is a value that a kernel computes together with all views of it; it is named by the

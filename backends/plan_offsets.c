@@ -2,10 +2,12 @@
  * be small.  Two ways are tried and the smaller result kept:
  *
  *   along the order   an allocator, run on paper: each storage is taken from the free block that
- * fits best when its first step comes and given back after its last.  Blocks are kept in bins by
- * size, so that each operation takes constant time (as in TLSF, Masmano et al. 2004). by size the
- * largest first, each in the tightest gap between those already placed that live with it (Pisarchyk
- * and Lee 2020, "greedy by size").  Quadratic: for some thousand storages only. */
+ *                     fits best when its first step comes and given back after its last.  Blocks
+ *                     are kept in bins by size, so that each operation takes constant time (as in
+ *                     TLSF, Masmano et al. 2004).
+ *   by size           the largest first, each in the tightest gap between those already placed
+ *                     that live with it (Pisarchyk and Lee 2020, "greedy by size").  Quadratic:
+ *                     for some thousand storages only. */
 #include "backends/plan_internal.h"
 
 #include <stdlib.h>

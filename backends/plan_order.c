@@ -1,9 +1,11 @@
 /* The order of execution.
  *
  * A list schedule: among the nodes whose operands are there, the one with the least key runs next.
- * Two keys are tried, creation   the order in which the user built the nodes, eager      nodes that
- * free at least as much memory as they take, those that free most first; else creation, and the
- * order with the lower peak is taken.  A heap makes both O(n log n).
+ * Two keys are tried,
+ *   creation   the order in which the user built the nodes,
+ *   eager      nodes that free at least as much memory as they take, those that free most first;
+ *              else creation,
+ * and the order with the lower peak is taken.  A heap makes both O(n log n).
  *
  * An assignment can be written straight into its leaf if all readers of the leaf have run before.
  * So these readers get a soft edge to the node that computes the new value: it waits for them,
