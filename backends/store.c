@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct wg_owned {
+    wg_tensor tensor;
+    void *block; /* memory that tensor.data lies in */
+} wg_owned;
+
 struct wg_store {
     uint64_t seed;
-    wg_tensor **tensor; /* each on its own: addresses given out stay valid */
+    wg_owned **tensor; /* each on its own: addresses given out stay valid */
     size_t count, capacity;
     size_t *slot; /* place + 1 in `tensor`, 0: free */
     size_t slots; /* 0 or a power of two            */
@@ -24,12 +29,12 @@ wg_store *wg_store_new(uint64_t seed)
     return s;
 }
 
-static void free_tensor(wg_tensor *t)
+static void free_tensor(wg_owned *t)
 {
     if (!t)
         return;
-    free((char *)(uintptr_t)t->name);
-    free(t->data);
+    free((char *)(uintptr_t)t->tensor.name);
+    free(t->block);
     free(t);
 }
 
@@ -51,7 +56,7 @@ size_t wg_store_count(const wg_store *s)
 
 const wg_tensor *wg_store_at(const wg_store *s, size_t i)
 {
-    return s && i < s->count ? s->tensor[i] : NULL;
+    return s && i < s->count ? &s->tensor[i]->tensor : NULL;
 }
 
 /* 64-bit FNV-1a: the same number for a name on every machine. */
@@ -67,7 +72,7 @@ static uint64_t hash_name(const char *name)
 static size_t *slot_of(const wg_store *s, const char *name)
 {
     size_t i = (size_t)hash_name(name) & (s->slots - 1);
-    while (s->slot[i] && strcmp(s->tensor[s->slot[i] - 1]->name, name) != 0)
+    while (s->slot[i] && strcmp(s->tensor[s->slot[i] - 1]->tensor.name, name) != 0)
         i = (i + 1) & (s->slots - 1);
     return &s->slot[i];
 }
@@ -77,7 +82,7 @@ const wg_tensor *wg_store_find(const wg_store *s, const char *name)
     if (!s || !name || !s->slots)
         return NULL;
     size_t place = *slot_of(s, name);
-    return place ? s->tensor[place - 1] : NULL;
+    return place ? &s->tensor[place - 1]->tensor : NULL;
 }
 
 /* Room for one more tensor and its slot. */
@@ -85,7 +90,7 @@ static bool reserve(wg_store *s)
 {
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 32;
-        wg_tensor **tensor = realloc(s->tensor, capacity * sizeof(wg_tensor *));
+        wg_owned **tensor = realloc(s->tensor, capacity * sizeof(wg_owned *));
         if (!tensor)
             return false;
         s->tensor = tensor;
@@ -101,7 +106,7 @@ static bool reserve(wg_store *s)
     s->slot = slot;
     s->slots = slots;
     for (size_t i = 0; i < s->count; i++)
-        *slot_of(s, s->tensor[i]->name) = i + 1;
+        *slot_of(s, s->tensor[i]->tensor.name) = i + 1;
     return true;
 }
 
@@ -113,21 +118,23 @@ void *wg_aligned_alloc(size_t size)
     return aligned_alloc(WG_ALIGN, size ? size : WG_ALIGN);
 }
 
-static wg_tensor *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
+/* Zeroed by calloc, which for large tensors takes untouched pages: they cost nothing before they are used. */
+static wg_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
 {
     size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype), length = strlen(name) + 1;
-    wg_tensor *t = malloc(sizeof *t);
+    wg_owned *t = malloc(sizeof *t);
     char *own = malloc(length);
-    void *data = wg_aligned_alloc(bytes);
-    if (!t || !own || !data) {
+    char *block = bytes < SIZE_MAX - WG_ALIGN ? calloc(1, bytes + WG_ALIGN) : NULL;
+    if (!t || !own || !block) {
         free(t);
         free(own);
-        free(data);
+        free(block);
         return NULL;
     }
     memcpy(own, name, length);
-    memset(data, 0, bytes);
-    *t = (wg_tensor){own, dtype, *shape, data};
+    size_t past = (size_t)((uintptr_t)block % WG_ALIGN);
+    t->block = block;
+    t->tensor = (wg_tensor){own, dtype, *shape, block + (past ? WG_ALIGN - past : 0)};
     return t;
 }
 
@@ -146,13 +153,13 @@ const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype, con
                                                         : WG_OK;
         return *status == WG_OK ? old : NULL;
     }
-    wg_tensor *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
+    wg_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
     *status = t ? WG_OK : WG_ENOMEM;
     if (!t)
         return NULL;
     s->tensor[s->count++] = t;
     *slot_of(s, name) = s->count;
-    return t;
+    return &t->tensor;
 }
 
 /* ---- initial values -------------------------------------------------------------------------- */
@@ -172,6 +179,9 @@ static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attr
     cpu_random r = {s->seed, 0, hash_name(t->name), CPU_RANDOM_INIT};
     int64_t count = wg_shape_count(&t->shape);
     double bound = a->init == WG_INIT_XAVIER ? xavier_bound(&t->shape, a->scale) : a->scale;
+    if (a->init == WG_INIT_CONSTANT && a->scale == 0) /* as it is */
+        return;
+#pragma omp parallel for schedule(static) if (count >= 1 << 16)
     for (int64_t i = 0; i < count; i += 4) {
         double x[4] = {0};
         if (a->init == WG_INIT_NORMAL)
