@@ -156,7 +156,7 @@ static void failures_have_a_status_and_a_message(void **state)
 }
 
 /* libcgraph forgets 48 bytes of a graph for which it gets no id (agalloc in agopen). */
-const char *__lsan_default_suppressions(void);
+WG_API const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:agalloc\n";
