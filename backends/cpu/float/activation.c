@@ -4,8 +4,8 @@
 
 static inline real sigmoid(real x)
 {
-    real e = exp(-fabs(x)), top[2] = {1, e}; /* a table: the sign cannot be predicted */
-    return top[x < 0] / (1 + e);
+    real e = exp(-fabs(x)), negative = x < 0;
+    return (negative * e + (1 - negative)) / (1 + e); /* no branch: the sign cannot be predicted */
 }
 
 /* Phi(x) = (1 + erf(x / sqrt 2)) / 2: the normal distribution */
