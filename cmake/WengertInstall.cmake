@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 # A public header is one that C++ may include, that is with extern "C"; further wengert.h, ops.h, which only include.
-foreach(folder graph ops autograd backends backends/onednn models train)
+foreach(folder graph ops autograd backends backends/onednn models train train/text)
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.h)
   foreach(header ${headers})
     file(STRINGS ${header} public REGEX "extern \"C\"")
@@ -17,8 +17,12 @@ install(FILES wengert.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert)
 install(TARGETS wengert wengert_shared EXPORT wengert)
 install(EXPORT wengert NAMESPACE wengert:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wengert FILE wengertTargets.cmake)
 if(WG_ONEDNN)
-  set(WG_LINKED_LIBRARIES -ldnnl)
+  list(APPEND WG_LINKED_LIBRARIES -ldnnl)
 endif()
+if(WG_TRAINING AND WG_SENTENCEPIECE)
+  list(APPEND WG_LINKED_LIBRARIES -lstdc++)
+endif()
+list(JOIN WG_LINKED_LIBRARIES " " WG_LINKED_LIBRARIES)
 get_property(WG_LINKED_MODULES GLOBAL PROPERTY WG_LINKED_MODULES)
 list(JOIN WG_LINKED_MODULES " " WG_LINKED_MODULES)
 configure_package_config_file(cmake/wengertConfig.cmake.in ${PROJECT_BINARY_DIR}/wengertConfig.cmake

@@ -1,20 +1,37 @@
 # Optional parts, and libraries that are built both static and shared.
 
-# wg_part(OPTION what module package): OPTION defaults to "is `module` known to pkg-config?"; asked for and
-# missing, it is an error; switched off or missing, wg_report_parts says what to install.  The library is
+# wg_part(OPTION what modules package): OPTION defaults to "are all `modules` known to pkg-config?"; asked for and
+# missing, it is an error; switched off or missing, wg_report_parts says what to install.  The libraries are
 # then PkgConfig::<MODULE>.
-macro(wg_part option what module package)
-  string(TOUPPER ${module} wg_prefix)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(${wg_prefix} QUIET IMPORTED_TARGET ${module})
+macro(wg_part option what modules package)
+  set(wg_missing)
+  foreach(wg_module ${modules})
+    wg_module_prefix(wg_prefix ${wg_module})
+    if(PkgConfig_FOUND)
+      pkg_check_modules(${wg_prefix} QUIET IMPORTED_TARGET ${wg_module})
+    endif()
+    if(NOT ${wg_prefix}_FOUND)
+      list(APPEND wg_missing ${wg_module})
+    endif()
+  endforeach()
+  if(wg_missing)
+    option(${option} "build ${what} (needs ${modules})" OFF)
+  else()
+    option(${option} "build ${what} (needs ${modules})" ON)
   endif()
-  option(${option} "build ${what} (needs ${module})" ${${wg_prefix}_FOUND})
-  if(${option} AND NOT ${wg_prefix}_FOUND)
-    message(FATAL_ERROR "${option} is on, but pkg-config does not know ${module} (Debian: ${package})")
+  if(${option} AND wg_missing)
+    message(FATAL_ERROR "${option} is on, but pkg-config does not know ${wg_missing} (Debian: ${package})")
   elseif(NOT ${option})
     list(APPEND WG_LEFT_OUT "${what} (${package})")
   endif()
 endmacro()
+
+# The name under which pkg_check_modules keeps what it knows of a module: yaml-0.1 is YAML_0_1.
+function(wg_module_prefix out module)
+  string(TOUPPER ${module} prefix)
+  string(MAKE_C_IDENTIFIER ${prefix} prefix)
+  set(${out} ${prefix} PARENT_SCOPE)
+endfunction()
 
 # The same for oneDNN, which has no pkg-config file, and whose CMake package on Debian 12 asks for OpenCL: found by its
 # header and library.
@@ -70,7 +87,7 @@ endfunction()
 # wg_link_module(name module): links both forms of `name` with PkgConfig::<MODULE>, and has find_package and
 # wengert.pc ask for it.
 function(wg_link_module name module)
-  string(TOUPPER ${module} prefix)
+  wg_module_prefix(prefix ${module})
   foreach(target ${name}_objects ${name} ${name}_shared)
     target_link_libraries(${target} PRIVATE PkgConfig::${prefix})
   endforeach()

@@ -8,7 +8,7 @@ set(may_graph graph)
 set(may_ops graph ops)
 set(may_autograd graph ops autograd)
 set(may_backends graph ops backends)
-set(may_models graph ops models)
+set(may_models graph ops backends models)
 set(may_train graph ops autograd backends models train)
 set(internal "internal.h|_internal.h|graph/arena.h|autograd/check.h")
 

@@ -1,0 +1,105 @@
+/* The Transformer of "Attention Is All You Need" (Vaswani et al. 2017): encoder and decoder stacks over tokens, with
+ * the variants that other systems use as options, so that their weights and results carry over.
+ *
+ *     wg_transformer m = wg_transformer_begin(g, config);
+ *     wg_value *memory = wg_transformer_encode(&m, source, source_lengths);
+ *     wg_value *states = wg_transformer_decode(&m, target_in, memory, source_lengths);
+ *     wg_value *logits = wg_transformer_logits(&m, states);
+ *
+ * Shapes: B sentences, S source and T target positions, d = d_model, V target tokens.  Ids are i32 or i64.  Sentences
+ * are padded at the end; no number of a padded position shows in any position that counts. */
+#ifndef WG_MODELS_TRANSFORMER_H
+#define WG_MODELS_TRANSFORMER_H
+
+#include "graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wg_positions {
+    WG_POSITIONS_INTERLEAVED = 0, /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(same): the paper        */
+    WG_POSITIONS_HALVES,          /* sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian */
+    WG_POSITIONS_LEARNED,         /* a table of max_positions rows                                                  */
+    WG_POSITIONS_ROTARY           /* q and k are rotated, nothing is added (Su et al. 2021)                          */
+} wg_positions;
+
+typedef enum wg_norm_kind { WG_NORM_LAYER = 0, WG_NORM_RMS } wg_norm_kind;
+typedef enum wg_attention_kind { WG_ATTENTION_DOT = 0, WG_ATTENTION_ADDITIVE } wg_attention_kind;
+
+typedef enum wg_tying {
+    WG_TIED_ALL = 0, /* one matrix: source embedding, target embedding, logits (section 3.4) */
+    WG_TIED_OUTPUT,  /* target embedding and logits                                           */
+    WG_UNTIED
+} wg_tying;
+
+/** Every field says what it is; start from wg_transformer_find and change some. */
+typedef struct wg_transformer_config {
+    const char *name; /* of the named configuration it came from */
+    int64_t source_vocabulary, target_vocabulary; /* equal if all embeddings are tied */
+    int64_t d_model, d_ff;
+    int64_t heads, encoder_layers, decoder_layers;
+    int64_t max_positions;  /* longest sentence in tokens (a limit of learned positions only) */
+    int64_t first_position; /* of the first token: 0 (paper), 1 (CTranslate2), padding id + 1 (fairseq) */
+    int positions;          /* wg_positions                                   */
+    int norm;               /* wg_norm_kind                                   */
+    bool pre_norm;          /* x + f(norm(x)), and a last norm for each stack; else norm(x + f(x)) */
+    double norm_eps;
+    int attention;             /* wg_attention_kind                           */
+    bool attention_bias;       /* of the projections q, k, v and out          */
+    bool fused_projections;    /* q, k, v of self-attention as one matrix [3 d, d]; Xavier's gain is 1/sqrt 2 for it */
+    int activation;            /* wg_activation of the feed-forward layers    */
+    bool gated;                /* W2 (act(W1 x) * W3 x)                       */
+    int tying;                 /* wg_tying                                    */
+    bool output_bias;          /* of the logits                               */
+    double label_smoothing;    /* in the loss                                 */
+    int smoothing_spread;      /* wg_smoothing                                */
+    double dropout;            /* after each sublayer and on embeddings plus positions */
+    double attention_dropout;  /* of attention weights                        */
+    double activation_dropout; /* inside the feed-forward layer               */
+    wg_dtype dtype;            /* f32, or f64 for checks                      */
+} wg_transformer_config;
+
+/** The named configurations tiny, small, base and big; NULL past the end, or for a name that is none of them. */
+WG_API const wg_transformer_config *wg_transformer_config_at(size_t i);
+WG_API const wg_transformer_config *wg_transformer_find(const char *name);
+
+/** A model under construction in one graph: the parameters that several parts share. */
+typedef struct wg_transformer {
+    wg_graph *graph;
+    wg_transformer_config config;
+    bool training; /* dropout is on */
+    wg_value *source_embedding, *target_embedding, *output_weight, *output_bias;
+} wg_transformer;
+
+/** Begins the model in g; without `training` there is no dropout.  A bad configuration is an error of the graph. */
+WG_API wg_transformer wg_transformer_begin(wg_graph *g, const wg_transformer_config *config, bool training);
+
+/** source [B, S], lengths [B] (of which the first lengths[b] tokens count): memory [B, S, d]. */
+WG_API wg_value *wg_transformer_encode(wg_transformer *m, wg_value *source, wg_value *lengths);
+/** target_in [B, T] (begin-of-sentence first), memory [B, S, d] and its lengths: states [B, T, d], causal. */
+WG_API wg_value *wg_transformer_decode(wg_transformer *m, wg_value *target_in, wg_value *memory,
+                                       wg_value *source_lengths);
+/** states [..., d]: logits [..., V]. */
+WG_API wg_value *wg_transformer_logits(wg_transformer *m, wg_value *states);
+
+/** A batch as inputs of the graph, all i32. */
+typedef struct wg_transformer_inputs {
+    wg_value *source;         /* "source" [B, S]                                                */
+    wg_value *source_lengths; /* "source_lengths" [B]                                           */
+    wg_value *target_in;      /* "target_in" [B, T]: begin-of-sentence, y_1, y_2, ...           */
+    wg_value *target_out;     /* "target_out" [B, T]: y_1, ..., end-of-sentence, then WG_NO_TARGET */
+} wg_transformer_inputs;
+enum { WG_NO_TARGET = -1 };
+
+WG_API wg_transformer_inputs wg_transformer_inputs_of(wg_graph *g, int64_t rows, int64_t source_length,
+                                                      int64_t target_length);
+
+/** The label-smoothed cross entropy of the whole model, summed over the targets that count and divided by
+ *  `normaliser` (a float scalar; NULL: by their number): a scalar of the model's dtype. */
+WG_API wg_value *wg_transformer_loss(wg_transformer *m, const wg_transformer_inputs *in, wg_value *normaliser);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* The built-in corpus: English number phrases and their German translations, 0 to 999,999.  In German the units come before
+ * the tens: "three hundred forty-two" is "dreihundertzweiundvierzig". */
+#ifndef WG_TRAIN_NUMBERS_H
+#define WG_TRAIN_NUMBERS_H
+
+#include "graph/shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { WG_NUMBERS = 1000000, WG_NUMBER_TEXT = 160 };
+
+/** The phrase for number in [0, WG_NUMBERS), into `text` of WG_NUMBER_TEXT bytes. */
+WG_API void wg_number_english(int32_t number, char *text);
+WG_API void wg_number_german(int32_t number, char *text);
+
+/** `count` lines a side of distinct numbers drawn by seed; `held_out` draws from those numbers that the other setting never
+ *  draws.  The texts are the caller's to free. */
+WG_API wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **english, char **german);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
