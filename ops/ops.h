@@ -18,6 +18,7 @@
 #include "ops/concat.h"
 #include "ops/index.h"
 #include "ops/barrier.h"
+#include "ops/guard.h"
 #include "ops/softmax.h"
 #include "ops/norm.h"
 #include "ops/loss.h"

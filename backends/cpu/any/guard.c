@@ -1,0 +1,19 @@
+#include "backends/cpu/any/element.h"
+#include "backends/cpu/kernel.h"
+
+void cpu_guard(wg_call *c)
+{
+    for (int k = 1; k < c->node->n_in; k++) {
+        const wg_value *check = c->node->in[k];
+        for (int64_t i = 0; i < wg_value_count(check); i++) {
+            double x = cpu_get(c->in[k], check->dtype, i);
+            if (isfinite(x))
+                continue;
+            wg_call_fail(c, "%s is %g", check->name ? check->name : "a number under guard", x);
+            c->status = WG_ENONFINITE;
+            return;
+        }
+    }
+    if (c->out[0] != c->in[0])
+        memcpy(c->out[0], c->in[0], wg_value_bytes(c->node->out[0]));
+}

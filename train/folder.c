@@ -1,0 +1,133 @@
+#include "train/folder.h"
+#include "train/internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+char *wg_folder_path(const char *folder, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int name = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    size_t n = strlen(folder), room = n + (size_t)(name > 0 ? name : 0) + 2;
+    char *path = malloc(room);
+    if (!path)
+        return NULL;
+    memcpy(path, folder, n);
+    path[n++] = '/';
+    va_start(list, format);
+    vsnprintf(path + n, room - n, format, list);
+    va_end(list);
+    return path;
+}
+
+bool wg_folder_has(const char *folder, const char *name)
+{
+    struct stat s;
+    char *path = wg_folder_path(folder, "%s", name);
+    bool has = path && stat(path, &s) == 0;
+    free(path);
+    return has;
+}
+
+wg_status wg_folder_make(const char *folder, char *message, size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    size_t n = strlen(folder);
+    char *path = malloc(n + 1);
+    struct stat s;
+    wg_status status = WG_OK;
+    if (!path)
+        return wg_file_fail(&m, WG_ENOMEM, folder, "no memory to make it");
+    memcpy(path, folder, n + 1);
+    for (size_t i = 1; i <= n && status == WG_OK; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        char old = path[i];
+        path[i] = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            status = wg_file_errno(&m, path, "make the folder");
+        path[i] = old;
+    }
+    if (status == WG_OK && (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)))
+        status = wg_file_fail(&m, WG_EIO, folder, "expected a folder");
+    free(path);
+    return status;
+}
+
+/* ---- vocabularies ---------------------------------------------------------------------------- */
+
+static const char *const extensions[] = {"spm", "txt"};
+static const char *const stems[] = {"vocab", "vocab.source", "vocab.target"};
+enum { JOINT = 0, SOURCE, TARGET };
+
+static const char *extension_of(const wg_vocabulary *v)
+{
+    wg_vocabulary_kind kind = wg_vocabulary_kind_of(v);
+    return extensions[kind == WG_VOCABULARY_WORDS || kind == WG_VOCABULARY_CHARS];
+}
+
+/* The path of the file with that stem, NULL if there is none. */
+static char *find(const char *folder, const char *stem)
+{
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        struct stat s;
+        char *path = wg_folder_path(folder, "%s.%s", stem, extensions[i]);
+        if (path && stat(path, &s) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static wg_status open_one(wg_vocabulary **out, const char *folder, const char *stem, char *message, size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    char *path = find(folder, stem);
+    wg_status status = path ? wg_vocabulary_open(out, path, message, message_size)
+                            : wg_file_fail(&m, WG_EIO, folder, "expected a vocabulary, vocab.spm or vocab.txt, or both "
+                                                               "vocab.source.* and vocab.target.*");
+    free(path);
+    return status;
+}
+
+wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message, size_t message_size)
+{
+    *out = (wg_vocabularies){{NULL, NULL}};
+    char *source = find(folder, stems[SOURCE]);
+    wg_status status = open_one(&out->side[0], folder, stems[source ? SOURCE : JOINT], message, message_size);
+    if (status == WG_OK && source)
+        status = open_one(&out->side[1], folder, stems[TARGET], message, message_size);
+    else if (status == WG_OK)
+        out->side[1] = out->side[0];
+    free(source);
+    if (status != WG_OK)
+        wg_vocabularies_free(out);
+    return status;
+}
+
+wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message, size_t message_size)
+{
+    bool joint = v->side[0] == v->side[1];
+    wg_status status = WG_OK;
+    for (int i = 0; i < (joint ? 1 : 2) && status == WG_OK; i++) {
+        wg_message m = wg_message_in(message, message_size);
+        char *path = wg_folder_path(folder, "%s.%s", stems[joint ? JOINT : SOURCE + i], extension_of(v->side[i]));
+        status = path ? wg_vocabulary_save(v->side[i], path, message, message_size)
+                      : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save its vocabulary");
+        free(path);
+    }
+    return status;
+}
+
+void wg_vocabularies_free(wg_vocabularies *v)
+{
+    if (v->side[1] != v->side[0])
+        wg_vocabulary_free(v->side[1]);
+    wg_vocabulary_free(v->side[0]);
+    *v = (wg_vocabularies){{NULL, NULL}};
+}
