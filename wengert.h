@@ -12,6 +12,7 @@
 #include "backends/plan.h"
 #include "backends/evaluate.h"
 #include "backends/store.h"
+#include "backends/workspace.h"
 #include "models/encoder.h"
 #include "models/layers.h"
 #include "models/models.h"

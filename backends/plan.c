@@ -266,7 +266,9 @@ static bool build(wg_plan *p, wg_graph *source)
     if (!p->options.store)
         p->own_store = wg_store_new(p->options.seed);
     p->store = p->options.store ? p->options.store : p->own_store;
-    if (!p->g || !p->store)
+    p->workspace =
+        p->options.workspace ? wg_workspace_hold(p->options.workspace) : wg_workspace_new();
+    if (!p->g || !p->store || !p->workspace)
         return wg_plan_refuse(source, WG_ENOMEM, "out of memory");
     bool ok = take_wishes(p, source) && open_backends(p, source) && fuse_and_rewrite(p, source) &&
               wg_plan_order(p, source) && make_tables(p, source) && wg_plan_fold(p, source) &&
@@ -291,6 +293,8 @@ wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *opti
     p->source = g;
     if (options)
         p->options = *options;
+    if (p->options.keep_all)
+        p->options.workspace = NULL;
     if (p->options.threads < 1)
         p->options.threads = omp_get_max_threads();
     if (!build(p, g)) {
@@ -315,12 +319,13 @@ void wg_plan_free(wg_plan *p)
             p->backends[i].backend->close(p->backends[i].state);
     void *const owned[] = {p->backends, p->work,       p->slots,     p->next_slot,   p->root,
                            p->folded,   p->readable,   p->storage,   p->storage_of,  p->dying,
-                           p->buffer,   p->inputs,     p->outputs,   p->assigns,     p->odd,
+                           p->apart,    p->inputs,     p->outputs,   p->assigns,     p->odd,
                            p->of,       p->first_slot, p->constants, p->output_names};
     for (int i = 0; i < WG_COUNT(owned); i++)
         free(owned[i]);
     wg_graph_free(p->g);
     wg_store_free(p->own_store);
+    wg_workspace_free(p->workspace);
     free(p);
 }
 

@@ -1,6 +1,7 @@
 /* A plan is a graph made ready to run: a private, simplified copy of it (dead code, common subexpressions
  * and constants removed, composites expanded where no backend takes them whole), a kernel for each node, an
- * order of execution, and one buffer in which values that are never alive together share their place.
+ * order of execution, and one buffer in which values that are never alive together share their place
+ * (several plans may share its memory: workspace.h).
  *
  *     wg_plan *p;
  *     if (wg_plan_create(&p, g, &(wg_plan_options){.store = store}) != WG_OK)
@@ -15,6 +16,7 @@
 
 #include "backends/backend.h"
 #include "backends/store.h"
+#include "backends/workspace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,14 +30,15 @@ typedef struct wg_plan_options {
     size_t n_outputs;
     const wg_backend *const *backends; /* asked in this order; cpu is asked last in any case */
     size_t n_backends;
-    int threads;          /* 0: as many as OpenMP gives         */
-    wg_store *store;      /* NULL: the plan makes one of its own */
-    uint64_t seed;        /* of random ops                      */
-    bool check_nonfinite; /* a run stops at the first node that makes NaN, or infinity where no
+    int threads;             /* 0: as many as OpenMP gives                           */
+    wg_store *store;         /* NULL: the plan makes one of its own                  */
+    wg_workspace *workspace; /* shared with other plans; NULL, or keep_all: its own  */
+    uint64_t seed;           /* of random ops                                        */
+    bool check_nonfinite;    /* a run stops at the first node that makes NaN, or infinity where no
                              operand had it (a mask of -inf passes) */
-    bool poison;          /* dead memory is filled with 0xff, so that stale reads show */
-    bool profile;         /* time each node                     */
-    bool keep_all;        /* no reuse of buffers: every value can be read after a run */
+    bool poison;             /* dead memory is filled with 0xff, so that stale reads show */
+    bool profile;            /* time each node                     */
+    bool keep_all;           /* no reuse of buffers: every value can be read after a run */
     bool no_inplace, no_cse, no_fold, no_fuse; /* switch off one pass           */
 } wg_plan_options;
 
@@ -70,6 +73,7 @@ typedef struct wg_plan_stats {
     /* sizes of buffer values are rounded up to 64 bytes */
     size_t nodes;        /* steps of a run                                          */
     size_t buffer_bytes; /* the one buffer: intermediate values and scratch         */
+    size_t shared_bytes; /* of these, in a workspace that other plans use as well   */
     size_t value_bytes;  /* sum over all those values, as if none were shared       */
     size_t live_bytes;   /* largest sum of values alive together: the lower bound   */
     size_t leaf_bytes;   /* parameters, states, inputs, constants                   */

@@ -163,8 +163,8 @@ static bool keep(wg_plan *p, void *const *data, const bool *kept)
         if (!data[i] || p->root[i] != i || !kept[i])
             continue;
         p->storage_of[i] = (int64_t)p->n_storages;
-        p->storage[p->n_storages++] =
-            (wg_storage){WG_HOME_CONSTANT, wg_round_up(wg_value_bytes(v)), 0, 0, total, NULL};
+        p->storage[p->n_storages++] = (wg_storage){
+            .home = WG_HOME_CONSTANT, .bytes = wg_round_up(wg_value_bytes(v)), .offset = total};
         total += wg_round_up(wg_value_bytes(v));
     }
     p->constants = wg_aligned_alloc(total);

@@ -9,6 +9,7 @@
  *   plan_fold.c      what depends on constants alone is computed
  *   plan_memory.c    who lives how long, in whose place; plan_offsets.c: where in the buffer
  *   plan_check.c     the proof that no two of them meet
+ *   workspace.c      the memory of the buffer, which plans may share
  *   plan.c           the public face: create, free, data, bind
  *   run.c            a run
  *   report.c         what the plan says of itself
@@ -37,7 +38,8 @@ typedef struct wg_storage {
     wg_home home;
     size_t bytes;        /* rounded up to WG_ALIGN                                      */
     int64_t first, last; /* of the buffer: the steps from and to which it is occupied   */
-    size_t offset;       /* in the buffer or the constants                              */
+    size_t offset;       /* in the buffer, the constants or the inputs                  */
+    bool apart;          /* an output, which other plans of the workspace must not touch */
     char *memory;
 } wg_storage;
 
@@ -82,6 +84,7 @@ struct wg_plan {
     wg_open_backend *backends; /* the cpu backend is the last */
     size_t n_backends;
     wg_store *store, *own_store;
+    wg_workspace *workspace; /* held */
 
     wg_work *work;
     size_t n_work;
@@ -98,8 +101,9 @@ struct wg_plan {
     uint32_t *first_slot; /* [storages] first slot + 1 of an input                           */
     unsigned char *odd;   /* [storages] in a checked run: whether it has NaN or infinities    */
     int64_t *dying;       /* storages by the step at which they die                          */
-    char *buffer, *constants, *inputs;
-    size_t buffer_bytes, value_bytes, live_bytes, leaf_bytes;
+    /* The buffer: its first shared_bytes lie in the workspace, at `shared` when last wired, the rest apart. */
+    char *shared, *apart, *constants, *inputs;
+    size_t buffer_bytes, shared_bytes, value_bytes, live_bytes, leaf_bytes;
     int64_t peak_step;
 
     char call_message[256];
@@ -173,9 +177,16 @@ void wg_spare_if_empty(const wg_node *n, wg_kernel *k);
 bool wg_plan_list_work(wg_plan *p, wg_graph *source);
 bool wg_plan_place(wg_plan *p, wg_graph *source);
 
-/* Offsets of the n storages of the buffer such that those of overlapping lifetimes do not overlap;
- * returns the size of the buffer, SIZE_MAX without memory. */
+/* Offsets of the n storages of the buffer, but for those apart, such that those of overlapping lifetimes do
+ * not overlap; returns the size of the buffer, SIZE_MAX without memory. */
 size_t wg_place_storages(wg_storage *storage, size_t n);
+
+/* ---- the workspace ----------------------------------------------------------------------------- */
+
+wg_workspace *wg_workspace_hold(wg_workspace *w); /* returns w; wg_workspace_free lets go */
+bool wg_workspace_reserve(wg_workspace *w, size_t bytes);
+/* Moves when the workspace grows. */
+char *wg_workspace_memory(const wg_workspace *w);
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
@@ -185,7 +196,7 @@ static inline char *wg_memory_of(const wg_plan *p, const wg_value *v)
     return s == WG_NONE ? NULL : p->storage[s].memory;
 }
 
-/* Writes the addresses of storages into the calls. */
+/* Writes the addresses of storages into the calls; once more when the workspace has moved. */
 void wg_plan_wire(wg_plan *p);
 
 #endif

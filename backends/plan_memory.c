@@ -53,6 +53,7 @@ typedef struct place {
     wg_plan *p;
     int64_t *last;    /* [values] last step that reads the content; n_work: alive at the end */
     int64_t *becomes; /* [values] assignment whose leaf the content could be written to     */
+    bool *apart;      /* [values] an output, and other plans share the workspace            */
 } place;
 
 static void find_last_reads(place *w)
@@ -69,8 +70,11 @@ static void find_last_reads(place *w)
         for (int k = 0; k < n->n_out; k++)
             w->last[n->out[k]->id] = p->options.keep_all ? end : i;
     }
-    for (size_t i = 0; i < p->n_outputs; i++)
-        w->last[p->root[p->outputs[i]->id]] = end;
+    for (size_t i = 0; i < p->n_outputs; i++) {
+        uint32_t c = p->root[p->outputs[i]->id];
+        w->last[c] = end;
+        w->apart[c] = p->options.workspace != NULL;
+    }
 }
 
 /* Values that are assigned live to the end.  One that is no output may be written into its leaf. */
@@ -91,8 +95,8 @@ static void find_assigned(place *w)
 
 static int64_t new_storage(wg_plan *p, size_t bytes, int64_t first, int64_t last)
 {
-    p->storage[p->n_storages] =
-        (wg_storage){WG_HOME_BUFFER, wg_round_up(bytes), first, last, 0, NULL};
+    p->storage[p->n_storages] = (wg_storage){
+        .home = WG_HOME_BUFFER, .bytes = wg_round_up(bytes), .first = first, .last = last};
     return (int64_t)p->n_storages++;
 }
 
@@ -131,12 +135,14 @@ static void place_result(place *w, int64_t i, int j)
     const wg_node *n = p->work[i].node;
     uint32_t c = n->out[j]->id;
     int64_t s = leaf_to_overwrite(w, i, n, j);
-    if (s == WG_NONE && (s = operand_to_overwrite(w, i, n, j)) != WG_NONE) {
+    if (s == WG_NONE && !w->apart[c] && (s = operand_to_overwrite(w, i, n, j)) != WG_NONE) {
         p->storage[s].last = w->last[c];
         p->work[i].inplace = true;
     }
-    if (s == WG_NONE)
+    if (s == WG_NONE) {
         s = new_storage(p, wg_value_bytes(n->out[j]), i, w->last[c]);
+        p->storage[s].apart = w->apart[c];
+    }
     p->storage_of[c] = s;
     p->value_bytes += wg_round_up(wg_value_bytes(n->out[j]));
 }
@@ -151,8 +157,8 @@ static bool place_leaves(wg_plan *p, wg_graph *source)
         if (!wg_is_outer(v->node))
             continue;
         size_t bytes = wg_round_up(wg_value_bytes(v));
-        wg_storage s = {
-            wg_is_stored(v->node) ? WG_HOME_STORE : WG_HOME_INPUT, bytes, 0, 0, 0, NULL};
+        wg_storage s = {.home = wg_is_stored(v->node) ? WG_HOME_STORE : WG_HOME_INPUT,
+                        .bytes = bytes};
         if (wg_is_stored(v->node)) {
             wg_status status;
             const wg_tensor *t = wg_store_leaf(p->store, v, &status);
@@ -255,8 +261,16 @@ static bool place_results(place *w)
     }
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++)
         p->storage_of[i] = p->storage_of[p->root[i]];
-    p->buffer_bytes = wg_place_storages(p->storage, p->n_storages);
-    return p->buffer_bytes != SIZE_MAX && measure(p) && list_dying(p);
+    p->shared_bytes = wg_place_storages(p->storage, p->n_storages);
+    if (p->shared_bytes == SIZE_MAX)
+        return false;
+    p->buffer_bytes = p->shared_bytes;
+    for (size_t i = 0; i < p->n_storages; i++)
+        if (p->storage[i].apart) {
+            p->storage[i].offset = p->buffer_bytes;
+            p->buffer_bytes += p->storage[i].bytes;
+        }
+    return measure(p) && list_dying(p);
 }
 
 bool wg_plan_place(wg_plan *p, wg_graph *source)
@@ -264,17 +278,17 @@ bool wg_plan_place(wg_plan *p, wg_graph *source)
     if (!place_leaves(p, source))
         return false;
     size_t values = wg_graph_value_count(p->g);
-    place w = {p, malloc((values + 1) * sizeof(int64_t)), malloc((values + 1) * sizeof(int64_t))};
-    bool ok = w.last && w.becomes && place_results(&w);
+    place w = {p, malloc((values + 1) * sizeof(int64_t)), malloc((values + 1) * sizeof(int64_t)),
+               calloc(values + 1, sizeof(bool))};
+    bool ok = w.last && w.becomes && w.apart && place_results(&w);
     free(w.last);
     free(w.becomes);
+    free(w.apart);
     if (!ok)
         return wg_plan_refuse_private(p, source);
-    p->buffer = wg_aligned_alloc(p->buffer_bytes);
-    if (!p->buffer)
+    size_t apart = p->buffer_bytes - p->shared_bytes;
+    p->apart = wg_aligned_alloc(apart);
+    if (!p->apart || !wg_workspace_reserve(p->workspace, p->shared_bytes))
         return wg_plan_refuse(source, WG_ENOMEM, "%zu bytes for the buffer", p->buffer_bytes);
-    for (size_t i = 0; i < p->n_storages; i++)
-        if (p->storage[i].home == WG_HOME_BUFFER)
-            p->storage[i].memory = p->buffer + p->storage[i].offset;
     return true;
 }

@@ -166,6 +166,11 @@ static void give_back(heap *h, int64_t i)
     put_in_bin(h, i);
 }
 
+static bool is_placed(const wg_storage *s)
+{
+    return s->home == WG_HOME_BUFFER && !s->apart;
+}
+
 /* Storages of the buffer that need room, in order of their first and of their last step. */
 typedef struct list {
     const wg_storage *storage;
@@ -271,7 +276,7 @@ static bool make_list(list *l, const wg_storage *storage, size_t n)
         return false;
     }
     for (size_t i = 0; i < n; i++)
-        if (storage[i].home == WG_HOME_BUFFER && storage[i].bytes > 0) {
+        if (is_placed(&storage[i]) && storage[i].bytes > 0) {
             l->by_first[l->count++] = i;
             start[storage[i].last + 1]++;
         }
@@ -293,7 +298,7 @@ size_t wg_place_storages(wg_storage *storage, size_t n)
         ok = by_size(&l, second, &other);
     const size_t *better = other < size ? second : offset;
     for (size_t i = 0; ok && i < n; i++)
-        if (storage[i].home == WG_HOME_BUFFER)
+        if (is_placed(&storage[i]))
             storage[i].offset = better[i];
     free(l.by_first);
     free(l.by_last);

@@ -10,6 +10,7 @@ wg_plan_stats wg_plan_statistics(const wg_plan *p)
         return s;
     s = (wg_plan_stats){.nodes = p->n_work,
                         .buffer_bytes = p->buffer_bytes,
+                        .shared_bytes = p->options.workspace ? p->shared_bytes : 0,
                         .value_bytes = p->value_bytes,
                         .live_bytes = p->live_bytes,
                         .leaf_bytes = p->leaf_bytes};

@@ -8,8 +8,19 @@
 #include <string.h>
 #include <time.h>
 
+static char *address_in_buffer(const wg_plan *p, size_t offset)
+{
+    return offset < p->shared_bytes ? p->shared + offset : p->apart + (offset - p->shared_bytes);
+}
+
 void wg_plan_wire(wg_plan *p)
 {
+    p->shared = wg_workspace_memory(p->workspace);
+    for (size_t i = 0; i < p->n_storages; i++) {
+        p->first_slot[i] = 0;
+        if (p->storage[i].home == WG_HOME_BUFFER)
+            p->storage[i].memory = address_in_buffer(p, p->storage[i].offset);
+    }
     void **slot = p->slots;
     for (size_t i = 0; i < p->n_work; i++) {
         wg_work *w = &p->work[i];
@@ -113,8 +124,10 @@ static const wg_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
 {
     *status = WG_OK;
     p->message[0] = '\0';
-    if (p->options.poison)
-        memset(p->buffer, 0xff, p->buffer_bytes);
+    if (p->options.poison) {
+        memset(p->shared, 0xff, p->shared_bytes);
+        memset(p->apart, 0xff, p->buffer_bytes - p->shared_bytes);
+    }
     if (check)
         note_leaves(p);
     for (size_t i = 0; i < p->n_work; i++) {
@@ -143,6 +156,8 @@ static const wg_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status *
 /* The same between the backends' enter and leave. */
 static const wg_work *run_entered(wg_plan *p, uint64_t step, bool check, wg_status *status)
 {
+    if (p->shared != wg_workspace_memory(p->workspace))
+        wg_plan_wire(p);
     for (size_t i = 0; i < p->n_backends; i++)
         if (p->backends[i].backend->enter)
             p->backends[i].backend->enter(p->backends[i].state);

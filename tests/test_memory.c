@@ -81,8 +81,6 @@ static bool break_layout(wg_plan *p, size_t pick)
             if (!both || x->last < y->first || y->last < x->first || pick-- > 0)
                 continue;
             y->offset = x->offset;
-            y->memory = p->buffer + y->offset;
-            memset(p->first_slot, 0, p->n_storages * sizeof *p->first_slot);
             wg_plan_wire(p);
             return true;
         }
