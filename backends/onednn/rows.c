@@ -94,16 +94,6 @@ static size_t norm_grad_scratch(const od_backend *b, const wg_node *n)
 
 /* ---- layernorm(residual + dropout(branch)) -------------------------------------------------------- */
 
-/* Rows of the mask's groups of 128 only. */
-static const char *refuses_residual(const wg_node *n)
-{
-    const wg_residual_layernorm_attrs *a = n->attrs;
-    const wg_shape *s = &n->in[0]->shape;
-    if (a->p > 0 && s->dim[s->rank - 1] % 128)
-        return "dropout on rows that are no multiple of 128";
-    return refuses_norm(n);
-}
-
 static fast_norm residual_of(const wg_call *c)
 {
     const wg_residual_layernorm_attrs *attrs = c->node->attrs;
@@ -153,8 +143,8 @@ const od_own od_own_rows[] = {
     {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
     {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
     {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},
-    {&wg_op_residual_layernorm, "fused rows", refuses_residual, NULL, run_residual},
-    {&wg_op_residual_layernorm_grad, "fused rows", refuses_residual, norm_grad_scratch,
+    {&wg_op_residual_layernorm, "fused rows", refuses_norm, NULL, run_residual},
+    {&wg_op_residual_layernorm_grad, "fused rows", refuses_norm, norm_grad_scratch,
      run_residual_grad},
     {.op = NULL},
 };

@@ -16,6 +16,9 @@
 #define FAST_PASTE(a, b) FAST_PASTE_(a, b)
 #define FAST(name) FAST_PASTE(name, FAST_SUFFIX)
 
+/* Numbers of the mask are drawn in groups of so many elements; a range of them needs room for two groups more. */
+enum { FAST_MASK_GROUP = 128, FAST_MASK_ROOM = 2 * FAST_MASK_GROUP };
+
 /* One operand of attention: element (b, h, t, i) lies at data[b batch + h head + t row + i]. */
 typedef struct fast_heads {
     float *data;
@@ -51,7 +54,7 @@ static inline int64_t fast_attention_rows(int64_t T, int64_t S)
 static inline int64_t fast_attention_scratch(int64_t T, int64_t S)
 {
     int64_t rows = fast_attention_rows(T, S), ld = (S + 15) / 16 * 16;
-    return 2 * rows * ld + (rows * S + 2 * 128 + 31) / 32 * 16;
+    return 2 * rows * ld + (rows * S + FAST_MASK_ROOM + 31) / 32 * 16;
 }
 
 /* Rows of a layer normalisation; see norm.c.  mean and rstd are [rows]; gain, bias and their cotangents [width] or

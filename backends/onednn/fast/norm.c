@@ -7,8 +7,7 @@
  *     dx = rstd (e - mean(e) - h mean(e h)),   dgain = sum over rows of dy h,   dbias = sum over rows of dy
  *
  * With a branch, x is first made from the residual connection, x = residual + dropout(branch), and kept as `sum`; backward
- * `more`, another cotangent of x, is added to dx, and the branch's cotangent is dropout(dx) with the same mask.  Rows then
- * are whole groups of the mask.
+ * `more`, another cotangent of x, is added to dx, and the branch's cotangent is dropout(dx) with the same mask.
  *
  * A row is read from memory once: its further passes hit the cache.  The sums over rows go over a fixed number of
  * blocks, whatever the number of threads. */
@@ -32,17 +31,19 @@ static void dropped(const wg_mask *m, int64_t first, int64_t width, const float 
     }
     int32_t keep = (int32_t)m->keep;
     float scale = (float)m->scale;
-    for (int64_t i = 0; i < width; i += 128) {
-        uint16_t number[128];
-        fast_mask_group(m, (uint64_t)(first + i) / 128, number);
+    int64_t skip = first % FAST_MASK_GROUP; /* elements of a group that precede the row */
+    for (int64_t i = -skip; i < width; i += FAST_MASK_GROUP) {
+        uint16_t number[FAST_MASK_GROUP];
+        fast_mask_group(m, (uint64_t)(first + i) / FAST_MASK_GROUP, number);
+        int64_t from = i < 0 ? 0 : i, to = i + FAST_MASK_GROUP < width ? i + FAST_MASK_GROUP : width;
         if (add) {
 #pragma omp simd
-            for (int64_t j = 0; j < 128; j++)
-                y[i + j] = add[i + j] + ((int32_t)number[j] < keep ? x[i + j] * scale : 0.0f);
+            for (int64_t j = from; j < to; j++)
+                y[j] = add[j] + ((int32_t)number[j - i] < keep ? x[j] * scale : 0.0f);
         } else {
 #pragma omp simd
-            for (int64_t j = 0; j < 128; j++)
-                y[i + j] = (int32_t)number[j] < keep ? x[i + j] * scale : 0.0f;
+            for (int64_t j = from; j < to; j++)
+                y[j] = (int32_t)number[j - i] < keep ? x[j] * scale : 0.0f;
         }
     }
 }
