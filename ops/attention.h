@@ -44,6 +44,20 @@ WG_API wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *
                                          wg_value *v, wg_value *lengths);
 #define wg_additive_attention(...) wg_additive_attention(WG_HERE, __VA_ARGS__)
 
+/* ---- paged attention ------------------------------------------------------------------------- */
+
+typedef struct wg_paged_attention_attrs {
+    double scale;
+} wg_paged_attention_attrs;
+
+/** Attention of query r over the keys and values at slots[r, 0], ..., slots[r, lengths[r] - 1] of a pool:
+ *  q [R,H,d], k [N,Hk,d], v [N,Hk,dv] of one float dtype; slots [R,L] and lengths [R] i32 or i64; scale 0:
+ *  1 / sqrt(d); y [R,H,dv].  A slot that is read and not in [0, N) ends the run with WG_EDATA; those past the
+ *  lengths may hold anything. */
+WG_API wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
+                                      wg_value *slots, wg_value *lengths, double scale);
+#define wg_paged_attention(...) wg_paged_attention(WG_HERE, __VA_ARGS__)
+
 /* ---- rotary positions ------------------------------------------------------------------------ */
 
 /** Which two of d numbers are rotated together. */
@@ -64,6 +78,12 @@ typedef struct wg_rotary_attrs {
  *  positions only.  Su et al. 2021. */
 WG_API wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options);
 #define wg_rotary(...) wg_rotary(WG_HERE, __VA_ARGS__)
+
+/** The same with positions that are data: x[b, ..., t, :] is at first + positions[b] + t; positions [B] i32 or
+ *  i64, x [B, ..., T, d]. */
+WG_API wg_value *(wg_rotary_at)(const char *at, wg_value *x, wg_value *positions,
+                                const wg_rotary_attrs *options);
+#define wg_rotary_at(...) wg_rotary_at(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -56,6 +56,12 @@ WG_API wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg
                                   int axis);
 #define wg_scatter_add(...) wg_scatter_add(WG_HERE, __VA_ARGS__)
 
+/** y = x, then y[ids[i], ..] = rows[i, ..] for x [n, ..], ids [m] and rows [m, ..]: index_copy of
+ *  PyTorch along axis 0.  Of equal ids the last counts.  Where x is a state that takes y (wg_assign)
+ *  and nothing else reads it, only the rows are written. */
+WG_API wg_value *(wg_put_rows)(const char *at, wg_value *x, wg_value *ids, wg_value *rows);
+#define wg_put_rows(...) wg_put_rows(WG_HERE, __VA_ARGS__)
+
 /** y = value where mask, else x; mask is bool and broadcasts with x.  Nothing of x, not even a
  *  NaN, is seen where the mask is set. */
 WG_API wg_value *(wg_masked_fill)(const char *at, wg_value *x, wg_value *mask, double value);

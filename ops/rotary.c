@@ -25,6 +25,9 @@ static bool infer(wg_node *n)
         return wg_fail(n, WG_EINVAL, "base is %g, must be positive", a->base);
     if (a->first < INT32_MIN || a->first > INT32_MAX)
         return wg_fail(n, WG_EINVAL, "first is %lld, must fit in 32 bits", (long long)a->first);
+    if (n->n_in > 1 && (!wg_need_rank(n, 0, 3, WG_MAX_RANK) || !wg_need_int(n, 1) ||
+                        !wg_need_rank(n, 1, 1, 1) || !wg_need_dim(n, 1, 0, s->dim[0])))
+        return false;
     return wg_set_result(n, 0, n->in[0]->dtype, *s);
 }
 
@@ -33,7 +36,7 @@ static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_rotary_attrs back = *(const wg_rotary_attrs *)n->attrs;
     back.inverse = !back.inverse;
-    dx[0] = wg_rotary(dy[0], &back);
+    dx[0] = n->n_in > 1 ? wg_rotary_at(dy[0], n->in[1], &back) : wg_rotary(dy[0], &back);
 }
 
 static double flops(const wg_node *n)
@@ -58,13 +61,17 @@ static const wg_sample samples[] = {
      &(const wg_rotary_attrs){0, 0, WG_ROTARY_INTERLEAVED, false},
      1,
      {WG_FLOATS(-2, 2, 3, 2, 0, 4)}},
+    {"positions",
+     &(const wg_rotary_attrs){100, 1, WG_ROTARY_INTERLEAVED, false},
+     2,
+     {WG_FLOATS(-2, 2, 4, 3, 2, 2, 4), WG_INTS(0, 9, 1, 3)}},
 };
 
 const wg_op wg_op_rotary = {
     .name = "rotary",
     .formula = "pair i of x[..., t, :] rotated by (first + t) base^(-2 i / d)",
     .family = "attention",
-    .operands = "x",
+    .operands = "x positions?",
     .results = "y",
     .inplace = 1,
     .flops = flops,
@@ -73,7 +80,7 @@ const wg_op wg_op_rotary = {
     .n_attrs = WG_COUNT(rotary_attrs),
     .infer = infer,
     .grad = grad,
-    .reads = WG_READS_NOTHING,
+    .reads = WG_READS_X, /* the positions */
     .samples = samples,
     .n_samples = WG_COUNT(samples),
 };
@@ -81,4 +88,10 @@ const wg_op wg_op_rotary = {
 wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options)
 {
     return wg_apply1(at, &wg_op_rotary, options, x);
+}
+
+wg_value *(wg_rotary_at)(const char *at, wg_value *x, wg_value *positions,
+                         const wg_rotary_attrs *options)
+{
+    return wg_apply2(at, &wg_op_rotary, options, x, positions);
 }

@@ -77,6 +77,21 @@ void cpu_gather(wg_call *c)
     }
 }
 
+/* x is brought to y first; then the rows are written in the order of ids. */
+void cpu_put_rows(wg_call *c)
+{
+    const wg_value *x = c->node->in[0], *ids = c->node->in[1];
+    cpu_axis split = cpu_axis_split(&x->shape, 0);
+    size_t bytes = (size_t)split.inner * wg_dtype_size(x->dtype);
+    if (!cpu_ids_valid(c, 1, split.size))
+        return;
+    if (c->out[0] != c->in[0])
+        memcpy(c->out[0], c->in[0], wg_value_bytes(x));
+    for (int64_t i = 0; i < cpu_count(ids); i++)
+        memcpy((char *)c->out[0] + (size_t)cpu_id(c->in[1], ids->dtype, i) * bytes,
+               (const char *)c->in[2] + (size_t)i * bytes, bytes);
+}
+
 #define FILL_ROW(type)                                                                             \
     {                                                                                              \
         type *y = out, fill;                                                                       \
