@@ -16,6 +16,8 @@
 #include "models/encoder.h"
 #include "models/layers.h"
 #include "models/models.h"
+#include "models/positions.h"
+#include "models/transformer.h"
 #include "train/safetensors.h"
 #include "train/weights.h"
 

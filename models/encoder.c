@@ -14,7 +14,7 @@ static wg_value *encoder_layer(wg_value *x, wg_value *lengths, const wg_encoder_
         .heads = o->heads, .lengths = lengths, .dropout = o->dropout};
     wg_value *a = wg_multi_head_attention("self_attn", x, x, &heads);
     x = wg_layer_norm("norm1", wg_add(x, drop(a, o)));
-    return wg_layer_norm("norm2", wg_add(x, drop(wg_feed_forward("ff", x, o->d_ff), o)));
+    return wg_layer_norm("norm2", wg_add(x, drop(wg_feed_forward("ff", x, o->d_ff, NULL), o)));
 }
 
 wg_value *wg_encoder(wg_graph *g, const wg_encoder_options *o)

@@ -16,17 +16,42 @@ WG_API wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64
                             wg_activation activation);
 #define wg_dense(...) wg_dense(WG_HERE, __VA_ARGS__)
 
+/** y[..., features] = activation(x[..., in] W').  Parameter: weight, as above. */
+WG_API wg_value *(wg_dense_unbiased)(const char *at, const char *name, wg_value *x,
+                                     int64_t features, wg_activation activation);
+#define wg_dense_unbiased(...) wg_dense_unbiased(WG_HERE, __VA_ARGS__)
+
 /** Layer normalisation over the last axis, eps = 1e-5.  Parameters: gain [d], one, and bias [d],
  * zero. */
 WG_API wg_value *(wg_layer_norm)(const char *at, const char *name, wg_value *x);
 #define wg_layer_norm(...) wg_layer_norm(WG_HERE, __VA_ARGS__)
 
+typedef enum wg_norm_kind {
+    WG_NORM_LAYER = 0, /* layernorm: gain and bias */
+    WG_NORM_RMS        /* rmsnorm: gain            */
+} wg_norm_kind;
+
+/** Normalisation of either kind over the last axis, parameters as above. */
+WG_API wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm_kind kind,
+                                 double eps);
+#define wg_norm_layer(...) wg_norm_layer(WG_HERE, __VA_ARGS__)
+
+typedef enum wg_attention_kind {
+    WG_ATTENTION_DOT = 0, /* softmax(q k' / sqrt(d / heads)) v                                    */
+    WG_ATTENTION_ADDITIVE /* softmax(w . tanh(q + k)) v, a w for each head: parameter score [heads, d / heads] */
+} wg_attention_kind;
+
 /** Zero means the default in every field. */
 typedef struct wg_multi_head_options {
-    int heads;         /* must divide d; 0: 1                                               */
+    int64_t heads;     /* must divide d; 0: 1                                               */
     bool causal;       /* query t sees the keys 0..t                                        */
     wg_value *lengths; /* [B] i32 or i64: the first lengths[b] keys count; NULL: all        */
     double dropout;    /* probability with which an attention weight becomes 0              */
+    int kind;          /* wg_attention_kind                                                 */
+    bool no_bias;      /* of the dense layers                                               */
+    bool fused;        /* q, k, v as one dense layer qkv of 3 d features; self-attention only */
+    bool rotary;       /* queries and keys are rotated by their positions (wg_rotary)       */
+    int64_t first_position; /* of t = 0 and s = 0, for `rotary`                             */
 } wg_multi_head_options;
 
 /** Multi-head attention (Vaswani et al. 2017, section 3.2.2): queries from x [B, T, d], keys and
@@ -36,9 +61,36 @@ WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_
                                            wg_value *memory, const wg_multi_head_options *options);
 #define wg_multi_head_attention(...) wg_multi_head_attention(WG_HERE, __VA_ARGS__)
 
+/* The two halves of multi-head attention, without a scope of their own, for a caller that keeps keys
+ * and values between them (an incremental decoder). */
+
+typedef struct wg_projections {
+    wg_value *q;     /* [B, T, d]                          */
+    wg_value *k, *v; /* [B, S, d]; k is rotated if so wanted */
+} wg_projections;
+
+/** q = x Wq' + bq, k = memory Wk' + bk, v = memory Wv' + bv.  Without x there is no q, without
+ * memory no k and v. */
+WG_API wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *memory,
+                                                const wg_multi_head_options *options);
+#define wg_attention_projections(...) wg_attention_projections(WG_HERE, __VA_ARGS__)
+
+/** Concat(head_1, ..., head_h) Wo' + bo with head_i = Attention(q_i, k_i, v_i): y [B, T, d]. */
+WG_API wg_value *(wg_attention_heads)(const char *at, wg_projections p,
+                                      const wg_multi_head_options *options);
+#define wg_attention_heads(...) wg_attention_heads(WG_HERE, __VA_ARGS__)
+
+/** Zero means the default in every field. */
+typedef struct wg_feed_forward_options {
+    int activation; /* wg_activation; 0: relu                            */
+    bool gated;     /* W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020) */
+    double dropout; /* of the inner values                                */
+} wg_feed_forward_options;
+
 /** W2 relu(W1 x + b1) + b2 at every position of x [..., d]; dense layers inner (of `features`) and
- * outer. */
-WG_API wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64_t features);
+ * outer.  `options` may be NULL. */
+WG_API wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64_t features,
+                                   const wg_feed_forward_options *options);
 #define wg_feed_forward(...) wg_feed_forward(WG_HERE, __VA_ARGS__)
 
 /** conv2d(x [N, C, H, W]) + b.  Parameters: weight [features, C/groups,

@@ -11,21 +11,11 @@
 #ifndef WG_MODELS_TRANSFORMER_H
 #define WG_MODELS_TRANSFORMER_H
 
-#include "graph/graph.h"
+#include "models/positions.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum wg_positions {
-    WG_POSITIONS_INTERLEAVED = 0, /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(same): the paper        */
-    WG_POSITIONS_HALVES,          /* sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian */
-    WG_POSITIONS_LEARNED,         /* a table of max_positions rows                                                  */
-    WG_POSITIONS_ROTARY           /* q and k are rotated, nothing is added (Su et al. 2021)                          */
-} wg_positions;
-
-typedef enum wg_norm_kind { WG_NORM_LAYER = 0, WG_NORM_RMS } wg_norm_kind;
-typedef enum wg_attention_kind { WG_ATTENTION_DOT = 0, WG_ATTENTION_ADDITIVE } wg_attention_kind;
 
 typedef enum wg_tying {
     WG_TIED_ALL = 0, /* one matrix: source embedding, target embedding, logits (section 3.4) */
@@ -72,14 +62,26 @@ typedef struct wg_transformer {
     wg_value *source_embedding, *target_embedding, *output_weight, *output_bias;
 } wg_transformer;
 
-/** Begins the model in g; without `training` there is no dropout.  A bad configuration is an error of the graph. */
-WG_API wg_transformer wg_transformer_begin(wg_graph *g, const wg_transformer_config *config, bool training);
+/** Begins the model in g; without `training` there is no dropout.  A bad configuration is an error of the graph.
+ *
+ *  The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and output/weight where they
+ *  are not tied; output/bias; encoder/layer0/... with norm1, self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2,
+ *  ff/{inner,gate,outer}; decoder/layer0/... with cross_attn and norm3 besides; encoder/norm and decoder/norm for
+ *  pre_norm; encoder/positions and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule, embeddings
+ *  from N(0, 1/d). */
+WG_API wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g, const wg_transformer_config *config,
+                                            bool training);
+#define wg_transformer_begin(...) wg_transformer_begin(WG_HERE, __VA_ARGS__)
 
-/** source [B, S], lengths [B] (of which the first lengths[b] tokens count): memory [B, S, d]. */
-WG_API wg_value *wg_transformer_encode(wg_transformer *m, wg_value *source, wg_value *lengths);
-/** target_in [B, T] (begin-of-sentence first), memory [B, S, d] and its lengths: states [B, T, d], causal. */
-WG_API wg_value *wg_transformer_decode(wg_transformer *m, wg_value *target_in, wg_value *memory,
-                                       wg_value *source_lengths);
+/** source [B, S], lengths [B] (of which the first lengths[b] tokens count): memory [B, S, d].  An error if S is more than
+ *  max_positions and positions are learned. */
+WG_API wg_value *(wg_transformer_encode)(const char *at, wg_transformer *m, wg_value *source, wg_value *lengths);
+#define wg_transformer_encode(...) wg_transformer_encode(WG_HERE, __VA_ARGS__)
+/** target_in [B, T] (begin-of-sentence first), memory [B, S, d] and its lengths: states [B, T, d], causal.  An error as
+ *  above. */
+WG_API wg_value *(wg_transformer_decode)(const char *at, wg_transformer *m, wg_value *target_in, wg_value *memory,
+                                         wg_value *source_lengths);
+#define wg_transformer_decode(...) wg_transformer_decode(WG_HERE, __VA_ARGS__)
 /** states [..., d]: logits [..., V]. */
 WG_API wg_value *wg_transformer_logits(wg_transformer *m, wg_value *states);
 

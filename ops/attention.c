@@ -16,16 +16,21 @@ static const wg_attr attention_attrs[] = {
 
 /* ---- shape rules ----------------------------------------------------------------------------- */
 
+static bool need_mask_attrs(wg_node *n, int64_t causal_offset, double dropout)
+{
+    if (!(dropout >= 0 && dropout < 1))
+        return wg_fail(n, WG_EINVAL, "dropout is %g, must be in [0, 1)", dropout);
+    return (causal_offset >= INT32_MIN && causal_offset <= INT32_MAX) ||
+           wg_fail(n, WG_EINVAL, "causal_offset is %lld, must fit in 32 bits",
+                   (long long)causal_offset);
+}
+
 static bool need_attrs(wg_node *n)
 {
     const wg_attention_attrs *a = n->attrs;
     if (!(fabs(a->scale) < 1e30))
         return wg_fail(n, WG_EINVAL, "scale is %g, must be finite", a->scale);
-    if (!(a->dropout >= 0 && a->dropout < 1))
-        return wg_fail(n, WG_EINVAL, "dropout is %g, must be in [0, 1)", a->dropout);
-    return (a->causal_offset >= INT32_MIN && a->causal_offset <= INT32_MAX) ||
-           wg_fail(n, WG_EINVAL, "causal_offset is %lld, must fit in 32 bits",
-                   (long long)a->causal_offset);
+    return need_mask_attrs(n, a->causal_offset, a->dropout);
 }
 
 /* q and k at operands i and i + 1 */
@@ -117,14 +122,21 @@ static wg_value *within(wg_value *lengths, int64_t keys, int rank, bool across)
     return wg_less(s, wg_reshape(lengths, batch));
 }
 
-/* [T, S]: s <= t + offset; NULL if not causal. */
-static wg_value *not_later(wg_graph *g, const wg_attention_attrs *a, int64_t queries, int64_t keys)
+/* [T, S]: s <= t + offset */
+static wg_value *not_later(wg_graph *g, int64_t offset, int64_t queries, int64_t keys)
 {
-    if (!a->causal)
-        return NULL;
     wg_value *s = wg_iota(g, WG_I64, WG_SHAPE(1, keys), 1, 0, 1);
-    wg_value *t = wg_iota(g, WG_I64, WG_SHAPE(queries, 1), 0, (double)a->causal_offset, 1);
+    wg_value *t = wg_iota(g, WG_I64, WG_SHAPE(queries, 1), 0, (double)offset, 1);
     return wg_less_equal(s, t);
+}
+
+/* Which keys a query may see, broadcastable to scores [B, 1.., T, S] of the given rank; NULL: all. */
+static wg_value *seen_keys(wg_graph *g, wg_value *lengths, bool causal, int64_t offset,
+                           int64_t queries, int64_t keys, int rank)
+{
+    wg_value *seen = within(lengths, keys, rank, true);
+    wg_value *past = causal ? not_later(g, offset, queries, keys) : NULL;
+    return seen && past ? wg_logical_and(seen, past) : seen ? seen : past;
 }
 
 static wg_value *only(wg_value *mask, wg_value *x, double otherwise) /* x where the mask is set */
@@ -190,10 +202,8 @@ static void expand_weights(wg_node *n, wg_value **y)
     wg_value *q = n->in[0], *k = n->in[1], *lengths = operand(n, 2);
     int64_t queries = q->shape.dim[2], keys = k->shape.dim[2];
     wg_value *scores = matmul_heads(wg_scale(q, scale_of(a, q)), live(k, lengths), WG_NT);
-    wg_value *seen = within(lengths, keys, 4, true), *past = not_later(n->graph, a, queries, keys);
-    if (seen && past)
-        seen = wg_logical_and(seen, past);
-    y[0] = wg_softmax(only(seen ? seen : past, scores, -HUGE_VAL), -1);
+    wg_value *seen = seen_keys(n->graph, lengths, a->causal, a->causal_offset, queries, keys, 4);
+    y[0] = wg_softmax(only(seen, scores, -HUGE_VAL), -1);
 }
 
 /* W of the given q and k: the same node in the forward and in the backward pass, which a plan
@@ -206,18 +216,18 @@ static wg_value *weights_of(const wg_node *n, wg_value *q, wg_value *k, wg_value
     return wg_attention_weights(q, k, lengths, &a);
 }
 
-static wg_value *dropped(const wg_node *n, wg_value *w)
+static wg_value *dropped(wg_value *w, double p, int64_t key)
 {
-    const wg_attention_attrs *a = n->attrs;
-    wg_dropout_attrs d = {a->dropout, a->key};
-    return d.p > 0 ? wg_apply1(WG_HERE, &wg_op_dropout, &d, w) : w;
+    wg_dropout_attrs d = {p, key};
+    return p > 0 ? wg_apply1(WG_HERE, &wg_op_dropout, &d, w) : w;
 }
 
 static void expand_attention(wg_node *n, wg_value **y)
 {
+    const wg_attention_attrs *a = n->attrs;
     wg_value *lengths = operand(n, 3);
     wg_value *w = weights_of(n, n->in[0], n->in[1], lengths);
-    y[0] = matmul_heads(dropped(n, w), live(n->in[2], lengths), WG_NN);
+    y[0] = matmul_heads(dropped(w, a->dropout, a->key), live(n->in[2], lengths), WG_NN);
 }
 
 static void expand_attention_grad(wg_node *n, wg_value **y)
@@ -225,12 +235,12 @@ static void expand_attention_grad(wg_node *n, wg_value **y)
     const wg_attention_attrs *a = n->attrs;
     wg_value *dy = n->in[0], *q = n->in[1], *k = n->in[2], *v = n->in[3], *lengths = operand(n, 4);
     wg_value *w = weights_of(n, q, k, lengths);
-    wg_value *dw = dropped(n, matmul_heads(dy, live(v, lengths), WG_NT));
+    wg_value *dw = dropped(matmul_heads(dy, live(v, lengths), WG_NT), a->dropout, a->key);
     wg_value *ds = wg_mul(w, wg_sub(dw, wg_sum(wg_mul(dw, w), WG_AXES(-1), WG_KEEP)));
     ds = wg_scale(ds, scale_of(a, q));
     y[0] = matmul_heads(ds, live(k, lengths), WG_NN);
     y[1] = matmul_to_keys(ds, q, k);
-    y[2] = matmul_to_keys(dropped(n, w), dy, k);
+    y[2] = matmul_to_keys(dropped(w, a->dropout, a->key), dy, k);
 }
 
 static void grad_attention(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -366,51 +376,96 @@ wg_value *(wg_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v, 
 
 /* ---- additive attention ---------------------------------------------------------------------- */
 
+static const wg_attr additive_attrs[] = {
+    WG_ATTR(BOOL, wg_additive_attrs, causal),
+    WG_ATTR(INT, wg_additive_attrs, causal_offset),
+    WG_ATTR(REAL, wg_additive_attrs, dropout),
+    WG_ATTR(INT, wg_additive_attrs, key),
+};
+
+/* Operand i agrees with q but for its last two axes. */
+static bool need_batch_and_heads(wg_node *n, int i, int rank)
+{
+    bool ok = wg_need_same_dtype(n, i, 0) && wg_need_rank(n, i, rank, rank);
+    for (int axis = 0; ok && axis < rank - 2; axis++)
+        ok = wg_need_dim(n, i, axis, n->in[0]->shape.dim[axis]);
+    return ok;
+}
+
 static bool infer_additive(wg_node *n)
 {
-    for (int i = 0; i < 4; i++)
-        if (!wg_need_float(n, i) || !wg_need_same_dtype(n, i, 0) ||
-            !wg_need_rank(n, i, i == 2 ? 1 : 3, i == 2 ? 1 : 3))
-            return false;
-    const int64_t *q = n->in[0]->shape.dim, *k = n->in[1]->shape.dim;
-    return wg_need_dim(n, 1, 0, q[0]) && wg_need_dim(n, 1, 2, q[2]) && wg_need_dim(n, 2, 0, q[2]) &&
-           wg_need_dim(n, 3, 0, q[0]) && wg_need_dim(n, 3, 1, k[1]) && need_lengths(n, 4) &&
-           wg_set_result(n, 0, n->in[0]->dtype, with_last(n->in[0], n->in[3]->shape.dim[2]));
+    const wg_additive_attrs *a = n->attrs;
+    if (!need_mask_attrs(n, a->causal_offset, a->dropout) || !wg_need_float(n, 0) ||
+        !wg_need_rank(n, 0, 3, 4))
+        return false;
+    int rank = n->in[0]->shape.rank;
+    const int64_t *q = n->in[0]->shape.dim;
+    if (!need_batch_and_heads(n, 1, rank) || !wg_need_dim(n, 1, -1, q[rank - 1]) ||
+        !wg_need_same_dtype(n, 2, 0) || !wg_need_rank(n, 2, rank - 2, rank - 2) ||
+        !wg_need_dim(n, 2, -1, q[rank - 1]) || (rank == 4 && !wg_need_dim(n, 2, 0, q[1])) ||
+        !need_batch_and_heads(n, 3, rank) ||
+        !wg_need_dim(n, 3, -2, n->in[1]->shape.dim[rank - 2]) || !need_lengths(n, 4))
+        return false;
+    return wg_set_result(n, 0, n->in[0]->dtype,
+                         with_last(n->in[0], n->in[3]->shape.dim[rank - 1]));
+}
+
+/* w [d] or [H, d] as columns [d, 1] or [H, 1, d, 1], for products with [B, H, T, S, d] */
+static wg_value *column(wg_value *w)
+{
+    const int64_t *d = w->shape.dim;
+    return w->shape.rank == 1 ? wg_reshape(w, WG_SHAPE(d[0], 1))
+                              : wg_reshape(w, WG_SHAPE(d[0], 1, d[1], 1));
 }
 
 static void expand_additive(wg_node *n, wg_value **y)
 {
+    const wg_additive_attrs *a = n->attrs;
     wg_value *q = n->in[0], *k = n->in[1], *w = n->in[2], *v = n->in[3], *lengths = operand(n, 4);
-    int64_t batch = q->shape.dim[0], queries = q->shape.dim[1], keys = k->shape.dim[1],
-            d = q->shape.dim[2];
-    wg_value *rows = wg_reshape(q, WG_SHAPE(batch, queries, 1, d));
-    wg_value *columns = wg_reshape(live(k, lengths), WG_SHAPE(batch, 1, keys, d));
-    wg_value *scores = wg_matmul(wg_tanh(wg_add(rows, columns)), wg_reshape(w, WG_SHAPE(d, 1)));
-    scores = wg_reshape(scores, WG_SHAPE(batch, queries, keys));
-    scores = only(within(lengths, keys, 3, true), scores, -HUGE_VAL);
-    y[0] = wg_matmul(wg_softmax(scores, -1), live(v, lengths));
+    int rank = q->shape.rank;
+    int64_t queries = q->shape.dim[rank - 2], keys = k->shape.dim[rank - 2];
+    wg_value *each_query = wg_unsqueeze(q, rank - 1), *each_key = wg_unsqueeze(live(k, lengths), -3);
+    wg_value *scores = wg_matmul(wg_tanh(wg_add(each_query, each_key)), column(w));
+    wg_value *seen = seen_keys(n->graph, lengths, a->causal, a->causal_offset, queries, keys, rank);
+    wg_value *weights = wg_softmax(only(seen, wg_squeeze(scores, -1), -HUGE_VAL), -1);
+    y[0] = wg_matmul(dropped(weights, a->dropout, a->key), live(v, lengths));
 }
 
 static double flops_additive(const wg_node *n)
 {
-    const int64_t *q = n->in[0]->shape.dim, *v = n->in[3]->shape.dim;
-    return (double)q[0] * (double)q[1] * (double)v[1] *
-           (4.0 * (double)q[2] + 2.0 * (double)v[2] + 5.0);
+    const wg_shape *q = &n->in[0]->shape, *v = &n->in[3]->shape;
+    double d = (double)q->dim[q->rank - 1], dv = (double)v->dim[v->rank - 1];
+    double queries = d > 0 ? (double)wg_shape_count(q) / d : 0;
+    return queries * (double)v->dim[v->rank - 2] * (4 * d + 2 * dv + 5);
 }
 
 #define F3(...) WG_FLOATS(-2, 2, 3, __VA_ARGS__)
+static const wg_additive_attrs additive_plain = {0}, additive_causal = {true, 0, 0, 0},
+                               additive_dropout = {true, 1, 0.25, 7};
 static const wg_sample additive_samples[] = {
-    {"plain", NULL, 4, {F3(2, 3, 4), F3(2, 2, 4), WG_FLOATS(-2, 2, 1, 4), F3(2, 2, 3)}},
+    {"plain", &additive_plain, 4, {F3(2, 3, 4), F3(2, 2, 4), WG_FLOATS(-2, 2, 1, 4), F3(2, 2, 3)}},
     {"lengths",
-     NULL,
+     &additive_plain,
      5,
      {F3(2, 2, 3), F3(2, 4, 3), WG_FLOATS(-2, 2, 1, 3), F3(2, 4, 2), LENGTHS(0, 5)}},
+    {"heads, causal, lengths",
+     &additive_causal,
+     5,
+     {F(2, 2, 3, 3), F(2, 2, 3, 3), WG_FLOATS(-2, 2, 2, 2, 3), F(2, 2, 3, 2), LENGTHS(1, 4)}},
+    {"heads, dropout",
+     &additive_dropout,
+     4,
+     {F(1, 2, 3, 2), F(1, 2, 4, 2), WG_FLOATS(-2, 2, 2, 2, 2), F(1, 2, 4, 2)}},
 };
 
 const wg_op wg_op_additive_attention = {
     .name = "additive_attention",
-    .formula = "y = softmax over s of (w . tanh(q_t + k_s)) v",
+    .formula = "y = dropout(softmax over s of (w . tanh(q_t + k_s))) v",
     .family = "attention",
+    .attrs_size = sizeof(wg_additive_attrs),
+    .attrs = additive_attrs,
+    .n_attrs = WG_COUNT(additive_attrs),
+    .flags = WG_OP_RANDOM,
     .operands = "q k w v lengths?",
     .results = "y",
     .flops = flops_additive,
@@ -421,9 +476,12 @@ const wg_op wg_op_additive_attention = {
 };
 
 wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_value *w,
-                                  wg_value *v, wg_value *lengths)
+                                  wg_value *v, wg_value *lengths, const wg_additive_attrs *options)
 {
     wg_value *in[] = {q, k, w, v, lengths};
-    wg_node *n = wg_apply(at, NULL, &wg_op_additive_attention, NULL, in, 5);
+    wg_additive_attrs a = options ? *options : (wg_additive_attrs){0};
+    if (a.dropout > 0 && a.key == 0 && q)
+        a.key = (int64_t)wg_graph_new_key(wg_graph_of(q));
+    wg_node *n = wg_apply(at, NULL, &wg_op_additive_attention, &a, in, 5);
     return n ? n->out[0] : NULL;
 }

@@ -37,11 +37,20 @@ WG_API wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k
                                         const wg_attention_attrs *options);
 #define wg_attention_weights(...) wg_attention_weights(WG_HERE, __VA_ARGS__)
 
-/** y = softmax over s of (w . tanh(q_t + k_s)) v.  q [B,T,d], k [B,S,d], w [d], v [B,S,dv],
- *  lengths as above; y [B,T,dv].  Bahdanau, Cho, Bengio 2014 (q and k already multiplied by their
- *  matrices). */
+typedef struct wg_additive_attrs {
+    bool causal;    /* query t sees the keys s <= t + causal_offset */
+    int64_t causal_offset;
+    double dropout; /* of the weights, as above                     */
+    int64_t key;    /* of its mask; the builder fills in 0          */
+} wg_additive_attrs;
+
+/** y = dropout(softmax over s of (w . tanh(q_t + k_s))) v.  q [B,T,d], k [B,S,d], w [d],
+ *  v [B,S,dv], y [B,T,dv]; or with heads: q [B,H,T,d], k [B,H,S,d], w [H,d], v [B,H,S,dv], y
+ *  [B,H,T,dv]; lengths as above.  `options` may be NULL.  Bahdanau, Cho, Bengio 2014 (q and k
+ *  already multiplied by their matrices). */
 WG_API wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_value *w,
-                                         wg_value *v, wg_value *lengths);
+                                         wg_value *v, wg_value *lengths,
+                                         const wg_additive_attrs *options);
 #define wg_additive_attention(...) wg_additive_attention(WG_HERE, __VA_ARGS__)
 
 /* ---- paged attention ------------------------------------------------------------------------- */

@@ -281,7 +281,7 @@ static void additive_attention_is_its_definition(void **state)
                       numbers_drawn(g, WG_F64, WG_SHAPE(D), -1, 1, &seed),
                       numbers_drawn(g, WG_F64, WG_SHAPE(B, S, E), -1, 1, &seed), NULL};
     in[4] = wg_additive_attention(in[0], in[1], in[2], in[3],
-                                  wg_constant(g, WG_I64, WG_SHAPE(B), length));
+                                  wg_constant(g, WG_I64, WG_SHAPE(B), length), NULL);
     wg_plan *p = small_run(g, in, 5, 1);
     for (int row = 0; row < B * T; row++) {
         double w[S], sum = 0, y[E] = {0};

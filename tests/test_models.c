@@ -69,7 +69,7 @@ static void layers_name_parameters_by_scope(void **state)
     wg_scope_push(g, "encoder");
     wg_value *y =
         wg_multi_head_attention("attn", x, x, &(wg_multi_head_options){.heads = 2, .causal = true});
-    y = wg_layer_norm("norm", wg_feed_forward("ff", y, 16));
+    y = wg_layer_norm("norm", wg_feed_forward("ff", y, 16, NULL));
     wg_scope_pop(g);
     assert_int_equal(wg_graph_status(g), WG_OK);
     assert_true(wg_shape_equal(&y->shape, &x->shape));
@@ -117,7 +117,7 @@ static void layers_refuse_nonsense(void **state)
     assert_null(wg_dense("l", NULL, 1, WG_ACTIVATION_NONE));
     assert_null(wg_layer_norm("l", NULL));
     assert_null(wg_multi_head_attention("l", NULL, NULL, NULL));
-    assert_null(wg_feed_forward("l", NULL, 1));
+    assert_null(wg_feed_forward("l", NULL, 1, NULL));
     assert_null(wg_conv_layer("l", NULL, 1, 1, NULL));
     assert_null(wg_embedding_layer("l", NULL, 1, 1, WG_F32));
     assert_null(wg_lstm_layer("l", NULL, 1));
@@ -131,7 +131,7 @@ static void layers_refuse_nonsense(void **state)
                 wg_value *ids = wg_input(g, "ids", WG_I64, wg_shape_make(rank, dim)), *y = NULL;
                 switch (layer) {
                 case 0: y = wg_dense("l", x, sizes[i], WG_ACTIVATION_RELU); break;
-                case 1: y = wg_feed_forward("l", x, sizes[i]); break;
+                case 1: y = wg_feed_forward("l", x, sizes[i], NULL); break;
                 case 2: y = wg_conv_layer("l", x, 2, sizes[i], NULL); break;
                 case 3: y = wg_embedding_layer("l", ids, sizes[i], 2, WG_F32); break;
                 case 4: y = wg_lstm_layer("l", x, sizes[i]); break;

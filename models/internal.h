@@ -1,0 +1,41 @@
+/* Shared by the files of models/; not installed. */
+#ifndef WG_MODELS_INTERNAL_H
+#define WG_MODELS_INTERNAL_H
+
+#include "models/transformer.h"
+
+/* ---- layers.c ---------------------------------------------------------------------------------- */
+
+/* Opens the scope `name`; what is built in it is at the caller's line.  Returns what wg_layer_leave needs. */
+wg_origin wg_layer_enter(const char *at, wg_graph *g, const char *name);
+/* Closes it and returns y. */
+wg_value *wg_layer_leave(wg_graph *g, wg_origin before, wg_value *y);
+
+/* ---- transformer.c: the parts of a layer, for decoders that feed one token at a time ------------ */
+
+/* The options of self-attention and of cross-attention over `lengths` of the memory. */
+wg_multi_head_options wg_transformer_self(const wg_transformer *m, bool causal, wg_value *lengths);
+wg_multi_head_options wg_transformer_cross(const wg_transformer *m, wg_value *lengths);
+
+/* PE of the positions from `first` (counted from the first token) on, [rows, d]; NULL for rotary ones.  In the present
+ * scope, which must be the stack's. */
+wg_value *wg_transformer_positions(const char *at, const wg_transformer *m, int64_t first,
+                                   int64_t rows);
+/* Dropout(sqrt(d) E[ids] + positions): ids [B, T], positions [T, d] or [B, T, d] or NULL; [B, T, d] */
+wg_value *wg_transformer_embed(const wg_transformer *m, wg_value *weight, wg_value *ids,
+                               wg_value *positions);
+
+/* Around a sublayer f:  x = after(m, "norm", x, f(before(m, "norm", x)))  is
+ *     post-norm  x = Norm(x + Dropout(f(x))),   pre-norm  x = x + Dropout(f(Norm(x))). */
+wg_value *wg_transformer_before(const wg_transformer *m, const char *norm, wg_value *x);
+wg_value *wg_transformer_after(const wg_transformer *m, const char *norm, wg_value *x, wg_value *f);
+wg_value *wg_transformer_feed_forward(const wg_transformer *m, wg_value *x);
+/* The last norm of a stack, which pre-norm needs and post-norm has already. */
+wg_value *wg_transformer_last(const wg_transformer *m, wg_value *x);
+
+/* ---- transformer_config.c ----------------------------------------------------------------------- */
+
+/* false, with the error in g, if the configuration cannot be built. */
+bool wg_transformer_check(const char *at, wg_graph *g, const wg_transformer_config *c);
+
+#endif

@@ -1,0 +1,116 @@
+/* Configurations: the named ones, and what can be built. */
+#include "models/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* tiny and small are for small corpora: the sizes of Wu et al. 2021 ("Good for Misconceived Reasons") on Multi30k.  base
+ * and big are those of Vaswani et al. 2017, table 3, with the eps of their code, tensor2tensor. */
+/* clang-format off */
+static const wg_transformer_config configs[] = {
+    {.name = "tiny",  .d_model = 128,  .d_ff = 256,  .heads = 4,  .encoder_layers = 4, .decoder_layers = 4,
+     .max_positions = 1024, .norm_eps = 1e-5, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+     .label_smoothing = 0.1, .dropout = 0.3, .dtype = WG_F32},
+    {.name = "small", .d_model = 512,  .d_ff = 1024, .heads = 4,  .encoder_layers = 6, .decoder_layers = 6,
+     .max_positions = 1024, .norm_eps = 1e-5, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+     .label_smoothing = 0.1, .dropout = 0.3, .dtype = WG_F32},
+    {.name = "base",  .d_model = 512,  .d_ff = 2048, .heads = 8,  .encoder_layers = 6, .decoder_layers = 6,
+     .max_positions = 1024, .norm_eps = 1e-6, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+     .label_smoothing = 0.1, .dropout = 0.1, .dtype = WG_F32},
+    {.name = "big",   .d_model = 1024, .d_ff = 4096, .heads = 16, .encoder_layers = 6, .decoder_layers = 6,
+     .max_positions = 1024, .norm_eps = 1e-6, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+     .label_smoothing = 0.1, .dropout = 0.3, .dtype = WG_F32},
+};
+/* clang-format on */
+
+const wg_transformer_config *wg_transformer_config_at(size_t i)
+{
+    return i < sizeof configs / sizeof configs[0] ? &configs[i] : NULL;
+}
+
+const wg_transformer_config *wg_transformer_find(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof configs / sizeof configs[0]; i++)
+        if (strcmp(configs[i].name, name) == 0)
+            return &configs[i];
+    return NULL;
+}
+
+/* ---- what can be built ----------------------------------------------------------------------- */
+
+/* The first field that is out of its range, if any, as the error of g. */
+static bool in_range(const char *at, wg_graph *g, const wg_transformer_config *c)
+{
+    enum { MOST = 1 << 30 };
+    const struct {
+        const char *field;
+        int64_t value, least, most;
+    } whole[] = {
+        {"source_vocabulary", c->source_vocabulary, 1, MOST},
+        {"target_vocabulary", c->target_vocabulary, 1, MOST},
+        {"d_model", c->d_model, 1, MOST},
+        {"d_ff", c->d_ff, 1, MOST},
+        {"heads", c->heads, 1, MOST},
+        {"encoder_layers", c->encoder_layers, 1, MOST},
+        {"decoder_layers", c->decoder_layers, 1, MOST},
+        {"max_positions", c->max_positions, 1, MOST},
+        {"first_position", c->first_position, 0, MOST},
+        {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_ROTARY},
+        {"norm", c->norm, WG_NORM_LAYER, WG_NORM_RMS},
+        {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_ADDITIVE},
+        {"activation", c->activation, WG_ACTIVATION_RELU, WG_ACTIVATION_SILU},
+        {"tying", c->tying, WG_TIED_ALL, WG_UNTIED},
+        {"smoothing_spread", c->smoothing_spread, WG_SMOOTH_UNIFORM, WG_SMOOTH_OFF_TARGET},
+    };
+    const struct {
+        const char *field;
+        double value;
+    } below_one[] = {
+        {"label_smoothing", c->label_smoothing},
+        {"dropout", c->dropout},
+        {"attention_dropout", c->attention_dropout},
+        {"activation_dropout", c->activation_dropout},
+        {"norm_eps", c->norm_eps},
+    };
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (whole[i].value < whole[i].least || whole[i].value > whole[i].most)
+            wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin",
+                          "%s is %lld, must be from %lld to %lld", whole[i].field,
+                          (long long)whole[i].value, (long long)whole[i].least,
+                          (long long)whole[i].most);
+    for (size_t i = 0; i < sizeof below_one / sizeof below_one[0]; i++)
+        if (!(below_one[i].value >= 0 && below_one[i].value < 1))
+            wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "%s is %g, must be in [0, 1)",
+                          below_one[i].field, below_one[i].value);
+    return wg_graph_status(g) == WG_OK;
+}
+
+bool wg_transformer_check(const char *at, wg_graph *g, const wg_transformer_config *c)
+{
+    static const char who[] = "wg_transformer_begin";
+    if (!in_range(at, g, c))
+        return false;
+    int64_t d = c->d_model;
+    if (d % c->heads != 0)
+        wg_graph_fail(g, WG_EINVAL, at, who, "%lld heads do not divide d_model, %lld",
+                      (long long)c->heads, (long long)d);
+    else if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
+        wg_graph_fail(g, WG_EINVAL, at, who, "d_model is %lld, must be even for sinusoids",
+                      (long long)d);
+    else if (d / c->heads % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
+        wg_graph_fail(g, WG_EINVAL, at, who,
+                      "a head has %lld numbers, must be even for rotary positions",
+                      (long long)(d / c->heads));
+    else if (c->positions == WG_POSITIONS_ROTARY && c->attention == WG_ATTENTION_ADDITIVE)
+        wg_graph_fail(g, WG_EINVAL, at, who,
+                      "rotary positions show in products of queries and keys, which additive "
+                      "attention does not take");
+    else if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
+        wg_graph_fail(g, WG_EINVAL, at, who,
+                      "tied embeddings, but source_vocabulary is %lld, target_vocabulary %lld",
+                      (long long)c->source_vocabulary, (long long)c->target_vocabulary);
+    else if (c->dtype != WG_F32 && c->dtype != WG_F64)
+        wg_graph_fail(g, WG_EINVAL, at, who, "dtype is %s, must be f32 or f64",
+                      wg_dtype_name(c->dtype));
+    return wg_graph_status(g) == WG_OK;
+}
