@@ -4,6 +4,7 @@
 
 #include "graph/bf16.h"
 #include "graph/graph.h"
+#include "graph/nearest.h"
 #include "graph/picture.h"
 #include "ops/ops.h"
 #include "autograd/grad.h"

@@ -40,35 +40,12 @@ const char *model_name_at(size_t i)
     return m ? m->name : NULL;
 }
 
-/* Levenshtein's distance: fewest insertions, deletions and substitutions; names past LONGEST are cut. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t row[LONGEST + 1], n = strlen(a), m = strlen(b);
-    n = n < LONGEST ? n : LONGEST;
-    m = m < LONGEST ? m : LONGEST;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            row[j] = best;
-        }
-    }
-    return row[m];
-}
-
 void complain_unknown(const char *what, const char *name, name_at *at)
 {
     const char *nearest = NULL, *other;
-    size_t least = strlen(name) / 2 + 2;
+    size_t least = SIZE_MAX;
     for (size_t i = 0; (other = at(i)); i++) {
-        size_t distance = edit_distance(name, other);
+        size_t distance = wg_name_distance(name, other);
         if (distance < least) {
             least = distance;
             nearest = other;

@@ -1,0 +1,249 @@
+/* The table of options.  Names are Marian's where it has one; fairseq's and other spellings are aliases. */
+#include "train/settings.h"
+
+#include "graph/nearest.h"
+#include "ops/linalg.h"
+
+#include <string.h>
+
+enum { /* kinds */
+       BOOL = WG_OPTION_BOOL,
+       WHOLE = WG_OPTION_WHOLE,
+       SEED = WG_OPTION_SEED,
+       REAL = WG_OPTION_REAL,
+       AMOUNT = WG_OPTION_AMOUNT,
+       CHOICE = WG_OPTION_CHOICE,
+       WORDS = WG_OPTION_WORDS,
+       TEXT = WG_OPTION_TEXT,
+       PAIR = WG_OPTION_PAIR
+};
+enum { /* groups */
+       FILES = WG_GROUP_FILES,
+       WORDING = WG_GROUP_TEXT,
+       MODEL = WG_GROUP_MODEL,
+       BATCHES = WG_GROUP_BATCHES,
+       OPTIM = WG_GROUP_OPTIMIZER,
+       COURSE = WG_GROUP_COURSE,
+       VALID = WG_GROUP_VALIDATION,
+       SEARCH = WG_GROUP_SEARCH,
+       MACHINE = WG_GROUP_MACHINE
+};
+enum { /* uses */
+       TRAIN = WG_FOR_TRAINING,
+       AGAIN = WG_FOR_TRAINING | WG_MAY_CHANGE,
+       BOTH = WG_FOR_TRAINING | WG_FOR_DECODING | WG_MAY_CHANGE,
+       DECODE = WG_FOR_DECODING | WG_MAY_CHANGE
+};
+
+#define AT(field) offsetof(wg_settings, field)
+
+/* clang-format off */
+static const wg_option table[] = {
+    /* name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit, doc */
+    {"model", "save-dir", 'm', TEXT, FILES, BOTH, AT(model), 0, 0, 0, "", 0, "FOLDER",
+     "the model: settings, vocabularies, weights, progress, metrics; made if need be"},
+    {"train-sets", 0, 't', PAIR, FILES, TRAIN, AT(train_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
+     "texts to train on, a sentence a line, plain or .gz; without, the built-in numbers"},
+    {"valid-sets", 0, 0, PAIR, FILES, AGAIN, AT(valid_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
+     "texts to validate with"},
+    {"vocabs", "vocab", 'v', PAIR, FILES, TRAIN, AT(vocabs), 1, 2, 0, "", 0, "SOURCE [TARGET]",
+     "vocabularies to use (one: for both sides), instead of making them from the training sets"},
+    {"numbers", 0, 0, WHOLE, FILES, TRAIN, AT(numbers), 1, 900000, 0, "20000", 0, "N",
+     "size of the built-in corpus in pairs"},
+
+    {"vocab-kind", "vocab-type", 0, CHOICE, WORDING, TRAIN, AT(vocab_kind), 0, 0, "bpe|unigram|words|chars", "bpe", 0, "KIND",
+     "what a token is: SentencePiece's bpe or unigram pieces, whole words, characters"},
+    {"vocab-size", "dim-vocabs", 0, WHOLE, WORDING, TRAIN, AT(vocab_size), 5, 10000000, 0, "8000", 0, "TOKENS",
+     "most tokens of a vocabulary"},
+    {"max-length", "max-source-positions|max-target-positions", 0, WHOLE, WORDING, TRAIN, AT(max_length), 0, 1e6, 0, "200", 0, "TOKENS",
+     "leave out training pairs with a longer side; 0: none"},
+
+    {"preset", "arch|task", 'a', WORDS, MODEL, TRAIN, AT(preset), 1, 1, "numbers|tiny|small|base|big", "numbers", 0, "NAME",
+     "sizes and recipe, which all other options override; tiny if training sets are given"},
+    {"d-model", "dim-emb|encoder-embed-dim|decoder-embed-dim", 0, WHOLE, MODEL, TRAIN, AT(net.d_model), 1, 1e6, 0, 0, 0, "N",
+     "features of a position"},
+    {"d-ff", "transformer-dim-ffn|encoder-ffn-embed-dim|decoder-ffn-embed-dim", 0, WHOLE, MODEL, TRAIN, AT(net.d_ff), 1, 1e6, 0, 0, 0, "N",
+     "features inside the feed-forward layers"},
+    {"heads", "transformer-heads|encoder-attention-heads|decoder-attention-heads", 0, WHOLE, MODEL, TRAIN, AT(net.heads), 1, 1e4, 0, 0, 0, "N",
+     "attention heads; must divide d-model"},
+    {"encoder-layers", "enc-depth", 0, WHOLE, MODEL, TRAIN, AT(net.encoder_layers), 1, 1e4, 0, 0, 0, "N",
+     "layers of the encoder"},
+    {"decoder-layers", "dec-depth", 0, WHOLE, MODEL, TRAIN, AT(net.decoder_layers), 1, 1e4, 0, 0, 0, "N",
+     "layers of the decoder"},
+    {"positions", 0, 0, CHOICE, MODEL, TRAIN, AT(net.positions), WG_POSITIONS_INTERLEAVED, 0, "interleaved|halves|learned|rotary", 0, 0, "KIND",
+     "how the model knows where a token stands: sines as in the paper, sines then cosines, a table, rotations"},
+    {"max-positions", 0, 0, WHOLE, MODEL, TRAIN, AT(net.max_positions), 1, 1e6, 0, 0, 0, "N",
+     "rows of the table of learned positions"},
+    {"first-position", 0, 0, WHOLE, MODEL, TRAIN, AT(net.first_position), 0, 1e6, 0, 0, 0, "N",
+     "number of the first position"},
+    {"norm", "transformer-norm", 0, CHOICE, MODEL, TRAIN, AT(net.norm), WG_NORM_LAYER, 0, "layer|rms", 0, 0, "KIND",
+     "layer normalisation, or by the root of the mean square"},
+    {"pre-norm", "encoder-normalize-before|decoder-normalize-before", 0, BOOL, MODEL, TRAIN, AT(net.pre_norm), 0, 0, 0, 0, "true", 0,
+     "x + f(norm(x)) instead of norm(x + f(x))"},
+    {"norm-eps", 0, 0, REAL, MODEL, TRAIN, AT(net.norm_eps), 0, 1, 0, 0, 0, "EPS",
+     "added to the variance"},
+    {"attention", 0, 0, CHOICE, MODEL, TRAIN, AT(net.attention), WG_ATTENTION_DOT, 0, "dot|additive", 0, 0, "KIND",
+     "how queries and keys are compared"},
+    {"attention-bias", 0, 0, BOOL, MODEL, TRAIN, AT(net.attention_bias), 0, 0, 0, 0, "true", 0,
+     "biases in the projections of attention"},
+    {"fused-projections", 0, 0, BOOL, MODEL, TRAIN, AT(net.fused_projections), 0, 0, 0, 0, "true", 0,
+     "queries, keys and values of self-attention by one matrix"},
+    {"activation", "activation-fn|transformer-ffn-activation", 0, CHOICE, MODEL, TRAIN, AT(net.activation), WG_ACTIVATION_RELU, 0, "relu|tanh|sigmoid|gelu|gelu-tanh|silu", 0, 0, "NAME",
+     "of the feed-forward layers"},
+    {"gated", 0, 0, BOOL, MODEL, TRAIN, AT(net.gated), 0, 0, 0, 0, "true", 0,
+     "feed-forward layers W2 (act(W1 x) * W3 x)"},
+    {"tying", 0, 0, CHOICE, MODEL, TRAIN, AT(net.tying), WG_TIED_ALL, 0, "all|output|none", 0, 0, "WHICH",
+     "what shares one matrix: both embeddings and the output, target embedding and output, nothing"},
+    {"output-bias", 0, 0, BOOL, MODEL, TRAIN, AT(net.output_bias), 0, 0, 0, 0, "true", 0,
+     "a bias of the logits"},
+    {"dropout", "transformer-dropout", 0, REAL, MODEL, TRAIN, AT(net.dropout), 0, 0.99, 0, 0, 0, "P",
+     "after each sublayer and on embeddings"},
+    {"attention-dropout", "transformer-dropout-attention", 0, REAL, MODEL, TRAIN, AT(net.attention_dropout), 0, 0.99, 0, 0, 0, "P",
+     "of attention weights"},
+    {"activation-dropout", "transformer-dropout-ffn|relu-dropout", 0, REAL, MODEL, TRAIN, AT(net.activation_dropout), 0, 0.99, 0, 0, 0, "P",
+     "inside the feed-forward layers"},
+    {"label-smoothing", 0, 0, REAL, MODEL, TRAIN, AT(net.label_smoothing), 0, 0.99, 0, 0, 0, "EPS",
+     "share of probability the loss takes from the right token"},
+    {"smoothing-spread", 0, 0, CHOICE, MODEL, TRAIN, AT(net.smoothing_spread), 0, 0, "uniform|off-target", 0, 0, "HOW",
+     "given to all tokens, or to all others"},
+    {"dtype", "precision", 0, CHOICE, MODEL, TRAIN, AT(net.dtype), WG_F32, 0, "f32|f64", 0, 0, "TYPE",
+     "numbers of the model"},
+
+    {"mini-batch-words", "max-tokens", 0, WHOLE, BATCHES, TRAIN, AT(batch_tokens), 1, 1e9, 0, "4096", 0, "TOKENS",
+     "most tokens of a batch on each side, padding included"},
+    {"mini-batch", "batch-size|max-sentences", 0, WHOLE, BATCHES, TRAIN, AT(batch_sentences), 0, 1e9, 0, "0", 0, "SENTENCES",
+     "most sentences of a batch; 0: no limit"},
+    {"length-multiple", "required-seq-len-multiple", 0, WHOLE, BATCHES, TRAIN, AT(length_multiple), 1, 1e4, 0, "4", 0, "N",
+     "lengths are padded up to multiples of N, so that few shapes occur"},
+    {"optimizer-delay", "update-freq", 0, WHOLE, BATCHES, TRAIN, AT(delay), 1, 1e6, 0, "1", 0, "BATCHES",
+     "batches that make one update"},
+
+    {"optimizer", 0, 'o', CHOICE, OPTIM, TRAIN, AT(optimizer), WG_OPTIMIZER_ADAM, 0, "adam|adamw|sgd", "adam", 0, "NAME",
+     "rule of the update"},
+    {"adam-beta1", 0, 0, REAL, OPTIM, TRAIN, AT(beta1), 0, 0.999999, 0, "0.9", 0, "BETA",
+     "decay of the gradient's mean"},
+    {"adam-beta2", 0, 0, REAL, OPTIM, TRAIN, AT(beta2), 0, 0.999999999, 0, "0.98", 0, "BETA",
+     "decay of the gradient's mean square"},
+    {"adam-eps", 0, 0, REAL, OPTIM, TRAIN, AT(eps), 1e-30, 1, 0, "1e-09", 0, "EPS",
+     "added to the root of the mean square"},
+    {"weight-decay", 0, 0, REAL, OPTIM, TRAIN, AT(weight_decay), 0, 1e3, 0, "0", 0, "RATE",
+     "of adamw; of the others, an L2 penalty"},
+    {"momentum", 0, 0, REAL, OPTIM, TRAIN, AT(momentum), 0, 0.999999, 0, "0", 0, "SHARE",
+     "of sgd"},
+    {"lr-schedule", "lr-scheduler", 0, CHOICE, OPTIM, TRAIN, AT(schedule.kind), WG_SCHEDULE_NOAM, 0, "noam|inverse-sqrt|cosine|linear|constant", "noam", 0, "KIND",
+     "course of the learning rate"},
+    {"learn-rate", "lr|learning-rate", 'l', REAL, OPTIM, TRAIN, AT(schedule.rate), 0, 1e30, 0, "1", 0, "RATE",
+     "the highest; of noam, a factor"},
+    {"lr-warmup", "warmup-updates|warmup", 0, WHOLE, OPTIM, TRAIN, AT(schedule.warmup), 0, 1e15, 0, "4000", 0, "UPDATES",
+     "until the highest rate is reached"},
+    {"lr-warmup-start-rate", "warmup-init-lr", 0, REAL, OPTIM, TRAIN, AT(schedule.start), 0, 1e30, 0, "0", 0, "RATE",
+     "from which the warm-up starts"},
+    {"lr-floor", "min-lr", 0, REAL, OPTIM, TRAIN, AT(schedule.floor), 0, 1e30, 0, "0", 0, "RATE",
+     "the lowest, of cosine and linear"},
+    {"lr-updates", "total-num-update", 0, WHOLE, OPTIM, TRAIN, AT(schedule.updates), 0, 1e15, 0, "0", 0, "UPDATES",
+     "until the lowest rate is reached; 0: those of --after"},
+    {"clip-norm", 0, 0, REAL, OPTIM, TRAIN, AT(clip_norm), 0, 1e30, 0, "0", 0, "NORM",
+     "longest gradient; 0: any"},
+    {"exponential-smoothing", 0, 0, REAL, OPTIM, TRAIN, AT(smoothing), 0, 1, 0, "0", "0.0001", "SHARE",
+     "of each update in the moving average of the parameters; 0: no average"},
+
+    {"after", "max-update", 0, AMOUNT, COURSE, AGAIN, AT(after), 0, 0, 0, "100000u", 0, "AMOUNT",
+     "stop then: 10e epochs, 8000u updates, 5000000t target tokens; 0: never"},
+    {"disp-freq", "log-interval", 0, AMOUNT, COURSE, AGAIN, AT(disp_freq), 0, 0, 0, "100u", 0, "AMOUNT",
+     "a line of progress so often"},
+    {"save-freq", "save-interval-updates", 0, AMOUNT, COURSE, AGAIN, AT(save_freq), 0, 0, 0, "1e", 0, "AMOUNT",
+     "a checkpoint so often; 0: at the end alone"},
+    {"keep", "keep-last-epochs|keep-interval-updates", 0, WHOLE, COURSE, AGAIN, AT(keep), 0, 1e6, 0, "0", 0, "N",
+     "checkpoints kept for averaging, besides the last and the best"},
+    {"overwrite", 0, 0, BOOL, COURSE, AGAIN, AT(overwrite), 0, 0, 0, "false", "true", 0,
+     "train anew, even if the folder has another model"},
+
+    {"valid-freq", "validate-interval-updates", 0, AMOUNT, VALID, AGAIN, AT(valid_freq), 0, 0, 0, "1e", 0, "AMOUNT",
+     "validate so often; 0: never"},
+    {"valid-metrics", 0, 0, WORDS, VALID, AGAIN, AT(valid_metrics), 1, 5, "cross-entropy|perplexity|accuracy|bleu|chrf", "cross-entropy", 0, "METRIC...",
+     "what is measured; the first decides what is best: cross-entropy, perplexity, accuracy, bleu, chrf"},
+    {"early-stopping", "patience", 0, WHOLE, VALID, AGAIN, AT(early_stopping), 0, 1e9, 0, "0", 0, "N",
+     "stop after N validations without improvement; 0: never"},
+    {"bleu-tokenizer", "tokenize", 0, CHOICE, VALID, BOTH, AT(bleu_tokenizer), 0, 0, "13a|none|intl|char", "13a", 0, "NAME",
+     "what BLEU takes for words, as sacreBLEU's option of this name"},
+
+    {"beam-size", "beam", 'b', WHOLE, SEARCH, BOTH, AT(search.beam), 1, 1000, 0, "4", 0, "N",
+     "hypotheses kept in beam search; 1: greedy"},
+    {"normalize", "lenpen", 'n', REAL, SEARCH, BOTH, AT(search.alpha), 0, 100, 0, "0.6", "1", "ALPHA",
+     "power of the length penalty (1 if no number follows; 0: none)"},
+    {"length-penalty", 0, 0, CHOICE, SEARCH, BOTH, AT(search.penalty), WG_PENALTY_LENGTH, 0, "length|gnmt", "gnmt", 0, "KIND",
+     "scores are divided by length ^ ALPHA, or by ((5 + length) / 6) ^ ALPHA"},
+    {"max-output-length", 0, 0, WHOLE, SEARCH, BOTH, AT(search.max_length), 0, 1e6, 0, "0", 0, "TOKENS",
+     "longest translation; 0: only what the next two say"},
+    {"max-length-factor", "max-len-a", 0, REAL, SEARCH, BOTH, AT(search.max_factor), 0, 1e6, 0, "1", 0, "A",
+     "longest translation: A times the source's tokens and B more"},
+    {"max-length-extra", "max-len-b", 0, WHOLE, SEARCH, BOTH, AT(search.max_extra), 0, 1e6, 0, "50", 0, "B",
+     "see max-length-factor"},
+    {"n-best", "nbest", 0, WHOLE, SEARCH, DECODE, AT(search.n_best), 0, 1000, 0, "1", "0", "N",
+     "write N translations of each sentence (without N: as many as the beam), as: id ||| text ||| score"},
+    {"search-words", 0, 0, WHOLE, SEARCH, BOTH, AT(search.batch_tokens), 0, 1e9, 0, "0", 0, "TOKENS",
+     "tokens translated together, those of all beams; 0: a good number"},
+
+    {"seed", 0, 's', SEED, MACHINE, TRAIN, AT(seed), 0, 0, 0, "1", 0, "N",
+     "of all that is random"},
+    {"threads", "cpu-threads", 0, WHOLE, MACHINE, BOTH, AT(threads), 0, 1024, 0, "0", 0, "N",
+     "run on so many; 0: all"},
+    {"backend", 0, 0, TEXT, MACHINE, BOTH, AT(backend), 0, 0, 0, "", 0, "NAMES",
+     "backends or shared objects of such, by comma, the preferred first"},
+    {"quiet", 0, 'q', BOOL, MACHINE, BOTH, AT(quiet), 0, 0, 0, "false", "true", 0,
+     "say only what went wrong"},
+};
+/* clang-format on */
+enum { COUNT = sizeof table / sizeof table[0] };
+_Static_assert(COUNT <= (int)WG_MOST_OPTIONS, "each option has a bit in wg_settings.given");
+
+const wg_option *wg_option_at(size_t i)
+{
+    return i < COUNT ? &table[i] : NULL;
+}
+
+/* Is `name` one of `names`, which are separated by '|'? */
+static bool listed(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = names; at && *at; at += strcspn(at, "|"), at += *at == '|')
+        if (strcspn(at, "|") == n && memcmp(at, name, n) == 0)
+            return true;
+    return false;
+}
+
+const wg_option *wg_option_find(const char *name)
+{
+    if (!name || !*name)
+        return NULL;
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(table[i].name, name) == 0 || listed(table[i].aliases, name))
+            return &table[i];
+    return NULL;
+}
+
+const char *wg_option_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; name && i < COUNT; i++) {
+        size_t distance = wg_name_distance(name, table[i].name);
+        if (distance < least) {
+            least = distance;
+            nearest = table[i].name;
+        }
+    }
+    return nearest;
+}
+
+const char *wg_option_group_title(int group)
+{
+    static const char *const titles[WG_GROUP_COUNT] = {
+        [WG_GROUP_FILES] = "Files",           [WG_GROUP_TEXT] = "Text",
+        [WG_GROUP_MODEL] = "Model",           [WG_GROUP_BATCHES] = "Batches",
+        [WG_GROUP_OPTIMIZER] = "Optimizer",   [WG_GROUP_COURSE] = "Course of the training",
+        [WG_GROUP_VALIDATION] = "Validation", [WG_GROUP_SEARCH] = "Translation",
+        [WG_GROUP_MACHINE] = "Machine",
+    };
+    return group >= 0 && group < WG_GROUP_COUNT ? titles[group] : NULL;
+}

@@ -1,0 +1,437 @@
+/* Settings by name: one parser and one printer for all options, by kind. */
+#include "train/settings.h"
+
+#include "train/internal.h"
+#include "train/presets.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+/* The field of an option; settings may be const. */
+static void *field(const wg_settings *s, const wg_option *o)
+{
+    return (char *)s + o->offset;
+}
+
+/* Bytes of a field by kind, and how many texts of the heap it has. */
+static const struct {
+    size_t size;
+    int texts;
+} kinds[] = {
+    [WG_OPTION_BOOL] = {sizeof(bool), 0},        [WG_OPTION_WHOLE] = {sizeof(int64_t), 0},
+    [WG_OPTION_SEED] = {sizeof(uint64_t), 0},    [WG_OPTION_REAL] = {sizeof(double), 0},
+    [WG_OPTION_AMOUNT] = {sizeof(wg_amount), 0}, [WG_OPTION_CHOICE] = {sizeof(int), 0},
+    [WG_OPTION_WORDS] = {sizeof(char *), 1},     [WG_OPTION_TEXT] = {sizeof(char *), 1},
+    [WG_OPTION_PAIR] = {2 * sizeof(char *), 2},
+};
+
+static size_t index_of(const wg_option *o)
+{
+    return (size_t)(o - wg_option_at(0));
+}
+
+bool wg_settings_given(const wg_settings *s, const wg_option *o)
+{
+    return s->given[index_of(o) / 64] >> index_of(o) % 64 & 1;
+}
+
+static void mark_given(wg_settings *s, const wg_option *o)
+{
+    s->given[index_of(o) / 64] |= (uint64_t)1 << index_of(o) % 64;
+}
+
+static bool texts_equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool wg_settings_equal(const wg_settings *a, const wg_settings *b, const wg_option *o)
+{
+    const void *x = field(a, o), *y = field(b, o);
+    if (o->kind == WG_OPTION_AMOUNT) {
+        const wg_amount *m = x, *n = y;
+        return m->n == n->n && (m->n == 0 || m->unit == n->unit);
+    }
+    for (int i = 0; i < kinds[o->kind].texts; i++)
+        if (!texts_equal(((char *const *)x)[i], ((char *const *)y)[i]))
+            return false;
+    return kinds[o->kind].texts || memcmp(x, y, kinds[o->kind].size) == 0;
+}
+
+/* ---- from text ------------------------------------------------------------------------------- */
+
+/* A value on its way into its field. */
+typedef union content {
+    bool yes;
+    int64_t whole;
+    uint64_t seed;
+    double real;
+    wg_amount amount;
+    int choice;
+    char *texts[2];
+} content;
+
+/* How a value is rejected: what was expected; NULL: it was accepted. */
+typedef struct verdict {
+    char expected[200];
+} verdict;
+
+static bool expect(verdict *v, const char *format, ...) WG_PRINTF(2, 3);
+static bool expect(verdict *v, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(v->expected, sizeof v->expected, format, list);
+    va_end(list);
+    return false;
+}
+
+/* "a, b or c" of "a|b|c" */
+static void list_choices(const char *choices, char *text, size_t size)
+{
+    wg_message m = wg_message_in(text, size);
+    for (const char *at = choices; *at;) {
+        int n = (int)strcspn(at, "|");
+        const char *next = at + n + (at[n] == '|');
+        const char *before = at == choices ? "" : *next ? ", " : " or ";
+        wg_message_add(&m, "%s%.*s", before, n, at);
+        at = next;
+    }
+}
+
+/* Place of the word[0..n) among the choices, or -1. */
+static int choice_of(const char *choices, const char *word, size_t n)
+{
+    int i = 0;
+    for (const char *at = choices; *at; i++) {
+        size_t length = strcspn(at, "|");
+        if (length == n && memcmp(at, word, n) == 0)
+            return i;
+        at += length + (at[length] == '|');
+    }
+    return -1;
+}
+
+static bool read_bool(content *out, const char *text, verdict *v)
+{
+    static const char *const no[] = {"false", "no", "off", "0"}, *const yes[] = {"true", "yes",
+                                                                                 "on", "1"};
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            out->yes = strcmp(text, yes[i]) == 0;
+            return true;
+        }
+    return expect(v, "true or false");
+}
+
+static bool read_whole(content *out, const wg_option *o, const char *text, verdict *v)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    out->whole = n;
+    bool blank = *text == ' ' || *text == '\t' || *text == '\n';
+    if (end == text || *end || blank || errno || !((double)n >= o->least && (double)n <= o->most))
+        return expect(v, "a whole number from %.0f to %.0f", o->least, o->most);
+    return true;
+}
+
+static bool read_seed(content *out, const char *text, verdict *v)
+{
+    char *end;
+    errno = 0;
+    out->seed = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return expect(v, "a whole number from 0 to %llu", (unsigned long long)UINT64_MAX);
+    return true;
+}
+
+static bool read_real(content *out, const wg_option *o, const char *text, verdict *v)
+{
+    char *end;
+    out->real = strtod(text, &end);
+    bool blank = *text == ' ' || *text == '\t' || *text == '\n';
+    if (end == text || *end || blank || !(out->real >= o->least && out->real <= o->most))
+        return expect(v, "a number from %g to %g", o->least, o->most);
+    out->real += 0.0; /* -0 is 0 */
+    return true;
+}
+
+static bool read_amount(content *out, const char *text, verdict *v)
+{
+    static const int64_t most = 1000000000000000;
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    char unit = *end ? *end : 'u';
+    if (*text < '0' || *text > '9' || errno || n > most || !strchr("uet", unit) || (*end && end[1]))
+        return expect(v, "an amount as 10e epochs, 8000u updates or 5000000t tokens");
+    out->amount = (wg_amount){n, n ? unit : 'u'};
+    return true;
+}
+
+static bool read_choice(content *out, const wg_option *o, const char *text, verdict *v)
+{
+    char choices[160];
+    int i = choice_of(o->choices, text, strlen(text));
+    list_choices(o->choices, choices, sizeof choices);
+    out->choice = i + (int)o->least;
+    return i >= 0 || expect(v, "%s", choices);
+}
+
+/* All values, and the words within them, become one text, with a blank between. */
+static bool read_words(content *out, const wg_option *o, const char *const *values, size_t n,
+                       verdict *v)
+{
+    char choices[160], text[200];
+    int words = 0;
+    wg_message m = wg_message_in(text, sizeof text);
+    list_choices(o->choices, choices, sizeof choices);
+    for (size_t i = 0; i < n; i++)
+        for (const char *at = values[i] + strspn(values[i], " ,"); *at; at += strspn(at, " ,")) {
+            size_t length = strcspn(at, " ,");
+            if (choice_of(o->choices, at, length) < 0 || words++ >= o->most)
+                return expect(v, "%s%s", o->most > 1 ? "some of: " : "", choices);
+            wg_message_add(&m, "%s%.*s", words > 1 ? " " : "", (int)length, at);
+            at += length;
+        }
+    if (words < o->least)
+        return expect(v, "%s%s", o->most > 1 ? "some of: " : "", choices);
+    out->texts[0] = strdup(text);
+    return true;
+}
+
+static bool read_texts(content *out, const wg_option *o, const char *const *values, size_t n,
+                       verdict *v)
+{
+    size_t most = o->kind == WG_OPTION_PAIR ? 2 : 1;
+    while (n > 0 && !values[n - 1][0]) /* "" is no text */
+        n--;
+    if (n > most || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->least))
+        return expect(v, n > most ? "%zu at most" : "%zu", most);
+    for (size_t i = 0; i < n; i++)
+        if (!values[i][0] || !wg_utf8_valid(values[i], strlen(values[i])))
+            return expect(v, values[i][0] ? "a text in UTF-8" : "no empty text");
+    for (size_t i = 0; i < n; i++)
+        out->texts[i] = strdup(values[i]);
+    return true;
+}
+
+static bool read_value(content *out, const wg_option *o, const char *const *values, size_t n,
+                       verdict *v)
+{
+    switch (o->kind) {
+    case WG_OPTION_WORDS: return read_words(out, o, values, n, v);
+    case WG_OPTION_TEXT:
+    case WG_OPTION_PAIR: return read_texts(out, o, values, n, v);
+    default: break;
+    }
+    if (n != 1)
+        return expect(v, "one value");
+    switch (o->kind) {
+    case WG_OPTION_BOOL: return read_bool(out, values[0], v);
+    case WG_OPTION_WHOLE: return read_whole(out, o, values[0], v);
+    case WG_OPTION_SEED: return read_seed(out, values[0], v);
+    case WG_OPTION_REAL: return read_real(out, o, values[0], v);
+    case WG_OPTION_AMOUNT: return read_amount(out, values[0], v);
+    default: return read_choice(out, o, values[0], v);
+    }
+}
+
+/* ---- setting --------------------------------------------------------------------------------- */
+
+/* Parses the values and puts them into their field; the given bit is the caller's. */
+static wg_status put(wg_settings *s, const wg_option *o, const char *const *values, size_t n,
+                     wg_message *m)
+{
+    content v = {.texts = {NULL, NULL}};
+    verdict why;
+    if (!read_value(&v, o, values, n, &why)) {
+        wg_message_add(m, "%s: expected %s, got %s", o->name, why.expected, n ? "'" : "nothing");
+        for (size_t i = 0; i < n; i++)
+            wg_message_add(m, "%s%s", values[i], i + 1 < n ? " " : "'");
+        return WG_EINVAL;
+    }
+    char **texts = field(s, o);
+    int n_texts = kinds[o->kind].texts;
+    for (int i = 0; i < n_texts; i++)
+        if (!v.texts[i] && (o->kind == WG_OPTION_WORDS || ((size_t)i < n && values[i][0]))) {
+            free(v.texts[0]);
+            free(v.texts[1]);
+            wg_message_add(m, "%s: out of memory", o->name);
+            return WG_ENOMEM;
+        }
+    for (int i = 0; i < n_texts; i++)
+        free(texts[i]);
+    memcpy(texts, &v, kinds[o->kind].size);
+    return WG_OK;
+}
+
+/* Gives all options that were not given their values by preset: default, then network, then recipe. */
+static wg_status apply_preset(wg_settings *s, wg_message *m)
+{
+    const wg_preset *preset = wg_preset_find(s->preset);
+    const wg_transformer_config *network = wg_transformer_find(preset->network);
+    wg_settings sizes = {.net = *network};
+    wg_status status = WG_OK;
+    const wg_option *o;
+    for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
+        if (wg_settings_given(s, o) || o->offset == offsetof(wg_settings, preset))
+            continue;
+        if (o->usual)
+            status = put(s, o, &o->usual, 1, m);
+        else
+            memcpy(field(s, o), field(&sizes, o), kinds[o->kind].size);
+    }
+    for (const char *const(*row)[2] = preset->recipe; status == WG_OK && (*row)[0]; row++) {
+        o = wg_option_find((*row)[0]);
+        if (!wg_settings_given(s, o))
+            status = put(s, o, &(*row)[1], 1, m);
+    }
+    s->net.name = network->name;
+    return status;
+}
+
+/* After a change of `o`: what depends on it. */
+static wg_status follow(wg_settings *s, const wg_option *o, wg_message *m)
+{
+    static const char *const usual[] = {"numbers", "tiny"};
+    const wg_option *preset = wg_option_find("preset");
+    bool sets = o->offset == offsetof(wg_settings, train_sets);
+    wg_status status = WG_OK;
+    if (sets && !wg_settings_given(s, preset))
+        status = put(s, preset, &usual[s->train_sets[0] != NULL], 1, m);
+    if (status == WG_OK && (sets || o == preset))
+        status = apply_preset(s, m);
+    s->schedule.d_model = s->net.d_model;
+    return status;
+}
+
+wg_status wg_settings_assign(wg_settings *s, const wg_option *o, const char *const *values,
+                             size_t n, char *message, size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    if (!s || !o || (n && !values)) {
+        wg_message_add(&m, "settings, option and values must not be NULL");
+        return WG_EINVAL;
+    }
+    wg_status status = put(s, o, values, n, &m);
+    if (status != WG_OK)
+        return status;
+    mark_given(s, o);
+    return follow(s, o, &m);
+}
+
+wg_status wg_settings_set(wg_settings *s, const char *name, const char *value, char *message,
+                          size_t message_size)
+{
+    const wg_option *o = wg_option_find(name);
+    if (!o) {
+        wg_message m = wg_message_in(message, message_size);
+        const char *nearest = wg_option_nearest(name);
+        wg_message_add(&m, "no option '%s'", name ? name : "");
+        if (nearest)
+            wg_message_add(&m, "; did you mean '%s'?", nearest);
+        return WG_EINVAL;
+    }
+    const char *both[] = {value, value};
+    return wg_settings_assign(s, o, both,
+                              value ? (o->kind == WG_OPTION_PAIR ? (size_t)o->least : 1) : 0,
+                              message, message_size);
+}
+
+/* ---- the struct ------------------------------------------------------------------------------ */
+
+wg_status wg_settings_init(wg_settings *s)
+{
+    static const char *const usual = "numbers";
+    if (!s)
+        return WG_EINVAL;
+    *s = (wg_settings){0};
+    wg_message none = wg_message_in(NULL, 0);
+    const wg_option *preset = wg_option_find("preset");
+    wg_status status = put(s, preset, &usual, 1, &none);
+    if (status == WG_OK)
+        status = follow(s, preset, &none);
+    if (status != WG_OK)
+        wg_settings_free(s);
+    return status;
+}
+
+void wg_settings_free(wg_settings *s)
+{
+    const wg_option *o;
+    for (size_t i = 0; s && (o = wg_option_at(i)); i++)
+        for (int k = 0; k < kinds[o->kind].texts; k++)
+            free(((char **)field(s, o))[k]);
+    if (s)
+        *s = (wg_settings){0};
+}
+
+wg_status wg_settings_copy(wg_settings *out, const wg_settings *s)
+{
+    if (!out || !s)
+        return WG_EINVAL;
+    wg_status status = WG_OK;
+    const wg_option *o;
+    *out = *s;
+    for (size_t i = 0; (o = wg_option_at(i)); i++)
+        for (int k = 0; k < kinds[o->kind].texts; k++) {
+            char **to = (char **)field(out, o) + k;
+            if (*to && !(*to = strdup(*to)))
+                status = WG_ENOMEM;
+        }
+    if (status != WG_OK)
+        wg_settings_free(out);
+    return status;
+}
+
+/* Copies the value of o from one to another. */
+static wg_status take(wg_settings *to, const wg_settings *from, const wg_option *o)
+{
+    char *texts[2] = {NULL, NULL};
+    int n = kinds[o->kind].texts;
+    for (int i = 0; i < n; i++) {
+        const char *text = ((char *const *)field(from, o))[i];
+        if (text && !(texts[i] = strdup(text))) {
+            free(texts[0]);
+            return WG_ENOMEM;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        free(((char **)field(to, o))[i]);
+    memcpy(field(to, o), n ? (void *)texts : field(from, o), kinds[o->kind].size);
+    mark_given(to, o);
+    return WG_OK;
+}
+
+wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char *message,
+                               size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    wg_status status = WG_OK;
+    const wg_option *o;
+    int refused = 0;
+    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+        if (!wg_settings_given(over, o) || wg_settings_equal(model, over, o) ||
+            o->use & WG_MAY_CHANGE)
+            continue;
+        char *old = NULL, *new = NULL;
+        status = wg_settings_get(model, o, &old);
+        status = status == WG_OK ? wg_settings_get(over, o, &new) : status;
+        wg_message_add(&m, "%s%s: expected %s, as the model has it, got %s", refused++ ? "; " : "",
+                       o->name, old ? old : "?", new ? new : "?");
+        free(old);
+        free(new);
+    }
+    if (refused)
+        return WG_EINVAL;
+    for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++)
+        if (wg_settings_given(over, o))
+            status = take(model, over, o);
+    return status;
+}

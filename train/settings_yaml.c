@@ -1,0 +1,351 @@
+/* Settings as YAML.  Read by libyaml's events, since one flat mapping of known keys is all that is accepted, and each of its
+ * lines can then be named; written by hand, since libyaml writes no comments. */
+#include "train/settings.h"
+
+#include "train/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <yaml.h>
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* The code point at *text, which is UTF-8, and past it. */
+static uint32_t next_code(const char **text)
+{
+    const unsigned char *c = (const unsigned char *)*text;
+    int more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
+    uint32_t code = more ? *c & (0x3fu >> more) : *c;
+    for (int i = 1; i <= more && c[i]; i++)
+        code = code << 6 | (c[i] & 0x3fu);
+    *text += more + 1;
+    return code;
+}
+
+/* Must YAML escape it (YAML 1.1, section 5.1 and the line breaks of 5.4)? */
+static bool needs_escape(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+           (c & 0xfffe) == 0xfffe;
+}
+
+/* Would any reader take it, without quotes, for this text? */
+static bool is_plain(const char *text)
+{
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/";
+    static const char more[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/0123456789_.-";
+    static const char *const taken[] = {"true", "false", "yes", "no", "on",
+                                        "off",  "null",  "y",   "n"};
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (strcasecmp(text, taken[i]) == 0)
+            return false;
+    return *text && strchr(first, *text) && text[strspn(text, more)] == '\0';
+}
+
+static void put_text(FILE *f, const char *text)
+{
+    if (is_plain(text)) {
+        fputs(text, f);
+        return;
+    }
+    fputc('"', f);
+    while (*text) {
+        const char *at = text;
+        uint32_t code = next_code(&text);
+        if (code == '"' || code == '\\')
+            fprintf(f, "\\%c", (char)code);
+        else if (needs_escape(code))
+            fprintf(f, code > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, code);
+        else
+            fwrite(at, 1, (size_t)(text - at), f);
+    }
+    fputc('"', f);
+}
+
+/* With the fewest digits that are read as the same number. */
+static void put_real(FILE *f, double x)
+{
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    fputs(text, f);
+}
+
+static void put_pair(FILE *f, char *const texts[2])
+{
+    fputc('[', f);
+    for (int i = 0; i < 2 && texts[i]; i++) {
+        fputs(i ? ", " : "", f);
+        put_text(f, texts[i]);
+    }
+    fputc(']', f);
+}
+
+/* "a b" as [a, b]; where one word is all there can be, as a. */
+static void put_words(FILE *f, const char *words, bool list)
+{
+    fputs(list ? "[" : "", f);
+    for (const char *at = words ? words : ""; *at; at++)
+        fputs(*at == ' ' ? ", " : (char[]){*at, '\0'}, f);
+    fputs(list ? "]" : "", f);
+}
+
+static void put_choice(FILE *f, const wg_option *o, int choice)
+{
+    const char *at = o->choices;
+    for (int i = (int)o->least; i < choice; i++)
+        at += strcspn(at, "|") + 1;
+    fwrite(at, 1, strcspn(at, "|"), f);
+}
+
+static void put_value(FILE *f, const wg_settings *s, const wg_option *o)
+{
+    const void *field = (const char *)s + o->offset;
+    char *const *texts = field;
+    const wg_amount *amount = field;
+    switch (o->kind) {
+    case WG_OPTION_BOOL: fputs(*(const bool *)field ? "true" : "false", f); break;
+    case WG_OPTION_WHOLE: fprintf(f, "%" PRId64, *(const int64_t *)field); break;
+    case WG_OPTION_SEED: fprintf(f, "%" PRIu64, *(const uint64_t *)field); break;
+    case WG_OPTION_REAL: put_real(f, *(const double *)field); break;
+    case WG_OPTION_AMOUNT: fprintf(f, "%" PRId64 "%c", amount->n, amount->unit); break;
+    case WG_OPTION_CHOICE: put_choice(f, o, *(const int *)field); break;
+    case WG_OPTION_WORDS: put_words(f, texts[0], o->most > 1); break;
+    case WG_OPTION_TEXT: put_text(f, texts[0] ? texts[0] : ""); break;
+    default: put_pair(f, texts); break;
+    }
+}
+
+wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char **text)
+{
+    size_t size;
+    *text = NULL;
+    FILE *f = open_memstream(text, &size);
+    if (!f)
+        return WG_ENOMEM;
+    put_value(f, s, o);
+    if (fclose(f) == 0)
+        return WG_OK;
+    free(*text);
+    *text = NULL;
+    return WG_ENOMEM;
+}
+
+wg_status wg_settings_write_yaml(const wg_settings *s, FILE *f)
+{
+    const wg_option *o;
+    wg_status status = WG_OK;
+    int group = -1;
+    fputs("# Settings of wengert: flags without their dashes.\n", f);
+    for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
+        char *text;
+        if (o->group != group)
+            fprintf(f, "\n# %s\n", wg_option_group_title(group = o->group));
+        status = wg_settings_get(s, o, &text);
+        if (status == WG_OK)
+            fprintf(f, "%s: %-*s  # %s\n", o->name, 32 - (int)strlen(o->name), text, o->doc);
+        free(text);
+    }
+    return status == WG_OK && ferror(f) ? WG_EIO : status;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const char *path;
+    yaml_parser_t parser;
+    yaml_event_t event; /* the current one */
+    wg_settings *settings;
+    size_t lines[WG_MOST_OPTIONS]; /* where each option stood; 0: not yet */
+    wg_message *message;
+} reader;
+
+static wg_status fail(reader *r, wg_status status, size_t line, const char *format, ...)
+    WG_PRINTF(4, 5);
+static wg_status fail(reader *r, wg_status status, size_t line, const char *format, ...)
+{
+    char text[400];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    wg_message_add(r->message, "%s:%zu: %s", r->path, line, text);
+    return status;
+}
+
+static size_t line_of(const reader *r)
+{
+    return r->event.start_mark.line + 1;
+}
+
+/* On to the next event. */
+static wg_status next(reader *r)
+{
+    yaml_event_delete(&r->event);
+    if (yaml_parser_parse(&r->parser, &r->event))
+        return WG_OK;
+    const yaml_parser_t *p = &r->parser;
+    if (p->error == YAML_MEMORY_ERROR)
+        return fail(r, WG_ENOMEM, p->mark.line + 1, "out of memory");
+    return fail(r, WG_EDATA, (p->problem_mark.line ? p->problem_mark.line : p->mark.line) + 1, "%s",
+                p->problem ? p->problem : "not YAML");
+}
+
+static wg_status expect(reader *r, yaml_event_type_t type, const char *what)
+{
+    wg_status status = next(r);
+    if (status == WG_OK && r->event.type != type)
+        return fail(r, WG_EDATA, line_of(r), "expected %s", what);
+    return status;
+}
+
+/* The scalar at hand as a text of the heap. */
+static wg_status scalar(reader *r, char **text)
+{
+    const char *bytes = (const char *)r->event.data.scalar.value;
+    size_t size = r->event.data.scalar.length;
+    if (memchr(bytes, '\0', size))
+        return fail(r, WG_EDATA, line_of(r), "a text with a zero byte");
+    *text = strndup(bytes, size);
+    return *text ? WG_OK : fail(r, WG_ENOMEM, line_of(r), "out of memory");
+}
+
+enum { MOST_VALUES = 8 };
+
+/* A scalar, or a list of scalars. */
+static wg_status read_values(reader *r, const char *key, char *values[MOST_VALUES], size_t *n)
+{
+    wg_status status = next(r);
+    if (status == WG_OK && r->event.type == YAML_SCALAR_EVENT)
+        return scalar(r, &values[(*n)++]);
+    if (status == WG_OK && r->event.type != YAML_SEQUENCE_START_EVENT)
+        return fail(r, WG_EDATA, line_of(r), "%s: expected a value or a list of values", key);
+    while (status == WG_OK && (status = next(r)) == WG_OK &&
+           r->event.type != YAML_SEQUENCE_END_EVENT) {
+        if (r->event.type != YAML_SCALAR_EVENT)
+            return fail(r, WG_EDATA, line_of(r), "%s: expected a list of plain values", key);
+        if (*n == MOST_VALUES)
+            return fail(r, WG_EDATA, line_of(r), "%s: expected at most %d values, got more", key,
+                        MOST_VALUES);
+        status = scalar(r, &values[(*n)++]);
+    }
+    return status;
+}
+
+static wg_status read_option(reader *r, const wg_option *o, const char *key, size_t line)
+{
+    char *values[MOST_VALUES] = {0}, why[300];
+    size_t n = 0, *seen = &r->lines[o - wg_option_at(0)];
+    if (*seen)
+        return fail(r, WG_EDATA, line, "%s: given already in line %zu", key, *seen);
+    *seen = line;
+    wg_status status = read_values(r, key, values, &n);
+    if (status == WG_OK) {
+        status =
+            wg_settings_assign(r->settings, o, (const char *const *)values, n, why, sizeof why);
+        if (status != WG_OK)
+            fail(r, status, line, "%s", why);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(values[i]);
+    return status == WG_EINVAL ? WG_EDATA : status;
+}
+
+static wg_status read_key(reader *r)
+{
+    size_t line = line_of(r);
+    char *key = NULL;
+    if (r->event.type != YAML_SCALAR_EVENT)
+        return fail(r, WG_EDATA, line, "expected the name of an option");
+    wg_status status = scalar(r, &key);
+    const wg_option *o = status == WG_OK ? wg_option_find(key) : NULL;
+    if (o)
+        status = read_option(r, o, key, line);
+    else if (status == WG_OK) {
+        const char *nearest = wg_option_nearest(key);
+        status = fail(r, WG_EDATA, line,
+                      nearest ? "no option '%.80s'; did you mean '%s'?" : "no option '%.80s'", key,
+                      nearest);
+    }
+    free(key);
+    return status;
+}
+
+static wg_status read_stream(reader *r)
+{
+    wg_status status = expect(r, YAML_STREAM_START_EVENT, "YAML");
+    if (status == WG_OK)
+        status = next(r);
+    if (status != WG_OK || r->event.type == YAML_STREAM_END_EVENT) /* an empty file sets nothing */
+        return status;
+    status = expect(r, YAML_MAPPING_START_EVENT, "lines of the form 'option: value'");
+    while (status == WG_OK && (status = next(r)) == WG_OK &&
+           r->event.type != YAML_MAPPING_END_EVENT)
+        status = read_key(r);
+    if (status == WG_OK)
+        status = expect(r, YAML_DOCUMENT_END_EVENT, "the end of the settings");
+    return status == WG_OK ? expect(r, YAML_STREAM_END_EVENT, "one document, not several") : status;
+}
+
+enum { MOST_BYTES = 1 << 20 };
+
+/* The bytes of the file, which are the caller's to free. */
+static wg_status read_file(const char *path, char **bytes, size_t *size, wg_message *m)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return wg_file_errno(m, path, "open");
+    *bytes = malloc(MOST_BYTES + 1);
+    wg_status status = *bytes ? WG_OK : wg_file_fail(m, WG_ENOMEM, path, "out of memory");
+    if (status == WG_OK) {
+        *size = fread(*bytes, 1, MOST_BYTES + 1, f);
+        if (ferror(f))
+            status = wg_file_errno(m, path, "read");
+        else if (*size > MOST_BYTES)
+            status = wg_file_fail(m, WG_EDATA, path,
+                                  "expected settings of at most %d bytes, got more", MOST_BYTES);
+    }
+    fclose(f);
+    return status;
+}
+
+wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
+                                size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    wg_settings copy = {0};
+    char *bytes = NULL;
+    size_t size = 0;
+    if (!s || !path) {
+        wg_message_add(&m, "settings and path must not be NULL");
+        return WG_EINVAL;
+    }
+    wg_status status = read_file(path, &bytes, &size, &m);
+    if (status == WG_OK)
+        status = wg_settings_copy(&copy, s);
+    reader r = {.path = path, .settings = &copy, .message = &m};
+    if (status == WG_OK && !yaml_parser_initialize(&r.parser))
+        status = WG_ENOMEM;
+    else if (status == WG_OK) {
+        yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, size);
+        status = read_stream(&r);
+        yaml_event_delete(&r.event);
+        yaml_parser_delete(&r.parser);
+    }
+    if (status == WG_ENOMEM && m.used == 0)
+        wg_message_add(&m, "%s: out of memory", path);
+    wg_settings *loser = status == WG_OK ? s : &copy;
+    wg_settings_free(loser);
+    if (status == WG_OK)
+        *s = copy;
+    free(bytes);
+    return status;
+}
