@@ -54,7 +54,7 @@ wg_status wg_file_errno(wg_message *m, const char *path, const char *what)
 
 /* ---- UTF-8 (RFC 3629) ------------------------------------------------------------------------ */
 
-bool wg_utf8_valid(const char *text, size_t size)
+int32_t wg_utf8_read(const char **at, const char *end)
 {
     /* by first byte: how many follow, and the bounds of the first of these */
     static const struct {
@@ -64,20 +64,29 @@ bool wg_utf8_valid(const char *text, size_t size)
         {0xe1, 0xec, 2, 0x80, 0xbf}, {0xed, 0xed, 2, 0x80, 0x9f}, {0xee, 0xef, 2, 0x80, 0xbf},
         {0xf0, 0xf0, 3, 0x90, 0xbf}, {0xf1, 0xf3, 3, 0x80, 0xbf}, {0xf4, 0xf4, 3, 0x80, 0x8f},
     };
-    const unsigned char *s = (const unsigned char *)text, *end = s + size;
-    while (s < end) {
-        size_t f = 0, n = sizeof forms / sizeof forms[0];
-        while (f < n && !(s[0] >= forms[f].from && s[0] <= forms[f].to))
-            f++;
-        if (f == n || end - s <= forms[f].more)
-            return false;
-        if (forms[f].more && (s[1] < forms[f].least || s[1] > forms[f].most))
-            return false;
-        for (int i = 2; i <= forms[f].more; i++)
-            if ((s[i] & 0xc0) != 0x80)
-                return false;
-        s += 1 + forms[f].more;
+    unsigned char first = (unsigned char)*(*at)++;
+    size_t f = 0, n = sizeof forms / sizeof forms[0];
+    while (f < n && !(first >= forms[f].from && first <= forms[f].to))
+        f++;
+    if (f == n)
+        return -1;
+    int32_t code = forms[f].more ? first & (0x3f >> forms[f].more) : first;
+    for (int i = 0; i < forms[f].more; i++) {
+        unsigned char byte = *at < end ? (unsigned char)**at : 0;
+        if (i == 0 ? byte < forms[f].least || byte > forms[f].most : (byte & 0xc0) != 0x80)
+            return -1;
+        code = code << 6 | (byte & 0x3f);
+        (*at)++;
     }
+    return code;
+}
+
+bool wg_utf8_valid(const char *text, size_t size)
+{
+    const char *end = text + size;
+    while (text < end)
+        if (wg_utf8_read(&text, end) < 0)
+            return false;
     return true;
 }
 

@@ -18,6 +18,9 @@ wg_status wg_file_fail(wg_message *m, wg_status status, const char *path, const 
 /* Appends "path: what: strerror(errno)" and returns WG_EIO. */
 wg_status wg_file_errno(wg_message *m, const char *path, const char *what);
 
+/* The code point that begins at *at, which moves on behind it.  What is no UTF-8 is -1: a byte that begins nothing, or
+ * the beginning of a sequence as far as it is right. */
+int32_t wg_utf8_read(const char **at, const char *end);
 /* Is text[0..size) well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms)? */
 bool wg_utf8_valid(const char *text, size_t size);
 

@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 typedef enum wg_schedule_kind {
-    WG_SCHEDULE_NOAM = 0,     /* rate d^-.5 min(t^-.5, t warmup^-1.5)  (Vaswani et al. 2017, eq. 3)                    */
-    WG_SCHEDULE_INVERSE_SQRT, /* from `start` linearly to `rate` at warmup, then rate sqrt(warmup / t)   (fairseq)    */
+    WG_SCHEDULE_NOAM = 0,     /* rate d^-.5 min(t^-.5, t warmup^-1.5)  (Vaswani et al. 2017, eq. 3)                  */
+    WG_SCHEDULE_INVERSE_SQRT, /* from `start` linearly to `rate` at warmup, then rate sqrt(warmup / t)   (fairseq)  */
     WG_SCHEDULE_COSINE,       /* from `start` linearly to `rate` at warmup, then down to `floor` at `updates` by half a
                                  cosine */
-    WG_SCHEDULE_LINEAR,       /* the same, down in a straight line                                                     */
-    WG_SCHEDULE_CONSTANT      /* from `start` linearly to `rate` at warmup, then `rate`                                */
+    WG_SCHEDULE_LINEAR,       /* the same, down in a straight line                                                   */
+    WG_SCHEDULE_CONSTANT      /* from `start` linearly to `rate` at warmup, then `rate`                              */
 } wg_schedule_kind;
 
 typedef struct wg_schedule {
@@ -27,7 +27,9 @@ typedef struct wg_schedule {
     int64_t d_model;  /* noam                                                    */
 } wg_schedule;
 
-/** The rate of update t = 1, 2, ... */
+/** The rate of update t = 1, 2, ...; an earlier one has the rate of the first, an unknown kind NaN.  Without warm-up
+ *  inverse_sqrt falls from its peak at update 1; cosine and linear stay at the floor from `updates` on, but a warm-up
+ *  is finished first. */
 WG_API double wg_schedule_rate(const wg_schedule *s, int64_t t);
 
 #ifdef __cplusplus
