@@ -1,0 +1,202 @@
+// SentencePiece behind a few C functions.  Exceptions end here; statuses become messages.
+#include "train/safetensors.h"
+#include "train/text/vocabulary.h"
+extern "C" { // what is left are internal headers, which know nothing of C++
+#include "train/text/sentencepiece.h"
+}
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sp = sentencepiece;
+
+struct wg_spm {
+    sp::SentencePieceProcessor processor;
+    std::string bytes;
+};
+
+namespace
+{
+
+// Calls f and turns what it throws into a status.
+template <class F> wg_status guarded(wg_message *m, F f) noexcept
+{
+    try {
+        return f();
+    } catch (const std::bad_alloc &) {
+        wg_message_add(m, "no memory for SentencePiece");
+        return WG_ENOMEM;
+    } catch (const std::exception &e) {
+        wg_message_add(m, "SentencePiece: %s", e.what());
+    } catch (...) {
+        wg_message_add(m, "SentencePiece failed");
+    }
+    return WG_EDATA;
+}
+
+// The same where no message is wanted.
+template <class F> wg_status guarded(F f) noexcept
+{
+    wg_message none = {};
+    return guarded(&none, f);
+}
+
+wg_status refused(wg_message *m, const sp::util::Status &status)
+{
+    wg_message_add(m, "SentencePiece: %s", status.ToString().c_str());
+    return WG_EDATA;
+}
+
+// The lines of a text.
+class Lines : public sp::SentenceIterator
+{
+  public:
+    Lines(const char *text, size_t size) : rest{text, size}
+    {
+        Next();
+    }
+    bool done() const override
+    {
+        return at_end;
+    }
+    void Next() override
+    {
+        wg_span span;
+        at_end = !wg_next_line(&rest, &span);
+        if (!at_end)
+            line.assign(span.text, span.size);
+    }
+    const std::string &value() const override
+    {
+        return line;
+    }
+    sp::util::Status status() const override
+    {
+        return {};
+    }
+
+  private:
+    wg_span rest;
+    std::string line;
+    bool at_end = false;
+};
+
+wg_status open_model(wg_spm **out, std::string bytes, wg_message *m)
+{
+    auto s = std::make_unique<wg_spm>();
+    s->bytes = std::move(bytes);
+    const sp::util::Status status = s->processor.LoadFromSerializedProto(s->bytes);
+    if (!status.ok())
+        return refused(m, status);
+    *out = s.release();
+    return WG_OK;
+}
+
+} // namespace
+
+// Text stays as it is (`identity`), so that decoding gives back the same tokens.  The number of threads is fixed because
+// sums of a unigram model are split by it.
+wg_status wg_spm_train(wg_spm **out, wg_vocabulary_kind kind, int64_t size, const char *text,
+                       size_t text_size, wg_message *m)
+{
+    return guarded(m, [&] {
+        const std::unordered_map<std::string, std::string> options = {
+            {"model_type", kind == WG_VOCABULARY_BPE ? "bpe" : "unigram"},
+            {"vocab_size", std::to_string(size)},
+            {"hard_vocab_limit", "false"},
+            {"character_coverage", "1.0"},
+            {"byte_fallback", "false"},
+            {"normalization_rule_name", "identity"},
+            {"max_sentence_length", "65536"},
+            {"num_threads", "4"},
+            {"minloglevel", "3"},
+            {"pad_id", "0"},
+            {"bos_id", "1"},
+            {"eos_id", "2"},
+            {"unk_id", "3"},
+        };
+        Lines lines(text, text_size);
+        std::string bytes;
+        const sp::util::Status status = sp::SentencePieceTrainer::Train(options, &lines, &bytes);
+        return status.ok() ? open_model(out, std::move(bytes), m) : refused(m, status);
+    });
+}
+
+wg_status wg_spm_open(wg_spm **out, const char *bytes, size_t size, wg_message *m)
+{
+    return guarded(m, [&] { return open_model(out, std::string(bytes, size), m); });
+}
+
+void wg_spm_free(wg_spm *s)
+{
+    delete s;
+}
+
+const char *wg_spm_bytes(const wg_spm *s, size_t *size)
+{
+    *size = s->bytes.size();
+    return s->bytes.data();
+}
+
+int64_t wg_spm_size(const wg_spm *s)
+{
+    return s->processor.GetPieceSize();
+}
+
+int32_t wg_spm_special(const wg_spm *s, int which)
+{
+    switch (which) {
+    case WG_PAD: return s->processor.pad_id();
+    case WG_BOS: return s->processor.bos_id();
+    case WG_EOS: return s->processor.eos_id();
+    default: return s->processor.unk_id();
+    }
+}
+
+const char *wg_spm_piece(const wg_spm *s, int32_t id)
+{
+    return s->processor.IdToPiece(id).c_str();
+}
+
+wg_status wg_spm_encode(const wg_spm *s, const char *text, size_t size, int32_t **ids,
+                        size_t *n_ids)
+{
+    return guarded([&] {
+        std::vector<int> found;
+        if (!s->processor.Encode({text, size}, &found).ok())
+            return WG_EDATA;
+        *ids = static_cast<int32_t *>(std::malloc((found.size() + 1) * sizeof **ids));
+        if (!*ids)
+            return WG_ENOMEM;
+        std::copy(found.begin(), found.end(), *ids);
+        *n_ids = found.size();
+        return WG_OK;
+    });
+}
+
+wg_status wg_spm_decode(const wg_spm *s, const int32_t *ids, size_t n_ids, char **text)
+{
+    return guarded([&] {
+        std::vector<int> kept;
+        for (size_t i = 0; i < n_ids; i++)
+            if (!s->processor.IsControl(ids[i]))
+                kept.push_back(ids[i]);
+        std::string found;
+        if (!s->processor.Decode(kept, &found).ok())
+            return WG_EDATA;
+        *text = static_cast<char *>(std::malloc(found.size() + 1));
+        if (!*text)
+            return WG_ENOMEM;
+        std::memcpy(*text, found.c_str(), found.size() + 1);
+        return WG_OK;
+    });
+}
