@@ -99,7 +99,7 @@ static wg_value *encoder_layer(const wg_transformer *m, wg_value *x, wg_value *l
 static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, wg_value *memory,
                                wg_value *memory_lengths)
 {
-    const wg_multi_head_options self = wg_transformer_self(m, true, NULL);
+    const wg_multi_head_options self = wg_transformer_self(m, true, m->target_lengths);
     const wg_multi_head_options cross = wg_transformer_cross(m, memory_lengths);
 
     wg_value *y = wg_transformer_before(m, "norm1", x);

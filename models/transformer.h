@@ -60,6 +60,8 @@ typedef struct wg_transformer {
     wg_transformer_config config;
     bool training; /* dropout is on */
     wg_value *source_embedding, *target_embedding, *output_weight, *output_bias;
+    wg_value *target_lengths; /* [B] or NULL: hides padded targets from each other; the positions that count never see
+                                 them, so this changes only what is computed for padding */
 } wg_transformer;
 
 /** Begins the model in g; without `training` there is no dropout.  A bad configuration is an error of the graph.

@@ -3,6 +3,7 @@
  * passed, N failed"; the exit status is 0 if none failed, 1 if any did, 2 for wrong usage, 3 if the
  * file cannot be read. */
 #include "tests/golden.h"
+#include "tests/golden_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,93 +11,6 @@
 
 static const double tolerance = 1e-10;       /* of numbers stored as f64            */
 static const double single_tolerance = 1e-5; /* of numbers that the file stores as f32 */
-
-/* ---- tensors of the file, as doubles or integers ------------------------------------------- */
-
-/* Floats are computed in f64, integers as i64 (i32 stays), bool as bool. */
-static wg_dtype computed_as(const wg_file_tensor *t)
-{
-    if (strchr(t->dtype_name, 'F') && t->dtype != WG_BOOL)
-        return WG_F64;
-    return t->dtype == WG_BOOL || t->dtype == WG_I32 ? t->dtype : WG_I64;
-}
-
-static double half(uint16_t h)
-{
-    int exponent = h >> 10 & 31, fraction = h & 1023;
-    double x = exponent == 31 ? (fraction ? NAN : INFINITY)
-               : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                              : ldexp(fraction, -24);
-    return h >> 15 ? -x : x;
-}
-
-/* Element i of the file's tensor t; as a double, which holds every integer that a test uses. */
-static double element(const wg_file_tensor *t, int64_t i)
-{
-#define READ(type)                                                                                 \
-    type v;                                                                                        \
-    memcpy(&v, (const char *)t->data + i * (int64_t)sizeof v, sizeof v)
-    const char *name = t->dtype_name;
-    if (strcmp(name, "F64") == 0) {
-        READ(double);
-        return v;
-    } else if (strcmp(name, "F32") == 0) {
-        READ(float);
-        return v;
-    } else if (strcmp(name, "BF16") == 0) {
-        READ(uint16_t);
-        uint32_t bits = (uint32_t)v << 16;
-        float x;
-        memcpy(&x, &bits, 4);
-        return x;
-    } else if (strcmp(name, "F16") == 0) {
-        READ(uint16_t);
-        return half(v);
-    } else if (strcmp(name, "I64") == 0 || strcmp(name, "U64") == 0) {
-        READ(int64_t);
-        return (double)v;
-    } else if (strcmp(name, "I32") == 0) {
-        READ(int32_t);
-        return v;
-    } else if (strcmp(name, "U32") == 0) {
-        READ(uint32_t);
-        return v;
-    } else if (strcmp(name, "I16") == 0) {
-        READ(int16_t);
-        return v;
-    } else if (strcmp(name, "U16") == 0) {
-        READ(uint16_t);
-        return v;
-    } else if (strcmp(name, "I8") == 0) {
-        READ(int8_t);
-        return v;
-    }
-    READ(uint8_t); /* U8, BOOL */
-    return v;
-#undef READ
-}
-
-static double computed(const void *data, wg_dtype dtype, int64_t i)
-{
-    switch (dtype) {
-    case WG_F64: return ((const double *)data)[i];
-    case WG_F32: return ((const float *)data)[i];
-    case WG_I64: return (double)((const int64_t *)data)[i];
-    case WG_I32: return ((const int32_t *)data)[i];
-    default: return ((const uint8_t *)data)[i];
-    }
-}
-
-static void fill(void *data, wg_dtype dtype, const wg_file_tensor *t)
-{
-    for (int64_t i = 0; i < wg_shape_count(&t->shape); i++)
-        switch (dtype) {
-        case WG_F64: ((double *)data)[i] = element(t, i); break;
-        case WG_I64: ((int64_t *)data)[i] = (int64_t)element(t, i); break;
-        case WG_I32: ((int32_t *)data)[i] = (int32_t)element(t, i); break;
-        default: ((uint8_t *)data)[i] = element(t, i) != 0; break;
-        }
-}
 
 /* ---- one case ------------------------------------------------------------------------------ */
 
@@ -138,7 +52,7 @@ static void make_inputs(golden *c, const wg_safetensors *file)
             return;
         }
         c->in[c->n_in++] =
-            (golden_input){name, t, wg_input(c->graph, name, computed_as(t), t->shape), false};
+            (golden_input){name, t, wg_input(c->graph, name, golden_dtype(t), t->shape), false};
     }
 }
 
@@ -232,7 +146,7 @@ static void compare(run *r, const comparison *k, const void *data)
     bool exact = !wg_dtype_is_float(k->value->dtype);
     double bar = strcmp(k->expected->dtype_name, "F64") == 0 ? tolerance : single_tolerance;
     for (int64_t i = 0; i < wg_shape_count(&k->expected->shape); i++) {
-        double want = element(k->expected, i), got = computed(data, k->value->dtype, i);
+        double want = golden_element(k->expected, i), got = golden_number(data, k->value->dtype, i);
         bool same = want == got || (isnan(want) && isnan(got));
         double error = same ? 0 : fabs(got - want) / fmax(1, fabs(want));
         r->compared++;
@@ -258,10 +172,10 @@ static void run_plan(run *r)
         return;
     }
     for (int i = 0; i < c->n_in; i++)
-        fill(wg_plan_data(p, c->in[i].value), c->in[i].value->dtype, c->in[i].tensor);
+        golden_fill(wg_plan_data(p, c->in[i].value), c->in[i].value->dtype, c->in[i].tensor);
     for (int i = 0; i < c->n_out; i++)
         if (r->cot[i])
-            fill(wg_plan_data(p, r->cot[i]), WG_F64, r->cot_tensor[i]);
+            golden_fill(wg_plan_data(p, r->cot[i]), WG_F64, r->cot_tensor[i]);
     if (wg_plan_run(p, 0) != WG_OK)
         golden_fail(c, "%s", wg_plan_message(p));
     for (int i = 0; i < r->n_compare && !c->reason[0]; i++)

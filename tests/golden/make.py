@@ -79,4 +79,5 @@ def main():
     print("%d cases, %d tensors, %d bytes" % (len(notes), len(tensors), os.path.getsize(path)))
 
 
-main()
+if __name__ == "__main__":
+    main()
