@@ -19,6 +19,7 @@ int command_gradcheck(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_ops(int argc, char **argv);
+int command_bleu(int argc, char **argv); /* with WG_HAVE_TRAINING */
 
 /** The exit code that stands for a status. */
 int exit_code(wg_status status);

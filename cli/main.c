@@ -15,6 +15,9 @@ static const command commands[] = {
     {"devices", "list the backends and what the machine can do, measured", command_devices},
     {"bench", "time an op or a training step on the backends", command_bench},
     {"ops", "list the ops, or describe one", command_ops},
+#ifdef WG_HAVE_TRAINING
+    {"bleu", "score translations against references", command_bleu},
+#endif
     {"help", "the help of a command", command_help},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

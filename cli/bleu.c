@@ -1,0 +1,260 @@
+/* wengert bleu: scores translations against references, as sacreBLEU does. */
+#include "cli/cli.h"
+#include "train/text/bleu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMOOTH = 1000, SMOOTH_VALUE, CHRF, WORD_ORDER, BLANKS, SCORE_ONLY, WIDTH };
+
+/* clang-format off */
+static const struct argp_option table[] = {
+    {"input", 'i', "FILE", 0, "the translations, a line each (default: standard input)", 0},
+    {"tokenize", 't', "13a|none|intl|char", 0, "how BLEU cuts words (default 13a)", 0},
+    {"smooth", SMOOTH, "exp|none|floor|add-k", 0, "what BLEU does about an order without a match (default exp)", 0},
+    {"smooth-value", SMOOTH_VALUE, "X", 0, "of floor (default 0.1) and add-k (default 1)", 0},
+    {"lowercase", 'l', 0, 0, "case does not count", 0},
+    {"sentences", 's', 0, 0, "a score for each line as well, BLEU by its effective order", 0},
+    {"chrf", CHRF, 0, 0, "chrF instead of BLEU", 0},
+    {"word-order", WORD_ORDER, "N", 0, "n-grams of words up to N too; 2 is chrF++", 0},
+    {"blanks", BLANKS, 0, 0, "chrF counts blanks as characters", 0},
+    {"score-only", SCORE_ONLY, 0, 0, "the number alone", 0},
+    {"width", WIDTH, "N", 0, "decimals of the number alone and of sentences (default 2)", 0},
+    {0},
+};
+/* clang-format on */
+
+typedef struct request {
+    const char *input, **references; /* files */
+    size_t n_references;
+    wg_bleu_options bleu;
+    wg_chrf_options chrf;
+    bool use_chrf, score_only, sentences;
+    int width;
+} request;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static int one_of(const struct argp_state *state, const char *option, const char *text,
+                  const char *(*name)(int))
+{
+    int i = 0;
+    while (name(i) && strcmp(name(i), text) != 0)
+        i++;
+    if (!name(i))
+        argp_error(state, "%s knows no '%s'", option, text);
+    return i;
+}
+
+static double positive(const struct argp_state *state, const char *option, const char *text)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end || !(x > 0 && x < 1e9))
+        argp_error(state, "%s takes a number above 0, not '%s'", option, text);
+    return x;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case 'i': r->input = arg; break;
+    case 't': r->bleu.tokenizer = one_of(state, "--tokenize", arg, wg_bleu_tokenizer_name); break;
+    case SMOOTH: r->bleu.smoothing = one_of(state, "--smooth", arg, wg_bleu_smoothing_name); break;
+    case SMOOTH_VALUE: r->bleu.smoothing_value = positive(state, "--smooth-value", arg); break;
+    case 'l': r->bleu.lowercase = r->chrf.lowercase = true; break;
+    case 's': r->sentences = true; break;
+    case CHRF: r->use_chrf = true; break;
+    case WORD_ORDER:
+        r->chrf.word_order = (int)number_argument(state, "--word-order", arg, 0, 16);
+        break;
+    case BLANKS: r->chrf.keep_blanks = true; break;
+    case SCORE_ONLY: r->score_only = true; break;
+    case WIDTH: r->width = (int)number_argument(state, "--width", arg, 0, 17); break;
+    case ARGP_KEY_ARG: r->references[r->n_references++] = arg; break;
+    case ARGP_KEY_END:
+        if (!r->n_references)
+            argp_error(state, "which references?");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+typedef struct lines {
+    char **line;
+    size_t n, room;
+} lines;
+
+static void free_lines(lines *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->line[i]);
+    free(l->line);
+}
+
+/* Takes the line, which is on the heap, without its end; a NUL byte becomes one that is no text either. */
+static bool add_line(lines *l, char *line, size_t size)
+{
+    if (l->n == l->room) {
+        size_t room = l->room ? 2 * l->room : 1024;
+        char **more = realloc(l->line, room * sizeof *more);
+        if (!more)
+            return false;
+        l->line = more;
+        l->room = room;
+    }
+    if (size && line[size - 1] == '\n')
+        line[--size] = '\0';
+    if (size && line[size - 1] == '\r')
+        line[--size] = '\0';
+    for (char *nul; (nul = memchr(line, '\0', size));)
+        *nul = '\xff';
+    l->line[l->n++] = line;
+    return true;
+}
+
+static int read_lines(lines *l, const char *path)
+{
+    FILE *f = path ? fopen(path, "rb") : stdin;
+    int code = f ? EXIT_OK : EXIT_IO;
+    while (code == EXIT_OK) {
+        char *line = NULL;
+        size_t room = 0;
+        errno = 0;
+        ssize_t size = getline(&line, &room, f);
+        if (size >= 0 && add_line(l, line, (size_t)size))
+            continue;
+        free(line);
+        if (size < 0 && !ferror(f) && errno != ENOMEM)
+            break;
+        code = ferror(f) ? EXIT_IO : EXIT_RUN;
+        errno = ferror(f) ? errno : ENOMEM;
+    }
+    if (code != EXIT_OK)
+        complain("%s: %s", path ? path : "standard input", strerror(errno));
+    if (f && path)
+        fclose(f);
+    return code;
+}
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
+/* Of `n` lines from the given one on: the number, and the same in words. */
+static wg_status score(const request *r, const lines *h, const char *const *references, size_t n,
+                       double *number, char *text, size_t size)
+{
+    const char *const *hypotheses = (const char *const *)h->line;
+    if (r->use_chrf) {
+        wg_status status = wg_chrf_compute(number, hypotheses, references, n, &r->chrf);
+        if (status == WG_OK)
+            wg_chrf_print(*number, &r->chrf, text, size);
+        return status;
+    }
+    wg_bleu b;
+    wg_status status = wg_bleu_compute(&b, hypotheses, references, n, &r->bleu);
+    if (status == WG_OK) {
+        wg_bleu_print(&b, text, size);
+        *number = b.score;
+    }
+    return status;
+}
+
+static wg_status print_sentences(const request *r, const lines *h, const char *const *references)
+{
+    request one = *r;
+    one.bleu.effective_order = true;
+    const char **refs = calloc(r->n_references, sizeof *refs);
+    wg_status status = refs ? WG_OK : WG_ENOMEM;
+    for (size_t i = 0; i < h->n && status == WG_OK; i++) {
+        double number = 0;
+        char text[256];
+        for (size_t k = 0; k < r->n_references; k++)
+            refs[k] = references[k * h->n + i];
+        status =
+            score(&one, &(lines){.line = h->line + i, .n = 1}, refs, 1, &number, text, sizeof text);
+        if (status == WG_OK)
+            printf("%.*f\n", r->width, number);
+    }
+    free(refs);
+    return status;
+}
+
+static wg_status print_score(const request *r, const lines *h, const char *const *references)
+{
+    double number = 0;
+    char text[256], signature[256];
+    wg_status status = score(r, h, references, h->n, &number, text, sizeof text);
+    if (status != WG_OK)
+        return status;
+    if (r->score_only) {
+        printf("%.*f\n", r->width, number);
+        return WG_OK;
+    }
+    if (r->use_chrf)
+        wg_chrf_signature(&r->chrf, signature, sizeof signature);
+    else
+        wg_bleu_signature(&r->bleu, signature, sizeof signature);
+    printf("%s\n%s\n", text, signature);
+    return WG_OK;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Reads all files, of equally many lines; references[k * lines + i]. */
+static int read_all(const request *r, lines *h, lines *references)
+{
+    int code = read_lines(h, r->input);
+    for (size_t k = 0; k < r->n_references && code == EXIT_OK; k++) {
+        size_t before = references->n;
+        code = read_lines(references, r->references[k]);
+        size_t n = references->n - before;
+        if (code == EXIT_OK && n != h->n) {
+            complain("%s: expected %zu lines, as many as there are translations; got %zu",
+                     r->references[k], h->n, n);
+            code = EXIT_DATA;
+        }
+    }
+    return code;
+}
+
+int command_bleu(int argc, char **argv)
+{
+    static const struct argp argp = {
+        table,
+        parse,
+        "REFERENCES...",
+        "Scores translations, a line each, against one or more files of references: BLEU or chrF "
+        "with the numbers of "
+        "sacreBLEU 2, and the signature that says how they came about.",
+        0,
+        0,
+        0};
+    request r = {.references = calloc((size_t)argc, sizeof *r.references), .width = 2};
+    lines h = {0}, references = {0};
+    if (!r.references) {
+        complain("no memory");
+        return EXIT_RUN;
+    }
+    argp_parse(&argp, argc, argv, 0, 0, &r);
+    r.bleu.references = r.chrf.references = r.n_references;
+    r.use_chrf = r.use_chrf || r.chrf.word_order || r.chrf.keep_blanks;
+    int code = read_all(&r, &h, &references);
+    if (code == EXIT_OK) {
+        const char *const *texts = (const char *const *)references.line;
+        wg_status status = r.sentences ? print_sentences(&r, &h, texts) : WG_OK;
+        if (status == WG_OK)
+            status = print_score(&r, &h, texts);
+        if (status != WG_OK)
+            complain("%s", wg_status_text(status));
+        code = exit_code(status);
+    }
+    free_lines(&h);
+    free_lines(&references);
+    free(r.references);
+    return code;
+}
