@@ -80,6 +80,39 @@ typedef struct fast_rows {
     int threads;
 } fast_rows;
 
+/* y[j] = sum over i of x[i, j], by blocks of rows; see columns.c.  Scratch: fast_column_blocks(rows) width floats. */
+typedef struct fast_columns {
+    const float *x;
+    float *y;
+    int64_t rows, width;
+    int threads;
+    float *scratch;
+} fast_columns;
+
+enum { FAST_COLUMN_ROWS = 128 }; /* of a block */
+static inline int64_t fast_column_blocks(int64_t rows)
+{
+    return (rows + FAST_COLUMN_ROWS - 1) / FAST_COLUMN_ROWS;
+}
+
+typedef struct fast_dropout {
+    const float *x;
+    float *y;
+    int64_t count;
+    wg_mask mask;
+    int threads;
+} fast_dropout;
+
+/* See embedding.c.  dw [rows, width], dy [count, width], every id in [0, rows). */
+typedef struct fast_embedding {
+    const float *dy;
+    float *dw;
+    const int64_t *ids64; /* [count], or NULL: */
+    const int32_t *ids32;
+    int64_t rows, count, width;
+    int threads;
+} fast_embedding;
+
 /* See loss.c.  x [rows, width], w [classes, width].  dx, dw: NULL if not wanted.  Every target lies in [0, classes)
  * where its weight is not 0.  Scratch: chunk (classes + 1) floats. */
 typedef struct fast_loss {
@@ -110,6 +143,9 @@ typedef struct fast_adam {
     X(attention_backward, fast_attention)                                                          \
     X(layernorm_forward, fast_norm)                                                                \
     X(layernorm_backward, fast_norm)                                                               \
+    X(column_sum, fast_columns)                                                                    \
+    X(dropout, fast_dropout)                                                                       \
+    X(embedding_grad, fast_embedding)                                                              \
     X(softmax, fast_rows)                                                                          \
     X(log_softmax, fast_rows)                                                                      \
     X(linear_loss, fast_loss)                                                                      \

@@ -12,6 +12,7 @@
  * A row is read from memory once: its further passes hit the cache.  The sums over rows go over a fixed number of
  * blocks, whatever the number of threads. */
 #include "backends/onednn/fast/fast.h"
+#include "backends/onednn/fast/columns.h"
 #include "backends/onednn/fast/mask.h"
 
 #include <math.h>
@@ -20,49 +21,28 @@
 FAST_KERNELS(X)
 #undef X
 
-/* y = dropout(x) (+ add) over one row that starts at element `first` of the tensor; without dropout the mask's keep is 0. */
-static void dropped(const wg_mask *m, int64_t first, int64_t width, const float *x,
-                    const float *add, float *y)
-{
-    if (!m->keep) {
-        for (int64_t i = 0; i < width; i++)
-            y[i] = add ? add[i] + x[i] : x[i];
-        return;
-    }
-    int32_t keep = (int32_t)m->keep;
-    float scale = (float)m->scale;
-    int64_t skip = first % FAST_MASK_GROUP; /* elements of a group that precede the row */
-    for (int64_t i = -skip; i < width; i += FAST_MASK_GROUP) {
-        uint16_t number[FAST_MASK_GROUP];
-        fast_mask_group(m, (uint64_t)(first + i) / FAST_MASK_GROUP, number);
-        int64_t from = i < 0 ? 0 : i, to = i + FAST_MASK_GROUP < width ? i + FAST_MASK_GROUP : width;
-        if (add) {
-#pragma omp simd
-            for (int64_t j = from; j < to; j++)
-                y[j] = add[j] + ((int32_t)number[j - i] < keep ? x[j] * scale : 0.0f);
-        } else {
-#pragma omp simd
-            for (int64_t j = from; j < to; j++)
-                y[j] = (int32_t)number[j - i] < keep ? x[j] * scale : 0.0f;
-        }
-    }
-}
-
-/* Sums of x - shift and of its squares.  In 16 lanes, whether or not the compiler makes vectors of them, so that the
- * rounding error is that of short sums in every build. */
-typedef struct moments {
-    float sum, squares;
-} moments;
-
+/* Sums along a row are made in lanes, whether or not the compiler makes vectors of them, and the lanes added up in
+ * double: so the rounding error is that of short sums in every build, and an addition need not wait for the one before. */
+#if defined(__AVX512F__)
+enum { LANES = 32 }; /* two vectors */
+#else
 enum { LANES = 16 };
+#endif
 
-static float folded(float *lane)
+static double folded(const float *lane)
 {
-    for (int width = LANES / 2; width; width /= 2)
-        for (int l = 0; l < width; l++)
-            lane[l] += lane[l + width];
-    return lane[0];
+    double eight[8] = {0};
+    for (int part = 0; part < LANES; part += 8)
+        for (int l = 0; l < 8; l++)
+            eight[l] += (double)lane[part + l];
+    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
+           ((eight[4] + eight[5]) + (eight[6] + eight[7]));
 }
+
+/* Sums of x - shift and of its squares. */
+typedef struct moments {
+    double sum, squares;
+} moments;
 
 static moments moments_of(const float *restrict x, int64_t n, float shift)
 {
@@ -88,14 +68,14 @@ static void forward_row(const fast_norm *a, int64_t row)
     int64_t width = a->width, at = row * width;
     const float *gain = a->gain, *bias = a->bias;
     if (a->branch)
-        dropped(&a->mask, at, width, a->branch + at, a->residual + at, a->sum + at);
+        fast_drop(&a->mask, at, width, a->branch + at, a->residual + at, a->sum + at);
     const float *restrict x = (a->branch ? a->sum : a->x) + at;
     float *restrict y = a->y + at;
     /* The mean is mean + rest: rounded to one float it would be wrong by much of a small deviation. */
-    float mean = moments_of(x, width, 0).sum / (float)width;
+    float mean = (float)(moments_of(x, width, 0).sum / (double)width);
     moments d = moments_of(x, width, mean);
-    float rest = d.sum / (float)width;
-    float rstd = 1 / sqrtf(d.squares / (float)width - rest * rest + a->eps);
+    float rest = (float)(d.sum / (double)width);
+    float rstd = 1 / sqrtf((float)(d.squares / (double)width) - rest * rest + a->eps);
     a->mean[row] = mean + rest;
     a->rstd[row] = rstd;
     if (gain && bias) {
@@ -124,18 +104,26 @@ static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
     const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
     float *restrict dx = a->dx + row * a->width;
     const float *gain = a->gain;
-    float mean = a->mean[row], rstd = a->rstd[row], sum = 0, product = 0;
-    int64_t width = a->width;
-#pragma omp simd reduction(+ : sum, product)
-    for (int64_t i = 0; i < width; i++) {
-        float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];
-        sum += e;
-        product += e * h;
-        dgain[i] += dy[i] * h;
-        dbias[i] += dy[i];
+    float mean = a->mean[row], rstd = a->rstd[row], sums[LANES] = {0}, products[LANES] = {0};
+    int64_t width = a->width, whole = width / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) {
+            float d = dy[i + l], h = (x[i + l] - mean) * rstd, e = gain ? d * gain[i + l] : d;
+            sums[l] += e;
+            products[l] += e * h;
+            dgain[i + l] += d * h;
+            dbias[i + l] += d;
+        }
+    for (int64_t i = whole; i < width; i++) {
+        float d = dy[i], h = (x[i] - mean) * rstd, e = gain ? d * gain[i] : d;
+        sums[i - whole] += e;
+        products[i - whole] += e * h;
+        dgain[i] += d * h;
+        dbias[i] += d;
     }
-    sum /= (float)width;
-    product /= (float)width;
+    float sum = (float)(folded(sums) / (double)width),
+          product = (float)(folded(products) / (double)width);
 #pragma omp simd
     for (int64_t i = 0; i < width; i++) {
         float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];
@@ -146,7 +134,7 @@ static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
         for (int64_t i = 0; i < width; i++)
             dx[i] += a->more[row * width + i];
     if (a->dbranch)
-        dropped(&a->mask, row * width, width, dx, NULL, a->dbranch + row * width);
+        fast_drop(&a->mask, row * width, width, dx, NULL, a->dbranch + row * width);
 }
 
 void FAST(layernorm_backward)(const fast_norm *a)
@@ -162,14 +150,10 @@ void FAST(layernorm_backward)(const fast_norm *a)
                 backward_row(a, row, sums, sums + width);
         }
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < width; i++) {
-            double dgain = 0, dbias = 0; /* the blocks' sums may be large and cancel */
-            for (int64_t b = 0; b < blocks; b++) {
-                dgain += (double)a->scratch[b * 2 * width + i];
-                dbias += (double)a->scratch[b * 2 * width + width + i];
-            }
-            a->dgain[i] = (float)dgain;
-            a->dbias[i] = (float)dbias;
+        for (int64_t i = 0; i < width; i += FAST_COLUMNS) {
+            int64_t columns = width - i < FAST_COLUMNS ? width - i : FAST_COLUMNS;
+            fast_join(a->scratch + i, blocks, 2 * width, columns, a->dgain + i);
+            fast_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);
         }
     }
 }

@@ -1,0 +1,247 @@
+/* The own kernels of the oneDNN backend for each instruction set that this CPU has.  test_conformance.c sees only the one
+ * that od_fast() chooses; here all are compared, among each other and with sums in double. */
+#include "tests/test.h"
+#include "backends/onednn/fast/fast.h"
+
+#include <math.h>
+
+enum { MOST = 40000, GUARD = 16, TABLES = 3 };
+
+typedef struct setting {
+    const fast_table *table[TABLES];
+    int n_tables;
+    uint64_t seed;
+} setting;
+
+static setting all_tables(void)
+{
+    setting s = {{&fast_base}, 1, 1};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        s.table[s.n_tables++] = &fast_avx2;
+    if (od_fast() == &fast_avx512)
+        s.table[s.n_tables++] = &fast_avx512;
+#endif
+    return s;
+}
+
+static float *numbers(setting *s, int64_t count)
+{
+    float *x = malloc((size_t)(count + 1) * sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < count; i++) {
+        s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (float)((double)(s->seed >> 33) * 0x1p-30 - 1);
+    }
+    return x;
+}
+
+/* A result of `count` floats, NaN at first, between guards. */
+static float *room(int64_t count)
+{
+    float *x = malloc((size_t)(count + 2 * GUARD) * sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < count + 2 * GUARD; i++)
+        x[i] = i < GUARD || i >= count + GUARD ? 12345.0f : NAN;
+    return x + GUARD;
+}
+
+static void free_room(float *x, int64_t count)
+{
+    for (int64_t i = 1; i <= GUARD; i++)
+        assert_true(x[-i] == 12345.0f && x[count + i - 1] == 12345.0f);
+    free(x - GUARD);
+}
+
+/* ---- dropout ----------------------------------------------------------------------------------------- */
+
+static void every_set_drops_by_the_same_mask(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 7, 8, 127, 128, 129, 255, 1000, 4095, 4097, MOST - 1};
+    setting s = all_tables();
+    float *x = numbers(&s, MOST);
+    int64_t dropped = 0, compared = 0;
+    for (int t = 0; t < s.n_tables; t++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            int64_t n = counts[k];
+            float *y = room(n);
+            fast_dropout a = {.x = x, .y = y, .count = n, .threads = 2};
+            a.mask = wg_mask_of(k, UINT64_C(1) << 40, 3, 0.3);
+            s.table[t]->dropout(&a);
+            for (int64_t i = 0; i < n; i++, compared++) {
+                uint16_t number[WG_MASK_NUMBERS];
+                wg_mask_block(&a.mask, (uint64_t)i / WG_MASK_NUMBERS, number);
+                bool kept = number[i % WG_MASK_NUMBERS] < a.mask.keep;
+                check_that(y[i] == (kept ? x[i] * (float)a.mask.scale : 0),
+                           "%s, element %lld of %lld", s.table[t]->isa, (long long)i, (long long)n);
+                dropped += !kept;
+            }
+            free_room(y, n);
+        }
+    check_that(compared > 10000 && fabs((double)dropped / (double)compared - 0.3) < 0.02,
+               "%lld of %lld", (long long)dropped, (long long)compared);
+    free(x);
+}
+
+/* Rows of any width: the mask of a row begins within a group. */
+static void rows_take_their_part_of_the_mask(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {1, 5, 64, 100, 128, 130, 257, 512};
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            int64_t rows = 7, width = widths[k], n = rows * width;
+            float *x = numbers(&s, n), *more = numbers(&s, n), *y = room(n), *sum = room(n);
+            float *dropped = room(n), mean[7], rstd[7];
+            wg_mask mask = wg_mask_of(5, 6, 7, 0.4);
+            fast_norm a = {.residual = more,
+                           .branch = x,
+                           .sum = sum,
+                           .y = y,
+                           .mean = mean,
+                           .rstd = rstd,
+                           .mask = mask,
+                           .rows = rows,
+                           .width = width,
+                           .eps = 1e-5f,
+                           .threads = 1};
+            s.table[t]->layernorm_forward(&a);
+            s.table[t]->dropout(
+                &(fast_dropout){.x = x, .y = dropped, .count = n, .mask = mask, .threads = 1});
+            for (int64_t r = 0; r < rows; r++) {
+                double m = 0, v = 0;
+                for (int64_t i = r * width; i < (r + 1) * width; i++) {
+                    check_that(fabsf(sum[i] - (more[i] + dropped[i])) <= 4e-7f,
+                               "%s, width %lld: %g", s.table[t]->isa, (long long)width,
+                               (double)sum[i]);
+                    m += (double)sum[i] / (double)width;
+                }
+                for (int64_t i = r * width; i < (r + 1) * width; i++)
+                    v += ((double)sum[i] - m) * ((double)sum[i] - m) / (double)width;
+                for (int64_t i = r * width; i < (r + 1) * width; i++)
+                    check_that(fabs((double)y[i] - ((double)sum[i] - m) / sqrt(v + 1e-5)) < 2e-5,
+                               "%s, width %lld: %g", s.table[t]->isa, (long long)width,
+                               (double)y[i]);
+            }
+            free(x);
+            free(more);
+            free_room(y, n);
+            free_room(sum, n);
+            free_room(dropped, n);
+        }
+}
+
+/* ---- sums of rows -------------------------------------------------------------------------------------- */
+
+static void columns_add_up(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{1, 16},  {7, 33},    {8, 64},    {9, 1},     {127, 65},
+                                        {128, 3}, {129, 100}, {1000, 37}, {16, 2049}, {2000, 19}};
+    setting s = all_tables();
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        int64_t rows = shapes[k][0], width = shapes[k][1];
+        float *x = numbers(&s, rows * width), *y[TABLES][2];
+        for (int t = 0; t < s.n_tables; t++)
+            for (int two = 0; two < 2; two++) {
+                int64_t size = fast_column_blocks(rows) * width;
+                float *scratch = room(size);
+                y[t][two] = room(width);
+                s.table[t]->column_sum(
+                    &(fast_columns){x, y[t][two], rows, width, two + 1, scratch});
+                free_room(scratch, size);
+                assert_memory_equal(y[t][two], y[t][0], (size_t)width * sizeof(float));
+            }
+        for (int64_t j = 0; j < width; j++) {
+            double sum = 0;
+            for (int64_t i = 0; i < rows; i++)
+                sum += (double)x[i * width + j];
+            for (int t = 0; t < s.n_tables; t++)
+                check_that(fabs((double)y[t][0][j] - sum) < 4e-6 * fmax(1, sqrt((double)rows)),
+                           "%s, [%lld, %lld], column %lld: %g, not %g", s.table[t]->isa,
+                           (long long)rows, (long long)width, (long long)j, (double)y[t][0][j],
+                           sum);
+        }
+        for (int t = 0; t < s.n_tables; t++)
+            for (int two = 0; two < 2; two++)
+                free_room(y[t][two], width);
+        free(x);
+    }
+}
+
+/* ---- embeddings ------------------------------------------------------------------------------------------ */
+
+/* Repeated ids add in their order, so the bits are those of the plain loop; rows that no id names are 0. */
+static void rows_are_added_in_order(void **state)
+{
+    (void)state;
+    enum { ROWS = 301, COUNT = 700 };
+    static const int64_t widths[] = {1, 8, 17, 128};
+    setting s = all_tables();
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        int64_t width = widths[k], n = ROWS * width, ids64[COUNT];
+        int32_t ids32[COUNT];
+        float *dy = numbers(&s, COUNT * width), *wanted = calloc((size_t)n, sizeof *wanted);
+        assert_non_null(wanted);
+        for (int64_t i = 0; i < COUNT; i++) {
+            ids32[i] = (int32_t)(i % 5 ? i * i % 7 : i % ROWS);
+            ids64[i] = ids32[i];
+            for (int64_t j = 0; j < width; j++)
+                wanted[ids64[i] * width + j] += dy[i * width + j];
+        }
+        for (int t = 0; t < s.n_tables; t++)
+            for (int threads = 1; threads <= 3; threads++) {
+                float *dw = room(n);
+                fast_embedding a = {.dy = dy,
+                                    .dw = dw,
+                                    .rows = ROWS,
+                                    .count = COUNT,
+                                    .width = width,
+                                    .threads = threads};
+                a.ids64 = threads == 2 ? ids64 : NULL;
+                a.ids32 = threads == 2 ? NULL : ids32;
+                s.table[t]->embedding_grad(&a);
+                assert_memory_equal(dw, wanted, (size_t)n * sizeof *dw);
+                free_room(dw, n);
+            }
+        free(dy);
+        free(wanted);
+    }
+}
+
+/* ---- NaN --------------------------------------------------------------------------------------------------- */
+
+static void nan_shows(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, WIDTH = 48 };
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++) {
+        float *x = numbers(&s, ROWS * WIDTH), *y = room(ROWS * WIDTH), scratch[WIDTH];
+        x[33 * WIDTH + 17] = NAN;
+        s.table[t]->column_sum(&(fast_columns){x, y, ROWS, WIDTH, 2, scratch});
+        for (int j = 0; j < WIDTH; j++)
+            assert_int_equal(isnan(y[j]) != 0, j == 17);
+        fast_dropout a = {.x = x, .y = y, .count = ROWS * WIDTH, .threads = 2};
+        a.mask = wg_mask_of(1, 1, 1, 0);
+        s.table[t]->dropout(&a);
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            assert_int_equal(isnan(y[i]) != 0, i == 33 * WIDTH + 17);
+        free_room(y, ROWS * WIDTH);
+        free(x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_set_drops_by_the_same_mask),
+        cmocka_unit_test(rows_take_their_part_of_the_mask),
+        cmocka_unit_test(columns_add_up),
+        cmocka_unit_test(rows_are_added_in_order),
+        cmocka_unit_test(nan_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
