@@ -95,3 +95,65 @@ void wg_backend_unload(wg_loaded_backend *loaded)
     if (loaded)
         *loaded = (wg_loaded_backend){0};
 }
+
+/* ---- lists -------------------------------------------------------------------------------------- */
+
+static wg_status add_named(wg_backend_list *list, const char *name, char *message, size_t size)
+{
+    wg_loaded_backend loaded = {0};
+    const wg_backend *b = wg_backend_find(name);
+    size_t n = strlen(name);
+    if (list->count == WG_MOST_BACKENDS) {
+        snprintf(message, size, "backend %s: expected at most %d backends", name, WG_MOST_BACKENDS);
+        return WG_EINVAL;
+    }
+    if (!b && (strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0))) {
+        wg_status status = wg_backend_load(&loaded, name, message, size);
+        if (status != WG_OK)
+            return status;
+        b = loaded.backend;
+    }
+    if (!b) {
+        snprintf(message, size, "backend %s: expected", name);
+        for (size_t i = 0, used = 0; size && (b = wg_backend_at(i)) && (used = strlen(message)) < size; i++)
+            snprintf(message + used, size - used, "%s %s", i ? "," : "", b->name);
+        return WG_EINVAL;
+    }
+    list->backend[list->count] = b;
+    list->loaded[list->count++] = loaded;
+    return WG_OK;
+}
+
+wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *message, size_t size)
+{
+    wg_status status = WG_OK;
+    const wg_backend *b;
+    size = message ? size : 0;
+    *out = (wg_backend_list){.count = 0};
+    if (!names || !*names) {
+        while (out->count < WG_MOST_BACKENDS && (b = wg_backend_at(out->count)))
+            out->backend[out->count++] = b;
+        return WG_OK;
+    }
+    for (const char *end; status == WG_OK && names; names = *end ? end + 1 : NULL) {
+        char name[1024];
+        end = names + strcspn(names, ",");
+        int n = snprintf(name, sizeof name, "%.*s", (int)(end - names), names);
+        if (n < (int)sizeof name) {
+            status = add_named(out, name, message, size);
+        } else {
+            snprintf(message, size, "a backend's name has %d bytes, expected less than %zu", n, sizeof name);
+            status = WG_EINVAL;
+        }
+    }
+    if (status != WG_OK)
+        wg_backend_list_close(out);
+    return status;
+}
+
+void wg_backend_list_close(wg_backend_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        wg_backend_unload(&list->loaded[i]);
+    list->count = 0;
+}

@@ -36,6 +36,19 @@ WG_API wg_status wg_backend_load(wg_loaded_backend *out, const char *path, char 
 /** Unloads and zeroes; zero and NULL are allowed. */
 WG_API void wg_backend_unload(wg_loaded_backend *loaded);
 
+/** Backends in the order in which plans ask them. */
+enum { WG_MOST_BACKENDS = 8 };
+typedef struct wg_backend_list {
+    const wg_backend *backend[WG_MOST_BACKENDS];
+    wg_loaded_backend loaded[WG_MOST_BACKENDS];
+    size_t count;
+} wg_backend_list;
+
+/** Names of built-in backends and paths of shared objects, by comma: "./libmine.so,cpu"; NULL or "": all that are built
+ *  in, the fastest first.  The caller calls wg_backend_list_close once no plan uses them; on failure *out is empty. */
+WG_API wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *message, size_t size);
+WG_API void wg_backend_list_close(wg_backend_list *list);
+
 #ifdef __cplusplus
 }
 #endif

@@ -199,3 +199,52 @@ end:
     free(temporary);
     return status;
 }
+
+/* ---- a second name --------------------------------------------------------------------------- */
+
+typedef struct copying {
+    int from;
+    int error; /* errno of the first failure to read, or 0 */
+} copying;
+
+static void copy(wg_file_writer *w, void *context)
+{
+    copying *c = context;
+    char bytes[1 << 14];
+    ssize_t n;
+    while ((n = read(c->from, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && !wg_file_put(w, bytes, (size_t)n))
+            return;
+    if (n < 0)
+        w->error = c->error = errno;
+}
+
+static wg_status copy_file(const char *from, const char *to, wg_message *m)
+{
+    copying c = {open(from, O_RDONLY | O_CLOEXEC), 0};
+    if (c.from < 0)
+        return wg_file_errno(m, from, "open");
+    wg_status status = wg_file_replace(to, copy, &c, m);
+    close(c.from);
+    return status;
+}
+
+wg_status wg_file_link(const char *from, const char *to, wg_message *m)
+{
+    size_t room = strlen(to) + 32;
+    char *temporary = malloc(room);
+    if (!temporary)
+        return wg_file_fail(m, WG_ENOMEM, to, "no memory to write it");
+    snprintf(temporary, room, "%s.tmp-%ld", to, (long)getpid());
+    unlink(temporary);
+    wg_status status = WG_OK;
+    if (link(from, temporary) != 0)
+        status = errno == ENOENT ? wg_file_errno(m, from, "link") : copy_file(from, to, m);
+    else if (rename(temporary, to) != 0)
+        status = wg_file_errno(m, to, "rename");
+    else if (!sync_folder(to))
+        status = wg_file_errno(m, to, "fsync of its folder");
+    unlink(temporary); /* a rename of one name of a file to another of the same leaves both */
+    free(temporary);
+    return status;
+}

@@ -55,4 +55,12 @@ bool wg_file_put(wg_file_writer *w, const void *bytes, size_t size);
 wg_status wg_file_replace(const char *path, void (*write)(wg_file_writer *w, void *context),
                           void *context, wg_message *m);
 
+/* The file at `from` is then found at `to` as well, in the same one step: as a hard link, or as a copy where the file
+ * system has none. */
+wg_status wg_file_link(const char *from, const char *to, wg_message *m);
+
+/* Fills the n tensors from the file, which must have the same names, dtypes and shapes: otherwise nothing is changed and
+ * the message lists every difference. */
+wg_status wg_tensors_load(const wg_tensor *list, size_t n, const char *path, wg_message *m);
+
 #endif

@@ -1,0 +1,104 @@
+/* Small trainings in tests: settings by name, runs in folders below the current one, files compared. */
+#ifndef WG_TESTS_TRAINING_H
+#define WG_TESTS_TRAINING_H
+
+#include "tests/test.h"
+#include "train/folder.h"
+#include "train/trainer.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+static inline void set(wg_settings *s, const char *name, const char *value)
+{
+    char message[500];
+    check_that(wg_settings_set(s, name, value, message, sizeof message) == WG_OK, "%s", message);
+}
+
+/* A tiny model of the built-in corpus, with all that a resumed training must restore: dropout, two batches an update, an
+ * average; then `more`: pairs of name and value, ended by NULL. */
+static inline wg_settings small_training(const char *folder, const char *const *more)
+{
+    static const char *const usual[] = {
+        "numbers", "150", "vocab-kind", "chars", "d-model", "16", "d-ff", "32", "heads", "2", "encoder-layers", "1",
+        "decoder-layers", "1", "dropout", "0.1", "mini-batch-words", "512", "length-multiple", "32", "optimizer-delay", "2",
+        "exponential-smoothing", "0.1", "clip-norm", "1", "lr-warmup", "4", "learn-rate", "0.01", "lr-schedule",
+        "inverse-sqrt", "threads", "2", "disp-freq", "0", "valid-freq", "0", "save-freq", "0", "after", "12u", NULL};
+    wg_settings s;
+    assert_int_equal(wg_settings_init(&s), WG_OK);
+    set(&s, "model", folder);
+    for (int i = 0; usual[i]; i += 2)
+        set(&s, usual[i], usual[i + 1]);
+    for (int i = 0; more && more[i]; i += 2)
+        set(&s, more[i], more[i + 1]);
+    return s;
+}
+
+static inline void remove_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        char *path = wg_folder_path(folder, "%s", e->d_name);
+        if (unlink(path) != 0)
+            remove_folder(path);
+        free(path);
+    }
+    if (d)
+        closedir(d);
+    rmdir(folder);
+}
+
+/* The whole file, the caller's to free. */
+static inline char *contents(const char *folder, const char *name, size_t *size)
+{
+    char *path = wg_folder_path(folder, "%s", name), *bytes = NULL;
+    FILE *f = fopen(path, "rb");
+    check_that(f != NULL, "%s cannot be opened", path);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    bytes = malloc(*size + 1);
+    assert_int_equal(fread(bytes, 1, *size, f), *size);
+    bytes[*size] = '\0';
+    fclose(f);
+    free(path);
+    return bytes;
+}
+
+static inline void same_file(const char *a, const char *b, const char *name)
+{
+    size_t na, nb;
+    char *ta = contents(a, name, &na), *tb = contents(b, name, &nb);
+    assert_true(na > 100); /* something was compared */
+    check_that(na == nb && memcmp(ta, tb, na) == 0, "%s of %s and %s differ", name, a, b);
+    free(ta);
+    free(tb);
+}
+
+/* Parameters, averages, moments and steps to the last bit. */
+static inline void same_training(const char *a, const char *b)
+{
+    same_file(a, b, WG_FILE_MODEL);
+    same_file(a, b, WG_FILE_AVERAGE);
+    same_file(a, b, WG_FILE_OPTIMIZER);
+}
+
+/* Creates a trainer, which must succeed. */
+static inline wg_trainer *trainer_of(const wg_settings *s, const wg_listener *listener)
+{
+    wg_trainer *t;
+    char message[2000];
+    check_that(wg_trainer_create(&t, s, listener, message, sizeof message) == WG_OK, "%s", message);
+    return t;
+}
+
+static inline void train(const wg_settings *s, const wg_listener *listener, const volatile int *stop)
+{
+    wg_trainer *t = trainer_of(s, listener);
+    check_that(wg_trainer_run(t, stop) == WG_OK, "%s", wg_trainer_message(t));
+    wg_trainer_free(t);
+}
+
+#endif

@@ -1,0 +1,184 @@
+#include "train/data.h"
+#include "train/internal.h"
+#include "train/text/numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the built-in corpus. */
+enum { NUMBERS_TO_VALIDATE = 1000 };
+
+/* The built-in corpus as text, for a training without files. */
+typedef struct numbers {
+    char *text[2]; /* English, German */
+} numbers;
+
+static void free_numbers(numbers *n)
+{
+    free(n->text[0]);
+    free(n->text[1]);
+}
+
+/* ---- vocabularies ---------------------------------------------------------------------------- */
+
+static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first, int last,
+                                   char *message, size_t size)
+{
+    char *text = malloc(strlen(n->text[first]) + strlen(n->text[last]) + 1);
+    if (!text)
+        return snprintf(message, size, "out of memory"), WG_ENOMEM;
+    strcpy(text, n->text[first]);
+    if (last != first)
+        strcat(text, n->text[last]);
+    wg_status status = wg_vocabulary_train_text(out, s->vocab_kind, s->vocab_size, text, strlen(text), message, size);
+    free(text);
+    return status;
+}
+
+/* From the training texts of sides first..last. */
+static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first, int last, char *message,
+                      size_t size)
+{
+    if (n->text[0])
+        return make_from_numbers(out, s, n, first, last, message, size);
+    return wg_vocabulary_train(out, s->vocab_kind, s->vocab_size, (const char *const *)&s->train_sets[first],
+                               (size_t)(last - first + 1), message, size);
+}
+
+static wg_status open_given(wg_vocabularies *out, const wg_settings *s, char *message, size_t size)
+{
+    const char *source = s->vocabs[0], *target = s->vocabs[1] ? s->vocabs[1] : source;
+    wg_status status = wg_vocabulary_open(&out->side[0], source, message, size);
+    if (status == WG_OK && strcmp(source, target) == 0)
+        out->side[1] = out->side[0];
+    else if (status == WG_OK)
+        status = wg_vocabulary_open(&out->side[1], target, message, size);
+    return status;
+}
+
+static bool has_vocabularies(const char *folder)
+{
+    static const char *const names[] = {"vocab.spm", "vocab.txt", "vocab.source.spm", "vocab.source.txt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (wg_folder_has(folder, names[i]))
+            return true;
+    return false;
+}
+
+static wg_status get_vocabularies(wg_vocabularies *out, const wg_settings *s, const numbers *n, char *message,
+                                  size_t size)
+{
+    if (has_vocabularies(s->model))
+        return wg_vocabularies_open(out, s->model, message, size);
+    wg_status status;
+    if (s->vocabs[0]) {
+        status = open_given(out, s, message, size);
+    } else if (s->net.tying == WG_TIED_ALL) {
+        status = make(&out->side[0], s, n, 0, 1, message, size);
+        out->side[1] = out->side[0];
+    } else {
+        status = make(&out->side[0], s, n, 0, 0, message, size);
+        if (status == WG_OK)
+            status = make(&out->side[1], s, n, 1, 1, message, size);
+    }
+    return status == WG_OK ? wg_vocabularies_save(out, s->model, message, size) : status;
+}
+
+/* What a model needs of its vocabularies. */
+static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, char *message, size_t size)
+{
+    for (int i = 0; i < 2; i++)
+        if (wg_vocabulary_eos(v->side[i]) < 0 || (i == 1 && wg_vocabulary_bos(v->side[i]) < 0)) {
+            snprintf(message, size, "%s: the %s vocabulary has no begin or end of sentence", s->model,
+                     i ? "target" : "source");
+            return WG_EDATA;
+        }
+    if (s->net.tying == WG_TIED_ALL && wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1])) {
+        snprintf(message, size, "%s: all embeddings are tied: expected a joint vocabulary, got two of %lld and %lld tokens",
+                 s->model, (long long)wg_vocabulary_size(v->side[0]), (long long)wg_vocabulary_size(v->side[1]));
+        return WG_EDATA;
+    }
+    return WG_OK;
+}
+
+/* ---- corpora --------------------------------------------------------------------------------- */
+
+static wg_status read_corpus(wg_corpus **out, char *const sets[2], const numbers *n, const wg_vocabularies *v,
+                             const wg_corpus_options *options, char *message, size_t size)
+{
+    if (n->text[0])
+        return wg_corpus_of_text(out, n->text[0], strlen(n->text[0]), n->text[1], strlen(n->text[1]), v->side[0],
+                                 v->side[1], options, message, size);
+    return wg_corpus_read(out, sets[0], sets[1], v->side[0], v->side[1], options, message, size);
+}
+
+static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out, char *message, size_t size)
+{
+    wg_status status = wg_numbers_corpus(held_out ? NUMBERS_TO_VALIDATE : (size_t)s->numbers, held_out, s->seed,
+                                         &out->text[0], &out->text[1]);
+    if (status != WG_OK)
+        snprintf(message, size, "no memory for the built-in corpus");
+    return status;
+}
+
+wg_status wg_data_open(wg_training_data *out, const wg_settings *s, char *message, size_t size)
+{
+    bool built_in = !s->train_sets[0];
+    int64_t longest = s->batch_tokens - 1; /* to validate: what fits */
+    if (s->net.positions == WG_POSITIONS_LEARNED && s->net.max_positions <= longest)
+        longest = s->net.max_positions - 1;
+    numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
+    wg_corpus_options options = {.max_length = (size_t)s->max_length, .threads = (int)s->threads};
+    wg_corpus_options to_validate = {.max_length = (size_t)longest, .keep_empty = true, .keep_text = true, .threads = (int)s->threads};
+    *out = (wg_training_data){.train = NULL};
+    wg_status status = built_in ? draw_numbers(&n, s, false, message, size) : WG_OK;
+    if (status == WG_OK)
+        status = get_vocabularies(&out->vocabularies, s, &n, message, size);
+    if (status == WG_OK)
+        status = check_vocabularies(&out->vocabularies, s, message, size);
+    if (status == WG_OK)
+        status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, message, size);
+    if (status == WG_OK && wg_corpus_count(out->train) == 0) {
+        snprintf(message, size, "%s: no pair of sentences to train on: %zu are empty, %zu longer than %lld tokens",
+                 built_in ? "the built-in corpus" : s->train_sets[0], wg_corpus_empty(out->train),
+                 wg_corpus_too_long(out->train), (long long)s->max_length);
+        status = WG_EDATA;
+    }
+    if (status == WG_OK && built_in)
+        status = draw_numbers(&held_out, s, true, message, size);
+    if (status == WG_OK && (built_in || s->valid_sets[0]))
+        status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies, &to_validate, message, size);
+    free_numbers(&n);
+    free_numbers(&held_out);
+    if (status != WG_OK)
+        wg_data_free(out);
+    return status;
+}
+
+void wg_data_free(wg_training_data *d)
+{
+    wg_corpus_free(d->train);
+    wg_corpus_free(d->valid);
+    wg_vocabularies_free(&d->vocabularies);
+    *d = (wg_training_data){.train = NULL};
+}
+
+wg_status wg_data_batches(wg_batches **out, const wg_training_data *d, const wg_corpus *corpus, const wg_settings *s,
+                          char *message, size_t size)
+{
+    const wg_vocabulary *source = d->vocabularies.side[0], *target = d->vocabularies.side[1];
+    bool trains = corpus == d->train;
+    return wg_batches_create(out, corpus,
+                             &(wg_batches_options){.tokens = s->batch_tokens,
+                                                   .sentences = s->batch_sentences,
+                                                   .multiple = s->length_multiple,
+                                                   .group = trains ? s->delay : 1,
+                                                   .fixed_rows = true,
+                                                   .seed = s->seed,
+                                                   .bos = wg_vocabulary_bos(target),
+                                                   .eos = wg_vocabulary_eos(target),
+                                                   .pad = wg_vocabulary_pad(target),
+                                                   .source_eos = wg_vocabulary_eos(source),
+                                                   .source_pad = wg_vocabulary_pad(source)},
+                             message, size);
+}

@@ -1,0 +1,201 @@
+/* What a training tells: lines for people, and records in metrics.jsonl. */
+#include "train/trainer_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+double wg_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+/* Epoch in which the last update was, and how many of its groups are done. */
+static wg_cursor position(const wg_trainer *t)
+{
+    wg_cursor next = t->progress.cursor;
+    if (next.group || t->progress.update == 0)
+        return (wg_cursor){next.epoch + 1, next.group};
+    return (wg_cursor){next.epoch, wg_batches_groups(t->batches)};
+}
+
+/* With what every event tells. */
+static void tell(wg_trainer *t, int kind, const char *text)
+{
+    double now = wg_seconds(), elapsed = now - t->span.start, done = wg_trainer_done(t);
+    double share = done - t->done_until, tokens = (double)t->span.tokens;
+    wg_cursor at = position(t);
+    wg_event e = {
+        .kind = kind,
+        .text = text,
+        .epoch = at.epoch,
+        .update = t->progress.update,
+        .updates_in_epoch = at.group,
+        .of_updates_in_epoch = wg_batches_groups(t->batches),
+        .cost = t->span.tokens ? t->span.cost / tokens : NAN,
+        .rate = t->span.rate,
+        .gradient_norm = t->span.norm,
+        .words_per_second = elapsed > 0 ? tokens / elapsed : 0,
+        .done = done,
+        .seconds_left = share > 0 ? (1 - done) / share * (now - t->start) : NAN,
+    };
+    if (t->listener.tell)
+        t->listener.tell(t->listener.context, &e);
+}
+
+void wg_report_note(wg_trainer *t, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    tell(t, WG_EVENT_NOTE, text);
+}
+
+void wg_report_update(wg_trainer *t)
+{
+    tell(t, WG_EVENT_UPDATE, "");
+}
+
+/* "2 h 05 min", "3 min 20 s", "12 s" */
+static const char *duration(double seconds, char *text, size_t size)
+{
+    if (!(seconds < 1e9))
+        snprintf(text, size, "?");
+    else if (seconds >= 3600)
+        snprintf(text, size, "%d h %02d min", (int)(seconds / 3600), (int)fmod(seconds / 60, 60));
+    else if (seconds >= 60)
+        snprintf(text, size, "%d min %02d s", (int)(seconds / 60), (int)fmod(seconds, 60));
+    else
+        snprintf(text, size, "%d s", (int)seconds);
+    return text;
+}
+
+/* ---- metrics.jsonl ----------------------------------------------------------------------------- */
+
+static wg_status fail(wg_trainer *t, const char *what)
+{
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
+    wg_status status = wg_file_errno(&m, path ? path : WG_FILE_METRICS, what);
+    free(path);
+    return status;
+}
+
+wg_status wg_report_open(wg_trainer *t)
+{
+    char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
+    struct stat s;
+    bool longer = path && stat(path, &s) == 0 && s.st_size > t->progress.metrics_bytes;
+    bool cut = !longer || truncate(path, (off_t)t->progress.metrics_bytes) == 0;
+    t->metrics = path && cut ? fopen(path, "a") : NULL;
+    free(path);
+    return t->metrics ? WG_OK : fail(t, "open for writing");
+}
+
+wg_status wg_report_close(wg_trainer *t)
+{
+    FILE *f = t->metrics;
+    t->metrics = NULL;
+    return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
+}
+
+/* Appends the record as a line; numbers that JSON does not have are left out by those who make it. */
+static wg_status record(wg_trainer *t, json_t *root)
+{
+    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(root);
+    errno = text ? 0 : ENOMEM;
+    bool ok = text && t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
+    free(text);
+    return ok ? WG_OK : fail(t, "write");
+}
+
+/* {"kind": ..., and where it was} */
+static json_t *begin(const wg_trainer *t, const char *kind)
+{
+    const wg_progress *p = &t->progress;
+    return json_pack("{s:s, s:I, s:f, s:I, s:f}", "kind", kind, "update", (json_int_t)p->update, "epoch",
+                     (double)p->cursor.epoch + (double)p->cursor.group / (double)wg_batches_groups(t->batches),
+                     "target-tokens", (json_int_t)p->tokens, "seconds", p->seconds);
+}
+
+static void add_real(json_t *root, const char *key, double x)
+{
+    if (isfinite(x))
+        json_object_set_new(root, key, json_real(x));
+}
+
+/* ---- reports ----------------------------------------------------------------------------------- */
+
+wg_status wg_report_span(wg_trainer *t)
+{
+    const wg_span *s = &t->span;
+    double tokens = (double)s->tokens, elapsed = wg_seconds() - s->start, done = wg_trainer_done(t);
+    double cost = s->cost / tokens, share = done - t->done_until;
+    double left = share > 0 ? (1 - done) / share * (wg_seconds() - t->start) : NAN;
+    char text[400], time[40];
+    wg_cursor at = position(t);
+    snprintf(text, sizeof text,
+             "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64 ": cost %.4f nats a token, ppl %.2f, "
+             "%.0f words/s, gradient norm %.4f, rate %.4e, %s left",
+             at.epoch, at.group, wg_batches_groups(t->batches), t->progress.update, cost, exp(cost), tokens / elapsed,
+             s->norm, s->rate, duration(left, time, sizeof time));
+    tell(t, WG_EVENT_DISPLAY, text);
+    json_t *root = begin(t, "train");
+    add_real(root, "cost", cost);
+    add_real(root, "perplexity", exp(cost));
+    add_real(root, "words-per-second", tokens / elapsed);
+    add_real(root, "gradient-norm", s->norm);
+    add_real(root, "learn-rate", s->rate);
+    t->span = (wg_span){.start = wg_seconds()};
+    return record(t, root);
+}
+
+wg_status wg_report_validation(wg_trainer *t, const wg_validation *v, const char *news)
+{
+    char line[800];
+    wg_message text = wg_message_in(line, sizeof line);
+    json_t *root = begin(t, "valid");
+    wg_message_add(&text, "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats a token",
+                   position(t).epoch, t->progress.update, v->cost);
+    add_real(root, "cost", v->cost);
+    for (int i = 0; i < WG_METRICS; i++) {
+        if (!isfinite(v->value[i]))
+            continue;
+        wg_message_add(&text, i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
+                       wg_metric_kinds[i].name, v->value[i]);
+        add_real(root, wg_metric_kinds[i].name, v->value[i]);
+    }
+    wg_message_add(&text, "%s", news);
+    tell(t, WG_EVENT_VALID, line);
+    json_object_set_new(root, "stalled", json_integer(t->progress.stalled));
+    return record(t, root);
+}
+
+wg_status wg_report_saving(wg_trainer *t)
+{
+    wg_status status = record(t, begin(t, "save"));
+    if (status == WG_OK)
+        t->progress.metrics_bytes = ftell(t->metrics);
+    return status;
+}
+
+void wg_report_saved(wg_trainer *t)
+{
+    char text[200];
+    snprintf(text, sizeof text, "update %" PRId64 ": saved", t->progress.update);
+    tell(t, WG_EVENT_SAVED, text);
+}

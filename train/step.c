@@ -1,0 +1,107 @@
+#include "train/step.h"
+#include "autograd/grad.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+#include <stdlib.h>
+
+/* Costs without dropout, summed over the targets that count. */
+static void evaluate(wg_step *s, wg_transformer *m)
+{
+    const wg_transformer_config *c = &m->config;
+    wg_value *memory = wg_transformer_encode(m, s->in.source, s->in.source_lengths);
+    wg_value *states = wg_transformer_decode(m, s->in.target_in, memory, s->in.source_lengths);
+    wg_value *logits = wg_transformer_logits(m, states), *targets = s->in.target_out; /* [B, T, V], [B, T] */
+    wg_cross_entropy_attrs plain = {.use_ignore = true, .ignore = WG_NO_TARGET, .reduction = WG_LOSS_SUM}, smooth = plain;
+    smooth.smoothing = c->label_smoothing;
+    smooth.spread = c->smoothing_spread;
+    s->cost = wg_output(wg_cross_entropy(logits, targets, NULL, &smooth), "cost");
+    s->nll = wg_output(wg_cross_entropy(logits, targets, NULL, &plain), "nll");
+    wg_value *best = wg_argmax(logits, -1, WG_DROP);
+    wg_value *hit = wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* never where there is no target */
+    s->hits = wg_output(wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP), "hits");
+}
+
+static wg_value *state_of(wg_graph *g, const char *prefix, const wg_value *parameter)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
+    return wg_state(g, name, parameter->dtype, parameter->shape, wg_zeros());
+}
+
+/* average' = (1 - s) average + s p', for each parameter p that the graph assigns */
+static void smooth(wg_graph *g, double s)
+{
+    for (size_t i = 0, n = wg_graph_assign_count(g); i < n; i++) {
+        wg_value *leaf, *new_value;
+        wg_graph_assign_at(g, i, &leaf, &new_value);
+        if (leaf->node->op != &wg_op_parameter)
+            continue;
+        wg_value *average = state_of(g, WG_STATES_OF_AVERAGE, leaf);
+        wg_assign(average, wg_moving_average(average, new_value, 1 - s));
+    }
+}
+
+/* Clips the gradients and updates the parameters; but nothing of it if cost or norm are not finite. */
+static void update(wg_step *s, const wg_settings *o, wg_value *const *params, wg_value **grads, size_t n)
+{
+    s->rate = wg_input(s->graph, "rate", o->net.dtype, WG_SCALAR);
+    s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(grads, n, o->clip_norm, grads) : wg_global_norm(grads, n);
+    wg_output(s->norm, "gradient norm");
+    wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->cost, s->norm}, 2);
+    static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
+    if (o->optimizer == WG_OPTIMIZER_SGD)
+        wg_sgd_update(params, grads, n, rate,
+                      &(wg_sgd_options){.momentum = o->momentum, .weight_decay = o->weight_decay, .name = states});
+    else
+        wg_adam_update(params, grads, n, rate,
+                       &(wg_adam_options){.beta1 = o->beta1,
+                                          .beta2 = o->beta2,
+                                          .eps = o->eps,
+                                          .weight_decay = o->weight_decay,
+                                          .decoupled = o->optimizer == WG_OPTIMIZER_ADAMW,
+                                          .name = states});
+    if (o->smoothing > 0)
+        smooth(s->graph, o->smoothing);
+}
+
+/* grads[i] += what earlier batches of the update left; then either the update, or they are left for the next. */
+static void train(wg_step *s, const wg_settings *o, int kind, wg_value **params, wg_value **grads, size_t n)
+{
+    wg_graph_parameters(s->graph, params, n);
+    if (wg_grad(s->cost, params, n, grads) != WG_OK)
+        return;
+    for (size_t i = 0; i < n && kind != WG_STEP_UPDATES; i++) {
+        wg_value *left = state_of(s->graph, WG_STATES_OF_GRADIENT, params[i]);
+        if (kind & WG_STEP_ADDS)
+            grads[i] = wg_add(left, grads[i]);
+        if (!(kind & WG_STEP_UPDATES))
+            wg_assign(left, grads[i]);
+    }
+    if (kind & WG_STEP_UPDATES)
+        update(s, o, params, grads, n);
+}
+
+void wg_step_build(wg_step *out, const wg_settings *settings, const wg_step_shape *shape)
+{
+    wg_graph *g = wg_graph_new();
+    *out = (wg_step){.graph = g};
+    if (!g)
+        return;
+    bool evaluates = shape->kind & WG_STEP_EVALUATES;
+    wg_transformer m = wg_transformer_begin(g, &settings->net, !evaluates);
+    out->in = wg_transformer_inputs_of(g, shape->rows, shape->source_length, shape->target_length);
+    if (evaluates) {
+        evaluate(out, &m);
+        return;
+    }
+    out->normaliser = wg_input(g, "normaliser", settings->net.dtype, WG_SCALAR);
+    out->cost = wg_output(wg_transformer_loss(&m, &out->in, out->normaliser), "cost");
+    size_t n = wg_graph_parameters(g, NULL, 0);
+    wg_value **values = malloc((2 * n + 1) * sizeof(wg_value *));
+    if (values)
+        train(out, settings, shape->kind, values, values + n, n);
+    else
+        wg_graph_fail(g, WG_ENOMEM, WG_HERE, "step", "no memory for lists of %zu parameters", n);
+    free(values);
+}

@@ -1,0 +1,38 @@
+/* What is computed for one batch, as a graph; not installed. */
+#ifndef WG_TRAIN_STEP_H
+#define WG_TRAIN_STEP_H
+
+#include "train/settings.h"
+
+/* An update may take several batches: each but the last leaves its gradient in states, to which the next one adds. */
+enum {
+    WG_STEP_ADDS = 1,     /* adds what the states hold to its gradient           */
+    WG_STEP_UPDATES = 2,  /* updates parameters, instead of leaving the gradient */
+    WG_STEP_EVALUATES = 4 /* neither: sums of costs and hits, without dropout    */
+};
+
+typedef struct wg_step_shape {
+    int64_t rows, source_length, target_length;
+    int kind; /* of WG_STEP_... */
+} wg_step_shape;
+
+/* Values are of the model's dtype and scalars; those that the kind does not have are NULL. */
+typedef struct wg_step {
+    wg_graph *graph;
+    wg_transformer_inputs in;
+    wg_value *normaliser; /* target tokens of the whole update      */
+    wg_value *rate;       /* learning rate                          */
+    wg_value *cost;       /* label-smoothed; summed if evaluating   */
+    wg_value *norm;       /* of the gradient, before clipping       */
+    wg_value *nll;        /* -sum of log p of the targets           */
+    wg_value *hits;       /* targets that have the greatest logit   */
+} wg_step;
+
+/* Builds the graph, which the caller frees; its status tells of errors. */
+void wg_step_build(wg_step *out, const wg_settings *settings, const wg_step_shape *shape);
+
+#define WG_STATES_OF_AVERAGE "average/"
+#define WG_STATES_OF_OPTIMIZER "optimizer/"
+#define WG_STATES_OF_GRADIENT "gradient/"
+
+#endif

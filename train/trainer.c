@@ -1,0 +1,428 @@
+#include "train/trainer_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- amounts of training ----------------------------------------------------------------------- */
+
+/* How much is done in the amount's unit; of epochs, whole ones. */
+static int64_t done_in(const wg_progress *p, char unit)
+{
+    return unit == 'e' ? p->cursor.epoch : unit == 't' ? p->tokens : p->update;
+}
+
+/* Did the update from `before` to `now` complete another `every`? */
+static bool due(wg_amount every, const wg_progress *before, const wg_progress *now)
+{
+    return every.n > 0 && done_in(now, every.unit) / every.n > done_in(before, every.unit) / every.n;
+}
+
+double wg_trainer_done(const wg_trainer *t)
+{
+    wg_amount after = t->settings.after;
+    double done = (double)done_in(&t->progress, after.unit);
+    if (after.n <= 0)
+        return 0;
+    if (after.unit == 'e')
+        done += (double)t->progress.cursor.group / (double)wg_batches_groups(t->batches);
+    return fmin(1, done / (double)after.n);
+}
+
+static bool finished(const wg_trainer *t)
+{
+    const wg_settings *s = &t->settings;
+    return (s->after.n > 0 && done_in(&t->progress, s->after.unit) >= s->after.n) ||
+           (s->early_stopping > 0 && t->progress.stalled >= s->early_stopping);
+}
+
+/* ---- an update --------------------------------------------------------------------------------- */
+
+/* Cosine and linear schedules end with the training unless told otherwise. */
+static double rate_of(const wg_trainer *t, int64_t update)
+{
+    wg_schedule s = t->settings.schedule;
+    s.d_model = t->settings.net.d_model;
+    if (s.updates == 0) {
+        wg_amount after = t->settings.after;
+        double per_epoch = (double)wg_batches_groups(t->batches);
+        double per_update = t->progress.update ? (double)t->progress.tokens / (double)t->progress.update : 1;
+        s.updates = after.unit == 'u'   ? after.n
+                    : after.unit == 'e' ? after.n * (int64_t)per_epoch
+                                        : (int64_t)((double)after.n / per_update);
+    }
+    return wg_schedule_rate(&s, update);
+}
+
+/* Number of the run that computes batch k of an update: each draws dropout masks of its own. */
+static uint64_t step_of(const wg_trainer *t, int64_t update, size_t k)
+{
+    return (uint64_t)update * (uint64_t)t->settings.delay + k;
+}
+
+typedef struct group {
+    const wg_batch *batch; /* [n] */
+    size_t n;
+    double tokens; /* of all targets */
+    double rate;
+} group;
+
+static wg_status fill(wg_trainer *t, const group *g, size_t k, wg_step_plan **p, wg_message *m)
+{
+    int kind = (k > 0 ? WG_STEP_ADDS : 0) | (k + 1 == g->n ? WG_STEP_UPDATES : 0);
+    return wg_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, m);
+}
+
+/* Batch k made `what` to be no number: a message that names the node which did so first.  Parameters are still those of
+ * before the update. */
+static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wg_message *m)
+{
+    int64_t update = t->progress.update + 1;
+    wg_message_add(m, "update %" PRId64 ": %s is not finite; training stopped, checkpoints are as they were", update, what);
+    for (size_t i = 0; i <= k; i++) {
+        wg_step_plan *p;
+        if (fill(t, g, i, &p, m) == WG_OK && wg_plan_first_nonfinite(p->plan, step_of(t, update, i))) {
+            wg_message_add(m, "; first in batch %zu of the update: %s", i + 1, wg_plan_message(p->plan));
+            break;
+        }
+    }
+    return WG_ENONFINITE;
+}
+
+static wg_status run_group(wg_trainer *t, const group *g, wg_message *m)
+{
+    double cost = 0;
+    wg_step_plan *p = NULL;
+    for (size_t k = 0; k < g->n; k++) {
+        wg_status status = fill(t, g, k, &p, m);
+        if (status != WG_OK)
+            return status;
+        status = wg_plan_run(p->plan, step_of(t, t->progress.update + 1, k));
+        double part = wg_plans_scalar(&t->plans, p->cost);
+        if (status == WG_ENONFINITE || (status == WG_OK && !isfinite(part)))
+            return blame(t, g, k, isfinite(part) ? "the gradient's norm" : "the cost", m);
+        if (status != WG_OK)
+            return wg_message_add(m, "update %" PRId64 ": %s", t->progress.update + 1, wg_plan_message(p->plan)), status;
+        cost += part;
+        t->span.sentences += g->batch[k].sentences;
+        t->progress.sentences += g->batch[k].sentences;
+    }
+    t->span.cost += cost * g->tokens;
+    t->span.tokens += (int64_t)g->tokens;
+    t->span.updates++;
+    t->span.norm = wg_plans_scalar(&t->plans, p->norm);
+    t->span.rate = g->rate;
+    return WG_OK;
+}
+
+static wg_status update(wg_trainer *t)
+{
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    group g = {.rate = rate_of(t, t->progress.update + 1)};
+    wg_status status = wg_batches_next(t->batches, &g.batch, &g.n);
+    if (status != WG_OK)
+        return wg_message_add(&m, "the next batches: %s", wg_status_text(status)), status;
+    int64_t tokens = 0;
+    for (size_t k = 0; k < g.n; k++)
+        tokens += g.batch[k].target_tokens;
+    g.tokens = (double)tokens;
+    status = run_group(t, &g, &m);
+    if (status != WG_OK)
+        return status;
+    t->progress.update++;
+    t->progress.tokens += tokens;
+    t->progress.cursor = wg_batches_cursor(t->batches);
+    t->progress.seconds = t->seconds_until + wg_seconds() - t->start;
+    wg_report_update(t);
+    return WG_OK;
+}
+
+/* ---- validation -------------------------------------------------------------------------------- */
+
+static wg_best *best_of(wg_progress *p, const char *metric)
+{
+    for (size_t i = 0; i < p->n_best; i++)
+        if (strcmp(p->best[i].metric, metric) == 0)
+            return &p->best[i];
+    return NULL;
+}
+
+/* Keeps the model if it is the best so far by that metric.  While parameters are exchanged with their averages. */
+static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
+{
+    const wg_metric_kind *kind = &wg_metric_kinds[metric];
+    wg_progress *p = &t->progress;
+    wg_best *best = best_of(p, kind->name);
+    *is_best = !best || (kind->greater_is_better ? value > best->value : value < best->value);
+    if (!*is_best)
+        return WG_OK;
+    if (!best) {
+        best = &p->best[p->n_best++];
+        snprintf(best->metric, sizeof best->metric, "%s", kind->name);
+    }
+    best->value = value;
+    best->update = p->update;
+    char *path = wg_folder_path(t->settings.model, "best-%s.safetensors", kind->name);
+    wg_status status = path ? wg_checkpoint_write_model(t->store, path, t->message, sizeof t->message) : WG_ENOMEM;
+    free(path);
+    return status;
+}
+
+static wg_status rank_all(wg_trainer *t, const wg_validation *v, wg_message *news)
+{
+    wg_status status = WG_OK;
+    for (size_t i = 0; status == WG_OK && i < WG_METRICS; i++) {
+        int metric = wg_metric_named(t->settings.valid_metrics, i);
+        bool is_best = false;
+        if (metric < 0)
+            break;
+        if (isfinite(v->value[metric]))
+            status = rank(t, metric, v->value[metric], &is_best);
+        if (i == 0)
+            t->progress.stalled = is_best ? 0 : t->progress.stalled + 1;
+        const wg_best *best = best_of(&t->progress, wg_metric_kinds[metric].name);
+        if (is_best)
+            wg_message_add(news, "; new best %s", wg_metric_kinds[metric].name);
+        else if (i == 0 && best)
+            wg_message_add(news, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")",
+                           wg_metric_kinds[metric].name, t->progress.stalled, best->value, best->update);
+    }
+    return status;
+}
+
+static wg_status validate(wg_trainer *t)
+{
+    double start = wg_seconds();
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    char text[400];
+    wg_message news = wg_message_in(text, sizeof text);
+    wg_validation v;
+    wg_checkpoint_swap_averages(t->store);
+    wg_status status = wg_validate(&v, &t->plans, &t->data, &m);
+    if (status == WG_OK)
+        status = rank_all(t, &v, &news);
+    wg_checkpoint_swap_averages(t->store);
+    if (status == WG_OK)
+        status = wg_report_validation(t, &v, text);
+    t->span.start += wg_seconds() - start; /* words per second are those of updates */
+    return status;
+}
+
+/* ---- the course -------------------------------------------------------------------------------- */
+
+static wg_status save(wg_trainer *t)
+{
+    double start = wg_seconds();
+    if (t->saved == t->progress.update)
+        return WG_OK;
+    wg_status status = wg_report_saving(t);
+    if (status == WG_OK)
+        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, t->settings.keep, t->message,
+                                    sizeof t->message);
+    if (status != WG_OK)
+        return status;
+    t->saved = t->progress.update;
+    t->span.start += wg_seconds() - start;
+    wg_report_saved(t);
+    return WG_OK;
+}
+
+wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
+{
+    const wg_settings *s = &t->settings;
+    wg_status status = WG_OK;
+    t->span.start = wg_seconds();
+    while (status == WG_OK && !finished(t) && !(stop && *stop)) {
+        wg_progress before = t->progress;
+        status = update(t);
+        if (status == WG_OK && due(s->disp_freq, &before, &t->progress))
+            status = wg_report_span(t);
+        if (status == WG_OK && t->data.valid && due(s->valid_freq, &before, &t->progress))
+            status = validate(t);
+        if (status == WG_OK && due(s->save_freq, &before, &t->progress))
+            status = save(t);
+    }
+    return status == WG_OK ? save(t) : status;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------- */
+
+static uint64_t hash_of_vocabularies(const wg_vocabularies *v)
+{
+    XXH64_hash_t h = 0;
+    for (int side = 0; side < 2; side++)
+        for (int32_t id = 0; id < wg_vocabulary_size(v->side[side]); id++) {
+            const char *piece = wg_vocabulary_piece(v->side[side], id);
+            h = XXH64(piece ? piece : "", piece ? strlen(piece) + 1 : 0, h);
+        }
+    return h;
+}
+
+static void put_text(wg_file_writer *w, void *text)
+{
+    wg_file_put(w, text, strlen(text));
+}
+
+/* config.yml, so that the folder is all that it takes to go on, or to translate. */
+static wg_status write_config(wg_trainer *t)
+{
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    char *text = NULL, *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
+    size_t size = 0;
+    FILE *f = path ? open_memstream(&text, &size) : NULL;
+    wg_status status = f ? wg_settings_write_yaml(&t->settings, f) : WG_ENOMEM;
+    if (f && fclose(f) != 0)
+        status = WG_ENOMEM;
+    if (status == WG_OK)
+        status = wg_file_replace(path, put_text, text, &m);
+    else
+        wg_message_add(&m, "%s/" WG_FILE_CONFIG ": %s", t->settings.model, wg_status_text(status));
+    free(text);
+    free(path);
+    return status;
+}
+
+/* Puts all tensors into the store, by a plan for the least of batches. */
+static wg_status fill_store(wg_trainer *t, wg_message *m)
+{
+    int64_t least = t->settings.length_multiple;
+    wg_step_plan *p;
+    return wg_plans_get(&t->plans, &(wg_step_shape){1, least, least, WG_STEP_UPDATES}, &p, m);
+}
+
+static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
+{
+    wg_progress *p = &t->progress;
+    const char *folder = t->settings.model;
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    wg_status status = wg_checkpoint_load(folder, t->store, p, &t->settings, t->message, sizeof t->message);
+    if (status != WG_OK)
+        return status;
+    char damaged[sizeof t->message];
+    memcpy(damaged, t->message, sizeof damaged);
+    if (p->data != data || p->vocabularies != vocabularies)
+        return wg_file_fail(&m, WG_EINVAL, folder, "%s: expected those with which this training began, got others",
+                            p->vocabularies != vocabularies ? "vocabs" : "train-sets");
+    status = wg_batches_seek(t->batches, p->cursor);
+    if (status != WG_OK)
+        return wg_file_fail(&m, status, folder, "it has no epoch %" PRId64 ", group %" PRId64, p->cursor.epoch,
+                            p->cursor.group);
+    t->saved = p->update;
+    t->seconds_until = p->seconds;
+    if (*damaged)
+        wg_report_note(t, "%s", damaged);
+    wg_report_note(t, "%s: going on after update %" PRId64, folder, p->update);
+    return WG_OK;
+}
+
+static void note_sizes(wg_trainer *t)
+{
+    const wg_corpus *c = t->data.train;
+    int64_t parameters = 0;
+    const wg_tensor *tensor;
+    for (size_t i = 0; (tensor = wg_store_at(t->store, i)); i++)
+        if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) && !strstr(tensor->name, WG_STATES_OF_AVERAGE))
+            parameters += wg_shape_count(&tensor->shape);
+    wg_report_note(t, "%zu pairs to train on (%zu empty and %zu too long left out), %zu to validate; %lld and %lld tokens in "
+                      "the vocabularies; %" PRId64 " parameters",
+                   wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
+                   t->data.valid ? wg_corpus_count(t->data.valid) : 0,
+                   (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
+                   (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
+}
+
+/* Folder, backends, data. */
+static wg_status open_all(wg_trainer *t, const wg_settings *settings)
+{
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    char *why = t->message;
+    const size_t size = sizeof t->message;
+    wg_status status = wg_settings_copy(&t->settings, settings);
+    if (status != WG_OK)
+        return wg_message_add(&m, "out of memory"), status;
+    wg_settings *s = &t->settings;
+    if (!s->model || !*s->model)
+        return wg_message_add(&m, "model: expected a folder, got none"), WG_EINVAL;
+    status = wg_folder_make(s->model, why, size);
+    if (status == WG_OK && s->overwrite)
+        status = wg_checkpoint_clear(s->model, why, size);
+    if (status == WG_OK)
+        status = wg_backend_list_open(&t->backends, s->backend, why, size);
+    if (status == WG_OK)
+        status = wg_data_open(&t->data, s, why, size);
+    if (status != WG_OK)
+        return status;
+    s->overwrite = false; /* what is written to config.yml must not be asked for again */
+    s->net.source_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[0]);
+    s->net.target_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[1]);
+    t->store = wg_store_new(s->seed);
+    status = wg_plans_init(&t->plans, s, &t->backends, t->store);
+    if (status != WG_OK || !t->store)
+        return wg_message_add(&m, "out of memory"), WG_ENOMEM;
+    return wg_data_batches(&t->batches, &t->data, t->data.train, s, why, size);
+}
+
+static wg_status begin(wg_trainer *t, const wg_settings *settings)
+{
+    t->start = t->span.start = wg_seconds();
+    t->saved = -1;
+    wg_status status = open_all(t, settings);
+    if (status != WG_OK)
+        return status;
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    uint64_t data = wg_corpus_hash(t->data.train), vocabularies = hash_of_vocabularies(&t->data.vocabularies);
+    status = fill_store(t, &m);
+    if (status != WG_OK)
+        return status;
+    note_sizes(t);
+    if (wg_checkpoint_exists(t->settings.model))
+        status = resume(t, data, vocabularies);
+    t->progress.data = data;
+    t->progress.vocabularies = vocabularies;
+    t->done_until = wg_trainer_done(t);
+    if (status == WG_OK)
+        status = write_config(t);
+    return status == WG_OK ? wg_report_open(t) : status;
+}
+
+wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings, const wg_listener *listener, char *message,
+                            size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    wg_trainer *t = calloc(1, sizeof *t);
+    *out = NULL;
+    if (!t)
+        return wg_message_add(&m, "out of memory"), WG_ENOMEM;
+    if (listener)
+        t->listener = *listener;
+    wg_status status = begin(t, settings);
+    if (status == WG_OK) {
+        *out = t;
+        return WG_OK;
+    }
+    wg_message_add(&m, "%s", *t->message ? t->message : wg_status_text(status));
+    wg_trainer_free(t);
+    return status;
+}
+
+void wg_trainer_free(wg_trainer *t)
+{
+    if (!t)
+        return;
+    if (t->metrics)
+        wg_report_close(t);
+    wg_plans_free(&t->plans);
+    wg_batches_free(t->batches);
+    wg_store_free(t->store);
+    wg_data_free(&t->data);
+    wg_backend_list_close(&t->backends);
+    wg_settings_free(&t->settings);
+    free(t);
+}
+
+const char *wg_trainer_message(const wg_trainer *t)
+{
+    return t->message;
+}

@@ -1,0 +1,83 @@
+#include "train/validate.h"
+
+#include <math.h>
+#include <string.h>
+
+const wg_metric_kind wg_metric_kinds[WG_METRICS] = {
+    [WG_METRIC_CROSS_ENTROPY] = {"cross-entropy", false},
+    [WG_METRIC_PERPLEXITY] = {"perplexity", false},
+    [WG_METRIC_ACCURACY] = {"accuracy", true},
+    [WG_METRIC_BLEU] = {"bleu", true},
+    [WG_METRIC_CHRF] = {"chrf", true},
+};
+
+int wg_metric_named(const char *words, size_t i)
+{
+    static const char blanks[] = " ,\t";
+    words = words ? words : wg_metric_kinds[0].name;
+    for (words += strspn(words, blanks); *words && i; i--) {
+        words += strcspn(words, blanks);
+        words += strspn(words, blanks);
+    }
+    size_t n = strcspn(words, blanks);
+    for (int k = 0; n && k < WG_METRICS; k++)
+        if (strlen(wg_metric_kinds[k].name) == n && memcmp(wg_metric_kinds[k].name, words, n) == 0)
+            return k;
+    return -1;
+}
+
+/* Sums over the whole validation set. */
+typedef struct sums {
+    double cost, nll, hits;
+    int64_t tokens, sentences;
+} sums;
+
+static wg_status add_batch(sums *s, wg_plans *plans, const wg_batch *batch, wg_message *m)
+{
+    wg_step_plan *p;
+    wg_status status = wg_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, m);
+    if (status == WG_OK && (status = wg_plan_run(p->plan, 0)) != WG_OK)
+        wg_message_add(m, "validation: %s", wg_plan_message(p->plan));
+    if (status != WG_OK)
+        return status;
+    s->cost += wg_plans_scalar(plans, p->cost);
+    s->nll += wg_plans_scalar(plans, p->nll);
+    s->hits += wg_plans_scalar(plans, p->hits);
+    s->tokens += batch->target_tokens;
+    s->sentences += batch->sentences;
+    return WG_OK;
+}
+
+static wg_status add_all(sums *s, wg_plans *plans, const wg_training_data *data, wg_message *m)
+{
+    wg_batches *batches;
+    char why[400];
+    wg_status status = wg_data_batches(&batches, data, data->valid, plans->settings, why, sizeof why);
+    if (status != WG_OK)
+        return wg_message_add(m, "validation set: %s", why), status;
+    for (int64_t i = 0, n = wg_batches_groups(batches); i < n && status == WG_OK; i++) {
+        const wg_batch *batch;
+        size_t count = 0;
+        status = wg_batches_next(batches, &batch, &count);
+        if (status != WG_OK)
+            wg_message_add(m, "validation set: %s", wg_status_text(status));
+        for (size_t k = 0; k < count && status == WG_OK; k++)
+            status = add_batch(s, plans, &batch[k], m);
+    }
+    wg_batches_free(batches);
+    return status;
+}
+
+wg_status wg_validate(wg_validation *out, wg_plans *plans, const wg_training_data *data, wg_message *m)
+{
+    sums s = {0};
+    wg_status status = add_all(&s, plans, data, m);
+    double n = s.tokens ? (double)s.tokens : 1;
+    *out = (wg_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
+    for (int i = 0; i < WG_METRICS; i++)
+        out->value[i] = NAN;
+    out->value[WG_METRIC_CROSS_ENTROPY] = s.nll / n;
+    out->value[WG_METRIC_PERPLEXITY] = exp(s.nll / n);
+    out->value[WG_METRIC_ACCURACY] = s.hits / n;
+    return status;
+}

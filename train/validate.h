@@ -1,0 +1,35 @@
+/* How good a model is on sentences that it was not trained on; not installed. */
+#ifndef WG_TRAIN_VALIDATE_H
+#define WG_TRAIN_VALIDATE_H
+
+#include "train/data.h"
+#include "train/plans.h"
+
+enum wg_metric {
+    WG_METRIC_CROSS_ENTROPY = 0, /* -log p of a target token, in nats, without label smoothing */
+    WG_METRIC_PERPLEXITY,        /* its exp                                                    */
+    WG_METRIC_ACCURACY,          /* share of target tokens that have the greatest probability  */
+    WG_METRIC_BLEU,              /* of translations, 0 to 100                                  */
+    WG_METRIC_CHRF,              /* 0 to 100                                                   */
+    WG_METRICS
+};
+
+typedef struct wg_metric_kind {
+    const char *name; /* in settings and files */
+    bool greater_is_better;
+} wg_metric_kind;
+extern const wg_metric_kind wg_metric_kinds[WG_METRICS];
+
+/* The i-th metric named in `words`, which blanks separate; -1 past the end. */
+int wg_metric_named(const char *words, size_t i);
+
+typedef struct wg_validation {
+    double cost;               /* label-smoothed cross entropy a target token, in nats */
+    double value[WG_METRICS];  /* NAN: not measured                                    */
+    int64_t tokens, sentences;
+} wg_validation;
+
+/* All that settings->valid_metrics asks for, by the parameters in the plans' store. */
+wg_status wg_validate(wg_validation *out, wg_plans *plans, const wg_training_data *data, wg_message *m);
+
+#endif
