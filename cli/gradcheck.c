@@ -12,6 +12,9 @@
 
 enum { OP = 1000, MODEL, ALL, ORDER, SEED };
 
+/* Elements compared in each leaf of each of many variants, where 64 are in a single model. */
+enum { VARIANT_ELEMENTS = 16 };
+
 /* clang-format off */
 static const struct argp_option table[] = {
     {"op", OP, "NAME", 0, "check this op on all its samples (may be repeated)", 0},
@@ -84,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void report(request *r, const char *what, wg_status status, const wg_gradcheck_report *c)
 {
-    printf("%-44s", what);
+    printf("%-50s", what);
     if (status != WG_OK && c->compared == 0)
         printf(" FAIL: %s\n", *c->message ? c->message : wg_status_text(status));
     else if (status != WG_OK)
@@ -137,6 +140,7 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
     wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
                               .order = r->order,
                               .seed = r->seed,
+                              .most = m->variant ? VARIANT_ELEMENTS : 0,
                               .leaf = leaf,
                               .n_leaf = n};
     wg_status status = wg_gradcheck(g, &o, c);
@@ -144,20 +148,32 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
     return status;
 }
 
-static void check_model(request *r, const wg_model *m)
+/* The model itself, or (`variant` not SIZE_MAX) one of its variants. */
+static void check_one(request *r, const wg_model *m, size_t variant)
 {
     char what[120];
     wg_gradcheck_report c = {0};
     wg_graph *g = wg_graph_new();
-    m->build(g);
+    const char *name = variant == SIZE_MAX ? NULL : m->variant(g, variant);
+    if (!name)
+        m->build(g);
     wg_status status = wg_graph_status(g);
     if (status == WG_OK)
         status = check_graph(r, m, g, &c);
     else
         snprintf(c.message, sizeof c.message, "%s", wg_graph_message(g));
-    snprintf(what, sizeof what, "model %s", m->name);
+    snprintf(what, sizeof what, "model %s%s%s%s", m->name, name ? " (" : "", name ? name : "",
+             name ? ")" : "");
     report(r, what, status, &c);
     wg_graph_free(g);
+}
+
+static void check_model(request *r, const wg_model *m)
+{
+    if (!m->variant)
+        check_one(r, m, SIZE_MAX);
+    for (size_t i = 0; m->variant && m->variant(NULL, i); i++)
+        check_one(r, m, i);
 }
 
 static void check_all(request *r)

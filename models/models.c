@@ -1,6 +1,6 @@
 #include "models/models.h"
 #include "models/encoder.h"
-#include "models/layers.h"
+#include "models/transformer.h"
 
 #include <string.h>
 
@@ -70,17 +70,48 @@ static wg_value *lstm(wg_graph *g)
     return classify(wg_dense("logits", h, VOCABULARY, WG_ACTIVATION_NONE), next);
 }
 
+/* The Transformer: 2 sentences of 7 and 6 tokens. */
+static wg_value *build_transformer(wg_graph *g, const wg_transformer_config *c)
+{
+    wg_transformer m = wg_transformer_begin(g, c, true);
+    wg_transformer_inputs in = wg_transformer_inputs_of(g, 2, 7, 6);
+    return wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
+}
+
+/* "base" with small layers: six and six. */
+static wg_value *transformer(wg_graph *g)
+{
+    wg_transformer_config c = *wg_transformer_find("base");
+    c.source_vocabulary = c.target_vocabulary = 11;
+    c.d_model = 32;
+    c.d_ff = 64;
+    c.heads = 4;
+    return build_transformer(g, &c);
+}
+
+static const char *transformer_variant(wg_graph *g, size_t i)
+{
+    wg_transformer_config c;
+    if (!wg_transformer_variant(i, &c))
+        return NULL;
+    if (g)
+        build_transformer(g, &c);
+    return c.name;
+}
+
 /* clang-format off */
 static const wg_model models[] = {
-    {"mlp", "multi-layer perceptron: two hidden layers, cross entropy over 10 classes", mlp,
+    {"mlp", "multi-layer perceptron: two hidden layers, cross entropy over 10 classes", mlp, NULL,
      {{"labels", 10}}},
-    {"attention", "multi-head self-attention with residual and layer normalisation", attention, {{0}}},
-    {"encoder", "Transformer encoder of six layers over embedded tokens", encoder,
+    {"attention", "multi-head self-attention with residual and layer normalisation", attention, NULL, {{0}}},
+    {"encoder", "Transformer encoder of six layers over embedded tokens", encoder, NULL,
      {{"tokens", 50}, {"lengths", 9}}},
-    {"convnet", "two convolutions with pooling, cross entropy over 10 classes", convnet,
+    {"convnet", "two convolutions with pooling, cross entropy over 10 classes", convnet, NULL,
      {{"labels", 10}}},
-    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm,
+    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm, NULL,
      {{"tokens", 20}, {"next", 20}}},
+    {"transformer", "Transformer of six encoder and six decoder layers, from source and target to the loss", transformer,
+     transformer_variant, {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}},
 };
 /* clang-format on */
 

@@ -17,6 +17,9 @@ typedef struct wg_model {
     /** Builds the model in g, with its inputs and its parameters; returns the scalar loss, which it
      * makes an output, or NULL after an error. */
     wg_value *(*build)(wg_graph *g);
+    /** For a model with options, else NULL: builds the i-th of its variants, small ones with the same inputs, in g (NULL:
+     * nothing) and returns its name; NULL past the end. */
+    const char *(*variant)(wg_graph *g, size_t i);
     /** Ranges [0, below) of the integer inputs. */
     struct {
         const char *input;

@@ -124,8 +124,9 @@ wg_value *wg_transformer_positions(const char *at, const wg_transformer *m, int6
     if (c->positions == WG_POSITIONS_ROTARY)
         return NULL;
     if (c->positions != WG_POSITIONS_LEARNED)
-        return (wg_sinusoids)(at, m->graph, (wg_positions)c->positions, c->dtype, rows, c->d_model,
-                              c->first_position + first);
+        return wg_name((wg_sinusoids)(at, m->graph, (wg_positions)c->positions, c->dtype, rows,
+                                      c->d_model, c->first_position + first),
+                       "positions");
     return (wg_learned_positions)(at, "positions", m->graph, c->dtype, first, rows, c->d_model,
                                   c->first_position, c->max_positions);
 }

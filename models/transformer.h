@@ -54,6 +54,10 @@ typedef struct wg_transformer_config {
 WG_API const wg_transformer_config *wg_transformer_config_at(size_t i);
 WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 
+/** Configurations of two layers and few numbers, one for each option, for checks of every variant.  Writes the i-th, whose
+ *  name says what is special about it; false past the end. */
+WG_API bool wg_transformer_variant(size_t i, wg_transformer_config *config);
+
 /** A model under construction in one graph: the parameters that several parts share. */
 typedef struct wg_transformer {
     wg_graph *graph;

@@ -13,6 +13,8 @@ static void fill(wg_plan *p, wg_graph *g, const wg_model *m)
         for (int64_t k = 0; k < wg_value_count(v); k++)
             if (v->dtype == WG_F32)
                 ((float *)wg_plan_data(p, v))[k] = (float)sin((double)k);
+            else if (v->dtype == WG_I32)
+                ((int32_t *)wg_plan_data(p, v))[k] = (int32_t)(k % wg_model_range(m, v->name));
             else
                 ((int64_t *)wg_plan_data(p, v))[k] = k % wg_model_range(m, v->name);
     }
@@ -22,11 +24,11 @@ static void fill(wg_plan *p, wg_graph *g, const wg_model *m)
 static void check_model(const wg_model *m)
 {
     wg_graph *g = wg_graph_new();
-    wg_value *loss = m->build(g), *w[128], *dw[128];
+    wg_value *loss = m->build(g), *w[512], *dw[512];
     check_that(wg_graph_status(g) == WG_OK, "%s: %s", m->name, wg_graph_message(g));
     assert_int_equal(wg_value_count(loss), 1);
-    size_t n = wg_graph_parameters(g, w, 128);
-    assert_in_range(n, 1, 128);
+    size_t n = wg_graph_parameters(g, w, 512);
+    assert_in_range(n, 1, 512);
     check_that(wg_grad(loss, w, n, dw) == WG_OK, "%s: %s", m->name, wg_graph_message(g));
     for (size_t i = 0; i < n; i++)
         wg_assign(w[i], wg_sub(w[i], wg_scale(dw[i], 1e-2)));
