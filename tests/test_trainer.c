@@ -2,6 +2,7 @@
  * none stop a training before they do harm. */
 #include "tests/training.h"
 #include "train/plans.h"
+#include "train/safetensors.h"
 
 #include <math.h>
 
@@ -40,10 +41,211 @@ static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **sta
     wg_settings_free(&cut);
 }
 
+/* ---- updates of several batches -------------------------------------------------------------- */
+
+enum { ROWS = 8, LENGTH = 6, VOCABULARY = 30 };
+
+/* Rows of random ids, of random lengths; -1 where there is no target. */
+typedef struct rows {
+    int32_t source[ROWS * LENGTH], lengths[ROWS], in[ROWS * LENGTH], out[ROWS * LENGTH];
+} rows;
+
+static rows random_rows(void)
+{
+    rows r;
+    uint32_t state = 5;
+    for (int b = 0; b < ROWS; b++) {
+        state = state * 1664525 + 1013904223;
+        r.lengths[b] = 1 + (int32_t)((state >> 16) % LENGTH);
+        int targets = LENGTH - r.lengths[b] + 1;
+        for (int i = b * LENGTH, t = 0; t < LENGTH; i++, t++) {
+            state = state * 1664525 + 1013904223;
+            r.source[i] = t < r.lengths[b] ? 4 + (int32_t)(state >> 20) % 20 : 0;
+            r.in[i] = 4 + (int32_t)(state >> 12) % 20;
+            r.out[i] = t < targets ? 4 + (int32_t)(state >> 8) % 20 : WG_NO_TARGET;
+        }
+    }
+    return r;
+}
+
+static wg_batch batch_of(rows *r, int first, int n)
+{
+    wg_batch b = {.rows = n,
+                  .source_length = LENGTH,
+                  .target_length = LENGTH,
+                  .sentences = n,
+                  .source = r->source + first * LENGTH,
+                  .source_lengths = r->lengths + first,
+                  .target_in = r->in + first * LENGTH,
+                  .target_out = r->out + first * LENGTH};
+    for (int i = first * LENGTH; i < (first + n) * LENGTH; i++)
+        b.target_tokens += r->out[i] != WG_NO_TARGET;
+    return b;
+}
+
+/* Two updates, each of the rows in `parts` batches: the store after that, and cost and norm of the last update. */
+static wg_store *updated(const wg_settings *s, const wg_backend_list *backends, int parts, double *cost, double *norm)
+{
+    rows r = random_rows();
+    double tokens = (double)batch_of(&r, 0, ROWS).target_tokens;
+    wg_store *store = wg_store_new(3);
+    wg_plans plans;
+    assert_int_equal(wg_plans_init(&plans, s, backends, store), WG_OK);
+    for (int update = 1; update <= 2; update++) {
+        *cost = 0;
+        for (int k = 0; k < parts; k++) {
+            wg_batch b = batch_of(&r, k * ROWS / parts, ROWS / parts);
+            int kind = (k ? WG_STEP_ADDS : 0) | (k + 1 == parts ? WG_STEP_UPDATES : 0);
+            char text[500];
+            wg_message m = wg_message_in(text, sizeof text);
+            wg_step_plan *p;
+            check_that(wg_plans_fill(&plans, &b, kind, tokens, 0.1, &p, &m) == WG_OK, "%s", text);
+            check_that(wg_plan_run(p->plan, (uint64_t)update) == WG_OK, "%s", wg_plan_message(p->plan));
+            *cost += wg_plans_scalar(&plans, p->cost);
+            if (kind & WG_STEP_UPDATES)
+                *norm = wg_plans_scalar(&plans, p->norm);
+        }
+    }
+    wg_plans_free(&plans);
+    return store;
+}
+
+/* The largest difference between tensors of the same name; gradients left from batch to batch are not compared. */
+static double distance(const wg_store *a, const wg_store *b)
+{
+    double worst = 0;
+    size_t compared = 0;
+    const wg_tensor *t;
+    for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
+        const wg_tensor *u = wg_store_find(b, t->name);
+        if (strncmp(t->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0 || t->dtype != WG_F64)
+            continue;
+        assert_non_null(u);
+        for (int64_t k = 0; k < wg_shape_count(&t->shape); k++, compared++) {
+            double d = fabs(((const double *)t->data)[k] - ((const double *)u->data)[k]);
+            worst = d <= worst ? worst : d;
+        }
+    }
+    assert_true(compared > 1000);
+    return worst;
+}
+
+static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
+{
+    (void)state;
+    static const char *const exact[] = {"dtype", "f64", "dropout", "0", "adam-eps", "1e-3", "clip-norm", "0.5", NULL};
+    wg_settings s = small_training("unused", exact);
+    s.net.source_vocabulary = s.net.target_vocabulary = VOCABULARY;
+    wg_backend_list backends;
+    assert_int_equal(wg_backend_list_open(&backends, NULL, NULL, 0), WG_OK);
+    double cost, norm;
+    wg_store *whole = updated(&s, &backends, 1, &cost, &norm);
+    assert_true(cost > 1 && norm > 0.5); /* it is clipped */
+    for (int parts = 2; parts <= 4; parts *= 2) {
+        double other_cost, other_norm, d;
+        wg_store *split = updated(&s, &backends, parts, &other_cost, &other_norm);
+        check_that(fabs(cost - other_cost) <= 1e-13, "%d parts: cost %.17g, %.17g", parts, cost, other_cost);
+        check_that(fabs(norm - other_norm) <= 1e-13, "%d parts: norm %.17g, %.17g", parts, norm, other_norm);
+        d = distance(whole, split);
+        check_that(d <= 1e-12, "%d parts: a tensor differs by %g", parts, d);
+        wg_store_free(split);
+    }
+    wg_store_free(whole);
+    wg_backend_list_close(&backends);
+    wg_settings_free(&s);
+}
+
+/* ---- numbers that are none -------------------------------------------------------------------- */
+
+static void a_cost_that_is_not_finite_stops_the_training(void **state)
+{
+    (void)state;
+    static const char *const violent[] = {"optimizer",   "sgd", "learn-rate", "1e18", "lr-warmup", "0", "clip-norm", "0",
+                                          "save-freq",   "1u",  NULL};
+    wg_settings s = small_training("training_violent", violent);
+    remove_folder(s.model);
+    size_t size;
+    char *before = NULL;
+    for (int i = 0; i < 2; i++) { /* it fails again when it goes on from its last checkpoint */
+        wg_trainer *t = trainer_of(&s, NULL);
+        assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
+        const char *text = wg_trainer_message(t);
+        check_that(strncmp(text, "update ", 7) == 0 && strstr(text, "is not finite") && strstr(text, "first in batch "), "%s",
+                   text);
+        wg_trainer_free(t);
+        char *after = contents(s.model, WG_FILE_PROGRESS, &size);
+        if (before)
+            assert_string_equal(before, after);
+        free(before);
+        before = after;
+    }
+    free(before);
+    float *x = NULL;
+    wg_safetensors *f;
+    char *path = wg_folder_path(s.model, WG_FILE_MODEL);
+    assert_int_equal(wg_safetensors_open(&f, path, NULL, 0), WG_OK);
+    assert_true(wg_safetensors_count(f) > 10);
+    for (size_t i = 0; i < wg_safetensors_count(f); i++) {
+        const wg_file_tensor *t = wg_safetensors_at(f, i);
+        x = realloc(x, t->size);
+        memcpy(x, t->data, t->size);
+        for (size_t k = 0; k < t->size / sizeof *x; k++)
+            check_that(isfinite(x[k]), "%s has %g", t->name, (double)x[k]);
+    }
+    free(x);
+    free(path);
+    wg_safetensors_close(f);
+    remove_folder(s.model);
+    wg_settings_free(&s);
+}
+
+/* ---- another training in the same folder ------------------------------------------------------- */
+
+/* What cannot change without making it another training is refused by name; what can, can. */
+static void a_training_goes_on_only_as_what_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *message;
+    } changes[] = {
+        {"d-model", "32", "d-model: expected 16, as this training began, got 32"},
+        {"dropout", "0.2", "dropout: expected 0.1, as this training began, got 0.2"},
+        {"optimizer-delay", "3", "optimizer-delay: expected 2, as this training began, got 3"},
+        {"seed", "2", "seed: expected 1, as this training began, got 2"},
+        {"numbers", "151", "train-sets: expected those with which this training began, got others"},
+        {"disp-freq", "1u", NULL},
+    };
+    static const char *const brief[] = {"after", "2u", NULL};
+    wg_settings s = small_training("training_changed", brief);
+    remove_folder(s.model);
+    train(&s, NULL, NULL);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        wg_settings other = small_training(s.model, brief);
+        char message[2000] = "";
+        wg_trainer *t;
+        set(&other, changes[i].name, changes[i].value);
+        wg_status status = wg_trainer_create(&t, &other, NULL, message, sizeof message);
+        if (changes[i].message) {
+            assert_int_equal(status, WG_EINVAL);
+            assert_null(t);
+            check_that(strstr(message, changes[i].message) != NULL, "%s", message);
+        } else {
+            check_that(status == WG_OK, "%s", message);
+        }
+        wg_trainer_free(t);
+        wg_settings_free(&other);
+    }
+    remove_folder(s.model);
+    wg_settings_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_stopped_at_any_update_goes_on_as_if_it_had_not),
+        cmocka_unit_test(gradients_of_several_batches_add_up_to_that_of_one),
+        cmocka_unit_test(a_cost_that_is_not_finite_stops_the_training),
+        cmocka_unit_test(a_training_goes_on_only_as_what_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
