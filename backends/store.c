@@ -15,6 +15,7 @@ typedef struct wg_owned {
 
 struct wg_store {
     uint64_t seed;
+    wg_store *base; /* NULL, or where to look further */
     wg_owned **tensor; /* each on its own: addresses given out stay valid */
     size_t count, capacity;
     size_t *slot; /* place + 1 in `tensor`, 0: free */
@@ -26,6 +27,14 @@ wg_store *wg_store_new(uint64_t seed)
     wg_store *s = calloc(1, sizeof *s);
     if (s)
         s->seed = seed;
+    return s;
+}
+
+wg_store *wg_store_new_over(wg_store *base)
+{
+    wg_store *s = wg_store_new(base ? base->seed : 0);
+    if (s)
+        s->base = base;
     return s;
 }
 
@@ -79,10 +88,10 @@ static size_t *slot_of(const wg_store *s, const char *name)
 
 const wg_tensor *wg_store_find(const wg_store *s, const char *name)
 {
-    if (!s || !name || !s->slots)
+    if (!s || !name)
         return NULL;
-    size_t place = *slot_of(s, name);
-    return place ? &s->tensor[place - 1]->tensor : NULL;
+    size_t place = s->slots ? *slot_of(s, name) : 0;
+    return place ? &s->tensor[place - 1]->tensor : wg_store_find(s->base, name);
 }
 
 /* Room for one more tensor and its slot. */

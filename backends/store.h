@@ -23,9 +23,13 @@ typedef struct wg_tensor {
 
 /** An empty store; initial values are drawn with `seed` and the tensor's name.  NULL without memory. */
 WG_API wg_store *wg_store_new(uint64_t seed);
+/** An empty store over another: what is not in it is looked for in `base`, so plans share base's parameters and
+ *  leave states (caches of a decoder, say) that base never sees.  `base` must outlive it.  NULL without memory. */
+WG_API wg_store *wg_store_new_over(wg_store *base);
 WG_API void wg_store_free(wg_store *s);
+/** Of its own tensors, not of those under it. */
 WG_API size_t wg_store_count(const wg_store *s);
-/** The i-th tensor in order of creation, NULL past the end. */
+/** The i-th of them in order of creation, NULL past the end. */
 WG_API const wg_tensor *wg_store_at(const wg_store *s, size_t i);
 /** The tensor of that name, or NULL. */
 WG_API const wg_tensor *wg_store_find(const wg_store *s, const char *name);

@@ -171,6 +171,37 @@ static void plans_share_a_store(void **state)
     wg_store_free(s);
 }
 
+/* What is not in it is found below; what is new is its own, initial values included. */
+static void a_store_over_another_shares_and_keeps_to_itself(void **state)
+{
+    (void)state;
+    wg_store *base = wg_store_new(3), *over = wg_store_new_over(base);
+    const wg_shape shape = {1, {4}};
+    const wg_tensor *w = wg_store_add(base, "w", WG_F32, &shape, NULL);
+    ((float *)w->data)[2] = 5;
+    assert_ptr_equal(wg_store_find(over, "w"), w);
+    assert_ptr_equal(wg_store_add(over, "w", WG_F32, &shape, NULL), w);
+    assert_null(wg_store_find(over, "cache"));
+
+    wg_graph *g = wg_graph_new();
+    wg_value *sum = wg_add(wg_parameter(g, "w", WG_F32, shape, wg_ones()),
+                           wg_state(g, "cache", WG_F32, shape, wg_ones()));
+    wg_assign(wg_graph_find(g, "cache"), sum);
+    wg_output(sum, "sum");
+    wg_plan *p;
+    check_that(wg_plan_create(&p, g, &(wg_plan_options){.store = over}) == WG_OK, "%s",
+               wg_graph_message(g));
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    assert_true(((const float *)wg_store_find(over, "cache")->data)[2] == 6);
+    assert_null(wg_store_find(base, "cache"));
+    assert_int_equal(wg_store_count(base), 1);
+    assert_int_equal(wg_store_count(over), 1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+    wg_store_free(over);
+    wg_store_free(base);
+}
+
 /* The known answer of Philox4x64-10 for counter and key zero (Random123, kat_vectors). */
 static void philox_gives_the_published_words(void **state)
 {
@@ -192,6 +223,7 @@ int main(void)
         cmocka_unit_test(initial_values_have_their_distribution),
         cmocka_unit_test(initial_values_do_not_depend_on_order),
         cmocka_unit_test(plans_share_a_store),
+        cmocka_unit_test(a_store_over_another_shares_and_keeps_to_itself),
         cmocka_unit_test(philox_gives_the_published_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
