@@ -17,6 +17,7 @@
 #include "models/encoder.h"
 #include "models/layers.h"
 #include "models/models.h"
+#include "models/search.h"
 #include "models/positions.h"
 #include "models/transformer.h"
 #include "train/safetensors.h"

@@ -127,7 +127,8 @@ static wg_value *rotate(wg_value *x, const wg_multi_head_options *o)
     if (!o || !o->rotary)
         return x;
     const wg_rotary_attrs a = {.first = o->first_position};
-    return join_heads(wg_rotary(split_heads(x, heads_of(o)), &a));
+    wg_value *heads = split_heads(x, heads_of(o));
+    return join_heads(o->positions ? wg_rotary_at(heads, o->positions, &a) : wg_rotary(heads, &a));
 }
 
 static wg_value *project(const char *name, wg_value *x, int64_t features,
@@ -167,6 +168,13 @@ wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *
     return p;
 }
 
+/* Of additive attention: w [heads, d / heads]. */
+static wg_value *score_weight(wg_value *q, int64_t heads, int64_t width)
+{
+    return wg_parameter(wg_graph_of(q), "score", q->dtype, WG_SHAPE(heads, width),
+                        wg_uniform_init(1 / sqrt(fmax(1, (double)width))));
+}
+
 /* Which keys answer which query, by the kind wanted; q, k, v and y [B, heads, T or S, d / heads]. */
 static wg_value *attend(wg_value *q, wg_value *k, wg_value *v, const wg_multi_head_options *o)
 {
@@ -175,11 +183,28 @@ static wg_value *attend(wg_value *q, wg_value *k, wg_value *v, const wg_multi_he
     if (o->kind != WG_ATTENTION_ADDITIVE)
         return wg_attention(q, k, v, o->lengths,
                             &(wg_attention_attrs){.causal = o->causal, .dropout = o->dropout});
-    const wg_shape heads = WG_SHAPE(size_of(q, 1), size_of(q, 3));
-    wg_value *w = wg_parameter(wg_graph_of(q), "score", q->dtype, heads,
-                               wg_uniform_init(1 / sqrt(fmax(1, (double)heads.dim[1]))));
-    return wg_additive_attention(q, k, w, v, o->lengths,
+    return wg_additive_attention(q, k, score_weight(q, size_of(q, 1), size_of(q, 3)), v, o->lengths,
                                  &(wg_additive_attrs){.causal = o->causal, .dropout = o->dropout});
+}
+
+/* The same for single queries q [B, 1, d] over the rows of pools k, v [N, 1, d] that they name; y [B, 1, d]. */
+static wg_value *attend_slots(wg_value *q, wg_value *k, wg_value *v, const wg_multi_head_options *o)
+{
+    int64_t rows = size_of(q, 0), heads = heads_of(o), width = size_of(q, 2) / heads;
+    const wg_shape shape = q->shape, pool = WG_SHAPE(size_of(k, 0), heads, width);
+    k = wg_reshape(k, pool);
+    v = wg_reshape(v, pool);
+    wg_value *y;
+    if (o->kind != WG_ATTENTION_ADDITIVE) {
+        q = wg_reshape(q, WG_SHAPE(rows, heads, width));
+        y = wg_paged_attention(q, k, v, o->slots, o->lengths, 0);
+    } else {
+        q = wg_reshape(q, WG_SHAPE(rows, heads, 1, width));
+        k = wg_permute(wg_take(k, o->slots, 0), WG_AXES(0, 2, 1, 3));
+        v = wg_permute(wg_take(v, o->slots, 0), WG_AXES(0, 2, 1, 3));
+        y = wg_additive_attention(q, k, score_weight(q, heads, width), v, o->lengths, NULL);
+    }
+    return y ? wg_reshape(y, shape) : NULL;
 }
 
 wg_value *(wg_attention_heads)(const char *at, wg_projections p, const wg_multi_head_options *o)
@@ -189,6 +214,8 @@ wg_value *(wg_attention_heads)(const char *at, wg_projections p, const wg_multi_
     if (!p.q || !p.k || !p.v || !splits_into_heads(at, "q", p.q, heads) ||
         !splits_into_heads(at, "k", p.k, heads) || !splits_into_heads(at, "v", p.v, heads))
         return NULL;
+    if (o && o->slots)
+        return project("out", attend_slots(p.q, p.k, p.v, o), size_of(p.q, -1), o);
     wg_value *y = attend(split_heads(p.q, heads), split_heads(p.k, heads), split_heads(p.v, heads),
                          o ? o : &none);
     return project("out", join_heads(y), size_of(p.q, -1), o);

@@ -52,6 +52,10 @@ typedef struct wg_multi_head_options {
     bool fused;        /* q, k, v as one dense layer qkv of 3 d features; self-attention only */
     bool rotary;       /* queries and keys are rotated by their positions (wg_rotary)       */
     int64_t first_position; /* of t = 0 and s = 0, for `rotary`                             */
+    wg_value *positions;    /* [B] i32 or i64, added to it; NULL: 0                         */
+    wg_value *
+        slots; /* [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools [N, 1, d], of
+                        which query b sees those at slots[b, 0 .. lengths[b]); all slots must be in [0, N) */
 } wg_multi_head_options;
 
 /** Multi-head attention (Vaswani et al. 2017, section 3.2.2): queries from x [B, T, d], keys and
@@ -83,7 +87,7 @@ WG_API wg_value *(wg_attention_heads)(const char *at, wg_projections p,
 /** Zero means the default in every field. */
 typedef struct wg_feed_forward_options {
     int activation; /* wg_activation; 0: relu                            */
-    bool gated;     /* W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020) */
+    bool gated; /* W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020) */
     double dropout; /* of the inner values                                */
 } wg_feed_forward_options;
 

@@ -1,0 +1,234 @@
+/* Beam search over one sentence, with the rules of fairseq (Ott et al. 2019).  Of the extensions of all live hypotheses
+ * the best 2 beam are looked at, in order: those that end the sentence are finished if they rank within the beam, and
+ * the first `beam` of the others live on.  The search ends when `beam` are finished, or when the n_best finished cannot
+ * be surpassed any more.  Equal scores: the better hypothesis of the step before, then the lower id. */
+#include "models/search_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double wg_length_penalty_of(int penalty, double alpha, size_t length)
+{
+    double n = (double)length;
+    return pow(penalty == WG_PENALTY_GNMT ? (5 + n) / 6 : n, alpha);
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------- */
+
+bool wg_slots_create(wg_slots *s, int64_t count)
+{
+    *s = (wg_slots){.count = count, .n_free = count - 1};
+    s->free = malloc((size_t)count * sizeof *s->free);
+    s->holders = calloc((size_t)count, sizeof *s->holders);
+    for (int64_t i = 0; s->free && i < count - 1; i++)
+        s->free[i] = (int32_t)(count - 1 - i);
+    return s->free && s->holders;
+}
+
+void wg_slots_clear(wg_slots *s)
+{
+    free(s->free);
+    free(s->holders);
+    *s = (wg_slots){0};
+}
+
+int32_t wg_slots_take(wg_slots *s)
+{
+    if (s->n_free == 0)
+        return -1;
+    int32_t slot = s->free[--s->n_free];
+    s->holders[slot] = 1;
+    return slot;
+}
+
+void wg_slots_hold(wg_slots *s, const int32_t *slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        s->holders[slots[i]]++;
+}
+
+void wg_slots_drop(wg_slots *s, const int32_t *slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (--s->holders[slots[i]] == 0)
+            s->free[s->n_free++] = slots[i];
+}
+
+/* ---- extensions --------------------------------------------------------------------------------------- */
+
+void wg_beam_begin(wg_sentence *x)
+{
+    x->n_now = 1;
+    x->n_done = 0;
+    x->finished = false;
+    x->now[0].n = x->now[0].n_slots = 0;
+    x->now[0].log_probability = 0;
+}
+
+typedef struct extension {
+    const wg_partial *of;
+    double score, total; /* of the token, of all */
+    int32_t id;
+} extension;
+
+/* The rows' candidates merged, best first. */
+static bool next_extension(const wg_sentence *x, const wg_beam_rules *rules, const wg_candidates *c,
+                           extension *out)
+{
+    size_t best = x->n_now, k = rules->candidates;
+    for (size_t i = 0; i < x->n_now; i++) {
+        const int64_t *ids = c->ids + i * k;
+        size_t *head = &rules->heads[i];
+        while (*head < k && (ids[*head] == rules->banned[0] || ids[*head] == rules->banned[1]))
+            ++*head;
+        if (*head >= k)
+            continue;
+        double score = c->scores[i * k + *head], total = x->now[i].log_probability + score;
+        if (isfinite(total) && (best == x->n_now || total > out->total)) {
+            *out = (extension){&x->now[i], score, total, (int32_t)ids[*head]};
+            best = i;
+        }
+    }
+    if (best == x->n_now)
+        return false;
+    rules->heads[best]++;
+    return true;
+}
+
+static bool finish(wg_sentence *x, const wg_beam_rules *rules, const extension *e)
+{
+    const wg_partial *of = e->of;
+    size_t n = of->n + 1;
+    wg_hypothesis h = {.n = n, .log_probability = e->total, .source_tokens = x->length};
+    h.score = e->total / wg_length_penalty_of(rules->penalty, rules->alpha, n);
+    h.ids = malloc(n * sizeof *h.ids);
+    h.token_scores = malloc(n * sizeof *h.token_scores);
+    if (!h.ids || !h.token_scores) {
+        free(h.ids);
+        free(h.token_scores);
+        return false;
+    }
+    memcpy(h.ids, of->ids, of->n * sizeof *h.ids);
+    memcpy(h.token_scores, of->scores, of->n * sizeof *h.token_scores);
+    h.ids[n - 1] = e->id;
+    h.token_scores[n - 1] = (float)e->score;
+    x->done[x->n_done++] = h;
+    return true;
+}
+
+static void extend(wg_partial *to, const extension *e)
+{
+    const wg_partial *of = e->of;
+    memcpy(to->ids, of->ids, of->n * sizeof *to->ids);
+    memcpy(to->scores, of->scores, of->n * sizeof *to->scores);
+    memcpy(to->slots, of->slots, of->n_slots * sizeof *to->slots);
+    to->ids[of->n] = e->id;
+    to->scores[of->n] = (float)e->score;
+    to->n = of->n + 1;
+    to->n_slots = of->n_slots;
+    to->log_probability = e->total;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+/* The most that any extension of the live hypotheses can score: no token's probability is above 1. */
+static double best_to_come(const wg_sentence *x, const wg_beam_rules *rules)
+{
+    double best = -HUGE_VAL;
+    for (size_t i = 0; i < x->n_now; i++) {
+        double p = x->now[i].log_probability;
+        double now = p / wg_length_penalty_of(rules->penalty, rules->alpha, x->now[i].n + 1);
+        double late = p / wg_length_penalty_of(rules->penalty, rules->alpha, x->most);
+        best = fmax(best, fmax(now, late));
+    }
+    return best;
+}
+
+static bool is_settled(const wg_sentence *x, const wg_beam_rules *rules)
+{
+    if (x->n_now == 0 || x->n_done >= rules->beam)
+        return true;
+    if (x->n_done < rules->n_best)
+        return false;
+    double bound = best_to_come(x, rules);
+    size_t above = 0;
+    for (size_t i = 0; i < x->n_done; i++)
+        above += x->done[i].score >= bound;
+    return above >= rules->n_best;
+}
+
+/* The hypotheses of the step before, by number of live ones, give way to the next. */
+static void turn(wg_sentence *x, size_t n_next, wg_slots *slots)
+{
+    for (size_t i = 0; slots && i < n_next; i++)
+        wg_slots_hold(slots, x->next[i].slots, x->next[i].n_slots);
+    for (size_t i = 0; slots && i < x->n_now; i++)
+        wg_slots_drop(slots, x->now[i].slots, x->now[i].n_slots);
+    wg_partial *former = x->now;
+    x->now = x->next;
+    x->next = former;
+    x->n_now = n_next;
+}
+
+wg_status wg_beam_advance(wg_sentence *x, const wg_beam_rules *rules, const wg_candidates *c,
+                          wg_slots *slots)
+{
+    size_t n_next = 0, beam = rules->beam;
+    bool last = x->now[0].n + 1 >= x->most, ok = true, any = false;
+    extension e = {0};
+    memset(rules->heads, 0, x->n_now * sizeof *rules->heads);
+    for (size_t rank = 0; ok && rank < 2 * beam && n_next < beam && x->n_done < beam; rank++) {
+        if (!next_extension(x, rules, c, &e))
+            break;
+        any = true;
+        if (e.id == rules->eos || last)
+            ok = rank >= beam || finish(x, rules, &e);
+        else
+            extend(&x->next[n_next++], &e);
+    }
+    if (!ok)
+        return WG_ENOMEM;
+    turn(x, n_next, slots);
+    x->finished = is_settled(x, rules);
+    if (x->finished)
+        turn(x, 0, slots);
+    return any ? WG_OK : WG_ENONFINITE;
+}
+
+/* Descending by score; hypotheses of one score in the order in which they were completed. */
+static void sort(wg_hypothesis *h, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && h[j].score > h[j - 1].score; j--) {
+            wg_hypothesis t = h[j];
+            h[j] = h[j - 1];
+            h[j - 1] = t;
+        }
+}
+
+static void clear(wg_hypothesis *h)
+{
+    free(h->ids);
+    free(h->token_scores);
+    free(h->attention);
+    *h = (wg_hypothesis){0};
+}
+
+void wg_beam_finish(wg_sentence *x, const wg_beam_rules *rules, wg_hypothesis *results)
+{
+    sort(x->done, x->n_done);
+    for (size_t i = 0; i < x->n_done; i++)
+        if (i < rules->n_best)
+            results[i] = x->done[i];
+        else
+            clear(&x->done[i]);
+    x->n_done = 0;
+}
+
+void wg_hypotheses_free(wg_hypothesis *results, size_t count)
+{
+    for (size_t i = 0; results && i < count; i++)
+        clear(&results[i]);
+    free(results);
+}

@@ -1,0 +1,566 @@
+/* The search over many sentences.  They are taken longest first; each that ends makes room for the next at once, so the
+ * steps stay full until the last sentences. */
+#include "models/search_internal.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 512, MOST_ROWS = 1 << 16, BANNED = 2 };
+
+wg_status wg_search_fail(wg_search *s, wg_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(s->message, sizeof s->message, format, args);
+    va_end(args);
+    return status;
+}
+
+/* ---- what the other files share ------------------------------------------------------------------------ */
+
+wg_status wg_search_plan(wg_search *s, wg_plan **out, wg_graph *g, wg_store *store)
+{
+    const wg_plan_options options = {
+        .backends = s->backends,
+        .n_backends = s->n_backends,
+        .threads = s->threads,
+        .store = store,
+        .workspace = s->workspace,
+    };
+    wg_status status = wg_plan_create(out, g, &options);
+    return status == WG_OK
+               ? status
+               : wg_search_fail(s, status, "%s", g ? wg_graph_message(g) : "out of memory");
+}
+
+wg_status wg_search_run_plan(wg_search *s, wg_plan *p)
+{
+    wg_status status = wg_plan_run(p, 0);
+    return status == WG_OK ? status : wg_search_fail(s, status, "%s", wg_plan_message(p));
+}
+
+void wg_search_best(wg_transformer *m, wg_value *states, int64_t k, wg_value **values,
+                    wg_value **tokens)
+{
+    *values = wg_topk(wg_log_softmax(wg_transformer_logits(m, states), -1), k, -1);
+    *tokens = wg_result_of(*values, 1);
+    wg_output(*values, "values");
+    wg_output(*tokens, "tokens");
+}
+
+const double *wg_search_numbers(wg_search *s, const void *from, size_t count)
+{
+    if (count > s->capacity) {
+        double *more = realloc(s->scores, count * sizeof *more);
+        if (!more)
+            return NULL;
+        s->scores = more;
+        s->capacity = count;
+    }
+    for (size_t i = 0; i < count; i++)
+        s->scores[i] = s->config.dtype == WG_F64 ? ((const double *)from)[i]
+                                                 : (double)((const float *)from)[i];
+    return s->scores;
+}
+
+int64_t wg_search_round_up(int64_t n, int64_t least)
+{
+    int64_t up = least;
+    while (up < n)
+        up *= 2;
+    return up;
+}
+
+/* ---- creation --------------------------------------------------------------------------------------------- */
+
+/* Every parameter is in the store, in its shape: a plan would make what is missing. */
+static wg_status check_parameters(const wg_search *s, char *message, size_t size)
+{
+    wg_graph *g = wg_graph_new();
+    wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
+    wg_transformer m = wg_transformer_begin(g, &s->config, false);
+    wg_transformer_loss(&m, &in, NULL);
+    wg_status status = wg_graph_status(g);
+    if (status != WG_OK)
+        snprintf(message, size, "%s", g ? wg_graph_message(g) : "out of memory");
+    for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
+        const wg_value *w = wg_graph_node(g, i)->out[0];
+        const wg_tensor *t = wg_store_find(s->store, w->name);
+        char have[160], want[160];
+        if (w->node->op != &wg_op_parameter ||
+            (t && t->dtype == w->dtype && wg_shape_equal(&t->shape, &w->shape)))
+            continue;
+        wg_shape_text(&w->shape, want, sizeof want);
+        status = t ? WG_ESHAPE : WG_EINVAL;
+        if (t)
+            snprintf(message, size, "the parameter %s is %s%s, must be %s%s", w->name,
+                     wg_dtype_name(t->dtype), wg_shape_text(&t->shape, have, sizeof have),
+                     wg_dtype_name(w->dtype), want);
+        else
+            snprintf(message, size, "there is no parameter %s, %s%s", w->name,
+                     wg_dtype_name(w->dtype), want);
+    }
+    wg_graph_free(g);
+    return status;
+}
+
+static wg_status check_tokens(const wg_search_model *m, char *message, size_t size)
+{
+    const struct {
+        const char *name;
+        int32_t id, least;
+    } tokens[] = {{"begin of sentence", m->bos, 0},
+                  {"end of sentence", m->eos, 0},
+                  {"padding", m->pad, -1},
+                  {"unknown", m->unk, -1}};
+    for (int i = 0; i < WG_COUNT(tokens); i++)
+        if (tokens[i].id < tokens[i].least || tokens[i].id >= m->config->target_vocabulary) {
+            snprintf(message, size, "%s is token %ld, must be in [0,%lld)", tokens[i].name,
+                     (long)tokens[i].id, (long long)m->config->target_vocabulary);
+            return WG_EINVAL;
+        }
+    return WG_OK;
+}
+
+wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *message,
+                           size_t message_size)
+{
+    char ignored[1];
+    message = message ? message : ignored;
+    message_size = message == ignored ? sizeof ignored : message_size;
+    if (!out || !model || !model->config || !model->store)
+        return snprintf(message, message_size, "wg_search_create: no configuration or no store"),
+               WG_EINVAL;
+    *out = NULL;
+    wg_status status = check_tokens(model, message, message_size);
+    if (status != WG_OK)
+        return status;
+    wg_search *s = calloc(1, sizeof *s);
+    if (!s)
+        return snprintf(message, message_size, "out of memory"), WG_ENOMEM;
+    s->config = *model->config;
+    s->config.name = NULL; /* the caller's */
+    s->config.dtype = s->config.dtype ? s->config.dtype : WG_F32;
+    s->store = model->store;
+    s->bos = model->bos;
+    s->eos = model->eos;
+    s->pad = model->pad;
+    s->unk = model->unk;
+    s->no_unk = model->no_unk;
+    s->threads = model->threads;
+    s->n_backends = model->n_backends;
+    s->backends = calloc(s->n_backends + 1, sizeof *s->backends);
+    s->workspace = wg_workspace_new();
+    status = s->backends && s->workspace ? WG_OK : WG_ENOMEM;
+    if (status != WG_OK)
+        snprintf(message, message_size, "out of memory");
+    for (size_t i = 0; status == WG_OK && i < s->n_backends; i++)
+        s->backends[i] = model->backends[i];
+    if (status == WG_OK)
+        status = check_parameters(s, message, message_size);
+    if (status != WG_OK) {
+        wg_search_free(s);
+        return status;
+    }
+    *out = s;
+    return WG_OK;
+}
+
+void wg_search_free(wg_search *s)
+{
+    if (!s)
+        return;
+    wg_cached_free(s);
+    wg_plain_free(s);
+    wg_workspace_free(s->workspace);
+    free(s->backends);
+    free(s->scores);
+    free(s);
+}
+
+const char *wg_search_message(const wg_search *s)
+{
+    return s ? s->message : "the search is NULL";
+}
+
+/* ---- options ---------------------------------------------------------------------------------------------- */
+
+static wg_status check_options(wg_search *s, const wg_search_options *given, wg_search_options *o)
+{
+    *o = given ? *given : (wg_search_options){0};
+    o->beam = o->beam ? o->beam : 1;
+    o->n_best = o->n_best ? o->n_best : 1;
+    if (o->beam < 1 || o->beam > MOST_ROWS)
+        return wg_search_fail(s, WG_EINVAL, "the beam is %lld, must be 1 to %d", (long long)o->beam,
+                              MOST_ROWS);
+    if (o->n_best < 1 || o->n_best > o->beam)
+        return wg_search_fail(s, WG_EINVAL, "%lld best of a beam of %lld: must be 1 to the beam",
+                              (long long)o->n_best, (long long)o->beam);
+    if (o->penalty != WG_PENALTY_LENGTH && o->penalty != WG_PENALTY_GNMT)
+        return wg_search_fail(s, WG_EINVAL, "there is no length penalty %d", o->penalty);
+    if (!isfinite(o->alpha) || !isfinite(o->max_factor) || o->max_factor < 0 || o->max_extra < 0 ||
+        o->max_length < 0)
+        return wg_search_fail(
+            s, WG_EINVAL,
+            "alpha %g, lengths %g times the source + %lld, at most %lld: must be finite "
+            "and, but alpha, not negative",
+            o->alpha, o->max_factor, (long long)o->max_extra, (long long)o->max_length);
+    if (o->max_factor == 0 && o->max_extra == 0) {
+        o->max_factor = 1;
+        o->max_extra = 50;
+    }
+    return WG_OK;
+}
+
+static wg_status check_ids(wg_search *s, const char *what, size_t sentence, const int32_t *ids,
+                           size_t n, int64_t vocabulary)
+{
+    int64_t most = s->config.max_positions;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= vocabulary)
+            return wg_search_fail(s, WG_EDATA, "%s of sentence %zu: token %ld is outside [0,%lld)",
+                                  what, sentence, (long)ids[i], (long long)vocabulary);
+    if (s->config.positions == WG_POSITIONS_LEARNED && (int64_t)n > most)
+        return wg_search_fail(
+            s, WG_EDATA, "%s of sentence %zu has %zu tokens, but only %lld positions were learned",
+            what, sentence, n, (long long)most);
+    return WG_OK;
+}
+
+static size_t most_tokens(const wg_search *s, const wg_search_options *o, size_t source)
+{
+    double most = fmin(o->max_factor * (double)source + (double)o->max_extra, 1e9);
+    if (o->max_length > 0)
+        most = fmin(most, (double)o->max_length);
+    if (s->config.positions == WG_POSITIONS_LEARNED)
+        most = fmin(most, (double)s->config.max_positions);
+    return most < 1 ? 1 : (size_t)most;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------- */
+
+typedef struct run {
+    wg_search *s;
+    wg_search_options o;
+    wg_beam_rules rules;
+    wg_search_limits limits;
+    wg_sentence *sentence, **queue; /* [n], longest first */
+    size_t n, n_encoded, n_begun;   /* of the queue       */
+    wg_sentence **active;           /* [places]           */
+    size_t places, n_active;
+    wg_search_row *row;          /* [places * beam]    */
+    wg_partial *partial, **room; /* [places * 2 beam]; [places] of which room is free */
+    int32_t *ids, *slots, *source_slots;
+    float *scores;
+    wg_hypothesis *done; /* [places * beam]    */
+    wg_hypothesis *results;
+} run;
+
+static int longer_first(const void *a, const void *b)
+{
+    const wg_sentence *x = *(wg_sentence *const *)a, *y = *(wg_sentence *const *)b;
+    if (x->length != y->length)
+        return x->length < y->length ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Rounded up, so that a later run with somewhat longer sentences finds its plans. */
+static int64_t roomy(const wg_search *s, size_t n)
+{
+    int64_t up = wg_search_round_up((int64_t)n, 64), most = s->config.max_positions;
+    return s->config.positions == WG_POSITIONS_LEARNED && up > most ? most : up;
+}
+
+static wg_status list_sentences(run *r, const int32_t *const *sources, const size_t *lengths,
+                                size_t n)
+{
+    size_t target = 1, source = 1;
+    for (size_t i = 0; i < n; i++) {
+        wg_sentence *x = &r->sentence[i];
+        wg_status status = check_ids(r->s, "the source", i, sources[i], lengths[i],
+                                     r->s->config.source_vocabulary);
+        if (status != WG_OK)
+            return status;
+        *x = (wg_sentence){.source = sources[i], .length = lengths[i], .index = i};
+        x->most = most_tokens(r->s, &r->o, lengths[i]);
+        if (lengths[i] == 0)
+            continue;
+        r->queue[r->n++] = x;
+        target = larger(target, x->most);
+        source = larger(source, x->length);
+    }
+    qsort(r->queue, r->n, sizeof *r->queue, longer_first);
+    r->limits.target = roomy(r->s, target);
+    r->limits.source = roomy(r->s, source);
+    return WG_OK;
+}
+
+static void set_rules(run *r)
+{
+    const wg_search *s = r->s;
+    r->rules.beam = (size_t)r->o.beam;
+    r->rules.n_best = (size_t)r->o.n_best;
+    r->rules.eos = s->eos;
+    r->rules.banned[0] = s->pad;
+    r->rules.banned[1] = s->no_unk ? s->unk : -1;
+    r->rules.penalty = r->o.penalty;
+    r->rules.alpha = r->o.alpha;
+    /* Of one row at most the beam live on, and one ends. */
+    int64_t k = r->o.beam + 1 + (r->rules.banned[0] >= 0) + (r->rules.banned[1] >= 0);
+    r->rules.candidates =
+        (size_t)(k < s->config.target_vocabulary ? k : s->config.target_vocabulary);
+}
+
+/* So many sentences at once that their rows, and with the plain decoder their tokens, are worth a step. */
+static void set_places(run *r)
+{
+    int64_t rows = ROWS, longest = r->limits.source;
+    if (r->o.batch_tokens > 0)
+        rows = r->o.batch_tokens / longest;
+    rows = rows > MOST_ROWS ? MOST_ROWS : rows;
+    r->places = larger(1, (size_t)(rows / r->o.beam));
+    if (r->places > r->n)
+        r->places = larger(1, r->n);
+    r->limits.rows = wg_search_round_up((int64_t)r->places * r->o.beam, 8);
+}
+
+static bool make_room(run *r)
+{
+    size_t beam = r->rules.beam, partials = r->places * 2 * beam, length = 0, tokens = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        length = larger(length, r->queue[i]->most);
+        tokens += r->queue[i]->length;
+    }
+    r->active = calloc(r->places, sizeof *r->active);
+    r->room = calloc(r->places, sizeof *r->room);
+    r->row = calloc(r->places * beam, sizeof *r->row);
+    r->done = calloc(r->places * beam, sizeof *r->done);
+    r->rules.heads = calloc(beam, sizeof *r->rules.heads);
+    r->partial = calloc(partials, sizeof *r->partial);
+    r->ids = calloc(partials * length + 1, sizeof *r->ids);
+    r->slots = calloc(partials * length + 1, sizeof *r->slots);
+    r->scores = calloc(partials * length + 1, sizeof *r->scores);
+    r->source_slots = calloc(tokens + 1, sizeof *r->source_slots);
+    if (!r->active || !r->room || !r->row || !r->done || !r->rules.heads || !r->partial ||
+        !r->ids || !r->slots || !r->scores || !r->source_slots)
+        return false;
+    for (size_t i = 0; i < partials; i++) {
+        r->partial[i].ids = r->ids + i * length;
+        r->partial[i].slots = r->slots + i * length;
+        r->partial[i].scores = r->scores + i * length;
+    }
+    for (size_t i = 0; i < r->places; i++)
+        r->room[i] = r->partial + i * 2 * beam;
+    for (size_t i = 0, first = 0; i < r->n; first += r->queue[i++]->length)
+        r->queue[i]->source_slots = r->source_slots + first;
+    return true;
+}
+
+/* Encodes the next sentences of the queue, as many as one encoding takes. */
+static wg_status encode_ahead(run *r)
+{
+    size_t first = r->n_encoded, tokens = 0;
+    if (r->o.uncached) {
+        r->n_encoded = r->n;
+        return WG_OK;
+    }
+    while (r->n_encoded < r->n) {
+        tokens += r->queue[r->n_encoded]->length;
+        if (tokens > wg_cached_most_tokens(r->s) && r->n_encoded > first)
+            break;
+        r->n_encoded++;
+    }
+    return wg_cached_encode(r->s, r->queue + first, r->n_encoded - first);
+}
+
+static wg_status admit(run *r)
+{
+    while (r->n_active < r->places && r->n_begun < r->n) {
+        wg_status status = r->n_begun < r->n_encoded ? WG_OK : encode_ahead(r);
+        if (status != WG_OK)
+            return status;
+        wg_sentence *x = r->queue[r->n_begun++];
+        size_t free_place = r->places - r->n_active - 1;
+        x->now = r->room[free_place];
+        x->next = x->now + r->rules.beam;
+        x->done = r->done + (size_t)(x->now - r->partial) / 2;
+        wg_beam_begin(x);
+        r->active[r->n_active++] = x;
+    }
+    return WG_OK;
+}
+
+/* Active sentence i is done: the last takes its place. */
+static void leave(run *r, size_t i)
+{
+    wg_sentence *x = r->active[i];
+    wg_beam_finish(x, &r->rules, r->results + x->index * r->rules.n_best);
+    if (!r->o.uncached)
+        wg_cached_release(r->s, x);
+    r->active[i] = r->active[--r->n_active];
+    r->room[r->places - r->n_active - 1] = x->now < x->next ? x->now : x->next;
+}
+
+static wg_status advance(run *r, const wg_candidates *all)
+{
+    wg_slots *slots = r->o.uncached ? NULL : wg_cached_slots(r->s);
+    size_t row = 0, k = r->rules.candidates;
+    for (size_t i = 0; i < r->n_active; i++) {
+        wg_sentence *x = r->active[i];
+        const wg_candidates own = {all->scores + row * k, all->ids + row * k};
+        row += x->n_now;
+        wg_status status = wg_beam_advance(x, &r->rules, &own, slots);
+        if (status == WG_ENONFINITE)
+            return wg_search_fail(r->s, status,
+                                  "sentence %zu: no next token has a finite probability", x->index);
+        if (status != WG_OK)
+            return wg_search_fail(r->s, status, "out of memory");
+    }
+    for (size_t i = r->n_active; i-- > 0;)
+        if (r->active[i]->finished)
+            leave(r, i);
+    return WG_OK;
+}
+
+static wg_status step(run *r)
+{
+    size_t rows = 0;
+    wg_candidates c;
+    for (size_t i = 0; i < r->n_active; i++)
+        for (size_t k = 0; k < r->active[i]->n_now; k++)
+            r->row[rows++] = (wg_search_row){r->active[i], &r->active[i]->now[k]};
+    int64_t k = (int64_t)r->rules.candidates;
+    wg_status status = r->o.uncached ? wg_plain_step(r->s, r->row, rows, k, &c)
+                                     : wg_cached_step(r->s, r->row, rows, k, &c);
+    return status == WG_OK ? advance(r, &c) : status;
+}
+
+static wg_status search(run *r)
+{
+    wg_status status = r->o.uncached ? WG_OK : wg_cached_prepare(r->s, &r->limits);
+    if (status != WG_OK)
+        return status;
+    if (!r->o.uncached)
+        wg_cached_forget(r->s);
+    if (!make_room(r))
+        return wg_search_fail(r->s, WG_ENOMEM, "out of memory");
+    while ((status = admit(r)) == WG_OK && r->n_active && (status = step(r)) == WG_OK)
+        ;
+    for (size_t i = 0; i < r->n_active; i++) /* after a failure */
+        wg_beam_finish(r->active[i], &r->rules, r->results + r->active[i]->index * r->rules.n_best);
+    return status;
+}
+
+static void clear(run *r)
+{
+    void *const owned[] = {r->sentence, r->queue,        r->active,  r->room,
+                           r->row,      r->done,         r->partial, r->ids,
+                           r->slots,    r->source_slots, r->scores,  r->rules.heads};
+    for (int i = 0; i < WG_COUNT(owned); i++)
+        free(owned[i]);
+}
+
+/* Sentences without a token have an empty translation. */
+static bool translate_nothing(wg_hypothesis *results, const size_t *lengths, size_t n,
+                              size_t n_best)
+{
+    bool ok = true;
+    for (size_t i = 0; i < n; i++)
+        if (lengths[i] == 0)
+            ok &= (results[i * n_best].ids = calloc(1, sizeof(int32_t))) != NULL;
+    return ok;
+}
+
+wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                        size_t n, const wg_search_options *options, wg_hypothesis **results)
+{
+    if (!s || !results || (n && (!sources || !lengths)))
+        return s ? wg_search_fail(s, WG_EINVAL, "wg_search_run: an argument is NULL") : WG_EINVAL;
+    *results = NULL;
+    run r = {.s = s};
+    wg_status status = check_options(s, options, &r.o);
+    if (status != WG_OK)
+        return status;
+    size_t count = n * (size_t)r.o.n_best;
+    set_rules(&r);
+    r.results = calloc(count + 1, sizeof *r.results);
+    r.sentence = calloc(n + 1, sizeof *r.sentence);
+    r.queue = calloc(n + 1, sizeof *r.queue);
+    if (!r.results || !r.sentence || !r.queue)
+        status = wg_search_fail(s, WG_ENOMEM, "out of memory");
+    if (status == WG_OK)
+        status = list_sentences(&r, sources, lengths, n);
+    if (status == WG_OK && r.n) {
+        set_places(&r);
+        status = search(&r);
+    }
+    if (status == WG_OK && !translate_nothing(r.results, lengths, n, (size_t)r.o.n_best))
+        status = wg_search_fail(s, WG_ENOMEM, "out of memory");
+    if (status == WG_OK && r.o.attention)
+        status =
+            wg_search_force(s, sources, lengths, r.results, count, (size_t)r.o.n_best, false, true);
+    clear(&r);
+    if (status == WG_OK)
+        *results = r.results;
+    else
+        wg_hypotheses_free(r.results, count);
+    return status;
+}
+
+/* ---- given targets ------------------------------------------------------------------------------------------ */
+
+static wg_status take_target(wg_search *s, wg_hypothesis *h, const int32_t *ids, size_t n)
+{
+    h->n = n;
+    h->ids = malloc((n + 1) * sizeof *h->ids);
+    if (!h->ids)
+        return wg_search_fail(s, WG_ENOMEM, "out of memory");
+    if (n)
+        memcpy(h->ids, ids, n * sizeof *h->ids);
+    return WG_OK;
+}
+
+wg_status wg_search_score(wg_search *s, const int32_t *const *sources, const size_t *source_lengths,
+                          const int32_t *const *targets, const size_t *target_lengths, size_t n,
+                          const wg_search_options *options, wg_hypothesis **results)
+{
+    wg_search_options o;
+    if (!s || !results || (n && (!sources || !source_lengths || !targets || !target_lengths)))
+        return s ? wg_search_fail(s, WG_EINVAL, "wg_search_score: an argument is NULL") : WG_EINVAL;
+    *results = NULL;
+    wg_status status = check_options(s, options, &o);
+    if (status != WG_OK)
+        return status;
+    wg_hypothesis *h = calloc(n + 1, sizeof *h);
+    if (!h)
+        return wg_search_fail(s, WG_ENOMEM, "out of memory");
+    for (size_t i = 0; status == WG_OK && i < n; i++) {
+        h[i].source_tokens = source_lengths[i];
+        status = check_ids(s, "the source", i, sources[i], source_lengths[i],
+                           s->config.source_vocabulary);
+        if (status == WG_OK)
+            status = check_ids(s, "the target", i, targets[i], target_lengths[i],
+                               s->config.target_vocabulary);
+        if (status == WG_OK)
+            status = take_target(s, &h[i], targets[i], target_lengths[i]);
+    }
+    if (status == WG_OK)
+        status = wg_search_force(s, sources, source_lengths, h, n, 1, true, o.attention);
+    for (size_t i = 0; status == WG_OK && i < n; i++)
+        if (h[i].n)
+            h[i].score = h[i].log_probability / wg_length_penalty_of(o.penalty, o.alpha, h[i].n);
+    if (status == WG_OK)
+        *results = h;
+    else
+        wg_hypotheses_free(h, n);
+    return status;
+}

@@ -1,0 +1,137 @@
+/* The inside of the search: search.c admits sentences and runs the loop, beam.c extends one sentence's hypotheses,
+ * search_cached.c and search_plain.c say how probable each next token is, with keys and values kept or recomputed;
+ * search_forced.c scores given targets. */
+#ifndef WG_MODELS_SEARCH_INTERNAL_H
+#define WG_MODELS_SEARCH_INTERNAL_H
+
+#include "backends/workspace.h"
+#include "models/search.h"
+
+/* ---- slots: places in a pool of keys and values ------------------------------------------------------ */
+
+/* Slot 0 is nobody's: rows without a hypothesis write there. */
+typedef struct wg_slots {
+    int32_t *free;     /* [count] the first n_free are to be had, the last of them first */
+    uint32_t *holders; /* [count] hypotheses in which it is */
+    int64_t count, n_free;
+} wg_slots;
+
+bool wg_slots_create(wg_slots *s, int64_t count); /* false without memory */
+void wg_slots_clear(wg_slots *s);                 /* frees */
+int32_t wg_slots_take(wg_slots *s);               /* with one holder; -1 if all are taken */
+void wg_slots_hold(wg_slots *s, const int32_t *slots, size_t n);
+void wg_slots_drop(wg_slots *s, const int32_t *slots, size_t n);
+
+/* ---- one sentence's beam ------------------------------------------------------------------------------ */
+
+/* A hypothesis that can be extended: n tokens, whose keys and values are at n_slots slots. */
+typedef struct wg_partial {
+    double log_probability;
+    int32_t *ids, *slots;
+    float *scores;
+    size_t n, n_slots;
+} wg_partial;
+
+typedef struct wg_beam_rules {
+    size_t beam, n_best, candidates; /* of each row                       */
+    int32_t eos, banned[2];          /* never produced if not -1          */
+    int penalty;
+    double alpha;
+    size_t *heads; /* [beam] room: how far each row has been read */
+} wg_beam_rules;
+
+typedef struct wg_sentence {
+    const int32_t *source;
+    size_t length, index;   /* of the source; in the caller's order          */
+    size_t most;            /* tokens of a translation                       */
+    int32_t *source_slots;  /* [length], where keys and values are kept      */
+    wg_partial *now, *next; /* [beam] each: the live ones, room for the next */
+    size_t n_now;
+    wg_hypothesis *done; /* [beam], in order of completion                */
+    size_t n_done;
+    bool finished; /* nothing is left to do                         */
+} wg_sentence;
+
+/* The live hypotheses' candidates, best first: [n_now, candidates]. */
+typedef struct wg_candidates {
+    const double *scores; /* log p of the token */
+    const int64_t *ids;
+} wg_candidates;
+
+/* Begins with the empty hypothesis. */
+void wg_beam_begin(wg_sentence *x);
+/* One step of all live hypotheses; `slots` (may be NULL) learns who holds what.  WG_ENONFINITE if no candidate has a
+ * finite score, WG_ENOMEM. */
+wg_status wg_beam_advance(wg_sentence *x, const wg_beam_rules *rules, const wg_candidates *c,
+                          wg_slots *slots);
+/* Moves the n_best of the finished hypotheses to results, the best first; frees the others. */
+void wg_beam_finish(wg_sentence *x, const wg_beam_rules *rules, wg_hypothesis *results);
+
+/* ---- the next tokens' probabilities -------------------------------------------------------------------- */
+
+/* What the plans are made for. */
+typedef struct wg_search_limits {
+    int64_t rows, target, source; /* hypotheses together, tokens of a translation, of a source */
+} wg_search_limits;
+
+/* A hypothesis to be extended. */
+typedef struct wg_search_row {
+    const wg_sentence *sentence;
+    wg_partial *partial;
+} wg_search_row;
+
+typedef struct wg_cached wg_cached;
+typedef struct wg_plain wg_plain;
+
+struct wg_search {
+    wg_transformer_config config;
+    wg_store *store, *states; /* the caller's; over it, of pools */
+    int32_t bos, eos, pad, unk;
+    bool no_unk;
+    const wg_backend **backends;
+    size_t n_backends;
+    int threads;
+    wg_workspace *workspace;
+    wg_cached *cached;
+    wg_plain *plain;
+    double *scores; /* [capacity] of the rows' candidates */
+    size_t capacity;
+    char message[512];
+};
+
+/* Sets the message; returns the status. */
+wg_status wg_search_fail(wg_search *s, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+/* Makes a plan of g's outputs and assignments; g stays the caller's. */
+wg_status wg_search_plan(wg_search *s, wg_plan **out, wg_graph *g, wg_store *store);
+wg_status wg_search_run_plan(wg_search *s, wg_plan *p);
+/* Outputs "values" and "tokens" [..., k]: the k most probable next tokens after states, descending. */
+void wg_search_best(wg_transformer *m, wg_value *states, int64_t k, wg_value **values,
+                    wg_value **tokens);
+/* count numbers of the config's dtype at `from`, as doubles in s->scores; NULL without memory. */
+const double *wg_search_numbers(wg_search *s, const void *from, size_t count);
+/* The smallest power of two from `least` on that is at least n. */
+int64_t wg_search_round_up(int64_t n, int64_t least);
+
+/* search_cached.c: encode puts sentences' keys and values into the pools, step extends rows. */
+wg_status wg_cached_prepare(wg_search *s, const wg_search_limits *limits);
+size_t wg_cached_most_tokens(const wg_search *s); /* that one encoding takes */
+wg_status wg_cached_encode(wg_search *s, wg_sentence *const *sentences, size_t n);
+wg_status wg_cached_step(wg_search *s, const wg_search_row *rows, size_t n, int64_t k,
+                         wg_candidates *out);
+void wg_cached_release(wg_search *s, wg_sentence *x);
+void wg_cached_forget(wg_search *s); /* all slots are free again */
+wg_slots *wg_cached_slots(wg_search *s);
+void wg_cached_free(wg_search *s);
+
+/* search_plain.c: each step computes all positions of all rows anew. */
+wg_status wg_plain_step(wg_search *s, const wg_search_row *rows, size_t n, int64_t k,
+                        wg_candidates *out);
+void wg_plain_free(wg_search *s);
+
+/* search_forced.c: of results[0..n), which have their ids, fills token_scores and log_probability, and attention, as
+ * wanted; results[i] translates sources[i / per]. */
+wg_status wg_search_force(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                          wg_hypothesis *results, size_t n, size_t per, bool scores,
+                          bool attention);
+
+#endif
