@@ -17,7 +17,7 @@ typedef struct rule {
 
 /* What Unicode calls case-ignorable, nearly. */
 #define IGNORABLE "[\\p{Mn}\\p{Me}\\p{Cf}\\p{Lm}\\p{Sk}'.:\\x{b7}\\x{2018}\\x{2019}]*"
-#define CASED "[\\p{Lu}\\p{Ll}\\p{Lt}]"
+#define CASED "[\\p{Lu}\\p{Ll}\\p{Lt}\\x{aa}\\x{ba}\\x{2160}-\\x{217f}\\x{24b6}-\\x{24e9}]"
 
 /* Letters to lower case by Unicode's default mapping; first the capital I with a dot, and a sigma that ends a word. */
 static const rule lower[] = {
