@@ -228,7 +228,8 @@ static bool bench_linear_shape(dnnl_engine_t engine, const char *what, int64_t r
 static bool bench_linear(void)
 {
     static const int64_t rows[] = {1024, 4096},
-                         shapes[][2] = {{512, 512}, {2048, 512}, {512, 2048}, {10000, 512}};
+                         shapes[][2] = {
+                             {512, 512}, {2048, 512}, {512, 2048}, {10000, 512}, {37000, 512}};
     static const char *const what[] = {"forward", "dX", "dW"};
     dnnl_engine_t engine;
     if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
@@ -237,7 +238,7 @@ static bool bench_linear(void)
            "(GFLOP/s)\n");
     bool ok = true;
     for (int r = 0; r < 2; r++)
-        for (int s = 0; s < 4; s++)
+        for (int s = 0; s < WG_COUNT(shapes); s++)
             for (int w = 0; w < 3 && ok; w++)
                 ok = bench_linear_shape(engine, what[w], rows[r], shapes[s][0], shapes[s][1]);
     dnnl_engine_destroy(engine);

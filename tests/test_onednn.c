@@ -175,6 +175,96 @@ static void masks_are_those_of_the_cpu_backend(void **state)
     wg_graph_free(n.g);
 }
 
+/* ---- ways to multiply -------------------------------------------------------------------------------- */
+
+/* Sums of products of small integers, which are exact in every order: y [m, n] = x w, x and w perhaps transposed. */
+static void fill_integers(float *x, int64_t count, uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (float)(int)(seed >> 61) - 3;
+    }
+}
+
+static void check_product(const float *y, const float *x, const float *w, const int64_t size[3],
+                          bool tx, bool tw)
+{
+    int64_t m = size[0], n = size[1], k = size[2];
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float sum = 0;
+            for (int64_t l = 0; l < k; l++)
+                sum += x[tx ? l * m + i : i * k + l] * w[tw ? j * k + l : l * n + j];
+            check_that(y[i * n + j] == sum, "element %d, %d is %g, not %g", (int)i, (int)j,
+                       (double)y[i * n + j], (double)sum);
+        }
+}
+
+/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact on all. */
+static void each_way_to_multiply_is_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t size[3];
+        bool tx, tw;
+        const char *way;
+    } cases[] = {
+        {{1023, 65, 67}, false, false, ""},     {{1024, 65, 67}, false, false, "reordered"},
+        {{1030, 63, 80}, false, false, ""},     {{1030, 80, 63}, false, false, ""},
+        {{2047, 65, 67}, false, true, ""},      {{2048, 65, 67}, false, true, "reordered"},
+        {{64, 65, 300}, true, false, "sgemm"},  {{63, 65, 300}, true, false, ""},
+        {{1024, 64, 70}, true, false, "sgemm"}, {{1025, 64, 70}, true, false, "reordered"},
+        {{100, 100, 100}, true, true, ""},
+    };
+    int named = 0;
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        const int64_t *s = cases[i].size;
+        bool tx = cases[i].tx, tw = cases[i].tw;
+        model m = {.g = wg_graph_new()};
+        wg_value *x = leaf(&m, tx ? WG_SHAPE(s[2], s[0]) : WG_SHAPE(s[0], s[2]));
+        wg_value *w = leaf(&m, tw ? WG_SHAPE(s[1], s[2]) : WG_SHAPE(s[2], s[1]));
+        wg_value *y = m.out[m.n_out++] = wg_matmul_t(x, w,
+                                                     tx && tw ? WG_TT
+                                                     : tx     ? WG_TN
+                                                     : tw     ? WG_NT
+                                                              : WG_NN);
+        wg_plan *p = plan_of(&m, (wg_plan_options){.threads = 2}, wg_onednn_backend(), 1);
+        fill_integers(wg_plan_data(p, x), s[0] * s[2], 1);
+        fill_integers(wg_plan_data(p, w), s[1] * s[2], 2);
+        run(p, 0);
+        check_product(wg_plan_data(p, y), wg_plan_data(p, x), wg_plan_data(p, w), s, tx, tw);
+        const char *kernel = wg_plan_step_at(p, 0).kernel;
+        bool own = strstr(kernel, "sgemm") || strstr(kernel, "reordered");
+        if (strncmp(kernel, "brg", 3) == 0 || own) { /* other CPUs may have nothing to pack for */
+            named++;
+            check_that(*cases[i].way ? strstr(kernel, cases[i].way) != NULL : !own,
+                       "case %d runs on %s", i, kernel);
+        }
+        wg_plan_free(p);
+        wg_graph_free(m.g);
+    }
+    assert_true(named >= 2);
+}
+
+/* Layers with bias and activation are packed as well, and batches of rows are rows. */
+static void a_packed_layer_is_that_of_the_cpu_backend(void **state)
+{
+    (void)state;
+    model m = {.g = wg_graph_new()};
+    wg_value *x = leaf(&m, WG_SHAPE(32, 70, 65)), *w = leaf(&m, WG_SHAPE(67, 65)),
+             *bias = leaf(&m, WG_SHAPE(67));
+    outputs(&m, wg_linear(x, w, bias, WG_ACTIVATION_RELU));
+    wg_plan_options o = {.threads = 2};
+    wg_plan *p = plan_of(&m, o, wg_onednn_backend(), 1), *q = plan_of(&m, o, NULL, 1);
+    run(p, 0);
+    run(q, 0);
+    double d = distance(&m, p, q);
+    check_that(d <= 1e-12, "%g from the cpu backend", d);
+    wg_plan_free(p);
+    wg_plan_free(q);
+    wg_graph_free(m.g);
+}
+
 /* ---- the surroundings of a run ----------------------------------------------------------------------- */
 
 static void threads_and_modes_are_left_as_they_were(void **state)
@@ -302,6 +392,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_and_plans_repeat_their_bits),
         cmocka_unit_test(masks_are_those_of_the_cpu_backend),
+        cmocka_unit_test(each_way_to_multiply_is_exact),
+        cmocka_unit_test(a_packed_layer_is_that_of_the_cpu_backend),
         cmocka_unit_test(threads_and_modes_are_left_as_they_were),
         cmocka_unit_test(subnormal_numbers_cost_nothing),
         cmocka_unit_test(the_node_that_makes_nan_is_named),

@@ -31,8 +31,10 @@ typedef struct od_binding {
     od_md plain;   /* layout of the buffer; NULL: the one that the primitive has */
 } od_binding;
 
-/* A primitive and its arguments; cleared by od_plan_clear. */
+/* A primitive and its arguments, or a function; cleared by od_plan_clear. */
 typedef struct od_plan {
+    void (*run)(wg_call *c); /* instead of a primitive */
+    const char *name;        /* of run; static         */
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;

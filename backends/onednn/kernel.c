@@ -207,11 +207,11 @@ wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *
     if (!m.k)
         return WG_ENOMEM;
     m.k->stream = b->stream;
-    snprintf(m.k->name, sizeof m.k->name, "%s", name);
     if (!add_steps(&m, plan)) {
         od_kernel_free(m.k);
         return WG_EUNSUPPORTED;
     }
+    snprintf(m.k->name, sizeof m.k->name, "%s%s", name, m.k->n_steps > 1 ? " reordered" : "");
     *out = m.k;
     *scratch = m.scratch;
     return WG_OK;

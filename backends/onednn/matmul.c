@@ -2,7 +2,12 @@
  * long matrix, which is how oneDNN is fastest; otherwise batch axes stay, with size 1 where they broadcast.
  *
  * bf16 goes to oneDNN as it is where the CPU has AMX: sums are f32, the result is rounded once.  Elsewhere that is half
- * as fast as f32, and the plan widens the operands. */
+ * as fast as f32, and the plan widens the operands.
+ *
+ * oneDNN multiplies matrices of f32 in three ways: with b as it lies there, with b packed first into the layout that
+ * oneDNN likes best, or by its sgemm.  way_of chooses by shape, from what docs/performance.md lists.  Plans measure
+ * nothing themselves: that takes longer than all else of planning, and two runs of a program would differ in their
+ * bits. */
 #include "backends/onednn/internal.h"
 #include "ops/linalg.h"
 
@@ -50,34 +55,79 @@ typedef struct product {
     float alpha;                /* of the activation         */
 } product;
 
-static dnnl_status_t make_product(const od_backend *b, const product *p, od_pd *pd)
+/* ---- which way ------------------------------------------------------------------------------------ */
+
+typedef enum way { WAY_PLAIN, WAY_PACKED, WAY_SGEMM } way;
+
+/* Packing w costs time in k n and saves some in m k n, less where w is given transposed.  A product of x given
+ * transposed reduces over rows, often thousands (the gradient of weights): sgemm does that best if the results are few. */
+static way way_of(const product *p)
+{
+    enum { LEAST = 64, FEW = 1024, ROWS = 1024, ROWS_IF_TRANSPOSED = 2048 };
+    int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1],
+            k = p->x.shape.dim[p->transpose_x ? 0 : 1];
+    bool matrices = p->x.shape.rank == 2 && p->w.shape.rank == 2 && p->y.dtype == WG_F32;
+    if (!matrices || m < LEAST || n < LEAST || k < LEAST)
+        return WAY_PLAIN;
+    if (p->transpose_x)
+        return p->transpose_w ? WAY_PLAIN : m <= FEW ? WAY_SGEMM : WAY_PACKED;
+    return m >= (p->transpose_w ? ROWS_IF_TRANSPOSED : ROWS) ? WAY_PACKED : WAY_PLAIN;
+}
+
+/* y [m, n] = x' w of the node's plain matrices x [k, m] and w [k, n] */
+static void run_sgemm(wg_call *c)
+{
+    const int64_t *x = c->node->in[0]->shape.dim, *w = c->node->in[1]->shape.dim;
+    dnnl_status_t status = dnnl_sgemm('T', 'N', x[1], w[1], x[0], 1, c->in[0], x[1], c->in[1], w[1],
+                                      0, c->out[0], w[1]);
+    if (status != dnnl_success)
+        wg_call_fail(c, "oneDNN's sgemm failed with status %d", (int)status);
+}
+
+/* ---- primitives ------------------------------------------------------------------------------------ */
+
+static dnnl_status_t append_activation(const product *p, dnnl_primitive_attr_t attr)
+{
+    dnnl_post_ops_t ops;
+    dnnl_status_t made = dnnl_post_ops_create(&ops);
+    if (made != dnnl_success)
+        return made;
+    made = od_append_eltwise(ops, p->activation, p->alpha, 0);
+    if (made == dnnl_success)
+        made = dnnl_primitive_attr_set_post_ops(attr, ops);
+    dnnl_post_ops_destroy(ops);
+    return made;
+}
+
+/* With w in that layout, perhaps one of oneDNN's choice. */
+static dnnl_status_t make_product(const od_backend *b, const product *p, od_const_md w, od_pd *pd)
 {
     int rank = p->y.shape.rank;
-    od_md x = operand(&p->x, p->transpose_x, rank), w = operand(&p->w, p->transpose_w, rank);
-    od_md y = operand(&p->y, false, rank), bias = p->bias ? operand(p->bias, false, rank) : NULL;
+    od_md x = operand(&p->x, p->transpose_x, rank), y = operand(&p->y, false, rank);
+    od_md bias = p->bias ? operand(p->bias, false, rank) : NULL;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t made = x && w && y && (bias || !p->bias) ? dnnl_success : dnnl_out_of_memory;
     if (made == dnnl_success)
         made = dnnl_primitive_attr_clone(&attr, b->attr);
-    if (made == dnnl_success && p->activation != dnnl_alg_kind_undef) {
-        dnnl_post_ops_t ops;
-        made = dnnl_post_ops_create(&ops);
-        if (made == dnnl_success) {
-            made = od_append_eltwise(ops, p->activation, p->alpha, 0);
-            if (made == dnnl_success)
-                made = dnnl_primitive_attr_set_post_ops(attr, ops);
-            dnnl_post_ops_destroy(ops);
-        }
-    }
+    if (made == dnnl_success && p->activation != dnnl_alg_kind_undef)
+        made = append_activation(p, attr);
     if (made == dnnl_success)
         made = od_matmul(pd, b->engine, x, w, bias, y, attr);
     if (attr)
         dnnl_primitive_attr_destroy(attr);
     od_md_free(x);
-    od_md_free(w);
     od_md_free(y);
     od_md_free(bias);
     return made;
+}
+
+/* [k, n] in a layout of oneDNN's choice; NULL on failure. */
+static od_md chosen_layout(const product *p)
+{
+    int64_t rows = p->w.shape.dim[0], columns = p->w.shape.dim[1];
+    dnnl_dims_t dims = {p->transpose_w ? columns : rows, p->transpose_w ? rows : columns};
+    od_md md;
+    return od_md_any(&md, 2, dims, dnnl_f32) == dnnl_success ? md : NULL;
 }
 
 static const char *make(const od_backend *b, const wg_node *n, product *p, od_plan *plan)
@@ -93,14 +143,22 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
         p->x = flattened(&p->x);
         p->y = flattened(&p->y);
     }
-    if (make_product(b, p, &plan->pd) != dnnl_success)
-        return "oneDNN has no such matmul";
+    way how = way_of(p);
+    if (how == WAY_SGEMM) { /* a matmul: linear layers have no transposed x */
+        plan->run = run_sgemm;
+        plan->name = "sgemm";
+        return NULL;
+    }
+    od_md w = operand(&p->w, p->transpose_w, p->y.shape.rank);
+    od_md chosen = how == WAY_PACKED ? chosen_layout(p) : NULL;
+    dnnl_status_t made = make_product(b, p, chosen ? chosen : w, &plan->pd);
+    od_md_free(chosen);
     od_bind(plan, DNNL_ARG_SRC, OD_IN, 0);
-    od_bind(plan, DNNL_ARG_WEIGHTS, OD_IN, 1);
+    od_bind_plain(plan, DNNL_ARG_WEIGHTS, OD_IN, 1, w);
     od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
     if (p->bias)
         od_bind(plan, DNNL_ARG_BIAS, OD_IN, 2);
-    return NULL;
+    return made == dnnl_success && w ? NULL : "oneDNN has no such matmul";
 }
 
 const char *od_make_matmul(const od_backend *b, const wg_node *n, od_plan *plan)

@@ -47,9 +47,9 @@ static const char *make(const od_backend *b, const wg_node *n, od_plan *plan, ch
     *plan = (od_plan){0};
     od_make *m = maker_of(n->op);
     const char *why = m ? m(b, n, plan) : "oneDNN has no such op";
-    if (!why)
+    if (!why && !plan->run)
         snprintf(name, size, "%s", od_implementation(plan->pd));
-    if (!why && od_is_reference(plan->pd))
+    if (!why && !plan->run && od_is_reference(plan->pd))
         why = "oneDNN has only its slow reference for this case";
     if (why)
         od_plan_clear(plan);
@@ -107,11 +107,12 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
     int former = start_creating(state);
     wg_status status = WG_EUNSUPPORTED;
     if (!make(state, n, &plan, name, sizeof name)) {
-        status = od_kernel_create(&k, state, &plan, name, &scratch);
+        *out = (wg_kernel){.name = plan.name, .run = plan.run};
+        status = plan.run ? WG_OK : od_kernel_create(&k, state, &plan, name, &scratch);
         od_plan_clear(&plan);
     }
     end_creating(former);
-    if (status == WG_OK)
+    if (k)
         *out = (wg_kernel){
             .name = od_kernel_name(k), .run = od_kernel_run, .state = k, .scratch = scratch};
     return status;
