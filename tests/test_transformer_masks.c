@@ -1,0 +1,151 @@
+/* What no position of the Transformer may see: the future, padding, other sentences.  Bit for bit, in every variant and on
+ * every backend. */
+#include "tests/transformers.h"
+
+enum { ROWS = 3, SOURCE = 5, TARGET = 6 };
+
+/* Backends that are built in: fills `out`, returns how many. */
+static size_t backends(const wg_backend **out, size_t most)
+{
+    size_t n = 0;
+    while (n < most && wg_backend_at(n)) {
+        out[n] = wg_backend_at(n);
+        n++;
+    }
+    assert_true(n > 0);
+    return n;
+}
+
+/* Another target token at t changes no logit before t, and some from t on. */
+static void check_causality(wg_plan *p, const transformer *t, const char *backend)
+{
+    enum { MOST = ROWS * TARGET * 16 };
+    float before[MOST], after[MOST];
+    int64_t v = t->config.target_vocabulary, row = TARGET * v;
+    assert_true(ROWS * row <= MOST);
+    transformer_fill(p, t, 7);
+    transformer_logits(p, t, before);
+    int32_t *in = wg_plan_data(p, t->in.target_in);
+    for (int64_t at = 0; at < TARGET; at++) {
+        int32_t *id = &in[TARGET + at], kept = *id; /* of the second row */
+        *id = (*id + 1) % (int32_t)v;
+        transformer_logits(p, t, after);
+        *id = kept;
+        int64_t first = row + at * v;
+        check_that(different(before, after, 0, first) == 0 &&
+                       different(before, after, 2 * row, ROWS * row) == 0,
+                   "%s on %s: target %lld shows elsewhere", t->config.name, backend, (long long)at);
+        check_that(different(before, after, first, 2 * row) > 0,
+                   "%s on %s: target %lld shows nowhere", t->config.name, backend, (long long)at);
+    }
+}
+
+/* Ids beyond a sentence's length, and other sentences of the batch with their lengths, change nothing. */
+static void check_padding(wg_plan *p, const transformer *t, const char *backend)
+{
+    enum { MOST = ROWS * TARGET * 16 };
+    float before[MOST], after[MOST];
+    int32_t *source = wg_plan_data(p, t->in.source),
+            *lengths = wg_plan_data(p, t->in.source_lengths),
+            *in = wg_plan_data(p, t->in.target_in);
+    int64_t v = t->config.target_vocabulary, row = TARGET * v;
+    int32_t words = (int32_t)t->config.source_vocabulary;
+    transformer_fill(p, t, 8);
+    lengths[1] = 3;
+    transformer_logits(p, t, before);
+
+    for (int64_t i = 3; i < SOURCE; i++)
+        source[SOURCE + i] = (source[SOURCE + i] + 1) % words;
+    transformer_logits(p, t, after);
+    check_that(different(before, after, 0, ROWS * row) == 0, "%s on %s: padding shows",
+               t->config.name, backend);
+
+    lengths[0] = 1;
+    for (int64_t i = 0; i < SOURCE; i++)
+        source[2 * SOURCE + i] = (source[2 * SOURCE + i] + 1) % words;
+    in[0] = (in[0] + 1) % (int32_t)v;
+    transformer_logits(p, t, after);
+    check_that(different(before, after, row, 2 * row) == 0, "%s on %s: other sentences show",
+               t->config.name, backend);
+    check_that(different(before, after, 0, row) > 0 &&
+                   different(before, after, 2 * row, ROWS * row) > 0,
+               "%s on %s: the source shows nowhere", t->config.name, backend);
+
+    lengths[1] = 4;
+    transformer_logits(p, t, after);
+    check_that(different(before, after, row, 2 * row) > 0, "%s on %s: the last word shows nowhere",
+               t->config.name, backend);
+}
+
+static void check_on_all_backends(void (*check)(wg_plan *, const transformer *, const char *),
+                                  int64_t width)
+{
+    const wg_backend *backend[8];
+    size_t n = backends(backend, 8);
+    wg_transformer_config c;
+    for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
+        c.d_model = width;
+        c.d_ff = 2 * width;
+        transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, false);
+        for (size_t i = 0; i < n; i++) {
+            wg_plan *p = transformer_plan(&t, backend[i], NULL, 0);
+            check(p, &t, backend[i]->name);
+            wg_plan_free(p);
+        }
+        wg_graph_free(t.g);
+    }
+}
+
+static void the_future_is_hidden(void **state)
+{
+    (void)state;
+    check_on_all_backends(check_causality, 8);
+    check_on_all_backends(check_causality, 64);
+}
+
+static void padding_is_hidden(void **state)
+{
+    (void)state;
+    check_on_all_backends(check_padding, 8);
+    check_on_all_backends(check_padding, 64);
+}
+
+/* Lengths of targets change what is computed for padded targets only. */
+static void lengths_of_targets_matter_to_padding_only(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 }; /* of TARGET targets */
+    float logits[2][TARGET * 16];
+    wg_transformer_config c;
+    assert_true(wg_transformer_variant(0, &c));
+    int64_t v = c.target_vocabulary;
+    for (int with = 0; with < 2; with++) {
+        wg_graph *g = wg_graph_new();
+        wg_transformer m = wg_transformer_begin(g, &c, false);
+        transformer t = {g, c, wg_transformer_inputs_of(g, 1, SOURCE, TARGET), NULL, NULL};
+        if (with)
+            m.target_lengths = wg_input(g, "target_lengths", WG_I32, WG_SHAPE(1));
+        wg_value *memory = wg_transformer_encode(&m, t.in.source, t.in.source_lengths);
+        t.logits = wg_transformer_logits(
+            &m, wg_transformer_decode(&m, t.in.target_in, memory, t.in.source_lengths));
+        wg_plan *p = plan_of(g, &(wg_plan_options){.outputs = &t.logits, .n_outputs = 1});
+        transformer_fill(p, &t, 1);
+        if (with)
+            *(int32_t *)wg_plan_data(p, m.target_lengths) = COUNT;
+        transformer_logits(p, &t, logits[with]);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+    assert_int_equal(different(logits[0], logits[1], 0, COUNT * v), 0);
+    assert_true(different(logits[0], logits[1], COUNT * v, TARGET * v) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_future_is_hidden),
+        cmocka_unit_test(padding_is_hidden),
+        cmocka_unit_test(lengths_of_targets_matter_to_padding_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
