@@ -57,7 +57,7 @@ void wg_slots_drop(wg_slots *s, const int32_t *slots, size_t n)
 
 /* ---- extensions --------------------------------------------------------------------------------------- */
 
-void wg_beam_begin(wg_sentence *x)
+void wg_beam_begin(wg_beam *x)
 {
     x->n_now = 1;
     x->n_done = 0;
@@ -73,7 +73,7 @@ typedef struct extension {
 } extension;
 
 /* The rows' candidates merged, best first. */
-static bool next_extension(const wg_sentence *x, const wg_beam_rules *rules, const wg_candidates *c,
+static bool next_extension(const wg_beam *x, const wg_beam_rules *rules, const wg_candidates *c,
                            extension *out)
 {
     size_t best = x->n_now, k = rules->candidates;
@@ -96,7 +96,7 @@ static bool next_extension(const wg_sentence *x, const wg_beam_rules *rules, con
     return true;
 }
 
-static bool finish(wg_sentence *x, const wg_beam_rules *rules, const extension *e)
+static bool finish(wg_beam *x, const wg_beam_rules *rules, const extension *e)
 {
     const wg_partial *of = e->of;
     size_t n = of->n + 1;
@@ -133,7 +133,7 @@ static void extend(wg_partial *to, const extension *e)
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
 /* The most that any extension of the live hypotheses can score: no token's probability is above 1. */
-static double best_to_come(const wg_sentence *x, const wg_beam_rules *rules)
+static double best_to_come(const wg_beam *x, const wg_beam_rules *rules)
 {
     double best = -HUGE_VAL;
     for (size_t i = 0; i < x->n_now; i++) {
@@ -145,7 +145,7 @@ static double best_to_come(const wg_sentence *x, const wg_beam_rules *rules)
     return best;
 }
 
-static bool is_settled(const wg_sentence *x, const wg_beam_rules *rules)
+static bool is_settled(const wg_beam *x, const wg_beam_rules *rules)
 {
     if (x->n_now == 0 || x->n_done >= rules->beam)
         return true;
@@ -159,7 +159,7 @@ static bool is_settled(const wg_sentence *x, const wg_beam_rules *rules)
 }
 
 /* The hypotheses of the step before, by number of live ones, give way to the next. */
-static void turn(wg_sentence *x, size_t n_next, wg_slots *slots)
+static void turn(wg_beam *x, size_t n_next, wg_slots *slots)
 {
     for (size_t i = 0; slots && i < n_next; i++)
         wg_slots_hold(slots, x->next[i].slots, x->next[i].n_slots);
@@ -171,7 +171,7 @@ static void turn(wg_sentence *x, size_t n_next, wg_slots *slots)
     x->n_now = n_next;
 }
 
-wg_status wg_beam_advance(wg_sentence *x, const wg_beam_rules *rules, const wg_candidates *c,
+wg_status wg_beam_advance(wg_beam *x, const wg_beam_rules *rules, const wg_candidates *c,
                           wg_slots *slots)
 {
     size_t n_next = 0, beam = rules->beam;
@@ -215,7 +215,7 @@ static void clear(wg_hypothesis *h)
     *h = (wg_hypothesis){0};
 }
 
-void wg_beam_finish(wg_sentence *x, const wg_beam_rules *rules, wg_hypothesis *results)
+void wg_beam_finish(wg_beam *x, const wg_beam_rules *rules, wg_hypothesis *results)
 {
     sort(x->done, x->n_done);
     for (size_t i = 0; i < x->n_done; i++)

@@ -248,9 +248,9 @@ typedef struct run {
     wg_search_options o;
     wg_beam_rules rules;
     wg_search_limits limits;
-    wg_sentence *sentence, **queue; /* [n], longest first */
+    wg_beam *sentence, **queue; /* [n], longest first */
     size_t n, n_encoded, n_begun;   /* of the queue       */
-    wg_sentence **active;           /* [places]           */
+    wg_beam **active;           /* [places]           */
     size_t places, n_active;
     wg_search_row *row;          /* [places * beam]    */
     wg_partial *partial, **room; /* [places * 2 beam]; [places] of which room is free */
@@ -262,7 +262,7 @@ typedef struct run {
 
 static int longer_first(const void *a, const void *b)
 {
-    const wg_sentence *x = *(wg_sentence *const *)a, *y = *(wg_sentence *const *)b;
+    const wg_beam *x = *(wg_beam *const *)a, *y = *(wg_beam *const *)b;
     if (x->length != y->length)
         return x->length < y->length ? 1 : -1;
     return x->index < y->index ? -1 : x->index > y->index;
@@ -285,12 +285,12 @@ static wg_status list_sentences(run *r, const int32_t *const *sources, const siz
 {
     size_t target = 1, source = 1;
     for (size_t i = 0; i < n; i++) {
-        wg_sentence *x = &r->sentence[i];
+        wg_beam *x = &r->sentence[i];
         wg_status status = check_ids(r->s, "the source", i, sources[i], lengths[i],
                                      r->s->config.source_vocabulary);
         if (status != WG_OK)
             return status;
-        *x = (wg_sentence){.source = sources[i], .length = lengths[i], .index = i};
+        *x = (wg_beam){.source = sources[i], .length = lengths[i], .index = i};
         x->most = most_tokens(r->s, &r->o, lengths[i]);
         if (lengths[i] == 0)
             continue;
@@ -388,7 +388,7 @@ static wg_status admit(run *r)
         wg_status status = r->n_begun < r->n_encoded ? WG_OK : encode_ahead(r);
         if (status != WG_OK)
             return status;
-        wg_sentence *x = r->queue[r->n_begun++];
+        wg_beam *x = r->queue[r->n_begun++];
         size_t free_place = r->places - r->n_active - 1;
         x->now = r->room[free_place];
         x->next = x->now + r->rules.beam;
@@ -402,7 +402,7 @@ static wg_status admit(run *r)
 /* Active sentence i is done: the last takes its place. */
 static void leave(run *r, size_t i)
 {
-    wg_sentence *x = r->active[i];
+    wg_beam *x = r->active[i];
     wg_beam_finish(x, &r->rules, r->results + x->index * r->rules.n_best);
     if (!r->o.uncached)
         wg_cached_release(r->s, x);
@@ -415,7 +415,7 @@ static wg_status advance(run *r, const wg_candidates *all)
     wg_slots *slots = r->o.uncached ? NULL : wg_cached_slots(r->s);
     size_t row = 0, k = r->rules.candidates;
     for (size_t i = 0; i < r->n_active; i++) {
-        wg_sentence *x = r->active[i];
+        wg_beam *x = r->active[i];
         const wg_candidates own = {all->scores + row * k, all->ids + row * k};
         row += x->n_now;
         wg_status status = wg_beam_advance(x, &r->rules, &own, slots);

@@ -223,7 +223,7 @@ void wg_cached_forget(wg_search *s)
     forget(&s->cached->source);
 }
 
-void wg_cached_release(wg_search *s, wg_sentence *x)
+void wg_cached_release(wg_search *s, wg_beam *x)
 {
     wg_slots_drop(&s->cached->source, x->source_slots, x->length);
 }
@@ -243,7 +243,7 @@ static void idle(const token_plan *p, int64_t first)
 }
 
 /* Token t of a sentence whose first token is row `first` of the batch. */
-static void set_source(const token_plan *p, int64_t width, const wg_sentence *x, int64_t first,
+static void set_source(const token_plan *p, int64_t width, const wg_beam *x, int64_t first,
                        int64_t t)
 {
     int64_t row = first + t;
@@ -255,7 +255,7 @@ static void set_source(const token_plan *p, int64_t width, const wg_sentence *x,
         p->slots[row * width + i] = (int32_t)(first + i);
 }
 
-wg_status wg_cached_encode(wg_search *s, wg_sentence *const *sentences, size_t n)
+wg_status wg_cached_encode(wg_search *s, wg_beam *const *sentences, size_t n)
 {
     wg_cached *c = s->cached;
     token_plan *p;
@@ -266,7 +266,7 @@ wg_status wg_cached_encode(wg_search *s, wg_sentence *const *sentences, size_t n
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
-        wg_sentence *x = sentences[i];
+        wg_beam *x = sentences[i];
         for (int64_t t = 0; t < (int64_t)x->length; t++) {
             x->source_slots[t] = wg_slots_take(&c->source);
             set_source(p, c->limits.source, x, row, t);
@@ -282,7 +282,7 @@ static void set_row(const token_plan *p, const wg_cached *c, const wg_search_row
                     int32_t bos)
 {
     wg_partial *h = r->partial;
-    const wg_sentence *x = r->sentence;
+    const wg_beam *x = r->sentence;
     p->ids[row] = h->n ? h->ids[h->n - 1] : bos;
     p->positions[row] = (int32_t)h->n;
     p->to[row] = h->slots[h->n_slots - 1];

@@ -40,7 +40,7 @@ typedef struct wg_beam_rules {
     size_t *heads; /* [beam] room: how far each row has been read */
 } wg_beam_rules;
 
-typedef struct wg_sentence {
+typedef struct wg_beam {
     const int32_t *source;
     size_t length, index;   /* of the source; in the caller's order          */
     size_t most;            /* tokens of a translation                       */
@@ -50,7 +50,7 @@ typedef struct wg_sentence {
     wg_hypothesis *done; /* [beam], in order of completion                */
     size_t n_done;
     bool finished; /* nothing is left to do                         */
-} wg_sentence;
+} wg_beam;
 
 /* The live hypotheses' candidates, best first: [n_now, candidates]. */
 typedef struct wg_candidates {
@@ -59,13 +59,13 @@ typedef struct wg_candidates {
 } wg_candidates;
 
 /* Begins with the empty hypothesis. */
-void wg_beam_begin(wg_sentence *x);
+void wg_beam_begin(wg_beam *x);
 /* One step of all live hypotheses; `slots` (may be NULL) learns who holds what.  WG_ENONFINITE if no candidate has a
  * finite score, WG_ENOMEM. */
-wg_status wg_beam_advance(wg_sentence *x, const wg_beam_rules *rules, const wg_candidates *c,
+wg_status wg_beam_advance(wg_beam *x, const wg_beam_rules *rules, const wg_candidates *c,
                           wg_slots *slots);
 /* Moves the n_best of the finished hypotheses to results, the best first; frees the others. */
-void wg_beam_finish(wg_sentence *x, const wg_beam_rules *rules, wg_hypothesis *results);
+void wg_beam_finish(wg_beam *x, const wg_beam_rules *rules, wg_hypothesis *results);
 
 /* ---- the next tokens' probabilities -------------------------------------------------------------------- */
 
@@ -76,7 +76,7 @@ typedef struct wg_search_limits {
 
 /* A hypothesis to be extended. */
 typedef struct wg_search_row {
-    const wg_sentence *sentence;
+    const wg_beam *sentence;
     wg_partial *partial;
 } wg_search_row;
 
@@ -115,10 +115,10 @@ int64_t wg_search_round_up(int64_t n, int64_t least);
 /* search_cached.c: encode puts sentences' keys and values into the pools, step extends rows. */
 wg_status wg_cached_prepare(wg_search *s, const wg_search_limits *limits);
 size_t wg_cached_most_tokens(const wg_search *s); /* that one encoding takes */
-wg_status wg_cached_encode(wg_search *s, wg_sentence *const *sentences, size_t n);
+wg_status wg_cached_encode(wg_search *s, wg_beam *const *sentences, size_t n);
 wg_status wg_cached_step(wg_search *s, const wg_search_row *rows, size_t n, int64_t k,
                          wg_candidates *out);
-void wg_cached_release(wg_search *s, wg_sentence *x);
+void wg_cached_release(wg_search *s, wg_beam *x);
 void wg_cached_forget(wg_search *s); /* all slots are free again */
 wg_slots *wg_cached_slots(wg_search *s);
 void wg_cached_free(wg_search *s);

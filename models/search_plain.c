@@ -108,7 +108,7 @@ static plain_shape shape_of(const wg_search *s, const wg_search_row *rows, size_
 /* Row i; the rows without a hypothesis repeat row 0. */
 static void set_row(const plain_plan *p, const wg_search_row *r, int64_t i, int32_t bos)
 {
-    const wg_sentence *x = r->sentence;
+    const wg_beam *x = r->sentence;
     const wg_partial *h = r->partial;
     for (int64_t t = 0; t < p->shape.source; t++)
         p->source[i * p->shape.source + t] = t < (int64_t)x->length ? x->source[t] : 0;

@@ -13,7 +13,8 @@ typedef struct wg_translator wg_translator;
 
 /** Zero means the default in every field. */
 typedef struct wg_translator_options {
-    const char *weights; /* file within the folder or path; NULL: best-*, else model.safetensors */
+    const char *weights; /* file within the folder, or any path; NULL: the best by the metric that decided, else by
+                            another, else the average, else the last */
     const wg_backend *const *backends;
     size_t n_backends;
     int threads;
@@ -24,6 +25,7 @@ WG_API wg_status wg_translator_open(wg_translator **out, const char *folder, con
                                     char *message, size_t message_size);
 WG_API void wg_translator_free(wg_translator *t);
 WG_API const char *wg_translator_message(const wg_translator *t);
+/** Of source (0) or target (1); owned by the translator. */
 WG_API const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side);
 WG_API const wg_transformer_config *wg_translator_config(const wg_translator *t);
 
@@ -32,7 +34,9 @@ typedef struct wg_translation {
     wg_hypothesis hypothesis;
 } wg_translation;
 
-/** n lines, each without its newline: results[i * n_best + k]; freed by wg_translations_free. */
+/** n lines, each without its newline: results[i * n_best + k], the k-th best of line i (fewer: text NULL), freed by
+ *  wg_translations_free.  A blank line has an empty translation.  Attention has a column for each source token, the last
+ *  of which is the end of sentence. */
 WG_API wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n, const wg_search_options *options,
                                    wg_translation **results);
 /** Scores given pairs of lines. */

@@ -1,0 +1,326 @@
+#include "train/translator.h"
+#include "ops/table.h"
+#include "train/folder.h"
+#include "train/internal.h"
+#include "train/settings.h"
+#include "train/validate.h"
+#include "train/weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wg_translator {
+    wg_settings settings;
+    wg_vocabularies vocabularies;
+    wg_store *store;
+    wg_search *search;
+    int threads;
+    char message[600];
+};
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+static wg_status read_config(wg_translator *t, const char *folder, wg_message *m)
+{
+    char why[400];
+    if (!wg_folder_has(folder, WG_FILE_CONFIG))
+        return wg_file_fail(m, WG_EIO, folder, "not a model's folder: it has no %s",
+                            WG_FILE_CONFIG);
+    char *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
+    wg_status status = path ? wg_settings_init(&t->settings) : WG_ENOMEM;
+    snprintf(why, sizeof why, "%s: %s", folder, wg_status_text(status));
+    if (status == WG_OK)
+        status = wg_settings_read_yaml(&t->settings, path, why, sizeof why);
+    if (status != WG_OK)
+        wg_message_add(m, "%s", why);
+    free(path);
+    return status;
+}
+
+static wg_status open_vocabularies(wg_translator *t, const char *folder, wg_message *m)
+{
+    char why[400];
+    wg_status status = wg_vocabularies_open(&t->vocabularies, folder, why, sizeof why);
+    if (status != WG_OK)
+        return wg_message_add(m, "%s", why), status;
+    const wg_vocabulary *source = t->vocabularies.side[0], *target = t->vocabularies.side[1];
+    if (wg_vocabulary_eos(source) < 0 || wg_vocabulary_eos(target) < 0 ||
+        wg_vocabulary_bos(target) < 0)
+        return wg_file_fail(m, WG_EDATA, folder, "a vocabulary has no begin or no end of sentence");
+    t->settings.net.source_vocabulary = wg_vocabulary_size(source);
+    t->settings.net.target_vocabulary = wg_vocabulary_size(target);
+    return WG_OK;
+}
+
+/* The parameters' tensors, zeroed: those that a graph of the model has. */
+static wg_status make_store(wg_translator *t, const char *folder, wg_message *m)
+{
+    wg_graph *g = wg_graph_new();
+    const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
+    wg_transformer model = wg_transformer_begin(g, &t->settings.net, false);
+    wg_transformer_loss(&model, &in, NULL);
+    wg_status status = wg_graph_status(g);
+    if (status != WG_OK)
+        wg_file_fail(m, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
+    t->store = wg_store_new(0);
+    for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
+        const wg_node *n = wg_graph_node(g, i);
+        if (n->op == &wg_op_parameter &&
+            !wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype, &n->out[0]->shape, NULL))
+            status = wg_file_fail(m, WG_ENOMEM, folder, "no memory for the parameters");
+    }
+    wg_graph_free(g);
+    return status;
+}
+
+/* The file of the weights: that which was asked for, in the folder or anywhere; else the best by the metric that decided,
+ * by another metric, the average, the last. */
+static char *path_of_weights(const wg_translator *t, const char *folder, const char *wanted)
+{
+    char name[64];
+    if (wanted)
+        return wg_folder_has(folder, wanted) ? wg_folder_path(folder, "%s", wanted)
+                                             : strdup(wanted);
+    int first = wg_metric_named(t->settings.valid_metrics, 0);
+    for (int i = first >= 0 ? -1 : 0; i < WG_METRICS; i++) {
+        snprintf(name, sizeof name, "best-%s.safetensors", wg_metric_kinds[i < 0 ? first : i].name);
+        if (wg_folder_has(folder, name))
+            return wg_folder_path(folder, "%s", name);
+    }
+    return wg_folder_path(folder, "%s",
+                          wg_folder_has(folder, WG_FILE_AVERAGE) ? WG_FILE_AVERAGE : WG_FILE_MODEL);
+}
+
+static wg_status load_weights(wg_translator *t, const char *folder, const char *wanted,
+                              wg_message *m)
+{
+    char why[500] = "";
+    char *path = path_of_weights(t, folder, wanted);
+    if (!path)
+        return wg_file_fail(m, WG_ENOMEM, folder, "out of memory");
+    wg_status status = wg_store_load(t->store, path, why, sizeof why);
+    if (status != WG_OK)
+        wg_message_add(m, "%s", why);
+    free(path);
+    return status;
+}
+
+static wg_status make_search(wg_translator *t, const char *folder, const wg_translator_options *o,
+                             wg_message *m)
+{
+    const wg_vocabulary *target = t->vocabularies.side[1];
+    char why[500];
+    const wg_search_model model = {
+        .config = &t->settings.net,
+        .store = t->store,
+        .bos = wg_vocabulary_bos(target),
+        .eos = wg_vocabulary_eos(target),
+        .pad = wg_vocabulary_pad(target),
+        .unk = wg_vocabulary_unk(target),
+        .backends = o->backends,
+        .n_backends = o->n_backends,
+        .threads = o->threads,
+    };
+    wg_status status = wg_search_create(&t->search, &model, why, sizeof why);
+    return status == WG_OK ? status : wg_file_fail(m, status, folder, "%s", why);
+}
+
+wg_status wg_translator_open(wg_translator **out, const char *folder,
+                             const wg_translator_options *options, char *message,
+                             size_t message_size)
+{
+    static const wg_translator_options none = {0};
+    const wg_translator_options *o = options ? options : &none;
+    wg_message m = wg_message_in(message, message_size);
+    if (!out)
+        return WG_EINVAL;
+    *out = NULL;
+    if (!folder)
+        return wg_file_fail(&m, WG_EINVAL, "wg_translator_open", "no folder was given");
+    wg_translator *t = calloc(1, sizeof *t);
+    if (!t)
+        return wg_file_fail(&m, WG_ENOMEM, folder, "out of memory");
+    t->threads = o->threads;
+    wg_status status = read_config(t, folder, &m);
+    if (status == WG_OK)
+        status = open_vocabularies(t, folder, &m);
+    if (status == WG_OK)
+        status = make_store(t, folder, &m);
+    if (status == WG_OK)
+        status = load_weights(t, folder, o->weights, &m);
+    if (status == WG_OK)
+        status = make_search(t, folder, o, &m);
+    if (status == WG_OK)
+        *out = t;
+    else
+        wg_translator_free(t);
+    return status;
+}
+
+void wg_translator_free(wg_translator *t)
+{
+    if (!t)
+        return;
+    wg_search_free(t->search);
+    wg_store_free(t->store);
+    wg_vocabularies_free(&t->vocabularies);
+    wg_settings_free(&t->settings);
+    free(t);
+}
+
+const char *wg_translator_message(const wg_translator *t)
+{
+    return t ? t->message : "the translator is NULL";
+}
+
+const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side)
+{
+    return t && (side == 0 || side == 1) ? t->vocabularies.side[side] : NULL;
+}
+
+const wg_transformer_config *wg_translator_config(const wg_translator *t)
+{
+    return t ? &t->settings.net : NULL;
+}
+
+/* ---- lines and tokens ------------------------------------------------------------------------------------ */
+
+static wg_status fail(wg_translator *t, wg_status status, const char *what)
+{
+    snprintf(t->message, sizeof t->message, "%s", what);
+    return status;
+}
+
+typedef struct token_lines {
+    int32_t **ids; /* [n], each the array's own */
+    size_t *length, n;
+} token_lines;
+
+static void free_lines(token_lines *l)
+{
+    for (size_t i = 0; l->ids && i < l->n; i++)
+        free(l->ids[i]);
+    free(l->ids);
+    free(l->length);
+}
+
+/* The tokens of a line and the end of sentence; of a blank one none at all if `blank_is_nothing`. */
+static wg_status encode_line(const wg_vocabulary *v, const char *line, bool blank_is_nothing,
+                             int32_t **out, size_t *n)
+{
+    int32_t *ids = NULL;
+    size_t count = 0;
+    wg_status status = wg_vocabulary_encode(v, line, strlen(line), &ids, &count);
+    if (status != WG_OK)
+        return status;
+    int32_t *more = realloc(ids, (count + 1) * sizeof *more);
+    if (!more) {
+        free(ids);
+        return WG_ENOMEM;
+    }
+    more[count] = wg_vocabulary_eos(v);
+    *out = more;
+    *n = count == 0 && blank_is_nothing ? 0 : count + 1;
+    return WG_OK;
+}
+
+static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
+                              const char *const *lines, size_t n, bool blank_is_nothing)
+{
+    *out = (token_lines){calloc(n + 1, sizeof *out->ids), calloc(n + 1, sizeof *out->length), n};
+    if (!out->ids || !out->length)
+        return fail(t, WG_ENOMEM, "out of memory");
+    const wg_vocabulary *v = t->vocabularies.side[side];
+    wg_status first = WG_OK;
+#pragma omp parallel for schedule(static) if (n > 64)
+    for (size_t i = 0; i < n; i++) {
+        wg_status status =
+            encode_line(v, lines[i], blank_is_nothing, &out->ids[i], &out->length[i]);
+        if (status != WG_OK) {
+#pragma omp critical(wg_translator_status)
+            first = status;
+        }
+    }
+    return first == WG_OK ? first : fail(t, first, wg_status_text(first));
+}
+
+/* Takes the hypotheses over, with the text of each that there is. */
+static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
+                            wg_translation **results)
+{
+    wg_translation *out = calloc(count + 1, sizeof *out);
+    wg_status status = out ? WG_OK : WG_ENOMEM;
+    for (size_t i = 0; status == WG_OK && i < count; i++)
+        if (h[i].ids)
+            status = wg_vocabulary_decode(t->vocabularies.side[1], h[i].ids, h[i].n, &out[i].text);
+    for (size_t i = 0; status == WG_OK && i < count; i++) {
+        out[i].hypothesis = h[i];
+        h[i] = (wg_hypothesis){0};
+    }
+    wg_hypotheses_free(h, count);
+    if (status != WG_OK) {
+        wg_translations_free(out, count);
+        return fail(t, status, wg_status_text(status));
+    }
+    *results = out;
+    return WG_OK;
+}
+
+wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
+                            const wg_search_options *options, wg_translation **results)
+{
+    if (!t || !results || (n && !lines))
+        return t ? fail(t, WG_EINVAL, "wg_translator_run: an argument is NULL") : WG_EINVAL;
+    *results = NULL;
+    token_lines source;
+    wg_hypothesis *found = NULL;
+    wg_status status = encode_lines(t, &source, 0, lines, n, true);
+    if (status == WG_OK) {
+        status = wg_search_run(t->search, (const int32_t *const *)source.ids, source.length, n,
+                               options, &found);
+        if (status != WG_OK)
+            fail(t, status, wg_search_message(t->search));
+    }
+    size_t n_best = options && options->n_best > 0 ? (size_t)options->n_best : 1;
+    if (status == WG_OK)
+        status = with_texts(t, found, n * n_best, results);
+    free_lines(&source);
+    return status;
+}
+
+wg_status wg_translator_score(wg_translator *t, const char *const *sources,
+                              const char *const *targets, size_t n,
+                              const wg_search_options *options, wg_translation **results)
+{
+    if (!t || !results || (n && (!sources || !targets)))
+        return t ? fail(t, WG_EINVAL, "wg_translator_score: an argument is NULL") : WG_EINVAL;
+    *results = NULL;
+    token_lines source, target = {0};
+    wg_hypothesis *found = NULL;
+    wg_status status = encode_lines(t, &source, 0, sources, n, false);
+    if (status == WG_OK)
+        status = encode_lines(t, &target, 1, targets, n, false);
+    if (status == WG_OK) {
+        status =
+            wg_search_score(t->search, (const int32_t *const *)source.ids, source.length,
+                            (const int32_t *const *)target.ids, target.length, n, options, &found);
+        if (status != WG_OK)
+            fail(t, status, wg_search_message(t->search));
+    }
+    if (status == WG_OK)
+        status = with_texts(t, found, n, results);
+    free_lines(&source);
+    free_lines(&target);
+    return status;
+}
+
+void wg_translations_free(wg_translation *results, size_t count)
+{
+    for (size_t i = 0; results && i < count; i++) {
+        free(results[i].text);
+        free(results[i].hypothesis.ids);
+        free(results[i].hypothesis.token_scores);
+        free(results[i].hypothesis.attention);
+    }
+    free(results);
+}
