@@ -269,38 +269,57 @@ static void dropout_draws_anew_each_step_and_keeps_the_mean(void **state)
     wg_graph_free(g);
 }
 
-static void additive_attention_is_its_definition(void **state)
+/* q [B, T, D] (heads 0) or [B, heads, T, D], as the definition says it, a row at a time. */
+static int64_t check_additive(int heads, const wg_additive_attrs *a)
 {
-    (void)state;
     enum { B = 2, T = 3, S = 4, D = 5, E = 2 };
     static const int64_t length[B] = {4, 2};
     wg_graph *g = wg_graph_new();
     uint64_t seed = 8;
-    wg_value *in[] = {numbers_drawn(g, WG_F64, WG_SHAPE(B, T, D), -1, 1, &seed),
-                      numbers_drawn(g, WG_F64, WG_SHAPE(B, S, D), -1, 1, &seed),
-                      numbers_drawn(g, WG_F64, WG_SHAPE(D), -1, 1, &seed),
-                      numbers_drawn(g, WG_F64, WG_SHAPE(B, S, E), -1, 1, &seed), NULL};
+    const int64_t n = heads ? heads : 1, q4[] = {B, n, T, D}, k4[] = {B, n, S, D},
+                  v4[] = {B, n, S, E}, q3[] = {B, T, D}, k3[] = {B, S, D}, v3[] = {B, S, E},
+                  w2[] = {n, D};
+    int rank = heads ? 4 : 3;
+    wg_value *in[] = {
+        numbers_drawn(g, WG_F64, wg_shape_make(rank, heads ? q4 : q3), -1, 1, &seed),
+        numbers_drawn(g, WG_F64, wg_shape_make(rank, heads ? k4 : k3), -1, 1, &seed),
+        numbers_drawn(g, WG_F64, wg_shape_make(rank - 2, heads ? w2 : w2 + 1), -1, 1, &seed),
+        numbers_drawn(g, WG_F64, wg_shape_make(rank, heads ? v4 : v3), -1, 1, &seed), NULL};
     in[4] = wg_additive_attention(in[0], in[1], in[2], in[3],
-                                  wg_constant(g, WG_I64, WG_SHAPE(B), length), NULL);
+                                  wg_constant(g, WG_I64, WG_SHAPE(B), length), a);
     wg_plan *p = small_run(g, in, 5, 1);
-    for (int row = 0; row < B * T; row++) {
+    for (int64_t row = 0; row < B * n * T; row++) {
         double w[S], sum = 0, y[E] = {0};
-        int b = row / T;
-        for (int64_t s = 0; s < length[b]; s++) {
+        int64_t group = row / T, t = row % T, keys = length[group / n];
+        if (a->causal && keys > t + a->causal_offset + 1)
+            keys = t + a->causal_offset + 1;
+        for (int64_t s = 0; s < keys; s++) {
             double e = 0;
-            for (int i = 0; i < D; i++)
-                e += small_at(p, in[2], i) * tanh(small_at(p, in[0], row * D + i) +
-                                                  small_at(p, in[1], (b * S + s) * D + i));
+            for (int64_t i = 0; i < D; i++)
+                e += small_at(p, in[2], group % n * D + i) *
+                     tanh(small_at(p, in[0], row * D + i) +
+                          small_at(p, in[1], (group * S + s) * D + i));
             sum += w[s] = exp(e);
         }
-        for (int64_t s = 0; s < length[b]; s++)
-            for (int j = 0; j < E; j++)
-                y[j] += w[s] / sum * small_at(p, in[3], (b * S + s) * E + j);
-        for (int j = 0; j < E; j++)
+        for (int64_t s = 0; s < keys; s++)
+            for (int64_t j = 0; j < E; j++)
+                y[j] += w[s] / sum * small_at(p, in[3], (group * S + s) * E + j);
+        for (int64_t j = 0; j < E; j++)
             assert_true(numbers_close(small_at(p, in[4], row * E + j), y[j], 1e-14));
     }
     wg_plan_free(p);
     wg_graph_free(g);
+    return B * n * T * E;
+}
+
+static void additive_attention_is_its_definition(void **state)
+{
+    (void)state;
+    static const wg_additive_attrs attrs[] = {
+        {0}, {.causal = true}, {.causal = true, .causal_offset = 1}};
+    for (int heads = 0; heads <= 3; heads++)
+        for (int i = 0; i < 3; i++)
+            assert_true(check_additive(heads, &attrs[i]) > 0);
 }
 
 /* Position 2 of width 4: pair 0 turns by 2, pair 1 by 2 / sqrt(100). */
