@@ -329,6 +329,57 @@ static bool linear_with_activation(const wg_fusion_view *view, wg_node *n, wg_fu
     return true;
 }
 
+/* ---- adam of scaled gradients ------------------------------------------------------------------
+ *
+ *     p, g factor, m, v, lr, step  ->  adam
+ *
+ * for any number of parameters with one factor (of wg_clip_by_global_norm, say), rate and step: one pass over all, and no
+ * scaled gradient is written.  Updates with plain gradients stay apart, each as soon as its gradient is known, since to
+ * wait for all would keep all gradients in memory; a common factor has had to wait for them already. */
+
+/* The factor of the gradient that n steps against; NULL if it has none, or others read the scaled gradient. */
+static wg_value *factor_of(const wg_fusion_view *view, const wg_node *n)
+{
+    const wg_node *product = made_by(n->in[1], &wg_op_mul);
+    bool scaled = product && product->in[1]->shape.rank == 0 &&
+                  wg_shape_equal(&product->in[0]->shape, &n->in[1]->shape) &&
+                  only_reader(view, n->in[1]) == n;
+    return scaled ? product->in[1] : NULL;
+}
+
+static bool steps_alike(const wg_fusion_view *view, const wg_node *a, const wg_node *b)
+{
+    return a->op == b->op && wg_node_attrs_equal(a->op, a->attrs, b->attrs) &&
+           a->in[4] == b->in[4] && a->in[5] == b->in[5] && factor_of(view, a) == factor_of(view, b);
+}
+
+static bool adam_scaled(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    wg_value *factor = factor_of(view, n), *lr = n->in[4], *step = n->in[5];
+    if (!factor || lr == step)
+        return false;
+    wg_value *const head[] = {lr, step, factor};
+    for (out->n_in = 0; out->n_in < 3; out->n_in++)
+        out->list[out->n_in] = head[out->n_in];
+    size_t first = view->first_reader[step->id], end = view->first_reader[step->id + 1];
+    for (size_t i = first; i < end; i++) {
+        const wg_node *m = view->reader[i];
+        if (!steps_alike(view, n, m))
+            continue;
+        if (out->n_in == 3 && m != n) /* an earlier one is the anchor */
+            return false;
+        wg_value *const own[] = {m->in[0], m->in[1]->node->in[0], m->in[2], m->in[3]};
+        for (int k = 0; k < 4; k++)
+            out->list[out->n_in++] = own[k];
+    }
+    for (size_t i = first; i < end; i++)
+        for (int k = 0; k < 3 && steps_alike(view, n, view->reader[i]); k++)
+            out->list[out->n_in + out->n_replaces++] = view->reader[i]->out[k];
+    out->op = n->op == &wg_op_adamw ? &wg_op_adamw_scaled : &wg_op_adam_scaled;
+    out->attrs.adam = *(const wg_adam_attrs *)n->attrs;
+    return true;
+}
+
 const wg_fusion wg_fusions[] = {
     {"attention by token", &wg_op_attention, attention_by_token},
     {"attention by token, gradient", &wg_op_attention_grad, attention_by_token},
@@ -341,5 +392,7 @@ const wg_fusion wg_fusions[] = {
     {"linear silu", &wg_op_silu, linear_with_activation},
     {"linear gelu", &wg_op_gelu, linear_with_activation},
     {"linear cross-entropy", &wg_op_cross_entropy, linear_cross_entropy},
+    {"adam of scaled gradients", &wg_op_adam, adam_scaled},
+    {"adamw of scaled gradients", &wg_op_adamw, adam_scaled},
     {NULL, NULL, NULL},
 };

@@ -20,10 +20,23 @@ typedef struct pass {
     wg_fusion_view view;
     wg_fused *found; /* fusions that hold, in the order of their first replaced node */
     size_t n_found, room;
-    int64_t *replaced_by; /* [values] index in found, or WG_NONE  */
-    int64_t *starts;      /* [nodes] fusion that starts here, or WG_NONE */
-    wg_value **map;       /* [values] in `to` */
+    int64_t *replaced_by;         /* [values] index in found, or WG_NONE  */
+    int64_t *starts;              /* [nodes] fusion that starts here, or WG_NONE */
+    wg_value **map;               /* [values] in `to` */
+    wg_value **lists, **list_end; /* of those fusions that have one */
 } pass;
+
+static wg_value **operands_of(wg_fused *f)
+{
+    return f->n_replaces ? f->list : f->in;
+}
+
+/* The values that it replaces; *n is how many places there are. */
+static wg_value **replaced_by(wg_fused *f, int *n)
+{
+    *n = f->n_replaces ? f->n_replaces : WG_FUSED_RESULTS;
+    return f->n_replaces ? f->list + f->n_in : f->replaces;
+}
 
 static bool *needed_nodes(const wg_plan *p, const wg_graph *source)
 {
@@ -78,18 +91,20 @@ static bool is_leaf(const wg_node *n)
 }
 
 /* Keeps the fusion if it can be placed and does not meet another. */
-static bool admit(pass *s, const wg_fused *f)
+static bool admit(pass *s, wg_fused *f)
 {
     uint32_t start = UINT32_MAX;
-    for (int i = 0; i < WG_FUSED_RESULTS; i++) {
-        const wg_value *v = f->replaces[i];
+    int n;
+    wg_value **in = operands_of(f), **replaces = replaced_by(f, &n);
+    for (int i = 0; i < n; i++) {
+        const wg_value *v = replaces[i];
         if (v && s->replaced_by[v->id] != WG_NONE)
             return true;
         if (v && v->node->id < start)
             start = v->node->id;
     }
     for (int i = 0; i < f->n_in; i++)
-        if (f->in[i] && !is_leaf(f->in[i]->node) && f->in[i]->node->id >= start)
+        if (in[i] && !is_leaf(in[i]->node) && in[i]->node->id >= start)
             return true;
     if (start == UINT32_MAX || s->starts[start] != WG_NONE)
         return true;
@@ -103,10 +118,12 @@ static bool admit(pass *s, const wg_fused *f)
     }
     s->found[s->n_found] = *f;
     s->starts[start] = (int64_t)s->n_found;
-    for (int i = 0; i < WG_FUSED_RESULTS; i++)
-        if (f->replaces[i])
-            s->replaced_by[f->replaces[i]->id] = (int64_t)s->n_found;
+    for (int i = 0; i < n; i++)
+        if (replaces[i])
+            s->replaced_by[replaces[i]->id] = (int64_t)s->n_found;
     s->n_found++;
+    if (f->n_replaces)
+        s->list_end += f->n_in + f->n_replaces;
     return true;
 }
 
@@ -115,7 +132,7 @@ static bool find_all(pass *s)
     for (size_t i = 0; i < wg_graph_node_count(s->source); i++) {
         wg_node *n = wg_graph_node(s->source, i);
         for (const wg_fusion *f = wg_fusions; s->view.needed[i] && f->name; f++) {
-            wg_fused fused = {.fusion = f, .anchor = n};
+            wg_fused fused = {.fusion = f, .anchor = n, .list = s->list_end};
             if (f->anchor == n->op && f->matches(&s->view, n, &fused) && !admit(s, &fused))
                 return false;
         }
@@ -135,20 +152,27 @@ static bool taken_by_a_backend(const wg_plan *p, const wg_node *n)
  * bf16: the values within the pattern would not be rounded. */
 static bool build(pass *s, wg_fused *f)
 {
-    wg_value *in[WG_FUSED_OPERANDS];
+    int results;
+    wg_value *few[WG_FUSED_OPERANDS], **from = operands_of(f),
+                                      **replaces = replaced_by(f, &results);
+    wg_value **in = f->n_in > WG_COUNT(few) ? malloc((size_t)f->n_in * sizeof *in) : few;
+    if (!in)
+        return false;
     for (int i = 0; i < f->n_in; i++)
-        in[i] = f->in[i] ? s->map[f->in[i]->id] : NULL;
+        in[i] = from[i] ? s->map[from[i]->id] : NULL;
     wg_node like = *f->anchor; /* scope, line and phase of the anchor */
     like.op = f->op;
     like.attrs = &f->attrs;
     like.n_in = f->n_in;
     wg_node *n = wg_node_copy(s->to, &like, in, WG_DTYPE_DEFAULT);
+    if (in != few)
+        free(in);
     if (!n)
         return false;
     f->taken = !wg_has_bf16(n) && taken_by_a_backend(s->p, n);
-    for (int i = 0; f->taken && i < n->n_out && i < WG_FUSED_RESULTS; i++)
-        if (f->replaces[i])
-            s->map[f->replaces[i]->id] = n->out[i];
+    for (int i = 0; f->taken && i < n->n_out && i < results; i++)
+        if (replaces[i])
+            s->map[replaces[i]->id] = n->out[i];
     return true;
 }
 
@@ -224,7 +248,9 @@ bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***ma
     s.replaced_by = malloc((values + 1) * sizeof *s.replaced_by);
     s.starts = malloc((nodes + 1) * sizeof *s.starts);
     s.map = calloc(values + 1, sizeof(wg_value *));
-    bool ok = s.view.needed && s.replaced_by && s.starts && s.map;
+    s.lists = malloc((WG_FUSED_PER_NODE * nodes + 1) * sizeof(wg_value *));
+    s.list_end = s.lists;
+    bool ok = s.view.needed && s.replaced_by && s.starts && s.map && s.lists;
     for (size_t i = 0; ok && i < values; i++)
         s.replaced_by[i] = WG_NONE;
     for (size_t i = 0; ok && i < nodes; i++)
@@ -249,6 +275,7 @@ bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***ma
     free(s.replaced_by);
     free(s.starts);
     free(s.found);
+    free(s.lists);
     free(s.map);
     return ok || wg_plan_refuse(source, WG_ENOMEM, "out of memory");
 }

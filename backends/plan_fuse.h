@@ -14,12 +14,13 @@ typedef struct wg_fusion_view {
     wg_node **reader;
 } wg_fusion_view;
 
-enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6 };
+enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6, WG_FUSED_PER_NODE = 10 };
 
 typedef struct wg_fusion wg_fusion;
 
 /* A fusion found: `op` on `in` computes what the pattern did; result i replaces the value replaces[i] of the user's graph
- * (NULL: nothing reads it there). */
+ * (NULL: nothing reads it there).  A pattern of any number of nodes puts its n_in operands and then its n_replaces values
+ * into `list` instead, where there is room for WG_FUSED_PER_NODE of them for each node of the graph. */
 typedef struct wg_fused {
     const wg_fusion *fusion;
     wg_node *anchor;
@@ -29,10 +30,13 @@ typedef struct wg_fused {
         wg_residual_layernorm_attrs residual;
         wg_linear_attrs linear;
         wg_cross_entropy_attrs loss;
+        wg_adam_attrs adam;
     } attrs;
     wg_value *in[WG_FUSED_OPERANDS];
     int n_in;
     wg_value *replaces[WG_FUSED_RESULTS];
+    wg_value **list;
+    int n_replaces; /* in the list; 0: no list */
     bool taken;
 } wg_fused;
 

@@ -32,15 +32,21 @@ bool wg_reads(const wg_node *n, uint32_t c, const uint32_t *root)
     return reads;
 }
 
+/* Whether the op lets result j take the buffer of operand k. */
+static bool allows(const wg_op *op, int j, int k)
+{
+    if (op->overwrites)
+        return op->overwrites(j, k);
+    return k < 31 && (op->inplace >> k & 1) && (j == 0 || (op->flags & WG_OP_UPDATE));
+}
+
 bool wg_may_overwrite(const wg_node *n, int j, uint32_t c, const uint32_t *root)
 {
     int times = 0;
     for (int k = 0; k < n->n_in; k++) {
         if (root[n->in[k]->id] != c)
             continue;
-        bool allowed = k < 31 && (n->op->inplace >> k & 1);
-        if (!allowed || (j > 0 && !(n->op->flags & WG_OP_UPDATE)) ||
-            wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
+        if (!allows(n->op, j, k) || wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
             return false;
         times++;
     }

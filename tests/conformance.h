@@ -342,15 +342,23 @@ static inline void conf_close(conf_device *d)
     d->backend->close(d->state);
 }
 
-/* Which operand the result i may overwrite in this node, -1 if none. */
+/* Which operand the result i may overwrite in this node, -1 if none: another one for each result. */
 static inline int conf_inplace(const wg_node *n, int i)
 {
+    int earlier = 0,
+        of_same = 0; /* results that may take the operands that i may; that came before it */
     for (int k = 0; k < n->n_in && k < 31; k++) {
         bool allowed = (n->op->inplace >> k & 1) != 0;
-        if (n->op->flags & WG_OP_UPDATE)
+        if (n->op->overwrites) {
+            allowed = n->op->overwrites(i, k);
+            for (int j = 0; allowed && !of_same && j < i; j++)
+                earlier += n->op->overwrites(j, k);
+            allowed = allowed && of_same++ == earlier;
+        } else if (n->op->flags & WG_OP_UPDATE) {
             allowed = allowed && k == i;
-        else
+        } else {
             allowed = allowed && i == 0;
+        }
         if (allowed && wg_value_bytes(n->in[k]) == wg_value_bytes(n->out[i]))
             return k;
     }

@@ -211,6 +211,100 @@ static void rows_are_added_in_order(void **state)
     }
 }
 
+/* ---- updates ----------------------------------------------------------------------------------------------- */
+
+/* Tensors of several pieces, of less than one, and of none. */
+static void every_set_takes_the_same_steps(void **state)
+{
+    (void)state;
+    enum { TENSORS = 4 };
+    static const int64_t counts[TENSORS] = {3 * FAST_PIECE + 5, 0, 7, FAST_PIECE};
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++)
+        for (int decoupled = 0; decoupled < 2; decoupled++) {
+            fast_adam_tensor tensor[TENSORS];
+            float *p[TENSORS], *g[TENSORS], *m[TENSORS], *v[TENSORS], *new[TENSORS][3];
+            for (int k = 0; k < TENSORS; k++) {
+                p[k] = numbers(&s, counts[k]), g[k] = numbers(&s, counts[k]);
+                m[k] = numbers(&s, counts[k]), v[k] = numbers(&s, counts[k]);
+                for (int64_t i = 0; i < counts[k]; i++)
+                    v[k][i] = fabsf(v[k][i]);
+                for (int r = 0; r < 3; r++)
+                    new[k][r] = room(counts[k]);
+                tensor[k] = (fast_adam_tensor){p[k],      g[k],      m[k],      v[k],
+                                               new[k][0], new[k][1], new[k][2], counts[k]};
+            }
+            s.table[t]->adam(&(fast_adam){.tensor = tensor,
+                                          .n_tensors = TENSORS,
+                                          .beta1 = 0.75f,
+                                          .beta2 = 0.5f,
+                                          .share1 = 0.25f,
+                                          .share2 = 0.5f,
+                                          .eps = 1e-3f,
+                                          .rate = 0.125f,
+                                          .root_scale = 1.5f,
+                                          .factor = 0.5f,
+                                          .shrink = decoupled ? 0.0625f : 0,
+                                          .decay = decoupled ? 0 : 0.25f,
+                                          .threads = 1 + t});
+            for (int k = 0; k < TENSORS; k++) {
+                for (int64_t i = 0; i < counts[k]; i++) {
+                    double x = (double)p[k][i],
+                           d = 0.5 * (double)g[k][i] + (decoupled ? 0 : 0.25 * x);
+                    double wm = 0.75 * (double)m[k][i] + 0.25 * d,
+                           wv = 0.5 * (double)v[k][i] + 0.5 * d * d;
+                    double wp =
+                        x - (decoupled ? 0.0625 * x : 0) - 0.125 * wm / (sqrt(wv) * 1.5 + 1e-3);
+                    check_that(fabs((double)new[k][1][i] - wm) < 1e-6 &&
+                                   fabs((double)new[k][2][i] - wv) < 1e-6 &&
+                                   fabs((double)new[k][0][i] - wp) < 2e-6 * fmax(1, fabs(wp)),
+                               "%s, tensor %d, element %lld: %g, not %g", s.table[t]->isa, k,
+                               (long long)i, (double)new[k][0][i], wp);
+                }
+                for (int r = 0; r < 3; r++)
+                    free_room(new[k][r], counts[k]);
+                free(p[k]), free(g[k]), free(m[k]), free(v[k]);
+            }
+        }
+}
+
+static void every_set_finds_the_norm(void **state)
+{
+    (void)state;
+    enum { SPANS = 4, PIECES = 8 };
+    static const int64_t counts[SPANS] = {3 * FAST_PIECE + 5, 0, 7, FAST_PIECE};
+    setting s = all_tables();
+    fast_span span[SPANS];
+    float *x[SPANS], y[TABLES][3];
+    double sum = 0, partial[PIECES];
+    for (int k = 0; k < SPANS; k++) {
+        x[k] = numbers(&s, counts[k]);
+        span[k] = (fast_span){x[k], counts[k]};
+        for (int64_t i = 0; i < counts[k]; i++) {
+            x[k][i] *= 1e25f; /* its square is too large for a float */
+            sum += (double)x[k][i] * (double)x[k][i];
+        }
+    }
+    for (int t = 0; t < s.n_tables; t++) {
+        for (int threads = 1; threads <= 3; threads++) {
+            s.table[t]->norm(&(fast_spans){span, SPANS, partial, &y[t][threads - 1], threads});
+            assert_memory_equal(&y[t][threads - 1], &y[t][0], sizeof(float));
+        }
+        check_that(fabs((double)y[t][0] / sqrt(sum) - 1) < 1e-7, "%s: %g", s.table[t]->isa,
+                   (double)y[t][0] / sqrt(sum));
+        x[2][6] = NAN;
+        s.table[t]->norm(&(fast_spans){span, SPANS, partial, &y[t][0], 2});
+        assert_true(isnan(y[t][0]));
+        x[2][6] = 0;
+        sum = 0; /* of what is there from now on */
+        for (int k = 0; k < SPANS; k++)
+            for (int64_t i = 0; i < counts[k]; i++)
+                sum += (double)x[k][i] * (double)x[k][i];
+    }
+    for (int k = 0; k < SPANS; k++)
+        free(x[k]);
+}
+
 /* ---- NaN --------------------------------------------------------------------------------------------------- */
 
 static void nan_shows(void **state)
@@ -241,6 +335,8 @@ int main(void)
         cmocka_unit_test(rows_take_their_part_of_the_mask),
         cmocka_unit_test(columns_add_up),
         cmocka_unit_test(rows_are_added_in_order),
+        cmocka_unit_test(every_set_takes_the_same_steps),
+        cmocka_unit_test(every_set_finds_the_norm),
         cmocka_unit_test(nan_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

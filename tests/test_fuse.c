@@ -334,6 +334,98 @@ static void a_bad_target_is_named(void **state)
     wg_graph_free(m.g);
 }
 
+/* ---- adam of scaled gradients ------------------------------------------------------------------- */
+
+enum { PARAMETERS = 4, STEPS = 3 };
+
+/* How gradients reach the update. */
+typedef enum way { CLIPPED, CLIPPED_ADAMW, PLAIN, SCALED_IS_READ, TWO_RATES, WAYS } way;
+
+static const struct {
+    const wg_op *op;
+    int times, alone; /* fused nodes; adam nodes that stay */
+} updates[WAYS] = {
+    [CLIPPED] = {&wg_op_adam_scaled, 1, 0},        [CLIPPED_ADAMW] = {&wg_op_adamw_scaled, 1, 0},
+    [PLAIN] = {&wg_op_adam_scaled, 0, PARAMETERS}, [SCALED_IS_READ] = {&wg_op_adam_scaled, 1, 1},
+    [TWO_RATES] = {&wg_op_adam_scaled, 2, 0},
+};
+
+/* Parameters of several shapes, one of them empty, with the gradients of a sum of squares. */
+static model training(way how, wg_value **param)
+{
+    static const wg_shape shapes[PARAMETERS] = {
+        {2, {300, 70}}, {1, {5}}, {1, {0}}, {2, {129, 257}}};
+    model m = new_model();
+    wg_value *grad[PARAMETERS], *loss = NULL;
+    for (int i = 0; i < PARAMETERS; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        param[i] = wg_parameter(m.g, name, WG_F32, shapes[i], wg_ones());
+        wg_value *off = wg_sub(param[i], leaf(&m, shapes[i]));
+        wg_value *sum = wg_sum(wg_mul(off, off), WG_ALL_AXES, WG_DROP);
+        loss = loss ? wg_add(loss, sum) : sum;
+    }
+    assert_int_equal(wg_grad(loss, param, PARAMETERS, grad), WG_OK);
+    wg_value *lr = wg_fill(m.g, WG_F32, WG_SCALAR, 0.25),
+             *other = wg_fill(m.g, WG_F32, WG_SCALAR, 0.125);
+    if (how != PLAIN)
+        output(&m, wg_clip_by_global_norm(grad, PARAMETERS, 1, grad));
+    if (how == SCALED_IS_READ)
+        output(&m, grad[1]);
+    wg_adam_options o = {.eps = 1e-3, .weight_decay = 0.1, .decoupled = how == CLIPPED_ADAMW};
+    size_t first = how == TWO_RATES ? 2 : PARAMETERS;
+    wg_adam_update(param, grad, first, lr, &o);
+    o.name = "second";
+    wg_adam_update(param + first, grad + first, PARAMETERS - first, other, &o);
+    check_that(wg_graph_status(m.g) == WG_OK, "%s", wg_graph_message(m.g));
+    return m;
+}
+
+static void updates_with_one_factor_are_one(void **state)
+{
+    (void)state;
+    for (way how = 0; how < WAYS; how++) {
+        wg_value *param[PARAMETERS];
+        model m = training(how, param);
+        wg_plan *fused = plan_of(&m, true), *plain = plan_of(&m, false);
+        assert_int_equal(steps_with(fused, updates[how].op), updates[how].times);
+        assert_int_equal(steps_with(fused, &wg_op_adam) + steps_with(fused, &wg_op_adamw),
+                         updates[how].alone);
+        assert_int_equal(steps_with(plain, updates[how].op), 0);
+        for (int step = 1; step < STEPS; step++)
+            assert_true(wg_plan_run(fused, 3) == WG_OK && wg_plan_run(plain, 3) == WG_OK);
+        int64_t compared = 0, moved = 0;
+        for (int i = 0; i < PARAMETERS; i++) {
+            const float *a = wg_plan_data(fused, param[i]), *b = wg_plan_data(plain, param[i]);
+            for (int64_t k = 0; k < wg_value_count(param[i]); k++, compared++) {
+                check_that(fabs((double)a[k] - (double)b[k]) <= 2e-5,
+                           "way %d, parameter %d: %g, %g", (int)how, i, (double)a[k], (double)b[k]);
+                moved += a[k] != 1;
+            }
+        }
+        assert_true(compared > 50000 && moved > compared / 2);
+        assert_int_equal(wg_plan_check(fused), WG_OK);
+        wg_plan_free(fused);
+        wg_plan_free(plain);
+        wg_graph_free(m.g);
+    }
+}
+
+/* The new values are written straight into the store: the buffer has no room for those of one large parameter. */
+static void a_fused_update_is_in_place(void **state)
+{
+    (void)state;
+    wg_value *param[PARAMETERS];
+    model m = training(CLIPPED, param);
+    wg_plan *fused = plan_of(&m, true), *plain = plan_of(&m, false);
+    size_t bytes = wg_plan_statistics(fused).buffer_bytes,
+           fair = wg_plan_statistics(plain).buffer_bytes;
+    check_that(bytes < fair + wg_value_bytes(param[0]), "%zu bytes fused, %zu plain", bytes, fair);
+    wg_plan_free(fused);
+    wg_plan_free(plain);
+    wg_graph_free(m.g);
+}
+
 static void without_another_backend_nothing_is_fused(void **state)
 {
     (void)state;
@@ -365,6 +457,8 @@ int main(void)
         cmocka_unit_test(logits_that_others_read_do_exist),
         cmocka_unit_test(a_step_that_trains_only_the_weight_is_not_fused),
         cmocka_unit_test(a_bad_target_is_named),
+        cmocka_unit_test(updates_with_one_factor_are_one),
+        cmocka_unit_test(a_fused_update_is_in_place),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };
     if (!wg_onednn_backend()) {

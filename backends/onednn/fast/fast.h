@@ -127,16 +127,43 @@ typedef struct fast_loss {
     float *scratch;
 } fast_loss;
 
-/* See adam.c.  The new tensors may be the old ones. */
-typedef struct fast_adam {
+/* Work on several tensors is shared out by pieces of so many elements. */
+enum { FAST_PIECE = 1 << 14 };
+static inline int64_t fast_pieces(int64_t count)
+{
+    return (count + FAST_PIECE - 1) / FAST_PIECE;
+}
+
+/* See adam.c.  The new tensors may be the old ones of the same parameter. */
+typedef struct fast_adam_tensor {
     const float *p, *g, *m, *v;
     float *new_p, *new_m, *new_v;
     int64_t count;
+} fast_adam_tensor;
+
+typedef struct fast_adam {
+    const fast_adam_tensor *tensor;
+    int64_t n_tensors;
     float beta1, beta2, share1, share2, eps, rate, root_scale;
+    float factor; /* of every gradient                */
     float shrink; /* AdamW: lr decay; else 0          */
     float decay;  /* Adam with L2: added to g; else 0 */
     int threads;
 } fast_adam;
+
+/* y = the Euclidean norm of all spans together; see adam.c.  partial has a place for each of their pieces. */
+typedef struct fast_span {
+    const float *data;
+    int64_t count;
+} fast_span;
+
+typedef struct fast_spans {
+    const fast_span *span;
+    int64_t n_spans;
+    double *partial;
+    float *y;
+    int threads;
+} fast_spans;
 
 #define FAST_KERNELS(X)                                                                            \
     X(attention_forward, fast_attention)                                                           \
@@ -149,7 +176,8 @@ typedef struct fast_adam {
     X(softmax, fast_rows)                                                                          \
     X(log_softmax, fast_rows)                                                                      \
     X(linear_loss, fast_loss)                                                                      \
-    X(adam, fast_adam)
+    X(adam, fast_adam)                                                                             \
+    X(norm, fast_spans)
 
 typedef struct fast_table {
     const char *isa; /* "base", "avx2", "avx512" */
