@@ -2,7 +2,8 @@
  *
  * Texts are UTF-8; what is none is read as U+FFFD.  With options.references = R > 1, the array `references` holds R
  * sets one after the other: references[r * lines + i] belongs to line i.  One that is NULL or empty is left out if the
- * line has another; it must have one that is not NULL. */
+ * line has another; it must have one that is not NULL.  What is punctuation, a symbol or upper case is as in the version
+ * of Unicode that PCRE2 knows. */
 #ifndef WG_TRAIN_BLEU_H
 #define WG_TRAIN_BLEU_H
 
