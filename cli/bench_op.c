@@ -247,30 +247,30 @@ static void json_setting(json *j, const trial *t, const setting *s, bool grad, c
                          const bench_limits *l)
 {
     char kernels[120];
-    json_begin(j, NULL, '{');
-    json_text(j, "op", t->op->name);
-    json_text(j, "case", t->label);
-    json_text(j, "direction", grad ? "gradient" : "forward");
-    json_real(j, "flops", s->flops);
-    json_real(j, "bytes", s->bytes);
-    json_begin(j, "backends", '[');
+    put_json_begin(j, NULL, '{');
+    put_json_text(j, "op", t->op->name);
+    put_json_text(j, "case", t->label);
+    put_json_text(j, "direction", grad ? "gradient" : "forward");
+    put_json_real(j, "flops", s->flops);
+    put_json_real(j, "bytes", s->bytes);
+    put_json_begin(j, "backends", '[');
     for (size_t i = 0; i < r->backends.count; i++) {
         double seconds = s->times[i].median;
-        json_begin(j, NULL, '{');
-        json_text(j, "backend", r->backends.name[i]);
-        json_text(j, "kernel",
+        put_json_begin(j, NULL, '{');
+        put_json_text(j, "backend", r->backends.name[i]);
+        put_json_text(j, "kernel",
                   kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
         json_times(j, "seconds", &s->times[i]);
-        json_real(j, "flops_per_second", s->flops / seconds);
-        json_real(j, "bytes_per_second", s->bytes / seconds);
+        put_json_real(j, "flops_per_second", s->flops / seconds);
+        put_json_real(j, "bytes_per_second", s->bytes / seconds);
         if (!r->no_limits) {
-            json_real(j, "share_of_matmul", s->flops / seconds / bench_matmul_rate(l));
-            json_real(j, "share_of_memory", s->bytes / seconds / bench_memory_rate(l));
+            put_json_real(j, "share_of_matmul", s->flops / seconds / bench_matmul_rate(l));
+            put_json_real(j, "share_of_memory", s->bytes / seconds / bench_memory_rate(l));
         }
-        json_end(j, '}');
+        put_json_end(j, '}');
     }
-    json_end(j, ']');
-    json_end(j, '}');
+    put_json_end(j, ']');
+    put_json_end(j, '}');
 }
 
 /* ---- the command ---------------------------------------------------------------------------------- */
@@ -306,13 +306,13 @@ static int bench(const wg_op *op, request *r)
     if (code == EXIT_OK && !r->no_limits)
         code = measure_limits(&l, r->backends.threads);
     if (code == EXIT_OK && r->json) {
-        json_begin(&j, NULL, '{');
+        put_json_begin(&j, NULL, '{');
         if (!r->no_limits)
             json_limits(&j, &l);
-        json_begin(&j, "measured", '[');
+        put_json_begin(&j, "measured", '[');
         code = measure_all(t, n, r, &j, &l);
-        json_end(&j, ']');
-        json_end(&j, '}');
+        put_json_end(&j, ']');
+        put_json_end(&j, '}');
     } else if (code == EXIT_OK) {
         if (!r->no_limits)
             print_limits(&l);

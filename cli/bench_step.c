@@ -336,46 +336,46 @@ static void json_result(json *j, const char *name, const result *x, const reques
 {
     double tokens = (double)r->model.batch * (double)r->model.length;
     double flops = matmul_flops(&r->model), seconds = x->times.median;
-    json_begin(j, NULL, '{');
-    json_text(j, "backend", name);
+    put_json_begin(j, NULL, '{');
+    put_json_text(j, "backend", name);
     json_times(j, "seconds", &x->times);
-    json_real(j, "tokens_per_second", tokens / seconds);
-    json_real(j, "matmul_flops_per_second", flops / seconds);
+    put_json_real(j, "tokens_per_second", tokens / seconds);
+    put_json_real(j, "matmul_flops_per_second", flops / seconds);
     if (!r->no_limits)
-        json_real(j, "share_of_matmul", flops / seconds / bench_matmul_rate(l));
-    json_real(j, "plan_seconds_cold", x->cold_seconds);
-    json_real(j, "plan_seconds_second_shape", x->second_seconds);
-    json_whole(j, "plan_steps", (int64_t)x->nodes);
-    json_whole(j, "buffer_bytes", (int64_t)x->fused_bytes);
-    json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
-    json_whole(j, "leaf_bytes", (int64_t)x->leaf_bytes);
+        put_json_real(j, "share_of_matmul", flops / seconds / bench_matmul_rate(l));
+    put_json_real(j, "plan_seconds_cold", x->cold_seconds);
+    put_json_real(j, "plan_seconds_second_shape", x->second_seconds);
+    put_json_whole(j, "plan_steps", (int64_t)x->nodes);
+    put_json_whole(j, "buffer_bytes", (int64_t)x->fused_bytes);
+    put_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
+    put_json_whole(j, "leaf_bytes", (int64_t)x->leaf_bytes);
     if (r->profile)
         json_profile(j, x->plan);
-    json_end(j, '}');
+    put_json_end(j, '}');
 }
 
 static void print_json(const request *r, const step *s, const result *seen, const bench_limits *l)
 {
     json j = {.file = stdout};
-    json_begin(&j, NULL, '{');
-    json_begin(&j, "model", '{');
+    put_json_begin(&j, NULL, '{');
+    put_json_begin(&j, "model", '{');
     for (size_t i = 0; i < N_SIZES; i++) {
         const void *field = (const char *)&r->model + sizes[i].at;
-        json_whole(&j, sizes[i].name,
+        put_json_whole(&j, sizes[i].name,
                    sizes[i].is_int ? *(const int *)field : *(const int64_t *)field);
     }
-    json_real(&j, "dropout", r->model.dropout);
-    json_real(&j, "parameters", parameter_count(s->g));
-    json_end(&j, '}');
-    json_real(&j, "matmul_flops", matmul_flops(&r->model));
-    json_real(&j, "build_seconds", s->build_seconds);
+    put_json_real(&j, "dropout", r->model.dropout);
+    put_json_real(&j, "parameters", parameter_count(s->g));
+    put_json_end(&j, '}');
+    put_json_real(&j, "matmul_flops", matmul_flops(&r->model));
+    put_json_real(&j, "build_seconds", s->build_seconds);
     if (!r->no_limits)
         json_limits(&j, l);
-    json_begin(&j, "backends", '[');
+    put_json_begin(&j, "backends", '[');
     for (size_t i = 0; i < r->backends.count; i++)
         json_result(&j, r->backends.name[i], &seen[i], r, l);
-    json_end(&j, ']');
-    json_end(&j, '}');
+    put_json_end(&j, ']');
+    put_json_end(&j, '}');
 }
 
 /* ---- the command ---------------------------------------------------------------------------------- */

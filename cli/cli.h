@@ -19,7 +19,15 @@ int command_gradcheck(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_ops(int argc, char **argv);
-int command_bleu(int argc, char **argv); /* with WG_HAVE_TRAINING */
+/* with WG_HAVE_TRAINING */
+int command_train(int argc, char **argv);
+int command_translate(int argc, char **argv);
+int command_score(int argc, char **argv);
+int command_evaluate(int argc, char **argv);
+int command_average(int argc, char **argv);
+int command_info(int argc, char **argv);
+int command_plot(int argc, char **argv);
+int command_bleu(int argc, char **argv);
 
 /** The exit code that stands for a status. */
 int exit_code(wg_status status);

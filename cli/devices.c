@@ -148,29 +148,29 @@ static void print_json(const request *r, const processor *p, const bench_limits 
 {
     char version[32];
     json j = {.file = stdout};
-    json_begin(&j, NULL, '{');
-    json_text(&j, "processor", p->model);
-    json_text(&j, "features", p->features);
-    json_begin(&j, "cache_kib", '[');
+    put_json_begin(&j, NULL, '{');
+    put_json_text(&j, "processor", p->model);
+    put_json_text(&j, "features", p->features);
+    put_json_begin(&j, "cache_kib", '[');
     for (int i = 0; i < 3; i++)
-        json_whole(&j, NULL, p->cache_kib[i]);
-    json_end(&j, ']');
-    json_whole(&j, "memory_mib", p->memory_mib);
-    json_whole(&j, "cores", p->cores);
-    json_whole(&j, "threads", r->backends.threads);
-    json_begin(&j, "backends", '[');
+        put_json_whole(&j, NULL, p->cache_kib[i]);
+    put_json_end(&j, ']');
+    put_json_whole(&j, "memory_mib", p->memory_mib);
+    put_json_whole(&j, "cores", p->cores);
+    put_json_whole(&j, "threads", r->backends.threads);
+    put_json_begin(&j, "backends", '[');
     for (size_t i = 0; i < r->backends.count; i++) {
         const wg_backend *b = r->backends.backend[i];
-        json_begin(&j, NULL, '{');
-        json_text(&j, "name", r->backends.name[i]);
-        json_text(&j, "version", version_of(b, version, sizeof version));
-        json_text(&j, "doc", b->doc ? b->doc : "");
-        json_end(&j, '}');
+        put_json_begin(&j, NULL, '{');
+        put_json_text(&j, "name", r->backends.name[i]);
+        put_json_text(&j, "version", version_of(b, version, sizeof version));
+        put_json_text(&j, "doc", b->doc ? b->doc : "");
+        put_json_end(&j, '}');
     }
-    json_end(&j, ']');
+    put_json_end(&j, ']');
     if (!r->no_limits)
         json_limits(&j, l);
-    json_end(&j, '}');
+    put_json_end(&j, '}');
 }
 
 int command_devices(int argc, char **argv)

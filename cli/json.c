@@ -29,7 +29,7 @@ static void put_key(json *j, const char *key)
     j->more = true;
 }
 
-void json_begin(json *j, const char *key, char bracket)
+void put_json_begin(json *j, const char *key, char bracket)
 {
     put_key(j, key);
     fputc(bracket, j->file);
@@ -37,7 +37,7 @@ void json_begin(json *j, const char *key, char bracket)
     j->more = false;
 }
 
-void json_end(json *j, char bracket)
+void put_json_end(json *j, char bracket)
 {
     j->depth--;
     if (j->more)
@@ -48,13 +48,13 @@ void json_end(json *j, char bracket)
     j->more = true;
 }
 
-void json_text(json *j, const char *key, const char *text)
+void put_json_text(json *j, const char *key, const char *text)
 {
     put_key(j, key);
     put_string(j->file, text);
 }
 
-void json_real(json *j, const char *key, double x)
+void put_json_real(json *j, const char *key, double x)
 {
     put_key(j, key);
     if (isfinite(x))
@@ -63,7 +63,7 @@ void json_real(json *j, const char *key, double x)
         fputs("null", j->file);
 }
 
-void json_whole(json *j, const char *key, int64_t n)
+void put_json_whole(json *j, const char *key, int64_t n)
 {
     put_key(j, key);
     fprintf(j->file, "%" PRId64, n);

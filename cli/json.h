@@ -1,4 +1,4 @@
-/* Writing JSON, value by value. */
+/* Writing JSON, value by value.  (The library links jansson, whose names begin with json_.) */
 #ifndef WG_CLI_JSON_H
 #define WG_CLI_JSON_H
 
@@ -13,10 +13,10 @@ typedef struct json {
 } json;
 
 /* Inside an array, and for the outermost value, key is NULL. */
-void json_begin(json *j, const char *key, char bracket); /* '{' or '[' */
-void json_end(json *j, char bracket);                    /* '}' or ']' */
-void json_text(json *j, const char *key, const char *text);
-void json_real(json *j, const char *key, double x); /* null if not finite */
-void json_whole(json *j, const char *key, int64_t n);
+void put_json_begin(json *j, const char *key, char bracket); /* '{' or '[' */
+void put_json_end(json *j, char bracket);                    /* '}' or ']' */
+void put_json_text(json *j, const char *key, const char *text);
+void put_json_real(json *j, const char *key, double x); /* null if not finite */
+void put_json_whole(json *j, const char *key, int64_t n);
 
 #endif

@@ -10,14 +10,21 @@
 static int command_help(int argc, char **argv);
 
 static const command commands[] = {
+#ifdef WG_HAVE_TRAINING
+    {"train", "train a Transformer on two files of sentences", command_train},
+    {"translate", "translate standard input", command_translate},
+    {"score", "how probable given translations are", command_score},
+    {"evaluate", "measure a model on two files of sentences", command_evaluate},
+    {"average", "the mean of several models", command_average},
+    {"info", "what is in a model's folder", command_info},
+    {"plot", "draw the course of a training", command_plot},
+    {"bleu", "score translations against references", command_bleu},
+#endif
     {"graph", "print or draw a built-in model, its gradient or its plan", command_graph},
     {"gradcheck", "check derivatives of ops and models against differences", command_gradcheck},
     {"devices", "list the backends and what the machine can do, measured", command_devices},
     {"bench", "time an op or a training step on the backends", command_bench},
     {"ops", "list the ops, or describe one", command_ops},
-#ifdef WG_HAVE_TRAINING
-    {"bleu", "score translations against references", command_bleu},
-#endif
     {"help", "the help of a command", command_help},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
@@ -47,8 +54,8 @@ static int run_command(const command *c, int argc, char **argv)
 static void print_help(FILE *f)
 {
     fprintf(f, "Usage: wengert COMMAND [OPTION...]\n\n"
-               "Graph-based automatic differentiation: look at graphs, check derivatives,\n"
-               "measure.\n\n");
+               "Graph-based automatic differentiation: train and use a Transformer, look at graphs, check\n"
+               "derivatives, measure.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].doc);
     fprintf(

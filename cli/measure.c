@@ -35,25 +35,25 @@ void print_limits(const bench_limits *l)
 
 static void json_rate(json *j, const char *key, double work, const bench_times *t)
 {
-    json_begin(j, key, '{');
-    json_real(j, "best", work / t->least);
-    json_real(j, "median", work / t->median);
-    json_real(j, "worst", work / t->most);
-    json_whole(j, "runs", t->runs);
-    json_end(j, '}');
+    put_json_begin(j, key, '{');
+    put_json_real(j, "best", work / t->least);
+    put_json_real(j, "median", work / t->median);
+    put_json_real(j, "worst", work / t->most);
+    put_json_whole(j, "runs", t->runs);
+    put_json_end(j, '}');
 }
 
 void json_limits(json *j, const bench_limits *l)
 {
-    json_begin(j, "limits", '{');
-    json_whole(j, "threads", l->threads);
-    json_whole(j, "matmul_size", l->matmul_size);
-    json_text(j, "matmul_kernel", l->matmul_kernel);
+    put_json_begin(j, "limits", '{');
+    put_json_whole(j, "threads", l->threads);
+    put_json_whole(j, "matmul_size", l->matmul_size);
+    put_json_text(j, "matmul_kernel", l->matmul_kernel);
     json_rate(j, "matmul_flops_per_second", l->matmul_flops, &l->matmul);
-    json_whole(j, "triad_array_bytes", (int64_t)l->triad_bytes);
+    put_json_whole(j, "triad_array_bytes", (int64_t)l->triad_bytes);
     json_rate(j, "memory_bytes_per_second_one_thread", l->triad_traffic, &l->triad_one);
     json_rate(j, "memory_bytes_per_second", l->triad_traffic, &l->triad);
-    json_end(j, '}');
+    put_json_end(j, '}');
 }
 
 /* ---- times ---------------------------------------------------------------------------------------- */
@@ -73,12 +73,12 @@ const char *time_text(double seconds, char *text, size_t size)
 
 void json_times(json *j, const char *key, const bench_times *t)
 {
-    json_begin(j, key, '{');
-    json_real(j, "median", t->median);
-    json_real(j, "min", t->least);
-    json_real(j, "max", t->most);
-    json_whole(j, "runs", t->runs);
-    json_end(j, '}');
+    put_json_begin(j, key, '{');
+    put_json_real(j, "median", t->median);
+    put_json_real(j, "min", t->least);
+    put_json_real(j, "max", t->most);
+    put_json_whole(j, "runs", t->runs);
+    put_json_end(j, '}');
 }
 
 /* ---- numbers -------------------------------------------------------------------------------------- */

@@ -71,19 +71,19 @@ void json_profile(json *j, const wg_plan *p)
     size_t n;
     double all;
     row *rows = collect(p, &n, &all);
-    json_begin(j, "profile", '[');
+    put_json_begin(j, "profile", '[');
     for (size_t i = 0; rows && i < n; i++) {
-        json_begin(j, NULL, '{');
-        json_text(j, "op", rows[i].op);
-        json_text(j, "backend", rows[i].backend);
-        json_text(j, "kernel", rows[i].kernel);
-        json_whole(j, "steps", (int64_t)rows[i].steps);
-        json_real(j, "seconds", rows[i].seconds);
-        json_real(j, "share", rows[i].seconds / all);
-        json_real(j, "flops", rows[i].flops);
-        json_real(j, "bytes", rows[i].bytes);
-        json_end(j, '}');
+        put_json_begin(j, NULL, '{');
+        put_json_text(j, "op", rows[i].op);
+        put_json_text(j, "backend", rows[i].backend);
+        put_json_text(j, "kernel", rows[i].kernel);
+        put_json_whole(j, "steps", (int64_t)rows[i].steps);
+        put_json_real(j, "seconds", rows[i].seconds);
+        put_json_real(j, "share", rows[i].seconds / all);
+        put_json_real(j, "flops", rows[i].flops);
+        put_json_real(j, "bytes", rows[i].bytes);
+        put_json_end(j, '}');
     }
-    json_end(j, ']');
+    put_json_end(j, ']');
     free(rows);
 }

@@ -38,6 +38,7 @@ typedef struct wg_hypothesis {
     double log_probability; /* sum of token_scores                                       */
     double score;           /* after the length penalty                                  */
     float *token_scores;    /* [n] log p of each token                                   */
+    size_t hits;            /* of a scored target: tokens that no other exceeds in p     */
     float *attention;       /* [n, source tokens] mean over heads of the last layer's cross-attention; NULL unless asked for */
     size_t source_tokens;
 } wg_hypothesis;

@@ -16,6 +16,7 @@ typedef struct forced_plan {
     wg_plan *plan;
     int32_t *source, *source_lengths, *target_in, *target_out;
     const void *losses, *attention; /* [B, T], [B, T, S] */
+    const int64_t *likeliest;       /* [B, T]            */
 } forced_plan;
 
 /* ---- the graph ---------------------------------------------------------------------------------------- */
@@ -68,11 +69,12 @@ static wg_status make(wg_search *s, forced_plan *out, const forced_shape *shape,
     wg_value *memory = wg_transformer_encode(&m, in.source, in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, in.target_in, memory, in.source_lengths);
     wg_value *weights = attention ? wg_output(attention_weights(g), "attention") : NULL,
-             *losses = NULL;
-    if (scores)
-        losses = wg_output(
-            wg_cross_entropy(wg_transformer_logits(&m, states), in.target_out, NULL, &each),
-            "losses");
+             *losses = NULL, *likeliest = NULL;
+    if (scores) {
+        wg_value *logits = wg_transformer_logits(&m, states);
+        losses = wg_output(wg_cross_entropy(logits, in.target_out, NULL, &each), "losses");
+        likeliest = wg_output(wg_argmax(logits, -1, WG_DROP), "likeliest");
+    }
     wg_plan *p;
     wg_status status = wg_search_plan(s, &p, g, s->store);
     *out = (forced_plan){.plan = p};
@@ -82,6 +84,7 @@ static wg_status make(wg_search *s, forced_plan *out, const forced_shape *shape,
         out->target_in = wg_plan_data(p, in.target_in);
         out->target_out = wg_plan_data(p, in.target_out);
         out->losses = wg_plan_data(p, losses);
+        out->likeliest = wg_plan_data(p, likeliest);
         out->attention = wg_plan_data(p, weights);
     }
     wg_graph_free(g);
@@ -152,10 +155,12 @@ static bool take_scores(const wg_search *s, const forced_plan *f, int64_t first,
 {
     y->token_scores = malloc((y->n + 1) * sizeof *y->token_scores);
     y->log_probability = 0;
+    y->hits = 0;
     for (size_t t = 0; y->token_scores && t < y->n; t++) {
         double p = -number(s, f->losses, first + (int64_t)t);
         y->token_scores[t] = (float)p;
         y->log_probability += p;
+        y->hits += f->likeliest[first + (int64_t)t] == y->ids[t];
     }
     return y->token_scores != NULL;
 }

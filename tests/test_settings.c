@@ -399,11 +399,12 @@ static void test_override(void **state)
     assert_int_equal(wg_settings_override(&model, &over, message, sizeof message), WG_OK);
     assert_true(model.after.n == 3 && model.after.unit == 'e');
     set(&over, "heads", "8");
+    set(&over, "gated", "true");
     set(&over, "train-sets", "x");
     set(&over, "after", "5e");
     assert_int_equal(wg_settings_override(&model, &over, message, sizeof message), WG_EINVAL);
-    assert_string_equal(message, "train-sets: expected [], as the model has it, got [x, x]; "
-                                 "heads: expected 2, as the model has it, got 8");
+    assert_string_equal(message, "heads: expected 2, as the model has it, got 8; "
+                                 "gated: expected false, as the model has it, got true");
     assert_true(model.after.n == 3);
     wg_settings_free(&model);
     wg_settings_free(&over);

@@ -39,14 +39,15 @@ enum { /* uses */
 
 /* clang-format off */
 static const wg_option table[] = {
-    /* name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit, doc */
+    /* Paths may change between runs, since the data is known again by its fingerprint.
+     * name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit, doc */
     {"model", "save-dir", 'm', TEXT, FILES, BOTH, AT(model), 0, 0, 0, "", 0, "FOLDER",
      "the model: settings, vocabularies, weights, progress, metrics; made if need be"},
-    {"train-sets", 0, 't', PAIR, FILES, TRAIN, AT(train_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
+    {"train-sets", 0, 't', PAIR, FILES, AGAIN, AT(train_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
      "texts to train on, a sentence a line, plain or .gz; without, the built-in numbers"},
     {"valid-sets", 0, 0, PAIR, FILES, AGAIN, AT(valid_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
      "texts to validate with"},
-    {"vocabs", "vocab", 'v', PAIR, FILES, TRAIN, AT(vocabs), 1, 2, 0, "", 0, "SOURCE [TARGET]",
+    {"vocabs", "vocab", 'v', PAIR, FILES, AGAIN, AT(vocabs), 1, 2, 0, "", 0, "SOURCE [TARGET]",
      "vocabularies to use (one: for both sides), instead of making them from the training sets"},
     {"numbers", 0, 0, WHOLE, FILES, TRAIN, AT(numbers), 1, 900000, 0, "20000", 0, "N",
      "size of the built-in corpus in pairs"},
@@ -174,7 +175,7 @@ static const wg_option table[] = {
     {"length-penalty", 0, 0, CHOICE, SEARCH, BOTH, AT(search.penalty), WG_PENALTY_LENGTH, 0, "length|gnmt", "gnmt", 0, "KIND",
      "scores are divided by length ^ ALPHA, or by ((5 + length) / 6) ^ ALPHA"},
     {"max-output-length", 0, 0, WHOLE, SEARCH, BOTH, AT(search.max_length), 0, 1e6, 0, "0", 0, "TOKENS",
-     "longest translation; 0: only what the next two say"},
+     "longest translation; 0: only what factor and extra say"},
     {"max-length-factor", "max-len-a", 0, REAL, SEARCH, BOTH, AT(search.max_factor), 0, 1e6, 0, "1", 0, "A",
      "longest translation: A times the source's tokens and B more"},
     {"max-length-extra", "max-len-b", 0, WHOLE, SEARCH, BOTH, AT(search.max_extra), 0, 1e6, 0, "50", 0, "B",

@@ -1,0 +1,79 @@
+/* wengert average: the mean of several models of one shape. */
+#include "cli/cli.h"
+#include "train/average.h"
+#include "train/checkpoint.h"
+
+#include <stdlib.h>
+
+enum { LAST = 1000 };
+
+static const struct argp_option table[] = {
+    {"last", LAST, "N", 0, "the newest N checkpoints of a training; FOLDER instead of files", 0},
+    {0},
+};
+
+typedef struct request {
+    long last;
+    char **arguments; /* output, then files or one folder */
+    int n;
+} request;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case LAST: r->last = number_argument(state, "--last", arg, 1, 100000); break;
+    case ARGP_KEY_ARGS:
+        r->arguments = state->argv + state->next;
+        r->n = state->argc - state->next;
+        break;
+    case ARGP_KEY_END:
+        if (r->n < 2)
+            argp_error(state, "which files?  OUTPUT FILE..., or --last N OUTPUT FOLDER");
+        if (r->last && r->n > 2)
+            argp_error(state, "--last takes one folder, not '%s' as well", r->arguments[2]);
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int command_average(int argc, char **argv)
+{
+    static const struct argp argp = {table,
+                                     parse,
+                                     "OUTPUT FILE...\n--last N OUTPUT FOLDER",
+                                     "Writes the mean of models to OUTPUT, for which translate, "
+                                     "score and evaluate take it by --weights.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
+    request r = {0};
+    char message[2000], **found = NULL;
+    size_t n = 0;
+    wg_status status = WG_OK;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        return EXIT_USAGE;
+    if (r.last)
+        status = wg_checkpoint_models(r.arguments[1], (size_t)r.last, &found, &n, message,
+                                      sizeof message);
+    const char *const *paths =
+        r.last ? (const char *const *)found : (const char *const *)r.arguments + 1;
+    size_t count = r.last ? n : (size_t)r.n - 1;
+    if (status == WG_OK && n < (size_t)r.last) {
+        snprintf(message, sizeof message,
+                 "%s: expected %ld checkpoints, got %zu; train with --keep %ld", r.arguments[1],
+                 r.last, n, r.last);
+        status = WG_EDATA;
+    }
+    for (size_t i = 0; status == WG_OK && i < count; i++)
+        fprintf(stderr, "%s\n", paths[i]);
+    if (status == WG_OK)
+        status = wg_average_files(paths, count, r.arguments[0], message, sizeof message);
+    if (status != WG_OK)
+        complain("%s", message);
+    for (size_t i = 0; i < n; i++)
+        free(found[i]);
+    free(found);
+    return exit_code(status);
+}

@@ -1,0 +1,190 @@
+/* wengert evaluate: how good a model is on a pair of files. */
+#include "cli/model.h"
+#include "train/text/bleu.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOWERCASE = 1000, OUTPUT, WEIGHTS };
+
+static const struct argp_option table[] = {
+    {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
+    {"lowercase", LOWERCASE, 0, 0, "case does not count in BLEU and chrF", WG_GROUP_COUNT + 1},
+    {"output", OUTPUT, "FILE", 0, "write the translations there", WG_GROUP_COUNT + 1},
+    {"weights", WEIGHTS, "FILE", 0,
+     "of the model's folder, or any path (default: the best there are)", WG_GROUP_FILES + 1},
+    {0},
+};
+
+typedef struct request {
+    settings_args args;
+    const char *weights, *output, *files[2];
+    int n_files;
+    bool lowercase;
+    model model;
+} request;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
+    case LOWERCASE: r->lowercase = true; break;
+    case OUTPUT: r->output = arg; break;
+    case WEIGHTS: r->weights = arg; break;
+    case ARGP_KEY_ARG:
+        if (r->n_files == 2)
+            argp_error(state, "two files, please, and not '%s' as well", arg);
+        r->files[r->n_files++] = arg;
+        break;
+    case ARGP_KEY_END:
+        if (r->n_files < 2)
+            argp_error(state, "which files?  SOURCE TARGET");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* All lines of both sides, and what the model makes of them. */
+typedef struct texts {
+    const char **source, **target, **translated; /* [n] */
+    size_t n;
+    wg_translation *translation; /* [n] */
+} texts;
+
+/* -log p of the given targets, as in validation: in nats, without label smoothing. */
+static wg_status measure_targets(const request *r, const texts *t)
+{
+    wg_translation *found = NULL;
+    double cost = 0, tokens = 0, hits = 0;
+    wg_status status = wg_translator_score(r->model.translator, t->source, t->target, t->n,
+                                           &r->model.settings.search, &found);
+    if (status != WG_OK)
+        return status;
+    for (size_t i = 0; i < t->n; i++) {
+        cost -= found[i].hypothesis.log_probability;
+        tokens += (double)found[i].hypothesis.n;
+        hits += (double)found[i].hypothesis.hits;
+    }
+    wg_translations_free(found, t->n);
+    printf("sentences      %zu\ntarget tokens  %.0f\n", t->n, tokens);
+    if (tokens > 0)
+        printf("cross-entropy  %.4f nats a token\nperplexity     %.4f\naccuracy       %.4f\n",
+               cost / tokens, exp(cost / tokens), hits / tokens);
+    return WG_OK;
+}
+
+static wg_status translate(const request *r, texts *t)
+{
+    wg_search_options search = r->model.settings.search;
+    search.n_best = 1;
+    wg_status status =
+        wg_translator_run(r->model.translator, t->source, t->n, &search, &t->translation);
+    for (size_t i = 0; status == WG_OK && i < t->n; i++)
+        t->translated[i] = t->translation[i].text;
+    return status;
+}
+
+static wg_status compare(const request *r, const texts *t)
+{
+    wg_bleu_options bleu_options = {.tokenizer = r->model.settings.bleu_tokenizer,
+                                    .lowercase = r->lowercase};
+    wg_chrf_options chrf_options = {.lowercase = r->lowercase};
+    wg_bleu bleu;
+    double chrf;
+    char text[200], signature[200];
+    size_t same = 0;
+    wg_status status = wg_bleu_compute(&bleu, t->translated, t->target, t->n, &bleu_options);
+    if (status == WG_OK)
+        status = wg_chrf_compute(&chrf, t->translated, t->target, t->n, &chrf_options);
+    if (status != WG_OK)
+        return status;
+    for (size_t i = 0; i < t->n; i++)
+        same += strcmp(t->translated[i], t->target[i]) == 0;
+    printf("exact matches  %.2f %%\n", t->n ? 100 * (double)same / (double)t->n : 0.0);
+    wg_bleu_print(&bleu, text, sizeof text);
+    wg_bleu_signature(&bleu_options, signature, sizeof signature);
+    printf("%s  %s\n", text, signature);
+    wg_chrf_print(chrf, &chrf_options, text, sizeof text);
+    wg_chrf_signature(&chrf_options, signature, sizeof signature);
+    printf("%s  %s\n", text, signature);
+    return WG_OK;
+}
+
+static int write_translations(const char *path, const texts *t)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&bytes, &size);
+    for (size_t i = 0; f && i < t->n; i++)
+        fprintf(f, "%s\n", t->translated[i]);
+    int code = f && fclose(f) == 0 ? write_file(path, bytes, size) : EXIT_RUN;
+    free(bytes);
+    return code;
+}
+
+static int evaluate_texts(const request *r, texts *t)
+{
+    wg_status status = measure_targets(r, t);
+    if (status == WG_OK)
+        status = translate(r, t);
+    if (status != WG_OK) {
+        complain("%s", wg_translator_message(r->model.translator));
+        return exit_code(status);
+    }
+    if ((status = compare(r, t)) != WG_OK) {
+        complain("BLEU: %s", wg_status_text(status));
+        return exit_code(status);
+    }
+    return r->output ? write_translations(r->output, t) : EXIT_OK;
+}
+
+static int evaluate(const request *r)
+{
+    wg_corpus *pairs = NULL;
+    int code = model_read_pairs(&r->model, r->files[0], r->files[1], &pairs);
+    if (code != EXIT_OK)
+        return code;
+    size_t n = wg_corpus_count(pairs);
+    const char **all = calloc(3 * n + 1, sizeof *all);
+    texts t = {.source = all, .target = all + n, .translated = all + 2 * n, .n = n};
+    for (size_t i = 0; all && i < n; i++) {
+        t.source[i] = wg_corpus_text(pairs, i, 0);
+        t.target[i] = wg_corpus_text(pairs, i, 1);
+    }
+    if (!all)
+        complain("out of memory");
+    code = all ? evaluate_texts(r, &t) : EXIT_RUN;
+    wg_translations_free(t.translation, t.translation ? n : 0);
+    free(all);
+    wg_corpus_free(pairs);
+    return code;
+}
+
+int command_evaluate(int argc, char **argv)
+{
+    request r = {0};
+    int code = settings_args_init(&r.args, WG_FOR_DECODING);
+    if (code != EXIT_OK)
+        return code;
+    const struct argp_child children[] = {{&r.args.argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        table,
+        parse,
+        "--model FOLDER SOURCE TARGET",
+        "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
+        "the targets, exact matches, BLEU and chrF of its translations.",
+        children,
+        NULL,
+        NULL};
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
+        return EXIT_USAGE;
+    code = model_open(&r.model, &r.args, r.weights);
+    if (code == EXIT_OK)
+        code = evaluate(&r);
+    model_close(&r.model);
+    settings_args_free(&r.args);
+    return code;
+}

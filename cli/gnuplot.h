@@ -1,0 +1,18 @@
+/* Pictures by gnuplot, which runs as a program of its own. */
+#ifndef WG_CLI_GNUPLOT_H
+#define WG_CLI_GNUPLOT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* "svg" or "png", by the end of the file's name; NULL for another. */
+const char *picture_format(const char *path);
+
+/* Begins a script: a picture of that form and size in pixels.  NULL without memory or disk. */
+FILE *gnuplot_begin(const char *format, double width, double height);
+/* Writes a text so that gnuplot takes it for just that text. */
+void gnuplot_text(FILE *script, const char *text);
+/* Runs the script, closes it, and writes the picture to `path`; an exit code.  Complains. */
+int gnuplot_end(FILE *script, const char *path);
+
+#endif

@@ -1,0 +1,155 @@
+#include "cli/heatmap.h"
+#include "cli/cli.h"
+#include "cli/gnuplot.h"
+#include "cli/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is drawn: columns are source tokens, rows target tokens. */
+typedef struct map {
+    const char **source, **target; /* their texts */
+    size_t columns, rows;
+    const float *weight; /* [rows, columns] */
+} map;
+
+static const char *piece(const wg_vocabulary *v, int32_t id)
+{
+    const char *text = wg_vocabulary_piece(v, id);
+    return !text ? "?" : strcmp(text, " ") == 0 ? "\xe2\x90\xa3" : text; /* U+2423, the open box */
+}
+
+/* The texts of the tokens; the search has seen the end of the sentence as well, if the model was trained so. */
+static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
+                             const wg_hypothesis *h)
+{
+    const wg_vocabulary *from = wg_translator_vocabulary(t, 0),
+                        *to = wg_translator_vocabulary(t, 1);
+    int32_t *ids = NULL;
+    size_t n = 0;
+    *m = (map){.columns = h->source_tokens, .rows = h->n, .weight = h->attention};
+    m->source = calloc(m->columns + 1, sizeof *m->source);
+    m->target = calloc(m->rows + 1, sizeof *m->target);
+    wg_status status = m->source && m->target
+                           ? wg_vocabulary_encode(from, line, strlen(line), &ids, &n)
+                           : WG_ENOMEM;
+    for (size_t i = 0; status == WG_OK && i < m->columns; i++)
+        m->source[i] = piece(from, i < n ? ids[i] : wg_vocabulary_eos(from));
+    for (size_t i = 0; status == WG_OK && i < m->rows; i++)
+        m->target[i] = piece(to, h->ids[i]);
+    free(ids);
+    return status;
+}
+
+static void write_json(const map *m, FILE *f)
+{
+    json j = {.file = f};
+    put_json_begin(&j, NULL, '{');
+    put_json_begin(&j, "source", '[');
+    for (size_t i = 0; i < m->columns; i++)
+        put_json_text(&j, NULL, m->source[i]);
+    put_json_end(&j, ']');
+    put_json_begin(&j, "target", '[');
+    for (size_t i = 0; i < m->rows; i++)
+        put_json_text(&j, NULL, m->target[i]);
+    put_json_end(&j, ']');
+    put_json_begin(&j, "attention", '[');
+    for (size_t i = 0; i < m->rows; i++) {
+        put_json_begin(&j, NULL, '[');
+        for (size_t k = 0; k < m->columns; k++)
+            put_json_real(&j, NULL, m->weight[i * m->columns + k]);
+        put_json_end(&j, ']');
+    }
+    put_json_end(&j, ']');
+    put_json_end(&j, '}');
+}
+
+static void put_labels(FILE *f, const char *const *text, size_t n, const char *place)
+{
+    for (size_t i = 0; i < n; i++) {
+        fputs("set label ", f);
+        gnuplot_text(f, text[i]);
+        fprintf(f, place, i);
+    }
+}
+
+static void write_script(const map *m, FILE *f)
+{
+    fputs("$weights << end_of_weights\n", f);
+    for (size_t i = 0; i < m->rows; i++) {
+        for (size_t k = 0; k < m->columns; k++)
+            fprintf(f, "%.5f ", m->weight[i * m->columns + k]);
+        fputc('\n', f);
+    }
+    fputs("end_of_weights\n"
+          "set palette defined (0 'white', 0.5 '#6baed6', 1 '#08306b')\n"
+          "set cbrange [0:1]\nset cblabel 'attention'\nunset key\nunset xtics\nunset ytics\nset "
+          "border lw 0.5\n"
+          "set lmargin at screen 0.2\nset rmargin at screen 0.86\nset bmargin at screen 0.05\nset "
+          "tmargin at screen 0.8\n",
+          f);
+    fprintf(f, "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->columns - 0.5,
+            (double)m->rows - 0.5);
+    put_labels(f, m->source, m->columns, " at first %zu, graph 1.02 rotate by 90 left\n");
+    put_labels(f, m->target, m->rows, " at graph -0.02, first %zu right\n");
+    fputs("plot $weights matrix with image\n", f);
+}
+
+/* path with -number before its last dot, and `extension` instead of what follows if that is not NULL */
+static char *beside(const char *path, size_t number, const char *extension)
+{
+    size_t stem = (size_t)(strrchr(path, '.') - path), room = strlen(path) + 40;
+    char *name = malloc(room), suffix[24] = "";
+    if (number > 0)
+        snprintf(suffix, sizeof suffix, "-%zu", number + 1);
+    if (name)
+        snprintf(name, room, "%.*s%s.%s", (int)stem, path, suffix,
+                 extension ? extension : path + stem + 1);
+    return name;
+}
+
+static int write_numbers(const map *m, const char *path)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&bytes, &size);
+    if (f)
+        write_json(m, f);
+    int code = f && fclose(f) == 0 ? write_file(path, bytes, size) : EXIT_RUN;
+    free(bytes);
+    return code;
+}
+
+static int write_picture(const map *m, const char *path)
+{
+    enum { CELL = 24, LEAST = 320 };
+    double width = CELL * (double)m->columns / 0.66, height = CELL * (double)m->rows / 0.75;
+    FILE *script = gnuplot_begin(picture_format(path), width < LEAST ? LEAST : width,
+                                 height < LEAST ? LEAST : height);
+    if (!script)
+        return EXIT_RUN;
+    write_script(m, script);
+    return gnuplot_end(script, path);
+}
+
+int heatmap_write(const char *path, size_t line_number, const char *line,
+                  const wg_translator *translator, const wg_hypothesis *h)
+{
+    map m = {0};
+    if (!h->attention || !h->n || !h->source_tokens)
+        return EXIT_OK; /* an empty line */
+    char *picture = beside(path, line_number, NULL), *numbers = beside(path, line_number, "json");
+    wg_status status = name_tokens(&m, line, translator, h);
+    int code = picture && numbers ? exit_code(status) : EXIT_RUN;
+    if (code != EXIT_OK)
+        complain("%s: %s", path, wg_status_text(status == WG_OK ? WG_ENOMEM : status));
+    if (code == EXIT_OK)
+        code = write_numbers(&m, numbers);
+    if (code == EXIT_OK)
+        code = write_picture(&m, picture);
+    free(m.source);
+    free(m.target);
+    free(picture);
+    free(numbers);
+    return code;
+}

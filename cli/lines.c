@@ -1,0 +1,128 @@
+#include "cli/lines.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 16, MANY_BYTES = 1 << 20 };
+
+static bool reserve(lines *l, size_t more)
+{
+    if (l->size + more <= l->capacity)
+        return true;
+    size_t capacity = 2 * l->capacity + more;
+    char *bytes = realloc(l->bytes, capacity);
+    if (!bytes)
+        return false;
+    l->bytes = bytes;
+    l->capacity = capacity;
+    return true;
+}
+
+static size_t count_newlines(const char *bytes, size_t size)
+{
+    size_t n = 0;
+    for (const char *end = bytes + size; (bytes = memchr(bytes, '\n', (size_t)(end - bytes)));
+         bytes++)
+        n++;
+    return n;
+}
+
+/* Would a read return at once? */
+static bool is_ready(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
+static int fill(lines *l)
+{
+    if (!reserve(l, PIECE)) {
+        complain("out of memory for a line of more than %zu bytes", l->size);
+        return EXIT_RUN;
+    }
+    ssize_t got;
+    do
+        got = read(l->fd, l->bytes + l->size, PIECE);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        complain("standard input: %s", strerror(errno));
+        return EXIT_IO;
+    }
+    l->ended = got == 0;
+    l->size += (size_t)got;
+    return EXIT_OK;
+}
+
+/* Ends the line bytes[0..n) in place of its newline, and makes it a text. */
+static void end_line(char *bytes, size_t n)
+{
+    for (char *zero = bytes; (zero = memchr(zero, '\0', n - (size_t)(zero - bytes)));)
+        *zero = ' ';
+    if (n > 0 && bytes[n - 1] == '\r')
+        n--;
+    bytes[n] = '\0';
+}
+
+/* Hands out what is there, at most `most` lines. */
+static int split(lines *l, size_t most, size_t *n)
+{
+    size_t count = count_newlines(l->bytes + l->at, l->size - l->at) + 1;
+    count = count < most ? count : most;
+    if (!reserve(l, 1)) /* for the end of a line without newline */
+        return EXIT_RUN;
+    if (count > l->most_lines) {
+        const char **line = realloc(l->line, count * sizeof *line);
+        if (!line)
+            return EXIT_RUN;
+        l->line = line;
+        l->most_lines = count;
+    }
+    if (!l->begun && l->size - l->at >= 3 && memcmp(l->bytes + l->at, "\xef\xbb\xbf", 3) == 0)
+        l->at += 3;
+    l->begun = true;
+    for (*n = 0; *n < count && l->at < l->size;) {
+        char *start = l->bytes + l->at, *newline = memchr(start, '\n', l->size - l->at);
+        if (!newline && !l->ended)
+            break;
+        size_t length = newline ? (size_t)(newline - start) : l->size - l->at;
+        end_line(start, length);
+        l->line[(*n)++] = start;
+        l->at += length + (newline != NULL);
+    }
+    return EXIT_OK;
+}
+
+int lines_next(lines *l, size_t most, const char *const **line, size_t *n)
+{
+    int code = EXIT_OK;
+    *n = 0;
+    if (l->at) {
+        memmove(l->bytes, l->bytes + l->at, l->size - l->at);
+        l->size -= l->at;
+        l->at = 0;
+    }
+    for (size_t seen = 0, newlines = 0; !l->ended; seen = l->size) {
+        newlines += count_newlines(l->bytes ? l->bytes + seen : "", l->size - seen);
+        if (newlines && (newlines >= most || l->size >= MANY_BYTES || !is_ready(l->fd)))
+            break;
+        seen = l->size;
+        if ((code = fill(l)) != EXIT_OK)
+            return code;
+    }
+    code = split(l, most, n);
+    if (code != EXIT_OK)
+        complain("out of memory for %zu bytes of lines", l->size);
+    *line = l->line;
+    return code;
+}
+
+void lines_free(lines *l)
+{
+    free(l->bytes);
+    free(l->line);
+    *l = (lines){0};
+}

@@ -1,0 +1,75 @@
+#include "cli/metrics.h"
+#include "cli/cli.h"
+#include "train/folder.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool append(series *s, double update, double value)
+{
+    if ((s->n & (s->n - 1)) == 0) { /* room for the next power of two */
+        size_t room = s->n ? 2 * s->n : 1;
+        double *u = realloc(s->update, room * sizeof *u);
+        s->update = u ? u : s->update;
+        double *v = u ? realloc(s->value, room * sizeof *v) : NULL;
+        s->value = v ? v : s->value;
+        if (!v)
+            return false;
+    }
+    s->update[s->n] = update;
+    s->value[s->n++] = value;
+    return true;
+}
+
+static bool take(series *s, const json_t *record, const char *kind, const char *key)
+{
+    const char *is = json_string_value(json_object_get(record, "kind"));
+    const json_t *update = json_object_get(record, "update"), *value = json_object_get(record, key);
+    if (!is || strcmp(is, kind) != 0 || !json_is_number(update) || !json_is_number(value))
+        return true;
+    return append(s, json_number_value(update), json_number_value(value));
+}
+
+int series_read(series *s, const char *folder, const char *kind, const char *key)
+{
+    char *path = wg_folder_path(folder, "%s", WG_FILE_METRICS), *line = NULL;
+    size_t room = 0, number = 0;
+    int code = EXIT_OK;
+    FILE *f = path ? fopen(path, "r") : NULL;
+    *s = (series){0};
+    if (!f) {
+        complain("%s: %s", path ? path : folder, strerror(errno));
+        free(path);
+        return EXIT_IO;
+    }
+    while (code == EXIT_OK && getline(&line, &room, f) > 0) {
+        json_error_t error;
+        json_t *record = json_loads(line, 0, &error);
+        number++;
+        if (!record) {
+            complain("%s:%zu: %s", path, number, error.text);
+            code = EXIT_DATA;
+        } else if (!take(s, record, kind, key)) {
+            complain("out of memory");
+            code = EXIT_RUN;
+        }
+        json_decref(record);
+    }
+    if (ferror(f)) {
+        complain("%s: %s", path, strerror(errno));
+        code = EXIT_IO;
+    }
+    fclose(f);
+    free(line);
+    free(path);
+    return code;
+}
+
+void series_free(series *s)
+{
+    free(s->update);
+    free(s->value);
+    *s = (series){0};
+}

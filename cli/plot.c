@@ -1,0 +1,146 @@
+/* wengert plot: the course of a training as a picture. */
+#include "cli/cli.h"
+#include "cli/gnuplot.h"
+#include "cli/metrics.h"
+#include "train/folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CURVES = 2 };
+
+/* The panels of the picture, top to bottom; one without a value is left out. */
+static const struct panel {
+    const char *title, *unit;
+    struct {
+        const char *kind, *key, *label; /* of metrics.jsonl; in the legend */
+    } curve[MOST_CURVES];
+} panels[] = {
+    {"loss", "nats a token", {{"train", "cost", "training"}, {"valid", "cost", "validation"}}},
+    {"accuracy", "share of tokens", {{"valid", "accuracy", "validation"}}},
+    {"BLEU", "0 to 100", {{"valid", "bleu", "validation"}}},
+    {"chrF", "0 to 100", {{"valid", "chrf", "validation"}}},
+    {"learning rate", "", {{"train", "learn-rate", "training"}}},
+};
+enum { N_PANELS = sizeof panels / sizeof panels[0] };
+
+typedef struct request {
+    const char *folder, *output;
+    series curve[N_PANELS][MOST_CURVES];
+} request;
+
+static const struct argp_option table[] = {
+    {"output", 'o', "FILE.svg|png", 0, "the picture (default: curves.svg in the folder)", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case 'o':
+        if (!picture_format(arg))
+            argp_error(state, "--output takes a file named .svg or .png, not '%s'", arg);
+        r->output = arg;
+        break;
+    case ARGP_KEY_ARG:
+        if (r->folder)
+            argp_error(state, "one folder at a time: %s or %s", r->folder, arg);
+        r->folder = arg;
+        break;
+    case ARGP_KEY_END:
+        if (!r->folder)
+            argp_error(state, "which folder?");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static bool is_empty(const series curve[MOST_CURVES])
+{
+    size_t n = 0;
+    for (int i = 0; i < MOST_CURVES; i++)
+        n += curve[i].n;
+    return n == 0;
+}
+
+static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_CURVES], bool last)
+{
+    for (int i = 0; i < MOST_CURVES; i++) {
+        fprintf(f, "$curve%d << end_of_curve\n", i);
+        for (size_t k = 0; k < curve[i].n; k++)
+            fprintf(f, "%.0f %.9g\n", curve[i].update[k], curve[i].value[k]);
+        fputs("end_of_curve\n", f);
+    }
+    fputs("set title ", f);
+    gnuplot_text(f, p->title);
+    fputs("\nset ylabel ", f);
+    gnuplot_text(f, p->unit);
+    fputs(last ? "\nset xlabel 'updates'\n" : "\nunset xlabel\n", f);
+    const char *before = "plot";
+    for (int i = 0; i < MOST_CURVES; i++) {
+        if (!curve[i].n)
+            continue;
+        fprintf(f, "%s $curve%d using 1:2 with %s lw 2 lc rgb '%s' title ", before, i,
+                curve[i].n > 1 && strcmp(p->curve[i].kind, "train") == 0
+                    ? "lines"
+                    : "linespoints pt 7 ps 0.5",
+                i ? "#d95f02" : "#1f78b4");
+        gnuplot_text(f, p->curve[i].label);
+        before = ",";
+    }
+    fputc('\n', f);
+}
+
+static int draw(const request *r, const char *path)
+{
+    size_t shown = 0, done = 0;
+    for (int i = 0; i < N_PANELS; i++)
+        shown += !is_empty(r->curve[i]);
+    if (!shown) {
+        complain("%s: nothing was measured yet", r->folder);
+        return EXIT_DATA;
+    }
+    FILE *f = gnuplot_begin(picture_format(path), 900, 60 + 240 * (double)shown);
+    if (!f)
+        return EXIT_RUN;
+    fprintf(f,
+            "set multiplot layout %zu,1\nset grid lc rgb '#dddddd'\nset lmargin 12\nset key top "
+            "right\n",
+            shown);
+    for (int i = 0; i < N_PANELS; i++)
+        if (!is_empty(r->curve[i]))
+            write_panel(f, &panels[i], r->curve[i], ++done == shown);
+    fputs("unset multiplot\n", f);
+    return gnuplot_end(f, path);
+}
+
+int command_plot(int argc, char **argv)
+{
+    static const struct argp argp = {
+        table,
+        parse,
+        "FOLDER",
+        "Draws loss, metrics and learning rate of a training over its updates, by gnuplot.",
+        NULL,
+        NULL,
+        NULL};
+    request r = {0};
+    int code = EXIT_OK;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        return EXIT_USAGE;
+    for (int i = 0; i < N_PANELS; i++)
+        for (int k = 0; k < MOST_CURVES && panels[i].curve[k].kind && code == EXIT_OK; k++)
+            code = series_read(&r.curve[i][k], r.folder, panels[i].curve[k].kind,
+                               panels[i].curve[k].key);
+    char *usual = wg_folder_path(r.folder, "curves.svg");
+    const char *path = r.output ? r.output : usual;
+    if (code == EXIT_OK)
+        code = path ? draw(&r, path) : EXIT_RUN;
+    free(usual);
+    for (int i = 0; i < N_PANELS; i++)
+        for (int k = 0; k < MOST_CURVES; k++)
+            series_free(&r.curve[i][k]);
+    return code;
+}

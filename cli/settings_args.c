@@ -1,0 +1,209 @@
+#include "cli/settings_args.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION = 4000, CONFIG = 'c' };
+
+/* ---- the table of options as argp has it -------------------------------------------------------- */
+
+static int key_of(const wg_option *o)
+{
+    return o->letter ? o->letter : OPTION + (int)(o - wg_option_at(0));
+}
+
+static const wg_option *option_of(const settings_args *a, int key)
+{
+    const wg_option *o;
+    for (size_t i = 0; (o = wg_option_at(i)); i++)
+        if (o->use & a->use && key_of(o) == key)
+            return o;
+    return NULL;
+}
+
+/* A text that lives as long as a; NULL without memory, which settings_args_init reports. */
+static char *text(settings_args *a, const char *format, ...) WG_PRINTF(2, 3);
+static char *text(settings_args *a, const char *format, ...)
+{
+    char buffer[400], *copy = NULL;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(buffer, sizeof buffer, format, list);
+    va_end(list);
+    if (a->n_texts < MOST_ROWS)
+        copy = a->texts[a->n_texts++] = strdup(buffer);
+    return copy;
+}
+
+static void add_row(settings_args *a, struct argp_option row)
+{
+    if (a->n_rows + 1 < MOST_ROWS) /* the last one stays empty: it is the end */
+        a->rows[a->n_rows++] = row;
+}
+
+/* A name that is not in the list of the help: argp cannot break a line of many. */
+static void add_alias(settings_args *a, const char *name, int group)
+{
+    add_row(a, (struct argp_option){
+                   .name = name, .flags = OPTION_ALIAS | OPTION_HIDDEN, .group = group});
+}
+
+/* What the help says: the table's words, other names, the default. */
+static const char *doc_of(settings_args *a, const wg_option *o)
+{
+    char names[200] = "";
+    size_t used = 0;
+    for (const char *at = o->aliases; at && *at; at += strcspn(at, "|"), at += *at == '|') {
+        int n = snprintf(names + used, sizeof names - used, "%s --%.*s", used ? "," : "; also",
+                         (int)strcspn(at, "|"), at);
+        used += (size_t)n < sizeof names - used ? (size_t)n : 0;
+    }
+    if (!o->usual || !o->usual[0] || o->kind == WG_OPTION_BOOL)
+        return text(a, "%s%s", o->doc, names);
+    return text(a, "%s%s (default: %s)", o->doc, names, o->usual);
+}
+
+static void add_option(settings_args *a, const wg_option *o)
+{
+    bool choices = o->choices && o->most <= 1;
+    int group = o->group + 1;
+    add_row(a, (struct argp_option){
+                   .name = o->name,
+                   .key = key_of(o),
+                   .arg = choices   ? o->choices
+                          : o->unit ? o->unit
+                                    : "true|false",
+                   .flags = o->bare ? OPTION_ARG_OPTIONAL : 0,
+                   .doc = doc_of(a, o),
+                   .group = group,
+               });
+    for (const char *at = o->aliases; at && *at; at += strcspn(at, "|"), at += *at == '|')
+        add_alias(a, text(a, "%.*s", (int)strcspn(at, "|"), at), group);
+    /* in the program that translates, this is what Marian calls so */
+    if (!(a->use & WG_FOR_TRAINING) && strcmp(o->name, "max-output-length") == 0)
+        add_alias(a, "max-length", group);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------ */
+
+static bool accepts(const wg_option *o, const char *const *values, size_t n)
+{
+    wg_settings s;
+    bool ok =
+        wg_settings_init(&s) == WG_OK && wg_settings_assign(&s, o, values, n, NULL, 0) == WG_OK;
+    wg_settings_free(&s);
+    return ok;
+}
+
+/* Takes the words that follow the option in argv, as far as they are values of it. */
+static void take_values(given_option *g, char *arg, struct argp_state *state)
+{
+    const wg_option *o = g->option;
+    if (arg)
+        g->values[g->n++] = arg;
+    while (g->n < MOST_GIVEN_VALUES && state->next < state->argc) {
+        const char *word = state->argv[state->next];
+        bool flag = word[0] == '-' && word[1];
+        bool wanted = false;
+        g->values[g->n] = word;
+        if (o->kind == WG_OPTION_PAIR)
+            wanted = g->n < o->least || (g->n < 2 && !flag);
+        else if (g->n == 0 || (o->kind == WG_OPTION_WORDS && o->most > 1))
+            wanted = !flag && accepts(o, g->values, g->n + 1);
+        if (!wanted)
+            break;
+        g->n++;
+        state->next++;
+    }
+    if (g->n == 0)
+        g->values[g->n++] = o->bare;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    settings_args *a = state->input;
+    const wg_option *o = option_of(a, key);
+    if (key == CONFIG) {
+        if (a->n_configs == MOST_CONFIGS)
+            argp_error(state, "more than %d times --config", MOST_CONFIGS);
+        a->configs[a->n_configs++] = arg;
+        return 0;
+    }
+    if (!o)
+        return ARGP_ERR_UNKNOWN;
+    if (a->n == MOST_GIVEN)
+        argp_error(state, "more than %d options", MOST_GIVEN);
+    a->given[a->n] = (given_option){.option = o};
+    take_values(&a->given[a->n++], arg, state);
+    return 0;
+}
+
+/* ---- what commands see -------------------------------------------------------------------------- */
+
+int settings_args_init(settings_args *a, unsigned use)
+{
+    *a = (settings_args){.use = use};
+    const wg_option *o;
+    int group = -1;
+    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+        if (!(o->use & use))
+            continue;
+        if (o->group != group) {
+            group = o->group;
+            add_row(a, (struct argp_option){.doc = text(a, "%s:", wg_option_group_title(group)),
+                                            .group = group + 1});
+        }
+        add_option(a, o);
+    }
+    add_row(a, (struct argp_option){
+                   .name = "config",
+                   .key = CONFIG,
+                   .arg = "FILE",
+                   .doc = "options from a YAML file, which flags override (may be repeated)",
+                   .group = WG_GROUP_FILES + 1});
+    a->argp = (struct argp){.options = a->rows, .parser = parse};
+    for (size_t i = 0; i < a->n_texts; i++)
+        if (!a->texts[i]) {
+            complain("out of memory");
+            settings_args_free(a);
+            return EXIT_RUN;
+        }
+    return EXIT_OK;
+}
+
+void settings_args_free(settings_args *a)
+{
+    for (size_t i = 0; i < a->n_texts; i++)
+        free(a->texts[i]);
+    a->n_texts = 0;
+}
+
+int settings_args_apply(const settings_args *a, wg_settings *s)
+{
+    char message[400];
+    wg_status status = WG_OK;
+    for (size_t i = 0; i < a->n_configs; i++)
+        if ((status = wg_settings_read_yaml(s, a->configs[i], message, sizeof message)) != WG_OK) {
+            complain("%s", message);
+            return exit_code(status);
+        }
+    for (size_t i = 0; i < a->n; i++) {
+        const given_option *g = &a->given[i];
+        status = wg_settings_assign(s, g->option, g->values, g->n, message, sizeof message);
+        if (status != WG_OK) {
+            complain("--%s", message);
+            return exit_code(status);
+        }
+    }
+    return EXIT_OK;
+}
+
+const char *settings_args_value(const settings_args *a, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            value = a->given[i].values[0];
+    return value;
+}

@@ -1,0 +1,38 @@
+/* The options of train/settings.h as flags: --NAME VALUE for each, and --config FILE. */
+#ifndef WG_CLI_SETTINGS_ARGS_H
+#define WG_CLI_SETTINGS_ARGS_H
+
+#include "cli/cli.h"
+#include "train/settings.h"
+
+enum { MOST_GIVEN = 256, MOST_GIVEN_VALUES = 8, MOST_CONFIGS = 8, MOST_ROWS = 512 };
+
+/* One flag as it was given; texts are those of argv. */
+typedef struct given_option {
+    const wg_option *option;
+    const char *values[MOST_GIVEN_VALUES];
+    size_t n;
+} given_option;
+
+/* What was given, in the order of the command line. */
+typedef struct settings_args {
+    struct argp argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
+    unsigned use;     /* WG_FOR_TRAINING, WG_FOR_DECODING: the options with any of these bits           */
+    given_option given[MOST_GIVEN];
+    size_t n;
+    const char *configs[MOST_CONFIGS];
+    size_t n_configs;
+    struct argp_option rows[MOST_ROWS];
+    char *texts[MOST_ROWS]; /* of the heap, for the rows */
+    size_t n_rows, n_texts;
+} settings_args;
+
+/* An exit code; EXIT_OK: to be freed.  Commands that use it parse with ARGP_IN_ORDER, since flags may take several words. */
+int settings_args_init(settings_args *a, unsigned use);
+void settings_args_free(settings_args *a);
+/* Lays the configuration files and then the flags over s, in whatever order they were given; complains. */
+int settings_args_apply(const settings_args *a, wg_settings *s);
+/* The first value last given for the option by flag, or NULL. */
+const char *settings_args_value(const settings_args *a, const char *name);
+
+#endif

@@ -1,0 +1,158 @@
+/* wengert translate: lines of standard input to lines of standard output. */
+#include "cli/gnuplot.h"
+#include "cli/heatmap.h"
+#include "cli/lines.h"
+#include "cli/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCORES = 1000, WORD_SCORES, ATTENTION, WEIGHTS };
+
+static const struct argp_option table[] = {
+    {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
+    {"scores", SCORES, 0, 0, "after each translation its score, as: text ||| score",
+     WG_GROUP_COUNT + 1},
+    {"word-scores", WORD_SCORES, 0, 0, "and before that its tokens with their log probabilities",
+     WG_GROUP_COUNT + 1},
+    {"attention-plot", ATTENTION, "FILE.svg|png", 0,
+     "draw what the decoder attended to, by gnuplot, and write the numbers beside as JSON; "
+     "of the second line and later ones as FILE-2.svg, ...",
+     WG_GROUP_COUNT + 1},
+    {"weights", WEIGHTS, "FILE", 0,
+     "of the model's folder, or any path (default: the best there are)", WG_GROUP_FILES + 1},
+    {0},
+};
+
+typedef struct request {
+    settings_args args;
+    const char *weights, *plot;
+    bool scores, word_scores;
+    model model;
+    wg_search_options search;
+    size_t translated; /* lines so far */
+} request;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
+    case SCORES: r->scores = true; break;
+    case WORD_SCORES: r->word_scores = true; break;
+    case ATTENTION:
+        if (!picture_format(arg))
+            argp_error(state, "--attention-plot takes a file named .svg or .png, not '%s'", arg);
+        r->plot = arg;
+        break;
+    case WEIGHTS: r->weights = arg; break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "what is '%s'?  Text comes from standard input", arg);
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* " ||| " and what else was asked for; then the line's end. */
+static void print_translation(const request *r, size_t line, const wg_translation *t)
+{
+    const wg_vocabulary *v = wg_translator_vocabulary(r->model.translator, 1);
+    const wg_hypothesis *h = &t->hypothesis;
+    bool n_best = settings_args_value(&r->args, "n-best") != NULL;
+    if (n_best)
+        printf("%zu ||| ", line);
+    fputs(t->text, stdout);
+    if (r->word_scores) {
+        fputs(" |||", stdout);
+        for (size_t i = 0; i < h->n; i++)
+            printf(" %s %.4f", wg_vocabulary_piece(v, h->ids[i]), h->token_scores[i]);
+    }
+    if (n_best || r->scores || r->word_scores)
+        printf(" ||| %.6f", h->score);
+    fputc('\n', stdout);
+}
+
+static int draw(const request *r, const char *line, size_t number, const wg_hypothesis *h)
+{
+    return heatmap_write(r->plot, number, line, r->model.translator, h);
+}
+
+/* Translates some lines and writes them, in their order. */
+static int translate(request *r, const char *const *line, size_t n)
+{
+    wg_translation *found = NULL;
+    size_t n_best = (size_t)r->search.n_best;
+    int code = EXIT_OK;
+    wg_status status = wg_translator_run(r->model.translator, line, n, &r->search, &found);
+    if (status != WG_OK) {
+        complain("%s", wg_translator_message(r->model.translator));
+        return exit_code(status);
+    }
+    for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+        for (size_t k = 0; k < n_best; k++)
+            if (k == 0 || found[i * n_best + k].text)
+                print_translation(r, r->translated + i, &found[i * n_best + k]);
+        if (r->plot)
+            code = draw(r, line[i], r->translated + i, &found[i * n_best].hypothesis);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        code = EXIT_IO; /* main says why */
+    wg_translations_free(found, n * n_best);
+    r->translated += n;
+    return code;
+}
+
+static int translate_all(request *r)
+{
+    enum { MOST_LINES = 1024 };
+    lines in = {.fd = 0};
+    const char *const *line;
+    size_t n = 0;
+    int code;
+    while ((code = lines_next(&in, MOST_LINES, &line, &n)) == EXIT_OK && n > 0)
+        if ((code = translate(r, line, n)) != EXIT_OK)
+            break;
+    lines_free(&in);
+    return code;
+}
+
+static int settle(request *r)
+{
+    r->search = r->model.settings.search;
+    r->search.attention = r->plot != NULL;
+    if (r->search.n_best == 0)
+        r->search.n_best = r->search.beam;
+    if (r->search.n_best <= r->search.beam)
+        return EXIT_OK;
+    complain("--n-best: expected at most the beam, which is %lld, got %lld",
+             (long long)r->search.beam, (long long)r->search.n_best);
+    return EXIT_USAGE;
+}
+
+int command_translate(int argc, char **argv)
+{
+    request r = {0};
+    int code = settings_args_init(&r.args, WG_FOR_DECODING);
+    if (code != EXIT_OK)
+        return code;
+    const struct argp_child children[] = {{&r.args.argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {table,
+                              parse,
+                              "--model FOLDER < TEXT",
+                              "Translates standard input to standard output, a line for each line.",
+                              children,
+                              NULL,
+                              NULL};
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
+        return EXIT_USAGE;
+    code = model_open(&r.model, &r.args, r.weights);
+    if (code == EXIT_OK)
+        code = settle(&r);
+    if (code == EXIT_OK)
+        code = translate_all(&r);
+    model_close(&r.model);
+    settings_args_free(&r.args);
+    return code;
+}
