@@ -30,7 +30,7 @@ static void sinusoids_of_the_paper_and_of_tensor2tensor(void **state)
     for (int kind = WG_POSITIONS_INTERLEAVED; kind <= WG_POSITIONS_HALVES; kind++) {
         wg_graph *g = wg_graph_new();
         wg_value *pe = wg_sinusoids(g, (wg_positions)kind, WG_F64, ROWS, D, FIRST);
-        wg_plan *p = plan_of(g, &(wg_plan_options){.outputs = &pe, .n_outputs = 1});
+        wg_plan *p = plan_of(g, &(wg_plan_options){.threads = 1, .outputs = &pe, .n_outputs = 1});
         run(p, 0);
         const double *x = wg_plan_data(p, pe);
         for (int64_t t = 0; t < ROWS; t++)
@@ -124,7 +124,7 @@ static void first_values_of_parameters(void **state)
     c.fused_projections = true;
     transformer t = transformer_of(&c, 1, 1, 1, false);
     wg_store *store = wg_store_new(3);
-    wg_plan *p = plan_of(t.g, &(wg_plan_options){.store = store});
+    wg_plan *p = plan_of(t.g, &(wg_plan_options){.threads = 1, .store = store});
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         sizes_of(wg_store_find(store, known[i].name), &largest, &rms);
         check_that(largest <= known[i].bound + 5e-7 && largest >= known[i].bound * .999 &&
@@ -156,7 +156,8 @@ static void first_losses(void **state)
         wg_transformer_config c = transformer_sized("tiny", 9712);
         c.tying = cases[i].tying;
         transformer t = transformer_of(&c, 8, 6, 7, false);
-        wg_plan *p = plan_of(t.g, &(wg_plan_options){.outputs = &t.loss, .n_outputs = 1});
+        wg_plan *p =
+            plan_of(t.g, &(wg_plan_options){.threads = 1, .outputs = &t.loss, .n_outputs = 1});
         transformer_fill(p, &t, 5);
         wg_value *rows = wg_graph_find(t.g, "embedding/weight");
         if (cases[i].zeros)
@@ -179,7 +180,7 @@ static void layer_norm_takes_the_variance_of_the_population(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(1, 4), row);
     wg_value *y = wg_norm_layer("norm", x, WG_NORM_LAYER, 1e-6);
-    wg_plan *p = plan_of(g, &(wg_plan_options){.outputs = &y, .n_outputs = 1});
+    wg_plan *p = plan_of(g, &(wg_plan_options){.threads = 1, .outputs = &y, .n_outputs = 1});
     run(p, 0);
     const double *got = wg_plan_data(p, y);
     for (int i = 0; i < 4; i++)
@@ -198,7 +199,8 @@ static void products_of_unit_queries_and_keys_have_variance_d_k(void **state)
         wg_value *q = wg_normal(g, WG_F32, WG_SHAPE(N, d), 0, 1);
         wg_value *k = wg_normal(g, WG_F32, WG_SHAPE(N, d), 0, 1);
         wg_value *y = wg_sum(wg_mul(q, k), WG_AXES(1), WG_DROP);
-        wg_plan *p = plan_of(g, &(wg_plan_options){.outputs = &y, .n_outputs = 1, .seed = 1});
+        wg_plan *p =
+            plan_of(g, &(wg_plan_options){.threads = 1, .outputs = &y, .n_outputs = 1, .seed = 1});
         run(p, 0);
         double mean = 0, square = 0;
         for (int i = 0; i < N; i++) {
@@ -233,7 +235,7 @@ static void feed_forward_is_two_convolutions(void **state)
     wg_value *h = wg_conv1d(turned(x), inner, wg_graph_find(g, "ff/inner/bias"), NULL);
     wg_value *z = turned(wg_conv1d(wg_relu(h), outer, wg_graph_find(g, "ff/outer/bias"), NULL));
     wg_value *both[] = {y, z};
-    wg_plan *p = plan_of(g, &(wg_plan_options){.outputs = both, .n_outputs = 2});
+    wg_plan *p = plan_of(g, &(wg_plan_options){.threads = 1, .outputs = both, .n_outputs = 2});
     for (int i = 0; i < FF; i++)
         ((double *)wg_plan_data(p, wg_graph_find(g, "ff/inner/bias")))[i] = .1 * i - 1;
     run(p, 0);

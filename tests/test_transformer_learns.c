@@ -29,7 +29,7 @@ static trainer trainer_of(transformer t, double rate)
     size_t n = transformer_gradients(&t, w, dw);
     wg_value *lr = wg_fill(t.g, WG_F32, WG_SCALAR, rate);
     wg_adam_update(w, dw, n, lr, &(wg_adam_options){.beta2 = 0.98, .eps = 1e-9});
-    r.p = transformer_plan(&t, fast, NULL, 0);
+    r.p = transformer_plan(&t, fast, NULL, 1);
     return r;
 }
 

@@ -88,7 +88,7 @@ static void check_on_all_backends(void (*check)(wg_plan *, const transformer *, 
         c.d_ff = 2 * width;
         transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, false);
         for (size_t i = 0; i < n; i++) {
-            wg_plan *p = transformer_plan(&t, backend[i], NULL, 0);
+            wg_plan *p = transformer_plan(&t, backend[i], NULL, 1);
             check(p, &t, backend[i]->name);
             wg_plan_free(p);
         }
