@@ -10,6 +10,8 @@
 wg_origin wg_layer_enter(const char *at, wg_graph *g, const char *name);
 /* Closes it and returns y. */
 wg_value *wg_layer_leave(wg_graph *g, wg_origin before, wg_value *y);
+/* Size of axis i, or 0 where there is none: the op that reads x then says so. */
+int64_t wg_layer_size(const wg_value *x, int i);
 
 /* ---- transformer.c: the parts of a layer, for decoders that feed one token at a time ------------ */
 

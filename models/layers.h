@@ -37,30 +37,31 @@ WG_API wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, 
 #define wg_norm_layer(...) wg_norm_layer(WG_HERE, __VA_ARGS__)
 
 typedef enum wg_attention_kind {
-    WG_ATTENTION_DOT = 0, /* softmax(q k' / sqrt(d / heads)) v                                    */
-    WG_ATTENTION_ADDITIVE /* softmax(w . tanh(q + k)) v, a w for each head: parameter score [heads, d / heads] */
+    WG_ATTENTION_DOT = 0, /* softmax(q k' / sqrt(d_k)) v                                    */
+    WG_ATTENTION_ADDITIVE /* softmax(w . tanh(q + k)) v, a w for each head: parameter score [heads, d_k] */
 } wg_attention_kind;
 
 /** Zero means the default in every field. */
 typedef struct wg_multi_head_options {
-    int64_t heads;     /* must divide d; 0: 1                                               */
+    int64_t heads;     /* 0: 1                                                              */
+    int64_t d_k, d_v;  /* numbers in a query and a key, and in a value, of each head; 0: d / heads, which must be whole */
     bool causal;       /* query t sees the keys 0..t                                        */
     wg_value *lengths; /* [B] i32 or i64: the first lengths[b] keys count; NULL: all        */
     double dropout;    /* probability with which an attention weight becomes 0              */
     int kind;          /* wg_attention_kind                                                 */
     bool no_bias;      /* of the dense layers                                               */
-    bool fused;        /* q, k, v as one dense layer qkv of 3 d features; self-attention only */
+    bool fused;        /* q, k, v by one dense layer qkv; self-attention only               */
     bool rotary;       /* queries and keys are rotated by their positions (wg_rotary)       */
     int64_t first_position; /* of t = 0 and s = 0, for `rotary`                             */
     wg_value *positions;    /* [B] i32 or i64, added to it; NULL: 0                         */
-    wg_value *
-        slots; /* [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools [N, 1, d], of
-                        which query b sees those at slots[b, 0 .. lengths[b]); all slots must be in [0, N) */
+    /* [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools [N, 1, heads d_k] and [N, 1, heads
+     * d_v], of which query b sees those at slots[b, 0 .. lengths[b]); all slots must be in [0, N) */
+    wg_value *slots;
 } wg_multi_head_options;
 
 /** Multi-head attention (Vaswani et al. 2017, section 3.2.2): queries from x [B, T, d], keys and
- * values from memory [B, S, d] (x again: self-attention); y [B, T, d].  Dense layers q, k, v and
- * out, of d features.  `options` may be NULL. */
+ * values from memory [B, S, d] (x again: self-attention); y [B, T, d].  Dense layers q and k of heads
+ * d_k features, v of heads d_v, and out of d.  `options` may be NULL. */
 WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *x,
                                            wg_value *memory, const wg_multi_head_options *options);
 #define wg_multi_head_attention(...) wg_multi_head_attention(WG_HERE, __VA_ARGS__)
@@ -69,8 +70,9 @@ WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_
  * and values between them (an incremental decoder). */
 
 typedef struct wg_projections {
-    wg_value *q;     /* [B, T, d]                          */
-    wg_value *k, *v; /* [B, S, d]; k is rotated if so wanted */
+    wg_value *q, *k;  /* [B, T, heads d_k], [B, S, heads d_k]; rotated if so wanted */
+    wg_value *v;      /* [B, S, heads d_v]                                          */
+    int64_t features; /* d, of y; 0: as many as q has                               */
 } wg_projections;
 
 /** q = x Wq' + bq, k = memory Wk' + bk, v = memory Wv' + bv.  Without x there is no q, without
@@ -79,7 +81,7 @@ WG_API wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_
                                                 const wg_multi_head_options *options);
 #define wg_attention_projections(...) wg_attention_projections(WG_HERE, __VA_ARGS__)
 
-/** Concat(head_1, ..., head_h) Wo' + bo with head_i = Attention(q_i, k_i, v_i): y [B, T, d]. */
+/** Concat(head_1, ..., head_h) Wo' + bo with head_i = Attention(q_i, k_i, v_i): y [B, T, features]. */
 WG_API wg_value *(wg_attention_heads)(const char *at, wg_projections p,
                                       const wg_multi_head_options *options);
 #define wg_attention_heads(...) wg_attention_heads(WG_HERE, __VA_ARGS__)

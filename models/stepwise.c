@@ -57,11 +57,16 @@ wg_value *wg_stepwise_encode(const wg_transformer *m, const wg_tokens *t, int64_
 
 /* ---- pools --------------------------------------------------------------------------------------- */
 
-/* A state [slots, d] in the present scope: "decoder/layer0/self_attn/pool_k". */
-static wg_value *pool(const wg_transformer *m, const char *name, int64_t slots)
+/* A state [slots, width] in the present scope: "decoder/layer0/self_attn/pool_k". */
+static wg_value *pool(const wg_transformer *m, const char *name, int64_t slots, int64_t width)
 {
-    return wg_state(m->graph, name, m->config.dtype, WG_SHAPE(slots, m->config.d_model),
-                    wg_zeros());
+    return wg_state(m->graph, name, m->config.dtype, WG_SHAPE(slots, width), wg_zeros());
+}
+
+/* Widths of the pools of keys and values. */
+static int64_t width_of(const wg_transformer *m, int64_t head)
+{
+    return head ? m->config.heads * head : m->config.d_model;
 }
 
 static wg_value *as_sequences(wg_value *kept)
@@ -69,13 +74,13 @@ static wg_value *as_sequences(wg_value *kept)
     return kept ? wg_reshape(kept, WG_SHAPE(kept->shape.dim[0], 1, kept->shape.dim[1])) : NULL;
 }
 
-/* The pool [slots, 1, d] with rows [R, 1, d] at `to` [R], which is also its next state. */
+/* The pool [slots, 1, width] with rows [R, 1, width] at `to` [R], which is also its next state. */
 static wg_value *keep(const wg_transformer *m, const char *name, int64_t slots, wg_value *to,
                       wg_value *rows)
 {
     if (!rows)
         return NULL;
-    wg_value *before = pool(m, name, slots);
+    wg_value *before = pool(m, name, slots, rows->shape.dim[2]);
     wg_value *after =
         wg_put_rows(before, to, wg_reshape(rows, WG_SHAPE(rows->shape.dim[0], rows->shape.dim[2])));
     wg_assign(before, after);
@@ -118,8 +123,8 @@ static wg_value *cross_sublayer(const wg_transformer *m, wg_value *x, const wg_s
     cross.slots = s->source_slots;
     wg_scope_push(m->graph, "cross_attn");
     wg_projections p = wg_attention_projections(x, NULL, &cross);
-    p.k = as_sequences(pool(m, "pool_k", s->memory_slots));
-    p.v = as_sequences(pool(m, "pool_v", s->memory_slots));
+    p.k = as_sequences(pool(m, "pool_k", s->memory_slots, width_of(m, m->config.d_k)));
+    p.v = as_sequences(pool(m, "pool_v", s->memory_slots, width_of(m, m->config.d_v)));
     x = wg_attention_heads(p, &cross);
     wg_scope_pop(m->graph);
     return x;

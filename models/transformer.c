@@ -51,6 +51,8 @@ wg_multi_head_options wg_transformer_cross(const wg_transformer *m, wg_value *le
     const wg_transformer_config *c = &m->config;
     return (wg_multi_head_options){
         .heads = c->heads,
+        .d_k = c->d_k,
+        .d_v = c->d_v,
         .lengths = lengths,
         .kind = c->attention,
         .no_bias = !c->attention_bias,

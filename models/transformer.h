@@ -29,6 +29,7 @@ typedef struct wg_transformer_config {
     int64_t source_vocabulary, target_vocabulary; /* equal if all embeddings are tied */
     int64_t d_model, d_ff;
     int64_t heads, encoder_layers, decoder_layers;
+    int64_t d_k, d_v;       /* of a head: numbers in a key and in a value; 0: d_model / heads, which must be whole */
     int64_t max_positions;  /* longest sentence in tokens (a limit of learned positions only) */
     int64_t first_position; /* of the first token: 0 (paper), 1 (CTranslate2), padding id + 1 (fairseq) */
     int positions;          /* wg_positions                                   */
@@ -37,7 +38,7 @@ typedef struct wg_transformer_config {
     double norm_eps;
     int attention;             /* wg_attention_kind                           */
     bool attention_bias;       /* of the projections q, k, v and out          */
-    bool fused_projections;    /* q, k, v of self-attention as one matrix [3 d, d]; Xavier's gain is 1/sqrt 2 for it */
+    bool fused_projections;    /* q, k, v of self-attention as one matrix [3 d, d], with Xavier's bound for that shape */
     int activation;            /* wg_activation of the feed-forward layers    */
     bool gated;                /* W2 (act(W1 x) * W3 x)                       */
     int tying;                 /* wg_tying                                    */

@@ -51,6 +51,8 @@ static bool in_range(const char *at, wg_graph *g, const wg_transformer_config *c
         {"d_model", c->d_model, 1, MOST},
         {"d_ff", c->d_ff, 1, MOST},
         {"heads", c->heads, 1, MOST},
+        {"d_k", c->d_k, 0, MOST},
+        {"d_v", c->d_v, 0, MOST},
         {"encoder_layers", c->encoder_layers, 1, MOST},
         {"decoder_layers", c->decoder_layers, 1, MOST},
         {"max_positions", c->max_positions, 1, MOST},
@@ -91,16 +93,16 @@ bool wg_transformer_check(const char *at, wg_graph *g, const wg_transformer_conf
     if (!in_range(at, g, c))
         return false;
     int64_t d = c->d_model;
-    if (d % c->heads != 0)
+    int64_t d_k = c->d_k ? c->d_k : d / c->heads;
+    if (d % c->heads != 0 && !(c->d_k && c->d_v))
         wg_graph_fail(g, WG_EINVAL, at, who, "%lld heads do not divide d_model, %lld",
                       (long long)c->heads, (long long)d);
     else if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
         wg_graph_fail(g, WG_EINVAL, at, who, "d_model is %lld, must be even for sinusoids",
                       (long long)d);
-    else if (d / c->heads % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
+    else if (d_k % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
         wg_graph_fail(g, WG_EINVAL, at, who,
-                      "a head has %lld numbers, must be even for rotary positions",
-                      (long long)(d / c->heads));
+                      "a key has %lld numbers, must be even for rotary positions", (long long)d_k);
     else if (c->positions == WG_POSITIONS_ROTARY && c->attention == WG_ATTENTION_ADDITIVE)
         wg_graph_fail(g, WG_EINVAL, at, who,
                       "rotary positions show in products of queries and keys, which additive "

@@ -17,6 +17,8 @@ static const struct {
     {{.name = "rmsnorm", .norm = WG_NORM_RMS}, false, false},
     {{.name = "pre-norm, rmsnorm", .pre_norm = true, .norm = WG_NORM_RMS}, false, false},
     {{.name = "additive attention", .attention = WG_ATTENTION_ADDITIVE}, false, false},
+    {{.name = "small keys", .d_k = 2}, false, false},
+    {{.name = "three heads of two sizes", .heads = 3, .d_k = 2, .d_v = 5, .fused_projections = true}, false, false},
     {{.name = "no attention bias"}, true, false},
     {{.name = "fused projections", .fused_projections = true}, false, false},
     {{.name = "fused projections, no bias", .fused_projections = true}, true, false},
@@ -50,7 +52,7 @@ bool wg_transformer_variant(size_t i, wg_transformer_config *out)
     c.source_vocabulary = c.source_vocabulary ? c.source_vocabulary : c.target_vocabulary;
     c.d_model = 8;
     c.d_ff = 12;
-    c.heads = 2;
+    c.heads = c.heads ? c.heads : 2;
     c.encoder_layers = c.decoder_layers = 2;
     c.max_positions = 16;
     c.norm_eps = 1e-5;

@@ -64,6 +64,17 @@ static void a_shifted_position_is_a_linear_function(void **state)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+static int64_t count_parameters(const wg_graph *g)
+{
+    wg_value *w[TRANSFORMER_MOST_PARAMETERS];
+    size_t n = wg_graph_parameters(g, w, TRANSFORMER_MOST_PARAMETERS);
+    int64_t total = 0;
+    assert_in_range(n, 1, TRANSFORMER_MOST_PARAMETERS);
+    for (size_t i = 0; i < n; i++)
+        total += wg_value_count(w[i]);
+    return total;
+}
+
 static void counts_of_parameters(void **state)
 {
     (void)state;
@@ -78,15 +89,34 @@ static void counts_of_parameters(void **state)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         wg_transformer_config c = transformer_sized(known[i].name, known[i].vocabulary);
         transformer t = transformer_of(&c, 2, 5, 7, true);
-        wg_value *w[TRANSFORMER_MOST_PARAMETERS];
-        size_t n = wg_graph_parameters(t.g, w, TRANSFORMER_MOST_PARAMETERS);
-        int64_t total = 0;
-        assert_in_range(n, 1, TRANSFORMER_MOST_PARAMETERS);
-        for (size_t k = 0; k < n; k++)
-            total += wg_value_count(w[k]);
+        int64_t total = count_parameters(t.g);
         assert_int_equal(total, known[i].parameters);
         total -= wg_value_count(wg_graph_find(t.g, "embedding/weight"));
         assert_int_equal(total, known[i].without_embedding);
+        wg_graph_free(t.g);
+    }
+}
+
+/* Table 3, rows A and B: other numbers of heads cost no parameters if d_k = d_v = d / h; smaller keys save those of the
+ * projections q and k of 18 layers of attention. */
+static void heads_and_key_sizes_of_table_3(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t heads, d_k, parameters;
+    } known[] = {{8, 0, 63082496},
+                 {1, 0, 63082496},
+                 {4, 0, 63082496},
+                 {32, 0, 63082496},
+                 {8, 64, 63082496},
+                 {8, 16, 63082496 - 18 * 2 * 8 * 48 * (512 + 1)},
+                 {8, 32, 63082496 - 18 * 2 * 8 * 32 * (512 + 1)}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        wg_transformer_config c = transformer_sized("base", 37000);
+        c.heads = known[i].heads;
+        c.d_k = known[i].d_k;
+        transformer t = transformer_of(&c, 1, 2, 3, true);
+        assert_int_equal(count_parameters(t.g), known[i].parameters);
         wg_graph_free(t.g);
     }
 }
@@ -256,6 +286,7 @@ int main(void)
         cmocka_unit_test(sinusoids_of_the_paper_and_of_tensor2tensor),
         cmocka_unit_test(a_shifted_position_is_a_linear_function),
         cmocka_unit_test(counts_of_parameters),
+        cmocka_unit_test(heads_and_key_sizes_of_table_3),
         cmocka_unit_test(first_values_of_parameters),
         cmocka_unit_test(first_losses),
         cmocka_unit_test(layer_norm_takes_the_variance_of_the_population),

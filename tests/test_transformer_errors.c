@@ -16,6 +16,9 @@ static void bad_configurations_are_refused(void **state)
 #define BAD(text, ...)                                                                             \
     (c = good, __VA_ARGS__, bad[n].words = (text), bad[n++].c = c, assert_true(n < 24))
     BAD("3 heads do not divide d_model, 8", c.heads = 3);
+    BAD("3 heads do not divide d_model, 8", c.heads = 3, c.d_k = 2);
+    BAD("d_v is -1", c.d_v = -1);
+    BAD("a key has 3 numbers", c.d_k = 3, c.positions = WG_POSITIONS_ROTARY);
     BAD("heads is 0", c.heads = 0);
     BAD("heads is -2", c.heads = -2);
     BAD("d_model is 9, must be even for sinusoids", c.d_model = 9, c.heads = 3);

@@ -1,0 +1,181 @@
+/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads with queries and keys of d_k numbers and values of
+ * d_v.  Between the layers, the numbers of all heads stand side by side: q [B, T, h d_k], k [B, S, h d_k], v [B, S, h d_v]. */
+#include "models/internal.h"
+
+#include <math.h>
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+/* [B, T, h w] -> [B, h, T, w] */
+static wg_value *split_heads(wg_value *x, int64_t heads)
+{
+    if (!x)
+        return NULL;
+    const int64_t *d = x->shape.dim;
+    return wg_permute(wg_reshape(x, WG_SHAPE(d[0], d[1], heads, d[2] / heads)),
+                      WG_AXES(0, 2, 1, 3));
+}
+
+/* [B, h, T, w] -> [B, T, h w] */
+static wg_value *join_heads(wg_value *x)
+{
+    x = wg_permute(x, WG_AXES(0, 2, 1, 3));
+    return x ? wg_reshape(
+                   x, WG_SHAPE(x->shape.dim[0], x->shape.dim[1], x->shape.dim[2] * x->shape.dim[3]))
+             : NULL;
+}
+
+static int64_t heads_of(const wg_multi_head_options *o)
+{
+    return o->heads ? o->heads : 1;
+}
+
+static const char who[] = "wg_multi_head_attention";
+
+static bool has_three_axes(const char *at, const char *what, const wg_value *x)
+{
+    if (x && x->shape.rank != 3)
+        wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, who, "%s has %d axes, must have 3 [B, T, d]",
+                      what, x->shape.rank);
+    return !x || x->shape.rank == 3;
+}
+
+static bool splits_into_heads(const char *at, const wg_value *x, int64_t heads)
+{
+    if (x->shape.dim[2] % heads == 0)
+        return true;
+    wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, who, "%lld heads do not divide %lld features",
+                  (long long)heads, (long long)x->shape.dim[2]);
+    return false;
+}
+
+/* Numbers of heads and of their parts that can be multiplied with each other. */
+static bool has_valid_sizes(const char *at, const wg_value *x, const wg_multi_head_options *o)
+{
+    enum { MOST = 1 << 30 };
+    bool ok = heads_of(o) > 0 && heads_of(o) <= MOST && o->d_k >= 0 && o->d_k <= MOST &&
+              o->d_v >= 0 && o->d_v <= MOST;
+    if (!ok)
+        wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who, "%lld heads of %lld and %lld numbers",
+                      (long long)o->heads, (long long)o->d_k, (long long)o->d_v);
+    return ok && ((o->d_k && o->d_v) || splits_into_heads(at, x, heads_of(o)));
+}
+
+/* ---- projections ----------------------------------------------------------------------------- */
+
+static wg_value *project(const char *name, wg_value *x, int64_t features,
+                         const wg_multi_head_options *o)
+{
+    return o->no_bias ? wg_dense_unbiased(name, x, features, WG_ACTIVATION_NONE)
+                      : wg_dense(name, x, features, WG_ACTIVATION_NONE);
+}
+
+/* Each head rotated by its position: [B, T, h d_k]. */
+static wg_value *rotate(wg_value *x, const wg_multi_head_options *o)
+{
+    if (!o->rotary)
+        return x;
+    const wg_rotary_attrs a = {.first = o->first_position};
+    wg_value *heads = split_heads(x, heads_of(o));
+    return join_heads(o->positions ? wg_rotary_at(heads, o->positions, &a) : wg_rotary(heads, &a));
+}
+
+wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *memory,
+                                         const wg_multi_head_options *options)
+{
+    const wg_multi_head_options none = {0}, *o = options ? options : &none;
+    wg_value *from = x ? x : memory;
+    wg_projections p = {0};
+    if (!has_three_axes(at, "x", x) || !has_three_axes(at, "memory", memory) || !from ||
+        !has_valid_sizes(at, from, o))
+        return p;
+    int64_t heads = heads_of(o), d = from->shape.dim[2];
+    int64_t keys = heads * (o->d_k ? o->d_k : d / heads);
+    int64_t values = heads * (o->d_v ? o->d_v : d / heads);
+    p.features = d;
+    if (o->fused && x == memory) {
+        wg_value *qkv = project("qkv", x, 2 * keys + values, o);
+        p.q = wg_slice(qkv, -1, 0, keys, 1);
+        p.k = wg_slice(qkv, -1, keys, 2 * keys, 1);
+        p.v = wg_slice(qkv, -1, 2 * keys, 2 * keys + values, 1);
+    } else {
+        p.q = project("q", x, keys, o);
+        p.k = project("k", memory, keys, o);
+        p.v = project("v", memory, values, o);
+    }
+    p.q = rotate(p.q, o);
+    p.k = rotate(p.k, o);
+    return p;
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* Of additive attention: w [h, d_k]. */
+static wg_value *score_weight(wg_value *q, int64_t heads, int64_t width)
+{
+    return wg_parameter(wg_graph_of(q), "score", q->dtype, WG_SHAPE(heads, width),
+                        wg_uniform_init(1 / sqrt(fmax(1, (double)width))));
+}
+
+/* Which keys answer which query, by the kind wanted: [B, T, h d_v]. */
+static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
+{
+    int64_t heads = heads_of(o);
+    wg_value *q = split_heads(p->q, heads), *k = split_heads(p->k, heads),
+             *v = split_heads(p->v, heads);
+    if (!q || !k || !v)
+        return NULL;
+    if (o->kind != WG_ATTENTION_ADDITIVE)
+        return join_heads(
+            wg_attention(q, k, v, o->lengths,
+                         &(wg_attention_attrs){.causal = o->causal, .dropout = o->dropout}));
+    return join_heads(
+        wg_additive_attention(q, k, score_weight(q, heads, wg_layer_size(q, -1)), v, o->lengths,
+                              &(wg_additive_attrs){.causal = o->causal, .dropout = o->dropout}));
+}
+
+/* The same for single queries (T = 1) over the rows of pools k [N, 1, h d_k] and v [N, 1, h d_v] that they name. */
+static wg_value *attend_slots(const wg_projections *p, const wg_multi_head_options *o)
+{
+    int64_t rows = wg_layer_size(p->q, 0), heads = heads_of(o), slots = wg_layer_size(p->k, 0);
+    int64_t d_k = wg_layer_size(p->q, 2) / heads, d_v = wg_layer_size(p->v, 2) / heads;
+    wg_value *k = wg_reshape(p->k, WG_SHAPE(slots, heads, d_k));
+    wg_value *v = wg_reshape(p->v, WG_SHAPE(slots, heads, d_v));
+    wg_value *q, *y;
+    if (o->kind != WG_ATTENTION_ADDITIVE) {
+        q = wg_reshape(p->q, WG_SHAPE(rows, heads, d_k));
+        y = wg_paged_attention(q, k, v, o->slots, o->lengths, 0);
+    } else {
+        q = wg_reshape(p->q, WG_SHAPE(rows, heads, 1, d_k));
+        k = wg_permute(wg_take(k, o->slots, 0), WG_AXES(0, 2, 1, 3));
+        v = wg_permute(wg_take(v, o->slots, 0), WG_AXES(0, 2, 1, 3));
+        y = q ? wg_additive_attention(q, k, score_weight(q, heads, d_k), v, o->lengths, NULL)
+              : NULL;
+    }
+    return wg_reshape(y, WG_SHAPE(rows, 1, heads * d_v));
+}
+
+wg_value *(wg_attention_heads)(const char *at, wg_projections p,
+                               const wg_multi_head_options *options)
+{
+    const wg_multi_head_options none = {0}, *o = options ? options : &none;
+    int64_t heads = heads_of(o);
+    if (!p.q || !p.k || !p.v || !has_three_axes(at, "q", p.q) || !has_three_axes(at, "k", p.k) ||
+        !has_three_axes(at, "v", p.v) || !has_valid_sizes(at, p.q, o) ||
+        !splits_into_heads(at, p.q, heads) || !splits_into_heads(at, p.k, heads) ||
+        !splits_into_heads(at, p.v, heads))
+        return NULL;
+    wg_value *y = o->slots ? attend_slots(&p, o) : attend(&p, o);
+    return project("out", y, p.features ? p.features : p.q->shape.dim[2], o);
+}
+
+wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *x, wg_value *memory,
+                                    const wg_multi_head_options *options)
+{
+    wg_graph *g = wg_graph_of(x);
+    if (!g || !memory)
+        return NULL;
+    wg_origin before = wg_layer_enter(at, g, name);
+    wg_projections p = (wg_attention_projections)(at, x, memory, options);
+    return wg_layer_leave(g, before, (wg_attention_heads)(at, p, options));
+}
