@@ -4,6 +4,7 @@
 
 #include "tests/test.h"
 #include "train/folder.h"
+#include "train/safetensors.h"
 #include "train/trainer.h"
 
 #include <dirent.h>

@@ -138,18 +138,13 @@ bool wg_file_put(wg_file_writer *w, const void *bytes, size_t size)
     return !w->error;
 }
 
-/* A rename is on the disk once its folder is. */
-static bool sync_folder(const char *path)
+/* A rename is on the disk once its folder is.  Cuts the name off the path of a file in it. */
+static bool sync_folder(char *path)
 {
-    const char *slash = strrchr(path, '/');
-    size_t n = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
-    char *folder = malloc(n + 1);
-    if (!folder)
-        return false;
-    memcpy(folder, slash ? path : ".", n);
-    folder[n] = '\0';
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(folder);
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
     bool ok =
@@ -192,7 +187,7 @@ wg_status wg_file_replace(const char *path, void (*write)(wg_file_writer *w, voi
         status = wg_file_errno(m, path, "rename");
     if (status != WG_OK)
         unlink(temporary);
-    else if (!sync_folder(path))
+    else if (!sync_folder(temporary))
         status = wg_file_errno(m, path, "fsync of its folder");
 end:
     free(w);
@@ -238,13 +233,14 @@ wg_status wg_file_link(const char *from, const char *to, wg_message *m)
     snprintf(temporary, room, "%s.tmp-%ld", to, (long)getpid());
     unlink(temporary);
     wg_status status = WG_OK;
-    if (link(from, temporary) != 0)
+    bool linked = link(from, temporary) == 0;
+    if (!linked)
         status = errno == ENOENT ? wg_file_errno(m, from, "link") : copy_file(from, to, m);
     else if (rename(temporary, to) != 0)
         status = wg_file_errno(m, to, "rename");
-    else if (!sync_folder(to))
-        status = wg_file_errno(m, to, "fsync of its folder");
     unlink(temporary); /* a rename of one name of a file to another of the same leaves both */
+    if (linked && status == WG_OK && !sync_folder(temporary))
+        status = wg_file_errno(m, to, "fsync of its folder");
     free(temporary);
     return status;
 }
