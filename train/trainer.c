@@ -200,7 +200,7 @@ static wg_status validate(wg_trainer *t)
     wg_message news = wg_message_in(text, sizeof text);
     wg_validation v;
     wg_checkpoint_swap_averages(t->store);
-    wg_status status = wg_validate(&v, &t->plans, &t->data, &m);
+    wg_status status = wg_validate(&v, &t->validator, &m);
     if (status == WG_OK)
         status = rank_all(t, &v, &news);
     wg_checkpoint_swap_averages(t->store);
@@ -358,6 +358,7 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     s->net.source_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[0]);
     s->net.target_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[1]);
     t->store = wg_store_new(s->seed);
+    t->validator = (wg_validator){&t->plans, &t->data, NULL};
     status = wg_plans_init(&t->plans, s, &t->backends, t->store);
     if (status != WG_OK || !t->store)
         return wg_message_add(&m, "out of memory"), WG_ENOMEM;
@@ -413,6 +414,7 @@ void wg_trainer_free(wg_trainer *t)
         return;
     if (t->metrics)
         wg_report_close(t);
+    wg_validator_free(&t->validator);
     wg_plans_free(&t->plans);
     wg_batches_free(t->batches);
     wg_store_free(t->store);

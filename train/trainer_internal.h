@@ -21,6 +21,7 @@ struct wg_trainer {
     wg_training_data data;
     wg_store *store;
     wg_plans plans;
+    wg_validator validator;
     wg_batches *batches;
     wg_progress progress;
     wg_span span;

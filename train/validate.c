@@ -1,6 +1,8 @@
 #include "train/validate.h"
+#include "train/text/bleu.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const wg_metric_kind wg_metric_kinds[WG_METRICS] = {
@@ -68,10 +70,46 @@ static wg_status add_all(sums *s, wg_plans *plans, const wg_training_data *data,
     return status;
 }
 
-wg_status wg_validate(wg_validation *out, wg_plans *plans, const wg_training_data *data, wg_message *m)
+/* BLEU and chrF of translations against the lines as they were read. */
+static wg_status score_translations(wg_validation *out, wg_validator *v, bool bleu, bool chrf, wg_message *m)
+{
+    const wg_corpus *c = v->data->valid;
+    size_t n = wg_corpus_count(c);
+    char **texts = NULL;
+    const char **references = calloc(n + 1, sizeof(char *));
+    wg_status status = references ? wg_translate_corpus(v, c, &texts, m) : WG_ENOMEM;
+    for (size_t i = 0; i < n && status == WG_OK; i++)
+        references[i] = wg_corpus_text(c, i, 1);
+    if (status == WG_OK && bleu) {
+        wg_bleu b;
+        status = wg_bleu_compute(&b, (const char *const *)texts, references, n,
+                                 &(wg_bleu_options){.tokenizer = v->plans->settings->bleu_tokenizer});
+        out->value[WG_METRIC_BLEU] = b.score;
+    }
+    if (status == WG_OK && chrf)
+        status = wg_chrf_compute(&out->value[WG_METRIC_CHRF], (const char *const *)texts, references, n, NULL);
+    if (status != WG_OK && !m->used)
+        wg_message_add(m, "scores of translations: %s", wg_status_text(status));
+    wg_translated_free(texts, n);
+    free(references);
+    return status;
+}
+
+static bool asked_for(const char *words, int metric)
+{
+    int k;
+    for (size_t i = 0; (k = wg_metric_named(words, i)) >= 0; i++)
+        if (k == metric)
+            return true;
+    return false;
+}
+
+wg_status wg_validate(wg_validation *out, wg_validator *v, wg_message *m)
 {
     sums s = {0};
-    wg_status status = add_all(&s, plans, data, m);
+    const char *metrics = v->plans->settings->valid_metrics;
+    bool bleu = asked_for(metrics, WG_METRIC_BLEU), chrf = asked_for(metrics, WG_METRIC_CHRF);
+    wg_status status = add_all(&s, v->plans, v->data, m);
     double n = s.tokens ? (double)s.tokens : 1;
     *out = (wg_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
     for (int i = 0; i < WG_METRICS; i++)
@@ -79,5 +117,11 @@ wg_status wg_validate(wg_validation *out, wg_plans *plans, const wg_training_dat
     out->value[WG_METRIC_CROSS_ENTROPY] = s.nll / n;
     out->value[WG_METRIC_PERPLEXITY] = exp(s.nll / n);
     out->value[WG_METRIC_ACCURACY] = s.hits / n;
-    return status;
+    return status == WG_OK && (bleu || chrf) ? score_translations(out, v, bleu, chrf, m) : status;
+}
+
+void wg_validator_free(wg_validator *v)
+{
+    wg_search_free(v->search);
+    v->search = NULL;
 }

@@ -29,7 +29,21 @@ typedef struct wg_validation {
     int64_t tokens, sentences;
 } wg_validation;
 
-/* All that settings->valid_metrics asks for, by the parameters in the plans' store. */
-wg_status wg_validate(wg_validation *out, wg_plans *plans, const wg_training_data *data, wg_message *m);
+typedef struct wg_validator {
+    wg_plans *plans;
+    const wg_training_data *data;
+    wg_search *search; /* made when it is first needed; freed by wg_validator_free */
+} wg_validator;
+
+/* All that settings->valid_metrics asks for on the validation set, by the parameters in the plans' store. */
+wg_status wg_validate(wg_validation *out, wg_validator *v, wg_message *m);
+void wg_validator_free(wg_validator *v);
+
+/* ---- translations.c ---- */
+
+/* Translates the source side as settings->search says: a text for each pair; the array and the texts are freed by
+ * wg_translated_free. */
+wg_status wg_translate_corpus(wg_validator *v, const wg_corpus *corpus, char ***texts, wg_message *m);
+void wg_translated_free(char **texts, size_t n);
 
 #endif

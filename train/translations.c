@@ -1,0 +1,98 @@
+/* A whole corpus translated, for validation. */
+#include "train/validate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void wg_translated_free(char **texts, size_t n)
+{
+    for (size_t i = 0; texts && i < n; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+/* Sources with their ends of sentence, one after another. */
+typedef struct sources {
+    int32_t *ids;
+    const int32_t **at; /* [n] */
+    size_t *length;     /* [n] */
+} sources;
+
+static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
+{
+    size_t n = wg_corpus_count(c), total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += wg_corpus_sentence(c, i, 0).n + 1;
+    s->ids = malloc((total + 1) * sizeof *s->ids);
+    s->at = malloc((n + 1) * sizeof(int32_t *));
+    s->length = malloc((n + 1) * sizeof *s->length);
+    if (!s->ids || !s->at || !s->length)
+        return false;
+    int32_t *to = s->ids;
+    for (size_t i = 0; i < n; i++) {
+        wg_sentence sentence = wg_corpus_sentence(c, i, 0);
+        s->at[i] = to;
+        s->length[i] = sentence.n + 1;
+        if (sentence.n)
+            memcpy(to, sentence.ids, sentence.n * sizeof *to);
+        to += sentence.n;
+        *to++ = eos;
+    }
+    return true;
+}
+
+static void free_sources(sources *s)
+{
+    free(s->ids);
+    free(s->at);
+    free(s->length);
+}
+
+static wg_status make_search(wg_validator *v, wg_message *m)
+{
+    const wg_plans *p = v->plans;
+    const wg_vocabulary *target = v->data->vocabularies.side[1];
+    char why[500] = "";
+    if (v->search)
+        return WG_OK;
+    wg_status status = wg_search_create(&v->search,
+                                        &(wg_search_model){.config = &p->settings->net,
+                                                           .store = p->store,
+                                                           .bos = wg_vocabulary_bos(target),
+                                                           .eos = wg_vocabulary_eos(target),
+                                                           .pad = wg_vocabulary_pad(target),
+                                                           .unk = wg_vocabulary_unk(target),
+                                                           .backends = p->backends->backend,
+                                                           .n_backends = p->backends->count,
+                                                           .threads = (int)p->settings->threads},
+                                        why, sizeof why);
+    if (status != WG_OK)
+        wg_message_add(m, "translation: %s", why);
+    return status;
+}
+
+wg_status wg_translate_corpus(wg_validator *v, const wg_corpus *corpus, char ***texts, wg_message *m)
+{
+    const wg_vocabularies *words = &v->data->vocabularies;
+    wg_search_options options = v->plans->settings->search;
+    size_t n = wg_corpus_count(corpus);
+    sources s = {NULL, NULL, NULL};
+    wg_hypothesis *best = NULL;
+    options.n_best = 1;
+    *texts = calloc(n + 1, sizeof(char *));
+    bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
+    wg_status status = ok ? make_search(v, m) : WG_ENOMEM;
+    if (status == WG_OK && (status = wg_search_run(v->search, s.at, s.length, n, &options, &best)) != WG_OK)
+        wg_message_add(m, "translation: %s", wg_search_message(v->search));
+    for (size_t i = 0; i < n && status == WG_OK; i++)
+        status = wg_vocabulary_decode(words->side[1], best[i].ids, best[i].n, &(*texts)[i]);
+    if (status != WG_OK && !m->used)
+        wg_message_add(m, "translation: %s", wg_status_text(status));
+    if (status != WG_OK) {
+        wg_translated_free(*texts, n);
+        *texts = NULL;
+    }
+    wg_hypotheses_free(best, best ? n : 0);
+    free_sources(&s);
+    return status;
+}
