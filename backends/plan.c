@@ -108,24 +108,24 @@ static bool open_backends(wg_plan *p, wg_graph *source)
     return true;
 }
 
-bool *wg_live_nodes(const wg_plan *p)
+bool *wg_needed_nodes(const wg_plan *p, const wg_graph *g)
 {
-    size_t count = wg_graph_node_count(p->g);
-    bool *live = calloc(count + 1, sizeof *live);
-    if (!live)
+    size_t count = wg_graph_node_count(g);
+    bool *needed = calloc(count + 1, sizeof *needed);
+    if (!needed)
         return NULL;
     for (size_t i = 0; i < p->n_outputs; i++)
-        live[p->outputs[i]->node->id] = true;
+        needed[p->outputs[i]->node->id] = true;
     for (size_t i = 0; i < p->n_assigns; i++) {
-        live[p->assigns[i].leaf->node->id] = true;
-        live[p->assigns[i].value->node->id] = true;
+        needed[p->assigns[i].leaf->node->id] = true;
+        needed[p->assigns[i].value->node->id] = true;
     }
     for (size_t i = count; i-- > 0;) {
-        const wg_node *n = wg_graph_node(p->g, i);
-        for (int k = 0; live[i] && k < n->n_in; k++)
-            live[n->in[k]->node->id] = true;
+        const wg_node *n = wg_graph_node(g, i);
+        for (int k = 0; needed[i] && k < n->n_in; k++)
+            needed[n->in[k]->node->id] = true;
     }
-    return live;
+    return needed;
 }
 
 /* Adds "backend: why" to the reasons; false without memory. */

@@ -38,20 +38,6 @@ static wg_value **replaced_by(wg_fused *f, int *n)
     return f->n_replaces ? f->list + f->n_in : f->replaces;
 }
 
-static bool *needed_nodes(const wg_plan *p, const wg_graph *source)
-{
-    size_t count = wg_graph_node_count(source);
-    bool *needed = calloc(count + 1, sizeof *needed);
-    for (size_t i = 0; needed && i < p->n_outputs; i++)
-        needed[p->outputs[i]->node->id] = true;
-    for (size_t i = 0; needed && i < p->n_assigns; i++)
-        needed[p->assigns[i].value->node->id] = needed[p->assigns[i].leaf->node->id] = true;
-    for (size_t i = count; needed && i-- > 0;)
-        for (int k = 0; needed[i] && k < wg_graph_node(source, i)->n_in; k++)
-            needed[wg_graph_node(source, i)->in[k]->node->id] = true;
-    return needed;
-}
-
 /* Readers of each value: how many operands of needed nodes, outputs and assignments it is. */
 static bool count_readers(pass *s)
 {
@@ -244,7 +230,7 @@ bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***ma
     *map = NULL;
     if (p->n_backends < 2 || p->options.no_fuse)
         return true;
-    s.view.needed = needed_nodes(p, source);
+    s.view.needed = wg_needed_nodes(p, source);
     s.replaced_by = malloc((values + 1) * sizeof *s.replaced_by);
     s.starts = malloc((nodes + 1) * sizeof *s.starts);
     s.map = calloc(values + 1, sizeof(wg_value *));

@@ -151,8 +151,8 @@ bool wg_may_overwrite(const wg_node *n, int j, uint32_t c, const uint32_t *root)
 /* Whether n reads content c. */
 bool wg_reads(const wg_node *n, uint32_t c, const uint32_t *root);
 
-/* live[i]: node i of p->g leads to an output or an assignment.  NULL without memory. */
-bool *wg_live_nodes(const wg_plan *p);
+/* needed[i]: node i of g, which the outputs and assignments of p are of, leads to one of them.  NULL without memory. */
+bool *wg_needed_nodes(const wg_plan *p, const wg_graph *g);
 
 /* foldable[i]: node i of g depends on constants alone and is small. */
 bool *wg_foldable_nodes(const wg_plan *p, const wg_graph *g);

@@ -405,7 +405,7 @@ static void free_schedule(schedule *s)
 bool wg_plan_order(wg_plan *p, wg_graph *source)
 {
     size_t count = wg_graph_node_count(p->g), values = wg_graph_value_count(p->g), n_order = 0;
-    bool *live = wg_live_nodes(p), *runs = wg_foldable_nodes(p, p->g),
+    bool *live = wg_needed_nodes(p, p->g), *runs = wg_foldable_nodes(p, p->g),
          *is_output = calloc(values + 1, 1);
     uint32_t *root = wg_roots(p->g);
     uint32_t *order = calloc(count + 1, sizeof *order), *eager = calloc(count + 1, sizeof *eager);

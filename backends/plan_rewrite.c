@@ -3,10 +3,12 @@
  * - common parts: a node equal to an earlier one (same op, attributes, operands) is that one; leaves and opaque ops are
  *   never equal, random ops are if their keys are;
  * - bf16: where no backend computes in it, a node is computed in f32;
- * - composites are expanded where no backend takes them whole, and their expansion in turn;
+ * - composites are expanded where no backend takes them whole, or where their gradient needs a part of them, and their
+ *   expansion in turn;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan_internal.h"
 #include "ops/elementwise.h"
+#include "ops/linalg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ typedef struct rewrite {
     size_t capacity;
     wg_node **table; /* [slots] nodes by hash of op, attributes and operands            */
     size_t slots, used;
+    bool apart; /* the node that is admitted next is expanded, whoever would take it */
 } rewrite;
 
 /* ---- what has become of values --------------------------------------------------------------- */
@@ -265,7 +268,9 @@ static bool widen(rewrite *r, wg_node *n)
 /* A node that no backend takes as it is becomes what they do take. */
 static bool lower(rewrite *r, wg_node *n)
 {
-    if ((n->op->flags & WG_OP_LEAF) || wg_is_view(n) || any_backend_takes(r->p, n))
+    bool apart = r->apart;
+    r->apart = false;
+    if ((n->op->flags & WG_OP_LEAF) || wg_is_view(n) || (!apart && any_backend_takes(r->p, n)))
         return true;
     int roundings = 0;
     if (wg_has_bf16(n) && !taken_by_parts(r, n, &roundings))
@@ -273,8 +278,27 @@ static bool lower(rewrite *r, wg_node *n)
     return !n->op->expand || expand(r, n);
 }
 
+/* Whether n is a layer y = activation(z) and z, for its gradient, is a node as well: taken whole, the layer would compute
+ * z a second time. */
+static bool shares_product(const rewrite *r, const bool *needed, const wg_node *n)
+{
+    if (n->op != &wg_op_linear || r->p->options.no_cse || wg_has_bf16(n))
+        return false;
+    wg_linear_attrs plain = *(const wg_linear_attrs *)n->attrs;
+    bool shares = false, has_activation = plain.activation != WG_ACTIVATION_NONE;
+    plain.activation = WG_ACTIVATION_NONE;
+    for (size_t i = 0; has_activation && !shares && i < wg_graph_node_count(n->graph); i++) {
+        const wg_node *m = wg_graph_node(n->graph, i);
+        shares = needed[i] && m->op == n->op && m->n_in == n->n_in &&
+                 wg_node_attrs_equal(m->op, m->attrs, &plain);
+        for (int k = 0; shares && k < n->n_in; k++)
+            shares = m->in[k] == n->in[k];
+    }
+    return shares;
+}
+
 /* A node of the source. */
-static bool take(rewrite *r, const wg_node *n)
+static bool take(rewrite *r, const bool *needed, const wg_node *n)
 {
     wg_plan *p = r->p;
     wg_value *few[16] = {NULL}, **in = few;
@@ -282,7 +306,9 @@ static bool take(rewrite *r, const wg_node *n)
         return false;
     for (int k = 0; k < n->n_in; k++)
         in[k] = p->of[n->in[k]->id];
+    r->apart = shares_product(r, needed, n);
     wg_node *node = admit(r, n, in);
+    r->apart = false;
     if (in != few)
         free(in);
     for (int k = 0; node && k < n->n_out; k++)
@@ -291,27 +317,6 @@ static bool take(rewrite *r, const wg_node *n)
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
-
-/* needed[i]: node i of the source leads to an output or an assignment, or is a leaf that the caller
- * may fill. */
-static bool *needed_nodes(const wg_plan *p, const wg_graph *source)
-{
-    size_t count = wg_graph_node_count(source);
-    bool *needed = calloc(count + 1, sizeof *needed);
-    if (!needed)
-        return NULL;
-    for (size_t i = 0; i < p->n_outputs; i++)
-        needed[p->outputs[i]->node->id] = true;
-    for (size_t i = 0; i < p->n_assigns; i++)
-        needed[p->assigns[i].value->node->id] = true;
-    for (size_t i = count; i-- > 0;) {
-        const wg_node *n = wg_graph_node(source, i);
-        needed[i] |= wg_is_outer(n);
-        for (int k = 0; needed[i] && k < n->n_in; k++)
-            needed[n->in[k]->node->id] = true;
-    }
-    return needed;
-}
 
 static bool infer_copy(wg_node *n)
 {
@@ -374,10 +379,10 @@ static bool save_old_values(wg_plan *p)
 bool wg_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source)
 {
     rewrite r = {.p = p};
-    bool *needed = needed_nodes(p, from), ok = needed != NULL;
+    bool *needed = wg_needed_nodes(p, from), ok = needed != NULL;
     for (size_t i = 0; ok && i < wg_graph_node_count(from); i++)
-        if (needed[i])
-            ok = take(&r, wg_graph_node(from, i));
+        if (needed[i] || wg_is_outer(wg_graph_node(from, i))) /* the caller may fill a leaf */
+            ok = take(&r, needed, wg_graph_node(from, i));
     for (size_t i = 0; ok && i < p->n_outputs; i++)
         p->outputs[i] = p->of[p->outputs[i]->id];
     for (size_t i = 0; ok && i < p->n_assigns; i++) {

@@ -4,11 +4,12 @@
  * where both dropouts have the same mask.  Where heads are grouped, queries are [B, Hk, H/Hk, T,
  * d], and keys [B, Hk, 1, S, d] broadcast against them. */
 #include "ops/ops.h"
+#include "ops/ops_internal.h"
 #include "ops/table.h"
 
 #include <math.h>
 
-static const wg_attr attention_attrs[] = {
+const wg_attr wg_attention_table[5] = {
     WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),
     WG_ATTR(REAL, wg_attention_attrs, scale),  WG_ATTR(REAL, wg_attention_attrs, dropout),
     WG_ATTR(INT, wg_attention_attrs, key),
@@ -313,8 +314,8 @@ static const wg_sample attention_grad_samples[] = {
 };
 
 #define ATTENTION                                                                                  \
-    .family = "attention", .attrs_size = sizeof(wg_attention_attrs), .attrs = attention_attrs,     \
-    .n_attrs = WG_COUNT(attention_attrs)
+    .family = "attention", .attrs_size = sizeof(wg_attention_attrs), .attrs = wg_attention_table,  \
+    .n_attrs = WG_COUNT(wg_attention_table)
 
 const wg_op wg_op_attention_weights = {
     .name = "attention_weights",
@@ -406,8 +407,7 @@ static bool infer_additive(wg_node *n)
         !need_batch_and_heads(n, 3, rank) ||
         !wg_need_dim(n, 3, -2, n->in[1]->shape.dim[rank - 2]) || !need_lengths(n, 4))
         return false;
-    return wg_set_result(n, 0, n->in[0]->dtype,
-                         with_last(n->in[0], n->in[3]->shape.dim[rank - 1]));
+    return wg_set_result(n, 0, n->in[0]->dtype, with_last(n->in[0], n->in[3]->shape.dim[rank - 1]));
 }
 
 /* w [d] or [H, d] as columns [d, 1] or [H, 1, d, 1], for products with [B, H, T, S, d] */
@@ -424,7 +424,8 @@ static void expand_additive(wg_node *n, wg_value **y)
     wg_value *q = n->in[0], *k = n->in[1], *w = n->in[2], *v = n->in[3], *lengths = operand(n, 4);
     int rank = q->shape.rank;
     int64_t queries = q->shape.dim[rank - 2], keys = k->shape.dim[rank - 2];
-    wg_value *each_query = wg_unsqueeze(q, rank - 1), *each_key = wg_unsqueeze(live(k, lengths), -3);
+    wg_value *each_query = wg_unsqueeze(q, rank - 1),
+             *each_key = wg_unsqueeze(live(k, lengths), -3);
     wg_value *scores = wg_matmul(wg_tanh(wg_add(each_query, each_key)), column(w));
     wg_value *seen = seen_keys(n->graph, lengths, a->causal, a->causal_offset, queries, keys, rank);
     wg_value *weights = wg_softmax(only(seen, wg_squeeze(scores, -1), -HUGE_VAL), -1);

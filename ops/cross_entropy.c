@@ -3,12 +3,13 @@
  * where q is `on` at t and `off` elsewhere.  A term of weight 0 is left out: 0 log 0 = 0. */
 #include "ops/cross_entropy.h"
 #include "ops/ops.h"
+#include "ops/ops_internal.h"
 #include "ops/table.h"
 
 static const char *const spreads[] = {"uniform", "off_target", NULL};
 static const char *const reductions[] = {"mean", "sum", "none", NULL};
 
-static const wg_attr cross_entropy_attrs[] = {
+const wg_attr wg_cross_entropy_table[5] = {
     WG_ATTR(REAL, wg_cross_entropy_attrs, smoothing),
     WG_ATTR_NAMED(wg_cross_entropy_attrs, spread, spreads),
     WG_ATTR(BOOL, wg_cross_entropy_attrs, use_ignore),
@@ -219,8 +220,8 @@ static const wg_sample grad_samples[] = {
 };
 
 #define CROSS_ENTROPY                                                                              \
-    .family = "loss", .attrs_size = sizeof(wg_cross_entropy_attrs), .attrs = cross_entropy_attrs,  \
-    .n_attrs = WG_COUNT(cross_entropy_attrs)
+    .family = "loss", .attrs_size = sizeof(wg_cross_entropy_attrs),                                \
+    .attrs = wg_cross_entropy_table, .n_attrs = WG_COUNT(wg_cross_entropy_table)
 
 const wg_op wg_op_cross_entropy = {
     .name = "cross_entropy",

@@ -1,5 +1,6 @@
 #include "ops/fused.h"
 #include "ops/ops.h"
+#include "ops/ops_internal.h"
 #include "ops/table.h"
 
 /* ---- attention on [B, T, H, d] ----------------------------------------------------------------- */
@@ -86,12 +87,6 @@ static double flops_attention_grad(const wg_node *n)
 }
 
 /* clang-format off */
-static const wg_attr attention_attrs[] = {
-    WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),
-    WG_ATTR(REAL, wg_attention_attrs, scale),  WG_ATTR(REAL, wg_attention_attrs, dropout),
-    WG_ATTR(INT, wg_attention_attrs, key),
-};
-
 static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0}, dropped = {true, 0, 0, 0.25, 5};
 
 #define F(...) WG_FLOATS(-2, 2, 4, __VA_ARGS__)
@@ -108,7 +103,7 @@ static const wg_sample attention_grad_samples[] = {
 
 #define BY_TOKEN                                                                                   \
     .family = "fused", .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_attention_attrs),            \
-    .attrs = attention_attrs, .n_attrs = WG_COUNT(attention_attrs)
+    .attrs = wg_attention_table, .n_attrs = WG_COUNT(wg_attention_table)
 
 const wg_op wg_op_attention_by_token = {
     .name = "attention_by_token", .formula = "attention of q, k, v [B, T, H, d]: tokens before heads", BY_TOKEN,

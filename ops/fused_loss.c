@@ -2,6 +2,7 @@
  * rows in chunks and never hold all logits: see the head of fused.h. */
 #include "ops/fused.h"
 #include "ops/ops.h"
+#include "ops/ops_internal.h"
 #include "ops/table.h"
 
 /* Operands: x weight targets dy? normaliser?, with dy only where the derivatives are wanted. */
@@ -43,14 +44,6 @@ static bool infer_step(wg_node *n)
            wg_set_result(n, 2, n->in[1]->dtype, n->in[1]->shape);
 }
 
-static wg_value *as_rows(wg_value *x)
-{
-    int64_t rows = 1;
-    for (int i = 0; x && i < x->shape.rank - 1; i++)
-        rows *= x->shape.dim[i];
-    return x ? wg_reshape(x, WG_SHAPE(rows, x->shape.dim[x->shape.rank - 1])) : NULL;
-}
-
 static void expand(wg_node *n, wg_value **y)
 {
     wg_value *x = n->in[0], *weight = n->in[1], *targets = n->in[2];
@@ -60,10 +53,10 @@ static void expand(wg_node *n, wg_value **y)
         return;
     wg_value *in[] = {n->in[3], logits, targets, normaliser(n)};
     wg_node *d = wg_apply(WG_HERE, n->graph, &wg_op_cross_entropy_grad, n->attrs, in, 4);
-    wg_value *dlogits = d ? as_rows(d->out[0]) : NULL;
+    wg_value *dlogits = d ? wg_as_rows(d->out[0]) : NULL;
     wg_value *dx = wg_matmul(dlogits, weight);
     y[1] = dx ? wg_reshape(dx, x->shape) : NULL;
-    y[2] = wg_matmul_t(dlogits, as_rows(x), WG_TN);
+    y[2] = wg_matmul_t(dlogits, wg_as_rows(x), WG_TN);
 }
 
 static double flops(const wg_node *n) /* of the one product, or of all three */
@@ -73,13 +66,6 @@ static double flops(const wg_node *n) /* of the one product, or of all three */
 }
 
 /* clang-format off */
-static const char *const spreads[] = {"uniform", "off_target", NULL};
-static const char *const reductions[] = {"mean", "sum", "none", NULL};
-static const wg_attr attrs[] = {
-    WG_ATTR(REAL, wg_cross_entropy_attrs, smoothing), WG_ATTR_NAMED(wg_cross_entropy_attrs, spread, spreads),
-    WG_ATTR(BOOL, wg_cross_entropy_attrs, use_ignore), WG_ATTR(INT, wg_cross_entropy_attrs, ignore),
-    WG_ATTR_NAMED(wg_cross_entropy_attrs, reduction, reductions),
-};
 static const wg_cross_entropy_attrs mean = {0.1, WG_SMOOTH_UNIFORM, true, 0, WG_LOSS_MEAN},
                                     sum = {0.1, WG_SMOOTH_OFF_TARGET, false, 0, WG_LOSS_SUM},
                                     plain = {0, WG_SMOOTH_UNIFORM, false, 0, WG_LOSS_MEAN};
@@ -97,8 +83,8 @@ static const wg_sample step_samples[] = {
 };
 
 #define LINEAR_LOSS                                                                                \
-    .family = "fused", .attrs_size = sizeof(wg_cross_entropy_attrs), .attrs = attrs,               \
-    .n_attrs = WG_COUNT(attrs), .expand = expand, .flops = flops
+    .family = "fused", .attrs_size = sizeof(wg_cross_entropy_attrs), .attrs = wg_cross_entropy_table,               \
+    .n_attrs = WG_COUNT(wg_cross_entropy_table), .expand = expand, .flops = flops
 
 const wg_op wg_op_linear_cross_entropy = {
     .name = "linear_cross_entropy", .formula = "loss = cross_entropy(x weight', targets)", LINEAR_LOSS,

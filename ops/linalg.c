@@ -1,4 +1,5 @@
 #include "ops/ops.h"
+#include "ops/ops_internal.h"
 #include "ops/table.h"
 
 static const wg_attr matmul_attrs[] = {
@@ -37,8 +38,7 @@ static bool infer_matmul(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* [..., d] as [rows, d]: one large product instead of a batch of small ones. */
-static wg_value *as_rows(wg_value *x)
+wg_value *wg_as_rows(wg_value *x)
 {
     int64_t rows = 1;
     for (int i = 0; x && i < x->shape.rank - 1; i++)
@@ -56,8 +56,8 @@ static void grad_matmul(wg_node *n, wg_value *const *dy, wg_value **dx)
     bool ta = t->transpose_a, tb = t->transpose_b;
     dx[0] = ta ? wg_matmul_t(b, d, tb ? WG_TT : WG_NT) : wg_matmul_t(d, b, tb ? WG_NN : WG_NT);
     if (b->shape.rank == 2 && !ta) {
-        a = as_rows(a);
-        d = as_rows(d);
+        a = wg_as_rows(a);
+        d = wg_as_rows(d);
     }
     dx[1] = tb ? wg_matmul_t(d, a, ta ? WG_TT : WG_TN) : wg_matmul_t(a, d, ta ? WG_NN : WG_TN);
 }
@@ -173,11 +173,20 @@ static bool infer_linear(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* z = x W' + b, of the shape of y */
+/* z = x W' + b, as a layer without activation: backends take it whole, and the layer itself where its gradient does
+ * not read z. */
 static wg_value *preactivation(const wg_node *n)
 {
+    wg_linear_attrs plain = *(const wg_linear_attrs *)n->attrs;
+    plain.activation = WG_ACTIVATION_NONE;
+    return wg_apply3(WG_HERE, &wg_op_linear, &plain, n->in[0], n->in[1],
+                     n->n_in > 2 ? n->in[2] : NULL);
+}
+
+static wg_value *product(const wg_node *n)
+{
     const wg_linear_attrs *a = n->attrs;
-    wg_value *z = wg_matmul_t(as_rows(n->in[0]), n->in[1], a->in_first ? WG_NN : WG_NT);
+    wg_value *z = wg_matmul_t(wg_as_rows(n->in[0]), n->in[1], a->in_first ? WG_NN : WG_NT);
     if (n->n_in > 2)
         z = wg_add(z, n->in[2]);
     return z ? wg_reshape(z, n->out[0]->shape) : NULL;
@@ -186,7 +195,7 @@ static wg_value *preactivation(const wg_node *n)
 static void expand_linear(wg_node *n, wg_value **y)
 {
     const wg_linear_attrs *a = n->attrs;
-    wg_value *z = preactivation(n);
+    wg_value *z = a->activation == WG_ACTIVATION_NONE ? product(n) : preactivation(n);
     switch (a->activation) {
     case WG_ACTIVATION_RELU: y[0] = wg_relu(z); break;
     case WG_ACTIVATION_TANH: y[0] = wg_tanh(z); break;
@@ -199,8 +208,7 @@ static void expand_linear(wg_node *n, wg_value **y)
 }
 
 /* The cotangent of z: from y where the derivative is a function of y, so that z need not be kept;
- * else from z built once more, which is the same node as the forward's wherever linear was
- * expanded. */
+ * else from z built once more, for which a plan computes the forward pass in two steps. */
 static wg_value *before_activation(const wg_node *n, wg_value *dy)
 {
     const wg_linear_attrs *a = n->attrs;
@@ -220,7 +228,7 @@ static wg_value *before_activation(const wg_node *n, wg_value *dy)
 static void grad_linear(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_linear_attrs *a = n->attrs;
-    wg_value *x = n->in[0], *dz = as_rows(before_activation(n, dy[0])), *rows = as_rows(x);
+    wg_value *x = n->in[0], *dz = wg_as_rows(before_activation(n, dy[0])), *rows = wg_as_rows(x);
     dx[0] = wg_matmul_t(dz, n->in[1], a->in_first ? WG_NT : WG_NN);
     dx[0] = dx[0] ? wg_reshape(dx[0], x->shape) : NULL;
     dx[1] = a->in_first ? wg_matmul_t(rows, dz, WG_TN) : wg_matmul_t(dz, rows, WG_TN);

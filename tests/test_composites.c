@@ -1,0 +1,188 @@
+/* Composite ops in plans: taken whole by a backend, expanded where none does, or where a gradient needs a part. */
+#include "tests/plans.h"
+#include "autograd/grad.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+#include <math.h>
+
+/* y = 2 x, by expansion x + x; `claimed` is its fused kernel in the backend `eager`. */
+static bool infer_twice(wg_node *n)
+{
+    return wg_need_float(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+static void expand_twice(wg_node *n, wg_value **y)
+{
+    y[0] = wg_add(n->in[0], n->in[0]);
+}
+static const wg_op twice = {.name = "twice",
+                            .formula = "y = 2 x",
+                            .family = "test",
+                            .operands = "x",
+                            .results = "y",
+                            .infer = infer_twice,
+                            .expand = expand_twice};
+/* y = twice(twice(x)): an expansion of composites */
+static void expand_fourfold(wg_node *n, wg_value **y)
+{
+    y[0] = wg_apply1(NULL, &twice, NULL, wg_apply1(NULL, &twice, NULL, n->in[0]));
+}
+static const wg_op fourfold = {.name = "fourfold",
+                               .formula = "y = 4 x",
+                               .family = "test",
+                               .operands = "x",
+                               .results = "y",
+                               .infer = infer_twice,
+                               .expand = expand_fourfold};
+
+static void claimed(wg_call *c)
+{
+    for (int64_t i = 0; i < wg_value_count(c->node->out[0]); i++)
+        ((float *)c->out[0])[i] = 2 * ((const float *)c->in[0])[i];
+    memset(c->scratch, 1, 1000);
+}
+static const char *takes_twice(void *state, const wg_node *n)
+{
+    (void)state;
+    return n->op == &twice ? NULL : "only twice";
+}
+static const char *takes_all(void *state, const wg_node *n)
+{
+    (void)state;
+    (void)n;
+    return NULL;
+}
+static wg_status prepare_claimed(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state;
+    (void)n;
+    *k = (wg_kernel){.name = "fused", .run = claimed, .scratch = 1000};
+    return WG_OK;
+}
+static wg_status prepare_fails(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)state;
+    (void)n;
+    (void)k;
+    return WG_EUNSUPPORTED;
+}
+static const wg_backend eager = {.abi = WG_BACKEND_ABI,
+                                 .name = "eager",
+                                 .doc = "",
+                                 .refuses = takes_twice,
+                                 .prepare = prepare_claimed};
+static const wg_backend broken = {.abi = WG_BACKEND_ABI,
+                                  .name = "broken",
+                                  .doc = "",
+                                  .refuses = takes_all,
+                                  .prepare = prepare_fails};
+
+static void composites_are_expanded_where_no_backend_takes_them(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+    wg_value *y = wg_output(wg_exp(wg_apply1(WG_HERE, &fourfold, NULL, x)), "y");
+    wg_value *z = wg_output(wg_exp(wg_apply1(WG_HERE, &fourfold, NULL, x)), "z");
+    const wg_backend *const both[] = {&eager};
+    for (int with = 0; with < 2; with++) {
+        wg_plan *p = plan_of(g, &(wg_plan_options){.backends = both, .n_backends = (size_t)with});
+        assert_int_equal(wg_plan_step_count(p), 3);
+        wg_plan_step s = wg_plan_step_at(p, 0);
+        assert_string_equal(s.node->op->name, with ? "twice" : "add");
+        assert_string_equal(s.backend, with ? "eager" : "cpu");
+        assert_string_equal(s.kernel, with ? "fused" : "reference");
+        s = wg_plan_step_at(p, 2);
+        assert_string_equal(s.refused, with ? "eager: only twice" : "");
+        ((float *)wg_plan_data(p, x))[1] = 0.5f;
+        run(p, 0);
+        assert_true(floats(p, y)[1] == expf(2));
+        assert_ptr_equal(wg_plan_data(p, y), wg_plan_data(p, z));
+        wg_plan_free(p);
+    }
+    wg_graph_free(g);
+}
+
+static void a_backend_that_fails_to_prepare_hands_on(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4)), *y = wg_output(wg_exp(x), "y");
+    const wg_backend *const two[] = {&eager, &broken};
+    wg_plan *p = plan_of(g, &(wg_plan_options){.backends = two, .n_backends = 2});
+    assert_string_equal(wg_plan_step_at(p, 0).backend, "cpu");
+    assert_string_equal(wg_plan_step_at(p, 0).refused, "eager: only twice; broken: not supported");
+    run(p, 0);
+    assert_true(floats(p, y)[0] == 1);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- layers with an activation ---------------------------------------------------------------- */
+
+static const char *takes_linear(void *state, const wg_node *n)
+{
+    (void)state;
+    return n->op == &wg_op_linear ? NULL : "only linear layers";
+}
+static const wg_backend layers = {.abi = WG_BACKEND_ABI,
+                                  .name = "layers",
+                                  .doc = "",
+                                  .refuses = takes_linear,
+                                  .prepare = prepare_claimed};
+
+static size_t count_steps(wg_plan *p, const wg_op *op)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        count += wg_plan_step_at(p, i).node->op == op;
+    return count;
+}
+
+/* y = activation(x w' + b) is one step.  Where the gradient reads x w' + b as well, that is the step, and not a second
+ * product: gelu and silu; relu, tanh and sigmoid have gradients in y. */
+static void a_layer_multiplies_once_in_training(void **state)
+{
+    (void)state;
+    const wg_backend *const only[] = {&layers};
+    static const struct {
+        wg_activation activation;
+        const wg_op *apart;
+    } cases[] = {
+        {WG_ACTIVATION_NONE, NULL},        {WG_ACTIVATION_RELU, NULL},
+        {WG_ACTIVATION_TANH, NULL},        {WG_ACTIVATION_SIGMOID, NULL},
+        {WG_ACTIVATION_GELU, &wg_op_gelu}, {WG_ACTIVATION_GELU_TANH, &wg_op_gelu},
+        {WG_ACTIVATION_SILU, &wg_op_silu},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int training = 0; training < 2; training++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(5, 4)), *dx[3];
+            wg_value *wrt[] = {x, wg_input(g, "w", WG_F32, WG_SHAPE(3, 4)),
+                               wg_input(g, "b", WG_F32, WG_SHAPE(3))};
+            wg_value *y = wg_linear(x, wrt[1], wrt[2], cases[i].activation);
+            wg_output(y, "y");
+            assert_int_equal(wg_grad(wg_sum(wg_mul(y, y), WG_ALL_AXES, WG_DROP), wrt, 3, dx),
+                             WG_OK);
+            for (int k = 0; training && k < 3; k++)
+                wg_output(dx[k], "dx");
+            wg_plan *p = plan_of(g, &(wg_plan_options){.backends = only, .n_backends = 1});
+            bool apart = training && cases[i].apart;
+            assert_int_equal(count_steps(p, &wg_op_linear), 1);
+            assert_int_equal(count_steps(p, &wg_op_matmul), training ? 2 : 0); /* dx and dw */
+            if (cases[i].apart)
+                assert_int_equal(count_steps(p, cases[i].apart), apart);
+            wg_plan_free(p);
+            wg_graph_free(g);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(composites_are_expanded_where_no_backend_takes_them),
+        cmocka_unit_test(a_backend_that_fails_to_prepare_hands_on),
+        cmocka_unit_test(a_layer_multiplies_once_in_training),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
