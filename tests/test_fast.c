@@ -211,6 +211,99 @@ static void rows_are_added_in_order(void **state)
     }
 }
 
+/* ---- attention -------------------------------------------------------------------------------------------- */
+
+/* Weight of key s for query t of one head, in double. */
+static double weight_of(const fast_attention *a, int64_t t, int64_t s, int64_t keys)
+{
+    double sum = 0, mine = 0, d = (double)a->d;
+    int64_t seen = a->causal && t + 1 < keys ? t + 1 : keys;
+    for (int64_t j = 0; j < seen; j++) {
+        double score = 0;
+        for (int64_t i = 0; i < a->d; i++)
+            score += (double)a->q.data[t * a->q.row + i] * (double)a->k.data[j * a->k.row + i];
+        double e = exp((double)a->scale * score - d);
+        sum += e;
+        mine = j == s ? e : mine;
+    }
+    return s < seen ? mine / sum : 0;
+}
+
+/* Sentences short enough for small products, and some that are not; y and dv against sums in double. */
+static void short_sentences_are_attended_to(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 1, 16},   {5, 7, 32},   {16, 16, 32},
+                                        {24, 13, 64}, {32, 32, 32}, {33, 31, 48},
+                                        {64, 64, 16}, {70, 65, 32}, {12, 20, 24}};
+    setting set = all_tables();
+    int64_t compared = 0;
+    for (size_t k = 0; k < 2 * (sizeof shapes / sizeof *shapes); k++) {
+        int64_t T = shapes[k / 2][0], S = shapes[k / 2][1], d = shapes[k / 2][2];
+        float *q = numbers(&set, T * d), *key = numbers(&set, S * d), *v = numbers(&set, S * d);
+        float *dy = numbers(&set, T * d);
+        for (int t = 0; t < set.n_tables; t++) {
+            int64_t n[] = {T * d, T * d, S * d, S * d}, floats = fast_attention_scratch(T, S);
+            float *scratch = room(floats), *r[4];
+            fast_heads heads[4];
+            int32_t keys = (int32_t)(S > 3 ? S - 2 : S);
+            for (int i = 0; i < 4; i++) {
+                r[i] = room(n[i]);
+                heads[i] = (fast_heads){r[i], 0, 0, d};
+            }
+            fast_attention a = {.q = {q, 0, 0, d},
+                                .k = {key, 0, 0, d},
+                                .v = {v, 0, 0, d},
+                                .y = heads[0],
+                                .dy = {dy, 0, 0, d},
+                                .dq = heads[1],
+                                .dk = heads[2],
+                                .dv = heads[3],
+                                .lengths32 = &keys,
+                                .batches = 1,
+                                .heads = 1,
+                                .groups = 1,
+                                .T = T,
+                                .S = S,
+                                .d = d,
+                                .d_v = d,
+                                .scale = 0.2f,
+                                .causal = k % 2,
+                                .threads = 1,
+                                .scratch = scratch};
+            set.table[t]->attention_forward(&a);
+            set.table[t]->attention_backward(&a);
+            for (int64_t i = 0; i < n[0]; i++, compared++) {
+                double y = 0;
+                for (int64_t j = 0; j < keys && (i % d == 0 || i % d == d - 1); j++)
+                    y += weight_of(&a, i / d, j, keys) * (double)v[j * d + i % d];
+                check_that((i % d && i % d < d - 1) || fabs((double)r[0][i] - y) < 2e-6,
+                           "%s, [%lld, %lld, %lld], y %lld: %g, not %g", set.table[t]->isa,
+                           (long long)T, (long long)S, (long long)d, (long long)i, (double)r[0][i],
+                           y);
+            }
+            for (int64_t j = 0; j < S; j += 5) {
+                double dv = 0;
+                for (int64_t i = 0; i < T; i++)
+                    dv += weight_of(&a, i, j, keys) * (double)dy[i * d + d / 2];
+                check_that(fabs((double)r[3][j * d + d / 2] - dv) < 1e-5, "%s: dv",
+                           set.table[t]->isa);
+            }
+            double dq_k = 0, dk_k = 0; /* sum of q dq is that of k dk: both scale the scores */
+            for (int64_t i = 0; i < T * d; i++)
+                dq_k += (double)q[i] * (double)r[1][i];
+            for (int64_t i = 0; i < S * d; i++)
+                dk_k += (double)key[i] * (double)r[2][i];
+            check_that(fabs(dq_k - dk_k) < 1e-4, "%s: %g, %g", set.table[t]->isa, dq_k, dk_k);
+            for (int i = 0; i < 4; i++)
+                free_room(r[i], n[i]);
+            free_room(scratch, floats);
+        }
+        free(q), free(key), free(v), free(dy);
+    }
+    assert_true(compared > 10000);
+}
+
 /* ---- updates ----------------------------------------------------------------------------------------------- */
 
 /* Tensors of several pieces, of less than one, and of none. */
@@ -335,6 +428,7 @@ int main(void)
         cmocka_unit_test(rows_take_their_part_of_the_mask),
         cmocka_unit_test(columns_add_up),
         cmocka_unit_test(rows_are_added_in_order),
+        cmocka_unit_test(short_sentences_are_attended_to),
         cmocka_unit_test(every_set_takes_the_same_steps),
         cmocka_unit_test(every_set_finds_the_norm),
         cmocka_unit_test(nan_shows),

@@ -13,9 +13,10 @@
  * may see has weight 0 in the others; as 0 times NaN is NaN, a tile whose such keys are not finite goes row by row.
  *
  * Each task (a tile, or backward a key-value head) is done by one thread in one order: the same bits at any number
- * of threads.  Inside a parallel region oneDNN's sgemm runs on the calling thread. */
+ * of threads.  Inside a parallel region oneDNN's sgemm runs on the calling thread; short sentences do without it. */
 #include "backends/onednn/fast/fast.h"
 #include "backends/onednn/fast/mask.h"
+#include "backends/onednn/fast/small.h"
 
 #include <dnnl.h>
 #include <math.h>
@@ -24,6 +25,12 @@
 #define X(name, args) void FAST(name)(const args *);
 FAST_KERNELS(X)
 #undef X
+
+/* Few enough to share work evenly, not so few that asking for them costs more than short ones. */
+static int64_t tasks_at_a_time(int64_t tasks, int threads)
+{
+    return 1 + tasks / (32 * (int64_t)threads);
+}
 
 static int64_t visible_keys(const fast_attention *a, int64_t b)
 {
@@ -64,10 +71,24 @@ static void drop_row(const fast_attention *a, const uint16_t *number, float *x, 
         x[j] = (int32_t)number[j] < keep ? x[j] * scale : 0.0f;
 }
 
-/* softmax of s[0..n) in place; s[n..width) = 0.  No visible key gives zeros. */
-static void softmax_row(float *s, int64_t n, int64_t width)
+/* Rows of scores have room for whole vectors, and are worked on in these: short rows have few elements besides. */
+static int64_t whole_vectors(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+static void fill(float *s, int64_t from, int64_t to, float value)
+{
+    for (int64_t j = from; j < to; j++)
+        s[j] = value;
+}
+
+/* softmax of s[0..keys) in place; zeros from there up to `width`, whole vectors.  No visible key gives zeros. */
+static void softmax_row(float *s, int64_t keys, int64_t width)
 {
     float top = -INFINITY, sum = 0;
+    int64_t n = whole_vectors(keys);
+    fill(s, keys, n, -INFINITY); /* of which exp makes 0 */
 #pragma omp simd reduction(max : top)
     for (int64_t j = 0; j < n; j++)
         top = s[j] > top ? s[j] : top;
@@ -81,14 +102,75 @@ static void softmax_row(float *s, int64_t n, int64_t width)
 #pragma omp simd
     for (int64_t j = 0; j < n; j++)
         s[j] *= inverse;
-    for (int64_t j = n; j < width; j++)
-        s[j] = 0;
+    fill(s, n, width, 0);
 }
 
+/* Columns of x from `rows` <= 4 rows of k: four at a time, which is one load and one store of four numbers each. */
+static void turn_rows(const float *b, int64_t ldb, int64_t rows, int64_t k, float *restrict x,
+                      int64_t ldx)
+{
+    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+    int64_t i = 0;
+    for (; rows == 4 && i + 4 <= k; i += 4, x += 4 * ldx) {
+        const float *p = b + i;
+        four r0 = *(const four *)p, r1 = *(const four *)(p + ldb),
+             r2 = *(const four *)(p + 2 * ldb), r3 = *(const four *)(p + 3 * ldb);
+        *(four *)x = (four){r0[0], r1[0], r2[0], r3[0]};
+        *(four *)(x + ldx) = (four){r0[1], r1[1], r2[1], r3[1]};
+        *(four *)(x + 2 * ldx) = (four){r0[2], r1[2], r2[2], r3[2]};
+        *(four *)(x + 3 * ldx) = (four){r0[3], r1[3], r2[3], r3[3]};
+    }
+    for (; i < k; i++, x += ldx)
+        for (int64_t j = 0; j < rows; j++)
+            x[j] = b[j * ldb + i];
+}
+
+/* c = alpha a b', small: through a transposed copy of b, whose columns are made up to whole vectors by zeros. */
+static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                               int64_t lda, const float *b, int64_t ldb, float *c, int64_t ldc)
+{
+    float turned[FAST_SMALL * FAST_SMALL];
+    int64_t columns = (n + FAST_SMALL_COLUMNS - 1) / FAST_SMALL_COLUMNS * FAST_SMALL_COLUMNS;
+    for (int64_t j = 0; j < n; j += 4)
+        turn_rows(b + j * ldb, ldb, n - j < 4 ? n - j : 4, k, turned + j, columns);
+    for (int64_t i = 0; i < k; i++)
+        fill(turned, i * columns + n, (i + 1) * columns, 0);
+    fast_small_product(&(fast_small){.m = m,
+                                     .n = columns,
+                                     .k = k,
+                                     .alpha = alpha,
+                                     .a = a,
+                                     .a_row = lda,
+                                     .a_step = 1,
+                                     .b = turned,
+                                     .ldb = columns,
+                                     .c = c,
+                                     .ldc = ldc});
+}
+
+/* c [m, n] = alpha a b + beta c; ta, tb as in BLAS, beta 0 or 1.  With b transposed, c's rows have room for n made up to a
+ * multiple of 16. */
 static void gemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                  int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
 {
-    dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    bool small = fast_is_small(m, n, k), turn = ta == 'T';
+    if (small && tb == 'T')
+        small_by_transpose(m, n, k, alpha, a, lda, b, ldb, c, ldc);
+    else if (small && n % FAST_SMALL_COLUMNS == 0)
+        fast_small_product(&(fast_small){.m = m,
+                                         .n = n,
+                                         .k = k,
+                                         .alpha = alpha,
+                                         .a = a,
+                                         .a_row = turn ? 1 : lda,
+                                         .a_step = turn ? lda : 1,
+                                         .b = b,
+                                         .ldb = ldb,
+                                         .add = beta != 0,
+                                         .c = c,
+                                         .ldc = ldc});
+    else
+        dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 static bool finite_rows(const float *x, int64_t rows, int64_t columns, int64_t stride)
@@ -107,14 +189,14 @@ static void zero_rows(float *x, int64_t rows, int64_t columns, int64_t stride)
         memset(x + i * stride, 0, (size_t)columns * sizeof *x);
 }
 
-/* P of `rows` rows from t on, into p[rows, ld]; `keys` columns are filled. */
+/* P of `rows` rows from t on, into p[rows, ld]; `keys` columns are filled, and zeros to the end of their vector. */
 static void weights(const fast_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
                     int64_t keys, float *p, int64_t ld)
 {
     gemm('N', 'T', rows, keys, a->d, a->scale, head(&a->q, b, h, t), a->q.row,
          head(&a->k, b, h / a->groups, 0), a->k.row, 0, p, ld);
     for (int64_t i = 0; i < rows; i++)
-        softmax_row(p + i * ld, row_keys(a, t + i, keys), keys);
+        softmax_row(p + i * ld, row_keys(a, t + i, keys), whole_vectors(keys));
 }
 
 static void forward_rows(const fast_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
@@ -144,7 +226,8 @@ void FAST(attention_forward)(const fast_attention *a)
 {
     int64_t rows = fast_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
     int64_t tiles = rows ? (a->T + rows - 1) / rows : 0, tasks = a->batches * a->heads * tiles;
-#pragma omp parallel for schedule(dynamic) num_threads(a->threads)
+    int64_t share = tasks_at_a_time(tasks, a->threads);
+#pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
     for (int64_t task = 0; task < tasks; task++) {
         int64_t tile = task % tiles, h = task / tiles % a->heads, b = task / tiles / a->heads;
         int64_t t = tile * rows, n = t + rows < a->T ? rows : a->T - t;
@@ -208,11 +291,14 @@ static void backward_rows(const fast_attention *a, int64_t b, int64_t h, int64_t
     weights(a, b, h, t, rows, keys, p, ld);
     gemm('N', 'T', rows, keys, a->d_v, 1, dy, a->dy.row, v, a->v.row, 0, dp, ld);
     const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
-    for (int64_t i = 0; i < rows; i++)
+    int64_t columns = whole_vectors(keys);
+    for (int64_t i = 0; i < rows; i++) {
+        fill(dp + i * ld, keys, columns, 0);
         if (number)
-            backward_dropped_row(a, number + i * a->S, p + i * ld, dp + i * ld, keys);
+            backward_dropped_row(a, number + i * a->S, p + i * ld, dp + i * ld, columns);
         else
-            backward_row(p + i * ld, dp + i * ld, keys, a->scale);
+            backward_row(p + i * ld, dp + i * ld, columns, a->scale);
+    }
     gemm('T', 'N', keys, a->d_v, rows, 1, p, ld, dy, a->dy.row, 1, dv, a->dv.row);
     gemm('N', 'N', rows, a->d, keys, 1, dp, ld, k, a->k.row, 0, dq, a->dq.row);
     gemm('T', 'N', keys, a->d, rows, 1, dp, ld, q, a->q.row, 1, dk, a->dk.row);
@@ -222,7 +308,8 @@ void FAST(attention_backward)(const fast_attention *a)
 {
     int64_t rows = fast_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
     int64_t kv_heads = a->heads / a->groups, tasks = a->batches * kv_heads;
-#pragma omp parallel for schedule(dynamic) num_threads(a->threads)
+    int64_t share = tasks_at_a_time(tasks, a->threads);
+#pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
     for (int64_t task = 0; task < tasks; task++) {
         int64_t kv = task % kv_heads, b = task / kv_heads, visible = visible_keys(a, b);
         float *p = a->scratch + omp_get_thread_num() * fast_attention_scratch(a->T, a->S);
