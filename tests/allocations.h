@@ -2,8 +2,10 @@
 #ifndef WG_TESTS_ALLOCATIONS_H
 #define WG_TESTS_ALLOCATIONS_H
 
+#include "tests/test.h"
+#include "graph/status.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 
 static struct {
     bool counting;
@@ -55,6 +57,29 @@ static void count_allocations(size_t fail_at, bool for_good)
     allocations.calls = 0;
     allocations.fail_at = fail_at;
     allocations.for_good = for_good;
+}
+
+/* ---- every allocation of some work ----------------------------------------------------------- */
+
+typedef wg_status work(void *context);
+
+/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails. */
+static inline size_t fail_each(const char *what, work *f, void *context, wg_status expected)
+{
+    count_allocations(0, false);
+    wg_status status = f(context);
+    size_t total = allocations.calls;
+    allocations.counting = false;
+    check_that(status == expected, "%s: %s", what, wg_status_text(status));
+    for (int for_good = 0; for_good < 2; for_good++)
+        for (size_t i = 1; i <= total; i++) {
+            count_allocations(i, for_good);
+            status = f(context);
+            allocations.counting = false;
+            check_that(status == WG_ENOMEM, "%s: allocation %zu of %zu fails%s: %s", what, i, total,
+                       for_good ? " and all after" : "", wg_status_text(status));
+        }
+    return total;
 }
 
 #endif

@@ -39,29 +39,6 @@ char *__wrap_wg_arena_text(wg_arena *a, const char *text)
     return refuse() ? NULL : __real_wg_arena_text(a, text);
 }
 
-/* ---- every allocation of some work ----------------------------------------------------------- */
-
-typedef wg_status work(void *context);
-
-/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails. */
-static size_t fail_each(const char *what, work *f, void *context, wg_status expected)
-{
-    count_allocations(0, false);
-    wg_status status = f(context);
-    size_t total = allocations.calls;
-    allocations.counting = false;
-    check_that(status == expected, "%s: %s", what, wg_status_text(status));
-    for (int for_good = 0; for_good < 2; for_good++)
-        for (size_t i = 1; i <= total; i++) {
-            count_allocations(i, for_good);
-            status = f(context);
-            allocations.counting = false;
-            check_that(status == WG_ENOMEM, "%s: allocation %zu of %zu fails%s: %s", what, i, total,
-                       for_good ? " and all after" : "", wg_status_text(status));
-        }
-    return total;
-}
-
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 enum { MANY = 20 };

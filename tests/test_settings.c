@@ -1,54 +1,10 @@
 /* The table of options and the settings that are set by it: flags, YAML, presets. */
-#include "test.h"
+#include "tests/folder.h"
 
 #include "ops/linalg.h"
 #include "train/settings.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/wg_settings_XXXXXX";
 static char message[400];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[400];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.')
-            remove(path_of(e->d_name));
-    if (d)
-        closedir(d);
-    return rmdir(folder);
-}
-
-static const char *write_bytes(const char *name, const void *bytes, size_t size)
-{
-    const char *path = path_of(name);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-    return path;
-}
-
-static const char *write_text(const char *name, const char *text)
-{
-    return write_bytes(name, text, strlen(text));
-}
 
 static void init(wg_settings *s)
 {

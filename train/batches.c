@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAIRS = 0, BATCHES = 1 }; /* streams of random numbers */
+enum { PAIRS, BATCHES };         /* streams of random numbers          */
+enum { SOURCE, TARGET, LARGER }; /* what is sorted by: padded lengths */
 
 /* Padded lengths of a pair, S and T, and the larger of them. */
 typedef struct lengths {
@@ -28,6 +29,7 @@ struct wg_batches {
     lengths *lengths;    /* [n] by pair                                  */
     uint32_t *order;     /* [n] pairs as sorted in the epoch at hand     */
     uint32_t *scratch;   /* [n]                                          */
+    uint32_t *places;    /* [largest + 2] for sorting                    */
     cut *cuts;           /* [n_cuts]                                     */
     uint32_t *cut_order; /* [n_cuts] in the epoch at hand                */
     uint32_t n_cuts;
@@ -43,13 +45,14 @@ struct wg_batches {
 
 static uint32_t key_of(const lengths *l, int key)
 {
-    return key < 2 ? l->padded[key] : l->larger;
+    return key == LARGER ? l->larger : l->padded[key];
 }
 
-/* Stable, longest first: from `from` to `to`, by one of the lengths.  `at`: [largest + 2]. */
-static void sort_by(const wg_batches *b, int key, const uint32_t *from, uint32_t *to, uint32_t *at)
+/* Stable, longest first, by one of the lengths. */
+static void sort_by(const wg_batches *b, int key, const uint32_t *from, uint32_t *to)
 {
-    memset(at, 0, (b->largest + 2) * sizeof *at);
+    uint32_t *at = b->places;
+    memset(at, 0, ((size_t)b->largest + 2) * sizeof *at);
     for (uint32_t i = 0; i < b->n; i++)
         at[b->largest - key_of(&b->lengths[i], key) + 1]++;
     for (uint32_t l = 0; l < b->largest; l++)
@@ -59,29 +62,24 @@ static void sort_by(const wg_batches *b, int key, const uint32_t *from, uint32_t
 }
 
 /* The order of pairs and of batches in an epoch. */
-static wg_status arrange(wg_batches *b, int64_t epoch)
+static void arrange(wg_batches *b, int64_t epoch)
 {
     const wg_batches_options *o = &b->options;
     if (b->arranged == epoch)
-        return WG_OK;
-    uint32_t *at = malloc(((size_t)b->largest + 2) * sizeof *at);
-    if (!at)
-        return WG_ENOMEM;
+        return;
+    b->arranged = epoch;
     for (uint32_t i = 0; i < b->n; i++)
         b->order[i] = i;
     for (uint32_t i = 0; i < b->n_cuts; i++)
         b->cut_order[i] = i;
-    if (!o->in_order) {
-        wg_shuffle(b->order, b->n, o->seed, (uint64_t)epoch, PAIRS);
-        sort_by(b, 0, b->order, b->scratch, at);
-        sort_by(b, 1, b->scratch, b->order, at);
-        sort_by(b, 2, b->order, b->scratch, at);
-        memcpy(b->order, b->scratch, b->n * sizeof *b->order);
-        wg_shuffle(b->cut_order, b->n_cuts, o->seed, (uint64_t)epoch, BATCHES);
-    }
-    free(at);
-    b->arranged = epoch;
-    return WG_OK;
+    if (o->in_order)
+        return;
+    wg_shuffle(b->order, b->n, o->seed, (uint64_t)epoch, PAIRS);
+    sort_by(b, SOURCE, b->order, b->scratch);
+    sort_by(b, TARGET, b->scratch, b->order);
+    sort_by(b, LARGER, b->order, b->scratch);
+    memcpy(b->order, b->scratch, b->n * sizeof *b->order);
+    wg_shuffle(b->cut_order, b->n_cuts, o->seed, (uint64_t)epoch, BATCHES);
 }
 
 /* ---- cutting --------------------------------------------------------------------------------- */
@@ -144,7 +142,7 @@ static wg_status measure(wg_batches *b, wg_message *m)
         for (int side = 0; side < 2; side++) {
             size_t n =
                 wg_corpus_sentence(b->corpus, i, side).n + (side || b->options.source_eos >= 0);
-            if (n >= (size_t)b->options.tokens || padded(b, n) > b->options.tokens) {
+            if (n > (size_t)b->options.tokens || padded(b, n) > b->options.tokens) {
                 wg_message_add(m,
                                "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
                                " tokens with padding, as a batch has, got %zu",
@@ -204,8 +202,10 @@ static wg_status prepare(wg_batches *b, wg_message *m)
     wg_status status = measure(b, m);
     if (status != WG_OK)
         return status;
-    if (arrange(b, 0) != WG_OK)
+    b->places = malloc(((size_t)b->largest + 2) * sizeof *b->places);
+    if (!b->places)
         return no_memory(m);
+    arrange(b, 0);
     cut_all(b);
     b->cuts = malloc(b->n_cuts * sizeof *b->cuts);
     b->cut_order = malloc(b->n_cuts * sizeof *b->cut_order);
@@ -277,6 +277,7 @@ void wg_batches_free(wg_batches *b)
     free(b->lengths);
     free(b->order);
     free(b->scratch);
+    free(b->places);
     free(b->cuts);
     free(b->cut_order);
     free(b->batches);
@@ -353,9 +354,7 @@ wg_status wg_batches_next(wg_batches *b, const wg_batch **batches, size_t *n_bat
     if (!b || !batches || !n_batches)
         return WG_EINVAL;
     *n_batches = 0;
-    wg_status status = arrange(b, b->cursor.epoch);
-    if (status != WG_OK)
-        return status;
+    arrange(b, b->cursor.epoch);
     int64_t group = b->options.group, first = b->cursor.group * group;
     int64_t n = b->n_cuts - first < group ? b->n_cuts - first : group;
     for (int64_t i = 0; i < n; i++)

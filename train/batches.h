@@ -58,7 +58,7 @@ WG_API wg_status wg_batches_seek(wg_batches *b, wg_cursor cursor);
 WG_API int64_t wg_batches_groups(const wg_batches *b);
 
 /** The next group: up to options.group batches (fewer at the end of an epoch), in memory of b.  After the last group of an
- *  epoch the cursor is at the first one of the next. */
+ *  epoch the cursor is at the first one of the next.  Allocates nothing, and fails on NULL only. */
 WG_API wg_status wg_batches_next(wg_batches *b, const wg_batch **batches, size_t *n_batches);
 
 #ifdef __cplusplus

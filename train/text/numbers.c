@@ -93,20 +93,20 @@ enum {
     ORDER_STREAM = 3
 };
 
-/* One in ten from 100 on, whatever the seed; below are the words of which the others are made. */
+/* About one in ten from 100 on, WG_NUMBERS_HELD_OUT of them; below are the words of which the others are made. */
 static bool is_held_out(uint32_t number)
 {
     return number >= 100 && wg_draw(HELD_SEED, 0, HELD_STREAM, number) % HELD_OUT == 0;
 }
 
-/* Numbers of one count of digits, in random order; the first `used` are drawn. */
+/* Numbers of one count of digits; the first `used` are drawn. */
 typedef struct pool {
     uint32_t *number;
     uint32_t n, used;
 } pool;
 
 /* Pools that share one array of WG_NUMBERS; returns how many numbers there are. */
-static size_t fill_pools(pool pools[DIGITS], uint32_t *all, bool held_out, uint64_t seed)
+static size_t fill_pools(pool pools[DIGITS], uint32_t *all, bool held_out)
 {
     uint32_t number = 0, used = 0, end = 10;
     for (int d = 0; d < DIGITS; d++, end *= 10) {
@@ -115,7 +115,6 @@ static size_t fill_pools(pool pools[DIGITS], uint32_t *all, bool held_out, uint6
             if (is_held_out(number) == held_out)
                 pools[d].number[pools[d].n++] = number;
         used += pools[d].n;
-        wg_shuffle(pools[d].number, pools[d].n, seed, (uint64_t)d, DRAW_STREAM);
     }
     return used;
 }
@@ -123,6 +122,8 @@ static size_t fill_pools(pool pools[DIGITS], uint32_t *all, bool held_out, uint6
 /* Numbers of 1, 2, ..., 6 digits in turn, as long as there are any. */
 static void draw_numbers(uint32_t *drawn, uint32_t count, pool pools[DIGITS], uint64_t seed)
 {
+    for (int d = 0; d < DIGITS; d++)
+        wg_shuffle(pools[d].number, pools[d].n, seed, (uint64_t)d, DRAW_STREAM);
     for (uint32_t i = 0, d = 0; i < count; d = (d + 1) % DIGITS)
         if (pools[d].used < pools[d].n)
             drawn[i++] = pools[d].number[pools[d].used++];
@@ -133,16 +134,21 @@ static void draw_numbers(uint32_t *drawn, uint32_t count, pool pools[DIGITS], ui
 static char *write_lines(const uint32_t *number, size_t count,
                          void (*phrase)(int32_t number, char *text))
 {
-    char *text = malloc(count * WG_NUMBER_TEXT + 1), *to = text;
+    char line[WG_NUMBER_TEXT];
+    size_t size = 1;
+    for (size_t i = 0; i < count; i++) {
+        phrase((int32_t)number[i], line);
+        size += strlen(line) + 1;
+    }
+    char *text = malloc(size), *to = text;
     if (!text)
         return NULL;
     *to = '\0';
     for (size_t i = 0; i < count; i++) {
-        phrase((int32_t)number[i], to);
-        to = put(to + strlen(to), "\n");
+        phrase((int32_t)number[i], line);
+        to = put(put(to, line), "\n");
     }
-    char *shorter = realloc(text, (size_t)(to - text) + 1);
-    return shorter ? shorter : text;
+    return text;
 }
 
 wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **english,
@@ -155,7 +161,7 @@ wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **e
     uint32_t *all = malloc(WG_NUMBERS * sizeof *all);
     uint32_t *drawn = malloc(WG_NUMBERS * sizeof *drawn);
     wg_status status = all && drawn ? WG_OK : WG_ENOMEM;
-    if (status == WG_OK && fill_pools(pools, all, held_out, seed) < count)
+    if (status == WG_OK && fill_pools(pools, all, held_out) < count)
         status = WG_EINVAL;
     if (status == WG_OK) {
         draw_numbers(drawn, (uint32_t)count, pools, seed);

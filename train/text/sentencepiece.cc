@@ -116,7 +116,7 @@ wg_status wg_spm_train(wg_spm **out, wg_vocabulary_kind kind, int64_t size, cons
             {"character_coverage", "1.0"},
             {"byte_fallback", "false"},
             {"normalization_rule_name", "identity"},
-            {"max_sentence_length", "65536"},
+            {"max_sentence_length", std::to_string(WG_SPM_LONGEST)},
             {"num_threads", "4"},
             {"minloglevel", "3"},
             {"pad_id", "0"},

@@ -25,10 +25,27 @@ static wg_vocabulary *finish(wg_vocabulary *v)
     return v;
 }
 
+/* Is there anything to learn from: a word in a line that is not too long? */
+static bool has_words(wg_span text, size_t longest)
+{
+    wg_span line, word;
+    while (wg_next_line(&text, &line))
+        if (line.size <= longest && wg_next_token(WG_VOCABULARY_WORDS, &line, &word))
+            return true;
+    return false;
+}
+
 /* From text that is clean. */
 static wg_status train_clean(wg_vocabulary *v, int64_t size, wg_text text, wg_message *m)
 {
-    if (v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM)
+    bool pieces = v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM;
+    if (!has_words((wg_span){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX)) {
+        wg_message_add(m, "a vocabulary: expected text%s, got none",
+                       pieces && text.size > WG_SPM_LONGEST ? " with lines of at most 65536 bytes"
+                                                            : "");
+        return WG_EDATA;
+    }
+    if (pieces)
         return wg_spm_train(&v->spm, v->kind, size, text.bytes, text.size, m);
     for (int i = 0; i < WG_SPECIALS; i++)
         v->special[i] = i;
@@ -36,10 +53,6 @@ static wg_status train_clean(wg_vocabulary *v, int64_t size, wg_text text, wg_me
                                        text.bytes, text.size);
     if (status != WG_OK)
         wg_message_add(m, "no memory for a vocabulary");
-    else if (v->tokens.n == WG_SPECIALS) {
-        wg_message_add(m, "a vocabulary: expected text, got none");
-        status = WG_EDATA;
-    }
     return status;
 }
 

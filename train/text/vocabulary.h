@@ -1,6 +1,6 @@
 /* From text to token ids and back: SentencePiece (bpe or unigram), whole words, or characters.
  *
- * Lines are bytes; what is not UTF-8 is read as U+FFFD, never refused.  A vocabulary is immutable once made and may be used
+ * Lines are bytes; what is not UTF-8, and NUL, is read as U+FFFD, never refused.  A vocabulary is immutable once made and may be used
  * from several threads at once. */
 #ifndef WG_TRAIN_VOCABULARY_H
 #define WG_TRAIN_VOCABULARY_H
@@ -21,15 +21,20 @@ typedef enum wg_vocabulary_kind {
 } wg_vocabulary_kind;
 
 /** Makes a vocabulary of at most `size` tokens from all lines of the files (plain or gzip).  In those made here padding is 0,
- *  begin of sentence 1, end 2, unknown 3.  The same files give the same vocabulary.  WG_EUNSUPPORTED: built without
- *  SentencePiece. */
+ *  begin of sentence 1, end 2, unknown 3.  Text is not normalised: but for blanks, decoding gives back what was encoded, so
+ *  that what was tokenised stays tokenised.  Words are split at ASCII white space, and joined by one blank.  SentencePiece does
+ *  not learn from lines above 65536 bytes.  The same files give the same vocabulary, at any number of threads.
+ *  WG_EUNSUPPORTED: built without SentencePiece. */
 WG_API wg_status wg_vocabulary_train(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size,
                                      const char *const *files, size_t n_files, char *message, size_t message_size);
 /** The same from lines in memory, each ended by '\n'. */
 WG_API wg_status wg_vocabulary_train_text(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size,
                                           const char *text, size_t text_size, char *message, size_t message_size);
-/** Opens a file written by wg_vocabulary_save, or any SentencePiece model. */
+/** Opens a file written by wg_vocabulary_save, or any SentencePiece model (of which the kind may also be words or
+ *  characters). */
 WG_API wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, char *message, size_t message_size);
+/** Replaces the file in one step: a SentencePiece model (vocab.spm), or of words and characters a text with a token a line
+ *  (vocab.txt). */
 WG_API wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, char *message, size_t message_size);
 WG_API void wg_vocabulary_free(wg_vocabulary *v); /* NULL is allowed */
 

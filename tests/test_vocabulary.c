@@ -1,0 +1,618 @@
+/* Vocabularies: tokens and ids there and back, files, and texts as they come. */
+#include "tests/allocations.h"
+#include "tests/folder.h"
+#include "train/text/vocabulary.h"
+
+#include <omp.h>
+
+#ifdef WG_HAVE_SENTENCEPIECE
+enum { FIRST_KIND = WG_VOCABULARY_BPE };
+#else
+enum { FIRST_KIND = WG_VOCABULARY_WORDS };
+#endif
+
+static char message[600];
+
+/* Ended by a newline; each word of it at least twice. */
+static const char text[] = "the house is green .\n"
+                           "the mouse sees the red house .\n"
+                           "das haus ist grün .\n"
+                           "die maus sieht das rote haus , \"oh\" ! <b>\n"
+                           "<s> is a tag and \\s is not a blank ; € 10\n";
+
+static wg_vocabulary *make(int kind, int64_t size)
+{
+    wg_vocabulary *v;
+    wg_status status =
+        wg_vocabulary_train_text(&v, kind, size, text, strlen(text), message, sizeof message);
+    check_that(status == WG_OK, "kind %d: %s: %s", kind, wg_status_text(status), message);
+    return v;
+}
+
+static int32_t *encode(const wg_vocabulary *v, const char *line, size_t size, size_t *n)
+{
+    int32_t *ids;
+    assert_int_equal(wg_vocabulary_encode(v, line, size, &ids, n), WG_OK);
+    assert_non_null(ids);
+    for (size_t i = 0; i < *n; i++)
+        assert_in_range(ids[i], 0, wg_vocabulary_size(v) - 1);
+    return ids;
+}
+
+/* Encodes size bytes and decodes them; the caller frees. */
+static char *there_and_back_bytes(const wg_vocabulary *v, const char *line, size_t size, size_t *n)
+{
+    char *back;
+    int32_t *ids = encode(v, line, size, n);
+    assert_int_equal(wg_vocabulary_decode(v, ids, *n, &back), WG_OK);
+    free(ids);
+    return back;
+}
+
+static void check_there_and_back(const wg_vocabulary *v, const char *line, const char *expected)
+{
+    size_t n;
+    char *back = there_and_back_bytes(v, line, strlen(line), &n);
+    check_that(strcmp(back, expected) == 0, "\"%s\" comes back as \"%s\", expected \"%s\"", line,
+               back, expected);
+    free(back);
+}
+
+/* ---- there and back -------------------------------------------------------------------------- */
+
+static void lines_come_back(void **state)
+{
+    (void)state;
+    size_t lines = 0;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90);
+        assert_int_equal(wg_vocabulary_kind_of(v), kind);
+        assert_in_range(wg_vocabulary_size(v), 5, 90);
+        for (const char *at = text; *at; at = strchr(at, '\n') + 1, lines++) {
+            size_t size = strcspn(at, "\n"), n;
+            char *back = there_and_back_bytes(v, at, size, &n);
+            /* "<s>" is a special token's name, which words know as unknown */
+            if (kind == WG_VOCABULARY_WORDS && at[0] == '<')
+                assert_string_equal(back, "<unk> is a tag and \\s is not a blank ; € 10");
+            else
+                check_that(strlen(back) == size && memcmp(back, at, size) == 0,
+                           "kind %d: \"%.*s\" comes back as \"%s\"", kind, (int)size, at, back);
+            assert_true(n > 0);
+            free(back);
+        }
+        wg_vocabulary_free(v);
+    }
+    assert_int_equal(lines, 5 * (WG_VOCABULARY_CHARS + 1 - FIRST_KIND));
+}
+
+static void blanks(void **state)
+{
+    (void)state;
+    static const char wide[] = "  the   house  is green .  ", narrow[] = "the house is green .";
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90);
+        check_there_and_back(v, wide, kind == WG_VOCABULARY_CHARS ? wide : narrow);
+        check_there_and_back(v, "", "");
+        if (kind != WG_VOCABULARY_CHARS)
+            check_there_and_back(v, "   ", "");
+        wg_vocabulary_free(v);
+    }
+}
+
+static void unknown_tokens(void **state)
+{
+    (void)state;
+    wg_vocabulary *words = make(WG_VOCABULARY_WORDS, 90), *chars = make(WG_VOCABULARY_CHARS, 90);
+    check_there_and_back(words, "the elephant is green", "the <unk> is green");
+    check_there_and_back(words, "</s> the <pad> <unk>", "<unk> the <unk> <unk>");
+    check_there_and_back(chars, "the ß", "the <unk>");
+    wg_vocabulary_free(words);
+    wg_vocabulary_free(chars);
+#ifdef WG_HAVE_SENTENCEPIECE
+    wg_vocabulary *v = make(WG_VOCABULARY_BPE, 90);
+    check_there_and_back(v, "the ß",
+                         "the  \xe2\x81\x87 "); /* as SentencePiece does: U+2047 between blanks */
+    wg_vocabulary_free(v);
+#endif
+}
+
+/* What is not UTF-8, and NUL, is U+FFFD, one for each longest part that begins a character. */
+static void bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *expected;
+    } cases[] = {
+        {"a\xff"
+         "b",
+         3,
+         "a\xef\xbf\xbd"
+         "b"},
+        {"a\0b", 3,
+         "a\xef\xbf\xbd"
+         "b"},
+        {"\0\0", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"a\xe2\x82", 3, "a\xef\xbf\xbd"},
+        {"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xed\xa0\x80"
+         "a",
+         4,
+         "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+         "a"},
+        {"\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    wg_vocabulary *v;
+    const char bad[] = "a b \xff a b";
+    size_t n;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        assert_int_equal(
+            wg_vocabulary_train_text(&v, kind, 12, bad, sizeof bad - 1, message, sizeof message),
+            WG_OK);
+        check_there_and_back(v, "b \xef\xbf\xbd a", "b \xef\xbf\xbd a"); /* learned as that */
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            char *back = there_and_back_bytes(v, cases[i].bytes, cases[i].size, &n);
+            if (kind != WG_VOCABULARY_WORDS) /* for which these are unknown words */
+                check_that(strcmp(back, cases[i].expected) == 0, "kind %d, case %zu: %s", kind, i,
+                           back);
+            free(back);
+        }
+        wg_vocabulary_free(v);
+    }
+}
+
+static void a_line_of_10_mb(void **state)
+{
+    (void)state;
+    enum { SIZE = 10000000 };
+    char *line = malloc(SIZE);
+    assert_non_null(line);
+    for (size_t i = 0; i < SIZE; i++)
+        line[i] = i % 6 == 5 ? ' ' : "theous"[i * i % 6];
+    for (int kind = WG_VOCABULARY_WORDS; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90);
+        size_t n;
+        char *back = there_and_back_bytes(v, line, SIZE, &n);
+        assert_int_equal(n, kind == WG_VOCABULARY_WORDS ? (SIZE + 5) / 6 : SIZE);
+        if (kind == WG_VOCABULARY_CHARS)
+            assert_memory_equal(back, line, SIZE);
+        free(back);
+        wg_vocabulary_free(v);
+        assert_int_equal(
+            wg_vocabulary_train_text(&v, kind, 90, line, SIZE, message, sizeof message), WG_OK);
+        wg_vocabulary_free(v);
+    }
+    free(line);
+}
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+static void special_tokens(void **state)
+{
+    (void)state;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90);
+        char *back;
+        assert_int_equal(wg_vocabulary_pad(v), 0);
+        assert_int_equal(wg_vocabulary_bos(v), 1);
+        assert_int_equal(wg_vocabulary_eos(v), 2);
+        assert_int_equal(wg_vocabulary_unk(v), 3);
+        assert_string_equal(wg_vocabulary_piece(v, 0), "<pad>");
+        assert_string_equal(wg_vocabulary_piece(v, 1), "<s>");
+        assert_string_equal(wg_vocabulary_piece(v, 2), "</s>");
+        assert_string_equal(wg_vocabulary_piece(v, 3), "<unk>");
+        assert_null(wg_vocabulary_piece(v, -1));
+        assert_null(wg_vocabulary_piece(v, (int32_t)wg_vocabulary_size(v)));
+        for (int32_t i = 0; i < wg_vocabulary_size(v); i++)
+            assert_true(*wg_vocabulary_piece(v, i));
+
+        /* left out by decoding, wherever they are */
+        size_t n;
+        int32_t *ids = encode(v, "the house", 9, &n), more[40];
+        assert_true(2 * n + 3 < 40);
+        size_t k = 0;
+        more[k++] = 1;
+        for (size_t i = 0; i < n; i++) {
+            more[k++] = ids[i];
+            more[k++] = 0;
+        }
+        more[k++] = 2;
+        assert_int_equal(wg_vocabulary_decode(v, more, k, &back), WG_OK);
+        assert_string_equal(back, "the house");
+        free(back);
+        free(ids);
+        wg_vocabulary_free(v);
+    }
+}
+
+/* The most frequent first, ties in order of their bytes. */
+static void words_in_order(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"b", "c", "a", "d"};
+    const char *line = "d c b a c b b d a\td c\v\n  b b c\n";
+    wg_vocabulary *v;
+    for (int size = 5; size <= 10; size++) {
+        assert_int_equal(
+            wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, size, line, strlen(line), message, 0),
+            WG_OK);
+        int n = size < 8 ? size : 8;
+        assert_int_equal(wg_vocabulary_size(v), n);
+        /* b 5, c 4, d 3, a 2 */
+        static const char *const by_count[] = {"b", "c", "d", "a"};
+        for (int i = 4; i < n; i++)
+            assert_string_equal(wg_vocabulary_piece(v, i), by_count[i - 4]);
+        wg_vocabulary_free(v);
+    }
+    line = "d a c b\nc b\nb\n"; /* b 3, c 2, a and d 1 */
+    assert_int_equal(
+        wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, 10, line, strlen(line), message, 0),
+        WG_OK);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(wg_vocabulary_piece(v, 4 + i), expected[i]);
+    wg_vocabulary_free(v);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void check_same(const wg_vocabulary *a, const wg_vocabulary *b)
+{
+    assert_int_equal(wg_vocabulary_kind_of(a), wg_vocabulary_kind_of(b));
+    assert_int_equal(wg_vocabulary_size(a), wg_vocabulary_size(b));
+    assert_int_equal(wg_vocabulary_pad(a), wg_vocabulary_pad(b));
+    assert_int_equal(wg_vocabulary_bos(a), wg_vocabulary_bos(b));
+    assert_int_equal(wg_vocabulary_eos(a), wg_vocabulary_eos(b));
+    assert_int_equal(wg_vocabulary_unk(a), wg_vocabulary_unk(b));
+    for (int32_t i = 0; i < wg_vocabulary_size(a); i++)
+        assert_string_equal(wg_vocabulary_piece(a, i), wg_vocabulary_piece(b, i));
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
+        size_t n[2];
+        int32_t *x = encode(a, at, strcspn(at, "\n"), &n[0]),
+                *y = encode(b, at, strcspn(at, "\n"), &n[1]);
+        assert_int_equal(n[0], n[1]);
+        assert_memory_equal(x, y, n[0] * sizeof *x);
+        free(x);
+        free(y);
+    }
+}
+
+static void saved_and_opened(void **state)
+{
+    (void)state;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90), *w;
+        const char *path = path_of("vocab"), *again = path_of("again");
+        assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
+        wg_status status = wg_vocabulary_open(&w, path, message, sizeof message);
+        check_that(status == WG_OK, "%s", message);
+        assert_string_equal(message, "");
+        check_same(v, w);
+        assert_int_equal(wg_vocabulary_save(w, again, message, sizeof message), WG_OK);
+        size_t n[2];
+        char *a = read_bytes(path, &n[0]), *b = read_bytes(again, &n[1]);
+        assert_int_equal(n[0], n[1]);
+        assert_memory_equal(a, b, n[0]);
+        free(a);
+        free(b);
+        wg_vocabulary_free(v);
+        wg_vocabulary_free(w);
+    }
+}
+
+static void a_file_to_read(void **state)
+{
+    (void)state;
+    const char *lines = "a b\n\\ \t\r b\n";
+    wg_vocabulary *v;
+    size_t n;
+    assert_int_equal(
+        wg_vocabulary_train_text(&v, WG_VOCABULARY_CHARS, 90, lines, strlen(lines), message, 0),
+        WG_OK);
+    assert_int_equal(wg_vocabulary_save(v, path_of("vocab.txt"), message, sizeof message), WG_OK);
+    char *bytes = read_bytes(path_of("vocab.txt"), &n);
+    assert_string_equal(
+        bytes, "# wengert vocabulary: chars pad 0 bos 1 eos 2 unk 3\n<pad>\n<s>\n</s>\n<unk>\n"
+               "\\s\nb\n\\t\n\\r\n\\\\\na\n");
+    free(bytes);
+    wg_vocabulary_free(v);
+}
+
+static void other_ids(void **state)
+{
+    (void)state;
+    wg_vocabulary *v;
+    const char *path = write_text(
+        "other",
+        "# wengert vocabulary: words pad 3 bos 2 eos 0 unk 1\r\n.\r\n?\r\n!\r\n-\r\nhi\r\n");
+    check_that(wg_vocabulary_open(&v, path, message, sizeof message) == WG_OK, "%s", message);
+    assert_int_equal(wg_vocabulary_size(v), 5);
+    assert_int_equal(wg_vocabulary_pad(v), 3);
+    assert_int_equal(wg_vocabulary_bos(v), 2);
+    assert_int_equal(wg_vocabulary_eos(v), 0);
+    assert_int_equal(wg_vocabulary_unk(v), 1);
+    check_there_and_back(v, "hi . there", "hi ? ?");
+    wg_vocabulary_free(v);
+}
+
+static void malformed_files(void **state)
+{
+    (void)state;
+#define HEADING "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n"
+    static const struct {
+        const char *bytes, *expected;
+    } cases[] = {
+        {"", "expected a vocabulary or a SentencePiece model"},
+        {"hello\n", "expected a vocabulary or a SentencePiece model"},
+        {"# wengert vocabulary: verbs pad 0 bos 1 eos 2 unk 3\n", "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3 4\n", "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos two unk 3\n", "line 1: expected"},
+        {"# wengert vocabulary: words", "line 1: expected"},
+        {HEADING, "expected pad in [0, 0), got 0"},
+        {HEADING "a\nb\nc\n", "expected unk in [0, 3), got 3"},
+        {HEADING "a\nb\nc\nb\n", "line 5: expected a new token, got that of line 3"},
+        {HEADING "a\nb\n\nd\n", "line 4: expected a token"},
+        {HEADING "a\nb\nc\\x\nd\n", "line 4: expected a token"},
+        {HEADING "a\nb\nc\\\nd\n", "line 4: expected a token"},
+        {HEADING "a\nb\nc\xff\nd\n", "line 4: expected a token"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 1 unk 3\na\nb\nc\nd\n",
+         "bos and eos, got 1 twice"},
+        {"# wengert vocabulary: words pad -1 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
+         "expected pad in [0, 4), got -1"},
+    };
+    wg_vocabulary *v;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *path = write_text("malformed", cases[i].bytes);
+        assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
+        assert_null(v);
+        check_that(strstr(message, cases[i].expected) && strstr(message, path), "%zu: %s", i,
+                   message);
+    }
+    char long_line[6000];
+    memset(long_line, 'a', sizeof long_line);
+    memcpy(long_line, HEADING, sizeof HEADING - 1);
+    const char *path = write_bytes("malformed", long_line, sizeof long_line);
+    assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
+    check_that(strstr(message, "line 2: expected at most"), "%s", message);
+}
+
+/* Whatever one byte is changed to: refused with a message, or a vocabulary that works.  (SentencePiece's own reader is left
+ * to tests/fuzz.) */
+static void every_byte_changed(void **state)
+{
+    (void)state;
+    size_t refused = 0, opened = 0;
+    for (int kind = WG_VOCABULARY_WORDS; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 50);
+        const char *path = path_of("changed");
+        assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
+        wg_vocabulary_free(v);
+        size_t size, n;
+        char *bytes = read_bytes(path, &size);
+        for (size_t i = 0; i < 2 * size; i++) {
+            char old = bytes[i / 2];
+            bytes[i / 2] = (char)(i % 2 ? old ^ 1 << (i / 2) % 8 : (char)(old + 128));
+            write_bytes("changed", bytes, size);
+            bytes[i / 2] = old;
+            wg_status status = wg_vocabulary_open(&v, path, message, sizeof message);
+            assert_true((status == WG_OK) == !*message);
+            opened += status == WG_OK;
+            refused += status != WG_OK;
+            if (status != WG_OK)
+                continue;
+            free(encode(v, text, strlen(text), &n));
+            wg_vocabulary_free(v);
+        }
+        free(bytes);
+    }
+    assert_true(refused > 100 && opened > 100);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    wg_vocabulary *v;
+    const char *missing = path_of("missing");
+    assert_int_equal(wg_vocabulary_open(&v, missing, message, sizeof message), WG_EIO);
+    check_that(strstr(message, missing) && strstr(message, "No such file"), "%s", message);
+    assert_int_equal(wg_vocabulary_open(&v, folder, message, sizeof message), WG_EIO);
+    check_that(strstr(message, "got a directory"), "%s", message);
+    assert_int_equal(
+        wg_vocabulary_train(&v, WG_VOCABULARY_WORDS, 90, &missing, 1, message, sizeof message),
+        WG_EIO);
+    v = make(WG_VOCABULARY_WORDS, 90);
+    assert_int_equal(wg_vocabulary_save(v, "/dev/null/vocab.txt", message, sizeof message), WG_EIO);
+    check_that(strstr(message, "/dev/null/vocab.txt"), "%s", message);
+    wg_vocabulary_free(v);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static void files_are_as_their_texts(void **state)
+{
+    (void)state;
+    const char *half = strchr(text, '\n') + 1;
+    const char *files[] = {
+        write_bytes("first", text,
+                    (size_t)(half - text)), /* the last line of the next has no newline */
+        write_bytes("second", half, strlen(half) - 1), write_text("third", "")};
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *a = make(kind, 60), *b;
+        check_that(wg_vocabulary_train(&b, kind, 60, files, 3, message, sizeof message) == WG_OK,
+                   "%s", message);
+        check_same(a, b);
+        wg_vocabulary_free(a);
+        wg_vocabulary_free(b);
+    }
+}
+
+/* Some thousand lines of made-up words, on several numbers of threads. */
+static void the_same_text_gives_the_same_vocabulary(void **state)
+{
+    (void)state;
+    enum { LINES = 2000, ROOM = LINES * 80 };
+    char *lines = malloc(ROOM), *to = lines;
+    uint64_t random = 7;
+    assert_non_null(lines);
+    for (int i = 0; i < LINES; i++)
+        for (int w = 0; w < 8; w++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            for (uint64_t r = random >> 40; r; r /= 26)
+                *to++ = (char)('a' + r % 26 * (r % 26) / 26);
+            *to++ = w < 7 ? ' ' : '\n';
+        }
+    assert_true(to - lines < ROOM);
+    const char *paths[2] = {path_of("vocab0"), path_of("vocab1")};
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        char *bytes[2];
+        size_t size[2];
+        for (int i = 0; i < 2; i++) {
+            wg_vocabulary *v;
+            omp_set_num_threads(1 + 2 * i);
+            assert_int_equal(wg_vocabulary_train_text(&v, kind, 300, lines, (size_t)(to - lines),
+                                                      message, sizeof message),
+                             WG_OK);
+            assert_int_equal(wg_vocabulary_save(v, paths[i], message, sizeof message), WG_OK);
+            bytes[i] = read_bytes(paths[i], &size[i]);
+            assert_in_range(wg_vocabulary_size(v), kind == WG_VOCABULARY_CHARS ? 20 : 300, 300);
+            wg_vocabulary_free(v);
+        }
+        assert_int_equal(size[0], size[1]);
+        assert_memory_equal(bytes[0], bytes[1], size[0]);
+        free(bytes[0]);
+        free(bytes[1]);
+    }
+    free(lines);
+}
+
+static void what_cannot_be_made(void **state)
+{
+    (void)state;
+    wg_vocabulary *v;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        assert_int_equal(
+            wg_vocabulary_train_text(&v, kind, 4, text, strlen(text), message, sizeof message),
+            WG_EINVAL);
+        assert_null(v);
+        check_that(strstr(message, "got kind") != NULL, "%s", message);
+        for (int empty = 0; empty < 2; empty++) {
+            const char *nothing = empty ? "" : "\n\n\n";
+            assert_int_equal(wg_vocabulary_train_text(&v, kind, 90, nothing, strlen(nothing),
+                                                      message, sizeof message),
+                             WG_EDATA);
+            assert_string_equal(message, "a vocabulary: expected text, got none");
+        }
+    }
+    assert_int_equal(
+        wg_vocabulary_train_text(&v, (wg_vocabulary_kind)4, 90, text, 5, message, sizeof message),
+        WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, 90, NULL, 5, NULL, 0),
+                     WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train_text(NULL, WG_VOCABULARY_WORDS, 90, text, 5, NULL, 0),
+                     WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train(&v, WG_VOCABULARY_WORDS, 90, NULL, 1, NULL, 0), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_open(&v, NULL, NULL, 0), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_save(NULL, "x", NULL, 0), WG_EINVAL);
+    wg_vocabulary_free(NULL);
+#ifdef WG_HAVE_SENTENCEPIECE
+    /* fewer pieces than characters */
+    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_BPE, 10, text, strlen(text),
+                                              message, sizeof message),
+                     WG_EDATA);
+    check_that(strstr(message, "SentencePiece: ") != NULL, "%s", message);
+    /* more pieces than the text has */
+    v = make(WG_VOCABULARY_UNIGRAM, 9000);
+    assert_in_range(wg_vocabulary_size(v), 30, 300);
+    wg_vocabulary_free(v);
+#else
+    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_BPE, 50, text, strlen(text),
+                                              message, sizeof message),
+                     WG_EUNSUPPORTED);
+    assert_string_equal(message, "built without SentencePiece");
+#endif
+}
+
+static void ids_that_are_none(void **state)
+{
+    (void)state;
+    char *back;
+    int32_t *ids;
+    size_t n;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90);
+        const int32_t wrong[] = {-1, (int32_t)wg_vocabulary_size(v), INT32_MIN, INT32_MAX};
+        for (int i = 0; i < 4; i++) {
+            assert_int_equal(wg_vocabulary_decode(v, &wrong[i], 1, &back), WG_EINVAL);
+            assert_null(back);
+        }
+        assert_int_equal(wg_vocabulary_decode(v, NULL, 0, &back), WG_OK);
+        assert_string_equal(back, "");
+        free(back);
+        assert_int_equal(wg_vocabulary_encode(v, NULL, 0, &ids, &n), WG_OK);
+        assert_int_equal(n, 0);
+        free(ids);
+        assert_int_equal(wg_vocabulary_decode(v, NULL, 1, &back), WG_EINVAL);
+        assert_int_equal(wg_vocabulary_encode(v, NULL, 1, &ids, &n), WG_EINVAL);
+        assert_int_equal(wg_vocabulary_encode(NULL, "a", 1, &ids, &n), WG_EINVAL);
+        wg_vocabulary_free(v);
+    }
+}
+
+/* ---- without memory -------------------------------------------------------------------------- */
+
+static wg_status live(void *kind)
+{
+    wg_vocabulary *v = NULL, *w = NULL;
+    int32_t *ids = NULL;
+    char *back = NULL;
+    size_t n = 0;
+    const char *path = path_of("memory"), *file = path_of("text");
+    wg_status status = wg_vocabulary_train(&v, *(int *)kind, 50, &file, 1, message, sizeof message);
+    if (status == WG_OK)
+        status = wg_vocabulary_save(v, path, message, sizeof message);
+    if (status == WG_OK)
+        status = wg_vocabulary_open(&w, path, message, sizeof message);
+    assert_true((status == WG_OK) == !*message);
+    if (status == WG_OK)
+        status = wg_vocabulary_encode(w, "the \xff house", 11, &ids, &n);
+    if (status == WG_OK)
+        status = wg_vocabulary_decode(w, ids, n, &back);
+    free(back);
+    free(ids);
+    wg_vocabulary_free(v);
+    wg_vocabulary_free(w);
+    return status;
+}
+
+static void without_memory(void **state)
+{
+    (void)state;
+    write_text("text", text);
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++)
+        assert_in_range(fail_each("vocabulary", live, &kind, WG_OK), 10, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_come_back),
+        cmocka_unit_test(blanks),
+        cmocka_unit_test(unknown_tokens),
+        cmocka_unit_test(bytes_that_are_no_text),
+        cmocka_unit_test(a_line_of_10_mb),
+        cmocka_unit_test(special_tokens),
+        cmocka_unit_test(words_in_order),
+        cmocka_unit_test(saved_and_opened),
+        cmocka_unit_test(a_file_to_read),
+        cmocka_unit_test(other_ids),
+        cmocka_unit_test(malformed_files),
+        cmocka_unit_test(every_byte_changed),
+        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(files_are_as_their_texts),
+        cmocka_unit_test(the_same_text_gives_the_same_vocabulary),
+        cmocka_unit_test(what_cannot_be_made),
+        cmocka_unit_test(ids_that_are_none),
+        cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
