@@ -63,13 +63,6 @@ static bool has_valid_sizes(const char *at, const wg_value *x, const wg_multi_he
 
 /* ---- projections ----------------------------------------------------------------------------- */
 
-static wg_value *project(const char *name, wg_value *x, int64_t features,
-                         const wg_multi_head_options *o)
-{
-    return o->no_bias ? wg_dense_unbiased(name, x, features, WG_ACTIVATION_NONE)
-                      : wg_dense(name, x, features, WG_ACTIVATION_NONE);
-}
-
 /* Each head rotated by its position: [B, T, h d_k]. */
 static wg_value *rotate(wg_value *x, const wg_multi_head_options *o)
 {
@@ -92,16 +85,17 @@ wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *
     int64_t heads = heads_of(o), d = from->shape.dim[2];
     int64_t keys = heads * (o->d_k ? o->d_k : d / heads);
     int64_t values = heads * (o->d_v ? o->d_v : d / heads);
+    const wg_dense_options dense = {.no_bias = o->no_bias, .gain = o->gain};
     p.features = d;
     if (o->fused && x == memory) {
-        wg_value *qkv = project("qkv", x, 2 * keys + values, o);
+        wg_value *qkv = wg_dense_with("qkv", x, 2 * keys + values, &dense);
         p.q = wg_slice(qkv, -1, 0, keys, 1);
         p.k = wg_slice(qkv, -1, keys, 2 * keys, 1);
         p.v = wg_slice(qkv, -1, 2 * keys, 2 * keys + values, 1);
     } else {
-        p.q = project("q", x, keys, o);
-        p.k = project("k", memory, keys, o);
-        p.v = project("v", memory, values, o);
+        p.q = wg_dense_with("q", x, keys, &dense);
+        p.k = wg_dense_with("k", memory, keys, &dense);
+        p.v = wg_dense_with("v", memory, values, &dense);
     }
     p.q = rotate(p.q, o);
     p.k = rotate(p.k, o);
@@ -166,7 +160,8 @@ wg_value *(wg_attention_heads)(const char *at, wg_projections p,
         !splits_into_heads(at, p.v, heads))
         return NULL;
     wg_value *y = o->slots ? attend_slots(&p, o) : attend(&p, o);
-    return project("out", y, p.features ? p.features : p.q->shape.dim[2], o);
+    const wg_dense_options dense = {.no_bias = o->no_bias};
+    return wg_dense_with("out", y, p.features ? p.features : p.q->shape.dim[2], &dense);
 }
 
 wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *x, wg_value *memory,

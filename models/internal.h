@@ -32,6 +32,8 @@ wg_value *wg_transformer_embed(const wg_transformer *m, wg_value *weight, wg_val
 wg_value *wg_transformer_before(const wg_transformer *m, const char *norm, wg_value *x);
 wg_value *wg_transformer_after(const wg_transformer *m, const char *norm, wg_value *x, wg_value *f);
 wg_value *wg_transformer_feed_forward(const wg_transformer *m, wg_value *x);
+/* x [B, S, d] -> [B, S, d], in the scope of the layer */
+wg_value *wg_transformer_encoder_layer(const wg_transformer *m, wg_value *x, const wg_multi_head_options *self);
 /* The last norm of a stack, which pre-norm needs and post-norm has already. */
 wg_value *wg_transformer_last(const wg_transformer *m, wg_value *x);
 

@@ -21,7 +21,6 @@ wg_value *wg_layer_leave(wg_graph *g, wg_origin before, wg_value *y)
     return y;
 }
 
-/* Size of axis i, or 0 where there is none: the op that reads x then says so. */
 int64_t wg_layer_size(const wg_value *x, int i)
 {
     i = i < 0 ? i + x->shape.rank : i;
@@ -30,34 +29,25 @@ int64_t wg_layer_size(const wg_value *x, int i)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* activation(x weight' + bias) in the present scope */
-static wg_value *dense(wg_value *x, int64_t features, bool biased, wg_activation activation)
+wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t features,
+                          const wg_dense_options *options)
 {
+    const wg_dense_options o = options ? *options : (wg_dense_options){0};
     wg_graph *g = wg_graph_of(x);
-    wg_value *w =
-        wg_parameter(g, "weight", x->dtype, WG_SHAPE(features, wg_layer_size(x, -1)), wg_xavier(1));
-    wg_value *b = biased ? wg_parameter(g, "bias", x->dtype, WG_SHAPE(features), wg_zeros()) : NULL;
-    return wg_linear(x, w, b, activation);
+    if (!g)
+        return NULL;
+    wg_origin before = wg_layer_enter(at, g, name);
+    const wg_shape rows = WG_SHAPE(features), matrix = WG_SHAPE(features, wg_layer_size(x, -1));
+    wg_value *w = wg_parameter(g, "weight", x->dtype, matrix, wg_xavier(o.gain != 0 ? o.gain : 1));
+    wg_value *b = o.no_bias ? NULL : wg_parameter(g, "bias", x->dtype, rows, wg_zeros());
+    return wg_layer_leave(g, before, wg_linear(x, w, b, (wg_activation)o.activation));
 }
 
 wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64_t features,
                      wg_activation activation)
 {
-    wg_graph *g = wg_graph_of(x);
-    if (!g)
-        return NULL;
-    wg_origin before = wg_layer_enter(at, g, name);
-    return wg_layer_leave(g, before, dense(x, features, true, activation));
-}
-
-wg_value *(wg_dense_unbiased)(const char *at, const char *name, wg_value *x, int64_t features,
-                              wg_activation activation)
-{
-    wg_graph *g = wg_graph_of(x);
-    if (!g)
-        return NULL;
-    wg_origin before = wg_layer_enter(at, g, name);
-    return wg_layer_leave(g, before, dense(x, features, false, activation));
+    const wg_dense_options o = {.activation = (int)activation};
+    return (wg_dense_with)(at, name, x, features, &o);
 }
 
 wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm_kind kind,

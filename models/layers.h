@@ -16,10 +16,17 @@ WG_API wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64
                             wg_activation activation);
 #define wg_dense(...) wg_dense(WG_HERE, __VA_ARGS__)
 
-/** y[..., features] = activation(x[..., in] W').  Parameter: weight, as above. */
-WG_API wg_value *(wg_dense_unbiased)(const char *at, const char *name, wg_value *x,
-                                     int64_t features, wg_activation activation);
-#define wg_dense_unbiased(...) wg_dense_unbiased(WG_HERE, __VA_ARGS__)
+/** Zero means the default in every field. */
+typedef struct wg_dense_options {
+    int activation; /* wg_activation        */
+    bool no_bias;
+    double gain; /* of Xavier's rule; 0: 1 */
+} wg_dense_options;
+
+/** The same with options, which may be NULL. */
+WG_API wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t features,
+                                 const wg_dense_options *options);
+#define wg_dense_with(...) wg_dense_with(WG_HERE, __VA_ARGS__)
 
 /** Layer normalisation over the last axis, eps = 1e-5.  Parameters: gain [d], one, and bias [d],
  * zero. */
@@ -50,6 +57,7 @@ typedef struct wg_multi_head_options {
     double dropout;    /* probability with which an attention weight becomes 0              */
     int kind;          /* wg_attention_kind                                                 */
     bool no_bias;      /* of the dense layers                                               */
+    double gain;       /* of Xavier's rule for q, k and v; 0: 1                             */
     bool fused;        /* q, k, v by one dense layer qkv; self-attention only               */
     bool rotary;       /* queries and keys are rotated by their positions (wg_rotary)       */
     int64_t first_position; /* of t = 0 and s = 0, for `rotary`                             */

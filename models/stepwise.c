@@ -28,18 +28,6 @@ static wg_multi_head_options self_attention(const wg_transformer *m, const wg_to
 
 /* ---- the encoder --------------------------------------------------------------------------------- */
 
-static wg_value *encoder_layer(const wg_transformer *m, wg_value *x,
-                               const wg_multi_head_options *self)
-{
-    wg_value *y = wg_transformer_before(m, "norm1", x);
-    y = wg_multi_head_attention("self_attn", y, y, self);
-    x = wg_transformer_after(m, "norm1", x, y);
-
-    y = wg_transformer_before(m, "norm2", x);
-    y = wg_transformer_feed_forward(m, y);
-    return wg_transformer_after(m, "norm2", x, y);
-}
-
 wg_value *wg_stepwise_encode(const wg_transformer *m, const wg_tokens *t, int64_t longest)
 {
     const wg_multi_head_options self = self_attention(m, t);
@@ -47,7 +35,7 @@ wg_value *wg_stepwise_encode(const wg_transformer *m, const wg_tokens *t, int64_
     wg_value *x = embed(m, m->source_embedding, t, longest);
     for (int64_t i = 0; x && i < m->config.encoder_layers; i++) {
         wg_scope_push(m->graph, "layer%d", (int)i);
-        x = encoder_layer(m, x, &self);
+        x = wg_transformer_encoder_layer(m, x, &self);
         wg_scope_pop(m->graph);
     }
     x = wg_transformer_last(m, x);

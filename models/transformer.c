@@ -56,6 +56,7 @@ wg_multi_head_options wg_transformer_cross(const wg_transformer *m, wg_value *le
         .lengths = lengths,
         .kind = c->attention,
         .no_bias = !c->attention_bias,
+        .gain = c->fused_projections ? sqrt(0.5) : 1,
         .dropout = m->training ? c->attention_dropout : 0,
     };
 }
@@ -65,6 +66,7 @@ wg_multi_head_options wg_transformer_self(const wg_transformer *m, bool causal, 
     wg_multi_head_options o = wg_transformer_cross(m, lengths);
     o.causal = causal;
     o.fused = m->config.fused_projections;
+    o.gain = 1; /* a fused matrix has three times the rows, hence its bound */
     o.rotary = m->config.positions == WG_POSITIONS_ROTARY;
     o.first_position = m->config.first_position;
     return o;
@@ -83,13 +85,11 @@ wg_value *wg_transformer_feed_forward(const wg_transformer *m, wg_value *x)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* x [B, S, d] -> [B, S, d] */
-static wg_value *encoder_layer(const wg_transformer *m, wg_value *x, wg_value *lengths)
+wg_value *wg_transformer_encoder_layer(const wg_transformer *m, wg_value *x,
+                                       const wg_multi_head_options *self)
 {
-    const wg_multi_head_options self = wg_transformer_self(m, false, lengths);
-
     wg_value *y = wg_transformer_before(m, "norm1", x);
-    y = wg_multi_head_attention("self_attn", y, y, &self);
+    y = wg_multi_head_attention("self_attn", y, y, self);
     x = wg_transformer_after(m, "norm1", x, y);
 
     y = wg_transformer_before(m, "norm2", x);
@@ -199,11 +199,12 @@ wg_value *(wg_transformer_encode)(const char *at, wg_transformer *m, wg_value *s
                                   wg_value *lengths)
 {
     wg_graph *g = m->graph;
+    const wg_multi_head_options self = wg_transformer_self(m, false, lengths);
     wg_scope_push(g, "encoder");
     wg_value *x = embed(at, m, m->source_embedding, source);
     for (int64_t i = 0; x && i < m->config.encoder_layers; i++) {
         wg_scope_push(g, "layer%d", (int)i);
-        x = encoder_layer(m, x, lengths);
+        x = wg_transformer_encoder_layer(m, x, &self);
         wg_scope_pop(g);
     }
     x = wg_transformer_last(m, x);

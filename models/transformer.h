@@ -38,7 +38,8 @@ typedef struct wg_transformer_config {
     double norm_eps;
     int attention;             /* wg_attention_kind                           */
     bool attention_bias;       /* of the projections q, k, v and out          */
-    bool fused_projections;    /* q, k, v of self-attention as one matrix [3 d, d], with Xavier's bound for that shape */
+    bool fused_projections;    /* q, k, v of self-attention as one matrix [3 d, d].  All q, k, v then have Xavier's bound
+                                  for that shape, 1/sqrt 2 of their own, as in PyTorch and fairseq */
     int activation;            /* wg_activation of the feed-forward layers    */
     bool gated;                /* W2 (act(W1 x) * W3 x)                       */
     int tying;                 /* wg_tying                                    */

@@ -29,6 +29,9 @@ static wg_transformer_config variant(int i)
         break;
     case 8: c.encoder_layers = 1, c.decoder_layers = 3, c.heads = 4; break;
     case 9: c.encoder_layers = 1, c.fused_projections = true, c.attention_bias = false; break;
+    case 10: c.d_k = 3, c.positions = WG_POSITIONS_HALVES; break;
+    case 11: c.heads = 3, c.d_k = 2, c.d_v = 5, c.fused_projections = true; break;
+    case 12: c.attention = WG_ATTENTION_ADDITIVE, c.d_k = 3, c.d_v = 5; break;
     default: return (wg_transformer_config){0};
     }
     return c;
