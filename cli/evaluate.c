@@ -1,6 +1,7 @@
 /* wengert evaluate: how good a model is on a pair of files. */
 #include "cli/model.h"
 #include "train/text/bleu.h"
+#include "train/text/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->files[r->n_files++] = arg;
         break;
     case ARGP_KEY_END:
-        if (r->n_files < 2)
+        if (r->n_files == 1)
             argp_error(state, "which files?  SOURCE TARGET");
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -141,10 +142,34 @@ static int evaluate_texts(const request *r, texts *t)
     return r->output ? write_translations(r->output, t) : EXIT_OK;
 }
 
+/* Numbers that the built-in corpus leaves out, drawn by another seed than those that the training was validated with. */
+static int draw_numbers(const model *m, wg_corpus **pairs)
+{
+    enum { COUNT = 1000 };
+    char message[500] = "out of memory", *text[2] = {NULL, NULL};
+    if (m->settings.train_sets[0]) {
+        complain("which files?  SOURCE TARGET; without, only a model of the built-in numbers can "
+                 "be evaluated");
+        return EXIT_USAGE;
+    }
+    wg_status status = wg_numbers_corpus(COUNT, true, m->settings.seed + 1, &text[0], &text[1]);
+    if (status == WG_OK)
+        status = wg_corpus_of_text(
+            pairs, text[0], strlen(text[0]), text[1], strlen(text[1]),
+            wg_translator_vocabulary(m->translator, 0), wg_translator_vocabulary(m->translator, 1),
+            &(wg_corpus_options){.keep_text = true}, message, sizeof message);
+    if (status != WG_OK)
+        complain("the built-in numbers: %s", message);
+    free(text[0]);
+    free(text[1]);
+    return exit_code(status);
+}
+
 static int evaluate(const request *r)
 {
     wg_corpus *pairs = NULL;
-    int code = model_read_pairs(&r->model, r->files[0], r->files[1], &pairs);
+    int code = r->n_files ? model_read_pairs(&r->model, r->files[0], r->files[1], &pairs)
+                          : draw_numbers(&r->model, &pairs);
     if (code != EXIT_OK)
         return code;
     size_t n = wg_corpus_count(pairs);
@@ -173,9 +198,10 @@ int command_evaluate(int argc, char **argv)
     const struct argp argp = {
         table,
         parse,
-        "--model FOLDER SOURCE TARGET",
+        "--model FOLDER [SOURCE TARGET]",
         "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
-        "the targets, exact matches, BLEU and chrF of its translations.",
+        "the targets, exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
+        "numbers that the built-in corpus leaves out.",
         children,
         NULL,
         NULL};

@@ -64,16 +64,35 @@ static void write_json(const map *m, FILE *f)
     put_json_end(&j, '}');
 }
 
-static void put_labels(FILE *f, const char *const *text, size_t n, const char *place)
+/* Pixels around the map, as much as its labels need. */
+typedef struct frame {
+    double width, height, left, top;
+} frame;
+enum { CELL = 24, LETTER = 9, RIGHT = 100, BOTTOM = 20 };
+
+/* Characters of the longest label. */
+static size_t longest(const char *const *text, size_t n)
 {
+    size_t most = 0;
     for (size_t i = 0; i < n; i++) {
-        fputs("set label ", f);
-        gnuplot_text(f, text[i]);
-        fprintf(f, place, i);
+        size_t letters = 0;
+        for (const char *c = text[i]; *c; c++)
+            letters += (*c & 0xc0) != 0x80; /* begins a character of UTF-8 */
+        most = letters > most ? letters : most;
     }
+    return most;
 }
 
-static void write_script(const map *m, FILE *f)
+static frame frame_of(const map *m)
+{
+    frame f = {.left = 20 + LETTER * (double)longest(m->target, m->rows),
+               .top = 20 + LETTER * (double)longest(m->source, m->columns)};
+    f.width = f.left + CELL * (double)m->columns + RIGHT;
+    f.height = f.top + CELL * (double)m->rows + BOTTOM;
+    return f;
+}
+
+static void write_script(const map *m, const frame *s, FILE *f)
 {
     fputs("$weights << end_of_weights\n", f);
     for (size_t i = 0; i < m->rows; i++) {
@@ -83,15 +102,24 @@ static void write_script(const map *m, FILE *f)
     }
     fputs("end_of_weights\n"
           "set palette defined (0 'white', 0.5 '#6baed6', 1 '#08306b')\n"
-          "set cbrange [0:1]\nset cblabel 'attention'\nunset key\nunset xtics\nunset ytics\nset "
-          "border lw 0.5\n"
-          "set lmargin at screen 0.2\nset rmargin at screen 0.86\nset bmargin at screen 0.05\nset "
-          "tmargin at screen 0.8\n",
+          "set cbrange [0:1]\nunset key\nunset xtics\nunset ytics\nset border lw 0.5\n",
           f);
+    fprintf(f,
+            "set lmargin at screen %g\nset rmargin at screen %g\nset tmargin at screen %g\nset "
+            "bmargin at screen %g\n",
+            s->left / s->width, 1 - RIGHT / s->width, 1 - s->top / s->height, BOTTOM / s->height);
     fprintf(f, "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->columns - 0.5,
             (double)m->rows - 0.5);
-    put_labels(f, m->source, m->columns, " at first %zu, graph 1.02 rotate by 90 left\n");
-    put_labels(f, m->target, m->rows, " at graph -0.02, first %zu right\n");
+    for (size_t i = 0; i < m->columns; i++) {
+        fputs("set label ", f);
+        gnuplot_text(f, m->source[i]);
+        fprintf(f, " at first %zu, screen %g rotate by 90 left\n", i, 1 - (s->top - 6) / s->height);
+    }
+    for (size_t i = 0; i < m->rows; i++) {
+        fputs("set label ", f);
+        gnuplot_text(f, m->target[i]);
+        fprintf(f, " at screen %g, first %zu right\n", (s->left - 6) / s->width, i);
+    }
     fputs("plot $weights matrix with image\n", f);
 }
 
@@ -122,13 +150,11 @@ static int write_numbers(const map *m, const char *path)
 
 static int write_picture(const map *m, const char *path)
 {
-    enum { CELL = 24, LEAST = 320 };
-    double width = CELL * (double)m->columns / 0.66, height = CELL * (double)m->rows / 0.75;
-    FILE *script = gnuplot_begin(picture_format(path), width < LEAST ? LEAST : width,
-                                 height < LEAST ? LEAST : height);
+    frame size = frame_of(m);
+    FILE *script = gnuplot_begin(picture_format(path), size.width, size.height);
     if (!script)
         return EXIT_RUN;
-    write_script(m, script);
+    write_script(m, &size, script);
     return gnuplot_end(script, path);
 }
 

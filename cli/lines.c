@@ -105,7 +105,7 @@ int lines_next(lines *l, size_t most, const char *const **line, size_t *n)
         l->size -= l->at;
         l->at = 0;
     }
-    for (size_t seen = 0, newlines = 0; !l->ended; seen = l->size) {
+    for (size_t seen = 0, newlines = 0; !l->ended;) {
         newlines += count_newlines(l->bytes ? l->bytes + seen : "", l->size - seen);
         if (newlines && (newlines >= most || l->size >= MANY_BYTES || !is_ready(l->fd)))
             break;

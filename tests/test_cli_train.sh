@@ -1,0 +1,217 @@
+#!/bin/sh
+# test_cli_train.sh WENGERT: trains a very small model and uses it, as a person would; every line of output and exit code that
+# is promised is looked at.
+wengert=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+checks=0 failures=0
+
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $*"
+    sed 's/^/    /' out err | head -20
+}
+
+# code EXPECTED ARGUMENT...: runs the program with `input` as its standard input; its output is then in out and err
+code() {
+    expected=$1
+    shift
+    "$wengert" "$@" <input >out 2>err
+    got=$?
+    checks=$((checks + 1))
+    [ $got -eq "$expected" ] || fail "wengert $*: exit code $got, expected $expected"
+}
+
+# says FILE TEXT: the file has that text
+says() {
+    checks=$((checks + 1))
+    grep -qF -- "$2" "$1" || fail "no '$2' in $1"
+}
+
+# holds TEXT CONDITION...: `test` holds
+holds() {
+    what=$1
+    shift
+    checks=$((checks + 1))
+    test "$@" || fail "$what: not $*"
+}
+
+lines() {
+    wc -l <"$1" | tr -d ' '
+}
+
+: >input
+: >out
+: >err
+export OMP_NUM_THREADS=1
+cat >small.yml <<'END'
+vocab-kind: chars
+numbers: 300
+d-model: 16
+d-ff: 16
+heads: 2
+encoder-layers: 1
+decoder-layers: 1
+mini-batch-words: 1024
+valid-freq: 0
+save-freq: 0
+disp-freq: 4u
+threads: 1
+END
+
+# usage
+code 0 train --help; says out "--train-sets=SOURCE TARGET"; says out "--learn-rate=RATE"
+for command in train translate score evaluate average info plot; do
+    code 0 help $command; says out "Usage: wengert $command"
+done
+code 0 train --dump-config
+{ "$wengert" train --help; "$wengert" translate --help; } >help
+for option in $(sed -n 's/^\([a-z0-9-]*\): .*/\1/p' out); do
+    says help "--$option"
+done
+holds "options in the dump" "$(grep -c '^[a-z]' out)" -gt 60
+code 2 train; says err "where to? --model FOLDER"
+code 2 train --model m extra; says err "what is 'extra'?"
+code 2 train --model m --heads x; says err "--heads: expected a whole number from 1 to 10000, got 'x'"
+code 2 train --model m --nonsense 1
+code 2 train --model m --train-sets a
+says err "--train-sets: expected 2, got 'a'"
+code 4 train --model m --train-sets a b; says err "a: open: No such file or directory"
+code 4 train --model m --train-sets . .; says err "a directory"
+code 4 train --model m --config missing.yml; says err "missing.yml"
+echo "lern-rate: 1" >bad.yml
+code 3 train --model m --config bad.yml; says err "bad.yml:1: no option 'lern-rate'; did you mean 'learn-rate'?"
+printf 'one\ntwo\n' >two; echo eins >one
+code 3 train --model m --train-sets two one; says err "2"; says err "1"
+code 4 train --model /dev/null/m --config small.yml
+
+# configuration: flags over files, whatever the order; the dump read back is the same
+code 0 train --heads 4 --config small.yml --lr 0.5 --dump-config
+says out "heads: 4 "; says out "d-model: 16 "; says out "learn-rate: 0.5 "
+cp out dumped.yml
+code 0 train --config dumped.yml --dump-config
+holds "the dump of a dump" -z "$(diff dumped.yml out)"
+code 0 train --preset base --d-model=64 --train-sets a b --valid-metrics bleu cross-entropy --normalize --dump-config
+says out "d-model: 64 "; says out "d-ff: 2048 "; says out "train-sets: [a, b]"; says out "valid-metrics: [bleu, cross-entropy]"
+says out "normalize: 1 "
+
+# training; the same in two parts
+code 0 train --config small.yml --model whole --after 12u
+says err "300 pairs to train on"; says err "update 12: saved"; says err "cost "
+holds "nothing on standard output" ! -s out
+for file in config.yml model.safetensors optimizer.safetensors progress.json metrics.jsonl vocab.txt; do
+    holds "$file" -s whole/$file
+done
+code 0 train --config small.yml --model parts --after 7u
+code 0 train --model parts --after 12u; says err "going on after update 7"
+checks=$((checks + 1)); cmp -s whole/model.safetensors parts/model.safetensors || fail "training in parts differs"
+code 0 train --model whole; says err "going on after update 12" # nothing is left to do
+code 2 train --config small.yml --model whole --d-model 32
+says err "d-model: expected 16, as the model has it, got 32"; says err "--overwrite"
+code 0 train --config small.yml --model whole --d-model 32 --after 2u --overwrite --quiet
+holds "quiet" ! -s err
+
+# signals
+for signal in INT:130 TERM:143; do
+    "$wengert" train --config small.yml --model "stop${signal%:*}" --after 1000000u --save-freq 0 >out 2>err &
+    child=$!
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        grep -q "cost " err && break
+        sleep 0.5
+    done
+    kill -"${signal%:*}" $child
+    wait $child
+    got=$?
+    holds "exit code after SIG${signal%:*}" $got -eq "${signal#*:}"
+    says err "the same command goes on from here"; says err "saved"
+    code 0 train --model "stop${signal%:*}" --after 1u; says err "going on after update"
+done
+
+# translating: a line for a line
+model="--model parts --threads 1 --max-output-length 6 --beam-size 2"
+printf 'forty-two\n\nseven\r\n\377 nine' >input
+code 0 translate $model; holds "lines" "$(lines out)" -eq 4
+holds "an empty line stays empty" -z "$(sed -n 2p out)"
+cp out first
+printf 'seven\n' >input
+code 0 translate $model; holds "alone or in company" "$(cat out)" = "$(sed -n 3p first)"
+: >input
+code 0 translate $model; holds "no line" ! -s out
+printf 'forty-two\nseven\n' >input
+code 0 translate $model --n-best; says out "0 ||| "; says out "1 ||| "; holds "n-best" "$(lines out)" -eq 4
+code 0 translate $model --n-best=1 --scores; says out " ||| -"
+code 0 translate $model --word-scores; says out " ||| "
+code 2 translate $model --n-best 3; says err "--n-best: expected at most the beam, which is 2, got 3"
+code 2 translate; says err "which model?"
+code 2 translate $model words; says err "what is 'words'?"
+code 2 translate $model --beam-size 0
+code 2 translate $model --attention-plot map.jpg; says err ".svg or .png"
+code 4 translate --model nowhere; says err "nowhere"
+code 4 translate --model parts --weights nothing.safetensors
+checks=$((checks + 1)); "$wengert" translate $model <input >/dev/full 2>err
+[ $? -eq 4 ] || fail "translate to a full disk: not exit code 4"
+checks=$((checks + 1)); "$wengert" translate $model <input >&- 2>err
+[ $? -eq 4 ] || fail "translate to a closed output: not exit code 4"
+checks=$((checks + 1)); "$wengert" translate $model <. >out 2>err
+[ $? -eq 4 ] || fail "translate a folder: not exit code 4"
+# a line at a time is answered at once
+mkfifo pipe
+"$wengert" translate $model <pipe >out 2>err &
+child=$!
+exec 3>pipe
+echo seven >&3
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ -s out ] && break
+    sleep 0.5
+done
+holds "an answer before the end of input" "$(lines out)" -eq 1
+exec 3>&-
+wait $child
+
+# scores and evaluation
+printf 'forty-two\nseven\n\n' >source; printf 'zweiundvierzig\nsieben\n\n' >target
+code 0 score --model parts --threads 1 source target
+holds "scores" "$(lines out)" -eq 3; says err "3 pairs: cross-entropy"
+code 0 score --model parts --threads 1 --word-scores --normalize 1 source target; says out "||| -"
+code 2 score --model parts source; says err "which files?"
+code 3 score --model parts two one
+code 4 score --model parts nothing one
+code 0 evaluate $model source target --output hypotheses
+says out "sentences      3"; says out "cross-entropy"; says out "accuracy"; says out "BLEU = "; says out "chrF2 = "
+says out "tok:char"; holds "translations" "$(lines hypotheses)" -eq 3
+code 0 evaluate $model --bleu-tokenizer none --lowercase source target; says out "case:lc"; says out "tok:none"
+
+# averaging
+code 0 train --config small.yml --model kept --after 6u --save-freq 2u --keep 3 --quiet
+code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 3
+code 0 average same.safetensors kept/model.safetensors kept/model.safetensors
+code 0 translate --model kept --max-output-length 4 --weights "$work/mean.safetensors"
+code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints, got 3"
+code 2 average mean.safetensors
+code 3 average mixed.safetensors kept/model.safetensors whole/model.safetensors
+code 4 average mixed.safetensors nothing.safetensors nothing.safetensors
+holds "no mean of different models" ! -e mixed.safetensors
+
+# info, plot
+code 0 info parts; says out "parameters"; says out "encoder"; says out "tokens (characters)"; says out "update "
+says out "d-model"; says out "model.safetensors"
+code 4 info nowhere; says err "nowhere: no model"
+code 2 info
+code 4 plot nowhere -o curves.svg
+code 2 plot parts -o curves.pdf
+if command -v gnuplot >which; then
+    code 0 plot parts; says parts/curves.svg "</svg>"
+    code 0 plot parts -o curves.png; says curves.png PNG
+    printf "it's \`touch stolen\` \$(x) \\\\ %%d\nseven\n" >input
+    code 0 translate $model --attention-plot map.svg; says map.svg "</svg>"; says map-2.svg "</svg>"
+    says map.json '"attention"'; says map.json '"</s>"'
+    holds "no command was run" ! -e stolen
+    code 4 translate $model --attention-plot /nonexistent/map.png
+fi
+checks=$((checks + 1)); PATH=/nonexistent "$wengert" plot parts -o none.png 2>err
+[ $? -eq 1 ] || fail "plot without gnuplot: not exit code 1"
+says err "gnuplot-nox"
+
+echo "$checks checks, $failures failures"
+[ $checks -gt 150 ] && [ $failures -eq 0 ]
