@@ -1,8 +1,8 @@
 /* Trainings: stopped at any update they go on as if they had not; gradients of several batches add up; numbers that are
  * none stop a training before they do harm. */
 #include "tests/training.h"
-#include "train/plans.h"
-#include "train/safetensors.h"
+#include "train/text/numbers.h"
+#include "train/trainer_internal.h"
 
 #include <math.h>
 
@@ -239,6 +239,132 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
     wg_settings_free(&s);
 }
 
+/* ---- a course of training ----------------------------------------------------------------------- */
+
+/* The numbers below 32 as files for training and validation. */
+static void write_numbers(wg_settings *s)
+{
+    static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"}, *const sets[] = {"train-sets", "valid-sets"};
+    FILE *f[] = {fopen(files[0], "w"), fopen(files[1], "w")};
+    char text[WG_NUMBER_TEXT], message[500];
+    for (int32_t i = 0; i < 32; i++) {
+        wg_number_english(i, text);
+        fprintf(f[0], "%s\n", text);
+        wg_number_german(i, text);
+        fprintf(f[1], "%s\n", text);
+    }
+    for (int i = 0; i < 2; i++) {
+        fclose(f[i]);
+        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, message, sizeof message) == WG_OK, "%s", message);
+    }
+}
+
+static void remove_numbers(void)
+{
+    unlink("trainer_numbers.en");
+    unlink("trainer_numbers.de");
+}
+
+/* The lines of validations. */
+typedef struct lines {
+    char text[8][400];
+    int n;
+} lines;
+
+static void note_validation(void *context, const wg_event *e)
+{
+    lines *l = context;
+    if (e->kind == WG_EVENT_VALID && l->n < 8)
+        snprintf(l->text[l->n++], sizeof l->text[0], "%s", e->text);
+}
+
+/* With a rate of 0 no validation is better than the first. */
+static void a_training_that_does_not_improve_stops(void **state)
+{
+    (void)state;
+    static const char *const still[] = {
+        "learn-rate", "0", "lr-warmup", "0", "exponential-smoothing", "0", "valid-freq", "1u", "early-stopping", "3", "after", "50u",
+        "valid-metrics", "cross-entropy bleu", "beam-size", "1", "save-freq", "2u", "dropout", "0", NULL};
+    wg_settings s = small_training("training_still", still);
+    lines l = {.n = 0};
+    remove_folder(s.model);
+    write_numbers(&s);
+    train(&s, &(wg_listener){note_validation, &l}, NULL);
+    check_that(l.n == 4, "%d validations: %s\n%s\n%s\n%s", l.n, l.text[0], l.text[1], l.text[2], l.text[3]);
+    check_that(strstr(l.text[0], ", bleu ") && strstr(l.text[0], "; new best cross-entropy; new best bleu"), "%s", l.text[0]);
+    check_that(strstr(l.text[1], "; cross-entropy stalled 1 times (best ") != NULL, "%s", l.text[1]);
+    check_that(strstr(l.text[3], "stalled 3 times") && strstr(l.text[3], " at update 1)"), "%s", l.text[3]);
+    wg_trainer *t = trainer_of(&s, NULL); /* it has stopped for good */
+    assert_int_equal(t->progress.update, 4);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_OK);
+    assert_int_equal(t->progress.update, 4);
+    wg_trainer_free(t);
+    size_t na, nb, nc;
+    char *last = contents(s.model, WG_FILE_MODEL, &na), *best = contents(s.model, "best-cross-entropy.safetensors", &nb),
+         *other = contents(s.model, "best-bleu.safetensors", &nc);
+    assert_true(na == nb && nb == nc && memcmp(last, best, na) == 0 && memcmp(last, other, na) == 0);
+    free(last);
+    free(best);
+    free(other);
+    remove_folder(s.model);
+    remove_numbers();
+    wg_settings_free(&s);
+}
+
+static void a_training_ends_after_so_many_epochs_or_tokens(void **state)
+{
+    (void)state;
+    static const char *const amounts[] = {"3e", "1200t", "5u"};
+    int64_t tokens = 0;
+    for (int i = 0; i < 3; i++) {
+        const char *const after[] = {"after", amounts[i], "mini-batch-words", "256", NULL};
+        wg_settings s = small_training("training_amount", after);
+        remove_folder(s.model);
+        write_numbers(&s);
+        train(&s, NULL, NULL);
+        wg_trainer *t = trainer_of(&s, NULL);
+        const wg_progress *p = &t->progress;
+        assert_true(wg_trainer_done(t) == 1);
+        if (i == 0) { /* all pairs three times */
+            assert_true(p->cursor.epoch == 3 && p->cursor.group == 0 && p->sentences == 3 * 32);
+            tokens = p->tokens;
+        }
+        assert_true(i != 1 || (p->tokens >= 1200 && p->tokens < 1200 + tokens / 3));
+        assert_true(i != 2 || p->update == 5);
+        wg_trainer_free(t);
+        remove_folder(s.model);
+        wg_settings_free(&s);
+    }
+    assert_true(tokens > 500);
+    remove_numbers();
+}
+
+/* From text to text: 32 pairs are learned by heart, a character at a time. */
+static void few_pairs_are_learned_by_heart(void **state)
+{
+    (void)state;
+    static const char *const thorough[] = {
+        "d-model", "32", "d-ff", "64", "dropout", "0", "label-smoothing", "0", "optimizer-delay", "1", "length-multiple", "16",
+        "lr-warmup", "20", "exponential-smoothing", "0", "after", "250u", "beam-size", "1", NULL};
+    wg_settings s = small_training("training_by_heart", thorough);
+    remove_folder(s.model);
+    write_numbers(&s);
+    wg_trainer *t = trainer_of(&s, NULL);
+    check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
+    char **texts, why[500];
+    wg_message m = wg_message_in(why, sizeof why);
+    const wg_corpus *c = t->data.valid;
+    check_that(wg_translate_corpus(&t->validator, c, &texts, &m) == WG_OK, "%s", why);
+    assert_int_equal(wg_corpus_count(c), 32);
+    for (size_t i = 0; i < 32; i++)
+        assert_string_equal(texts[i], wg_corpus_text(c, i, 1));
+    wg_translated_free(texts, 32);
+    wg_trainer_free(t);
+    remove_folder(s.model);
+    remove_numbers();
+    wg_settings_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +372,9 @@ int main(void)
         cmocka_unit_test(gradients_of_several_batches_add_up_to_that_of_one),
         cmocka_unit_test(a_cost_that_is_not_finite_stops_the_training),
         cmocka_unit_test(a_training_goes_on_only_as_what_it_is),
+        cmocka_unit_test(a_training_that_does_not_improve_stops),
+        cmocka_unit_test(a_training_ends_after_so_many_epochs_or_tokens),
+        cmocka_unit_test(few_pairs_are_learned_by_heart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

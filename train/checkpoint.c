@@ -373,7 +373,7 @@ wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_
         prune(folder, groups[i].stem, ".safetensors", 0);
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (begins(e->d_name, "best-") || begins(e->d_name, "vocab."))
+        if (begins(e->d_name, "best-"))
             remove_path(wg_folder_path(folder, "%s", e->d_name));
     if (d)
         closedir(d);

@@ -56,19 +56,10 @@ static wg_status open_given(wg_vocabularies *out, const wg_settings *s, char *me
     return status;
 }
 
-static bool has_vocabularies(const char *folder)
-{
-    static const char *const names[] = {"vocab.spm", "vocab.txt", "vocab.source.spm", "vocab.source.txt"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (wg_folder_has(folder, names[i]))
-            return true;
-    return false;
-}
-
 static wg_status get_vocabularies(wg_vocabularies *out, const wg_settings *s, const numbers *n, char *message,
                                   size_t size)
 {
-    if (has_vocabularies(s->model))
+    if (!s->overwrite && wg_vocabularies_exist(s->model))
         return wg_vocabularies_open(out, s->model, message, size);
     wg_status status;
     if (s->vocabs[0]) {

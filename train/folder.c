@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 char *wg_folder_path(const char *folder, const char *format, ...)
 {
@@ -95,6 +96,15 @@ static wg_status open_one(wg_vocabulary **out, const char *folder, const char *s
     return status;
 }
 
+bool wg_vocabularies_exist(const char *folder)
+{
+    char *joint = find(folder, stems[JOINT]), *source = find(folder, stems[SOURCE]);
+    bool exist = joint || source;
+    free(joint);
+    free(source);
+    return exist;
+}
+
 wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message, size_t message_size)
 {
     *out = (wg_vocabularies){{NULL, NULL}};
@@ -110,17 +120,32 @@ wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *m
     return status;
 }
 
+/* The vocabulary of that file, or no such file if NULL. */
+static wg_status put_one(const wg_vocabulary *v, const char *folder, const char *stem, const char *extension,
+                         char *message, size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    char *path = wg_folder_path(folder, "%s.%s", stem, extension);
+    wg_status status = path ? WG_OK : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save its vocabulary");
+    if (path && v)
+        status = wg_vocabulary_save(v, path, message, message_size);
+    else if (path && unlink(path) != 0 && errno != ENOENT)
+        status = wg_file_errno(&m, path, "remove");
+    free(path);
+    return status;
+}
+
 wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message, size_t message_size)
 {
     bool joint = v->side[0] == v->side[1];
+    const wg_vocabulary *of[] = {
+        [JOINT] = joint ? v->side[0] : NULL, [SOURCE] = joint ? NULL : v->side[0], [TARGET] = joint ? NULL : v->side[1]};
     wg_status status = WG_OK;
-    for (int i = 0; i < (joint ? 1 : 2) && status == WG_OK; i++) {
-        wg_message m = wg_message_in(message, message_size);
-        char *path = wg_folder_path(folder, "%s.%s", stems[joint ? JOINT : SOURCE + i], extension_of(v->side[i]));
-        status = path ? wg_vocabulary_save(v->side[i], path, message, message_size)
-                      : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save its vocabulary");
-        free(path);
-    }
+    for (int k = JOINT; k <= TARGET; k++)
+        for (size_t i = 0; i < sizeof extensions / sizeof *extensions && status == WG_OK; i++) {
+            bool this_one = of[k] && extension_of(of[k]) == extensions[i];
+            status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], message, message_size);
+        }
     return status;
 }
 

@@ -39,7 +39,9 @@ typedef struct wg_vocabularies {
     wg_vocabulary *side[2];
 } wg_vocabularies;
 
+WG_API bool wg_vocabularies_exist(const char *folder);
 WG_API wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message, size_t message_size);
+/** Takes the place of vocabularies that were there. */
 WG_API wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message, size_t message_size);
 /** Frees both and sets them to NULL. */
 WG_API void wg_vocabularies_free(wg_vocabularies *v);
