@@ -2,7 +2,7 @@
  *
  *   number_translator [UPDATES [FOLDER]]
  *
- * The 20 updates by default only show how it is done; with 2000, some minutes, it translates. */
+ * The 20 updates by default only show how it is done; with 500, a minute at most, it translates. */
 #include "backends/load.h"
 #include "train/trainer.h"
 #include "train/translator.h"
