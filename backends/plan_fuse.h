@@ -31,6 +31,7 @@ typedef struct wg_fused {
         wg_linear_attrs linear;
         wg_cross_entropy_attrs loss;
         wg_adam_attrs adam;
+        wg_topk_attrs topk;
     } attrs;
     wg_value *in[WG_FUSED_OPERANDS];
     int n_in;

@@ -439,6 +439,23 @@ static void without_another_backend_nothing_is_fused(void **state)
     wg_graph_free(m.g);
 }
 
+/* ---- the most probable classes ------------------------------------------------------------------ */
+
+static void log_probabilities_of_which_only_the_best_are_wanted(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 3; variant++) {
+        model m = new_model();
+        wg_value *p = wg_log_softmax(leaf(&m, WG_SHAPE(B, T, 700)), -1);
+        wg_value *best = output(&m, wg_topk(p, 4, variant == 1 ? 1 : -1));
+        output(&m, wg_cast(wg_result_of(best, 1), WG_F32));
+        if (variant == 2)
+            output(&m, p);
+        check_fusion(&m, &wg_op_log_softmax_topk,
+                     variant == 0); /* not along another axis, nor if others read them */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_bad_target_is_named),
         cmocka_unit_test(updates_with_one_factor_are_one),
         cmocka_unit_test(a_fused_update_is_in_place),
+        cmocka_unit_test(log_probabilities_of_which_only_the_best_are_wanted),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };
     if (!wg_onednn_backend()) {

@@ -117,7 +117,71 @@ static size_t scratch(const od_backend *b, const wg_node *n)
     return (size_t)b->threads * (size_t)fast_attention_scratch(q.tokens, v.tokens) * sizeof(float);
 }
 
+/* ---- attention over slots of a pool ---------------------------------------------------------------- */
+
+/* Slots that are read must be in the pool. */
+static bool slots_valid(wg_call *c, const fast_paged *a, int64_t size)
+{
+    for (int64_t r = 0; r < a->rows; r++) {
+        int64_t n = a->lengths64 ? a->lengths64[r] : a->lengths32[r];
+        for (int64_t i = r * a->most; i < r * a->most + (n < a->most ? n : a->most); i++) {
+            int64_t slot = a->slots64 ? a->slots64[i] : a->slots32[i];
+            if (slot < 0 || slot >= size) {
+                wg_call_fail(c, "id %lld is outside [0,%lld)", (long long)slot, (long long)size);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void run_paged(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const int64_t *q = n->in[0]->shape.dim, *k = n->in[1]->shape.dim, *v = n->in[2]->shape.dim;
+    double scale = ((const wg_paged_attention_attrs *)n->attrs)->scale;
+    bool wide_slots = n->in[3]->dtype == WG_I64, wide_lengths = n->in[4]->dtype == WG_I64;
+    const fast_paged a = {
+        .q = c->in[0],
+        .k = c->in[1],
+        .v = c->in[2],
+        .y = c->out[0],
+        .slots64 = wide_slots ? c->in[3] : NULL,
+        .slots32 = wide_slots ? NULL : c->in[3],
+        .lengths64 = wide_lengths ? c->in[4] : NULL,
+        .lengths32 = wide_lengths ? NULL : c->in[4],
+        .rows = q[0],
+        .heads = q[1],
+        .groups = q[1] / k[1],
+        .d = q[2],
+        .d_v = v[2],
+        .most = n->in[3]->shape.dim[1],
+        .scale = (float)(scale != 0 ? scale : 1 / sqrt((double)q[2])),
+        .threads = c->threads,
+        .scratch = c->scratch,
+    };
+    if (slots_valid(c, &a, k[0]))
+        od_fast()->paged_attention(&a);
+}
+
+static const char *refuses_paged(const wg_node *n)
+{
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    for (int i = 0; i < n->n_in; i++)
+        if (wg_value_count(n->in[i]) == 0)
+            return "an empty operand";
+    return NULL;
+}
+
+static size_t paged_scratch(const od_backend *b, const wg_node *n)
+{
+    int64_t stride = fast_paged_stride(n->in[3]->shape.dim[1]);
+    return (size_t)b->threads * (size_t)(n->in[0]->shape.dim[1] * stride) * sizeof(float);
+}
+
 const od_own od_own_attention[] = {
+    {&wg_op_paged_attention, "paged attention", refuses_paged, paged_scratch, run_paged},
     {&wg_op_attention, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_grad, "fused attention", refuses, scratch, run_backward},
     {&wg_op_attention_by_token, "fused attention", refuses, scratch, run_forward},

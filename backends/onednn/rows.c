@@ -7,6 +7,7 @@
 #include "ops/norm.h"
 #include "ops/random.h"
 #include "ops/reduce.h"
+#include "ops/select.h"
 #include "ops/softmax.h"
 
 /* ---- softmax -------------------------------------------------------------------------------------- */
@@ -38,6 +39,29 @@ static void run_log_softmax(wg_call *c)
 {
     fast_rows a = rows_of(c);
     od_fast()->log_softmax(&a);
+}
+
+/* ---- the k largest of log_softmax ------------------------------------------------------------------ */
+
+enum { MOST_BEST = 64 };
+
+static const char *refuses_best(const wg_node *n)
+{
+    int64_t k = ((const wg_topk_attrs *)n->attrs)->k;
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    if (wg_value_count(n->in[0]) == 0)
+        return "an empty operand";
+    return k >= 1 && k <= MOST_BEST ? NULL : "none wanted, or many";
+}
+
+static void run_best(wg_call *c)
+{
+    const wg_shape *s = &c->node->in[0]->shape;
+    int64_t width = s->dim[s->rank - 1], k = ((const wg_topk_attrs *)c->node->attrs)->k;
+    const fast_best a = {c->in[0], c->out[0], c->out[1], wg_shape_count(s) / width,
+                         width,    k,         c->threads};
+    od_fast()->best_classes(&a);
 }
 
 /* ---- layer normalisation -------------------------------------------------------------------------- */
@@ -234,6 +258,7 @@ static void run_embedding_grad(wg_call *c)
 
 const od_own od_own_rows[] = {
     {&wg_op_softmax, "rows", refuses_softmax, NULL, run_softmax},
+    {&wg_op_log_softmax_topk, "rows", refuses_best, NULL, run_best},
     {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
     {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
     {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},

@@ -73,6 +73,33 @@ typedef struct fast_norm {
     float *scratch;
 } fast_norm;
 
+/* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y [rows, heads, d_v];
+ * row r sees the slots [r most, r most + lengths[r]).  Scratch: heads fast_paged_stride(most) floats a thread. */
+typedef struct fast_paged {
+    const float *q, *k, *v;
+    float *y;
+    const int64_t *slots64, *lengths64; /* or NULL: */
+    const int32_t *slots32, *lengths32;
+    int64_t rows, heads, groups, d, d_v, most;
+    float scale;
+    int threads;
+    float *scratch;
+} fast_paged;
+
+static inline int64_t fast_paged_stride(int64_t keys)
+{
+    return (keys + 15) / 16 * 16;
+}
+
+/* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see paged.c. */
+typedef struct fast_best {
+    const float *x;
+    float *values;
+    int64_t *ids;
+    int64_t rows, width, k;
+    int threads;
+} fast_best;
+
 typedef struct fast_rows {
     const float *x;
     float *y;
@@ -168,6 +195,8 @@ typedef struct fast_spans {
 #define FAST_KERNELS(X)                                                                            \
     X(attention_forward, fast_attention)                                                           \
     X(attention_backward, fast_attention)                                                          \
+    X(paged_attention, fast_paged)                                                                 \
+    X(best_classes, fast_best)                                                                     \
     X(layernorm_forward, fast_norm)                                                                \
     X(layernorm_backward, fast_norm)                                                               \
     X(column_sum, fast_columns)                                                                    \
