@@ -388,6 +388,24 @@ static void build_adam(wg_graph *g, row_plan *r)
     r->bytes = 7.0 * ROWS * WIDTH * sizeof(float);
 }
 
+/* The same numbers in many tensors, clipped by their norm: gradients are read twice. */
+static void build_clipped_adam(wg_graph *g, row_plan *r)
+{
+    enum { TENSORS = 64 };
+    wg_value *p[TENSORS], *dp[TENSORS];
+    wg_shape shape = WG_SHAPE(ROWS / TENSORS, WIDTH);
+    for (int i = 0; i < TENSORS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "p%d", i);
+        p[i] = wg_parameter(g, name, WG_F32, shape, wg_ones());
+        snprintf(name, sizeof name, "dp%d", i);
+        dp[i] = input(g, name, shape);
+    }
+    wg_clip_by_global_norm(dp, TENSORS, 1, dp);
+    wg_adam_update(p, dp, TENSORS, input(g, "lr", WG_SCALAR), NULL);
+    r->bytes = 8.0 * ROWS * WIDTH * sizeof(float);
+}
+
 static bool bench_rows(void)
 {
     bench_limits limits;
@@ -395,7 +413,8 @@ static bool bench_rows(void)
                        {.name = "layernorm, with gradient"},
                        {.name = "dropout+residual+layernorm"},
                        {.name = "the same, with gradient"},
-                       {.name = "adam"}};
+                       {.name = "adam"},
+                       {.name = "clip + adam, 64 tensors"}};
     if (bench_limits_measure(&limits, NULL) != WG_OK)
         return false;
     double bandwidth = limits.triad_traffic / limits.triad.median;
@@ -407,8 +426,10 @@ static bool bench_rows(void)
         r->g = wg_graph_new();
         if (i < 4)
             build_norm(r->g, r, i >= 2, i % 2);
-        else
+        else if (i == 4)
             build_adam(r->g, r);
+        else
+            build_clipped_adam(r->g, r);
         r->plan = plan_of(r->g, true);
         if (!r->plan || !time_plans(&r->plan, 1, &t))
             return false;
