@@ -35,6 +35,8 @@ endfunction()
 
 # The same for oneDNN, which has no pkg-config file, and whose CMake package on Debian 12 asks for OpenCL: found by its
 # header and library.
+# Debian builds it with gcc, whose OpenMP library is libgomp; beside that of another compiler it would be a second pool
+# of threads, so there it is built only if asked for.
 macro(wg_part_onednn)
   find_path(DNNL_INCLUDE dnnl.h)
   find_library(DNNL_LIBRARY dnnl)
@@ -43,11 +45,15 @@ macro(wg_part_onednn)
   else()
     set(DNNL_FOUND OFF)
   endif()
-  option(WG_ONEDNN "build the oneDNN backend" ${DNNL_FOUND})
+  set(wg_default OFF)
+  if(DNNL_FOUND AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(wg_default ON)
+  endif()
+  option(WG_ONEDNN "build the oneDNN backend" ${wg_default})
   if(WG_ONEDNN AND NOT DNNL_FOUND)
     message(FATAL_ERROR "WG_ONEDNN is on, but oneDNN is not found (Debian: libdnnl-dev)")
   elseif(NOT WG_ONEDNN)
-    list(APPEND WG_LEFT_OUT "the oneDNN backend (libdnnl-dev)")
+    list(APPEND WG_LEFT_OUT "the oneDNN backend (libdnnl-dev, and gcc or WG_ONEDNN=ON)")
   endif()
 endmacro()
 

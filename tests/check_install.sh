@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_install.sh BUILD SOURCE: installs the build into a folder of its own, which is then moved, and from there builds
-# and runs a program by find_package (shared and static), and by pkg-config.
+# and runs a program by find_package (shared and static), and by pkg-config.  With the compilers in CC and CXX: the
+# static library needs the OpenMP of the compiler that built it.
 set -euo pipefail
 build=$1 source=$2
 work=$build/installed
@@ -20,9 +21,9 @@ pc=$(find "$work/there" -name wengert.pc)
 flags() {
     PKG_CONFIG_PATH=$(dirname "$pc") pkg-config "$@" wengert
 }
-cc -std=c11 "$program" $(flags --cflags --libs) -o "$work/by_pkg_config"
+"${CC:-cc}" -std=c11 "$program" $(flags --cflags --libs) -o "$work/by_pkg_config"
 LD_LIBRARY_PATH=$(flags --variable=libdir) "$work/by_pkg_config" | tail -1
-cc -std=c11 "$program" $(flags --cflags) -Wl,-Bstatic $(flags --libs-only-L) -lwengert -Wl,-Bdynamic \
+"${CC:-cc}" -std=c11 "$program" $(flags --cflags) -Wl,-Bstatic $(flags --libs-only-L) -lwengert -Wl,-Bdynamic \
     $(flags --static --libs | sed 's/-lwengert//') -o "$work/by_pkg_config_static"
 "$work/by_pkg_config_static" | tail -1
 echo "installed headers, libraries, find_package and pkg-config work"
