@@ -1,7 +1,8 @@
 /* Decoding speed: sentences of the lengths of a test set, translated by a model with random parameters, so that all of
- * them are as long as they may become.  Everything from creation on is counted, as in a process of its own.
+ * them are as long as they may become.  Everything from creation on is counted, as in a process of its own; then the same
+ * again, with the plans that there are.
  *
- *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM]]]]      tiny 9712 1000 5 */
+ *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS: of a batch */
 #include "backends/onednn/onednn.h"
 #include "backends/plan.h"
 #include "bench/limits.h"
@@ -9,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { MOST = 100000, LONGEST = 40 };
 
@@ -52,68 +54,92 @@ static wg_status fill_store(wg_store *store, const wg_transformer_config *c)
     return status;
 }
 
-static wg_status run(const wg_transformer_config *c, wg_store *store, size_t n, int64_t beam)
+typedef struct request {
+    wg_transformer_config config;
+    wg_store *store;
+    const int32_t *at[MOST];
+    size_t length[MOST], n, tokens;
+    wg_search_options search;
+} request;
+
+typedef struct moment {
+    double wall, cpu;
+} moment;
+
+static moment now(void)
 {
-    static const int32_t *at[MOST];
-    static size_t length[MOST];
+    return (moment){bench_now(), (double)clock() / CLOCKS_PER_SEC};
+}
+
+static void report(const request *r, const char *what, const wg_hypothesis *h, moment start)
+{
+    moment end = now();
+    size_t made = 0;
+    for (size_t i = 0; i < r->n; i++)
+        made += h[i].n;
+    double wall = end.wall - start.wall;
+    printf("beam %ld, %s: %zu sentences of %zu tokens into %zu: %.3f s, %.3f s of CPU, %.0f "
+           "sentences/s\n",
+           (long)r->search.beam, what, r->n, r->tokens, made, wall, end.cpu - start.cpu,
+           (double)r->n / wall);
+}
+
+static wg_status run(const request *r)
+{
     const wg_backend *backends[] = {wg_onednn_backend()};
-    const wg_search_model model = {.config = c,
-                                   .store = store,
+    const wg_search_model model = {.config = &r->config,
+                                   .store = r->store,
+                                   .pad = 0,
                                    .bos = 1,
                                    .eos = 2,
-                                   .pad = 0,
                                    .unk = 3,
                                    .backends = backends,
                                    .n_backends = backends[0] ? 1 : 0};
-    const wg_search_options o = {.beam = beam, .alpha = 1, .max_factor = 1.05};
-    size_t tokens = draw_sentences(at, length, n, c->source_vocabulary), made = 0;
     char message[500];
     wg_search *s;
-    wg_hypothesis *h;
-    for (int round = 0; round < 3; round++) {
-        double start = bench_now();
-        wg_status status = wg_search_create(&s, &model, message, sizeof message);
-        if (status != WG_OK)
-            return fprintf(stderr, "%s\n", message), status;
-        double created = bench_now();
-        for (int again = 0; again < 2; again++) {
-            double from = bench_now();
-            status = wg_search_run(s, at, length, n, &o, &h);
-            if (status != WG_OK)
-                return fprintf(stderr, "%s\n", wg_search_message(s)), status;
-            double end = bench_now(), seconds = end - (again ? from : start);
-            made = 0;
-            for (size_t i = 0; i < n; i++)
-                made += h[i].n;
-            printf("beam %ld, %s: %zu sentences, %zu source and %zu target tokens: %.3f s (%.0f ms "
-                   "to create), %.0f sentences/s\n",
-                   (long)beam, again ? "again" : "at once", n, tokens, made, seconds,
-                   1e3 * (created - start), (double)n / seconds);
-            wg_hypotheses_free(h, n);
+    moment start = now();
+    wg_status status = wg_search_create(&s, &model, message, sizeof message);
+    if (status != WG_OK)
+        return fprintf(stderr, "%s\n", message), status;
+    for (int again = 0; again < 3 && status == WG_OK; again++) {
+        wg_hypothesis *h;
+        status = wg_search_run(s, r->at, r->length, r->n, &r->search, &h);
+        if (status == WG_OK) {
+            report(r, again ? "again" : "at once", h, start);
+            wg_hypotheses_free(h, r->n);
+        } else {
+            fprintf(stderr, "%s\n", wg_search_message(s));
         }
-        wg_search_free(s);
+        start = now();
     }
-    return WG_OK;
+    wg_search_free(s);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    const wg_transformer_config *preset = wg_transformer_find(argc > 1 ? argv[1] : "tiny");
+    static request r;
+    const char *given[6] = {NULL, "tiny", "9712", "1000", NULL, "0"};
+    for (int i = 1; i < argc && i < 6; i++)
+        given[i] = argv[i];
+    const wg_transformer_config *preset = wg_transformer_find(given[1]);
     if (!preset)
-        return fprintf(stderr, "there is no model %s\n", argv[1]), 2;
-    wg_transformer_config c = *preset;
-    c.source_vocabulary = c.target_vocabulary = argc > 2 ? atol(argv[2]) : 9712;
-    long n = argc > 3 ? atol(argv[3]) : 1000;
-    if (n < 1 || n > MOST)
-        return fprintf(stderr, "1 to %d sentences\n", MOST), 2;
-    wg_store *store = wg_store_new(1);
-    wg_status status = fill_store(store, &c);
+        return fprintf(stderr, "there is no model %s\n", given[1]), 2;
+    r.config = *preset;
+    r.config.source_vocabulary = r.config.target_vocabulary = atol(given[2]);
+    long n = atol(given[3]);
+    if (n < 1 || n > MOST || atol(given[2]) < 5)
+        return fprintf(stderr, "1 to %d sentences of a vocabulary of 5 or more\n", MOST), 2;
+    r.n = (size_t)n;
+    r.tokens = draw_sentences(r.at, r.length, r.n, r.config.source_vocabulary);
+    r.store = wg_store_new(1);
+    r.search = (wg_search_options){.alpha = 1, .max_factor = 1.05, .batch_tokens = atol(given[5])};
+    wg_status status = fill_store(r.store, &r.config);
     static const int64_t beams[] = {1, 5};
-    for (int i = 0; status == WG_OK && i < 2; i++)
-        if (argc < 5 || atol(argv[4]) == beams[i])
-            status = run(&c, store, (size_t)n, beams[i]);
-    if (status == WG_OK && argc > 4 && atol(argv[4]) != 1 && atol(argv[4]) != 5)
-        status = run(&c, store, (size_t)n, atol(argv[4]));
-    wg_store_free(store);
+    for (int i = 0; status == WG_OK && i < (given[4] ? 1 : 2); i++) {
+        r.search.beam = given[4] ? atol(given[4]) : beams[i];
+        status = run(&r);
+    }
+    wg_store_free(r.store);
     return status == WG_OK ? 0 : 1;
 }

@@ -421,9 +421,118 @@ static void nan_shows(void **state)
     }
 }
 
+/* ---- what a decoder does with a row -------------------------------------------------------------------- */
+
+enum { SLOTS = 50 };
+
+/* The softmax of q . k[slot] over the slots, applied to v[slot], for head h of row r, in double. */
+static double paged(const fast_paged *a, int64_t r, int64_t h, int64_t j)
+{
+    double sum = 0, y = 0;
+    for (int64_t i = 0; i < a->lengths32[r]; i++) {
+        int64_t at = a->slots32[r * a->most + i] * (a->heads / a->groups) + h / a->groups;
+        double dot = 0;
+        for (int64_t c = 0; c < a->d; c++)
+            dot += (double)a->q[(r * a->heads + h) * a->d + c] * (double)a->k[at * a->d + c];
+        sum += exp((double)a->scale * dot);
+        y += exp((double)a->scale * dot) * (double)a->v[at * a->d_v + j];
+    }
+    return sum > 0 ? y / sum : 0;
+}
+
+static void every_set_attends_to_slots(void **state)
+{
+    (void)state;
+    static const int64_t widths[][4] = {
+        {4, 1, 32, 32}, {2, 1, 64, 64}, {6, 3, 5, 17}}; /* heads, groups, d, d_v */
+    enum { ROWS = 7, SEEN = 21 };
+    static const int32_t lengths[ROWS] = {0, 1, 2, 15, 16, 17, SEEN};
+    setting s = all_tables();
+    int32_t slots[ROWS * SEEN];
+    for (int i = 0; i < ROWS * SEEN; i++)
+        slots[i] = i % SEEN < lengths[i / SEEN] ? i * 7 % SLOTS : -1;
+    for (int t = 0; t < s.n_tables; t++)
+        for (int w = 0; w < 3; w++) {
+            int64_t heads = widths[w][0], groups = widths[w][1], d = widths[w][2],
+                    d_v = widths[w][3];
+            int64_t count = ROWS * heads * d_v, scratch = 2 * heads * fast_paged_stride(SEEN);
+            float *q = numbers(&s, ROWS * heads * d), *k = numbers(&s, SLOTS * heads * d),
+                  *v = numbers(&s, SLOTS * heads * d_v), *y = room(count), *own = room(scratch);
+            const fast_paged a = {.q = q,
+                                  .k = k,
+                                  .v = v,
+                                  .y = y,
+                                  .slots32 = slots,
+                                  .lengths32 = lengths,
+                                  .rows = ROWS,
+                                  .heads = heads,
+                                  .groups = groups,
+                                  .d = d,
+                                  .d_v = d_v,
+                                  .most = SEEN,
+                                  .scale = 0.5f,
+                                  .threads = 2,
+                                  .scratch = own};
+            s.table[t]->paged_attention(&a);
+            for (int64_t i = 0; i < count; i++) {
+                double expected = paged(&a, i / (heads * d_v), i / d_v % heads, i % d_v);
+                check_that(fabs((double)y[i] - expected) <= 1e-5,
+                           "%s, widths %d, element %lld: %g, expected %g", s.table[t]->isa, w,
+                           (long long)i, (double)y[i], expected);
+            }
+            free_room(y, count);
+            free_room(own, scratch);
+            free(q);
+            free(k);
+            free(v);
+        }
+}
+
+/* Rows of few and of many blocks, with equal numbers, of which the first comes first. */
+static void every_set_finds_the_most_probable(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{1, 1},  {9, 9},    {64, 7},
+                                        {65, 3}, {1000, 7}, {9712, 12}}; /* width, k */
+    setting s = all_tables();
+    float *x = numbers(&s, 3 * MOST);
+    for (int64_t i = 0; i < 3 * MOST; i += 5)
+        x[i] = (float)(i % 35) / 40.0f; /* 7 values, repeated */
+    for (int t = 0; t < s.n_tables; t++)
+        for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+            enum { ROWS = 3 };
+            int64_t width = shapes[n][0], k = shapes[n][1], ids[ROWS * 12];
+            float *values = room(ROWS * k);
+            const fast_best a = {x, values, ids, ROWS, width, k, 2};
+            s.table[t]->best_classes(&a);
+            for (int64_t r = 0; r < ROWS; r++) {
+                const float *row = x + r * width;
+                double sum = 0;
+                for (int64_t i = 0; i < width; i++)
+                    sum += exp((double)row[i]);
+                for (int64_t i = 0; i < k; i++) {
+                    int64_t id = ids[r * k + i], before = 0;
+                    for (int64_t j = 0; j < width; j++)
+                        before += row[j] > row[id] || (row[j] == row[id] && j < id);
+                    check_that(before == i, "%s, width %lld: %lld has place %lld, not %lld",
+                               s.table[t]->isa, (long long)width, (long long)id, (long long)before,
+                               (long long)i);
+                    double expected = (double)row[id] - log(sum);
+                    check_that(fabs((double)values[r * k + i] - expected) <= 1e-5,
+                               "%s, width %lld: %g, expected %g", s.table[t]->isa, (long long)width,
+                               (double)values[r * k + i], expected);
+                }
+            }
+            free_room(values, ROWS * k);
+        }
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_set_attends_to_slots),
+        cmocka_unit_test(every_set_finds_the_most_probable),
         cmocka_unit_test(every_set_drops_by_the_same_mask),
         cmocka_unit_test(rows_take_their_part_of_the_mask),
         cmocka_unit_test(columns_add_up),
