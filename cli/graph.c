@@ -1,6 +1,11 @@
 /* wengert graph MODEL: the text, DOT, SVG or PNG of a model, its gradient, its plan. */
 #include "cli/backends.h"
 #include "models/models.h"
+#include "models/transformer.h"
+#ifdef WG_HAVE_TRAINING
+#include "cli/model.h"
+#include "train/folder.h"
+#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -293,29 +298,61 @@ static int show(wg_graph *g, const wg_model *m, request *r)
     return code;
 }
 
+/* ---- which graph ----------------------------------------------------------------------------- */
+
+/* A trained model is the built-in "transformer" in sizes of its own. */
+static int find_model(const char *name, const wg_model **out, wg_transformer_config *trained)
+{
+    *out = wg_model_find(name);
+#ifdef WG_HAVE_TRAINING
+    if (!*out && wg_folder_has(name, WG_FILE_CONFIG)) {
+        *out = wg_model_find("transformer");
+        return model_network(name, trained);
+    }
+#endif
+    if (*out)
+        return EXIT_OK;
+    complain_unknown("model", name, model_name_at);
+    return EXIT_USAGE;
+}
+
+static wg_value *build(wg_graph *g, const wg_model *m, const wg_transformer_config *trained)
+{
+    if (!trained->d_model)
+        return m->build(g);
+    wg_transformer t = wg_transformer_begin(g, trained, true);
+    wg_transformer_inputs in = wg_transformer_inputs_of(g, 2, 7, 6);
+    return wg_output(wg_transformer_loss(&t, &in, NULL), "loss");
+}
+
 int command_graph(int argc, char **argv)
 {
     static const struct argp_child children[] = {
         {&backend_argp, 0, "By whom it is planned (asked in this order, cpu at last):", 4}, {0}};
-    static const struct argp argp = {
-        table,    parse, "MODEL", "Prints or draws a built-in model, its gradient or its plan.",
-        children, NULL,  NULL};
+    static const struct argp argp = {table,
+                                     parse,
+                                     "MODEL|FOLDER",
+                                     "Prints or draws a built-in model, or the one trained in a "
+                                     "folder, its gradient or its plan.",
+                                     children,
+                                     NULL,
+                                     NULL};
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    const wg_model *m = wg_model_find(r.model);
-    if (!m) {
-        complain_unknown("model", r.model, model_name_at);
-        return EXIT_USAGE;
-    }
-    r.picture.title = m->name;
+    const wg_model *m;
+    wg_transformer_config trained = {0};
+    int code = find_model(r.model, &m, &trained);
+    if (code != EXIT_OK)
+        return code;
+    r.picture.title = trained.d_model ? r.model : m->name;
     r.picture.expand = r.expand;
     wg_graph *g = wg_graph_new();
-    wg_value *loss = m->build(g);
+    wg_value *loss = build(g, m, &trained);
     wg_status status = wg_graph_status(g);
     if (status == WG_OK && r.grad)
         status = add_gradient(g, loss);
-    int code = status == WG_OK ? show(g, m, &r) : exit_code(status);
+    code = status == WG_OK ? show(g, m, &r) : exit_code(status);
     if (status != WG_OK)
         complain("%s", wg_graph_message(g));
     wg_graph_free(g);

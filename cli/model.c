@@ -3,17 +3,16 @@
 
 #include <stdlib.h>
 
-static int read_settings(model *m, const settings_args *args, const char *folder)
+static int read_settings(wg_settings *s, const char *folder)
 {
     char message[500], *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
-    wg_status status = path ? wg_settings_init(&m->settings) : WG_ENOMEM;
+    wg_status status = path ? wg_settings_init(s) : WG_ENOMEM;
     snprintf(message, sizeof message, "%s", wg_status_text(status));
     if (status == WG_OK)
-        status = wg_settings_read_yaml(&m->settings, path, message, sizeof message);
+        status = wg_settings_read_yaml(s, path, message, sizeof message);
     free(path);
-    if (status == WG_OK)
-        return settings_args_apply(args, &m->settings);
-    complain("%s", message);
+    if (status != WG_OK)
+        complain("%s", message);
     return exit_code(status);
 }
 
@@ -26,7 +25,9 @@ int model_open(model *m, const settings_args *args, const char *weights)
         complain("which model? --model FOLDER");
         return EXIT_USAGE;
     }
-    int code = read_settings(m, args, folder);
+    int code = read_settings(&m->settings, folder);
+    if (code == EXIT_OK)
+        code = settings_args_apply(args, &m->settings);
     if (code != EXIT_OK)
         return code;
     wg_status status =
@@ -48,6 +49,27 @@ void model_close(model *m)
     wg_translator_free(m->translator);
     wg_backend_list_close(&m->backends);
     wg_settings_free(&m->settings);
+}
+
+int model_network(const char *folder, wg_transformer_config *network)
+{
+    char message[500];
+    wg_settings s = {0};
+    wg_vocabularies v = {0};
+    int code = read_settings(&s, folder);
+    wg_status status =
+        code == EXIT_OK ? wg_vocabularies_open(&v, folder, message, sizeof message) : WG_OK;
+    if (status != WG_OK) {
+        complain("%s", message);
+        code = exit_code(status);
+    } else if (code == EXIT_OK) {
+        *network = s.net;
+        network->source_vocabulary = wg_vocabulary_size(v.side[0]);
+        network->target_vocabulary = wg_vocabulary_size(v.side[1]);
+    }
+    wg_vocabularies_free(&v);
+    wg_settings_free(&s);
+    return code;
 }
 
 int model_read_pairs(const model *m, const char *source, const char *target, wg_corpus **pairs)

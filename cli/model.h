@@ -18,6 +18,9 @@ typedef struct model {
 int model_open(model *m, const settings_args *args, const char *weights);
 void model_close(model *m);
 
+/* The network of the model in that folder, with the sizes of its vocabularies; complains. */
+int model_network(const char *folder, wg_transformer_config *network);
+
 /* Reads two files of equally many lines; also empty ones count. */
 int model_read_pairs(const model *m, const char *source, const char *target, wg_corpus **pairs);
 

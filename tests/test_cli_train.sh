@@ -111,6 +111,10 @@ code 2 train --config small.yml --model whole --d-model 32
 says err "d-model: expected 16, as the model has it, got 32"; says err "--overwrite"
 code 0 train --config small.yml --model whole --d-model 32 --after 2u --overwrite --quiet
 holds "quiet" ! -s err
+code 0 train --config small.yml --model whole --vocab-kind words --tying none --after 1u --overwrite
+code 0 info whole; says out "tokens (words)"; says out "output"; holds "the old vocabulary is gone" ! -e whole/vocab.txt
+code 0 graph whole; says out "cross_entropy"
+code 2 graph nowhere; says err "no model 'nowhere'"
 
 # signals
 for signal in INT:130 TERM:143; do
