@@ -1,7 +1,10 @@
-/* Beam search over one sentence, with the rules of fairseq (Ott et al. 2019).  Of the extensions of all live hypotheses
- * the best 2 beam are looked at, in order: those that end the sentence are finished if they rank within the beam, and
- * the first `beam` of the others live on.  The search ends when `beam` are finished, or when the n_best finished cannot
- * be surpassed any more.  Equal scores: the better hypothesis of the step before, then the lower id. */
+/* Beam search over one sentence, with the rules of fairseq (Ott et al. 2019) but for the end.  Of the extensions of all live
+ * hypotheses the best 2 beam are looked at, in order: those that end the sentence are finished if they rank within the
+ * beam, and the first `beam` of the others live on.  The `beam` best finished ones are kept.  The search ends when the
+ * n_best of them cannot be surpassed any more; or, once there are `beam`, when no live hypothesis is ahead of the n_best as
+ * it stands.  (fairseq ends there in any case.  But a model that is sure of itself ranks an end of sentence next to the
+ * right token at every step, however improbable it is, so that soon `beam` bad ones are finished.)  Equal scores: the
+ * better hypothesis of the step before, then the lower id. */
 #include "models/search_internal.h"
 
 #include <math.h>
@@ -96,12 +99,39 @@ static bool next_extension(const wg_beam *x, const wg_beam_rules *rules, const w
     return true;
 }
 
+static void clear(wg_hypothesis *h)
+{
+    free(h->ids);
+    free(h->token_scores);
+    free(h->attention);
+    *h = (wg_hypothesis){0};
+}
+
+/* Makes room for a finished hypothesis of that score by letting the worst go; false if that one is better. */
+static bool make_room(wg_beam *x, size_t room, double score)
+{
+    size_t worst = 0;
+    if (x->n_done < room)
+        return true;
+    for (size_t i = 1; i < x->n_done; i++)
+        if (x->done[i].score <= x->done[worst].score)
+            worst = i;
+    if (!(score > x->done[worst].score))
+        return false;
+    clear(&x->done[worst]);
+    x->n_done--;
+    memmove(&x->done[worst], &x->done[worst + 1], (x->n_done - worst) * sizeof *x->done);
+    return true;
+}
+
 static bool finish(wg_beam *x, const wg_beam_rules *rules, const extension *e)
 {
     const wg_partial *of = e->of;
     size_t n = of->n + 1;
     wg_hypothesis h = {.n = n, .log_probability = e->total, .source_tokens = x->length};
     h.score = e->total / wg_length_penalty_of(rules->penalty, rules->alpha, n);
+    if (!make_room(x, rules->beam, h.score))
+        return true;
     h.ids = malloc(n * sizeof *h.ids);
     h.token_scores = malloc(n * sizeof *h.token_scores);
     if (!h.ids || !h.token_scores) {
@@ -132,29 +162,37 @@ static void extend(wg_partial *to, const extension *e)
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-/* The most that any extension of the live hypotheses can score: no token's probability is above 1. */
-static double best_to_come(const wg_beam *x, const wg_beam_rules *rules)
+/* The score of a hypothesis if it had n tokens and were no less probable. */
+static double score_at(const wg_partial *h, const wg_beam_rules *rules, size_t n)
+{
+    return h->log_probability / wg_length_penalty_of(rules->penalty, rules->alpha, n);
+}
+
+/* What finished hypotheses must reach for the search to end: as long as there are fewer than `beam`, the most that any
+ * extension of the live ones can score (no token's probability is above 1), else what these score as they stand. */
+static double bar(const wg_beam *x, const wg_beam_rules *rules)
 {
     double best = -HUGE_VAL;
     for (size_t i = 0; i < x->n_now; i++) {
-        double p = x->now[i].log_probability;
-        double now = p / wg_length_penalty_of(rules->penalty, rules->alpha, x->now[i].n + 1);
-        double late = p / wg_length_penalty_of(rules->penalty, rules->alpha, x->most);
-        best = fmax(best, fmax(now, late));
+        const wg_partial *h = &x->now[i];
+        if (x->n_done >= rules->beam)
+            best = fmax(best, score_at(h, rules, h->n));
+        else
+            best = fmax(best, fmax(score_at(h, rules, h->n + 1), score_at(h, rules, x->most)));
     }
     return best;
 }
 
 static bool is_settled(const wg_beam *x, const wg_beam_rules *rules)
 {
-    if (x->n_now == 0 || x->n_done >= rules->beam)
+    if (x->n_now == 0)
         return true;
     if (x->n_done < rules->n_best)
         return false;
-    double bound = best_to_come(x, rules);
+    double least = bar(x, rules);
     size_t above = 0;
     for (size_t i = 0; i < x->n_done; i++)
-        above += x->done[i].score >= bound;
+        above += x->done[i].score >= least;
     return above >= rules->n_best;
 }
 
@@ -178,7 +216,7 @@ wg_status wg_beam_advance(wg_beam *x, const wg_beam_rules *rules, const wg_candi
     bool last = x->now[0].n + 1 >= x->most, ok = true, any = false;
     extension e = {0};
     memset(rules->heads, 0, x->n_now * sizeof *rules->heads);
-    for (size_t rank = 0; ok && rank < 2 * beam && n_next < beam && x->n_done < beam; rank++) {
+    for (size_t rank = 0; ok && rank < 2 * beam && n_next < beam; rank++) {
         if (!next_extension(x, rules, c, &e))
             break;
         any = true;
@@ -205,14 +243,6 @@ static void sort(wg_hypothesis *h, size_t n)
             h[j] = h[j - 1];
             h[j - 1] = t;
         }
-}
-
-static void clear(wg_hypothesis *h)
-{
-    free(h->ids);
-    free(h->token_scores);
-    free(h->attention);
-    *h = (wg_hypothesis){0};
 }
 
 void wg_beam_finish(wg_beam *x, const wg_beam_rules *rules, wg_hypothesis *results)
