@@ -16,7 +16,7 @@
 enum { ONCE = 0, FROM_THEN_ON, DIES, WAYS };
 enum { FILES = 1, MEMORY = 2 };
 static struct {
-    int what;      /* FILES, MEMORY; 0: nothing fails  */
+    int what; /* FILES, MEMORY; 0: nothing fails  */
     long at, calls;
     int way;
     bool no_links; /* the file system has no hard links */
@@ -32,12 +32,12 @@ static bool fails(int what)
     return world.way == FROM_THEN_ON ? world.calls >= world.at : world.calls == world.at;
 }
 
-#define WRAP(name, parameters, ...)                                                                                      \
-    int __real_##name parameters;                                                                                        \
-    int __wrap_##name parameters;                                                                                        \
-    int __wrap_##name parameters                                                                                         \
-    {                                                                                                                    \
-        return fails(FILES) ? (errno = EIO, -1) : __real_##name(__VA_ARGS__);                                            \
+#define WRAP(name, parameters, ...)                                                                                    \
+    int __real_##name parameters;                                                                                      \
+    int __wrap_##name parameters;                                                                                      \
+    int __wrap_##name parameters                                                                                       \
+    {                                                                                                                  \
+        return fails(FILES) ? (errno = EIO, -1) : __real_##name(__VA_ARGS__);                                          \
     }
 WRAP(rename, (const char *from, const char *to), from, to)
 
@@ -76,12 +76,12 @@ int __wrap_close(int fd)
     return fails(FILES) ? (errno = EIO, -1) : result;
 }
 
-#define WRAP_ALLOCATION(name, parameters, ...)                                                                           \
-    void *__real_##name parameters;                                                                                      \
-    void *__wrap_##name parameters;                                                                                      \
-    void *__wrap_##name parameters                                                                                       \
-    {                                                                                                                    \
-        return fails(MEMORY) ? NULL : __real_##name(__VA_ARGS__);                                                        \
+#define WRAP_ALLOCATION(name, parameters, ...)                                                                         \
+    void *__real_##name parameters;                                                                                    \
+    void *__wrap_##name parameters;                                                                                    \
+    void *__wrap_##name parameters                                                                                     \
+    {                                                                                                                  \
+        return fails(MEMORY) ? NULL : __real_##name(__VA_ARGS__);                                                      \
     }
 WRAP_ALLOCATION(malloc, (size_t n), n)
 WRAP_ALLOCATION(calloc, (size_t n, size_t m), n, m)
@@ -154,7 +154,7 @@ static int begin(void **state)
 {
     world.what = 0;
     remove_folder(folder);
-    settings = small_training(folder, NULL);
+    settings = small_training(folder, "");
     *state = new_store();
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Trainings killed at any moment, again and again: the folder can always be gone on with, and in the end its parameters,
- * averages and moments are those of a training that was never killed, to the last bit.
+/* Trainings killed at any moment, again and again: the folder can always be gone on with, and in the end its
+ * parameters, averages and moments are those of a training that was never killed, to the last bit.
  *
  * WENGERT_TEST_KILLS=200 for more than the usual number.  The trainings run in processes of their own: this program,
  * with the folder as its argument. */
@@ -11,8 +11,7 @@
 
 enum { KILLS = 20 };
 
-static const char *const often[] = {"numbers",    "60", "save-freq", "1u", "valid-freq", "3u", "length-multiple", "64",
-                                    "valid-sets", "",   "after",     "8u", NULL};
+static const char often[] = "numbers 60; save-freq 1u; valid-freq 3u; length-multiple 64; after 8u";
 
 static void tell_first(void *context, const wg_event *e)
 {

@@ -23,7 +23,7 @@ static void stop_at(void *context, const wg_event *e)
 static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
 {
     (void)state;
-    static const char *const often[] = {"save-freq", "5u", "valid-freq", "4u", NULL};
+    static const char often[] = "save-freq 5u; valid-freq 4u";
     wg_settings whole = small_training("training_whole", often), cut = small_training("training_cut", often);
     remove_folder(whole.model);
     train(&whole, NULL, NULL);
@@ -133,7 +133,7 @@ static double distance(const wg_store *a, const wg_store *b)
 static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
 {
     (void)state;
-    static const char *const exact[] = {"dtype", "f64", "dropout", "0", "adam-eps", "1e-3", "clip-norm", "0.5", NULL};
+    static const char exact[] = "dtype f64; dropout 0; adam-eps 1e-3; clip-norm 0.5";
     wg_settings s = small_training("unused", exact);
     s.net.source_vocabulary = s.net.target_vocabulary = VOCABULARY;
     wg_backend_list backends;
@@ -160,8 +160,7 @@ static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
 static void a_cost_that_is_not_finite_stops_the_training(void **state)
 {
     (void)state;
-    static const char *const violent[] = {"optimizer",   "sgd", "learn-rate", "1e18", "lr-warmup", "0", "clip-norm", "0",
-                                          "save-freq",   "1u",  NULL};
+    static const char violent[] = "optimizer sgd; learn-rate 1e18; lr-warmup 0; clip-norm 0; save-freq 1u";
     wg_settings s = small_training("training_violent", violent);
     remove_folder(s.model);
     size_t size;
@@ -170,8 +169,8 @@ static void a_cost_that_is_not_finite_stops_the_training(void **state)
         wg_trainer *t = trainer_of(&s, NULL);
         assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
         const char *text = wg_trainer_message(t);
-        check_that(strncmp(text, "update ", 7) == 0 && strstr(text, "is not finite") && strstr(text, "first in batch "), "%s",
-                   text);
+        check_that(strncmp(text, "update ", 7) == 0 && strstr(text, "is not finite") && strstr(text, "first in batch "),
+                   "%s", text);
         wg_trainer_free(t);
         char *after = contents(s.model, WG_FILE_PROGRESS, &size);
         if (before)
@@ -215,7 +214,7 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
         {"numbers", "151", "train-sets: expected those with which this training began, got others"},
         {"disp-freq", "1u", NULL},
     };
-    static const char *const brief[] = {"after", "2u", NULL};
+    static const char brief[] = "after 2u";
     wg_settings s = small_training("training_changed", brief);
     remove_folder(s.model);
     train(&s, NULL, NULL);
@@ -244,7 +243,8 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
 /* The numbers below 32 as files for training and validation. */
 static void write_numbers(wg_settings *s)
 {
-    static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"}, *const sets[] = {"train-sets", "valid-sets"};
+    static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"}, *const sets[] = {"train-sets",
+                                                                                                      "valid-sets"};
     FILE *f[] = {fopen(files[0], "w"), fopen(files[1], "w")};
     char text[WG_NUMBER_TEXT], message[500];
     for (int32_t i = 0; i < 32; i++) {
@@ -255,7 +255,8 @@ static void write_numbers(wg_settings *s)
     }
     for (int i = 0; i < 2; i++) {
         fclose(f[i]);
-        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, message, sizeof message) == WG_OK, "%s", message);
+        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, message, sizeof message) == WG_OK, "%s",
+                   message);
     }
 }
 
@@ -282,16 +283,17 @@ static void note_validation(void *context, const wg_event *e)
 static void a_training_that_does_not_improve_stops(void **state)
 {
     (void)state;
-    static const char *const still[] = {
-        "learn-rate", "0", "lr-warmup", "0", "exponential-smoothing", "0", "valid-freq", "1u", "early-stopping", "3", "after", "50u",
-        "valid-metrics", "cross-entropy bleu", "beam-size", "1", "save-freq", "2u", "dropout", "0", NULL};
+    static const char still[] =
+        "learn-rate 0; lr-warmup 0; exponential-smoothing 0; valid-freq 1u; early-stopping 3; after 50u; "
+        "valid-metrics cross-entropy bleu; beam-size 1; save-freq 2u; dropout 0";
     wg_settings s = small_training("training_still", still);
     lines l = {.n = 0};
     remove_folder(s.model);
     write_numbers(&s);
     train(&s, &(wg_listener){note_validation, &l}, NULL);
     check_that(l.n == 4, "%d validations: %s\n%s\n%s\n%s", l.n, l.text[0], l.text[1], l.text[2], l.text[3]);
-    check_that(strstr(l.text[0], ", bleu ") && strstr(l.text[0], "; new best cross-entropy; new best bleu"), "%s", l.text[0]);
+    check_that(strstr(l.text[0], ", bleu ") && strstr(l.text[0], "; new best cross-entropy; new best bleu"), "%s",
+               l.text[0]);
     check_that(strstr(l.text[1], "; cross-entropy stalled 1 times (best ") != NULL, "%s", l.text[1]);
     check_that(strstr(l.text[3], "stalled 3 times") && strstr(l.text[3], " at update 1)"), "%s", l.text[3]);
     wg_trainer *t = trainer_of(&s, NULL); /* it has stopped for good */
@@ -300,7 +302,8 @@ static void a_training_that_does_not_improve_stops(void **state)
     assert_int_equal(t->progress.update, 4);
     wg_trainer_free(t);
     size_t na, nb, nc;
-    char *last = contents(s.model, WG_FILE_MODEL, &na), *best = contents(s.model, "best-cross-entropy.safetensors", &nb),
+    char *last = contents(s.model, WG_FILE_MODEL, &na),
+         *best = contents(s.model, "best-cross-entropy.safetensors", &nb),
          *other = contents(s.model, "best-bleu.safetensors", &nc);
     assert_true(na == nb && nb == nc && memcmp(last, best, na) == 0 && memcmp(last, other, na) == 0);
     free(last);
@@ -317,8 +320,8 @@ static void a_training_ends_after_so_many_epochs_or_tokens(void **state)
     static const char *const amounts[] = {"3e", "1200t", "5u"};
     int64_t tokens = 0;
     for (int i = 0; i < 3; i++) {
-        const char *const after[] = {"after", amounts[i], "mini-batch-words", "256", NULL};
-        wg_settings s = small_training("training_amount", after);
+        wg_settings s = small_training("training_amount", "mini-batch-words 256");
+        set(&s, "after", amounts[i]);
         remove_folder(s.model);
         write_numbers(&s);
         train(&s, NULL, NULL);
@@ -343,9 +346,9 @@ static void a_training_ends_after_so_many_epochs_or_tokens(void **state)
 static void few_pairs_are_learned_by_heart(void **state)
 {
     (void)state;
-    static const char *const thorough[] = {
-        "d-model", "32", "d-ff", "64", "dropout", "0", "label-smoothing", "0", "optimizer-delay", "1", "length-multiple", "16",
-        "lr-warmup", "20", "exponential-smoothing", "0", "after", "250u", "beam-size", "1", NULL};
+    static const char thorough[] =
+        "d-model 32; d-ff 64; dropout 0; label-smoothing 0; optimizer-delay 1; length-multiple 16; "
+        "lr-warmup 20; exponential-smoothing 0; after 250u; beam-size 1";
     wg_settings s = small_training("training_by_heart", thorough);
     remove_folder(s.model);
     write_numbers(&s);

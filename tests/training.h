@@ -16,22 +16,30 @@ static inline void set(wg_settings *s, const char *name, const char *value)
     check_that(wg_settings_set(s, name, value, message, sizeof message) == WG_OK, "%s", message);
 }
 
-/* A tiny model of the built-in corpus, with all that a resumed training must restore: dropout, two batches an update, an
- * average; then `more`: pairs of name and value, ended by NULL. */
-static inline wg_settings small_training(const char *folder, const char *const *more)
+/* Each "NAME VALUE" of a list with semicolons. */
+static inline void set_all(wg_settings *s, const char *list)
 {
-    static const char *const usual[] = {
-        "numbers", "150", "vocab-kind", "chars", "d-model", "16", "d-ff", "32", "heads", "2", "encoder-layers", "1",
-        "decoder-layers", "1", "dropout", "0.1", "mini-batch-words", "512", "length-multiple", "32", "optimizer-delay", "2",
-        "exponential-smoothing", "0.1", "clip-norm", "1", "lr-warmup", "4", "learn-rate", "0.01", "lr-schedule",
-        "inverse-sqrt", "threads", "2", "disp-freq", "0", "valid-freq", "0", "save-freq", "0", "after", "12u", NULL};
+    char name[40], value[80];
+    for (const char *at = list; *at; at += strcspn(at, ";"), at += strspn(at, "; ")) {
+        assert_int_equal(sscanf(at, "%39[^ ;] %79[^;]", name, value), 2);
+        set(s, name, value);
+    }
+}
+
+/* A tiny model of the built-in corpus, with all that a resumed training must restore: dropout, two batches an update,
+ * an average; then `more`. */
+static inline wg_settings small_training(const char *folder, const char *more)
+{
+    static const char usual[] =
+        "numbers 150; vocab-kind chars; d-model 16; d-ff 32; heads 2; encoder-layers 1; "
+        "decoder-layers 1; dropout 0.1; mini-batch-words 512; length-multiple 32; optimizer-delay 2; "
+        "exponential-smoothing 0.1; clip-norm 1; lr-warmup 4; learn-rate 0.01; lr-schedule inverse-sqrt; "
+        "threads 2; disp-freq 0; valid-freq 0; save-freq 0; after 12u";
     wg_settings s;
     assert_int_equal(wg_settings_init(&s), WG_OK);
     set(&s, "model", folder);
-    for (int i = 0; usual[i]; i += 2)
-        set(&s, usual[i], usual[i + 1]);
-    for (int i = 0; more && more[i]; i += 2)
-        set(&s, more[i], more[i + 1]);
+    set_all(&s, usual);
+    set_all(&s, more);
     return s;
 }
 

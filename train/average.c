@@ -13,7 +13,8 @@ static void add_difference(wg_message *m, size_t *found, const char *path, const
 }
 
 /* One line for each difference of file f from the first one. */
-static void compare(const wg_safetensors *first, const wg_safetensors *f, const char *path, size_t *found, wg_message *m)
+static void compare(const wg_safetensors *first, const wg_safetensors *f, const char *path, size_t *found,
+                    wg_message *m)
 {
     const wg_file_tensor *a, *b;
     char want[200], have[200];

@@ -9,10 +9,11 @@
 extern "C" {
 #endif
 
-/** Writes to `out` the mean of n files of tensors, computed in f64 and rounded to each tensor's dtype; `out` may be one of them.
- *  WG_EDATA: they do not have the same names, dtypes and shapes, or tensors of integers are not equal; all differences from
- *  the first file are listed. */
-WG_API wg_status wg_average_files(const char *const *paths, size_t n, const char *out, char *message, size_t message_size);
+/** Writes to `out` the mean of n files of tensors, computed in f64 and rounded to each tensor's dtype; `out` may be one
+ *  of them.  WG_EDATA: they do not have the same names, dtypes and shapes, or tensors of integers are not equal; all
+ *  differences from the first file are listed. */
+WG_API wg_status wg_average_files(const char *const *paths, size_t n, const char *out, char *message,
+                                  size_t message_size);
 
 #ifdef __cplusplus
 }

@@ -175,8 +175,9 @@ wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, s
         free((*paths)[i]);
     free(*paths);
     *paths = NULL;
-    return status != WG_OK || *n ? wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints")
-                                 : wg_file_fail(&m, WG_EIO, folder, "expected models in " WG_FOLDER_CHECKPOINTS "/, got none");
+    return status != WG_OK || *n
+               ? wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints")
+               : wg_file_fail(&m, WG_EIO, folder, "expected models in " WG_FOLDER_CHECKPOINTS "/, got none");
 }
 
 /* ---- saving ------------------------------------------------------------------------------------ */
@@ -363,8 +364,8 @@ wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *p
 
 wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_size)
 {
-    static const char *const names[] = {WG_FILE_PROGRESS, WG_FILE_MODEL,  WG_FILE_AVERAGE, WG_FILE_OPTIMIZER,
-                                        WG_FILE_METRICS,  WG_FILE_CONFIG, NULL};
+    static const char *const names[] = {
+        WG_FILE_PROGRESS, WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER, WG_FILE_METRICS, WG_FILE_CONFIG, NULL};
     wg_message m = wg_message_in(message, message_size);
     for (int i = 0; names[i]; i++)
         remove_path(wg_folder_path(folder, "%s", names[i]));

@@ -8,9 +8,9 @@
  *     progress-N.json           where the training stood, with fingerprints of the files above
  *
  * (N has 8 digits or more), of which progress-N.json is written last: without it there is no checkpoint N.  So whatever
- * happens while one is written, the one before is whole.  Then the same files become model.safetensors, ... of the folder,
- * as hard links where the file system has them, progress.json last.  The last two checkpoints stay, and the models of
- * some more for averaging. */
+ * happens while one is written, the one before is whole.  Then the same files become model.safetensors, ... of the
+ * folder, as hard links where the file system has them, progress.json last.  The last two checkpoints stay, and the
+ * models of some more for averaging. */
 #ifndef WG_TRAIN_CHECKPOINT_H
 #define WG_TRAIN_CHECKPOINT_H
 
@@ -38,25 +38,25 @@ typedef struct wg_progress {
     int64_t stalled;                   /* validations since the first metric was at its best      */
     wg_best best[WG_MOST_METRICS];
     size_t n_best;
-    double seconds;                    /* of training                                             */
-    int64_t metrics_bytes;             /* of metrics.jsonl that belong to it                      */
-    uint64_t data, vocabularies;       /* fingerprints                                            */
+    double seconds;                      /* of training                                             */
+    int64_t metrics_bytes;               /* of metrics.jsonl that belong to it                      */
+    uint64_t data, vocabularies;         /* fingerprints                                            */
     uint64_t files[WG_CHECKPOINT_FILES]; /* fingerprints of model, average, optimizer; set by saving */
 } wg_progress;
 
-/** Saves store and progress as the checkpoint of that update, and removes what is older than the last two checkpoints and the
- *  last `keep` models. `settings` are those that must be the same when the training goes on.  On failure the checkpoints that
- *  there were are whole. */
+/** Saves store and progress as the checkpoint of that update, and removes what is older than the last two checkpoints
+ *  and the last `keep` models. `settings` are those that must be the same when the training goes on.  On failure the
+ *  checkpoints that there were are whole. */
 WG_API wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *progress,
                                     const wg_settings *settings, int64_t keep, char *message, size_t message_size);
 
 /** Is there a training to go on with? */
 WG_API bool wg_checkpoint_exists(const char *folder);
-/** Restores the newest checkpoint that is whole into the store, whose tensors must be those of the checkpoint.  If a newer one
- *  is damaged, `message` says so even though the status is WG_OK; else it is then empty.  WG_EINVAL: a setting differs that may
- *  not. */
-WG_API wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress, const wg_settings *settings,
-                                    char *message, size_t message_size);
+/** Restores the newest checkpoint that is whole into the store, whose tensors must be those of the checkpoint.  If a
+ *  newer one is damaged, `message` says so even though the status is WG_OK; else it is then empty.  WG_EINVAL: a
+ *  setting differs that may not. */
+WG_API wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress,
+                                    const wg_settings *settings, char *message, size_t message_size);
 /** Removes all checkpoints, the last and the best models and the metrics. */
 WG_API wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_size);
 

@@ -85,8 +85,9 @@ static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings 
             return WG_EDATA;
         }
     if (s->net.tying == WG_TIED_ALL && wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1])) {
-        snprintf(message, size, "%s: all embeddings are tied: expected a joint vocabulary, got two of %lld and %lld tokens",
-                 s->model, (long long)wg_vocabulary_size(v->side[0]), (long long)wg_vocabulary_size(v->side[1]));
+        snprintf(message, size,
+                 "%s: all embeddings are tied: expected a joint vocabulary, got two of %lld and %lld tokens", s->model,
+                 (long long)wg_vocabulary_size(v->side[0]), (long long)wg_vocabulary_size(v->side[1]));
         return WG_EDATA;
     }
     return WG_OK;
@@ -120,7 +121,8 @@ wg_status wg_data_open(wg_training_data *out, const wg_settings *s, char *messag
         longest = s->net.max_positions - 1;
     numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
     wg_corpus_options options = {.max_length = (size_t)s->max_length, .threads = (int)s->threads};
-    wg_corpus_options to_validate = {.max_length = (size_t)longest, .keep_empty = true, .keep_text = true, .threads = (int)s->threads};
+    wg_corpus_options to_validate = {
+        .max_length = (size_t)longest, .keep_empty = true, .keep_text = true, .threads = (int)s->threads};
     *out = (wg_training_data){.train = NULL};
     wg_status status = built_in ? draw_numbers(&n, s, false, message, size) : WG_OK;
     if (status == WG_OK)
@@ -139,6 +141,10 @@ wg_status wg_data_open(wg_training_data *out, const wg_settings *s, char *messag
         status = draw_numbers(&held_out, s, true, message, size);
     if (status == WG_OK && (built_in || s->valid_sets[0]))
         status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies, &to_validate, message, size);
+    if (status == WG_OK && out->valid && wg_corpus_count(out->valid) == 0) {
+        snprintf(message, size, "%s: no pair of sentences to validate with", s->valid_sets[0]);
+        status = WG_EDATA;
+    }
     free_numbers(&n);
     free_numbers(&held_out);
     if (status != WG_OK)

@@ -11,12 +11,12 @@ typedef struct wg_training_data {
     wg_corpus *train, *valid; /* valid: NULL without a validation set */
 } wg_training_data;
 
-/* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else made from the training
- * sets; these are saved there. */
+/* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else made from the
+ * training sets; these are saved there. */
 wg_status wg_data_open(wg_training_data *out, const wg_settings *settings, char *message, size_t message_size);
 void wg_data_free(wg_training_data *d);
 /* Batches of a corpus with the special tokens of its vocabularies. */
-wg_status wg_data_batches(wg_batches **out, const wg_training_data *d, const wg_corpus *corpus, const wg_settings *settings,
-                          char *message, size_t message_size);
+wg_status wg_data_batches(wg_batches **out, const wg_training_data *d, const wg_corpus *corpus,
+                          const wg_settings *settings, char *message, size_t message_size);
 
 #endif

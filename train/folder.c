@@ -90,8 +90,9 @@ static wg_status open_one(wg_vocabulary **out, const char *folder, const char *s
     wg_message m = wg_message_in(message, message_size);
     char *path = find(folder, stem);
     wg_status status = path ? wg_vocabulary_open(out, path, message, message_size)
-                            : wg_file_fail(&m, WG_EIO, folder, "expected a vocabulary, vocab.spm or vocab.txt, or both "
-                                                               "vocab.source.* and vocab.target.*");
+                            : wg_file_fail(&m, WG_EIO, folder,
+                                           "expected a vocabulary, vocab.spm or vocab.txt, or both "
+                                           "vocab.source.* and vocab.target.*");
     free(path);
     return status;
 }
@@ -138,8 +139,9 @@ static wg_status put_one(const wg_vocabulary *v, const char *folder, const char 
 wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message, size_t message_size)
 {
     bool joint = v->side[0] == v->side[1];
-    const wg_vocabulary *of[] = {
-        [JOINT] = joint ? v->side[0] : NULL, [SOURCE] = joint ? NULL : v->side[0], [TARGET] = joint ? NULL : v->side[1]};
+    const wg_vocabulary *of[] = {[JOINT] = joint ? v->side[0] : NULL,
+                                 [SOURCE] = joint ? NULL : v->side[0],
+                                 [TARGET] = joint ? NULL : v->side[1]};
     wg_status status = WG_OK;
     for (int k = JOINT; k <= TARGET; k++)
         for (size_t i = 0; i < sizeof extensions / sizeof *extensions && status == WG_OK; i++) {

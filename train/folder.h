@@ -9,7 +9,7 @@
  *     best-METRIC.safetensors                 the parameters that were best on the validation set
  *     progress.json                           where the training stands
  *     metrics.jsonl                           a line for each display, validation and save
- *     checkpoints/                            the same as it was after the update of that number: see train/checkpoint.h
+ *     checkpoints/                            the same after updates of certain numbers: train/checkpoint.h
  */
 #ifndef WG_TRAIN_FOLDER_H
 #define WG_TRAIN_FOLDER_H

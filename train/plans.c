@@ -148,8 +148,8 @@ double wg_plans_scalar(const wg_plans *p, const void *at)
     return p->settings->net.dtype == WG_F64 ? *(const double *)at : (double)*(const float *)at;
 }
 
-wg_status wg_plans_fill(wg_plans *p, const wg_batch *batch, int kind, double normaliser, double rate, wg_step_plan **out,
-                        wg_message *m)
+wg_status wg_plans_fill(wg_plans *p, const wg_batch *batch, int kind, double normaliser, double rate,
+                        wg_step_plan **out, wg_message *m)
 {
     wg_step_shape shape = {batch->rows, batch->source_length, batch->target_length, kind};
     wg_status status = wg_plans_get(p, &shape, out, m);

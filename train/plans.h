@@ -34,8 +34,8 @@ void wg_plans_free(wg_plans *p);
 /* The plan for that shape, made at the first time; it lives until the next call. */
 wg_status wg_plans_get(wg_plans *p, const wg_step_shape *shape, wg_step_plan **out, wg_message *m);
 /* The same for a batch, which it fills in. */
-wg_status wg_plans_fill(wg_plans *p, const wg_batch *batch, int kind, double normaliser, double rate, wg_step_plan **out,
-                        wg_message *m);
+wg_status wg_plans_fill(wg_plans *p, const wg_batch *batch, int kind, double normaliser, double rate,
+                        wg_step_plan **out, wg_message *m);
 /* A scalar of the model's dtype. */
 double wg_plans_scalar(const wg_plans *p, const void *at);
 

@@ -47,9 +47,7 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     char *at = (char *)p + f->offset, *end = NULL;
     const char *text = json_string_value(value);
     switch (f->kind) {
-    case WHOLE:
-        *(int64_t *)at = json_integer_value(value);
-        return json_is_integer(value) && *(int64_t *)at >= 0;
+    case WHOLE: *(int64_t *)at = json_integer_value(value); return json_is_integer(value) && *(int64_t *)at >= 0;
     case REAL: *(double *)at = json_number_value(value); return json_is_number(value);
     default:
         *(uint64_t *)at = text ? strtoull(text, &end, 16) : 0;
@@ -59,10 +57,12 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
 
 /* ---- settings that must stay ------------------------------------------------------------------ */
 
-/* Paths may change as long as what is in the files does not, which other fingerprints tell. */
+/* Paths may change as long as what is in the files does not, which other fingerprints tell; the preset may, since the
+ * values are compared that it stands for. */
 static bool must_stay(const wg_option *o)
 {
-    return (o->use & WG_FOR_TRAINING) && !(o->use & WG_MAY_CHANGE) && o->group != WG_GROUP_FILES;
+    return (o->use & WG_FOR_TRAINING) && !(o->use & WG_MAY_CHANGE) && o->group != WG_GROUP_FILES &&
+           o->offset != offsetof(wg_settings, preset);
 }
 
 static json_t *get_settings(const wg_settings *s)
@@ -86,8 +86,8 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
         char *now = NULL;
         const char *then = json_string_value(json_object_get(all, o->name));
         if (must_stay(o) && then && wg_settings_get(s, o, &now) == WG_OK && now && strcmp(now, then) != 0) {
-            wg_message_add(m, "%s%s: %s: expected %s, as this training began, got %s", status == WG_OK ? "" : "\n", path,
-                           o->name, then, now);
+            wg_message_add(m, "%s%s: %s: expected %s, as this training began, got %s", status == WG_OK ? "" : "\n",
+                           path, o->name, then, now);
             status = WG_EINVAL;
         }
         free(now);
@@ -101,8 +101,9 @@ static json_t *get_best(const wg_progress *p)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < p->n_best; i++)
-        json_object_set_new(all, p->best[i].metric,
-                            json_pack("{s:f, s:I}", "value", p->best[i].value, "update", (json_int_t)p->best[i].update));
+        json_object_set_new(
+            all, p->best[i].metric,
+            json_pack("{s:f, s:I}", "value", p->best[i].value, "update", (json_int_t)p->best[i].update));
     return all;
 }
 

@@ -12,7 +12,8 @@ static void evaluate(wg_step *s, wg_transformer *m)
     wg_value *memory = wg_transformer_encode(m, s->in.source, s->in.source_lengths);
     wg_value *states = wg_transformer_decode(m, s->in.target_in, memory, s->in.source_lengths);
     wg_value *logits = wg_transformer_logits(m, states), *targets = s->in.target_out; /* [B, T, V], [B, T] */
-    wg_cross_entropy_attrs plain = {.use_ignore = true, .ignore = WG_NO_TARGET, .reduction = WG_LOSS_SUM}, smooth = plain;
+    wg_cross_entropy_attrs plain = {.use_ignore = true, .ignore = WG_NO_TARGET, .reduction = WG_LOSS_SUM},
+                           smooth = plain;
     smooth.smoothing = c->label_smoothing;
     smooth.spread = c->smoothing_spread;
     s->cost = wg_output(wg_cross_entropy(logits, targets, NULL, &smooth), "cost");

@@ -80,7 +80,8 @@ static wg_status fill(wg_trainer *t, const group *g, size_t k, wg_step_plan **p,
 static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wg_message *m)
 {
     int64_t update = t->progress.update + 1;
-    wg_message_add(m, "update %" PRId64 ": %s is not finite; training stopped, checkpoints are as they were", update, what);
+    wg_message_add(m, "update %" PRId64 ": %s is not finite; training stopped, checkpoints are as they were", update,
+                   what);
     for (size_t i = 0; i <= k; i++) {
         wg_step_plan *p;
         if (fill(t, g, i, &p, m) == WG_OK && wg_plan_first_nonfinite(p->plan, step_of(t, update, i))) {
@@ -104,7 +105,8 @@ static wg_status run_group(wg_trainer *t, const group *g, wg_message *m)
         if (status == WG_ENONFINITE || (status == WG_OK && !isfinite(part)))
             return blame(t, g, k, isfinite(part) ? "the gradient's norm" : "the cost", m);
         if (status != WG_OK)
-            return wg_message_add(m, "update %" PRId64 ": %s", t->progress.update + 1, wg_plan_message(p->plan)), status;
+            return wg_message_add(m, "update %" PRId64 ": %s", t->progress.update + 1, wg_plan_message(p->plan)),
+                   status;
         cost += part;
         t->span.sentences += g->batch[k].sentences;
         t->progress.sentences += g->batch[k].sentences;
@@ -219,8 +221,8 @@ static wg_status save(wg_trainer *t)
         return WG_OK;
     wg_status status = wg_report_saving(t);
     if (status == WG_OK)
-        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, t->settings.keep, t->message,
-                                    sizeof t->message);
+        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, t->settings.keep,
+                                    t->message, sizeof t->message);
     if (status != WG_OK)
         return status;
     t->saved = t->progress.update;
@@ -325,12 +327,13 @@ static void note_sizes(wg_trainer *t)
     for (size_t i = 0; (tensor = wg_store_at(t->store, i)); i++)
         if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) && !strstr(tensor->name, WG_STATES_OF_AVERAGE))
             parameters += wg_shape_count(&tensor->shape);
-    wg_report_note(t, "%zu pairs to train on (%zu empty and %zu too long left out), %zu to validate; %lld and %lld tokens in "
-                      "the vocabularies; %" PRId64 " parameters",
-                   wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
-                   t->data.valid ? wg_corpus_count(t->data.valid) : 0,
-                   (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
-                   (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
+    wg_report_note(
+        t,
+        "%zu pairs to train on (%zu empty and %zu too long left out), %zu to validate; %lld and %lld tokens in "
+        "the vocabularies; %" PRId64 " parameters",
+        wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
+        t->data.valid ? wg_corpus_count(t->data.valid) : 0, (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
+        (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
 }
 
 /* Folder, backends, data. */

@@ -24,8 +24,8 @@ extern const wg_metric_kind wg_metric_kinds[WG_METRICS];
 int wg_metric_named(const char *words, size_t i);
 
 typedef struct wg_validation {
-    double cost;               /* label-smoothed cross entropy a target token, in nats */
-    double value[WG_METRICS];  /* NAN: not measured                                    */
+    double cost;              /* label-smoothed cross entropy a target token, in nats */
+    double value[WG_METRICS]; /* NAN: not measured                                    */
     int64_t tokens, sentences;
 } wg_validation;
 
