@@ -9,9 +9,7 @@ static const char FOLDER[] = "translator_folder";
 static int make_folder(void **state)
 {
     (void)state;
-    static const char *const more[] = {"after",     "40u",    "valid-freq", "20u",
-                                       "positions", "halves", NULL};
-    wg_settings s = small_training(FOLDER, more);
+    wg_settings s = small_training(FOLDER, "after 40u; valid-freq 20u; positions halves");
     remove_folder(FOLDER);
     train(&s, NULL, NULL);
     wg_settings_free(&s);
