@@ -118,7 +118,7 @@ static const wg_option table[] = {
      "most tokens of a batch on each side, padding included"},
     {"mini-batch", "batch-size|max-sentences", 0, WHOLE, BATCHES, TRAIN, AT(batch_sentences), 0, 1e9, 0, "0", 0, "SENTENCES",
      "most sentences of a batch; 0: no limit"},
-    {"length-multiple", "required-seq-len-multiple", 0, WHOLE, BATCHES, TRAIN, AT(length_multiple), 1, 1e4, 0, "4", 0, "N",
+    {"length-multiple", "required-seq-len-multiple", 0, WHOLE, BATCHES, TRAIN, AT(length_multiple), 1, 1e4, 0, "2", 0, "N",
      "lengths are padded up to multiples of N, so that few shapes occur"},
     {"optimizer-delay", "update-freq", 0, WHOLE, BATCHES, TRAIN, AT(delay), 1, 1e6, 0, "1", 0, "BATCHES",
      "batches that make one update"},
