@@ -1,6 +1,6 @@
-/* The inside of the search: search.c admits sentences and runs the loop, beam.c extends one sentence's hypotheses,
- * search_cached.c and search_plain.c say how probable each next token is, with keys and values kept or recomputed;
- * search_forced.c scores given targets. */
+/* The inside of the search: search_create.c makes it, search.c admits sentences and runs the loop, beam.c extends one
+ * sentence's hypotheses, search_cached.c and search_plain.c say how probable each next token is, with keys and values
+ * kept or recomputed; search_forced.c scores given targets. */
 #ifndef WG_MODELS_SEARCH_INTERNAL_H
 #define WG_MODELS_SEARCH_INTERNAL_H
 
