@@ -93,6 +93,18 @@ static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_
     fputc('\n', f);
 }
 
+/* The last update of all curves, where every panel's axis ends. */
+static double last_update(const request *r)
+{
+    double last = 1;
+    for (int i = 0; i < N_PANELS; i++)
+        for (int k = 0; k < MOST_CURVES; k++) {
+            const series *s = &r->curve[i][k];
+            last = s->n && s->update[s->n - 1] > last ? s->update[s->n - 1] : last;
+        }
+    return last;
+}
+
 static int draw(const request *r, const char *path)
 {
     size_t shown = 0, done = 0;
@@ -107,8 +119,8 @@ static int draw(const request *r, const char *path)
         return EXIT_RUN;
     fprintf(f,
             "set multiplot layout %zu,1\nset grid lc rgb '#dddddd'\nset lmargin 12\nset key top "
-            "right\n",
-            shown);
+            "right\nset xrange [0:%.0f]\n",
+            shown, last_update(r));
     for (int i = 0; i < N_PANELS; i++)
         if (!is_empty(r->curve[i]))
             write_panel(f, &panels[i], r->curve[i], ++done == shown);

@@ -17,6 +17,7 @@ static const char *const numbers[][2] = {
     {"learn-rate", "0.003"},
     {"lr-warmup", "300"},
     {"after", "4e"},
+    {"disp-freq", "50u"},
     {"valid-metrics", "cross-entropy accuracy"},
     {"bleu-tokenizer", "char"}, /* the German of a number is one word */
     {NULL, NULL},
