@@ -14,7 +14,6 @@
 #include "backends/evaluate.h"
 #include "backends/store.h"
 #include "backends/workspace.h"
-#include "models/encoder.h"
 #include "models/layers.h"
 #include "models/models.h"
 #include "models/search.h"

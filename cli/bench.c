@@ -5,7 +5,9 @@
 
 static const command subjects[] = {
     {"op", "one op, on its samples scaled up or on shapes of your choice", bench_op},
-    {"train-step", "a whole training step of a Transformer encoder", bench_train_step},
+#ifdef WG_HAVE_TRAINING
+    {"train-step", "a whole training step of a Transformer", bench_train_step},
+#endif
 };
 enum { N_SUBJECTS = sizeof subjects / sizeof subjects[0] };
 

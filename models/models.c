@@ -1,5 +1,4 @@
 #include "models/models.h"
-#include "models/encoder.h"
 #include "models/transformer.h"
 
 #include <string.h>
@@ -30,18 +29,6 @@ static wg_value *attention(wg_graph *g)
     wg_value *a = wg_multi_head_attention("self_attn", x, x, &(wg_multi_head_options){.heads = 4});
     wg_value *y = wg_layer_norm("norm", wg_add(x, a));
     return wg_output(wg_mse(y, target, WG_LOSS_MEAN), "loss");
-}
-
-/* Six encoder layers over embedded tokens, which are then told from each other. */
-static wg_value *encoder(wg_graph *g)
-{
-    return wg_encoder(g, &(wg_encoder_options){.batch = 2,
-                                               .length = 8,
-                                               .vocabulary = 50,
-                                               .d_model = 32,
-                                               .d_ff = 64,
-                                               .heads = 4,
-                                               .layers = 6});
 }
 
 /* Two convolutions, each with relu and the maximum of 2 x 2, then the mean of each plane. */
@@ -79,14 +66,32 @@ static wg_value *build_transformer(wg_graph *g, const wg_transformer_config *c)
 }
 
 /* "base" with small layers: six and six. */
-static wg_value *transformer(wg_graph *g)
+static wg_transformer_config small_base(int64_t vocabulary)
 {
     wg_transformer_config c = *wg_transformer_find("base");
-    c.source_vocabulary = c.target_vocabulary = 11;
+    c.source_vocabulary = c.target_vocabulary = vocabulary;
     c.d_model = 32;
     c.d_ff = 64;
     c.heads = 4;
+    return c;
+}
+
+static wg_value *transformer(wg_graph *g)
+{
+    const wg_transformer_config c = small_base(11);
     return build_transformer(g, &c);
+}
+
+/* Its encoder alone: tokens are told from each other. */
+static wg_value *encoder(wg_graph *g)
+{
+    const wg_transformer_config c = small_base(50);
+    wg_value *tokens = wg_input(g, "tokens", WG_I64, WG_SHAPE(2, 8));
+    wg_value *lengths = wg_input(g, "lengths", WG_I64, WG_SHAPE(2));
+
+    wg_transformer m = wg_transformer_begin(g, &c, false);
+    wg_value *states = wg_transformer_encode(&m, tokens, lengths);
+    return classify(wg_transformer_logits(&m, states), tokens);
 }
 
 static const char *transformer_variant(wg_graph *g, size_t i)

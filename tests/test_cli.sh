@@ -103,7 +103,6 @@ fi
 code 2 bench;                  says err "Usage: wengert bench"
 code 2 bench up;               says err "no benchmark 'up'; did you mean 'op'?"
 code 0 bench op --help;        says out "Usage: wengert bench op"; says out "--backend=NAME|FILE"
-code 0 bench train-step --help; says out "Usage: wengert bench train-step"
 quick="--no-limits --runs 1"
 code 0 bench op matmul $quick --grad --shape 5x6,6x7 --shape 8x8,8x8 --threads 1
 says out "matmul nn: 5x6,6x7: 4.2e-07 GFLOP"; says out "matmul gradient, nn: 8x8,8x8"; says out "median"
@@ -120,17 +119,30 @@ code 2 bench op neg --preset base;      says err "no preset for neg"
 code 2 bench op add --preset tiny
 code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): inner sizes 6 and 7 differ"
 code 3 bench op embedding $quick --shape 4x8,5@400; says err "outside"
-code 0 bench train-step --config tiny $quick --layers 1; says out "encoder: 1 layers"; says out "buffer, unfused"
-code 0 bench train-step --config tiny $quick --profile --backend cpu; says out "share"; says out "cpu reference"
-code 0 bench train-step --config tiny $quick --dropout 0.1 --length 1 --backend cpu
-code 1 bench train-step --config tiny --heads 3; says err "3 heads do not divide 32 features"
-code 2 bench train-step --config huge; says err "--config takes"
-code 2 bench train-step --batch 0
-code 2 bench train-step --dropout 1
+step="bench train-step --config tiny --batch 2 --length 5 --vocabulary 50 $quick"
+json_step=
+if "$wengert" bench --help | grep -q train-step; then # built with training
+    json_step="$step --profile"
+    code 0 bench train-step --help; says out "Usage: wengert bench train-step"; says out "--target-length"
+    code 0 $step --layers 1; says out "transformer: 1 + 1 layers, d_model 128"; says out "dropout 0.3, label smoothing 0.1"
+    says out "batch 2 x 5 + 5, gradient clipped at 25"; says out "buffer, unfused"; says out "resident peak"
+    code 0 $step --profile --backend cpu; says out "share"; says out "cpu reference"
+    code 0 $step --dropout 0.1 --clip-norm 0 --target-length 1 --decoder-layers 1 --backend cpu
+    says out "4 + 1 layers"; says out "dropout 0.1"; says out "batch 2 x 5 + 1"
+    # 2 x 3 x 2 rows of: 5 (4 64 + 2 64) + 25 16 terms in the encoder, (4 64 + 16) + (2 64 + 5 2 64 + 5 16) + 2 64 in the
+    # decoder, 8 50 for the logits
+    code 0 $step --d-model 8 --d-ff 8 --heads 2 --layers 1 --target-length 1 --json --backend cpu
+    says out '"matmul_flops": 47616'
+    code 2 $step --heads 3; says err "3 heads do not divide d_model, 128"
+    code 2 bench train-step --config huge; says err "--config takes"
+    code 2 bench train-step --batch 0
+    code 2 bench train-step --dropout 1
+fi
 
 # JSON: what a parser says, where there is one
 for arguments in "devices --no-limits" "bench op softmax $quick --shape 4x5" \
-    "bench op matmul --runs 1 --shape 5x6,6x7 --grad" "bench train-step --config tiny $quick --profile"; do
+    "bench op matmul --runs 1 --shape 5x6,6x7 --grad" "$json_step"; do
+    [ -n "$arguments" ] || continue
     code 0 $arguments --json
     says out "{"
     if command -v python3 >parser; then
