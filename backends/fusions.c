@@ -351,6 +351,62 @@ static bool linear_with_activation(const wg_fusion_view *view, wg_node *n, wg_fu
     return true;
 }
 
+/* ---- sums with a product -------------------------------------------------------------------------
+ *
+ *     a b (+ bias)  ->  + c, all of one shape
+ *
+ * as cotangents are accumulated; of two products the later is added to the earlier.  A sum that is normalised stays for
+ * the pattern above, and so does a product that is part of the loss. */
+
+static bool is_normalised(const wg_fusion_view *view, const wg_value *sum)
+{
+    for (size_t i = view->first_reader[sum->id]; i < view->first_reader[sum->id + 1]; i++) {
+        const wg_node *n = view->reader[i];
+        if (n->op == &wg_op_layernorm && n->in[0] == sum && over_last_axis(n))
+            return true;
+    }
+    return false;
+}
+
+/* Operands a, b, c, bias and attributes for v = a b (+ bias). */
+static bool added_to(const wg_fusion_view *view, wg_value *v, wg_value *c, wg_fused *out)
+{
+    const wg_node *n = v->node;
+    wg_value *bias = NULL;
+    if (n->op == &wg_op_matmul) {
+        if (view->replaced_by[v->id] != WG_NONE)
+            return false;
+        out->attrs.matmul = *(const wg_matmul_attrs *)n->attrs;
+        out->in[0] = n->in[0];
+        out->in[1] = n->in[1];
+    } else {
+        if (v->shape.rank < 2 || !(n->op == &wg_op_add ? biased(view, n, out) : affine(v, out)))
+            return false;
+        out->attrs.matmul = (wg_matmul_attrs){false, !out->attrs.linear.in_first};
+        bias = out->n_in > 2 ? out->in[2] : NULL;
+    }
+    out->in[2] = c;
+    out->in[3] = bias;
+    out->n_in = bias ? 4 : 3;
+    return true;
+}
+
+static bool product_added(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    if (!wg_shape_equal(&n->in[0]->shape, &n->in[1]->shape) || is_normalised(view, n->out[0]))
+        return false;
+    int later = n->in[1]->node->id > n->in[0]->node->id;
+    out->replaces[0] = n->out[0];
+    for (int i = 0; i < 2; i++) {
+        wg_value *v = n->in[i ? 1 - later : later], *c = n->in[i ? later : 1 - later];
+        if (only_reader(view, v) == n && added_to(view, v, c, out)) {
+            out->op = &wg_op_matmul_add;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- adam of scaled gradients ------------------------------------------------------------------
  *
  *     p, g factor, m, v, lr, step  ->  adam
@@ -408,6 +464,7 @@ const wg_fusion wg_fusions[] = {
     {"residual layernorm", &wg_op_layernorm, residual_layernorm},
     {"residual layernorm, gradient", &wg_op_layernorm_grad, residual_layernorm_grad},
     {"linear", &wg_op_add, linear_with_bias},
+    {"sum with a product", &wg_op_add, product_added},
     {"linear relu", &wg_op_relu, linear_with_activation},
     {"linear tanh", &wg_op_tanh, linear_with_activation},
     {"linear sigmoid", &wg_op_sigmoid, linear_with_activation},

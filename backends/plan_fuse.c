@@ -20,7 +20,6 @@ typedef struct pass {
     wg_fusion_view view;
     wg_fused *found; /* fusions that hold, in the order of their first replaced node */
     size_t n_found, room;
-    int64_t *replaced_by;         /* [values] index in found, or WG_NONE  */
     int64_t *starts;              /* [nodes] fusion that starts here, or WG_NONE */
     wg_value **map;               /* [values] in `to` */
     wg_value **lists, **list_end; /* of those fusions that have one */
@@ -84,7 +83,7 @@ static bool admit(pass *s, wg_fused *f)
     wg_value **in = operands_of(f), **replaces = replaced_by(f, &n);
     for (int i = 0; i < n; i++) {
         const wg_value *v = replaces[i];
-        if (v && s->replaced_by[v->id] != WG_NONE)
+        if (v && s->view.replaced_by[v->id] != WG_NONE)
             return true;
         if (v && v->node->id < start)
             start = v->node->id;
@@ -106,7 +105,7 @@ static bool admit(pass *s, wg_fused *f)
     s->starts[start] = (int64_t)s->n_found;
     for (int i = 0; i < n; i++)
         if (replaces[i])
-            s->replaced_by[replaces[i]->id] = (int64_t)s->n_found;
+            s->view.replaced_by[replaces[i]->id] = (int64_t)s->n_found;
     s->n_found++;
     if (f->n_replaces)
         s->list_end += f->n_in + f->n_replaces;
@@ -231,14 +230,14 @@ bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***ma
     if (p->n_backends < 2 || p->options.no_fuse)
         return true;
     s.view.needed = wg_needed_nodes(p, source);
-    s.replaced_by = malloc((values + 1) * sizeof *s.replaced_by);
+    s.view.replaced_by = malloc((values + 1) * sizeof *s.view.replaced_by);
     s.starts = malloc((nodes + 1) * sizeof *s.starts);
     s.map = calloc(values + 1, sizeof(wg_value *));
     s.lists = malloc((WG_FUSED_PER_NODE * nodes + 1) * sizeof(wg_value *));
     s.list_end = s.lists;
-    bool ok = s.view.needed && s.replaced_by && s.starts && s.map && s.lists;
+    bool ok = s.view.needed && s.view.replaced_by && s.starts && s.map && s.lists;
     for (size_t i = 0; ok && i < values; i++)
-        s.replaced_by[i] = WG_NONE;
+        s.view.replaced_by[i] = WG_NONE;
     for (size_t i = 0; ok && i < nodes; i++)
         s.starts[i] = WG_NONE;
     ok = ok && count_readers(&s) && find_all(&s);
@@ -258,7 +257,7 @@ bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***ma
     free(s.view.readers);
     free(s.view.first_reader);
     free(s.view.reader);
-    free(s.replaced_by);
+    free(s.view.replaced_by);
     free(s.starts);
     free(s.found);
     free(s.lists);

@@ -12,6 +12,7 @@ typedef struct wg_fusion_view {
     uint32_t *readers;    /* [values] operands of needed nodes, outputs and assignments      */
     size_t *first_reader; /* [values + 1] reader[first_reader[v] ...) are the nodes among them */
     wg_node **reader;
+    int64_t *replaced_by; /* [values] the fusion found before that replaces it, or WG_NONE */
 } wg_fusion_view;
 
 enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6, WG_FUSED_PER_NODE = 10 };
@@ -29,6 +30,7 @@ typedef struct wg_fused {
         wg_attention_attrs attention;
         wg_residual_layernorm_attrs residual;
         wg_linear_attrs linear;
+        wg_matmul_attrs matmul;
         wg_cross_entropy_attrs loss;
         wg_adam_attrs adam;
         wg_topk_attrs topk;

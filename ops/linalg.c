@@ -2,7 +2,7 @@
 #include "ops/ops_internal.h"
 #include "ops/table.h"
 
-static const wg_attr matmul_attrs[] = {
+const wg_attr wg_matmul_table[2] = {
     WG_ATTR(BOOL, wg_matmul_attrs, transpose_a),
     WG_ATTR(BOOL, wg_matmul_attrs, transpose_b),
 };
@@ -113,8 +113,8 @@ const wg_op wg_op_matmul = {
     .operands = "a b",
     .results = "y",
     .attrs_size = sizeof(wg_matmul_attrs),
-    .attrs = matmul_attrs,
-    .n_attrs = WG_COUNT(matmul_attrs),
+    .attrs = wg_matmul_table,
+    .n_attrs = WG_COUNT(wg_matmul_table),
     .infer = infer_matmul,
     .grad = grad_matmul,
     .reads = WG_READS_X,
@@ -228,12 +228,15 @@ static wg_value *before_activation(const wg_node *n, wg_value *dy)
 static void grad_linear(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_linear_attrs *a = n->attrs;
-    wg_value *x = n->in[0], *dz = wg_as_rows(before_activation(n, dy[0])), *rows = wg_as_rows(x);
-    dx[0] = wg_matmul_t(dz, n->in[1], a->in_first ? WG_NT : WG_NN);
-    dx[0] = dx[0] ? wg_reshape(dx[0], x->shape) : NULL;
-    dx[1] = a->in_first ? wg_matmul_t(rows, dz, WG_TN) : wg_matmul_t(dz, rows, WG_TN);
+    wg_value *x = n->in[0], *dz = before_activation(n, dy[0]);
+    wg_value *x_rows = wg_as_rows(x), *dz_rows = wg_as_rows(dz);
+    bool vector = x->shape.rank == 1;
+    dx[0] = wg_matmul_t(vector ? dz_rows : dz, n->in[1], a->in_first ? WG_NT : WG_NN);
+    if (vector && dx[0])
+        dx[0] = wg_reshape(dx[0], x->shape);
+    dx[1] = a->in_first ? wg_matmul_t(x_rows, dz_rows, WG_TN) : wg_matmul_t(dz_rows, x_rows, WG_TN);
     if (n->n_in > 2)
-        dx[2] = dz;
+        dx[2] = dz_rows;
 }
 
 static double linear_flops(const wg_node *n)

@@ -8,6 +8,6 @@
 wg_value *wg_as_rows(wg_value *x);
 
 /* Attributes of ops that have their fused forms elsewhere. */
-extern const wg_attr wg_attention_table[5], wg_cross_entropy_table[5];
+extern const wg_attr wg_attention_table[5], wg_cross_entropy_table[5], wg_matmul_table[2];
 
 #endif

@@ -18,6 +18,7 @@ typedef struct bound {
 
 static const bound bounds[] = {
     {"matmul", 1e-10, PRODUCT, 0, 0},
+    {"matmul_add", 1e-10, PRODUCT, 0, 0},
     {"linear", 1e-10, MEAN_SQUARE, 0, 0},
     {"einsum", 1e-10, PRODUCT, 0, 0},
     {"conv1d", 1e-10, PRODUCT, 0, 0},

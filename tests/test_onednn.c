@@ -177,7 +177,8 @@ static void masks_are_those_of_the_cpu_backend(void **state)
 
 /* ---- ways to multiply -------------------------------------------------------------------------------- */
 
-/* Sums of products of small integers, which are exact in every order: y [m, n] = x w, x and w perhaps transposed. */
+/* Sums of products of small integers, which are exact in every order: y [m, n] = x w + factor c, x and w perhaps
+ * transposed. */
 static void fill_integers(float *x, int64_t count, uint64_t seed)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -186,13 +187,13 @@ static void fill_integers(float *x, int64_t count, uint64_t seed)
     }
 }
 
-static void check_product(const float *y, const float *x, const float *w, const int64_t size[3],
-                          bool tx, bool tw)
+static void check_product(const float *y, const float *x, const float *w, const float *c,
+                          float factor, const int64_t size[3], bool tx, bool tw)
 {
     int64_t m = size[0], n = size[1], k = size[2];
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            float sum = 0;
+            float sum = factor * c[i * n + j];
             for (int64_t l = 0; l < k; l++)
                 sum += x[tx ? l * m + i : i * k + l] * w[tw ? j * k + l : l * n + j];
             check_that(y[i * n + j] == sum, "element %d, %d is %g, not %g", (int)i, (int)j,
@@ -200,7 +201,8 @@ static void check_product(const float *y, const float *x, const float *w, const 
         }
 }
 
-/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact on all. */
+/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact on all.  Alone, added
+ * to an input, which must stay, and in place of a value that dies. */
 static void each_way_to_multiply_is_exact(void **state)
 {
     (void)state;
@@ -216,24 +218,30 @@ static void each_way_to_multiply_is_exact(void **state)
         {{1024, 64, 70}, true, false, "sgemm"}, {{1025, 64, 70}, true, false, "reordered"},
         {{100, 100, 100}, true, true, ""},
     };
-    int named = 0;
-    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+    static const float factors[] = {0, 1, -1};
+    int named = 0, count = (int)(sizeof cases / sizeof *cases);
+    for (int turn = 0; turn < 3 * count; turn++) {
+        int i = turn / 3, added = turn % 3;
         const int64_t *s = cases[i].size;
         bool tx = cases[i].tx, tw = cases[i].tw;
         model m = {.g = wg_graph_new()};
         wg_value *x = leaf(&m, tx ? WG_SHAPE(s[2], s[0]) : WG_SHAPE(s[0], s[2]));
         wg_value *w = leaf(&m, tw ? WG_SHAPE(s[1], s[2]) : WG_SHAPE(s[2], s[1]));
-        wg_value *y = m.out[m.n_out++] = wg_matmul_t(x, w,
-                                                     tx && tw ? WG_TT
-                                                     : tx     ? WG_TN
-                                                     : tw     ? WG_NT
-                                                              : WG_NN);
+        wg_value *c = leaf(&m, WG_SHAPE(s[0], s[1]));
+        wg_value *y = wg_matmul_t(x, w, (tx ? WG_TN : WG_NN) | (tw ? WG_NT : WG_NN));
+        if (added)
+            y = wg_add(y, added == 1 ? c : wg_neg(c));
+        m.out[m.n_out++] = y;
         wg_plan *p = plan_of(&m, (wg_plan_options){.threads = 2}, wg_onednn_backend(), 1);
         fill_integers(wg_plan_data(p, x), s[0] * s[2], 1);
         fill_integers(wg_plan_data(p, w), s[1] * s[2], 2);
+        fill_integers(wg_plan_data(p, c), s[0] * s[1], 3);
         run(p, 0);
-        check_product(wg_plan_data(p, y), wg_plan_data(p, x), wg_plan_data(p, w), s, tx, tw);
-        const char *kernel = wg_plan_step_at(p, 0).kernel;
+        run(p, 1); /* what it adds to is as before */
+        check_product(wg_plan_data(p, y), wg_plan_data(p, x), wg_plan_data(p, w),
+                      wg_plan_data(p, c), factors[added], s, tx, tw);
+        assert_int_equal(wg_plan_step_count(p), added == 2 ? 2 : 1);
+        const char *kernel = wg_plan_step_at(p, added == 2 ? 1 : 0).kernel;
         bool own = strstr(kernel, "sgemm") || strstr(kernel, "reordered");
         if (strncmp(kernel, "brg", 3) == 0 || own) { /* other CPUs may have nothing to pack for */
             named++;

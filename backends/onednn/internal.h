@@ -38,6 +38,7 @@ typedef struct od_plan {
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;
+    int adds_to; /* the operand that the primitive adds its result to, 0: none (operand 0 is never that) */
 } od_plan;
 
 /* NULL and a filled plan, or why not (static text). */
@@ -65,6 +66,9 @@ void od_plan_clear(od_plan *plan);
 /* oneDNN's name of what it would run, and whether that is, or rests on, its plain loops. */
 const char *od_implementation(const_dnnl_primitive_desc_t pd);
 bool od_is_reference(const_dnnl_primitive_desc_t pd);
+
+/* Makes result 0 a copy of operand k, if it is not in its place already: what is then added to. */
+void od_begin_with(wg_call *c, int k);
 
 typedef struct od_kernel od_kernel; /* see kernel.c */
 wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,

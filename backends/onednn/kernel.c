@@ -78,6 +78,7 @@ typedef struct step {
 struct od_kernel {
     dnnl_stream_t stream; /* the backend's */
     int n_steps;
+    int adds_to; /* as in od_plan */
     step steps[MOST_STEPS];
     char name[OD_NAME];
 };
@@ -108,10 +109,25 @@ static void *buffer_of(const wg_call *c, const od_binding *b)
     }
 }
 
+void od_begin_with(wg_call *c, int k)
+{
+    const char *from = c->in[k];
+    char *to = c->out[0];
+    size_t bytes = wg_value_bytes(c->node->out[0]), block = 1 << 16;
+    int64_t blocks = from == to ? 0 : (int64_t)((bytes + block - 1) / block);
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (blocks > 1)
+    for (int64_t i = 0; i < blocks; i++) {
+        size_t at = (size_t)i * block;
+        memcpy(to + at, from + at, bytes - at < block ? bytes - at : block);
+    }
+}
+
 void od_kernel_run(wg_call *c)
 {
     od_kernel *k = c->state;
     dnnl_status_t status = dnnl_success;
+    if (k->adds_to)
+        od_begin_with(c, k->adds_to);
     for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
         step *s = &k->steps[i];
         for (int a = 0; a < s->n_args; a++)
@@ -207,6 +223,7 @@ wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *
     if (!m.k)
         return WG_ENOMEM;
     m.k->stream = b->stream;
+    m.k->adds_to = plan->adds_to;
     if (!add_steps(&m, plan)) {
         od_kernel_free(m.k);
         return WG_EUNSUPPORTED;

@@ -46,11 +46,12 @@ static wg_value flattened(const wg_value *v)
     return flat;
 }
 
-/* y = x w (+ bias, then the activation), with x and w possibly given transposed. */
+/* y = x w (+ bias, then + c or the activation), with x and w possibly given transposed. */
 typedef struct product {
     wg_value x, w, y;
     bool transpose_x, transpose_w;
-    const wg_value *bias;
+    const wg_value *bias;       /* NULL: none; else the last operand */
+    bool adds;                  /* c, operand 2              */
     dnnl_alg_kind_t activation; /* dnnl_alg_kind_undef: none */
     float alpha;                /* of the activation         */
 } product;
@@ -70,29 +71,33 @@ static way way_of(const product *p)
     if (!matrices || m < LEAST || n < LEAST || k < LEAST)
         return WAY_PLAIN;
     if (p->transpose_x)
-        return p->transpose_w ? WAY_PLAIN : m <= FEW ? WAY_SGEMM : WAY_PACKED;
+        return p->transpose_w ? WAY_PLAIN : m <= FEW && !p->bias ? WAY_SGEMM : WAY_PACKED;
     return m >= (p->transpose_w ? ROWS_IF_TRANSPOSED : ROWS) ? WAY_PACKED : WAY_PLAIN;
 }
 
-/* y [m, n] = x' w of the node's plain matrices x [k, m] and w [k, n] */
+/* y [m, n] = x' w (+ c) of the node's plain matrices x [k, m] and w [k, n] */
 static void run_sgemm(wg_call *c)
 {
     const int64_t *x = c->node->in[0]->shape.dim, *w = c->node->in[1]->shape.dim;
+    bool adds = c->node->n_in > 2;
+    if (adds)
+        od_begin_with(c, 2);
     dnnl_status_t status = dnnl_sgemm('T', 'N', x[1], w[1], x[0], 1, c->in[0], x[1], c->in[1], w[1],
-                                      0, c->out[0], w[1]);
+                                      adds ? 1 : 0, c->out[0], w[1]);
     if (status != dnnl_success)
         wg_call_fail(c, "oneDNN's sgemm failed with status %d", (int)status);
 }
 
 /* ---- primitives ------------------------------------------------------------------------------------ */
 
-static dnnl_status_t append_activation(const product *p, dnnl_primitive_attr_t attr)
+/* What comes after the product: + c, which the result holds before, or the activation. */
+static dnnl_status_t append_rest(const product *p, dnnl_primitive_attr_t attr)
 {
     dnnl_post_ops_t ops;
     dnnl_status_t made = dnnl_post_ops_create(&ops);
     if (made != dnnl_success)
         return made;
-    made = od_append_eltwise(ops, p->activation, p->alpha, 0);
+    made = p->adds ? od_append_sum(ops, 1) : od_append_eltwise(ops, p->activation, p->alpha, 0);
     if (made == dnnl_success)
         made = dnnl_primitive_attr_set_post_ops(attr, ops);
     dnnl_post_ops_destroy(ops);
@@ -109,8 +114,8 @@ static dnnl_status_t make_product(const od_backend *b, const product *p, od_cons
     dnnl_status_t made = x && w && y && (bias || !p->bias) ? dnnl_success : dnnl_out_of_memory;
     if (made == dnnl_success)
         made = dnnl_primitive_attr_clone(&attr, b->attr);
-    if (made == dnnl_success && p->activation != dnnl_alg_kind_undef)
-        made = append_activation(p, attr);
+    if (made == dnnl_success && (p->adds || p->activation != dnnl_alg_kind_undef))
+        made = append_rest(p, attr);
     if (made == dnnl_success)
         made = od_matmul(pd, b->engine, x, w, bias, y, attr);
     if (attr)
@@ -137,6 +142,8 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
         return "neither f32 nor bf16";
     if (dtype == WG_BF16 && !b->amx)
         return "no AMX: native bf16 is slower than f32";
+    if (dtype == WG_BF16 && p->adds)
+        return "sums are rounded once more in bf16";
     if (!wg_value_count(n->in[0]) || !wg_value_count(n->in[1]))
         return "an empty operand";
     if (p->w.shape.rank == 2 && !p->transpose_x) {
@@ -157,15 +164,23 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
     od_bind_plain(plan, DNNL_ARG_WEIGHTS, OD_IN, 1, w);
     od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
     if (p->bias)
-        od_bind(plan, DNNL_ARG_BIAS, OD_IN, 2);
+        od_bind(plan, DNNL_ARG_BIAS, OD_IN, n->n_in - 1);
+    plan->adds_to = p->adds ? 2 : 0;
     return made == dnnl_success && w ? NULL : "oneDNN has no such matmul";
 }
 
+/* matmul, and matmul_add with its further operands c and bias */
 const char *od_make_matmul(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     const wg_matmul_attrs *t = n->attrs;
-    product p = {*n->in[0],      *n->in[1], *n->out[0],          t->transpose_a,
-                 t->transpose_b, NULL,      dnnl_alg_kind_undef, 0};
+    product p = {.x = *n->in[0],
+                 .w = *n->in[1],
+                 .y = *n->out[0],
+                 .transpose_x = t->transpose_a,
+                 .transpose_w = t->transpose_b,
+                 .bias = n->n_in > 3 ? n->in[3] : NULL,
+                 .adds = n->n_in > 2,
+                 .activation = dnnl_alg_kind_undef};
     return make(b, n, &p, plan);
 }
 
@@ -189,13 +204,12 @@ const char *od_make_linear(const od_backend *b, const wg_node *n, od_plan *plan)
         return "oneDNN's relu turns NaN into 0, which the check for non-finite values would miss";
     if (a->activation >= WG_COUNT(activations))
         return "an activation that oneDNN cannot append";
-    product p = {*n->in[0],
-                 *n->in[1],
-                 *n->out[0],
-                 false,
-                 !a->in_first,
-                 n->n_in > 2 ? n->in[2] : NULL,
-                 activations[a->activation].alg,
-                 activations[a->activation].alpha};
+    product p = {.x = *n->in[0],
+                 .w = *n->in[1],
+                 .y = *n->out[0],
+                 .transpose_w = !a->in_first,
+                 .bias = n->n_in > 2 ? n->in[2] : NULL,
+                 .activation = activations[a->activation].alg,
+                 .alpha = activations[a->activation].alpha};
     return make(b, n, &p, plan);
 }

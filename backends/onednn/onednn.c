@@ -19,6 +19,7 @@ static const struct {
     {&wg_op_gelu, od_make_eltwise},       {&wg_op_conv2d, od_make_conv},
     {&wg_op_conv2d_grad_x, od_make_conv}, {&wg_op_conv2d_grad_w, od_make_conv},
     {&wg_op_avg_pool2d, od_make_pool},    {&wg_op_avg_pool2d_grad, od_make_pool},
+    {&wg_op_matmul_add, od_make_matmul},
 };
 
 static od_make *maker_of(const wg_op *op)
