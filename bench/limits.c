@@ -3,6 +3,7 @@
 #include "backends/plan.h"
 #include "ops/ops.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <time.h>
@@ -23,13 +24,27 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bench_times summary(double *seconds, int n)
+bench_times bench_summary(double *seconds, int n)
 {
     qsort(seconds, (size_t)n, sizeof *seconds, by_size);
     return (bench_times){.median = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
                          .least = seconds[0],
                          .most = seconds[n - 1],
                          .runs = n};
+}
+
+double bench_exponent(const double *x, const double *y, int count)
+{
+    double mx = 0, my = 0, xy = 0, xx = 0;
+    for (int i = 0; i < count; i++) {
+        mx += log(x[i]) / count;
+        my += log(y[i]) / count;
+    }
+    for (int i = 0; i < count; i++) {
+        xy += (log(x[i]) - mx) * (log(y[i]) - my);
+        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
+    }
+    return xy / xx;
 }
 
 /* Seconds of one of `calls` calls. */
@@ -78,7 +93,7 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
         rounds++;
     }
     for (int i = 0; i < n && status == WG_OK; i++)
-        times[i] = summary(&seconds[i * runs], rounds);
+        times[i] = bench_summary(&seconds[i * runs], rounds);
     free(calls);
     free(seconds);
     return status;

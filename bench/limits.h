@@ -12,6 +12,12 @@ typedef struct bench_times {
     int runs;
 } bench_times;
 
+/* Of n > 0 samples, which it sorts. */
+bench_times bench_summary(double *seconds, int n);
+
+/* The slope of the line through (log x, log y) with the least sum of squares: y ~ x^slope. */
+double bench_exponent(const double *x, const double *y, int count);
+
 /* What is timed. */
 typedef struct bench_subject {
     wg_status (*run)(void *context);

@@ -225,21 +225,6 @@ static path path_of(const layer *t, int64_t n)
 
 /* ---- growth ---------------------------------------------------------------------------------------- */
 
-/* The slope of the line through (log x, log y) with the least sum of squares: y ~ x^slope. */
-static double exponent(const double *x, const double *y, int count)
-{
-    double mx = 0, my = 0, xy = 0, xx = 0;
-    for (int i = 0; i < count; i++) {
-        mx += log(x[i]) / count;
-        my += log(y[i]) / count;
-    }
-    for (int i = 0; i < count; i++) {
-        xy += (log(x[i]) - mx) * (log(y[i]) - my);
-        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
-    }
-    return xy / xx;
-}
-
 /* Exponents of a quantity with n and with d. */
 typedef struct growth {
     double n, d;
@@ -255,7 +240,7 @@ static growth growth_of_operations(const layer *t)
         with_n[i] = operations(t, (int64_t)size[i], SMALL);
         with_d[i] = operations(t, SMALL, (int64_t)size[i]);
     }
-    return (growth){exponent(size, with_n, 2), exponent(size, with_d, 2)};
+    return (growth){bench_exponent(size, with_n, 2), bench_exponent(size, with_d, 2)};
 }
 
 /* ---- what is measured ------------------------------------------------------------------------------ */
@@ -280,7 +265,7 @@ static growth growth_of_times(const timing *m, double (*pick)(const bench_times 
         seconds[0][i] = pick(&m->times[i]);
         seconds[1][i] = pick(&m->times[POINTS + i]);
     }
-    return (growth){exponent(size, seconds[0], POINTS), exponent(size, seconds[1], POINTS)};
+    return (growth){bench_exponent(size, seconds[0], POINTS), bench_exponent(size, seconds[1], POINTS)};
 }
 
 static double pick_median(const bench_times *t)

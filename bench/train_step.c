@@ -1,6 +1,5 @@
 #include "bench/train_step.h"
 #include "bench/limits.h"
-#include "backends/load.h"
 #include "train/step.h"
 
 #include <stdio.h>

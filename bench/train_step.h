@@ -2,6 +2,7 @@
 #ifndef WG_BENCH_TRAIN_STEP_H
 #define WG_BENCH_TRAIN_STEP_H
 
+#include "backends/load.h"
 #include "backends/plan.h"
 #include "train/settings.h"
 
