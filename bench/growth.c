@@ -198,5 +198,6 @@ int main(int argc, char **argv)
         return fprintf(stderr,
                        "Usage: bench_growth [CONFIG [TOKENS [ROUNDS]]], or bench_growth check\n"),
                2;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* tables appear as they are made, in files too */
     return over_threads(&r) && memory_over_length(&r) && over_rows(&r) ? 0 : 1;
 }
