@@ -113,25 +113,45 @@ static bool residual_layernorm(const wg_fusion_view *view, wg_node *n, wg_fused 
     return true;
 }
 
-/* Its gradient:   layernorm_grad  ->  dx  ->  dropout  ->  dbranch */
+/* Its gradient:
+ *
+ *     layernorm_grad  ->  (+ dsum)  ->  dx  ->  dropout  ->  dbranch
+ *
+ * with dsum the other cotangent of a sum that is also read elsewhere, as in models that normalise before each layer. */
+
+/* The dropout that reads v, if there is one. */
+static wg_node *dropped(const wg_fusion_view *view, const wg_value *v)
+{
+    for (size_t i = view->first_reader[v->id]; i < view->first_reader[v->id + 1]; i++)
+        if (view->reader[i]->op == &wg_op_dropout)
+            return view->reader[i];
+    return NULL;
+}
+
 static bool residual_layernorm_grad(const wg_fusion_view *view, wg_node *n, wg_fused *out)
 {
-    const wg_value *dx = n->out[0];
-    wg_node *drop = NULL;
-    for (size_t i = view->first_reader[dx->id]; i < view->first_reader[dx->id + 1]; i++)
-        if (view->reader[i]->op == &wg_op_dropout)
-            drop = view->reader[i];
+    wg_value *dx = n->out[0], *dsum = NULL;
+    const wg_node *sum = only_reader(view, dx);
+    if (sum && sum->op == &wg_op_add && n->n_in == 5) {
+        dsum = sum->in[sum->in[0] == dx ? 1 : 0];
+        if (!wg_shape_equal(&dsum->shape, &dx->shape))
+            return false;
+        dx = sum->out[0];
+    }
+    const wg_node *drop = dropped(view, dx);
     if (!drop || !over_last_axis(n))
         return false;
     const wg_dropout_attrs *a = drop->attrs;
     out->op = &wg_op_residual_layernorm_grad;
     out->attrs.residual =
         (wg_residual_layernorm_attrs){a->p, a->key, ((const wg_rownorm_attrs *)n->attrs)->eps};
-    out->n_in = n->n_in;
     for (int i = 0; i < n->n_in; i++)
-        out->in[i] = n->in[i];
-    for (int i = 0; i < 3; i++)
-        out->replaces[i] = n->out[i];
+        out->in[out->n_in++] = n->in[i];
+    if (dsum)
+        out->in[out->n_in++] = dsum;
+    out->replaces[0] = dx;
+    out->replaces[1] = n->out[1];
+    out->replaces[2] = n->out[2];
     out->replaces[3] = drop->out[0];
     return true;
 }

@@ -175,7 +175,8 @@ static bool infer_residual_grad(wg_node *n)
 {
     const wg_shape *x = &n->in[1]->shape;
     if (!need_probability(n) || !wg_need_float(n, 0) || !wg_need_rank(n, 1, 1, WG_MAX_RANK) ||
-        !wg_need_same_shape(n, 0, 1) || !need_row(n, 4, x))
+        !wg_need_same_shape(n, 0, 1) || !need_row(n, 4, x) ||
+        (n->n_in > 5 && (!wg_need_same_dtype(n, 0, 5) || !wg_need_same_shape(n, 0, 5))))
         return false;
     wg_shape statistics = *x, row = WG_SHAPE(x->dim[x->rank - 1]);
     statistics.dim[x->rank - 1] = 1;
@@ -196,9 +197,12 @@ static bool infer_residual_grad(wg_node *n)
 static void expand_residual_grad(wg_node *n, wg_value **y)
 {
     wg_rownorm_attrs rows = rows_of(n);
-    wg_node *norm = wg_apply(WG_HERE, n->graph, &wg_op_layernorm_grad, &rows, n->in, n->n_in);
+    wg_node *norm =
+        wg_apply(WG_HERE, n->graph, &wg_op_layernorm_grad, &rows, n->in, n->n_in < 5 ? n->n_in : 5);
     for (int i = 0; norm && i < 3; i++)
         y[i] = norm->out[i];
+    if (norm && n->n_in > 5)
+        y[0] = wg_add(y[0], n->in[5]);
     y[3] = norm ? drop(n, y[0]) : NULL;
 }
 
@@ -235,8 +239,8 @@ const wg_op wg_op_residual_layernorm = {
     .samples = residual_samples, .n_samples = WG_COUNT(residual_samples),
 };
 const wg_op wg_op_residual_layernorm_grad = {
-    .name = "residual_layernorm_grad", .formula = "dx = layernorm_grad(dy), dbranch = dropout(dx)", RESIDUAL,
-    .operands = "dy sum mean rstd gain?", .results = "dx dgain dbias dbranch", .infer = infer_residual_grad,
+    .name = "residual_layernorm_grad", .formula = "dx = layernorm_grad(dy) + dsum, dbranch = dropout(dx)", RESIDUAL,
+    .operands = "dy sum mean rstd gain? dsum?", .results = "dx dgain dbias dbranch", .infer = infer_residual_grad,
     .expand = expand_residual_grad, .samples = residual_grad_samples, .n_samples = WG_COUNT(residual_grad_samples),
 };
 /* clang-format on */

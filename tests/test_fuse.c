@@ -71,6 +71,19 @@ static void and_so_is_its_gradient(void **state)
     check_fusion(&m, &wg_op_residual_layernorm_grad, 1);
 }
 
+/* The sum is read by the norm and by the next sum: its gradient takes the cotangent of both. */
+static void and_so_it_is_if_the_sum_goes_on(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        model m = new_model();
+        wg_value *sum, *y = post_norm(&m, 0.25, variant & 1, &sum);
+        y = wg_mul(wg_tanh(y), leaf(&m, y->shape));
+        add_gradients(&m, output(&m, variant & 2 ? wg_add(sum, y) : wg_add(y, sum)));
+        check_fusion(&m, &wg_op_residual_layernorm_grad, 1);
+    }
+}
+
 static void a_broadcast_sum_is_not(void **state)
 {
     (void)state;
@@ -385,6 +398,7 @@ int main(void)
         cmocka_unit_test(attention_that_is_also_read_by_heads_stays),
         cmocka_unit_test(a_residual_sum_is_fused_with_its_norm),
         cmocka_unit_test(and_so_is_its_gradient),
+        cmocka_unit_test(and_so_it_is_if_the_sum_goes_on),
         cmocka_unit_test(a_broadcast_sum_is_not),
         cmocka_unit_test(a_branch_that_others_read_is_not_dropped_inside),
         cmocka_unit_test(products_with_bias_and_activation_are_linear_layers),

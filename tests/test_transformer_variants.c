@@ -259,6 +259,34 @@ static void plans_use_the_fused_kernels(void **state)
     }
 }
 
+/* Pre-norm: a sum is read by its norm and by the next sum; it is a result of the fused op, whose gradient takes both
+ * cotangents. */
+static void norms_before_layers_are_fused_with_the_sums_before(void **state)
+{
+    (void)state;
+    const wg_backend *onednn = wg_backend_find("onednn");
+    if (!onednn)
+        skip();
+    wg_transformer_config c = transformer_sized("tiny", 500);
+    c.encoder_layers = c.decoder_layers = 2;
+    c.pre_norm = true;
+    transformer t = transformer_of(&c, 4, 16, 16, true);
+    wg_value *w[TRANSFORMER_MOST_PARAMETERS], *wanted[TRANSFORMER_MOST_PARAMETERS + 1];
+    size_t n = transformer_gradients(&t, w, wanted);
+    wanted[n] = t.loss;
+    wg_plan *p = plan_of(
+        t.g, &(wg_plan_options){
+                 .backends = &onednn, .n_backends = 1, .outputs = wanted, .n_outputs = n + 1});
+    assert_int_equal(steps_of(p, "layernorm"), 2); /* the first of each stack: of no sum */
+    assert_int_equal(steps_of(p, "residual_layernorm"), 4 + 6);
+    assert_int_equal(steps_of(p, "residual_layernorm_grad"),
+                     4 + 6 + 2); /* and the embeddings' dropout */
+    assert_int_equal(steps_of(p, "layernorm_grad"), 0);
+    assert_int_equal(steps_of(p, "add"), 4); /* as above */
+    wg_plan_free(p);
+    wg_graph_free(t.g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +297,7 @@ int main(void)
         cmocka_unit_test(each_stack_has_its_norms_once),
         cmocka_unit_test(evaluation_has_no_dropout),
         cmocka_unit_test(plans_use_the_fused_kernels),
+        cmocka_unit_test(norms_before_layers_are_fused_with_the_sums_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

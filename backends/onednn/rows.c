@@ -150,7 +150,7 @@ static void run_residual(wg_call *c)
     od_fast()->layernorm_forward(&a);
 }
 
-/* dy sum mean rstd gain? -> dx dgain dbias dbranch */
+/* dy sum mean rstd gain? dsum? -> dx dgain dbias dbranch */
 static void run_residual_grad(wg_call *c)
 {
     fast_norm a = residual_of(c);
@@ -159,6 +159,7 @@ static void run_residual_grad(wg_call *c)
     a.mean = (float *)(uintptr_t)c->in[2];
     a.rstd = (float *)(uintptr_t)c->in[3];
     a.gain = c->node->n_in > 4 ? c->in[4] : NULL;
+    a.more = c->node->n_in > 5 ? c->in[5] : NULL;
     a.dx = c->out[0];
     a.dgain = c->out[1];
     a.dbias = c->out[2];
