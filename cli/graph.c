@@ -309,6 +309,8 @@ static int find_model(const char *name, const wg_model **out, wg_transformer_con
         *out = wg_model_find("transformer");
         return model_network(name, trained);
     }
+#else
+    (void)trained;
 #endif
     if (*out)
         return EXIT_OK;

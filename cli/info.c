@@ -33,14 +33,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static wg_status print_settings(const char *path, char *message, size_t size)
 {
     wg_settings s;
+    const wg_option *o;
     wg_status status = wg_settings_init(&s);
     if (status == WG_OK)
         status = wg_settings_read_yaml(&s, path, message, size);
-    if (status != WG_OK)
-        return status;
-    const wg_option *o;
     int group = -1;
-    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+    for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
         char *text = NULL;
         if (o->group != group) {
             printf("%s%s\n", i ? "\n" : "", wg_option_group_title(o->group));
@@ -51,7 +49,7 @@ static wg_status print_settings(const char *path, char *message, size_t size)
         free(text);
     }
     wg_settings_free(&s);
-    return WG_OK;
+    return status;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -213,7 +211,7 @@ int command_info(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &folder) != 0)
         return EXIT_USAGE;
     if (!wg_folder_has(folder, WG_FILE_CONFIG)) {
-        complain("%s: no model: it has no %s", folder, WG_FILE_CONFIG);
+        complain("%s: not a model's folder: it has no %s", folder, WG_FILE_CONFIG);
         return EXIT_IO;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
-static int read_settings(wg_settings *s, const char *folder)
+int model_settings(wg_settings *s, const char *folder)
 {
+    *s = (wg_settings){0};
+    if (!wg_folder_has(folder, WG_FILE_CONFIG)) {
+        complain("%s: not a model's folder: it has no %s", folder, WG_FILE_CONFIG);
+        return EXIT_IO;
+    }
     char message[500], *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
     wg_status status = path ? wg_settings_init(s) : WG_ENOMEM;
     snprintf(message, sizeof message, "%s", wg_status_text(status));
@@ -25,7 +30,7 @@ int model_open(model *m, const settings_args *args, const char *weights)
         complain("which model? --model FOLDER");
         return EXIT_USAGE;
     }
-    int code = read_settings(&m->settings, folder);
+    int code = model_settings(&m->settings, folder);
     if (code == EXIT_OK)
         code = settings_args_apply(args, &m->settings);
     if (code != EXIT_OK)
@@ -54,9 +59,9 @@ void model_close(model *m)
 int model_network(const char *folder, wg_transformer_config *network)
 {
     char message[500];
-    wg_settings s = {0};
+    wg_settings s;
     wg_vocabularies v = {0};
-    int code = read_settings(&s, folder);
+    int code = model_settings(&s, folder);
     wg_status status =
         code == EXIT_OK ? wg_vocabularies_open(&v, folder, message, sizeof message) : WG_OK;
     if (status != WG_OK) {

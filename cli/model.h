@@ -18,6 +18,9 @@ typedef struct model {
 int model_open(model *m, const settings_args *args, const char *weights);
 void model_close(model *m);
 
+/* The settings of the model in that folder; an exit code, after which they are due to be freed in any case.  Complains. */
+int model_settings(wg_settings *settings, const char *folder);
+
 /* The network of the model in that folder, with the sizes of its vocabularies; complains. */
 int model_network(const char *folder, wg_transformer_config *network);
 

@@ -108,7 +108,7 @@ static void take_values(given_option *g, char *arg, struct argp_state *state)
         bool wanted = false;
         g->values[g->n] = word;
         if (o->kind == WG_OPTION_PAIR)
-            wanted = (double)g->n < o->least || (g->n < 2 && !flag);
+            wanted = !flag && g->n < 2;
         else if (g->n == 0 || (o->kind == WG_OPTION_WORDS && o->most > 1))
             wanted = !flag && accepts(o, g->values, g->n + 1);
         if (!wanted)

@@ -1,6 +1,6 @@
 /* wengert train: trains a Transformer, or goes on with it. */
+#include "cli/model.h"
 #include "cli/progress.h"
-#include "cli/settings_args.h"
 #include "cli/stop.h"
 #include "train/folder.h"
 
@@ -35,30 +35,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* Of a folder that has a model, its settings, over which `asked` is laid; else what was asked for. */
 static int settle(wg_settings *s, wg_settings *asked)
 {
-    char message[2000], *path = NULL;
+    char message[2000];
     if (!asked->model || asked->overwrite || !wg_folder_has(asked->model, WG_FILE_CONFIG)) {
         *s = *asked;
         *asked = (wg_settings){0};
         return EXIT_OK;
     }
-    wg_status status = wg_settings_init(s);
-    if (status == WG_OK && !(path = wg_folder_path(asked->model, "%s", WG_FILE_CONFIG)))
-        status = WG_ENOMEM;
-    snprintf(message, sizeof message, "%s", wg_status_text(status));
-    if (status == WG_OK)
-        status = wg_settings_read_yaml(s, path, message, sizeof message);
+    int code = model_settings(s, asked->model);
+    if (code != EXIT_OK)
+        return code;
+    wg_status status = wg_settings_override(s, asked, message, sizeof message);
     if (status != WG_OK)
-        complain("%s", message);
-    else if ((status = wg_settings_override(s, asked, message, sizeof message)) != WG_OK)
         complain("%s has another model: %s; --overwrite trains anew", asked->model, message);
-    free(path);
     return exit_code(status);
 }
 
 static int train(const wg_settings *s)
 {
-    static volatile int
-        signal_number; /* static, since the thread that writes it outlives this call */
+    static volatile int signal_number; /* static, since the thread that writes it outlives this call */
     char message[1000];
     progress p = progress_on(stderr, s->quiet);
     wg_trainer *t = NULL;

@@ -2,8 +2,12 @@
 include(CMakePackageConfigHelpers)
 
 # A public header is one that C++ may include, that is with extern "C"; further wengert.h, ops.h, which only include.
+# Without training only files of tensors remain of train/, and a program sees that by the headers that are not there.
 foreach(folder graph ops autograd backends backends/onednn models train train/text)
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.h)
+  if(NOT WG_TRAINING AND folder MATCHES "^train")
+    list(FILTER headers INCLUDE REGEX "^train/(safetensors|weights).h$")
+  endif()
   foreach(header ${headers})
     file(STRINGS ${header} public REGEX "extern \"C\"")
     if(public)
@@ -12,7 +16,8 @@ foreach(folder graph ops autograd backends backends/onednn models train train/te
   endforeach()
 endforeach()
 install(FILES ops/ops.h ops/ops.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert/ops)
-install(FILES wengert.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert)
+install(FILES wengert.h $<$<BOOL:${WG_TRAINING}>:${PROJECT_SOURCE_DIR}/wengert-train.h>
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert)
 
 install(TARGETS wengert wengert_shared EXPORT wengert)
 install(EXPORT wengert NAMESPACE wengert:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wengert FILE wengertTargets.cmake)

@@ -76,7 +76,7 @@ code 2 train --model m extra; says err "what is 'extra'?"
 code 2 train --model m --heads x; says err "--heads: expected a whole number from 1 to 10000, got 'x'"
 code 2 train --model m --nonsense 1
 code 2 train --model m --train-sets a
-says err "--train-sets: expected 2, got 'a'"
+says err "--train-sets: expected 2 values, got 'a'"
 code 4 train --model m --train-sets a b; says err "a: open: No such file or directory"
 code 4 train --model m --train-sets . .; says err "a directory"
 code 4 train --model m --config missing.yml; says err "missing.yml"
@@ -200,7 +200,7 @@ holds "no mean of different models" ! -e mixed.safetensors
 # info, plot
 code 0 info parts; says out "parameters"; says out "encoder"; says out "tokens (characters)"; says out "update "
 says out "d-model"; says out "model.safetensors"
-code 4 info nowhere; says err "nowhere: no model"
+code 4 info nowhere; says err "nowhere: not a model"
 code 2 info
 code 4 plot nowhere -o curves.svg
 code 2 plot parts -o curves.pdf

@@ -268,7 +268,7 @@ static void test_bad_values(void **state)
     assert_int_equal(
         wg_settings_assign(&s, wg_option_find("train-sets"), three, 1, message, sizeof message),
         WG_EINVAL);
-    assert_string_equal(message, "train-sets: expected 2, got 'a'");
+    assert_string_equal(message, "train-sets: expected 2 values, got 'a'");
     assert_int_equal(
         wg_settings_assign(&s, wg_option_find("train-sets"), three, 3, message, sizeof message),
         WG_EINVAL);
@@ -406,7 +406,7 @@ static void test_bad_yaml(void **state)
         {"heads: {a: 1}\n", "bad.yml:1: heads: expected a value or a list of values"},
         {"train-sets: [a, [b]]\n", "bad.yml:1: train-sets: expected a list of plain values"},
         {"train-sets: [a, b, c, d, e, f, g, h, i]\n", "expected at most 8 values"},
-        {"train-sets: a\n", "bad.yml:1: train-sets: expected 2, got 'a'"},
+        {"train-sets: a\n", "bad.yml:1: train-sets: expected 2 values, got 'a'"},
         {"- heads\n", "bad.yml:1: expected lines of the form 'option: value'"},
         {"just text\n", "bad.yml:1: expected lines of the form"},
         {"? [a]\n: b\n", "bad.yml:1: expected the name of an option"},

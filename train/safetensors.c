@@ -122,10 +122,12 @@ static wg_status read_header(wg_safetensors *f, const char *path, wg_message *m)
     memcpy(&n, f->map, 8);
     if (n > MAX_HEADER)
         return wg_file_fail(m, WG_EDATA, path,
-                            "expected a header of at most %d bytes, got %" PRIu64, MAX_HEADER, n);
+                            "expected a header of at most %d bytes, got %" PRIu64 "; is it a safetensors file?",
+                            MAX_HEADER, n);
     if (n > f->size - 8)
         return wg_file_fail(m, WG_EDATA, path,
-                            "expected a header of at most %zu bytes, got %" PRIu64, f->size - 8, n);
+                            "expected a header of at most %zu bytes, got %" PRIu64 "; is it a safetensors file?",
+                            f->size - 8, n);
     wg_status status = wg_header_parse(&f->header, path, f->map + 8, (size_t)n, m);
     uint64_t size = f->size - 8 - n;
     for (size_t i = 0; i < f->header.n_entries && status == WG_OK; i++)

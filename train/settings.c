@@ -212,7 +212,7 @@ static bool read_texts(content *out, const wg_option *o, const char *const *valu
     while (n > 0 && !values[n - 1][0]) /* "" is no text */
         n--;
     if (n > most || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->least))
-        return expect(v, n > most ? "%zu at most" : "%zu", most);
+        return expect(v, n > most ? "%zu values at most" : "%zu values", most);
     for (size_t i = 0; i < n; i++)
         if (!values[i][0] || !wg_utf8_valid(values[i], strlen(values[i])))
             return expect(v, values[i][0] ? "a text in UTF-8" : "no empty text");

@@ -14,20 +14,8 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The code point at *text, which is UTF-8, and past it. */
-static uint32_t next_code(const char **text)
-{
-    const unsigned char *c = (const unsigned char *)*text;
-    int more = *c < 0x80 ? 0 : *c < 0xe0 ? 1 : *c < 0xf0 ? 2 : 3;
-    uint32_t code = more ? *c & (0x3fu >> more) : *c;
-    for (int i = 1; i <= more && c[i]; i++)
-        code = code << 6 | (c[i] & 0x3fu);
-    *text += more + 1;
-    return code;
-}
-
 /* Must YAML escape it (YAML 1.1, section 5.1 and the line breaks of 5.4)? */
-static bool needs_escape(uint32_t c)
+static bool needs_escape(int32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
            (c & 0xfffe) == 0xfffe;
@@ -53,13 +41,15 @@ static void put_text(FILE *f, const char *text)
         return;
     }
     fputc('"', f);
-    while (*text) {
+    for (const char *end = text + strlen(text); text < end;) {
         const char *at = text;
-        uint32_t code = next_code(&text);
-        if (code == '"' || code == '\\')
+        int32_t code = wg_utf8_read(&text, end);
+        if (code < 0) /* no UTF-8: only where a field was written directly */
+            fputs("\\ufffd", f);
+        else if (code == '"' || code == '\\')
             fprintf(f, "\\%c", (char)code);
         else if (needs_escape(code))
-            fprintf(f, code > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, code);
+            fprintf(f, code > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, (uint32_t)code);
         else
             fwrite(at, 1, (size_t)(text - at), f);
     }

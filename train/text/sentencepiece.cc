@@ -50,9 +50,12 @@ template <class F> wg_status guarded(F f) noexcept
     return guarded(&none, f);
 }
 
+// A failed check reads "Internal: FILE(LINE) [CONDITION] WHAT IS WRONG", of which people want the end.
 wg_status refused(wg_message *m, const sp::util::Status &status)
 {
-    wg_message_add(m, "SentencePiece: %s", status.ToString().c_str());
+    const std::string text = status.ToString();
+    const size_t condition = text.find(")] ");
+    wg_message_add(m, "SentencePiece: %s", text.c_str() + (condition < text.size() - 3 ? condition + 3 : 0));
     return WG_EDATA;
 }
 

@@ -132,8 +132,11 @@ wg_status wg_vocabulary_train(wg_vocabulary **out, wg_vocabulary_kind kind, int6
         return WG_EINVAL;
     for (size_t i = 0; status == WG_OK && i < n_files; i++)
         status = files[i] ? append_file(&all, files[i], &m) : WG_EINVAL;
-    if (status == WG_OK)
+    if (status == WG_OK) {
+        for (size_t i = 0; i < n_files; i++)
+            wg_message_add(&m, "%s%s", files[i], i + 1 < n_files ? " and " : ": ");
         status = train(out, kind, size, all, &m);
+    }
     free(all.bytes);
     return status;
 }
