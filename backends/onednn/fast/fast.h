@@ -223,7 +223,7 @@ const fast_table *od_fast(void);
 static inline float fast_exp(float x)
 {
     const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
-    float clamped = x > 88.72f ? 88.72f : x < -87.0f ? -87.0f : x;
+    float low = x > -87.0f ? x : -87.0f, clamped = low < 88.72f ? low : 88.72f; /* NaN becomes -87 */
     float n = (clamped * 1.44269504f + magic) - magic;
     float r = clamped - n * 0.693145752f - n * 1.42860677e-6f;
     float p = 1.98412698e-4f;
@@ -234,8 +234,7 @@ static inline float fast_exp(float x)
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    int32_t bits = ((int32_t)n + 127)
-                   << 23; /* n = 128 gives +inf's bits: right for x > 88.72 - ln 2 / 2 ... */
+    int32_t bits = ((int32_t)n + 127) << 23; /* n = 128 gives the bits of +inf: right for x > 88.72 - ln 2 / 2 */
     float power;
     memcpy(&power, &bits, sizeof power);
     float y = p * power;
