@@ -13,8 +13,9 @@ static wg_vocabulary *letters(void)
 {
     wg_vocabulary *v;
     const char *text = "a b c d e f g h\n";
-    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, 20, text, strlen(text),
-                                              message, sizeof message),
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 20},
+                         text, strlen(text), message, sizeof message),
                      WG_OK);
     return v;
 }

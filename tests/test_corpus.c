@@ -16,8 +16,9 @@ static int setup(void **state)
 {
     const char *text = "a b c d e f A B C D E F\n";
     return make_folder(state) == 0 &&
-                   wg_vocabulary_train_text(&words, WG_VOCABULARY_WORDS, 50, text, strlen(text),
-                                            message, sizeof message) == WG_OK
+                   wg_vocabulary_train_text(
+                       &words, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 50},
+                       text, strlen(text), message, sizeof message) == WG_OK
                ? 0
                : -1;
 }

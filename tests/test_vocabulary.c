@@ -24,7 +24,8 @@ static wg_vocabulary *make(int kind, int64_t size)
 {
     wg_vocabulary *v;
     wg_status status =
-        wg_vocabulary_train_text(&v, kind, size, text, strlen(text), message, sizeof message);
+        wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = size}, text,
+                                 strlen(text), message, sizeof message);
     check_that(status == WG_OK, "kind %d: %s: %s", kind, wg_status_text(status), message);
     return v;
 }
@@ -148,7 +149,8 @@ static void bytes_that_are_no_text(void **state)
     size_t n;
     for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
         assert_int_equal(
-            wg_vocabulary_train_text(&v, kind, 12, bad, sizeof bad - 1, message, sizeof message),
+            wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 12}, bad,
+                                     sizeof bad - 1, message, sizeof message),
             WG_OK);
         check_there_and_back(v, "b \xef\xbf\xbd a", "b \xef\xbf\xbd a"); /* learned as that */
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -180,7 +182,9 @@ static void a_line_of_10_mb(void **state)
         free(back);
         wg_vocabulary_free(v);
         assert_int_equal(
-            wg_vocabulary_train_text(&v, kind, 90, line, SIZE, message, sizeof message), WG_OK);
+            wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 90}, line,
+                                     SIZE, message, sizeof message),
+            WG_OK);
         wg_vocabulary_free(v);
     }
     free(line);
@@ -234,9 +238,11 @@ static void words_in_order(void **state)
     const char *line = "d c b a c b b d a\td c\v\n  b b c\n";
     wg_vocabulary *v;
     for (int size = 5; size <= 10; size++) {
-        assert_int_equal(
-            wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, size, line, strlen(line), message, 0),
-            WG_OK);
+        assert_int_equal(wg_vocabulary_train_text(
+                             &v,
+                             &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = size},
+                             line, strlen(line), message, 0),
+                         WG_OK);
         int n = size < 8 ? size : 8;
         assert_int_equal(wg_vocabulary_size(v), n);
         /* b 5, c 4, d 3, a 2 */
@@ -246,9 +252,10 @@ static void words_in_order(void **state)
         wg_vocabulary_free(v);
     }
     line = "d a c b\nc b\nb\n"; /* b 3, c 2, a and d 1 */
-    assert_int_equal(
-        wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, 10, line, strlen(line), message, 0),
-        WG_OK);
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 10},
+                         line, strlen(line), message, 0),
+                     WG_OK);
     for (int i = 0; i < 4; i++)
         assert_string_equal(wg_vocabulary_piece(v, 4 + i), expected[i]);
     wg_vocabulary_free(v);
@@ -306,9 +313,10 @@ static void a_file_to_read(void **state)
     const char *lines = "a b\n\\ \t\r b\n";
     wg_vocabulary *v;
     size_t n;
-    assert_int_equal(
-        wg_vocabulary_train_text(&v, WG_VOCABULARY_CHARS, 90, lines, strlen(lines), message, 0),
-        WG_OK);
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_CHARS, .size = 90},
+                         lines, strlen(lines), message, 0),
+                     WG_OK);
     assert_int_equal(wg_vocabulary_save(v, path_of("vocab.txt"), message, sizeof message), WG_OK);
     char *bytes = read_bytes(path_of("vocab.txt"), &n);
     assert_string_equal(
@@ -418,7 +426,8 @@ static void files_that_cannot_be_read(void **state)
     assert_int_equal(wg_vocabulary_open(&v, folder, message, sizeof message), WG_EIO);
     check_that(strstr(message, "got a directory"), "%s", message);
     assert_int_equal(
-        wg_vocabulary_train(&v, WG_VOCABULARY_WORDS, 90, &missing, 1, message, sizeof message),
+        wg_vocabulary_train(&v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
+                            &missing, 1, message, sizeof message),
         WG_EIO);
     v = make(WG_VOCABULARY_WORDS, 90);
     assert_int_equal(wg_vocabulary_save(v, "/dev/null/vocab.txt", message, sizeof message), WG_EIO);
@@ -438,7 +447,8 @@ static void files_are_as_their_texts(void **state)
         write_bytes("second", half, strlen(half) - 1), write_text("third", "")};
     for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
         wg_vocabulary *a = make(kind, 60), *b;
-        check_that(wg_vocabulary_train(&b, kind, 60, files, 3, message, sizeof message) == WG_OK,
+        check_that(wg_vocabulary_train(&b, &(wg_vocabulary_options){.kind = kind, .size = 60},
+                                       files, 3, message, sizeof message) == WG_OK,
                    "%s", message);
         check_same(a, b);
         wg_vocabulary_free(a);
@@ -469,9 +479,10 @@ static void the_same_text_gives_the_same_vocabulary(void **state)
         for (int i = 0; i < 2; i++) {
             wg_vocabulary *v;
             omp_set_num_threads(1 + 2 * i);
-            assert_int_equal(wg_vocabulary_train_text(&v, kind, 300, lines, (size_t)(to - lines),
-                                                      message, sizeof message),
-                             WG_OK);
+            assert_int_equal(
+                wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 300},
+                                         lines, (size_t)(to - lines), message, sizeof message),
+                WG_OK);
             assert_int_equal(wg_vocabulary_save(v, paths[i], message, sizeof message), WG_OK);
             bytes[i] = read_bytes(paths[i], &size[i]);
             assert_in_range(wg_vocabulary_size(v), kind == WG_VOCABULARY_CHARS ? 20 : 300, 300);
@@ -490,34 +501,45 @@ static void what_cannot_be_made(void **state)
     (void)state;
     wg_vocabulary *v;
     for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
-        assert_int_equal(
-            wg_vocabulary_train_text(&v, kind, 4, text, strlen(text), message, sizeof message),
-            WG_EINVAL);
+        assert_int_equal(wg_vocabulary_train_text(&v,
+                                                  &(wg_vocabulary_options){.kind = kind, .size = 4},
+                                                  text, strlen(text), message, sizeof message),
+                         WG_EINVAL);
         assert_null(v);
         check_that(strstr(message, "got kind") != NULL, "%s", message);
         for (int empty = 0; empty < 2; empty++) {
             const char *nothing = empty ? "" : "\n\n\n";
-            assert_int_equal(wg_vocabulary_train_text(&v, kind, 90, nothing, strlen(nothing),
-                                                      message, sizeof message),
-                             WG_EDATA);
+            assert_int_equal(
+                wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 90},
+                                         nothing, strlen(nothing), message, sizeof message),
+                WG_EDATA);
             assert_string_equal(message, "a vocabulary: expected text, got none");
         }
     }
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = (wg_vocabulary_kind)4, .size = 90},
+                         text, 5, message, sizeof message),
+                     WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
+                         NULL, 5, NULL, 0),
+                     WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train_text(
+                         NULL, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
+                         text, 5, NULL, 0),
+                     WG_EINVAL);
     assert_int_equal(
-        wg_vocabulary_train_text(&v, (wg_vocabulary_kind)4, 90, text, 5, message, sizeof message),
+        wg_vocabulary_train(&v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
+                            NULL, 1, NULL, 0),
         WG_EINVAL);
-    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_WORDS, 90, NULL, 5, NULL, 0),
-                     WG_EINVAL);
-    assert_int_equal(wg_vocabulary_train_text(NULL, WG_VOCABULARY_WORDS, 90, text, 5, NULL, 0),
-                     WG_EINVAL);
-    assert_int_equal(wg_vocabulary_train(&v, WG_VOCABULARY_WORDS, 90, NULL, 1, NULL, 0), WG_EINVAL);
     assert_int_equal(wg_vocabulary_open(&v, NULL, NULL, 0), WG_EINVAL);
     assert_int_equal(wg_vocabulary_save(NULL, "x", NULL, 0), WG_EINVAL);
     wg_vocabulary_free(NULL);
 #ifdef WG_HAVE_SENTENCEPIECE
     /* fewer pieces than characters */
-    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_BPE, 10, text, strlen(text),
-                                              message, sizeof message),
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_BPE, .size = 10}, text,
+                         strlen(text), message, sizeof message),
                      WG_EDATA);
     check_that(strstr(message, "SentencePiece: ") != NULL, "%s", message);
     /* more pieces than the text has */
@@ -525,8 +547,9 @@ static void what_cannot_be_made(void **state)
     assert_in_range(wg_vocabulary_size(v), 30, 300);
     wg_vocabulary_free(v);
 #else
-    assert_int_equal(wg_vocabulary_train_text(&v, WG_VOCABULARY_BPE, 50, text, strlen(text),
-                                              message, sizeof message),
+    assert_int_equal(wg_vocabulary_train_text(
+                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_BPE, .size = 50}, text,
+                         strlen(text), message, sizeof message),
                      WG_EUNSUPPORTED);
     assert_string_equal(message, "built without SentencePiece");
 #endif
@@ -567,7 +590,9 @@ static wg_status live(void *kind)
     char *back = NULL;
     size_t n = 0;
     const char *path = path_of("memory"), *file = path_of("text");
-    wg_status status = wg_vocabulary_train(&v, *(int *)kind, 50, &file, 1, message, sizeof message);
+    wg_status status =
+        wg_vocabulary_train(&v, &(wg_vocabulary_options){.kind = *(int *)kind, .size = 50}, &file,
+                            1, message, sizeof message);
     if (status == WG_OK)
         status = wg_vocabulary_save(v, path, message, sizeof message);
     if (status == WG_OK)

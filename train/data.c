@@ -21,6 +21,11 @@ static void free_numbers(numbers *n)
 
 /* ---- vocabularies ---------------------------------------------------------------------------- */
 
+static wg_vocabulary_options vocabulary_options(const wg_settings *s)
+{
+    return (wg_vocabulary_options){.kind = s->vocab_kind, .size = s->vocab_size, .tokenized = s->vocab_tokenized};
+}
+
 static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first, int last,
                                    char *message, size_t size)
 {
@@ -30,7 +35,8 @@ static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, co
     strcpy(text, n->text[first]);
     if (last != first)
         strcat(text, n->text[last]);
-    wg_status status = wg_vocabulary_train_text(out, s->vocab_kind, s->vocab_size, text, strlen(text), message, size);
+    const wg_vocabulary_options options = vocabulary_options(s);
+    wg_status status = wg_vocabulary_train_text(out, &options, text, strlen(text), message, size);
     free(text);
     return status;
 }
@@ -41,7 +47,8 @@ static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *
 {
     if (n->text[0])
         return make_from_numbers(out, s, n, first, last, message, size);
-    return wg_vocabulary_train(out, s->vocab_kind, s->vocab_size, (const char *const *)&s->train_sets[first],
+    const wg_vocabulary_options options = vocabulary_options(s);
+    return wg_vocabulary_train(out, &options, (const char *const *)&s->train_sets[first],
                                (size_t)(last - first + 1), message, size);
 }
 

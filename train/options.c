@@ -56,6 +56,8 @@ static const wg_option table[] = {
      "what a token is: SentencePiece's bpe or unigram pieces, whole words, characters"},
     {"vocab-size", "dim-vocabs", 0, WHOLE, WORDING, TRAIN, AT(vocab_size), 5, 10000000, 0, "8000", 0, "TOKENS",
      "most tokens of a vocabulary"},
+    {"vocab-tokenized", 0, 0, BOOL, WORDING, TRAIN, AT(vocab_tokenized), 0, 0, 0, "false", "true", 0,
+     "the text has been tokenised: bpe and unigram pieces end at blanks alone, and mark ends of words, as subword-nmt's"},
     {"max-length", "max-source-positions|max-target-positions", 0, WHOLE, WORDING, TRAIN, AT(max_length), 0, 1e6, 0, "200", 0, "TOKENS",
      "leave out training pairs with a longer side; 0: none"},
 

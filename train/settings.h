@@ -37,6 +37,7 @@ typedef struct wg_settings {
     /* text */
     int vocab_kind;      /* wg_vocabulary_kind                              */
     int64_t vocab_size;
+    bool vocab_tokenized; /* wg_vocabulary_options: tokenized               */
     int64_t max_length;  /* of a training sentence in tokens; longer pairs are left out; 0: none are */
     /* model */
     char *preset;        /* "numbers", or of wg_transformer_find            */

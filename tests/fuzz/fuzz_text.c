@@ -54,8 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int kind = WG_VOCABULARY_WORDS; kind <= WG_VOCABULARY_CHARS; kind++) {
         wg_vocabulary *v;
         const char *text = (const char *)data;
-        if (wg_vocabulary_train_text(&v, kind, 1 << 20, text + size / 2, size - size / 2, NULL,
-                                     0) != WG_OK)
+        if (wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 1 << 20},
+                                     text + size / 2, size - size / 2, NULL, 0) != WG_OK)
             continue;
         read_corpus(v, text, size);
         wg_vocabulary_free(v);

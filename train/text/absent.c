@@ -7,10 +7,10 @@ static wg_status refuse(wg_message *m)
     return WG_EUNSUPPORTED;
 }
 
-wg_status wg_spm_train(wg_spm **out, wg_vocabulary_kind kind, int64_t size, const char *text,
+wg_status wg_spm_train(wg_spm **out, const wg_vocabulary_options *o, const char *text,
                        size_t text_size, wg_message *m)
 {
-    (void)out, (void)kind, (void)size, (void)text, (void)text_size;
+    (void)out, (void)o, (void)text, (void)text_size;
     return refuse(m);
 }
 

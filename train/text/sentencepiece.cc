@@ -108,16 +108,21 @@ wg_status open_model(wg_spm **out, std::string bytes, wg_message *m)
 
 // Text stays as it is (`identity`), so that decoding gives back the same tokens.  The number of threads is fixed because
 // sums of a unigram model are split by it.
-wg_status wg_spm_train(wg_spm **out, wg_vocabulary_kind kind, int64_t size, const char *text,
+wg_status wg_spm_train(wg_spm **out, const wg_vocabulary_options *o, const char *text,
                        size_t text_size, wg_message *m)
 {
     return guarded(m, [&] {
+        const char *const tokenized = o->tokenized ? "true" : "false";
+        const char *const splits = o->tokenized ? "false" : "true";
         const std::unordered_map<std::string, std::string> options = {
-            {"model_type", kind == WG_VOCABULARY_BPE ? "bpe" : "unigram"},
-            {"vocab_size", std::to_string(size)},
+            {"model_type", o->kind == WG_VOCABULARY_BPE ? "bpe" : "unigram"},
+            {"vocab_size", std::to_string(o->size)},
             {"hard_vocab_limit", "false"},
             {"character_coverage", "1.0"},
             {"byte_fallback", "false"},
+            {"treat_whitespace_as_suffix", tokenized},
+            {"split_by_unicode_script", splits},
+            {"split_by_number", splits},
             {"normalization_rule_name", "identity"},
             {"max_sentence_length", std::to_string(WG_SPM_LONGEST)},
             {"num_threads", "4"},

@@ -9,8 +9,8 @@ typedef struct wg_spm wg_spm;
 
 enum { WG_SPM_LONGEST = 65536 }; /* longer lines are not learned from, as their number of bytes */
 
-/* Learns a model of at most `size` pieces from lines ended by '\n', in UTF-8. */
-wg_status wg_spm_train(wg_spm **out, wg_vocabulary_kind kind, int64_t size, const char *text,
+/* Learns a model from lines ended by '\n', in UTF-8. */
+wg_status wg_spm_train(wg_spm **out, const wg_vocabulary_options *o, const char *text,
                        size_t text_size, wg_message *m);
 /* From the bytes of a model file. */
 wg_status wg_spm_open(wg_spm **out, const char *bytes, size_t size, wg_message *m);

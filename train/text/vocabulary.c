@@ -36,7 +36,8 @@ static bool has_words(wg_span text, size_t longest)
 }
 
 /* From text that is clean. */
-static wg_status train_clean(wg_vocabulary *v, int64_t size, wg_text text, wg_message *m)
+static wg_status train_clean(wg_vocabulary *v, const wg_vocabulary_options *o, wg_text text,
+                             wg_message *m)
 {
     bool pieces = v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM;
     if (!has_words((wg_span){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX)) {
@@ -46,34 +47,34 @@ static wg_status train_clean(wg_vocabulary *v, int64_t size, wg_text text, wg_me
         return WG_EDATA;
     }
     if (pieces)
-        return wg_spm_train(&v->spm, v->kind, size, text.bytes, text.size, m);
+        return wg_spm_train(&v->spm, o, text.bytes, text.size, m);
     for (int i = 0; i < WG_SPECIALS; i++)
         v->special[i] = i;
-    wg_status status = wg_tokens_count(&v->tokens, v->kind, size, first_tokens, WG_SPECIALS,
+    wg_status status = wg_tokens_count(&v->tokens, v->kind, o->size, first_tokens, WG_SPECIALS,
                                        text.bytes, text.size);
     if (status != WG_OK)
         wg_message_add(m, "no memory for a vocabulary");
     return status;
 }
 
-static wg_status train(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size, wg_text text,
+static wg_status train(wg_vocabulary **out, const wg_vocabulary_options *o, wg_text text,
                        wg_message *m)
 {
     wg_text cleaned = {0};
     wg_vocabulary *v = NULL;
     wg_status status = WG_ENOMEM;
-    if (kind < WG_VOCABULARY_BPE || kind > WG_VOCABULARY_CHARS || size <= WG_SPECIALS ||
-        size > WG_MAX_TOKENS) {
+    if (o->kind < WG_VOCABULARY_BPE || o->kind > WG_VOCABULARY_CHARS || o->size <= WG_SPECIALS ||
+        o->size > WG_MAX_TOKENS) {
         wg_message_add(m,
                        "a vocabulary: expected a kind of it and a size of %d to %d, got kind %d "
                        "and size %" PRId64,
-                       WG_SPECIALS + 1, WG_MAX_TOKENS, (int)kind, size);
+                       WG_SPECIALS + 1, WG_MAX_TOKENS, (int)o->kind, o->size);
         return WG_EINVAL;
     }
     bool clean = wg_text_clean(text.bytes, text.size);
     if ((clean || wg_text_cleaned(&cleaned, text.bytes, text.size)) && (v = calloc(1, sizeof *v))) {
-        v->kind = kind;
-        status = train_clean(v, size, clean ? text : cleaned, m);
+        v->kind = o->kind;
+        status = train_clean(v, o, clean ? text : cleaned, m);
     } else {
         wg_message_add(m, "no memory for a vocabulary");
     }
@@ -85,7 +86,7 @@ static wg_status train(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t siz
     return status;
 }
 
-wg_status wg_vocabulary_train_text(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size,
+wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_options *options,
                                    const char *text, size_t text_size, char *message,
                                    size_t message_size)
 {
@@ -93,9 +94,9 @@ wg_status wg_vocabulary_train_text(wg_vocabulary **out, wg_vocabulary_kind kind,
     if (!out)
         return WG_EINVAL;
     *out = NULL;
-    if (!text && text_size)
+    if (!options || (!text && text_size))
         return WG_EINVAL;
-    return train(out, kind, size, (wg_text){(char *)(text ? text : ""), text_size}, &m);
+    return train(out, options, (wg_text){(char *)(text ? text : ""), text_size}, &m);
 }
 
 /* Appends the file, ended by a newline. */
@@ -118,7 +119,7 @@ static wg_status append_file(wg_text *all, const char *path, wg_message *m)
     return bytes ? WG_OK : wg_file_fail(m, WG_ENOMEM, path, "no memory for %zu bytes", more.size);
 }
 
-wg_status wg_vocabulary_train(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size,
+wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *options,
                               const char *const *files, size_t n_files, char *message,
                               size_t message_size)
 {
@@ -128,14 +129,14 @@ wg_status wg_vocabulary_train(wg_vocabulary **out, wg_vocabulary_kind kind, int6
     if (!out)
         return WG_EINVAL;
     *out = NULL;
-    if (!files)
+    if (!options || !files)
         return WG_EINVAL;
     for (size_t i = 0; status == WG_OK && i < n_files; i++)
         status = files[i] ? append_file(&all, files[i], &m) : WG_EINVAL;
     if (status == WG_OK) {
         for (size_t i = 0; i < n_files; i++)
             wg_message_add(&m, "%s%s", files[i], i + 1 < n_files ? " and " : ": ");
-        status = train(out, kind, size, all, &m);
+        status = train(out, options, all, &m);
     }
     free(all.bytes);
     return status;

@@ -20,15 +20,24 @@ typedef enum wg_vocabulary_kind {
     WG_VOCABULARY_CHARS    /* Unicode characters                                  */
 } wg_vocabulary_kind;
 
-/** Makes a vocabulary of at most `size` tokens from all lines of the files (plain or gzip).  In those made here padding is 0,
+/** How a vocabulary is made; what is left zero has its usual meaning. */
+typedef struct wg_vocabulary_options {
+    wg_vocabulary_kind kind;
+    int64_t size;   /* most tokens                                            */
+    bool tokenized; /* of BPE and unigram: the text has been tokenised.  Pieces end at blanks alone, not also where script
+                       or numbers change, and mark the ends of words instead of their starts, as subword-nmt's do: fewer
+                       tokens, and a word's ending is the same piece as such a word */
+} wg_vocabulary_options;
+
+/** Makes a vocabulary of at most `options->size` tokens from all lines of the files (plain or gzip).  In those made here padding is 0,
  *  begin of sentence 1, end 2, unknown 3.  Text is not normalised: but for blanks, decoding gives back what was encoded, so
  *  that what was tokenised stays tokenised.  Words are split at ASCII white space, and joined by one blank.  SentencePiece does
  *  not learn from lines above 65536 bytes.  The same files give the same vocabulary, at any number of threads.
  *  WG_EUNSUPPORTED: built without SentencePiece. */
-WG_API wg_status wg_vocabulary_train(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size,
+WG_API wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *options,
                                      const char *const *files, size_t n_files, char *message, size_t message_size);
 /** The same from lines in memory, each ended by '\n'. */
-WG_API wg_status wg_vocabulary_train_text(wg_vocabulary **out, wg_vocabulary_kind kind, int64_t size,
+WG_API wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_options *options,
                                           const char *text, size_t text_size, char *message, size_t message_size);
 /** Opens a file written by wg_vocabulary_save, or any SentencePiece model (of which the kind may also be words or
  *  characters). */
