@@ -1,11 +1,16 @@
 #include "bench/child.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 static const char role[] = "--serve";
 enum { ARGUMENTS = 8 }; /* of a child: program, role, configuration, B, S, T, V, threads */
@@ -18,6 +23,17 @@ double bench_case_flops(const bench_case *c)
 }
 
 /* ---- the parent ----------------------------------------------------------------------------------- */
+
+/* A parent that is killed takes its children along: they are stopped, and would stay so for ever. */
+static void die_with(pid_t parent)
+{
+#ifdef __linux__
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        _exit(127);
+#else
+    (void)parent;
+#endif
+}
 
 /* In the child: does not return. */
 static void become(const bench_case *what, const char *python, const char *script, const int in[2],
@@ -38,6 +54,17 @@ static void become(const bench_case *what, const char *python, const char *scrip
     dup2(out[1], STDOUT_FILENO);
     execvp(argv[0], argv);
     _exit(127);
+}
+
+/* Stops a child, all of its threads, until its next turn.  false if it has ended. */
+static bool rest(bench_child *c)
+{
+    int state;
+    if (kill(c->pid, SIGSTOP) != 0 || waitpid(c->pid, &state, WUNTRACED) != c->pid)
+        return false;
+    if (!WIFSTOPPED(state))
+        c->pid = 0; /* waited for: the number may be another's */
+    return c->pid != 0;
 }
 
 static bool fail(bench_child *c, const char *why)
@@ -64,9 +91,12 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
         fcntl(in[i], F_SETFD, FD_CLOEXEC);
         fcntl(out[i], F_SETFD, FD_CLOEXEC);
     }
+    const pid_t parent = getpid();
     c->pid = fork();
-    if (c->pid == 0)
+    if (c->pid == 0) {
+        die_with(parent);
         become(what, python, script, in, out);
+    }
     close(in[0]);
     close(out[1]);
     c->to = fdopen(in[1], "w");
@@ -77,17 +107,19 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
     if (!fgets(line, sizeof line, c->from))
         return fail(c, "it ended at once");
     line[strcspn(line, "\n")] = 0;
-    if (sscanf(line, "ready %lf %99[^\n]", &c->buffer, c->name) == 2)
-        return true;
-    return fail(c, line);
+    if (sscanf(line, "ready %lf %99[^\n]", &c->buffer, c->name) != 2)
+        return fail(c, line);
+    return rest(c) || fail(c, "it ended when it was ready");
 }
 
 bool bench_child_run(bench_child *c, bool counts)
 {
     double seconds;
     char line[100];
-    if (!c->pid || fputs("\n", c->to) < 0 || fflush(c->to) != 0 ||
-        !fgets(line, sizeof line, c->from) || sscanf(line, "%lf %lf", &seconds, &c->peak) != 2)
+    omp_pause_resource_all(omp_pause_hard); /* nor do threads of the parent spin meanwhile */
+    if (!c->pid || fputs("\n", c->to) < 0 || fflush(c->to) != 0 || kill(c->pid, SIGCONT) != 0 ||
+        !fgets(line, sizeof line, c->from) || !rest(c) ||
+        sscanf(line, "%lf %lf", &seconds, &c->peak) != 2)
         return false;
     if (counts && c->runs < BENCH_MOST_RUNS)
         c->seconds[c->runs++] = seconds;
@@ -101,14 +133,25 @@ bench_times bench_child_times(const bench_child *c)
     return c->runs ? bench_summary(copy, c->runs) : (bench_times){0};
 }
 
+bench_times bench_child_ratio(const bench_child *slow, const bench_child *fast)
+{
+    double ratio[BENCH_MOST_RUNS];
+    int runs = slow->runs < fast->runs ? slow->runs : fast->runs;
+    for (int k = 0; k < runs; k++)
+        ratio[k] = slow->seconds[k] / fast->seconds[k];
+    return runs ? bench_summary(ratio, runs) : (bench_times){0};
+}
+
 void bench_child_end(bench_child *c)
 {
     if (c->to)
         fclose(c->to);
     if (c->from)
         fclose(c->from);
-    if (c->pid > 0)
+    if (c->pid > 0) {
+        kill(c->pid, SIGCONT); /* to find its input at the end */
         waitpid(c->pid, NULL, 0);
+    }
     c->to = c->from = NULL;
     c->pid = 0;
 }

@@ -1,10 +1,14 @@
 /* Processes that run a step whenever they are asked to, so that steps of several programs can take turns and each has a
  * resident peak of its own.  What a child says on its standard output, a line each:
  *
- *     ready BYTES NAME        once it has planned; BYTES of the plan's buffer, 0 if it has none; NAME as far as the line goes
+ *     ready BYTES NAME        once it has planned; BYTES of the plan's buffer, 0 if it has none; NAME: the rest
  *     SECONDS PEAK            for each line that it reads: it ran a step; most bytes that it had in memory so far
  *
- * It ends when there is nothing more to read. */
+ * It ends when there is nothing more to read.
+ *
+ * Only the child whose turn it is runs.  The others are stopped (SIGSTOP), and the parent ends its own threads: those
+ * that wait for work may do so by spinning (OMP_WAIT_POLICY=active, PyTorch), which would take the processor from the
+ * step that is measured.  Children do not outlive their parent, however it ends. */
 #ifndef WG_BENCH_CHILD_H
 #define WG_BENCH_CHILD_H
 
@@ -34,14 +38,16 @@ typedef struct bench_child {
 } bench_child;
 
 /* Starts this very program as a child for the case (its main hands such arguments to bench_child_serve); or, with a
- * `script`, the Python interpreter with that script.  Waits until it is ready; false, and the reason in c->name, if it
- * does not become so. */
+ * `script`, the Python interpreter with that script.  Waits until it is ready, and stops it; false, and the reason in
+ * c->name, if it does not become so. */
 bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
                        const char *script);
-/* Runs a step; counted only if `counts`.  false if the child has ended. */
+/* Continues the child for one step, which is counted only if `counts`.  false if it has ended. */
 bool bench_child_run(bench_child *c, bool counts);
 /* Of the runs that counted. */
 bench_times bench_child_times(const bench_child *c);
+/* Of the quotients of two children that took turns: seconds of `slow` by those of `fast` in the same round. */
+bench_times bench_child_ratio(const bench_child *slow, const bench_child *fast);
 void bench_child_end(bench_child *c);
 
 /* Is this process such a child?  Then it serves until its input ends, and its exit code is in *code. */

@@ -1,7 +1,8 @@
-/* How a training step grows: with the length of sentences, with their number, with threads.
+/* How a training step grows: in time and memory with the length of sentences, in time with their number and with threads.
  *
- *     bench_growth [CONFIG [TOKENS [ROUNDS]]]     tiny, 4096 target tokens a batch, 7 rounds that count
- *     bench_growth check                          planned memory of a small model only */
+ *     bench_growth [CONFIG [TOKENS [ROUNDS [TABLE]]]]     tiny, 4096 target tokens a batch, 7 rounds that count; all of
+ *                                                         the tables length, rows, memory
+ *     bench_growth check                                  planned memory of a small model only */
 #include "bench/child.h"
 
 #include <omp.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 enum { SHORTEST = 16, LENGTHS = 7, WARM_UP = 2, VOCABULARY = 10000 }; /* 16, 32 ... 1024 */
+enum { FITTED = 4 }; /* the longest, to which memory is fitted: what does not grow is small there */
 
 typedef struct request {
     const char *config;
@@ -55,65 +57,33 @@ static void print_head(const char *what)
            "median s", "min", "max", "tokens/s", "GFLOP/s", "plan, MiB", "peak, MiB");
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- time ----------------------------------------------------------------------------------------- */
 
-static bool over_length(const request *r, int threads, double *tokens_per_second)
+/* Each length with one thread and with all, as many target tokens in each batch; all of them in turn. */
+static bool over_length(const request *r)
 {
-    static bench_child child[LENGTHS];
-    bench_case what[LENGTHS];
+    enum { MOST = 2 * LENGTHS };
+    static bench_child child[MOST];
+    bench_case what[MOST];
+    int threads = omp_get_max_threads(), kinds = threads > 1 ? 2 : 1;
     for (int i = 0; i < LENGTHS; i++) {
         int64_t n = length_at(i), rows = r->tokens / n;
-        what[i] = (bench_case){r->config, {rows > 0 ? rows : 1, n, n}, VOCABULARY, threads};
+        for (int k = 0; k < kinds; k++)
+            what[kinds * i + k] = (bench_case){
+                r->config, {rows > 0 ? rows : 1, n, n}, VOCABULARY, k == 0 ? 1 : threads};
     }
-    if (!measure(child, what, LENGTHS, r->rounds))
+    if (!measure(child, what, kinds * LENGTHS, r->rounds))
         return false;
-    for (int i = 0; i < LENGTHS; i++) {
-        const bench_batch *b = &what[i].batch;
-        print_row(&what[i], &child[i]);
-        tokens_per_second[i] =
-            (double)(b->rows * b->target_length) / bench_child_times(&child[i]).median;
-    }
-    return true;
-}
-
-static bool over_threads(const request *r)
-{
-    double one[LENGTHS], all[LENGTHS];
-    int threads = omp_get_max_threads();
     print_head("Sentences of all lengths, as many target tokens in each batch");
-    if (!over_length(r, 1, one) || (threads > 1 && !over_length(r, threads, all)))
-        return false;
-    for (int i = 0; i < LENGTHS && threads > 1; i++)
-        printf("length %4lld: %d threads are %.2f times as fast as one\n", (long long)length_at(i),
-               threads, all[i] / one[i]);
-    return true;
-}
-
-/* Memory that grows with length alone: of as many sentences each. */
-static bool memory_over_length(const request *r)
-{
-    enum { ROWS = 4 };
-    static bench_child child[LENGTHS];
-    bench_case what[LENGTHS];
-    double length[LENGTHS], plan[LENGTHS], peak[LENGTHS];
-    for (int i = 0; i < LENGTHS; i++)
-        what[i] = (bench_case){
-            r->config, {ROWS, length_at(i), length_at(i)}, VOCABULARY, omp_get_max_threads()};
-    if (!measure(child, what, LENGTHS, 1))
-        return false;
-    print_head("As many sentences in each batch");
-    for (int i = 0; i < LENGTHS; i++) {
+    for (int i = 0; i < kinds * LENGTHS; i++)
         print_row(&what[i], &child[i]);
-        length[i] = (double)length_at(i);
-        plan[i] = child[i].buffer;
-        peak[i] = child[i].peak;
+    if (kinds > 1)
+        printf("\n%d threads against one, in the same round\n%8s %9s %9s %9s\n", threads, "length",
+               "median", "min", "max");
+    for (int i = 0; i < LENGTHS && kinds > 1; i++) {
+        bench_times t = bench_child_ratio(&child[2 * i], &child[2 * i + 1]);
+        printf("%8lld %9.2f %9.2f %9.2f\n", (long long)length_at(i), t.median, t.least, t.most);
     }
-    int from =
-        LENGTHS - 4; /* where what does not grow, such as gradients of parameters, is small */
-    printf("memory ~ length^p from %lld to %lld: p = %.2f planned, %.2f resident\n",
-           (long long)length_at(from), (long long)length_at(LENGTHS - 1),
-           bench_exponent(length + from, plan + from, LENGTHS - from),
-           bench_exponent(length + from, peak + from, LENGTHS - from));
     return true;
 }
 
@@ -137,54 +107,176 @@ static bool over_rows(const request *r)
     return true;
 }
 
-/* ---- counts --------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------------- */
 
-/* Bytes of the plan's buffer for two sentences of that length; 0 after an error. */
-static double planned(int64_t length, const wg_backend *backend)
-{
+/* Plans steps, and runs none. */
+typedef struct planner {
     wg_settings settings;
-    bench_step s = {0};
+    wg_store *store; /* parameters are drawn once */
+} planner;
+
+static bool planner_open(planner *p, const char *config, int64_t vocabulary)
+{
     char message[300];
-    double bytes = 0;
-    wg_status status = bench_step_settings(&settings, "tiny", 40, 1, message, sizeof message);
-    if (status == WG_OK) {
-        settings.net.d_model = 16;
-        settings.net.d_ff = 16;
-        settings.net.heads = 2;
-        settings.net.encoder_layers = settings.net.decoder_layers = 1;
-        status = bench_step_make(&s, &(bench_step_options){.settings = &settings,
-                                                           .batch = {2, length, length},
-                                                           .backends = &backend,
-                                                           .n_backends = 1});
-    }
-    if (status == WG_OK)
-        bytes = (double)wg_plan_statistics(s.plan).buffer_bytes;
+    *p = (planner){.store = wg_store_new(1)};
+    wg_status status =
+        bench_step_settings(&p->settings, config, vocabulary, 0, message, sizeof message);
+    if (status != WG_OK)
+        fprintf(stderr, "bench_growth: %s\n", message);
+    return status == WG_OK && p->store;
+}
+
+static void planner_close(planner *p)
+{
+    wg_store_free(p->store);
+    wg_settings_free(&p->settings);
+}
+
+/* Bytes of the plan's buffer for so many sentences of that length; 0 after a message. */
+static double planned(const planner *p, const wg_backend *backend, int64_t rows, int64_t length)
+{
+    bench_step s;
+    wg_status status = bench_step_make(&s, &(bench_step_options){.settings = &p->settings,
+                                                                 .batch = {rows, length, length},
+                                                                 .backends = &backend,
+                                                                 .n_backends = 1,
+                                                                 .store = p->store});
+    double bytes = status == WG_OK ? (double)wg_plan_statistics(s.plan).buffer_bytes : 0;
+    if (status != WG_OK)
+        fprintf(stderr, "bench_growth: %s\n",
+                s.graph ? wg_graph_message(s.graph) : wg_status_text(status));
     bench_step_free(&s);
-    wg_settings_free(&settings);
     return bytes;
 }
 
-/* Planned memory is at most linear in length where attention is one kernel; it is not of the reference's plain ops, so that the
- * difference shows. */
+/* Bytes that a step takes on as many sentences of lengths that double.  All but attention works on tokens one by one, so
+ * attention adds what a step takes more than one on as many tokens in short sentences. */
+typedef struct memory {
+    double length[LENGTHS], planned[LENGTHS], added[LENGTHS], resident[LENGTHS];
+    int count;
+} memory;
+
+static bool plan_lengths(memory *m, const planner *p, const wg_backend *backend, int64_t rows,
+                         int64_t shortest, int count)
+{
+    *m = (memory){.count = count};
+    for (int i = 0; i < count; i++) {
+        int64_t length = shortest << i;
+        double even = planned(p, backend, rows * length / SHORTEST, SHORTEST);
+        m->length[i] = (double)length;
+        m->planned[i] = planned(p, backend, rows, length);
+        m->added[i] = m->planned[i] - even;
+        if (!(m->planned[i] > 0 && even > 0))
+            return false;
+    }
+    return true;
+}
+
+/* p of bytes ~ length^p for the longest of them; 0 where they are less than a hundredth of what is planned. */
+static double exponent_of(const memory *m, const double *bytes)
+{
+    int from = m->count > FITTED ? m->count - FITTED : 0;
+    for (int i = from; i < m->count; i++)
+        if (!(bytes[i] >= 0.01 * m->planned[i]))
+            return 0;
+    return bench_exponent(m->length + from, bytes + from, m->count - from);
+}
+
+/* 0: nothing to tell. */
+static void print_cell(double number)
+{
+    if (number != 0)
+        printf(" %14.2f", number);
+    else
+        printf(" %14s", "-");
+}
+
+static void print_memory(const memory *m, int64_t rows, const char *backend)
+{
+    const double *column[] = {m->planned, m->added, m->resident};
+    printf("\nMemory of %lld sentences on %s, MiB\n%8s %14s %14s %14s\n", (long long)rows, backend,
+           "length", "planned", "of attention", "resident peak");
+    for (int i = 0; i < m->count; i++) {
+        printf("%8.0f", m->length[i]);
+        for (int k = 0; k < WG_COUNT(column); k++)
+            print_cell(column[k][i] / 0x1p20);
+        printf("\n");
+    }
+    printf("~ n^p, p");
+    for (int k = 0; k < WG_COUNT(column); k++)
+        print_cell(exponent_of(m, column[k]));
+    printf("     from %.0f on\n", m->length[m->count > FITTED ? m->count - FITTED : 0]);
+}
+
+/* The resident peak by running the steps, each in a process of its own. */
+static bool run_lengths(memory *m, const request *r, int64_t rows)
+{
+    static bench_child child[LENGTHS];
+    bench_case what[LENGTHS];
+    for (int i = 0; i < LENGTHS; i++)
+        what[i] = (bench_case){
+            r->config, {rows, length_at(i), length_at(i)}, VOCABULARY, omp_get_max_threads()};
+    if (!measure(child, what, LENGTHS, 1))
+        return false;
+    for (int i = 0; i < LENGTHS; i++)
+        m->resident[i] = child[i].peak;
+    return true;
+}
+
+/* Of the fastest backend; and planned for the reference, whose attention keeps all scores, to compare. */
+static bool memory_over_length(const request *r)
+{
+    enum { ROWS = 4 };
+    const wg_backend *fastest = wg_backend_at(0), *cpu = wg_cpu_backend();
+    planner p;
+    memory m;
+    bool good = planner_open(&p, r->config, VOCABULARY) &&
+                plan_lengths(&m, &p, fastest, ROWS, SHORTEST, LENGTHS) && run_lengths(&m, r, ROWS);
+    if (good)
+        print_memory(&m, ROWS, fastest->name);
+    if (good && cpu != fastest) {
+        good = plan_lengths(&m, &p, cpu, ROWS, SHORTEST, LENGTHS);
+        if (good)
+            print_memory(&m, ROWS, cpu->name);
+    }
+    planner_close(&p);
+    return good;
+}
+
+/* ---- counts --------------------------------------------------------------------------------------- */
+
+/* Planned memory is at most linear in length where attention is one kernel, which adds next to nothing; on the reference
+ * it adds the square of the length, so that the difference shows. */
 static int check(void)
 {
-    double length[3] = {256, 512, 1024}, fast[3], plain[3];
-    for (int i = 0; i < 3; i++) {
-        fast[i] = planned((int64_t)length[i], wg_backend_at(0));
-        plain[i] = planned((int64_t)length[i], wg_cpu_backend());
-        printf("length %4.0f: %.0f bytes planned for %s, %.0f for cpu\n", length[i], fast[i],
-               wg_backend_at(0)->name, plain[i]);
-        if (!(fast[i] > 0 && plain[i] > 0))
-            return 1;
-    }
-    double p = bench_exponent(length, fast, 3), q = bench_exponent(length, plain, 3);
-    printf("memory ~ length^%.3f for %s, length^%.3f for cpu\n", p, wg_backend_at(0)->name, q);
-    bool fuses = wg_backend_at(0) != wg_cpu_backend();
-    return q > 1.5 && q < 2.1 && (fuses ? p > 0.5 && p < 1.05 : p == q) ? 0 : 1;
+    enum { ROWS = 2, FIRST = 256, COUNT = 3 };
+    const wg_backend *fastest = wg_backend_at(0), *cpu = wg_cpu_backend();
+    planner p;
+    memory fast, plain;
+    bool good = planner_open(&p, "tiny", 40);
+    p.settings.threads = 1;
+    p.settings.net.d_model = p.settings.net.d_ff = 16;
+    p.settings.net.heads = 2;
+    p.settings.net.encoder_layers = p.settings.net.decoder_layers = 1;
+    good = good && plan_lengths(&fast, &p, fastest, ROWS, FIRST, COUNT) &&
+           plan_lengths(&plain, &p, cpu, ROWS, FIRST, COUNT);
+    planner_close(&p);
+    if (!good)
+        return 1;
+    print_memory(&fast, ROWS, fastest->name);
+    print_memory(&plain, ROWS, cpu->name);
+    double whole = exponent_of(&fast, fast.planned), square = exponent_of(&plain, plain.added);
+    double share = fast.added[COUNT - 1] / fast.planned[COUNT - 1];
+    bool linear = whole > 0.5 && whole < 1.05 && share < 0.05;
+    return square > 1.9 && square < 2.1 && (linear || fastest == cpu) ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        bool (*run)(const request *);
+    } tables[] = {{"length", over_length}, {"rows", over_rows}, {"memory", memory_over_length}};
     int code;
     if (bench_child_serve(argc, argv, &code))
         return code;
@@ -193,11 +285,17 @@ int main(int argc, char **argv)
     const request r = {.config = argc > 1 ? argv[1] : "tiny",
                        .tokens = argc > 2 ? atol(argv[2]) : 4096,
                        .rounds = argc > 3 ? atoi(argv[3]) : 7};
-    if (!wg_transformer_find(r.config) || r.tokens < SHORTEST || r.rounds < 1 ||
-        r.rounds > BENCH_MOST_RUNS || argc > 4)
-        return fprintf(stderr,
-                       "Usage: bench_growth [CONFIG [TOKENS [ROUNDS]]], or bench_growth check\n"),
-               2;
+    bool good = wg_transformer_find(r.config) && r.tokens >= SHORTEST && r.rounds > 0 &&
+                r.rounds <= BENCH_MOST_RUNS;
     setvbuf(stdout, NULL, _IOLBF, 0); /* tables appear as they are made, in files too */
-    return over_threads(&r) && memory_over_length(&r) && over_rows(&r) ? 0 : 1;
+    int printed = 0;
+    for (int i = 0; i < WG_COUNT(tables) && good; i++)
+        if (argc < 5 || strcmp(argv[4], tables[i].name) == 0) {
+            good = tables[i].run(&r);
+            printed++;
+        }
+    if (printed == 0)
+        fprintf(stderr,
+                "Usage: bench_growth [CONFIG [TOKENS [ROUNDS [length|rows|memory]]]], or check\n");
+    return printed == 0 ? 2 : !good;
 }

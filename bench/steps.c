@@ -5,8 +5,15 @@
 #include "bench/child.h"
 
 #include <omp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 static const bench_case cases[] = {
     {"base", {32, 32, 32}, 10000, 0},
@@ -100,10 +107,7 @@ static void print_child(const bench_case *c, const bench_child *x, double limit)
 /* Of the steps of one round each: theirs over ours. */
 static void print_ratio(const bench_child *ours, const bench_child *theirs)
 {
-    double ratio[BENCH_MOST_RUNS];
-    for (int k = 0; k < ours->runs; k++)
-        ratio[k] = theirs->seconds[k] / ours->seconds[k];
-    bench_times t = bench_summary(ratio, ours->runs);
+    bench_times t = bench_child_ratio(theirs, ours);
     printf("  %-22s %8.2f %8.2f %8.2f    times as fast, with %.2f of the memory\n", "ratio",
            t.median, t.least, t.most, ours->peak / theirs->peak);
 }
@@ -167,16 +171,29 @@ static int check_counts(const char *config)
     return formula == plan && plan > 0 ? 0 : 1;
 }
 
+static const bench_case small = {"tiny", {2, 3, 4}, 40, 1};
+
+/* Is the process stopped, as it should be while it is not its turn? */
+static bool rests(pid_t pid)
+{
+    char path[40], state = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *f = fopen(path, "r");
+    bool read = f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1;
+    if (f)
+        fclose(f);
+    return read && state == 'T';
+}
+
 /* A child answers as it should. */
 static int check_child(void)
 {
     bench_child c;
-    const bench_case small = {"tiny", {2, 3, 4}, 40, 1};
     bool good = bench_child_start(&c, &small, NULL, NULL);
     for (int k = 0; good && k < 3; k++)
-        good = bench_child_run(&c, k > 0);
-    good =
-        good && c.runs == 2 && c.buffer > 0 && c.peak > c.buffer && bench_child_times(&c).least > 0;
+        good = rests(c.pid) && bench_child_run(&c, k > 0);
+    good = good && rests(c.pid) && c.runs == 2 && c.buffer > 0 && c.peak > c.buffer &&
+           bench_child_times(&c).least > 0;
     bench_child_end(&c);
     bench_child none;
     bool absent =
@@ -186,9 +203,40 @@ static int check_child(void)
     return good && absent ? 0 : 1;
 }
 
+/* A resting child whose parent is killed ends too: here a process between this one and the child. */
+static int check_orphan(void)
+{
+#ifdef __linux__
+    enum { PATIENCE = 60 };
+    int state = 0, news[2];
+    pid_t child = 0;
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || pipe(news) != 0)
+        return 1;
+    pid_t parent = fork();
+    if (parent == 0) {
+        bench_child c;
+        if (bench_child_start(&c, &small, NULL, NULL) &&
+            write(news[1], &c.pid, sizeof c.pid) == sizeof c.pid)
+            raise(SIGKILL);
+        _exit(1);
+    }
+    close(news[1]);
+    alarm(PATIENCE); /* to fail, and not to wait for ever */
+    bool good = read(news[0], &child, sizeof child) == sizeof child &&
+                waitpid(parent, NULL, 0) == parent && waitpid(child, &state, 0) == child &&
+                WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL;
+    alarm(0);
+    close(news[0]);
+    printf("child of a parent that is killed: %s\n", good ? "killed" : "goes on");
+    return good ? 0 : 1;
+#else
+    return 0;
+#endif
+}
+
 static int check(void)
 {
-    int failures = check_child();
+    int failures = check_child() + check_orphan();
     for (size_t i = 0; wg_transformer_config_at(i); i++)
         failures += check_counts(wg_transformer_config_at(i)->name);
     return failures > 0;
