@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 512, MOST_ROWS = 1 << 16 };
+enum { ROWS = 512, LEAST_ROWS = 64, MOST_ROWS = 1 << 16 };
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
@@ -101,19 +101,16 @@ static int64_t roomy(const wg_search *s, size_t n)
     return s->config.positions == WG_POSITIONS_LEARNED && up > most ? most : up;
 }
 
-static wg_status list_sentences(run *r, const int32_t *const *sources, const size_t *lengths,
-                                size_t n)
+static void list_sentences(run *r, const int32_t *const *sources, const size_t *lengths,
+                           const size_t *which, size_t n)
 {
     size_t target = 1, source = 1;
     for (size_t i = 0; i < n; i++) {
+        size_t index = which[i];
         wg_beam *x = &r->sentence[i];
-        wg_status status = check_ids(r->s, "the source", i, sources[i], lengths[i],
-                                     r->s->config.source_vocabulary);
-        if (status != WG_OK)
-            return status;
-        *x = (wg_beam){.source = sources[i], .length = lengths[i], .index = i};
-        x->most = most_tokens(r->s, &r->o, lengths[i]);
-        if (lengths[i] == 0)
+        *x = (wg_beam){.source = sources[index], .length = lengths[index], .index = index};
+        x->most = most_tokens(r->s, &r->o, x->length);
+        if (x->length == 0)
             continue;
         r->queue[r->n++] = x;
         target = larger(target, x->most);
@@ -122,7 +119,6 @@ static wg_status list_sentences(run *r, const int32_t *const *sources, const siz
     qsort(r->queue, r->n, sizeof *r->queue, longer_first);
     r->limits.target = roomy(r->s, target);
     r->limits.source = roomy(r->s, source);
-    return WG_OK;
 }
 
 static void set_rules(run *r)
@@ -141,10 +137,12 @@ static void set_rules(run *r)
         (size_t)(k < s->config.target_vocabulary ? k : s->config.target_vocabulary);
 }
 
-/* So many sentences at once that their rows, and with the plain decoder their tokens, are worth a step. */
+/* So many sentences at once that their rows, and with the plain decoder their tokens, are worth a step, which threads
+ * share. */
 static void set_places(run *r)
 {
-    int64_t rows = ROWS, longest = r->limits.source;
+    int64_t rows = ROWS / (int64_t)r->s->companions, longest = r->limits.source;
+    rows = rows > LEAST_ROWS ? rows : LEAST_ROWS;
     if (r->o.batch_tokens > 0)
         rows = r->o.batch_tokens / longest;
     rows = rows > MOST_ROWS ? MOST_ROWS : rows;
@@ -301,39 +299,52 @@ static bool translate_nothing(wg_hypothesis *results, const size_t *lengths, siz
     return ok;
 }
 
+wg_status wg_search_alone(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                          const size_t *which, size_t n, const wg_search_options *options,
+                          wg_hypothesis *results)
+{
+    run r = {.s = s, .o = *options, .results = results};
+    wg_status status = WG_OK;
+    set_rules(&r);
+    r.sentence = calloc(n + 1, sizeof *r.sentence);
+    r.queue = calloc(n + 1, sizeof *r.queue);
+    if (!r.sentence || !r.queue) {
+        status = wg_search_fail(s, WG_ENOMEM, "out of memory");
+    } else {
+        list_sentences(&r, sources, lengths, which, n);
+        set_places(&r);
+        if (r.n)
+            status = search(&r);
+    }
+    clear(&r);
+    return status;
+}
+
 wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
                         size_t n, const wg_search_options *options, wg_hypothesis **results)
 {
+    wg_search_options o;
     if (!s || !results || (n && (!sources || !lengths)))
         return s ? wg_search_fail(s, WG_EINVAL, "wg_search_run: an argument is NULL") : WG_EINVAL;
     *results = NULL;
-    run r = {.s = s};
-    wg_status status = check_options(s, options, &r.o);
+    wg_status status = check_options(s, options, &o);
+    for (size_t i = 0; status == WG_OK && i < n; i++)
+        status = check_ids(s, "the source", i, sources[i], lengths[i], s->config.source_vocabulary);
     if (status != WG_OK)
         return status;
-    size_t count = n * (size_t)r.o.n_best;
-    set_rules(&r);
-    r.results = calloc(count + 1, sizeof *r.results);
-    r.sentence = calloc(n + 1, sizeof *r.sentence);
-    r.queue = calloc(n + 1, sizeof *r.queue);
-    if (!r.results || !r.sentence || !r.queue)
+    size_t n_best = (size_t)o.n_best, count = n * n_best;
+    wg_hypothesis *found = calloc(count + 1, sizeof *found);
+    if (!found)
+        return wg_search_fail(s, WG_ENOMEM, "out of memory");
+    status = wg_search_together(s, sources, lengths, n, &o, found);
+    if (status == WG_OK && !translate_nothing(found, lengths, n, n_best))
         status = wg_search_fail(s, WG_ENOMEM, "out of memory");
+    if (status == WG_OK && o.attention)
+        status = wg_search_force(s, sources, lengths, found, count, n_best, false, true);
     if (status == WG_OK)
-        status = list_sentences(&r, sources, lengths, n);
-    if (status == WG_OK && r.n) {
-        set_places(&r);
-        status = search(&r);
-    }
-    if (status == WG_OK && !translate_nothing(r.results, lengths, n, (size_t)r.o.n_best))
-        status = wg_search_fail(s, WG_ENOMEM, "out of memory");
-    if (status == WG_OK && r.o.attention)
-        status =
-            wg_search_force(s, sources, lengths, r.results, count, (size_t)r.o.n_best, false, true);
-    clear(&r);
-    if (status == WG_OK)
-        *results = r.results;
+        *results = found;
     else
-        wg_hypotheses_free(r.results, count);
+        wg_hypotheses_free(found, count);
     return status;
 }
 

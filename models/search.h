@@ -1,9 +1,11 @@
 /* Decoding: the best translations of sentences by a Transformer, greedily or by beam search, with keys and values of earlier
  * positions kept; and the scores of given translations.
  *
- * Sentences are taken longest first, as many at once as make full steps; one that ends makes room for the next.  Neither
- * their order nor the company in which a sentence is decoded matters: its result is the same as if it were alone, but for
- * the rounding of a backend whose products depend on the number of rows (the cpu backend's do not). */
+ * Sentences are taken longest first, as many at once as make full steps; one that ends makes room for the next.  Of many
+ * sentences each thread takes its share and decodes it alone, so that no thread waits for another within a step; of few, the
+ * threads share each step.  Neither their order nor the company in which a sentence is decoded matters: its result is the
+ * same as if it were alone, but for the rounding of a backend whose products depend on the number of rows (the cpu backend's
+ * do not).  The same call gives the same bits at the same number of threads. */
 #ifndef WG_MODELS_SEARCH_H
 #define WG_MODELS_SEARCH_H
 

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 wg_status wg_search_fail(wg_search *s, wg_status status, const char *format, ...)
 {
@@ -147,6 +148,7 @@ wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *
     s->unk = model->unk;
     s->no_unk = model->no_unk;
     s->threads = model->threads;
+    s->companions = 1;
     s->n_backends = model->n_backends;
     s->backends = calloc(s->n_backends + 1, sizeof *s->backends);
     s->workspace = wg_workspace_new();
@@ -165,10 +167,40 @@ wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *
     return WG_OK;
 }
 
+wg_search *wg_search_lane(const wg_search *s, size_t companions)
+{
+    wg_search *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    *lane = (wg_search){
+        .config = s->config,
+        .store = s->store,
+        .bos = s->bos,
+        .eos = s->eos,
+        .pad = s->pad,
+        .unk = s->unk,
+        .no_unk = s->no_unk,
+        .threads = 1,
+        .companions = companions,
+        .n_backends = s->n_backends,
+        .backends = calloc(s->n_backends + 1, sizeof *lane->backends),
+        .workspace = wg_workspace_new(),
+    };
+    if (!lane->backends || !lane->workspace) {
+        wg_search_free(lane);
+        return NULL;
+    }
+    memcpy(lane->backends, s->backends, s->n_backends * sizeof *lane->backends);
+    return lane;
+}
+
 void wg_search_free(wg_search *s)
 {
     if (!s)
         return;
+    for (size_t i = 0; i < s->n_lanes; i++)
+        wg_search_free(s->lanes[i]);
+    free(s->lanes);
     wg_cached_free(s);
     wg_plain_free(s);
     wg_workspace_free(s->workspace);

@@ -1,5 +1,5 @@
-/* The inside of the search: search_create.c makes it, search.c admits sentences and runs the loop, beam.c extends one
- * sentence's hypotheses, search_cached.c and search_plain.c say how probable each next token is, with keys and values
+/* The inside of the search: search_create.c makes it, search_lanes.c deals sentences to threads, search.c admits them and
+ * runs the loop, beam.c extends one sentence's hypotheses, search_cached.c and search_plain.c say how probable each next token is, with keys and values
  * kept or recomputed; search_forced.c scores given targets. */
 #ifndef WG_MODELS_SEARCH_INTERNAL_H
 #define WG_MODELS_SEARCH_INTERNAL_H
@@ -96,8 +96,23 @@ struct wg_search {
     wg_plain *plain;
     double *scores; /* [capacity] of the rows' candidates */
     size_t capacity;
+    wg_search **lanes; /* [n_lanes] searches of one thread each, or none */
+    size_t n_lanes;
+    size_t companions; /* searches that run at the same time, itself included */
     char message[512];
 };
+
+/* One more of the same model, for one of `companions` threads; NULL without memory. */
+wg_search *wg_search_lane(const wg_search *s, size_t companions);
+
+/* search.c: translates the sentences which[0..n) by s alone; their results go to results[which[i] * n_best + k].  Ids and
+ * options have been checked. */
+wg_status wg_search_alone(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                          const size_t *which, size_t n, const wg_search_options *options,
+                          wg_hypothesis *results);
+/* search_lanes.c: the same by as many threads as the search has. */
+wg_status wg_search_together(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                             size_t n, const wg_search_options *options, wg_hypothesis *results);
 
 /* Sets the message; returns the status. */
 wg_status wg_search_fail(wg_search *s, wg_status status, const char *format, ...) WG_PRINTF(3, 4);

@@ -1,0 +1,147 @@
+/* Many sentences by several threads, each with its share: nothing may depend on how they were dealt. */
+#include "tests/searches.h"
+#include "backends/onednn/onednn.h"
+
+#include <math.h>
+
+enum { MANY = 53 };
+
+/* The same bits; how many tokens there were. */
+static size_t expect_equal(const char *what, const wg_hypothesis *a, const wg_hypothesis *b,
+                           size_t n)
+{
+    size_t compared = 0;
+    for (size_t i = 0; i < n; i++, compared += a[i - 1].n) {
+        bool same = a[i].n == b[i].n && a[i].score == b[i].score &&
+                    a[i].log_probability == b[i].log_probability &&
+                    a[i].source_tokens == b[i].source_tokens;
+        check_that(same && !memcmp(a[i].ids, b[i].ids, a[i].n * sizeof *a[i].ids),
+                   "%s: hypothesis %zu differs: %zu and %zu tokens, scores %.17g and %.17g", what,
+                   i, a[i].n, b[i].n, a[i].score, b[i].score);
+        check_that(!memcmp(a[i].token_scores, b[i].token_scores, a[i].n * sizeof(float)),
+                   "%s: the tokens of hypothesis %zu score otherwise", what, i);
+        check_that(!a[i].attention == !b[i].attention, "%s: attention of one alone", what);
+        check_that(!a[i].attention || !memcmp(a[i].attention, b[i].attention,
+                                              a[i].n * a[i].source_tokens * sizeof(float)),
+                   "%s: hypothesis %zu attends otherwise", what, i);
+    }
+    return compared;
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    const wg_transformer_config c = small_config();
+    wg_store *store = random_parameters(&c, 21);
+    sentences x;
+    draw_sentences(&x, MANY, 14, 5);
+    x.length[17] = 0; /* an empty one in between */
+    size_t compared = 0;
+    for (int wish = 0; wish < 4; wish++) {
+        const wg_search_options o = {.beam = wish == 0 ? 1 : 3,
+                                     .n_best = wish == 0 ? 1 : 2,
+                                     .alpha = 0.6,
+                                     .uncached = wish == 2,
+                                     .attention = wish == 3};
+        wg_hypothesis *expected = NULL;
+        size_t count = MANY * (size_t)o.n_best;
+        for (int threads = 1; threads <= 4; threads++) {
+            wg_search_model model = model_of(&c, store);
+            model.threads = threads;
+            wg_search *s = search_of(&model);
+            for (int again = 0; again < 2; again++) {
+                wg_hypothesis *h = translate(s, &x, &o);
+                char what[64];
+                snprintf(what, sizeof what, "wish %d, %d threads, run %d", wish, threads, again);
+                if (expected) {
+                    compared += expect_equal(what, expected, h, count);
+                    wg_hypotheses_free(h, count);
+                } else {
+                    expected = h;
+                }
+            }
+            wg_search_free(s);
+        }
+        wg_hypotheses_free(expected, count);
+    }
+    check_that(compared > 4 * 7 * MANY, "only %zu tokens compared", compared);
+    wg_store_free(store);
+}
+
+/* Where products depend on the number of rows: the same bits run to run at one number of threads. */
+static void runs_repeat(void **state)
+{
+    (void)state;
+    const wg_backend *onednn[] = {wg_onednn_backend()};
+    if (!onednn[0])
+        skip();
+    const wg_transformer_config c = small_config();
+    wg_store *store = random_parameters(&c, 4);
+    sentences x;
+    draw_sentences(&x, MANY, 20, 9);
+    wg_search_model model = model_of(&c, store);
+    model.backends = onednn;
+    model.n_backends = 1;
+    model.threads = 3;
+    const wg_search_options o = {.beam = 4, .n_best = 4, .alpha = 1};
+    wg_hypothesis *expected = NULL;
+    size_t compared = 0;
+    for (int run = 0; run < 6; run++) {
+        wg_search *s = search_of(&model);
+        wg_hypothesis *h = translate(s, &x, &o);
+        wg_search_free(s);
+        if (expected) {
+            compared += expect_equal("a run", expected, h, 4 * MANY);
+            wg_hypotheses_free(h, 4 * MANY);
+        } else {
+            expected = h;
+        }
+    }
+    wg_hypotheses_free(expected, 4 * MANY);
+    check_that(compared > 4 * 5 * MANY, "only %zu tokens compared", compared);
+    wg_store_free(store);
+}
+
+/* The sentence that fails is named by its place in the call, and the search goes on afterwards. */
+static void a_failure_names_its_sentence(void **state)
+{
+    (void)state;
+    enum { RARE = VOCABULARY - 1, USUAL = 4, CULPRIT = 30 };
+    wg_transformer_config c = small_config();
+    c.tying = WG_TIED_OUTPUT; /* the source's embedding is its own */
+    wg_store *store = random_parameters(&c, 2);
+    sentences x;
+    draw_sentences(&x, MANY, 14, 6);
+    for (size_t i = 0; i < x.n; i++)
+        for (size_t t = 0; t < x.length[i]; t++)
+            x.ids[i][t] = x.ids[i][t] == RARE ? USUAL : x.ids[i][t];
+    x.ids[CULPRIT][0] = RARE;
+    wg_search_model model = model_of(&c, store);
+    model.threads = 3;
+    wg_search *s = search_of(&model);
+    float *row = wg_store_find(store, "source_embedding/weight")->data;
+    row += RARE * c.d_model;
+    float was = row[0];
+    wg_hypothesis *h = NULL;
+    row[0] = NAN;
+    assert_int_equal(wg_search_run(s, x.at, x.length, x.n, NULL, &h), WG_ENONFINITE);
+    assert_null(h);
+    assert_non_null(strstr(wg_search_message(s), "sentence 30:"));
+    row[0] = was;
+    h = translate(s, &x, NULL);
+    for (size_t i = 0; i < x.n; i++)
+        assert_true(h[i].n > 0);
+    wg_hypotheses_free(h, x.n);
+    wg_search_free(s);
+    wg_store_free(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(runs_repeat),
+        cmocka_unit_test(a_failure_names_its_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
