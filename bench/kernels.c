@@ -1,12 +1,17 @@
-/* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn in one run:
+/* The kernels of a Transformer step at its shapes, each beside what it competes
+ * with, timed in turn in one run:
  *
- *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its matmul
- *               with plain weights, with packed ones (packing included), and its sgemm
- *   attention   fused against the same mathematics from plain ops, forward and backward together
- *   loss        the fused linear + cross-entropy step against the unfused plan
- *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
+ *   linear      forward, dX and dW through a plan, against the best that oneDNN
+ * itself reaches on that shape: its matmul with plain weights, with packed ones
+ * (packing included), and its sgemm attention   fused against the same
+ * mathematics from plain ops, forward, and forward with backward; of operands
+ * as the models have them (the heads of a token side by side) and with heads
+ * first loss        the fused linear + cross-entropy step against the unfused
+ * plan rows        layernorm, dropout + residual + layernorm, Adam, against the
+ * memory bandwidth
  *
- * Shares are of medians.  Usage: bench_kernels [linear|attention|loss|rows]... */
+ * Shares are of medians.  Usage: bench_kernels [linear|attention|loss|rows]...
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "autograd/grad.h"
 #include "backends/onednn/compat.h"
@@ -19,14 +24,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- plans as subjects ------------------------------------------------------------------------------ */
+/* ---- plans as subjects
+ * ------------------------------------------------------------------------------
+ */
 
 static wg_status run_plan(void *plan)
 {
     return wg_plan_run(plan, 1);
 }
 
-/* The plan of g on oneDNN and cpu, inputs filled with small numbers; NULL after a message. */
+/* The plan of g on oneDNN and cpu, inputs filled with small numbers; NULL after
+ * a message. */
 static wg_plan *plan_of(wg_graph *g, bool fuse)
 {
     const wg_backend *backends[] = {wg_onednn_backend()};
@@ -67,9 +75,12 @@ static wg_value *input(wg_graph *g, const char *name, wg_shape shape)
     return wg_input(g, name, WG_F32, shape);
 }
 
-/* ---- linear ------------------------------------------------------------------------------------------ */
+/* ---- linear
+ * ------------------------------------------------------------------------------------------
+ */
 
-/* One product straight in oneDNN's interface: y [m, n] = x [m, k] w [k, n], operands perhaps given transposed. */
+/* One product straight in oneDNN's interface: y [m, n] = x [m, k] w [k, n],
+ * operands perhaps given transposed. */
 typedef struct direct {
     dnnl_stream_t stream;
     dnnl_primitive_t product, pack;
@@ -168,7 +179,8 @@ static wg_status run_sgemm(void *context)
     return status == dnnl_success ? WG_OK : WG_EUNSUPPORTED;
 }
 
-/* What a linear layer needs: the forward pass y = x w', or one of its derivatives. */
+/* What a linear layer needs: the forward pass y = x w', or one of its
+ * derivatives. */
 static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t out, int64_t in,
                             product *p)
 {
@@ -234,7 +246,8 @@ static bool bench_linear(void)
     dnnl_engine_t engine;
     if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
         return false;
-    printf("\nlinear    rows    out    in      plan     plain    packed     sgemm  of best   "
+    printf("\nlinear    rows    out    in      plan     plain    packed     "
+           "sgemm  of best   "
            "(GFLOP/s)\n");
     bool ok = true;
     for (int r = 0; r < 2; r++)
@@ -245,9 +258,12 @@ static bool bench_linear(void)
     return ok;
 }
 
-/* ---- attention --------------------------------------------------------------------------------------- */
+/* ---- attention
+ * ---------------------------------------------------------------------------------------
+ */
 
-/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a key is in the future. */
+/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a
+ * key is in the future. */
 static wg_value *plain_attention(wg_value *q, wg_value *k, wg_value *v, bool causal)
 {
     int64_t T = q->shape.dim[2];
@@ -261,58 +277,103 @@ static wg_value *plain_attention(wg_value *q, wg_value *k, wg_value *v, bool cau
     return wg_matmul(wg_softmax(scores, -1), v);
 }
 
-static wg_plan *attention_plan(wg_graph *g, int64_t T, bool causal, bool fused, bool backward)
+enum { HEADS = 8, HEAD_WIDTH = 64, TOKENS = 4096 }; /* of a batch */
+
+typedef struct attention_case {
+    int64_t T;
+    bool causal, backward;
+    bool by_token; /* operands [B, T, heads d], as in models/attention.c; else [B,
+                    heads, T, d] */
+    bool fused;
+} attention_case;
+
+/* y [like the operands] */
+static wg_value *attend(wg_value *const in[3], const attention_case *c)
 {
-    wg_shape shape = WG_SHAPE(16384 / T / 4, 8, T, 64);
+    wg_value *x[3], *y;
+    int64_t B = TOKENS / c->T;
+    for (int i = 0; i < 3; i++)
+        x[i] = c->by_token ? wg_permute(wg_reshape(in[i], WG_SHAPE(B, c->T, HEADS, HEAD_WIDTH)),
+                                        WG_AXES(0, 2, 1, 3))
+                           : in[i];
+    if (c->fused)
+        y = wg_attention(x[0], x[1], x[2], NULL, &(wg_attention_attrs){.causal = c->causal});
+    else
+        y = plain_attention(x[0], x[1], x[2], c->causal);
+    return c->by_token ? wg_reshape(wg_permute(y, WG_AXES(0, 2, 1, 3)), in[0]->shape) : y;
+}
+
+static wg_plan *attention_plan(wg_graph *g, const attention_case *c)
+{
+    int64_t B = TOKENS / c->T;
+    wg_shape shape =
+        c->by_token ? WG_SHAPE(B, c->T, HEADS * HEAD_WIDTH) : WG_SHAPE(B, HEADS, c->T, HEAD_WIDTH);
     wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
-    wg_value *dy = input(g, "dy", shape);
-    wg_value *y =
-        fused ? wg_attention(in[0], in[1], in[2], NULL, &(wg_attention_attrs){.causal = causal})
-              : plain_attention(in[0], in[1], in[2], causal);
+    wg_value *dy = input(g, "dy", shape), *y = attend(in, c);
     wg_output(y, "y");
-    if (backward && wg_vjp(&y, &dy, 1, in, 3, dx, NULL) == WG_OK)
+    if (c->backward && wg_vjp(&y, &dy, 1, in, 3, dx, NULL) == WG_OK)
         for (int i = 0; i < 3; i++)
             wg_output(dx[i], "dx");
     return plan_of(g, true);
 }
 
-static bool bench_attention(void)
+/* Plans [0] and [1]: fused and plain. */
+static void print_attention(const attention_case *c, wg_plan *const plan[2], const bench_times t[2])
 {
-    printf("\nattention   T  causal            fused ms   plain ms   speed-up   fused MiB   plain "
-           "MiB\n");
-    for (int64_t T = 32; T <= 1024; T *= 2)
-        for (int variant = 0; variant < 4; variant++) {
-            bool causal = variant & 1, backward = variant & 2;
-            wg_graph *g[2];
-            wg_plan *plan[2];
-            bench_times t[2];
-            for (int i = 0; i < 2; i++) {
-                g[i] = wg_graph_new();
-                plan[i] = attention_plan(g[i], T, causal, i == 0, backward);
-                if (!plan[i])
-                    return false;
-            }
-            if (!time_plans(plan, 2, t))
-                return false;
-            printf("%12lld  %-6s %-9s %10.2f %10.2f %10.2f %11.1f %11.1f\n", (long long)T,
-                   causal ? "yes" : "no", backward ? "with grad" : "forward", 1e3 * t[0].median,
-                   1e3 * t[1].median, t[1].median / t[0].median,
-                   (double)wg_plan_statistics(plan[0]).buffer_bytes / 1048576,
-                   (double)wg_plan_statistics(plan[1]).buffer_bytes / 1048576);
-            for (int i = 0; i < 2; i++) {
-                wg_plan_free(plan[i]);
-                wg_graph_free(g[i]);
-            }
-        }
-    return true;
+    printf("%11lld  %-6s  %-9s  %-11s %9.3f %9.3f %9.2f %9.2f %10.1f %10.1f\n", (long long)c->T,
+           c->causal ? "yes" : "no", c->backward ? "with grad" : "forward",
+           c->by_token ? "the models'" : "heads first", 1e3 * t[0].median, 1e3 * t[1].median,
+           t[1].median / t[0].median, t[1].least / t[0].least,
+           (double)wg_plan_statistics(plan[0]).buffer_bytes / 0x1p20,
+           (double)wg_plan_statistics(plan[1]).buffer_bytes / 0x1p20);
 }
 
-/* ---- loss ---------------------------------------------------------------------------------------------- */
+/* Both layouts, fused and plain, in turn. */
+static bool bench_attention_case(int64_t T, bool causal, bool backward)
+{
+    enum { PLANS = 4 };
+    attention_case c[PLANS];
+    wg_graph *g[PLANS];
+    wg_plan *plan[PLANS];
+    bench_times t[PLANS];
+    bool ok = true;
+    for (int i = 0; i < PLANS; i++) {
+        c[i] = (attention_case){T, causal, backward, .by_token = i < 2, .fused = i % 2 == 0};
+        g[i] = wg_graph_new();
+        plan[i] = attention_plan(g[i], &c[i]);
+        ok = ok && plan[i];
+    }
+    ok = ok && time_plans(plan, PLANS, t);
+    for (int i = 0; i < PLANS && ok; i += 2)
+        print_attention(&c[i], plan + i, t + i);
+    for (int i = 0; i < PLANS; i++) {
+        wg_plan_free(plan[i]);
+        wg_graph_free(g[i]);
+    }
+    return ok;
+}
+
+static bool bench_attention(void)
+{
+    printf("\nattention  T  causal  pass       layout       fused ms  plain ms  "
+           "speed-up  of least  "
+           "fused MiB  plain MiB\n");
+    bool ok = true;
+    for (int64_t T = 16; T <= 1024; T *= 2)
+        for (int variant = 0; variant < 4 && ok; variant++)
+            ok = bench_attention_case(T, variant & 1, variant & 2);
+    return ok;
+}
+
+/* ---- loss
+ * ----------------------------------------------------------------------------------------------
+ */
 
 static bool bench_loss(void)
 {
     static const int64_t shapes[][3] = {{4096, 10000, 128}, {4096, 10000, 512}, {1024, 37000, 512}};
-    printf("\nloss   rows  classes     d   fused ms  unfused ms   speed-up   GFLOP/s   fused MiB  "
+    printf("\nloss   rows  classes     d   fused ms  unfused ms   speed-up   "
+           "GFLOP/s   fused MiB  "
            "unfused MiB\n");
     for (int s = 0; s < WG_COUNT(shapes); s++) {
         int64_t rows = shapes[s][0], classes = shapes[s][1], d = shapes[s][2];
@@ -344,7 +405,9 @@ static bool bench_loss(void)
     return true;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* One memory-bound plan: its name, and the bytes that it must move at least. */
 typedef struct row_plan {
@@ -388,7 +451,8 @@ static void build_adam(wg_graph *g, row_plan *r)
     r->bytes = 7.0 * ROWS * WIDTH * sizeof(float);
 }
 
-/* The same numbers in many tensors, clipped by their norm: gradients are read twice. */
+/* The same numbers in many tensors, clipped by their norm: gradients are read
+ * twice. */
 static void build_clipped_adam(wg_graph *g, row_plan *r)
 {
     enum { TENSORS = 64 };
@@ -418,8 +482,9 @@ static bool bench_rows(void)
     if (bench_limits_measure(&limits, NULL) != WG_OK)
         return false;
     double bandwidth = limits.triad_traffic / limits.triad.median;
-    printf("\nrows [%d, %d]                        ms     GB/s  of the triad's %.1f GB/s\n", ROWS,
-           WIDTH, bandwidth * 1e-9);
+    printf("\nrows [%d, %d]                        ms     GB/s  of the triad's "
+           "%.1f GB/s\n",
+           ROWS, WIDTH, bandwidth * 1e-9);
     for (int i = 0; i < WG_COUNT(rows); i++) {
         row_plan *r = &rows[i];
         bench_times t;
@@ -450,18 +515,26 @@ int main(int argc, char **argv)
                  {"attention", bench_attention},
                  {"loss", bench_loss},
                  {"rows", bench_rows}};
+    bool wanted[WG_COUNT(parts)] = {false};
     if (!wg_onednn_backend()) {
         fprintf(stderr, "built without oneDNN: nothing to compare\n");
         return 1;
     }
-    for (int i = 0; i < WG_COUNT(parts); i++) {
-        bool wanted = argc == 1;
-        for (int k = 1; k < argc; k++)
-            wanted |= strcmp(argv[k], parts[i].name) == 0;
-        if (wanted && !parts[i].run()) {
+    for (int k = 1; k < argc; k++) {
+        int i = 0;
+        while (i < WG_COUNT(parts) && strcmp(argv[k], parts[i].name) != 0)
+            i++;
+        if (i == WG_COUNT(parts)) {
+            fprintf(stderr, "Usage: bench_kernels [linear|attention|loss|rows]...\n");
+            return 2;
+        }
+        wanted[i] = true;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* rows appear as they are measured, in files too */
+    for (int i = 0; i < WG_COUNT(parts); i++)
+        if ((argc == 1 || wanted[i]) && !parts[i].run()) {
             fprintf(stderr, "%s could not be measured\n", parts[i].name);
             return 1;
         }
-    }
     return 0;
 }
