@@ -1,14 +1,19 @@
 """The training step that bench_steps measures, by PyTorch: python3 pytorch_step.py CONFIG B S T V THREADS
 
-torch.nn.Transformer with one embedding for source, target and logits, sinusoids, dropout, label smoothing, clipping and Adam.
-Speaks as bench/child.h says: "ready 0 NAME" once the model is there, and for each line read "SECONDS PEAK".  Where there is no
-PyTorch it says so and ends.
+torch.nn.Transformer with one embedding for source, target and logits, sinusoids, dropout, label smoothing, clipping and
+Adam: the model and the operations of models/.  For PyTorch 1.13 and 2.x, each with what it has to be fast on a
+processor: a causal mask that attention need not read, one kernel for Adam, no axes that the layers would turn round.
+
+Speaks as bench/child.h says: "ready 0 NAME" once the model is there, and for each line read "SECONDS PEAK".  Where
+there is no PyTorch it says so and ends.
 """
+import inspect
 import math
 import os
 import resource
 import sys
 import time
+import warnings
 
 # OpenBLAS does not know some newer processors, and takes them for old ones.
 try:
@@ -41,26 +46,42 @@ def sinusoids(length, d):
 
 
 class Model(nn.Module):
+    """Ids [length, rows], as attention has it inside (batch_first would transpose each way); logits [T, rows, V]."""
+
     def __init__(self, config, vocabulary, longest):
         super().__init__()
         layers, self.d, inner, heads, dropout = CONFIGS[config]
         self.embedding = nn.Embedding(vocabulary, self.d)
         nn.init.normal_(self.embedding.weight, std=self.d**-0.5)
-        self.transformer = nn.Transformer(self.d, heads, layers, layers, inner, dropout, batch_first=True)
-        for layer in [*self.transformer.encoder.layers, *self.transformer.decoder.layers]:
-            layer.dropout.p = 0.0  # dropout after sublayers and embeddings only
-            for attention in (layer.self_attn, getattr(layer, "multihead_attn", None)):
-                if attention is not None:
-                    attention.dropout = 0.0
+        self.transformer = nn.Transformer(self.d, heads, layers, layers, inner, dropout)
+        for stack in (self.transformer.encoder, self.transformer.decoder):
+            stack.norm = None  # the last layer ends with one
+            for layer in stack.layers:
+                layer.dropout.p = 0.0  # dropout after sublayers and embeddings only
+                layer.self_attn.dropout = 0.0
+                if hasattr(layer, "multihead_attn"):
+                    layer.multihead_attn.dropout = 0.0
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("positions", sinusoids(longest, self.d))
+        self.register_buffer("positions", sinusoids(longest, self.d).unsqueeze(1))
+        # From 2.1 on one may promise that the mask is causal; then it is neither checked nor read.
+        known = inspect.signature(nn.Transformer.forward).parameters
+        self.promise = {"tgt_is_causal": True} if "tgt_is_causal" in known else {}
 
     def embed(self, ids):
-        return self.dropout(self.embedding(ids) * math.sqrt(self.d) + self.positions[: ids.shape[1]])
+        return self.dropout(self.embedding(ids) * math.sqrt(self.d) + self.positions[: len(ids)])
 
     def forward(self, source, target, mask):
-        states = self.transformer(self.embed(source), self.embed(target), tgt_mask=mask)
-        return states @ self.embedding.weight.t()
+        states = self.transformer(self.embed(source), self.embed(target), tgt_mask=mask, **self.promise)
+        return nn.functional.linear(states, self.embedding.weight)
+
+
+def adam_of(parameters):
+    """Fused where this PyTorch has that for processors (2.4); else as is, with least memory for intermediates."""
+    options = {"lr": 1e-4, "betas": (0.9, 0.98), "eps": 1e-9}
+    try:
+        return torch.optim.Adam(parameters, fused=True, **options)
+    except (RuntimeError, TypeError):
+        return torch.optim.Adam(parameters, **options)
 
 
 def main():
@@ -69,19 +90,22 @@ def main():
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     torch.manual_seed(1)
+    warnings.filterwarnings("ignore", message="enable_nested_tensor")  # they are for padding, of which there is none
     model = Model(config, vocabulary, max(s, t)).train()
+    parameters = list(model.parameters())
     loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
-    adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, foreach=True)
-    source = torch.randint(vocabulary, (rows, s))
-    target = torch.randint(vocabulary, (rows, t + 1))
+    adam = adam_of(parameters)
+    source = torch.randint(vocabulary, (s, rows))
+    target = torch.randint(vocabulary, (t + 1, rows))
     mask = torch.triu(torch.full((t, t), -math.inf), diagonal=1)
 
     def step():
         adam.zero_grad(set_to_none=True)
-        logits = model(source, target[:, :-1], mask)
-        loss = loss_of(logits.reshape(-1, vocabulary), target[:, 1:].reshape(-1))
+        logits = model(source, target[:-1], mask)
+        loss = loss_of(logits.view(-1, vocabulary), target[1:].view(-1))
+        del logits  # autograd keeps what it needs
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 25.0)
+        nn.utils.clip_grad_norm_(parameters, 25.0)
         adam.step()
         return loss.item()
 
@@ -93,4 +117,5 @@ def main():
         print(f"{seconds:.9g} {1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
