@@ -6,6 +6,7 @@
 #include "backends/onednn/onednn.h"
 #include "backends/plan.h"
 #include "bench/limits.h"
+#include "bench/parameters.h"
 #include "models/search.h"
 
 #include <stdio.h>
@@ -16,6 +17,11 @@ enum { MOST = 100000, LONGEST = 40 };
 
 static int32_t ids[MOST * LONGEST];
 
+static uint64_t next(uint64_t *seed)
+{
+    return *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+}
+
 /* Lengths around 14 tokens, from 4 to 36: those of Multi30k. */
 static size_t draw_sentences(const int32_t **at, size_t *length, size_t n, int64_t vocabulary)
 {
@@ -23,33 +29,28 @@ static size_t draw_sentences(const int32_t **at, size_t *length, size_t n, int64
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
-        for (int k = 0; k < 12; k++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            sum += (double)(seed >> 40) / (double)(1 << 24);
-        }
+        for (int k = 0; k < 12; k++)
+            sum += (double)(next(&seed) >> 40) / (double)(1 << 24);
         double wish = 14 + 4.2 * (sum - 6);
         length[i] = wish < 4 ? 4 : wish > 36 ? 36 : (size_t)wish;
         at[i] = ids + i * LONGEST;
-        for (size_t t = 0; t < length[i]; t++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            ids[i * LONGEST + t] = 4 + (int32_t)((seed >> 33) % (uint64_t)(vocabulary - 4));
-        }
+        for (size_t t = 0; t < length[i]; t++)
+            ids[i * LONGEST + t] = 4 + (int32_t)((next(&seed) >> 33) % (uint64_t)(vocabulary - 4));
         total += length[i];
     }
     return total;
 }
 
-/* Draws the parameters, by a plan that has them all. */
+/* Draws the parameters of a model in training, which are all of them. */
 static wg_status fill_store(wg_store *store, const wg_transformer_config *c)
 {
     wg_graph *g = wg_graph_new();
-    wg_plan *p;
     wg_transformer m = wg_transformer_begin(g, c, false);
     const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
-    wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
-    wg_status status = wg_plan_create(&p, g, &(wg_plan_options){.store = store});
-    if (status == WG_OK)
-        wg_plan_free(p);
+    wg_transformer_loss(&m, &in, NULL);
+    wg_status status = bench_draw_parameters(g, store);
+    if (status != WG_OK)
+        fprintf(stderr, "%s\n", wg_graph_message(g));
     wg_graph_free(g);
     return status;
 }

@@ -3,27 +3,11 @@
  *   bench_graph_scale [most nodes]      100000 by default */
 #include "autograd/grad.h"
 #include "backends/plan.h"
+#include "bench/limits.h"
 #include "ops/ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <sys/resource.h>
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static long resident_kib(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return u.ru_maxrss;
-}
 
 /* ---- graphs by number of nodes --------------------------------------------------------------- */
 
@@ -59,21 +43,22 @@ static int measure_scale(const char *name, wg_value *(*make)(wg_graph *, size_t)
 {
     wg_value *dw;
     wg_plan *p = NULL;
-    double t0 = seconds_now();
+    double t0 = bench_now();
     wg_graph *g = wg_graph_new();
     wg_value *loss = wg_sum(make(g, n), WG_ALL_AXES, WG_DROP);
-    double t1 = seconds_now();
+    double t1 = bench_now();
     wg_value *w = wg_graph_find(g, "w");
     wg_grad(loss, &w, 1, &dw);
-    double t2 = seconds_now();
+    double t2 = bench_now();
     wg_output(loss, "loss");
     wg_assign(w, wg_sub(w, dw));
     wg_status status = wg_plan_create(&p, g, NULL);
-    double t3 = seconds_now();
+    double t3 = bench_now();
     if (status != WG_OK)
         fprintf(stderr, "%s\n", wg_graph_message(g));
-    printf("%-8s %8zu %8zu %8zu  %8.4f %8.4f %8.4f %8.4f  %8ld\n", name, n, wg_graph_node_count(g),
-           wg_plan_step_count(p), t1 - t0, t2 - t1, t3 - t2, t3 - t0, resident_kib());
+    printf("%-8s %8zu %8zu %8zu  %8.4f %8.4f %8.4f %8.4f  %8.1f\n", name, n, wg_graph_node_count(g),
+           wg_plan_step_count(p), t1 - t0, t2 - t1, t3 - t2, t3 - t0,
+           bench_resident_peak() / 0x1p20);
     wg_plan_free(p);
     wg_graph_free(g);
     return status != WG_OK;
@@ -146,7 +131,7 @@ int main(int argc, char **argv)
     size_t most = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 100000;
     int failed = 0;
     printf("%-8s %8s %8s %8s  %8s %8s %8s %8s  %8s\n", "graph", "forward", "nodes", "steps",
-           "build s", "grad s", "plan s", "all s", "max KiB");
+           "build s", "grad s", "plan s", "all s", "peak MiB");
     for (size_t n = 1000; n <= most; n *= 10)
         failed |= measure_scale("chain", chain, n) | measure_scale("random", random_dag, n);
     printf("\n%-10s %6s %12s %12s %12s %8s %8s\n", "training", "steps", "values", "buffer",

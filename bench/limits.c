@@ -6,6 +6,7 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,13 @@ double bench_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double bench_resident_peak(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return 1024.0 * (double)u.ru_maxrss;
 }
 
 static int by_size(const void *a, const void *b)

@@ -265,7 +265,8 @@ static growth growth_of_times(const timing *m, double (*pick)(const bench_times 
         seconds[0][i] = pick(&m->times[i]);
         seconds[1][i] = pick(&m->times[POINTS + i]);
     }
-    return (growth){bench_exponent(size, seconds[0], POINTS), bench_exponent(size, seconds[1], POINTS)};
+    return (growth){bench_exponent(size, seconds[0], POINTS),
+                    bench_exponent(size, seconds[1], POINTS)};
 }
 
 static double pick_median(const bench_times *t)

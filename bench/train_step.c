@@ -1,11 +1,9 @@
 #include "bench/train_step.h"
 #include "bench/limits.h"
+#include "bench/parameters.h"
 #include "train/step.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#include <sys/resource.h>
 
 wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
                               char *message, size_t message_size)
@@ -14,8 +12,7 @@ wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabu
     wg_status status = wg_settings_init(s);
     if (status == WG_OK)
         status = wg_settings_set(s, "preset", preset, message, message_size);
-    if (status ==
-        WG_OK) /* of the recipe for small corpora; it costs the same whatever the norm is */
+    if (status == WG_OK) /* of the recipe for small corpora; it costs the same whatever it is */
         status = wg_settings_set(s, "clip-norm", "25", message, message_size);
     s->net.source_vocabulary = s->net.target_vocabulary = vocabulary;
     s->threads = threads;
@@ -54,25 +51,6 @@ static void fill_batch(wg_plan *p, const wg_step *s, const bench_step_options *o
 
 /* ---- the step ------------------------------------------------------------------------------------- */
 
-/* Draws the parameters, which is no part of planning: by a plan of them alone. */
-static wg_status draw(wg_graph *g, wg_store *store)
-{
-    size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **w = calloc(n + 1, sizeof *w);
-    wg_plan *p = NULL;
-    if (!w || !store) {
-        free(w);
-        return wg_graph_fail(g, WG_ENOMEM, WG_HERE, "bench", "no memory for %zu parameters", n),
-               WG_ENOMEM;
-    }
-    wg_graph_parameters(g, w, n);
-    wg_status status =
-        wg_plan_create(&p, g, &(wg_plan_options){.outputs = w, .n_outputs = n, .store = store});
-    wg_plan_free(p);
-    free(w);
-    return status;
-}
-
 wg_status bench_step_make(bench_step *out, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
@@ -88,7 +66,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
     if (!s.graph)
         return WG_ENOMEM;
     wg_store *store = o->store ? o->store : (out->own = wg_store_new(o->settings->seed));
-    wg_status status = draw(s.graph, store);
+    wg_status status = bench_draw_parameters(s.graph, store);
     if (status != WG_OK)
         return status;
     start = bench_now();
@@ -140,11 +118,4 @@ double bench_step_flops(const wg_transformer_config *c, const bench_batch *b)
     double logits = T * d * (double)c->target_vocabulary;
     return 3 * 2 * B *
            ((double)c->encoder_layers * encoder + (double)c->decoder_layers * decoder + logits);
-}
-
-double bench_resident_peak(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return 1024.0 * (double)u.ru_maxrss;
 }

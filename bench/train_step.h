@@ -53,7 +53,4 @@ wg_status bench_step_run(void *step);
  * Nothing else is counted: no norm, softmax, dropout, loss, embedding, update. */
 double bench_step_flops(const wg_transformer_config *c, const bench_batch *b);
 
-/* Most bytes that this process had in memory so far. */
-double bench_resident_peak(void);
-
 #endif
