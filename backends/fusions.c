@@ -1,5 +1,5 @@
-/* The table of fusions: patterns of plain ops that some backend has one kernel for.  A pattern is written from its anchor
- * outward; each `matches` reads like the picture above it. */
+/* The table of fusions: patterns of plain ops that some backend has one kernel for.  A pattern is written from its
+ * anchor outward; each `matches` reads like the picture above it. */
 #include "backends/plan_fuse.h"
 #include "ops/norm.h"
 
@@ -431,9 +431,9 @@ static bool product_added(const wg_fusion_view *view, wg_node *n, wg_fused *out)
  *
  *     p, g factor, m, v, lr, step  ->  adam
  *
- * for any number of parameters with one factor (of wg_clip_by_global_norm, say), rate and step: one pass over all, and no
- * scaled gradient is written.  Updates with plain gradients stay apart, each as soon as its gradient is known, since to
- * wait for all would keep all gradients in memory; a common factor has had to wait for them already. */
+ * for any number of parameters with one factor (of wg_clip_by_global_norm, say), rate and step: one pass over all, and
+ * no scaled gradient is written.  Updates with plain gradients stay apart, each as soon as its gradient is known, since
+ * to wait for all would keep all gradients in memory; a common factor has had to wait for them already. */
 
 /* The factor of the gradient that n steps against; NULL if it has none, or others read the scaled gradient. */
 static wg_value *factor_of(const wg_fusion_view *view, const wg_node *n)

@@ -1,5 +1,5 @@
-/* Several plain ops become one, where a backend has a kernel for all of them: so a model written from plain ops gets the
- * fast kernels without naming them.
+/* Several plain ops become one, where a backend has a kernel for all of them: so a model written from plain ops gets
+ * the fast kernels without naming them.
  *
  * A fusion looks at one node, its anchor, and from there at the nodes around; where its pattern holds it says which op
  * with which operands stands for them, and which values it replaces.  Values inside the pattern that others still read

@@ -19,9 +19,10 @@ enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6, WG_FUSED_PER_NODE = 10 };
 
 typedef struct wg_fusion wg_fusion;
 
-/* A fusion found: `op` on `in` computes what the pattern did; result i replaces the value replaces[i] of the user's graph
- * (NULL: nothing reads it there).  A pattern of any number of nodes puts its n_in operands and then its n_replaces values
- * into `list` instead, where there is room for WG_FUSED_PER_NODE of them for each node of the graph. */
+/* A fusion found: `op` on `in` computes what the pattern did; result i replaces the value replaces[i] of the user's
+ * graph (NULL: nothing reads it there).  A pattern of any number of nodes puts its n_in operands and then its
+ * n_replaces values into `list` instead, where there is room for WG_FUSED_PER_NODE of them for each node of the
+ * graph. */
 typedef struct wg_fused {
     const wg_fusion *fusion;
     wg_node *anchor;

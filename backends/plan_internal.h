@@ -165,8 +165,8 @@ bool wg_plan_refuse(wg_graph *source, wg_status status, const char *format, ...)
 bool wg_plan_refuse_private(const wg_plan *p, wg_graph *source);
 
 /* Replaces patterns by ops that a backend has one kernel for (plan_fuse.c): *fused is the graph that has them, with
- * the outputs and assignments of p moved to it, and (*map)[i] its value for value i of the source; both NULL if there is
- * nothing to fuse. */
+ * the outputs and assignments of p moved to it, and (*map)[i] its value for value i of the source; both NULL if there
+ * is nothing to fuse. */
 bool wg_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***map);
 /* From `from`, the source or its fused copy; errors go to `source`. */
 bool wg_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source);

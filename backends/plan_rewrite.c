@@ -278,8 +278,8 @@ static bool lower(rewrite *r, wg_node *n)
     return !n->op->expand || expand(r, n);
 }
 
-/* Whether n is a layer y = activation(z) and z, for its gradient, is a node as well: taken whole, the layer would compute
- * z a second time. */
+/* Whether n is a layer y = activation(z) and z, for its gradient, is a node as well: taken whole, the layer would
+ * compute z a second time. */
 static bool shares_product(const rewrite *r, const bool *needed, const wg_node *n)
 {
     if (n->op != &wg_op_linear || r->p->options.no_cse || wg_has_bf16(n))

@@ -1,6 +1,6 @@
 /* Decoding speed: sentences of the lengths of a test set, translated by a model with random parameters, so that all of
- * them are as long as they may become.  Everything from creation on is counted, as in a process of its own; then the same
- * again, with the plans that there are.
+ * them are as long as they may become.  Everything from creation on is counted, as in a process of its own; then the
+ * same again, with the plans that there are.
  *
  *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS: of a batch */
 #include "backends/onednn/onednn.h"

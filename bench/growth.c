@@ -1,4 +1,5 @@
-/* How a training step grows: in time and memory with the length of sentences, in time with their number and with threads.
+/* How a training step grows: in time and memory with the length of sentences, in time with their number and with
+ * threads.
  *
  *     bench_growth [CONFIG [TOKENS [ROUNDS [TABLE]]]]     tiny, 4096 target tokens a batch, 7 rounds that count; all of
  *                                                         the tables length, rows, memory
@@ -149,8 +150,8 @@ static double planned(const planner *p, const wg_backend *backend, int64_t rows,
     return bytes;
 }
 
-/* Bytes that a step takes on as many sentences of lengths that double.  All but attention works on tokens one by one, so
- * attention adds what a step takes more than one on as many tokens in short sentences. */
+/* Bytes that a step takes on as many sentences of lengths that double.  All but attention works on tokens one by one,
+ * so attention adds what a step takes more than one on as many tokens in short sentences. */
 typedef struct memory {
     double length[LENGTHS], planned[LENGTHS], added[LENGTHS], resident[LENGTHS];
     int count;
@@ -245,8 +246,8 @@ static bool memory_over_length(const request *r)
 
 /* ---- counts --------------------------------------------------------------------------------------- */
 
-/* Planned memory is at most linear in length where attention is one kernel, which adds next to nothing; on the reference
- * it adds the square of the length, so that the difference shows. */
+/* Planned memory is at most linear in length where attention is one kernel, which adds next to nothing; on the
+ * reference it adds the square of the length, so that the difference shows. */
 static int check(void)
 {
     enum { ROWS = 2, FIRST = 256, COUNT = 3 };

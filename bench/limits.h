@@ -37,8 +37,8 @@ double bench_now(void);
 /* Most bytes that this process had in memory so far. */
 double bench_resident_peak(void);
 
-/* Times n subjects in turn, round by round, so that whatever else the machine does meanwhile is shared among them.  Each
- * runs twice before that.  Ends at the first run that fails, with its status. */
+/* Times n subjects in turn, round by round, so that whatever else the machine does meanwhile is shared among them.
+ * Each runs twice before that.  Ends at the first run that fails, with its status. */
 wg_status bench_interleaved(const bench_subject *subject, int n, const bench_schedule *schedule,
                             bench_times *times);
 

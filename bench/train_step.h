@@ -29,13 +29,13 @@ typedef struct bench_step {
         plan_seconds; /* graph with gradient; plan, once parameters have been drawn */
 } bench_step;
 
-/* The settings of the preset of that name (of wg_transformer_find) over a vocabulary for both sides, with clipping.  The
- * caller calls wg_settings_free in any case. */
+/* The settings of the preset of that name (of wg_transformer_find) over a vocabulary for both sides, with clipping.
+ * The caller calls wg_settings_free in any case. */
 wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
                               char *message, size_t message_size);
 
-/* Builds and plans the step and fills in the batch.  The caller calls bench_step_free in any case; the graph, and after a
- * failed run the plan, have the message. */
+/* Builds and plans the step and fills in the batch.  The caller calls bench_step_free in any case; the graph, and after
+ * a failed run the plan, have the message. */
 wg_status bench_step_make(bench_step *out, const bench_step_options *options);
 void bench_step_free(bench_step *s);
 
@@ -44,13 +44,13 @@ wg_status bench_step_run(void *step);
 
 /* Operations of the model's matrix products in a step, two of them (a multiplication, an addition) for each term:
  *
- *   projections q, k, v, out of each attention     2 (d h d_k + d h d_v)  a token, k and v of cross-attention a source token
- *   scores and averages                            h d_k + h d_v          for each pair of a query and a key that it sees
- *   feed-forward layer                             2 d f (gated: 3 d f)   a token
- *   logits                                         d V                    a target token
+ *   projections q, k, v, out of each attention  2 (d h d_k + d h d_v)  a token; k, v of cross-attention a source token
+ *   scores and averages                         h d_k + h d_v          for each pair of a query and a key that it sees
+ *   feed-forward layer                          2 d f (gated: 3 d f)   a token
+ *   logits                                      d V                    a target token
  *
- * terms each, three times: forward, gradient of the one operand, of the other.  A causal query at position t sees t + 1 keys.
- * Nothing else is counted: no norm, softmax, dropout, loss, embedding, update. */
+ * terms each, three times: forward, gradient of the one operand, of the other.  A causal query at position t sees t + 1
+ * keys.  Nothing else is counted: no norm, softmax, dropout, loss, embedding, update. */
 double bench_step_flops(const wg_transformer_config *c, const bench_batch *b);
 
 #endif

@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/** Levenshtein's distance (fewest insertions, deletions and substitutions) of the name that was written from one that exists;
- *  SIZE_MAX if it is so large that the one can hardly have been meant by the other.  Of long names 64 bytes are looked at. */
+/** Levenshtein's distance (fewest insertions, deletions and substitutions) of the name that was written from one that
+ *  exists; SIZE_MAX if it is so large that the one can hardly have been meant by the other.  Of long names 64 bytes are
+ *  looked at. */
 WG_API size_t wg_name_distance(const char *written, const char *name);
 
 #ifdef __cplusplus

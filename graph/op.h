@@ -156,8 +156,8 @@ struct wg_op {
     wg_smoothness smoothness;
     int reads;   /* WG_READS_* of `grad`                           */
     int inplace; /* bit i: result 0 may take the buffer of operand i, if of equal size */
-    /** Instead of `inplace` where operands and results are lists: whether that result may take the buffer of that operand,
-     *  if of equal size. */
+    /** Instead of `inplace` where operands and results are lists: whether that result may take the buffer of that
+     *  operand, if of equal size. */
     bool (*overwrites)(int result, int operand);
 
     size_t attrs_size;

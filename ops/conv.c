@@ -234,7 +234,8 @@ static const wg_sample grad_w_samples[] = {
     .family = "convolution", .attrs_size = sizeof(wg_conv_attrs), .smoothness = WG_PIECEWISE_LINEAR
 
 const wg_op wg_op_conv2d = {
-    .name = "conv2d", .formula = "y[b,o,p,q] = sum over c, k, l of w[o,c,k,l] x[b,c,p s - pad + k d, q ... l ...] + bias[o]",
+    .name = "conv2d",
+    .formula = "y[b,o,p,q] = sum over c, k, l of w[o,c,k,l] x[b,c,p s - pad + k d, q ... l ...] + bias[o]",
     CONVOLUTION, .operands = "x weight bias?", .results = "y",
     .attrs = attrs_2d, .n_attrs = WG_COUNT(attrs_2d),
     .infer = infer_conv2d, .grad = grad_conv2d, .reads = WG_READS_X, .flops = flops_conv2d,

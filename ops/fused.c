@@ -4,8 +4,8 @@
 #include "ops/table.h"
 
 /* ---- attention on [B, T, H, d] ----------------------------------------------------------------- */
-/* Projections make [B, T, H d], which is [B, T, H, d] without moving anything; attention wants [B, H, T, d].  Its kernels
- * can read either, so the permutations before and after it need not be carried out. */
+/* Projections make [B, T, H d], which is [B, T, H, d] without moving anything; attention wants [B, H, T, d].  Its
+ * kernels can read either, so the permutations before and after it need not be carried out. */
 
 static wg_value *swapped(wg_value *x)
 {
@@ -87,7 +87,8 @@ static double flops_attention_grad(const wg_node *n)
 }
 
 /* clang-format off */
-static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0}, dropped = {true, 0, 0, 0.25, 5};
+static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0},
+                                dropped = {true, 0, 0, 0.25, 5};
 
 #define F(...) WG_FLOATS(-2, 2, 4, __VA_ARGS__)
 static const wg_sample attention_samples[] = {
@@ -97,7 +98,8 @@ static const wg_sample attention_samples[] = {
 };
 static const wg_sample attention_grad_samples[] = {
     {"plain", &plain, 4, {F(1, 3, 2, 2), F(1, 3, 2, 4), F(1, 3, 2, 4), F(1, 3, 2, 2)}},
-    {"causal, lengths, grouped", &causal, 5, {F(2, 3, 4, 2), F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 2), WG_INTS(1, 4, 1, 2)}},
+    {"causal, lengths, grouped", &causal, 5,
+     {F(2, 3, 4, 2), F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 2), WG_INTS(1, 4, 1, 2)}},
     {"dropout", &dropped, 4, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
 };
 
@@ -235,7 +237,8 @@ static const wg_sample residual_grad_samples[] = {
 
 const wg_op wg_op_residual_layernorm = {
     .name = "residual_layernorm", .formula = "sum = x + dropout(branch), y = layernorm(sum)", RESIDUAL,
-    .operands = "x branch gain? bias?", .results = "y mean rstd sum", .infer = infer_residual, .expand = expand_residual,
+    .operands = "x branch gain? bias?", .results = "y mean rstd sum",
+    .infer = infer_residual, .expand = expand_residual,
     .samples = residual_samples, .n_samples = WG_COUNT(residual_samples),
 };
 const wg_op wg_op_residual_layernorm_grad = {

@@ -271,7 +271,8 @@ const wg_op wg_op_rnn_cell = {
     .attrs = rnn_cell_attrs, .n_attrs = WG_COUNT(rnn_cell_attrs),
 };
 const wg_op wg_op_lstm_cell = {
-    .name = "lstm_cell", .formula = "c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'); i, f, g, o = wi x + bi + wh h + bh",
+    .name = "lstm_cell",
+    .formula = "c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'); i, f, g, o = wi x + bi + wh h + bh",
     RECURRENT(cell, lstm_cell, "x h c wi wh bi? bh?", "h c"),
 };
 const wg_op wg_op_gru_cell = {

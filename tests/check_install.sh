@@ -12,7 +12,8 @@ mkdir -p "$work"
 cmake --install "$build" --prefix "$work/first" >"$work/log"
 mv "$work/first" "$work/there"
 
-cmake -G Ninja -S "$source/tests/installed" -B "$work/user" -DCMAKE_PREFIX_PATH="$work/there" -DPROGRAM="$program" >>"$work/log"
+cmake -G Ninja -S "$source/tests/installed" -B "$work/user" -DCMAKE_PREFIX_PATH="$work/there" \
+    -DPROGRAM="$program" >>"$work/log"
 cmake --build "$work/user" >>"$work/log" || { tail -40 "$work/log"; exit 1; }
 "$work/user/with_wengert" | tail -1
 "$work/user/with_wengert_static" | tail -1

@@ -9,8 +9,8 @@
  *
  * The metadata are texts: "heads", "activation" (relu, gelu, gelu_tanh, silu), "norm_first", "smoothing", "pad", "adam"
  * ("beta1=... beta2=... eps=..."); optional: "positions" (interleaved, halves), "layer_norm_eps", "loss", and sizes
- * ("vocab", "d", "ff", "layers", "batch", "src", "tgt", "steps"), which must then agree with the tensors.  The embedding is
- * scaled by sqrt(d) and tied three ways. */
+ * ("vocab", "d", "ff", "layers", "batch", "src", "tgt", "steps"), which must then agree with the tensors.  The
+ * embedding is scaled by sqrt(d) and tied three ways. */
 #ifndef WG_TESTS_GOLDEN_MODEL_H
 #define WG_TESTS_GOLDEN_MODEL_H
 

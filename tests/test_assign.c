@@ -177,8 +177,8 @@ static void refused_assignments_say_why(void **state)
     wg_graph_free(g);
 }
 
-/* Two parameters after a guarded rate: with a loss of NaN neither changes, whatever the order of nodes; and the first node
- * that made it is found. */
+/* Two parameters after a guarded rate: with a loss of NaN neither changes, whatever the order of nodes; and the first
+ * node that made it is found. */
 static void no_update_comes_past_a_guard(void **state)
 {
     (void)state;

@@ -29,9 +29,9 @@ static void begin(room *r)
     wg_beam_begin(&r->beam);
 }
 
-/* A model that is sure of itself: of a hypothesis that has said 10, 11, ... so far, the next of these has probability 1 - e
- * until there are `length`, then the end; all else is improbable, a wrong hypothesis ends or goes on as it likes.  The end
- * is always the second choice. */
+/* A model that is sure of itself: of a hypothesis that has said 10, 11, ... so far, the next of these has probability
+ * 1 - e until there are `length`, then the end; all else is improbable, a wrong hypothesis ends or goes on as it likes.
+ * The end is always the second choice. */
 static void probabilities(const wg_beam *x, size_t length, double *scores, int64_t *ids)
 {
     for (size_t i = 0; i < x->n_now; i++, scores += CANDIDATES, ids += CANDIDATES) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_cli.sh WENGERT [MODULE] [pictures]: runs the program as a person would; every line of output and exit code that is
-# promised is looked at.
+# test_cli.sh WENGERT [MODULE] [pictures]: runs the program as a person would; every line of output and exit code that
+# is promised is looked at.
 wengert=$1 module=$2 pictures=$3
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -124,13 +124,13 @@ json_step=
 if "$wengert" bench --help | grep -q train-step; then # built with training
     json_step="$step --profile"
     code 0 bench train-step --help; says out "Usage: wengert bench train-step"; says out "--target-length"
-    code 0 $step --layers 1; says out "transformer: 1 + 1 layers, d_model 128"; says out "dropout 0.3, label smoothing 0.1"
-    says out "batch 2 x 5 + 5, gradient clipped at 25"; says out "buffer, unfused"; says out "resident peak"
+    code 0 $step --layers 1; says out "transformer: 1 + 1 layers, d_model 128"
+    says out "dropout 0.3, label smoothing 0.1"; says out "batch 2 x 5 + 5, gradient clipped at 25"; says out "buffer, unfused"; says out "resident peak"
     code 0 $step --profile --backend cpu; says out "share"; says out "cpu reference"
     code 0 $step --dropout 0.1 --clip-norm 0 --target-length 1 --decoder-layers 1 --backend cpu
     says out "4 + 1 layers"; says out "dropout 0.1"; says out "batch 2 x 5 + 1"
-    # 2 x 3 x 2 rows of: 5 (4 64 + 2 64) + 25 16 terms in the encoder, (4 64 + 16) + (2 64 + 5 2 64 + 5 16) + 2 64 in the
-    # decoder, 8 50 for the logits
+    # 2 x 3 x 2 rows of: 5 (4 64 + 2 64) + 25 16 terms in the encoder, (4 64 + 16) + (2 64 + 5 2 64 + 5 16) + 2 64 in
+    # the decoder, 8 50 for the logits
     code 0 $step --d-model 8 --d-ff 8 --heads 2 --layers 1 --target-length 1 --json --backend cpu
     says out '"matmul_flops": 47616'
     code 2 $step --heads 3; says err "3 heads do not divide d_model, 128"

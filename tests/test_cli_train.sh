@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_cli_train.sh WENGERT: trains a very small model and uses it, as a person would; every line of output and exit code that
-# is promised is looked at.
+# test_cli_train.sh WENGERT: trains a very small model and uses it, as a person would; every line of output and exit
+# code that is promised is looked at.
 wengert=$1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -93,7 +93,8 @@ cp out dumped.yml
 code 0 train --config dumped.yml --dump-config
 holds "the dump of a dump" -z "$(diff dumped.yml out)"
 code 0 train --preset base --d-model=64 --train-sets a b --valid-metrics bleu cross-entropy --normalize --dump-config
-says out "d-model: 64 "; says out "d-ff: 2048 "; says out "train-sets: [a, b]"; says out "valid-metrics: [bleu, cross-entropy]"
+says out "d-model: 64 "; says out "d-ff: 2048 "; says out "train-sets: [a, b]"
+says out "valid-metrics: [bleu, cross-entropy]"
 says out "normalize: 1 "
 
 # training; the same in two parts

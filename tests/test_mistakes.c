@@ -1,4 +1,4 @@
-/* Mistakes of whoever builds a graph: each has a message that says what and where; NULL and indices past the end pass. */
+/* Mistakes of whoever builds a graph: each has a message that says what and where; NULL passes through. */
 #include "tests/test.h"
 #include "graph/op.h"
 #include "ops/ops.h"

@@ -1,5 +1,6 @@
-/* What a plan on the oneDNN backend keeps besides being right (test_conformance.c): its bits, the floating-point mode, the
- * number of threads, the masks of dropout, the name of the node that makes NaN; and speed where numbers are subnormal. */
+/* What a plan on the oneDNN backend keeps besides being right (test_conformance.c): its bits, the floating-point mode,
+ * the number of threads, the masks of dropout, the name of the node that makes NaN; and speed where numbers are
+ * subnormal. */
 #include "tests/test.h"
 #include "autograd/grad.h"
 #include "backends/onednn/onednn.h"
@@ -201,8 +202,8 @@ static void check_product(const float *y, const float *x, const float *w, const 
         }
 }
 
-/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact on all.  Alone, added
- * to an input, which must stay, and in place of a value that dies. */
+/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact on all.  Alone,
+ * added to an input, which must stay, and in place of a value that dies. */
 static void each_way_to_multiply_is_exact(void **state)
 {
     (void)state;
@@ -323,7 +324,7 @@ static double seconds_of_run(wg_plan *p)
     return best;
 }
 
-/* On many CPUs a product of subnormal numbers takes up to 240 times as long.  On x86 they are zeros, on every thread. */
+/* On many CPUs a product of subnormal numbers takes up to 240 times as long.  On x86 they are zeros on all threads. */
 static void subnormal_numbers_cost_nothing(void **state)
 {
     (void)state;

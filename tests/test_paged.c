@@ -1,4 +1,4 @@
-/* What decoding step by step rests on: rows put into a pool, attention over slots of a pool, positions that are data. */
+/* What decoding step by step rests on: rows put into a pool, attention over slots of it, positions that are data. */
 #include "tests/numbers.h"
 #include "tests/trial.h"
 #include "autograd/grad.h"

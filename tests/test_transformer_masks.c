@@ -1,5 +1,5 @@
-/* What no position of the Transformer may see: the future, padding, other sentences.  Bit for bit, in every variant and on
- * every backend. */
+/* What no position of the Transformer may see: the future, padding, other sentences.  Bit for bit, in every variant and
+ * on every backend. */
 #include "tests/transformers.h"
 
 enum { ROWS = 3, SOURCE = 5, TARGET = 6 };

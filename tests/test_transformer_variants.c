@@ -249,8 +249,8 @@ static void plans_use_the_fused_kernels(void **state)
         assert_int_equal(steps_of(p, "residual_layernorm_grad"), 4 + 6);
         assert_int_equal(steps_of(p, "linear_cross_entropy_step"), 1);
         assert_int_equal(steps_of(p, "linear"), 2 * 6 + 2 * 10);
-        /* cotangents: 4 a layer of the encoder, 5 of the decoder, the memory's k and v but one; positions and the shared
-         * embedding remain */
+        /* cotangents: 4 a layer of the encoder, 5 of the decoder, the memory's k and v but one; positions and the
+         * shared embedding remain */
         assert_int_equal(steps_of(p, "matmul_add"), 2 * 4 + 2 * 5 + 3);
         assert_int_equal(steps_of(p, "add"), 4);
         assert_int_equal(steps_of(p, "relu"), 0);

@@ -1,5 +1,5 @@
-/* Any bytes as a file of a vocabulary: refused with a message, or a vocabulary that encodes and decodes, and that is the
- * same once saved and opened again. */
+/* Any bytes as a file of a vocabulary: refused with a message, or a vocabulary that encodes and decodes, and that is
+ * the same once saved and opened again. */
 #include "train/text/vocabulary.h"
 
 #include <stdio.h>

@@ -175,7 +175,8 @@ def linear_algebra():
                lambda a, b, ta=ta, tb=tb: matmul(a, b, ta, tb))
     yield ("linear", "linear", {"weight_layout": "out,in"},
            {"x": (ANY, (2, 3, 4)), "w": (ANY, (5, 4)), "b": (ANY, (5,))},
-           lambda x, w, b: Tensor((2, 3, 5), lambda i: b[i[2]] + total(x[i[0], i[1], k] * w[i[2], k] for k in range(4))))
+           lambda x, w, b: Tensor(
+               (2, 3, 5), lambda i: b[i[2]] + total(x[i[0], i[1], k] * w[i[2], k] for k in range(4))))
     yield ("linear.no_bias", "linear", {}, {"x": (ANY, (4,) * 2), "w": (ANY, (3, 4))},
            lambda x, w: Tensor((4, 3), lambda i: total(x[i[0], k] * w[i[1], k] for k in range(4))))
     yield ("einsum", "einsum", {"equation": "bij,bkj->bik"}, {"a": (ANY, (2, 3, 4)), "b": (ANY, (2, 2, 4))},
@@ -266,7 +267,8 @@ def normalisation():
         x = {"x": (ANY, (4, 2, 3))}
         yield ("softmax.%d" % axis, "softmax", {"axis": axis}, x,
                lambda x, key=key: by_group(x, key, lambda xs: [exp(y) for y in log_softmax(xs)]))
-        yield "log_softmax.%d" % axis, "log_softmax", {"axis": axis}, x, lambda x, key=key: by_group(x, key, log_softmax)
+        yield ("log_softmax.%d" % axis, "log_softmax", {"axis": axis}, x,
+               lambda x, key=key: by_group(x, key, log_softmax))
     yield ("layernorm", "layernorm", {"eps": 1e-5}, {"x": (ANY, (2, 3, 4)), "g": (ANY, (4,)), "b": (ANY, (4,))},
            lambda x, g, b: affine(by_group(x, lambda i: i[:2], lambda xs: normal(xs, 1e-5)), (2,), g, b))
     yield ("layernorm.two_axes", "layernorm", {"eps": 0.01, "normalized_shape": [3, 4]},
@@ -326,7 +328,8 @@ def losses():
                {"x": (ANY, shape), "t": ("0:4", shape[:1] + shape[2:])},
                lambda x, t, s=smoothing, r=reduction: cross_entropy(x, t, s, 1, r))
     pairs = [("mse", {}, lambda a, b: (a - b) * (a - b)), ("huber", {"delta": 0.6}, huber(0.6)),
-             ("smooth_l1", {"beta": 0.5}, lambda a, b: huber(0.5)(a, b) / 0.5), ("l1", {}, lambda a, b: absolute(a - b))]
+             ("smooth_l1", {"beta": 0.5}, lambda a, b: huber(0.5)(a, b) / 0.5),
+             ("l1", {}, lambda a, b: absolute(a - b))]
     for reduction in ("none", "mean", "sum"):
         for op, attrs, f in pairs:
             yield ("%s.%s" % (op, reduction), op, dict(attrs, reduction=reduction),
@@ -445,10 +448,10 @@ def convolution():
     x = {"x": (ANY, (2, 2, 5, 4))}
     yield "max_pool2d", "max_pool2d", {"kernel": 2, "stride": 2}, x, lambda x: pool2d(
         x, 2, 2, 0, lambda xs, n: largest(xs))
-    yield "max_pool2d.overlap", "max_pool2d", {"kernel": [3, 2], "stride": [1, 2], "padding": [1, 0]}, x, lambda x: pool2d(
-        x, [3, 2], [1, 2], [1, 0], lambda xs, n: largest(xs))
-    yield "avg_pool2d", "avg_pool2d", {"kernel": 3, "stride": 2, "padding": 1, "count_include_pad": True}, x, lambda x: pool2d(
-        x, 3, 2, 1, lambda xs, n: total(xs) / n)
+    yield ("max_pool2d.overlap", "max_pool2d", {"kernel": [3, 2], "stride": [1, 2], "padding": [1, 0]}, x,
+           lambda x: pool2d(x, [3, 2], [1, 2], [1, 0], lambda xs, n: largest(xs)))
+    yield ("avg_pool2d", "avg_pool2d", {"kernel": 3, "stride": 2, "padding": 1, "count_include_pad": True}, x,
+           lambda x: pool2d(x, 3, 2, 1, lambda xs, n: total(xs) / n))
     yield "avg_pool2d.inside", "avg_pool2d", {"kernel": 3, "stride": 2, "padding": 1, "count_include_pad": False}, x, \
         lambda x: pool2d(x, 3, 2, 1, lambda xs, n: total(xs) / len(xs))
 
@@ -505,8 +508,8 @@ def recurrence():
             n = 2
             yield ("%s.%s" % (op, layout.replace(",", "")), op,
                    {"gate_order": order, "hidden": n, "layout": layout, "initial_state": "zero"},
-                   {"x": (ANY, x), "wi": (ANY, (gates * n, x[2])), "wh": (ANY, (gates * n, n)), "bi": (ANY, (gates * n,)),
-                    "bh": (ANY, (gates * n,))}, g)
+                   {"x": (ANY, x), "wi": (ANY, (gates * n, x[2])), "wh": (ANY, (gates * n, n)),
+                    "bi": (ANY, (gates * n,)), "bh": (ANY, (gates * n,))}, g)
 
 
 def cases():

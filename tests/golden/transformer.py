@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the golden vectors of two small Transformers: python3 transformer.py  (only the standard library).
 
-The format is in ../golden_model.h.  Like the ops (cases.py), the model is written as loops over scalars that remember how
-they were computed; a vector is a list of scalars, a matrix [out, in] a list of rows, a sequence a list of vectors.
+The format is in ../golden_model.h.  Like the ops (cases.py), the model is written as loops over scalars that remember
+how they were computed; a vector is a list of scalars, a matrix [out, in] a list of rows, a sequence a list of vectors.
 """
 import math
 import os
