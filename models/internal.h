@@ -37,9 +37,4 @@ wg_value *wg_transformer_encoder_layer(const wg_transformer *m, wg_value *x, con
 /* The last norm of a stack, which pre-norm needs and post-norm has already. */
 wg_value *wg_transformer_last(const wg_transformer *m, wg_value *x);
 
-/* ---- transformer_config.c ----------------------------------------------------------------------- */
-
-/* false, with the error in g, if the configuration cannot be built. */
-bool wg_transformer_check(const char *at, wg_graph *g, const wg_transformer_config *c);
-
 #endif

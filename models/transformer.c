@@ -167,15 +167,14 @@ wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
                                      const wg_transformer_config *config, bool training)
 {
     wg_transformer m = {.graph = g, .training = training};
-    if (!config)
-        wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "there is no configuration");
+    char why[200];
+    if (wg_transformer_check(config, why, sizeof why) != WG_OK)
+        wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "%s", why);
     if (wg_graph_status(g) != WG_OK)
         return m;
     wg_transformer_config *c = &m.config;
     *c = *config;
     c->dtype = c->dtype ? c->dtype : WG_F32;
-    if (!wg_transformer_check(at, g, c))
-        return m;
 
     const wg_init rows = wg_normal_init(1 / sqrt((double)c->d_model));
     bool all = c->tying == WG_TIED_ALL;

@@ -56,6 +56,9 @@ typedef struct wg_transformer_config {
 WG_API const wg_transformer_config *wg_transformer_config_at(size_t i);
 WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 
+/** Can such a model be built?  If not, WG_EINVAL, and `message` (NULL is allowed) says why, beginning with the field. */
+WG_API wg_status wg_transformer_check(const wg_transformer_config *config, char *message, size_t message_size);
+
 /** Configurations of two layers and few numbers, one for each option, for checks of every variant.  Writes the i-th, whose
  *  name says what is special about it; false past the end. */
 WG_API bool wg_transformer_variant(size_t i, wg_transformer_config *config);

@@ -1,6 +1,7 @@
 /* Configurations: the named ones, and what can be built. */
 #include "models/internal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,8 +39,20 @@ const wg_transformer_config *wg_transformer_find(const char *name)
 
 /* ---- what can be built ----------------------------------------------------------------------- */
 
-/* The first field that is out of its range, if any, as the error of g. */
-static bool in_range(const char *at, wg_graph *g, const wg_transformer_config *c)
+/* Writes why a configuration cannot be built, beginning with the field. */
+static wg_status refuse(char *message, size_t size, const char *format, ...) WG_PRINTF(3, 4);
+static wg_status refuse(char *message, size_t size, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (message && size)
+        vsnprintf(message, size, format, list);
+    va_end(list);
+    return WG_EINVAL;
+}
+
+/* Is each field in its range?  The first that is not is told. */
+static wg_status check_ranges(const wg_transformer_config *c, char *message, size_t size)
 {
     enum { MOST = 1 << 30 };
     const struct {
@@ -76,43 +89,38 @@ static bool in_range(const char *at, wg_graph *g, const wg_transformer_config *c
     };
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (whole[i].value < whole[i].least || whole[i].value > whole[i].most)
-            wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin",
-                          "%s is %lld, must be from %lld to %lld", whole[i].field,
-                          (long long)whole[i].value, (long long)whole[i].least,
-                          (long long)whole[i].most);
+            return refuse(message, size, "%s is %lld, must be from %lld to %lld", whole[i].field,
+                          (long long)whole[i].value, (long long)whole[i].least, (long long)whole[i].most);
     for (size_t i = 0; i < sizeof below_one / sizeof below_one[0]; i++)
         if (!(below_one[i].value >= 0 && below_one[i].value < 1))
-            wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "%s is %g, must be in [0, 1)",
-                          below_one[i].field, below_one[i].value);
-    return wg_graph_status(g) == WG_OK;
+            return refuse(message, size, "%s is %g, must be in [0, 1)", below_one[i].field, below_one[i].value);
+    return WG_OK;
 }
 
-bool wg_transformer_check(const char *at, wg_graph *g, const wg_transformer_config *c)
+wg_status wg_transformer_check(const wg_transformer_config *c, char *message, size_t size)
 {
-    static const char who[] = "wg_transformer_begin";
-    if (!in_range(at, g, c))
-        return false;
-    int64_t d = c->d_model;
-    int64_t d_k = c->d_k ? c->d_k : d / c->heads;
-    if (d % c->heads != 0 && !(c->d_k && c->d_v))
-        wg_graph_fail(g, WG_EINVAL, at, who, "%lld heads do not divide d_model, %lld",
-                      (long long)c->heads, (long long)d);
-    else if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
-        wg_graph_fail(g, WG_EINVAL, at, who, "d_model is %lld, must be even for sinusoids",
-                      (long long)d);
-    else if (d_k % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
-        wg_graph_fail(g, WG_EINVAL, at, who,
-                      "a key has %lld numbers, must be even for rotary positions", (long long)d_k);
-    else if (c->positions == WG_POSITIONS_ROTARY && c->attention == WG_ATTENTION_ADDITIVE)
-        wg_graph_fail(g, WG_EINVAL, at, who,
-                      "rotary positions show in products of queries and keys, which additive "
-                      "attention does not take");
-    else if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
-        wg_graph_fail(g, WG_EINVAL, at, who,
-                      "tied embeddings, but source_vocabulary is %lld, target_vocabulary %lld",
+    if (!c)
+        return refuse(message, size, "there is no configuration");
+    wg_status status = check_ranges(c, message, size);
+    if (status != WG_OK)
+        return status;
+    long long d = c->d_model, heads = c->heads;
+    long long d_k = c->d_k ? c->d_k : d / heads;
+    if (d % heads != 0 && !(c->d_k && c->d_v))
+        return refuse(message, size, "heads is %lld, must divide d_model, which is %lld, unless d_k and d_v are given",
+                      heads, d);
+    if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
+        return refuse(message, size, "d_model is %lld, must be even where positions are sines and cosines", d);
+    if (d_k % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
+        return refuse(message, size, "d_k is %lld%s, must be even where positions are rotary", d_k,
+                      c->d_k ? "" : " (d_model / heads)");
+    if (c->positions == WG_POSITIONS_ROTARY && c->attention == WG_ATTENTION_ADDITIVE)
+        return refuse(message, size, "positions that are rotary show in products of queries and keys, which additive "
+                                     "attention does not take");
+    if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
+        return refuse(message, size, "tying of all embeddings, but source_vocabulary is %lld, target_vocabulary %lld",
                       (long long)c->source_vocabulary, (long long)c->target_vocabulary);
-    else if (c->dtype != WG_F32 && c->dtype != WG_F64)
-        wg_graph_fail(g, WG_EINVAL, at, who, "dtype is %s, must be f32 or f64",
-                      wg_dtype_name(c->dtype));
-    return wg_graph_status(g) == WG_OK;
+    if (c->dtype && c->dtype != WG_F32 && c->dtype != WG_F64)
+        return refuse(message, size, "dtype is %s, must be f32 or f64", wg_dtype_name(c->dtype));
+    return WG_OK;
 }

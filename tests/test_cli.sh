@@ -133,7 +133,7 @@ if "$wengert" bench --help | grep -q train-step; then # built with training
     # the decoder, 8 50 for the logits
     code 0 $step --d-model 8 --d-ff 8 --heads 2 --layers 1 --target-length 1 --json --backend cpu
     says out '"matmul_flops": 47616'
-    code 2 $step --heads 3; says err "3 heads do not divide d_model, 128"
+    code 2 $step --heads 3; says err "heads is 3, must divide d_model, which is 128"
     code 2 bench train-step --config huge; says err "--config takes"
     code 2 bench train-step --batch 0
     code 2 bench train-step --dropout 1

@@ -80,6 +80,11 @@ says err "--train-sets: expected 2 values, got 'a'"
 code 4 train --model m --train-sets a b; says err "a: open: No such file or directory"
 code 4 train --model m --train-sets . .; says err "a directory"
 code 4 train --model m --config missing.yml; says err "missing.yml"
+code 2 train --model m --d-model 30 --heads 4 --train-sets a b
+says err "heads is 4, must divide d-model, which is 30, unless d-k and d-v are given"
+code 2 train --model m --positions learned --max-positions 20 --train-sets a b
+says err "max-length is 200, must be from 1 to 19"
+holds "what failed left no folder" ! -e m
 echo "lern-rate: 1" >bad.yml
 code 3 train --model m --config bad.yml; says err "bad.yml:1: no option 'lern-rate'; did you mean 'learn-rate'?"
 printf 'one\ntwo\n' >two; echo eins >one
@@ -116,6 +121,11 @@ code 0 train --config small.yml --model whole --vocab-kind words --tying none --
 code 0 info whole; says out "tokens (words)"; says out "output"; holds "the old vocabulary is gone" ! -e whole/vocab.txt
 code 0 graph whole; says out "cross_entropy"
 code 2 graph nowhere; says err "no model 'nowhere'"
+
+cp whole/model.safetensors before
+code 4 train --model whole --train-sets a b --overwrite; says err "a: open"
+code 2 train --model whole --heads 3 --overwrite; says err "heads is 3"
+checks=$((checks + 1)); cmp -s before whole/model.safetensors || fail "the old model is gone before there is a new one"
 
 # signals
 for signal in INT:130 TERM:143; do

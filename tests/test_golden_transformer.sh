@@ -36,7 +36,7 @@ expect 0 ' 0 failed' "$file" --f32 --backend cpu
 changed 's/"smoothing": *"0.1"/"smoothing":"0.2"/' 1 'FAILED loss'
 changed 's/"norm_first": *"False"/"norm_first":"True "/' 3 'neither True nor False'
 changed 's/"activation": *"relu"/"activation":"silu"/' 1 'FAILED logits'
-changed 's/"heads": *"2"/"heads":"3"/' 3 'heads do not divide'
+changed 's/"heads": *"2"/"heads":"3"/' 3 'heads is 3, must divide'
 changed 's/"vocab": *"11"/"vocab":"12"/' 3 'but the tensors have 11'
 changed 's/beta2=0.98/beta2=0.90/' 1 'FAILED training'
 changed 's/"pad": *"0"/"pad":"1"/' 1 'before other tokens'

@@ -15,14 +15,14 @@ static void bad_configurations_are_refused(void **state)
     int n = 0;
 #define BAD(text, ...)                                                                             \
     (c = good, __VA_ARGS__, bad[n].words = (text), bad[n++].c = c, assert_true(n < 24))
-    BAD("3 heads do not divide d_model, 8", c.heads = 3);
-    BAD("3 heads do not divide d_model, 8", c.heads = 3, c.d_k = 2);
+    BAD("heads is 3, must divide d_model, which is 8", c.heads = 3);
+    BAD("heads is 3, must divide d_model, which is 8", c.heads = 3, c.d_k = 2);
     BAD("d_v is -1", c.d_v = -1);
-    BAD("a key has 3 numbers", c.d_k = 3, c.positions = WG_POSITIONS_ROTARY);
+    BAD("d_k is 3, must be even", c.d_k = 3, c.positions = WG_POSITIONS_ROTARY);
     BAD("heads is 0", c.heads = 0);
     BAD("heads is -2", c.heads = -2);
-    BAD("d_model is 9, must be even for sinusoids", c.d_model = 9, c.heads = 3);
-    BAD("must be even for rotary positions", c.d_model = 6, c.positions = WG_POSITIONS_ROTARY);
+    BAD("d_model is 9, must be even", c.d_model = 9, c.heads = 3);
+    BAD("d_k is 3 (d_model / heads), must be even", c.d_model = 6, c.positions = WG_POSITIONS_ROTARY);
     BAD("which additive", c.positions = WG_POSITIONS_ROTARY, c.attention = WG_ATTENTION_ADDITIVE);
     BAD("source_vocabulary is 7, target_vocabulary 11", c.source_vocabulary = 7);
     BAD("source_vocabulary is 0", c.source_vocabulary = 0);

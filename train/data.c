@@ -63,23 +63,15 @@ static wg_status open_given(wg_vocabularies *out, const wg_settings *s, char *me
     return status;
 }
 
-static wg_status get_vocabularies(wg_vocabularies *out, const wg_settings *s, const numbers *n, char *message,
-                                  size_t size)
+static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n, char *message, size_t size)
 {
-    if (!s->overwrite && wg_vocabularies_exist(s->model))
-        return wg_vocabularies_open(out, s->model, message, size);
-    wg_status status;
-    if (s->vocabs[0]) {
-        status = open_given(out, s, message, size);
-    } else if (s->net.tying == WG_TIED_ALL) {
-        status = make(&out->side[0], s, n, 0, 1, message, size);
+    bool joint = s->net.tying == WG_TIED_ALL;
+    wg_status status = make(&out->side[0], s, n, 0, joint, message, size);
+    if (joint)
         out->side[1] = out->side[0];
-    } else {
-        status = make(&out->side[0], s, n, 0, 0, message, size);
-        if (status == WG_OK)
-            status = make(&out->side[1], s, n, 1, 1, message, size);
-    }
-    return status == WG_OK ? wg_vocabularies_save(out, s->model, message, size) : status;
+    else if (status == WG_OK)
+        status = make(&out->side[1], s, n, 1, 1, message, size);
+    return status;
 }
 
 /* What a model needs of its vocabularies. */
@@ -98,6 +90,17 @@ static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings 
         return WG_EDATA;
     }
     return WG_OK;
+}
+
+static wg_status get_vocabularies(wg_training_data *out, const wg_settings *s, const numbers *n, char *message,
+                                  size_t size)
+{
+    wg_vocabularies *v = &out->vocabularies;
+    out->of_folder = !s->overwrite && wg_vocabularies_exist(s->model);
+    wg_status status = out->of_folder ? wg_vocabularies_open(v, s->model, message, size)
+                       : s->vocabs[0] ? open_given(v, s, message, size)
+                                      : make_all(v, s, n, message, size);
+    return status == WG_OK ? check_vocabularies(v, s, message, size) : status;
 }
 
 /* ---- corpora --------------------------------------------------------------------------------- */
@@ -123,35 +126,20 @@ static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out,
 wg_status wg_data_open(wg_training_data *out, const wg_settings *s, char *message, size_t size)
 {
     bool built_in = !s->train_sets[0];
-    int64_t longest = s->batch_tokens - 1; /* to validate: what fits */
-    if (s->net.positions == WG_POSITIONS_LEARNED && s->net.max_positions <= longest)
-        longest = s->net.max_positions - 1;
     numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
     wg_corpus_options options = {.max_length = (size_t)s->max_length, .threads = (int)s->threads};
     wg_corpus_options to_validate = {
-        .max_length = (size_t)longest, .keep_empty = true, .keep_text = true, .threads = (int)s->threads};
+        .max_length = (size_t)wg_settings_longest(s), .keep_empty = true, .keep_text = true, .threads = (int)s->threads};
     *out = (wg_training_data){.train = NULL};
     wg_status status = built_in ? draw_numbers(&n, s, false, message, size) : WG_OK;
     if (status == WG_OK)
-        status = get_vocabularies(&out->vocabularies, s, &n, message, size);
-    if (status == WG_OK)
-        status = check_vocabularies(&out->vocabularies, s, message, size);
+        status = get_vocabularies(out, s, &n, message, size);
     if (status == WG_OK)
         status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, message, size);
-    if (status == WG_OK && wg_corpus_count(out->train) == 0) {
-        snprintf(message, size, "%s: no pair of sentences to train on: %zu are empty, %zu longer than %lld tokens",
-                 built_in ? "the built-in corpus" : s->train_sets[0], wg_corpus_empty(out->train),
-                 wg_corpus_too_long(out->train), (long long)s->max_length);
-        status = WG_EDATA;
-    }
     if (status == WG_OK && built_in)
         status = draw_numbers(&held_out, s, true, message, size);
     if (status == WG_OK && (built_in || s->valid_sets[0]))
         status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies, &to_validate, message, size);
-    if (status == WG_OK && out->valid && wg_corpus_count(out->valid) == 0) {
-        snprintf(message, size, "%s: no pair of sentences to validate with", s->valid_sets[0]);
-        status = WG_EDATA;
-    }
     free_numbers(&n);
     free_numbers(&held_out);
     if (status != WG_OK)

@@ -8,11 +8,12 @@
 
 typedef struct wg_training_data {
     wg_vocabularies vocabularies;
+    bool of_folder;           /* the vocabularies are those that the model's folder has */
     wg_corpus *train, *valid; /* valid: NULL without a validation set */
 } wg_training_data;
 
 /* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else made from the
- * training sets; these are saved there. */
+ * training sets.  Writes nothing. */
 wg_status wg_data_open(wg_training_data *out, const wg_settings *settings, char *message, size_t message_size);
 void wg_data_free(wg_training_data *d);
 /* Batches of a corpus with the special tokens of its vocabularies. */

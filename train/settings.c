@@ -435,3 +435,42 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char
             status = take(model, over, o);
     return status;
 }
+
+/* ---- what goes together ----------------------------------------------------------------------- */
+
+static bool positions_are_learned(const wg_settings *s)
+{
+    return s->net.positions == WG_POSITIONS_LEARNED;
+}
+
+int64_t wg_settings_longest(const wg_settings *s)
+{
+    int64_t room = s->batch_tokens, multiple = s->length_multiple > 1 ? s->length_multiple : 1;
+    if (positions_are_learned(s) && s->net.max_positions < room)
+        room = s->net.max_positions;
+    return room / multiple * multiple - 1; /* lengths are padded, after the end is added */
+}
+
+wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_size)
+{
+    wg_message m = wg_message_in(message, message_size);
+    wg_transformer_config net = s->net;
+    net.source_vocabulary = net.target_vocabulary = 1; /* not known yet */
+    if (wg_transformer_check(&net, message, message_size) != WG_OK) {
+        for (char *at = m.size ? message : NULL; at && (at = strchr(at, '_'));)
+            *at = '-'; /* fields have the names of their options */
+        return WG_EINVAL;
+    }
+    long long longest = wg_settings_longest(s), most = s->max_length, multiple = s->length_multiple;
+    if (longest < 1)
+        wg_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s", multiple,
+                       (long long)s->batch_tokens, positions_are_learned(s) ? " and max-positions" : "");
+    else if (positions_are_learned(s) && (most < 1 || most > longest))
+        wg_message_add(&m,
+                       "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and sentences are padded to "
+                       "multiples of %lld",
+                       most, longest, (long long)s->net.max_positions, multiple);
+    else
+        return WG_OK;
+    return WG_EINVAL;
+}

@@ -139,6 +139,12 @@ WG_API wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char 
  *  make it another model (wg_option.use without WG_MAY_CHANGE); then nothing changes. */
 WG_API wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char *message, size_t message_size);
 
+/** Can there be such a model, and are sentences of max_length no longer than its learned positions?  If not, WG_EINVAL, and
+ *  `message` says why by the names of options. */
+WG_API wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_size);
+/** Most tokens of a sentence, without its end, for which a batch has room, and the table of learned positions. */
+WG_API int64_t wg_settings_longest(const wg_settings *s);
+
 /** Reads a YAML file: one mapping of option names to scalars, or to lists of scalars where several values are due.  Messages
  *  read "file:line: what, expected, got"; unknown and repeated keys are errors (WG_EDATA), and nothing changes then. */
 WG_API wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message, size_t message_size);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 /* ---- amounts of training ----------------------------------------------------------------------- */
@@ -336,7 +337,7 @@ static void note_sizes(wg_trainer *t)
         (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
 }
 
-/* Folder, backends, data. */
+/* Folder, backends, data.  Nothing is written or removed yet. */
 static wg_status open_all(wg_trainer *t, const wg_settings *settings)
 {
     wg_message m = wg_message_in(t->message, sizeof t->message);
@@ -348,16 +349,16 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     wg_settings *s = &t->settings;
     if (!s->model || !*s->model)
         return wg_message_add(&m, "model: expected a folder, got none"), WG_EINVAL;
-    status = wg_folder_make(s->model, why, size);
-    if (status == WG_OK && s->overwrite)
-        status = wg_checkpoint_clear(s->model, why, size);
+    status = wg_settings_check(s, why, size);
+    t->made_folder = status == WG_OK && access(s->model, F_OK) != 0;
+    if (status == WG_OK)
+        status = wg_folder_make(s->model, why, size);
     if (status == WG_OK)
         status = wg_backend_list_open(&t->backends, s->backend, why, size);
     if (status == WG_OK)
         status = wg_data_open(&t->data, s, why, size);
     if (status != WG_OK)
         return status;
-    s->overwrite = false; /* what is written to config.yml must not be asked for again */
     s->net.source_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[0]);
     s->net.target_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[1]);
     t->store = wg_store_new(s->seed);
@@ -366,6 +367,19 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     if (status != WG_OK || !t->store)
         return wg_message_add(&m, "out of memory"), WG_ENOMEM;
     return wg_data_batches(&t->batches, &t->data, t->data.train, s, why, size);
+}
+
+/* Now that there is a model to train: an old one goes if it is to be overwritten, new vocabularies come. */
+static wg_status start_folder(wg_trainer *t)
+{
+    wg_settings *s = &t->settings;
+    wg_status status = WG_OK;
+    if (s->overwrite)
+        status = wg_checkpoint_clear(s->model, t->message, sizeof t->message);
+    s->overwrite = false; /* what is written to config.yml must not be asked for again */
+    if (status == WG_OK && !t->data.of_folder)
+        status = wg_vocabularies_save(&t->data.vocabularies, s->model, t->message, sizeof t->message);
+    return status;
 }
 
 static wg_status begin(wg_trainer *t, const wg_settings *settings)
@@ -381,7 +395,8 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
     if (status != WG_OK)
         return status;
     note_sizes(t);
-    if (wg_checkpoint_exists(t->settings.model))
+    status = start_folder(t);
+    if (status == WG_OK && wg_checkpoint_exists(t->settings.model))
         status = resume(t, data, vocabularies);
     t->progress.data = data;
     t->progress.vocabularies = vocabularies;
@@ -407,6 +422,8 @@ wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings, const
         return WG_OK;
     }
     wg_message_add(&m, "%s", *t->message ? t->message : wg_status_text(status));
+    if (t->made_folder)
+        rmdir(t->settings.model); /* if nothing was put there */
     wg_trainer_free(t);
     return status;
 }

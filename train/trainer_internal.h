@@ -25,6 +25,7 @@ struct wg_trainer {
     wg_batches *batches;
     wg_progress progress;
     wg_span span;
+    bool made_folder;     /* it was not there before                     */
     int64_t saved;        /* number of the last checkpoint, -1: none     */
     double start;         /* wg_seconds of wg_trainer_create             */
     double seconds_until; /* of training before that                     */
