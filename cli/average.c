@@ -8,7 +8,7 @@
 enum { LAST = 1000 };
 
 static const struct argp_option table[] = {
-    {"last", LAST, "N", 0, "the newest N checkpoints of a training; FOLDER instead of files", 0},
+    {"last", LAST, "N", 0, "the newest N checkpoints of a training, as --save-freq made them; FOLDER instead of files", 0},
     {0},
 };
 
@@ -54,6 +54,9 @@ int command_average(int argc, char **argv)
     wg_status status = WG_OK;
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
+    int code = check_output(r.arguments[0]);
+    if (code != EXIT_OK)
+        return code;
     if (r.last)
         status = wg_checkpoint_models(r.arguments[1], (size_t)r.last, &found, &n, message,
                                       sizeof message);
@@ -62,7 +65,7 @@ int command_average(int argc, char **argv)
     size_t count = r.last ? n : (size_t)r.n - 1;
     if (status == WG_OK && n < (size_t)r.last) {
         snprintf(message, sizeof message,
-                 "%s: expected %ld checkpoints, got %zu; train with --keep %ld", r.arguments[1],
+                 "%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld", r.arguments[1],
                  r.last, n, r.last);
         status = WG_EDATA;
     }

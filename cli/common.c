@@ -3,9 +3,12 @@
 #include "ops/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int exit_code(wg_status status)
 {
@@ -66,6 +69,26 @@ void complain_unknown(const char *what, const char *name, name_at *at)
         column += strlen(other) + 1;
     }
     fputc('\n', stderr);
+}
+
+int check_output(const char *path)
+{
+    struct stat s;
+    if (!path)
+        return EXIT_OK;
+    bool exists = lstat(path, &s) == 0;
+    int fd = -1;
+    if (exists && stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) {
+        if (access(path, W_OK) == 0) /* a pipe would be opened for good */
+            return EXIT_OK;
+    } else if ((fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) >= 0) {
+        close(fd);
+        if (!exists)
+            unlink(path);
+        return EXIT_OK;
+    }
+    complain("%s: cannot be written: %s", path, strerror(errno));
+    return EXIT_IO;
 }
 
 int write_file(const char *path, const void *bytes, size_t size)

@@ -207,7 +207,9 @@ int command_evaluate(int argc, char **argv)
         NULL};
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
         return EXIT_USAGE;
-    code = model_open(&r.model, &r.args, r.weights);
+    code = check_output(r.output);
+    if (code == EXIT_OK)
+        code = model_open(&r.model, &r.args, r.weights);
     if (code == EXIT_OK)
         code = evaluate(&r);
     model_close(&r.model);

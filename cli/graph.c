@@ -345,8 +345,13 @@ int command_graph(int argc, char **argv)
     const wg_model *m;
     wg_transformer_config trained = {0};
     int code = find_model(r.model, &m, &trained);
-    if (code != EXIT_OK)
+    const char *const outputs[] = {r.output, r.svg, r.png};
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0] && code == EXIT_OK; i++)
+        code = check_output(outputs[i]);
+    if (code != EXIT_OK) {
+        close_backends(&r.backends);
         return code;
+    }
     r.picture.title = trained.d_model ? r.model : m->name;
     r.picture.expand = r.expand;
     wg_graph *g = wg_graph_new();

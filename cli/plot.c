@@ -149,7 +149,9 @@ int command_plot(int argc, char **argv)
     char *usual = wg_folder_path(r.folder, "curves.svg");
     const char *path = r.output ? r.output : usual;
     if (code == EXIT_OK)
-        code = path ? draw(&r, path) : EXIT_RUN;
+        code = path ? check_output(path) : EXIT_RUN;
+    if (code == EXIT_OK)
+        code = draw(&r, path);
     free(usual);
     for (int i = 0; i < N_PANELS; i++)
         for (int k = 0; k < MOST_CURVES; k++)

@@ -147,7 +147,9 @@ int command_translate(int argc, char **argv)
                               NULL};
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
         return EXIT_USAGE;
-    code = model_open(&r.model, &r.args, r.weights);
+    code = check_output(r.plot);
+    if (code == EXIT_OK)
+        code = model_open(&r.model, &r.args, r.weights);
     if (code == EXIT_OK)
         code = settle(&r);
     if (code == EXIT_OK)

@@ -119,12 +119,18 @@ static void fill(wg_store *s, int64_t update)
             ((float *)wg_store_find(s, names[t])->data)[i] = number(update, t, i);
 }
 
-static wg_status save(wg_store *s, int64_t update, int64_t keep)
+static wg_status save_as(wg_store *s, int64_t update, int64_t keep, bool stopped)
 {
     wg_progress p = {.update = update, .cursor = {1, update}, .tokens = 100 * update, .seconds = 1.0 / 3, .n_best = 1};
     p.best[0] = (wg_best){"bleu", 0.1, update - 1};
     fill(s, update);
-    return wg_checkpoint_save(folder, s, &p, &settings, keep, message, sizeof message);
+    settings.keep = keep;
+    return wg_checkpoint_save(folder, s, &p, &settings, stopped, message, sizeof message);
+}
+
+static wg_status save(wg_store *s, int64_t update, int64_t keep)
+{
+    return save_as(s, update, keep, false);
 }
 
 static void must_save(wg_store *s, int64_t update, int64_t keep)
@@ -208,6 +214,53 @@ static void the_last_ones_are_kept(void **state)
     assert_false(wg_checkpoint_exists(folder));
     assert_int_equal(wg_checkpoint_models(folder, 3, &paths, &n, message, sizeof message), WG_EIO);
     assert_null(paths);
+}
+
+/* The numbers of the models that the mean of the last `most` is of, as "5 10 15 ". */
+static const char *models(size_t most)
+{
+    static char text[200];
+    char **paths;
+    size_t n, used = 0;
+    if (wg_checkpoint_models(folder, most, &paths, &n, message, sizeof message) != WG_OK)
+        return "none";
+    for (size_t i = 0; i < n; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%d ", atoi(strrchr(paths[i], '-') + 1));
+        free(paths[i]);
+    }
+    free(paths);
+    return text;
+}
+
+/* Where a training was interrupted it goes on from, but no mean is over it, and it takes no other's place. */
+static void where_it_stopped_does_not_count(void **state)
+{
+    static const struct {
+        int update;
+        bool stopped;
+        const char *models; /* of keep 3 then */
+    } saves[] = {{3, true, "none"},      {5, false, "5 "},       {7, true, "5 "},         {8, true, "5 "},
+                 {10, false, "5 10 "},   {12, true, "5 10 "},    {15, false, "5 10 15 "}, {16, true, "5 10 15 "},
+                 {17, true, "5 10 15 "}, {18, true, "5 10 15 "}, {20, false, "10 15 20 "}};
+    wg_store *s = *state;
+    for (size_t i = 0; i < sizeof saves / sizeof *saves; i++) {
+        check_that(save_as(s, saves[i].update, 3, saves[i].stopped) == WG_OK, "%s", message);
+        assert_int_equal(restored(), saves[i].update);
+        assert_string_equal(models(9), saves[i].models);
+        for (size_t k = 0; k <= i; k++) { /* the last two are whole */
+            char name[60];
+            snprintf(name, sizeof name, "checkpoints/stopped-%08d.safetensors", saves[k].update);
+            assert_int_equal(has(name), saves[k].stopped && k + 2 > i);
+        }
+    }
+    assert_string_equal(models(2), "15 20 ");
+    assert_int_equal(wg_checkpoint_clear(folder, message, sizeof message), WG_OK);
+    assert_false(has("checkpoints/stopped-00000018.safetensors"));
+    /* a file left by a process that died is not the checkpoint's */
+    assert_int_equal(save_as(s, 5, 3, true), WG_OK);
+    must_save(s, 5, 3);
+    assert_false(has("checkpoints/stopped-00000005.safetensors"));
+    assert_string_equal(models(9), "5 ");
 }
 
 /* The folder's own files are the checkpoint's: parameters, and averages by the names of parameters. */
@@ -372,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(the_last_ones_are_kept),
+        test(where_it_stopped_does_not_count),
         test(the_last_one_is_the_folders),
         test(a_damaged_one_gives_way_to_the_one_before),
         test(each_failing_call_leaves_the_one_before),

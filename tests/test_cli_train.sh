@@ -195,6 +195,17 @@ code 4 score --model parts nothing one
 code 0 evaluate $model source target --output hypotheses
 says out "sentences      3"; says out "cross-entropy"; says out "accuracy"; says out "BLEU = "; says out "chrF2 = "
 says out "tok:char"; holds "translations" "$(lines hypotheses)" -eq 3
+cp hypotheses before
+code 4 evaluate $model source target --output nowhere/hypotheses; says err "nowhere/hypotheses: cannot be written: No such file"
+holds "nothing was evaluated" ! -s out
+code 4 evaluate $model source target --output .; says err ".: cannot be written: Is a directory"
+code 4 evaluate $model source nothing --output hypotheses
+holds "what was there stays" -z "$(diff before hypotheses)"
+code 4 evaluate $model source nothing --output new; holds "no new file" ! -e new
+mkfifo output # is not opened before there is something to write
+cat output >through & child=$!
+code 0 evaluate $model source target --output output; wait $child
+holds "through a pipe" -z "$(diff before through)"
 code 0 evaluate $model --bleu-tokenizer none --lowercase source target; says out "case:lc"; says out "tok:none"
 
 # averaging
@@ -202,8 +213,9 @@ code 0 train --config small.yml --model kept --after 6u --save-freq 2u --keep 3 
 code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 3
 code 0 average same.safetensors kept/model.safetensors kept/model.safetensors
 code 0 translate --model kept --max-output-length 4 --weights "$work/mean.safetensors"
-code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints, got 3"
+code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints of --save-freq, got 3"
 code 2 average mean.safetensors
+code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors; says err "nowhere/mean.safetensors: cannot be"
 code 3 average mixed.safetensors kept/model.safetensors whole/model.safetensors
 code 4 average mixed.safetensors nothing.safetensors nothing.safetensors
 holds "no mean of different models" ! -e mixed.safetensors
@@ -222,7 +234,8 @@ if command -v gnuplot >which; then
     code 0 translate $model --attention-plot map.svg; says map.svg "</svg>"; says map-2.svg "</svg>"
     says map.json '"attention"'; says map.json '"</s>"'
     holds "no command was run" ! -e stolen
-    code 4 translate $model --attention-plot /nonexistent/map.png
+    code 4 translate $model --attention-plot /nonexistent/map.png; holds "nothing was translated" ! -s out
+    code 4 plot parts -o /nonexistent/curves.svg; says err "cannot be written"
 fi
 checks=$((checks + 1)); PATH=/nonexistent "$wengert" plot parts -o none.png 2>err
 [ $? -eq 1 ] || fail "plot without gnuplot: not exit code 1"

@@ -24,6 +24,7 @@ static const struct group {
     {"optimizer", WG_STATES_OF_OPTIMIZER, false},
 };
 enum { MODEL = 0, AVERAGE };
+static const char STOPPED[] = "stopped"; /* the model's stem where the training merely ended */
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -156,6 +157,23 @@ static char *progress_path(const char *folder, int64_t number)
     return wg_folder_path(folder, WG_FOLDER_CHECKPOINTS "/progress-%08" PRId64 ".json", number);
 }
 
+static void remove_path(char *path)
+{
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+/* The path of that file of checkpoint N as it is there. */
+static char *found_path(const char *folder, int which, int64_t number)
+{
+    char *stopped = which == MODEL ? tensors_path(folder, STOPPED, number) : NULL;
+    if (stopped && access(stopped, F_OK) == 0)
+        return stopped;
+    free(stopped);
+    return tensors_path(folder, groups[which].stem, number);
+}
+
 wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, size_t *n, char *message,
                                size_t message_size)
 {
@@ -177,19 +195,20 @@ wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, s
     *paths = NULL;
     return status != WG_OK || *n
                ? wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints")
-               : wg_file_fail(&m, WG_EIO, folder, "expected models in " WG_FOLDER_CHECKPOINTS "/, got none");
+               : wg_file_fail(&m, WG_EIO, folder, "expected models of save-freq in " WG_FOLDER_CHECKPOINTS "/, got none");
 }
 
 /* ---- saving ------------------------------------------------------------------------------------ */
 
-static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which, char *message,
-                            size_t size)
+static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which, bool stopped,
+                            char *message, size_t size)
 {
     const struct group *g = &groups[which];
+    const char *stem = which == MODEL && stopped ? STOPPED : g->stem;
     wg_message m = wg_message_in(message, size);
     size_t n = 0;
     wg_tensor *list = collect(store, g, &n);
-    char *path = tensors_path(folder, g->stem, p->update);
+    char *path = tensors_path(folder, stem, p->update);
     wg_status status = list && path ? WG_OK : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
     if (status == WG_OK) {
         p->files[which] = fingerprint(list, n);
@@ -218,27 +237,41 @@ static wg_status publish_all(const char *folder, const wg_progress *p, wg_messag
         char name[40];
         snprintf(name, sizeof name, "%s.safetensors", groups[i].stem);
         if (p->files[i])
-            status = publish(folder, tensors_path(folder, groups[i].stem, p->update), name, m);
+            status = publish(folder, found_path(folder, i, p->update), name, m);
     }
     return status == WG_OK ? publish(folder, progress_path(folder, p->update), WG_FILE_PROGRESS, m) : status;
 }
 
-static void remove_path(char *path)
-{
-    if (path)
-        unlink(path);
-    free(path);
-}
+/* What checkpoints/ has, by stem and extension; progress first. */
+static const struct kind {
+    const char *stem, *extension;
+} kinds[] = {{"progress", ".json"},
+             {"model", ".safetensors"},
+             {STOPPED, ".safetensors"},
+             {"average", ".safetensors"},
+             {"optimizer", ".safetensors"}};
+enum { KINDS = sizeof kinds / sizeof kinds[0], PROGRESS = 0, MODELS };
 
-/* Of the files with that stem the newest `most` stay. */
-static void prune(const char *folder, const char *stem, const char *extension, int64_t most)
+/* Removes the files of that kind from number `from` up to `to`, without it. */
+static void remove_range(const char *folder, const struct kind *k, int64_t from, int64_t to)
 {
     numbers all;
-    if (list_numbers(&all, folder, stem, extension) == WG_OK)
-        for (size_t i = 0; (int64_t)(all.count - i) > most; i++)
-            remove_path(strcmp(extension, ".json") == 0 ? progress_path(folder, all.n[i])
-                                                        : tensors_path(folder, stem, all.n[i]));
+    if (list_numbers(&all, folder, k->stem, k->extension) == WG_OK)
+        for (size_t i = 0; i < all.count; i++)
+            if (all.n[i] >= from && all.n[i] < to)
+                remove_path(k == &kinds[PROGRESS] ? progress_path(folder, all.n[i])
+                                                  : tensors_path(folder, k->stem, all.n[i]));
     free(all.n);
+}
+
+/* The number of the oldest among the newest `most` of that kind; 0 if there are fewer. */
+static int64_t oldest_of(const char *folder, const struct kind *k, int64_t most)
+{
+    numbers all;
+    bool more = list_numbers(&all, folder, k->stem, k->extension) == WG_OK && (int64_t)all.count > most;
+    int64_t oldest = more ? all.n[all.count - (size_t)most] : 0;
+    free(all.n);
+    return oldest;
 }
 
 /* What a process left that died while it wrote. */
@@ -255,23 +288,18 @@ static void remove_temporaries(const char *folder)
 /* What is newer than the checkpoint with which the training goes on is damaged, or was never finished. */
 static void remove_newer(const char *folder, int64_t update)
 {
-    for (int i = -1; i < WG_CHECKPOINT_FILES; i++) {
-        numbers all;
-        wg_status status = i < 0 ? list_numbers(&all, folder, "progress", ".json")
-                                 : list_numbers(&all, folder, groups[i].stem, ".safetensors");
-        for (size_t k = all.count; status == WG_OK && k-- > 0 && all.n[k] > update;)
-            remove_path(i < 0 ? progress_path(folder, all.n[k]) : tensors_path(folder, groups[i].stem, all.n[k]));
-        free(all.n);
-    }
+    for (int i = 0; i < KINDS; i++)
+        remove_range(folder, &kinds[i], update + 1, INT64_MAX);
 }
 
 static void tidy(const char *folder, int64_t keep)
 {
     enum { WHOLE_ONES = 2 };
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
-    prune(folder, "progress", ".json", WHOLE_ONES); /* first: what it names is still there */
-    for (int i = 0; i < WG_CHECKPOINT_FILES; i++)
-        prune(folder, groups[i].stem, ".safetensors", i == MODEL && keep > WHOLE_ONES ? keep : WHOLE_ONES);
+    int64_t whole = oldest_of(folder, &kinds[PROGRESS], WHOLE_ONES);
+    int64_t kept = oldest_of(folder, &kinds[MODELS], keep > WHOLE_ONES ? keep : WHOLE_ONES);
+    for (int i = PROGRESS; i < KINDS; i++) /* progress first: what it names is still there */
+        remove_range(folder, &kinds[i], 0, i == MODELS && kept < whole ? kept : whole);
     if (checkpoints)
         remove_temporaries(checkpoints);
     remove_temporaries(folder);
@@ -279,20 +307,22 @@ static void tidy(const char *folder, int64_t keep)
 }
 
 wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p, const wg_settings *settings,
-                             int64_t keep, char *message, size_t message_size)
+                             bool stopped, char *message, size_t message_size)
 {
     wg_message m = wg_message_in(message, message_size);
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS), *path = progress_path(folder, p->update);
     wg_status status = checkpoints && path ? wg_folder_make(checkpoints, message, message_size)
                                            : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
-        status = save_group(folder, store, p, i, message, message_size);
+        status = save_group(folder, store, p, i, stopped, message, message_size);
+    if (status == WG_OK) /* what a process left that died before this was a checkpoint */
+        remove_path(tensors_path(folder, stopped ? groups[MODEL].stem : STOPPED, p->update));
     if (status == WG_OK)
         status = wg_progress_write(p, settings, path, &m);
     if (status == WG_OK)
         status = publish_all(folder, p, &m);
     if (status == WG_OK)
-        tidy(folder, keep);
+        tidy(folder, settings->keep);
     free(checkpoints);
     free(path);
     return status;
@@ -312,7 +342,7 @@ static wg_status load_group(const char *folder, const wg_store *store, const wg_
 {
     size_t n = 0;
     wg_tensor *list = collect(store, &groups[which], &n);
-    char *path = tensors_path(folder, groups[which].stem, p->update);
+    char *path = found_path(folder, which, p->update);
     wg_status status = list && path ? WG_OK : wg_file_fail(m, WG_ENOMEM, folder, "no memory to load a checkpoint");
     if (status == WG_OK && n)
         status = wg_tensors_load(list, n, path, m);
@@ -369,9 +399,8 @@ wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_
     wg_message m = wg_message_in(message, message_size);
     for (int i = 0; names[i]; i++)
         remove_path(wg_folder_path(folder, "%s", names[i]));
-    prune(folder, "progress", ".json", 0);
-    for (int i = 0; i < WG_CHECKPOINT_FILES; i++)
-        prune(folder, groups[i].stem, ".safetensors", 0);
+    for (int i = 0; i < KINDS; i++)
+        remove_range(folder, &kinds[i], 0, INT64_MAX);
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
         if (begins(e->d_name, "best-"))

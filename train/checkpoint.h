@@ -2,7 +2,7 @@
  *
  * The checkpoint after update N is a set of files in the folder's checkpoints/,
  *
- *     model-N.safetensors       parameters
+ *     model-N.safetensors       parameters; stopped-N.safetensors if N is no point of --save-freq, but a training ended there
  *     average-N.safetensors     their exponential averages, under the parameters' names; only if there are any
  *     optimizer-N.safetensors   moments and the count of steps
  *     progress-N.json           where the training stood, with fingerprints of the files above
@@ -10,7 +10,8 @@
  * (N has 8 digits or more), of which progress-N.json is written last: without it there is no checkpoint N.  So whatever
  * happens while one is written, the one before is whole.  Then the same files become model.safetensors, ... of the
  * folder, as hard links where the file system has them, progress.json last.  The last two checkpoints stay, and the
- * models of some more for averaging. */
+ * models of some more for averaging: the mean is one over even distances, whether the training was interrupted or not, so
+ * where it merely ended does not count. */
 #ifndef WG_TRAIN_CHECKPOINT_H
 #define WG_TRAIN_CHECKPOINT_H
 
@@ -44,11 +45,11 @@ typedef struct wg_progress {
     uint64_t files[WG_CHECKPOINT_FILES]; /* fingerprints of model, average, optimizer; set by saving */
 } wg_progress;
 
-/** Saves store and progress as the checkpoint of that update, and removes what is older than the last two checkpoints
- *  and the last `keep` models. `settings` are those that must be the same when the training goes on.  On failure the
- *  checkpoints that there were are whole. */
+/** Saves store and progress as the checkpoint of that update, which is one of settings->save_freq or where the training
+ *  stopped, and removes what is older than the last two checkpoints and the last settings->keep models of save_freq (at least
+ *  two).  On failure the checkpoints that there were are whole. */
 WG_API wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *progress,
-                                    const wg_settings *settings, int64_t keep, char *message, size_t message_size);
+                                    const wg_settings *settings, bool stopped, char *message, size_t message_size);
 
 /** Is there a training to go on with? */
 WG_API bool wg_checkpoint_exists(const char *folder);
@@ -64,7 +65,7 @@ WG_API wg_status wg_checkpoint_clear(const char *folder, char *message, size_t m
 WG_API wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, char *message, size_t message_size);
 /** Exchanges parameters and their averages; without averages nothing happens. */
 WG_API void wg_checkpoint_swap_averages(wg_store *store);
-/** The paths of the newest models, at most `most`, oldest first: the array and each are the caller's to free. */
+/** The paths of the newest models of save_freq, at most `most`, oldest first: the array and each are the caller's to free. */
 WG_API wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, size_t *n, char *message,
                                       size_t message_size);
 

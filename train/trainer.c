@@ -215,14 +215,15 @@ static wg_status validate(wg_trainer *t)
 
 /* ---- the course -------------------------------------------------------------------------------- */
 
-static wg_status save(wg_trainer *t)
+/* `stopped`: not because settings.save_freq says so. */
+static wg_status save(wg_trainer *t, bool stopped)
 {
     double start = wg_seconds();
     if (t->saved == t->progress.update)
         return WG_OK;
     wg_status status = wg_report_saving(t);
     if (status == WG_OK)
-        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, t->settings.keep,
+        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, stopped,
                                     t->message, sizeof t->message);
     if (status != WG_OK)
         return status;
@@ -245,9 +246,9 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
         if (status == WG_OK && t->data.valid && due(s->valid_freq, &before, &t->progress))
             status = validate(t);
         if (status == WG_OK && due(s->save_freq, &before, &t->progress))
-            status = save(t);
+            status = save(t, false);
     }
-    return status == WG_OK ? save(t) : status;
+    return status == WG_OK ? save(t, true) : status;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------- */
