@@ -4,10 +4,10 @@
 #include "cli/metrics.h"
 #include "train/folder.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { MOST_CURVES = 2 };
+enum { MOST_CURVES = 2, FEW = 40 }; /* so many values are drawn as points, too */
 
 /* The panels of the picture, top to bottom; one without a value is left out. */
 static const struct panel {
@@ -65,6 +65,22 @@ static bool is_empty(const series curve[MOST_CURVES])
     return n == 0;
 }
 
+/* gnuplot finds a range by itself unless there is one value alone. */
+static void write_range(FILE *f, const series curve[MOST_CURVES])
+{
+    double least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < MOST_CURVES; i++)
+        for (size_t k = 0; k < curve[i].n; k++) {
+            least = fmin(least, curve[i].value[k]);
+            most = fmax(most, curve[i].value[k]);
+        }
+    double around = least != 0 ? 0.5 * fabs(least) : 1;
+    if (least == most)
+        fprintf(f, "set yrange [%.9g:%.9g]\n", least - around, most + around);
+    else
+        fputs("set yrange [*:*]\n", f);
+}
+
 static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_CURVES], bool last)
 {
     for (int i = 0; i < MOST_CURVES; i++) {
@@ -73,6 +89,7 @@ static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_
             fprintf(f, "%.0f %.9g\n", curve[i].update[k], curve[i].value[k]);
         fputs("end_of_curve\n", f);
     }
+    write_range(f, curve);
     fputs("set title ", f);
     gnuplot_text(f, p->title);
     fputs("\nset ylabel ", f);
@@ -83,9 +100,7 @@ static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_
         if (!curve[i].n)
             continue;
         fprintf(f, "%s $curve%d using 1:2 with %s lw 2 lc rgb '%s' title ", before, i,
-                curve[i].n > 1 && strcmp(p->curve[i].kind, "train") == 0
-                    ? "lines"
-                    : "linespoints pt 7 ps 0.5",
+                curve[i].n > FEW ? "lines" : "linespoints pt 7 ps 0.6",
                 i ? "#d95f02" : "#1f78b4");
         gnuplot_text(f, p->curve[i].label);
         before = ",";

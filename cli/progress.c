@@ -1,13 +1,20 @@
 #include "cli/progress.h"
 
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 24 };
+enum { BAR = 24, LEAST_BAR = 8 };
 
 progress progress_on(FILE *file, bool quiet)
 {
-    return (progress){.file = file, .quiet = quiet, .terminal = !quiet && isatty(fileno(file))};
+    const char *kind = getenv("TERM");
+    bool moves = kind && strcmp(kind, "dumb") != 0; /* its cursor, that is */
+    return (progress){.file = file, .quiet = quiet, .terminal = !quiet && moves && isatty(fileno(file))};
 }
 
 void progress_end(progress *p)
@@ -28,23 +35,63 @@ static void clock_text(double seconds, char *text, size_t size)
         snprintf(text, size, "%ld:%02ld", s / 60, s % 60);
 }
 
+/* Columns of the terminal. */
+static int columns(const progress *p)
+{
+    struct winsize w;
+    return ioctl(fileno(p->file), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
+/* A line under construction, of at most `room` columns: what does not fit whole is left out. */
+typedef struct line {
+    char text[400];
+    int used, room;
+} line;
+
+static void add(line *l, const char *format, ...) WG_PRINTF(2, 3);
+static void add(line *l, const char *format, ...)
+{
+    char piece[100];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(piece, sizeof piece, format, list);
+    va_end(list);
+    int gap = l->used ? 2 : 0;
+    if (l->used + gap + n <= l->room)
+        l->used += sprintf(l->text + l->used, "%*s%s", gap, "", piece);
+    else
+        l->room = 0; /* nor does anything of less importance */
+}
+
+/* What there is to tell, the more important first; on what is left of the line a bar. */
 static void draw(progress *p, const wg_event *e)
 {
-    char left[32], bar[BAR + 1];
+    char left[32], bar[BAR + 1] = "";
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     if (now < p->next)
         return;
     p->next = now + 0.2;
+    bool ends = isfinite(e->seconds_left);
+    int width = columns(p);
+    line l = {.room = width > (int)sizeof l.text ? (int)sizeof l.text - 1 : width - 1};
+    int room = l.room;
     clock_text(e->seconds_left, left, sizeof left);
-    for (int i = 0; i < BAR; i++)
-        bar[i] = i < e->done * BAR ? '#' : '.';
-    bar[BAR] = '\0';
-    fprintf(p->file,
-            "\r[%s] %3.0f %%  epoch %lld, update %lld  cost %.3f  %.0f words/s  ETA %s\033[K", bar,
-            100 * e->done, (long long)e->epoch, (long long)e->update, e->cost, e->words_per_second,
-            left);
+    if (ends) {
+        add(&l, "%3.0f %%", floor(100 * e->done));
+        add(&l, "ETA %s", left);
+    }
+    add(&l, "cost %.3f", e->cost);
+    add(&l, "update %lld", (long long)e->update);
+    add(&l, "epoch %lld", (long long)e->epoch);
+    add(&l, "%.0f words/s", e->words_per_second);
+    int n = room - l.used - 3 < BAR ? room - l.used - 3 : BAR;
+    if (ends && n >= LEAST_BAR) {
+        int done = (int)(e->done * n);
+        snprintf(bar, sizeof bar, "%.*s%.*s", done, "########################", n - done, "........................");
+    }
+    fprintf(p->file, *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, l.text);
     fflush(p->file);
     p->drawn = true;
 }

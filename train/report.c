@@ -30,11 +30,17 @@ static wg_cursor position(const wg_trainer *t)
     return (wg_cursor){next.epoch, wg_batches_groups(t->batches)};
 }
 
+/* Until the training has its end, as fast as it has been in this run; NaN if that is not known. */
+static double seconds_left(const wg_trainer *t)
+{
+    double done = wg_trainer_done(t), share = done - t->done_until;
+    return share > 0 ? (1 - done) / share * (wg_seconds() - t->run) : NAN;
+}
+
 /* With what every event tells. */
 static void tell(wg_trainer *t, int kind, const char *text)
 {
-    double now = wg_seconds(), elapsed = now - t->span.start, done = wg_trainer_done(t);
-    double share = done - t->done_until, tokens = (double)t->span.tokens;
+    double elapsed = wg_seconds() - t->span.start, tokens = (double)t->span.tokens;
     wg_cursor at = position(t);
     wg_event e = {
         .kind = kind,
@@ -47,8 +53,8 @@ static void tell(wg_trainer *t, int kind, const char *text)
         .rate = t->span.rate,
         .gradient_norm = t->span.norm,
         .words_per_second = elapsed > 0 ? tokens / elapsed : 0,
-        .done = done,
-        .seconds_left = share > 0 ? (1 - done) / share * (now - t->start) : NAN,
+        .done = wg_trainer_done(t),
+        .seconds_left = seconds_left(t),
     };
     if (t->listener.tell)
         t->listener.tell(t->listener.context, &e);
@@ -143,16 +149,14 @@ static void add_real(json_t *root, const char *key, double x)
 wg_status wg_report_span(wg_trainer *t)
 {
     const wg_span *s = &t->span;
-    double tokens = (double)s->tokens, elapsed = wg_seconds() - s->start, done = wg_trainer_done(t);
-    double cost = s->cost / tokens, share = done - t->done_until;
-    double left = share > 0 ? (1 - done) / share * (wg_seconds() - t->start) : NAN;
+    double tokens = (double)s->tokens, elapsed = wg_seconds() - s->start, cost = s->cost / tokens;
     char text[400], time[40];
     wg_cursor at = position(t);
     snprintf(text, sizeof text,
              "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64 ": cost %.4f nats a token, ppl %.2f, "
              "%.0f words/s, gradient norm %.4f, rate %.4e, %s left",
              at.epoch, at.group, wg_batches_groups(t->batches), t->progress.update, cost, exp(cost), tokens / elapsed,
-             s->norm, s->rate, duration(left, time, sizeof time));
+             s->norm, s->rate, duration(seconds_left(t), time, sizeof time));
     tell(t, WG_EVENT_DISPLAY, text);
     json_t *root = begin(t, "train");
     add_real(root, "cost", cost);

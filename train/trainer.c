@@ -237,7 +237,8 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
 {
     const wg_settings *s = &t->settings;
     wg_status status = WG_OK;
-    t->span.start = wg_seconds();
+    t->run = t->span.start = wg_seconds();
+    t->done_until = wg_trainer_done(t);
     while (status == WG_OK && !finished(t) && !(stop && *stop)) {
         wg_progress before = t->progress;
         status = update(t);
@@ -401,7 +402,6 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
         status = resume(t, data, vocabularies);
     t->progress.data = data;
     t->progress.vocabularies = vocabularies;
-    t->done_until = wg_trainer_done(t);
     if (status == WG_OK)
         status = write_config(t);
     return status == WG_OK ? wg_report_open(t) : status;

@@ -29,7 +29,8 @@ struct wg_trainer {
     int64_t saved;        /* number of the last checkpoint, -1: none     */
     double start;         /* wg_seconds of wg_trainer_create             */
     double seconds_until; /* of training before that                     */
-    double done_until;    /* share of the training                       */
+    double run;           /* wg_seconds of wg_trainer_run                */
+    double done_until;    /* share of the training that was done by then */
     FILE *metrics;
     char message[2048];
 };
