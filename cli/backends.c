@@ -7,70 +7,43 @@ enum { BACKEND = 2000, THREADS };
 
 static const struct argp_option table[] = {
     {"backend", BACKEND, "NAME|FILE", 0,
-     "a built-in backend, or a shared object by its path: ./libmine.so (may be repeated)", 0},
+     "a built-in backend, or a shared object by its path: ./libmine.so; several by comma, or repeated", 0},
     {"threads", THREADS, "N", 0, "run on so many threads (default: all)", 0},
     {0},
 };
 
-static const char *backend_name_at(size_t i)
+/* The backends of a list as the library reads it; NULL: all that are built in. */
+static void add(backend_choice *c, const char *names, struct argp_state *state)
 {
-    const wg_backend *b = wg_backend_at(i);
-    return b ? b->name : NULL;
-}
-
-static void add(backend_choice *c, const char *name, const wg_backend *b, wg_loaded_backend loaded)
-{
-    c->backend[c->count] = b;
-    c->name[c->count] = name;
-    c->loaded[c->count++] = loaded;
-}
-
-static bool is_path(const char *name)
-{
-    size_t n = strlen(name);
-    return strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0);
-}
-
-static void parse_backend(backend_choice *c, const char *name, struct argp_state *state)
-{
-    wg_loaded_backend loaded = {0};
+    wg_backend_list found;
     char message[400];
-    if (c->count == MOST_BACKENDS)
-        argp_error(state, "more than %d times --backend", MOST_BACKENDS);
-    const wg_backend *b = wg_backend_find(name);
-    if (!b && is_path(name)) {
-        wg_status status = wg_backend_load(&loaded, name, message, sizeof message);
-        if (status != WG_OK) {
-            complain("%s", message);
-            exit(exit_code(status));
-        }
-        b = loaded.backend;
+    wg_status status = wg_backend_list_open(&found, names, message, sizeof message);
+    if (status != WG_OK) {
+        complain("%s", message);
+        exit(exit_code(status));
     }
-    if (!b) {
-        complain_unknown("backend", name, backend_name_at);
-        exit(EXIT_USAGE);
+    if (c->count + found.count > MOST_BACKENDS)
+        argp_error(state, "more than %d backends", MOST_BACKENDS);
+    const char *slash = names ? strrchr(names, '/') : NULL, *file = slash ? slash + 1 : names;
+    for (size_t i = 0; i < found.count; i++) {
+        c->backend[c->count] = found.backend[i];
+        c->name[c->count] = found.loaded[i].handle && found.count == 1 ? file : found.backend[i]->name;
+        c->loaded[c->count++] = found.loaded[i];
     }
-    const char *slash = strrchr(name, '/');
-    add(c, slash ? slash + 1 : name, b, loaded);
-    c->given = true;
-}
-
-static void add_all(backend_choice *c)
-{
-    const wg_backend *b;
-    for (size_t i = 0; i < MOST_BACKENDS && (b = wg_backend_at(i)); i++)
-        add(c, b->name, b, (wg_loaded_backend){0});
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     backend_choice *c = state->input;
     switch (key) {
-    case BACKEND: parse_backend(c, arg, state); break;
+    case BACKEND:
+        add(c, arg, state);
+        c->given = true;
+        break;
     case THREADS: c->threads = (int)number_argument(state, "--threads", arg, 1, 1024); break;
     case ARGP_KEY_END:
         if (!c->given)
-            add_all(c);
+            add(c, NULL, state);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }

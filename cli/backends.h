@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-enum { MOST_BACKENDS = 8 };
+enum { MOST_BACKENDS = WG_MOST_BACKENDS };
 
 /* What was asked for; without --backend, all that are built, the fastest first. */
 typedef struct backend_choice {

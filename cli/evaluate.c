@@ -7,42 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOWERCASE = 1000, OUTPUT, WEIGHTS };
+enum { LOWERCASE = 1000, OUTPUT };
 
 static const struct argp_option table[] = {
-    {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
     {"lowercase", LOWERCASE, 0, 0, "case does not count in BLEU and chrF", WG_GROUP_COUNT + 1},
     {"output", OUTPUT, "FILE", 0, "write the translations there", WG_GROUP_COUNT + 1},
-    {"weights", WEIGHTS, "FILE", 0,
-     "of the model's folder, or any path (default: the best there are)", WG_GROUP_FILES + 1},
     {0},
 };
 
 typedef struct request {
-    settings_args args;
-    const char *weights, *output, *files[2];
-    int n_files;
+    model model; /* first */
+    const char *output;
     bool lowercase;
-    model model;
 } request;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
     case LOWERCASE: r->lowercase = true; break;
     case OUTPUT: r->output = arg; break;
-    case WEIGHTS: r->weights = arg; break;
-    case ARGP_KEY_ARG:
-        if (r->n_files == 2)
-            argp_error(state, "two files, please, and not '%s' as well", arg);
-        r->files[r->n_files++] = arg;
-        break;
-    case ARGP_KEY_END:
-        if (r->n_files == 1)
-            argp_error(state, "which files?  SOURCE TARGET");
-        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -168,8 +152,7 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
 static int evaluate(const request *r)
 {
     wg_corpus *pairs = NULL;
-    int code = r->n_files ? model_read_pairs(&r->model, r->files[0], r->files[1], &pairs)
-                          : draw_numbers(&r->model, &pairs);
+    int code = r->model.n_files ? model_read_pairs(&r->model, &pairs) : draw_numbers(&r->model, &pairs);
     if (code != EXIT_OK)
         return code;
     size_t n = wg_corpus_count(pairs);
@@ -190,29 +173,23 @@ static int evaluate(const request *r)
 
 int command_evaluate(int argc, char **argv)
 {
-    request r = {0};
-    int code = settings_args_init(&r.args, WG_FOR_DECODING);
-    if (code != EXIT_OK)
-        return code;
-    const struct argp_child children[] = {{&r.args.argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        table,
-        parse,
-        "--model FOLDER [SOURCE TARGET]",
-        "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
-        "the targets, exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
-        "numbers that the built-in corpus leaves out.",
-        children,
-        NULL,
-        NULL};
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
-        return EXIT_USAGE;
-    code = check_output(r.output);
+    static const model_command asks = {
+        .options = table,
+        .parse = parse,
+        .usage = "--model FOLDER [SOURCE TARGET]",
+        .doc = "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
+               "the targets, exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
+               "numbers that the built-in corpus leaves out.",
+        .most_files = 2,
+    };
+    request r = {.output = NULL};
+    int code = model_parse(&r.model, &asks, argc, argv);
     if (code == EXIT_OK)
-        code = model_open(&r.model, &r.args, r.weights);
+        code = check_output(r.output);
+    if (code == EXIT_OK)
+        code = model_open(&r.model);
     if (code == EXIT_OK)
         code = evaluate(&r);
     model_close(&r.model);
-    settings_args_free(&r.args);
     return code;
 }

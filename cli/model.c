@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+enum { WEIGHTS = 3000 };
+
 int model_settings(wg_settings *s, const char *folder)
 {
     *s = (wg_settings){0};
@@ -21,25 +23,78 @@ int model_settings(wg_settings *s, const char *folder)
     return exit_code(status);
 }
 
-int model_open(model *m, const settings_args *args, const char *weights)
+/* ---- the command line -------------------------------------------------------------------------- */
+
+/* A command line on its way into the model. */
+typedef struct parsing {
+    model *model;
+    const model_command *command;
+} parsing;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    const parsing *p = state->input;
+    model *m = p->model;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &m->args;
+        state->child_inputs[1] = m;
+        break;
+    case WEIGHTS: m->weights = arg; break;
+    case ARGP_KEY_ARG:
+        if (p->command->most_files == 0)
+            argp_error(state, "what is '%s'?  Text comes from standard input", arg);
+        if (m->n_files == p->command->most_files)
+            argp_error(state, "two files, please, and not '%s' as well", arg);
+        m->files[m->n_files++] = arg;
+        break;
+    case ARGP_KEY_END:
+        if (m->n_files == 1 || m->n_files < p->command->least_files)
+            argp_error(state, "which files?  SOURCE TARGET");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int model_parse(model *m, const model_command *c, int argc, char **argv)
+{
+    static const struct argp_option table[] = {
+        {"weights", WEIGHTS, "FILE", 0,
+         "a file of the model's folder, or any path (default: the best weights there are)", WG_GROUP_FILES + 1},
+        {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
+        {0},
+    };
+    *m = (model){.n_files = 0};
+    int code = settings_args_init(&m->args, WG_FOR_DECODING);
+    if (code != EXIT_OK)
+        return code;
+    const struct argp own = {.options = c->options, .parser = c->parse};
+    const struct argp_child children[] = {{&m->args.argp, 0, NULL, 0}, {&own, 0, NULL, 0}, {0}};
+    const struct argp argp = {table, parse, c->usage, c->doc, children, NULL, NULL};
+    return argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &(parsing){m, c}) == 0 ? EXIT_OK : EXIT_USAGE;
+}
+
+/* ---- the model --------------------------------------------------------------------------------- */
+
+int model_open(model *m)
 {
     char message[1000];
-    *m = (model){0};
-    const char *folder = settings_args_value(args, "model");
+    const char *folder = settings_args_value(&m->args, "model");
     if (!folder) {
         complain("which model? --model FOLDER");
         return EXIT_USAGE;
     }
     int code = model_settings(&m->settings, folder);
     if (code == EXIT_OK)
-        code = settings_args_apply(args, &m->settings);
+        code = settings_args_apply(&m->args, &m->settings);
     if (code != EXIT_OK)
         return code;
     wg_status status =
         wg_backend_list_open(&m->backends, m->settings.backend, message, sizeof message);
     if (status == WG_OK)
         status = wg_translator_open(&m->translator, folder,
-                                    &(wg_translator_options){.weights = weights,
+                                    &(wg_translator_options){.weights = m->weights,
                                                              .backends = m->backends.backend,
                                                              .n_backends = m->backends.count,
                                                              .threads = (int)m->settings.threads},
@@ -54,6 +109,7 @@ void model_close(model *m)
     wg_translator_free(m->translator);
     wg_backend_list_close(&m->backends);
     wg_settings_free(&m->settings);
+    settings_args_free(&m->args);
 }
 
 int model_network(const char *folder, wg_transformer_config *network)
@@ -77,11 +133,11 @@ int model_network(const char *folder, wg_transformer_config *network)
     return code;
 }
 
-int model_read_pairs(const model *m, const char *source, const char *target, wg_corpus **pairs)
+int model_read_pairs(const model *m, wg_corpus **pairs)
 {
     char message[500];
     wg_status status = wg_corpus_read(
-        pairs, source, target, wg_translator_vocabulary(m->translator, 0),
+        pairs, m->files[0], m->files[1], wg_translator_vocabulary(m->translator, 0),
         wg_translator_vocabulary(m->translator, 1),
         &(wg_corpus_options){.keep_empty = true, .keep_text = true}, message, sizeof message);
     if (status != WG_OK)

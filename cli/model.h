@@ -1,4 +1,4 @@
-/* A trained model, opened as the flags say. */
+/* The commands that use a trained model: what they are asked, and the model. */
 #ifndef WG_CLI_MODEL_H
 #define WG_CLI_MODEL_H
 
@@ -8,14 +8,27 @@
 #include "train/translator.h"
 
 typedef struct model {
+    settings_args args; /* as asked on the command line */
+    const char *weights, *files[2];
+    int n_files;
     wg_settings settings; /* of the training, with configuration files and flags over them */
     wg_backend_list backends;
     wg_translator *translator;
 } model;
 
-/* Opens the model of the flag --model, with `weights` of its folder (NULL: the best there are); an exit code, after which
- * model_close is due in any case.  Complains. */
-int model_open(model *m, const settings_args *args, const char *weights);
+/* A command that uses a model: its own options, besides --model, --weights and those of translation. */
+typedef struct model_command {
+    const struct argp_option *options; /* of group WG_GROUP_COUNT + 1 */
+    argp_parser_t parse;               /* of these; input is the model, with which the command's request begins */
+    const char *usage, *doc;
+    int least_files, most_files; /* of SOURCE TARGET: 0 or 2 */
+} model_command;
+
+/* Reads the command line, and makes the model's flags known; an exit code, after which model_close is due in any case.  Ends
+ * the program where argp does. */
+int model_parse(model *m, const model_command *command, int argc, char **argv);
+/* Opens the model asked for; an exit code.  Complains. */
+int model_open(model *m);
 void model_close(model *m);
 
 /* The settings of the model in that folder; an exit code, after which they are due to be freed in any case.  Complains. */
@@ -24,7 +37,7 @@ int model_settings(wg_settings *settings, const char *folder);
 /* The network of the model in that folder, with the sizes of its vocabularies; complains. */
 int model_network(const char *folder, wg_transformer_config *network);
 
-/* Reads two files of equally many lines; also empty ones count. */
-int model_read_pairs(const model *m, const char *source, const char *target, wg_corpus **pairs);
+/* Reads the two files, of equally many lines; also empty ones count. */
+int model_read_pairs(const model *m, wg_corpus **pairs);
 
 #endif

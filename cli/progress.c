@@ -88,8 +88,9 @@ static void draw(progress *p, const wg_event *e)
     add(&l, "%.0f words/s", e->words_per_second);
     int n = room - l.used - 3 < BAR ? room - l.used - 3 : BAR;
     if (ends && n >= LEAST_BAR) {
-        int done = (int)(e->done * n);
-        snprintf(bar, sizeof bar, "%.*s%.*s", done, "########################", n - done, "........................");
+        memset(bar, '.', (size_t)n);
+        memset(bar, '#', (size_t)(e->done * n));
+        bar[n] = '\0';
     }
     fprintf(p->file, *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, l.text);
     fflush(p->file);

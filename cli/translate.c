@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCORES = 1000, WORD_SCORES, ATTENTION, WEIGHTS };
+enum { SCORES = 1000, WORD_SCORES, ATTENTION };
 
 static const struct argp_option table[] = {
-    {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
     {"scores", SCORES, 0, 0, "after each translation its score, as: text ||| score",
      WG_GROUP_COUNT + 1},
     {"word-scores", WORD_SCORES, 0, 0, "and before that its tokens with their log probabilities",
@@ -20,16 +19,13 @@ static const struct argp_option table[] = {
      "draw what the decoder attended to, by gnuplot, and write the numbers beside as JSON; "
      "of the second line and later ones as FILE-2.svg, ...",
      WG_GROUP_COUNT + 1},
-    {"weights", WEIGHTS, "FILE", 0,
-     "of the model's folder, or any path (default: the best there are)", WG_GROUP_FILES + 1},
     {0},
 };
 
 typedef struct request {
-    settings_args args;
-    const char *weights, *plot;
+    model model; /* first */
+    const char *plot;
     bool scores, word_scores;
-    model model;
     wg_search_options search;
     size_t translated; /* lines so far */
 } request;
@@ -38,17 +34,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
     case SCORES: r->scores = true; break;
     case WORD_SCORES: r->word_scores = true; break;
     case ATTENTION:
         if (!picture_format(arg))
             argp_error(state, "--attention-plot takes a file named .svg or .png, not '%s'", arg);
         r->plot = arg;
-        break;
-    case WEIGHTS: r->weights = arg; break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "what is '%s'?  Text comes from standard input", arg);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -60,7 +51,7 @@ static void print_translation(const request *r, size_t line, const wg_translatio
 {
     const wg_vocabulary *v = wg_translator_vocabulary(r->model.translator, 1);
     const wg_hypothesis *h = &t->hypothesis;
-    bool n_best = settings_args_value(&r->args, "n-best") != NULL;
+    bool n_best = settings_args_value(&r->model.args, "n-best") != NULL;
     if (n_best)
         printf("%zu ||| ", line);
     fputs(t->text, stdout);
@@ -133,28 +124,22 @@ static int settle(request *r)
 
 int command_translate(int argc, char **argv)
 {
-    request r = {0};
-    int code = settings_args_init(&r.args, WG_FOR_DECODING);
-    if (code != EXIT_OK)
-        return code;
-    const struct argp_child children[] = {{&r.args.argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table,
-                              parse,
-                              "--model FOLDER < TEXT",
-                              "Translates standard input to standard output, a line for each line.",
-                              children,
-                              NULL,
-                              NULL};
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
-        return EXIT_USAGE;
-    code = check_output(r.plot);
+    static const model_command asks = {
+        .options = table,
+        .parse = parse,
+        .usage = "--model FOLDER < TEXT",
+        .doc = "Translates standard input to standard output, a line for each line.",
+    };
+    request r = {.plot = NULL};
+    int code = model_parse(&r.model, &asks, argc, argv);
     if (code == EXIT_OK)
-        code = model_open(&r.model, &r.args, r.weights);
+        code = check_output(r.plot);
+    if (code == EXIT_OK)
+        code = model_open(&r.model);
     if (code == EXIT_OK)
         code = settle(&r);
     if (code == EXIT_OK)
         code = translate_all(&r);
     model_close(&r.model);
-    settings_args_free(&r.args);
     return code;
 }

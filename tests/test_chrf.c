@@ -194,26 +194,18 @@ static void odd_texts_and_arguments(void **state)
     assert_true(score == 7);
 }
 
+static wg_status compute(void *score)
+{
+    const char *const h[] = {RISK}, *const r[] = {RISK_REFERENCE, OBAMA};
+    return wg_chrf_compute(score, h, r, 1, &(wg_chrf_options){.word_order = 2, .lowercase = true, .references = 2});
+}
+
+/* A sort may fall back to one in place. */
 static void every_failing_allocation_gives_a_status(void **state)
 {
     (void)state;
-    const char *const h[] = {RISK}, *const r[] = {RISK_REFERENCE, OBAMA};
-    wg_chrf_options o = {.word_order = 2, .lowercase = true, .references = 2};
     double score;
-    count_allocations(0, false);
-    wg_status status = wg_chrf_compute(&score, h, r, 1, &o);
-    size_t total = allocations.calls;
-    allocations.counting = false;
-    assert_int_equal(status, WG_OK);
-    check_that(total > 30, "only %zu allocations", total);
-    for (int for_good = 0; for_good < 2; for_good++)
-        for (size_t i = 1; i <= total; i++) {
-            count_allocations(i, for_good);
-            status = wg_chrf_compute(&score, h, r, 1, &o);
-            allocations.counting = false;
-            check_that(status == WG_ENOMEM || (!for_good && status == WG_OK),
-                       "allocation %zu of %zu fails: %s", i, total, wg_status_text(status));
-        }
+    assert_in_range(fail_each_but("chrF", compute, &score, WG_OK, true), 31, 10000);
 }
 
 int main(void)

@@ -88,7 +88,7 @@ code 0 ops --markdown;         says out "# The ops"
 code 0 devices --no-limits;    says out "cpu "; says out "reference kernels"; says out "threads"
 code 0 devices;                says out "matmul "; says out "GFLOP/s"; says out "memory, "; says out "GB/s"
 code 0 graph mlp --plan --backend cpu; says out "cpu reference"
-code 2 graph mlp --backend cpus;       says err "no backend 'cpus'; did you mean 'cpu'?"
+code 2 graph mlp --backend cpus;       says err "backend cpus: expected "
 code 4 graph mlp --backend ./nowhere.so; says err "./nowhere.so: cannot open shared object file"
 code 2 devices --threads 0
 code 2 devices cpu;            says err "what is 'cpu'?"

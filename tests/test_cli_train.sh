@@ -101,6 +101,11 @@ code 0 train --preset base --d-model=64 --train-sets a b --valid-metrics bleu cr
 says out "d-model: 64 "; says out "d-ff: 2048 "; says out "train-sets: [a, b]"
 says out "valid-metrics: [bleu, cross-entropy]"
 says out "normalize: 1 "
+code 0 train --dump-config; says out "vocab-tokenized: false "
+code 0 train --vocab-tokenized --dump-config; says out "vocab-tokenized: true "
+cp out tokenized.yml
+code 0 train --config tokenized.yml --dump-config; says out "vocab-tokenized: true "
+code 0 train --config tokenized.yml --vocab-tokenized=false --dump-config; says out "vocab-tokenized: false "
 
 # training; the same in two parts
 code 0 train --config small.yml --model whole --after 12u

@@ -109,12 +109,40 @@ static void what_cannot_be_leaves_nothing(void **state)
         }
 }
 
+#ifdef WG_HAVE_SENTENCEPIECE
+/* --vocab-tokenized arrives where vocabularies are made: pieces end with U+2581, the mark of a blank. */
+static void tokenised_text_is_told_to_the_vocabularies(void **state)
+{
+    (void)state;
+    for (int tokenized = 0; tokenized < 2; tokenized++) {
+        wg_settings s = small_training("training_tokenised", "vocab-kind bpe; vocab-size 60");
+        set(&s, "vocab-tokenized", tokenized ? "true" : "false");
+        remove_folder(s.model);
+        wg_trainer *t = trainer_of(&s, NULL);
+        const wg_vocabulary *v = t->data.vocabularies.side[0];
+        int starts = 0, ends = 0;
+        for (int32_t id = 0; id < wg_vocabulary_size(v); id++) {
+            const char *piece = wg_vocabulary_piece(v, id), *mark = strstr(piece, "\xe2\x96\x81");
+            starts += mark == piece && mark[3];
+            ends += mark && mark != piece && !mark[3];
+        }
+        check_that(tokenized ? ends > 5 && !starts : starts > 5 && !ends, "%d starts, %d ends", starts, ends);
+        wg_trainer_free(t);
+        remove_folder(s.model);
+        wg_settings_free(&s);
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_does_not_go_together_is_named),
         cmocka_unit_test(the_longest_sentences_have_room),
         cmocka_unit_test(what_cannot_be_leaves_nothing),
+#ifdef WG_HAVE_SENTENCEPIECE
+        cmocka_unit_test(tokenised_text_is_told_to_the_vocabularies),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

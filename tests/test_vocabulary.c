@@ -1,63 +1,8 @@
-/* Vocabularies: tokens and ids there and back, files, and texts as they come. */
+/* Vocabularies: tokens and ids there and back, and texts as they come. */
 #include "tests/allocations.h"
-#include "tests/folder.h"
-#include "train/text/vocabulary.h"
+#include "tests/vocabularies.h"
 
 #include <omp.h>
-
-#ifdef WG_HAVE_SENTENCEPIECE
-enum { FIRST_KIND = WG_VOCABULARY_BPE };
-#else
-enum { FIRST_KIND = WG_VOCABULARY_WORDS };
-#endif
-
-static char message[600];
-
-/* Ended by a newline; each word of it at least twice. */
-static const char text[] = "the house is green .\n"
-                           "the mouse sees the red house .\n"
-                           "das haus ist grün .\n"
-                           "die maus sieht das rote haus , \"oh\" ! <b>\n"
-                           "<s> is a tag and \\s is not a blank ; € 10\n";
-
-static wg_vocabulary *make(int kind, int64_t size)
-{
-    wg_vocabulary *v;
-    wg_status status =
-        wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = size}, text,
-                                 strlen(text), message, sizeof message);
-    check_that(status == WG_OK, "kind %d: %s: %s", kind, wg_status_text(status), message);
-    return v;
-}
-
-static int32_t *encode(const wg_vocabulary *v, const char *line, size_t size, size_t *n)
-{
-    int32_t *ids;
-    assert_int_equal(wg_vocabulary_encode(v, line, size, &ids, n), WG_OK);
-    assert_non_null(ids);
-    for (size_t i = 0; i < *n; i++)
-        assert_in_range(ids[i], 0, wg_vocabulary_size(v) - 1);
-    return ids;
-}
-
-/* Encodes size bytes and decodes them; the caller frees. */
-static char *there_and_back_bytes(const wg_vocabulary *v, const char *line, size_t size, size_t *n)
-{
-    char *back;
-    int32_t *ids = encode(v, line, size, n);
-    assert_int_equal(wg_vocabulary_decode(v, ids, *n, &back), WG_OK);
-    free(ids);
-    return back;
-}
-
-static void check_there_and_back(const wg_vocabulary *v, const char *line, const char *expected)
-{
-    size_t n;
-    char *back = there_and_back_bytes(v, line, strlen(line), &n);
-    check_that(strcmp(back, expected) == 0, "\"%s\" comes back as \"%s\", expected \"%s\"", line,
-               back, expected);
-    free(back);
-}
 
 /* ---- there and back -------------------------------------------------------------------------- */
 
@@ -261,180 +206,6 @@ static void words_in_order(void **state)
     wg_vocabulary_free(v);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static void check_same(const wg_vocabulary *a, const wg_vocabulary *b)
-{
-    assert_int_equal(wg_vocabulary_kind_of(a), wg_vocabulary_kind_of(b));
-    assert_int_equal(wg_vocabulary_size(a), wg_vocabulary_size(b));
-    assert_int_equal(wg_vocabulary_pad(a), wg_vocabulary_pad(b));
-    assert_int_equal(wg_vocabulary_bos(a), wg_vocabulary_bos(b));
-    assert_int_equal(wg_vocabulary_eos(a), wg_vocabulary_eos(b));
-    assert_int_equal(wg_vocabulary_unk(a), wg_vocabulary_unk(b));
-    for (int32_t i = 0; i < wg_vocabulary_size(a); i++)
-        assert_string_equal(wg_vocabulary_piece(a, i), wg_vocabulary_piece(b, i));
-    for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
-        size_t n[2];
-        int32_t *x = encode(a, at, strcspn(at, "\n"), &n[0]),
-                *y = encode(b, at, strcspn(at, "\n"), &n[1]);
-        assert_int_equal(n[0], n[1]);
-        assert_memory_equal(x, y, n[0] * sizeof *x);
-        free(x);
-        free(y);
-    }
-}
-
-static void saved_and_opened(void **state)
-{
-    (void)state;
-    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
-        wg_vocabulary *v = make(kind, 90), *w;
-        const char *path = path_of("vocab"), *again = path_of("again");
-        assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
-        wg_status status = wg_vocabulary_open(&w, path, message, sizeof message);
-        check_that(status == WG_OK, "%s", message);
-        assert_string_equal(message, "");
-        check_same(v, w);
-        assert_int_equal(wg_vocabulary_save(w, again, message, sizeof message), WG_OK);
-        size_t n[2];
-        char *a = read_bytes(path, &n[0]), *b = read_bytes(again, &n[1]);
-        assert_int_equal(n[0], n[1]);
-        assert_memory_equal(a, b, n[0]);
-        free(a);
-        free(b);
-        wg_vocabulary_free(v);
-        wg_vocabulary_free(w);
-    }
-}
-
-static void a_file_to_read(void **state)
-{
-    (void)state;
-    const char *lines = "a b\n\\ \t\r b\n";
-    wg_vocabulary *v;
-    size_t n;
-    assert_int_equal(wg_vocabulary_train_text(
-                         &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_CHARS, .size = 90},
-                         lines, strlen(lines), message, 0),
-                     WG_OK);
-    assert_int_equal(wg_vocabulary_save(v, path_of("vocab.txt"), message, sizeof message), WG_OK);
-    char *bytes = read_bytes(path_of("vocab.txt"), &n);
-    assert_string_equal(
-        bytes, "# wengert vocabulary: chars pad 0 bos 1 eos 2 unk 3\n<pad>\n<s>\n</s>\n<unk>\n"
-               "\\s\nb\n\\t\n\\r\n\\\\\na\n");
-    free(bytes);
-    wg_vocabulary_free(v);
-}
-
-static void other_ids(void **state)
-{
-    (void)state;
-    wg_vocabulary *v;
-    const char *path = write_text(
-        "other",
-        "# wengert vocabulary: words pad 3 bos 2 eos 0 unk 1\r\n.\r\n?\r\n!\r\n-\r\nhi\r\n");
-    check_that(wg_vocabulary_open(&v, path, message, sizeof message) == WG_OK, "%s", message);
-    assert_int_equal(wg_vocabulary_size(v), 5);
-    assert_int_equal(wg_vocabulary_pad(v), 3);
-    assert_int_equal(wg_vocabulary_bos(v), 2);
-    assert_int_equal(wg_vocabulary_eos(v), 0);
-    assert_int_equal(wg_vocabulary_unk(v), 1);
-    check_there_and_back(v, "hi . there", "hi ? ?");
-    wg_vocabulary_free(v);
-}
-
-static void malformed_files(void **state)
-{
-    (void)state;
-#define HEADING "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n"
-    static const struct {
-        const char *bytes, *expected;
-    } cases[] = {
-        {"", "expected a vocabulary or a SentencePiece model"},
-        {"hello\n", "expected a vocabulary or a SentencePiece model"},
-        {"# wengert vocabulary: verbs pad 0 bos 1 eos 2 unk 3\n", "line 1: expected"},
-        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3 4\n", "line 1: expected"},
-        {"# wengert vocabulary: words pad 0 bos 1 eos two unk 3\n", "line 1: expected"},
-        {"# wengert vocabulary: words", "line 1: expected"},
-        {HEADING, "expected pad in [0, 0), got 0"},
-        {HEADING "a\nb\nc\n", "expected unk in [0, 3), got 3"},
-        {HEADING "a\nb\nc\nb\n", "line 5: expected a new token, got that of line 3"},
-        {HEADING "a\nb\n\nd\n", "line 4: expected a token"},
-        {HEADING "a\nb\nc\\x\nd\n", "line 4: expected a token"},
-        {HEADING "a\nb\nc\\\nd\n", "line 4: expected a token"},
-        {HEADING "a\nb\nc\xff\nd\n", "line 4: expected a token"},
-        {"# wengert vocabulary: words pad 0 bos 1 eos 1 unk 3\na\nb\nc\nd\n",
-         "bos and eos, got 1 twice"},
-        {"# wengert vocabulary: words pad -1 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
-         "expected pad in [0, 4), got -1"},
-    };
-    wg_vocabulary *v;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *path = write_text("malformed", cases[i].bytes);
-        assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
-        assert_null(v);
-        check_that(strstr(message, cases[i].expected) && strstr(message, path), "%zu: %s", i,
-                   message);
-    }
-    char long_line[6000];
-    memset(long_line, 'a', sizeof long_line);
-    memcpy(long_line, HEADING, sizeof HEADING - 1);
-    const char *path = write_bytes("malformed", long_line, sizeof long_line);
-    assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
-    check_that(strstr(message, "line 2: expected at most"), "%s", message);
-}
-
-/* Whatever one byte is changed to: refused with a message, or a vocabulary that works.  (SentencePiece's own reader is left
- * to tests/fuzz.) */
-static void every_byte_changed(void **state)
-{
-    (void)state;
-    size_t refused = 0, opened = 0;
-    for (int kind = WG_VOCABULARY_WORDS; kind <= WG_VOCABULARY_CHARS; kind++) {
-        wg_vocabulary *v = make(kind, 50);
-        const char *path = path_of("changed");
-        assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
-        wg_vocabulary_free(v);
-        size_t size, n;
-        char *bytes = read_bytes(path, &size);
-        for (size_t i = 0; i < 2 * size; i++) {
-            char old = bytes[i / 2];
-            bytes[i / 2] = (char)(i % 2 ? old ^ 1 << (i / 2) % 8 : (char)(old + 128));
-            write_bytes("changed", bytes, size);
-            bytes[i / 2] = old;
-            wg_status status = wg_vocabulary_open(&v, path, message, sizeof message);
-            assert_true((status == WG_OK) == !*message);
-            opened += status == WG_OK;
-            refused += status != WG_OK;
-            if (status != WG_OK)
-                continue;
-            free(encode(v, text, strlen(text), &n));
-            wg_vocabulary_free(v);
-        }
-        free(bytes);
-    }
-    assert_true(refused > 100 && opened > 100);
-}
-
-static void files_that_cannot_be_read(void **state)
-{
-    (void)state;
-    wg_vocabulary *v;
-    const char *missing = path_of("missing");
-    assert_int_equal(wg_vocabulary_open(&v, missing, message, sizeof message), WG_EIO);
-    check_that(strstr(message, missing) && strstr(message, "No such file"), "%s", message);
-    assert_int_equal(wg_vocabulary_open(&v, folder, message, sizeof message), WG_EIO);
-    check_that(strstr(message, "got a directory"), "%s", message);
-    assert_int_equal(
-        wg_vocabulary_train(&v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
-                            &missing, 1, message, sizeof message),
-        WG_EIO);
-    v = make(WG_VOCABULARY_WORDS, 90);
-    assert_int_equal(wg_vocabulary_save(v, "/dev/null/vocab.txt", message, sizeof message), WG_EIO);
-    check_that(strstr(message, "/dev/null/vocab.txt"), "%s", message);
-    wg_vocabulary_free(v);
-}
-
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static void files_are_as_their_texts(void **state)
@@ -450,7 +221,7 @@ static void files_are_as_their_texts(void **state)
         check_that(wg_vocabulary_train(&b, &(wg_vocabulary_options){.kind = kind, .size = 60},
                                        files, 3, message, sizeof message) == WG_OK,
                    "%s", message);
-        check_same(a, b);
+        check_same(a, b, text);
         wg_vocabulary_free(a);
         wg_vocabulary_free(b);
     }
@@ -581,6 +352,95 @@ static void ids_that_are_none(void **state)
     }
 }
 
+/* ---- tokenised text ---------------------------------------------------------------------------- */
+
+#ifdef WG_HAVE_SENTENCEPIECE
+static const char tokenised[] = "the house has a x86 box .\n"
+                                "a house is a house , and x86 is x86 .\n"
+                                "das haus ist ein haus , das haus no 7b .\n"
+                                "the box no 7b is a house of βx , no 7b is βx .\n";
+static const char mark[] = "\xe2\x96\x81"; /* U+2581, for a blank */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* How many pieces have the mark at their start, at their end, and letters beside digits or Greek beside Latin. */
+typedef struct counts {
+    int starts, ends, mixed;
+} counts;
+
+static counts count_pieces(const wg_vocabulary *v)
+{
+    counts c = {0, 0, 0};
+    for (int32_t id = wg_vocabulary_unk(v) + 1; id < wg_vocabulary_size(v); id++) {
+        const char *piece = wg_vocabulary_piece(v, id), *at = strstr(piece, mark);
+        size_t n = strlen(piece), digits = 0, latin = 0, greek = 0;
+        if (strcmp(piece, mark) != 0) {
+            c.starts += at == piece;
+            c.ends += at && at == piece + n - strlen(mark);
+        }
+        for (const char *p = piece; *p; p++) {
+            digits += is_digit(*p);
+            latin += *p >= 'a' && *p <= 'z';
+            greek += *p == '\xce';
+        }
+        c.mixed += (digits && latin) || (greek && latin);
+    }
+    return c;
+}
+
+static void tokenised_text(void **state)
+{
+    (void)state;
+    for (int kind = WG_VOCABULARY_BPE; kind <= WG_VOCABULARY_UNIGRAM; kind++)
+        for (int tokenized = 0; tokenized < 2; tokenized++) {
+            wg_vocabulary *w, *v = make_of(&(wg_vocabulary_options){kind, 60, tokenized}, tokenised);
+            counts c = count_pieces(v);
+            check_that(tokenized ? c.starts == 0 && c.ends > 5 && c.mixed > 0
+                                 : c.starts > 5 && c.ends == 0 && c.mixed == 0,
+                       "kind %d, %d: %d starts, %d ends, %d mixed", kind, tokenized, c.starts, c.ends, c.mixed);
+            for (const char *at = tokenised; *at; at = strchr(at, '\n') + 1) {
+                size_t size = strcspn(at, "\n"), n;
+                char *back = there_and_back_bytes(v, at, size, &n);
+                check_that(strlen(back) == size && memcmp(back, at, size) == 0, "\"%.*s\" comes back as \"%s\"",
+                           (int)size, at, back);
+                free(back);
+            }
+            check_there_and_back(v, "  the  axe7b  has ", "the axe7b has");
+            check_there_and_back(v, "", "");
+            const char *path = path_of("tokenised");
+            assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
+            check_that(wg_vocabulary_open(&w, path, message, sizeof message) == WG_OK, "%s", message);
+            check_same(v, w, tokenised);
+            check_there_and_back(w, "a house .", "a house .");
+            wg_vocabulary_free(v);
+            wg_vocabulary_free(w);
+        }
+}
+
+/* The end of a word is the same token as such a word, and not its start, as it is otherwise. */
+static void words_share_their_ends(void **state)
+{
+    (void)state;
+    for (int tokenized = 0; tokenized < 2; tokenized++) {
+        wg_vocabulary *v = make_of(&(wg_vocabulary_options){WG_VOCABULARY_BPE, 60, tokenized}, tokenised);
+        size_t n, n_end, n_start;
+        int32_t *word = encode(v, "house", 5, &n), *end = encode(v, "dashouse", 8, &n_end),
+                *start = encode(v, "housedas", 8, &n_start);
+        assert_int_equal(n, 1);
+        assert_true(n_end > 1 && n_start > 1);
+        assert_int_equal(end[n_end - 1] == word[0], tokenized);
+        assert_int_equal(start[0] == word[0], !tokenized);
+        free(word);
+        free(end);
+        free(start);
+        wg_vocabulary_free(v);
+    }
+}
+#endif
+
 /* ---- without memory -------------------------------------------------------------------------- */
 
 static wg_status live(void *kind)
@@ -627,16 +487,14 @@ int main(void)
         cmocka_unit_test(a_line_of_10_mb),
         cmocka_unit_test(special_tokens),
         cmocka_unit_test(words_in_order),
-        cmocka_unit_test(saved_and_opened),
-        cmocka_unit_test(a_file_to_read),
-        cmocka_unit_test(other_ids),
-        cmocka_unit_test(malformed_files),
-        cmocka_unit_test(every_byte_changed),
-        cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(files_are_as_their_texts),
         cmocka_unit_test(the_same_text_gives_the_same_vocabulary),
         cmocka_unit_test(what_cannot_be_made),
         cmocka_unit_test(ids_that_are_none),
+#ifdef WG_HAVE_SENTENCEPIECE
+        cmocka_unit_test(tokenised_text),
+        cmocka_unit_test(words_share_their_ends),
+#endif
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
