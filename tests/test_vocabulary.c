@@ -398,8 +398,8 @@ static void tokenised_text(void **state)
         for (int tokenized = 0; tokenized < 2; tokenized++) {
             wg_vocabulary *w, *v = make_of(&(wg_vocabulary_options){kind, 60, tokenized}, tokenised);
             counts c = count_pieces(v);
-            check_that(tokenized ? c.starts == 0 && c.ends > 5 && c.mixed > 0
-                                 : c.starts > 5 && c.ends == 0 && c.mixed == 0,
+            check_that(tokenized ? c.starts == 0 && c.ends > 2 && c.mixed > 0
+                                 : c.starts > 2 && c.ends == 0 && c.mixed == 0,
                        "kind %d, %d: %d starts, %d ends, %d mixed", kind, tokenized, c.starts, c.ends, c.mixed);
             for (const char *at = tokenised; *at; at = strchr(at, '\n') + 1) {
                 size_t size = strcspn(at, "\n"), n;

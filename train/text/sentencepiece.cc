@@ -191,6 +191,14 @@ wg_status wg_spm_encode(const wg_spm *s, const char *text, size_t size, int32_t 
     });
 }
 
+// Marks the end of the word instead of its start, as pieces of tokenised text do.
+static bool ends_word(const std::string &piece)
+{
+    static const std::string blank = "\xe2\x96\x81"; // U+2581
+    return piece.size() >= blank.size() && piece.compare(piece.size() - blank.size(), blank.size(), blank) == 0;
+}
+
+// SentencePiece takes away the blank before the first word, but not that behind the last one.
 wg_status wg_spm_decode(const wg_spm *s, const int32_t *ids, size_t n_ids, char **text)
 {
     return guarded([&] {
@@ -201,6 +209,8 @@ wg_status wg_spm_decode(const wg_spm *s, const int32_t *ids, size_t n_ids, char 
         std::string found;
         if (!s->processor.Decode(kept, &found).ok())
             return WG_EDATA;
+        if (!kept.empty() && !found.empty() && found.back() == ' ' && ends_word(s->processor.IdToPiece(kept.back())))
+            found.pop_back();
         *text = static_cast<char *>(std::malloc(found.size() + 1));
         if (!*text)
             return WG_ENOMEM;
