@@ -152,7 +152,7 @@ for arguments in "devices --no-limits" "bench op softmax $quick --shape 4x5" \
 done
 
 # output that cannot be written
-code 4 graph mlp -o /nonexistent/file; says err "/nonexistent/file: No such file or directory"
+code 4 graph mlp -o /nonexistent/file; says err "/nonexistent/file: cannot be written: No such file or directory"
 code 4 graph mlp -o "$work";   says err "Is a directory"
 for arguments in "ops" "devices --no-limits" "graph mlp" "gradcheck --op add" "--version" "--help" "graph --help"; do
     checks=$((checks + 1))
