@@ -60,24 +60,21 @@ static void print_head(const char *what)
 
 /* ---- time ----------------------------------------------------------------------------------------- */
 
-/* Each length with one thread and with all, as many target tokens in each batch; all of them in turn. */
+/* Each length with one thread and with all, in turn, as many target tokens in each batch. */
 static bool over_length(const request *r)
 {
-    enum { MOST = 2 * LENGTHS };
-    static bench_child child[MOST];
-    bench_case what[MOST];
+    static bench_child child[2 * LENGTHS];
     int threads = omp_get_max_threads(), kinds = threads > 1 ? 2 : 1;
-    for (int i = 0; i < LENGTHS; i++) {
-        int64_t n = length_at(i), rows = r->tokens / n;
-        for (int k = 0; k < kinds; k++)
-            what[kinds * i + k] = (bench_case){
-                r->config, {rows > 0 ? rows : 1, n, n}, VOCABULARY, k == 0 ? 1 : threads};
-    }
-    if (!measure(child, what, kinds * LENGTHS, r->rounds))
-        return false;
     print_head("Sentences of all lengths, as many target tokens in each batch");
-    for (int i = 0; i < kinds * LENGTHS; i++)
-        print_row(&what[i], &child[i]);
+    for (int i = 0; i < LENGTHS; i++) {
+        int64_t n = length_at(i), rows = r->tokens > n ? r->tokens / n : 1;
+        const bench_case what[2] = {{r->config, {rows, n, n}, VOCABULARY, 1},
+                                    {r->config, {rows, n, n}, VOCABULARY, threads}};
+        if (!measure(&child[2 * i], what, kinds, r->rounds))
+            return false;
+        for (int k = 0; k < kinds; k++)
+            print_row(&what[k], &child[2 * i + k]);
+    }
     if (kinds > 1)
         printf("\n%d threads against one, in the same round\n%8s %9s %9s %9s\n", threads, "length",
                "median", "min", "max");
@@ -212,15 +209,14 @@ static void print_memory(const memory *m, int64_t rows, const char *backend)
 /* The resident peak by running the steps, each in a process of its own. */
 static bool run_lengths(memory *m, const request *r, int64_t rows)
 {
-    static bench_child child[LENGTHS];
-    bench_case what[LENGTHS];
-    for (int i = 0; i < LENGTHS; i++)
-        what[i] = (bench_case){
+    static bench_child child;
+    for (int i = 0; i < LENGTHS; i++) {
+        const bench_case what = {
             r->config, {rows, length_at(i), length_at(i)}, VOCABULARY, omp_get_max_threads()};
-    if (!measure(child, what, LENGTHS, 1))
-        return false;
-    for (int i = 0; i < LENGTHS; i++)
-        m->resident[i] = child[i].peak;
+        if (!measure(&child, &what, 1, 1))
+            return false;
+        m->resident[i] = child.peak;
+    }
     return true;
 }
 
