@@ -1,22 +1,17 @@
-/* The kernels of a Transformer step at its shapes, each beside what it competes
- * with, timed in turn in one run:
+/* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn in one run:
  *
- *   linear      forward, dX and dW through a plan, against the best that oneDNN
- * itself reaches on that shape: its matmul with plain weights, with packed ones
- * (packing included), and its sgemm attention   fused against the same
- * mathematics from plain ops, forward, and forward with backward; of operands
- * as the models have them (the heads of a token side by side) and with heads
- * first loss        the fused linear + cross-entropy step against the unfused
- * plan rows        layernorm, dropout + residual + layernorm, Adam, against the
- * memory bandwidth
+ *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its matmul
+ *               with plain weights, with packed ones (packing included), and its sgemm
+ *   attention   fused against the same mathematics from plain ops, forward, and forward with backward; of operands as the
+ *               models have them (the heads of a token side by side) and with heads first
+ *   loss        the fused linear + cross-entropy step against the unfused plan
+ *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *
- * Shares are of medians.  Usage: bench_kernels [linear|attention|loss|rows]...
- */
-#define _POSIX_C_SOURCE 200809L
+ * Shares are of medians.  Usage: bench_kernels [linear|attention|loss|rows]... */
 #include "autograd/grad.h"
-#include "backends/onednn/compat.h"
 #include "backends/onednn/onednn.h"
 #include "backends/plan.h"
+#include "bench/direct.h"
 #include "bench/limits.h"
 #include "ops/ops.h"
 
@@ -24,17 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- plans as subjects
- * ------------------------------------------------------------------------------
- */
+/* ---- plans as subjects ------------------------------------------------------------------------------ */
 
 static wg_status run_plan(void *plan)
 {
     return wg_plan_run(plan, 1);
 }
 
-/* The plan of g on oneDNN and cpu, inputs filled with small numbers; NULL after
- * a message. */
+/* The plan of g on oneDNN and cpu, inputs filled with small numbers; NULL after a message. */
 static wg_plan *plan_of(wg_graph *g, bool fuse)
 {
     const wg_backend *backends[] = {wg_onednn_backend()};
@@ -75,131 +67,28 @@ static wg_value *input(wg_graph *g, const char *name, wg_shape shape)
     return wg_input(g, name, WG_F32, shape);
 }
 
-/* ---- linear
- * ------------------------------------------------------------------------------------------
- */
+/* ---- linear ------------------------------------------------------------------------------------------ */
 
-/* One product straight in oneDNN's interface: y [m, n] = x [m, k] w [k, n],
- * operands perhaps given transposed. */
-typedef struct direct {
-    dnnl_stream_t stream;
-    dnnl_primitive_t product, pack;
-    dnnl_memory_t x, w, packed, y, scratch;
-    void *packed_data, *scratch_data;
-} direct;
-
-typedef struct product {
-    int64_t m, n, k;
-    bool transpose_x, transpose_w;
-    float *x, *w, *y;
-} product;
-
-static od_md matrix(int64_t rows, int64_t columns, bool transposed)
-{
-    od_md md = NULL;
-    dnnl_dims_t dims = {rows, columns}, strides = {transposed ? 1 : columns, transposed ? rows : 1};
-    return od_md_strided(&md, 2, dims, dnnl_f32, strides) == dnnl_success ? md : NULL;
-}
-
-static bool direct_open(direct *d, dnnl_engine_t engine, const product *p, bool packed)
-{
-    *d = (direct){0};
-    dnnl_primitive_attr_t attr;
-    dnnl_primitive_desc_t pd = NULL, reorder = NULL;
-    dnnl_dims_t dims = {p->k, p->n};
-    od_md x = matrix(p->m, p->k, p->transpose_x), w = matrix(p->k, p->n, p->transpose_w),
-          any = NULL;
-    od_md y = matrix(p->m, p->n, false);
-    bool ok =
-        dnnl_stream_create(&d->stream, engine, dnnl_stream_default_flags) == dnnl_success &&
-        dnnl_primitive_attr_create(&attr) == dnnl_success &&
-        dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user) == dnnl_success &&
-        od_md_any(&any, 2, dims, dnnl_f32) == dnnl_success &&
-        od_matmul(&pd, engine, x, packed ? any : w, NULL, y, attr) == dnnl_success &&
-        dnnl_primitive_create(&d->product, pd) == dnnl_success;
-    if (!ok)
-        return false;
-    od_const_md wanted = dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
-    od_const_md pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
-    d->packed_data = malloc(od_md_bytes(wanted) + 64);
-    d->scratch_data = malloc(od_md_bytes(pad) + 64);
-    ok = d->packed_data && d->scratch_data &&
-         dnnl_memory_create(&d->x, x, engine, p->x) == dnnl_success &&
-         dnnl_memory_create(&d->w, w, engine, p->w) == dnnl_success &&
-         dnnl_memory_create(&d->y, y, engine, p->y) == dnnl_success &&
-         dnnl_memory_create(&d->packed, wanted, engine, packed ? d->packed_data : p->w) ==
-             dnnl_success &&
-         dnnl_memory_create(&d->scratch, pad, engine, d->scratch_data) == dnnl_success;
-    if (ok && packed && !od_md_equal(wanted, w))
-        ok = od_reorder(&reorder, engine, w, wanted, attr) == dnnl_success &&
-             dnnl_primitive_create(&d->pack, reorder) == dnnl_success;
-    if (reorder)
-        dnnl_primitive_desc_destroy(reorder);
-    dnnl_primitive_desc_destroy(pd);
-    dnnl_primitive_attr_destroy(attr);
-    od_md_free(x);
-    od_md_free(w);
-    od_md_free(any);
-    od_md_free(y);
-    return ok;
-}
-
-static void direct_close(direct *d)
-{
-    dnnl_memory_t memory[] = {d->x, d->w, d->packed, d->y, d->scratch};
-    for (int i = 0; i < WG_COUNT(memory); i++)
-        dnnl_memory_destroy(memory[i]);
-    dnnl_primitive_destroy(d->product);
-    dnnl_primitive_destroy(d->pack);
-    dnnl_stream_destroy(d->stream);
-    free(d->packed_data);
-    free(d->scratch_data);
-}
-
-static wg_status run_direct(void *context)
-{
-    direct *d = context;
-    const dnnl_exec_arg_t pack[] = {
-        {DNNL_ARG_FROM, d->w}, {DNNL_ARG_TO, d->packed}, {DNNL_ARG_SCRATCHPAD, d->scratch}};
-    const dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, d->x},
-                                    {DNNL_ARG_WEIGHTS, d->packed},
-                                    {DNNL_ARG_DST, d->y},
-                                    {DNNL_ARG_SCRATCHPAD, d->scratch}};
-    bool ok = (!d->pack || dnnl_primitive_execute(d->pack, d->stream, 2, pack) == dnnl_success) &&
-              dnnl_primitive_execute(d->product, d->stream, 4, args) == dnnl_success;
-    return ok ? WG_OK : WG_EUNSUPPORTED;
-}
-
-static wg_status run_sgemm(void *context)
-{
-    const product *p = context;
-    dnnl_status_t status = dnnl_sgemm(p->transpose_x ? 'T' : 'N', p->transpose_w ? 'T' : 'N', p->m,
-                                      p->n, p->k, 1, p->x, p->transpose_x ? p->m : p->k, p->w,
-                                      p->transpose_w ? p->k : p->n, 0, p->y, p->n);
-    return status == dnnl_success ? WG_OK : WG_EUNSUPPORTED;
-}
-
-/* What a linear layer needs: the forward pass y = x w', or one of its
- * derivatives. */
+/* What a linear layer needs: the forward pass y = x w', or one of its derivatives. */
 static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t out, int64_t in,
-                            product *p)
+                            bench_product *p)
 {
     wg_value *a, *b, *y;
     if (what[0] == 'f') { /* y [rows, out] = x [rows, in] w' */
         a = input(g, "x", WG_SHAPE(rows, in));
         b = input(g, "w", WG_SHAPE(out, in));
         y = wg_linear(a, b, NULL, WG_ACTIVATION_NONE);
-        *p = (product){.m = rows, .n = out, .k = in, .transpose_w = true};
+        *p = (bench_product){.m = rows, .n = out, .k = in, .transpose_w = true};
     } else if (what[1] == 'X') { /* dx [rows, in] = dy w */
         a = input(g, "dy", WG_SHAPE(rows, out));
         b = input(g, "w", WG_SHAPE(out, in));
         y = wg_matmul(a, b);
-        *p = (product){.m = rows, .n = in, .k = out};
+        *p = (bench_product){.m = rows, .n = in, .k = out};
     } else { /* dw [out, in] = dy' x */
         a = input(g, "dy", WG_SHAPE(rows, out));
         b = input(g, "x", WG_SHAPE(rows, in));
         y = wg_matmul_t(a, b, WG_TN);
-        *p = (product){.m = out, .n = in, .k = rows, .transpose_x = true};
+        *p = (bench_product){.m = out, .n = in, .k = rows, .transpose_x = true};
     }
     wg_output(y, "y");
     wg_plan *plan = plan_of(g, true);
@@ -211,27 +100,28 @@ static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t
     return plan;
 }
 
-static bool bench_linear_shape(dnnl_engine_t engine, const char *what, int64_t rows, int64_t out,
-                               int64_t in)
+static bool bench_linear_shape(const char *what, int64_t rows, int64_t out, int64_t in)
 {
     wg_graph *g = wg_graph_new();
-    product p;
-    direct plain, packed;
+    bench_product p;
     wg_plan *plan = linear_plan(g, what, rows, out, in, &p);
+    bench_direct *plain = plan ? bench_direct_open(&p, false) : NULL,
+                 *packed = plan ? bench_direct_open(&p, true) : NULL;
+    const bench_subject subject[] = {{run_plan, plan},
+                                     {bench_direct_run, plain},
+                                     {bench_direct_run, packed},
+                                     {bench_sgemm_run, &p}};
     bench_times t[4];
-    if (!plan || !direct_open(&plain, engine, &p, false) || !direct_open(&packed, engine, &p, true))
-        return false;
-    const bench_subject subject[] = {
-        {run_plan, plan}, {run_direct, &plain}, {run_direct, &packed}, {run_sgemm, &p}};
-    bool ok = bench_interleaved(subject, 4, &schedule, t) == WG_OK;
+    bool ok = plain && packed && bench_interleaved(subject, 4, &schedule, t) == WG_OK;
     double flops = 2e-9 * (double)rows * (double)out * (double)in, best = 0;
-    for (int i = 1; i < 4; i++)
+    for (int i = 1; i < 4 && ok; i++)
         best = flops / t[i].median > best ? flops / t[i].median : best;
-    printf("%-8s %5lld %6lld %5lld %9.0f %9.0f %9.0f %9.0f %8.2f\n", what, (long long)rows,
-           (long long)out, (long long)in, flops / t[0].median, flops / t[1].median,
-           flops / t[2].median, flops / t[3].median, flops / t[0].median / best);
-    direct_close(&plain);
-    direct_close(&packed);
+    if (ok)
+        printf("%-8s %5lld %6lld %5lld %9.0f %9.0f %9.0f %9.0f %8.2f\n", what, (long long)rows,
+               (long long)out, (long long)in, flops / t[0].median, flops / t[1].median,
+               flops / t[2].median, flops / t[3].median, flops / t[0].median / best);
+    bench_direct_close(plain);
+    bench_direct_close(packed);
     wg_plan_free(plan);
     wg_graph_free(g);
     return ok;
@@ -243,27 +133,19 @@ static bool bench_linear(void)
                          shapes[][2] = {
                              {512, 512}, {2048, 512}, {512, 2048}, {10000, 512}, {37000, 512}};
     static const char *const what[] = {"forward", "dX", "dW"};
-    dnnl_engine_t engine;
-    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
-        return false;
-    printf("\nlinear    rows    out    in      plan     plain    packed     "
-           "sgemm  of best   "
+    printf("\nlinear    rows    out    in      plan     plain    packed     sgemm  of best   "
            "(GFLOP/s)\n");
     bool ok = true;
-    for (int r = 0; r < 2; r++)
+    for (int r = 0; r < WG_COUNT(rows); r++)
         for (int s = 0; s < WG_COUNT(shapes); s++)
-            for (int w = 0; w < 3 && ok; w++)
-                ok = bench_linear_shape(engine, what[w], rows[r], shapes[s][0], shapes[s][1]);
-    dnnl_engine_destroy(engine);
+            for (int w = 0; w < WG_COUNT(what) && ok; w++)
+                ok = bench_linear_shape(what[w], rows[r], shapes[s][0], shapes[s][1]);
     return ok;
 }
 
-/* ---- attention
- * ---------------------------------------------------------------------------------------
- */
+/* ---- attention --------------------------------------------------------------------------------------- */
 
-/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a
- * key is in the future. */
+/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a key is in the future. */
 static wg_value *plain_attention(wg_value *q, wg_value *k, wg_value *v, bool causal)
 {
     int64_t T = q->shape.dim[2];
@@ -282,8 +164,7 @@ enum { HEADS = 8, HEAD_WIDTH = 64, TOKENS = 4096 }; /* of a batch */
 typedef struct attention_case {
     int64_t T;
     bool causal, backward;
-    bool by_token; /* operands [B, T, heads d], as in models/attention.c; else [B,
-                    heads, T, d] */
+    bool by_token; /* operands [B, T, heads d], as in models/attention.c; else [B, heads, T, d] */
     bool fused;
 } attention_case;
 
@@ -355,9 +236,8 @@ static bool bench_attention_case(int64_t T, bool causal, bool backward)
 
 static bool bench_attention(void)
 {
-    printf("\nattention  T  causal  pass       layout       fused ms  plain ms  "
-           "speed-up  of least  "
-           "fused MiB  plain MiB\n");
+    printf("\n%11s  %-6s  %-9s  %-11s %9s %9s %9s %9s %10s %10s\n", "attention T", "causal", "pass",
+           "layout", "fused ms", "plain ms", "speed-up", "of least", "fused MiB", "plain MiB");
     bool ok = true;
     for (int64_t T = 16; T <= 1024; T *= 2)
         for (int variant = 0; variant < 4 && ok; variant++)
@@ -365,15 +245,12 @@ static bool bench_attention(void)
     return ok;
 }
 
-/* ---- loss
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- loss ---------------------------------------------------------------------------------------------- */
 
 static bool bench_loss(void)
 {
     static const int64_t shapes[][3] = {{4096, 10000, 128}, {4096, 10000, 512}, {1024, 37000, 512}};
-    printf("\nloss   rows  classes     d   fused ms  unfused ms   speed-up   "
-           "GFLOP/s   fused MiB  "
+    printf("\nloss   rows  classes     d   fused ms  unfused ms   speed-up   GFLOP/s   fused MiB  "
            "unfused MiB\n");
     for (int s = 0; s < WG_COUNT(shapes); s++) {
         int64_t rows = shapes[s][0], classes = shapes[s][1], d = shapes[s][2];
@@ -405,9 +282,7 @@ static bool bench_loss(void)
     return true;
 }
 
-/* ---- rows
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------------------- */
 
 /* One memory-bound plan: its name, and the bytes that it must move at least. */
 typedef struct row_plan {
@@ -451,8 +326,7 @@ static void build_adam(wg_graph *g, row_plan *r)
     r->bytes = 7.0 * ROWS * WIDTH * sizeof(float);
 }
 
-/* The same numbers in many tensors, clipped by their norm: gradients are read
- * twice. */
+/* The same numbers in many tensors, clipped by their norm: gradients are read twice. */
 static void build_clipped_adam(wg_graph *g, row_plan *r)
 {
     enum { TENSORS = 64 };
@@ -482,9 +356,8 @@ static bool bench_rows(void)
     if (bench_limits_measure(&limits, NULL) != WG_OK)
         return false;
     double bandwidth = limits.triad_traffic / limits.triad.median;
-    printf("\nrows [%d, %d]                        ms     GB/s  of the triad's "
-           "%.1f GB/s\n",
-           ROWS, WIDTH, bandwidth * 1e-9);
+    printf("\nrows [%d, %d]                        ms     GB/s  of the triad's %.1f GB/s\n", ROWS,
+           WIDTH, bandwidth * 1e-9);
     for (int i = 0; i < WG_COUNT(rows); i++) {
         row_plan *r = &rows[i];
         bench_times t;
