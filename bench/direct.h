@@ -16,8 +16,8 @@ typedef struct bench_product {
 
 typedef struct bench_direct bench_direct;
 
-/* By its matmul, with w as it lies there, or `packed`: brought into oneDNN's favourite layout by each run.  NULL if that
- * fails.  The product's memory, but not the struct, must live as long. */
+/* By its matmul, with w as it lies there, or `packed`: brought into oneDNN's favourite layout by each run.  NULL if
+ * that fails.  The product's memory, but not the struct, must live as long. */
 bench_direct *bench_direct_open(const bench_product *p, bool packed);
 void bench_direct_close(bench_direct *d); /* NULL is allowed */
 /* A bench_subject's run, with the bench_direct as context. */

@@ -1,9 +1,9 @@
 /* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn in one run:
  *
- *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its matmul
- *               with plain weights, with packed ones (packing included), and its sgemm
- *   attention   fused against the same mathematics from plain ops, forward, and forward with backward; of operands as the
- *               models have them (the heads of a token side by side) and with heads first
+ *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its
+ *               matmul with plain weights, with packed ones (packing included), and its sgemm
+ *   attention   fused against the same mathematics from plain ops, forward, and forward with backward; of operands as
+ *               the models have them (the heads of a token side by side) and with heads first
  *   loss        the fused linear + cross-entropy step against the unfused plan
  *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *

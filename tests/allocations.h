@@ -63,8 +63,8 @@ static void count_allocations(size_t fail_at, bool for_good)
 
 typedef wg_status work(void *context);
 
-/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails; `spares`: where only one fails the work
- * may do without it. */
+/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails; `spares`: where only one fails the
+ * work may do without it. */
 static inline size_t fail_each_but(const char *what, work *f, void *context, wg_status expected, bool spares)
 {
     count_allocations(0, false);

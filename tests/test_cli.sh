@@ -125,7 +125,8 @@ if "$wengert" bench --help | grep -q train-step; then # built with training
     json_step="$step --profile"
     code 0 bench train-step --help; says out "Usage: wengert bench train-step"; says out "--target-length"
     code 0 $step --layers 1; says out "transformer: 1 + 1 layers, d_model 128"
-    says out "dropout 0.3, label smoothing 0.1"; says out "batch 2 x 5 + 5, gradient clipped at 25"; says out "buffer, unfused"; says out "resident peak"
+    says out "dropout 0.3, label smoothing 0.1"; says out "batch 2 x 5 + 5, gradient clipped at 25"
+    says out "buffer, unfused"; says out "resident peak"
     code 0 $step --profile --backend cpu; says out "share"; says out "cpu reference"
     code 0 $step --dropout 0.1 --clip-norm 0 --target-length 1 --decoder-layers 1 --backend cpu
     says out "4 + 1 layers"; says out "dropout 0.1"; says out "batch 2 x 5 + 1"

@@ -201,7 +201,8 @@ code 0 evaluate $model source target --output hypotheses
 says out "sentences      3"; says out "cross-entropy"; says out "accuracy"; says out "BLEU = "; says out "chrF2 = "
 says out "tok:char"; holds "translations" "$(lines hypotheses)" -eq 3
 cp hypotheses before
-code 4 evaluate $model source target --output nowhere/hypotheses; says err "nowhere/hypotheses: cannot be written: No such file"
+code 4 evaluate $model source target --output nowhere/hypotheses
+says err "nowhere/hypotheses: cannot be written: No such file"
 holds "nothing was evaluated" ! -s out
 code 4 evaluate $model source target --output .; says err ".: cannot be written: Is a directory"
 code 4 evaluate $model source nothing --output hypotheses
@@ -222,7 +223,8 @@ code 0 average same.safetensors kept/model.safetensors kept/model.safetensors
 code 0 translate --model kept --max-output-length 4 --weights "$work/mean.safetensors"
 code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints of --save-freq, got 3"
 code 2 average mean.safetensors
-code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors; says err "nowhere/mean.safetensors: cannot be"
+code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors
+says err "nowhere/mean.safetensors: cannot be"
 code 3 average mixed.safetensors kept/model.safetensors whole/model.safetensors
 code 4 average mixed.safetensors nothing.safetensors nothing.safetensors
 holds "no mean of different models" ! -e mixed.safetensors

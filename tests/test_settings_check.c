@@ -45,8 +45,8 @@ static void what_does_not_go_together_is_named(void **state)
     }
 }
 
-/* The longest sentences for which there is room, in batches and in a table of learned positions, are trained on and validated
- * with; pairs of the validation set that are longer are left out. */
+/* The longest sentences for which there is room, in batches and in a table of learned positions, are trained on and
+ * validated with; pairs of the validation set that are longer are left out. */
 static void the_longest_sentences_have_room(void **state)
 {
     (void)state;
