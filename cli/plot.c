@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_CURVES = 2, FEW = 40 }; /* so many values are drawn as points, too */
 
@@ -100,8 +101,10 @@ static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_
         if (!curve[i].n)
             continue;
         fprintf(f, "%s $curve%d using 1:2 with %s lw 2 lc rgb '%s' title ", before, i,
-                curve[i].n > FEW ? "lines" : "linespoints pt 7 ps 0.6",
-                i ? "#d95f02" : "#1f78b4");
+                curve[i].n == 1    ? "points pt 7 ps 1"
+                : curve[i].n > FEW ? "lines"
+                                   : "linespoints pt 7 ps 0.6",
+                strcmp(p->curve[i].kind, "valid") == 0 ? "#d95f02" : "#1f78b4");
         gnuplot_text(f, p->curve[i].label);
         before = ",";
     }
@@ -133,9 +136,9 @@ static int draw(const request *r, const char *path)
     if (!f)
         return EXIT_RUN;
     fprintf(f,
-            "set multiplot layout %zu,1\nset grid lc rgb '#dddddd'\nset lmargin 12\nset key top "
-            "right\nset xrange [0:%.0f]\n",
-            shown, last_update(r));
+            "set multiplot layout %zu,1\nset grid lt 1 lw 0.5 lc rgb '#cccccc'\nset lmargin 12\n"
+            "set key at graph 1,1.2 right horizontal\nset xrange [0:%.6g]\n",
+            shown, 1.01 * last_update(r));
     for (int i = 0; i < N_PANELS; i++)
         if (!is_empty(r->curve[i]))
             write_panel(f, &panels[i], r->curve[i], ++done == shown);

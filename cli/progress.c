@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 24, LEAST_BAR = 8 };
+enum { BAR = 24 };
 
 progress progress_on(FILE *file, bool quiet)
 {
@@ -86,8 +86,10 @@ static void draw(progress *p, const wg_event *e)
     add(&l, "update %lld", (long long)e->update);
     add(&l, "epoch %lld", (long long)e->epoch);
     add(&l, "%.0f words/s", e->words_per_second);
-    int n = room - l.used - 3 < BAR ? room - l.used - 3 : BAR;
-    if (ends && n >= LEAST_BAR) {
+    int n = BAR; /* one of few lengths, so that it does not move with each digit */
+    while (n > 0 && n + 3 > room - l.used)
+        n -= BAR / 3;
+    if (ends && n > 0) {
         memset(bar, '.', (size_t)n);
         memset(bar, '#', (size_t)(e->done * n));
         bar[n] = '\0';
