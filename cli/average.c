@@ -1,5 +1,5 @@
 /* wengert average: the mean of several models of one shape. */
-#include "cli/cli.h"
+#include "cli/model.h"
 #include "train/average.h"
 #include "train/checkpoint.h"
 
@@ -55,6 +55,8 @@ int command_average(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
     int code = check_output(r.arguments[0]);
+    if (code == EXIT_OK && r.last)
+        code = model_folder(r.arguments[1]);
     if (code != EXIT_OK)
         return code;
     if (r.last)
@@ -69,10 +71,10 @@ int command_average(int argc, char **argv)
                  r.last, n, r.last);
         status = WG_EDATA;
     }
-    for (size_t i = 0; status == WG_OK && i < count; i++)
-        fprintf(stderr, "%s\n", paths[i]);
     if (status == WG_OK)
         status = wg_average_files(paths, count, r.arguments[0], message, sizeof message);
+    for (size_t i = 0; status == WG_OK && i < count; i++)
+        fprintf(stderr, "%s\n", paths[i]);
     if (status != WG_OK)
         complain("%s", message);
     for (size_t i = 0; i < n; i++)

@@ -36,6 +36,16 @@ typedef struct request {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* As argp_error, with the list of names. */
+static void fail_choice(const struct argp_state *state, const char *option, const char *text,
+                        const char *(*name)(int))
+{
+    char list[100] = "";
+    for (int i = 0; name(i); i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", name(i));
+    argp_error(state, "%s takes one of %s, not '%s'", option, list, text);
+}
+
 static int one_of(const struct argp_state *state, const char *option, const char *text,
                   const char *(*name)(int))
 {
@@ -43,7 +53,7 @@ static int one_of(const struct argp_state *state, const char *option, const char
     while (name(i) && strcmp(name(i), text) != 0)
         i++;
     if (!name(i))
-        argp_error(state, "%s knows no '%s'", option, text);
+        fail_choice(state, option, text, name);
     return i;
 }
 

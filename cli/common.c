@@ -24,6 +24,7 @@ int exit_code(wg_status status)
 void complain(const char *format, ...)
 {
     va_list args;
+    fflush(stdout); /* in the order in which it was said */
     fputs("wengert: ", stderr);
     va_start(args, format);
     vfprintf(stderr, format, args);

@@ -179,7 +179,8 @@ int command_evaluate(int argc, char **argv)
         .usage = "--model FOLDER [SOURCE TARGET]",
         .doc = "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
                "the targets, exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
-               "numbers that the built-in corpus leaves out.",
+               "numbers that the built-in corpus leaves out.\v"
+               "What is not given is as the model's config.yml says.",
         .most_files = 2,
     };
     request r = {.output = NULL};

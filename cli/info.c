@@ -1,7 +1,6 @@
 /* wengert info: what is in a model's folder. */
-#include "cli/cli.h"
+#include "cli/model.h"
 #include "train/folder.h"
-#include "train/settings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,10 +9,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const struct argp_option table[] = {
+    {"model", 'm', "FOLDER", 0, "the folder, as other commands are told it", 0},
+    {0},
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     const char **folder = state->input;
     switch (key) {
+    case 'm':
     case ARGP_KEY_ARG:
         if (*folder)
             argp_error(state, "one folder at a time: %s or %s", *folder, arg);
@@ -198,7 +203,7 @@ static const struct {
 int command_info(int argc, char **argv)
 {
     static const struct argp argp = {
-        NULL,
+        table,
         parse,
         "FOLDER",
         "Tells what is in the folder of a model: progress, weights, vocabularies, settings, files.",
@@ -210,10 +215,8 @@ int command_info(int argc, char **argv)
     int code = EXIT_OK;
     if (argp_parse(&argp, argc, argv, 0, NULL, &folder) != 0)
         return EXIT_USAGE;
-    if (!wg_folder_has(folder, WG_FILE_CONFIG)) {
-        complain("%s: not a model's folder: it has no %s", folder, WG_FILE_CONFIG);
+    if (model_folder(folder) != EXIT_OK)
         return EXIT_IO;
-    }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].file && !wg_folder_has(folder, parts[i].file))
             continue;

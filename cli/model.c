@@ -5,13 +5,19 @@
 
 enum { WEIGHTS = 3000 };
 
+int model_folder(const char *folder)
+{
+    if (wg_folder_has(folder, WG_FILE_CONFIG))
+        return EXIT_OK;
+    complain("%s: not a model's folder: it has no %s", folder, WG_FILE_CONFIG);
+    return EXIT_IO;
+}
+
 int model_settings(wg_settings *s, const char *folder)
 {
     *s = (wg_settings){0};
-    if (!wg_folder_has(folder, WG_FILE_CONFIG)) {
-        complain("%s: not a model's folder: it has no %s", folder, WG_FILE_CONFIG);
+    if (model_folder(folder) != EXIT_OK)
         return EXIT_IO;
-    }
     char message[500], *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
     wg_status status = path ? wg_settings_init(s) : WG_ENOMEM;
     snprintf(message, sizeof message, "%s", wg_status_text(status));
@@ -45,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (p->command->most_files == 0)
             argp_error(state, "what is '%s'?  Text comes from standard input", arg);
         if (m->n_files == p->command->most_files)
-            argp_error(state, "two files, please, and not '%s' as well", arg);
+            argp_error(state, "expected two files, SOURCE TARGET, got '%s' as well; the model goes with --model", arg);
         m->files[m->n_files++] = arg;
         break;
     case ARGP_KEY_END:

@@ -31,6 +31,8 @@ int model_parse(model *m, const model_command *command, int argc, char **argv);
 int model_open(model *m);
 void model_close(model *m);
 
+/* Is it a model's folder?  An exit code; complains. */
+int model_folder(const char *folder);
 /* The settings of the model in that folder; an exit code, after which they are due to be freed in any case.  Complains. */
 int model_settings(wg_settings *settings, const char *folder);
 

@@ -31,6 +31,7 @@ typedef struct request {
 } request;
 
 static const struct argp_option table[] = {
+    {"model", 'm', "FOLDER", 0, "the folder, as other commands are told it", 0},
     {"output", 'o', "FILE.svg|png", 0, "the picture (default: curves.svg in the folder)", 0},
     {0},
 };
@@ -44,6 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--output takes a file named .svg or .png, not '%s'", arg);
         r->output = arg;
         break;
+    case 'm':
     case ARGP_KEY_ARG:
         if (r->folder)
             argp_error(state, "one folder at a time: %s or %s", r->folder, arg);

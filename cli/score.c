@@ -82,7 +82,8 @@ int command_score(int argc, char **argv)
         .parse = parse,
         .usage = "--model FOLDER SOURCE TARGET",
         .doc = "Writes the log probability of each line of TARGET as the translation of SOURCE's; "
-               "with --normalize divided by the length penalty.",
+               "with --normalize divided by the length penalty.\v"
+               "What is not given is as the model's config.yml says.",
         .least_files = 2,
         .most_files = 2,
     };

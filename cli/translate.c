@@ -128,7 +128,8 @@ int command_translate(int argc, char **argv)
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER < TEXT",
-        .doc = "Translates standard input to standard output, a line for each line.",
+        .doc = "Translates standard input to standard output, a line for each line.\v"
+               "What is not given is as the model's config.yml says.",
     };
     request r = {.plot = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);

@@ -62,7 +62,7 @@ code 0 nul -i nul;                                                 begins out "B
 code 0 empty -i empty;                                             begins out "BLEU = 0.00"
 
 code 2;                                                            begins err "which references?"
-code 2 ref1 -i hyp --tokenize 14a;                                 begins err "knows no '14a'"
+code 2 ref1 -i hyp --tokenize 14a;                                 says err "wengert bleu: --tokenize takes one of 13a, none, intl, char, not '14a'"
 code 2 ref1 -i hyp --smooth-value 0
 code 2 ref1 -i hyp --word-order 17
 code 3 ref1 empty -i hyp

@@ -222,6 +222,8 @@ code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 
 code 0 average same.safetensors kept/model.safetensors kept/model.safetensors
 code 0 translate --model kept --max-output-length 4 --weights "$work/mean.safetensors"
 code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints of --save-freq, got 3"
+code 4 average --last 2 mean.safetensors nowhere; says err "nowhere: not a model"
+code 4 average --last 2 mean.safetensors parts; says err "where a training merely ended does not count"
 code 2 average mean.safetensors
 code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors
 says err "nowhere/mean.safetensors: cannot be"
@@ -233,6 +235,7 @@ holds "no mean of different models" ! -e mixed.safetensors
 code 0 info parts; says out "parameters"; says out "encoder"; says out "tokens (characters)"; says out "update "
 says out "d-model"; says out "model.safetensors"
 code 4 info nowhere; says err "nowhere: not a model"
+code 0 info --model parts; says out "parameters"
 code 2 info
 code 4 plot nowhere -o curves.svg
 code 2 plot parts -o curves.pdf

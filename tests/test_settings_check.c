@@ -28,6 +28,13 @@ static void what_does_not_go_together_is_named(void **state)
         {"positions learned; max-positions 100; max-length 100", "max-length is 100, must be from 1 to 99"},
         {"positions learned; max-positions 100; length-multiple 8; max-length 96", "must be from 1 to 95"},
         {"positions learned; max-positions 100; max-length 0", "max-length is 0, must be from 1 to 99"},
+        {"lr-schedule cosine; after 0", "lr-updates is 0, must be given"},
+        {"lr-schedule linear; after 0; lr-updates 9", NULL},
+        {"lr-schedule noam; after 0", NULL},
+        {"early-stopping 3", NULL},
+        {"early-stopping 3; valid-freq 0", "early-stopping is 3, but nothing is validated"},
+        {"early-stopping 3; train-sets a", "early-stopping is 3, but nothing is validated"},
+        {"early-stopping 3; train-sets a; valid-sets b", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         wg_settings s;

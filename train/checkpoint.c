@@ -195,7 +195,8 @@ wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, s
     *paths = NULL;
     return status != WG_OK || *n
                ? wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints")
-               : wg_file_fail(&m, WG_EIO, folder, "expected models of save-freq in " WG_FOLDER_CHECKPOINTS "/, got none");
+               : wg_file_fail(&m, WG_EIO, folder, "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
+                            "/, got none (where a training merely ended does not count)");
 }
 
 /* ---- saving ------------------------------------------------------------------------------------ */

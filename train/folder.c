@@ -55,7 +55,7 @@ wg_status wg_folder_make(const char *folder, char *message, size_t message_size)
         path[i] = old;
     }
     if (status == WG_OK && (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)))
-        status = wg_file_fail(&m, WG_EIO, folder, "expected a folder");
+        status = wg_file_fail(&m, WG_EIO, folder, "expected a folder, got a file");
     free(path);
     return status;
 }

@@ -42,7 +42,7 @@ static const wg_option table[] = {
     /* Paths may change between runs, since the data is known again by its fingerprint.
      * name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit, doc */
     {"model", "save-dir", 'm', TEXT, FILES, BOTH, AT(model), 0, 0, 0, "", 0, "FOLDER",
-     "the model: settings, vocabularies, weights, progress, metrics; made if need be"},
+     "where the model is, or will be: settings, vocabularies, weights, progress, metrics"},
     {"train-sets", 0, 't', PAIR, FILES, AGAIN, AT(train_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
      "texts to train on, a sentence a line, plain or .gz; without, the built-in numbers"},
     {"valid-sets", 0, 0, PAIR, FILES, AGAIN, AT(valid_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
@@ -185,7 +185,7 @@ static const wg_option table[] = {
     {"max-length-factor", "max-len-a", 0, REAL, SEARCH, BOTH, AT(search.max_factor), 0, 1e6, 0, "1", 0, "A",
      "longest translation: A times the source's tokens and B more"},
     {"max-length-extra", "max-len-b", 0, WHOLE, SEARCH, BOTH, AT(search.max_extra), 0, 1e6, 0, "50", 0, "B",
-     "see max-length-factor"},
+     "see --max-length-factor"},
     {"n-best", "nbest", 0, WHOLE, SEARCH, DECODE, AT(search.n_best), 0, 1000, 0, "1", "0", "N",
      "write N translations of each sentence (without N: as many as the beam), as: id ||| text ||| score"},
     {"search-words", 0, 0, WHOLE, SEARCH, BOTH, AT(search.batch_tokens), 0, 1e9, 0, "0", 0, "TOKENS",

@@ -443,6 +443,17 @@ static bool positions_are_learned(const wg_settings *s)
     return s->net.positions == WG_POSITIONS_LEARNED;
 }
 
+/* Has the schedule an end, where the rate is lowest? */
+static bool falls(const wg_settings *s)
+{
+    return s->schedule.kind == WG_SCHEDULE_COSINE || s->schedule.kind == WG_SCHEDULE_LINEAR;
+}
+
+static bool validates(const wg_settings *s)
+{
+    return s->valid_freq.n > 0 && (s->valid_sets[0] || !s->train_sets[0]);
+}
+
 int64_t wg_settings_longest(const wg_settings *s)
 {
     int64_t room = s->batch_tokens, multiple = s->length_multiple > 1 ? s->length_multiple : 1;
@@ -470,6 +481,11 @@ wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_
                        "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and sentences are padded to "
                        "multiples of %lld",
                        most, longest, (long long)s->net.max_positions, multiple);
+    else if (falls(s) && s->schedule.updates == 0 && s->after.n == 0)
+        wg_message_add(&m, "lr-updates is 0, must be given where lr-schedule is cosine or linear and after is 0");
+    else if (s->early_stopping > 0 && !validates(s))
+        wg_message_add(&m, "early-stopping is %lld, but nothing is validated: valid-sets and valid-freq must be given",
+                       (long long)s->early_stopping);
     else
         return WG_OK;
     return WG_EINVAL;

@@ -139,8 +139,7 @@ WG_API wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char 
  *  make it another model (wg_option.use without WG_MAY_CHANGE); then nothing changes. */
 WG_API wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char *message, size_t message_size);
 
-/** Can there be such a model, and are sentences of max_length no longer than its learned positions?  If not, WG_EINVAL, and
- *  `message` says why by the names of options. */
+/** Can there be such a model and such a training of it?  If not, WG_EINVAL, and `message` says why by the names of options. */
 WG_API wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_size);
 /** Most tokens of a sentence, without its end, for which a batch has room, and the table of learned positions. */
 WG_API int64_t wg_settings_longest(const wg_settings *s);
