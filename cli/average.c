@@ -8,7 +8,9 @@
 enum { LAST = 1000 };
 
 static const struct argp_option table[] = {
-    {"last", LAST, "N", 0, "the newest N checkpoints of a training, as --save-freq made them; FOLDER instead of files", 0},
+    {"last", LAST, "N", 0,
+     "the newest N checkpoints of a training, as --save-freq made them; FOLDER instead of files",
+     0},
     {0},
 };
 
@@ -67,8 +69,8 @@ int command_average(int argc, char **argv)
     size_t count = r.last ? n : (size_t)r.n - 1;
     if (status == WG_OK && n < (size_t)r.last) {
         snprintf(message, sizeof message,
-                 "%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld", r.arguments[1],
-                 r.last, n, r.last);
+                 "%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld",
+                 r.arguments[1], r.last, n, r.last);
         status = WG_EDATA;
     }
     if (status == WG_OK)

@@ -1,5 +1,6 @@
 #include "cli/backends.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,9 @@ enum { BACKEND = 2000, THREADS };
 
 static const struct argp_option table[] = {
     {"backend", BACKEND, "NAME|FILE", 0,
-     "a built-in backend, or a shared object by its path: ./libmine.so; several by comma, or repeated", 0},
+     "a built-in backend, or a shared object by its path: ./libmine.so; several by comma, or "
+     "repeated",
+     0},
     {"threads", THREADS, "N", 0, "run on so many threads (default: all)", 0},
     {0},
 };
@@ -27,7 +30,8 @@ static void add(backend_choice *c, const char *names, struct argp_state *state)
     const char *slash = names ? strrchr(names, '/') : NULL, *file = slash ? slash + 1 : names;
     for (size_t i = 0; i < found.count; i++) {
         c->backend[c->count] = found.backend[i];
-        c->name[c->count] = found.loaded[i].handle && found.count == 1 ? file : found.backend[i]->name;
+        c->name[c->count] =
+            found.loaded[i].handle && found.count == 1 ? file : found.backend[i]->name;
         c->loaded[c->count++] = found.loaded[i];
     }
 }
@@ -51,6 +55,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp backend_argp = {table, parse, NULL, NULL, NULL, NULL, NULL};
+
+void settle_timed_backends(backend_choice *c)
+{
+    if (!c->given)
+        c->count = 1;
+    if (!c->threads)
+        c->threads = omp_get_max_threads();
+}
 
 void close_backends(backend_choice *c)
 {

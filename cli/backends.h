@@ -19,6 +19,8 @@ typedef struct backend_choice {
 /* For argp_child; the parent hands its backend_choice on at ARGP_KEY_INIT, by state->child_inputs. */
 extern const struct argp backend_argp;
 
+/* What is timed unless told otherwise: the fastest backend, on as many threads as there are. */
+void settle_timed_backends(backend_choice *choice);
 /* Unloads what was loaded, once no plan uses it. */
 void close_backends(backend_choice *choice);
 

@@ -3,7 +3,6 @@
 #include "cli/trials.h"
 #include "ops/table.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,11 +54,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
     case NO_LIMITS: r->no_limits = true; break;
     case JSON: r->json = true; break;
-    case ARGP_KEY_ARG:
-        if (r->op)
-            argp_error(state, "one op at a time: %s or %s", r->op, arg);
-        r->op = arg;
-        break;
+    case ARGP_KEY_ARG: take_argument(state, &r->op, "op", arg); break;
     case ARGP_KEY_END:
         if (!r->op)
             argp_error(state, "which op?");
@@ -339,10 +334,7 @@ int bench_op(int argc, char **argv)
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    if (!r.backends.given)
-        r.backends.count = 1;
-    if (!r.backends.threads)
-        r.backends.threads = omp_get_max_threads();
+    settle_timed_backends(&r.backends);
     const wg_op *op = wg_op_find(r.op);
     int code = EXIT_USAGE;
     if (op)

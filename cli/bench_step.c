@@ -2,7 +2,6 @@
 #include "bench/train_step.h"
 #include "cli/measure.h"
 
-#include <omp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -430,10 +429,7 @@ int bench_train_step(int argc, char **argv)
     request r = {.config = "base", .dropout = -1, .clip = 25};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    if (!r.backends.given)
-        r.backends.count = 1;
-    if (!r.backends.threads)
-        r.backends.threads = omp_get_max_threads();
+    settle_timed_backends(&r.backends);
     int code = bench(&r);
     close_backends(&r.backends);
     return code;

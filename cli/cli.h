@@ -49,6 +49,10 @@ int check_output(const char *path);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
 int write_file(const char *path, const void *bytes, size_t size);
 
+/* The one argument that a command takes, a `what`: argp_error if there is one already. */
+void take_argument(const struct argp_state *state, const char **argument, const char *what,
+                   const char *text);
+
 /* An integer argument of an option: argp_error unless it is in [least, most]. */
 long number_argument(const struct argp_state *state, const char *option, const char *text,
                      long least, long most);

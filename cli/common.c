@@ -106,6 +106,14 @@ int write_file(const char *path, const void *bytes, size_t size)
     return ok ? EXIT_OK : EXIT_IO;
 }
 
+void take_argument(const struct argp_state *state, const char **argument, const char *what,
+                   const char *text)
+{
+    if (*argument)
+        argp_error(state, "one %s at a time: %s or %s", what, *argument, text);
+    *argument = text;
+}
+
 long number_argument(const struct argp_state *state, const char *option, const char *text,
                      long least, long most)
 {

@@ -152,7 +152,8 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
 static int evaluate(const request *r)
 {
     wg_corpus *pairs = NULL;
-    int code = r->model.n_files ? model_read_pairs(&r->model, &pairs) : draw_numbers(&r->model, &pairs);
+    int code =
+        r->model.n_files ? model_read_pairs(&r->model, &pairs) : draw_numbers(&r->model, &pairs);
     if (code != EXIT_OK)
         return code;
     size_t n = wg_corpus_count(pairs);
@@ -177,10 +178,12 @@ int command_evaluate(int argc, char **argv)
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER [SOURCE TARGET]",
-        .doc = "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
-               "the targets, exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
-               "numbers that the built-in corpus leaves out.\v"
-               "What is not given is as the model's config.yml says.",
+        .doc =
+            "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
+            "the targets, exact matches, BLEU and chrF of its translations.  Without files, on "
+            "1000 "
+            "numbers that the built-in corpus leaves out.\v"
+            "What is not given is as the model's config.yml says.",
         .most_files = 2,
     };
     request r = {.output = NULL};

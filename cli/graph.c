@@ -120,11 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case MEMORY: r->picture.memory = true; break;
     case NO_LEGEND: r->picture.no_legend = true; break;
     case SECONDS: r->picture.seconds = parse_seconds(arg, state); break;
-    case ARGP_KEY_ARG:
-        if (r->model)
-            argp_error(state, "one model at a time: %s or %s", r->model, arg);
-        r->model = arg;
-        break;
+    case ARGP_KEY_ARG: take_argument(state, &r->model, "model", arg); break;
     case ARGP_KEY_END:
         if (!r->model)
             argp_error(state, "which model?");

@@ -19,11 +19,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     const char **folder = state->input;
     switch (key) {
     case 'm':
-    case ARGP_KEY_ARG:
-        if (*folder)
-            argp_error(state, "one folder at a time: %s or %s", *folder, arg);
-        *folder = arg;
-        break;
+    case ARGP_KEY_ARG: take_argument(state, folder, "folder", arg); break;
     case ARGP_KEY_END:
         if (!*folder)
             argp_error(state, "which folder?");

@@ -51,7 +51,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (p->command->most_files == 0)
             argp_error(state, "what is '%s'?  Text comes from standard input", arg);
         if (m->n_files == p->command->most_files)
-            argp_error(state, "expected two files, SOURCE TARGET, got '%s' as well; the model goes with --model", arg);
+            argp_error(
+                state,
+                "expected two files, SOURCE TARGET, got '%s' as well; the model goes with --model",
+                arg);
         m->files[m->n_files++] = arg;
         break;
     case ARGP_KEY_END:
@@ -67,7 +70,8 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
 {
     static const struct argp_option table[] = {
         {"weights", WEIGHTS, "FILE", 0,
-         "a file of the model's folder, or any path (default: the best weights there are)", WG_GROUP_FILES + 1},
+         "a file of the model's folder, or any path (default: the best weights there are)",
+         WG_GROUP_FILES + 1},
         {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
         {0},
     };
@@ -78,7 +82,8 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
     const struct argp own = {.options = c->options, .parser = c->parse};
     const struct argp_child children[] = {{&m->args.argp, 0, NULL, 0}, {&own, 0, NULL, 0}, {0}};
     const struct argp argp = {table, parse, c->usage, c->doc, children, NULL, NULL};
-    return argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &(parsing){m, c}) == 0 ? EXIT_OK : EXIT_USAGE;
+    return argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &(parsing){m, c}) == 0 ? EXIT_OK
+                                                                                     : EXIT_USAGE;
 }
 
 /* ---- the model --------------------------------------------------------------------------------- */

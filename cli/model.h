@@ -19,7 +19,7 @@ typedef struct model {
 /* A command that uses a model: its own options, besides --model, --weights and those of translation. */
 typedef struct model_command {
     const struct argp_option *options; /* of group WG_GROUP_COUNT + 1 */
-    argp_parser_t parse;               /* of these; input is the model, with which the command's request begins */
+    argp_parser_t parse; /* of these; input is the model, with which the command's request begins */
     const char *usage, *doc;
     int least_files, most_files; /* of SOURCE TARGET: 0 or 2 */
 } model_command;

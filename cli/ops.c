@@ -22,11 +22,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     request *r = state->input;
     switch (key) {
     case MARKDOWN: r->markdown = true; break;
-    case ARGP_KEY_ARG:
-        if (r->op)
-            argp_error(state, "one op at a time: %s or %s", r->op, arg);
-        r->op = arg;
-        break;
+    case ARGP_KEY_ARG: take_argument(state, &r->op, "op", arg); break;
     case ARGP_KEY_END:
         if (r->op && r->markdown)
             argp_error(state, "--markdown writes all ops");

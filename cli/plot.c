@@ -46,11 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->output = arg;
         break;
     case 'm':
-    case ARGP_KEY_ARG:
-        if (r->folder)
-            argp_error(state, "one folder at a time: %s or %s", r->folder, arg);
-        r->folder = arg;
-        break;
+    case ARGP_KEY_ARG: take_argument(state, &r->folder, "folder", arg); break;
     case ARGP_KEY_END:
         if (!r->folder)
             argp_error(state, "which folder?");

@@ -14,7 +14,8 @@ progress progress_on(FILE *file, bool quiet)
 {
     const char *kind = getenv("TERM");
     bool moves = kind && strcmp(kind, "dumb") != 0; /* its cursor, that is */
-    return (progress){.file = file, .quiet = quiet, .terminal = !quiet && moves && isatty(fileno(file))};
+    return (progress){
+        .file = file, .quiet = quiet, .terminal = !quiet && moves && isatty(fileno(file))};
 }
 
 void progress_end(progress *p)

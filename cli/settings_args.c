@@ -59,7 +59,8 @@ static const char *doc_of(settings_args *a, const wg_option *o)
                          (int)strcspn(at, "|"), at);
         used += (size_t)n < sizeof names - used ? (size_t)n : 0;
     }
-    bool of_model = !(a->use & WG_FOR_TRAINING) && o->use & WG_FOR_TRAINING; /* then its settings have the default */
+    bool of_model = !(a->use & WG_FOR_TRAINING) &&
+                    o->use & WG_FOR_TRAINING; /* then its settings have the default */
     if (!o->usual || !o->usual[0] || o->kind == WG_OPTION_BOOL || of_model)
         return text(a, "%s%s", o->doc, names);
     return text(a, "%s%s (default: %s)", o->doc, names, o->usual);

@@ -90,10 +90,12 @@ static wg_status check_ranges(const wg_transformer_config *c, char *message, siz
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (whole[i].value < whole[i].least || whole[i].value > whole[i].most)
             return refuse(message, size, "%s is %lld, must be from %lld to %lld", whole[i].field,
-                          (long long)whole[i].value, (long long)whole[i].least, (long long)whole[i].most);
+                          (long long)whole[i].value, (long long)whole[i].least,
+                          (long long)whole[i].most);
     for (size_t i = 0; i < sizeof below_one / sizeof below_one[0]; i++)
         if (!(below_one[i].value >= 0 && below_one[i].value < 1))
-            return refuse(message, size, "%s is %g, must be in [0, 1)", below_one[i].field, below_one[i].value);
+            return refuse(message, size, "%s is %g, must be in [0, 1)", below_one[i].field,
+                          below_one[i].value);
     return WG_OK;
 }
 
@@ -107,19 +109,26 @@ wg_status wg_transformer_check(const wg_transformer_config *c, char *message, si
     long long d = c->d_model, heads = c->heads;
     long long d_k = c->d_k ? c->d_k : d / heads;
     if (d % heads != 0 && !(c->d_k && c->d_v))
-        return refuse(message, size, "heads is %lld, must divide d_model, which is %lld, unless d_k and d_v are given",
-                      heads, d);
+        return refuse(
+            message, size,
+            "heads is %lld, must divide d_model, which is %lld, unless d_k and d_v are given",
+            heads, d);
     if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
-        return refuse(message, size, "d_model is %lld, must be even where positions are sines and cosines", d);
+        return refuse(message, size,
+                      "d_model is %lld, must be even where positions are sines and cosines", d);
     if (d_k % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
         return refuse(message, size, "d_k is %lld%s, must be even where positions are rotary", d_k,
                       c->d_k ? "" : " (d_model / heads)");
     if (c->positions == WG_POSITIONS_ROTARY && c->attention == WG_ATTENTION_ADDITIVE)
-        return refuse(message, size, "positions that are rotary show in products of queries and keys, which additive "
-                                     "attention does not take");
+        return refuse(
+            message, size,
+            "positions that are rotary show in products of queries and keys, which additive "
+            "attention does not take");
     if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
-        return refuse(message, size, "tying of all embeddings, but source_vocabulary is %lld, target_vocabulary %lld",
-                      (long long)c->source_vocabulary, (long long)c->target_vocabulary);
+        return refuse(
+            message, size,
+            "tying of all embeddings, but source_vocabulary is %lld, target_vocabulary %lld",
+            (long long)c->source_vocabulary, (long long)c->target_vocabulary);
     if (c->dtype && c->dtype != WG_F32 && c->dtype != WG_F64)
         return refuse(message, size, "dtype is %s, must be f32 or f64", wg_dtype_name(c->dtype));
     return WG_OK;

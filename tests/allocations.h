@@ -65,7 +65,8 @@ typedef wg_status work(void *context);
 
 /* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails; `spares`: where only one fails the
  * work may do without it. */
-static inline size_t fail_each_but(const char *what, work *f, void *context, wg_status expected, bool spares)
+static inline size_t fail_each_but(const char *what, work *f, void *context, wg_status expected,
+                                   bool spares)
 {
     count_allocations(0, false);
     wg_status status = f(context);
@@ -78,8 +79,8 @@ static inline size_t fail_each_but(const char *what, work *f, void *context, wg_
             status = f(context);
             allocations.counting = false;
             bool spared = spares && !for_good && status == expected;
-            check_that(status == WG_ENOMEM || spared, "%s: allocation %zu of %zu fails%s: %s", what, i, total,
-                       for_good ? " and all after" : "", wg_status_text(status));
+            check_that(status == WG_ENOMEM || spared, "%s: allocation %zu of %zu fails%s: %s", what,
+                       i, total, for_good ? " and all after" : "", wg_status_text(status));
         }
     return total;
 }

@@ -197,7 +197,8 @@ static void odd_texts_and_arguments(void **state)
 static wg_status compute(void *score)
 {
     const char *const h[] = {RISK}, *const r[] = {RISK_REFERENCE, OBAMA};
-    return wg_chrf_compute(score, h, r, 1, &(wg_chrf_options){.word_order = 2, .lowercase = true, .references = 2});
+    return wg_chrf_compute(score, h, r, 1,
+                           &(wg_chrf_options){.word_order = 2, .lowercase = true, .references = 2});
 }
 
 /* A sort may fall back to one in place. */

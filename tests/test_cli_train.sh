@@ -132,6 +132,17 @@ code 4 train --model whole --train-sets a b --overwrite; says err "a: open"
 code 2 train --model whole --heads 3 --overwrite; says err "heads is 3"
 checks=$((checks + 1)); cmp -s before whole/model.safetensors || fail "the old model is gone before there is a new one"
 
+# on a terminal: one line that is rewritten, no wider than the terminal, and taken away before other lines and at the end
+if command -v script >which; then
+    TERM=xterm script -qc "stty cols 30; '$wengert' train --config small.yml --model wide --after 12u" tty </dev/null >out 2>err
+    tr -d '\n' <tty | tr '\r' '\n' | sed "s/$(printf '\033')\[K/|/" >drawn
+    says drawn " %  ETA "; says tty "saved"
+    holds "a bar wider than the terminal" -z "$(grep ETA drawn | grep -v '^[^|]\{1,29\}|$')"
+    says drawn "|epoch 1 (4 of" # the bar is taken away, then the line is written
+    TERM=dumb script -qc "'$wengert' train --config small.yml --model dumb --after 2u" tty </dev/null >out 2>err
+    holds "no bar without a cursor" -z "$(grep ETA tty)"
+fi
+
 # signals
 for signal in INT:130 TERM:143; do
     "$wengert" train --config small.yml --model "stop${signal%:*}" --after 1000000u --save-freq 0 >out 2>err &

@@ -12,7 +12,8 @@ static void what_does_not_go_together_is_named(void **state)
         const char *list, *message; /* NULL: that can be */
     } cases[] = {
         {"heads 4", NULL},
-        {"d-model 30; heads 4", "heads is 4, must divide d-model, which is 30, unless d-k and d-v are given"},
+        {"d-model 30; heads 4",
+         "heads is 4, must divide d-model, which is 30, unless d-k and d-v are given"},
         {"d-model 30; heads 4; d-k 8", "heads is 4"},
         {"d-model 30; heads 4; d-k 8; d-v 8", NULL},
         {"d-model 9; heads 3", "d-model is 9, must be even"},
@@ -20,14 +21,18 @@ static void what_does_not_go_together_is_named(void **state)
         {"d-model 12; heads 4; positions rotary", "d-k is 3 (d-model / heads), must be even"},
         {"positions rotary; attention additive", "positions that are rotary"},
         {"norm-eps 1", "norm-eps is 1"},
-        {"length-multiple 64; mini-batch-words 63", "length-multiple is 64, must be at most mini-batch-words (63)"},
+        {"length-multiple 64; mini-batch-words 63",
+         "length-multiple is 64, must be at most mini-batch-words (63)"},
         {"length-multiple 64; mini-batch-words 64", NULL},
         {"length-multiple 64; max-positions 63; positions learned", "length-multiple is 64"},
         {"max-positions 100; max-length 0", NULL},
         {"positions learned; max-positions 100; max-length 99", NULL},
-        {"positions learned; max-positions 100; max-length 100", "max-length is 100, must be from 1 to 99"},
-        {"positions learned; max-positions 100; length-multiple 8; max-length 96", "must be from 1 to 95"},
-        {"positions learned; max-positions 100; max-length 0", "max-length is 0, must be from 1 to 99"},
+        {"positions learned; max-positions 100; max-length 100",
+         "max-length is 100, must be from 1 to 99"},
+        {"positions learned; max-positions 100; length-multiple 8; max-length 96",
+         "must be from 1 to 95"},
+        {"positions learned; max-positions 100; max-length 0",
+         "max-length is 0, must be from 1 to 99"},
         {"lr-schedule cosine; after 0", "lr-updates is 0, must be given"},
         {"lr-schedule linear; after 0; lr-updates 9", NULL},
         {"lr-schedule noam; after 0", NULL},
@@ -42,7 +47,8 @@ static void what_does_not_go_together_is_named(void **state)
         set_all(&s, cases[i].list);
         wg_status status = wg_settings_check(&s, message, sizeof message);
         assert_int_equal(wg_settings_check(&s, NULL, 0), status);
-        check_that(status == (cases[i].message ? WG_EINVAL : WG_OK), "%s: %s", cases[i].list, message);
+        check_that(status == (cases[i].message ? WG_EINVAL : WG_OK), "%s: %s", cases[i].list,
+                   message);
         if (cases[i].message) {
             check_that(strstr(message, cases[i].message) != NULL, "%s: %s", cases[i].list, message);
             message[strcspn(message, " ")] = '\0';
@@ -58,8 +64,9 @@ static void the_longest_sentences_have_room(void **state)
 {
     (void)state;
     static const char *const files[] = {"check_longest.a", "check_longest.b"};
-    static const char tight[] = "vocab-kind chars; positions learned; max-positions 40; length-multiple 16; "
-                                "mini-batch-words 64; max-length 31; valid-freq 1u; after 1u";
+    static const char tight[] =
+        "vocab-kind chars; positions learned; max-positions 40; length-multiple 16; "
+        "mini-batch-words 64; max-length 31; valid-freq 1u; after 1u";
     wg_settings s = small_training("training_longest", tight);
     assert_int_equal(wg_settings_longest(&s), 31);
     for (int side = 0; side < 2; side++) {
@@ -71,7 +78,9 @@ static void the_longest_sentences_have_room(void **state)
     }
     static const char *const sets[] = {"train-sets", "valid-sets"};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(wg_settings_assign(&s, wg_option_find(sets[i]), files, 2, message, sizeof message), WG_OK);
+        assert_int_equal(
+            wg_settings_assign(&s, wg_option_find(sets[i]), files, 2, message, sizeof message),
+            WG_OK);
     remove_folder(s.model);
     wg_trainer *t = trainer_of(&s, NULL);
     check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
@@ -102,7 +111,8 @@ static void what_cannot_be_leaves_nothing(void **state)
             set_all(&s, bad[i]);
             s.overwrite = true;
             wg_trainer *t;
-            assert_int_equal(wg_trainer_create(&t, &s, NULL, message, sizeof message), i ? WG_EIO : WG_EINVAL);
+            assert_int_equal(wg_trainer_create(&t, &s, NULL, message, sizeof message),
+                             i ? WG_EIO : WG_EINVAL);
             assert_null(t);
             check_that(access(s.model, F_OK) == (there ? 0 : -1), "%s: %s", bad[i], message);
             if (there) {
@@ -133,7 +143,8 @@ static void tokenised_text_is_told_to_the_vocabularies(void **state)
             starts += mark == piece && mark[3];
             ends += mark && mark != piece && !mark[3];
         }
-        check_that(tokenized ? ends > 5 && !starts : starts > 5 && !ends, "%d starts, %d ends", starts, ends);
+        check_that(tokenized ? ends > 5 && !starts : starts > 5 && !ends, "%d starts, %d ends",
+                   starts, ends);
         wg_trainer_free(t);
         remove_folder(s.model);
         wg_settings_free(&s);

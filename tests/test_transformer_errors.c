@@ -22,7 +22,8 @@ static void bad_configurations_are_refused(void **state)
     BAD("heads is 0", c.heads = 0);
     BAD("heads is -2", c.heads = -2);
     BAD("d_model is 9, must be even", c.d_model = 9, c.heads = 3);
-    BAD("d_k is 3 (d_model / heads), must be even", c.d_model = 6, c.positions = WG_POSITIONS_ROTARY);
+    BAD("d_k is 3 (d_model / heads), must be even", c.d_model = 6,
+        c.positions = WG_POSITIONS_ROTARY);
     BAD("which additive", c.positions = WG_POSITIONS_ROTARY, c.attention = WG_ATTENTION_ADDITIVE);
     BAD("source_vocabulary is 7, target_vocabulary 11", c.source_vocabulary = 7);
     BAD("source_vocabulary is 0", c.source_vocabulary = 0);

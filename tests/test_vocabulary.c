@@ -396,23 +396,26 @@ static void tokenised_text(void **state)
     (void)state;
     for (int kind = WG_VOCABULARY_BPE; kind <= WG_VOCABULARY_UNIGRAM; kind++)
         for (int tokenized = 0; tokenized < 2; tokenized++) {
-            wg_vocabulary *w, *v = make_of(&(wg_vocabulary_options){kind, 60, tokenized}, tokenised);
+            wg_vocabulary *w,
+                *v = make_of(&(wg_vocabulary_options){kind, 60, tokenized}, tokenised);
             counts c = count_pieces(v);
             check_that(tokenized ? c.starts == 0 && c.ends > 2 && c.mixed > 0
                                  : c.starts > 2 && c.ends == 0 && c.mixed == 0,
-                       "kind %d, %d: %d starts, %d ends, %d mixed", kind, tokenized, c.starts, c.ends, c.mixed);
+                       "kind %d, %d: %d starts, %d ends, %d mixed", kind, tokenized, c.starts,
+                       c.ends, c.mixed);
             for (const char *at = tokenised; *at; at = strchr(at, '\n') + 1) {
                 size_t size = strcspn(at, "\n"), n;
                 char *back = there_and_back_bytes(v, at, size, &n);
-                check_that(strlen(back) == size && memcmp(back, at, size) == 0, "\"%.*s\" comes back as \"%s\"",
-                           (int)size, at, back);
+                check_that(strlen(back) == size && memcmp(back, at, size) == 0,
+                           "\"%.*s\" comes back as \"%s\"", (int)size, at, back);
                 free(back);
             }
             check_there_and_back(v, "  the  axe7b  has ", "the axe7b has");
             check_there_and_back(v, "", "");
             const char *path = path_of("tokenised");
             assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
-            check_that(wg_vocabulary_open(&w, path, message, sizeof message) == WG_OK, "%s", message);
+            check_that(wg_vocabulary_open(&w, path, message, sizeof message) == WG_OK, "%s",
+                       message);
             check_same(v, w, tokenised);
             check_there_and_back(w, "a house .", "a house .");
             wg_vocabulary_free(v);
@@ -425,7 +428,8 @@ static void words_share_their_ends(void **state)
 {
     (void)state;
     for (int tokenized = 0; tokenized < 2; tokenized++) {
-        wg_vocabulary *v = make_of(&(wg_vocabulary_options){WG_VOCABULARY_BPE, 60, tokenized}, tokenised);
+        wg_vocabulary *v =
+            make_of(&(wg_vocabulary_options){WG_VOCABULARY_BPE, 60, tokenized}, tokenised);
         size_t n, n_end, n_start;
         int32_t *word = encode(v, "house", 5, &n), *end = encode(v, "dashouse", 8, &n_end),
                 *start = encode(v, "housedas", 8, &n_start);

@@ -155,12 +155,9 @@ static void files_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_and_opened),
-        cmocka_unit_test(a_file_to_read),
-        cmocka_unit_test(other_ids),
-        cmocka_unit_test(malformed_files),
-        cmocka_unit_test(every_byte_changed),
-        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(saved_and_opened),   cmocka_unit_test(a_file_to_read),
+        cmocka_unit_test(other_ids),          cmocka_unit_test(malformed_files),
+        cmocka_unit_test(every_byte_changed), cmocka_unit_test(files_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -23,8 +23,10 @@ static const char text[] = "the house is green .\n"
 static inline wg_vocabulary *make_of(const wg_vocabulary_options *options, const char *lines)
 {
     wg_vocabulary *v;
-    wg_status status = wg_vocabulary_train_text(&v, options, lines, strlen(lines), message, sizeof message);
-    check_that(status == WG_OK, "kind %d: %s: %s", (int)options->kind, wg_status_text(status), message);
+    wg_status status =
+        wg_vocabulary_train_text(&v, options, lines, strlen(lines), message, sizeof message);
+    check_that(status == WG_OK, "kind %d: %s: %s", (int)options->kind, wg_status_text(status),
+               message);
     return v;
 }
 
@@ -44,7 +46,8 @@ static inline int32_t *encode(const wg_vocabulary *v, const char *line, size_t s
 }
 
 /* Encodes size bytes and decodes them; the caller frees. */
-static inline char *there_and_back_bytes(const wg_vocabulary *v, const char *line, size_t size, size_t *n)
+static inline char *there_and_back_bytes(const wg_vocabulary *v, const char *line, size_t size,
+                                         size_t *n)
 {
     char *back;
     int32_t *ids = encode(v, line, size, n);
@@ -53,7 +56,8 @@ static inline char *there_and_back_bytes(const wg_vocabulary *v, const char *lin
     return back;
 }
 
-static inline void check_there_and_back(const wg_vocabulary *v, const char *line, const char *expected)
+static inline void check_there_and_back(const wg_vocabulary *v, const char *line,
+                                        const char *expected)
 {
     size_t n;
     char *back = there_and_back_bytes(v, line, strlen(line), &n);

@@ -474,17 +474,23 @@ wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_
     }
     long long longest = wg_settings_longest(s), most = s->max_length, multiple = s->length_multiple;
     if (longest < 1)
-        wg_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s", multiple,
-                       (long long)s->batch_tokens, positions_are_learned(s) ? " and max-positions" : "");
+        wg_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s",
+                       multiple, (long long)s->batch_tokens,
+                       positions_are_learned(s) ? " and max-positions" : "");
     else if (positions_are_learned(s) && (most < 1 || most > longest))
         wg_message_add(&m,
-                       "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and sentences are padded to "
+                       "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and "
+                       "sentences are padded to "
                        "multiples of %lld",
                        most, longest, (long long)s->net.max_positions, multiple);
     else if (falls(s) && s->schedule.updates == 0 && s->after.n == 0)
-        wg_message_add(&m, "lr-updates is 0, must be given where lr-schedule is cosine or linear and after is 0");
+        wg_message_add(
+            &m,
+            "lr-updates is 0, must be given where lr-schedule is cosine or linear and after is 0");
     else if (s->early_stopping > 0 && !validates(s))
-        wg_message_add(&m, "early-stopping is %lld, but nothing is validated: valid-sets and valid-freq must be given",
+        wg_message_add(&m,
+                       "early-stopping is %lld, but nothing is validated: valid-sets and "
+                       "valid-freq must be given",
                        (long long)s->early_stopping);
     else
         return WG_OK;
