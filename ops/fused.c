@@ -229,6 +229,7 @@ static const wg_sample residual_samples[] = {
 static const wg_sample residual_grad_samples[] = {
     {"gain", &sure, 5, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1), R(1, 7)}},
     {"dropout", &chance, 4, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
+    {"dropout, gain, dsum", &chance, 6, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1), R(1, 7), R(2, 3, 7)}},
 };
 
 #define RESIDUAL                                                                                   \

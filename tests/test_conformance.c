@@ -3,16 +3,18 @@
  * as a plan. */
 #include "tests/conformance.h"
 #include "backends/onednn/onednn.h"
+#include "ops/fused.h"
 
 enum { LEAST_CASES = 50, MOST_TURNS = 4000 };
 
 /* ---- bounds ---------------------------------------------------------------------------------------- */
 
-/* |y - truth| <= tolerance max(1, |truth|), or the normalised mean squared error for sums of products. */
+/* |y - truth| <= tolerance max(1, |truth|), or the normalised mean squared error for sums of products, or what rounding
+ * can do to each element: see norm_bounds. */
 typedef struct bound {
     const char *op;
     double tolerance;
-    enum { RELATIVE, MEAN_SQUARE, PRODUCT } kind; /* PRODUCT: and exact on whole numbers */
+    enum { RELATIVE, MEAN_SQUARE, PRODUCT, TERMS } kind; /* PRODUCT: and exact on whole numbers */
     double lo, hi; /* the numbers of float operands, if not those of the sample */
 } bound;
 
@@ -33,8 +35,9 @@ static const bound bounds[] = {
     {"softmax", 10 * 0x1p-23, RELATIVE, 0, 0},
     {"log_softmax", 10 * 0x1p-23, RELATIVE, 0, 0},
     {"layernorm", 5e-7, RELATIVE, -1, 1}, /* y is 0(1) with gains and biases up to 1 */
-    {"layernorm_grad", 5e-6, RELATIVE, 0, 0},
-    {"residual_layernorm_grad", 5e-6, RELATIVE, 0, 0},
+    {"layernorm_grad", 1, TERMS, 0, 0},
+    {"residual_layernorm_grad", 1, TERMS, 0, 0},
+    {"rmsnorm_grad", 1, TERMS, 0, 0},
     /* where two numbers are almost equal their difference is multiplied by up to 300 */
     {"batchnorm", 1e-10, MEAN_SQUARE, 0, 0},
     {"residual_layernorm", 1e-10, MEAN_SQUARE, 0, 0},
@@ -52,11 +55,78 @@ static bound bound_of(const wg_op *op)
     return bounds[i];
 }
 
+/* ---- sums whose terms cancel ------------------------------------------------------------------------ */
+
+/* The gradient of a normalisation is made of sums of products, over the rows and along each.  Their terms cancel: the
+ * result may be any share of them, and so may the error be of the result.  But in any order of additions
+ *     |y - truth| <= n 2^-24 (sum of |terms|)
+ * to first order, where n is how often a term is rounded to float at most (Higham, Accuracy and Stability of Numerical
+ * Algorithms, section 4.2).  With rows of `width` numbers, h = (x - mean) rstd and e = dy gain, and sums made in at least 32
+ * blocks of rows and 16 lanes along a row:
+ *     dgain = sum over rows of dy h      3 to make a term, 1 to store the sum, ceil(rows / 32) in a block
+ *     dbias = sum over rows of dy        no more
+ *     dx = rstd (e - mean(e) - h mean(e h)) (+ dsum)
+ *                                        the last is rounded most: 4 to make e h, ceil(width / 16) in a lane, 1 for the
+ *                                        mean, 3 for the product with h, 2 for the differences, 1 each for rstd and dsum
+ *     dbranch = dx / (1 - p) or 0        2 more
+ * A kernel that keeps this keeps it for all numbers, not only for those that are drawn here. */
+enum { NORM_RESULTS = 4 };
+typedef struct norm_bounds {
+    double *of[NORM_RESULTS]; /* for each element of a result */
+    int n;
+} norm_bounds;
+
+static norm_bounds norm_bounds_of(const conf_case *c)
+{
+    const wg_op *op = c->op;
+    bool centred = op != &wg_op_rmsnorm_grad, fused = op == &wg_op_residual_layernorm_grad;
+    const float *dy = c->data[0], *x = c->data[1], *mean = centred ? c->data[2] : NULL;
+    const float *rstd = c->data[centred ? 3 : 2], *gain = c->data[centred ? 4 : 3],
+                *dsum = fused ? c->data[5] : NULL;
+    int64_t count = wg_shape_count(&c->sample.in[1].shape),
+            rows = wg_shape_count(&c->sample.in[2].shape), width = rows ? count / rows : 0;
+    double kept = fused ? 1 - ((const wg_residual_layernorm_attrs *)c->sample.attrs)->p : 1;
+    double in_block = 4 + ceil((double)rows / 32), in_lane = 12 + ceil((double)width / 16);
+    norm_bounds b = {.n = NORM_RESULTS};
+    for (int i = 0; i < NORM_RESULTS; i++) {
+        b.of[i] = calloc((size_t)count + 1, sizeof(double));
+        assert_non_null(b.of[i]);
+    }
+    double *dx = b.of[0], *dgain = b.of[1], *dbias = b.of[2], *dbranch = b.of[3];
+    for (int64_t r = 0; r < rows; r++) {
+        double sum = 0, product = 0, s = (double)rstd[r], m = mean ? (double)mean[r] : 0;
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t i = 0, k = r * width; i < width; i++, k++) {
+                double h = fabs(((double)x[k] - m) * s), d = fabs((double)dy[k]);
+                double e = gain ? d * fabs((double)gain[i]) : d;
+                if (pass == 0) {
+                    sum += centred ? e / (double)width : 0;
+                    product += e * h / (double)width;
+                    dgain[i] += in_block * 0x1p-24 * d * h;
+                    dbias[i] += in_block * 0x1p-24 * d;
+                    continue;
+                }
+                double size =
+                    fabs(s) * (e + sum + h * product) + (dsum ? fabs((double)dsum[k]) : 0);
+                dx[k] = in_lane * 0x1p-24 * size;
+                dbranch[k] = (in_lane + 2) * 0x1p-24 * size / kept;
+            }
+    }
+    return b;
+}
+
+static void norm_bounds_free(norm_bounds *b)
+{
+    for (int i = 0; i < b->n; i++)
+        free(b->of[i]);
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------- */
 
-/* Error of one result, NaN and infinities counting as right only where the truth has the same. */
+/* Error of one result, NaN and infinities counting as right only where the truth has the same; with `limit`, as a
+ * share of it. */
 static double error_of(const bound *b, bool exact, const conf_results *y, const conf_results *truth,
-                       int i)
+                       int i, const double *limit)
 {
     double worst = 0, difference = 0, size = 0;
     for (int64_t k = 0; k < y->count[i]; k++) {
@@ -67,12 +137,14 @@ static double error_of(const bound *b, bool exact, const conf_results *y, const 
             size += t * t;
             continue;
         }
-        double error = exact ? INFINITY : fabs(a - t) / fmax(1, fabs(t));
+        double error = exact ? INFINITY : fabs(a - t) / (limit ? limit[k] : fmax(1, fabs(t)));
         worst = error <= worst ? worst : error; /* NaN stays */
         difference += (a - t) * (a - t);
         size += t * t;
     }
-    return b->kind != RELATIVE && !exact ? difference / (size > 0 ? size : 1) : worst;
+    return (b->kind == MEAN_SQUARE || b->kind == PRODUCT) && !exact
+               ? difference / (size > 0 ? size : 1)
+               : worst;
 }
 
 /* More than 30 % zeros say little: an op that writes zeros would pass. */
@@ -139,9 +211,12 @@ static void judge(const row *r, column *col, const char *who, const conf_case *c
     int64_t total = total_of(truth);
     char shapes[256];
     describe(c, shapes, sizeof shapes);
+    norm_bounds limits = {.n = 0};
+    if (r->bound.kind == TERMS)
+        limits = norm_bounds_of(c);
     for (int i = 0; i < truth->n; i++) {
         bool exact = c->whole && r->bound.kind == PRODUCT;
-        double error = error_of(&r->bound, exact, y, truth, i);
+        double error = error_of(&r->bound, exact, y, truth, i, i < limits.n ? limits.of[i] : NULL);
         col->worst = error <= col->worst ? col->worst : error;
         if (error <= r->bound.tolerance)
             continue;
@@ -150,6 +225,7 @@ static void judge(const row *r, column *col, const char *who, const conf_case *c
                         c->sample.name ? c->sample.name : "sample", shapes, i, error,
                         r->bound.tolerance);
     }
+    norm_bounds_free(&limits);
     if (!total)
         col->empty++;
     else if (!sparse)

@@ -1,57 +1,6 @@
 /* The own kernels of the oneDNN backend for each instruction set that this CPU has.  test_conformance.c sees only the one
  * that od_fast() chooses; here all are compared, among each other and with sums in double. */
-#include "tests/test.h"
-#include "backends/onednn/fast/fast.h"
-
-#include <math.h>
-
-enum { MOST = 40000, GUARD = 16, TABLES = 3 };
-
-typedef struct setting {
-    const fast_table *table[TABLES];
-    int n_tables;
-    uint64_t seed;
-} setting;
-
-static setting all_tables(void)
-{
-    setting s = {{&fast_base}, 1, 1};
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        s.table[s.n_tables++] = &fast_avx2;
-    if (od_fast() == &fast_avx512)
-        s.table[s.n_tables++] = &fast_avx512;
-#endif
-    return s;
-}
-
-static float *numbers(setting *s, int64_t count)
-{
-    float *x = malloc((size_t)(count + 1) * sizeof *x);
-    assert_non_null(x);
-    for (int64_t i = 0; i < count; i++) {
-        s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
-        x[i] = (float)((double)(s->seed >> 33) * 0x1p-30 - 1);
-    }
-    return x;
-}
-
-/* A result of `count` floats, NaN at first, between guards. */
-static float *room(int64_t count)
-{
-    float *x = malloc((size_t)(count + 2 * GUARD) * sizeof *x);
-    assert_non_null(x);
-    for (int64_t i = 0; i < count + 2 * GUARD; i++)
-        x[i] = i < GUARD || i >= count + GUARD ? 12345.0f : NAN;
-    return x + GUARD;
-}
-
-static void free_room(float *x, int64_t count)
-{
-    for (int64_t i = 1; i <= GUARD; i++)
-        assert_true(x[-i] == 12345.0f && x[count + i - 1] == 12345.0f);
-    free(x - GUARD);
-}
+#include "tests/fast.h"
 
 /* ---- dropout ----------------------------------------------------------------------------------------- */
 

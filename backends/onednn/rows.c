@@ -117,7 +117,8 @@ static void run_norm_grad(wg_call *c)
 static size_t norm_grad_scratch(const od_backend *b, const wg_node *n)
 {
     (void)b;
-    return 2 * FAST_NORM_BLOCKS * wg_value_bytes(n->out[1]);
+    int64_t rows = wg_value_count(n->in[3]); /* rstd has one number for each */
+    return 2 * (size_t)fast_norm_blocks(rows) * wg_value_bytes(n->out[1]);
 }
 
 /* ---- layernorm(residual + dropout(branch)) -------------------------------------------------------- */

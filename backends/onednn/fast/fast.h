@@ -58,8 +58,7 @@ static inline int64_t fast_attention_scratch(int64_t T, int64_t S)
 }
 
 /* Rows of a layer normalisation; see norm.c.  mean and rstd are [rows]; gain, bias and their cotangents [width] or
- * NULL.  Scratch of the backward pass: 2 FAST_NORM_BLOCKS width floats. */
-enum { FAST_NORM_BLOCKS = 32 };
+ * NULL.  Scratch of the backward pass: 2 fast_norm_blocks(rows) width floats. */
 typedef struct fast_norm {
     const float *x, *gain, *bias, *dy;
     float *y, *mean, *rstd; /* results forward, read backward */
@@ -72,6 +71,16 @@ typedef struct fast_norm {
     int threads;
     float *scratch;
 } fast_norm;
+
+/* Blocks of rows for the sums over rows: 32, or as many as leave a block FAST_NORM_ROWS rows.  Within a block sums are
+ * made in float, so this bounds their rounding error, however many rows there are: see norm.c. */
+enum { FAST_NORM_BLOCKS = 32, FAST_NORM_ROWS = 128 };
+static inline int64_t fast_norm_blocks(int64_t rows)
+{
+    int64_t blocks = (rows + FAST_NORM_ROWS - 1) / FAST_NORM_ROWS;
+    blocks = blocks > FAST_NORM_BLOCKS ? blocks : FAST_NORM_BLOCKS;
+    return blocks < rows ? blocks : rows;
+}
 
 /* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y [rows, heads, d_v];
  * row r sees the slots [r most, r most + lengths[r]).  Scratch: heads fast_paged_stride(most) floats a thread. */
