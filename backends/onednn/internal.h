@@ -1,14 +1,16 @@
 /* The inside of the oneDNN backend.
  *
  * Each op that oneDNN does well has one `make` function: from a node it makes a primitive descriptor and says which
- * buffer of the call each argument of the primitive is.  Refusing and preparing both go through it, so what is
- * promised at plan time is what runs. */
+ * buffer of the call each argument of the primitive is.  What it says is kept as an offer (offers.c), through which both
+ * refusing and preparing go: so what is promised at plan time is what runs, and oneDNN is asked once. */
 #ifndef WG_BACKENDS_ONEDNN_INTERNAL_H
 #define WG_BACKENDS_ONEDNN_INTERNAL_H
 
 #include "backends/backend.h"
 #include "backends/onednn/compat.h"
 #include "ops/table.h"
+
+typedef struct od_offer od_offer;
 
 typedef struct od_backend {
     dnnl_engine_t engine;
@@ -17,10 +19,11 @@ typedef struct od_backend {
     int threads, former_threads; /* of a run; before it */
     bool show_nan;
     bool amx;             /* the CPU multiplies matrices of bf16 faster than of f32 */
+    od_offer *offers;     /* of a plan that is being made; none when it runs */
     unsigned modes[1024]; /* floating-point modes of the threads outside a run */
 } od_backend;
 
-enum { OD_MAX_ARGS = 12, OD_NAME = 64 };
+enum { OD_MAX_ARGS = 12, OD_NAME = 64, OD_MAX_TYPES = 5 };
 
 /* An argument of the primitive and the buffer of the call that it takes. */
 typedef struct od_binding {
@@ -45,6 +48,29 @@ typedef struct od_plan {
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
 od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv, od_make_pool;
+
+/* What oneDNN has for all nodes of one op with equal attributes, operands and results. */
+struct od_offer {
+    od_offer *next;
+    uint64_t hash;
+    const wg_op *op;
+    void *attrs;
+    wg_value type[OD_MAX_TYPES]; /* operands, then result 0: dtypes and shapes are of interest */
+    int n_types;
+    const char *why; /* it has nothing; NULL: it has `plan` */
+    od_plan plan;
+    char name[OD_NAME]; /* oneDNN's, of plan.pd */
+};
+
+/* The offer for n, which the backend owns until od_offers_clear; NULL: no memory.  Ops without a maker have none. */
+const od_offer *od_offer_for(od_backend *b, const wg_node *n);
+bool od_has_maker(const wg_op *op);
+void od_offers_clear(od_backend *b);
+
+/* oneDNN 2.6.3 races when reorders are created by several threads.  It also takes the number of threads that OpenMP
+ * gives the calling thread, both here and when a primitive runs.  Returns how many threads there were before. */
+int od_start_creating(const od_backend *b);
+void od_end_creating(int former);
 
 /* An op that has a kernel of our own (fast/). */
 typedef struct od_own {

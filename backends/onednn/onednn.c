@@ -4,31 +4,8 @@
 #include "ops/table.h"
 
 #include <omp.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    const wg_op *op;
-    od_make *make;
-} makers[] = {
-    {&wg_op_matmul, od_make_matmul},      {&wg_op_linear, od_make_linear},
-    {&wg_op_exp, od_make_eltwise},        {&wg_op_tanh, od_make_eltwise},
-    {&wg_op_sigmoid, od_make_eltwise},    {&wg_op_silu, od_make_eltwise},
-    {&wg_op_gelu, od_make_eltwise},       {&wg_op_conv2d, od_make_conv},
-    {&wg_op_conv2d_grad_x, od_make_conv}, {&wg_op_conv2d_grad_w, od_make_conv},
-    {&wg_op_avg_pool2d, od_make_pool},    {&wg_op_avg_pool2d_grad, od_make_pool},
-    {&wg_op_matmul_add, od_make_matmul},
-};
-
-static od_make *maker_of(const wg_op *op)
-{
-    for (int i = 0; i < WG_COUNT(makers); i++)
-        if (makers[i].op == op)
-            return makers[i].make;
-    return NULL;
-}
 
 static const od_own *const own_tables[] = {od_own_rows, od_own_attention, od_own_loss,
                                            od_own_update};
@@ -42,77 +19,36 @@ static const od_own *own_of(const wg_op *op)
     return NULL;
 }
 
-static const char *make(const od_backend *b, const wg_node *n, od_plan *plan, char *name,
-                        size_t size)
-{
-    *plan = (od_plan){0};
-    od_make *m = maker_of(n->op);
-    const char *why = m ? m(b, n, plan) : "oneDNN has no such op";
-    if (!why && !plan->run)
-        snprintf(name, size, "%s", od_implementation(plan->pd));
-    if (!why && !plan->run && od_is_reference(plan->pd))
-        why = "oneDNN has only its slow reference for this case";
-    if (why)
-        od_plan_clear(plan);
-    return why;
-}
-
-/* oneDNN 2.6.3 races when reorders are created by several threads.  It also takes the number of threads that OpenMP
- * gives the calling thread, both here and when a primitive runs (see enter). */
-static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
-
-/* Returns how many threads there were before. */
-static int start_creating(const od_backend *b)
-{
-    pthread_mutex_lock(&creating);
-    int former = omp_get_max_threads();
-    omp_set_num_threads(b->threads);
-    return former;
-}
-
-static void end_creating(int former)
-{
-    omp_set_num_threads(former);
-    pthread_mutex_unlock(&creating);
-}
-
 static const char *refuses(void *state, const wg_node *n)
 {
-    od_plan plan;
-    char name[OD_NAME];
     const od_own *own = own_of(n->op);
     if (own)
         return own->refuses(n);
-    if (!maker_of(n->op))
+    if (!od_has_maker(n->op))
         return "oneDNN has no such op";
-    int former = start_creating(state);
-    const char *why = make(state, n, &plan, name, sizeof name);
-    if (!why)
-        od_plan_clear(&plan);
-    end_creating(former);
-    return why;
+    const od_offer *offer = od_offer_for(state, n);
+    return offer ? offer->why : "no memory to ask oneDNN";
 }
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
 {
-    od_plan plan;
     const od_own *own = own_of(n->op);
     if (own) {
         size_t bytes = own->scratch ? own->scratch(state, n) : 0;
         *out = (wg_kernel){.name = own->name, .run = own->run, .scratch = bytes};
         return WG_OK;
     }
+    const od_offer *offer = od_has_maker(n->op) ? od_offer_for(state, n) : NULL;
+    if (!offer || offer->why)
+        return WG_EUNSUPPORTED;
+    *out = (wg_kernel){.name = offer->plan.name, .run = offer->plan.run};
+    if (offer->plan.run)
+        return WG_OK;
     od_kernel *k = NULL;
     size_t scratch = 0;
-    char name[OD_NAME];
-    int former = start_creating(state);
-    wg_status status = WG_EUNSUPPORTED;
-    if (!make(state, n, &plan, name, sizeof name)) {
-        *out = (wg_kernel){.name = plan.name, .run = plan.run};
-        status = plan.run ? WG_OK : od_kernel_create(&k, state, &plan, name, &scratch);
-        od_plan_clear(&plan);
-    }
-    end_creating(former);
+    int former = od_start_creating(state);
+    wg_status status = od_kernel_create(&k, state, &offer->plan, offer->name, &scratch);
+    od_end_creating(former);
     if (k)
         *out = (wg_kernel){
             .name = od_kernel_name(k), .run = od_kernel_run, .state = k, .scratch = scratch};
@@ -132,6 +68,7 @@ static void close_backend(void *state)
     od_backend *b = state;
     if (!b)
         return;
+    od_offers_clear(b);
     if (b->attr)
         dnnl_primitive_attr_destroy(b->attr);
     if (b->stream)
@@ -210,6 +147,7 @@ static void restore_modes(const od_backend *b)
 static void enter(void *state)
 {
     od_backend *b = state;
+    od_offers_clear(b); /* the plan is made */
     b->former_threads = omp_get_max_threads();
     omp_set_num_threads(b->threads);
     flush_subnormals(b);
