@@ -65,10 +65,200 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
     assert_true(compared > 1000 && worst > 0);
 }
 
+/* ---- reductions along rows ---------------------------------------------------------------------------------- */
+
+static double reduced(fast_reduction how, const float *x, int64_t n)
+{
+    double sum = 0, squares = 0, largest = -INFINITY, least = INFINITY, spread = 0, exps = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+        exps += exp((double)x[i]);
+        largest = fmax(largest, (double)x[i]);
+        least = fmin(least, (double)x[i]);
+    }
+    for (int64_t i = 0; i < n; i++)
+        spread += pow((double)x[i] - sum / (double)n, 2);
+    switch (how) {
+    case FAST_SUM: return sum;
+    case FAST_MEAN: return sum / (double)n;
+    case FAST_MAX: return largest;
+    case FAST_MIN: return least;
+    case FAST_VAR: return spread / (double)(n - 1);
+    case FAST_LOGSUMEXP: return log(exps);
+    case FAST_NORM: return sqrt(squares);
+    }
+    return NAN;
+}
+
+/* All but logsumexp are made in double: what is rounded is the result, and little beside. */
+static void rows_are_reduced(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = {{1, 2}, {3, 15}, {40, 16}, {7, 33}, {129, 257}, {2, 9999}};
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        int64_t rows = shapes[k][0], width = shapes[k][1];
+        float *x = numbers(&s, rows * width);
+        for (int t = 0; t < s.n_tables; t++)
+            for (int how = FAST_SUM; how <= FAST_NORM; how++) {
+                float *y = room(rows);
+                s.table[t]->reduce(&(fast_reduce){x, y, rows, width, how, 1, 2});
+                for (int64_t r = 0; r < rows; r++, compared++) {
+                    double truth = reduced(how, x + r * width, width),
+                           bound = how == FAST_LOGSUMEXP ? 4e-7 * fmax(1, fabs(truth))
+                                                         : 0x1p-24 * fabs(truth) + 1e-12;
+                    check_that(fabs((double)y[r] - truth) <= bound,
+                               "%s, reduction %d of %lld: %.9g, not %.9g", s.table[t]->isa, how,
+                               (long long)width, (double)y[r], truth);
+                }
+                free_room(y, rows);
+            }
+        free(x);
+    }
+    assert_true(compared > 1000);
+}
+
+static void reductions_show_nan_and_infinities(void **state)
+{
+    (void)state;
+    enum { WIDTH = 37 };
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++)
+        for (int how = FAST_SUM; how <= FAST_NORM; how++)
+            for (int at = 0; at < WIDTH; at += 9) {
+                float *x = numbers(&s, WIDTH), y;
+                fast_reduce a = {x, &y, 1, WIDTH, how, 1, 1};
+                x[at] = NAN;
+                s.table[t]->reduce(&a);
+                assert_true(isnan(y));
+                x[at] = INFINITY;
+                s.table[t]->reduce(&a);
+                assert_true(how == FAST_MIN ? isfinite(y) : how == FAST_VAR ? isnan(y) : isinf(y));
+                for (int i = 0; i < WIDTH; i++)
+                    x[i] = -INFINITY;
+                s.table[t]->reduce(&a);
+                assert_true(how == FAST_VAR ? isnan(y) : how == FAST_NORM ? y > 0 : y == -INFINITY);
+                free(x);
+            }
+}
+
+/* ---- functions of each element -------------------------------------------------------------------------------- */
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double function(fast_function f, double x)
+{
+    const double root = sqrt(2 / acos(-1)), c = 0.044715;
+    double t = tanh(root * (x + c * x * x * x));
+    switch (f) {
+    case FAST_LOG: return log(x);
+    case FAST_SOFTPLUS: return fmax(x, 0) + log1p(exp(-fabs(x)));
+    case FAST_SILU_GRAD: return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
+    case FAST_GELU_ERF_GRAD: return erfc(-x / sqrt(2)) / 2 + x * root / 2 * exp(-x * x / 2);
+    case FAST_GELU_TANH_GRAD: return (1 + t) / 2 + x * (1 - t * t) / 2 * root * (1 + 3 * c * x * x);
+    }
+    return NAN;
+}
+
+/* On numbers of all sizes, and many about 0 or, for ln, about 1, where its relative error counts. */
+static void functions_are_right(void **state)
+{
+    (void)state;
+    enum { COUNT = 30011 };
+    setting s = all_tables();
+    float *x = numbers(&s, COUNT), *dy = numbers(&s, COUNT);
+    double worst = 0;
+    for (int f = FAST_LOG; f <= FAST_GELU_TANH_GRAD; f++)
+        for (int t = 0; t < s.n_tables; t++) {
+            float *at = room(COUNT), *y = room(COUNT);
+            bool slope = f >= FAST_SILU_GRAD;
+            for (int i = 0; i < COUNT; i++) {
+                float size = i % 3 == 0 ? 80.0f : i % 3 == 1 ? 6.0f : 1.0f;
+                at[i] = f != FAST_LOG ? x[i] * size
+                        : i % 3 == 2  ? 1 + 0.4f * x[i]
+                                      : expf(x[i] * 0.8f * size);
+            }
+            fast_map a = {
+                .x = at, .dy = slope ? dy : NULL, .y = y, .count = COUNT, .f = f, .threads = 2};
+            s.table[t]->map(&a);
+            for (int i = 0; i < COUNT; i++) {
+                double factor = slope ? (double)dy[i] : 1,
+                       truth = factor * function(f, (double)at[i]);
+                double scale = f == FAST_LOG || f == FAST_SOFTPLUS ? fabs(truth) : 1;
+                double error = fabs((double)y[i] - truth);
+                worst = error <= worst * scale ? worst : error / scale;
+                check_that(error <= 6e-7 * scale, "%s, function %d of %.9g: %.9g, not %.9g",
+                           s.table[t]->isa, f, (double)at[i], (double)y[i], truth);
+            }
+            a.y = at; /* in place: the same bits */
+            s.table[t]->map(&a);
+            assert_memory_equal(at, y, COUNT * sizeof(float));
+            free_room(at, COUNT);
+            free_room(y, COUNT);
+        }
+    print_message("functions: errors up to %.2g\n", worst);
+    free(x);
+    free(dy);
+}
+
+static void functions_at_their_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        fast_function f;
+        float x, y;
+    } ends[] = {
+        {FAST_LOG, 1, 0},
+        {FAST_LOG, 0, -INFINITY},
+        {FAST_LOG, INFINITY, INFINITY},
+        {FAST_LOG, -1, NAN},
+        {FAST_LOG, -INFINITY, NAN},
+        {FAST_SOFTPLUS, INFINITY, INFINITY},
+        {FAST_SOFTPLUS, -INFINITY, 0},
+        {FAST_SOFTPLUS, 1e30f, 1e30f},
+        {FAST_SILU_GRAD, 1e30f, 1},
+        {FAST_SILU_GRAD, -1e30f, 0},
+        {FAST_GELU_ERF_GRAD, 1e30f, 1},
+        {FAST_GELU_ERF_GRAD, -1e30f, 0},
+        {FAST_GELU_TANH_GRAD, 1e30f, 1},
+        {FAST_GELU_TANH_GRAD, -1e30f, 0},
+    };
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++) {
+        float one[20], y[20], x[20];
+        for (int f = FAST_LOG; f <= FAST_GELU_TANH_GRAD; f++) {
+            for (int i = 0; i < 20; i++)
+                one[i] = 1, x[i] = i == 13 ? NAN : 0.5f;
+            s.table[t]->map(&(fast_map){x, f >= FAST_SILU_GRAD ? one : NULL, y, 20, f, 1});
+            for (int i = 0; i < 20; i++)
+                assert_int_equal(isnan(y[i]) != 0, i == 13);
+        }
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+            fast_function f = ends[k].f;
+            for (int i = 0; i < 20; i++)
+                x[i] = ends[k].x;
+            s.table[t]->map(&(fast_map){x, f >= FAST_SILU_GRAD ? one : NULL, y, 20, f, 1});
+            for (int i = 0; i < 20; i++)
+                check_that(y[i] == ends[k].y || (isnan(y[i]) && isnan(ends[k].y)),
+                           "%s, function %d of %g: %g, not %g", s.table[t]->isa, (int)f,
+                           (double)ends[k].x, (double)y[i], (double)ends[k].y);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_over_rows_err_by_rounding_alone),
+        cmocka_unit_test(rows_are_reduced),
+        cmocka_unit_test(reductions_show_nan_and_infinities),
+        cmocka_unit_test(functions_are_right),
+        cmocka_unit_test(functions_at_their_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Elementwise functions that cost arithmetic, not only memory.  (Sums and products of two tensors run at the speed of
- * memory in the reference kernels already.)  log is missing on purpose: oneDNN 2.6's log(1) is -1.4e-6. */
+ * memory in the reference kernels already.)  log is our own (map.c): oneDNN 2.6's log(1) is -1.4e-6. */
 #include "backends/onednn/internal.h"
 #include "ops/activation.h"
 

@@ -72,7 +72,7 @@ void od_offers_clear(od_backend *b);
 int od_start_creating(const od_backend *b);
 void od_end_creating(int former);
 
-/* An op that has a kernel of our own (fast/). */
+/* An op that has a kernel of our own (fast/); of several, a node gets the first that takes it. */
 typedef struct od_own {
     const wg_op *op;
     const char *name;
@@ -82,7 +82,8 @@ typedef struct od_own {
 } od_own;
 
 /* Each file has a table that ends with a row of NULLs. */
-extern const od_own od_own_rows[], od_own_attention[], od_own_loss[], od_own_update[];
+extern const od_own od_own_rows[], od_own_reduce[], od_own_map[], od_own_attention[], od_own_loss[],
+    od_own_update[];
 
 void od_bind(od_plan *plan, int arg, int where, int index);
 /* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan frees, it is reordered. */

@@ -5,25 +5,26 @@
 
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const od_own *const own_tables[] = {od_own_rows, od_own_attention, od_own_loss,
-                                           od_own_update};
+static const od_own *const own_tables[] = {od_own_rows,      od_own_reduce, od_own_map,
+                                           od_own_attention, od_own_loss,   od_own_update};
 
-static const od_own *own_of(const wg_op *op)
+/* The own kernel for n; NULL, and in *why the reason if there are some for its op. */
+static const od_own *own_of(const wg_node *n, const char **why)
 {
+    *why = NULL;
     for (int i = 0; i < WG_COUNT(own_tables); i++)
         for (const od_own *own = own_tables[i]; own->op; own++)
-            if (own->op == op)
+            if (own->op == n->op && !(*why = own->refuses(n)))
                 return own;
     return NULL;
 }
 
 static const char *refuses(void *state, const wg_node *n)
 {
-    const od_own *own = own_of(n->op);
-    if (own)
-        return own->refuses(n);
+    const char *why;
+    if (own_of(n, &why) || why)
+        return why;
     if (!od_has_maker(n->op))
         return "oneDNN has no such op";
     const od_offer *offer = od_offer_for(state, n);
@@ -32,7 +33,8 @@ static const char *refuses(void *state, const wg_node *n)
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
 {
-    const od_own *own = own_of(n->op);
+    const char *why;
+    const od_own *own = own_of(n, &why);
     if (own) {
         size_t bytes = own->scratch ? own->scratch(state, n) : 0;
         *out = (wg_kernel){.name = own->name, .run = own->run, .scratch = bytes};

@@ -1,4 +1,4 @@
-/* Own kernels over dense rows: softmax, layer normalisation, sums of rows, dropout, the gradient of an embedding. */
+/* Own kernels over dense rows: softmax, layer normalisation, dropout, the gradient of an embedding. */
 #include "backends/cpu/ids.h"
 #include "backends/onednn/fast/fast.h"
 #include "backends/onednn/internal.h"
@@ -6,7 +6,6 @@
 #include "ops/index.h"
 #include "ops/norm.h"
 #include "ops/random.h"
-#include "ops/reduce.h"
 #include "ops/select.h"
 #include "ops/softmax.h"
 
@@ -168,54 +167,6 @@ static void run_residual_grad(wg_call *c)
     od_fast()->layernorm_backward(&a);
 }
 
-/* ---- sums over leading axes ------------------------------------------------------------------------ */
-
-/* How many leading axes are summed over, if no others are; else 0. */
-static int leading_axes(const wg_node *n)
-{
-    int rank = n->in[0]->shape.rank;
-    wg_axes axes = wg_axes_of(&((const wg_reduce_attrs *)n->attrs)->axes, rank);
-    for (int i = 0; i < axes.count; i++)
-        if (axes.axis[i] != i)
-            return 0;
-    return axes.count < rank ? axes.count : 0;
-}
-
-static const char *refuses_sum(const wg_node *n)
-{
-    enum { LEAST_WIDTH = 16 }; /* a vector */
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    if (!leading_axes(n))
-        return "not over leading axes alone";
-    if (!wg_value_count(n->in[0]))
-        return "an empty operand";
-    return wg_value_count(n->out[0]) >= LEAST_WIDTH ? NULL : "rows too short";
-}
-
-static fast_columns columns_of(const wg_node *n)
-{
-    int64_t width = wg_value_count(n->out[0]);
-    return (fast_columns){.rows = wg_value_count(n->in[0]) / width, .width = width};
-}
-
-static size_t sum_scratch(const od_backend *b, const wg_node *n)
-{
-    (void)b;
-    fast_columns a = columns_of(n);
-    return (size_t)(fast_column_blocks(a.rows) * a.width) * sizeof(float);
-}
-
-static void run_sum(wg_call *c)
-{
-    fast_columns a = columns_of(c->node);
-    a.x = c->in[0];
-    a.y = c->out[0];
-    a.threads = c->threads;
-    a.scratch = c->scratch;
-    od_fast()->column_sum(&a);
-}
-
 /* ---- dropout --------------------------------------------------------------------------------------- */
 
 static const char *refuses_dropout(const wg_node *n)
@@ -267,7 +218,6 @@ const od_own od_own_rows[] = {
     {&wg_op_residual_layernorm, "fused rows", refuses_norm, NULL, run_residual},
     {&wg_op_residual_layernorm_grad, "fused rows", refuses_norm, norm_grad_scratch,
      run_residual_grad},
-    {&wg_op_sum, "columns", refuses_sum, sum_scratch, run_sum},
     {&wg_op_dropout, "mask", refuses_dropout, NULL, run_dropout},
     {&wg_op_embedding_grad, "rows by id", refuses_embedding_grad, NULL, run_embedding_grad},
     {.op = NULL},

@@ -131,6 +131,43 @@ static inline int64_t fast_column_blocks(int64_t rows)
     return (rows + FAST_COLUMN_ROWS - 1) / FAST_COLUMN_ROWS;
 }
 
+/* y[r] of row r of x; see reduce.c. */
+typedef enum fast_reduction {
+    FAST_SUM,
+    FAST_MEAN,
+    FAST_MAX, /* NaN if there is one */
+    FAST_MIN,
+    FAST_VAR, /* divided by width - correction */
+    FAST_LOGSUMEXP,
+    FAST_NORM /* Euclidean */
+} fast_reduction;
+
+typedef struct fast_reduce {
+    const float *x;
+    float *y;
+    int64_t rows, width; /* width > 0 */
+    fast_reduction how;
+    int64_t correction;
+    int threads;
+} fast_reduce;
+
+/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients; y may be x or dy.  See map.c. */
+typedef enum fast_function {
+    FAST_LOG,
+    FAST_SOFTPLUS,
+    FAST_SILU_GRAD,
+    FAST_GELU_ERF_GRAD,
+    FAST_GELU_TANH_GRAD
+} fast_function;
+
+typedef struct fast_map {
+    const float *x, *dy; /* dy NULL: f has one argument */
+    float *y;
+    int64_t count;
+    fast_function f;
+    int threads;
+} fast_map;
+
 typedef struct fast_dropout {
     const float *x;
     float *y;
@@ -209,6 +246,8 @@ typedef struct fast_spans {
     X(layernorm_forward, fast_norm)                                                                \
     X(layernorm_backward, fast_norm)                                                               \
     X(column_sum, fast_columns)                                                                    \
+    X(reduce, fast_reduce)                                                                         \
+    X(map, fast_map)                                                                               \
     X(dropout, fast_dropout)                                                                       \
     X(embedding_grad, fast_embedding)                                                              \
     X(softmax, fast_rows)                                                                          \
@@ -232,7 +271,8 @@ const fast_table *od_fast(void);
 static inline float fast_exp(float x)
 {
     const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
-    float low = x > -87.0f ? x : -87.0f, clamped = low < 88.72f ? low : 88.72f; /* NaN becomes -87 */
+    float low = x > -87.0f ? x : -87.0f,
+          clamped = low < 88.72f ? low : 88.72f; /* NaN becomes -87 */
     float n = (clamped * 1.44269504f + magic) - magic;
     float r = clamped - n * 0.693145752f - n * 1.42860677e-6f;
     float p = 1.98412698e-4f;
@@ -243,7 +283,8 @@ static inline float fast_exp(float x)
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    int32_t bits = ((int32_t)n + 127) << 23; /* n = 128 gives the bits of +inf: right for x > 88.72 - ln 2 / 2 */
+    int32_t bits = ((int32_t)n + 127)
+                   << 23; /* n = 128 gives the bits of +inf: right for x > 88.72 - ln 2 / 2 */
     float power;
     memcpy(&power, &bits, sizeof power);
     float y = p * power;

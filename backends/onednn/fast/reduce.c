@@ -1,0 +1,93 @@
+/* Reductions along rows.  Sums are made in double, as in the reference kernels: along a row that costs no more than
+ * reading it, and the only roundings of a sum are that to float at its end and those of its terms. */
+#include "backends/onednn/fast/fast.h"
+
+#include <math.h>
+
+#define X(name, args) void FAST(name)(const args *);
+FAST_KERNELS(X)
+#undef X
+
+static double sum_of(const float *x, int64_t n)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)x[i];
+    return sum;
+}
+
+/* of (x - centre)^2 */
+static double squares_of(const float *x, int64_t n, double centre)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)x[i] - centre;
+        sum += d * d;
+    }
+    return sum;
+}
+
+static float top_of(const float *x, int64_t n) /* NaN is passed over */
+{
+    float top = -INFINITY;
+#pragma omp simd reduction(max : top)
+    for (int64_t i = 0; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+static float bottom_of(const float *x, int64_t n)
+{
+    float bottom = INFINITY;
+#pragma omp simd reduction(min : bottom)
+    for (int64_t i = 0; i < n; i++)
+        bottom = x[i] < bottom ? x[i] : bottom;
+    return bottom;
+}
+
+static bool has_nan(const float *x, int64_t n)
+{
+    int odd = 0;
+#pragma omp simd reduction(| : odd)
+    for (int64_t i = 0; i < n; i++)
+        odd |= x[i] != x[i];
+    return odd;
+}
+
+/* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by: ln of 0, infinity or NaN. */
+static float logsumexp_of(const float *x, int64_t n)
+{
+    float top = top_of(x, n);
+    double sum = 0;
+    top = isfinite(top) ? top : 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)fast_exp(x[i] - top);
+    return (float)((double)top + log(sum));
+}
+
+static float reduced(const fast_reduce *a, const float *x)
+{
+    int64_t n = a->width;
+    switch (a->how) {
+    case FAST_SUM: return (float)sum_of(x, n);
+    case FAST_MEAN: return (float)(sum_of(x, n) / (double)n);
+    case FAST_MAX: return has_nan(x, n) ? NAN : top_of(x, n);
+    case FAST_MIN: return has_nan(x, n) ? NAN : bottom_of(x, n);
+    case FAST_VAR:
+        return (float)(squares_of(x, n, sum_of(x, n) / (double)n) / (double)(n - a->correction));
+    case FAST_LOGSUMEXP: return logsumexp_of(x, n);
+    case FAST_NORM: return (float)sqrt(squares_of(x, n, 0));
+    }
+    return NAN;
+}
+
+void FAST(reduce)(const fast_reduce *a)
+{
+    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t row = 0; row < a->rows; row++)
+        a->y[row] = reduced(a, a->x + row * a->width);
+}
