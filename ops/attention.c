@@ -197,12 +197,22 @@ static double scale_of(const wg_attention_attrs *a, const wg_value *q)
     return a->scale != 0 ? a->scale : d > 0 ? 1 / sqrt((double)d) : 1;
 }
 
+/* scale q k'.  The scores are scaled unless there are more of them than of q: nothing else reads them, so a plan does it
+ * in their place, while q, which others read, would have to be copied. */
+static wg_value *scores_of(const wg_attention_attrs *a, wg_value *q, wg_value *k)
+{
+    double scale = scale_of(a, q);
+    if (k && k->shape.dim[2] <= q->shape.dim[3])
+        return wg_scale(matmul_heads(q, k, WG_NT), scale);
+    return matmul_heads(wg_scale(q, scale), k, WG_NT);
+}
+
 static void expand_weights(wg_node *n, wg_value **y)
 {
     const wg_attention_attrs *a = n->attrs;
     wg_value *q = n->in[0], *k = n->in[1], *lengths = operand(n, 2);
     int64_t queries = q->shape.dim[2], keys = k->shape.dim[2];
-    wg_value *scores = matmul_heads(wg_scale(q, scale_of(a, q)), live(k, lengths), WG_NT);
+    wg_value *scores = scores_of(a, q, live(k, lengths));
     wg_value *seen = seen_keys(n->graph, lengths, a->causal, a->causal_offset, queries, keys, 4);
     y[0] = wg_softmax(only(seen, scores, -HUGE_VAL), -1);
 }
