@@ -218,6 +218,38 @@ static inline bool conf_derive(const wg_op *op, const conf_case *from, conf_case
     return found;
 }
 
+/* Ops whose operands depend on each other so that chance finds few cases: theirs come from gradients. */
+static const struct {
+    const wg_op *op, *from;
+} conf_derived[] = {
+    {&wg_op_conv2d_grad_x, &wg_op_conv2d},
+    {&wg_op_conv2d_grad_w, &wg_op_conv2d},
+    {&wg_op_avg_pool2d_grad, &wg_op_avg_pool2d},
+};
+
+/* Whose samples cases of op are proposed from: its own, mostly. */
+static inline const wg_op *conf_source_of(const wg_op *op)
+{
+    for (int i = 0; i < WG_COUNT(conf_derived); i++)
+        if (conf_derived[i].op == op)
+            return conf_derived[i].from;
+    return op;
+}
+
+/* Case number `turn` of op from a sample of its source; false, and nothing to free, if there is none. */
+static inline bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed,
+                                conf_case *c)
+{
+    const wg_op *from = conf_source_of(op);
+    *c = conf_propose(from, s, turn, seed);
+    if (from == op)
+        return true;
+    conf_case source = *c;
+    bool found = conf_derive(op, &source, c);
+    conf_free(&source);
+    return found;
+}
+
 /* ---- results --------------------------------------------------------------------------------------- */
 
 typedef struct conf_results {

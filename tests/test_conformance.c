@@ -340,23 +340,6 @@ static const wg_sample *sample_of(const wg_op *op, int k)
 
 /* ---- all rows ---------------------------------------------------------------------------------------- */
 
-/* Ops whose operands depend on each other so that chance finds few cases: theirs come from gradients. */
-static const struct {
-    const wg_op *op, *from;
-} derived[] = {
-    {&wg_op_conv2d_grad_x, &wg_op_conv2d},
-    {&wg_op_conv2d_grad_w, &wg_op_conv2d},
-    {&wg_op_avg_pool2d_grad, &wg_op_avg_pool2d},
-};
-
-static const wg_op *source_of(const wg_op *op)
-{
-    for (int i = 0; i < WG_COUNT(derived); i++)
-        if (derived[i].op == op)
-            return derived[i].from;
-    return op;
-}
-
 static bool enough(const devices *d, const row *r)
 {
     return r->cpu.cases >= LEAST_CASES &&
@@ -365,19 +348,14 @@ static bool enough(const devices *d, const row *r)
 
 static void run_row(const devices *d, row *r)
 {
-    const wg_op *from = source_of(r->op);
+    const wg_op *from = conf_source_of(r->op);
     const wg_sample *s;
     uint64_t seed = 11;
     for (int turn = 0; turn < MOST_TURNS && !enough(d, r); turn++)
         for (int k = 0; (s = sample_of(from, k)); k++) {
-            conf_case c = conf_propose(from, s, turn, &seed);
-            if (from != r->op) {
-                conf_case source = c;
-                bool found = conf_derive(r->op, &source, &c);
-                conf_free(&source);
-                if (!found)
-                    continue;
-            }
+            conf_case c;
+            if (!conf_case_of(r->op, s, turn, &seed, &c))
+                continue;
             c.whole = turn % 2 && r->bound.kind == PRODUCT;
             if (conf_is_small(&c)) {
                 conf_fill(&c, r->bound.lo, r->bound.hi, &seed);
