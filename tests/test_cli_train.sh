@@ -91,6 +91,10 @@ printf 'one\ntwo\n' >two; echo eins >one
 code 3 train --model m --vocab-kind words --train-sets two one; says err "expected equally many lines, got 2 and 1"
 code 4 train --model /dev/null/m --config small.yml
 
+code 3 train --model m --vocab-kind chars --train-sets two two --mini-batch-words 3
+says err "expected at most 3 tokens with padding, as a batch has, got 4; max-length 1 leaves such pairs out"
+holds "what failed left no folder" ! -e m
+
 # configuration: flags over files, whatever the order; the dump read back is the same
 code 0 train --heads 4 --config small.yml --lr 0.5 --dump-config
 says out "heads: 4 "; says out "d-model: 16 "; says out "learn-rate: 0.5 "

@@ -263,7 +263,7 @@ static void nothing_to_use(void **state)
                *two = write_text("two", "a b\nb a\n");
     check_refused(none, none, WG_EDATA, "expected at least one pair", "got none of 0");
     check_refused(two, blank, WG_EDATA, "expected at least one pair",
-                  "got none of 2 (2 with an empty side, 0 longer");
+                  "got none of 2 (2 with an empty side)");
     assert_int_equal(wg_corpus_read(&c, two, two, words, words,
                                     &(wg_corpus_options){.max_length = 1}, message, sizeof message),
                      WG_EDATA);

@@ -160,17 +160,21 @@ wg_status wg_data_batches(wg_batches **out, const wg_training_data *d, const wg_
 {
     const wg_vocabulary *source = d->vocabularies.side[0], *target = d->vocabularies.side[1];
     bool trains = corpus == d->train;
-    return wg_batches_create(out, corpus,
-                             &(wg_batches_options){.tokens = s->batch_tokens,
-                                                   .sentences = s->batch_sentences,
-                                                   .multiple = s->length_multiple,
-                                                   .group = trains ? s->delay : 1,
-                                                   .fixed_rows = true,
-                                                   .seed = s->seed,
-                                                   .bos = wg_vocabulary_bos(target),
-                                                   .eos = wg_vocabulary_eos(target),
-                                                   .pad = wg_vocabulary_pad(target),
-                                                   .source_eos = wg_vocabulary_eos(source),
-                                                   .source_pad = wg_vocabulary_pad(source)},
-                             message, size);
+    const wg_batches_options options = {.tokens = s->batch_tokens,
+                                        .sentences = s->batch_sentences,
+                                        .multiple = s->length_multiple,
+                                        .group = trains ? s->delay : 1,
+                                        .fixed_rows = true,
+                                        .seed = s->seed,
+                                        .bos = wg_vocabulary_bos(target),
+                                        .eos = wg_vocabulary_eos(target),
+                                        .pad = wg_vocabulary_pad(target),
+                                        .source_eos = wg_vocabulary_eos(source),
+                                        .source_pad = wg_vocabulary_pad(source)};
+    wg_status status = wg_batches_create(out, corpus, &options, message, size);
+    size_t used = message && size ? strlen(message) : size;
+    if (status == WG_EDATA && used < size)
+        snprintf(message + used, size - used, "; max-length %lld leaves such pairs out",
+                 (long long)wg_settings_longest(s));
+    return status;
 }

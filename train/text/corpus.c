@@ -170,10 +170,12 @@ static wg_status nothing_left(reader *r, const wg_corpus *c)
 {
     wg_message_add(&r->message,
                    "%s and %s: expected at least one pair of sentences to use, got none of %zu "
-                   "(%zu with an empty side, "
-                   "%zu longer than %zu tokens)",
-                   r->name[0], r->name[1], r->n_lines[0], c->empty, c->too_long,
-                   r->options.max_length);
+                   "(%zu with an empty side",
+                   r->name[0], r->name[1], r->n_lines[0], c->empty);
+    if (r->options.max_length)
+        wg_message_add(&r->message, ", %zu longer than %zu tokens", c->too_long,
+                       r->options.max_length);
+    wg_message_add(&r->message, ")");
     return WG_EDATA;
 }
 
