@@ -23,9 +23,13 @@ static const char *const numbers[][2] = {
     {NULL, NULL},
 };
 
-/* Small corpora, as Multi30k: Wu et al. 2021, "Good for Misconceived Reasons", section 4. */
+/* Small corpora, as Multi30k: Wu et al. 2021, "Good for Misconceived Reasons", section 4; projections and positions as in
+ * fairseq, with which they trained. */
 static const char *const few[][2] = {
     {"vocab-size", "10000"},
+    {"fused-projections", "true"},
+    {"positions", "halves"},
+    {"first-position", "2"},
     {"optimizer-delay", "2"},
     {"adam-eps", "1e-8"},
     {"lr-schedule", "inverse-sqrt"},
