@@ -417,7 +417,7 @@ static void bad_models_are_refused(void **state)
     c.d_ff = 20;
     refused(&model, "encoder/layer0/ff/inner/weight is f32[24,16], must be f32[20,16]");
     c.heads = 3;
-    refused(&model, "3 heads");
+    refused(&model, "heads is 3");
     wg_store_free(empty);
     wg_store_free(store);
 }

@@ -41,6 +41,7 @@ static void threads_do_not_matter(void **state)
         const wg_search_options o = {.beam = wish == 0 ? 1 : 3,
                                      .n_best = wish == 0 ? 1 : 2,
                                      .alpha = 0.6,
+                                     .max_length = 15,
                                      .uncached = wish == 2,
                                      .attention = wish == 3};
         wg_hypothesis *expected = NULL;
@@ -83,7 +84,7 @@ static void runs_repeat(void **state)
     model.backends = onednn;
     model.n_backends = 1;
     model.threads = 3;
-    const wg_search_options o = {.beam = 4, .n_best = 4, .alpha = 1};
+    const wg_search_options o = {.beam = 4, .n_best = 4, .alpha = 1, .max_length = 15};
     wg_hypothesis *expected = NULL;
     size_t compared = 0;
     for (int run = 0; run < 6; run++) {
