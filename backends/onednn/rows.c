@@ -88,36 +88,52 @@ static fast_norm norm_of(const wg_call *c, int x)
     return a;
 }
 
+static const float *optional(const wg_call *c, int i)
+{
+    return i < c->node->n_in ? c->in[i] : NULL;
+}
+
+/* x gain? bias? -> y mean rstd; of rmsnorm x gain? -> y rstd */
 static void run_norm(wg_call *c)
 {
+    bool rms = c->node->op == &wg_op_rmsnorm;
     fast_norm a = norm_of(c, 0);
-    a.gain = c->node->n_in > 1 ? c->in[1] : NULL;
-    a.bias = c->node->n_in > 2 ? c->in[2] : NULL;
+    a.gain = optional(c, 1);
+    a.bias = optional(c, 2);
     a.y = c->out[0];
-    a.mean = c->out[1];
-    a.rstd = c->out[2];
+    a.mean = rms ? NULL : c->out[1];
+    a.rstd = c->out[rms ? 1 : 2];
     od_fast()->layernorm_forward(&a);
 }
 
-/* dy x mean rstd gain? -> dx dgain dbias */
+/* Operands dy x mean? rstd gain? and results dx dgain dbias?, which all gradients begin with; those of rmsnorm have no
+ * mean and no bias.  Returns the place after `gain`. */
+static int bind_gradient(const wg_call *c, bool rms, fast_norm *a)
+{
+    int rstd = rms ? 2 : 3;
+    a->dy = c->in[0];
+    a->x = c->in[1];
+    a->mean = rms ? NULL : (float *)(uintptr_t)c->in[2]; /* read only in this direction */
+    a->rstd = (float *)(uintptr_t)c->in[rstd];
+    a->gain = optional(c, rstd + 1);
+    a->dx = c->out[0];
+    a->dgain = c->out[1];
+    a->dbias = rms ? NULL : c->out[2];
+    return rstd + 2;
+}
+
 static void run_norm_grad(wg_call *c)
 {
     fast_norm a = norm_of(c, 1);
-    a.dy = c->in[0];
-    a.mean = (float *)(uintptr_t)c->in[2]; /* read only in this direction */
-    a.rstd = (float *)(uintptr_t)c->in[3];
-    a.gain = c->node->n_in > 4 ? c->in[4] : NULL;
-    a.dx = c->out[0];
-    a.dgain = c->out[1];
-    a.dbias = c->out[2];
+    bind_gradient(c, c->node->op == &wg_op_rmsnorm_grad, &a);
     od_fast()->layernorm_backward(&a);
 }
 
 static size_t norm_grad_scratch(const od_backend *b, const wg_node *n)
 {
     (void)b;
-    int64_t rows = wg_value_count(n->in[3]); /* rstd has one number for each */
-    return 2 * (size_t)fast_norm_blocks(rows) * wg_value_bytes(n->out[1]);
+    int64_t width = wg_value_count(n->out[1]), rows = wg_value_count(n->in[1]) / width;
+    return 2 * (size_t)(fast_norm_blocks(rows) * width) * sizeof(float);
 }
 
 /* ---- layernorm(residual + dropout(branch)) -------------------------------------------------------- */
@@ -141,8 +157,8 @@ static void run_residual(wg_call *c)
     fast_norm a = residual_of(c);
     a.residual = c->in[0];
     a.branch = c->in[1];
-    a.gain = c->node->n_in > 2 ? c->in[2] : NULL;
-    a.bias = c->node->n_in > 3 ? c->in[3] : NULL;
+    a.gain = optional(c, 2);
+    a.bias = optional(c, 3);
     a.y = c->out[0];
     a.mean = c->out[1];
     a.rstd = c->out[2];
@@ -154,16 +170,9 @@ static void run_residual(wg_call *c)
 static void run_residual_grad(wg_call *c)
 {
     fast_norm a = residual_of(c);
-    a.dy = c->in[0];
-    a.x = c->in[1];
-    a.mean = (float *)(uintptr_t)c->in[2];
-    a.rstd = (float *)(uintptr_t)c->in[3];
-    a.gain = c->node->n_in > 4 ? c->in[4] : NULL;
-    a.more = c->node->n_in > 5 ? c->in[5] : NULL;
-    a.dx = c->out[0];
-    a.dgain = c->out[1];
-    a.dbias = c->out[2];
-    a.dbranch = c->out[3];
+    int dsum = bind_gradient(c, false, &a);
+    a.more = optional(c, dsum);
+    a.dbranch = c->out[c->node->n_out - 1];
     od_fast()->layernorm_backward(&a);
 }
 
@@ -215,6 +224,8 @@ const od_own od_own_rows[] = {
     {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
     {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
     {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},
+    {&wg_op_rmsnorm, "rows", refuses_norm, NULL, run_norm},
+    {&wg_op_rmsnorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},
     {&wg_op_residual_layernorm, "fused rows", refuses_norm, NULL, run_residual},
     {&wg_op_residual_layernorm_grad, "fused rows", refuses_norm, norm_grad_scratch,
      run_residual_grad},

@@ -57,11 +57,11 @@ static inline int64_t fast_attention_scratch(int64_t T, int64_t S)
     return 2 * rows * ld + (rows * S + FAST_MASK_ROOM + 31) / 32 * 16;
 }
 
-/* Rows of a layer normalisation; see norm.c.  mean and rstd are [rows]; gain, bias and their cotangents [width] or
- * NULL.  Scratch of the backward pass: 2 fast_norm_blocks(rows) width floats. */
+/* Rows of a layer normalisation, without a mean of rmsnorm; see norm.c.  mean and rstd are [rows]; gain, bias and their
+ * cotangents [width] or NULL.  Scratch of the backward pass: 2 fast_norm_blocks(rows) width floats. */
 typedef struct fast_norm {
     const float *x, *gain, *bias, *dy;
-    float *y, *mean, *rstd; /* results forward, read backward */
+    float *y, *mean, *rstd; /* results forward, read backward; mean NULL: rmsnorm */
     float *dx, *dgain, *dbias;
     const float *residual, *branch, *more; /* NULL: none */
     float *sum, *dbranch;

@@ -6,8 +6,11 @@
  *
  *     dx = rstd (e - mean(e) - h mean(e h)),   dgain = sum over rows of dy h,   dbias = sum over rows of dy
  *
- * With a branch, x is first made from the residual connection, x = residual + dropout(branch), and kept as `sum`; backward
- * `more`, another cotangent of x, is added to dx, and the branch's cotangent is dropout(dx) with the same mask.
+ * rmsnorm is the same with 0 for the means, mean(e) too, and without bias.
+ *
+ * With a branch, x is first made from the residual connection, x = residual + dropout(branch), and kept as `sum`;
+ * backward `more`, another cotangent of x, is added to dx, and the branch's cotangent is dropout(dx) with the same
+ * mask.
  *
  * A row is read from memory once: its further passes hit the cache.  The sums over rows are made in blocks of rows that
  * do not depend on the number of threads, in float within a block, and the blocks are added up in double.  So a term of
@@ -25,7 +28,8 @@ FAST_KERNELS(X)
 #undef X
 
 /* Sums along a row are made in lanes, whether or not the compiler makes vectors of them, and the lanes added up in
- * double: so the rounding error is that of short sums in every build, and an addition need not wait for the one before. */
+ * double: so the rounding error is that of short sums in every build, and an addition need not wait for the one
+ * before. */
 #if defined(__AVX512F__)
 enum { LANES = 32 }; /* two vectors */
 #else
@@ -75,11 +79,12 @@ static void forward_row(const fast_norm *a, int64_t row)
     const float *restrict x = (a->branch ? a->sum : a->x) + at;
     float *restrict y = a->y + at;
     /* The mean is mean + rest: rounded to one float it would be wrong by much of a small deviation. */
-    float mean = (float)(moments_of(x, width, 0).sum / (double)width);
+    float mean = a->mean ? (float)(moments_of(x, width, 0).sum / (double)width) : 0;
     moments d = moments_of(x, width, mean);
-    float rest = (float)(d.sum / (double)width);
+    float rest = a->mean ? (float)(d.sum / (double)width) : 0;
     float rstd = 1 / sqrtf((float)(d.squares / (double)width) - rest * rest + a->eps);
-    a->mean[row] = mean + rest;
+    if (a->mean)
+        a->mean[row] = mean + rest;
     a->rstd[row] = rstd;
     if (gain && bias) {
 #pragma omp simd
@@ -107,7 +112,8 @@ static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
     const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
     float *restrict dx = a->dx + row * a->width;
     const float *gain = a->gain;
-    float mean = a->mean[row], rstd = a->rstd[row], sums[LANES] = {0}, products[LANES] = {0};
+    float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
+    float sums[LANES] = {0}, products[LANES] = {0};
     int64_t width = a->width, whole = width / LANES * LANES;
     for (int64_t i = 0; i < whole; i += LANES)
 #pragma omp simd
@@ -125,7 +131,7 @@ static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
         dgain[i] += d * h;
         dbias[i] += d;
     }
-    float sum = (float)(folded(sums) / (double)width),
+    float sum = a->mean ? (float)(folded(sums) / (double)width) : 0,
           product = (float)(folded(products) / (double)width);
 #pragma omp simd
     for (int64_t i = 0; i < width; i++) {
@@ -156,7 +162,8 @@ void FAST(layernorm_backward)(const fast_norm *a)
         for (int64_t i = 0; i < width; i += FAST_COLUMNS) {
             int64_t columns = width - i < FAST_COLUMNS ? width - i : FAST_COLUMNS;
             fast_join(a->scratch + i, blocks, 2 * width, columns, a->dgain + i);
-            fast_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);
+            if (a->dbias)
+                fast_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);
         }
     }
 }
