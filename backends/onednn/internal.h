@@ -1,8 +1,8 @@
 /* The inside of the oneDNN backend.
  *
  * Each op that oneDNN does well has one `make` function: from a node it makes a primitive descriptor and says which
- * buffer of the call each argument of the primitive is.  What it says is kept as an offer (offers.c), through which both
- * refusing and preparing go: so what is promised at plan time is what runs, and oneDNN is asked once. */
+ * buffer of the call each argument of the primitive is.  What it says is kept as an offer (offers.c), through which
+ * both refusing and preparing go: so what is promised at plan time is what runs, and oneDNN is asked once. */
 #ifndef WG_BACKENDS_ONEDNN_INTERNAL_H
 #define WG_BACKENDS_ONEDNN_INTERNAL_H
 

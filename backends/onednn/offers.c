@@ -1,5 +1,5 @@
-/* What oneDNN has for a node.  A plan asks up to four times: whether a fusion would be taken, twice whether the node is,
- * and for its kernel; and most models repeat their layers.  All get the one primitive descriptor. */
+/* What oneDNN has for a node.  A plan asks up to four times: whether a fusion would be taken, twice whether the node
+ * is, and for its kernel; and most models repeat their layers.  All get the one primitive descriptor. */
 #include "backends/onednn/internal.h"
 
 #include <omp.h>

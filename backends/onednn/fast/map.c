@@ -1,5 +1,5 @@
-/* Functions of each element that oneDNN lacks or has only inaccurate, in loops that the compiler vectorises: ln, softplus
- * and the derivatives of silu and gelu.  Errors are at most a few units in the last place of max(1, |y|). */
+/* Functions of each element that oneDNN lacks or has only inaccurate, in loops that the compiler vectorises: ln,
+ * softplus and the derivatives of silu and gelu.  Errors are at most a few units in the last place of max(1, |y|). */
 #include "backends/onednn/fast/fast.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static inline float softplus_of(float x)
     return (x > 0.0f ? x : 0.0f) + (log_of(w) + rest / w);
 }
 
-/* s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); 1 - s is made like s, since subtraction would lose digits that x multiplies */
+/* s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); 1 - s is made like s, since x multiplies what a subtraction would lose */
 static inline float silu_slope(float x)
 {
     float u = fast_exp(-fabsf(x)), large = 1.0f / (1.0f + u), small = u * large;
