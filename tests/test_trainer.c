@@ -355,7 +355,7 @@ static void few_pairs_are_learned_by_heart(void **state)
     (void)state;
     static const char thorough[] =
         "d-model 32; d-ff 64; dropout 0; label-smoothing 0; optimizer-delay 1; length-multiple 16; "
-        "lr-warmup 20; exponential-smoothing 0; after 250u; beam-size 1";
+        "lr-warmup 20; exponential-smoothing 0; after 400u; beam-size 1";
     wg_settings s = small_training("training_by_heart", thorough);
     remove_folder(s.model);
     write_numbers(&s);
