@@ -175,11 +175,17 @@ static void gemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha,
 
 static bool finite_rows(const float *x, int64_t rows, int64_t columns, int64_t stride)
 {
-    float sum = 0; /* of x 0: NaN if any is not finite */
-    for (int64_t i = 0; i < rows; i++)
-#pragma omp simd reduction(+ : sum)
-        for (int64_t j = 0; j < columns; j++)
-            sum += x[i * stride + j] * 0.0f;
+    fast_vector sums = {0}; /* of x 0: NaN if any is not finite */
+    float sum = 0;
+    int64_t whole = columns / FAST_LANES * FAST_LANES;
+    for (int64_t i = 0; i < rows; i++, x += stride) {
+        for (int64_t j = 0; j < whole; j += FAST_LANES)
+            sums += *(const fast_vector *)(x + j) * 0.0f;
+        for (int64_t j = whole; j < columns; j++)
+            sum += x[j] * 0.0f;
+    }
+    for (int i = 0; i < FAST_LANES; i++)
+        sum += sums[i];
     return sum == 0;
 }
 

@@ -45,7 +45,10 @@ typedef struct fast_attention {
 /* Rows of q in a tile: the tile's scores [rows, S] stay in the cache. */
 static inline int64_t fast_attention_rows(int64_t T, int64_t S)
 {
-    int64_t rows = (1 << 15) / (S > 0 ? S : 1); /* 128 KiB of scores */
+    int64_t keys = S > 0 ? S : 1, rows = (1 << 15) / keys; /* 128 KiB of scores */
+    if (rows < 64)
+        rows = (1 << 16) / keys < 64 ? (1 << 16) / keys
+                                     : 64; /* long rows: twice that, as thin products are slow */
     rows = rows < 32 ? 32 : rows > 256 ? 256 : rows / 16 * 16;
     return rows < T ? rows : T;
 }
