@@ -112,14 +112,18 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
     return rest(c) || fail(c, "it ended when it was ready");
 }
 
+static bool step(bench_child *c, double *seconds)
+{
+    char line[100];
+    return fputs("\n", c->to) >= 0 && fflush(c->to) == 0 && fgets(line, sizeof line, c->from) &&
+           sscanf(line, "%lf %lf", seconds, &c->peak) == 2;
+}
+
 bool bench_child_run(bench_child *c, bool counts)
 {
-    double seconds;
-    char line[100];
+    double first, seconds;
     omp_pause_resource_all(omp_pause_hard); /* nor do threads of the parent spin meanwhile */
-    if (!c->pid || fputs("\n", c->to) < 0 || fflush(c->to) != 0 || kill(c->pid, SIGCONT) != 0 ||
-        !fgets(line, sizeof line, c->from) || !rest(c) ||
-        sscanf(line, "%lf %lf", &seconds, &c->peak) != 2)
+    if (!c->pid || kill(c->pid, SIGCONT) != 0 || !step(c, &first) || !step(c, &seconds) || !rest(c))
         return false;
     if (counts && c->runs < BENCH_MOST_RUNS)
         c->seconds[c->runs++] = seconds;

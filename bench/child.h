@@ -42,7 +42,8 @@ typedef struct bench_child {
  * c->name, if it does not become so. */
 bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
                        const char *script);
-/* Continues the child for one step, which is counted only if `counts`.  false if it has ended. */
+/* Continues the child for two steps: one that wakes its threads and fills the caches, which others used meanwhile, and one
+ * that is counted if `counts`.  false if it has ended. */
 bool bench_child_run(bench_child *c, bool counts);
 /* Of the runs that counted. */
 bench_times bench_child_times(const bench_child *c);
