@@ -252,7 +252,7 @@ static int check(void)
     memory fast, plain;
     bool good = planner_open(&p, "tiny", 40);
     p.settings.threads = 1;
-    p.settings.net.d_model = p.settings.net.d_ff = 16;
+    p.settings.net.d_model = p.settings.net.d_ff = 32;
     p.settings.net.heads = 2;
     p.settings.net.encoder_layers = p.settings.net.decoder_layers = 1;
     good = good && plan_lengths(&fast, &p, fastest, ROWS, FIRST, COUNT) &&
