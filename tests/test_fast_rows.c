@@ -140,6 +140,10 @@ static void reductions_show_nan_and_infinities(void **state)
                     x[i] = -INFINITY;
                 s.table[t]->reduce(&a);
                 assert_true(how == FAST_VAR ? isnan(y) : how == FAST_NORM ? y > 0 : y == -INFINITY);
+                for (int i = 0; i < WIDTH; i++)
+                    x[i] = INFINITY;
+                s.table[t]->reduce(&a);
+                assert_true(how == FAST_VAR ? isnan(y) : y == INFINITY);
                 free(x);
             }
 }

@@ -29,22 +29,24 @@ static double squares_of(const float *x, int64_t n, double centre)
     return sum;
 }
 
-static float top_of(const float *x, int64_t n) /* NaN is passed over */
+/* The largest of sign x, NaN passed over; -inf of none.  In lanes of our own: OpenMP's reduction may begin with the least
+ * finite number, which clang's does, and a row of -inf must give -inf. */
+static float top_of(const float *x, int64_t n, float sign)
 {
-    float top = -INFINITY;
-#pragma omp simd reduction(max : top)
-    for (int64_t i = 0; i < n; i++)
-        top = x[i] > top ? x[i] : top;
-    return top;
-}
-
-static float bottom_of(const float *x, int64_t n)
-{
-    float bottom = INFINITY;
-#pragma omp simd reduction(min : bottom)
-    for (int64_t i = 0; i < n; i++)
-        bottom = x[i] < bottom ? x[i] : bottom;
-    return bottom;
+    enum { LANES = 32 };
+    float top[LANES];
+    for (int j = 0; j < LANES; j++)
+        top[j] = -INFINITY;
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int j = 0; j < LANES; j++)
+            top[j] = sign * x[i + j] > top[j] ? sign * x[i + j] : top[j];
+    for (int64_t i = whole; i < n; i++)
+        top[i - whole] = sign * x[i] > top[i - whole] ? sign * x[i] : top[i - whole];
+    for (int j = 1; j < LANES; j++)
+        top[0] = top[j] > top[0] ? top[j] : top[0];
+    return top[0];
 }
 
 static bool has_nan(const float *x, int64_t n)
@@ -59,7 +61,7 @@ static bool has_nan(const float *x, int64_t n)
 /* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by: ln of 0, infinity or NaN. */
 static float logsumexp_of(const float *x, int64_t n)
 {
-    float top = top_of(x, n);
+    float top = top_of(x, n, 1);
     double sum = 0;
     top = isfinite(top) ? top : 0;
 #pragma omp simd reduction(+ : sum)
@@ -74,8 +76,8 @@ static float reduced(const fast_reduce *a, const float *x)
     switch (a->how) {
     case FAST_SUM: return (float)sum_of(x, n);
     case FAST_MEAN: return (float)(sum_of(x, n) / (double)n);
-    case FAST_MAX: return has_nan(x, n) ? NAN : top_of(x, n);
-    case FAST_MIN: return has_nan(x, n) ? NAN : bottom_of(x, n);
+    case FAST_MAX: return has_nan(x, n) ? NAN : top_of(x, n, 1);
+    case FAST_MIN: return has_nan(x, n) ? NAN : -top_of(x, n, -1);
     case FAST_VAR:
         return (float)(squares_of(x, n, sum_of(x, n) / (double)n) / (double)(n - a->correction));
     case FAST_LOGSUMEXP: return logsumexp_of(x, n);
