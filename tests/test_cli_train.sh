@@ -137,7 +137,7 @@ code 2 train --model whole --heads 3 --overwrite; says err "heads is 3"
 checks=$((checks + 1)); cmp -s before whole/model.safetensors || fail "the old model is gone before there is a new one"
 
 # on a terminal: one line that is rewritten, no wider than the terminal, and taken away before other lines and at the end
-if command -v script >which; then
+if script -qc true tty </dev/null >out 2>err; then # not where there are no pseudo-terminals
     TERM=xterm script -qc "stty cols 30; '$wengert' train --config small.yml --model wide --after 12u" tty </dev/null >out 2>err
     tr -d '\n' <tty | tr '\r' '\n' | sed "s/$(printf '\033')\[K/|/" >drawn
     says drawn " %  ETA "; says tty "saved"
