@@ -81,14 +81,6 @@ typedef struct run {
     wg_hypothesis *results;
 } run;
 
-static int longer_first(const void *a, const void *b)
-{
-    const wg_beam *x = *(wg_beam *const *)a, *y = *(wg_beam *const *)b;
-    if (x->length != y->length)
-        return x->length < y->length ? 1 : -1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -116,7 +108,6 @@ static void list_sentences(run *r, const int32_t *const *sources, const size_t *
         target = larger(target, x->most);
         source = larger(source, x->length);
     }
-    qsort(r->queue, r->n, sizeof *r->queue, longer_first);
     r->limits.target = roomy(r->s, target);
     r->limits.source = roomy(r->s, source);
 }

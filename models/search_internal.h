@@ -105,8 +105,8 @@ struct wg_search {
 /* One more of the same model, for one of `companions` threads; NULL without memory. */
 wg_search *wg_search_lane(const wg_search *s, size_t companions);
 
-/* search.c: translates the sentences which[0..n) by s alone; their results go to results[which[i] * n_best + k].  Ids and
- * options have been checked. */
+/* search.c: translates the sentences which[0..n), longest first, by s alone; their results go to
+ * results[which[i] * n_best + k].  Ids and options have been checked. */
 wg_status wg_search_alone(wg_search *s, const int32_t *const *sources, const size_t *lengths,
                           const size_t *which, size_t n, const wg_search_options *options,
                           wg_hypothesis *results);
