@@ -1,6 +1,7 @@
 /* The own kernels of the oneDNN backend for each instruction set that this CPU has.  test_conformance.c sees only the one
  * that od_fast() chooses; here all are compared, among each other and with sums in double. */
 #include "tests/fast.h"
+#include "backends/onednn/fast/best.h"
 
 /* ---- dropout ----------------------------------------------------------------------------------------- */
 
@@ -437,44 +438,102 @@ static void every_set_attends_to_slots(void **state)
         }
 }
 
-/* Rows of few and of many blocks, with equal numbers, of which the first comes first. */
+/* Room for values and ids [rows, k] of the best classes, found by `threads` threads. */
+typedef struct found {
+    float *values;
+    int64_t *ids;
+} found;
+
+static found best_of(const fast_table *table, const float *x, int64_t rows, int64_t width,
+                     int64_t k, int threads)
+{
+    void *scratch = malloc(fast_best_scratch(rows, width, k, threads));
+    found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
+    assert_true(scratch && f.ids);
+    table->best_classes(&(fast_best){x, f.values, f.ids, rows, width, k, threads, scratch});
+    free(scratch);
+    return f;
+}
+
+static void free_found(found f, int64_t count)
+{
+    free_room(f.values, count);
+    free(f.ids);
+}
+
+/* Rows of few and of many blocks, with equal numbers, of which the first comes first; the same by any number of threads. */
 static void every_set_finds_the_most_probable(void **state)
 {
     (void)state;
-    static const int64_t shapes[][2] = {{1, 1},  {9, 9},    {64, 7},
-                                        {65, 3}, {1000, 7}, {9712, 12}}; /* width, k */
+    static const int64_t shapes[][3] = {{3, 1, 1},     {3, 9, 9},    {3, 64, 7},   {3, 65, 3},
+                                        {33, 130, 64}, {32, 200, 7}, {3, 1000, 7}, {3, 9712, 12},
+                                        {40, 2900, 7}, {2, 4097, 3}}; /* rows, width, k */
     setting s = all_tables();
     float *x = numbers(&s, 3 * MOST);
     for (int64_t i = 0; i < 3 * MOST; i += 5)
         x[i] = (float)(i % 35) / 40.0f; /* 7 values, repeated */
     for (int t = 0; t < s.n_tables; t++)
         for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
-            enum { ROWS = 3 };
-            int64_t width = shapes[n][0], k = shapes[n][1], ids[ROWS * 12];
-            float *values = room(ROWS * k);
-            const fast_best a = {x, values, ids, ROWS, width, k, 2};
-            s.table[t]->best_classes(&a);
-            for (int64_t r = 0; r < ROWS; r++) {
+            int64_t rows = shapes[n][0], width = shapes[n][1], k = shapes[n][2], count = rows * k;
+            found f = best_of(s.table[t], x, rows, width, k, 1);
+            for (int threads = 2; threads <= 5; threads++) {
+                found again = best_of(s.table[t], x, rows, width, k, threads);
+                assert_memory_equal(again.values, f.values, (size_t)count * sizeof *f.values);
+                assert_memory_equal(again.ids, f.ids, (size_t)count * sizeof *f.ids);
+                free_found(again, count);
+            }
+            for (int64_t r = 0; r < rows; r++) {
                 const float *row = x + r * width;
                 double sum = 0;
                 for (int64_t i = 0; i < width; i++)
                     sum += exp((double)row[i]);
                 for (int64_t i = 0; i < k; i++) {
-                    int64_t id = ids[r * k + i], before = 0;
+                    int64_t id = f.ids[r * k + i], before = 0;
                     for (int64_t j = 0; j < width; j++)
                         before += row[j] > row[id] || (row[j] == row[id] && j < id);
                     check_that(before == i, "%s, width %lld: %lld has place %lld, not %lld",
                                s.table[t]->isa, (long long)width, (long long)id, (long long)before,
                                (long long)i);
                     double expected = (double)row[id] - log(sum);
-                    check_that(fabs((double)values[r * k + i] - expected) <= 1e-5,
+                    check_that(fabs((double)f.values[r * k + i] - expected) <= 4e-6,
                                "%s, width %lld: %g, expected %g", s.table[t]->isa, (long long)width,
-                               (double)values[r * k + i], expected);
+                               (double)f.values[r * k + i], expected);
                 }
             }
-            free_room(values, ROWS * k);
+            free_found(f, count);
         }
     free(x);
+}
+
+/* Infinities and NaN in a row of two chunks: what log_softmax and topk make of them. */
+static void what_is_not_finite_shows_among_the_best(void **state)
+{
+    (void)state;
+    enum { WIDTH = 1100, K = 3 };
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++)
+        for (int where = 0; where < WIDTH; where += 549) {
+            float x[4 * WIDTH];
+            for (int i = 0; i < WIDTH; i++) {
+                x[i] = x[WIDTH + i] = -INFINITY;
+                x[2 * WIDTH + i] = x[3 * WIDTH + i] = -(float)i;
+            }
+            x[WIDTH + where] = 5;
+            x[2 * WIDTH + where] = NAN;
+            x[3 * WIDTH + where] = INFINITY;
+            found f = best_of(s.table[t], x, 4, WIDTH, K, 2);
+            const float *y = f.values;
+            for (int i = 0; i < K; i++) {
+                assert_true(y[i] == -INFINITY && f.ids[i] == i); /* nothing is probable */
+                assert_true(i ? y[K + i] == -INFINITY : y[K] == 0);
+                assert_true(isnan(y[2 * K + i]));
+                assert_true(isnan(y[3 * K + i]));
+            }
+            assert_int_equal(f.ids[K], where);
+            assert_int_equal(f.ids[K + 1], where == 0);
+            assert_int_equal(f.ids[3 * K], where);
+            free_found(f, 4 * K);
+        }
 }
 
 int main(void)
@@ -482,6 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_set_attends_to_slots),
         cmocka_unit_test(every_set_finds_the_most_probable),
+        cmocka_unit_test(what_is_not_finite_shows_among_the_best),
         cmocka_unit_test(every_set_drops_by_the_same_mask),
         cmocka_unit_test(rows_take_their_part_of_the_mask),
         cmocka_unit_test(columns_add_up),

@@ -1,6 +1,6 @@
 /* Own kernels over dense rows: softmax, layer normalisation, dropout, the gradient of an embedding. */
 #include "backends/cpu/ids.h"
-#include "backends/onednn/fast/fast.h"
+#include "backends/onednn/fast/best.h"
 #include "backends/onednn/internal.h"
 #include "ops/fused.h"
 #include "ops/index.h"
@@ -42,8 +42,6 @@ static void run_log_softmax(wg_call *c)
 
 /* ---- the k largest of log_softmax ------------------------------------------------------------------ */
 
-enum { MOST_BEST = 64 };
-
 static const char *refuses_best(const wg_node *n)
 {
     int64_t k = ((const wg_topk_attrs *)n->attrs)->k;
@@ -51,15 +49,32 @@ static const char *refuses_best(const wg_node *n)
         return "not f32";
     if (wg_value_count(n->in[0]) == 0)
         return "an empty operand";
-    return k >= 1 && k <= MOST_BEST ? NULL : "none wanted, or many";
+    return k >= 1 && k <= FAST_BEST_CLASSES ? NULL : "none wanted, or many";
+}
+
+static fast_best best_of(const wg_node *n)
+{
+    const wg_shape *s = &n->in[0]->shape;
+    int64_t width = s->dim[s->rank - 1];
+    return (fast_best){.rows = wg_shape_count(s) / width,
+                       .width = width,
+                       .k = ((const wg_topk_attrs *)n->attrs)->k};
+}
+
+static size_t best_scratch(const od_backend *b, const wg_node *n)
+{
+    fast_best a = best_of(n);
+    return fast_best_scratch(a.rows, a.width, a.k, b->threads);
 }
 
 static void run_best(wg_call *c)
 {
-    const wg_shape *s = &c->node->in[0]->shape;
-    int64_t width = s->dim[s->rank - 1], k = ((const wg_topk_attrs *)c->node->attrs)->k;
-    const fast_best a = {c->in[0], c->out[0], c->out[1], wg_shape_count(s) / width,
-                         width,    k,         c->threads};
+    fast_best a = best_of(c->node);
+    a.x = c->in[0];
+    a.values = c->out[0];
+    a.ids = c->out[1];
+    a.threads = c->threads;
+    a.scratch = c->scratch;
     od_fast()->best_classes(&a);
 }
 
@@ -220,7 +235,7 @@ static void run_embedding_grad(wg_call *c)
 
 const od_own od_own_rows[] = {
     {&wg_op_softmax, "rows", refuses_softmax, NULL, run_softmax},
-    {&wg_op_log_softmax_topk, "rows", refuses_best, NULL, run_best},
+    {&wg_op_log_softmax_topk, "rows", refuses_best, best_scratch, run_best},
     {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
     {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
     {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},

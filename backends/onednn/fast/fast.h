@@ -103,13 +103,14 @@ static inline int64_t fast_paged_stride(int64_t keys)
     return (keys + 15) / 16 * 16;
 }
 
-/* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see paged.c. */
+/* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see best.c.  Scratch: as in best.h. */
 typedef struct fast_best {
     const float *x;
     float *values;
     int64_t *ids;
     int64_t rows, width, k;
     int threads;
+    void *scratch;
 } fast_best;
 
 typedef struct fast_rows {

@@ -1,6 +1,5 @@
-/* Attention of single queries over keys and values at slots of a pool, and the most probable of many classes: what a
- * decoder does with a row at each step.  A row is done by one thread in one order, so its bits depend neither on the
- * other rows nor on the number of threads. */
+/* Attention of single queries over keys and values at slots of a pool, as a decoder has it.  A row is done by one thread
+ * in one order, so its bits depend neither on the other rows nor on the number of threads. */
 #include "backends/onednn/fast/fast.h"
 
 #include <math.h>
@@ -139,69 +138,5 @@ void FAST(paged_attention)(const fast_paged *a)
         int64_t n = id_at(a->lengths64, a->lengths32, r);
         float *s = a->scratch + omp_get_thread_num() * a->heads * fast_paged_stride(a->most);
         attend(a, r, n < 0 ? 0 : n > a->most ? a->most : n, s);
-    }
-}
-
-/* ---- the most probable classes ------------------------------------------------------------------------------ */
-
-enum { BLOCK = 64, MOST_BLOCKS = 4096 };
-
-/* Keeps the k largest, descending; of equal ones the first. */
-static void insert(float x, int64_t id, float *value, int64_t *ids, int64_t *count, int64_t k)
-{
-    if (*count == k && !(x > value[k - 1]))
-        return;
-    int64_t at = *count < k ? (*count)++ : k - 1;
-    for (; at > 0 && x > value[at - 1]; at--) {
-        value[at] = value[at - 1];
-        ids[at] = ids[at - 1];
-    }
-    value[at] = x;
-    ids[at] = id;
-}
-
-static float largest(const float *x, int64_t n)
-{
-    float top = -INFINITY;
-#pragma omp simd reduction(max : top)
-    for (int64_t i = 0; i < n; i++)
-        top = x[i] > top ? x[i] : top;
-    return top;
-}
-
-/* The k largest of x are in blocks whose own largest is not below the k-th of these; the others are not looked at. */
-static void best_of_row(const float *x, int64_t n, int64_t k, float *value, int64_t *ids)
-{
-    float tops[MOST_BLOCKS];
-    int64_t block = (n + MOST_BLOCKS - 1) / MOST_BLOCKS, count = 0;
-    block = block < BLOCK ? BLOCK : block;
-    int64_t blocks = (n + block - 1) / block;
-    for (int64_t b = 0; b < blocks; b++) {
-        tops[b] = largest(x + b * block, b + 1 < blocks ? block : n - b * block);
-        insert(tops[b], b, value, ids, &count, k);
-    }
-    float least = count == k ? value[k - 1] : -INFINITY;
-    count = 0;
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t end = b + 1 < blocks ? (b + 1) * block : n;
-        for (int64_t i = b * block; tops[b] >= least && i < end; i++)
-            insert(x[i], i, value, ids, &count, k);
-    }
-}
-
-void FAST(best_classes)(const fast_best *a)
-{
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t row = 0; row < a->rows; row++) {
-        const float *x = a->x + row * a->width;
-        float *value = a->values + row * a->k, sum = 0;
-        best_of_row(x, a->width, a->k, value, a->ids + row * a->k);
-        float top = value[0] == -INFINITY ? 0 : value[0];
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < a->width; i++)
-            sum += fast_exp(x[i] - top);
-        float shift = sum != 0 ? top + logf(sum) : 0;
-        for (int64_t i = 0; i < a->k; i++)
-            value[i] -= shift;
     }
 }
