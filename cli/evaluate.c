@@ -44,8 +44,8 @@ static wg_status measure_targets(const request *r, const texts *t)
 {
     wg_translation *found = NULL;
     double cost = 0, tokens = 0, hits = 0;
-    wg_status status = wg_translator_score(r->model.translator, t->source, t->target, t->n,
-                                           &r->model.settings.search, &found);
+    wg_status status =
+        wg_translator_score(r->model.translator, t->source, t->target, t->n, NULL, &found);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < t->n; i++) {
@@ -175,6 +175,7 @@ static int evaluate(const request *r)
 int command_evaluate(int argc, char **argv)
 {
     static const model_command asks = {
+        .use = WG_FOR_EVALUATION,
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER [SOURCE TARGET]",

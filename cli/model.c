@@ -76,7 +76,7 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
         {0},
     };
     *m = (model){.n_files = 0};
-    int code = settings_args_init(&m->args, WG_FOR_DECODING);
+    int code = settings_args_init(&m->args, c->use);
     if (code != EXIT_OK)
         return code;
     const struct argp own = {.options = c->options, .parser = c->parse};

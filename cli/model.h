@@ -18,6 +18,7 @@ typedef struct model {
 
 /* A command that uses a model: its own options, besides --model, --weights and those of translation. */
 typedef struct model_command {
+    unsigned use; /* WG_FOR_TRANSLATION and its like: which settings it takes as options */
     const struct argp_option *options; /* of group WG_GROUP_COUNT + 1 */
     argp_parser_t parse; /* of these; input is the model, with which the command's request begins */
     const char *usage, *doc;

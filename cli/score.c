@@ -40,12 +40,15 @@ static int score_some(const request *r, const wg_corpus *pairs, size_t first, si
 {
     const char **text = calloc(2 * n, sizeof *text);
     wg_translation *found = NULL;
-    bool normalised = settings_args_value(&r->model.args, "normalize") != NULL;
+    const wg_search_options *search = &r->model.settings.search;
+    const wg_search_options penalty = {.penalty = search->penalty, .alpha = search->alpha};
+    bool normalised = settings_args_value(&r->model.args, "normalize") ||
+                      settings_args_value(&r->model.args, "length-penalty");
     for (size_t i = 0; text && i < n; i++)
         for (int side = 0; side < 2; side++)
             text[(size_t)side * n + i] = wg_corpus_text(pairs, first + i, side);
     wg_status status = text ? wg_translator_score(r->model.translator, text, text + n, n,
-                                                  &r->model.settings.search, &found)
+                                                  &penalty, &found)
                             : WG_ENOMEM;
     if (status != WG_OK)
         complain("%s", text ? wg_translator_message(r->model.translator) : "out of memory");
@@ -78,11 +81,12 @@ static int score(request *r)
 int command_score(int argc, char **argv)
 {
     static const model_command asks = {
+        .use = WG_FOR_SCORING,
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER SOURCE TARGET",
         .doc = "Writes the log probability of each line of TARGET as the translation of SOURCE's; "
-               "with --normalize divided by the length penalty.\v"
+               "with --normalize or --length-penalty divided by that penalty.\v"
                "What is not given is as the model's config.yml says.",
         .least_files = 2,
         .most_files = 2,

@@ -17,7 +17,7 @@ typedef struct given_option {
 /* What was given, in the order of the command line. */
 typedef struct settings_args {
     struct argp argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
-    unsigned use;     /* WG_FOR_TRAINING, WG_FOR_DECODING: the options with any of these bits           */
+    unsigned use;     /* of WG_FOR_TRAINING and its like: the options with any of these bits             */
     given_option given[MOST_GIVEN];
     size_t n;
     const char *configs[MOST_CONFIGS];

@@ -125,6 +125,7 @@ static int settle(request *r)
 int command_translate(int argc, char **argv)
 {
     static const model_command asks = {
+        .use = WG_FOR_TRANSLATION,
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER < TEXT",

@@ -209,6 +209,10 @@ printf 'forty-two\nseven\n\n' >source; printf 'zweiundvierzig\nsieben\n\n' >targ
 code 0 score --model parts --threads 1 source target
 holds "scores" "$(lines out)" -eq 3; says err "3 pairs: cross-entropy"
 code 0 score --model parts --threads 1 --word-scores --normalize 1 source target; says out "||| -"
+code 0 score --model parts --threads 1 --length-penalty length --normalize 0 source target; cp out plain
+code 0 score --model parts --threads 1 source target; holds "no penalty" -z "$(diff plain out)"
+code 0 score --model parts --threads 1 --length-penalty length source target
+holds "the model's penalty" "$(sed -n 1p out)" != "$(sed -n 1p plain)"
 code 2 score --model parts source; says err "which files?"
 code 3 score --model parts two one
 code 4 score --model parts nothing one
@@ -229,6 +233,16 @@ code 0 evaluate $model source target --output output
 [ $got -eq 0 ] || kill $child
 wait $child
 holds "through a pipe" -z "$(diff before through)"
+# no command takes what it has no use for, but a configuration file may have it
+for option in beam-size max-output-length max-length max-length-factor max-length-extra n-best search-words bleu-tokenizer; do
+    code 2 score --model parts --$option 1 source target; says err "unrecognized option '--$option'"
+done
+code 2 score --model parts -b 1 source target
+code 2 evaluate --model parts --n-best 1 source target; says err "unrecognized option '--n-best'"
+code 2 translate --model parts --bleu-tokenizer none; says err "unrecognized option '--bleu-tokenizer'"
+echo "n-best: 900" >many.yml
+code 0 score --model parts --config many.yml --threads 1 source target; holds "scores" -z "$(diff plain out)"
+code 0 evaluate $model --config many.yml source target
 code 0 evaluate $model --bleu-tokenizer none --lowercase source target; says out "case:lc"; says out "tok:none"
 
 # averaging

@@ -31,8 +31,10 @@ enum { /* groups */
 enum { /* uses */
        TRAIN = WG_FOR_TRAINING,
        AGAIN = WG_FOR_TRAINING | WG_MAY_CHANGE,
-       BOTH = WG_FOR_TRAINING | WG_FOR_DECODING | WG_MAY_CHANGE,
-       DECODE = WG_FOR_DECODING | WG_MAY_CHANGE
+       EVALUATE = AGAIN | WG_FOR_EVALUATION,
+       SEARCHING = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION,
+       ALL = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION | WG_FOR_SCORING,
+       TRANSLATE = WG_FOR_TRANSLATION | WG_MAY_CHANGE
 };
 
 #define AT(field) offsetof(wg_settings, field)
@@ -41,7 +43,7 @@ enum { /* uses */
 static const wg_option table[] = {
     /* Paths may change between runs, since the data is known again by its fingerprint.
      * name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit, doc */
-    {"model", "save-dir", 'm', TEXT, FILES, BOTH, AT(model), 0, 0, 0, "", 0, "FOLDER",
+    {"model", "save-dir", 'm', TEXT, FILES, ALL, AT(model), 0, 0, 0, "", 0, "FOLDER",
      "where the model is, or will be: settings, vocabularies, weights, progress, metrics"},
     {"train-sets", 0, 't', PAIR, FILES, AGAIN, AT(train_sets), 2, 2, 0, "", 0, "SOURCE TARGET",
      "texts to train on, a sentence a line, plain or .gz; without, the built-in numbers"},
@@ -171,33 +173,33 @@ static const wg_option table[] = {
      "what is measured; the first decides what is best: cross-entropy, perplexity, accuracy, bleu, chrf"},
     {"early-stopping", "patience", 0, WHOLE, VALID, AGAIN, AT(early_stopping), 0, 1e9, 0, "0", 0, "N",
      "stop after N validations without improvement; 0: never"},
-    {"bleu-tokenizer", "tokenize", 0, CHOICE, VALID, BOTH, AT(bleu_tokenizer), 0, 0, "13a|none|intl|char", "13a", 0, "NAME",
+    {"bleu-tokenizer", "tokenize", 0, CHOICE, VALID, EVALUATE, AT(bleu_tokenizer), 0, 0, "13a|none|intl|char", "13a", 0, "NAME",
      "what BLEU takes for words, as sacreBLEU's option of this name"},
 
-    {"beam-size", "beam", 'b', WHOLE, SEARCH, BOTH, AT(search.beam), 1, 1000, 0, "4", 0, "N",
+    {"beam-size", "beam", 'b', WHOLE, SEARCH, SEARCHING, AT(search.beam), 1, 1000, 0, "4", 0, "N",
      "hypotheses kept in beam search; 1: greedy"},
-    {"normalize", "lenpen", 'n', REAL, SEARCH, BOTH, AT(search.alpha), 0, 100, 0, "0.6", "1", "ALPHA",
+    {"normalize", "lenpen", 'n', REAL, SEARCH, ALL, AT(search.alpha), 0, 100, 0, "0.6", "1", "ALPHA",
      "power of the length penalty (1 if no number follows; 0: none)"},
-    {"length-penalty", 0, 0, CHOICE, SEARCH, BOTH, AT(search.penalty), WG_PENALTY_LENGTH, 0, "length|gnmt", "gnmt", 0, "KIND",
+    {"length-penalty", 0, 0, CHOICE, SEARCH, ALL, AT(search.penalty), WG_PENALTY_LENGTH, 0, "length|gnmt", "gnmt", 0, "KIND",
      "scores are divided by length ^ ALPHA, or by ((5 + length) / 6) ^ ALPHA"},
-    {"max-output-length", 0, 0, WHOLE, SEARCH, BOTH, AT(search.max_length), 0, 1e6, 0, "0", 0, "TOKENS",
+    {"max-output-length", 0, 0, WHOLE, SEARCH, SEARCHING, AT(search.max_length), 0, 1e6, 0, "0", 0, "TOKENS",
      "longest translation; 0: only what factor and extra say"},
-    {"max-length-factor", "max-len-a", 0, REAL, SEARCH, BOTH, AT(search.max_factor), 0, 1e6, 0, "1", 0, "A",
+    {"max-length-factor", "max-len-a", 0, REAL, SEARCH, SEARCHING, AT(search.max_factor), 0, 1e6, 0, "1", 0, "A",
      "longest translation: A times the source's tokens and B more"},
-    {"max-length-extra", "max-len-b", 0, WHOLE, SEARCH, BOTH, AT(search.max_extra), 0, 1e6, 0, "50", 0, "B",
+    {"max-length-extra", "max-len-b", 0, WHOLE, SEARCH, SEARCHING, AT(search.max_extra), 0, 1e6, 0, "50", 0, "B",
      "see --max-length-factor"},
-    {"n-best", "nbest", 0, WHOLE, SEARCH, DECODE, AT(search.n_best), 0, 1000, 0, "1", "0", "N",
+    {"n-best", "nbest", 0, WHOLE, SEARCH, TRANSLATE, AT(search.n_best), 0, 1000, 0, "1", "0", "N",
      "write N translations of each sentence (without N: as many as the beam), as: id ||| text ||| score"},
-    {"search-words", 0, 0, WHOLE, SEARCH, BOTH, AT(search.batch_tokens), 0, 1e9, 0, "0", 0, "TOKENS",
+    {"search-words", 0, 0, WHOLE, SEARCH, SEARCHING, AT(search.batch_tokens), 0, 1e9, 0, "0", 0, "TOKENS",
      "tokens translated together, those of all beams; 0: a good number"},
 
     {"seed", 0, 's', SEED, MACHINE, TRAIN, AT(seed), 0, 0, 0, "1", 0, "N",
      "of all that is random"},
-    {"threads", "cpu-threads", 0, WHOLE, MACHINE, BOTH, AT(threads), 0, 1024, 0, "0", 0, "N",
+    {"threads", "cpu-threads", 0, WHOLE, MACHINE, ALL, AT(threads), 0, 1024, 0, "0", 0, "N",
      "run on so many; 0: all"},
-    {"backend", 0, 0, TEXT, MACHINE, BOTH, AT(backend), 0, 0, 0, "", 0, "NAMES",
+    {"backend", 0, 0, TEXT, MACHINE, ALL, AT(backend), 0, 0, 0, "", 0, "NAMES",
      "backends or shared objects of such, by comma, the preferred first"},
-    {"quiet", 0, 'q', BOOL, MACHINE, BOTH, AT(quiet), 0, 0, 0, "false", "true", 0,
+    {"quiet", 0, 'q', BOOL, MACHINE, ALL, AT(quiet), 0, 0, 0, "false", "true", 0,
      "say only what went wrong"},
 };
 /* clang-format on */

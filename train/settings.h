@@ -89,8 +89,10 @@ typedef enum wg_option_group {
 
 enum {
     WG_FOR_TRAINING = 1,    /* asked for by what trains                                     */
-    WG_FOR_DECODING = 2,    /* asked for by what uses a model                               */
-    WG_MAY_CHANGE = 4       /* between runs that train one model, without making it another */
+    WG_FOR_TRANSLATION = 2, /* by what translates with a model                              */
+    WG_FOR_SCORING = 4,     /* by what scores given translations                            */
+    WG_FOR_EVALUATION = 8,  /* by what translates and compares                              */
+    WG_MAY_CHANGE = 16      /* between runs that train one model, without making it another */
 };
 
 typedef struct wg_option {
