@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct wg_translator {
     wg_settings settings;
@@ -95,6 +96,9 @@ static wg_status load_weights(wg_translator *t, const char *folder, const char *
                               wg_message *m)
 {
     char why[500] = "";
+    if (wanted && !wg_folder_has(folder, wanted) && access(wanted, F_OK) != 0)
+        return wg_file_fail(m, WG_EIO, wanted,
+                            "expected a file in the model's folder %s, or at this path; got neither", folder);
     char *path = path_of_weights(t, folder, wanted);
     if (!path)
         return wg_file_fail(m, WG_ENOMEM, folder, "out of memory");
