@@ -32,6 +32,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* A folder with vocabularies keeps them: others, asked for by --vocabs, would be left out in silence. */
+static int check_vocabularies(const wg_settings *asked)
+{
+    char message[1000];
+    if (!asked->model || asked->overwrite || !asked->vocabs[0] || !wg_vocabularies_exist(asked->model))
+        return EXIT_OK;
+    wg_status status = wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1], message, sizeof message);
+    if (status != WG_OK)
+        complain("--vocabs: %s%s", message, status == WG_EINVAL ? "; --overwrite trains anew" : "");
+    return exit_code(status);
+}
+
 /* Of a folder that has a model, its settings, over which `asked` is laid; else what was asked for. */
 static int settle(wg_settings *s, wg_settings *asked)
 {
@@ -100,6 +112,8 @@ int command_train(int argc, char **argv)
     code = exit_code(wg_settings_init(&asked));
     if (code == EXIT_OK)
         code = settings_args_apply(&r.args, &asked);
+    if (code == EXIT_OK)
+        code = check_vocabularies(&asked);
     if (code == EXIT_OK)
         code = settle(&s, &asked);
     if (code == EXIT_OK && r.dump)

@@ -131,6 +131,24 @@ code 0 info whole; says out "tokens (words)"; says out "output"; holds "the old 
 code 0 graph whole; says out "cross_entropy"
 code 2 graph nowhere; says err "no model 'nowhere'"
 
+# vocabularies: those of the folder stay, and others are refused
+code 0 train --config small.yml --model given --vocabs parts/vocab.txt --after 1u
+checks=$((checks + 1)); cmp -s parts/vocab.txt given/vocab.txt || fail "the vocabulary given was not taken"
+code 0 train --model given --vocabs parts/vocab.txt --after 2u; says err "going on after update 1"
+sed 's/$/\r/' given/vocab.txt >crlf.txt # the same, written otherwise
+code 0 train --model given --vocabs crlf.txt crlf.txt --after 2u
+sed 's/^x$/X/' given/vocab.txt >other.txt
+code 2 train --model given --vocabs other.txt --after 3u
+says err "--vocabs: other.txt: expected the source vocabulary that given has, got another; --overwrite trains anew"
+code 2 train --model given --vocabs given/vocab.txt other.txt; says err "other.txt: expected the target vocabulary"
+code 4 train --model given --vocabs missing.txt; says err "--vocabs: missing.txt: open: No such file"
+code 3 train --model given --vocabs small.yml; says err "--vocabs: small.yml: expected a vocabulary"
+holds "the vocabulary stays" -z "$(diff parts/vocab.txt given/vocab.txt)"
+rm given/config.yml
+code 2 train --config small.yml --model given --vocabs other.txt; says err "other.txt: expected the source vocabulary"
+code 0 train --config small.yml --model given --vocabs other.txt --after 1u --overwrite
+holds "the new vocabulary" -z "$(diff other.txt given/vocab.txt)"
+
 cp whole/model.safetensors before
 code 4 train --model whole --train-sets a b --overwrite; says err "a: open"
 code 2 train --model whole --heads 3 --overwrite; says err "heads is 3"
@@ -184,6 +202,7 @@ code 2 translate $model --beam-size 0
 code 2 translate $model --attention-plot map.jpg; says err ".svg or .png"
 code 4 translate --model nowhere; says err "nowhere"
 code 4 translate --model parts --weights nothing.safetensors
+says err "nothing.safetensors: expected a file in the model's folder parts, or at this path; got neither"
 checks=$((checks + 1)); "$wengert" translate $model <input >/dev/full 2>err
 [ $? -eq 4 ] || fail "translate to a full disk: not exit code 4"
 checks=$((checks + 1)); "$wengert" translate $model <input >&- 2>err

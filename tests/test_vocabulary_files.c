@@ -12,6 +12,7 @@ static void saved_and_opened(void **state)
         check_that(status == WG_OK, "%s", message);
         assert_string_equal(message, "");
         check_same(v, w, text);
+        assert_true(wg_vocabulary_equal(v, w));
         assert_int_equal(wg_vocabulary_save(w, again, message, sizeof message), WG_OK);
         size_t n[2];
         char *a = read_bytes(path, &n[0]), *b = read_bytes(again, &n[1]);
@@ -22,6 +23,43 @@ static void saved_and_opened(void **state)
         wg_vocabulary_free(v);
         wg_vocabulary_free(w);
     }
+}
+
+static void what_differs(void **state)
+{
+    (void)state;
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        wg_vocabulary *v = make(kind, 90), *twin = make(kind, 90), *smaller = make(kind, 89);
+        wg_vocabulary *of_other_text = make_of(&(wg_vocabulary_options){.kind = kind, .size = 90},
+                                               "the cat is green .\nthe cat is red .\n");
+        wg_vocabulary *of_other_kind =
+            make(kind == WG_VOCABULARY_WORDS ? WG_VOCABULARY_CHARS : WG_VOCABULARY_WORDS, 90);
+        assert_true(wg_vocabulary_equal(v, twin));
+        if (wg_vocabulary_size(v) == 90)
+            assert_false(wg_vocabulary_equal(v, smaller));
+        assert_false(wg_vocabulary_equal(v, of_other_text));
+        assert_false(wg_vocabulary_equal(v, of_other_kind));
+        wg_vocabulary_free(v);
+        wg_vocabulary_free(twin);
+        wg_vocabulary_free(smaller);
+        wg_vocabulary_free(of_other_text);
+        wg_vocabulary_free(of_other_kind);
+    }
+    static const char *const heading[] = {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n",
+                                          "# wengert vocabulary: words pad 3 bos 1 eos 2 unk 0\n"};
+    static const char *const tokens[] = {"a\nb\nc\nd\ne\n", "a\nb\nc\nd\nf\n"};
+    wg_vocabulary *v[2][2];
+    for (int i = 0; i < 4; i++) {
+        char bytes[200];
+        snprintf(bytes, sizeof bytes, "%s%s", heading[i / 2], tokens[i % 2]);
+        const char *path = write_text("vocab", bytes);
+        assert_int_equal(wg_vocabulary_open(&v[i / 2][i % 2], path, message, sizeof message), WG_OK);
+    }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++)
+            assert_int_equal(wg_vocabulary_equal(v[i / 2][i % 2], v[k / 2][k % 2]), i == k);
+    for (int i = 0; i < 4; i++)
+        wg_vocabulary_free(v[i / 2][i % 2]);
 }
 
 static void a_file_to_read(void **state)
@@ -155,9 +193,13 @@ static void files_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_and_opened),   cmocka_unit_test(a_file_to_read),
-        cmocka_unit_test(other_ids),          cmocka_unit_test(malformed_files),
-        cmocka_unit_test(every_byte_changed), cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(saved_and_opened),
+        cmocka_unit_test(what_differs),
+        cmocka_unit_test(a_file_to_read),
+        cmocka_unit_test(other_ids),
+        cmocka_unit_test(malformed_files),
+        cmocka_unit_test(every_byte_changed),
+        cmocka_unit_test(files_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

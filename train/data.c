@@ -52,17 +52,6 @@ static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *
                                (size_t)(last - first + 1), message, size);
 }
 
-static wg_status open_given(wg_vocabularies *out, const wg_settings *s, char *message, size_t size)
-{
-    const char *source = s->vocabs[0], *target = s->vocabs[1] ? s->vocabs[1] : source;
-    wg_status status = wg_vocabulary_open(&out->side[0], source, message, size);
-    if (status == WG_OK && strcmp(source, target) == 0)
-        out->side[1] = out->side[0];
-    else if (status == WG_OK)
-        status = wg_vocabulary_open(&out->side[1], target, message, size);
-    return status;
-}
-
 static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n, char *message, size_t size)
 {
     bool joint = s->net.tying == WG_TIED_ALL;
@@ -98,7 +87,7 @@ static wg_status get_vocabularies(wg_training_data *out, const wg_settings *s, c
     wg_vocabularies *v = &out->vocabularies;
     out->of_folder = !s->overwrite && wg_vocabularies_exist(s->model);
     wg_status status = out->of_folder ? wg_vocabularies_open(v, s->model, message, size)
-                       : s->vocabs[0] ? open_given(v, s, message, size)
+                       : s->vocabs[0] ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], message, size)
                                       : make_all(v, s, n, message, size);
     return status == WG_OK ? check_vocabularies(v, s, message, size) : status;
 }

@@ -121,6 +121,38 @@ wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *m
     return status;
 }
 
+wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target, char *message,
+                               size_t message_size)
+{
+    *out = (wg_vocabularies){{NULL, NULL}};
+    wg_status status = wg_vocabulary_open(&out->side[0], source, message, message_size);
+    if (status == WG_OK && target && strcmp(source, target) != 0)
+        status = wg_vocabulary_open(&out->side[1], target, message, message_size);
+    else if (status == WG_OK)
+        out->side[1] = out->side[0];
+    if (status != WG_OK)
+        wg_vocabularies_free(out);
+    return status;
+}
+
+wg_status wg_vocabularies_expect(const char *folder, const char *source, const char *target, char *message,
+                                 size_t message_size)
+{
+    const char *const files[] = {source, target ? target : source};
+    wg_message m = wg_message_in(message, message_size);
+    wg_vocabularies here = {{NULL, NULL}}, there = {{NULL, NULL}};
+    wg_status status = wg_vocabularies_open(&here, folder, message, message_size);
+    if (status == WG_OK)
+        status = wg_vocabularies_read(&there, source, target, message, message_size);
+    for (int i = 0; status == WG_OK && i < 2; i++)
+        if (!wg_vocabulary_equal(here.side[i], there.side[i]))
+            status = wg_file_fail(&m, WG_EINVAL, files[i], "expected the %s vocabulary that %s has, got another",
+                                  i ? "target" : "source", folder);
+    wg_vocabularies_free(&here);
+    wg_vocabularies_free(&there);
+    return status;
+}
+
 /* The vocabulary of that file, or no such file if NULL. */
 static wg_status put_one(const wg_vocabulary *v, const char *folder, const char *stem, const char *extension,
                          char *message, size_t message_size)

@@ -41,6 +41,12 @@ typedef struct wg_vocabularies {
 
 WG_API bool wg_vocabularies_exist(const char *folder);
 WG_API wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message, size_t message_size);
+/** From two files; target NULL, or the source's path again: one for both sides. */
+WG_API wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target, char *message,
+                                      size_t message_size);
+/** WG_EINVAL, with a message, unless the files have the vocabularies that the folder has; else as wg_vocabularies_read. */
+WG_API wg_status wg_vocabularies_expect(const char *folder, const char *source, const char *target, char *message,
+                                        size_t message_size);
 /** Takes the place of vocabularies that were there. */
 WG_API wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message, size_t message_size);
 /** Frees both and sets them to NULL. */

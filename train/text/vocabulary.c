@@ -210,6 +210,22 @@ wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, char *mes
 
 /* ---- what it is ------------------------------------------------------------------------------ */
 
+bool wg_vocabulary_equal(const wg_vocabulary *a, const wg_vocabulary *b)
+{
+    if (a->kind != b->kind || a->size != b->size || !a->spm != !b->spm ||
+        memcmp(a->special, b->special, sizeof a->special) != 0)
+        return false;
+    if (a->spm) {
+        size_t n, n_other;
+        const char *bytes = wg_spm_bytes(a->spm, &n), *other = wg_spm_bytes(b->spm, &n_other);
+        return n == n_other && memcmp(bytes, other, n) == 0;
+    }
+    for (size_t i = 0; i < a->tokens.n; i++)
+        if (strcmp(wg_token_text(&a->tokens, i), wg_token_text(&b->tokens, i)) != 0)
+            return false;
+    return true;
+}
+
 wg_vocabulary_kind wg_vocabulary_kind_of(const wg_vocabulary *v)
 {
     return v->kind;

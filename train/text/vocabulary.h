@@ -47,6 +47,8 @@ WG_API wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, char 
 WG_API wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, char *message, size_t message_size);
 WG_API void wg_vocabulary_free(wg_vocabulary *v); /* NULL is allowed */
 
+/** Would both be saved as the same bytes? */
+WG_API bool wg_vocabulary_equal(const wg_vocabulary *a, const wg_vocabulary *b);
 WG_API wg_vocabulary_kind wg_vocabulary_kind_of(const wg_vocabulary *v);
 WG_API int64_t wg_vocabulary_size(const wg_vocabulary *v);
 /** Ids of the special tokens; -1 where a foreign model has none. */
