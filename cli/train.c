@@ -36,9 +36,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int check_vocabularies(const wg_settings *asked)
 {
     char message[1000];
-    if (!asked->model || asked->overwrite || !asked->vocabs[0] || !wg_vocabularies_exist(asked->model))
+    if (!asked->model || asked->overwrite || !asked->vocabs[0] ||
+        !wg_vocabularies_exist(asked->model))
         return EXIT_OK;
-    wg_status status = wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1], message, sizeof message);
+    wg_status status = wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1],
+                                              message, sizeof message);
     if (status != WG_OK)
         complain("--vocabs: %s%s", message, status == WG_EINVAL ? "; --overwrite trains anew" : "");
     return exit_code(status);
@@ -64,7 +66,8 @@ static int settle(wg_settings *s, wg_settings *asked)
 
 static int train(const wg_settings *s)
 {
-    static volatile int signal_number; /* static, since the thread that writes it outlives this call */
+    static volatile int
+        signal_number; /* static, since the thread that writes it outlives this call */
     char message[1000];
     progress p = progress_on(stderr, s->quiet);
     wg_trainer *t = NULL;

@@ -53,7 +53,8 @@ static void what_differs(void **state)
         char bytes[200];
         snprintf(bytes, sizeof bytes, "%s%s", heading[i / 2], tokens[i % 2]);
         const char *path = write_text("vocab", bytes);
-        assert_int_equal(wg_vocabulary_open(&v[i / 2][i % 2], path, message, sizeof message), WG_OK);
+        assert_int_equal(wg_vocabulary_open(&v[i / 2][i % 2], path, message, sizeof message),
+                         WG_OK);
     }
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 4; k++)
