@@ -92,7 +92,7 @@ int model_open(model *m)
 {
     char message[1000];
     const char *folder = settings_args_value(&m->args, "model");
-    if (!folder) {
+    if (!folder || !*folder) {
         complain("which model? --model FOLDER");
         return EXIT_USAGE;
     }

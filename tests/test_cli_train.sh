@@ -197,6 +197,7 @@ code 0 translate $model --n-best=1 --scores; says out " ||| -"
 code 0 translate $model --word-scores; says out " ||| "
 code 2 translate $model --n-best 3; says err "--n-best: expected at most the beam, which is 2, got 3"
 code 2 translate; says err "which model?"
+code 2 translate --model ""; says err "which model?"
 code 2 translate $model words; says err "what is 'words'?"
 code 2 translate $model --beam-size 0
 code 2 translate $model --attention-plot map.jpg; says err ".svg or .png"
@@ -275,9 +276,22 @@ code 4 average --last 2 mean.safetensors parts; says err "where a training merel
 code 2 average mean.safetensors
 code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors
 says err "nowhere/mean.safetensors: cannot be"
+mkfifo special # which a rename would remove
+code 4 average special kept/model.safetensors
+says err "special: expected a regular file to replace, or none, got a pipe or device"
+holds "a pipe stays one" -p special
 code 3 average mixed.safetensors kept/model.safetensors whole/model.safetensors
 code 4 average mixed.safetensors nothing.safetensors nothing.safetensors
 holds "no mean of different models" ! -e mixed.safetensors
+
+# files that are damaged
+cp -r kept hurt
+for file in hurt/checkpoints/progress-*; do echo '{' >"$file"; done
+head -c 100 kept/model.safetensors >hurt/model.safetensors
+code 3 train --model hurt --after 9u; says err "hurt/checkpoints/progress-00000006.json:"; says err "near end of file"
+: >input
+code 3 translate --model hurt; says err "hurt/model.safetensors: expected a header of at most 92 bytes, got "
+says err "is the file cut off, or no safetensors file?"
 
 # info, plot
 code 0 info parts; says out "parameters"; says out "encoder"; says out "tokens (characters)"; says out "update "

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -162,6 +163,12 @@ wg_status wg_file_replace(const char *path, void (*write)(wg_file_writer *w, voi
     char *temporary = malloc(room);
     wg_file_writer *w = malloc(sizeof *w);
     wg_status status = WG_OK;
+    struct stat s;
+    if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) { /* a rename would take a device's or a pipe's place */
+        status = wg_file_fail(m, WG_EIO, path, "expected a regular file to replace, or none, got a %s",
+                              S_ISDIR(s.st_mode) ? "directory" : "pipe or device");
+        goto end;
+    }
     if (!temporary || !w) {
         status = wg_file_fail(m, WG_ENOMEM, path, "no memory to write it");
         goto end;

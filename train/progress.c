@@ -155,9 +155,10 @@ wg_status wg_progress_read(wg_progress *p, const wg_settings *s, const char *pat
     json_error_t error;
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     *p = (wg_progress){.update = 0};
+    if (!root && json_error_code(&error) == json_error_cannot_open_file)
+        return wg_file_fail(m, WG_EIO, path, "%s", error.text);
     if (!root)
-        return wg_file_fail(m, json_error_code(&error) == json_error_cannot_open_file ? WG_EIO : WG_EDATA, path, "%s",
-                            error.text);
+        return wg_message_add(m, "%s:%d: %s", path, error.line, error.text), WG_EDATA;
     wg_status status = WG_OK;
     for (int i = 0; i < N_FIELDS && status == WG_OK; i++)
         if (!set_field(p, &fields[i], json_object_get(root, fields[i].name)))

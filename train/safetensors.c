@@ -126,7 +126,7 @@ static wg_status read_header(wg_safetensors *f, const char *path, wg_message *m)
                             MAX_HEADER, n);
     if (n > f->size - 8)
         return wg_file_fail(m, WG_EDATA, path,
-                            "expected a header of at most %zu bytes, got %" PRIu64 "; is it a safetensors file?",
+                            "expected a header of at most %zu bytes, got %" PRIu64 "; is the file cut off, or no safetensors file?",
                             f->size - 8, n);
     wg_status status = wg_header_parse(&f->header, path, f->map + 8, (size_t)n, m);
     uint64_t size = f->size - 8 - n;
