@@ -216,6 +216,35 @@ static void the_last_ones_are_kept(void **state)
     assert_null(paths);
 }
 
+static void no_memory_to_list_models(void **state)
+{
+    wg_store *s = *state;
+    for (int update = 1; update <= 3; update++)
+        assert_int_equal(save_as(s, update, 3, false), WG_OK);
+    char **paths;
+    size_t n;
+    long at = 0;
+    wg_status status;
+    do {
+        world.what = MEMORY;
+        world.way = ONCE;
+        world.at = ++at;
+        world.calls = 0;
+        status = wg_checkpoint_models(folder, 3, &paths, &n, message, sizeof message);
+        world.what = 0;
+        if (status != WG_OK) {
+            check_that(status == WG_ENOMEM && strstr(message, "no memory"), "call %ld: %s", at, message);
+            assert_null(paths);
+            assert_int_equal(n, 0);
+        }
+    } while (status != WG_OK);
+    assert_true(at > 5); /* path of the folder, numbers, list, three paths: each failed once */
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < n; i++)
+        free(paths[i]);
+    free(paths);
+}
+
 /* The numbers of the models that the mean of the last `most` is of, as "5 10 15 ". */
 static const char *models(size_t most)
 {
@@ -425,6 +454,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(the_last_ones_are_kept),
+        test(no_memory_to_list_models),
         test(where_it_stopped_does_not_count),
         test(the_last_one_is_the_folders),
         test(a_damaged_one_gives_way_to_the_one_before),

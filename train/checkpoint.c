@@ -189,14 +189,15 @@ wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, s
     free(all.n);
     if (status == WG_OK && *paths && *n)
         return WG_OK;
+    bool none = status == WG_OK && *paths;
     for (size_t i = 0; i < *n; i++)
         free((*paths)[i]);
     free(*paths);
     *paths = NULL;
-    return status != WG_OK || *n
-               ? wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints")
-               : wg_file_fail(&m, WG_EIO, folder, "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
-                            "/, got none (where a training merely ended does not count)");
+    *n = 0;
+    return none ? wg_file_fail(&m, WG_EIO, folder, "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
+                               "/, got none (where a training merely ended does not count)")
+                : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints");
 }
 
 /* ---- saving ------------------------------------------------------------------------------------ */
