@@ -28,6 +28,7 @@ static const struct argp_option table[] = {
 typedef struct request {
     const char *input, **references; /* files */
     size_t n_references;
+    const char *of_bleu; /* an option given that chrF has no use for */
     wg_bleu_options bleu;
     wg_chrf_options chrf;
     bool use_chrf, score_only, sentences;
@@ -71,9 +72,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     request *r = state->input;
     switch (key) {
     case 'i': r->input = arg; break;
-    case 't': r->bleu.tokenizer = one_of(state, "--tokenize", arg, wg_bleu_tokenizer_name); break;
-    case SMOOTH: r->bleu.smoothing = one_of(state, "--smooth", arg, wg_bleu_smoothing_name); break;
-    case SMOOTH_VALUE: r->bleu.smoothing_value = positive(state, "--smooth-value", arg); break;
+    case 't':
+        r->of_bleu = "--tokenize";
+        r->bleu.tokenizer = one_of(state, r->of_bleu, arg, wg_bleu_tokenizer_name);
+        break;
+    case SMOOTH:
+        r->of_bleu = "--smooth";
+        r->bleu.smoothing = one_of(state, r->of_bleu, arg, wg_bleu_smoothing_name);
+        break;
+    case SMOOTH_VALUE:
+        r->of_bleu = "--smooth-value";
+        r->bleu.smoothing_value = positive(state, r->of_bleu, arg);
+        break;
     case 'l': r->bleu.lowercase = r->chrf.lowercase = true; break;
     case 's': r->sentences = true; break;
     case CHRF: r->use_chrf = true; break;
@@ -87,6 +97,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!r->n_references)
             argp_error(state, "which references?");
+        r->use_chrf = r->use_chrf || r->chrf.word_order || r->chrf.keep_blanks;
+        if (r->use_chrf && r->of_bleu)
+            argp_error(state, "%s is an option of BLEU, chrF was asked for", r->of_bleu);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -247,12 +260,11 @@ int command_bleu(int argc, char **argv)
     request r = {.references = calloc((size_t)argc, sizeof *r.references), .width = 2};
     lines h = {0}, references = {0};
     if (!r.references) {
-        complain("no memory");
+        complain("out of memory");
         return EXIT_RUN;
     }
     argp_parse(&argp, argc, argv, 0, 0, &r);
     r.bleu.references = r.chrf.references = r.n_references;
-    r.use_chrf = r.use_chrf || r.chrf.word_order || r.chrf.keep_blanks;
     int code = read_all(&r, &h, &references);
     if (code == EXIT_OK) {
         const char *const *texts = (const char *const *)references.line;
