@@ -40,6 +40,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* The checkpoints asked for by --last, oldest first; an exit code.  Complains. */
+static int find_last(const request *r, char ***paths, size_t *n)
+{
+    char message[2000];
+    const char *folder = r->arguments[1];
+    int code = model_folder(folder);
+    if (code != EXIT_OK)
+        return code;
+    wg_status status =
+        wg_checkpoint_models(folder, (size_t)r->last, paths, n, message, sizeof message);
+    if (status == WG_OK && *n < (size_t)r->last) {
+        snprintf(message, sizeof message,
+                 "%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld",
+                 folder, r->last, *n, r->last);
+        status = WG_EDATA;
+    }
+    if (status != WG_OK)
+        complain("%s", message);
+    return exit_code(status);
+}
+
+static int average(const char *output, const char *const *paths, size_t n)
+{
+    char message[2000];
+    wg_status status = wg_average_files(paths, n, output, message, sizeof message);
+    for (size_t i = 0; status == WG_OK && i < n; i++)
+        fprintf(stderr, "%s\n", paths[i]);
+    if (status != WG_OK)
+        complain("%s", message);
+    return exit_code(status);
+}
+
 int command_average(int argc, char **argv)
 {
     static const struct argp argp = {table,
@@ -51,36 +83,19 @@ int command_average(int argc, char **argv)
                                      NULL,
                                      NULL};
     request r = {0};
-    char message[2000], **found = NULL;
+    char **found = NULL;
     size_t n = 0;
-    wg_status status = WG_OK;
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
     int code = check_output(r.arguments[0]);
     if (code == EXIT_OK && r.last)
-        code = model_folder(r.arguments[1]);
-    if (code != EXIT_OK)
-        return code;
-    if (r.last)
-        status = wg_checkpoint_models(r.arguments[1], (size_t)r.last, &found, &n, message,
-                                      sizeof message);
-    const char *const *paths =
-        r.last ? (const char *const *)found : (const char *const *)r.arguments + 1;
-    size_t count = r.last ? n : (size_t)r.n - 1;
-    if (status == WG_OK && n < (size_t)r.last) {
-        snprintf(message, sizeof message,
-                 "%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld",
-                 r.arguments[1], r.last, n, r.last);
-        status = WG_EDATA;
-    }
-    if (status == WG_OK)
-        status = wg_average_files(paths, count, r.arguments[0], message, sizeof message);
-    for (size_t i = 0; status == WG_OK && i < count; i++)
-        fprintf(stderr, "%s\n", paths[i]);
-    if (status != WG_OK)
-        complain("%s", message);
+        code = find_last(&r, &found, &n);
+    if (code == EXIT_OK && r.last)
+        code = average(r.arguments[0], (const char *const *)found, n);
+    else if (code == EXIT_OK)
+        code = average(r.arguments[0], (const char *const *)r.arguments + 1, (size_t)r.n - 1);
     for (size_t i = 0; i < n; i++)
         free(found[i]);
     free(found);
-    return exit_code(status);
+    return code;
 }

@@ -5,6 +5,7 @@
 #include "wengert.h"
 
 #include <argp.h>
+#include <stdio.h>
 
 /* Exit codes, the same for every command. */
 enum { EXIT_OK = 0, EXIT_RUN = 1, EXIT_USAGE = 2, EXIT_DATA = 3, EXIT_IO = 4 };
@@ -48,6 +49,9 @@ void complain_unknown(const char *what, const char *name, name_at *at);
 int check_output(const char *path);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
 int write_file(const char *path, const void *bytes, size_t size);
+
+/** The same for what `put` writes, which is held in memory until all of it is there. */
+int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context);
 
 /* The one argument that a command takes, a `what`: argp_error if there is one already. */
 void take_argument(const struct argp_state *state, const char **argument, const char *what,

@@ -106,6 +106,22 @@ int write_file(const char *path, const void *bytes, size_t size)
     return ok ? EXIT_OK : EXIT_IO;
 }
 
+int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    int code = EXIT_RUN;
+    FILE *f = open_memstream(&bytes, &size);
+    if (f)
+        put(f, context);
+    if (f && fclose(f) == 0)
+        code = write_file(path, bytes, size);
+    else
+        complain("%s: out of memory", path);
+    free(bytes);
+    return code;
+}
+
 void take_argument(const struct argp_state *state, const char **argument, const char *what,
                    const char *text)
 {

@@ -98,16 +98,11 @@ static wg_status compare(const request *r, const texts *t)
     return WG_OK;
 }
 
-static int write_translations(const char *path, const texts *t)
+static void put_translations(FILE *f, const void *context)
 {
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&bytes, &size);
-    for (size_t i = 0; f && i < t->n; i++)
+    const texts *t = context;
+    for (size_t i = 0; i < t->n; i++)
         fprintf(f, "%s\n", t->translated[i]);
-    int code = f && fclose(f) == 0 ? write_file(path, bytes, size) : EXIT_RUN;
-    free(bytes);
-    return code;
 }
 
 static int evaluate_texts(const request *r, texts *t)
@@ -123,7 +118,7 @@ static int evaluate_texts(const request *r, texts *t)
         complain("BLEU: %s", wg_status_text(status));
         return exit_code(status);
     }
-    return r->output ? write_translations(r->output, t) : EXIT_OK;
+    return r->output ? write_stream(r->output, put_translations, t) : EXIT_OK;
 }
 
 /* Numbers that the built-in corpus leaves out, drawn by another seed than those that the training was validated with. */

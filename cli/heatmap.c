@@ -41,8 +41,9 @@ static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
     return status;
 }
 
-static void write_json(const map *m, FILE *f)
+static void put_numbers(FILE *f, const void *context)
 {
+    const map *m = context;
     json j = {.file = f};
     put_json_begin(&j, NULL, '{');
     put_json_begin(&j, "source", '[');
@@ -136,18 +137,6 @@ static char *beside(const char *path, size_t number, const char *extension)
     return name;
 }
 
-static int write_numbers(const map *m, const char *path)
-{
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&bytes, &size);
-    if (f)
-        write_json(m, f);
-    int code = f && fclose(f) == 0 ? write_file(path, bytes, size) : EXIT_RUN;
-    free(bytes);
-    return code;
-}
-
 static int write_picture(const map *m, const char *path)
 {
     frame size = frame_of(m);
@@ -170,7 +159,7 @@ int heatmap_write(const char *path, size_t line_number, const char *line,
     if (code != EXIT_OK)
         complain("%s: %s", path, wg_status_text(status == WG_OK ? WG_ENOMEM : status));
     if (code == EXIT_OK)
-        code = write_numbers(&m, numbers);
+        code = write_stream(numbers, put_numbers, &m);
     if (code == EXIT_OK)
         code = write_picture(&m, picture);
     free(m.source);

@@ -164,8 +164,12 @@ int command_plot(int argc, char **argv)
                                panels[i].curve[k].key);
     char *usual = wg_folder_path(r.folder, "curves.svg");
     const char *path = r.output ? r.output : usual;
+    if (code == EXIT_OK && !path) {
+        complain("out of memory");
+        code = EXIT_RUN;
+    }
     if (code == EXIT_OK)
-        code = path ? check_output(path) : EXIT_RUN;
+        code = check_output(path);
     if (code == EXIT_OK)
         code = draw(&r, path);
     free(usual);

@@ -65,11 +65,6 @@ static void print_translation(const request *r, size_t line, const wg_translatio
     fputc('\n', stdout);
 }
 
-static int draw(const request *r, const char *line, size_t number, const wg_hypothesis *h)
-{
-    return heatmap_write(r->plot, number, line, r->model.translator, h);
-}
-
 /* Translates some lines and writes them, in their order. */
 static int translate(request *r, const char *const *line, size_t n)
 {
@@ -86,7 +81,8 @@ static int translate(request *r, const char *const *line, size_t n)
             if (k == 0 || found[i * n_best + k].text)
                 print_translation(r, r->translated + i, &found[i * n_best + k]);
         if (r->plot)
-            code = draw(r, line[i], r->translated + i, &found[i * n_best].hypothesis);
+            code = heatmap_write(r->plot, r->translated + i, line[i], r->model.translator,
+                                 &found[i * n_best].hypothesis);
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         code = EXIT_IO; /* main says why */

@@ -243,6 +243,8 @@ cp hypotheses before
 code 4 evaluate $model source target --output nowhere/hypotheses
 says err "nowhere/hypotheses: cannot be written: No such file"
 holds "nothing was evaluated" ! -s out
+checks=$((checks + 1)); "$wengert" evaluate $model source target --output /dev/full >out 2>err
+[ $? -eq 4 ] || fail "evaluate with its translations on a full disk: not exit code 4"
 code 4 evaluate $model source target --output .; says err ".: cannot be written: Is a directory"
 code 4 evaluate $model source nothing --output hypotheses
 holds "what was there stays" -z "$(diff before hypotheses)"
