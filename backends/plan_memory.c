@@ -191,7 +191,7 @@ static bool place_leaves(wg_plan *p, wg_graph *source)
     }
     p->inputs = wg_aligned_alloc(total);
     if (!p->inputs)
-        return wg_plan_refuse(source, WG_ENOMEM, "%zu bytes for the inputs", total);
+        return wg_plan_refuse(source, WG_ENOMEM, "no memory for inputs of %zu bytes", total);
     memset(p->inputs, 0, total);
     for (size_t i = 0; i < p->n_storages; i++)
         if (p->storage[i].home == WG_HOME_INPUT)
@@ -295,6 +295,6 @@ bool wg_plan_place(wg_plan *p, wg_graph *source)
     size_t apart = p->buffer_bytes - p->shared_bytes;
     p->apart = wg_aligned_alloc(apart);
     if (!p->apart || !wg_workspace_reserve(p->workspace, p->shared_bytes))
-        return wg_plan_refuse(source, WG_ENOMEM, "%zu bytes for the buffer", p->buffer_bytes);
+        return wg_plan_refuse(source, WG_ENOMEM, "no memory for a buffer of %zu bytes", p->buffer_bytes);
     return true;
 }

@@ -112,6 +112,39 @@ static void pairs_are_scored(void **state)
     wg_translations_free(NULL, 0);
 }
 
+static bool no_memory;
+wg_status __real_wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                               size_t n, const wg_search_options *options, wg_hypothesis **results);
+wg_status __wrap_wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                               size_t n, const wg_search_options *options, wg_hypothesis **results);
+wg_status __wrap_wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
+                               size_t n, const wg_search_options *options, wg_hypothesis **results)
+{
+    return no_memory ? WG_ENOMEM : __real_wg_search_run(s, sources, lengths, n, options, results);
+}
+
+static void a_line_that_is_too_long_is_told_of(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"two", "eleven", ""};
+    wg_translator *t = opened(NULL);
+    wg_translation *found = NULL;
+    int32_t *ids;
+    size_t n;
+    char expected[60];
+    assert_int_equal(wg_vocabulary_encode(wg_translator_vocabulary(t, 0), "eleven", 6, &ids, &n),
+                     WG_OK);
+    free(ids);
+    no_memory = true;
+    wg_status status = wg_translator_run(t, lines, 3, NULL, &found);
+    no_memory = false;
+    snprintf(expected, sizeof expected, "the longest line has %zu tokens", n + 1);
+    check_that(status == WG_ENOMEM && strstr(wg_translator_message(t), expected), "%s",
+               wg_translator_message(t));
+    assert_null(found);
+    wg_translator_free(t);
+}
+
 /* The best by the metric that decides, unless another file is named, in the folder or by its path. */
 static void weights_can_be_chosen(void **state)
 {
@@ -187,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_become_lines),
         cmocka_unit_test(pairs_are_scored),
+        cmocka_unit_test(a_line_that_is_too_long_is_told_of),
         cmocka_unit_test(weights_can_be_chosen),
         cmocka_unit_test(strangers_are_told_what_is_wrong),
     };

@@ -270,6 +270,19 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
     return WG_OK;
 }
 
+/* As the search says; without memory also how long the longest line is, since that is what decides. */
+static wg_status fail_search(wg_translator *t, wg_status status, const token_lines *source)
+{
+    wg_message m = wg_message_in(t->message, sizeof t->message);
+    size_t longest = 0;
+    for (size_t i = 0; i < source->n; i++)
+        longest = source->length[i] > longest ? source->length[i] : longest;
+    wg_message_add(&m, "%s", wg_search_message(t->search));
+    if (status == WG_ENOMEM)
+        wg_message_add(&m, "; the longest line has %zu tokens", longest);
+    return status;
+}
+
 wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
                             const wg_search_options *options, wg_translation **results)
 {
@@ -283,7 +296,7 @@ wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n
         status = wg_search_run(t->search, (const int32_t *const *)source.ids, source.length, n,
                                options, &found);
         if (status != WG_OK)
-            fail(t, status, wg_search_message(t->search));
+            fail_search(t, status, &source);
     }
     size_t n_best = options && options->n_best > 0 ? (size_t)options->n_best : 1;
     if (status == WG_OK)
@@ -309,7 +322,7 @@ wg_status wg_translator_score(wg_translator *t, const char *const *sources,
             wg_search_score(t->search, (const int32_t *const *)source.ids, source.length,
                             (const int32_t *const *)target.ids, target.length, n, options, &found);
         if (status != WG_OK)
-            fail(t, status, wg_search_message(t->search));
+            fail_search(t, status, &source);
     }
     if (status == WG_OK)
         status = with_texts(t, found, n, results);
