@@ -142,8 +142,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     if (key >= SIZE && key < SIZE + N_SIZES) {
-        const char *name = sizes[key - SIZE].name;
-        r->changed[key - SIZE] = number_argument(state, name, arg, 1, 10000000);
+        char option[32];
+        snprintf(option, sizeof option, "--%s", sizes[key - SIZE].name);
+        r->changed[key - SIZE] = number_argument(state, option, arg, 1, 10000000);
         return 0;
     }
     switch (key) {

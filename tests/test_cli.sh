@@ -136,7 +136,7 @@ if "$wengert" bench --help | grep -q train-step; then # built with training
     says out '"matmul_flops": 47616'
     code 2 $step --heads 3; says err "heads is 3, must divide d_model, which is 128"
     code 2 bench train-step --config huge; says err "--config takes"
-    code 2 bench train-step --batch 0
+    code 2 bench train-step --batch 0;   says err "--batch takes a whole number from 1"
     code 2 bench train-step --dropout 1
 fi
 
