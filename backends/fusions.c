@@ -272,28 +272,6 @@ static bool linear_cross_entropy(const wg_fusion_view *view, wg_node *n, wg_fuse
     return wg_value_count(out->in[2]) * x->shape.dim[x->shape.rank - 1] == wg_value_count(x);
 }
 
-/* ---- the most probable classes --------------------------------------------------------------------
- *
- *     x  ->  log_softmax  ->  topk, both along the last axis
- */
-
-static bool log_softmax_topk(const wg_fusion_view *view, wg_node *n, wg_fused *out)
-{
-    wg_node *softmax = made_by(n->in[0], &wg_op_log_softmax);
-    const wg_topk_attrs *a = n->attrs;
-    int rank = n->in[0]->shape.rank;
-    if (!softmax || only_reader(view, n->in[0]) != n || wg_axis_of(a->axis, rank) != rank - 1 ||
-        wg_axis_of(((const wg_softmax_attrs *)softmax->attrs)->axis, rank) != rank - 1)
-        return false;
-    out->op = &wg_op_log_softmax_topk;
-    out->attrs.topk = *a;
-    out->in[0] = softmax->in[0];
-    out->n_in = 1;
-    out->replaces[0] = n->out[0];
-    out->replaces[1] = n->out[1];
-    return true;
-}
-
 /* ---- linear layers ------------------------------------------------------------------------------
  *
  *     x weight (or weight given transposed)  ->  + bias  ->  activation
@@ -368,6 +346,43 @@ static bool linear_with_activation(const wg_fusion_view *view, wg_node *n, wg_fu
         return false;
     out->attrs.linear.activation = (int)activation_of(n);
     out->replaces[0] = n->out[0];
+    return true;
+}
+
+/* ---- the most probable classes --------------------------------------------------------------------
+ *
+ *     (x weight' (+ bias)  ->)  logits  ->  log_softmax  ->  topk, both along the last axis
+ */
+
+static bool log_softmax_topk(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    wg_node *softmax = made_by(n->in[0], &wg_op_log_softmax);
+    const wg_topk_attrs *a = n->attrs;
+    int rank = n->in[0]->shape.rank;
+    if (!softmax || only_reader(view, n->in[0]) != n || wg_axis_of(a->axis, rank) != rank - 1 ||
+        wg_axis_of(((const wg_softmax_attrs *)softmax->attrs)->axis, rank) != rank - 1)
+        return false;
+    out->op = &wg_op_log_softmax_topk;
+    out->attrs.topk = *a;
+    out->in[0] = softmax->in[0];
+    out->n_in = 1;
+    out->replaces[0] = n->out[0];
+    out->replaces[1] = n->out[1];
+    return true;
+}
+
+static bool linear_log_softmax_topk(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    if (!log_softmax_topk(view, n, out))
+        return false;
+    wg_value *logits = out->in[0];
+    bool sum = logits->node->op == &wg_op_add;
+    if (only_reader(view, logits) != n->in[0]->node ||
+        !(sum ? biased(view, logits->node, out) : affine(logits, out)) ||
+        out->attrs.linear.in_first)
+        return false;
+    out->op = &wg_op_linear_log_softmax_topk;
+    out->attrs.topk = *(const wg_topk_attrs *)n->attrs;
     return true;
 }
 
@@ -490,6 +505,7 @@ const wg_fusion wg_fusions[] = {
     {"linear sigmoid", &wg_op_sigmoid, linear_with_activation},
     {"linear silu", &wg_op_silu, linear_with_activation},
     {"linear gelu", &wg_op_gelu, linear_with_activation},
+    {"linear log-softmax top k", &wg_op_topk, linear_log_softmax_topk},
     {"log-softmax top k", &wg_op_topk, log_softmax_topk},
     {"linear cross-entropy", &wg_op_cross_entropy, linear_cross_entropy},
     {"adam of scaled gradients", &wg_op_adam, adam_scaled},

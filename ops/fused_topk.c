@@ -1,4 +1,5 @@
-/* topk(log_softmax(x)), so that a kernel need not write all the log-probabilities: see the head of fused.h. */
+/* topk(log_softmax(x)), so that a kernel need not write all the log-probabilities, and the same of a linear layer, whose
+ * logits need not be written either: see the head of fused.h. */
 #include "ops/fused.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -8,7 +9,8 @@ static const wg_attr attrs[] = {
     WG_ATTR(INT, wg_topk_attrs, axis),
 };
 
-static bool infer(wg_node *n)
+/* Of logits that may exist in shape only. */
+static bool infer_best(wg_node *n)
 {
     const wg_topk_attrs *a = n->attrs;
     int rank = n->in[0]->shape.rank;
@@ -18,36 +20,82 @@ static bool infer(wg_node *n)
            wg_fail(n, WG_EINVAL, "axis is %lld, must be the last", (long long)a->axis);
 }
 
-static void expand(wg_node *n, wg_value **y)
+static bool infer_of_linear(wg_node *n)
 {
-    const wg_topk_attrs *a = n->attrs;
-    y[0] = wg_topk(wg_log_softmax(n->in[0], -1), a->k, -1);
+    const wg_shape *w = &n->in[1]->shape;
+    if (!wg_need_float(n, 0) || !wg_need_same_dtype(n, 0, 1) ||
+        !wg_need_rank(n, 0, 1, WG_MAX_RANK) || !wg_need_rank(n, 1, 2, 2) ||
+        !wg_need_dim(n, 0, -1, w->dim[1]))
+        return false;
+    if (n->n_in > 2 && (!wg_need_same_dtype(n, 0, 2) || !wg_need_rank(n, 2, 1, 1) ||
+                        !wg_need_dim(n, 2, 0, w->dim[0])))
+        return false;
+    wg_value logits = *n->in[0];
+    logits.shape.dim[logits.shape.rank - 1] = w->dim[0];
+    wg_node seen = *n;
+    seen.in = (wg_value *[]){&logits};
+    seen.n_in = 1;
+    return infer_best(&seen);
+}
+
+static void best_of(const wg_node *n, wg_value *logits, wg_value **y)
+{
+    y[0] = wg_topk(wg_log_softmax(logits, -1), ((const wg_topk_attrs *)n->attrs)->k, -1);
     y[1] = wg_result_of(y[0], 1);
 }
 
-static double flops(const wg_node *n)
+static void expand_best(wg_node *n, wg_value **y)
+{
+    best_of(n, n->in[0], y);
+}
+
+static void expand_of_linear(wg_node *n, wg_value **y)
+{
+    wg_value *bias = n->n_in > 2 ? n->in[2] : NULL;
+    best_of(n, wg_linear(n->in[0], n->in[1], bias, WG_ACTIVATION_NONE), y);
+}
+
+static double flops_of_best(const wg_node *n)
 {
     return 4 * (double)wg_value_count(n->in[0]);
 }
 
-static const wg_sample samples[] = {
-    {"three of each row", &(const wg_topk_attrs){3, -1}, 1, {WG_FLOATS(-4, 4, 3, 2, 2, 9)}},
-    {"all of a long row", &(const wg_topk_attrs){40, 0}, 1, {WG_FLOATS(-4, 4, 1, 40)}},
-    {"several blocks", &(const wg_topk_attrs){6, 1}, 1, {WG_FLOATS(-4, 4, 2, 2, 330)}},
+static double flops_of_linear(const wg_node *n)
+{
+    const int64_t *w = n->in[1]->shape.dim;
+    return (2 + 4 / (double)(w[1] > 0 ? w[1] : 1)) * (double)wg_value_count(n->in[0]) *
+           (double)w[0];
+}
+
+/* clang-format off */
+#define X(...) WG_FLOATS(-4, 4, __VA_ARGS__)
+static const wg_sample best_samples[] = {
+    {"three of each row", &(const wg_topk_attrs){3, -1}, 1, {X(3, 2, 2, 9)}},
+    {"all of a long row", &(const wg_topk_attrs){40, 0}, 1, {X(1, 40)}},
+    {"several blocks", &(const wg_topk_attrs){6, 1}, 1, {X(2, 2, 330)}},
 };
+#undef X
+#define X(...) WG_FLOATS(-1, 1, __VA_ARGS__)
+static const wg_sample linear_samples[] = {
+    {"three of each row", &(const wg_topk_attrs){3, -1}, 2, {X(3, 2, 2, 5), X(2, 9, 5)}},
+    {"bias", &(const wg_topk_attrs){7, 0}, 3, {X(1, 6), X(2, 7, 6), X(1, 7)}},
+    {"several blocks", &(const wg_topk_attrs){6, 1}, 2, {X(2, 35, 4), X(2, 330, 4)}},
+};
+
+#define BEST                                                                                       \
+    .family = "fused", .results = "values indices", .attrs_size = sizeof(wg_topk_attrs),           \
+    .attrs = attrs, .n_attrs = WG_COUNT(attrs)
 
 const wg_op wg_op_log_softmax_topk = {
     .name = "log_softmax_topk",
-    .formula = "the k largest log_softmax(x) in each row, descending, and where they are",
-    .family = "fused",
-    .operands = "x",
-    .results = "values indices",
-    .flops = flops,
-    .attrs_size = sizeof(wg_topk_attrs),
-    .attrs = attrs,
-    .n_attrs = WG_COUNT(attrs),
-    .infer = infer,
-    .expand = expand,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    .formula = "the k largest log_softmax(x) in each row, descending, and where they are", BEST,
+    .operands = "x", .flops = flops_of_best, .infer = infer_best, .expand = expand_best,
+    .samples = best_samples, .n_samples = WG_COUNT(best_samples),
 };
+const wg_op wg_op_linear_log_softmax_topk = {
+    .name = "linear_log_softmax_topk",
+    .formula = "the k largest log_softmax(x weight' + bias) in each row, descending, and where they are", BEST,
+    .operands = "x weight bias?", .flops = flops_of_linear, .infer = infer_of_linear, .expand = expand_of_linear,
+    .samples = linear_samples, .n_samples = WG_COUNT(linear_samples),
+};
+/* clang-format on */

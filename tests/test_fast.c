@@ -505,6 +505,65 @@ static void every_set_finds_the_most_probable(void **state)
     free(x);
 }
 
+/* Of a linear layer, against the best of its logits; threads share groups of rows, or chunks of classes. */
+static void every_set_finds_the_best_of_a_linear_layer(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {
+        {1, 1, 1, 1},    {5, 7, 60, 9},     {16, 128, 1030, 5},
+        {17, 33, 70, 3}, {70, 20, 333, 64}, {40, 64, 2100, 7}}; /* rows, width, classes, k */
+    setting s = all_tables();
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+        int64_t rows = shapes[n][0], d = shapes[n][1], classes = shapes[n][2], k = shapes[n][3];
+        float *x = numbers(&s, rows * d), *w = numbers(&s, classes * d),
+              *bias = numbers(&s, classes);
+        float *logits = room(rows * classes);
+        for (int t = 0; t < 2 * s.n_tables; t++) {
+            const fast_table *table = s.table[t / 2];
+            for (int64_t i = 0; i < rows * classes; i++) {
+                double sum = t % 2 ? (double)bias[i % classes] : 0;
+                for (int64_t j = 0; j < d; j++)
+                    sum += (double)x[i / classes * d + j] * (double)w[i % classes * d + j];
+                logits[i] = (float)sum;
+            }
+            found expected = best_of(table, logits, rows, classes, k, 1), first = {0};
+            for (int threads = 1; threads <= 4; threads++) {
+                int64_t panels = fast_best_groups(rows) * FAST_BEST_ROWS * d;
+                float *own = room(panels);
+                void *scratch = malloc(fast_best_scratch(rows, classes, k, threads));
+                found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
+                assert_true(scratch && f.ids);
+                table->linear_best(&(fast_linear_best){x, w, t % 2 ? bias : NULL, f.values, f.ids,
+                                                       rows, d, classes, k, threads, own, scratch});
+                free_room(own, panels);
+                free(scratch);
+                for (int64_t i = 0; i < rows * k; i++) {
+                    check_that(fabs((double)f.values[i] - (double)expected.values[i]) <= 1e-5,
+                               "%s, shape %zu, %lld: %g, expected %g", table->isa, n, (long long)i,
+                               (double)f.values[i], (double)expected.values[i]);
+                    check_that(fabs((double)logits[i / k * classes + f.ids[i]] -
+                                    (double)logits[i / k * classes + expected.ids[i]]) <= 1e-5,
+                               "%s, shape %zu, %lld: class %lld", table->isa, n, (long long)i,
+                               (long long)f.ids[i]);
+                }
+                if (threads == 1) {
+                    first = f;
+                    continue;
+                }
+                assert_memory_equal(f.values, first.values, (size_t)(rows * k) * sizeof *f.values);
+                assert_memory_equal(f.ids, first.ids, (size_t)(rows * k) * sizeof *f.ids);
+                free_found(f, rows * k);
+            }
+            free_found(first, rows * k);
+            free_found(expected, rows * k);
+        }
+        free_room(logits, rows * classes);
+        free(x);
+        free(w);
+        free(bias);
+    }
+}
+
 /* Infinities and NaN in a row of two chunks: what log_softmax and topk make of them. */
 static void what_is_not_finite_shows_among_the_best(void **state)
 {
@@ -541,6 +600,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_set_attends_to_slots),
         cmocka_unit_test(every_set_finds_the_most_probable),
+        cmocka_unit_test(every_set_finds_the_best_of_a_linear_layer),
         cmocka_unit_test(what_is_not_finite_shows_among_the_best),
         cmocka_unit_test(every_set_drops_by_the_same_mask),
         cmocka_unit_test(rows_take_their_part_of_the_mask),

@@ -391,6 +391,26 @@ static void log_probabilities_of_which_only_the_best_are_wanted(void **state)
     }
 }
 
+static void logits_of_which_only_the_best_are_wanted(void **state)
+{
+    (void)state;
+    enum { WITH_BIAS = 1, IN_FIRST, READ, VARIANTS };
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        model m = new_model();
+        bool in_first = variant == IN_FIRST;
+        wg_value *x = leaf(&m, WG_SHAPE(B, T, D)),
+                 *weight = leaf(&m, in_first ? WG_SHAPE(D, 700) : WG_SHAPE(700, D)),
+                 *bias = variant == WITH_BIAS ? leaf(&m, WG_SHAPE(700)) : NULL;
+        wg_value *logits =
+            in_first ? wg_matmul(x, weight) : wg_linear(x, weight, bias, WG_ACTIVATION_NONE);
+        wg_value *best = output(&m, wg_topk(wg_log_softmax(logits, -1), 4, -1));
+        output(&m, wg_cast(wg_result_of(best, 1), WG_F32));
+        if (variant == READ)
+            output(&m, logits);
+        check_fusion(&m, &wg_op_linear_log_softmax_topk, variant <= WITH_BIAS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +434,7 @@ int main(void)
         cmocka_unit_test(updates_with_one_factor_are_one),
         cmocka_unit_test(a_fused_update_is_in_place),
         cmocka_unit_test(log_probabilities_of_which_only_the_best_are_wanted),
+        cmocka_unit_test(logits_of_which_only_the_best_are_wanted),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };
     if (!wg_onednn_backend()) {

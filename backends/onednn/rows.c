@@ -1,12 +1,11 @@
 /* Own kernels over dense rows: softmax, layer normalisation, dropout, the gradient of an embedding. */
 #include "backends/cpu/ids.h"
-#include "backends/onednn/fast/best.h"
+#include "backends/onednn/fast/fast.h"
 #include "backends/onednn/internal.h"
 #include "ops/fused.h"
 #include "ops/index.h"
 #include "ops/norm.h"
 #include "ops/random.h"
-#include "ops/select.h"
 #include "ops/softmax.h"
 
 /* ---- softmax -------------------------------------------------------------------------------------- */
@@ -38,44 +37,6 @@ static void run_log_softmax(wg_call *c)
 {
     fast_rows a = rows_of(c);
     od_fast()->log_softmax(&a);
-}
-
-/* ---- the k largest of log_softmax ------------------------------------------------------------------ */
-
-static const char *refuses_best(const wg_node *n)
-{
-    int64_t k = ((const wg_topk_attrs *)n->attrs)->k;
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    if (wg_value_count(n->in[0]) == 0)
-        return "an empty operand";
-    return k >= 1 && k <= FAST_BEST_CLASSES ? NULL : "none wanted, or many";
-}
-
-static fast_best best_of(const wg_node *n)
-{
-    const wg_shape *s = &n->in[0]->shape;
-    int64_t width = s->dim[s->rank - 1];
-    return (fast_best){.rows = wg_shape_count(s) / width,
-                       .width = width,
-                       .k = ((const wg_topk_attrs *)n->attrs)->k};
-}
-
-static size_t best_scratch(const od_backend *b, const wg_node *n)
-{
-    fast_best a = best_of(n);
-    return fast_best_scratch(a.rows, a.width, a.k, b->threads);
-}
-
-static void run_best(wg_call *c)
-{
-    fast_best a = best_of(c->node);
-    a.x = c->in[0];
-    a.values = c->out[0];
-    a.ids = c->out[1];
-    a.threads = c->threads;
-    a.scratch = c->scratch;
-    od_fast()->best_classes(&a);
 }
 
 /* ---- layer normalisation -------------------------------------------------------------------------- */
@@ -235,7 +196,6 @@ static void run_embedding_grad(wg_call *c)
 
 const od_own od_own_rows[] = {
     {&wg_op_softmax, "rows", refuses_softmax, NULL, run_softmax},
-    {&wg_op_log_softmax_topk, "rows", refuses_best, best_scratch, run_best},
     {&wg_op_log_softmax, "rows", refuses_softmax, NULL, run_log_softmax},
     {&wg_op_layernorm, "rows", refuses_norm, NULL, run_norm},
     {&wg_op_layernorm_grad, "rows", refuses_norm, norm_grad_scratch, run_norm_grad},

@@ -4,8 +4,8 @@
  *     the largest logit m and the sum of exp(logit - m) of each chunk of classes, rescaled whenever m grows;
  *     the k best classes; a block is searched only where its largest logit exceeds the last of them.
  *
- * The rows of a group are the lanes of vectors, so nothing is added up across a vector.  Threads share groups, and where
- * there are fewer groups than threads also the chunks; which are always the same and come together in their order,
+ * The rows of a group are the lanes of vectors, so nothing is added up across a vector.  Threads share groups, by bands, and where
+ * there are few of these also the chunks; which are always the same and come together in their order,
  * so that a row's bits depend neither on the other rows nor on the number of threads. */
 #include "backends/onednn/fast/best.h"
 
@@ -16,6 +16,11 @@ FAST_KERNELS(X)
 #undef X
 
 enum { LANES = FAST_BEST_ROWS, SUB = 16, SUBS = FAST_BEST_CLASSES / SUB, TOGETHER = 8 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- the sum of exponentials ------------------------------------------------------------------------------- */
 
@@ -41,9 +46,12 @@ static inline float exp_of_negative(float x)
     return p * power;
 }
 
-/* The largest of each SUB classes; NaN does not count. */
-static void find_tops(const float *block, float tops[SUBS][LANES])
+/* The largest of each SUB classes, and at last of all; NaN does not count. */
+static void find_tops(const float *block, float tops[SUBS + 1][LANES])
 {
+    float *all = tops[SUBS];
+    for (int lane = 0; lane < LANES; lane++)
+        all[lane] = -INFINITY;
     for (int sub = 0; sub < SUBS; sub++) {
         const float *b = block + sub * SUB * LANES;
         float *top = tops[sub];
@@ -59,18 +67,19 @@ static void find_tops(const float *block, float tops[SUBS][LANES])
                 x = x2 > x ? x2 : x;
                 top[lane] = x3 > x ? x3 : x;
             }
+#pragma omp simd
+        for (int lane = 0; lane < LANES; lane++)
+            all[lane] = top[lane] > all[lane] ? top[lane] : all[lane];
     }
 }
 
-static void add_block(const float *block, int64_t classes, float tops[SUBS][LANES],
+static void add_block(const float *block, int64_t classes, const float *block_top,
                       fast_best_sums *s)
 {
     float shift[LANES];
 #pragma omp simd
     for (int lane = 0; lane < LANES; lane++) {
-        float top = s->top[lane];
-        for (int sub = 0; sub < SUBS; sub++)
-            top = tops[sub][lane] > top ? tops[sub][lane] : top;
+        float top = s->top[lane] > block_top[lane] ? s->top[lane] : block_top[lane];
         shift[lane] = top == -INFINITY ? 0 : top;
         s->sum[lane] *= exp_of_negative(s->top[lane] - shift[lane]);
         s->top[lane] = top;
@@ -114,7 +123,7 @@ static void insert(float x, int64_t id, float *value, int64_t *ids, int64_t *cou
 }
 
 static void search_lane(bests *best, const float *block, int64_t first, int64_t classes,
-                        float tops[SUBS][LANES], int64_t lane)
+                        float tops[SUBS + 1][LANES], int64_t lane)
 {
     float *value = best->values + lane * best->k;
     int64_t *ids = best->ids + lane * best->k, count = best->count;
@@ -128,28 +137,16 @@ static void search_lane(bests *best, const float *block, int64_t first, int64_t 
 }
 
 static void keep_best(bests *best, const float *block, int64_t first, int64_t classes,
-                      float tops[SUBS][LANES])
+                      float tops[SUBS + 1][LANES])
 {
-    int64_t more = classes < best->k - best->count ? classes : best->k - best->count;
-    int candidates = more > 0;
-#pragma omp simd reduction(+ : candidates)
-    for (int lane = 0; lane < LANES; lane++) {
-        float top = tops[0][lane];
-        for (int sub = 1; sub < SUBS; sub++)
-            top = tops[sub][lane] > top ? tops[sub][lane] : top;
-        candidates += top > best->least[lane];
-    }
-    for (int64_t lane = 0; candidates && lane < best->rows; lane++)
-        search_lane(best, block, first, classes, tops, lane);
+    int64_t more = smaller(classes, best->k - best->count);
+    for (int64_t lane = 0; lane < best->rows; lane++)
+        if (more > 0 || tops[SUBS][lane] > best->least[lane])
+            search_lane(best, block, first, classes, tops, lane);
     best->count += more;
 }
 
 /* ---- groups and chunks --------------------------------------------------------------------------------------- */
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 typedef struct lists {
     float *values;
@@ -172,34 +169,43 @@ static fast_best_sums *sums_of(const fast_best_of *a, int64_t group, int64_t chu
     return (fast_best_sums *)a->scratch + group * fast_best_chunks(a->classes) + chunk;
 }
 
-static bests no_best_yet(const fast_best_of *a, int64_t group, lists to)
+/* A group on its way through the classes. */
+static void begin(const fast_best_of *a, int64_t group, lists to, bests *best)
 {
-    int64_t row = group * LANES;
-    bests best = {
-        to.values + row * a->k, to.ids + row * a->k, smaller(LANES, a->rows - row), a->k, 0, {0}};
+    int64_t row = group * LANES, k = a->k;
+    *best =
+        (bests){to.values + row * k, to.ids + row * k, smaller(LANES, a->rows - row), k, 0, {0}};
     for (int64_t lane = 0; lane < LANES; lane++)
-        best.least[lane] = lane < best.rows ? -INFINITY : INFINITY;
-    return best;
+        best->least[lane] = lane < best->rows ? -INFINITY : INFINITY;
 }
 
-static void reduce_chunk(const fast_best_of *a, int64_t group, int64_t chunk, bests *best)
+static void take(const fast_best_of *a, int64_t group, int64_t first, int64_t classes, float *block,
+                 bests *best)
 {
-    _Alignas(64) float block[FAST_BEST_CLASSES * LANES], tops[SUBS][LANES];
-    fast_best_sums *sums = sums_of(a, group, chunk);
-    int64_t end = smaller(a->classes, (chunk + 1) * FAST_BEST_CHUNK);
-    for (int64_t lane = 0; lane < LANES; lane++) {
-        sums->top[lane] = -INFINITY;
-        sums->sum[lane] = 0;
-    }
-    for (int64_t first = chunk * FAST_BEST_CHUNK; first < end; first += FAST_BEST_CLASSES) {
-        int64_t classes = smaller(FAST_BEST_CLASSES, end - first);
-        a->logits(a->of, group, first, classes, block);
-        for (int64_t i = classes * LANES; i < FAST_BEST_CLASSES * LANES; i++)
-            block[i] = -INFINITY;
-        find_tops(block, tops);
-        add_block(block, classes, tops, sums);
-        keep_best(best, block, first, classes, tops);
-    }
+    float tops[SUBS + 1][LANES];
+    a->logits(a->of, group, first, classes, block);
+    for (int64_t i = classes * LANES; i < FAST_BEST_CLASSES * LANES; i++)
+        block[i] = -INFINITY;
+    find_tops(block, tops);
+    add_block(block, classes, tops[SUBS], sums_of(a, group, first / FAST_BEST_CHUNK));
+    keep_best(best, block, first, classes, tops);
+}
+
+/* The groups of a band meet each block of classes one after the other, so that whatever it is made of stays near. */
+static void reduce(const fast_best_of *a, int64_t band, int64_t part, int64_t parts)
+{
+    _Alignas(64) float block[FAST_BEST_CLASSES * LANES] = {0};
+    bests best[FAST_BEST_BAND];
+    int64_t first_group = band * FAST_BEST_BAND, chunks = fast_best_chunks(a->classes),
+            groups = smaller(FAST_BEST_BAND, fast_best_groups(a->rows) - first_group);
+    int64_t begins = part * chunks / parts * FAST_BEST_CHUNK,
+            ends = smaller(a->classes, (part + 1) * chunks / parts * FAST_BEST_CHUNK);
+    for (int64_t g = 0; g < groups; g++)
+        begin(a, first_group + g, lists_of(a, part, parts), &best[g]);
+    for (int64_t first = begins; first < ends; first += FAST_BEST_CLASSES)
+        for (int64_t g = 0; g < groups; g++)
+            take(a, first_group + g, first, smaller(FAST_BEST_CLASSES, ends - first), block,
+                 &best[g]);
 }
 
 /* Of all parts of a group's row: they come in the order of classes. */
@@ -227,15 +233,18 @@ static void merge(const fast_best_of *a, int64_t row, int64_t parts)
 
 void FAST(best_of_logits)(const fast_best_of *a)
 {
+    fast_best_sums nothing = {{0}, {0}};
+    for (int64_t lane = 0; lane < LANES; lane++)
+        nothing.top[lane] = -INFINITY;
     int64_t groups = fast_best_groups(a->rows), chunks = fast_best_chunks(a->classes),
+            bands = fast_best_bands(a->rows),
             parts = fast_best_parts(a->rows, a->classes, a->threads);
+    for (int64_t i = 0; i < groups * chunks; i++)
+        *sums_of(a, 0, i) = nothing;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(a->threads)
     for (int64_t part = 0; part < parts; part++)
-        for (int64_t group = 0; group < groups; group++) {
-            bests best = no_best_yet(a, group, lists_of(a, part, parts));
-            for (int64_t c = part * chunks / parts; c < (part + 1) * chunks / parts; c++)
-                reduce_chunk(a, group, c, &best);
-        }
+        for (int64_t band = 0; band < bands; band++)
+            reduce(a, band, part, parts);
 #pragma omp parallel for schedule(static) num_threads(a->threads)
     for (int64_t row = 0; row < a->rows; row++)
         merge(a, row, parts);

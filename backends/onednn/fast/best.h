@@ -6,6 +6,7 @@
 
 enum {
     FAST_BEST_ROWS = 32,    /* of a group of rows, which are the lanes of a block */
+    FAST_BEST_BAND = 8,     /* groups that go through the classes together */
     FAST_BEST_CLASSES = 64, /* of a block, at most                                */
     FAST_BEST_CHUNK = 1024, /* classes whose exponentials are summed up together  */
 };
@@ -37,15 +38,20 @@ static inline int64_t fast_best_groups(int64_t rows)
     return (rows + FAST_BEST_ROWS - 1) / FAST_BEST_ROWS;
 }
 
+static inline int64_t fast_best_bands(int64_t rows)
+{
+    return (fast_best_groups(rows) + FAST_BEST_BAND - 1) / FAST_BEST_BAND;
+}
+
 static inline int64_t fast_best_chunks(int64_t classes)
 {
     return (classes + FAST_BEST_CHUNK - 1) / FAST_BEST_CHUNK;
 }
 
-/* The chunks of a group come in so many parts that there are some for each thread. */
+/* The chunks of a band come in so many parts that there are some for each thread. */
 static inline int64_t fast_best_parts(int64_t rows, int64_t classes, int threads)
 {
-    int64_t parts = threads > 1 ? (4 * threads - 1) / fast_best_groups(rows) + 1 : 1,
+    int64_t parts = threads > 1 ? (4 * threads - 1) / fast_best_bands(rows) + 1 : 1,
             chunks = fast_best_chunks(classes);
     return parts < chunks ? parts : chunks;
 }

@@ -113,6 +113,18 @@ typedef struct fast_best {
     void *scratch;
 } fast_best;
 
+/* The same of x w' + bias, x [rows, width], w [classes, width], bias [classes] or NULL; see linear_best.c.  panels: a whole
+ * number of groups of rows (best.h). */
+typedef struct fast_linear_best {
+    const float *x, *w, *bias;
+    float *values;
+    int64_t *ids;
+    int64_t rows, width, classes, k;
+    int threads;
+    float *panels;
+    void *scratch;
+} fast_linear_best;
+
 typedef struct fast_rows {
     const float *x;
     float *y;
@@ -247,6 +259,7 @@ typedef struct fast_spans {
     X(attention_backward, fast_attention)                                                          \
     X(paged_attention, fast_paged)                                                                 \
     X(best_classes, fast_best)                                                                     \
+    X(linear_best, fast_linear_best)                                                               \
     X(layernorm_forward, fast_norm)                                                                \
     X(layernorm_backward, fast_norm)                                                               \
     X(column_sum, fast_columns)                                                                    \
