@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 512, LEAST_ROWS = 64, MOST_ROWS = 1 << 16 };
+enum { ROWS = 512, LEAST_ROWS = 64, MOST_ROWS = 1 << 16, WAITING = 8 /* one for so many places */ };
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
@@ -69,12 +69,13 @@ typedef struct run {
     wg_search_options o;
     wg_beam_rules rules;
     wg_search_limits limits;
-    wg_beam *sentence, **queue;   /* [n], longest first */
-    size_t n, n_encoded, n_begun; /* of the queue       */
-    wg_beam **active;             /* [places]           */
-    size_t places, n_active;
-    wg_search_row *row;          /* [places * beam]    */
-    wg_partial *partial, **room; /* [places * 2 beam]; [places] of which room is free */
+    wg_beam *sentence, **queue;         /* [n], longest first */
+    size_t n, n_encoded, n_begun;       /* of the queue       */
+    wg_beam **active;                   /* [places]           */
+    size_t places, n_active, n_stepped; /* the first n_stepped take part in this step */
+    size_t step_rows;                   /* at most */
+    wg_search_row *row;                 /* [places * beam]    */
+    wg_partial *partial, **room;        /* [places * 2 beam]; [places] of which room is free */
     int32_t *ids, *slots, *source_slots;
     float *scores;
     wg_hypothesis *done; /* [places * beam]    */
@@ -129,18 +130,22 @@ static void set_rules(run *r)
 }
 
 /* So many sentences at once that their rows, and with the plain decoder their tokens, are worth a step, which threads
- * share. */
+ * share; and some more, which wait with all they have while a step is full: most sentences have `beam` rows, but each
+ * begins with one, and without the others steps would not be full. */
 static void set_places(run *r)
 {
-    int64_t rows = ROWS / (int64_t)r->s->companions, longest = r->limits.source;
+    int64_t rows = ROWS / (int64_t)r->s->companions, longest = r->limits.source, beam = r->o.beam;
     rows = rows > LEAST_ROWS ? rows : LEAST_ROWS;
     if (r->o.batch_tokens > 0)
         rows = r->o.batch_tokens / longest;
-    rows = rows > MOST_ROWS ? MOST_ROWS : rows;
-    r->places = larger(1, (size_t)(rows / r->o.beam));
+    rows = rows > MOST_ROWS ? MOST_ROWS : rows < beam ? beam : rows;
+    r->step_rows = (size_t)rows;
+    r->places = (size_t)(rows / beam);
+    if (beam > 1)
+        r->places += (r->places + WAITING - 1) / WAITING;
     if (r->places > r->n)
         r->places = larger(1, r->n);
-    r->limits.rows = wg_search_round_up((int64_t)r->places * r->o.beam, 8);
+    r->limits.rows = wg_search_round_up((int64_t)r->places * beam, 8);
 }
 
 static bool make_room(run *r)
@@ -224,7 +229,7 @@ static wg_status advance(run *r, const wg_candidates *all)
 {
     wg_slots *slots = r->o.uncached ? NULL : wg_cached_slots(r->s);
     size_t row = 0, k = r->rules.candidates;
-    for (size_t i = 0; i < r->n_active; i++) {
+    for (size_t i = 0; i < r->n_stepped; i++) {
         wg_beam *x = r->active[i];
         const wg_candidates own = {all->scores + row * k, all->ids + row * k};
         row += x->n_now;
@@ -235,7 +240,7 @@ static wg_status advance(run *r, const wg_candidates *all)
         if (status != WG_OK)
             return wg_search_fail(r->s, status, "out of memory");
     }
-    for (size_t i = r->n_active; i-- > 0;)
+    for (size_t i = r->n_stepped; i-- > 0;)
         if (r->active[i]->finished)
             leave(r, i);
     return WG_OK;
@@ -245,9 +250,13 @@ static wg_status step(run *r)
 {
     size_t rows = 0;
     wg_candidates c;
-    for (size_t i = 0; i < r->n_active; i++)
-        for (size_t k = 0; k < r->active[i]->n_now; k++)
-            r->row[rows++] = (wg_search_row){r->active[i], &r->active[i]->now[k]};
+    for (r->n_stepped = 0; r->n_stepped < r->n_active; r->n_stepped++) {
+        wg_beam *x = r->active[r->n_stepped];
+        if (rows + x->n_now > r->step_rows)
+            break;
+        for (size_t k = 0; k < x->n_now; k++)
+            r->row[rows++] = (wg_search_row){x, &x->now[k]};
+    }
     int64_t k = (int64_t)r->rules.candidates;
     wg_status status = r->o.uncached ? wg_plain_step(r->s, r->row, rows, k, &c)
                                      : wg_cached_step(r->s, r->row, rows, k, &c);
