@@ -313,8 +313,10 @@ static void damaged_gzip(void **state)
             assert_true(cut ? i <= 2 : i - size < 10);
         } else {
             refused++;
-            check_that(status == WG_EDATA && *message, "%zu: %s: %s", i, wg_status_text(status),
-                       message);
+            check_that(status == WG_EDATA && strstr(message, "bad.gz") && !strstr(message, "<fd"),
+                       "%zu: %s: %s", i, wg_status_text(status), message);
+            check_that(!cut || i <= 2 || strstr(message, "bad.gz: gzip: unexpected end of file"),
+                       "%zu: %s", i, message);
         }
         wg_corpus_free(c);
     }

@@ -48,7 +48,9 @@ static wg_status gzip_error(gzFile gz, const char *path, wg_message *m)
         return wg_file_errno(m, path, "read");
     if (code == Z_MEM_ERROR)
         return wg_file_fail(m, WG_ENOMEM, path, "no memory to read it");
-    return code == Z_OK ? WG_OK : wg_file_fail(m, WG_EDATA, path, "gzip: %s", text);
+    const char *name = strstr(text, ">: "); /* zlib knows the file as "<fd:4>" */
+    return code == Z_OK ? WG_OK
+                        : wg_file_fail(m, WG_EDATA, path, "gzip: %s", name ? name + 3 : text);
 }
 
 static wg_status read_all(wg_text *out, gzFile gz, const char *path, wg_message *m)
