@@ -18,6 +18,7 @@
 #include "models/models.h"
 #include "models/search.h"
 #include "models/positions.h"
+#include "models/quantize.h"
 #include "models/transformer.h"
 #include "train/safetensors.h"
 #include "train/weights.h"

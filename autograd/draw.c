@@ -25,6 +25,7 @@ static void draw_discrete(wg_point *p, wg_draw *d)
         switch (p->leaf->dtype) {
         case WG_I32: ((int32_t *)p->data)[i] = (int32_t)k; break;
         case WG_I64: ((int64_t *)p->data)[i] = k; break;
+        case WG_I8: ((int8_t *)p->data)[i] = (int8_t)k; break;
         case WG_BOOL: ((bool *)p->data)[i] = wg_draw_bits(d) >> 63; break;
         default: break;
         }

@@ -108,7 +108,8 @@ int model_open(model *m)
                                     &(wg_translator_options){.weights = m->weights,
                                                              .backends = m->backends.backend,
                                                              .n_backends = m->backends.count,
-                                                             .threads = (int)m->settings.threads},
+                                                             .threads = (int)m->settings.threads,
+                                                             .int8 = m->settings.int8},
                                     message, sizeof message);
     if (status != WG_OK)
         complain("%s", message);

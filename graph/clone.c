@@ -65,8 +65,8 @@ static bool retyped(wg_graph *to, const wg_node *n, wg_dtype from, wg_dtype as, 
     return true;
 }
 
-/* The scope of the same path in another graph, with its marks. */
-static const wg_scope *same_scope(wg_graph *to, const wg_scope *from)
+/* With its marks. */
+const wg_scope *wg_scope_of(wg_graph *to, const wg_scope *from)
 {
     const wg_scope *s = wg_scope_intern(to, from->path);
     const wg_scope *up = s;
@@ -97,7 +97,7 @@ wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_
         attrs = changed;
     }
     wg_origin before = to->origin;
-    const wg_scope *scope = to == n->graph ? n->scope : same_scope(to, n->scope);
+    const wg_scope *scope = to == n->graph ? n->scope : wg_scope_of(to, n->scope);
     wg_node *copy = NULL;
     if (scope) {
         to->origin = (wg_origin){scope, NULL, n->phase};
@@ -133,7 +133,21 @@ static void mark_needed(const wg_graph *g, bool *needed)
             needed[g->nodes[i]->in[k]->node->id] = true;
 }
 
-static void clone_node(wg_graph *to, const wg_node *n, wg_dtype f32_as, wg_value **map)
+/* What the caller has instead of n, at its results' places in the map; false: nothing. */
+static bool replaced(wg_graph *to, const wg_node *n, wg_value *const *in, const wg_clone_options *o,
+                     wg_value **map)
+{
+    const wg_origin before = to->origin;
+    const wg_scope *scope = o->replace ? wg_scope_of(to, n->scope) : NULL;
+    if (!scope)
+        return false;
+    to->origin = (wg_origin){scope, n->at, n->phase};
+    bool done = o->replace(o->context, to, n, in, map + n->out[0]->id);
+    to->origin = before;
+    return done;
+}
+
+static void clone_node(wg_graph *to, const wg_node *n, const wg_clone_options *o, wg_value **map)
 {
     wg_value *few[16], **in = few;
     if (n->n_in > 16 && !(in = malloc(sizeof *in * (size_t)n->n_in))) {
@@ -142,12 +156,14 @@ static void clone_node(wg_graph *to, const wg_node *n, wg_dtype f32_as, wg_value
     }
     for (int k = 0; k < n->n_in; k++)
         in[k] = map[n->in[k]->id];
-    wg_node *copy = wg_node_copy(to, n, in, f32_as);
+    wg_node *copy = replaced(to, n, in, o, map) ? NULL : wg_node_copy(to, n, in, o->f32_as);
     if (in != few)
         free(in);
-    for (int k = 0; copy && k < n->n_out; k++) {
-        map[n->out[k]->id] = copy->out[k];
-        wg_name_copy(copy->out[k], n->out[k]);
+    for (int k = 0; k < n->n_out; k++) {
+        if (copy)
+            map[n->out[k]->id] = copy->out[k];
+        if (map[n->out[k]->id])
+            wg_name_copy(map[n->out[k]->id], n->out[k]);
     }
 }
 
@@ -171,7 +187,7 @@ wg_graph *wg_graph_clone(const wg_graph *g, const wg_clone_options *options, wg_
     mark_needed(g, needed);
     for (size_t i = 0; i < g->n_nodes && to->status == WG_OK; i++)
         if (needed[i] || o.keep_all)
-            clone_node(to, g->nodes[i], o.f32_as, map);
+            clone_node(to, g->nodes[i], &o, map);
     to->next_key = g->next_key;
     for (size_t i = 0; i < g->n_outputs && to->status == WG_OK; i++)
         wg_output(map[g->outputs[i].value->id], g->outputs[i].name);

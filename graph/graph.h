@@ -107,6 +107,12 @@ WG_API uint64_t wg_graph_hash(const wg_graph *g);
 typedef struct wg_clone_options {
     wg_dtype f32_as; /* f32 becomes this dtype, in values and attributes; 0: keep */
     bool keep_all;   /* also nodes that no output or assignment needs            */
+    /** Called for each node n of g that is copied, with its operands' copies `in`, in n's scope, line and phase: true if
+     *  it has put what stands for n's results in `to` into y, where NULL is nothing, for results that nobody
+     *  reads.  false: n is copied. */
+    bool (*replace)(void *context, wg_graph *to, const struct wg_node *n, wg_value *const *in,
+                    wg_value **y);
+    void *context;
 } wg_clone_options;
 
 /** A copy in a graph of its own.  `map`, if not NULL, has wg_graph_value_count(g) places and receives the

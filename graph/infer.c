@@ -84,7 +84,8 @@ bool wg_need_int(wg_node *n, int i)
 
 bool wg_need_number(wg_node *n, int i)
 {
-    return need(n, i, n->in[i]->dtype != WG_BOOL, "a number");
+    return need(n, i, wg_dtype_is_float(n->in[i]->dtype) || wg_dtype_is_int(n->in[i]->dtype),
+                "f32, f64, bf16, i32 or i64");
 }
 
 bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype)

@@ -13,6 +13,7 @@ static const struct {
     [WG_BF16] = {"bf16", 2},
     [WG_I32] = {"i32", 4},
     [WG_I64] = {"i64", 8},
+    [WG_I8] = {"i8", 1},
     [WG_BOOL] = {"bool", 1},
 };
 

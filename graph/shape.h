@@ -22,6 +22,7 @@ typedef enum wg_dtype {
     WG_BF16,
     WG_I32,
     WG_I64,
+    WG_I8,   /* -128 to 127: quantised numbers, which only few ops compute with (ops/quantize.h) */
     WG_BOOL, /* one byte, 0 or 1 */
     WG_DTYPE_COUNT
 } wg_dtype;
@@ -29,7 +30,7 @@ typedef enum wg_dtype {
 WG_API const char *wg_dtype_name(wg_dtype dtype); /* "f32" */
 WG_API size_t wg_dtype_size(wg_dtype dtype);      /* bytes an element */
 WG_API bool wg_dtype_is_float(wg_dtype dtype);    /* f32, f64, bf16 */
-WG_API bool wg_dtype_is_int(wg_dtype dtype);      /* i32, i64 */
+WG_API bool wg_dtype_is_int(wg_dtype dtype);      /* i32, i64: not i8 */
 
 /** A dense row-major shape.  Rank 0 is a scalar; a dimension of 0 makes an empty tensor. */
 typedef struct wg_shape {

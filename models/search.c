@@ -330,6 +330,8 @@ wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_
     wg_status status = check_options(s, options, &o);
     for (size_t i = 0; status == WG_OK && i < n; i++)
         status = check_ids(s, "the source", i, sources[i], lengths[i], s->config.source_vocabulary);
+    if (status == WG_OK)
+        status = wg_search_integers(s);
     if (status != WG_OK)
         return status;
     size_t n_best = (size_t)o.n_best, count = n * n_best;
@@ -370,6 +372,8 @@ wg_status wg_search_score(wg_search *s, const int32_t *const *sources, const siz
         return s ? wg_search_fail(s, WG_EINVAL, "wg_search_score: an argument is NULL") : WG_EINVAL;
     *results = NULL;
     wg_status status = check_options(s, options, &o);
+    if (status == WG_OK)
+        status = wg_search_integers(s);
     if (status != WG_OK)
         return status;
     wg_hypothesis *h = calloc(n + 1, sizeof *h);

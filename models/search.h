@@ -58,6 +58,7 @@ typedef struct wg_search_model {
     int32_t bos, eos;
     int32_t pad, unk; /* never produced if not -1 (unk: may be, unless no_unk) */
     bool no_unk;
+    bool int8; /* products with parameters in integers of 8 bits: see models/quantize.h */
     const wg_backend *const *backends;
     size_t n_backends;
     int threads;

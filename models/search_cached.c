@@ -96,7 +96,11 @@ static wg_status make(wg_search *s, token_plan *out, int64_t rows, int64_t k)
     else
         build_encode(s, g, &in, rows);
     wg_plan *p = NULL;
-    wg_status status = wg_search_plan(s, &p, g, s->states);
+    wg_value **const all[] = {&in.ids,          &in.positions,      &in.slots, &in.lengths, &in.to,
+                              &in.source_slots, &in.source_lengths, &values,   &tokens};
+    wg_status status = wg_search_in_integers(s, &g, all, WG_COUNT(all));
+    if (status == WG_OK)
+        status = wg_search_plan(s, &p, g, s->states);
     *out = (token_plan){.plan = p, .rows = rows, .k = k};
     if (status == WG_OK) {
         out->ids = wg_plan_data(p, in.ids);

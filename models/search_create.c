@@ -147,6 +147,7 @@ wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *
     s->pad = model->pad;
     s->unk = model->unk;
     s->no_unk = model->no_unk;
+    s->int8 = model->int8;
     s->threads = model->threads;
     s->companions = 1;
     s->n_backends = model->n_backends;
@@ -159,6 +160,12 @@ wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *
         s->backends[i] = model->backends[i];
     if (status == WG_OK)
         status = check_parameters(s, message, message_size);
+    if (status == WG_OK && s->int8) {
+        s->integers = wg_store_new_over(s->store);
+        s->store = s->integers;
+        if (!s->integers)
+            status = (snprintf(message, message_size, "out of memory"), WG_ENOMEM);
+    }
     if (status != WG_OK) {
         wg_search_free(s);
         return status;
@@ -180,6 +187,7 @@ wg_search *wg_search_lane(const wg_search *s, size_t companions)
         .pad = s->pad,
         .unk = s->unk,
         .no_unk = s->no_unk,
+        .int8 = s->int8,
         .threads = 1,
         .companions = companions,
         .n_backends = s->n_backends,
@@ -203,6 +211,8 @@ void wg_search_free(wg_search *s)
     free(s->lanes);
     wg_cached_free(s);
     wg_plain_free(s);
+    wg_plan_free(s->quantizer);
+    wg_store_free(s->integers);
     wg_workspace_free(s->workspace);
     free(s->backends);
     free(s->scores);

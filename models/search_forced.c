@@ -75,8 +75,12 @@ static wg_status make(wg_search *s, forced_plan *out, const forced_shape *shape,
         losses = wg_output(wg_cross_entropy(logits, in.target_out, NULL, &each), "losses");
         likeliest = wg_output(wg_argmax(logits, -1, WG_DROP), "likeliest");
     }
-    wg_plan *p;
-    wg_status status = wg_search_plan(s, &p, g, s->store);
+    wg_plan *p = NULL;
+    wg_value **const all[] = {&in.source, &in.source_lengths, &in.target_in, &in.target_out,
+                              &losses,    &likeliest,         &weights};
+    wg_status status = wg_search_in_integers(s, &g, all, WG_COUNT(all));
+    if (status == WG_OK)
+        status = wg_search_plan(s, &p, g, s->store);
     *out = (forced_plan){.plan = p};
     if (status == WG_OK) {
         out->source = wg_plan_data(p, in.source);

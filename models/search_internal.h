@@ -85,7 +85,10 @@ typedef struct wg_plain wg_plain;
 
 struct wg_search {
     wg_transformer_config config;
-    wg_store *store, *states; /* the caller's; over it, of pools */
+    wg_store *store, *states; /* of parameters; over it, of pools          */
+    wg_store *integers;       /* its own, over the caller's: `store`; NULL */
+    wg_plan *quantizer;       /* fills it; NULL                            */
+    bool int8;
     int32_t bos, eos, pad, unk;
     bool no_unk;
     const wg_backend **backends;
@@ -116,6 +119,10 @@ wg_status wg_search_together(wg_search *s, const int32_t *const *sources, const 
 
 /* Sets the message; returns the status. */
 wg_status wg_search_fail(wg_search *s, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+/* search_int8.c, for models in 8 bits; else these do nothing.  The first quantises the parameters as they are now; the second
+ * replaces g by its copy in integers, and the values by the copy's. */
+wg_status wg_search_integers(wg_search *s);
+wg_status wg_search_in_integers(wg_search *s, wg_graph **g, wg_value **const *values, size_t n);
 /* Makes a plan of g's outputs and assignments; g stays the caller's. */
 wg_status wg_search_plan(wg_search *s, wg_plan **out, wg_graph *g, wg_store *store);
 wg_status wg_search_run_plan(wg_search *s, wg_plan *p);

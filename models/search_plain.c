@@ -46,7 +46,11 @@ static wg_status make(wg_search *s, plain_plan *out, const plain_shape *shape)
         states = wg_reshape(states, WG_SHAPE(shape->rows * shape->target, s->config.d_model));
     wg_search_best(&m, wg_take(states, last, 0), shape->k, &values, &tokens);
     wg_plan *p;
-    wg_status status = wg_search_plan(s, &p, g, s->store);
+    wg_value **const all[] = {&in.source, &in.source_lengths, &in.target_in, &last, &values,
+                              &tokens};
+    wg_status status = wg_search_in_integers(s, &g, all, WG_COUNT(all));
+    if (status == WG_OK)
+        status = wg_search_plan(s, &p, g, s->store);
     if (status == WG_OK)
         *out = (plain_plan){*shape,
                             p,

@@ -72,7 +72,7 @@ static double flops_of_linear(const wg_node *n)
 static const wg_sample best_samples[] = {
     {"three of each row", &(const wg_topk_attrs){3, -1}, 1, {X(3, 2, 2, 9)}},
     {"all of a long row", &(const wg_topk_attrs){40, 0}, 1, {X(1, 40)}},
-    {"several blocks", &(const wg_topk_attrs){6, 1}, 1, {X(2, 2, 330)}},
+    {"several blocks", &(const wg_topk_attrs){6, 1}, 1, {WG_FLOATS(-16, 16, 2, 2, 330)}},
 };
 #undef X
 #define X(...) WG_FLOATS(-1, 1, __VA_ARGS__)

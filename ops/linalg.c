@@ -192,19 +192,24 @@ static wg_value *product(const wg_node *n)
     return z ? wg_reshape(z, n->out[0]->shape) : NULL;
 }
 
+wg_value *(wg_activate)(const char *at, wg_value *x, wg_activation activation)
+{
+    switch (activation) {
+    case WG_ACTIVATION_RELU: return (wg_relu)(at, x);
+    case WG_ACTIVATION_TANH: return (wg_tanh)(at, x);
+    case WG_ACTIVATION_SIGMOID: return (wg_sigmoid)(at, x);
+    case WG_ACTIVATION_GELU: return (wg_gelu)(at, x, WG_GELU_ERF);
+    case WG_ACTIVATION_GELU_TANH: return (wg_gelu)(at, x, WG_GELU_TANH);
+    case WG_ACTIVATION_SILU: return (wg_silu)(at, x);
+    default: return x;
+    }
+}
+
 static void expand_linear(wg_node *n, wg_value **y)
 {
     const wg_linear_attrs *a = n->attrs;
     wg_value *z = a->activation == WG_ACTIVATION_NONE ? product(n) : preactivation(n);
-    switch (a->activation) {
-    case WG_ACTIVATION_RELU: y[0] = wg_relu(z); break;
-    case WG_ACTIVATION_TANH: y[0] = wg_tanh(z); break;
-    case WG_ACTIVATION_SIGMOID: y[0] = wg_sigmoid(z); break;
-    case WG_ACTIVATION_GELU: y[0] = wg_gelu(z, WG_GELU_ERF); break;
-    case WG_ACTIVATION_GELU_TANH: y[0] = wg_gelu(z, WG_GELU_TANH); break;
-    case WG_ACTIVATION_SILU: y[0] = wg_silu(z); break;
-    default: y[0] = z;
-    }
+    y[0] = wg_activate(z, (wg_activation)a->activation);
 }
 
 /* The cotangent of z: from y where the derivative is a function of y, so that z need not be kept;

@@ -48,6 +48,10 @@ WG_API wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_v
                              wg_activation activation);
 #define wg_linear(...) wg_linear(WG_HERE, __VA_ARGS__)
 
+/** What wg_linear applies to its result; x itself for WG_ACTIVATION_NONE. */
+WG_API wg_value *(wg_activate)(const char *at, wg_value *x, wg_activation activation);
+#define wg_activate(...) wg_activate(WG_HERE, __VA_ARGS__)
+
 #ifdef __cplusplus
 }
 #endif

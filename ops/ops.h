@@ -13,6 +13,7 @@
 #include "ops/select.h"
 #include "ops/linalg.h"
 #include "ops/einsum.h"
+#include "ops/quantize.h"
 #include "ops/movement.h"
 #include "ops/slice.h"
 #include "ops/concat.h"

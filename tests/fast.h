@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { MOST = 40000, GUARD = 16, TABLES = 3 };
+enum { MOST = 40000, GUARD = 16, TABLES = 4 };
 
 typedef struct setting {
     const fast_table *table[TABLES];
@@ -21,8 +21,10 @@ static inline setting all_tables(void)
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         s.table[s.n_tables++] = &fast_avx2;
-    if (od_fast() == &fast_avx512)
+    if (od_fast() == &fast_avx512 || od_fast() == &fast_avx512vnni)
         s.table[s.n_tables++] = &fast_avx512;
+    if (od_fast() == &fast_avx512vnni)
+        s.table[s.n_tables++] = &fast_avx512vnni;
 #endif
     return s;
 }

@@ -55,6 +55,7 @@ static inline void sample_fill(const wg_op *op, const wg_sample_operand *x, cons
         case WG_F64: ((double *)data)[i] = real; break;
         case WG_I32: ((int32_t *)data)[i] = (int32_t)whole; break;
         case WG_I64: ((int64_t *)data)[i] = whole; break;
+        case WG_I8: ((int8_t *)data)[i] = (int8_t)whole; break;
         case WG_BOOL: ((bool *)data)[i] = sample_random(state) >> 63; break;
         default: fail_msg("%s: no numbers for %s", op->name, wg_dtype_name(v->dtype));
         }

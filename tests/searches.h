@@ -4,6 +4,7 @@
 #define WG_TESTS_SEARCHES_H
 
 #include "tests/test.h"
+#include "backends/cpu/any/element.h"
 #include "models/search.h"
 #include "ops/ops.h"
 
@@ -36,9 +37,9 @@ static inline wg_store *random_parameters(const wg_transformer_config *c, uint64
     wg_graph_free(g);
     for (size_t i = 0; i < wg_store_count(store); i++) {
         const wg_tensor *t = wg_store_at(store, i);
-        float *x = t->data;
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++)
-            x[k] *= t->shape.rank == 2 ? 2.5f : 1.0f;
+            cpu_put(t->data, t->dtype, k,
+                    cpu_get(t->data, t->dtype, k) * (t->shape.rank == 2 ? 2.5 : 1));
     }
     return store;
 }

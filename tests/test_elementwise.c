@@ -335,7 +335,7 @@ static void where_hides_nan_in_value_and_derivative(void **state)
 static void where_takes_every_dtype(void **state)
 {
     (void)state;
-    static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_BOOL};
+    static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     static const uint8_t coin[] = {1, 0, 1};
     for (size_t d = 0; d < sizeof all / sizeof all[0]; d++) {
         wg_graph *g = wg_graph_new();
@@ -462,7 +462,7 @@ static void what_cannot_be_is_refused(void **state)
     check_refused("[4] and [2,3] do not broadcast: sizes 4 and 3 at axis -1", wg_where(b, x, x));
     check_refused("pow(i, i): a is i64, must be f32", wg_pow(i, i));
     check_refused("a is f32 but b is i64", wg_less(x, i));
-    check_refused("a is bool, must be a number", wg_equal(b, b));
+    check_refused("a is bool, must be f32, f64, bf16, i32 or i64", wg_equal(b, b));
     check_refused("a is f32, must be bool", wg_logical_and(x, x));
     check_refused("min 2 is above max 1", wg_clamp(x, 2, 1));
     check_refused("min is NaN", wg_clamp(x, NAN, 1));

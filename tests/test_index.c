@@ -37,7 +37,7 @@ static void embedding_reads_rows_and_its_gradient_adds_them(void **state)
 static void take_reads_planes_of_any_dtype(void **state)
 {
     (void)state;
-    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_BOOL};
+    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     for (int d = 0; d < 6; d++) {
         trial t = trial_new();
         wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(2, 4, 3));
@@ -176,7 +176,7 @@ static void no_ids_read_nothing_and_add_nothing(void **state)
 static void masked_fill_selects(void **state)
 {
     (void)state;
-    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_BOOL};
+    static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     for (int d = 0; d < 6; d++) {
         trial t = trial_new();
         wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(2, 3, 4)),

@@ -3,7 +3,7 @@
 #include "tests/trial.h"
 #include "autograd/grad.h"
 
-static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_BOOL};
+static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
 /* y must have x's numbers, in x's order. */

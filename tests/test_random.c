@@ -129,7 +129,7 @@ static void normal_has_its_moments_and_tails(void **state)
 static void bernoulli_has_its_rate_in_every_dtype(void **state)
 {
     (void)state;
-    static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_BOOL};
+    static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     static const double rate[] = {0, 0.1, 0.5, 0.999, 1};
     for (size_t d = 0; d < sizeof all / sizeof all[0]; d++)
         for (size_t k = 0; k < sizeof rate / sizeof rate[0]; k++) {

@@ -22,12 +22,12 @@ static wg_status work_once(const wg_search_model *model, const sentences *x)
 
 static void failing_allocations_are_a_status(void **state)
 {
-    (void)state;
     enum { SAMPLES = 150 };
     const wg_transformer_config c = small_config();
     wg_store *store = random_parameters(&c, 1);
     wg_search_model model = model_of(&c, store);
     model.threads = 1;
+    model.int8 = *state != NULL;
     sentences x;
     draw_sentences(&x, 2, 3, 1);
     count_allocations(0, false);
@@ -50,6 +50,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failing_allocations_are_a_status),
+        {"in 8 bits", failing_allocations_are_a_status, NULL, NULL, "8"},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

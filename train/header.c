@@ -11,7 +11,7 @@
 static const wg_file_dtype dtypes[] = {
     {"F32", 4, WG_F32}, {"F64", 8, WG_F64},   {"BF16", 2, WG_BF16}, {"I32", 4, WG_I32},
     {"I64", 8, WG_I64}, {"BOOL", 1, WG_BOOL}, {"F16", 2, 0},        {"U8", 1, 0},
-    {"I8", 1, 0},       {"U16", 2, 0},        {"I16", 2, 0},        {"U32", 4, 0},
+    {"I8", 1, WG_I8},       {"U16", 2, 0},        {"I16", 2, 0},        {"U32", 4, 0},
     {"U64", 8, 0},      {"F8_E4M3", 1, 0},    {"F8_E5M2", 1, 0},
 };
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };

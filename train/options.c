@@ -34,7 +34,8 @@ enum { /* uses */
        EVALUATE = AGAIN | WG_FOR_EVALUATION,
        SEARCHING = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION,
        ALL = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION | WG_FOR_SCORING,
-       TRANSLATE = WG_FOR_TRANSLATION | WG_MAY_CHANGE
+       TRANSLATE = WG_FOR_TRANSLATION | WG_MAY_CHANGE,
+       USE = TRANSLATE | WG_FOR_SCORING | WG_FOR_EVALUATION
 };
 
 #define AT(field) offsetof(wg_settings, field)
@@ -199,6 +200,8 @@ static const wg_option table[] = {
      "run on so many; 0: all"},
     {"backend", 0, 0, TEXT, MACHINE, ALL, AT(backend), 0, 0, 0, "", 0, "NAMES",
      "backends or shared objects of such, by comma, the preferred first"},
+    {"int8", 0, 0, BOOL, MACHINE, USE, AT(int8), 0, 0, 0, "false", "true", 0,
+     "multiply in integers of 8 bits: faster where the CPU can (AVX-512 VNNI), with rounded weights"},
     {"quiet", 0, 'q', BOOL, MACHINE, ALL, AT(quiet), 0, 0, 0, "false", "true", 0,
      "say only what went wrong"},
 };

@@ -63,6 +63,7 @@ typedef struct wg_settings {
     uint64_t seed;
     int64_t threads;     /* 0: as many as there are                         */
     char *backend;       /* names or files, by comma; NULL: the fastest     */
+    bool int8;           /* products of a trained model in integers of 8 bits */
     bool quiet, overwrite;
 
     uint64_t given[WG_MOST_OPTIONS / 64]; /* by option: a bit if it was set by name */

@@ -124,6 +124,7 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
         .backends = o->backends,
         .n_backends = o->n_backends,
         .threads = o->threads,
+        .int8 = o->int8,
     };
     wg_status status = wg_search_create(&t->search, &model, why, sizeof why);
     return status == WG_OK ? status : wg_file_fail(m, status, folder, "%s", why);

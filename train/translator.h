@@ -18,6 +18,7 @@ typedef struct wg_translator_options {
     const wg_backend *const *backends;
     size_t n_backends;
     int threads;
+    bool int8; /* products with weights in integers of 8 bits, see models/quantize.h */
 } wg_translator_options;
 
 /** Opens a folder written by training: config.yml, vocabularies, weights. */

@@ -83,7 +83,7 @@ typedef struct od_own {
 
 /* Each file has a table that ends with a row of NULLs. */
 extern const od_own od_own_rows[], od_own_reduce[], od_own_map[], od_own_attention[], od_own_loss[],
-    od_own_update[], od_own_best[];
+    od_own_update[], od_own_best[], od_own_int8[];
 
 void od_bind(od_plan *plan, int arg, int where, int index);
 /* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan frees, it is reordered. */

@@ -6,8 +6,9 @@
 #include <omp.h>
 #include <stdlib.h>
 
-static const od_own *const own_tables[] = {od_own_rows, od_own_reduce, od_own_map, od_own_attention,
-                                           od_own_loss, od_own_update, od_own_best};
+static const od_own *const own_tables[] = {od_own_rows,      od_own_reduce, od_own_map,
+                                           od_own_attention, od_own_loss,   od_own_update,
+                                           od_own_best,      od_own_int8};
 
 /* The own kernel for n; NULL, and in *why the reason if there are some for its op. */
 static const od_own *own_of(const wg_node *n, const char **why)

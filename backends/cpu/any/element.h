@@ -15,6 +15,7 @@ static inline double cpu_get(const void *data, wg_dtype dtype, int64_t i)
     case WG_BF16: return (double)wg_bf16_to_f32(((const uint16_t *)data)[i]);
     case WG_I32: return ((const int32_t *)data)[i];
     case WG_I64: return (double)((const int64_t *)data)[i];
+    case WG_I8: return ((const int8_t *)data)[i];
     case WG_BOOL: return ((const uint8_t *)data)[i];
     default: return 0;
     }
@@ -36,6 +37,7 @@ static inline void cpu_put(void *data, wg_dtype dtype, int64_t i, double x)
     case WG_BF16: ((uint16_t *)data)[i] = wg_bf16_from_f64(x); break;
     case WG_I32: ((int32_t *)data)[i] = (int32_t)cpu_to_int(x, INT32_MIN, INT32_MAX); break;
     case WG_I64: ((int64_t *)data)[i] = cpu_to_int(x, INT64_MIN, INT64_MAX); break;
+    case WG_I8: ((int8_t *)data)[i] = (int8_t)cpu_to_int(x, INT8_MIN, INT8_MAX); break;
     case WG_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: break;
     }

@@ -1,7 +1,7 @@
 /* Own kernels, where oneDNN has none or only a slow one.
  *
- * Each source of this folder is compiled three times, for the baseline, for AVX2 and for AVX-512, and written
- * once: FAST(name) is name_base, name_avx2 or name_avx512.  od_fast() gives the table of the running CPU.
+ * Each source of this folder is compiled four times, for the baseline, for AVX2, for AVX-512 and for that with VNNI, and
+ * written once: FAST(name) is name_base, name_avx2, name_avx512 or name_avx512vnni.  od_fast() gives the table of the running CPU.
  * Loops are plain C that the compiler vectorises; exp is a polynomial (fast_exp) because libm's is not inlined. */
 #ifndef WG_BACKENDS_ONEDNN_FAST_FAST_H
 #define WG_BACKENDS_ONEDNN_FAST_FAST_H
@@ -192,6 +192,37 @@ typedef struct fast_dropout {
     int threads;
 } fast_dropout;
 
+/* q = round(x / scale), scale = max |x| / FAST_INT8_STEPS of each row; no larger than FAST_INT8_LEAST: q = 0, scale 0. */
+#define FAST_INT8_STEPS 127.0f
+#define FAST_INT8_LEAST 1e-30f
+typedef struct fast_quantize {
+    const float *x;
+    int8_t *q;
+    float *scale; /* [rows] */
+    int64_t rows, width;
+    int threads;
+} fast_quantize;
+
+/* See int8.c.  x [rows, width], weight [outputs, width], y [rows, outputs]; scratch: fast_int8_scratch bytes, aligned to
+ * 64. */
+typedef struct fast_int8 {
+    const int8_t *x, *weight;
+    const float *x_scale, *weight_scale, *bias; /* bias NULL: none */
+    float *y;
+    int64_t rows, width, outputs;
+    bool relu;
+    int threads;
+    void *scratch;
+} fast_int8;
+
+/* Of the instruction set that needs most: numbers of 16 bits, panels of 64 outputs. */
+static inline size_t fast_int8_scratch(int64_t rows, int64_t width, int threads)
+{
+    size_t padded = ((size_t)width + 3) / 4 * 4, one_row = padded * sizeof(int32_t);
+    return ((size_t)rows * sizeof(int32_t) + 63) / 64 * 64 +
+           ((size_t)rows * one_row + 63) / 64 * 64 + (size_t)threads * 64 * one_row;
+}
+
 /* See embedding.c.  dw [rows, width], dy [count, width], every id in [0, rows). */
 typedef struct fast_embedding {
     const float *dy;
@@ -269,18 +300,20 @@ typedef struct fast_spans {
     X(embedding_grad, fast_embedding)                                                              \
     X(softmax, fast_rows)                                                                          \
     X(log_softmax, fast_rows)                                                                      \
+    X(quantize, fast_quantize)                                                                     \
+    X(int8_linear, fast_int8)                                                                      \
     X(linear_loss, fast_loss)                                                                      \
     X(adam, fast_adam)                                                                             \
     X(norm, fast_spans)
 
 typedef struct fast_table {
-    const char *isa; /* "base", "avx2", "avx512" */
+    const char *isa; /* "base", "avx2", "avx512", "avx512vnni" */
 #define X(name, args) void (*name)(const args *);
     FAST_KERNELS(X)
 #undef X
 } fast_table;
 
-extern const fast_table fast_base, fast_avx2, fast_avx512;
+extern const fast_table fast_base, fast_avx2, fast_avx512, fast_avx512vnni;
 const fast_table *od_fast(void);
 
 /* exp(x) to 2 ulp for x in [-87, 88]; 0 below, +inf above, NaN for NaN.  x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by
