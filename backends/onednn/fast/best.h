@@ -65,6 +65,14 @@ static inline size_t fast_best_scratch(int64_t rows, int64_t classes, int64_t k,
            (size_t)((parts - 1) * rows * k) * (sizeof(int64_t) + sizeof(float));
 }
 
+/* Of products in 8 bits: x as lanes, and for each thread a block of weights and by how much they raise sums. */
+static inline size_t fast_int8_best_panels(int64_t rows, int64_t width, int threads)
+{
+    size_t padded = ((size_t)width + 3) / 4 * 4 * sizeof(int32_t);
+    return (size_t)fast_best_groups(rows) * FAST_BEST_ROWS * padded +
+           (size_t)threads * FAST_BEST_CLASSES * (padded + sizeof(int64_t)) + 64;
+}
+
 #ifdef FAST_SUFFIX
 void FAST(best_of_logits)(const fast_best_of *a);
 
