@@ -1,5 +1,5 @@
-/* Attention of single queries over keys and values at slots of a pool, as a decoder has it.  A row is done by one thread
- * in one order, so its bits depend neither on the other rows nor on the number of threads. */
+/* Attention of single queries over keys and values at slots of a pool, as a decoder has it.  One thread does a row, in
+ * one order, so its bits depend neither on the other rows nor on the number of threads. */
 #include "backends/onednn/fast/small.h"
 
 #include <math.h>
