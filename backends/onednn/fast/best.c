@@ -25,8 +25,8 @@ static int64_t smaller(int64_t a, int64_t b)
 /* ---- the sum of exponentials ------------------------------------------------------------------------------- */
 
 /* exp(x) for x <= 0, 0 from exp(-88) down, NaN for NaN: 2^n 2^f with n the nearest integer to x / ln 2, and for 2^f the
- * polynomial of Cephes' exp2f, to 2e-7.  Adding `magic` rounds to an integer and puts 127 + n, the exponent's bits of 2^n,
- * into the last bits of the mantissa. */
+ * polynomial of Cephes' exp2f, to 2e-7.  Adding `magic` rounds to an integer and puts 127 + n, the exponent's bits of
+ * 2^n, into the last bits of the mantissa. */
 static inline float exp_of_negative(float x)
 {
     const float magic = 12582912.0f + 127; /* 1.5 2^23 + 127 */
