@@ -89,9 +89,10 @@ wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *
     p.features = d;
     if (o->fused && x == memory) {
         wg_value *qkv = wg_dense_with("qkv", x, 2 * keys + values, &dense);
-        p.q = wg_slice(qkv, -1, 0, keys, 1);
-        p.k = wg_slice(qkv, -1, keys, 2 * keys, 1);
-        p.v = wg_slice(qkv, -1, 2 * keys, 2 * keys + values, 1);
+        const int64_t sizes[] = {keys, keys, values};
+        p.q = wg_split(qkv, -1, 3, sizes); /* its gradient is one concat, that of slices a sum */
+        p.k = wg_result_of(p.q, 1);
+        p.v = wg_result_of(p.q, 2);
     } else {
         p.q = wg_dense_with("q", x, keys, &dense);
         p.k = wg_dense_with("k", memory, keys, &dense);
