@@ -173,6 +173,30 @@ static void inverses_undo(void **state)
     }
 }
 
+/* Zeros are written in blocks, by all threads: of several blocks, the last one short. */
+static void wide_surroundings_are_zeros(void **state)
+{
+    (void)state;
+    enum { ROWS = 150, COLUMNS = 701, STEP = 60 };
+    for (int d = 0; d < DTYPES; d++) {
+        trial t = trial_new();
+        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(2, COLUMNS));
+        wg_value *y[] = {
+            wg_slice_grad(x, WG_SHAPE(ROWS, COLUMNS), WG_SHAPE(STEP, 0), WG_SHAPE(STEP, 1)),
+            wg_pad(x, WG_SHAPE(STEP, 0), WG_SHAPE(ROWS - STEP - 2, 0), 0)};
+        trial_run(&t, y, 2, 2);
+        for (int64_t i = 0; i < ROWS * COLUMNS; i++) {
+            int64_t row = i / COLUMNS, column = i % COLUMNS;
+            const double *from = trial_data(&t, x);
+            bool far = row == STEP || row == 2 * STEP, near = row == STEP || row == STEP + 1;
+            trial_expect(&t, "slice_grad", y[0], i,
+                         far ? from[(row / STEP - 1) * COLUMNS + column] : 0);
+            trial_expect(&t, "pad", y[1], i, near ? from[(row - STEP) * COLUMNS + column] : 0);
+        }
+        trial_end(&t, 2 * ROWS * COLUMNS);
+    }
+}
+
 static void roll_flip_stack_tile_and_pad_are_their_index_maps(void **state)
 {
     (void)state;
@@ -313,6 +337,7 @@ int main(void)
         cmocka_unit_test(slice_is_python_s),
         cmocka_unit_test(pieces_put_together_are_the_whole),
         cmocka_unit_test(inverses_undo),
+        cmocka_unit_test(wide_surroundings_are_zeros),
         cmocka_unit_test(roll_flip_stack_tile_and_pad_are_their_index_maps),
         cmocka_unit_test(empty_tensors_move),
         cmocka_unit_test(the_gradient_of_split_fills_in_zeros),

@@ -46,7 +46,7 @@ void cpu_slice_grad(wg_call *c)
 {
     const wg_slice_grad_attrs *a = c->node->attrs;
     const wg_value *dy = c->node->in[0], *dx = c->node->out[0];
-    memset(c->out[0], 0, wg_value_bytes(dx));
+    cpu_fill_with(c, dx->dtype, cpu_count(dx), c->out[0], 0);
     if (cpu_count(dy) == 0)
         return;
     cpu_copy(c, dx->dtype, &dy->shape, c->out[0],

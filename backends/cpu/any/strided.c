@@ -141,12 +141,23 @@ void cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to,
         copy_axes(c, bytes, &a, to, to_walk.start, from, from_walk.start);
 }
 
+static void fill_with_zeros(const wg_call *c, size_t bytes, void *to)
+{
+    enum { BLOCK_BYTES = 1 << 16 };
+    int64_t blocks = (int64_t)((bytes + BLOCK_BYTES - 1) / BLOCK_BYTES);
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, (int64_t)bytes / 4))
+    for (int64_t i = 0; i < blocks; i++) {
+        size_t at = (size_t)i * BLOCK_BYTES;
+        memset((char *)to + at, 0, bytes - at < BLOCK_BYTES ? bytes - at : BLOCK_BYTES);
+    }
+}
+
 void cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
 {
     uint64_t element = 0; /* of any dtype */
     cpu_put(&element, dtype, 0, value);
     if (element == 0) {
-        memset(to, 0, (size_t)count * wg_dtype_size(dtype));
+        fill_with_zeros(c, (size_t)count * wg_dtype_size(dtype), to);
         return;
     }
     cpu_walk same = {0};
