@@ -1,5 +1,6 @@
 /* The own kernels over rows for each instruction set: errors as far as rounding explains them, whatever the numbers. */
 #include "tests/fast.h"
+#include "backends/onednn/fast/stream.h"
 
 /* ---- gradients of normalisations ------------------------------------------------------------------------ */
 
@@ -255,6 +256,101 @@ static void functions_at_their_ends(void **state)
     }
 }
 
+/* ---- past the caches ----------------------------------------------------------------------------------- */
+
+/* Results of layer normalisation: y or dx, the sum or dbranch, mean and rstd, dgain and dbias. */
+typedef struct results {
+    float *memory[2], *rows[2], *few[2];
+} results;
+
+/* rows[] begin `shift` floats after a cache line. */
+static results new_results(int64_t count, int64_t few, int shift)
+{
+    results r;
+    for (int i = 0; i < 2; i++) {
+        r.memory[i] = aligned_alloc(64, (size_t)(count + 16) * sizeof(float));
+        assert_non_null(r.memory[i]);
+        memset(r.memory[i], 0xff, (size_t)(count + 16) * sizeof(float));
+        r.rows[i] = r.memory[i] + shift;
+        r.few[i] = room(few);
+    }
+    return r;
+}
+
+static void free_results(results *r, int64_t few)
+{
+    for (int i = 0; i < 2; i++) {
+        free(r->memory[i]);
+        free_room(r->few[i], few);
+    }
+}
+
+static void expect_same_results(const results *a, const results *b, int64_t count, int64_t few,
+                                const char *isa)
+{
+    for (int i = 0; i < 2; i++) {
+        check_that(memcmp(a->rows[i], b->rows[i], (size_t)count * sizeof(float)) == 0,
+                   "%s: rows of result %d differ", isa, i);
+        check_that(memcmp(a->few[i], b->few[i], (size_t)few * sizeof(float)) == 0,
+                   "%s: sums %d differ", isa, i);
+    }
+}
+
+/* Large results are streamed if they lie in whole lines.  The numbers are the same. */
+static void streamed_rows_are_the_others(void **state)
+{
+    (void)state;
+    enum { WIDTH = 1040, ROWS = FAST_STREAM / 2 / WIDTH + 1, COUNT = ROWS * WIDTH, FEW = ROWS };
+    setting s = all_tables();
+    float *branch = numbers(&s, COUNT), *residual = numbers(&s, COUNT), *gain = numbers(&s, WIDTH);
+    float *scratch = room(2 * fast_norm_blocks(ROWS) * WIDTH);
+    for (int t = 0; t < s.n_tables; t++) {
+        results forward[2], backward[2];
+        for (int shift = 0; shift < 2; shift++) {
+            results *y = &forward[shift], *dx = &backward[shift];
+            *y = new_results(COUNT, FEW, shift);
+            *dx = new_results(COUNT, WIDTH, shift);
+#if defined(__x86_64__)
+            check_that(fast_streams(2 * COUNT, WIDTH, y->rows[0], y->rows[1]) == !shift,
+                       "shifted by %d", shift);
+#endif
+            fast_norm a = {.gain = gain,
+                           .bias = gain,
+                           .mask = wg_mask_of(5, 6, 7, 0.4),
+                           .rows = ROWS,
+                           .width = WIDTH,
+                           .eps = 1e-5f,
+                           .threads = 1 + shift,
+                           .scratch = scratch,
+                           .mean = y->few[0],
+                           .rstd = y->few[1]};
+            fast_norm f = a, b = a;
+            f.residual = residual;
+            f.branch = branch;
+            f.y = y->rows[0];
+            f.sum = y->rows[1];
+            s.table[t]->layernorm_forward(&f);
+            b.x = branch;
+            b.dy = residual;
+            b.dx = dx->rows[0];
+            b.dbranch = dx->rows[1];
+            b.dgain = dx->few[0];
+            b.dbias = dx->few[1];
+            s.table[t]->layernorm_backward(&b);
+        }
+        expect_same_results(&forward[0], &forward[1], COUNT, FEW, s.table[t]->isa);
+        expect_same_results(&backward[0], &backward[1], COUNT, WIDTH, s.table[t]->isa);
+        for (int shift = 0; shift < 2; shift++) {
+            free_results(&forward[shift], FEW);
+            free_results(&backward[shift], WIDTH);
+        }
+    }
+    free(branch);
+    free(residual);
+    free(gain);
+    free_room(scratch, 2 * fast_norm_blocks(ROWS) * WIDTH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +359,7 @@ int main(void)
         cmocka_unit_test(reductions_show_nan_and_infinities),
         cmocka_unit_test(functions_are_right),
         cmocka_unit_test(functions_at_their_ends),
+        cmocka_unit_test(streamed_rows_are_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
 #include "backends/onednn/fast/fast.h"
 #include "backends/onednn/fast/columns.h"
 #include "backends/onednn/fast/mask.h"
+#include "backends/onednn/fast/stream.h"
 
 #include <math.h>
 
@@ -46,6 +47,8 @@ static double folded(const float *lane)
            ((eight[4] + eight[5]) + (eight[6] + eight[7]));
 }
 
+enum { STREAMED_WIDTH = 2048 }; /* most, of rows that go past the caches */
+
 /* Sums of x - shift and of its squares. */
 typedef struct moments {
     double sum, squares;
@@ -70,14 +73,25 @@ static moments moments_of(const float *restrict x, int64_t n, float shift)
     return (moments){folded(sum), folded(squares)};
 }
 
-static void forward_row(const fast_norm *a, int64_t row)
+/* Asks for the row after next: while the sums of one are folded, the processor does not look far enough ahead by
+ * itself.  Of addresses alone, so past the end does no harm.  (fast_drop does so for the rows of a branch; backward this
+ * gains nothing.) */
+static void look_ahead(const float *x, int64_t width)
+{
+    for (int64_t i = 0; i < width; i += FAST_LINE)
+        __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(2 * width + i) * sizeof *x));
+}
+
+/* Row `row` of the results: y, and with a branch the sum. */
+static void forward_row(const fast_norm *a, int64_t row, float *sum, float *restrict y)
 {
     int64_t width = a->width, at = row * width;
     const float *gain = a->gain, *bias = a->bias;
     if (a->branch)
-        fast_drop(&a->mask, at, width, a->branch + at, a->residual + at, a->sum + at);
-    const float *restrict x = (a->branch ? a->sum : a->x) + at;
-    float *restrict y = a->y + at;
+        fast_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum);
+    else
+        look_ahead(a->x + at, width);
+    const float *restrict x = a->branch ? sum : a->x + at;
     /* The mean is mean + rest: rounded to one float it would be wrong by much of a small deviation. */
     float mean = a->mean ? (float)(moments_of(x, width, 0).sum / (double)width) : 0;
     moments d = moments_of(x, width, mean);
@@ -98,19 +112,46 @@ static void forward_row(const fast_norm *a, int64_t row)
     }
 }
 
-void FAST(layernorm_forward)(const fast_norm *a)
+/* A row of up to two results on its way past the caches. */
+typedef struct streamed {
+    _Alignas(64) float first[STREAMED_WIDTH], second[STREAMED_WIDTH];
+} streamed;
+
+/* Is it worth while for results a and b, b perhaps NULL? */
+static bool streams(const fast_norm *n, const float *a, const float *b)
 {
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t row = 0; row < a->rows; row++)
-        forward_row(a, row);
+    return n->width <= STREAMED_WIDTH &&
+           fast_streams(n->rows * n->width * (b ? 2 : 1), n->width, a, b);
 }
 
-/* dx of one row; adds to the block's sums for dgain and dbias. */
+void FAST(layernorm_forward)(const fast_norm *a)
+{
+    float *sum = a->branch ? a->sum : NULL;
+    bool past = streams(a, a->y, sum);
+#pragma omp parallel num_threads(a->threads)
+    {
+        streamed room;
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < a->rows; row++) {
+            int64_t at = row * a->width;
+            if (!past) {
+                forward_row(a, row, sum ? sum + at : NULL, a->y + at);
+                continue;
+            }
+            forward_row(a, row, room.second, room.first);
+            fast_stream(a->y + at, room.first, a->width);
+            if (sum)
+                fast_stream(sum + at, room.second, a->width);
+        }
+        fast_stream_end();
+    }
+}
+
+/* Row `row` of dx, and with a branch of dbranch; adds to the block's sums for dgain and dbias. */
 static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
-                         float *restrict dbias)
+                         float *restrict dbias, float *restrict dx, float *dbranch)
 {
     const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
-    float *restrict dx = a->dx + row * a->width;
     const float *gain = a->gain;
     float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
     float sums[LANES] = {0}, products[LANES] = {0};
@@ -143,21 +184,40 @@ static void backward_row(const fast_norm *a, int64_t row, float *restrict dgain,
         for (int64_t i = 0; i < width; i++)
             dx[i] += a->more[row * width + i];
     if (a->dbranch)
-        fast_drop(&a->mask, row * width, width, dx, NULL, a->dbranch + row * width);
+        fast_drop(&a->mask, row * width, width, dx, NULL, dbranch);
+}
+
+/* Rows [from, to), with their sums for dgain and dbias. */
+static void backward_block(const fast_norm *a, int64_t from, int64_t to, bool past, float *sums)
+{
+    int64_t width = a->width;
+    streamed room;
+    memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
+    for (int64_t row = from; row < to; row++) {
+        int64_t at = row * width;
+        if (!past) {
+            backward_row(a, row, sums, sums + width, a->dx + at,
+                         a->dbranch ? a->dbranch + at : NULL);
+            continue;
+        }
+        backward_row(a, row, sums, sums + width, room.first, room.second);
+        fast_stream(a->dx + at, room.first, width);
+        if (a->dbranch)
+            fast_stream(a->dbranch + at, room.second, width);
+    }
+    fast_stream_end();
 }
 
 void FAST(layernorm_backward)(const fast_norm *a)
 {
     int64_t blocks = fast_norm_blocks(a->rows), width = a->width;
+    bool past = streams(a, a->dx, a->dbranch);
 #pragma omp parallel num_threads(a->threads)
     {
 #pragma omp for schedule(static)
-        for (int64_t b = 0; b < blocks; b++) {
-            float *sums = a->scratch + b * 2 * width;
-            memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
-            for (int64_t row = a->rows * b / blocks; row < a->rows * (b + 1) / blocks; row++)
-                backward_row(a, row, sums, sums + width);
-        }
+        for (int64_t b = 0; b < blocks; b++)
+            backward_block(a, a->rows * b / blocks, a->rows * (b + 1) / blocks, past,
+                           a->scratch + b * 2 * width);
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < width; i += FAST_COLUMNS) {
             int64_t columns = width - i < FAST_COLUMNS ? width - i : FAST_COLUMNS;
