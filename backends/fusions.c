@@ -386,6 +386,21 @@ static bool linear_log_softmax_topk(const wg_fusion_view *view, wg_node *n, wg_f
     return true;
 }
 
+/* The product in 8 bits has its bias already. */
+static bool quantized_log_softmax_topk(const wg_fusion_view *view, wg_node *n, wg_fused *out)
+{
+    if (!log_softmax_topk(view, n, out))
+        return false;
+    const wg_node *product = made_by(out->in[0], &wg_op_quantized_linear);
+    if (!product || ((const wg_quantized_linear_attrs *)product->attrs)->relu ||
+        only_reader(view, out->in[0]) != n->in[0]->node)
+        return false;
+    for (out->n_in = 0; out->n_in < product->n_in; out->n_in++)
+        out->in[out->n_in] = product->in[out->n_in];
+    out->op = &wg_op_quantized_linear_log_softmax_topk;
+    return true;
+}
+
 /* ---- sums with a product -------------------------------------------------------------------------
  *
  *     a b (+ bias)  ->  + c, all of one shape
@@ -506,6 +521,7 @@ const wg_fusion wg_fusions[] = {
     {"linear silu", &wg_op_silu, linear_with_activation},
     {"linear gelu", &wg_op_gelu, linear_with_activation},
     {"linear log-softmax top k", &wg_op_topk, linear_log_softmax_topk},
+    {"quantized linear log-softmax top k", &wg_op_topk, quantized_log_softmax_topk},
     {"log-softmax top k", &wg_op_topk, log_softmax_topk},
     {"linear cross-entropy", &wg_op_cross_entropy, linear_cross_entropy},
     {"adam of scaled gradients", &wg_op_adam, adam_scaled},

@@ -2,12 +2,13 @@
  *
  *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its
  *               matmul with plain weights, with packed ones (packing included), and its sgemm
+ *   int8        a linear layer in integers of 8 bits, its input quantised anew, against the same in f32
  *   attention   fused against the same mathematics from plain ops, forward, and forward with backward; of operands as
  *               the models have them (the heads of a token side by side) and with heads first
  *   loss        the fused linear + cross-entropy step against the unfused plan
  *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *
- * Shares are of medians.  Usage: bench_kernels [linear|attention|loss|rows]... */
+ * Shares are of medians.  Usage: bench_kernels [linear|int8|attention|loss|rows]... */
 #include "autograd/grad.h"
 #include "backends/onednn/onednn.h"
 #include "backends/plan.h"
@@ -140,6 +141,49 @@ static bool bench_linear(void)
         for (int s = 0; s < WG_COUNT(shapes); s++)
             for (int w = 0; w < WG_COUNT(what) && ok; w++)
                 ok = bench_linear_shape(what[w], rows[r], shapes[s][0], shapes[s][1]);
+    return ok;
+}
+
+/* ---- int8 -------------------------------------------------------------------------------------------- */
+
+/* y = x w' of the x and w of a layer that decodes or encodes. */
+static wg_plan *product_plan(wg_graph *g, int64_t rows, int64_t out, int64_t in, bool int8)
+{
+    wg_value *x = input(g, "x", WG_SHAPE(rows, in));
+    if (int8) {
+        wg_value *q = wg_quantize(x), *w = wg_input(g, "w", WG_I8, WG_SHAPE(out, in));
+        wg_value *scale = input(g, "scale", WG_SHAPE(out));
+        wg_output(wg_quantized_linear(q, wg_result_of(q, 1), w, scale, NULL, false), "y");
+    } else {
+        wg_output(wg_linear(x, input(g, "w", WG_SHAPE(out, in)), NULL, WG_ACTIVATION_NONE), "y");
+    }
+    return plan_of(g, true);
+}
+
+static bool bench_int8(void)
+{
+    static const int64_t shapes[][3] = {{256, 128, 128},  {256, 384, 128},   {256, 256, 128},
+                                        {256, 128, 256},  {256, 9712, 128},  {256, 512, 512},
+                                        {256, 2048, 512}, {256, 10000, 512}, {4096, 2048, 512}};
+    printf("\nint8    rows    out    in     f32 ms    int8 ms   f32 GOP/s  int8 GOP/s   speed-up\n");
+    bool ok = true;
+    for (int s = 0; s < WG_COUNT(shapes) && ok; s++) {
+        int64_t rows = shapes[s][0], out = shapes[s][1], in = shapes[s][2];
+        wg_graph *g[] = {wg_graph_new(), wg_graph_new()};
+        wg_plan *plan[] = {product_plan(g[0], rows, out, in, false),
+                           product_plan(g[1], rows, out, in, true)};
+        bench_times t[2];
+        ok = plan[0] && plan[1] && time_plans(plan, 2, t);
+        double work = 2e-9 * (double)rows * (double)out * (double)in;
+        if (ok)
+            printf("%12lld %6lld %5lld %10.3f %10.3f %11.0f %11.0f %10.2f\n", (long long)rows,
+                   (long long)out, (long long)in, 1e3 * t[0].median, 1e3 * t[1].median,
+                   work / t[0].median, work / t[1].median, t[0].median / t[1].median);
+        for (int i = 0; i < 2; i++) {
+            wg_plan_free(plan[i]);
+            wg_graph_free(g[i]);
+        }
+    }
     return ok;
 }
 
@@ -385,6 +429,7 @@ int main(int argc, char **argv)
         const char *name;
         bool (*run)(void);
     } parts[] = {{"linear", bench_linear},
+                 {"int8", bench_int8},
                  {"attention", bench_attention},
                  {"loss", bench_loss},
                  {"rows", bench_rows}};
@@ -398,7 +443,7 @@ int main(int argc, char **argv)
         while (i < WG_COUNT(parts) && strcmp(argv[k], parts[i].name) != 0)
             i++;
         if (i == WG_COUNT(parts)) {
-            fprintf(stderr, "Usage: bench_kernels [linear|attention|loss|rows]...\n");
+            fprintf(stderr, "Usage: bench_kernels [linear|int8|attention|loss|rows]...\n");
             return 2;
         }
         wanted[i] = true;

@@ -38,6 +38,17 @@ static bool infer_of_linear(wg_node *n)
     return infer_best(&seen);
 }
 
+static bool infer_of_quantized(wg_node *n)
+{
+    wg_node product = *n, seen = *n;
+    if (!wg_op_quantized_linear.infer(&product)) /* sets result 0, for now */
+        return false;
+    wg_value logits = *n->out[0];
+    seen.in = (wg_value *[]){&logits};
+    seen.n_in = 1;
+    return infer_best(&seen);
+}
+
 static void best_of(const wg_node *n, wg_value *logits, wg_value **y)
 {
     y[0] = wg_topk(wg_log_softmax(logits, -1), ((const wg_topk_attrs *)n->attrs)->k, -1);
@@ -55,6 +66,12 @@ static void expand_of_linear(wg_node *n, wg_value **y)
     best_of(n, wg_linear(n->in[0], n->in[1], bias, WG_ACTIVATION_NONE), y);
 }
 
+static void expand_of_quantized(wg_node *n, wg_value **y)
+{
+    wg_value *bias = n->n_in > 4 ? n->in[4] : NULL;
+    best_of(n, wg_quantized_linear(n->in[0], n->in[1], n->in[2], n->in[3], bias, false), y);
+}
+
 static double flops_of_best(const wg_node *n)
 {
     return 4 * (double)wg_value_count(n->in[0]);
@@ -65,6 +82,12 @@ static double flops_of_linear(const wg_node *n)
     const int64_t *w = n->in[1]->shape.dim;
     return (2 + 4 / (double)(w[1] > 0 ? w[1] : 1)) * (double)wg_value_count(n->in[0]) *
            (double)w[0];
+}
+
+static double flops_of_quantized(const wg_node *n)
+{
+    const int64_t *w = n->in[2]->shape.dim;
+    return (2 + 6 / (double)(w[1] > 0 ? w[1] : 1)) * (double)wg_value_count(n->in[0]) * (double)w[0];
 }
 
 /* clang-format off */
@@ -82,6 +105,14 @@ static const wg_sample linear_samples[] = {
     {"several blocks", &(const wg_topk_attrs){3, 1}, 2, {X(2, 2, 4), X(2, 70, 4)}},
 };
 
+#define BYTES(...) {WG_I8, WG_STATIC_SHAPE(__VA_ARGS__), -127, 128}
+#define SCALES(...) WG_FLOATS(0.01, 0.02, __VA_ARGS__)
+static const wg_sample quantized_samples[] = {
+    {"three of each row", &(const wg_topk_attrs){3, -1}, 4, {BYTES(3, 2, 2, 5), SCALES(2, 2, 2), BYTES(2, 9, 5), SCALES(1, 9)}},
+    {"bias", &(const wg_topk_attrs){7, 0}, 5, {BYTES(1, 6), SCALES(0, 0), BYTES(2, 7, 6), SCALES(1, 7), X(1, 7)}},
+    {"several blocks", &(const wg_topk_attrs){3, 1}, 4, {BYTES(2, 2, 4), SCALES(1, 2), BYTES(2, 70, 4), SCALES(1, 70)}},
+};
+
 #define BEST                                                                                       \
     .family = "fused", .results = "values indices", .attrs_size = sizeof(wg_topk_attrs),           \
     .attrs = attrs, .n_attrs = WG_COUNT(attrs)
@@ -97,5 +128,12 @@ const wg_op wg_op_linear_log_softmax_topk = {
     .formula = "the k largest log_softmax(x weight' + bias) in each row, descending, and where they are", BEST,
     .operands = "x weight bias?", .flops = flops_of_linear, .infer = infer_of_linear, .expand = expand_of_linear,
     .samples = linear_samples, .n_samples = WG_COUNT(linear_samples),
+};
+const wg_op wg_op_quantized_linear_log_softmax_topk = {
+    .name = "quantized_linear_log_softmax_topk",
+    .formula = "the same of log_softmax(quantized_linear(x, x_scale, weight, weight_scale, bias))", BEST,
+    .operands = "x x_scale weight weight_scale bias?", .flops = flops_of_quantized, .infer = infer_of_quantized,
+    .expand = expand_of_quantized, .flags = WG_OP_DISCRETE, .samples = quantized_samples,
+    .n_samples = WG_COUNT(quantized_samples),
 };
 /* clang-format on */

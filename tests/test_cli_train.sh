@@ -195,6 +195,12 @@ printf 'forty-two\nseven\n' >input
 code 0 translate $model --n-best; says out "0 ||| "; says out "1 ||| "; holds "n-best" "$(lines out)" -eq 4
 code 0 translate $model --n-best=1 --scores; says out " ||| -"
 code 0 translate $model --word-scores; says out " ||| "
+code 0 translate $model --scores; cp out scores
+code 0 translate $model --scores --int8; holds "in 8 bits" "$(lines out)" -eq 2
+holds "rounded weights score otherwise" "$(cat out)" != "$(cat scores)"
+cp out scores
+code 0 translate $model --scores --int8; holds "the same again" "$(cat out)" = "$(cat scores)"
+code 2 translate $model --int8=perhaps; says err "int8: expected true or false"
 code 2 translate $model --n-best 3; says err "--n-best: expected at most the beam, which is 2, got 3"
 code 2 translate; says err "which model?"
 code 2 translate --model ""; says err "which model?"
@@ -261,6 +267,7 @@ for option in beam-size max-output-length max-length max-length-factor max-lengt
 done
 code 2 score --model parts -b 1 source target
 code 2 evaluate --model parts --n-best 1 source target; says err "unrecognized option '--n-best'"
+code 2 train --model parts --int8; says err "unrecognized option '--int8'"
 code 2 translate --model parts --bleu-tokenizer none; says err "unrecognized option '--bleu-tokenizer'"
 echo "n-best: 900" >many.yml
 code 0 score --model parts --config many.yml --threads 1 source target; holds "scores" -z "$(diff plain out)"

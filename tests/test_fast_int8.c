@@ -1,6 +1,7 @@
 /* The own kernels of 8-bit integers for each instruction set: bit for bit what is defined. */
 #include "tests/fast.h"
 #include "tests/plans.h"
+#include "backends/onednn/fast/best.h"
 #include "ops/ops.h"
 
 /* ---- quantize ------------------------------------------------------------------------------------------ */
@@ -126,11 +127,70 @@ static void products_are_exact(void **state)
     assert_true(compared > 100000);
 }
 
+/* ---- the most probable outputs --------------------------------------------------------------------------- */
+
+/* The best of the product's blocks have the bits of the best of the whole product, by any number of threads. */
+static void the_best_are_those_of_the_product(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {
+        {1, 1, 1, 1},    {5, 7, 60, 9},     {16, 128, 1030, 5},
+        {17, 33, 70, 3}, {70, 20, 333, 64}, {40, 66, 2100, 7}}; /* rows, width, outputs, k */
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+        int64_t rows = shapes[n][0], width = shapes[n][1], outputs = shapes[n][2], k = shapes[n][3];
+        int8_t *x = bytes(&s, rows * width, 0), *w = bytes(&s, outputs * width, 0);
+        float *x_scale = numbers(&s, rows), *w_scale = numbers(&s, outputs),
+              *bias = numbers(&s, outputs), *y = room(rows * outputs);
+        for (int64_t i = 0; i < rows; i++)
+            x_scale[i] = fabsf(x_scale[i]) / 100;
+        for (int64_t i = 0; i < outputs; i++)
+            w_scale[i] = fabsf(w_scale[i]) / 100;
+        for (int t = 0; t < 2 * s.n_tables; t++) {
+            const fast_table *table = s.table[t / 2];
+            const float *b = t % 2 ? bias : NULL;
+            void *scratch = aligned_alloc(64, (fast_int8_scratch(rows, width, 1) + 63) / 64 * 64);
+            table->int8_linear(&(fast_int8){x, w, x_scale, w_scale, b, y, rows, width, outputs,
+                                            false, 1, scratch});
+            free(scratch);
+            float *value = room(rows * k);
+            int64_t *id = malloc((size_t)(rows * k) * sizeof *id);
+            scratch = malloc(fast_best_scratch(rows, outputs, k, 1));
+            table->best_classes(&(fast_best){y, value, id, rows, outputs, k, 1, scratch});
+            free(scratch);
+            for (int threads = 1; threads <= 4; threads++, compared += rows * k) {
+                size_t size = fast_int8_best_panels(rows, width, threads);
+                unsigned char *panels = aligned_alloc(64, (size + 127) / 64 * 64);
+                float *got = room(rows * k);
+                int64_t *ids = malloc((size_t)(rows * k) * sizeof *ids);
+                scratch = malloc(fast_best_scratch(rows, outputs, k, threads));
+                assert_true(panels && ids && scratch);
+                memset(panels + size, 0x5a, 64);
+                table->int8_best(&(fast_int8_best){x, w, x_scale, w_scale, b, got, ids, rows, width,
+                                                   outputs, k, threads, panels, scratch});
+                for (int i = 0; i < 64; i++)
+                    assert_int_equal(panels[size + (size_t)i], 0x5a);
+                assert_memory_equal(got, value, (size_t)(rows * k) * sizeof *got);
+                assert_memory_equal(ids, id, (size_t)(rows * k) * sizeof *ids);
+                free(panels), free(ids), free(scratch);
+                free_room(got, rows * k);
+            }
+            free_room(value, rows * k);
+            free(id);
+        }
+        free_room(y, rows * outputs);
+        free(x), free(w), free(x_scale), free(w_scale), free(bias);
+    }
+    assert_true(compared > 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_have_the_bits_of_the_definition),
         cmocka_unit_test(products_are_exact),
+        cmocka_unit_test(the_best_are_those_of_the_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

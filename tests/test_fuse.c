@@ -411,6 +411,26 @@ static void logits_of_which_only_the_best_are_wanted(void **state)
     }
 }
 
+/* In 8 bits, not if it is cut off at 0 first, or read by others. */
+static void and_so_are_those_in_8_bits(void **state)
+{
+    (void)state;
+    enum { WITH_BIAS = 1, CUT_OFF, READ, VARIANTS };
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        model m = new_model();
+        wg_value *x = wg_quantize(leaf(&m, WG_SHAPE(B, T, D))),
+                 *weight = wg_quantize(leaf(&m, WG_SHAPE(700, D))),
+                 *bias = variant == WITH_BIAS ? leaf(&m, WG_SHAPE(700)) : NULL;
+        wg_value *logits = wg_quantized_linear(x, wg_result_of(x, 1), weight,
+                                               wg_result_of(weight, 1), bias, variant == CUT_OFF);
+        wg_value *best = output(&m, wg_topk(wg_log_softmax(logits, -1), 4, -1));
+        output(&m, wg_cast(wg_result_of(best, 1), WG_F32));
+        if (variant == READ)
+            output(&m, logits);
+        check_fusion(&m, &wg_op_quantized_linear_log_softmax_topk, variant <= WITH_BIAS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_fused_update_is_in_place),
         cmocka_unit_test(log_probabilities_of_which_only_the_best_are_wanted),
         cmocka_unit_test(logits_of_which_only_the_best_are_wanted),
+        cmocka_unit_test(and_so_are_those_in_8_bits),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };
     if (!wg_onednn_backend()) {

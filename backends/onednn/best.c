@@ -1,4 +1,5 @@
-/* The most probable classes, of given logits and of a linear layer's, by fast/best.c and fast/linear_best.c. */
+/* The most probable classes, of given logits and of a linear layer's, by fast/best.c, fast/linear_best.c and
+ * fast/int8_best.c. */
 #include "backends/onednn/fast/best.h"
 #include "backends/onednn/internal.h"
 #include "ops/select.h"
@@ -90,8 +91,57 @@ static void run_of_linear(wg_call *c)
     od_fast()->linear_best(&a);
 }
 
+/* ---- of a linear layer in 8 bits ------------------------------------------------------------------------ */
+
+static const char *refuses_int8(const wg_node *n)
+{
+    if (n->in[1]->dtype != WG_F32)
+        return "not f32";
+    for (int i = 0; i < n->n_in; i++)
+        if (wg_value_count(n->in[i]) == 0)
+            return "an empty operand";
+    return k_of(n) >= 1 && k_of(n) <= FAST_BEST_CLASSES ? NULL : "none wanted, or many";
+}
+
+/* Bytes of the panels, up to where the rest is aligned. */
+static size_t panels_of_int8(const wg_node *n, int threads)
+{
+    return (fast_int8_best_panels(rows_of(n), width_of(n), threads) + 63) / 64 * 64;
+}
+
+static size_t scratch_of_int8(const od_backend *b, const wg_node *n)
+{
+    return panels_of_int8(n, b->threads) +
+           fast_best_scratch(rows_of(n), n->in[2]->shape.dim[0], k_of(n), b->threads);
+}
+
+/* x x_scale weight weight_scale bias? */
+static void run_of_int8(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const fast_int8_best a = {
+        .x = c->in[0],
+        .x_scale = c->in[1],
+        .weight = c->in[2],
+        .weight_scale = c->in[3],
+        .bias = n->n_in > 4 ? c->in[4] : NULL,
+        .values = c->out[0],
+        .ids = c->out[1],
+        .rows = rows_of(n),
+        .width = width_of(n),
+        .outputs = n->in[2]->shape.dim[0],
+        .k = k_of(n),
+        .threads = c->threads,
+        .panels = c->scratch,
+        .best = (char *)c->scratch + panels_of_int8(n, c->threads),
+    };
+    od_fast()->int8_best(&a);
+}
+
 const od_own od_own_best[] = {
     {&wg_op_log_softmax_topk, "rows", refuses, scratch, run},
     {&wg_op_linear_log_softmax_topk, "blocks of logits", refuses, scratch_of_linear, run_of_linear},
+    {&wg_op_quantized_linear_log_softmax_topk, "int8 blocks of logits", refuses_int8,
+     scratch_of_int8, run_of_int8},
     {.op = NULL},
 };

@@ -21,8 +21,8 @@ typedef struct fast_best_sums {
     float top[FAST_BEST_ROWS], sum[FAST_BEST_ROWS];
 } fast_best_sums;
 
-/* values, ids [rows, k]: the 0 < k <= FAST_BEST_CLASSES largest of log_softmax(logits) in each row, descending, of equal
- * ones the first, and which classes they are.  Scratch: fast_best_scratch bytes. */
+/* values, ids [rows, k]: the 0 < k <= FAST_BEST_CLASSES largest of log_softmax(logits) in each row, descending, of
+ * equal ones the first, and which classes they are.  Scratch: fast_best_scratch bytes. */
 typedef struct fast_best_of {
     fast_logits *logits;
     const void *of; /* handed to it */
@@ -65,10 +65,18 @@ static inline size_t fast_best_scratch(int64_t rows, int64_t classes, int64_t k,
            (size_t)((parts - 1) * rows * k) * (sizeof(int64_t) + sizeof(float));
 }
 
+/* Of products in 8 bits: x as lanes, and for each thread a block of weights and by how much they raise sums. */
+static inline size_t fast_int8_best_panels(int64_t rows, int64_t width, int threads)
+{
+    size_t padded = ((size_t)width + 3) / 4 * 4 * sizeof(int32_t);
+    return (size_t)fast_best_groups(rows) * FAST_BEST_ROWS * padded +
+           (size_t)threads * FAST_BEST_CLASSES * (padded + sizeof(int64_t)) + 64;
+}
+
 #ifdef FAST_SUFFIX
 void FAST(best_of_logits)(const fast_best_of *a);
 
-/* block[c, lane] = x[lane, c], [rows <= FAST_BEST_ROWS, classes] with rows ldx apart; lanes that are no rows become 0. */
+/* block[c, lane] = x[lane, c], x [rows <= FAST_BEST_ROWS, classes] with rows ldx apart; other lanes become 0. */
 void FAST(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t classes, float *block);
 #endif
 

@@ -223,6 +223,18 @@ static inline size_t fast_int8_scratch(int64_t rows, int64_t width, int threads)
            ((size_t)rows * one_row + 63) / 64 * 64 + (size_t)threads * 64 * one_row;
 }
 
+/* The k > 0 largest of log_softmax(y) for such an y, and which outputs they are; see int8_best.c and best.h.  Scratch:
+ * fast_int8_best_panels bytes, and fast_best_scratch bytes at `best`. */
+typedef struct fast_int8_best {
+    const int8_t *x, *weight;
+    const float *x_scale, *weight_scale, *bias;
+    float *values;
+    int64_t *ids;
+    int64_t rows, width, outputs, k;
+    int threads;
+    void *panels, *best;
+} fast_int8_best;
+
 /* See embedding.c.  dw [rows, width], dy [count, width], every id in [0, rows). */
 typedef struct fast_embedding {
     const float *dy;
@@ -302,6 +314,7 @@ typedef struct fast_spans {
     X(log_softmax, fast_rows)                                                                      \
     X(quantize, fast_quantize)                                                                     \
     X(int8_linear, fast_int8)                                                                      \
+    X(int8_best, fast_int8_best)                                                                   \
     X(linear_loss, fast_loss)                                                                      \
     X(adam, fast_adam)                                                                             \
     X(norm, fast_spans)

@@ -60,65 +60,23 @@ enum { ROWS = 4, VECTORS = 2 };
 #endif
 enum { PANEL = VECTORS * FAST_INT8_LANES };
 
-static int64_t groups_of(const fast_int8 *a)
-{
-    return (a->width + FAST_INT8_GROUP - 1) / FAST_INT8_GROUP;
-}
-
 /* Scratch: rows of x as steps read them, how much each sum is raised, and a panel for each thread. */
 typedef struct pieces {
-    fast_int8_x *x;
+    fast_int8_common *x;
     int32_t *raised;
-    fast_int8_weight *panel;
+    fast_int8_lane *panel;
 } pieces;
 
 static pieces pieces_of(const fast_int8 *a)
 {
-    size_t width = (size_t)(groups_of(a) * FAST_INT8_GROUP), rows = (size_t)a->rows;
+    size_t width = (size_t)(fast_int8_groups(a->width) * FAST_INT8_GROUP), rows = (size_t)a->rows;
     char *at = a->scratch;
     pieces p = {.raised = (int32_t *)(void *)at};
     at += (rows * sizeof *p.raised + 63) / 64 * 64;
-    p.x = (fast_int8_x *)(void *)at;
+    p.x = (fast_int8_common *)(void *)at;
     at += (rows * width * sizeof *p.x + 63) / 64 * 64;
-    p.panel = (fast_int8_weight *)(void *)at;
+    p.panel = (fast_int8_lane *)(void *)at;
     return p;
-}
-
-static void lay_out_row(const fast_int8 *a, const pieces *p, int64_t r)
-{
-    int64_t width = groups_of(a) * FAST_INT8_GROUP;
-    const int8_t *x = a->x + r * a->width;
-    fast_int8_x *to = p->x + r * width;
-    int32_t sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t k = 0; k < a->width; k++) {
-        to[k] = x[k];
-        sum += x[k];
-    }
-    for (int64_t k = a->width; k < width; k++)
-        to[k] = 0;
-    p->raised[r] = FAST_INT8_RAISED * sum;
-}
-
-/* panel[group][output][in the group], 0 beyond the last output or input. */
-static void lay_out_panel(const fast_int8 *a, int64_t first, int64_t outputs,
-                          fast_int8_weight *panel)
-{
-    int64_t groups = groups_of(a), whole = a->width / FAST_INT8_GROUP;
-    for (int64_t j = 0; j < PANEL; j++) {
-        const int8_t *w = a->weight + (first + j) * a->width;
-        int64_t known = j < outputs ? whole : 0;
-        for (int64_t g = 0; g < known; g++)
-            for (int i = 0; i < FAST_INT8_GROUP; i++)
-                panel[(g * PANEL + j) * FAST_INT8_GROUP + i] =
-                    (fast_int8_weight)(w[g * FAST_INT8_GROUP + i] + FAST_INT8_RAISED);
-        for (int64_t g = known; g < groups; g++)
-            for (int i = 0; i < FAST_INT8_GROUP; i++) {
-                int64_t k = g * FAST_INT8_GROUP + i;
-                panel[(g * PANEL + j) * FAST_INT8_GROUP + i] =
-                    (fast_int8_weight)((j < outputs && k < a->width ? w[k] : 0) + FAST_INT8_RAISED);
-            }
-    }
 }
 
 /* y of one row and the panel's outputs, from their sums. */
@@ -144,40 +102,21 @@ static void finish(const fast_int8 *a, int64_t r, int64_t first, int64_t outputs
 /* `rows` rows of x from r on with a panel; `rows` is a constant wherever this is inlined. */
 static inline __attribute__((always_inline)) void
 some_rows(const fast_int8 *a, const pieces *p, int64_t r, int64_t first, int64_t outputs,
-          const fast_int8_weight *panel, const int rows)
+          const fast_int8_lane *panel, const int rows)
 {
-    int64_t groups = groups_of(a), width = groups * FAST_INT8_GROUP;
-    const fast_int8_x *x = p->x + r * width;
-    const fast_sums *weights = (const fast_sums *)(const void *)panel;
-    fast_sums sum[ROWS][VECTORS]; /* indexed in loops that can be unrolled: registers */
+    int64_t groups = fast_int8_groups(a->width);
+    int32_t sums[ROWS][PANEL];
+    fast_int8_sums(p->x + r * groups * FAST_INT8_GROUP, panel, groups, rows, VECTORS, sums[0]);
     for (int i = 0; i < rows; i++)
-        for (int v = 0; v < VECTORS; v++)
-            sum[i][v] = (fast_sums){0};
-    for (int64_t g = 0; g < groups; g++) {
-        fast_sums w[VECTORS];
-        for (int v = 0; v < VECTORS; v++)
-            w[v] = weights[g * VECTORS + v];
-        for (int i = 0; i < rows; i++) {
-            int32_t group;
-            memcpy(&group, x + i * width + g * FAST_INT8_GROUP, sizeof group);
-            for (int v = 0; v < VECTORS; v++)
-                sum[i][v] = FAST_INT8_STEP(sum[i][v], w[v], group);
-        }
-    }
-    int32_t stored[ROWS][PANEL];
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < VECTORS; v++)
-            FAST_INT8_STORE(stored[i] + v * FAST_INT8_LANES, sum[i][v]);
-    for (int i = 0; i < rows; i++)
-        finish(a, r + i, first, outputs, p->raised[r + i], stored[i]);
+        finish(a, r + i, first, outputs, p->raised[r + i], sums[i]);
 }
 
 /* Outputs from `first` on, one panel at most, of the rows [r, end). */
 static void one_panel(const fast_int8 *a, const pieces *p, int64_t first, int64_t r, int64_t end,
-                      fast_int8_weight *panel)
+                      fast_int8_lane *panel)
 {
     int64_t outputs = a->outputs - first < PANEL ? a->outputs - first : PANEL;
-    lay_out_panel(a, first, outputs, panel);
+    fast_int8_lay_lanes(a->weight + first * a->width, outputs, a->width, PANEL, panel);
     for (; r + ROWS <= end; r += ROWS)
         some_rows(a, p, r, first, outputs, panel, ROWS);
     for (; r + 2 <= end; r += 2)
@@ -190,7 +129,7 @@ void FAST(int8_linear)(const fast_int8 *a)
 {
     const pieces p = pieces_of(a);
     int64_t panels = (a->outputs + PANEL - 1) / PANEL,
-            panel_size = groups_of(a) * PANEL * FAST_INT8_GROUP;
+            width = fast_int8_groups(a->width) * FAST_INT8_GROUP;
     /* Few panels: rows are shared out as well. */
     int64_t shares = panels >= 2 * a->threads ? 1 : a->threads;
     int64_t share = ((a->rows + shares - 1) / shares + ROWS - 1) / ROWS * ROWS;
@@ -198,14 +137,14 @@ void FAST(int8_linear)(const fast_int8 *a)
     {
 #pragma omp for schedule(static)
         for (int64_t r = 0; r < a->rows; r++)
-            lay_out_row(a, &p, r);
+            p.raised[r] = fast_int8_lay_common(a->x + r * a->width, a->width, p.x + r * width);
 #pragma omp for schedule(static) collapse(2)
         for (int64_t i = 0; i < panels; i++)
             for (int64_t k = 0; k < shares; k++) {
                 int64_t r = k * share, end = r + share < a->rows ? r + share : a->rows;
                 if (r < end)
                     one_panel(a, &p, i * PANEL, r, end,
-                              p.panel + omp_get_thread_num() * panel_size);
+                              p.panel + omp_get_thread_num() * PANEL * width);
             }
     }
 }

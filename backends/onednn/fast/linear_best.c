@@ -1,6 +1,6 @@
-/* The most probable classes of a linear layer, whose logits x w' + bias are made in blocks of classes for best.c and never
- * written whole.  The rows of x are transposed once, a panel [width, FAST_BEST_ROWS] for each group; those of w are read as
- * they lie, each number of them being multiplied with a vector of rows. */
+/* The most probable classes of a linear layer, whose logits x w' + bias are made in blocks of classes for best.c and
+ * never written whole.  The rows of x are transposed once, a panel [width, FAST_BEST_ROWS] for each group; those of w
+ * are read as they lie, each number of them being multiplied with a vector of rows. */
 #include "backends/onednn/fast/best.h"
 #include "backends/onednn/fast/small.h"
 

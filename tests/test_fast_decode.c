@@ -1,0 +1,241 @@
+/* What a decoder does with a row, for each instruction set of this CPU: attention over slots, the best classes. */
+#include "tests/fast.h"
+#include "backends/onednn/fast/best.h"
+
+/* ---- attention over slots -------------------------------------------------------------------------------- */
+
+enum { SLOTS = 50 };
+
+/* The softmax of q . k[slot] over the slots, applied to v[slot], for head h of row r, in double. */
+static double paged(const fast_paged *a, int64_t r, int64_t h, int64_t j)
+{
+    double sum = 0, y = 0;
+    for (int64_t i = 0; i < a->lengths32[r]; i++) {
+        int64_t at = a->slots32[r * a->most + i] * (a->heads / a->groups) + h / a->groups;
+        double dot = 0;
+        for (int64_t c = 0; c < a->d; c++)
+            dot += (double)a->q[(r * a->heads + h) * a->d + c] * (double)a->k[at * a->d + c];
+        sum += exp((double)a->scale * dot);
+        y += exp((double)a->scale * dot) * (double)a->v[at * a->d_v + j];
+    }
+    return sum > 0 ? y / sum : 0;
+}
+
+static void every_set_attends_to_slots(void **state)
+{
+    (void)state;
+    static const int64_t widths[][4] = {
+        {4, 1, 32, 32}, {2, 1, 64, 64}, {6, 3, 5, 17}}; /* heads, groups, d, d_v */
+    enum { ROWS = 7, SEEN = 21 };
+    static const int32_t lengths[ROWS] = {0, 1, 2, 15, 16, 17, SEEN};
+    setting s = all_tables();
+    int32_t slots[ROWS * SEEN];
+    for (int i = 0; i < ROWS * SEEN; i++)
+        slots[i] = i % SEEN < lengths[i / SEEN] ? i * 7 % SLOTS : -1;
+    for (int t = 0; t < s.n_tables; t++)
+        for (int w = 0; w < 3; w++) {
+            int64_t heads = widths[w][0], groups = widths[w][1], d = widths[w][2],
+                    d_v = widths[w][3];
+            int64_t count = ROWS * heads * d_v, scratch = 2 * heads * fast_paged_stride(SEEN);
+            float *q = numbers(&s, ROWS * heads * d), *k = numbers(&s, SLOTS * heads * d),
+                  *v = numbers(&s, SLOTS * heads * d_v), *y = room(count), *own = room(scratch);
+            const fast_paged a = {.q = q,
+                                  .k = k,
+                                  .v = v,
+                                  .y = y,
+                                  .slots32 = slots,
+                                  .lengths32 = lengths,
+                                  .rows = ROWS,
+                                  .heads = heads,
+                                  .groups = groups,
+                                  .d = d,
+                                  .d_v = d_v,
+                                  .most = SEEN,
+                                  .scale = 0.5f,
+                                  .threads = 2,
+                                  .scratch = own};
+            s.table[t]->paged_attention(&a);
+            for (int64_t i = 0; i < count; i++) {
+                double expected = paged(&a, i / (heads * d_v), i / d_v % heads, i % d_v);
+                check_that(fabs((double)y[i] - expected) <= 1e-5,
+                           "%s, widths %d, element %lld: %g, expected %g", s.table[t]->isa, w,
+                           (long long)i, (double)y[i], expected);
+            }
+            free_room(y, count);
+            free_room(own, scratch);
+            free(q);
+            free(k);
+            free(v);
+        }
+}
+
+/* ---- the most probable classes ------------------------------------------------------------------------------ */
+
+/* Room for values and ids [rows, k] of the best classes, found by `threads` threads. */
+typedef struct found {
+    float *values;
+    int64_t *ids;
+} found;
+
+static found best_of(const fast_table *table, const float *x, int64_t rows, int64_t width,
+                     int64_t k, int threads)
+{
+    void *scratch = malloc(fast_best_scratch(rows, width, k, threads));
+    found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
+    assert_true(scratch && f.ids);
+    table->best_classes(&(fast_best){x, f.values, f.ids, rows, width, k, threads, scratch});
+    free(scratch);
+    return f;
+}
+
+static void free_found(found f, int64_t count)
+{
+    free_room(f.values, count);
+    free(f.ids);
+}
+
+/* Rows of few and of many blocks, with equal numbers, of which the first comes first; the same by any number of
+ * threads. */
+static void every_set_finds_the_most_probable(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{3, 1, 1},     {3, 9, 9},    {3, 64, 7},   {3, 65, 3},
+                                        {33, 130, 64}, {32, 200, 7}, {3, 1000, 7}, {3, 9712, 12},
+                                        {40, 2900, 7}, {2, 4097, 3}}; /* rows, width, k */
+    setting s = all_tables();
+    float *x = numbers(&s, 3 * MOST);
+    for (int64_t i = 0; i < 3 * MOST; i += 5)
+        x[i] = (float)(i % 35) / 40.0f; /* 7 values, repeated */
+    for (int t = 0; t < s.n_tables; t++)
+        for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+            int64_t rows = shapes[n][0], width = shapes[n][1], k = shapes[n][2], count = rows * k;
+            found f = best_of(s.table[t], x, rows, width, k, 1);
+            for (int threads = 2; threads <= 5; threads++) {
+                found again = best_of(s.table[t], x, rows, width, k, threads);
+                assert_memory_equal(again.values, f.values, (size_t)count * sizeof *f.values);
+                assert_memory_equal(again.ids, f.ids, (size_t)count * sizeof *f.ids);
+                free_found(again, count);
+            }
+            for (int64_t r = 0; r < rows; r++) {
+                const float *row = x + r * width;
+                double sum = 0;
+                for (int64_t i = 0; i < width; i++)
+                    sum += exp((double)row[i]);
+                for (int64_t i = 0; i < k; i++) {
+                    int64_t id = f.ids[r * k + i], before = 0;
+                    for (int64_t j = 0; j < width; j++)
+                        before += row[j] > row[id] || (row[j] == row[id] && j < id);
+                    check_that(before == i, "%s, width %lld: %lld has place %lld, not %lld",
+                               s.table[t]->isa, (long long)width, (long long)id, (long long)before,
+                               (long long)i);
+                    double expected = (double)row[id] - log(sum);
+                    check_that(fabs((double)f.values[r * k + i] - expected) <= 4e-6,
+                               "%s, width %lld: %g, expected %g", s.table[t]->isa, (long long)width,
+                               (double)f.values[r * k + i], expected);
+                }
+            }
+            free_found(f, count);
+        }
+    free(x);
+}
+
+/* Of a linear layer, against the best of its logits; threads share groups of rows, or chunks of classes. */
+static void every_set_finds_the_best_of_a_linear_layer(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][4] = {
+        {1, 1, 1, 1},    {5, 7, 60, 9},     {16, 128, 1030, 5},
+        {17, 33, 70, 3}, {70, 20, 333, 64}, {40, 64, 2100, 7}}; /* rows, width, classes, k */
+    setting s = all_tables();
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+        int64_t rows = shapes[n][0], d = shapes[n][1], classes = shapes[n][2], k = shapes[n][3];
+        float *x = numbers(&s, rows * d), *w = numbers(&s, classes * d),
+              *bias = numbers(&s, classes);
+        float *logits = room(rows * classes);
+        for (int t = 0; t < 2 * s.n_tables; t++) {
+            const fast_table *table = s.table[t / 2];
+            for (int64_t i = 0; i < rows * classes; i++) {
+                double sum = t % 2 ? (double)bias[i % classes] : 0;
+                for (int64_t j = 0; j < d; j++)
+                    sum += (double)x[i / classes * d + j] * (double)w[i % classes * d + j];
+                logits[i] = (float)sum;
+            }
+            found expected = best_of(table, logits, rows, classes, k, 1), first = {0};
+            for (int threads = 1; threads <= 4; threads++) {
+                int64_t panels = fast_best_groups(rows) * FAST_BEST_ROWS * d;
+                float *own = room(panels);
+                void *scratch = malloc(fast_best_scratch(rows, classes, k, threads));
+                found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
+                assert_true(scratch && f.ids);
+                table->linear_best(&(fast_linear_best){x, w, t % 2 ? bias : NULL, f.values, f.ids,
+                                                       rows, d, classes, k, threads, own, scratch});
+                free_room(own, panels);
+                free(scratch);
+                for (int64_t i = 0; i < rows * k; i++) {
+                    check_that(fabs((double)f.values[i] - (double)expected.values[i]) <= 1e-5,
+                               "%s, shape %zu, %lld: %g, expected %g", table->isa, n, (long long)i,
+                               (double)f.values[i], (double)expected.values[i]);
+                    check_that(fabs((double)logits[i / k * classes + f.ids[i]] -
+                                    (double)logits[i / k * classes + expected.ids[i]]) <= 1e-5,
+                               "%s, shape %zu, %lld: class %lld", table->isa, n, (long long)i,
+                               (long long)f.ids[i]);
+                }
+                if (threads == 1) {
+                    first = f;
+                    continue;
+                }
+                assert_memory_equal(f.values, first.values, (size_t)(rows * k) * sizeof *f.values);
+                assert_memory_equal(f.ids, first.ids, (size_t)(rows * k) * sizeof *f.ids);
+                free_found(f, rows * k);
+            }
+            free_found(first, rows * k);
+            free_found(expected, rows * k);
+        }
+        free_room(logits, rows * classes);
+        free(x);
+        free(w);
+        free(bias);
+    }
+}
+
+/* Infinities and NaN in a row of two chunks: what log_softmax and topk make of them. */
+static void what_is_not_finite_shows_among_the_best(void **state)
+{
+    (void)state;
+    enum { WIDTH = 1100, K = 3 };
+    setting s = all_tables();
+    for (int t = 0; t < s.n_tables; t++)
+        for (int where = 0; where < WIDTH; where += 549) {
+            float x[4 * WIDTH];
+            for (int i = 0; i < WIDTH; i++) {
+                x[i] = x[WIDTH + i] = -INFINITY;
+                x[2 * WIDTH + i] = x[3 * WIDTH + i] = -(float)i;
+            }
+            x[WIDTH + where] = 5;
+            x[2 * WIDTH + where] = NAN;
+            x[3 * WIDTH + where] = INFINITY;
+            found f = best_of(s.table[t], x, 4, WIDTH, K, 2);
+            const float *y = f.values;
+            for (int i = 0; i < K; i++) {
+                assert_true(y[i] == -INFINITY && f.ids[i] == i); /* nothing is probable */
+                assert_true(i ? y[K + i] == -INFINITY : y[K] == 0);
+                assert_true(isnan(y[2 * K + i]));
+                assert_true(isnan(y[3 * K + i]));
+            }
+            assert_int_equal(f.ids[K], where);
+            assert_int_equal(f.ids[K + 1], where == 0);
+            assert_int_equal(f.ids[3 * K], where);
+            free_found(f, 4 * K);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_set_attends_to_slots),
+        cmocka_unit_test(every_set_finds_the_most_probable),
+        cmocka_unit_test(every_set_finds_the_best_of_a_linear_layer),
+        cmocka_unit_test(what_is_not_finite_shows_among_the_best),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
