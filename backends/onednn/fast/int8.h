@@ -79,24 +79,39 @@ static inline int32_t fast_int8_lay_common(const int8_t *x, int64_t width, fast_
     return FAST_INT8_RAISED * sum;
 }
 
+/* One group of a lane: x, raised. */
+static inline void fast_int8_lay_group(const int8_t *x, fast_int8_lane *to)
+{
+#if defined(__AVX512VNNI__)
+    uint32_t group; /* all four at once: x + 128 is x with the other sign */
+    memcpy(&group, x, sizeof group);
+    group ^= 0x80808080u;
+    memcpy(to, &group, sizeof group);
+#else
+    for (int i = 0; i < FAST_INT8_GROUP; i++)
+        to[i] = x[i];
+#endif
+}
+
 /* panel[group][lane][in the group] of `rows` rows x, one a lane; 0 in lanes without a row and beyond the last number. */
 static inline void fast_int8_lay_lanes(const int8_t *x, int64_t rows, int64_t width, int64_t lanes,
                                        fast_int8_lane *panel)
 {
     int64_t groups = fast_int8_groups(width), whole = width / FAST_INT8_GROUP;
     for (int64_t lane = 0; lane < lanes; lane++) {
-        const int8_t *from = lane < rows ? x + lane * width : x;
-        int64_t known = lane < rows ? whole : 0;
-        for (int64_t g = 0; g < known; g++)
-            for (int i = 0; i < FAST_INT8_GROUP; i++)
-                panel[(g * lanes + lane) * FAST_INT8_GROUP + i] =
-                    (fast_int8_lane)(from[g * FAST_INT8_GROUP + i] + FAST_INT8_RAISED);
-        for (int64_t g = known; g < groups; g++)
-            for (int i = 0; i < FAST_INT8_GROUP; i++) {
-                int64_t k = g * FAST_INT8_GROUP + i;
-                panel[(g * lanes + lane) * FAST_INT8_GROUP + i] =
-                    (fast_int8_lane)((lane < rows && k < width ? from[k] : 0) + FAST_INT8_RAISED);
-            }
+        fast_int8_lane *to = panel + lane * FAST_INT8_GROUP;
+        int8_t last[FAST_INT8_GROUP] = {0};
+        int64_t g = 0;
+        if (lane < rows) {
+            for (; g < whole; g++, to += lanes * FAST_INT8_GROUP, x += FAST_INT8_GROUP)
+                fast_int8_lay_group(x, to);
+            for (int64_t i = 0; i < width - whole * FAST_INT8_GROUP; i++)
+                last[i] = *x++;
+        }
+        for (; g < groups; g++, to += lanes * FAST_INT8_GROUP) {
+            fast_int8_lay_group(last, to);
+            memset(last, 0, sizeof last);
+        }
     }
 }
 
