@@ -24,8 +24,44 @@ static int64_t length_at(int i)
     return (int64_t)SHORTEST << i;
 }
 
-/* Runs the cases in turn, each in a process of its own. */
-static bool measure(bench_child *child, const bench_case *what, int n, int rounds)
+/* What the machine's threads are worth, whatever runs on them: a product of large matrices with one thread and with all.
+ * Where processors are virtual, a second one can be half of the first for seconds at a time. */
+typedef struct products {
+    bench_square of[2]; /* one thread, all */
+    double ratio[BENCH_MOST_RUNS];
+    int runs;
+} products;
+
+static bool open_products(products *p, int threads)
+{
+    *p = (products){.runs = 0};
+    return bench_square_make(&p->of[0], 0, 1) == WG_OK &&
+           bench_square_make(&p->of[1], 0, threads) == WG_OK;
+}
+
+static void close_products(products *p)
+{
+    bench_square_free(&p->of[0]);
+    bench_square_free(&p->of[1]);
+}
+
+static bool time_products(products *p, bool counts)
+{
+    double seconds[2] = {0};
+    for (int k = 0; k < 2; k++)
+        for (int run = 0; run < 2; run++) { /* the first wakes threads and fills the caches */
+            double start = bench_now();
+            if (bench_square_run(&p->of[k]) != WG_OK)
+                return false;
+            seconds[k] = bench_now() - start;
+        }
+    if (counts && p->runs < BENCH_MOST_RUNS)
+        p->ratio[p->runs++] = seconds[0] / seconds[1];
+    return true;
+}
+
+/* Runs the cases in turn, each in a process of its own, and the products after them, if any. */
+static bool measure(bench_child *child, const bench_case *what, int n, int rounds, products *beside)
 {
     bool good = true;
     memset(child, 0, (size_t)n * sizeof *child);
@@ -34,9 +70,11 @@ static bool measure(bench_child *child, const bench_case *what, int n, int round
         if (!good)
             fprintf(stderr, "bench_growth: %s\n", child[i].name);
     }
-    for (int k = 0; k < WARM_UP + rounds && good; k++)
+    for (int k = 0; k < WARM_UP + rounds && good; k++) {
         for (int i = 0; i < n && good; i++)
             good = bench_child_run(&child[i], k >= WARM_UP);
+        good = good && (!beside || time_products(beside, k >= WARM_UP));
+    }
     for (int i = 0; i < n; i++)
         bench_child_end(&child[i]);
     return good;
@@ -60,29 +98,57 @@ static void print_head(const char *what)
 
 /* ---- time ----------------------------------------------------------------------------------------- */
 
-/* Each length with one thread and with all, in turn, as many target tokens in each batch. */
-static bool over_length(const request *r)
+/* Seconds with one thread by those with all, of steps and of the product, for each length. */
+typedef struct gains {
+    bench_times step[LENGTHS], product[LENGTHS];
+} gains;
+
+static void print_gains(const gains *g, int threads)
 {
-    static bench_child child[2 * LENGTHS];
-    int threads = omp_get_max_threads(), kinds = threads > 1 ? 2 : 1;
-    print_head("Sentences of all lengths, as many target tokens in each batch");
+    printf("\n%d threads against one, in the same round; the same of a product of matrices\n"
+           "%8s %9s %9s %9s %9s %9s %9s\n",
+           threads, "length", "median", "min", "max", "product", "min", "max");
     for (int i = 0; i < LENGTHS; i++) {
-        int64_t n = length_at(i), rows = r->tokens > n ? r->tokens / n : 1;
-        const bench_case what[2] = {{r->config, {rows, n, n}, VOCABULARY, 1},
-                                    {r->config, {rows, n, n}, VOCABULARY, threads}};
-        if (!measure(&child[2 * i], what, kinds, r->rounds))
-            return false;
-        for (int k = 0; k < kinds; k++)
-            print_row(&what[k], &child[2 * i + k]);
+        const bench_times *s = &g->step[i], *p = &g->product[i];
+        printf("%8lld %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f\n", (long long)length_at(i), s->median,
+               s->least, s->most, p->median, p->least, p->most);
     }
-    if (kinds > 1)
-        printf("\n%d threads against one, in the same round\n%8s %9s %9s %9s\n", threads, "length",
-               "median", "min", "max");
-    for (int i = 0; i < LENGTHS && kinds > 1; i++) {
-        bench_times t = bench_child_ratio(&child[2 * i], &child[2 * i + 1]);
-        printf("%8lld %9.2f %9.2f %9.2f\n", (long long)length_at(i), t.median, t.least, t.most);
+}
+
+/* One length with one thread and, if there are more, with all, in turn, on `tokens` target tokens. */
+static bool at_length(const request *r, int i, int threads, products *beside, gains *g)
+{
+    static bench_child child[2];
+    int kinds = threads > 1 ? 2 : 1;
+    int64_t n = length_at(i), rows = r->tokens > n ? r->tokens / n : 1;
+    const bench_case what[2] = {{r->config, {rows, n, n}, VOCABULARY, 1},
+                                {r->config, {rows, n, n}, VOCABULARY, threads}};
+    beside->runs = 0;
+    if (!measure(child, what, kinds, r->rounds, kinds > 1 ? beside : NULL))
+        return false;
+    for (int k = 0; k < kinds; k++)
+        print_row(&what[k], &child[k]);
+    if (kinds > 1) {
+        g->step[i] = bench_child_ratio(&child[0], &child[1]);
+        g->product[i] = bench_summary(beside->ratio, beside->runs);
     }
     return true;
+}
+
+/* As many target tokens in each batch. */
+static bool over_length(const request *r)
+{
+    static products beside;
+    gains g;
+    int threads = omp_get_max_threads();
+    bool good = open_products(&beside, threads);
+    print_head("Sentences of all lengths, as many target tokens in each batch");
+    for (int i = 0; i < LENGTHS && good; i++)
+        good = at_length(r, i, threads, &beside, &g);
+    if (good && threads > 1)
+        print_gains(&g, threads);
+    close_products(&beside);
+    return good;
 }
 
 static bool over_rows(const request *r)
@@ -93,7 +159,7 @@ static bool over_rows(const request *r)
     for (int i = 0; i < LENGTHS; i++)
         what[i] = (bench_case){
             r->config, {(int64_t)4 << i, SHORTEST, SHORTEST}, VOCABULARY, omp_get_max_threads()};
-    if (!measure(child, what, LENGTHS, r->rounds))
+    if (!measure(child, what, LENGTHS, r->rounds, NULL))
         return false;
     print_head("Batches of more and more sentences");
     for (int i = 0; i < LENGTHS; i++) {
@@ -213,7 +279,7 @@ static bool run_lengths(memory *m, const request *r, int64_t rows)
     for (int i = 0; i < LENGTHS; i++) {
         const bench_case what = {
             r->config, {rows, length_at(i), length_at(i)}, VOCABULARY, omp_get_max_threads()};
-        if (!measure(&child, &what, 1, 1))
+        if (!measure(&child, &what, 1, 1, NULL))
             return false;
         m->resident[i] = child.peak;
     }

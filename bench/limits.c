@@ -109,33 +109,29 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
 
 /* ---- matmul --------------------------------------------------------------------------------------- */
 
-typedef struct product {
-    wg_graph *g;
-    wg_plan *plan;
-} product;
-
-static void free_product(product *p)
+void bench_square_free(bench_square *p)
 {
     wg_plan_free(p->plan);
-    wg_graph_free(p->g);
+    wg_graph_free(p->graph);
+    *p = (bench_square){0};
 }
 
-static wg_status run_product(void *context)
+wg_status bench_square_run(void *product)
 {
-    product *p = context;
+    bench_square *p = product;
     return wg_plan_run(p->plan, 0);
 }
 
 /* y = a b of [n, n], by the fastest backend */
-static wg_status make_product(product *p, int64_t n, int threads)
+static wg_status make_product(bench_square *p, int64_t n, int threads)
 {
     const wg_backend *backend = wg_backend_at(0);
-    *p = (product){.g = wg_graph_new()};
-    wg_value *in[2] = {wg_input(p->g, "a", WG_F32, WG_SHAPE(n, n)),
-                       wg_input(p->g, "b", WG_F32, WG_SHAPE(n, n))};
+    *p = (bench_square){.graph = wg_graph_new(), .n = n};
+    wg_value *in[2] = {wg_input(p->graph, "a", WG_F32, WG_SHAPE(n, n)),
+                       wg_input(p->graph, "b", WG_F32, WG_SHAPE(n, n))};
     wg_output(wg_matmul(in[0], in[1]), "y");
     wg_status status = wg_plan_create(
-        &p->plan, p->g,
+        &p->plan, p->graph,
         &(wg_plan_options){.backends = &backend, .n_backends = 1, .threads = threads});
     for (int k = 0; k < 2 && status == WG_OK; k++) {
         float *x = wg_plan_data(p->plan, in[k]);
@@ -153,18 +149,25 @@ static wg_status choose_size(int64_t *size, int threads)
     *size = LARGE;
     if (wg_backend_at(0) != wg_cpu_backend())
         return WG_OK;
-    product p;
+    bench_square p;
     double best = 0, seconds;
     wg_status status = make_product(&p, SMALL, threads);
     for (int i = 0; i < TRIES && status == WG_OK; i++) {
-        status = time_calls(&(bench_subject){run_product, &p}, 1, &seconds);
+        status = time_calls(&(bench_subject){bench_square_run, &p}, 1, &seconds);
         best = i == 0 || seconds < best ? seconds : best;
     }
-    free_product(&p);
+    bench_square_free(&p);
     *size = SMALL;
     for (; *size < LARGE && 8 * best < 2; *size *= 2)
         best *= 8;
     return status;
+}
+
+wg_status bench_square_make(bench_square *out, int64_t n, int threads)
+{
+    *out = (bench_square){0};
+    wg_status status = n > 0 ? WG_OK : choose_size(&n, threads);
+    return status == WG_OK ? make_product(out, n, threads) : status;
 }
 
 /* ---- triad ---------------------------------------------------------------------------------------- */
@@ -228,22 +231,17 @@ static size_t triad_bytes(void)
 
 static wg_status measure_matmul(bench_limits *l, int64_t size)
 {
-    product p;
-    wg_status status = WG_OK;
-    if (size <= 0)
-        status = choose_size(&size, l->threads);
-    l->matmul_size = size;
-    l->matmul_flops = 2.0 * (double)size * (double)size * (double)size;
-    if (status != WG_OK)
-        return status;
-    status = make_product(&p, size, l->threads);
+    bench_square p;
+    wg_status status = bench_square_make(&p, size, l->threads);
+    l->matmul_size = p.n;
+    l->matmul_flops = 2.0 * (double)p.n * (double)p.n * (double)p.n;
     if (status == WG_OK) {
         wg_plan_step s = wg_plan_step_at(p.plan, 0);
         snprintf(l->matmul_kernel, sizeof l->matmul_kernel, "%s, %s", s.backend, s.kernel);
-        status = bench_interleaved(&(bench_subject){run_product, &p}, 1,
+        status = bench_interleaved(&(bench_subject){bench_square_run, &p}, 1,
                                    &(bench_schedule){.runs = 21, .seconds = 2}, &l->matmul);
     }
-    free_product(&p);
+    bench_square_free(&p);
     return status;
 }
 

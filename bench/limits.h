@@ -2,7 +2,7 @@
 #ifndef WG_BENCH_LIMITS_H
 #define WG_BENCH_LIMITS_H
 
-#include "graph/shape.h"
+#include "backends/plan.h"
 
 /* ---- timing ------------------------------------------------------------------------------------- */
 
@@ -63,6 +63,19 @@ typedef struct bench_limits {
 /* Measures: matmul by the fastest backend that is built; the triad a = b + s c with one thread and all (bytes counted
  * as STREAM does: two arrays read, one written).  WG_ENOMEM, or what the plan says. */
 wg_status bench_limits_measure(bench_limits *out, const bench_limits_options *options);
+
+/* One product of f32 matrices [n, n] by the fastest backend that is built, to be run again and again. */
+typedef struct bench_square {
+    wg_graph *graph;
+    wg_plan *plan;
+    int64_t n;
+} bench_square;
+
+/* n 0: as in bench_limits_options.  The caller calls bench_square_free in any case. */
+wg_status bench_square_make(bench_square *out, int64_t n, int threads);
+void bench_square_free(bench_square *p);
+/* A bench_subject's run, with the bench_square as context. */
+wg_status bench_square_run(void *product);
 
 /* The limits: operations, bytes a second, at the best of the runs. */
 double bench_matmul_rate(const bench_limits *limits);
