@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INPUTS = 1 << 16 };
-
 /* A parameter in integers: the leaves that stand for it in the new graph. */
 typedef struct integers {
     const wg_value *parameter; /* of g */
@@ -34,7 +32,7 @@ static bool taken(const wg_node *n)
         return false;
     const wg_value *w = n->in[1];
     return w->node->op == &wg_op_parameter && w->shape.rank == 2 &&
-           w->shape.dim[1] <= MOST_INPUTS && (w->dtype == WG_F32 || w->dtype == WG_F64);
+           w->shape.dim[1] <= WG_QUANTIZED_INPUTS && (w->dtype == WG_F32 || w->dtype == WG_F64);
 }
 
 static void count_readers(const wg_graph *g, size_t *other_readers)
@@ -164,7 +162,8 @@ wg_status wg_quantize_products(const wg_graph *g, wg_value **map, wg_quantized *
         count_readers(g, r.other_readers);
         made = wg_graph_clone(g, &options, map);
     }
-    wg_status status = wg_graph_status(r.weights); /* first: what lacks there is missed in the other */
+    wg_status status =
+        wg_graph_status(r.weights); /* first: what lacks there is missed in the other */
     if (status == WG_OK)
         status = made ? wg_graph_status(made) : WG_ENOMEM;
     *out = (wg_quantized){made, r.weights, r.products};

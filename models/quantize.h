@@ -28,7 +28,7 @@ typedef struct wg_quantized {
 } wg_quantized;
 
 /** Makes both graphs, which the caller frees by wg_quantized_free.  Taken are wg_linear, and wg_matmul_t with WG_NT, where the
- *  weight [out, in] is a parameter of f32 or f64 with at most 65,536 inputs.  `map`, if not NULL, has
+ *  weight [out, in] is a parameter of f32 or f64 with at most WG_QUANTIZED_INPUTS (ops/quantize.h) inputs.  `map`, if not NULL, has
  *  wg_graph_value_count(g) places and receives what stands for each value of g in the new graph (NULL: nothing, as for
  *  a parameter that is read only in integers now).  WG_EINVAL for NULL, the status of g where that is in error, WG_ENOMEM;
  *  *out is then empty. */

@@ -5,7 +5,6 @@
 
 /* Steps on each side of 0, and what counts as 0: 127 / LEAST must not overflow in f32. */
 static const double STEPS = 127, LEAST = 1e-30;
-enum { MOST_INPUTS = 1 << 16 }; /* 2^16 128 255 < 2^31 */
 
 /* ---- quantize -------------------------------------------------------------------------------- */
 
@@ -94,9 +93,9 @@ static bool infer_linear(wg_node *n)
     if (inputs != weight[1])
         return wg_fail(n, WG_ESHAPE, "inner sizes %lld and %lld differ", (long long)inputs,
                        (long long)weight[1]);
-    if (inputs > MOST_INPUTS)
+    if (inputs > WG_QUANTIZED_INPUTS)
         return wg_fail(n, WG_ESHAPE, "%lld inputs, of which sums need not fit 32 bits; at most %d",
-                       (long long)inputs, MOST_INPUTS);
+                       (long long)inputs, WG_QUANTIZED_INPUTS);
     if (!wg_need_dim(n, 3, 0, weight[0]) ||
         (n->n_in > 4 && (!wg_need_same_dtype(n, 4, 1) || !wg_need_rank(n, 4, 1, 1) ||
                          !wg_need_dim(n, 4, 0, weight[0]))))

@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+enum { WG_QUANTIZED_INPUTS = 1 << 16 }; /* of a sum, at most: 2^16 128 255 < 2^31 */
+
 typedef struct wg_quantized_linear_attrs {
     bool relu; /* y = max(y, 0) */
 } wg_quantized_linear_attrs;
@@ -26,7 +28,8 @@ WG_API wg_value *(wg_quantize)(const char *at, wg_value *x);
 
 /** y[..., out] = relu(x_scale[...] weight_scale[out] (x weight')[..., out] + bias[out]) for x i8 [..., in] and weight
  *  i8 [out, in] with the scales that wg_quantize gives, and bias [out], which may be NULL; y, scales and bias of
- *  one float dtype.  Without `relu` the sum itself.  At most 65,536 inputs, whose sums fit 32 bits. */
+ *  one float dtype.  Without `relu` the sum itself.  At most WG_QUANTIZED_INPUTS inputs, whose sums fit
+ *  32 bits. */
 WG_API wg_value *(wg_quantized_linear)(const char *at, wg_value *x, wg_value *x_scale,
                                        wg_value *weight, wg_value *weight_scale, wg_value *bias,
                                        bool relu);

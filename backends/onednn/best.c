@@ -16,7 +16,7 @@ static int64_t rows_of(const wg_node *n)
 
 static const char *refuses(const wg_node *n)
 {
-    if (n->in[0]->dtype != WG_F32)
+    if (n->out[0]->dtype != WG_F32)
         return "not f32";
     for (int i = 0; i < n->n_in; i++)
         if (wg_value_count(n->in[i]) == 0)
@@ -93,16 +93,6 @@ static void run_of_linear(wg_call *c)
 
 /* ---- of a linear layer in 8 bits ------------------------------------------------------------------------ */
 
-static const char *refuses_int8(const wg_node *n)
-{
-    if (n->in[1]->dtype != WG_F32)
-        return "not f32";
-    for (int i = 0; i < n->n_in; i++)
-        if (wg_value_count(n->in[i]) == 0)
-            return "an empty operand";
-    return k_of(n) >= 1 && k_of(n) <= FAST_BEST_CLASSES ? NULL : "none wanted, or many";
-}
-
 /* Bytes of the panels, up to where the rest is aligned. */
 static size_t panels_of_int8(const wg_node *n, int threads)
 {
@@ -141,7 +131,7 @@ static void run_of_int8(wg_call *c)
 const od_own od_own_best[] = {
     {&wg_op_log_softmax_topk, "rows", refuses, scratch, run},
     {&wg_op_linear_log_softmax_topk, "blocks of logits", refuses, scratch_of_linear, run_of_linear},
-    {&wg_op_quantized_linear_log_softmax_topk, "int8 blocks of logits", refuses_int8,
-     scratch_of_int8, run_of_int8},
+    {&wg_op_quantized_linear_log_softmax_topk, "int8 blocks of logits", refuses, scratch_of_int8,
+     run_of_int8},
     {.op = NULL},
 };
