@@ -3,9 +3,6 @@
 #include "ops/ops_internal.h"
 #include "ops/table.h"
 
-/* Steps on each side of 0, and what counts as 0: 127 / LEAST must not overflow in f32. */
-static const double STEPS = 127, LEAST = 1e-30;
-
 /* ---- quantize -------------------------------------------------------------------------------- */
 
 static bool infer_quantize(wg_node *n)
@@ -18,17 +15,18 @@ static bool infer_quantize(wg_node *n)
            wg_set_result(n, 1, n->in[0]->dtype, rows);
 }
 
-/* Written so that NaN is not below LEAST: the scale of its row is NaN. */
+/* Written so that NaN is not below the least: the scale of its row is NaN. */
 static void expand_quantize(wg_node *n, wg_value **y)
 {
-    wg_value *x = n->in[0], *zero = wg_scalar_like(x, 0), *steps = wg_scalar_like(x, STEPS);
+    wg_value *x = n->in[0], *zero = wg_scalar_like(x, 0),
+             *steps = wg_scalar_like(x, WG_QUANTIZE_STEPS);
     if (x->shape.dim[x->shape.rank - 1] == 0) { /* rows of nothing have no largest number */
         y[0] = wg_cast(x, WG_I8);
         y[1] = wg_fill(wg_graph_of(x), x->dtype, n->out[1]->shape, 0);
         return;
     }
     wg_value *top = wg_max(wg_abs(x), WG_AXES(-1), WG_KEEP);
-    wg_value *nothing = wg_less_equal(top, wg_scalar_like(x, LEAST));
+    wg_value *nothing = wg_less_equal(top, wg_scalar_like(x, WG_QUANTIZE_LEAST));
     wg_value *inverse = wg_where(nothing, zero, wg_div(steps, top));
     wg_value *scale = wg_where(nothing, zero, wg_div(top, steps));
     y[0] = wg_cast(wg_round(wg_mul(x, inverse)), WG_I8);

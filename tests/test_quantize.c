@@ -199,8 +199,9 @@ static void products_with_parameters_become_integers(void **state)
             error += ((double)got[i] - (double)truth[i]) * ((double)got[i] - (double)truth[i]);
             size += (double)truth[i] * (double)truth[i];
         }
-        /* each factor is rounded to a 254th of its row's range: relative errors of some 0.3 % that add up in squares */
-        check_that(error > 0 && sqrt(error / size) < 0.02, "activation %d: error %g", a,
+        /* each factor is rounded to a 254th of its row's range: relative errors of some 0.3 % that add up in squares; seen
+         * are 0.0056 to 0.0075 */
+        check_that(error > 0 && sqrt(error / size) < 0.01, "activation %d: error %g", a,
                    sqrt(error / size));
         wg_plan_free(plain);
         wg_plan_free(integers);

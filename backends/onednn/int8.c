@@ -18,6 +18,8 @@ static void run_quantize(wg_call *c)
                              .scale = c->out[1],
                              .rows = wg_value_count(c->node->out[1]),
                              .width = s->dim[s->rank - 1],
+                             .steps = (float)WG_QUANTIZE_STEPS,
+                             .least = (float)WG_QUANTIZE_LEAST,
                              .threads = c->threads};
     od_fast()->quantize(&a);
 }

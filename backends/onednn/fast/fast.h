@@ -192,14 +192,13 @@ typedef struct fast_dropout {
     int threads;
 } fast_dropout;
 
-/* q = round(x / scale), scale = max |x| / FAST_INT8_STEPS of each row; no larger than FAST_INT8_LEAST: q = 0, scale 0. */
-#define FAST_INT8_STEPS 127.0f
-#define FAST_INT8_LEAST 1e-30f
+/* q = round(x / scale), scale = max |x| / steps of each row; max |x| <= least: q = 0, scale 0.  As ops/quantize.h says. */
 typedef struct fast_quantize {
     const float *x;
     int8_t *q;
     float *scale; /* [rows] */
     int64_t rows, width;
+    float steps, least;
     int threads;
 } fast_quantize;
 

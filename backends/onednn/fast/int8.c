@@ -38,9 +38,9 @@ void FAST(quantize)(const fast_quantize *a)
     for (int64_t row = 0; row < a->rows; row++) {
         const float *x = a->x + row * a->width;
         int8_t *q = a->q + row * a->width;
-        float top = largest(x, a->width), inverse = FAST_INT8_STEPS / top;
-        a->scale[row] = top <= FAST_INT8_LEAST ? 0 : top / FAST_INT8_STEPS;
-        if (top <= FAST_INT8_LEAST || !(top <= FLT_MAX)) {
+        float top = largest(x, a->width), inverse = a->steps / top;
+        a->scale[row] = top <= a->least ? 0 : top / a->steps;
+        if (top <= a->least || !(top <= FLT_MAX)) {
             memset(q, 0, (size_t)a->width);
             continue;
         }
