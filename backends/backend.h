@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { WG_BACKEND_ABI = 1 };
+enum { WG_BACKEND_ABI = 2 };
 
 typedef struct wg_backend_config {
     int threads;   /* at least 1 */
@@ -25,11 +25,19 @@ typedef struct wg_kernel {
     size_t scratch;          /* bytes of wg_call.scratch that it needs */
 } wg_kernel;
 
+/** What a backend promises about the bits of its results.  Always: the same node, operands, seed, step, number of
+ *  threads and processor give the same bits, in this run and in the next. */
+typedef enum wg_reproducibility {
+    WG_SAME_THREADS, /* no more than that: a sum may be divided among the threads */
+    WG_ANY_THREADS   /* and so does any other number of threads */
+} wg_reproducibility;
+
 /** name, refuses and prepare are needed; the other functions may be NULL. */
 typedef struct wg_backend {
     uint32_t abi;     /* WG_BACKEND_ABI    */
     const char *name; /* "cpu", "onednn"   */
     const char *doc;  /* one line          */
+    wg_reproducibility reproducible;
 
     /** Makes the backend's state for one plan.  *state may stay NULL.  May fail with any status. */
     wg_status (*open)(void **state, const wg_backend_config *config);
@@ -47,8 +55,7 @@ typedef struct wg_backend {
     void (*leave)(void *state);
 } wg_backend;
 
-/** The readable reference: f32 and f64 (movement also for the other dtypes), OpenMP, results bit-identical
- *  at any number of threads. */
+/** The readable reference: f32 and f64 (movement also for the other dtypes), OpenMP; WG_ANY_THREADS. */
 WG_API const wg_backend *wg_cpu_backend(void);
 
 #ifdef __cplusplus

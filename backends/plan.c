@@ -1,4 +1,5 @@
 /* The public face of plans. */
+#include "backends/isa.h"
 #include "backends/plan_internal.h"
 
 #include <omp.h>
@@ -89,6 +90,10 @@ static bool take_wishes(wg_plan *p, wg_graph *source)
 static bool open_backends(wg_plan *p, wg_graph *source)
 {
     const wg_plan_options *o = &p->options;
+    wg_isa cap;
+    char problem[128];
+    if (wg_isa_cap(&cap, problem, sizeof problem) != WG_OK)
+        return wg_plan_refuse(source, WG_EINVAL, "%s", problem);
     p->backends = calloc(o->n_backends + 1, sizeof *p->backends);
     if (!p->backends)
         return wg_plan_refuse_private(p, source);

@@ -2,6 +2,7 @@
 #include "cli/backends.h"
 #include "cli/json.h"
 #include "cli/measure.h"
+#include "backends/isa.h"
 #include "backends/onednn/onednn.h"
 
 #include <omp.h>
@@ -123,11 +124,19 @@ static const char *version_of(const wg_backend *b, char *text, size_t size)
     return text;
 }
 
+static bool capped(void)
+{
+    wg_isa cap;
+    char unread[1];
+    return wg_isa_cap(&cap, unread, sizeof unread) == WG_OK && cap != WG_ISA_ALL;
+}
+
 static void print(const request *r, const processor *p, const bench_limits *l)
 {
     char version[32];
     printf("processor   %s\n", p->model);
     printf("features    %s\n", *p->features ? p->features : "not known");
+    printf("kernels     for %s%s\n", wg_isa_name(wg_isa_best()), capped() ? " (" WG_ISA_VARIABLE ")" : "");
     printf("caches      %ld KiB, %ld KiB, %ld KiB\n", p->cache_kib[0], p->cache_kib[1],
            p->cache_kib[2]);
     printf("memory      %.1f GiB\n", (double)p->memory_mib / 1024);
@@ -151,6 +160,7 @@ static void print_json(const request *r, const processor *p, const bench_limits 
     put_json_begin(&j, NULL, '{');
     put_json_text(&j, "processor", p->model);
     put_json_text(&j, "features", p->features);
+    put_json_text(&j, "kernels", wg_isa_name(wg_isa_best()));
     put_json_begin(&j, "cache_kib", '[');
     for (int i = 0; i < 3; i++)
         put_json_whole(&j, NULL, p->cache_kib[i]);

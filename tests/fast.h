@@ -3,6 +3,7 @@
 #define WG_TESTS_FAST_H
 
 #include "tests/test.h"
+#include "backends/isa.h"
 #include "backends/onednn/fast/fast.h"
 
 #include <math.h>
@@ -19,11 +20,12 @@ static inline setting all_tables(void)
 {
     setting s = {{&fast_base}, 1, 1};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    wg_isa best = wg_isa_best();
+    if (best >= WG_ISA_AVX2)
         s.table[s.n_tables++] = &fast_avx2;
-    if (od_fast() == &fast_avx512 || od_fast() == &fast_avx512vnni)
+    if (best >= WG_ISA_AVX512_CORE)
         s.table[s.n_tables++] = &fast_avx512;
-    if (od_fast() == &fast_avx512vnni)
+    if (best >= WG_ISA_AVX512_CORE_VNNI)
         s.table[s.n_tables++] = &fast_avx512vnni;
 #endif
     return s;

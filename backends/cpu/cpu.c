@@ -108,6 +108,7 @@ const wg_backend *wg_cpu_backend(void)
         .abi = WG_BACKEND_ABI,
         .name = "cpu",
         .doc = "readable reference kernels in f32 and f64",
+        .reproducible = WG_ANY_THREADS,
         .open = open_cpu,
         .close = close_cpu,
         .refuses = refuses,

@@ -31,13 +31,13 @@ static const char *refuses(const wg_node *n)
     return wg_value_count(n->in[0]) && wg_value_count(n->in[1]) ? NULL : "an empty operand";
 }
 
-/* A chunk of logits and losses, a weight and a target of 64 bits for each row. */
+/* A weight and a target of 64 bits for each row, and what a chunk needs. */
 static size_t scratch(const od_backend *b, const wg_node *n)
 {
     (void)b;
     int64_t rows = rows_of(n), chunk = chunk_of(rows, classes_of(n));
     return (size_t)rows * (sizeof(int64_t) + sizeof(float)) +
-           (size_t)(chunk * (classes_of(n) + 1)) * sizeof(float);
+           (size_t)fast_loss_scratch(chunk, n->in[1]->shape.dim[1], classes_of(n)) * sizeof(float);
 }
 
 /* Targets of 64 bits and the weight of each row; false: one is outside [0, V). */

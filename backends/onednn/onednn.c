@@ -1,9 +1,11 @@
 /* The oneDNN backend: its table, what it takes and refuses, and what surrounds a run. */
 #include "backends/onednn/onednn.h"
+#include "backends/isa.h"
 #include "backends/onednn/internal.h"
 #include "ops/table.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static const od_own *const own_tables[] = {od_own_rows,      od_own_reduce, od_own_map,
@@ -163,12 +165,28 @@ static void leave(void *state)
     omp_set_num_threads(b->former_threads);
 }
 
+/* oneDNN takes a cap once, before it first looks at the processor; its own ONEDNN_MAX_CPU_ISA holds where ours is unset. */
+static void cap_instructions(void)
+{
+    static const dnnl_cpu_isa_t sets[] = {[WG_ISA_SSE41] = dnnl_cpu_isa_sse41,
+                                          [WG_ISA_AVX2] = dnnl_cpu_isa_avx2,
+                                          [WG_ISA_AVX512_CORE] = dnnl_cpu_isa_avx512_core,
+                                          [WG_ISA_AVX512_CORE_VNNI] = dnnl_cpu_isa_avx512_core_vnni};
+    wg_isa cap;
+    char unread[1];
+    if (wg_isa_cap(&cap, unread, 0) == WG_OK && cap != WG_ISA_ALL)
+        dnnl_set_max_cpu_isa(sets[cap]);
+}
+
 const wg_backend *wg_onednn_backend(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, cap_instructions);
     static const wg_backend onednn = {
         .abi = WG_BACKEND_ABI,
         .name = "onednn",
         .doc = "oneDNN's primitives, f32; matrix products also bf16 where the CPU has AMX",
+        .reproducible = WG_SAME_THREADS,
         .open = open_backend,
         .close = close_backend,
         .refuses = refuses,

@@ -244,8 +244,34 @@ typedef struct fast_embedding {
     int threads;
 } fast_embedding;
 
+/* The products of the loss are divided into blocks of about so many classes or rows, an even number of them if more than
+ * one: large enough to be fast on one thread, and a matter of sizes alone, so that bits do not depend on the number of
+ * threads. */
+enum { FAST_BLOCK_OF_CLASSES = 1024, FAST_BLOCK_OF_ROWS = 256, FAST_SUM_PIECE = 1024, FAST_SUM_PIECES = 8 };
+static inline int64_t fast_blocks(int64_t count, int64_t size)
+{
+    int64_t blocks = (count + size - 1) / size;
+    return blocks > 1 ? (blocks + 1) / 2 * 2 : 1;
+}
+
+/* Into how many pieces the sums over classes of dx are divided, where its blocks alone would keep few threads busy. */
+static inline int64_t fast_loss_pieces(int64_t rows, int64_t classes)
+{
+    int64_t pieces = classes / FAST_SUM_PIECE;
+    if (fast_blocks(rows, FAST_BLOCK_OF_ROWS) >= 4)
+        return 1;
+    return pieces < 1 ? 1 : pieces > FAST_SUM_PIECES ? FAST_SUM_PIECES : pieces;
+}
+
+/* In floats: a chunk of logits and of losses, and the pieces of its dx. */
+static inline int64_t fast_loss_scratch(int64_t chunk, int64_t width, int64_t classes)
+{
+    int64_t pieces = fast_loss_pieces(chunk, classes);
+    return chunk * (classes + 1) + (pieces > 1 ? pieces * chunk * width : 0);
+}
+
 /* See loss.c.  x [rows, width], w [classes, width].  dx, dw: NULL if not wanted.  Every target lies in [0, classes)
- * where its weight is not 0.  Scratch: chunk (classes + 1) floats. */
+ * where its weight is not 0.  Scratch: fast_loss_scratch. */
 typedef struct fast_loss {
     const float *x, *w;
     const int64_t *targets; /* [rows] */

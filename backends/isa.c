@@ -1,0 +1,49 @@
+#include "backends/isa.h"
+#include "graph/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+static const char *const names[] = {"SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI", "ALL"};
+
+const char *wg_isa_name(wg_isa isa)
+{
+    return names[isa];
+}
+
+wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size)
+{
+    const char *asked = getenv(WG_ISA_VARIABLE);
+    *cap = WG_ISA_ALL;
+    if (!asked || !*asked)
+        return WG_OK;
+    for (int i = 0; i < WG_COUNT(names); i++)
+        if (strcasecmp(asked, names[i]) == 0) {
+            *cap = (wg_isa)i;
+            return WG_OK;
+        }
+    size_t used = (size_t)snprintf(message, size, "%s is '%.40s', which is none of", WG_ISA_VARIABLE, asked);
+    for (int i = 0; i < WG_COUNT(names) && used < size; i++)
+        used += (size_t)snprintf(message + used, size - used, i ? ", %s" : " %s", names[i]);
+    return WG_EINVAL;
+}
+
+static wg_isa processor(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return __builtin_cpu_supports("avx512vnni") ? WG_ISA_AVX512_CORE_VNNI : WG_ISA_AVX512_CORE;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return WG_ISA_AVX2;
+#endif
+    return WG_ISA_SSE41;
+}
+
+wg_isa wg_isa_best(void)
+{
+    wg_isa cap, have = processor();
+    char unread[1];
+    return wg_isa_cap(&cap, unread, 0) == WG_OK && cap < have ? cap : have;
+}
