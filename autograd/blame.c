@@ -2,7 +2,7 @@
  * had. */
 #include "autograd/check.h"
 #include "autograd/internal.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 enum { BLAME_MOST = 12 }; /* elements of an operand: a wrong rule is wrong nearly everywhere */
 
 /* The values that nodes on the path read, each once; false without memory. */
-static bool operands_on_path(const wg_path *p, wg_value **out, size_t *count)
+static bool operands_on_path(const wgi_path *p, wg_value **out, size_t *count)
 {
     bool *seen = calloc(p->end_value + 1, sizeof *seen);
     if (!seen)
@@ -29,7 +29,7 @@ static bool operands_on_path(const wg_path *p, wg_value **out, size_t *count)
 }
 
 /* The node n in a graph of its own, with inputs for operands, at the values of `run`. */
-static wg_status build_alone(wg_trial *one, const wg_trial *t, const wg_node *n, void *run)
+static wg_status build_alone(wgi_trial *one, const wgi_trial *t, const wg_node *n, void *run)
 {
     size_t n_in = (size_t)n->n_in, n_out = (size_t)n->n_out;
     wg_value **in = calloc(n_in + 1, sizeof *in);
@@ -48,7 +48,7 @@ static wg_status build_alone(wg_trial *one, const wg_trial *t, const wg_node *n,
             continue;
         }
         in[i] = wg_input(one->g, name, n->in[i]->dtype, n->in[i]->shape);
-        wg_point *p = wg_trial_add_point(one, in[i], 0, 0);
+        wgi_point *p = wgi_trial_add_point(one, in[i], 0, 0);
         size_t bytes = wg_value_bytes(n->in[i]);
         const void *data = bytes ? t->options->evaluator->data(run, n->in[i]) : NULL;
         if (!p || (bytes && !data))
@@ -66,32 +66,33 @@ static wg_status build_alone(wg_trial *one, const wg_trial *t, const wg_node *n,
     return status == WG_OK ? wg_graph_status(one->g) : status;
 }
 
-/* The largest error of n's rule into *error; 0 if it cannot be checked alone.  Fails only without memory. */
-static wg_status error_alone(const wg_trial *t, const wg_node *n, void *run, double *error)
+/* The largest error of n's rule into *error; 0 if it cannot be checked alone.  Fails only without
+ * memory. */
+static wg_status error_alone(const wgi_trial *t, const wg_node *n, void *run, double *error)
 {
     wg_gradcheck_report report = {0};
-    wg_trial one = {.draw = {t->options->seed + n->id},
-                    .may_skip = true,
-                    .h = 6e-6,
-                    .bar = 1e-8,
-                    .most = BLAME_MOST,
-                    .options = t->options,
-                    .report = &report};
+    wgi_trial one = {.draw = {t->options->seed + n->id},
+                     .may_skip = true,
+                     .h = 6e-6,
+                     .bar = 1e-8,
+                     .most = BLAME_MOST,
+                     .options = t->options,
+                     .report = &report};
     wg_vjp_options vjp = {.hook = t->options->hook};
     wg_value **dy = NULL, **dx = NULL;
     wg_status status = build_alone(&one, t, n, run);
     if (status == WG_OK && one.n_y && one.n_wrt) {
         dy = calloc(one.n_y, sizeof *dy);
         dx = calloc(one.n_wrt, sizeof *dx);
-        status = dy && dx ? wg_trial_cotangents(&one, 1, dy) : WG_ENOMEM;
+        status = dy && dx ? wgi_trial_cotangents(&one, 1, dy) : WG_ENOMEM;
         if (status == WG_OK)
             status = wg_vjp(one.y, dy, one.n_y, one.wrt, one.n_wrt, dx, &vjp);
         if (status == WG_OK)
-            status = wg_trial_compare(&one, 1, dy, dx);
+            status = wgi_trial_compare(&one, 1, dy, dx);
     }
     free(dy);
     free(dx);
-    wg_trial_close(&one);
+    wgi_trial_close(&one);
     wg_graph_free(one.g);
     bool wrong = status == WG_OK && report.failed;
     *error = !wrong ? 0 : isnan(report.worst) ? INFINITY : report.worst;
@@ -107,15 +108,15 @@ static void name_guilty(wg_gradcheck_report *r, const wg_node *n)
              phases[n->phase]);
 }
 
-wg_status wg_trial_blame(wg_trial *t)
+wg_status wgi_trial_blame(wgi_trial *t)
 {
-    wg_path path = {0};
+    wgi_path path = {0};
     void *run = NULL;
     wg_value **values = calloc(wg_graph_value_count(t->g) + 1, sizeof *values);
     size_t n_values = 0;
-    bool found = values && wg_path_find(&path, t->g, 0, t->y, t->n_y, t->wrt, t->n_wrt) &&
+    bool found = values && wgi_path_find(&path, t->g, 0, t->y, t->n_y, t->wrt, t->n_wrt) &&
                  operands_on_path(&path, values, &n_values);
-    wg_status status = found ? wg_trial_open(t, values, n_values, &run) : WG_ENOMEM;
+    wg_status status = found ? wgi_trial_open(t, values, n_values, &run) : WG_ENOMEM;
     if (status == WG_OK)
         status = t->options->evaluator->run(run, t->options->step);
     double worst = 0;
@@ -129,7 +130,7 @@ wg_status wg_trial_blame(wg_trial *t)
         worst = fmax(worst, error);
     }
     t->options->evaluator->destroy(run);
-    wg_path_free(&path);
+    wgi_path_free(&path);
     free(values);
     return status;
 }

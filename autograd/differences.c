@@ -8,7 +8,7 @@
 /* The function under way: L(x) = sum_j <c_j, y_j(x)>, never summed up, since only differences of
  * the y are wanted and these are taken before the cotangent enters. */
 typedef struct function {
-    const wg_trial *t;
+    const wgi_trial *t;
     void *run;
     const double **y; /* n_y results of a run              */
     const double **c; /* n_y cotangents                    */
@@ -64,9 +64,9 @@ static double error_of(double numeric, double analytic)
     return fabs(numeric - analytic) / fmax(1, fabs(numeric));
 }
 
-/* Whether a kink lies within h/16: then the slopes of the two sides differ by at least three quarters
- * as much at h/4 as at h, where a smooth function's would differ by a quarter.  (At h/16 itself they
- * would not differ for a kink just there.) */
+/* Whether a kink lies within h/16: then the slopes of the two sides differ by at least three
+ * quarters as much at h/4 as at h, where a smooth function's would differ by a quarter.  (At h/16
+ * itself they would not differ for a kink just there.) */
 static bool is_kink(function *f, double *x, double h, double scale)
 {
     double at = *x, near = h / 4;
@@ -91,7 +91,7 @@ static void note_worst(wg_gradcheck_report *r, double error, int order, const wg
 static void compare_element(function *f, int order, const wg_value *leaf, double *x, int64_t index,
                             double analytic)
 {
-    const wg_trial *t = f->t;
+    const wgi_trial *t = f->t;
     wg_gradcheck_report *r = t->report;
     double numeric = derivative(f, x, t->h), error = error_of(numeric, analytic);
     /* Within a graph numbers lie where they lie: perhaps a kink is near, or x is so large that h
@@ -117,10 +117,10 @@ static void compare_element(function *f, int order, const wg_value *leaf, double
 }
 
 /* All elements of a leaf, or `most` of them, each once: the first `most` of a random order. */
-static wg_status compare_leaf(function *f, wg_draw *draw, int order, const wg_value *leaf,
+static wg_status compare_leaf(function *f, wgi_draw *draw, int order, const wg_value *leaf,
                               const double *analytic)
 {
-    const wg_trial *t = f->t;
+    const wgi_trial *t = f->t;
     double *x = t->options->evaluator->data(f->run, leaf);
     int64_t count = wg_value_count(leaf),
             most = (int64_t)t->most < count ? (int64_t)t->most : count;
@@ -130,7 +130,7 @@ static wg_status compare_leaf(function *f, wg_draw *draw, int order, const wg_va
     for (int64_t i = 0; i < count; i++)
         chosen[i] = i;
     for (int64_t i = 0; i < most && f->status == WG_OK; i++) {
-        int64_t k = i + (int64_t)(wg_draw_bits(draw) % (uint64_t)(count - i)), swap = chosen[i];
+        int64_t k = i + (int64_t)(wgi_draw_bits(draw) % (uint64_t)(count - i)), swap = chosen[i];
         chosen[i] = chosen[k];
         chosen[k] = swap;
         compare_element(f, order, leaf, &x[chosen[i]], chosen[i], analytic[chosen[i]]);
@@ -139,12 +139,12 @@ static wg_status compare_leaf(function *f, wg_draw *draw, int order, const wg_va
     return f->status;
 }
 
-wg_status wg_trial_open(const wg_trial *t, wg_value *const *outputs, size_t n, void **run)
+wg_status wgi_trial_open(const wgi_trial *t, wg_value *const *outputs, size_t n, void **run)
 {
     const wg_evaluator *e = t->options->evaluator;
     wg_status status = e->create(run, t->g, outputs, n);
     for (size_t i = 0; status == WG_OK && i < t->n_points; i++) {
-        const wg_point *p = &t->point[i];
+        const wgi_point *p = &t->point[i];
         size_t bytes = wg_value_bytes(p->leaf);
         void *to = e->data(*run, p->leaf);
         if (bytes && !to)
@@ -155,7 +155,7 @@ wg_status wg_trial_open(const wg_trial *t, wg_value *const *outputs, size_t n, v
     return status;
 }
 
-wg_status wg_trial_compare(wg_trial *t, int order, wg_value *const *dy, wg_value *const *dx)
+wg_status wgi_trial_compare(wgi_trial *t, int order, wg_value *const *dy, wg_value *const *dx)
 {
     const wg_evaluator *e = t->options->evaluator;
     void *gradient = NULL;
@@ -168,22 +168,22 @@ wg_status wg_trial_compare(wg_trial *t, int order, wg_value *const *dy, wg_value
     f.before = malloc(sizeof *f.before * (results + 1));
     wg_status status = f.y && f.c && f.before ? WG_OK : WG_ENOMEM;
     if (status == WG_OK)
-        status = wg_trial_open(t, dx, t->n_wrt, &gradient);
+        status = wgi_trial_open(t, dx, t->n_wrt, &gradient);
     if (status == WG_OK)
         status = e->run(gradient, t->options->step);
     if (status != WG_OK && gradient)
-        wg_trial_error(t, status, "the gradient cannot be computed: %s", e->message(gradient));
+        wgi_trial_error(t, status, "the gradient cannot be computed: %s", e->message(gradient));
     if (status == WG_OK)
-        status = wg_trial_open(t, t->y, t->n_y, &f.run);
+        status = wgi_trial_open(t, t->y, t->n_y, &f.run);
     for (size_t j = 0; status == WG_OK && j < t->n_y; j++) {
         f.y[j] = e->data(f.run, t->y[j]);
-        f.c[j] = wg_trial_point(t, dy[j])->data;
+        f.c[j] = wgi_trial_point(t, dy[j])->data;
     }
     for (size_t i = 0; status == WG_OK && i < t->n_wrt; i++)
         if (wg_value_count(t->wrt[i]))
             status = compare_leaf(&f, &t->draw, order, t->wrt[i], e->data(gradient, dx[i]));
     if (f.status != WG_OK)
-        wg_trial_error(t, status, "the function cannot be computed: %s", e->message(f.run));
+        wgi_trial_error(t, status, "the function cannot be computed: %s", e->message(f.run));
     e->destroy(gradient);
     e->destroy(f.run);
     free(f.y);

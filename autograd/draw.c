@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-uint64_t wg_draw_bits(wg_draw *d)
+uint64_t wgi_draw_bits(wgi_draw *d)
 {
     uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -12,27 +12,27 @@ uint64_t wg_draw_bits(wg_draw *d)
     return z ^ (z >> 31);
 }
 
-double wg_draw_uniform(wg_draw *d, double lo, double hi)
+double wgi_draw_uniform(wgi_draw *d, double lo, double hi)
 {
-    return lo + (hi - lo) * ((double)(wg_draw_bits(d) >> 11) * 0x1p-53);
+    return lo + (hi - lo) * ((double)(wgi_draw_bits(d) >> 11) * 0x1p-53);
 }
 
-static void draw_discrete(wg_point *p, wg_draw *d)
+static void draw_discrete(wgi_point *p, wgi_draw *d)
 {
     int64_t count = wg_value_count(p->leaf);
     for (int64_t i = 0; i < count; i++) {
-        int64_t k = (int64_t)floor(wg_draw_uniform(d, p->lo, p->hi));
+        int64_t k = (int64_t)floor(wgi_draw_uniform(d, p->lo, p->hi));
         switch (p->leaf->dtype) {
         case WG_I32: ((int32_t *)p->data)[i] = (int32_t)k; break;
         case WG_I64: ((int64_t *)p->data)[i] = k; break;
         case WG_I8: ((int8_t *)p->data)[i] = (int8_t)k; break;
-        case WG_BOOL: ((bool *)p->data)[i] = wg_draw_bits(d) >> 63; break;
+        case WG_BOOL: ((bool *)p->data)[i] = wgi_draw_bits(d) >> 63; break;
         default: break;
         }
     }
 }
 
-void wg_point_draw(wg_point *p, wg_draw *d)
+void wgi_point_draw(wgi_point *p, wgi_draw *d)
 {
     if (p->leaf->dtype != WG_F64) {
         draw_discrete(p, d);
@@ -40,7 +40,7 @@ void wg_point_draw(wg_point *p, wg_draw *d)
     }
     int64_t count = wg_value_count(p->leaf);
     for (int64_t i = 0; i < count; i++)
-        ((double *)p->data)[i] = wg_draw_uniform(d, p->lo, p->hi);
+        ((double *)p->data)[i] = wgi_draw_uniform(d, p->lo, p->hi);
 }
 
 /* ---- the grid -------------------------------------------------------------------------------- */
@@ -67,12 +67,12 @@ static bool is_free(const grid *s, int64_t k)
 }
 
 /* A free place in (lo, hi), found from a random one onwards; false if there is none. */
-static bool place(grid *s, wg_draw *d, double lo, double hi, int64_t *k)
+static bool place(grid *s, wgi_draw *d, double lo, double hi, int64_t *k)
 {
     int64_t least = (int64_t)ceil(lo / s->q), count = (int64_t)floor(hi / s->q) - least;
     if (count <= 0)
         return false;
-    int64_t start = (int64_t)(wg_draw_bits(d) % (uint64_t)count);
+    int64_t start = (int64_t)(wgi_draw_bits(d) % (uint64_t)count);
     for (int64_t i = 0; i < count; i++) {
         *k = least + (start + i) % count;
         if (is_free(s, *k)) {
@@ -83,14 +83,14 @@ static bool place(grid *s, wg_draw *d, double lo, double hi, int64_t *k)
     return false;
 }
 
-wg_status wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
+wg_status wgi_trial_draw_grid(wgi_trial *t, const double *kinks, int n_kinks)
 {
     size_t floats = 0;
     double narrowest = INFINITY;
     for (size_t i = 0; i < t->n_points; i++) {
-        wg_point *p = &t->point[i];
+        wgi_point *p = &t->point[i];
         if (p->leaf->dtype != WG_F64) {
-            wg_point_draw(p, &t->draw);
+            wgi_point_draw(p, &t->draw);
         } else if (wg_value_count(p->leaf)) {
             floats += (size_t)wg_value_count(p->leaf);
             narrowest = fmin(narrowest, p->hi - p->lo);
@@ -108,18 +108,18 @@ wg_status wg_trial_draw_grid(wg_trial *t, const double *kinks, int n_kinks)
         return WG_ENOMEM;
     bool ok = narrowest > 0;
     for (size_t i = 0; ok && i < t->n_points; i++) {
-        wg_point *p = &t->point[i];
+        wgi_point *p = &t->point[i];
         double edge = fmin(4 * t->h, (p->hi - p->lo) / 8); /* differences stay inside (lo, hi) */
         int64_t count = p->leaf->dtype == WG_F64 ? wg_value_count(p->leaf) : 0, k;
         for (int64_t j = 0; ok && j < count; j++) {
             ok = place(&s, &t->draw, p->lo + edge, p->hi - edge, &k);
-            double off = t->dyadic ? 0.5 : wg_draw_uniform(&t->draw, 0.375, 0.625);
+            double off = t->dyadic ? 0.5 : wgi_draw_uniform(&t->draw, 0.375, 0.625);
             ((double *)p->data)[j] = ok ? ((double)k + off) * s.q : 0;
         }
     }
     free(s.used);
     return ok ? WG_OK
-              : wg_trial_error(t, WG_EINVAL,
-                               "the ranges of the sample are too narrow for that many distinct "
-                               "numbers");
+              : wgi_trial_error(t, WG_EINVAL,
+                                "the ranges of the sample are too narrow for that many distinct "
+                                "numbers");
 }

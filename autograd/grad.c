@@ -9,17 +9,17 @@
  * A node without a rule is differentiated through its expansion: the expansion is built at the end
  * of the graph and walked in turn.  (The plan merges it with the forward expansion.)  Both walks
  * are the same function over a range of nodes, so the work stays proportional to what is built. */
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 #include "autograd/internal.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <stdlib.h>
 
 /* A walk over a range of nodes: cotangents of the values made there, and of the wanted values
  * before them. */
 typedef struct walk {
-    wg_path path;
-    wg_recompute recompute;
+    wgi_path path;
+    wgi_recompute recompute;
     wg_value **inside;  /* [end_value - first_value] cotangents of values in the range */
     wg_value **outside; /* [n_wrt] cotangents of wanted values before the range        */
     const wg_grad_hook *hook;
@@ -28,10 +28,10 @@ typedef struct walk {
 /* Where v's cotangent is kept; NULL if nobody wants it. */
 static wg_value **cotangent(const walk *w, const wg_value *v)
 {
-    const wg_path *p = &w->path;
-    if (wg_path_holds(p, v))
+    const wgi_path *p = &w->path;
+    if (wgi_path_holds(p, v))
         return &w->inside[v->id - p->first_value];
-    size_t i = wg_path_wrt_place(p, v);
+    size_t i = wgi_path_wrt_place(p, v);
     return i < p->n_wrt ? &w->outside[i] : NULL;
 }
 
@@ -67,7 +67,7 @@ static bool check_cotangent(const wg_node *n, const wg_value *v, const wg_value 
 /* Adds d to the cotangent of v, summed down to v's shape. */
 static void accumulate(const walk *w, const wg_node *n, wg_value *v, wg_value *d)
 {
-    if (!d || !wg_path_reaches(&w->path, v) || !check_cotangent(n, v, d))
+    if (!d || !wgi_path_reaches(&w->path, v) || !check_cotangent(n, v, d))
         return;
     wg_value **place = cotangent(w, v);
     d = wg_sum_to(d, v->shape);
@@ -100,7 +100,7 @@ static void rule_by_expansion(const walk *w, const wg_node *n, wg_node *m, wg_va
         size_t k = 0;
         while (k < n_x && x[k] != m->in[i])
             k++;
-        if (k == n_x && wg_path_reaches(&w->path, n->in[i])) {
+        if (k == n_x && wgi_path_reaches(&w->path, n->in[i])) {
             place[n_x] = i;
             x[n_x++] = m->in[i];
         }
@@ -130,7 +130,7 @@ static void visit(walk *w, wg_node *n)
     }
     for (int i = 0; i < n->n_in; i++)
         dx[i] = NULL;
-    wg_node *m = any ? wg_recompute_node(&w->recompute, n, dy) : NULL;
+    wg_node *m = any ? wgi_recompute_node(&w->recompute, n, dy) : NULL;
     if (m) {
         wg_graph_set_origin(g, (wg_origin){n->scope, n->at ? n->at : n->op->name, WG_BACKWARD});
         if (n->op->grad)
@@ -153,12 +153,12 @@ static wg_status walk_range(wg_graph *g, uint32_t first, wg_value *const *y, wg_
                             const wg_grad_hook *hook)
 {
     walk w = {.hook = hook};
-    if (!wg_path_find(&w.path, g, first, y, n_y, wrt, n_wrt) || !wg_path_check_rules(&w.path))
+    if (!wgi_path_find(&w.path, g, first, y, n_y, wrt, n_wrt) || !wgi_path_check_rules(&w.path))
         goto done;
-    const wg_path *p = &w.path;
+    const wgi_path *p = &w.path;
     w.inside = calloc((size_t)(p->end_value - p->first_value) + 1, sizeof *w.inside);
     w.outside = calloc(n_wrt + 1, sizeof *w.outside);
-    if (!w.inside || !w.outside || !wg_recompute_open(&w.recompute, p)) {
+    if (!w.inside || !w.outside || !wgi_recompute_open(&w.recompute, p)) {
         wg_graph_fail(g, WG_ENOMEM, NULL, "wg_grad", "out of memory");
         goto done;
     }
@@ -173,8 +173,8 @@ static wg_status walk_range(wg_graph *g, uint32_t first, wg_value *const *y, wg_
         dx[i] = place ? *place : NULL;
     }
 done:
-    wg_path_free(&w.path);
-    wg_recompute_close(&w.recompute);
+    wgi_path_free(&w.path);
+    wgi_recompute_close(&w.recompute);
     free(w.inside);
     free(w.outside);
     return wg_graph_status(g);

@@ -1,6 +1,6 @@
 /* The gradient check: whole graphs, single ops, order by order. */
 #include "autograd/check.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 /* ---- the trial ------------------------------------------------------------------------------- */
 
-wg_status wg_trial_error(wg_trial *t, wg_status status, const char *format, ...)
+wg_status wgi_trial_error(wgi_trial *t, wg_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -19,29 +19,29 @@ wg_status wg_trial_error(wg_trial *t, wg_status status, const char *format, ...)
 }
 
 /* What the graph's own message says, if it is in error. */
-static wg_status graph_error(wg_trial *t, wg_status status)
+static wg_status graph_error(wgi_trial *t, wg_status status)
 {
     if (status != WG_OK && !*t->report->message)
-        wg_trial_error(t, status, "%s",
-                       wg_graph_status(t->g) == WG_OK ? wg_status_text(status)
-                                                      : wg_graph_message(t->g));
+        wgi_trial_error(t, status, "%s",
+                        wg_graph_status(t->g) == WG_OK ? wg_status_text(status)
+                                                       : wg_graph_message(t->g));
     return status;
 }
 
-wg_point *wg_trial_add_point(wg_trial *t, wg_value *leaf, double lo, double hi)
+wgi_point *wgi_trial_add_point(wgi_trial *t, wg_value *leaf, double lo, double hi)
 {
     if (!leaf)
         return NULL;
     size_t bytes = wg_value_bytes(leaf);
-    wg_point *more = realloc(t->point, sizeof *more * (t->n_points + 1));
+    wgi_point *more = realloc(t->point, sizeof *more * (t->n_points + 1));
     if (!more)
         return NULL;
     t->point = more;
-    more[t->n_points] = (wg_point){leaf, calloc(1, bytes ? bytes : 1), lo, hi};
+    more[t->n_points] = (wgi_point){leaf, calloc(1, bytes ? bytes : 1), lo, hi};
     return more[t->n_points].data ? &more[t->n_points++] : NULL;
 }
 
-wg_point *wg_trial_point(const wg_trial *t, const wg_value *leaf)
+wgi_point *wgi_trial_point(const wgi_trial *t, const wg_value *leaf)
 {
     for (size_t i = 0; i < t->n_points; i++)
         if (t->point[i].leaf == leaf)
@@ -49,7 +49,7 @@ wg_point *wg_trial_point(const wg_trial *t, const wg_value *leaf)
     return NULL;
 }
 
-void wg_trial_close(wg_trial *t)
+void wgi_trial_close(wgi_trial *t)
 {
     for (size_t i = 0; i < t->n_points; i++)
         free(t->point[i].data);
@@ -60,21 +60,21 @@ void wg_trial_close(wg_trial *t)
     t->y = t->wrt = NULL;
 }
 
-wg_status wg_trial_cotangents(wg_trial *t, int order, wg_value **dy)
+wg_status wgi_trial_cotangents(wgi_trial *t, int order, wg_value **dy)
 {
     for (size_t j = 0; j < t->n_y; j++) {
         char name[64];
         snprintf(name, sizeof name, "cotangent %zu of order %d", j, order);
         dy[j] = wg_input(t->g, name, WG_F64, t->y[j]->shape);
-        wg_point *p = wg_trial_add_point(t, dy[j], 0, 0);
+        wgi_point *p = wgi_trial_add_point(t, dy[j], 0, 0);
         if (!p)
             return wg_graph_status(t->g) == WG_OK ? WG_ENOMEM : wg_graph_status(t->g);
         int64_t count = wg_value_count(dy[j]);
         for (int64_t i = 0; i < count; i++) {
-            double size = wg_draw_uniform(&t->draw, 0.5, 1.5);
+            double size = wgi_draw_uniform(&t->draw, 0.5, 1.5);
             if (t->dyadic)
                 size = floor(size * 16) / 16;
-            ((double *)p->data)[i] = wg_draw_bits(&t->draw) >> 63 ? size : -size;
+            ((double *)p->data)[i] = wgi_draw_bits(&t->draw) >> 63 ? size : -size;
         }
     }
     return WG_OK;
@@ -83,7 +83,7 @@ wg_status wg_trial_cotangents(wg_trial *t, int order, wg_value **dy)
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 /* The gradient becomes the function: y := dx, wrt := wrt and dy.  Takes dx. */
-static wg_status differentiate_again(wg_trial *t, wg_value *const *dy, wg_value **dx)
+static wg_status differentiate_again(wgi_trial *t, wg_value *const *dy, wg_value **dx)
 {
     size_t n_y = t->n_y, n_wrt = t->n_wrt;
     wg_value **wrt = realloc(t->wrt, sizeof *wrt * (n_wrt + n_y + 1));
@@ -98,18 +98,18 @@ static wg_status differentiate_again(wg_trial *t, wg_value *const *dy, wg_value 
     return WG_OK;
 }
 
-static wg_status check_order(wg_trial *t, int order, bool last)
+static wg_status check_order(wgi_trial *t, int order, bool last)
 {
     size_t failed = t->report->failed;
     wg_vjp_options vjp = {.hook = order == 1 ? t->options->hook : NULL};
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
-    wg_status status = dy && dx ? wg_trial_cotangents(t, order, dy) : WG_ENOMEM;
+    wg_status status = dy && dx ? wgi_trial_cotangents(t, order, dy) : WG_ENOMEM;
     if (status == WG_OK)
         status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, dx, &vjp);
     if (status == WG_OK)
-        status = wg_trial_compare(t, order, dy, dx);
+        status = wgi_trial_compare(t, order, dy, dx);
     if (status == WG_OK && t->report->failed > failed && !t->options->no_blame)
-        status = wg_trial_blame(t);
+        status = wgi_trial_blame(t);
     if (status == WG_OK && !last) {
         status = differentiate_again(t, dy, dx);
         if (status == WG_OK)
@@ -120,7 +120,7 @@ static wg_status check_order(wg_trial *t, int order, bool last)
     return graph_error(t, status);
 }
 
-static wg_status check_orders(wg_trial *t)
+static wg_status check_orders(wgi_trial *t)
 {
     int orders = t->options->order > 0 ? t->options->order : 1;
     wg_status status = WG_OK;
@@ -130,29 +130,29 @@ static wg_status check_orders(wg_trial *t)
 }
 
 /* The verdict, once all has been compared. */
-static wg_status verdict(wg_trial *t)
+static wg_status verdict(wgi_trial *t)
 {
     wg_gradcheck_report *r = t->report;
     if (r->failed)
-        return wg_trial_error(t, WG_EDATA,
-                              "order %d: %s[%lld]: gradient %.17g, differences %.17g, error %.3g "
-                              "above %.3g (%zu of %zu "
-                              "elements); %s%s",
-                              r->order, r->leaf, (long long)r->index, r->analytic, r->numeric,
-                              r->worst, r->bar, r->failed, r->compared,
-                              *r->guilty ? "the rule at fault: " : "each rule alone is right",
-                              r->guilty);
+        return wgi_trial_error(t, WG_EDATA,
+                               "order %d: %s[%lld]: gradient %.17g, differences %.17g, error %.3g "
+                               "above %.3g (%zu of %zu "
+                               "elements); %s%s",
+                               r->order, r->leaf, (long long)r->index, r->analytic, r->numeric,
+                               r->worst, r->bar, r->failed, r->compared,
+                               *r->guilty ? "the rule at fault: " : "each rule alone is right",
+                               r->guilty);
     if (!r->compared && !r->empty && !r->no_derivative)
-        return wg_trial_error(t, WG_EDATA, "nothing was compared");
+        return wgi_trial_error(t, WG_EDATA, "nothing was compared");
     if (r->skipped * 20 > r->skipped + r->compared)
-        return wg_trial_error(t, WG_EDATA, "%zu of %zu elements lie at a kink, more than 5%%",
-                              r->skipped, r->skipped + r->compared);
-    return wg_trial_error(t, WG_OK,
-                          "%zu elements compared, %zu skipped, largest error %.3g (bar %.3g)",
-                          r->compared, r->skipped, r->worst, r->bar);
+        return wgi_trial_error(t, WG_EDATA, "%zu of %zu elements lie at a kink, more than 5%%",
+                               r->skipped, r->skipped + r->compared);
+    return wgi_trial_error(t, WG_OK,
+                           "%zu elements compared, %zu skipped, largest error %.3g (bar %.3g)",
+                           r->compared, r->skipped, r->worst, r->bar);
 }
 
-static void set_differences(wg_trial *t, wg_smoothness smoothness)
+static void set_differences(wgi_trial *t, wg_smoothness smoothness)
 {
     t->four_point = smoothness == WG_SMOOTH;
     t->dyadic = smoothness == WG_PIECEWISE_LINEAR;
@@ -172,7 +172,8 @@ static wg_status check_options(const wg_gradcheck_options *o, wg_gradcheck_repor
 
 /* ---- one op ---------------------------------------------------------------------------------- */
 
-/* The op on its sample in f64: one input for each operand.  Without a node, the graph is in error or NULL. */
+/* The op on its sample in f64: one input for each operand.  Without a node, the graph is in error
+ * or NULL. */
 static wg_graph *build_sample(const wg_op *op, const wg_sample *s, wg_node **node)
 {
     wg_value *in[WG_MAX_SAMPLE_OPERANDS] = {NULL};
@@ -195,7 +196,7 @@ static wg_graph *build_sample(const wg_op *op, const wg_sample *s, wg_node **nod
     return f64;
 }
 
-static wg_status open_sample(wg_trial *t, const wg_op *op, const wg_sample *s)
+static wg_status open_sample(wgi_trial *t, const wg_op *op, const wg_sample *s)
 {
     wg_node *n = NULL;
     t->g = build_sample(op, s, &n);
@@ -210,7 +211,7 @@ static wg_status open_sample(wg_trial *t, const wg_op *op, const wg_sample *s)
         const wg_sample_operand *x = &s->in[i];
         bool is_float = n->in[i]->dtype == WG_F64, none = x->lo == 0 && x->hi == 0;
         double lo = none ? (is_float ? -2 : 0) : x->lo, hi = none ? 2 : x->hi;
-        if (!wg_trial_add_point(t, n->in[i], lo, hi))
+        if (!wgi_trial_add_point(t, n->in[i], lo, hi))
             return WG_ENOMEM;
         if (!is_float)
             continue;
@@ -222,20 +223,20 @@ static wg_status open_sample(wg_trial *t, const wg_op *op, const wg_sample *s)
         if (n->out[i]->dtype == WG_F64)
             t->y[t->n_y++] = n->out[i];
     t->report->no_derivative = op->flags & WG_OP_DISCRETE || !t->n_y || !t->n_wrt;
-    return wg_trial_draw_grid(t, op->kinks, op->n_kinks);
+    return wgi_trial_draw_grid(t, op->kinks, op->n_kinks);
 }
 
 /* Where there is no derivative, the gradient is made of exact zeros. */
-static wg_status check_zeros(wg_trial *t)
+static wg_status check_zeros(wgi_trial *t)
 {
     const wg_evaluator *e = t->options->evaluator;
     void *run = NULL;
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
-    wg_status status = dy && dx ? wg_trial_cotangents(t, 1, dy) : WG_ENOMEM;
+    wg_status status = dy && dx ? wgi_trial_cotangents(t, 1, dy) : WG_ENOMEM;
     if (status == WG_OK)
         status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, dx, NULL);
     if (status == WG_OK)
-        status = wg_trial_open(t, dx, t->n_wrt, &run);
+        status = wgi_trial_open(t, dx, t->n_wrt, &run);
     if (status == WG_OK)
         status = e->run(run, t->options->step);
     for (size_t i = 0; status == WG_OK && i < t->n_wrt; i++) {
@@ -243,8 +244,8 @@ static wg_status check_zeros(wg_trial *t)
         int64_t count = wg_value_count(dx[i]);
         for (int64_t k = 0; k < count && status == WG_OK; k++, t->report->compared++)
             if (!(d[k] == 0))
-                status =
-                    wg_trial_error(t, WG_EDATA, "the op is discrete, yet its gradient is %g", d[k]);
+                status = wgi_trial_error(t, WG_EDATA, "the op is discrete, yet its gradient is %g",
+                                         d[k]);
     }
     e->destroy(run);
     free(dy);
@@ -252,7 +253,7 @@ static wg_status check_zeros(wg_trial *t)
     return graph_error(t, status);
 }
 
-static wg_status check_sample(wg_trial *t, const wg_op *op, const wg_sample *sample, int only)
+static wg_status check_sample(wgi_trial *t, const wg_op *op, const wg_sample *sample, int only)
 {
     set_differences(t, t->options->differences == WG_DIFFERENCES_DEFAULT     ? op->smoothness
                        : t->options->differences == WG_DIFFERENCES_TWO_POINT ? WG_KINKED
@@ -281,13 +282,13 @@ wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
     size_t results = 1;
     for (int only = -1; status == WG_OK && only < (int)results && !r->failed; only++) {
         /* -1: all results together; then each alone */
-        wg_trial t = {.draw = {options->seed}, .options = options, .report = r};
+        wgi_trial t = {.draw = {options->seed}, .options = options, .report = r};
         status = check_sample(&t, op, sample, only);
         if (only < 0)
             results = t.n_y > 1 ? t.n_y : 0;
         if (status == WG_OK && (r->failed || only + 1 == (int)results))
             status = verdict(&t);
-        wg_trial_close(&t);
+        wgi_trial_close(&t);
         wg_graph_free(t.g);
     }
     return status;
@@ -301,7 +302,7 @@ static bool holds_data(const wg_node *n)
 }
 
 /* The user's numbers, f32 widened as the graph was. */
-static void take_data(wg_point *p, const wg_value *from, const void *data)
+static void take_data(wgi_point *p, const wg_value *from, const void *data)
 {
     int64_t count = wg_value_count(from);
     if (from->dtype != WG_F32)
@@ -311,7 +312,7 @@ static void take_data(wg_point *p, const wg_value *from, const void *data)
             ((double *)p->data)[i] = (double)((const float *)data)[i];
 }
 
-static wg_status fill_leaf(wg_trial *t, const wg_value *from, wg_value *leaf)
+static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
 {
     const wg_gradcheck_leaf *given = NULL;
     for (size_t i = 0; i < t->options->n_leaf && !given; i++)
@@ -320,23 +321,23 @@ static wg_status fill_leaf(wg_trial *t, const wg_value *from, wg_value *leaf)
     char name[128];
     wg_value_text(from, name, sizeof name);
     if (leaf->dtype == WG_BF16)
-        return wg_trial_error(t, WG_EUNSUPPORTED,
-                              "%s is bf16, which has no digits to take differences of", name);
+        return wgi_trial_error(t, WG_EUNSUPPORTED,
+                               "%s is bf16, which has no digits to take differences of", name);
     if (wg_dtype_is_int(leaf->dtype) && (!given || (!given->data && !(given->lo < given->hi))))
-        return wg_trial_error(t, WG_EINVAL, "%s holds integers: give its data or a range", name);
+        return wgi_trial_error(t, WG_EINVAL, "%s holds integers: give its data or a range", name);
     bool ranged = given && given->lo < given->hi;
-    wg_point *p = wg_trial_add_point(t, leaf, ranged ? given->lo : -1, ranged ? given->hi : 1);
+    wgi_point *p = wgi_trial_add_point(t, leaf, ranged ? given->lo : -1, ranged ? given->hi : 1);
     if (!p)
         return WG_ENOMEM;
     if (given && given->data)
         take_data(p, from, given->data);
     else
-        wg_point_draw(p, &t->draw);
+        wgi_point_draw(p, &t->draw);
     return WG_OK;
 }
 
 /* y and wrt, in the copy: those of the options, or all. */
-static wg_status choose_values(wg_trial *t, const wg_graph *from, wg_value **map)
+static wg_status choose_values(wgi_trial *t, const wg_graph *from, wg_value **map)
 {
     const wg_gradcheck_options *o = t->options;
     size_t values = wg_graph_value_count(from), outputs = wg_graph_output_count(from);
@@ -346,7 +347,7 @@ static wg_status choose_values(wg_trial *t, const wg_graph *from, wg_value **map
         return WG_ENOMEM;
     for (size_t i = 0; i < o->n_y; i++) {
         if (!o->y[i] || wg_graph_of(o->y[i]) != from || map[o->y[i]->id]->dtype != WG_F64)
-            return wg_trial_error(t, WG_EINVAL, "y[%zu] is no f32 or f64 value of the graph", i);
+            return wgi_trial_error(t, WG_EINVAL, "y[%zu] is no f32 or f64 value of the graph", i);
         t->y[t->n_y++] = map[o->y[i]->id];
     }
     for (size_t i = 0; !o->n_y && i < outputs; i++)
@@ -355,7 +356,7 @@ static wg_status choose_values(wg_trial *t, const wg_graph *from, wg_value **map
     for (size_t i = 0; i < o->n_wrt; i++) {
         wg_value *v = o->wrt[i];
         if (!v || wg_graph_of(v) != from || map[v->id]->dtype != WG_F64 || !holds_data(v->node))
-            return wg_trial_error(t, WG_EINVAL, "wrt[%zu] is no f32 or f64 leaf of the graph", i);
+            return wgi_trial_error(t, WG_EINVAL, "wrt[%zu] is no f32 or f64 leaf of the graph", i);
         t->wrt[t->n_wrt++] = map[v->id];
     }
     for (size_t i = 0; !o->n_wrt && i < values; i++) {
@@ -364,12 +365,12 @@ static wg_status choose_values(wg_trial *t, const wg_graph *from, wg_value **map
             t->wrt[t->n_wrt++] = map[i];
     }
     if (!t->n_y || !t->n_wrt)
-        return wg_trial_error(t, WG_EINVAL, "no float %s",
-                              t->n_y ? "leaf to differentiate in" : "output");
+        return wgi_trial_error(t, WG_EINVAL, "no float %s",
+                               t->n_y ? "leaf to differentiate in" : "output");
     return WG_OK;
 }
 
-static wg_status open_graph(wg_trial *t, wg_graph *g)
+static wg_status open_graph(wgi_trial *t, wg_graph *g)
 {
     const wg_clone_options clone = {.f32_as = WG_F64, .keep_all = true};
     size_t values = wg_graph_value_count(g);
@@ -397,18 +398,18 @@ wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
         snprintf(r->message, sizeof r->message, "%s", wg_graph_message(g));
     if (status != WG_OK)
         return status;
-    wg_trial t = {.draw = {options->seed},
-                  .options = options,
-                  .report = r,
-                  .may_skip = true,
-                  .most = options->most ? options->most : 64};
+    wgi_trial t = {.draw = {options->seed},
+                   .options = options,
+                   .report = r,
+                   .may_skip = true,
+                   .most = options->most ? options->most : 64};
     set_differences(&t, options->differences == WG_DIFFERENCES_FOUR_POINT ? WG_SMOOTH : WG_KINKED);
     status = open_graph(&t, g);
     if (status == WG_OK)
         status = check_orders(&t);
     if (status == WG_OK)
         status = verdict(&t);
-    wg_trial_close(&t);
+    wgi_trial_close(&t);
     wg_graph_free(t.g);
     return status;
 }

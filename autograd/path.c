@@ -1,12 +1,12 @@
 /* Which nodes matter for a derivative, and whether all of them have a rule. */
 #include "autograd/internal.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-size_t wg_path_wrt_place(const wg_path *p, const wg_value *v)
+size_t wgi_path_wrt_place(const wgi_path *p, const wg_value *v)
 {
     size_t i = 0;
     while (i < p->n_wrt && p->wrt[i] != v)
@@ -14,25 +14,25 @@ size_t wg_path_wrt_place(const wg_path *p, const wg_value *v)
     return i;
 }
 
-bool wg_path_reaches(const wg_path *p, const wg_value *v)
+bool wgi_path_reaches(const wgi_path *p, const wg_value *v)
 {
     if (!wg_dtype_is_float(v->dtype))
         return false;
-    return wg_path_holds(p, v) ? p->reached[v->id - p->first_value]
-                               : wg_path_wrt_place(p, v) < p->n_wrt;
+    return wgi_path_holds(p, v) ? p->reached[v->id - p->first_value]
+                                : wgi_path_wrt_place(p, v) < p->n_wrt;
 }
 
 /* Forward: from the wanted values through every op that has a derivative. */
-static void mark_reached(wg_path *p)
+static void mark_reached(wgi_path *p)
 {
     for (size_t i = 0; i < p->n_wrt; i++)
-        if (wg_path_holds(p, p->wrt[i]))
+        if (wgi_path_holds(p, p->wrt[i]))
             p->reached[p->wrt[i]->id - p->first_value] = true;
     for (uint32_t id = p->first; id < p->end; id++) {
         wg_node *n = wg_graph_node(p->g, id);
         bool reached = false;
         for (int i = 0; i < n->n_in && !reached; i++)
-            reached = wg_path_reaches(p, n->in[i]);
+            reached = wgi_path_reaches(p, n->in[i]);
         if (!reached || n->op->flags & WG_OP_DISCRETE)
             continue;
         p->matters[id - p->first] = true;
@@ -42,10 +42,10 @@ static void mark_reached(wg_path *p)
 }
 
 /* Backward: of these, only what leads to y. */
-static void keep_leading(wg_path *p, bool *leads, wg_value *const *y, size_t n_y)
+static void keep_leading(wgi_path *p, bool *leads, wg_value *const *y, size_t n_y)
 {
     for (size_t i = 0; i < n_y; i++)
-        if (wg_path_holds(p, y[i]))
+        if (wgi_path_holds(p, y[i]))
             leads[y[i]->id - p->first_value] = true;
     for (uint32_t id = p->end; id-- > p->first;) {
         wg_node *n = wg_graph_node(p->g, id);
@@ -54,20 +54,20 @@ static void keep_leading(wg_path *p, bool *leads, wg_value *const *y, size_t n_y
             any |= leads[n->out[i]->id - p->first_value];
         p->matters[id - p->first] &= any;
         for (int i = 0; p->matters[id - p->first] && i < n->n_in; i++)
-            if (wg_path_holds(p, n->in[i]) && wg_path_reaches(p, n->in[i]))
+            if (wgi_path_holds(p, n->in[i]) && wgi_path_reaches(p, n->in[i]))
                 leads[n->in[i]->id - p->first_value] = true;
     }
 }
 
-bool wg_path_find(wg_path *p, wg_graph *g, uint32_t first, wg_value *const *y, size_t n_y,
-                  wg_value *const *wrt, size_t n_wrt)
+bool wgi_path_find(wgi_path *p, wg_graph *g, uint32_t first, wg_value *const *y, size_t n_y,
+                   wg_value *const *wrt, size_t n_wrt)
 {
-    *p = (wg_path){.g = g,
-                   .first = first,
-                   .end = (uint32_t)wg_graph_node_count(g),
-                   .wrt = wrt,
-                   .n_wrt = n_wrt,
-                   .end_value = (uint32_t)wg_graph_value_count(g)};
+    *p = (wgi_path){.g = g,
+                    .first = first,
+                    .end = (uint32_t)wg_graph_node_count(g),
+                    .wrt = wrt,
+                    .n_wrt = n_wrt,
+                    .end_value = (uint32_t)wg_graph_value_count(g)};
     p->first_value = p->end_value;
     for (uint32_t id = first; id < p->end; id++) { /* the first node with a result */
         wg_node *n = wg_graph_node(g, id);
@@ -91,7 +91,7 @@ bool wg_path_find(wg_path *p, wg_graph *g, uint32_t first, wg_value *const *y, s
     return ok;
 }
 
-void wg_path_free(wg_path *p)
+void wgi_path_free(wgi_path *p)
 {
     free(p->matters);
     free(p->reached);
@@ -126,16 +126,16 @@ static void add(report *r, const char *item)
     r->count++;
 }
 
-static void collect(const wg_path *p, const char *inside, report *r);
+static void collect(const wgi_path *p, const char *inside, report *r);
 
 /* An op that is differentiated through its expansion is expanded on trial, in a graph of its own.
  */
-static void collect_expansion(const wg_path *p, const wg_node *n, report *r)
+static void collect_expansion(const wgi_path *p, const wg_node *n, report *r)
 {
     wg_graph *trial = wg_graph_new();
     size_t n_in = (size_t)n->n_in, n_out = (size_t)n->n_out, n_x = 0;
     wg_value **in = calloc(2 * n_in + n_out + 1, sizeof *in);
-    wg_path path = {0};
+    wgi_path path = {0};
     if (!trial || !in) {
         r->no_memory = true;
         goto done;
@@ -145,22 +145,22 @@ static void collect_expansion(const wg_path *p, const wg_node *n, report *r)
         char name[32];
         snprintf(name, sizeof name, "x%zu", i);
         in[i] = wg_input(trial, name, n->in[i]->dtype, n->in[i]->shape);
-        if (wg_path_reaches(p, n->in[i]))
+        if (wgi_path_reaches(p, n->in[i]))
             x[n_x++] = in[i];
     }
     uint32_t first = (uint32_t)wg_graph_node_count(trial);
     wg_node *copy = wg_node_copy(trial, n, in, WG_DTYPE_DEFAULT);
-    if (copy && wg_expand_node(copy, y) && wg_path_find(&path, trial, first + 1, y, n_out, x, n_x))
+    if (copy && wg_expand_node(copy, y) && wgi_path_find(&path, trial, first + 1, y, n_out, x, n_x))
         collect(&path, n->op->name, r);
     /* other errors show when it is expanded for good */
     r->no_memory |= wg_graph_status(trial) == WG_ENOMEM;
 done:
-    wg_path_free(&path);
+    wgi_path_free(&path);
     wg_graph_free(trial);
     free(in);
 }
 
-static void collect(const wg_path *p, const char *inside, report *r)
+static void collect(const wgi_path *p, const char *inside, report *r)
 {
     for (uint32_t id = p->first; id < p->end && !r->no_memory; id++) {
         const wg_node *n = wg_graph_node(p->g, id);
@@ -179,7 +179,7 @@ static void collect(const wg_path *p, const char *inside, report *r)
     }
 }
 
-bool wg_path_check_rules(const wg_path *p)
+bool wgi_path_check_rules(const wgi_path *p)
 {
     report r = {0};
     collect(p, NULL, &r);

@@ -15,7 +15,7 @@
  * random op has its key in its attributes, so its copy draws the same numbers.  Copies that no rule
  * reads are dead code. */
 #include "autograd/internal.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <stdlib.h>
 
@@ -29,10 +29,10 @@ static const wg_scope *region_scope(const wg_node *n)
     return found;
 }
 
-bool wg_recompute_open(wg_recompute *r, const wg_path *p)
+bool wgi_recompute_open(wgi_recompute *r, const wgi_path *p)
 {
     bool any = false;
-    *r = (wg_recompute){.end = p->end};
+    *r = (wgi_recompute){.end = p->end};
     for (uint32_t id = p->first; id < p->end && !any; id++)
         any = region_scope(wg_graph_node(p->g, id)) != NULL;
     if (!any)
@@ -42,7 +42,7 @@ bool wg_recompute_open(wg_recompute *r, const wg_path *p)
     return r->node && r->value;
 }
 
-void wg_recompute_close(wg_recompute *r)
+void wgi_recompute_close(wgi_recompute *r)
 {
     free(r->node);
     free(r->value);
@@ -56,7 +56,7 @@ static bool is_constant(const wg_node *n)
 
 /* What stands for v inside the region that starts at node `first`: its copy, or v behind a barrier.
  */
-static wg_value *inner(wg_recompute *r, uint32_t first, wg_value *v, wg_value *const *dy, int n_dy)
+static wg_value *inner(wgi_recompute *r, uint32_t first, wg_value *v, wg_value *const *dy, int n_dy)
 {
     wg_value **place = &r->value[v->id];
     if (!*place && is_constant(v->node))
@@ -66,7 +66,7 @@ static wg_value *inner(wg_recompute *r, uint32_t first, wg_value *v, wg_value *c
     return *place;
 }
 
-static void copy_node(wg_recompute *r, uint32_t first, const wg_node *n, wg_value *const *dy,
+static void copy_node(wgi_recompute *r, uint32_t first, const wg_node *n, wg_value *const *dy,
                       int n_dy)
 {
     wg_graph *g = n->graph;
@@ -90,7 +90,7 @@ static void copy_node(wg_recompute *r, uint32_t first, const wg_node *n, wg_valu
 }
 
 /* The next region may hold the same values behind another barrier. */
-static void forget(wg_recompute *r, const wg_node *n)
+static void forget(wgi_recompute *r, const wg_node *n)
 {
     for (int i = 0; i < n->n_in; i++)
         r->value[n->in[i]->id] = NULL;
@@ -98,7 +98,7 @@ static void forget(wg_recompute *r, const wg_node *n)
         r->value[n->out[i]->id] = NULL;
 }
 
-wg_node *wg_recompute_node(wg_recompute *r, wg_node *n, wg_value *const *dy)
+wg_node *wgi_recompute_node(wgi_recompute *r, wg_node *n, wg_value *const *dy)
 {
     const wg_scope *scope = r->node ? region_scope(n) : NULL;
     if (!scope || n->n_in == 0)

@@ -1,5 +1,5 @@
-#include "backends/evaluate.h"
-#include "backends/plan.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/backends/plan.h"
 
 static wg_status create(void **run, wg_graph *g, wg_value *const *outputs, size_t n_outputs)
 {

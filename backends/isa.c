@@ -1,5 +1,5 @@
-#include "backends/isa.h"
-#include "graph/op.h"
+#include "wengert/backends/isa.h"
+#include "wengert/graph/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size)
             *cap = (wg_isa)i;
             return WG_OK;
         }
-    size_t used = (size_t)snprintf(message, size, "%s is '%.40s', which is none of", WG_ISA_VARIABLE, asked);
+    size_t used =
+        (size_t)snprintf(message, size, "%s is '%.40s', which is none of", WG_ISA_VARIABLE, asked);
     for (int i = 0; i < WG_COUNT(names) && used < size; i++)
         used += (size_t)snprintf(message + used, size - used, i ? ", %s" : " %s", names[i]);
     return WG_EINVAL;

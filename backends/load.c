@@ -1,11 +1,11 @@
-#include "backends/load.h"
-#include "backends/onednn/onednn.h"
+#include "wengert/backends/load.h"
+#include "wengert/backends/onednn.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- built in ----------------------------------------------------------------------------------- */
+/* ---- built in -------------------------------------------------------------------------------- */
 
 const wg_backend *wg_backend_at(size_t i)
 {
@@ -25,7 +25,7 @@ const wg_backend *wg_backend_find(const char *name)
     return NULL;
 }
 
-/* ---- loaded ------------------------------------------------------------------------------------- */
+/* ---- loaded ---------------------------------------------------------------------------------- */
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -96,7 +96,7 @@ void wg_backend_unload(wg_loaded_backend *loaded)
         *loaded = (wg_loaded_backend){0};
 }
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static wg_status add_named(wg_backend_list *list, const char *name, char *message, size_t size)
 {
@@ -115,7 +115,8 @@ static wg_status add_named(wg_backend_list *list, const char *name, char *messag
     }
     if (!b) {
         snprintf(message, size, "backend %s: expected", name);
-        for (size_t i = 0, used = 0; size && (b = wg_backend_at(i)) && (used = strlen(message)) < size; i++)
+        for (size_t i = 0, used = 0;
+             size && (b = wg_backend_at(i)) && (used = strlen(message)) < size; i++)
             snprintf(message + used, size - used, "%s %s", i ? "," : "", b->name);
         return WG_EINVAL;
     }
@@ -142,7 +143,8 @@ wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *me
         if (n < (int)sizeof name) {
             status = add_named(out, name, message, size);
         } else {
-            snprintf(message, size, "a backend's name has %d bytes, expected less than %zu", n, sizeof name);
+            snprintf(message, size, "a backend's name has %d bytes, expected less than %zu", n,
+                     sizeof name);
             status = WG_EINVAL;
         }
     }

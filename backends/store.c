@@ -2,21 +2,21 @@
 #include "backends/store_internal.h"
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/random.h"
-#include "ops/leaf.h"
-#include "ops/table.h"
+#include "wengert/ops/leaf.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct wg_owned {
+typedef struct wgi_owned {
     wg_tensor tensor;
     void *block; /* memory that tensor.data lies in */
-} wg_owned;
+} wgi_owned;
 
 struct wg_store {
     uint64_t seed;
-    wg_store *base; /* NULL, or where to look further */
-    wg_owned **tensor; /* each on its own: addresses given out stay valid */
+    wg_store *base;     /* NULL, or where to look further */
+    wgi_owned **tensor; /* each on its own: addresses given out stay valid */
     size_t count, capacity;
     size_t *slot; /* place + 1 in `tensor`, 0: free */
     size_t slots; /* 0 or a power of two            */
@@ -38,7 +38,7 @@ wg_store *wg_store_new_over(wg_store *base)
     return s;
 }
 
-static void free_tensor(wg_owned *t)
+static void free_tensor(wgi_owned *t)
 {
     if (!t)
         return;
@@ -99,7 +99,7 @@ static bool reserve(wg_store *s)
 {
     if (s->count == s->capacity) {
         size_t capacity = s->capacity ? 2 * s->capacity : 32;
-        wg_owned **tensor = realloc(s->tensor, capacity * sizeof(wg_owned *));
+        wgi_owned **tensor = realloc(s->tensor, capacity * sizeof(wgi_owned *));
         if (!tensor)
             return false;
         s->tensor = tensor;
@@ -119,7 +119,7 @@ static bool reserve(wg_store *s)
     return true;
 }
 
-void *wg_aligned_alloc(size_t size)
+void *wgi_aligned_alloc(size_t size)
 {
     if (size > SIZE_MAX - 2 * WG_ALIGN)
         return NULL;
@@ -127,11 +127,12 @@ void *wg_aligned_alloc(size_t size)
     return aligned_alloc(WG_ALIGN, size ? size : WG_ALIGN);
 }
 
-/* Zeroed by calloc, which for large tensors takes untouched pages: they cost nothing before they are used. */
-static wg_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
+/* Zeroed by calloc, which for large tensors takes untouched pages: they cost nothing before they
+ * are used. */
+static wgi_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
 {
     size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype), length = strlen(name) + 1;
-    wg_owned *t = malloc(sizeof *t);
+    wgi_owned *t = malloc(sizeof *t);
     char *own = malloc(length);
     char *block = bytes < SIZE_MAX - WG_ALIGN ? calloc(1, bytes + WG_ALIGN) : NULL;
     if (!t || !own || !block) {
@@ -162,7 +163,7 @@ const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype, con
                                                         : WG_OK;
         return *status == WG_OK ? old : NULL;
     }
-    wg_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
+    wgi_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
     *status = t ? WG_OK : WG_ENOMEM;
     if (!t)
         return NULL;
@@ -206,7 +207,7 @@ static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attr
     }
 }
 
-const wg_tensor *wg_store_leaf(wg_store *s, const wg_value *leaf, wg_status *status)
+const wg_tensor *wgi_store_leaf(wg_store *s, const wg_value *leaf, wg_status *status)
 {
     bool fresh = !wg_store_find(s, leaf->name);
     const wg_tensor *t = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, status);

@@ -1,13 +1,14 @@
-/* Decoding speed: sentences of the lengths of a test set, translated by a model with random parameters, so that all of
- * them are as long as they may become.  Everything from creation on is counted, as in a process of its own; then the
- * same again, with the plans that there are.
+/* Decoding speed: sentences of the lengths of a test set, translated by a model with random
+ * parameters, so that all of them are as long as they may become.  Everything from creation on is
+ * counted, as in a process of its own; then the same again, with the plans that there are.
  *
- *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS: of a batch */
-#include "backends/onednn/onednn.h"
-#include "backends/plan.h"
-#include "bench/limits.h"
-#include "bench/parameters.h"
-#include "models/search.h"
+ *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS:
+ *     of a batch */
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
+#include "measure/limits.h"
+#include "measure/parameters.h"
+#include "wengert/decode/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>

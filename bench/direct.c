@@ -15,7 +15,7 @@ static od_md matrix(int64_t rows, int64_t columns, bool transposed)
 {
     od_md md = NULL;
     dnnl_dims_t dims = {rows, columns}, strides = {transposed ? 1 : columns, transposed ? rows : 1};
-    return od_md_strided(&md, 2, dims, dnnl_f32, strides) == dnnl_success ? md : NULL;
+    return wgi_od_md_strided(&md, 2, dims, dnnl_f32, strides) == dnnl_success ? md : NULL;
 }
 
 /* The descriptions of a product, while it is made. */
@@ -35,7 +35,7 @@ static void forget(description *s)
     if (s->attr)
         dnnl_primitive_attr_destroy(s->attr);
     for (int i = 0; i < 4; i++)
-        od_md_free(md[i]);
+        wgi_od_md_free(md[i]);
 }
 
 static bool describe(description *s, bench_direct *d, const bench_product *p, bool packed)
@@ -49,17 +49,17 @@ static bool describe(description *s, bench_direct *d, const bench_product *p, bo
            dnnl_primitive_attr_create(&s->attr) == dnnl_success &&
            dnnl_primitive_attr_set_scratchpad_mode(s->attr, dnnl_scratchpad_mode_user) ==
                dnnl_success &&
-           od_md_any(&s->any, 2, dims, dnnl_f32) == dnnl_success &&
-           od_matmul(&s->product, d->engine, s->x, packed ? s->any : s->w, NULL, s->y, s->attr) ==
-               dnnl_success;
+           wgi_od_md_any(&s->any, 2, dims, dnnl_f32) == dnnl_success &&
+           wgi_od_matmul(&s->product, d->engine, s->x, packed ? s->any : s->w, NULL, s->y,
+                         s->attr) == dnnl_success;
 }
 
 static bool make(bench_direct *d, description *s, const bench_product *p, bool packed)
 {
     od_const_md wanted = dnnl_primitive_desc_query_md(s->product, dnnl_query_weights_md, 0);
     od_const_md pad = dnnl_primitive_desc_query_md(s->product, dnnl_query_scratchpad_md, 0);
-    d->packed_data = malloc(od_md_bytes(wanted) + 64);
-    d->scratch_data = malloc(od_md_bytes(pad) + 64);
+    d->packed_data = malloc(wgi_od_md_bytes(wanted) + 64);
+    d->scratch_data = malloc(wgi_od_md_bytes(pad) + 64);
     bool ok = d->packed_data && d->scratch_data &&
               dnnl_primitive_create(&d->product, s->product) == dnnl_success &&
               dnnl_memory_create(&d->x, s->x, d->engine, p->x) == dnnl_success &&
@@ -68,9 +68,9 @@ static bool make(bench_direct *d, description *s, const bench_product *p, bool p
               dnnl_memory_create(&d->packed, wanted, d->engine, packed ? d->packed_data : p->w) ==
                   dnnl_success &&
               dnnl_memory_create(&d->scratch, pad, d->engine, d->scratch_data) == dnnl_success;
-    if (!ok || !packed || od_md_equal(wanted, s->w))
+    if (!ok || !packed || wgi_od_md_equal(wanted, s->w))
         return ok;
-    return od_reorder(&s->pack, d->engine, s->w, wanted, s->attr) == dnnl_success &&
+    return wgi_od_reorder(&s->pack, d->engine, s->w, wanted, s->attr) == dnnl_success &&
            dnnl_primitive_create(&d->pack, s->pack) == dnnl_success;
 }
 

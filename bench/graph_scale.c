@@ -1,10 +1,10 @@
 /* How building, differentiating and planning grow with the graph, and how much memory plans save.
  *
  *   bench_graph_scale [most nodes]      100000 by default */
-#include "autograd/grad.h"
-#include "backends/plan.h"
-#include "bench/limits.h"
-#include "ops/ops.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/plan.h"
+#include "measure/limits.h"
+#include "wengert/ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* How a training step grows: in time and memory with the length of sentences, in time with their number and with
- * threads.
+/* How a training step grows: in time and memory with the length of sentences, in time with their
+ * number and with threads.
  *
- *     bench_growth [CONFIG [TOKENS [ROUNDS [TABLE]]]]     tiny, 4096 target tokens a batch, 7 rounds that count; all of
+ *     bench_growth [CONFIG [TOKENS [ROUNDS [TABLE]]]]     tiny, 4096 target tokens a batch, 7
+ *     rounds that count; all of
  *                                                         the tables length, rows, memory
  *     bench_growth check                                  planned memory of a small model only */
-#include "bench/child.h"
+#include "measure/child.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ static int64_t length_at(int i)
     return (int64_t)SHORTEST << i;
 }
 
-/* What the machine's threads are worth, whatever runs on them: a product of large matrices with one thread and with all.
- * Where processors are virtual, a second one can be half of the first for seconds at a time. */
+/* What the machine's threads are worth, whatever runs on them: a product of large matrices with one
+ * thread and with all. Where processors are virtual, a second one can be half of the first for
+ * seconds at a time. */
 typedef struct products {
     bench_square of[2]; /* one thread, all */
     double ratio[BENCH_MOST_RUNS];
@@ -96,7 +98,7 @@ static void print_head(const char *what)
            "median s", "min", "max", "tokens/s", "GFLOP/s", "plan, MiB", "peak, MiB");
 }
 
-/* ---- time ----------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Seconds with one thread by those with all, of steps and of the product, for each length. */
 typedef struct gains {
@@ -115,7 +117,8 @@ static void print_gains(const gains *g, int threads)
     }
 }
 
-/* One length with one thread and, if there are more, with all, in turn, on `tokens` target tokens. */
+/* One length with one thread and, if there are more, with all, in turn, on `tokens` target
+ * tokens. */
 static bool at_length(const request *r, int i, int threads, products *beside, gains *g)
 {
     static bench_child child[2];
@@ -171,7 +174,7 @@ static bool over_rows(const request *r)
     return true;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Plans steps, and runs none. */
 typedef struct planner {
@@ -213,8 +216,9 @@ static double planned(const planner *p, const wg_backend *backend, int64_t rows,
     return bytes;
 }
 
-/* Bytes that a step takes on as many sentences of lengths that double.  All but attention works on tokens one by one,
- * so attention adds what a step takes more than one on as many tokens in short sentences. */
+/* Bytes that a step takes on as many sentences of lengths that double.  All but attention works on
+ * tokens one by one, so attention adds what a step takes more than one on as many tokens in short
+ * sentences. */
 typedef struct memory {
     double length[LENGTHS], planned[LENGTHS], added[LENGTHS], resident[LENGTHS];
     int count;
@@ -236,7 +240,8 @@ static bool plan_lengths(memory *m, const planner *p, const wg_backend *backend,
     return true;
 }
 
-/* p of bytes ~ length^p for the longest of them; 0 where they are less than a hundredth of what is planned. */
+/* p of bytes ~ length^p for the longest of them; 0 where they are less than a hundredth of what is
+ * planned. */
 static double exponent_of(const memory *m, const double *bytes)
 {
     int from = m->count > FITTED ? m->count - FITTED : 0;
@@ -286,7 +291,8 @@ static bool run_lengths(memory *m, const request *r, int64_t rows)
     return true;
 }
 
-/* Of the fastest backend; and planned for the reference, whose attention keeps all scores, to compare. */
+/* Of the fastest backend; and planned for the reference, whose attention keeps all scores, to
+ * compare. */
 static bool memory_over_length(const request *r)
 {
     enum { ROWS = 4 };
@@ -306,10 +312,10 @@ static bool memory_over_length(const request *r)
     return good;
 }
 
-/* ---- counts --------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
-/* Planned memory is at most linear in length where attention is one kernel, which adds next to nothing; on the
- * reference it adds the square of the length, so that the difference shows. */
+/* Planned memory is at most linear in length where attention is one kernel, which adds next to
+ * nothing; on the reference it adds the square of the length, so that the difference shows. */
 static int check(void)
 {
     enum { ROWS = 2, FIRST = 256, COUNT = 3 };

@@ -1,26 +1,29 @@
-/* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn in one run:
+/* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn
+ * in one run:
  *
- *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on that shape: its
+ *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on
+ *   that shape: its
  *               matmul with plain weights, with packed ones (packing included), and its sgemm
- *   int8        a linear layer in integers of 8 bits, its input quantised anew, against the same in f32
- *   attention   fused against the same mathematics from plain ops, forward, and forward with backward; of operands as
+ *   int8        a linear layer in integers of 8 bits, its input quantised anew, against the same in
+ *   f32 attention   fused against the same mathematics from plain ops, forward, and forward with
+ *   backward; of operands as
  *               the models have them (the heads of a token side by side) and with heads first
  *   loss        the fused linear + cross-entropy step against the unfused plan
  *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *
  * Shares are of medians.  Usage: bench_kernels [linear|int8|attention|loss|rows]... */
-#include "autograd/grad.h"
-#include "backends/onednn/onednn.h"
-#include "backends/plan.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
 #include "bench/direct.h"
-#include "bench/limits.h"
-#include "ops/ops.h"
+#include "measure/limits.h"
+#include "wengert/ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- plans as subjects ------------------------------------------------------------------------------ */
+/* ---- plans as subjects ----------------------------------------------------------------------- */
 
 static wg_status run_plan(void *plan)
 {
@@ -68,7 +71,7 @@ static wg_value *input(wg_graph *g, const char *name, wg_shape shape)
     return wg_input(g, name, WG_F32, shape);
 }
 
-/* ---- linear ------------------------------------------------------------------------------------------ */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
 /* What a linear layer needs: the forward pass y = x w', or one of its derivatives. */
 static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t out, int64_t in,
@@ -144,7 +147,7 @@ static bool bench_linear(void)
     return ok;
 }
 
-/* ---- int8 -------------------------------------------------------------------------------------------- */
+/* ---- int8 ------------------------------------------------------------------------------------ */
 
 /* y = x w' of the x and w of a layer that decodes or encodes. */
 static wg_plan *product_plan(wg_graph *g, int64_t rows, int64_t out, int64_t in, bool int8)
@@ -165,7 +168,8 @@ static bool bench_int8(void)
     static const int64_t shapes[][3] = {{256, 128, 128},  {256, 384, 128},   {256, 256, 128},
                                         {256, 128, 256},  {256, 9712, 128},  {256, 512, 512},
                                         {256, 2048, 512}, {256, 10000, 512}, {4096, 2048, 512}};
-    printf("\nint8    rows    out    in     f32 ms    int8 ms   f32 GOP/s  int8 GOP/s   speed-up\n");
+    printf(
+        "\nint8    rows    out    in     f32 ms    int8 ms   f32 GOP/s  int8 GOP/s   speed-up\n");
     bool ok = true;
     for (int s = 0; s < WG_COUNT(shapes) && ok; s++) {
         int64_t rows = shapes[s][0], out = shapes[s][1], in = shapes[s][2];
@@ -187,9 +191,10 @@ static bool bench_int8(void)
     return ok;
 }
 
-/* ---- attention --------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
-/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a key is in the future. */
+/* Scores, mask, softmax and average as plain ops; the softmax sees -inf where a key is in the
+ * future. */
 static wg_value *plain_attention(wg_value *q, wg_value *k, wg_value *v, bool causal)
 {
     int64_t T = q->shape.dim[2];
@@ -289,7 +294,7 @@ static bool bench_attention(void)
     return ok;
 }
 
-/* ---- loss ---------------------------------------------------------------------------------------------- */
+/* ---- loss ------------------------------------------------------------------------------------ */
 
 static bool bench_loss(void)
 {
@@ -326,7 +331,9 @@ static bool bench_loss(void)
     return true;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows
+ *
+ * ----------------------------------------------------------------------------------------------- */
 
 /* One memory-bound plan: its name, and the bytes that it must move at least. */
 typedef struct row_plan {

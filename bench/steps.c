@@ -1,8 +1,9 @@
-/* The step of training against what the machine can do and against PyTorch: each in a process of its own, all in turn.
+/* The step of training against what the machine can do and against PyTorch: each in a process of
+ * its own, all in turn.
  *
  *     bench_steps [ROUNDS [PYTHON]]     9 rounds that count, python3
  *     bench_steps check                 counts only, of small models */
-#include "bench/child.h"
+#include "measure/child.h"
 
 #include <omp.h>
 #include <signal.h>
@@ -36,7 +37,7 @@ static void print_case(const bench_case *c)
            (long long)b->source_length, (long long)b->target_length, (long long)c->vocabulary);
 }
 
-/* ---- measuring ------------------------------------------------------------------------------------ */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static bool start(harness *h, int threads)
 {
@@ -80,7 +81,7 @@ static bool measure(harness *h, int threads)
     return true;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Of all rounds: the best is the limit. */
 static double print_limit(const harness *h, const char *what, const char *unit,
@@ -131,7 +132,7 @@ static void print(const harness *h)
     }
 }
 
-/* ---- counts --------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 /* Operations of the products in the plan of plain ops. */
 static double count_products(const wg_plan *p)
@@ -145,7 +146,8 @@ static double count_products(const wg_plan *p)
     return flops;
 }
 
-/* What bench_step_flops counts is what a plan has, apart from what the causal mask hides: nothing of one target. */
+/* What bench_step_flops counts is what a plan has, apart from what the causal mask hides: nothing
+ * of one target. */
 static int check_counts(const char *config)
 {
     wg_settings settings;
@@ -203,7 +205,8 @@ static int check_child(void)
     return good && absent ? 0 : 1;
 }
 
-/* A resting child whose parent is killed ends too: here a process between this one and the child. */
+/* A resting child whose parent is killed ends too: here a process between this one and the
+ * child. */
 static int check_orphan(void)
 {
 #ifdef __linux__

@@ -1,13 +1,13 @@
-/* Table 1 of Vaswani et al. 2017: what a layer costs that maps n positions of width d to n others, how many of its
- * operations must wait for each other, and how far apart two positions can be; the formulas beside what is counted in
- * plans and measured.
+/* Table 1 of Vaswani et al. 2017: what a layer costs that maps n positions of width d to n others,
+ * how many of its operations must wait for each other, and how far apart two positions can be; the
+ * formulas beside what is counted in plans and measured.
  *
  *   bench_table1          counts and measures
  *   bench_table1 check    counts only, and fails unless the counts grow as the formulas say */
-#include "backends/load.h"
-#include "backends/plan.h"
-#include "bench/limits.h"
-#include "ops/ops.h"
+#include "wengert/backends/load.h"
+#include "wengert/backends/plan.h"
+#include "measure/limits.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { KERNEL = 3, NEIGHBOURS = 8, POINTS = 4 };
 
-/* ---- the layers ---------------------------------------------------------------------------------- */
+/* ---- the layers ------------------------------------------------------------------------------ */
 
 /* One entry of a stack: layer number l, of x in the form in which the op takes it. */
 typedef wg_value *layer_fn(wg_value *x, int64_t n, int64_t d, int l);
@@ -28,7 +28,8 @@ static wg_value *weight(wg_value *x, const char *name, int l, wg_shape shape)
     return w;
 }
 
-/* softmax(x x' / sqrt(d)) x; x [B, 1, n, d].  The table leaves out the projections, as it does for the other layers. */
+/* softmax(x x' / sqrt(d)) x; x [B, 1, n, d].  The table leaves out the projections, as it does for
+ * the other layers. */
 static wg_value *self_attention(wg_value *x, int64_t n, int64_t d, int l)
 {
     (void)n, (void)d, (void)l;
@@ -43,7 +44,8 @@ static wg_value *recurrent(wg_value *x, int64_t n, int64_t d, int l)
     return wg_rnn(x, wi, wh, NULL, NULL, NULL);
 }
 
-/* y_t = sum over k of w_k x_(t - k dilation), dilation KERNEL^l, as in ByteNet's decoder; x [B, d, n] */
+/* y_t = sum over k of w_k x_(t - k dilation), dilation KERNEL^l, as in ByteNet's decoder; x [B, d,
+ * n] */
 static wg_value *convolution(wg_value *x, int64_t n, int64_t d, int l)
 {
     (void)n;
@@ -54,7 +56,8 @@ static wg_value *convolution(wg_value *x, int64_t n, int64_t d, int l)
     return wg_conv1d(behind, weight(x, "w", l, WG_SHAPE(d, d, KERNEL)), NULL, &o);
 }
 
-/* Each position attends to the NEIGHBOURS about it, at the ends to the first or last so many; x [n, 1, d] */
+/* Each position attends to the NEIGHBOURS about it, at the ends to the first or last so many; x [n,
+ * 1, d] */
 static wg_value *restricted(wg_value *x, int64_t n, int64_t d, int l)
 {
     (void)d, (void)l;
@@ -96,7 +99,7 @@ static const layer layers[] = {
      128, 1024},
 };
 
-/* ---- a stack of layers, planned -------------------------------------------------------------------- */
+/* ---- a stack of layers, planned -------------------------------------------------------------- */
 
 typedef struct stack {
     wg_graph *graph;
@@ -146,7 +149,7 @@ static wg_status make_stack(stack *s, const layer *t, int64_t batch, int64_t n, 
     return WG_OK;
 }
 
-/* ---- what is counted ------------------------------------------------------------------------------- */
+/* ---- what is counted ------------------------------------------------------------------------- */
 
 static double operations(const layer *t, int64_t n, int64_t d)
 {
@@ -158,8 +161,8 @@ static double operations(const layer *t, int64_t n, int64_t d)
     return flops;
 }
 
-/* The longest chain of operations from x to y in the plan's graph, each of which reads what the one before wrote; views
- * are none.  -1 without memory. */
+/* The longest chain of operations from x to y in the plan's graph, each of which reads what the one
+ * before wrote; views are none.  -1 without memory. */
 static int64_t longest_chain(const wg_plan *p)
 {
     const wg_graph *g = wg_plan_graph(p);
@@ -223,7 +226,7 @@ static path path_of(const layer *t, int64_t n)
     return p;
 }
 
-/* ---- growth ---------------------------------------------------------------------------------------- */
+/* ---- growth ---------------------------------------------------------------------------------- */
 
 /* Exponents of a quantity with n and with d. */
 typedef struct growth {
@@ -243,7 +246,7 @@ static growth growth_of_operations(const layer *t)
     return (growth){bench_exponent(size, with_n, 2), bench_exponent(size, with_d, 2)};
 }
 
-/* ---- what is measured ------------------------------------------------------------------------------ */
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 typedef struct timing {
     int64_t n[2 * POINTS], d[2 * POINTS]; /* first n is doubled, then d */
@@ -305,7 +308,7 @@ static wg_status measure(timing *m, const layer *t)
     return status;
 }
 
-/* ---- the check ------------------------------------------------------------------------------------- */
+/* ---- the check ------------------------------------------------------------------------------- */
 
 static int failures;
 
@@ -317,8 +320,9 @@ static void expect(bool holds, const layer *t, const char *what, double got, dou
     failures++;
 }
 
-/* How many layers connect n positions, by the formulas with their constants: L convolutions reach KERNEL^L positions;
- * restricted attention NEIGHBOURS from the end, then half as many more with each layer. */
+/* How many layers connect n positions, by the formulas with their constants: L convolutions reach
+ * KERNEL^L positions; restricted attention NEIGHBOURS from the end, then half as many more with
+ * each layer. */
 static int layers_wanted(const layer *t, int64_t n)
 {
     int depth = 1;
@@ -351,7 +355,7 @@ static void check_layer(const layer *t, growth ops)
     expect(second == 2 * first, t, "sequential operations for 16 more", second, 2 * first);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void print_counts(const layer *t, growth ops)
 {

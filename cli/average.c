@@ -1,7 +1,7 @@
 /* wengert average: the mean of several models of one shape. */
 #include "cli/model.h"
-#include "train/average.h"
-#include "train/checkpoint.h"
+#include "wengert/train/average.h"
+#include "wengert/train/checkpoint.h"
 
 #include <stdlib.h>
 

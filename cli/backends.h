@@ -16,7 +16,8 @@ typedef struct backend_choice {
     int threads; /* 0: as many as there are */
 } backend_choice;
 
-/* For argp_child; the parent hands its backend_choice on at ARGP_KEY_INIT, by state->child_inputs. */
+/* For argp_child; the parent hands its backend_choice on at ARGP_KEY_INIT, by
+ * state->child_inputs. */
 extern const struct argp backend_argp;
 
 /* What is timed unless told otherwise: the fastest backend, on as many threads as there are. */

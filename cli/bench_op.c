@@ -1,7 +1,7 @@
 /* wengert bench op NAME: times of one op on each backend, in turn. */
 #include "cli/measure.h"
 #include "cli/trials.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ typedef struct request {
     backend_choice backends;
 } request;
 
-/* ---- options -------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -66,7 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- plans ---------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* One trial in one direction, on every backend. */
 typedef struct setting {
@@ -190,9 +190,10 @@ static int measure(setting *s, const trial *t, const request *r, bool grad)
     return exit_code(status);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* "onednn brg:avx512_core" if there is one step, else how many, and how many of them the asked backend runs */
+/* "onednn brg:avx512_core" if there is one step, else how many, and how many of them the asked
+ * backend runs */
 static const char *kernels_text(const wg_plan *p, const wg_backend *b, char *text, size_t size)
 {
     size_t n = wg_plan_step_count(p), own = 0;
@@ -254,7 +255,7 @@ static void json_setting(json *j, const trial *t, const setting *s, bool grad, c
         put_json_begin(j, NULL, '{');
         put_json_text(j, "backend", r->backends.name[i]);
         put_json_text(j, "kernel",
-                  kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
+                      kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
         json_times(j, "seconds", &s->times[i]);
         put_json_real(j, "flops_per_second", s->flops / seconds);
         put_json_real(j, "bytes_per_second", s->bytes / seconds);
@@ -268,7 +269,7 @@ static void json_setting(json *j, const trial *t, const setting *s, bool grad, c
     put_json_end(j, '}');
 }
 
-/* ---- the command ---------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int measure_all(const trial *t, int n, const request *r, json *j, const bench_limits *l)
 {

@@ -1,5 +1,5 @@
 /* wengert bench train-step: the step of training of a Transformer, as the trainer builds it. */
-#include "bench/train_step.h"
+#include "measure/train_step.h"
 #include "cli/measure.h"
 
 #include <stddef.h>
@@ -82,7 +82,7 @@ static const struct argp_option table[] = {
 };
 /* clang-format on */
 
-/* ---- options -------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int64_t *size_at(request *r, int row, int k)
 {
@@ -162,7 +162,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- one training step ---------------------------------------------------------------------------- */
+/* ---- one training step ----------------------------------------------------------------------- */
 
 /* What was seen of one backend. */
 typedef struct result {
@@ -199,8 +199,8 @@ static wg_status run_step(bench_step *s)
     return status;
 }
 
-/* The step, cold, and run twice; planned for another batch, which finds the parameters in place; and planned without
- * fusion, only for its memory. */
+/* The step, cold, and run twice; planned for another batch, which finds the parameters in place;
+ * and planned without fusion, only for its memory. */
 static wg_status make_plans(result *out, const request *r, size_t i)
 {
     bench_batch half = r->batch; /* of another length */
@@ -249,7 +249,7 @@ static double parameter_count(const wg_graph *g)
     return count;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void print_model(const request *r, const bench_step *s)
 {
@@ -366,7 +366,7 @@ static void print_json(request *r, const result *seen, const bench_limits *l)
     put_json_end(&j, '}');
 }
 
-/* ---- the command ---------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int time_steps(result *seen, const request *r)
 {

@@ -1,6 +1,6 @@
 /* wengert bleu: scores translations against references, as sacreBLEU does. */
 #include "cli/cli.h"
-#include "train/text/bleu.h"
+#include "wengert/text/bleu.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -120,7 +120,8 @@ static void free_lines(lines *l)
     free(l->line);
 }
 
-/* Takes the line, which is on the heap, without its end; a NUL byte becomes one that is no text either. */
+/* Takes the line, which is on the heap, without its end; a NUL byte becomes one that is no text
+ * either. */
 static bool add_line(lines *l, char *line, size_t size)
 {
     if (l->n == l->room) {

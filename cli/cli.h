@@ -44,7 +44,8 @@ const char *model_name_at(size_t i);
 /** Complains that there is no `what` of that name, suggests the nearest and lists what there is. */
 void complain_unknown(const char *what, const char *name, name_at *at);
 
-/** Can the file be written?  To be asked before the work whose result goes there; what the file holds stays.  NULL is no file
+/** Can the file be written?  To be asked before the work whose result goes there; what the file
+ * holds stays.  NULL is no file
  *  and can be.  Complains and returns EXIT_IO if it cannot. */
 int check_output(const char *path);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
-#include "models/models.h"
-#include "ops/table.h"
+#include "graph/nearest.h"
+#include "wengert/models/models.h"
+#include "wengert/ops/table.h"
 
 #include <errno.h>
 #include <fcntl.h>

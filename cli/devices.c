@@ -2,8 +2,8 @@
 #include "cli/backends.h"
 #include "cli/json.h"
 #include "cli/measure.h"
-#include "backends/isa.h"
-#include "backends/onednn/onednn.h"
+#include "wengert/backends/isa.h"
+#include "wengert/backends/onednn.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- the processor -------------------------------------------------------------------------------- */
+/* ---- the processor --------------------------------------------------------------------------- */
 
 enum { MOST_TEXT = 256, MOST_FLAGS = 8192 };
 
@@ -112,7 +112,7 @@ static processor read_processor(void)
     return p;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* "2.6.3", or "" where a backend has no library of its own */
 static const char *version_of(const wg_backend *b, char *text, size_t size)
@@ -136,7 +136,8 @@ static void print(const request *r, const processor *p, const bench_limits *l)
     char version[32];
     printf("processor   %s\n", p->model);
     printf("features    %s\n", *p->features ? p->features : "not known");
-    printf("kernels     for %s%s\n", wg_isa_name(wg_isa_best()), capped() ? " (" WG_ISA_VARIABLE ")" : "");
+    printf("kernels     for %s%s\n", wg_isa_name(wg_isa_best()),
+           capped() ? " (" WG_ISA_VARIABLE ")" : "");
     printf("caches      %ld KiB, %ld KiB, %ld KiB\n", p->cache_kib[0], p->cache_kib[1],
            p->cache_kib[2]);
     printf("memory      %.1f GiB\n", (double)p->memory_mib / 1024);

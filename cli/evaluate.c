@@ -1,7 +1,7 @@
 /* wengert evaluate: how good a model is on a pair of files. */
 #include "cli/model.h"
-#include "train/text/bleu.h"
-#include "train/text/numbers.h"
+#include "wengert/text/bleu.h"
+#include "wengert/text/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,7 +121,8 @@ static int evaluate_texts(const request *r, texts *t)
     return r->output ? write_stream(r->output, put_translations, t) : EXIT_OK;
 }
 
-/* Numbers that the built-in corpus leaves out, drawn by another seed than those that the training was validated with. */
+/* Numbers that the built-in corpus leaves out, drawn by another seed than those that the training
+ * was validated with. */
 static int draw_numbers(const model *m, wg_corpus **pairs)
 {
     enum { COUNT = 1000 };

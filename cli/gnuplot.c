@@ -32,7 +32,8 @@ FILE *gnuplot_begin(const char *format, double width, double height)
     return f;
 }
 
-/* Within single quotes gnuplot takes everything as it is, commands in backquotes too, but for line ends and the quote. */
+/* Within single quotes gnuplot takes everything as it is, commands in backquotes too, but for line
+ * ends and the quote. */
 void gnuplot_text(FILE *script, const char *text)
 {
     fputc('\'', script);

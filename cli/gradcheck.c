@@ -1,9 +1,10 @@
-/* wengert gradcheck: one line a check, what was compared, the worst error, the bar, and who is guilty. */
+/* wengert gradcheck: one line a check, what was compared, the worst error, the bar, and who is
+ * guilty. */
 #include "cli/cli.h"
-#include "autograd/gradcheck.h"
-#include "backends/evaluate.h"
-#include "models/models.h"
-#include "ops/table.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/models/models.h"
+#include "wengert/ops/table.h"
 
 #include <errno.h>
 #include <inttypes.h>

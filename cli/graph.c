@@ -1,10 +1,10 @@
 /* wengert graph MODEL: the text, DOT, SVG or PNG of a model, its gradient, its plan. */
 #include "cli/backends.h"
-#include "models/models.h"
-#include "models/transformer.h"
+#include "wengert/models/models.h"
+#include "wengert/models/transformer.h"
 #ifdef WG_HAVE_TRAINING
 #include "cli/model.h"
-#include "train/folder.h"
+#include "wengert/train/folder.h"
 #endif
 
 #include <stdlib.h>

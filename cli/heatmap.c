@@ -19,7 +19,8 @@ static const char *piece(const wg_vocabulary *v, int32_t id)
     return !text ? "?" : strcmp(text, " ") == 0 ? "\xe2\x90\xa3" : text; /* U+2423, the open box */
 }
 
-/* The texts of the tokens; the search has seen the end of the sentence as well, if the model was trained so. */
+/* The texts of the tokens; the search has seen the end of the sentence as well, if the model was
+ * trained so. */
 static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                              const wg_hypothesis *h)
 {
@@ -124,7 +125,8 @@ static void write_script(const map *m, const frame *s, FILE *f)
     fputs("plot $weights matrix with image\n", f);
 }
 
-/* path with -number before its last dot, and `extension` instead of what follows if that is not NULL */
+/* path with -number before its last dot, and `extension` instead of what follows if that is not
+ * NULL */
 static char *beside(const char *path, size_t number, const char *extension)
 {
     size_t stem = (size_t)(strrchr(path, '.') - path), room = strlen(path) + 40;

@@ -1,6 +1,6 @@
 /* wengert info: what is in a model's folder. */
 #include "cli/model.h"
-#include "train/folder.h"
+#include "wengert/train/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -189,10 +189,8 @@ static const struct {
     const char *title, *file;
     wg_status (*print)(const char *path, char *message, size_t size);
 } parts[] = {
-    {"Progress", WG_FILE_PROGRESS, print_progress},
-    {"Weights", WG_FILE_MODEL, print_parameters},
-    {"Vocabularies", NULL, print_vocabularies},
-    {"", WG_FILE_CONFIG, print_settings},
+    {"Progress", WG_FILE_PROGRESS, print_progress}, {"Weights", WG_FILE_MODEL, print_parameters},
+    {"Vocabularies", NULL, print_vocabularies},     {"", WG_FILE_CONFIG, print_settings},
     {"In the folder", NULL, print_files},
 };
 

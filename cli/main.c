@@ -54,7 +54,8 @@ static int run_command(const command *c, int argc, char **argv)
 static void print_help(FILE *f)
 {
     fprintf(f, "Usage: wengert COMMAND [OPTION...]\n\n"
-               "Graph-based automatic differentiation: train and use a Transformer, look at graphs, check\n"
+               "Graph-based automatic differentiation: train and use a Transformer, look at "
+               "graphs, check\n"
                "derivatives, measure.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].doc);

@@ -1,8 +1,9 @@
-/* What the commands that measure share: limits of the machine, times of plans, and how both are written. */
+/* What the commands that measure share: limits of the machine, times of plans, and how both are
+ * written. */
 #ifndef WG_CLI_MEASURE_H
 #define WG_CLI_MEASURE_H
 
-#include "bench/limits.h"
+#include "measure/limits.h"
 #include "cli/backends.h"
 #include "cli/json.h"
 
@@ -20,7 +21,8 @@ void json_times(json *j, const char *key, const bench_times *times);
 void print_profile(const wg_plan *p, const char *name);
 void json_profile(json *j, const wg_plan *p); /* as the member "profile" */
 
-/* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each time. */
+/* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each
+ * time. */
 void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state);
 
 int bench_op(int argc, char **argv);

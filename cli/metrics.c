@@ -1,6 +1,6 @@
 #include "cli/metrics.h"
 #include "cli/cli.h"
-#include "train/folder.h"
+#include "wengert/train/folder.h"
 
 #include <errno.h>
 #include <jansson.h>

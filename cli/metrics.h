@@ -10,8 +10,8 @@ typedef struct series {
     size_t n;
 } series;
 
-/* The values under `key` of the records of that kind ("train", "valid"); records without it are left out.  An exit code;
- * complains.  series_free is due in any case. */
+/* The values under `key` of the records of that kind ("train", "valid"); records without it are
+ * left out.  An exit code; complains.  series_free is due in any case. */
 int series_read(series *s, const char *folder, const char *kind, const char *key);
 void series_free(series *s);
 

@@ -1,5 +1,5 @@
 #include "cli/model.h"
-#include "train/folder.h"
+#include "wengert/train/folder.h"
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ int model_settings(wg_settings *s, const char *folder)
     return exit_code(status);
 }
 
-/* ---- the command line -------------------------------------------------------------------------- */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* A command line on its way into the model. */
 typedef struct parsing {
@@ -86,7 +86,7 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
                                                                                      : EXIT_USAGE;
 }
 
-/* ---- the model --------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 int model_open(model *m)
 {

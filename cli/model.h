@@ -2,10 +2,10 @@
 #ifndef WG_CLI_MODEL_H
 #define WG_CLI_MODEL_H
 
-#include "backends/load.h"
+#include "wengert/backends/load.h"
 #include "cli/settings_args.h"
-#include "train/text/corpus.h"
-#include "train/translator.h"
+#include "wengert/text/corpus.h"
+#include "wengert/train/translator.h"
 
 typedef struct model {
     settings_args args; /* as asked on the command line */
@@ -16,7 +16,8 @@ typedef struct model {
     wg_translator *translator;
 } model;
 
-/* A command that uses a model: its own options, besides --model, --weights and those of translation. */
+/* A command that uses a model: its own options, besides --model, --weights and those of
+ * translation. */
 typedef struct model_command {
     unsigned use; /* WG_FOR_TRANSLATION and its like: which settings it takes as options */
     const struct argp_option *options; /* of group WG_GROUP_COUNT + 1 */
@@ -25,8 +26,8 @@ typedef struct model_command {
     int least_files, most_files; /* of SOURCE TARGET: 0 or 2 */
 } model_command;
 
-/* Reads the command line, and makes the model's flags known; an exit code, after which model_close is due in any case.  Ends
- * the program where argp does. */
+/* Reads the command line, and makes the model's flags known; an exit code, after which model_close
+ * is due in any case.  Ends the program where argp does. */
 int model_parse(model *m, const model_command *command, int argc, char **argv);
 /* Opens the model asked for; an exit code.  Complains. */
 int model_open(model *m);
@@ -34,7 +35,8 @@ void model_close(model *m);
 
 /* Is it a model's folder?  An exit code; complains. */
 int model_folder(const char *folder);
-/* The settings of the model in that folder; an exit code, after which they are due to be freed in any case.  Complains. */
+/* The settings of the model in that folder; an exit code, after which they are due to be freed in
+ * any case.  Complains. */
 int model_settings(wg_settings *settings, const char *folder);
 
 /* The network of the model in that folder, with the sizes of its vocabularies; complains. */

@@ -1,6 +1,6 @@
 /* wengert ops: the table of ops, as text or as the page docs/ops.md. */
 #include "cli/cli.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
 #include "cli/metrics.h"
-#include "train/folder.h"
+#include "wengert/train/folder.h"
 
 #include <math.h>
 #include <stdlib.h>

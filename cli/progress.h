@@ -2,7 +2,7 @@
 #ifndef WG_CLI_PROGRESS_H
 #define WG_CLI_PROGRESS_H
 
-#include "train/trainer.h"
+#include "wengert/train/trainer.h"
 
 #include <stdio.h>
 

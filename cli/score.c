@@ -47,9 +47,9 @@ static int score_some(const request *r, const wg_corpus *pairs, size_t first, si
     for (size_t i = 0; text && i < n; i++)
         for (int side = 0; side < 2; side++)
             text[(size_t)side * n + i] = wg_corpus_text(pairs, first + i, side);
-    wg_status status = text ? wg_translator_score(r->model.translator, text, text + n, n,
-                                                  &penalty, &found)
-                            : WG_ENOMEM;
+    wg_status status =
+        text ? wg_translator_score(r->model.translator, text, text + n, n, &penalty, &found)
+             : WG_ENOMEM;
     if (status != WG_OK)
         complain("%s", text ? wg_translator_message(r->model.translator) : "out of memory");
     for (size_t i = 0; status == WG_OK && i < n; i++) {

@@ -6,7 +6,7 @@
 
 enum { OPTION = 4000, CONFIG = 'c' };
 
-/* ---- the table of options as argp has it -------------------------------------------------------- */
+/* ---- the table of options as argp has it ----------------------------------------------------- */
 
 static int key_of(const wg_option *o)
 {
@@ -87,7 +87,7 @@ static void add_option(settings_args *a, const wg_option *o)
         add_alias(a, "max-length", group);
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------ */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static bool accepts(const wg_option *o, const char *const *values, size_t n)
 {
@@ -141,7 +141,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- what commands see -------------------------------------------------------------------------- */
+/* ---- what commands see ----------------------------------------------------------------------- */
 
 int settings_args_init(settings_args *a, unsigned use)
 {

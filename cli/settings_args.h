@@ -1,9 +1,9 @@
-/* The options of train/settings.h as flags: --NAME VALUE for each, and --config FILE. */
+/* The options of wengert/train/settings.h as flags: --NAME VALUE for each, and --config FILE. */
 #ifndef WG_CLI_SETTINGS_ARGS_H
 #define WG_CLI_SETTINGS_ARGS_H
 
 #include "cli/cli.h"
-#include "train/settings.h"
+#include "wengert/train/settings.h"
 
 enum { MOST_GIVEN = 256, MOST_GIVEN_VALUES = 8, MOST_CONFIGS = 8, MOST_ROWS = 512 };
 
@@ -16,8 +16,10 @@ typedef struct given_option {
 
 /* What was given, in the order of the command line. */
 typedef struct settings_args {
-    struct argp argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
-    unsigned use;     /* of WG_FOR_TRAINING and its like: the options with any of these bits             */
+    struct argp
+        argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
+    unsigned
+        use; /* of WG_FOR_TRAINING and its like: the options with any of these bits             */
     given_option given[MOST_GIVEN];
     size_t n;
     const char *configs[MOST_CONFIGS];
@@ -27,10 +29,12 @@ typedef struct settings_args {
     size_t n_rows, n_texts;
 } settings_args;
 
-/* An exit code; EXIT_OK: to be freed.  Commands that use it parse with ARGP_IN_ORDER, since flags may take several words. */
+/* An exit code; EXIT_OK: to be freed.  Commands that use it parse with ARGP_IN_ORDER, since flags
+ * may take several words. */
 int settings_args_init(settings_args *a, unsigned use);
 void settings_args_free(settings_args *a);
-/* Lays the configuration files and then the flags over s, in whatever order they were given; complains. */
+/* Lays the configuration files and then the flags over s, in whatever order they were given;
+ * complains. */
 int settings_args_apply(const settings_args *a, wg_settings *s);
 /* The first value last given for the option by flag, or NULL. */
 const char *settings_args_value(const settings_args *a, const char *name);

@@ -2,7 +2,7 @@
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
-#include "train/folder.h"
+#include "wengert/train/folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* A folder with vocabularies keeps them: others, asked for by --vocabs, would be left out in silence. */
+/* A folder with vocabularies keeps them: others, asked for by --vocabs, would be left out in
+ * silence. */
 static int check_vocabularies(const wg_settings *asked)
 {
     char message[1000];
@@ -46,7 +47,8 @@ static int check_vocabularies(const wg_settings *asked)
     return exit_code(status);
 }
 
-/* Of a folder that has a model, its settings, over which `asked` is laid; else what was asked for. */
+/* Of a folder that has a model, its settings, over which `asked` is laid; else what was asked
+ * for. */
 static int settle(wg_settings *s, wg_settings *asked)
 {
     char message[2000];

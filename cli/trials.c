@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- trials --------------------------------------------------------------------------------------- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 /* d_model 512, d_ff 2048, 8 heads; 32 sentences of 64 tokens, or 4 of 512; vocabulary 10000 */
 static const struct {
@@ -137,7 +137,8 @@ static bool is_empty(const wg_sample *s)
     return false;
 }
 
-/* The sample with every size above 1 multiplied by the same power of two, as large as affordable. */
+/* The sample with every size above 1 multiplied by the same power of two, as large as
+ * affordable. */
 static trial trial_of_sample(const wg_op *op, const wg_sample *s)
 {
     trial t;

@@ -1,23 +1,13 @@
 # Installation: headers, both libraries, find_package(wengert) and pkg-config's wengert.pc.
 include(CMakePackageConfigHelpers)
 
-# A public header is one that C++ may include, that is with extern "C"; further wengert.h, ops.h, which only include.
-# Without training only files of tensors remain of train/, and a program sees that by the headers that are not there.
-foreach(folder graph ops autograd backends backends/onednn models train train/text)
-  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.h)
-  if(NOT WG_TRAINING AND folder MATCHES "^train")
-    list(FILTER headers INCLUDE REGEX "^train/(safetensors|weights).h$")
-  endif()
-  foreach(header ${headers})
-    file(STRINGS ${header} public REGEX "extern \"C\"")
-    if(public)
-      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert/${folder})
-    endif()
-  endforeach()
-endforeach()
-install(FILES ops/ops.h ops/ops.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert/ops)
-install(FILES wengert.h $<$<BOOL:${WG_TRAINING}>:${PROJECT_SOURCE_DIR}/wengert-train.h>
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wengert)
+# What include/ has is public, and nothing else is.  Without training a program sees by the missing headers that it is
+# not there.
+set(WG_NOT_INSTALLED)
+if(NOT WG_TRAINING)
+  set(WG_NOT_INSTALLED REGEX "/(text|train|wengert-train.h)$" EXCLUDE)
+endif()
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${WG_NOT_INSTALLED})
 
 install(TARGETS wengert wengert_shared EXPORT wengert)
 install(EXPORT wengert NAMESPACE wengert:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wengert FILE wengertTargets.cmake)

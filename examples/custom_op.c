@@ -1,8 +1,9 @@
-/* An op of one's own, with the rights of a built-in one: shape rule, kernel, gradient, samples to check it on.
+/* An op of one's own, with the rights of a built-in one: shape rule, kernel, gradient, samples to
+ * check it on.
  *
  * The inverse square root unit (Carlile et al. 2017):
  *
- *     y = x / sqrt(1 + alpha x^2)        dy/dx = (1 + alpha x^2)^(-3/2)                                       */
+ *     y = x / sqrt(1 + alpha x^2)        dy/dx = (1 + alpha x^2)^(-3/2) */
 #include "wengert.h"
 
 #include <math.h>

@@ -1,9 +1,11 @@
-/* Second derivatives: Newton's method on Rosenbrock's function, with the Hessian known only by its products.
+/* Second derivatives: Newton's method on Rosenbrock's function, with the Hessian known only by its
+ * products.
  *
  *     f(x) = sum over i of 100 (x[i+1] - x[i]^2)^2 + (1 - x[i])^2,  minimum 0 at x = (1, ..., 1)
  *
- * The gradient is a graph, so the derivative of <gradient, v> is one too: H v, at the price of about two gradients
- * (Pearlmutter 1994).  Each Newton step solves H s = -gradient by conjugate gradients. */
+ * The gradient is a graph, so the derivative of <gradient, v> is one too: H v, at the price of
+ * about two gradients (Pearlmutter 1994).  Each Newton step solves H s = -gradient by conjugate
+ * gradients. */
 #include "wengert.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* A classifier on one page: model, gradient check, gradient, optimizer, plan, training loop, saved file, picture.
+/* A classifier on one page: model, gradient check, gradient, optimizer, plan, training loop, saved
+ * file, picture.
  *
  * Three spirals in the plane, 100 points each; two hidden layers of 32. */
 #include "wengert.h"

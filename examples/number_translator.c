@@ -3,9 +3,9 @@
  *   number_translator [UPDATES [FOLDER]]
  *
  * The 20 updates by default only show how it is done; with 500, a minute at most, it translates. */
-#include "backends/load.h"
-#include "train/trainer.h"
-#include "train/translator.h"
+#include "wengert/backends/load.h"
+#include "wengert/train/trainer.h"
+#include "wengert/train/translator.h"
 
 #include <stdio.h>
 #include <stdlib.h>

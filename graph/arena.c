@@ -6,8 +6,8 @@
 
 enum { ALIGN = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
-struct wg_arena_block {
-    wg_arena_block *older;
+struct wgi_arena_block {
+    wgi_arena_block *older;
     size_t size;
 };
 
@@ -16,16 +16,17 @@ static size_t round_up(size_t n)
     return (n + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
 }
 
-/* Blocks double up to LARGEST_BLOCK, so small graphs stay small and large ones take few allocations. */
-static char *new_block(wg_arena *a, size_t least)
+/* Blocks double up to LARGEST_BLOCK, so small graphs stay small and large ones take few
+ * allocations. */
+static char *new_block(wgi_arena *a, size_t least)
 {
-    size_t head = round_up(sizeof(wg_arena_block));
+    size_t head = round_up(sizeof(wgi_arena_block));
     size_t size = a->blocks ? a->blocks->size * 2 : FIRST_BLOCK;
     if (size > LARGEST_BLOCK)
         size = LARGEST_BLOCK;
     if (size < head + least)
         size = head + least;
-    wg_arena_block *b = calloc(1, size);
+    wgi_arena_block *b = calloc(1, size);
     if (!b)
         return NULL;
     b->older = a->blocks;
@@ -36,7 +37,7 @@ static char *new_block(wg_arena *a, size_t least)
     return (char *)b + head;
 }
 
-void *wg_arena_alloc(wg_arena *a, size_t size)
+void *wgi_arena_alloc(wgi_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
         return NULL;
@@ -52,25 +53,25 @@ void *wg_arena_alloc(wg_arena *a, size_t size)
     return p;
 }
 
-void *wg_arena_copy(wg_arena *a, const void *bytes, size_t size)
+void *wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size)
 {
-    void *p = wg_arena_alloc(a, size);
+    void *p = wgi_arena_alloc(a, size);
     if (p && size)
         memcpy(p, bytes, size);
     return p;
 }
 
-char *wg_arena_text(wg_arena *a, const char *text)
+char *wgi_arena_text(wgi_arena *a, const char *text)
 {
-    return wg_arena_copy(a, text, strlen(text) + 1);
+    return wgi_arena_copy(a, text, strlen(text) + 1);
 }
 
-void wg_arena_free(wg_arena *a)
+void wgi_arena_free(wgi_arena *a)
 {
-    for (wg_arena_block *b = a->blocks; b;) {
-        wg_arena_block *older = b->older;
+    for (wgi_arena_block *b = a->blocks; b;) {
+        wgi_arena_block *older = b->older;
         free(b);
         b = older;
     }
-    *a = (wg_arena){0};
+    *a = (wgi_arena){0};
 }

@@ -4,19 +4,19 @@
 
 #include <stddef.h>
 
-typedef struct wg_arena_block wg_arena_block;
+typedef struct wgi_arena_block wgi_arena_block;
 
-typedef struct wg_arena {
-    wg_arena_block *blocks; /* newest first */
-    char *next, *end;       /* free part of the newest block */
-    size_t total;           /* bytes taken from the system */
-} wg_arena;
+typedef struct wgi_arena {
+    wgi_arena_block *blocks; /* newest first */
+    char *next, *end;        /* free part of the newest block */
+    size_t total;            /* bytes taken from the system */
+} wgi_arena;
 
 /* Zeroed, 16-byte aligned memory that lives as long as the arena; NULL without memory. */
-void *wg_arena_alloc(wg_arena *a, size_t size);
+void *wgi_arena_alloc(wgi_arena *a, size_t size);
 /* A copy of size bytes; NULL without memory. */
-void *wg_arena_copy(wg_arena *a, const void *bytes, size_t size);
-char *wg_arena_text(wg_arena *a, const char *text);
-void wg_arena_free(wg_arena *a);
+void *wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size);
+char *wgi_arena_text(wgi_arena *a, const char *text);
+void wgi_arena_free(wgi_arena *a);
 
 #endif

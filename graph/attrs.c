@@ -6,7 +6,7 @@
 #define FIELD(type, attrs, field)                                                                  \
     ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
 
-uint64_t wg_hash_bytes(uint64_t h, const void *bytes, size_t size)
+uint64_t wgi_hash_bytes(uint64_t h, const void *bytes, size_t size)
 {
     const unsigned char *b = bytes;
     for (size_t i = 0; i < size; i++)
@@ -14,42 +14,42 @@ uint64_t wg_hash_bytes(uint64_t h, const void *bytes, size_t size)
     return h;
 }
 
-uint64_t wg_hash_shape(uint64_t h, const wg_shape *s)
+uint64_t wgi_hash_shape(uint64_t h, const wg_shape *s)
 {
-    h = wg_hash_u64(h, (uint64_t)s->rank);
+    h = wgi_hash_u64(h, (uint64_t)s->rank);
     for (int i = 0; i < s->rank && i < WG_MAX_RANK; i++)
-        h = wg_hash_u64(h, (uint64_t)s->dim[i]);
+        h = wgi_hash_u64(h, (uint64_t)s->dim[i]);
     return h;
 }
 
 static uint64_t hash_axes(uint64_t h, const wg_axes *a)
 {
-    h = wg_hash_u64(h, (uint64_t)a->count);
+    h = wgi_hash_u64(h, (uint64_t)a->count);
     for (int i = 0; i < a->count && i < WG_MAX_RANK; i++)
-        h = wg_hash_u64(h, (uint64_t)a->axis[i]);
+        h = wgi_hash_u64(h, (uint64_t)a->axis[i]);
     return h;
 }
 
-uint64_t wg_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
+uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
 {
     uint64_t bits;
     const char *text;
     switch (f->kind) {
-    case WG_ATTR_INT: return wg_hash_u64(h, (uint64_t)*FIELD(int64_t, attrs, f));
+    case WG_ATTR_INT: return wgi_hash_u64(h, (uint64_t)*FIELD(int64_t, attrs, f));
     case WG_ATTR_REAL:
         memcpy(&bits, FIELD(double, attrs, f), sizeof bits);
-        return wg_hash_u64(h, bits);
-    case WG_ATTR_BOOL: return wg_hash_u64(h, *FIELD(bool, attrs, f));
-    case WG_ATTR_ENUM: return wg_hash_u64(h, (uint64_t)*FIELD(int, attrs, f));
-    case WG_ATTR_DTYPE: return wg_hash_u64(h, (uint64_t)*FIELD(wg_dtype, attrs, f));
+        return wgi_hash_u64(h, bits);
+    case WG_ATTR_BOOL: return wgi_hash_u64(h, *FIELD(bool, attrs, f));
+    case WG_ATTR_ENUM: return wgi_hash_u64(h, (uint64_t)*FIELD(int, attrs, f));
+    case WG_ATTR_DTYPE: return wgi_hash_u64(h, (uint64_t)*FIELD(wg_dtype, attrs, f));
     case WG_ATTR_AXES: return hash_axes(h, FIELD(wg_axes, attrs, f));
-    case WG_ATTR_SHAPE: return wg_hash_shape(h, FIELD(wg_shape, attrs, f));
+    case WG_ATTR_SHAPE: return wgi_hash_shape(h, FIELD(wg_shape, attrs, f));
     case WG_ATTR_TEXT:
         text = *FIELD(const char *, attrs, f);
-        return text ? wg_hash_bytes(h, text, strlen(text) + 1) : wg_hash_u64(h, 0);
+        return text ? wgi_hash_bytes(h, text, strlen(text) + 1) : wgi_hash_u64(h, 0);
     case WG_ATTR_DATA:
-        h = wg_hash_u64(h, FIELD(wg_data, attrs, f)->size);
-        return wg_hash_bytes(h, FIELD(wg_data, attrs, f)->bytes, FIELD(wg_data, attrs, f)->size);
+        h = wgi_hash_u64(h, FIELD(wg_data, attrs, f)->size);
+        return wgi_hash_bytes(h, FIELD(wg_data, attrs, f)->bytes, FIELD(wg_data, attrs, f)->size);
     }
     return h;
 }
@@ -58,7 +58,7 @@ uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs)
 {
     uint64_t h = WG_HASH_START;
     for (int i = 0; attrs && i < op->n_attrs; i++)
-        h = wg_hash_attr(h, attrs, &op->attrs[i]);
+        h = wgi_hash_attr(h, attrs, &op->attrs[i]);
     return h;
 }
 
@@ -162,12 +162,12 @@ static void put_field(writer *w, const void *attrs, const wg_attr *f)
     case WG_ATTR_DATA:
         d = FIELD(wg_data, attrs, f);
         put(w, "%zu bytes #%08llx", d->size,
-            (unsigned long long)wg_hash_bytes(WG_HASH_START, d->bytes, d->size) & 0xffffffffULL);
+            (unsigned long long)wgi_hash_bytes(WG_HASH_START, d->bytes, d->size) & 0xffffffffULL);
         break;
     }
 }
 
-const char *wg_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size)
+const char *wgi_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size)
 {
     writer w = {text, size, 0};
     if (size)

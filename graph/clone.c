@@ -1,6 +1,6 @@
-/* Copies of nodes and graphs, with one float dtype turned into another if asked: what plans, recomputation and
- * the gradient check (which needs f64) are made of. */
-#include "graph/bf16.h"
+/* Copies of nodes and graphs, with one float dtype turned into another if asked: what plans,
+ * recomputation and the gradient check (which needs f64) are made of. */
+#include "wengert/graph/bf16.h"
 #include "graph/internal.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static bool retyped(wg_graph *to, const wg_node *n, wg_dtype from, wg_dtype as, 
 /* With its marks. */
 const wg_scope *wg_scope_of(wg_graph *to, const wg_scope *from)
 {
-    const wg_scope *s = wg_scope_intern(to, from->path);
+    const wg_scope *s = wgi_scope_intern(to, from->path);
     const wg_scope *up = s;
     for (; up && from; up = up->parent, from = from->parent)
         if (from->recompute)
@@ -92,7 +92,7 @@ wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_
         changed = malloc(n->op->attrs_size);
         if (!changed || !retyped(to, n, from, as, changed)) {
             free(changed);
-            return wg_graph_no_memory(to);
+            return wgi_graph_no_memory(to);
         }
         attrs = changed;
     }
@@ -113,10 +113,10 @@ bool wg_name_copy(wg_value *v, const wg_value *from)
     wg_graph *g = v->node->graph;
     if (!from->name)
         return true;
-    if (!wg_names_get(&g->names, from->name))
-        return wg_graph_set_name(g, v, from->name);
-    v->name = wg_arena_text(&g->arena, from->name);
-    return v->name || wg_graph_no_memory(g);
+    if (!wgi_names_get(&g->names, from->name))
+        return wgi_graph_set_name(g, v, from->name);
+    v->name = wgi_arena_text(&g->arena, from->name);
+    return v->name || wgi_graph_no_memory(g);
 }
 
 /* needed[i]: node i is an ancestor of an output or an assignment. */
@@ -151,7 +151,7 @@ static void clone_node(wg_graph *to, const wg_node *n, const wg_clone_options *o
 {
     wg_value *few[16], **in = few;
     if (n->n_in > 16 && !(in = malloc(sizeof *in * (size_t)n->n_in))) {
-        wg_graph_no_memory(to);
+        wgi_graph_no_memory(to);
         return;
     }
     for (int k = 0; k < n->n_in; k++)

@@ -9,7 +9,7 @@ wg_graph *wg_graph_new(void)
     wg_graph *g = calloc(1, sizeof *g);
     if (!g)
         return NULL;
-    g->origin.scope = wg_scope_intern(g, "");
+    g->origin.scope = wgi_scope_intern(g, "");
     if (!g->origin.scope) {
         wg_graph_free(g);
         return NULL;
@@ -28,11 +28,11 @@ void wg_graph_free(wg_graph *g)
     free(g->scopes.slot);
     free(g->names.slot);
     free(g->message);
-    wg_arena_free(&g->arena);
+    wgi_arena_free(&g->arena);
     free(g);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 wg_status wg_graph_status(const wg_graph *g)
 {
@@ -48,7 +48,7 @@ const char *wg_graph_message(const wg_graph *g)
     return g->message ? g->message : wg_status_text(g->status);
 }
 
-void wg_graph_stick(wg_graph *g, wg_status status, const char *format, ...)
+void wgi_graph_stick(wg_graph *g, wg_status status, const char *format, ...)
 {
     if (g->status != WG_OK)
         return;
@@ -63,13 +63,13 @@ void wg_graph_stick(wg_graph *g, wg_status status, const char *format, ...)
     va_end(args);
 }
 
-void *wg_graph_no_memory(wg_graph *g)
+void *wgi_graph_no_memory(wg_graph *g)
 {
-    wg_graph_stick(g, WG_ENOMEM, "out of memory after %zu nodes", g->n_nodes);
+    wgi_graph_stick(g, WG_ENOMEM, "out of memory after %zu nodes", g->n_nodes);
     return NULL;
 }
 
-const char *wg_short_at(const char *at)
+const char *wgi_short_at(const char *at)
 {
     const char *slash = strrchr(at, '/');
     return slash ? slash + 1 : at;
@@ -93,22 +93,22 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
     va_end(args);
     const char *path = g->origin.scope->path;
     at = g->origin.at ? g->origin.at : at;
-    wg_graph_stick(g, status, "%s%s%s: %s%s%s%s", path, *path ? ": " : "", builder, what,
-                   at ? " (" : "", at ? wg_short_at(at) : "", at ? ")" : "");
+    wgi_graph_stick(g, status, "%s%s%s: %s%s%s%s", path, *path ? ": " : "", builder, what,
+                    at ? " (" : "", at ? wgi_short_at(at) : "", at ? ")" : "");
     free(more);
     return NULL;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-bool wg_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size)
+bool wgi_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size)
 {
     if (used < *capacity)
         return true;
     size_t bigger = *capacity ? *capacity * 2 : 64;
     void *moved = realloc(*array, bigger * item_size);
     if (!moved) {
-        wg_graph_no_memory(g);
+        wgi_graph_no_memory(g);
         return false;
     }
     *array = moved;
@@ -120,26 +120,26 @@ void *wg_graph_alloc(wg_graph *g, size_t size)
 {
     if (!g)
         return NULL;
-    void *p = wg_arena_alloc(&g->arena, size);
-    return p ? p : wg_graph_no_memory(g);
+    void *p = wgi_arena_alloc(&g->arena, size);
+    return p ? p : wgi_graph_no_memory(g);
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------ */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char *path)
 {
-    wg_scope *s = wg_arena_alloc(&g->arena, sizeof *s);
-    char *own = s ? wg_arena_text(&g->arena, path) : NULL;
-    if (!own || !wg_names_put(&g->scopes, own, s))
-        return wg_graph_no_memory(g);
+    wg_scope *s = wgi_arena_alloc(&g->arena, sizeof *s);
+    char *own = s ? wgi_arena_text(&g->arena, path) : NULL;
+    if (!own || !wgi_names_put(&g->scopes, own, s))
+        return wgi_graph_no_memory(g);
     const char *slash = strrchr(own, '/');
     *s = (wg_scope){parent, slash ? slash + 1 : own, own, parent ? parent->depth + 1 : 0, false};
     return s;
 }
 
-const wg_scope *wg_scope_intern(wg_graph *g, const char *path)
+const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
 {
-    const wg_scope *s = wg_names_get(&g->scopes, path);
+    const wg_scope *s = wgi_names_get(&g->scopes, path);
     if (s)
         return s;
     if (!*path)
@@ -153,11 +153,11 @@ const wg_scope *wg_scope_intern(wg_graph *g, const char *path)
                NULL;
     memcpy(up, path, length);
     up[length] = '\0';
-    const wg_scope *parent = wg_scope_intern(g, up);
+    const wg_scope *parent = wgi_scope_intern(g, up);
     return parent ? new_scope(g, parent, path) : NULL;
 }
 
-const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *name)
+const wg_scope *wgi_scope_child(wg_graph *g, const wg_scope *parent, const char *name)
 {
     char path[1024];
     int length =
@@ -166,7 +166,7 @@ const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *
         return wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes",
                              sizeof path - 1),
                NULL;
-    return wg_scope_intern(g, path);
+    return wgi_scope_intern(g, path);
 }
 
 void wg_scope_push(wg_graph *g, const char *format, ...)
@@ -187,7 +187,7 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a name with a slash: '%s'", name);
         return;
     }
-    const wg_scope *s = wg_scope_child(g, g->origin.scope, name);
+    const wg_scope *s = wgi_scope_child(g, g->origin.scope, name);
     if (s)
         g->origin.scope = s;
 }
@@ -235,27 +235,27 @@ uint64_t wg_graph_new_key(wg_graph *g)
     return g ? ++g->next_key : 0;
 }
 
-/* ---- names, outputs, assignments --------------------------------------------------------------- */
+/* ---- names, outputs, assignments ------------------------------------------------------------- */
 
-bool wg_graph_set_name(wg_graph *g, wg_value *v, const char *full)
+bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full)
 {
-    wg_value *other = wg_names_get(&g->names, full);
+    wg_value *other = wgi_names_get(&g->names, full);
     if (other && other != v) {
         const char *at = other->node->at;
         wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
                       "the name '%s' is taken by a value built at %s", full,
-                      at ? wg_short_at(at) : "an unknown line");
+                      at ? wgi_short_at(at) : "an unknown line");
         return false;
     }
-    char *own = wg_arena_text(&g->arena, full);
-    if (!own || !wg_names_put(&g->names, own, v))
-        return wg_graph_no_memory(g) != NULL;
+    char *own = wgi_arena_text(&g->arena, full);
+    if (!own || !wgi_names_put(&g->names, own, v))
+        return wgi_graph_no_memory(g) != NULL;
     v->name = own;
     return true;
 }
 
-/* A leaf's name is its identity and must be unique; a name given to a computed value is a label: where it
- * is taken, the value stays unnamed in the table but carries the label. */
+/* A leaf's name is its identity and must be unique; a name given to a computed value is a label:
+ * where it is taken, the value stays unnamed in the table but carries the label. */
 wg_value *wg_name(wg_value *v, const char *format, ...)
 {
     if (!v)
@@ -268,10 +268,10 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     va_end(args);
     const char *path = v->node->scope->path;
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
-    if (!wg_names_get(&g->names, full))
-        wg_graph_set_name(g, v, full);
-    else if (!(v->name = wg_arena_text(&g->arena, full)))
-        wg_graph_no_memory(g);
+    if (!wgi_names_get(&g->names, full))
+        wgi_graph_set_name(g, v, full);
+    else if (!(v->name = wgi_arena_text(&g->arena, full)))
+        wgi_graph_no_memory(g);
     return v;
 }
 
@@ -286,12 +286,12 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
                              "a name of 1 to 400 bytes is needed");
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
-    return wg_graph_set_name(g, v, full) ? v : NULL;
+    return wgi_graph_set_name(g, v, full) ? v : NULL;
 }
 
 wg_value *wg_graph_find(const wg_graph *g, const char *name)
 {
-    return g && name ? wg_names_get(&g->names, name) : NULL;
+    return g && name ? wgi_names_get(&g->names, name) : NULL;
 }
 
 wg_graph *wg_graph_of(const wg_value *v)
@@ -317,13 +317,13 @@ wg_value *wg_output(wg_value *v, const char *name)
     wg_graph *g = v->node->graph;
     if (g->status != WG_OK)
         return NULL;
-    if (!wg_graph_reserve(g, (void **)&g->outputs, &g->cap_outputs, g->n_outputs,
-                          sizeof *g->outputs))
+    if (!wgi_graph_reserve(g, (void **)&g->outputs, &g->cap_outputs, g->n_outputs,
+                           sizeof *g->outputs))
         return NULL;
-    char *own = wg_arena_text(&g->arena, name ? name : "");
+    char *own = wgi_arena_text(&g->arena, name ? name : "");
     if (!own)
-        return wg_graph_no_memory(g);
-    g->outputs[g->n_outputs++] = (wg_named_value){own, v};
+        return wgi_graph_no_memory(g);
+    g->outputs[g->n_outputs++] = (wgi_named_value){own, v};
     return v;
 }
 
@@ -344,12 +344,12 @@ void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
         wg_graph_fail(g, WG_ESHAPE, at, "wg_assign", "%s%s cannot take %s%s",
                       wg_dtype_name(leaf->dtype), wg_shape_text(&leaf->shape, a, sizeof a),
                       wg_dtype_name(v->dtype), wg_shape_text(&v->shape, b, sizeof b));
-    else if (wg_graph_reserve(g, (void **)&g->assigns, &g->cap_assigns, g->n_assigns,
-                              sizeof *g->assigns))
-        g->assigns[g->n_assigns++] = (wg_assignment){leaf, v};
+    else if (wgi_graph_reserve(g, (void **)&g->assigns, &g->cap_assigns, g->n_assigns,
+                               sizeof *g->assigns))
+        g->assigns[g->n_assigns++] = (wgi_assignment){leaf, v};
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 size_t wg_graph_node_count(const wg_graph *g)
 {

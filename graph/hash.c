@@ -5,19 +5,19 @@
 
 static uint64_t hash_value_ref(uint64_t h, const wg_value *v)
 {
-    return wg_hash_u64(h, v->id);
+    return wgi_hash_u64(h, v->id);
 }
 
 static uint64_t hash_node(uint64_t h, const wg_node *n)
 {
-    h = wg_hash_bytes(h, n->op->name, strlen(n->op->name) + 1);
-    h = wg_hash_u64(h, wg_node_attrs_hash(n->op, n->attrs));
-    h = wg_hash_u64(h, (uint64_t)n->n_in);
+    h = wgi_hash_bytes(h, n->op->name, strlen(n->op->name) + 1);
+    h = wgi_hash_u64(h, wg_node_attrs_hash(n->op, n->attrs));
+    h = wgi_hash_u64(h, (uint64_t)n->n_in);
     for (int i = 0; i < n->n_in; i++)
         h = hash_value_ref(h, n->in[i]);
     for (int i = 0; i < n->n_out; i++) {
-        h = wg_hash_u64(h, (uint64_t)n->out[i]->dtype);
-        h = wg_hash_shape(h, &n->out[i]->shape);
+        h = wgi_hash_u64(h, (uint64_t)n->out[i]->dtype);
+        h = wgi_hash_shape(h, &n->out[i]->shape);
     }
     return h;
 }

@@ -1,5 +1,5 @@
-/* The vocabulary of shape rules.  Each check answers false after sticking an error that names the op, the
- * operands, both numbers, the scope and the line. */
+/* The vocabulary of shape rules.  Each check answers false after sticking an error that names the
+ * op, the operands, both numbers, the scope and the line. */
 #include "graph/internal.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ bool wg_fail(wg_node *n, wg_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    wg_graph_stick(g, status, "%s", wg_node_message(n, what, text, sizeof text));
+    wgi_graph_stick(g, status, "%s", wg_node_message(n, what, text, sizeof text));
     return false;
 }
 
@@ -24,11 +24,11 @@ bool wg_set_result_count(wg_node *n, int count)
         return wg_fail(n, WG_EINVAL, "%d results", count);
     if (n->out) /* a re-derivation (wg_graph_verify): the number must come out the same */
         return count == n->n_out || wg_fail(n, WG_EINVAL, "%d results, not %d", n->n_out, count);
-    wg_arena *a = &n->graph->arena;
-    n->out = wg_arena_alloc(a, sizeof *n->out * (size_t)(count ? count : 1));
-    wg_value *v = n->out ? wg_arena_alloc(a, sizeof *v * (size_t)(count ? count : 1)) : NULL;
+    wgi_arena *a = &n->graph->arena;
+    n->out = wgi_arena_alloc(a, sizeof *n->out * (size_t)(count ? count : 1));
+    wg_value *v = n->out ? wgi_arena_alloc(a, sizeof *v * (size_t)(count ? count : 1)) : NULL;
     if (!v)
-        return wg_graph_no_memory(n->graph) != NULL;
+        return wgi_graph_no_memory(n->graph) != NULL;
     for (int i = 0; i < count; i++) {
         v[i] = (wg_value){.node = n, .index = i};
         n->out[i] = &v[i];

@@ -3,41 +3,41 @@
 #define WG_GRAPH_INTERNAL_H
 
 #include "graph/arena.h"
-#include "graph/op.h"
+#include "wengert/graph/op.h"
 
 #include <stdarg.h>
 
 /* An open-addressing table from texts of the arena to pointers. */
-typedef struct wg_names {
-    struct wg_names_slot {
+typedef struct wgi_names {
+    struct wgi_names_slot {
         const char *key;
         void *item;
     } * slot;
     size_t used, size; /* size is 0 or a power of two */
-} wg_names;
+} wgi_names;
 
-void *wg_names_get(const wg_names *t, const char *key);
-bool wg_names_put(wg_names *t, const char *key, void *item); /* false without memory */
+void *wgi_names_get(const wgi_names *t, const char *key);
+bool wgi_names_put(wgi_names *t, const char *key, void *item); /* false without memory */
 
-typedef struct wg_named_value {
+typedef struct wgi_named_value {
     const char *name;
     wg_value *value;
-} wg_named_value;
+} wgi_named_value;
 
-typedef struct wg_assignment {
+typedef struct wgi_assignment {
     wg_value *leaf, *value;
-} wg_assignment;
+} wgi_assignment;
 
 struct wg_graph {
-    wg_arena arena;
+    wgi_arena arena;
     wg_node **nodes;
     wg_value **values;
-    wg_named_value *outputs;
-    wg_assignment *assigns;
+    wgi_named_value *outputs;
+    wgi_assignment *assigns;
     size_t n_nodes, cap_nodes, n_values, cap_values;
     size_t n_outputs, cap_outputs, n_assigns, cap_assigns;
-    wg_names scopes; /* path -> wg_scope           */
-    wg_names names;  /* full name -> wg_value      */
+    wgi_names scopes; /* path -> wg_scope           */
+    wgi_names names;  /* full name -> wg_value      */
     wg_origin origin;
     uint64_t next_key;
     wg_status status;
@@ -45,37 +45,37 @@ struct wg_graph {
 };
 
 /* Room for one more item in a growing array; false (and the graph in error) without memory. */
-bool wg_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size);
+bool wgi_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size);
 
 /* Sticks WG_ENOMEM; returns NULL. */
-void *wg_graph_no_memory(wg_graph *g);
+void *wgi_graph_no_memory(wg_graph *g);
 /* Sticks the first error, text already complete. */
-void wg_graph_stick(wg_graph *g, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+void wgi_graph_stick(wg_graph *g, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 
-const wg_scope *wg_scope_child(wg_graph *g, const wg_scope *parent, const char *name);
-const wg_scope *wg_scope_intern(wg_graph *g, const char *path);
+const wg_scope *wgi_scope_child(wg_graph *g, const wg_scope *parent, const char *name);
+const wg_scope *wgi_scope_intern(wg_graph *g, const char *path);
 
 /* Gives v that full name; error if another value has it. */
-bool wg_graph_set_name(wg_graph *g, wg_value *v, const char *full);
+bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full);
 
 /* "scope: op(operands)" of a node that may still be under construction. */
-void wg_node_title(const wg_node *n, char *text, size_t size);
+void wgi_node_title(const wg_node *n, char *text, size_t size);
 /* the file name without its folders: "model.c:41" */
-const char *wg_short_at(const char *at);
+const char *wgi_short_at(const char *at);
 
 /* One attribute as "axis=1" into text; returns text. */
-const char *wg_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size);
-uint64_t wg_hash_attr(uint64_t h, const void *attrs, const wg_attr *f);
+const char *wgi_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size);
+uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f);
 
 /* 64-bit FNV-1a, folded over fields one at a time so that padding never counts. */
-uint64_t wg_hash_bytes(uint64_t h, const void *bytes, size_t size);
-static inline uint64_t wg_hash_u64(uint64_t h, uint64_t x)
+uint64_t wgi_hash_bytes(uint64_t h, const void *bytes, size_t size);
+static inline uint64_t wgi_hash_u64(uint64_t h, uint64_t x)
 {
     for (int i = 0; i < 8; i++)
         h = (h ^ (unsigned char)(x >> (8 * i))) * UINT64_C(0x100000001b3);
     return h;
 }
 #define WG_HASH_START UINT64_C(0xcbf29ce484222325)
-uint64_t wg_hash_shape(uint64_t h, const wg_shape *s);
+uint64_t wgi_hash_shape(uint64_t h, const wg_shape *s);
 
 #endif

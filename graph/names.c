@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t place(const wg_names *t, const char *key)
+static size_t place(const wgi_names *t, const char *key)
 {
-    size_t i = (size_t)wg_hash_bytes(WG_HASH_START, key, strlen(key)) & (t->size - 1);
+    size_t i = (size_t)wgi_hash_bytes(WG_HASH_START, key, strlen(key)) & (t->size - 1);
     while (t->slot[i].key && strcmp(t->slot[i].key, key) != 0)
         i = (i + 1) & (t->size - 1);
     return i;
 }
 
-void *wg_names_get(const wg_names *t, const char *key)
+void *wgi_names_get(const wgi_names *t, const char *key)
 {
     return t->size ? t->slot[place(t, key)].item : NULL;
 }
 
-static bool grow(wg_names *t)
+static bool grow(wgi_names *t)
 {
-    wg_names bigger = {.size = t->size ? t->size * 2 : 16};
+    wgi_names bigger = {.size = t->size ? t->size * 2 : 16};
     bigger.slot = calloc(bigger.size, sizeof *bigger.slot);
     if (!bigger.slot)
         return false;
@@ -32,12 +32,12 @@ static bool grow(wg_names *t)
     return true;
 }
 
-bool wg_names_put(wg_names *t, const char *key, void *item)
+bool wgi_names_put(wgi_names *t, const char *key, void *item)
 {
     if ((t->used + 1) * 4 > t->size * 3 && !grow(t))
         return false;
-    struct wg_names_slot *s = &t->slot[place(t, key)];
+    struct wgi_names_slot *s = &t->slot[place(t, key)];
     t->used += !s->key;
-    *s = (struct wg_names_slot){key, item};
+    *s = (struct wgi_names_slot){key, item};
     return true;
 }

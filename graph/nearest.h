@@ -2,7 +2,7 @@
 #ifndef WG_GRAPH_NEAREST_H
 #define WG_GRAPH_NEAREST_H
 
-#include "graph/status.h"
+#include "wengert/graph/status.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +11,10 @@
 extern "C" {
 #endif
 
-/** Levenshtein's distance (fewest insertions, deletions and substitutions) of the name that was written from one that
- *  exists; SIZE_MAX if it is so large that the one can hardly have been meant by the other.  Of long names 64 bytes are
- *  looked at. */
+/** Levenshtein's distance (fewest insertions, deletions and substitutions) of the name that was
+ * written from one that
+ *  exists; SIZE_MAX if it is so large that the one can hardly have been meant by the other.  Of
+ *  long names 64 bytes are looked at. */
 WG_API size_t wg_name_distance(const char *written, const char *name);
 
 #ifdef __cplusplus

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-/* ---- what the operand and result texts of an op say -------------------------------------------- */
+/* ---- what the operand and result texts of an op say ------------------------------------------ */
 
-/* The i-th word of "x weight bias?"; the last word answers for all further ones if it ends in '*'. */
+/* The i-th word of "x weight bias?"; the last word answers for all further ones if it ends in
+ * '*'. */
 static const char *word(const char *words, int i, size_t *length)
 {
     const char *w = words;
@@ -73,8 +74,9 @@ const char *wg_value_text(const wg_value *v, char *text, size_t size)
     return text;
 }
 
-/* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, others their op. */
-void wg_node_title(const wg_node *n, char *text, size_t size)
+/* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, others their
+ * op. */
+void wgi_node_title(const wg_node *n, char *text, size_t size)
 {
     const char *path = n->scope->path;
     int used = snprintf(text, size, "%s%s%s(", path, *path ? ": " : "", n->op->name);
@@ -87,7 +89,7 @@ void wg_node_title(const wg_node *n, char *text, size_t size)
             break;
         }
         used +=
-            snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", wg_short_at(shown));
+            snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", wgi_short_at(shown));
     }
     if (used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ")");
@@ -96,28 +98,28 @@ void wg_node_title(const wg_node *n, char *text, size_t size)
 const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size)
 {
     char title[512];
-    wg_node_title(n, title, sizeof title);
+    wgi_node_title(n, title, sizeof title);
     snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "",
-             n->at ? wg_short_at(n->at) : "", n->at ? ")" : "");
+             n->at ? wgi_short_at(n->at) : "", n->at ? ")" : "");
     return text;
 }
 
-/* ---- building ---------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 /* Of a text or data, the node gets a copy of its own. */
 static bool own_attr(wg_node *n, const wg_attr *f, void *field)
 {
-    wg_arena *a = &n->graph->arena;
+    wgi_arena *a = &n->graph->arena;
     if (f->kind == WG_ATTR_TEXT) {
         const char **text = field;
-        if (*text && !(*text = wg_arena_text(a, *text)))
-            return wg_graph_no_memory(n->graph) != NULL;
+        if (*text && !(*text = wgi_arena_text(a, *text)))
+            return wgi_graph_no_memory(n->graph) != NULL;
     } else if (f->kind == WG_ATTR_DATA) {
         wg_data *data = field;
         if (data->size && !data->bytes)
             return wg_fail(n, WG_EINVAL, "its %zu bytes of %s are NULL", data->size, f->name);
-        if (data->size && !(data->bytes = wg_arena_copy(a, data->bytes, data->size)))
-            return wg_graph_no_memory(n->graph) != NULL;
+        if (data->size && !(data->bytes = wgi_arena_copy(a, data->bytes, data->size)))
+            return wgi_graph_no_memory(n->graph) != NULL;
     }
     return true;
 }
@@ -159,9 +161,9 @@ static bool copy_attrs(wg_node *n, const void *attrs)
     const wg_op *op = n->op;
     if (!op->attrs_size)
         return true;
-    char *own = wg_arena_alloc(&n->graph->arena, op->attrs_size);
+    char *own = wgi_arena_alloc(&n->graph->arena, op->attrs_size);
     if (!own)
-        return wg_graph_no_memory(n->graph) != NULL;
+        return wgi_graph_no_memory(n->graph) != NULL;
     if (attrs)
         memcpy(own, attrs, op->attrs_size);
     n->attrs = own;
@@ -194,11 +196,11 @@ static bool check_operands(wg_node *n)
 static bool append(wg_node *n)
 {
     wg_graph *g = n->graph;
-    if (!wg_graph_reserve(g, (void **)&g->nodes, &g->cap_nodes, g->n_nodes, sizeof *g->nodes))
+    if (!wgi_graph_reserve(g, (void **)&g->nodes, &g->cap_nodes, g->n_nodes, sizeof *g->nodes))
         return false;
     for (int i = 0; i < n->n_out; i++) {
-        if (!wg_graph_reserve(g, (void **)&g->values, &g->cap_values, g->n_values,
-                              sizeof *g->values))
+        if (!wgi_graph_reserve(g, (void **)&g->values, &g->cap_values, g->n_values,
+                               sizeof *g->values))
             return false;
         n->out[i]->id = (uint32_t)g->n_values;
         g->values[g->n_values++] = n->out[i];
@@ -303,7 +305,7 @@ bool wg_expand_node(wg_node *n, wg_value **y)
     return g->status == WG_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int64_t wg_value_count(const wg_value *v)
 {

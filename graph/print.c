@@ -60,7 +60,7 @@ static void print_node(FILE *f, const wg_node *n)
     if (*n->scope->path || n->at || n->phase != WG_FORWARD) {
         fprintf(f, "  #%s", *n->scope->path ? " " : "");
         print_name(f, n->scope->path);
-        fprintf(f, "%s%s%s", n->at ? " " : "", n->at ? wg_short_at(n->at) : "", phase[n->phase]);
+        fprintf(f, "%s%s%s", n->at ? " " : "", n->at ? wgi_short_at(n->at) : "", phase[n->phase]);
     }
     fputc('\n', f);
 }

@@ -1,4 +1,4 @@
-#include "graph/shape.h"
+#include "wengert/graph/shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,8 +91,8 @@ const char *wg_shape_text(const wg_shape *s, char *text, size_t size)
     return text;
 }
 
-/* The product is checked over the non-zero dimensions, so that [0, huge, huge] is refused as well: an
- * empty tensor's other dimensions still get multiplied by shape rules. */
+/* The product is checked over the non-zero dimensions, so that [0, huge, huge] is refused as well:
+ * an empty tensor's other dimensions still get multiplied by shape rules. */
 bool wg_shape_valid(const wg_shape *s, wg_dtype d)
 {
     if (s->rank < 0 || s->rank > WG_MAX_RANK || !known(d) || d == WG_DTYPE_DEFAULT)

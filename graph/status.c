@@ -1,4 +1,4 @@
-#include "graph/status.h"
+#include "wengert/graph/status.h"
 
 const char *wg_status_text(wg_status status)
 {

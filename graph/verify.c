@@ -1,4 +1,5 @@
-/* Re-derivation: what a graph says about itself must follow from its ops, operands and attributes. */
+/* Re-derivation: what a graph says about itself must follow from its ops, operands and
+ * attributes. */
 #include "graph/internal.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static bool verify_types(wg_node *n)
     wg_value **out = calloc(count ? count : 1, sizeof *out);
     bool ok = fresh && out;
     if (!ok)
-        wg_graph_no_memory(n->graph);
+        wgi_graph_no_memory(n->graph);
     wg_node again = *n;
     again.out = out;
     for (size_t i = 0; ok && i < count; i++) {

@@ -1,5 +1,6 @@
-/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads with queries and keys of d_k numbers and values of
- * d_v.  Between the layers, the numbers of all heads stand side by side: q [B, T, h d_k], k [B, S, h d_k], v [B, S, h d_v]. */
+/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads with queries and keys of d_k
+ * numbers and values of d_v.  Between the layers, the numbers of all heads stand side by side: q
+ * [B, T, h d_k], k [B, S, h d_k], v [B, S, h d_v]. */
 #include "models/internal.h"
 
 #include <math.h>
@@ -125,15 +126,16 @@ static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
             wg_attention(q, k, v, o->lengths,
                          &(wg_attention_attrs){.causal = o->causal, .dropout = o->dropout}));
     return join_heads(
-        wg_additive_attention(q, k, score_weight(q, heads, wg_layer_size(q, -1)), v, o->lengths,
+        wg_additive_attention(q, k, score_weight(q, heads, wgi_layer_size(q, -1)), v, o->lengths,
                               &(wg_additive_attrs){.causal = o->causal, .dropout = o->dropout}));
 }
 
-/* The same for single queries (T = 1) over the rows of pools k [N, 1, h d_k] and v [N, 1, h d_v] that they name. */
+/* The same for single queries (T = 1) over the rows of pools k [N, 1, h d_k] and v [N, 1, h d_v]
+ * that they name. */
 static wg_value *attend_slots(const wg_projections *p, const wg_multi_head_options *o)
 {
-    int64_t rows = wg_layer_size(p->q, 0), heads = heads_of(o), slots = wg_layer_size(p->k, 0);
-    int64_t d_k = wg_layer_size(p->q, 2) / heads, d_v = wg_layer_size(p->v, 2) / heads;
+    int64_t rows = wgi_layer_size(p->q, 0), heads = heads_of(o), slots = wgi_layer_size(p->k, 0);
+    int64_t d_k = wgi_layer_size(p->q, 2) / heads, d_v = wgi_layer_size(p->v, 2) / heads;
     wg_value *k = wg_reshape(p->k, WG_SHAPE(slots, heads, d_k));
     wg_value *v = wg_reshape(p->v, WG_SHAPE(slots, heads, d_v));
     wg_value *q, *y;
@@ -171,7 +173,7 @@ wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *
     wg_graph *g = wg_graph_of(x);
     if (!g || !memory)
         return NULL;
-    wg_origin before = wg_layer_enter(at, g, name);
+    wg_origin before = wgi_layer_enter(at, g, name);
     wg_projections p = (wg_attention_projections)(at, x, memory, options);
-    return wg_layer_leave(g, before, (wg_attention_heads)(at, p, options));
+    return wgi_layer_leave(g, before, (wg_attention_heads)(at, p, options));
 }

@@ -1,5 +1,5 @@
-#include "models/models.h"
-#include "models/transformer.h"
+#include "wengert/models/models.h"
+#include "wengert/models/transformer.h"
 
 #include <string.h>
 

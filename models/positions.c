@@ -1,4 +1,4 @@
-#include "models/positions.h"
+#include "wengert/models/positions.h"
 #include "models/internal.h"
 
 #include <math.h>
@@ -57,9 +57,9 @@ wg_value *(wg_learned_positions)(const char *at, const char *name, wg_graph *g, 
         return wg_graph_fail(g, WG_EINVAL, at, "wg_learned_positions",
                              "the first of %lld positions is %lld", (long long)most,
                              (long long)first);
-    wg_origin before = wg_layer_enter(at, g, name);
+    wg_origin before = wgi_layer_enter(at, g, name);
     wg_value *table = wg_parameter(g, "weight", dtype, WG_SHAPE(first + most, d),
                                    wg_normal_init(1 / sqrt(fmax(1, (double)d))));
     first += from;
-    return wg_layer_leave(g, before, wg_slice(table, 0, first, first + rows, 1));
+    return wgi_layer_leave(g, before, wg_slice(table, 0, first, first + rows, 1));
 }

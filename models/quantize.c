@@ -1,6 +1,6 @@
-#include "models/quantize.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/models/quantize.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct rewrite {
     wg_graph *weights;
 } rewrite;
 
-/* ---- which products ---------------------------------------------------------------------------- */
+/* ---- which products -------------------------------------------------------------------------- */
 
 /* x weight' of a parameter: operand 1. */
 static bool taken(const wg_node *n)
@@ -52,7 +52,7 @@ static void count_readers(const wg_graph *g, size_t *other_readers)
     }
 }
 
-/* ---- the weights ------------------------------------------------------------------------------- */
+/* ---- the weights ----------------------------------------------------------------------------- */
 
 /* A state "NAME.suffix" for the parameter NAME. */
 static wg_value *state_of(wg_graph *g, const wg_value *parameter, const char *suffix,
@@ -115,7 +115,7 @@ static const integers *integers_of(rewrite *r, wg_graph *to, const wg_value *par
     return x;
 }
 
-/* ---- the products ------------------------------------------------------------------------------ */
+/* ---- the products ---------------------------------------------------------------------------- */
 
 static wg_value *product(rewrite *r, wg_graph *to, const wg_node *n, wg_value *const *in)
 {

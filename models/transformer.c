@@ -30,23 +30,23 @@ static wg_value *norm(const wg_transformer *m, const char *name, wg_value *x)
     return wg_norm_layer(name, x, (wg_norm_kind)m->config.norm, m->config.norm_eps);
 }
 
-wg_value *wg_transformer_before(const wg_transformer *m, const char *name, wg_value *x)
+wg_value *wgi_transformer_before(const wg_transformer *m, const char *name, wg_value *x)
 {
     return m->config.pre_norm ? norm(m, name, x) : x;
 }
 
-wg_value *wg_transformer_after(const wg_transformer *m, const char *name, wg_value *x, wg_value *f)
+wg_value *wgi_transformer_after(const wg_transformer *m, const char *name, wg_value *x, wg_value *f)
 {
     x = wg_add(x, drop(m, f));
     return m->config.pre_norm ? x : norm(m, name, x);
 }
 
-wg_value *wg_transformer_last(const wg_transformer *m, wg_value *x)
+wg_value *wgi_transformer_last(const wg_transformer *m, wg_value *x)
 {
     return m->config.pre_norm ? norm(m, "norm", x) : x;
 }
 
-wg_multi_head_options wg_transformer_cross(const wg_transformer *m, wg_value *lengths)
+wg_multi_head_options wgi_transformer_cross(const wg_transformer *m, wg_value *lengths)
 {
     const wg_transformer_config *c = &m->config;
     return (wg_multi_head_options){
@@ -61,9 +61,9 @@ wg_multi_head_options wg_transformer_cross(const wg_transformer *m, wg_value *le
     };
 }
 
-wg_multi_head_options wg_transformer_self(const wg_transformer *m, bool causal, wg_value *lengths)
+wg_multi_head_options wgi_transformer_self(const wg_transformer *m, bool causal, wg_value *lengths)
 {
-    wg_multi_head_options o = wg_transformer_cross(m, lengths);
+    wg_multi_head_options o = wgi_transformer_cross(m, lengths);
     o.causal = causal;
     o.fused = m->config.fused_projections;
     o.gain = 1; /* a fused matrix has three times the rows, hence its bound */
@@ -72,7 +72,7 @@ wg_multi_head_options wg_transformer_self(const wg_transformer *m, bool causal, 
     return o;
 }
 
-wg_value *wg_transformer_feed_forward(const wg_transformer *m, wg_value *x)
+wg_value *wgi_transformer_feed_forward(const wg_transformer *m, wg_value *x)
 {
     const wg_transformer_config *c = &m->config;
     const wg_feed_forward_options o = {
@@ -85,42 +85,42 @@ wg_value *wg_transformer_feed_forward(const wg_transformer *m, wg_value *x)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-wg_value *wg_transformer_encoder_layer(const wg_transformer *m, wg_value *x,
-                                       const wg_multi_head_options *self)
+wg_value *wgi_transformer_encoder_layer(const wg_transformer *m, wg_value *x,
+                                        const wg_multi_head_options *self)
 {
-    wg_value *y = wg_transformer_before(m, "norm1", x);
+    wg_value *y = wgi_transformer_before(m, "norm1", x);
     y = wg_multi_head_attention("self_attn", y, y, self);
-    x = wg_transformer_after(m, "norm1", x, y);
+    x = wgi_transformer_after(m, "norm1", x, y);
 
-    y = wg_transformer_before(m, "norm2", x);
-    y = wg_transformer_feed_forward(m, y);
-    return wg_transformer_after(m, "norm2", x, y);
+    y = wgi_transformer_before(m, "norm2", x);
+    y = wgi_transformer_feed_forward(m, y);
+    return wgi_transformer_after(m, "norm2", x, y);
 }
 
 /* x [B, T, d], memory [B, S, d] -> [B, T, d] */
 static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, wg_value *memory,
                                wg_value *memory_lengths)
 {
-    const wg_multi_head_options self = wg_transformer_self(m, true, m->target_lengths);
-    const wg_multi_head_options cross = wg_transformer_cross(m, memory_lengths);
+    const wg_multi_head_options self = wgi_transformer_self(m, true, m->target_lengths);
+    const wg_multi_head_options cross = wgi_transformer_cross(m, memory_lengths);
 
-    wg_value *y = wg_transformer_before(m, "norm1", x);
+    wg_value *y = wgi_transformer_before(m, "norm1", x);
     y = wg_multi_head_attention("self_attn", y, y, &self);
-    x = wg_transformer_after(m, "norm1", x, y);
+    x = wgi_transformer_after(m, "norm1", x, y);
 
-    y = wg_transformer_before(m, "norm2", x);
+    y = wgi_transformer_before(m, "norm2", x);
     y = wg_multi_head_attention("cross_attn", y, memory, &cross);
-    x = wg_transformer_after(m, "norm2", x, y);
+    x = wgi_transformer_after(m, "norm2", x, y);
 
-    y = wg_transformer_before(m, "norm3", x);
-    y = wg_transformer_feed_forward(m, y);
-    return wg_transformer_after(m, "norm3", x, y);
+    y = wgi_transformer_before(m, "norm3", x);
+    y = wgi_transformer_feed_forward(m, y);
+    return wgi_transformer_after(m, "norm3", x, y);
 }
 
 /* ---- embeddings and positions ---------------------------------------------------------------- */
 
-wg_value *wg_transformer_positions(const char *at, const wg_transformer *m, int64_t first,
-                                   int64_t rows)
+wg_value *wgi_transformer_positions(const char *at, const wg_transformer *m, int64_t first,
+                                    int64_t rows)
 {
     const wg_transformer_config *c = &m->config;
     if (c->positions == WG_POSITIONS_ROTARY)
@@ -133,8 +133,8 @@ wg_value *wg_transformer_positions(const char *at, const wg_transformer *m, int6
                                   c->first_position, c->max_positions);
 }
 
-wg_value *wg_transformer_embed(const wg_transformer *m, wg_value *weight, wg_value *ids,
-                               wg_value *positions)
+wg_value *wgi_transformer_embed(const wg_transformer *m, wg_value *weight, wg_value *ids,
+                                wg_value *positions)
 {
     wg_value *x = wg_scale(wg_embedding(weight, ids), sqrt((double)m->config.d_model));
     return drop(m, positions ? wg_add(x, positions) : x);
@@ -148,8 +148,8 @@ static wg_value *embed(const char *at, const wg_transformer *m, wg_value *weight
     if (ids->shape.rank != 2)
         return wg_graph_fail(m->graph, WG_ESHAPE, at, "wg_transformer",
                              "ids have %d axes, must have 2 [B, T]", ids->shape.rank);
-    return wg_transformer_embed(m, weight, ids,
-                                wg_transformer_positions(at, m, 0, ids->shape.dim[1]));
+    return wgi_transformer_embed(m, weight, ids,
+                                 wgi_transformer_positions(at, m, 0, ids->shape.dim[1]));
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -198,15 +198,15 @@ wg_value *(wg_transformer_encode)(const char *at, wg_transformer *m, wg_value *s
                                   wg_value *lengths)
 {
     wg_graph *g = m->graph;
-    const wg_multi_head_options self = wg_transformer_self(m, false, lengths);
+    const wg_multi_head_options self = wgi_transformer_self(m, false, lengths);
     wg_scope_push(g, "encoder");
     wg_value *x = embed(at, m, m->source_embedding, source);
     for (int64_t i = 0; x && i < m->config.encoder_layers; i++) {
         wg_scope_push(g, "layer%d", (int)i);
-        x = wg_transformer_encoder_layer(m, x, &self);
+        x = wgi_transformer_encoder_layer(m, x, &self);
         wg_scope_pop(g);
     }
-    x = wg_transformer_last(m, x);
+    x = wgi_transformer_last(m, x);
     wg_scope_pop(g);
     return x;
 }
@@ -222,7 +222,7 @@ wg_value *(wg_transformer_decode)(const char *at, wg_transformer *m, wg_value *t
         x = decoder_layer(m, x, memory, source_lengths);
         wg_scope_pop(g);
     }
-    x = wg_transformer_last(m, x);
+    x = wgi_transformer_last(m, x);
     wg_scope_pop(g);
     return x;
 }

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* tiny and small are for small corpora: the sizes of Wu et al. 2021 ("Good for Misconceived Reasons") on Multi30k.  base
- * and big are those of Vaswani et al. 2017, table 3, with the eps of their code, tensor2tensor. */
+/* tiny and small are for small corpora: the sizes of Wu et al. 2021 ("Good for Misconceived
+ * Reasons") on Multi30k.  base and big are those of Vaswani et al. 2017, table 3, with the eps of
+ * their code, tensor2tensor. */
 /* clang-format off */
 static const wg_transformer_config configs[] = {
     {.name = "tiny",  .d_model = 128,  .d_ff = 256,  .heads = 4,  .encoder_layers = 4, .decoder_layers = 4,

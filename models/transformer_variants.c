@@ -1,4 +1,4 @@
-#include "models/transformer.h"
+#include "wengert/models/transformer.h"
 
 /* What is special about each; the rest is filled in below. */
 /* clang-format off */

@@ -3,13 +3,13 @@
  *     dq = scale dS k,   dk = scale dS' q,
  * where both dropouts have the same mask.  Where heads are grouped, queries are [B, Hk, H/Hk, T,
  * d], and keys [B, Hk, 1, S, d] broadcast against them. */
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
-const wg_attr wg_attention_table[5] = {
+const wg_attr wgi_attention_table[5] = {
     WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),
     WG_ATTR(REAL, wg_attention_attrs, scale),  WG_ATTR(REAL, wg_attention_attrs, dropout),
     WG_ATTR(INT, wg_attention_attrs, key),
@@ -131,7 +131,8 @@ static wg_value *not_later(wg_graph *g, int64_t offset, int64_t queries, int64_t
     return wg_less_equal(s, t);
 }
 
-/* Which keys a query may see, broadcastable to scores [B, 1.., T, S] of the given rank; NULL: all. */
+/* Which keys a query may see, broadcastable to scores [B, 1.., T, S] of the given rank; NULL:
+ * all. */
 static wg_value *seen_keys(wg_graph *g, wg_value *lengths, bool causal, int64_t offset,
                            int64_t queries, int64_t keys, int rank)
 {
@@ -197,8 +198,8 @@ static double scale_of(const wg_attention_attrs *a, const wg_value *q)
     return a->scale != 0 ? a->scale : d > 0 ? 1 / sqrt((double)d) : 1;
 }
 
-/* scale q k'.  The scores are scaled unless there are more of them than of q: nothing else reads them, so a plan does
- * it in their place, while q, which others read, would have to be copied. */
+/* scale q k'.  The scores are scaled unless there are more of them than of q: nothing else reads
+ * them, so a plan does it in their place, while q, which others read, would have to be copied. */
 static wg_value *scores_of(const wg_attention_attrs *a, wg_value *q, wg_value *k)
 {
     double scale = scale_of(a, q);
@@ -324,8 +325,8 @@ static const wg_sample attention_grad_samples[] = {
 };
 
 #define ATTENTION                                                                                  \
-    .family = "attention", .attrs_size = sizeof(wg_attention_attrs), .attrs = wg_attention_table,  \
-    .n_attrs = WG_COUNT(wg_attention_table)
+    .family = "attention", .attrs_size = sizeof(wg_attention_attrs), .attrs = wgi_attention_table, \
+    .n_attrs = WG_COUNT(wgi_attention_table)
 
 const wg_op wg_op_attention_weights = {
     .name = "attention_weights",

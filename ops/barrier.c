@@ -1,6 +1,6 @@
 /* barrier: y = x, after the tokens. */
-#include "ops/barrier.h"
-#include "ops/table.h"
+#include "wengert/ops/barrier.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 

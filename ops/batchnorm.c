@@ -1,6 +1,6 @@
 /* batchnorm and groupnorm: x is [N, C, ...], statistics and gains belong to channels. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 /* A number for each channel, [C], as [C, 1, ...], which broadcasts against x. */
 static wg_value *by_channel(wg_value *v, const wg_value *x)

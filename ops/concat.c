@@ -1,11 +1,11 @@
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <string.h>
 
 static const wg_attr concat_attrs[] = {WG_ATTR(INT, wg_concat_attrs, axis)};
 
-/* ---- concat -------------------------------------------------------------------------------- */
+/* ---- concat ---------------------------------------------------------------------------------- */
 
 static bool infer_concat(wg_node *n)
 {
@@ -91,7 +91,7 @@ wg_value *(wg_concat)(const char *at, wg_value *const *x, int n, int axis)
     return first(wg_apply(at, NULL, &wg_op_concat, &(wg_concat_attrs){axis}, x, n));
 }
 
-/* ---- stack: concat along an axis of size 1 ------------------------------------------------- */
+/* ---- stack: concat along an axis of size 1 --------------------------------------------------- */
 
 /* The shape of each operand with the new axis, which counts in the result. */
 static wg_shape unsqueezed(const wg_shape *x, int axis)
@@ -166,7 +166,7 @@ wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis)
     return first(wg_apply(at, NULL, &wg_op_stack, &(wg_concat_attrs){axis}, x, n));
 }
 
-/* ---- split: a slice for each piece --------------------------------------------------------- */
+/* ---- split: a slice for each piece ----------------------------------------------------------- */
 
 static const wg_attr split_attrs[] = {
     WG_ATTR(INT, wg_split_attrs, axis),
@@ -282,7 +282,7 @@ wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t
     return wg_apply1(at, &wg_op_split, &a, x);
 }
 
-/* ---- tile: [n] as [1, n], broadcast to [times, n], as [times n] ---------------------------- */
+/* ---- tile: [n] as [1, n], broadcast to [times, n], as [times n] ------------------------------ */
 
 static const wg_attr tile_attrs[] = {WG_ATTR(SHAPE, wg_tile_attrs, times)};
 

@@ -1,6 +1,6 @@
 /* conv2d, its two adjoints, and what is made of them: see the head of conv.h. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #define FIELD(name, field)                                                                         \
     {                                                                                              \

@@ -1,15 +1,15 @@
 /* Cross entropy with label smoothing.  For a row of V logits x, target t and p = softmax(x),
  *     loss = -on log p_t - off sum over c != t of log p_c,      d loss / dx_c = (sum q) p_c - q_c,
  * where q is `on` at t and `off` elsewhere.  A term of weight 0 is left out: 0 log 0 = 0. */
-#include "ops/cross_entropy.h"
-#include "ops/ops.h"
+#include "wengert/ops/cross_entropy.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 static const char *const spreads[] = {"uniform", "off_target", NULL};
 static const char *const reductions[] = {"mean", "sum", "none", NULL};
 
-const wg_attr wg_cross_entropy_table[5] = {
+const wg_attr wgi_cross_entropy_table[5] = {
     WG_ATTR(REAL, wg_cross_entropy_attrs, smoothing),
     WG_ATTR_NAMED(wg_cross_entropy_attrs, spread, spreads),
     WG_ATTR(BOOL, wg_cross_entropy_attrs, use_ignore),
@@ -221,7 +221,7 @@ static const wg_sample grad_samples[] = {
 
 #define CROSS_ENTROPY                                                                              \
     .family = "loss", .attrs_size = sizeof(wg_cross_entropy_attrs),                                \
-    .attrs = wg_cross_entropy_table, .n_attrs = WG_COUNT(wg_cross_entropy_table)
+    .attrs = wgi_cross_entropy_table, .n_attrs = WG_COUNT(wgi_cross_entropy_table)
 
 const wg_op wg_op_cross_entropy = {
     .name = "cross_entropy",

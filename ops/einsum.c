@@ -1,12 +1,12 @@
 /* einsum: a spec is parsed into labels, one for each axis of each operand; the expansion
  * contracts the operands from left to right, each time by one matrix product or one broadcast
  * product. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <string.h>
 
-/* ---- labels -------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 /* A letter is its own label; DOTS + k is the axis under "..." that is the k-th from the end. */
 enum { DOTS = 128, LABELS = DOTS + WG_MAX_RANK };
@@ -193,7 +193,7 @@ static bool infer_einsum(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* ---- the expansion ------------------------------------------------------------------------- */
+/* ---- the expansion --------------------------------------------------------------------------- */
 
 /* A value whose axes have labels, no label twice. */
 typedef struct term {

@@ -1,7 +1,7 @@
 /* Elementwise arithmetic.  A rule of a broadcast operand may return the result's shape: the
  * gradient walker sums it down. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

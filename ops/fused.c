@@ -1,11 +1,12 @@
-#include "ops/fused.h"
-#include "ops/ops.h"
+#include "wengert/ops/fused.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
-/* ---- attention on [B, T, H, d] ----------------------------------------------------------------- */
-/* Projections make [B, T, H d], which is [B, T, H, d] without moving anything; attention wants [B, H, T, d].  Its
- * kernels can read either, so the permutations before and after it need not be carried out. */
+/* ---- attention on [B, T, H, d] --------------------------------------------------------------- */
+/* Projections make [B, T, H d], which is [B, T, H, d] without moving anything; attention wants [B,
+ * H, T, d].  Its kernels can read either, so the permutations before and after it need not be
+ * carried out. */
 
 static wg_value *swapped(wg_value *x)
 {
@@ -105,7 +106,7 @@ static const wg_sample attention_grad_samples[] = {
 
 #define BY_TOKEN                                                                                   \
     .family = "fused", .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_attention_attrs),            \
-    .attrs = wg_attention_table, .n_attrs = WG_COUNT(wg_attention_table)
+    .attrs = wgi_attention_table, .n_attrs = WG_COUNT(wgi_attention_table)
 
 const wg_op wg_op_attention_by_token = {
     .name = "attention_by_token", .formula = "attention of q, k, v [B, T, H, d]: tokens before heads", BY_TOKEN,
@@ -120,7 +121,7 @@ const wg_op wg_op_attention_by_token_grad = {
 };
 /* clang-format on */
 
-/* ---- layernorm(x + dropout(branch)) ------------------------------------------------------------ */
+/* ---- layernorm(x + dropout(branch)) ---------------------------------------------------------- */
 
 static wg_value *drop(const wg_node *n, wg_value *x)
 {

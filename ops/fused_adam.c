@@ -1,6 +1,6 @@
 /* adam and adamw of several parameters at once, whose gradients have a common factor. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 enum { HEAD = 3, OWN = 4, RESULTS = 3 }; /* lr step factor, then p g m v of each parameter */
 

@@ -1,9 +1,9 @@
-/* cross_entropy(x weight', targets) together with its derivatives by x and weight, so that a kernel can go through the
- * rows in chunks and never hold all logits: see the head of fused.h. */
-#include "ops/fused.h"
-#include "ops/ops.h"
+/* cross_entropy(x weight', targets) together with its derivatives by x and weight, so that a kernel
+ * can go through the rows in chunks and never hold all logits: see the head of fused.h. */
+#include "wengert/ops/fused.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 /* Operands: x weight targets dy? normaliser?, with dy only where the derivatives are wanted. */
 static bool has_dy(const wg_node *n)
@@ -53,10 +53,10 @@ static void expand(wg_node *n, wg_value **y)
         return;
     wg_value *in[] = {n->in[3], logits, targets, normaliser(n)};
     wg_node *d = wg_apply(WG_HERE, n->graph, &wg_op_cross_entropy_grad, n->attrs, in, 4);
-    wg_value *dlogits = d ? wg_as_rows(d->out[0]) : NULL;
+    wg_value *dlogits = d ? wgi_as_rows(d->out[0]) : NULL;
     wg_value *dx = wg_matmul(dlogits, weight);
     y[1] = dx ? wg_reshape(dx, x->shape) : NULL;
-    y[2] = wg_matmul_t(dlogits, wg_as_rows(x), WG_TN);
+    y[2] = wg_matmul_t(dlogits, wgi_as_rows(x), WG_TN);
 }
 
 static double flops(const wg_node *n) /* of the one product, or of all three */
@@ -83,8 +83,8 @@ static const wg_sample step_samples[] = {
 };
 
 #define LINEAR_LOSS                                                                                \
-    .family = "fused", .attrs_size = sizeof(wg_cross_entropy_attrs), .attrs = wg_cross_entropy_table,               \
-    .n_attrs = WG_COUNT(wg_cross_entropy_table), .expand = expand, .flops = flops
+    .family = "fused", .attrs_size = sizeof(wg_cross_entropy_attrs), .attrs = wgi_cross_entropy_table,               \
+    .n_attrs = WG_COUNT(wgi_cross_entropy_table), .expand = expand, .flops = flops
 
 const wg_op wg_op_linear_cross_entropy = {
     .name = "linear_cross_entropy", .formula = "loss = cross_entropy(x weight', targets)", LINEAR_LOSS,

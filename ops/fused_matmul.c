@@ -1,9 +1,9 @@
-/* A matrix product added to what is there, as cotangents are accumulated and residual sums made: a kernel begins with c
- * instead of zeros and needs no pass of its own over memory for the sum. */
-#include "ops/fused.h"
-#include "ops/ops.h"
+/* A matrix product added to what is there, as cotangents are accumulated and residual sums made: a
+ * kernel begins with c instead of zeros and needs no pass of its own over memory for the sum. */
+#include "wengert/ops/fused.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 /* The shape rule of matmul for a and b; c and bias [N] fit its result y. */
 static bool infer(wg_node *n)
@@ -51,7 +51,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_matmul_add = {
     .name = "matmul_add", .formula = "y[..., M, N] = a[..., M, K] b[..., K, N] + bias[N] + c[..., M, N]",
     .family = "fused", .operands = "a b c bias?", .results = "y", .inplace = 1 << 2,
-    .attrs_size = sizeof(wg_matmul_attrs), .attrs = wg_matmul_table, .n_attrs = WG_COUNT(wg_matmul_table),
+    .attrs_size = sizeof(wg_matmul_attrs), .attrs = wgi_matmul_table, .n_attrs = WG_COUNT(wgi_matmul_table),
     .infer = infer, .expand = expand, .flops = flops, .samples = samples, .n_samples = WG_COUNT(samples),
 };
 /* clang-format on */

@@ -1,8 +1,8 @@
-/* topk(log_softmax(x)), so that a kernel need not write all the log-probabilities, and the same of a linear layer, whose
- * logits need not be written either: see the head of fused.h. */
-#include "ops/fused.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+/* topk(log_softmax(x)), so that a kernel need not write all the log-probabilities, and the same of
+ * a linear layer, whose logits need not be written either: see the head of fused.h. */
+#include "wengert/ops/fused.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 static const wg_attr attrs[] = {
     WG_ATTR(INT, wg_topk_attrs, k),
@@ -87,7 +87,8 @@ static double flops_of_linear(const wg_node *n)
 static double flops_of_quantized(const wg_node *n)
 {
     const int64_t *w = n->in[2]->shape.dim;
-    return (2 + 6 / (double)(w[1] > 0 ? w[1] : 1)) * (double)wg_value_count(n->in[0]) * (double)w[0];
+    return (2 + 6 / (double)(w[1] > 0 ? w[1] : 1)) * (double)wg_value_count(n->in[0]) *
+           (double)w[0];
 }
 
 /* clang-format off */

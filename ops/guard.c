@@ -1,6 +1,6 @@
 /* guard: y = x, if all checks are finite. */
-#include "ops/guard.h"
-#include "ops/table.h"
+#include "wengert/ops/guard.h"
+#include "wengert/ops/table.h"
 
 #include <string.h>
 
@@ -20,7 +20,10 @@ static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const wg_sample samples[] = {
     {"no check", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"checks", NULL, 3, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 1, 5), WG_FLOATS(-2, 2, 0, 0)}},
+    {"checks",
+     NULL,
+     3,
+     {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 1, 5), WG_FLOATS(-2, 2, 0, 0)}},
 };
 
 const wg_op wg_op_guard = {
@@ -46,8 +49,8 @@ wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, int n
     if (!x)
         return NULL;
     if (n_checks < 0 || n_checks > MOST || (n_checks && !checks))
-        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "guard", "no list of %d checks, of which %d may be",
-                             n_checks, MOST);
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "guard",
+                             "no list of %d checks, of which %d may be", n_checks, MOST);
     for (int i = 0; i < n_checks; i++)
         in[1 + i] = checks[i];
     wg_node *n = wg_apply(at, NULL, &wg_op_guard, NULL, in, 1 + n_checks);

@@ -1,7 +1,7 @@
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
-/* ---- take: whole rows (planes, ...) along one axis ----------------------------------------- */
+/* ---- take: whole rows (planes, ...) along one axis ------------------------------------------- */
 
 static const wg_attr index_attrs[] = {WG_ATTR(INT, wg_index_attrs, axis)};
 
@@ -75,7 +75,7 @@ wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
     return wg_apply2(at, &wg_op_take, &(wg_index_attrs){axis}, x, ids);
 }
 
-/* ---- take_grad ----------------------------------------------------------------------------- */
+/* ---- take_grad ------------------------------------------------------------------------------- */
 
 static const wg_attr take_grad_attrs[] = {
     WG_ATTR(INT, wg_take_grad_attrs, axis),
@@ -161,7 +161,7 @@ wg_value *(wg_take_grad)(const char *at, wg_value *dy, wg_value *ids, int axis, 
     return wg_apply2(at, &wg_op_take_grad, &(wg_take_grad_attrs){axis, size}, dy, ids);
 }
 
-/* ---- embedding: take along axis 0 of a matrix, by its own name ----------------------------- */
+/* ---- embedding: take along axis 0 of a matrix, by its own name ------------------------------- */
 
 static bool infer_embedding(wg_node *n)
 {
@@ -258,7 +258,7 @@ wg_value *(wg_embedding_grad)(const char *at, wg_value *dy, wg_value *ids, int64
     return wg_apply2(at, &wg_op_embedding_grad, &(wg_embedding_grad_attrs){rows}, dy, ids);
 }
 
-/* ---- gather and scatter_add: one id for each element --------------------------------------- */
+/* ---- gather and scatter_add: one id for each element ----------------------------------------- */
 
 /* ids must fit into operand i along every axis but `free` (-1: every axis). */
 static bool need_fit(wg_node *n, int ids, int i, int free)
@@ -389,7 +389,7 @@ wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value 
     return wg_apply3(at, &wg_op_scatter_add, &(wg_index_attrs){axis}, x, ids, src);
 }
 
-/* ---- masked_fill --------------------------------------------------------------------------- */
+/* ---- masked_fill ----------------------------------------------------------------------------- */
 
 static const wg_attr masked_fill_attrs[] = {WG_ATTR(REAL, wg_masked_fill_attrs, value)};
 

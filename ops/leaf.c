@@ -1,8 +1,9 @@
-/* Leaves (parameter, input, state, constant) and tensors made from nothing (fill, iota, one_hot). */
-#include "ops/leaf.h"
-#include "ops/table.h"
+/* Leaves (parameter, input, state, constant) and tensors made from nothing (fill, iota,
+ * one_hot). */
+#include "wengert/ops/leaf.h"
+#include "wengert/ops/table.h"
 
-/* ---- parameter, state, input: dtype and shape are attributes ----------------------------------- */
+/* ---- parameter, state, input: dtype and shape are attributes --------------------------------- */
 
 static const char *const init_names[] = {"constant", "normal", "uniform", "xavier", NULL};
 
@@ -52,7 +53,7 @@ wg_value *(wg_input)(const char *at, wg_graph *g, const char *name, wg_dtype dty
     return wg_name_leaf(wg_apply0(at, g, &wg_op_input, &a), name);
 }
 
-/* ---- constant ---------------------------------------------------------------------------------- */
+/* ---- constant -------------------------------------------------------------------------------- */
 
 static const wg_attr constant_attrs[] = {
     WG_ATTR(DTYPE, wg_constant_attrs, dtype),
@@ -98,7 +99,7 @@ wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape sh
     return wg_apply0(at, g, &wg_op_constant, &a);
 }
 
-/* ---- fill -------------------------------------------------------------------------------------- */
+/* ---- fill ------------------------------------------------------------------------------------ */
 
 static const wg_attr fill_attrs[] = {
     WG_ATTR(DTYPE, wg_fill_attrs, dtype),
@@ -144,7 +145,7 @@ wg_value *(wg_zeros_like)(const char *at, wg_value *x)
     return x ? (wg_fill)(at, wg_graph_of(x), x->dtype, x->shape, 0) : NULL;
 }
 
-/* ---- iota -------------------------------------------------------------------------------------- */
+/* ---- iota ------------------------------------------------------------------------------------ */
 
 static const wg_attr iota_attrs[] = {
     WG_ATTR(DTYPE, wg_iota_attrs, dtype), WG_ATTR(SHAPE, wg_iota_attrs, shape),
@@ -187,7 +188,7 @@ wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
     return wg_apply0(at, g, &wg_op_iota, &a);
 }
 
-/* ---- one_hot ----------------------------------------------------------------------------------- */
+/* ---- one_hot --------------------------------------------------------------------------------- */
 
 static const wg_attr one_hot_attrs[] = {
     WG_ATTR(INT, wg_one_hot_attrs, depth),

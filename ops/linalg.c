@@ -1,8 +1,8 @@
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
-const wg_attr wg_matmul_table[2] = {
+const wg_attr wgi_matmul_table[2] = {
     WG_ATTR(BOOL, wg_matmul_attrs, transpose_a),
     WG_ATTR(BOOL, wg_matmul_attrs, transpose_b),
 };
@@ -38,7 +38,7 @@ static bool infer_matmul(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-wg_value *wg_as_rows(wg_value *x)
+wg_value *wgi_as_rows(wg_value *x)
 {
     int64_t rows = 1;
     for (int i = 0; x && i < x->shape.rank - 1; i++)
@@ -56,8 +56,8 @@ static void grad_matmul(wg_node *n, wg_value *const *dy, wg_value **dx)
     bool ta = t->transpose_a, tb = t->transpose_b;
     dx[0] = ta ? wg_matmul_t(b, d, tb ? WG_TT : WG_NT) : wg_matmul_t(d, b, tb ? WG_NN : WG_NT);
     if (b->shape.rank == 2 && !ta) {
-        a = wg_as_rows(a);
-        d = wg_as_rows(d);
+        a = wgi_as_rows(a);
+        d = wgi_as_rows(d);
     }
     dx[1] = tb ? wg_matmul_t(d, a, ta ? WG_TT : WG_TN) : wg_matmul_t(a, d, ta ? WG_NN : WG_TN);
 }
@@ -113,8 +113,8 @@ const wg_op wg_op_matmul = {
     .operands = "a b",
     .results = "y",
     .attrs_size = sizeof(wg_matmul_attrs),
-    .attrs = wg_matmul_table,
-    .n_attrs = WG_COUNT(wg_matmul_table),
+    .attrs = wgi_matmul_table,
+    .n_attrs = WG_COUNT(wgi_matmul_table),
     .infer = infer_matmul,
     .grad = grad_matmul,
     .reads = WG_READS_X,
@@ -134,7 +134,7 @@ wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b)
     return (wg_matmul_t)(at, a, b, WG_NN);
 }
 
-/* ---- linear -------------------------------------------------------------------------------- */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
 static const char *const activation_names[] = {"none", "relu",      "tanh", "sigmoid",
                                                "gelu", "gelu_tanh", "silu", NULL};
@@ -173,8 +173,8 @@ static bool infer_linear(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, y);
 }
 
-/* z = x W' + b, as a layer without activation: backends take it whole, and the layer itself where its gradient does
- * not read z. */
+/* z = x W' + b, as a layer without activation: backends take it whole, and the layer itself where
+ * its gradient does not read z. */
 static wg_value *preactivation(const wg_node *n)
 {
     wg_linear_attrs plain = *(const wg_linear_attrs *)n->attrs;
@@ -186,7 +186,7 @@ static wg_value *preactivation(const wg_node *n)
 static wg_value *product(const wg_node *n)
 {
     const wg_linear_attrs *a = n->attrs;
-    wg_value *z = wg_matmul_t(wg_as_rows(n->in[0]), n->in[1], a->in_first ? WG_NN : WG_NT);
+    wg_value *z = wg_matmul_t(wgi_as_rows(n->in[0]), n->in[1], a->in_first ? WG_NN : WG_NT);
     if (n->n_in > 2)
         z = wg_add(z, n->in[2]);
     return z ? wg_reshape(z, n->out[0]->shape) : NULL;
@@ -234,7 +234,7 @@ static void grad_linear(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_linear_attrs *a = n->attrs;
     wg_value *x = n->in[0], *dz = before_activation(n, dy[0]);
-    wg_value *x_rows = wg_as_rows(x), *dz_rows = wg_as_rows(dz);
+    wg_value *x_rows = wgi_as_rows(x), *dz_rows = wgi_as_rows(dz);
     bool vector = x->shape.rank == 1;
     dx[0] = wg_matmul_t(vector ? dz_rows : dz, n->in[1], a->in_first ? WG_NT : WG_NN);
     if (vector && dx[0])

@@ -1,6 +1,6 @@
 /* Losses of two equal shapes, element by element.  cross_entropy has a file of its own. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 static const wg_attr shape_attrs[] = {WG_ATTR(SHAPE, wg_shape_attrs, shape)};
 
-/* ---- reshape ------------------------------------------------------------------------------- */
+/* ---- reshape --------------------------------------------------------------------------------- */
 
 /* Fills in the one size of -1; leaves s alone if that cannot be. */
 static void resolve(wg_shape *s, int64_t count)
@@ -99,7 +99,7 @@ wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis)
     return (wg_reshape)(at, x, s);
 }
 
-/* ---- permute ------------------------------------------------------------------------------- */
+/* ---- permute --------------------------------------------------------------------------------- */
 
 static const wg_attr permute_attrs[] = {WG_ATTR(AXES, wg_permute_attrs, order)};
 
@@ -182,7 +182,7 @@ wg_value *(wg_transpose)(const char *at, wg_value *x)
     return (wg_permute)(at, x, order);
 }
 
-/* ---- expand -------------------------------------------------------------------------------- */
+/* ---- expand ---------------------------------------------------------------------------------- */
 
 static bool infer_expand(wg_node *n)
 {

@@ -6,8 +6,8 @@
  *     dgain = sum over rows of dy h,   dbias = sum over rows of dy.
  * They are ops of their own, layernorm_grad and rmsnorm_grad, so that a backend can take them
  * whole. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 static const wg_attr norm_attrs[] = {
     WG_ATTR(INT, wg_rownorm_attrs, axes),

@@ -1,7 +1,7 @@
 /* Optimizer updates.  They need no gradient to train; all have one (of learned learning rates,
  * say). */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

@@ -1,8 +1,9 @@
-/* Attention of single queries whose keys and values lie anywhere in a pool, each at a slot of its own: a query names
- * its slots.  So a cache of keys grows by writing one row (wg_put_rows), hypotheses with a common beginning share its
- * slots, and a reordered beam copies numbers of slots instead of keys.  Kwon et al. 2023, with pages of one token. */
-#include "ops/ops.h"
-#include "ops/table.h"
+/* Attention of single queries whose keys and values lie anywhere in a pool, each at a slot of its
+ * own: a query names its slots.  So a cache of keys grows by writing one row (wg_put_rows),
+ * hypotheses with a common beginning share its slots, and a reordered beam copies numbers of slots
+ * instead of keys.  Kwon et al. 2023, with pages of one token. */
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

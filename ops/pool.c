@@ -1,5 +1,5 @@
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 /* clang-format off */
 #define FIELD(name, kind, field) {name, WG_ATTR_##kind, offsetof(wg_pool_attrs, field), 0}

@@ -1,7 +1,7 @@
-/* Rows written at positions that are data.  y = x, then y[ids[i]] = rows[i] in the order of i: of equal ids the last
- * counts, and the gradient goes to its row alone. */
-#include "ops/ops.h"
-#include "ops/table.h"
+/* Rows written at positions that are data.  y = x, then y[ids[i]] = rows[i] in the order of i: of
+ * equal ids the last counts, and the gradient goes to its row alone. */
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 /* rows must be [m, b..] for ids [m] and x [n, b..]. */
 static bool infer(wg_node *n)

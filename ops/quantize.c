@@ -1,7 +1,7 @@
-#include "ops/quantize.h"
-#include "ops/ops.h"
+#include "wengert/ops/quantize.h"
+#include "wengert/ops/ops.h"
 #include "ops/ops_internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 /* ---- quantize -------------------------------------------------------------------------------- */
 
@@ -106,8 +106,8 @@ static void expand_linear(wg_node *n, wg_value **y)
 {
     const wg_quantized_linear_attrs *a = n->attrs;
     wg_value *x = n->in[0], *x_scale = n->in[1], *weight = n->in[2], *weight_scale = n->in[3];
-    wg_value *sums =
-        wg_matmul_t(wg_as_rows(wg_cast(x, x_scale->dtype)), wg_cast(weight, x_scale->dtype), WG_NT);
+    wg_value *sums = wg_matmul_t(wgi_as_rows(wg_cast(x, x_scale->dtype)),
+                                 wg_cast(weight, x_scale->dtype), WG_NT);
     if (!sums)
         return;
     wg_value *z = wg_mul(sums, wg_reshape(x_scale, WG_SHAPE(sums->shape.dim[0], 1)));

@@ -1,7 +1,7 @@
 /* Composites: one step of each cell is written down once and serves the cell and the sequence.  A
  * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest. */
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 enum { MOST_STATES = 2 };
 

@@ -1,7 +1,7 @@
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
-/* ---- windows: the positions start + i step, 0 <= i < size, of each axis -------------------- */
+/* ---- windows: the positions start + i step, 0 <= i < size, of each axis ---------------------- */
 
 /* Whether all positions of a window lie within a tensor of shape `whole`, which is operand or
  * result. */
@@ -31,7 +31,7 @@ static bool need_window(wg_node *n, const wg_shape *whole, const wg_shape *start
     return true;
 }
 
-/* ---- slice --------------------------------------------------------------------------------- */
+/* ---- slice ----------------------------------------------------------------------------------- */
 
 static const wg_attr slice_attrs[] = {
     WG_ATTR(SHAPE, wg_slice_attrs, start),
@@ -131,7 +131,7 @@ wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64
     return step == 1 && a.size.dim[k] == size ? x : (wg_window)(at, x, a.start, a.size, a.step);
 }
 
-/* ---- slice_grad ---------------------------------------------------------------------------- */
+/* ---- slice_grad ------------------------------------------------------------------------------ */
 
 static const wg_attr slice_grad_attrs[] = {
     WG_ATTR(SHAPE, wg_slice_grad_attrs, shape),
@@ -190,7 +190,7 @@ wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, wg_shape
     return wg_apply1(at, &wg_op_slice_grad, &(wg_slice_grad_attrs){shape, start, step}, dy);
 }
 
-/* ---- pad ----------------------------------------------------------------------------------- */
+/* ---- pad ------------------------------------------------------------------------------------- */
 
 static const wg_attr pad_attrs[] = {
     WG_ATTR(SHAPE, wg_pad_attrs, before),
@@ -254,7 +254,7 @@ wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after,
     return wg_apply1(at, &wg_op_pad, &(wg_pad_attrs){before, after, value}, x);
 }
 
-/* ---- flip: a window that runs backwards ---------------------------------------------------- */
+/* ---- flip: a window that runs backwards ------------------------------------------------------ */
 
 static const wg_attr flip_attrs[] = {WG_ATTR(AXES, wg_flip_attrs, axes)};
 
@@ -314,7 +314,7 @@ wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes)
     return wg_apply1(at, &wg_op_flip, &(wg_flip_attrs){axes}, x);
 }
 
-/* ---- roll: the two parts exchanged --------------------------------------------------------- */
+/* ---- roll: the two parts exchanged ----------------------------------------------------------- */
 
 static const wg_attr roll_attrs[] = {
     WG_ATTR(INT, wg_roll_attrs, shift),

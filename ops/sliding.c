@@ -1,4 +1,4 @@
-#include "ops/sliding.h"
+#include "wengert/ops/sliding.h"
 
 /* With every number below 2^31 and a size below 2^60, no product or sum here or in a kernel
  * overflows. */

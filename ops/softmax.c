@@ -1,5 +1,5 @@
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 static const wg_attr softmax_attrs[] = {WG_ATTR(INT, wg_softmax_attrs, axis)};
 

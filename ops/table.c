@@ -1,4 +1,4 @@
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #define NUMBER LEAF
 #define COMPOSITE LEAF
 static const wg_op *const table[] = {
-#include "ops/ops.def"
+#include "wengert/ops/ops.def"
 };
 
 const wg_op *wg_op_at(size_t i)

@@ -1,5 +1,5 @@
 /* Builders of the update phase: clipping, and optimizers with their states. */
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 /* From here on nodes are of the update phase; returns what to go back to. */
 static wg_origin begin_update(wg_graph *g)
@@ -51,7 +51,8 @@ static wg_value *rate_for(const char *at, wg_value *lr, const wg_value *p)
     return lr && p ? (wg_cast)(at, lr, p->dtype) : NULL;
 }
 
-/* The graph of the first parameter that there is; NULL if there is none, or no array of gradients. */
+/* The graph of the first parameter that there is; NULL if there is none, or no array of
+ * gradients. */
 static wg_graph *graph_of_update(const char *at, const char *name, wg_value *const *params,
                                  wg_value *const *grads, size_t n)
 {

@@ -1,9 +1,10 @@
-/* Allocations that a test counts, and has fail: the program is linked with -Wl,--wrap for each of them. */
+/* Allocations that a test counts, and has fail: the program is linked with -Wl,--wrap for each of
+ * them. */
 #ifndef WG_TESTS_ALLOCATIONS_H
 #define WG_TESTS_ALLOCATIONS_H
 
 #include "tests/test.h"
-#include "graph/status.h"
+#include "wengert/graph/status.h"
 
 #include <stdbool.h>
 
@@ -63,8 +64,8 @@ static void count_allocations(size_t fail_at, bool for_good)
 
 typedef wg_status work(void *context);
 
-/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails; `spares`: where only one fails the
- * work may do without it. */
+/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails; `spares`:
+ * where only one fails the work may do without it. */
 static inline size_t fail_each_but(const char *what, work *f, void *context, wg_status expected,
                                    bool spares)
 {

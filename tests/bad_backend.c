@@ -1,5 +1,5 @@
 /* Shared objects that must not be taken for a backend; test_load.c loads each. */
-#include "backends/load.h"
+#include "wengert/backends/load.h"
 
 #ifndef NO_BACKEND
 WG_API wg_backend_entry wengert_backend;

@@ -3,7 +3,7 @@
 #define WG_TESTS_BF16_H
 
 #include "tests/plans.h"
-#include "backends/onednn/onednn.h"
+#include "wengert/backends/onednn.h"
 
 static inline const wg_backend *backend_at(int i) /* cpu alone, then oneDNN if it is there */
 {

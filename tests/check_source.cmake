@@ -1,32 +1,35 @@
 # Rules of the source that no compiler checks.   cmake -DROOT=... -P check_source.cmake
 #
-#   - include directions: a folder includes only itself and the folders named with it below;
-#   - models/ uses public headers only, no internal ones of other folders;
+#   - include directions: a room, or its public headers in include/wengert/, includes only the rooms named with it below;
+#   - public headers include only public ones;
 #   - the library never ends the program: no abort, exit or assert (a forked child may _exit).
 cmake_minimum_required(VERSION 3.25)
 set(may_graph graph)
 set(may_ops graph ops)
 set(may_autograd graph ops autograd)
 set(may_backends graph ops backends)
-set(may_models graph ops backends models)
-set(may_train graph ops autograd backends models train)
-set(internal "internal.h|_internal.h|graph/arena.h|autograd/check.h")
+set(may_models graph ops models)
+set(may_files graph ops backends files)
+set(may_decode graph ops backends models decode)
+set(may_text graph files text)
+set(may_train graph ops autograd backends models decode files text train)
 
 set(includes 0)
 set(files 0)
-foreach(folder graph ops autograd backends models train)
-  file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/${folder}/*.c ${ROOT}/${folder}/*.h)
+foreach(folder graph ops autograd backends models files decode text train)
+  file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/${folder}/*.c ${ROOT}/${folder}/*.h
+    ${ROOT}/include/wengert/${folder}/*.h)
   foreach(source ${sources})
     math(EXPR files "${files} + 1")
     file(STRINGS ${ROOT}/${source} lines REGEX "^#include \"")
     foreach(line ${lines})
       math(EXPR includes "${includes} + 1")
-      if(NOT line MATCHES "^#include \"([a-z]+)/(.*)\"")
+      if(NOT line MATCHES "^#include \"(wengert/)?([a-z]+)/(.*)\"")
         message(SEND_ERROR "${source}: ${line} is not relative to the root")
-      elseif(NOT CMAKE_MATCH_1 IN_LIST may_${folder})
-        message(SEND_ERROR "${source}: ${folder} may not include ${CMAKE_MATCH_1}: ${line}")
-      elseif(NOT CMAKE_MATCH_1 STREQUAL folder AND line MATCHES "(${internal})\"")
-        message(SEND_ERROR "${source}: ${line} is internal to its folder")
+      elseif(NOT line MATCHES "text/unicode/" AND NOT "${CMAKE_MATCH_2}" IN_LIST may_${folder})
+        message(SEND_ERROR "${source}: ${folder} may not include ${CMAKE_MATCH_2}: ${line}")
+      elseif(source MATCHES "^include/" AND NOT line MATCHES "\"wengert/")
+        message(SEND_ERROR "${source}: ${line} is private")
       endif()
     endforeach()
     file(STRINGS ${ROOT}/${source} calls REGEX "(^|[^a-zA-Z0-9_])(abort|exit|quick_exit|assert) *\\(")

@@ -1,8 +1,9 @@
 /* Cases for every op, and runs of one kernel between guards.
  *
- * A case is a wg_sample with numbers.  It is proposed by chance from a sample of the op: each size that occurs in its
- * operands (and in its attributes) is replaced by another, the same one wherever it occurs, so that what must be equal
- * stays equal; the shape rule then judges.  Size 1 stays 1, since it may stand for a broadcast axis.
+ * A case is a wg_sample with numbers.  It is proposed by chance from a sample of the op: each size
+ * that occurs in its operands (and in its attributes) is replaced by another, the same one wherever
+ * it occurs, so that what must be equal stays equal; the shape rule then judges.  Size 1 stays 1,
+ * since it may stand for a broadcast axis.
  *
  * Numbers are rounded to f32, so that all dtypes compute from the same. */
 #ifndef WG_TESTS_CONFORMANCE_H
@@ -10,9 +11,9 @@
 
 #include "tests/test.h"
 #include "backends/cpu/any/element.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
@@ -25,7 +26,7 @@ typedef struct conf_case {
     void *data[WG_MAX_SAMPLE_OPERANDS]; /* f32 where the dtype is open */
 } conf_case;
 
-/* ---- proposing ------------------------------------------------------------------------------------- */
+/* ---- proposing ------------------------------------------------------------------------------- */
 
 static inline uint64_t conf_random(uint64_t *seed)
 {
@@ -64,7 +65,8 @@ static inline void conf_rename(const conf_names *m, wg_shape *s)
         s->dim[i] = conf_renamed(m, s->dim[i]);
 }
 
-/* Shapes among the attributes follow; other integers, such as the size of a result, if `integers`. */
+/* Shapes among the attributes follow; other integers, such as the size of a result, if
+ * `integers`. */
 static inline void conf_rename_attrs(const conf_names *m, const wg_op *op, void *attrs,
                                      bool integers)
 {
@@ -98,8 +100,8 @@ static inline conf_case conf_copy(const wg_op *op, const wg_sample *s, const voi
     return c;
 }
 
-/* Variation number `turn` of a sample: 0 is the sample itself; then sizes change, some with an axis that is empty, or
- * one more axis in front of all operands, or no axes at all. */
+/* Variation number `turn` of a sample: 0 is the sample itself; then sizes change, some with an axis
+ * that is empty, or one more axis in front of all operands, or no axes at all. */
 static inline conf_case conf_propose(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed)
 {
     conf_case c = conf_copy(op, s, s->attrs);
@@ -218,7 +220,8 @@ static inline bool conf_derive(const wg_op *op, const conf_case *from, conf_case
     return found;
 }
 
-/* Ops whose operands depend on each other so that chance finds few cases: theirs come from gradients. */
+/* Ops whose operands depend on each other so that chance finds few cases: theirs come from
+ * gradients. */
 static const struct {
     const wg_op *op, *from;
 } conf_derived[] = {
@@ -236,7 +239,8 @@ static inline const wg_op *conf_source_of(const wg_op *op)
     return op;
 }
 
-/* Case number `turn` of op from a sample of its source; false, and nothing to free, if there is none. */
+/* Case number `turn` of op from a sample of its source; false, and nothing to free, if there is
+ * none. */
 static inline bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed,
                                 conf_case *c)
 {
@@ -250,7 +254,7 @@ static inline bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, u
     return found;
 }
 
-/* ---- results --------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 typedef struct conf_results {
     int n;
@@ -285,10 +289,11 @@ static inline bool conf_same_bits(const conf_results *a, const conf_results *b)
     return a->n == b->n;
 }
 
-/* ---- running as a plan ----------------------------------------------------------------------------- */
+/* ---- running as a plan ----------------------------------------------------------------------- */
 
-/* The case by a plan in `dtype`, with `backend` before cpu if it is not NULL.  false if the numbers are refused (an id
- * outside its range).  *used counts the steps that the backend took; `kernel`, 64 bytes, names one. */
+/* The case by a plan in `dtype`, with `backend` before cpu if it is not NULL.  false if the numbers
+ * are refused (an id outside its range).  *used counts the steps that the backend took; `kernel`,
+ * 64 bytes, names one. */
 static inline bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_backend *backend,
                                  conf_results *r, int *used, char *kernel)
 {
@@ -325,7 +330,7 @@ static inline bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_ba
     return ran;
 }
 
-/* ---- running one kernel between guards -------------------------------------------------------------- */
+/* ---- running one kernel between guards ------------------------------------------------------- */
 
 enum { CONF_GUARD = 256, CONF_GUARD_BYTE = 0xa5 };
 
@@ -374,7 +379,8 @@ static inline void conf_close(conf_device *d)
     d->backend->close(d->state);
 }
 
-/* Which operand the result i may overwrite in this node, -1 if none: another one for each result. */
+/* Which operand the result i may overwrite in this node, -1 if none: another one for each
+ * result. */
 static inline int conf_inplace(const wg_node *n, int i)
 {
     int earlier = 0,
@@ -397,8 +403,9 @@ static inline int conf_inplace(const wg_node *n, int i)
     return -1;
 }
 
-/* The kernel of d for the node of case c: false if d refuses it.  With `inplace`, results take the place of operands
- * wherever the op allows it.  Fails the test if the kernel writes outside its results or into its operands. */
+/* The kernel of d for the node of case c: false if d refuses it.  With `inplace`, results take the
+ * place of operands wherever the op allows it.  Fails the test if the kernel writes outside its
+ * results or into its operands. */
 static inline bool conf_run_kernel(const conf_device *d, const conf_case *c, const wg_node *n,
                                    bool inplace, conf_results *r, char *kernel)
 {
@@ -441,7 +448,8 @@ static inline bool conf_run_kernel(const conf_device *d, const conf_case *c, con
     size_t bytes = 0;
     for (int i = 0; i < n->n_out; i++)
         bytes += wg_value_bytes(n->out[i]);
-    /* a plan does not compute what is empty, so ids outside their range may get here with no results */
+    /* a plan does not compute what is empty, so ids outside their range may get here with no
+     * results */
     check_that(call.status == WG_OK || (call.status == WG_EDATA && !bytes), "%s by %s: %s",
                n->op->name, k.name, message);
     bool intact = conf_buffer_intact(&scratch);

@@ -1,32 +1,33 @@
-/* The own kernels of the oneDNN backend in each instruction set that this CPU has, and memory for them. */
+/* The own kernels of the oneDNN backend in each instruction set that this CPU has, and memory for
+ * them. */
 #ifndef WG_TESTS_FAST_H
 #define WG_TESTS_FAST_H
 
 #include "tests/test.h"
-#include "backends/isa.h"
-#include "backends/onednn/fast/fast.h"
+#include "wengert/backends/isa.h"
+#include "backends/simd/kernels/kernels.h"
 
 #include <math.h>
 
 enum { MOST = 40000, GUARD = 16, TABLES = 4 };
 
 typedef struct setting {
-    const fast_table *table[TABLES];
+    const simd_table *table[TABLES];
     int n_tables;
     uint64_t seed;
 } setting;
 
 static inline setting all_tables(void)
 {
-    setting s = {{&fast_base}, 1, 1};
+    setting s = {{&wgi_simd_table_base}, 1, 1};
 #if defined(__x86_64__)
     wg_isa best = wg_isa_best();
     if (best >= WG_ISA_AVX2)
-        s.table[s.n_tables++] = &fast_avx2;
+        s.table[s.n_tables++] = &wgi_simd_table_avx2;
     if (best >= WG_ISA_AVX512_CORE)
-        s.table[s.n_tables++] = &fast_avx512;
+        s.table[s.n_tables++] = &wgi_simd_table_avx512;
     if (best >= WG_ISA_AVX512_CORE_VNNI)
-        s.table[s.n_tables++] = &fast_avx512vnni;
+        s.table[s.n_tables++] = &wgi_simd_table_avx512vnni;
 #endif
     return s;
 }

@@ -1,4 +1,5 @@
-/* A folder of a test's own: make_folder and remove_folder are cmocka's setup and teardown of a group. */
+/* A folder of a test's own: make_folder and remove_folder are cmocka's setup and teardown of a
+ * group. */
 #ifndef WG_TESTS_FOLDER_H
 #define WG_TESTS_FOLDER_H
 

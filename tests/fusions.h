@@ -3,12 +3,12 @@
 #define WG_TESTS_FUSIONS_H
 
 #include "tests/test.h"
-#include "autograd/grad.h"
-#include "backends/onednn/onednn.h"
-#include "backends/plan.h"
-#include "ops/fused.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/fused.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

@@ -40,7 +40,8 @@ typedef struct golden_op {
     void (*build)(golden *c);
 } golden_op;
 
-/* The rows of golden_nn.c and golden_layers.c, ended by a NULL name; those of golden_table.c are its own. */
+/* The rows of golden_nn.c and golden_layers.c, ended by a NULL name; those of golden_table.c are
+ * its own. */
 extern const golden_op golden_nn_ops[], golden_layers[];
 
 /* Builds c by its op's row of the table.  Whatever is left over (an attribute or an input that no

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The permutation that takes axes from the order of one word to that of another, "B,H,T,D" and "BTHD". */
+/* The permutation that takes axes from the order of one word to that of another, "B,H,T,D" and
+ * "BTHD". */
 static wg_axes order_of(golden *c, const char *from, const char *to)
 {
     wg_axes order = {0};
@@ -36,7 +37,7 @@ static void pair_of(golden *c, const char *names, int64_t pair[2])
         pair[1] = pair[0];
 }
 
-/* ---- convolution --------------------------------------------------------------------------- */
+/* ---- convolution ----------------------------------------------------------------------------- */
 
 static const char IMAGES[] = "N,C,H,W", SERIES[] = "N,C,L";
 
@@ -106,7 +107,7 @@ static void build_conv_transpose2d(golden *c)
     build_conv(c, true, true);
 }
 
-/* ---- pooling, upsampling ------------------------------------------------------------------- */
+/* ---- pooling, upsampling --------------------------------------------------------------------- */
 
 static wg_pool2d_options pool_options(golden *c)
 {
@@ -190,7 +191,7 @@ static void build_upsample(golden *c)
     golden_give(c, wg_upsample2d(golden_in(c, "x"), &o));
 }
 
-/* ---- attention ----------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* The list "key_lengths" as a constant, or an input; NULL if there is neither. */
 static wg_value *key_lengths(golden *c)
@@ -202,7 +203,8 @@ static wg_value *key_lengths(golden *c)
     return wg_constant(c->graph, WG_I64, WG_SHAPE(n), lengths);
 }
 
-/* With a mask (bool: true where a key is seen; float: added to the scores) attention in its own words. */
+/* With a mask (bool: true where a key is seen; float: added to the scores) attention in its own
+ * words. */
 static wg_value *masked_attention(wg_value *q, wg_value *k, wg_value *v, wg_value *mask,
                                   double scale)
 {
@@ -236,7 +238,7 @@ static void build_attention(golden *c)
     golden_give(c, layout(c, y, ours, given));
 }
 
-/* ---- recurrence ---------------------------------------------------------------------------- */
+/* ---- recurrence ------------------------------------------------------------------------------ */
 
 typedef enum recurrence { RNN, LSTM, GRU } recurrence;
 
@@ -292,7 +294,7 @@ static void build_gru(golden *c)
     build_recurrence(c, GRU);
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 const golden_op golden_layers[] = {
     {"conv1d", build_conv1d},

@@ -112,7 +112,8 @@ static void read_notes(golden_model *m)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* The tensor of that name, which must have that rank (-1: any); NULL and a failure if there is none. */
+/* The tensor of that name, which must have that rank (-1: any); NULL and a failure if there is
+ * none. */
 static const wg_file_tensor *tensor(golden_model *m, const char *name, int rank)
 {
     const wg_file_tensor *t = wg_safetensors_find(m->file, name);
@@ -244,7 +245,8 @@ static const struct {
     {"decoder/norm/bias", "decoder.norm.bias"},
 };
 
-/* PyTorch's name of our parameter, into `theirs`; "" if there is none.  Returns which third it is, or -1. */
+/* PyTorch's name of our parameter, into `theirs`; "" if there is none.  Returns which third it is,
+ * or -1. */
 static int translate(const char *ours, char *theirs, size_t size)
 {
     char stack[16], rest[64];

@@ -1,7 +1,7 @@
 /* PyTorch's softmax, normalisation and losses. */
 #include "tests/golden.h"
 
-/* ---- words that many ops share ------------------------------------------------------------- */
+/* ---- words that many ops share --------------------------------------------------------------- */
 
 static const char AXIS[] = "axis|dim", EPS[] = "eps|epsilon";
 
@@ -19,7 +19,7 @@ static wg_reduction reduction_of(golden *c)
     return WG_LOSS_MEAN;
 }
 
-/* ---- softmax, normalisation ---------------------------------------------------------------- */
+/* ---- softmax, normalisation ------------------------------------------------------------------ */
 
 static void build_softmax(golden *c)
 {
@@ -93,7 +93,7 @@ static void build_instancenorm(golden *c)
                 wg_groupnorm(x, golden_in_maybe(c, GAIN), golden_in_maybe(c, BIAS), channels, eps));
 }
 
-/* ---- losses -------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static const char LEFT[] = "a|x|input|p", RIGHT[] = "b|t|target|y";
 
@@ -166,7 +166,7 @@ static void build_kl(golden *c)
     golden_give(c, batch && y ? wg_scale(y, 1 / (double)log_q->shape.dim[0]) : y);
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 const golden_op golden_nn_ops[] = {
     {"softmax", build_softmax},

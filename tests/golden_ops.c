@@ -12,7 +12,7 @@
 static const double tolerance = 1e-10;       /* of numbers stored as f64            */
 static const double single_tolerance = 1e-5; /* of numbers that the file stores as f32 */
 
-/* ---- one case ------------------------------------------------------------------------------ */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 /* What is to be compared: a value of the graph and the file's tensor. */
 typedef struct comparison {
@@ -213,7 +213,7 @@ static bool run_case(const wg_safetensors *file, const char *name, const char *d
     return passed;
 }
 
-/* ---- the file ------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* Cases are named by their tensors, "CASE/out.y"; tensors come in order of names, so those of a
  * case that share a prefix up to the last '/' come together. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- rows ---------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;
@@ -65,7 +65,7 @@ static const struct {
     {"amin", wg_min}, {"min", wg_min},   {"prod", wg_prod}, {"logsumexp", wg_logsumexp},
 };
 
-/* ---- words that many ops share ------------------------------------------------------------- */
+/* ---- words that many ops share --------------------------------------------------------------- */
 
 static const char AXIS[] = "axis|axes|dim|dims", KEEP[] = "keepdim|keepdims";
 
@@ -99,7 +99,7 @@ static int all_inputs(golden *c, wg_value **x)
     return c->n_in;
 }
 
-/* ---- elementwise --------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static void build_pow(golden *c)
 {
@@ -158,7 +158,7 @@ static void build_glu(golden *c)
     golden_give(c, wg_gated(x, WG_GLU));
 }
 
-/* ---- reductions ---------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* unbiased: divided by n - 1 */
 static wg_value *variance(golden *c)
@@ -209,7 +209,7 @@ static void build_topk(golden *c)
     golden_give_results(c, wg_topk(golden_in(c, "x"), golden_int(c, "k", 1), axis), 2);
 }
 
-/* ---- linear algebra ------------------------------------------------------------------------ */
+/* ---- linear algebra -------------------------------------------------------------------------- */
 
 static void build_matmul(golden *c)
 {
@@ -241,7 +241,7 @@ static void build_einsum(golden *c)
     golden_give(c, wg_einsum(equation, x, n));
 }
 
-/* ---- movement ------------------------------------------------------------------------------ */
+/* ---- movement -------------------------------------------------------------------------------- */
 
 static wg_shape shape_of(golden *c, const char *names)
 {
@@ -398,7 +398,7 @@ static void build_roll(golden *c)
     golden_give(c, x);
 }
 
-/* ---- indices ------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static const char IDS[] = "i|ids|index|indices|idx";
 
@@ -446,7 +446,7 @@ static void build_one_hot(golden *c)
                 wg_one_hot(golden_in(c, "x|i|ids"), golden_int(c, "num_classes|depth", 0), WG_I64));
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const golden_op ops[] = {
     {"pow", build_pow},

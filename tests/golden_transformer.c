@@ -1,21 +1,22 @@
-/* golden_transformer FILE [--backend NAME] [--f32]: builds the model of a file of golden vectors (tests/golden_model.h)
- * and compares logits, loss, every gradient, the loss before each step of Adam and the parameters after the last, a
- * line each.  The exit status is 0 if all are right, 1 if not, 2 for wrong usage, 3 if the file cannot be read or is of
- * another kind.
+/* golden_transformer FILE [--backend NAME] [--f32]: builds the model of a file of golden vectors
+ * (tests/golden_model.h) and compares logits, loss, every gradient, the loss before each step of
+ * Adam and the parameters after the last, a line each.  The exit status is 0 if all are right, 1 if
+ * not, 2 for wrong usage, 3 if the file cannot be read or is of another kind.
  *
  * In f64 an error is |got - want| / max(1, |want|) of the worst element.
  *
- * The loss does not depend on the biases of keys at all (a number added to all scores of a query), so their gradients
- * are rounding errors, of which Adam makes steps of up to rate * 2^-53 / eps: they are a group of their own, with that
- * bar.
+ * The loss does not depend on the biases of keys at all (a number added to all scores of a query),
+ * so their gradients are rounding errors, of which Adam makes steps of up to rate * 2^-53 / eps:
+ * they are a group of their own, with that bar.
  *
- * f32 (numbers of 24 bits, 2^-24 = 6e-8) is not so exact.  A value is reached by chains of some tens of sums, each off
- * by a few units of the last place of its largest term: logits and losses may be off by 1e-5, and a gradient by 5e-5 of
- * the largest in its tensor, for the elements of a tensor are sums over the same terms.  Adam divides a gradient by its
- * own size, so an element whose gradient is below that error moves by the rate in a direction that rounding decides,
- * and later losses feel it: in f32 they may be off by 1e-3, and the movement of all parameters, as one vector without
- * the biases of keys, by 1% of its length.  (Seen for the models of two layers here: a hundredth of these bars and
- * less.) */
+ * f32 (numbers of 24 bits, 2^-24 = 6e-8) is not so exact.  A value is reached by chains of some
+ * tens of sums, each off by a few units of the last place of its largest term: logits and losses
+ * may be off by 1e-5, and a gradient by 5e-5 of the largest in its tensor, for the elements of a
+ * tensor are sums over the same terms.  Adam divides a gradient by its own size, so an element
+ * whose gradient is below that error moves by the rate in a direction that rounding decides, and
+ * later losses feel it: in f32 they may be off by 1e-3, and the movement of all parameters, as one
+ * vector without the biases of keys, by 1% of its length.  (Seen for the models of two layers here:
+ * a hundredth of these bars and less.) */
 #include "tests/golden_file.h"
 #include "tests/golden_model.h"
 

@@ -4,9 +4,9 @@
 #define WG_TESTS_NUMBERS_H
 
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 #include "backends/cpu/any/element.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

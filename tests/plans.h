@@ -3,7 +3,7 @@
 #define WG_TESTS_PLANS_H
 
 #include "tests/test.h"
-#include "backends/plan.h"
+#include "wengert/backends/plan.h"
 
 static inline wg_plan *plan_of(wg_graph *g, const wg_plan_options *options)
 {

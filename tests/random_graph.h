@@ -2,7 +2,7 @@
 #ifndef WG_TESTS_RANDOM_GRAPH_H
 #define WG_TESTS_RANDOM_GRAPH_H
 
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <stdlib.h>
 

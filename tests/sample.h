@@ -4,8 +4,8 @@
 #define WG_TESTS_SAMPLE_H
 
 #include "tests/test.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 typedef struct sample_graph {
     wg_graph *g;

@@ -1,12 +1,12 @@
-/* Small Transformers with random parameters for tests of the search: their logits are scaled up, so that no two
- * hypotheses are within rounding of each other. */
+/* Small Transformers with random parameters for tests of the search: their logits are scaled up, so
+ * that no two hypotheses are within rounding of each other. */
 #ifndef WG_TESTS_SEARCHES_H
 #define WG_TESTS_SEARCHES_H
 
 #include "tests/test.h"
 #include "backends/cpu/any/element.h"
-#include "models/search.h"
-#include "ops/ops.h"
+#include "wengert/decode/search.h"
+#include "wengert/ops/ops.h"
 
 enum { PAD, BOS, EOS, UNK, VOCABULARY = 13 };
 

@@ -4,8 +4,8 @@
 #define WG_TESTS_SMALL_H
 
 #include "tests/test.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
 enum { SMALL_MOST = 1 << 16 };
 

@@ -1,13 +1,14 @@
-/* Memory that cannot be had: each allocation of building, differentiating and planning a graph fails, once and from
- * then on; each time there is a status, and nothing leaks (the sanitizers' build sees to that).  And a run allocates
- * nothing. */
+/* Memory that cannot be had: each allocation of building, differentiating and planning a graph
+ * fails, once and from then on; each time there is a status, and nothing leaks (the sanitizers'
+ * build sees to that).  And a run allocates nothing. */
 #include "tests/test.h"
 #include "tests/allocations.h"
-#include "autograd/grad.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
-/* A training step with a composite, constants, a random op, a view, two states that change places. */
+/* A training step with a composite, constants, a random op, a view, two states that change
+ * places. */
 static wg_graph *build(void)
 {
     wg_graph *g = wg_graph_new();

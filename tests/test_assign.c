@@ -1,6 +1,6 @@
 /* Assignments: what leaves hold after a run, and when new values are written in place. */
 #include "tests/plans.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 
@@ -93,8 +93,8 @@ static void an_update_is_written_in_place(void **state)
     wg_graph_free(g);
 }
 
-/* A fused optimizer step writes parameter and moments where they lie: its results take no room, and the bits are those
- * of a plan that copies them. */
+/* A fused optimizer step writes parameter and moments where they lie: its results take no room, and
+ * the bits are those of a plan that copies them. */
 static void a_fused_update_is_written_in_place(void **state)
 {
     (void)state;
@@ -177,18 +177,20 @@ static void refused_assignments_say_why(void **state)
     wg_graph_free(g);
 }
 
-/* Two parameters after a guarded rate: with a loss of NaN neither changes, whatever the order of nodes; and the first
- * node that made it is found. */
+/* Two parameters after a guarded rate: with a loss of NaN neither changes, whatever the order of
+ * nodes; and the first node that made it is found. */
 static void no_update_comes_past_a_guard(void **state)
 {
     (void)state;
     const float x[] = {2, 0, -1}, rates[] = {1, 1, 1}, expected[] = {3, 3, 3};
     const wg_status statuses[] = {WG_OK, WG_ENONFINITE, WG_ENONFINITE};
     wg_graph *g = wg_graph_new();
-    wg_value *in = wg_input(g, "x", WG_F32, WG_SCALAR), *rate = wg_input(g, "rate", WG_F32, WG_SCALAR);
+    wg_value *in = wg_input(g, "x", WG_F32, WG_SCALAR),
+             *rate = wg_input(g, "rate", WG_F32, WG_SCALAR);
     wg_value *a = wg_parameter(g, "a", WG_F32, WG_SHAPE(4), wg_ones()),
              *b = wg_parameter(g, "b", WG_F32, WG_SHAPE(4), wg_ones());
-    wg_value *loss = wg_name(wg_log(in), "loss"), *norm = wg_reciprocal(in), *checks[] = {norm, loss};
+    wg_value *loss = wg_name(wg_log(in), "loss"), *norm = wg_reciprocal(in),
+             *checks[] = {norm, loss};
     wg_value *guarded = wg_guard(rate, checks, 2), *step = wg_scale(guarded, 2);
     wg_assign(a, wg_add(a, step));
     wg_assign(b, wg_add(b, step));
@@ -199,8 +201,9 @@ static void no_update_comes_past_a_guard(void **state)
         assert_int_equal(wg_plan_run(p, 0), statuses[i]);
         assert_true(floats(p, a)[3] == expected[i] && floats(p, b)[0] == expected[i]);
     }
-    check_that(strstr(wg_plan_message(p), "loss is nan") || strstr(wg_plan_message(p), "loss is -nan"), "%s",
-               wg_plan_message(p));
+    check_that(strstr(wg_plan_message(p), "loss is nan") ||
+                   strstr(wg_plan_message(p), "loss is -nan"),
+               "%s", wg_plan_message(p));
     const wg_node *first = wg_plan_first_nonfinite(p, 0);
     assert_non_null(first);
     assert_string_equal(first->op->name, "log");

@@ -1,10 +1,10 @@
 /* The gradient walker: what it accumulates, where it goes, what it refuses. */
 #include "tests/test.h"
-#include "autograd/grad.h"
-#include "backends/evaluate.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 

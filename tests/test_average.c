@@ -1,17 +1,19 @@
 /* The mean of files of tensors, and what is said of files that do not go together. */
 #include "tests/test.h"
-#include "graph/bf16.h"
-#include "train/average.h"
+#include "wengert/graph/bf16.h"
+#include "wengert/train/average.h"
 
 #include <unistd.h>
 
 static char message[1000];
-static const char *const paths[] = {"average_a.safetensors", "average_b.safetensors", "average_c.safetensors"};
+static const char *const paths[] = {"average_a.safetensors", "average_b.safetensors",
+                                    "average_c.safetensors"};
 static const char out[] = "average_out.safetensors";
 
 static void write_file(const char *path, const wg_tensor *tensors, size_t n)
 {
-    assert_int_equal(wg_safetensors_write(path, tensors, n, NULL, 0, message, sizeof message), WG_OK);
+    assert_int_equal(wg_safetensors_write(path, tensors, n, NULL, 0, message, sizeof message),
+                     WG_OK);
 }
 
 static void remove_all(void)
@@ -81,11 +83,12 @@ static void all_differences_are_listed(void **state)
                              {"steps", WG_I64, WG_SCALAR, &two}},
                5);
     assert_int_equal(wg_average_files(paths, 2, out, message, sizeof message), WG_EDATA);
-    assert_string_equal(message, "average_b.safetensors: tensor dtype: expected F32 [3], got F64 [3]\n"
-                                 "average_b.safetensors: tensor gone: expected F32 [3], got none\n"
-                                 "average_b.safetensors: tensor shape: expected F32 [3], got F32 [1,3]\n"
-                                 "average_b.safetensors: tensor steps: expected I64 [] equal to the first file's\n"
-                                 "average_b.safetensors: tensor new: expected none");
+    assert_string_equal(
+        message, "average_b.safetensors: tensor dtype: expected F32 [3], got F64 [3]\n"
+                 "average_b.safetensors: tensor gone: expected F32 [3], got none\n"
+                 "average_b.safetensors: tensor shape: expected F32 [3], got F32 [1,3]\n"
+                 "average_b.safetensors: tensor steps: expected I64 [] equal to the first file's\n"
+                 "average_b.safetensors: tensor new: expected none");
     assert_int_equal(access(out, F_OK), -1);
     assert_int_equal(wg_average_files(paths, 3, out, message, sizeof message), WG_EIO);
     assert_non_null(strstr(message, "average_c.safetensors"));

@@ -1,7 +1,8 @@
-/* Every op on operands and attributes that are wrong: each call either makes a graph that verifies (and runs, if it
- * is small) or leaves an error that names the op.  Never a crash; UBSan and ASan are run on this test. */
+/* Every op on operands and attributes that are wrong: each call either makes a graph that verifies
+ * (and runs, if it is small) or leaves an error that names the op.  Never a crash; UBSan and ASan
+ * are run on this test. */
 #include "tests/sample.h"
-#include "backends/plan.h"
+#include "wengert/backends/plan.h"
 
 #include <math.h>
 
@@ -52,7 +53,7 @@ static void judge(const wg_op *op, const char *what, wg_graph *g, wg_node *n)
     wg_graph_free(g);
 }
 
-/* ---- operands ---------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 typedef struct operand {
     wg_dtype dtype;
@@ -159,7 +160,7 @@ static void wrong_operands(void **state)
     assert_true(sum.tried > 1000 && sum.refused > 300 && sum.ran > 50);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static const int64_t ints[] = {INT64_MIN, INT64_MIN + 1, INT32_MIN, -1000, -9, -1, 0, 1, 2, 3, 8,
                                9,         INT32_MAX,     INT64_MAX};
@@ -207,7 +208,8 @@ static const struct values {
     [WG_ATTR_DATA] = {datas, sizeof datas[0], WG_COUNT(datas)},
 };
 
-/* The sample with one attribute, or with two (each of the others takes its own k-th value), changed. */
+/* The sample with one attribute, or with two (each of the others takes its own k-th value),
+ * changed. */
 static void try_attribute(const wg_op *op, const wg_sample *s, int a, int k, int second, int m)
 {
     operand x[WG_MAX_SAMPLE_OPERANDS + 1];

@@ -1,7 +1,7 @@
 /* Batches: every pair once an epoch, limits, layout, order, and reading on from anywhere. */
 #include "tests/allocations.h"
 #include "tests/test.h"
-#include "train/batches.h"
+#include "wengert/train/batches.h"
 
 enum { BOS = 1, EOS = 2, PAIRS = 700 };
 

@@ -1,7 +1,7 @@
 /* The rules of beam search, on probabilities that are made up. */
 #include "test.h"
 
-#include "models/search_internal.h"
+#include "decode/internal.h"
 
 #include <math.h>
 
@@ -9,8 +9,8 @@ enum { BEAM = 4, CANDIDATES = 2 * BEAM, MOST = 20, EOS = 2 };
 
 /* A beam with room for BEAM hypotheses of MOST tokens. */
 typedef struct room {
-    wg_beam beam;
-    wg_partial now[BEAM], next[BEAM];
+    wgi_beam beam;
+    wgi_partial now[BEAM], next[BEAM];
     wg_hypothesis done[BEAM], results[BEAM];
     int32_t ids[2 * BEAM][MOST], slots[2 * BEAM][MOST];
     float scores[2 * BEAM][MOST];
@@ -20,22 +20,23 @@ typedef struct room {
 static void begin(room *r)
 {
     *r = (room){0};
-    r->beam = (wg_beam){.now = r->now, .next = r->next, .done = r->done, .most = MOST, .length = 1};
+    r->beam =
+        (wgi_beam){.now = r->now, .next = r->next, .done = r->done, .most = MOST, .length = 1};
     for (int i = 0; i < BEAM; i++) {
-        r->now[i] = (wg_partial){.ids = r->ids[i], .slots = r->slots[i], .scores = r->scores[i]};
-        r->next[i] = (wg_partial){
+        r->now[i] = (wgi_partial){.ids = r->ids[i], .slots = r->slots[i], .scores = r->scores[i]};
+        r->next[i] = (wgi_partial){
             .ids = r->ids[BEAM + i], .slots = r->slots[BEAM + i], .scores = r->scores[BEAM + i]};
     }
-    wg_beam_begin(&r->beam);
+    wgi_beam_begin(&r->beam);
 }
 
-/* A model that is sure of itself: of a hypothesis that has said 10, 11, ... so far, the next of these has probability
- * 1 - e until there are `length`, then the end; all else is improbable, a wrong hypothesis ends or goes on as it likes.
- * The end is always the second choice. */
-static void probabilities(const wg_beam *x, size_t length, double *scores, int64_t *ids)
+/* A model that is sure of itself: of a hypothesis that has said 10, 11, ... so far, the next of
+ * these has probability 1 - e until there are `length`, then the end; all else is improbable, a
+ * wrong hypothesis ends or goes on as it likes. The end is always the second choice. */
+static void probabilities(const wgi_beam *x, size_t length, double *scores, int64_t *ids)
 {
     for (size_t i = 0; i < x->n_now; i++, scores += CANDIDATES, ids += CANDIDATES) {
-        const wg_partial *h = &x->now[i];
+        const wgi_partial *h = &x->now[i];
         int64_t right = h->n < length ? 10 + (int64_t)h->n : EOS;
         for (int k = 0; k < CANDIDATES; k++) {
             scores[k] = k ? -7 - 0.5 * k : -0.1;
@@ -49,14 +50,14 @@ static void probabilities(const wg_beam *x, size_t length, double *scores, int64
 
 static void search(room *r, size_t length, int penalty, double alpha, size_t n_best)
 {
-    wg_beam_rules rules = {.beam = BEAM,
-                           .n_best = n_best,
-                           .candidates = CANDIDATES,
-                           .eos = EOS,
-                           .banned = {-1, -1},
-                           .penalty = penalty,
-                           .alpha = alpha,
-                           .heads = r->heads};
+    wgi_beam_rules rules = {.beam = BEAM,
+                            .n_best = n_best,
+                            .candidates = CANDIDATES,
+                            .eos = EOS,
+                            .banned = {-1, -1},
+                            .penalty = penalty,
+                            .alpha = alpha,
+                            .heads = r->heads};
     double scores[BEAM * CANDIDATES];
     int64_t ids[BEAM * CANDIDATES];
     size_t steps = 0;
@@ -64,10 +65,10 @@ static void search(room *r, size_t length, int penalty, double alpha, size_t n_b
     for (; !r->beam.finished; steps++) {
         assert_true(steps < MOST);
         probabilities(&r->beam, length, scores, ids);
-        assert_int_equal(wg_beam_advance(&r->beam, &rules, &(wg_candidates){scores, ids}, NULL),
+        assert_int_equal(wgi_beam_advance(&r->beam, &rules, &(wgi_candidates){scores, ids}, NULL),
                          WG_OK);
     }
-    wg_beam_finish(&r->beam, &rules, r->results);
+    wgi_beam_finish(&r->beam, &rules, r->results);
 }
 
 static void clear(room *r)
@@ -78,7 +79,8 @@ static void clear(room *r)
     }
 }
 
-/* At each step an end of sentence is among the best four, so four are finished long before the right one is. */
+/* At each step an end of sentence is among the best four, so four are finished long before the
+ * right one is. */
 static void test_sure_model_is_heard_to_the_end(void **state)
 {
     (void)state;

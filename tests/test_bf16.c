@@ -3,10 +3,10 @@
 #include "tests/conformance.h"
 #include "tests/sample.h"
 
-/* ---- rounding ---------------------------------------------------------------------------------- */
+/* ---- rounding -------------------------------------------------------------------------------- */
 
-/* Each positive number of bf16 with the next one above: they, their middle, and what is just beside it, of both signs.
- * The number after the largest would be 2^128. */
+/* Each positive number of bf16 with the next one above: they, their middle, and what is just beside
+ * it, of both signs. The number after the largest would be 2^128. */
 enum { ROUNDINGS = 5 };
 
 static double magnitude(int bits)
@@ -60,7 +60,8 @@ static void rounding_is_to_nearest_ties_to_even(void **state)
     }
 }
 
-/* Casts in a plan are these roundings, of subnormal numbers too, whatever the floating-point modes of the backend. */
+/* Casts in a plan are these roundings, of subnormal numbers too, whatever the floating-point modes
+ * of the backend. */
 static void casts_of_plans_round_the_same(void **state)
 {
     (void)state;
@@ -94,10 +95,10 @@ static void casts_of_plans_round_the_same(void **state)
     }
 }
 
-/* ---- every op ---------------------------------------------------------------------------------- */
+/* ---- every op -------------------------------------------------------------------------------- */
 
-/* One rounding to bf16, at most 2^-8 |t|, of what f32 computes, which is within 1e-5 max(1, |t|) of the truth t.  So
- * every op, composites too, is rounded once, at its end. */
+/* One rounding to bf16, at most 2^-8 |t|, of what f32 computes, which is within 1e-5 max(1, |t|) of
+ * the truth t.  So every op, composites too, is rounded once, at its end. */
 static double bound_at(double t)
 {
     return 0x1p-8 * fabs(t) + 1e-5 * fmax(1, fabs(t));
@@ -182,12 +183,13 @@ static void every_op_is_rounded_once(void **state)
     }
 }
 
-/* ---- every op on many shapes ---------------------------------------------------------------------- */
+/* ---- every op on many shapes ----------------------------------------------------------------- */
 
 enum { LEAST_CASES = 50, MOST_TURNS = 5000 };
 
-/* Worst error of a case as a share of its bound; what is beyond f32 is infinite.  A number halfway between two of 8 bits
- * may become either: 16 of 95,164, no more than one in a hundred of a result. */
+/* Worst error of a case as a share of its bound; what is beyond f32 is infinite.  A number halfway
+ * between two of 8 bits may become either: 16 of 95,164, no more than one in a hundred of a
+ * result. */
 static double share_of_bound(const conf_results *y, const conf_results *truth)
 {
     double worst = 0;

@@ -1,7 +1,8 @@
-/* bf16 in plans: where values are widened and rounded, native products, training with f32 masters. */
+/* bf16 in plans: where values are widened and rounded, native products, training with f32
+ * masters. */
 #include "tests/bf16.h"
 #include "tests/sample.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 #include "backends/cpu/any/element.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ static int count_steps(wg_plan *p, const wg_op *op)
     return count;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static wg_value *input(wg_graph *g, const char *name, int64_t rows, int64_t columns)
 {
@@ -68,7 +69,8 @@ static void what_only_moves_stays_narrow(void **state)
     wg_graph_free(g);
 }
 
-/* A backend with native products, as oneDNN is where the CPU has AMX; its plans are looked at and not run. */
+/* A backend with native products, as oneDNN is where the CPU has AMX; its plans are looked at and
+ * not run. */
 static const char *refuses_all_but_products(void *state, const wg_node *n)
 {
     (void)state;
@@ -197,7 +199,7 @@ static void native_products_need_amx(void **state)
     wg_graph_free(g);
 }
 
-/* ---- parameters, training ---------------------------------------------------------------------- */
+/* ---- parameters, training -------------------------------------------------------------------- */
 
 /* Parameters and updates in bf16: stored as such, computed in f32, rounded when stored. */
 static void parameters_may_be_bf16(void **state)
@@ -327,7 +329,8 @@ static void training_reaches_the_loss_of_f32(void **state)
     }
 }
 
-/* Activations kept for the backward pass are half as large; what is being computed is wide for a moment. */
+/* Activations kept for the backward pass are half as large; what is being computed is wide for a
+ * moment. */
 static void a_bf16_model_needs_less_memory(void **state)
 {
     (void)state;

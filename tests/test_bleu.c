@@ -1,8 +1,9 @@
-/* BLEU: the numbers of sacreBLEU's own tests; a naive count on random corpora; odd texts, memory that fails. */
+/* BLEU: the numbers of sacreBLEU's own tests; a naive count on random corpora; odd texts, memory
+ * that fails. */
 #include "tests/test.h"
 #include "tests/allocations.h"
-#include "graph/op.h"
-#include "train/text/bleu.h"
+#include "wengert/graph/op.h"
+#include "wengert/text/bleu.h"
 
 #include <math.h>
 
@@ -174,7 +175,8 @@ static void scores_from_counts(void **state)
 
 /* ---- tokenizers ------------------------------------------------------------------------------ */
 
-/* A tokenizer is right if the tokens as text, compared without one, match word by word and nothing else. */
+/* A tokenizer is right if the tokens as text, compared without one, match word by word and nothing
+ * else. */
 static void tokens_are(int tokenizer, bool lowercase, const char *line, const char *tokens)
 {
     wg_bleu b = bleu_of(&line, &tokens, 1,
@@ -296,7 +298,8 @@ static int occurrences(const words *g, int at, int n, const words *in)
     return count;
 }
 
-/* By the definition: each n-gram, at its first place, counts min(its count, most of its counts in references). */
+/* By the definition: each n-gram, at its first place, counts min(its count, most of its counts in
+ * references). */
 static void naive_counts(const words *h, const words *references, int sets, wg_bleu *sum)
 {
     for (int n = 1; n <= WG_BLEU_ORDER; n++)

@@ -1,7 +1,7 @@
-/* Checkpoints: whatever fails while one is written, and wherever the process dies, the last one is whole and is what a
- * training goes on with. */
+/* Checkpoints: whatever fails while one is written, and wherever the process dies, the last one is
+ * whole and is what a training goes on with. */
 #include "tests/training.h"
-#include "train/checkpoint.h"
+#include "wengert/train/checkpoint.h"
 #include "train/step.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* ---- a world in which the N-th call to the system or for memory fails --------------------------- */
+/* ---- a world in which the N-th call to the system or for memory fails ------------------------ */
 
 enum { ONCE = 0, FROM_THEN_ON, DIES, WAYS };
 enum { FILES = 1, MEMORY = 2 };
@@ -32,12 +32,12 @@ static bool fails(int what)
     return world.way == FROM_THEN_ON ? world.calls >= world.at : world.calls == world.at;
 }
 
-#define WRAP(name, parameters, ...)                                                                                    \
-    int __real_##name parameters;                                                                                      \
-    int __wrap_##name parameters;                                                                                      \
-    int __wrap_##name parameters                                                                                       \
-    {                                                                                                                  \
-        return fails(FILES) ? (errno = EIO, -1) : __real_##name(__VA_ARGS__);                                          \
+#define WRAP(name, parameters, ...)                                                                \
+    int __real_##name parameters;                                                                  \
+    int __wrap_##name parameters;                                                                  \
+    int __wrap_##name parameters                                                                   \
+    {                                                                                              \
+        return fails(FILES) ? (errno = EIO, -1) : __real_##name(__VA_ARGS__);                      \
     }
 WRAP(rename, (const char *from, const char *to), from, to)
 
@@ -76,18 +76,18 @@ int __wrap_close(int fd)
     return fails(FILES) ? (errno = EIO, -1) : result;
 }
 
-#define WRAP_ALLOCATION(name, parameters, ...)                                                                         \
-    void *__real_##name parameters;                                                                                    \
-    void *__wrap_##name parameters;                                                                                    \
-    void *__wrap_##name parameters                                                                                     \
-    {                                                                                                                  \
-        return fails(MEMORY) ? NULL : __real_##name(__VA_ARGS__);                                                      \
+#define WRAP_ALLOCATION(name, parameters, ...)                                                     \
+    void *__real_##name parameters;                                                                \
+    void *__wrap_##name parameters;                                                                \
+    void *__wrap_##name parameters                                                                 \
+    {                                                                                              \
+        return fails(MEMORY) ? NULL : __real_##name(__VA_ARGS__);                                  \
     }
 WRAP_ALLOCATION(malloc, (size_t n), n)
 WRAP_ALLOCATION(calloc, (size_t n, size_t m), n, m)
 WRAP_ALLOCATION(realloc, (void *p, size_t n), p, n)
 
-/* ---- a store whose numbers tell of which update it is ------------------------------------------- */
+/* ---- a store whose numbers tell of which update it is ---------------------------------------- */
 
 static const char folder[] = "checkpoint_folder";
 static char message[2000];
@@ -95,7 +95,8 @@ static wg_settings settings;
 
 enum { SIZE = 40000 }; /* more than the writer's buffer holds */
 static const char *const names[] = {"a/weight", "b/weight", WG_STATES_OF_AVERAGE "a/weight",
-                                    WG_STATES_OF_AVERAGE "b/weight", WG_STATES_OF_OPTIMIZER "m/a/weight"};
+                                    WG_STATES_OF_AVERAGE "b/weight",
+                                    WG_STATES_OF_OPTIMIZER "m/a/weight"};
 enum { TENSORS = sizeof names / sizeof *names };
 
 static wg_store *new_store(void)
@@ -121,7 +122,11 @@ static void fill(wg_store *s, int64_t update)
 
 static wg_status save_as(wg_store *s, int64_t update, int64_t keep, bool stopped)
 {
-    wg_progress p = {.update = update, .cursor = {1, update}, .tokens = 100 * update, .seconds = 1.0 / 3, .n_best = 1};
+    wg_progress p = {.update = update,
+                     .cursor = {1, update},
+                     .tokens = 100 * update,
+                     .seconds = 1.0 / 3,
+                     .n_best = 1};
     p.best[0] = (wg_best){"bleu", 0.1, update - 1};
     fill(s, update);
     settings.keep = keep;
@@ -147,10 +152,11 @@ static int64_t restored(void)
     check_that(status == WG_OK, "%s", message);
     for (int t = 0; t < TENSORS; t++)
         for (int i = 0; i < SIZE; i++)
-            check_that(((float *)wg_store_find(s, names[t])->data)[i] == number(p.update, t, i), "update %d: %s[%d]",
-                       (int)p.update, names[t], i);
+            check_that(((float *)wg_store_find(s, names[t])->data)[i] == number(p.update, t, i),
+                       "update %d: %s[%d]", (int)p.update, names[t], i);
     assert_true(p.cursor.epoch == 1 && p.cursor.group == p.update && p.tokens == 100 * p.update);
-    assert_true(p.seconds == 1.0 / 3 && p.n_best == 1 && p.best[0].value == 0.1 && p.best[0].update == p.update - 1);
+    assert_true(p.seconds == 1.0 / 3 && p.n_best == 1 && p.best[0].value == 0.1 &&
+                p.best[0].update == p.update - 1);
     assert_string_equal(p.best[0].metric, "bleu");
     wg_store_free(s);
     return p.update;
@@ -173,7 +179,7 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static bool has(const char *name)
 {
@@ -233,7 +239,8 @@ static void no_memory_to_list_models(void **state)
         status = wg_checkpoint_models(folder, 3, &paths, &n, message, sizeof message);
         world.what = 0;
         if (status != WG_OK) {
-            check_that(status == WG_ENOMEM && strstr(message, "no memory"), "call %ld: %s", at, message);
+            check_that(status == WG_ENOMEM && strstr(message, "no memory"), "call %ld: %s", at,
+                       message);
             assert_null(paths);
             assert_int_equal(n, 0);
         }
@@ -254,23 +261,26 @@ static const char *models(size_t most)
     if (wg_checkpoint_models(folder, most, &paths, &n, message, sizeof message) != WG_OK)
         return "none";
     for (size_t i = 0; i < n; i++) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%d ", atoi(strrchr(paths[i], '-') + 1));
+        used += (size_t)snprintf(text + used, sizeof text - used, "%d ",
+                                 atoi(strrchr(paths[i], '-') + 1));
         free(paths[i]);
     }
     free(paths);
     return text;
 }
 
-/* Where a training was interrupted it goes on from, but no mean is over it, and it takes no other's place. */
+/* Where a training was interrupted it goes on from, but no mean is over it, and it takes no other's
+ * place. */
 static void where_it_stopped_does_not_count(void **state)
 {
     static const struct {
         int update;
         bool stopped;
         const char *models; /* of keep 3 then */
-    } saves[] = {{3, true, "none"},      {5, false, "5 "},       {7, true, "5 "},         {8, true, "5 "},
-                 {10, false, "5 10 "},   {12, true, "5 10 "},    {15, false, "5 10 15 "}, {16, true, "5 10 15 "},
-                 {17, true, "5 10 15 "}, {18, true, "5 10 15 "}, {20, false, "10 15 20 "}};
+    } saves[] = {{3, true, "none"},       {5, false, "5 "},        {7, true, "5 "},
+                 {8, true, "5 "},         {10, false, "5 10 "},    {12, true, "5 10 "},
+                 {15, false, "5 10 15 "}, {16, true, "5 10 15 "},  {17, true, "5 10 15 "},
+                 {18, true, "5 10 15 "},  {20, false, "10 15 20 "}};
     wg_store *s = *state;
     for (size_t i = 0; i < sizeof saves / sizeof *saves; i++) {
         check_that(save_as(s, saves[i].update, 3, saves[i].stopped) == WG_OK, "%s", message);
@@ -292,7 +302,8 @@ static void where_it_stopped_does_not_count(void **state)
     assert_string_equal(models(9), "5 ");
 }
 
-/* The folder's own files are the checkpoint's: parameters, and averages by the names of parameters. */
+/* The folder's own files are the checkpoint's: parameters, and averages by the names of
+ * parameters. */
 static void check_published(void)
 {
     static const struct {
@@ -332,10 +343,12 @@ static void the_last_one_is_the_folders(void **state)
     }
 }
 
-/* A checkpoint that is damaged in any of its files is passed over, and it is said which file it was. */
+/* A checkpoint that is damaged in any of its files is passed over, and it is said which file it
+ * was. */
 static void a_damaged_one_gives_way_to_the_one_before(void **state)
 {
-    static const char *const files[] = {"model-00000002.safetensors", "average-00000002.safetensors",
+    static const char *const files[] = {"model-00000002.safetensors",
+                                        "average-00000002.safetensors",
                                         "optimizer-00000002.safetensors", "progress-00000002.json"};
     for (int i = 0; i < 4; i++)
         for (int way = 0; way < 3; way++) { /* another byte, shorter, away */
@@ -348,7 +361,10 @@ static void a_damaged_one_gives_way_to_the_one_before(void **state)
             assert_int_equal(fseek(f, way ? 0 : st.st_size / 2, SEEK_SET), 0);
             assert_int_equal(way ? 0 : fputc('\1', f) == EOF, 0);
             fclose(f);
-            assert_int_equal(way == 1 ? truncate(path, st.st_size / 2) : way == 2 ? unlink(path) : 0, 0);
+            assert_int_equal(way == 1   ? truncate(path, st.st_size / 2)
+                             : way == 2 ? unlink(path)
+                                        : 0,
+                             0);
             assert_int_equal(restored(), 1);
             bool told = strstr(message, files[i]);
             check_that(told || (i == 3 && way == 2), "%s, way %d: %s", files[i], way, message);
@@ -377,7 +393,8 @@ static void each_failing_call_leaves_the_one_before(void **state)
                 if (status == WG_OK && world.calls < at)
                     break;
                 failed += status != WG_OK;
-                check_that(status == WG_OK || (status == (what ? WG_ENOMEM : WG_EIO) && strstr(message, folder)),
+                check_that(status == WG_OK ||
+                               (status == (what ? WG_ENOMEM : WG_EIO) && strstr(message, folder)),
                            "call %ld: status %d: %s", at, status, message);
                 int64_t update = restored(); /* 2: the checkpoint was whole when the call failed */
                 check_that(update == 1 || update == 2, "%d", (int)update);
@@ -419,7 +436,8 @@ static void a_process_that_dies_leaves_the_one_before(void **state)
         must_save(*state, 1, 0);
     }
     assert_int_equal(restored(), 2);
-    check_that(of_old > 10 && of_new > 5 && of_old + of_new == died, "%d old, %d new of %d", of_old, of_new, died);
+    check_that(of_old > 10 && of_new > 5 && of_old + of_new == died, "%d old, %d new of %d", of_old,
+               of_new, died);
 }
 
 static void a_full_disk_is_told_of(void **state)
@@ -435,18 +453,21 @@ static void a_full_disk_is_told_of(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(status, WG_EIO);
-    check_that(strstr(message, "model-00000002.safetensors") && strstr(message, "File too large"), "%s", message);
+    check_that(strstr(message, "model-00000002.safetensors") && strstr(message, "File too large"),
+               "%s", message);
     assert_int_equal(restored(), 1);
 }
 
 static void parameters_and_averages_change_places(void **state)
 {
     fill(*state, 3);
-    const float *a = wg_store_find(*state, names[1])->data, *average = wg_store_find(*state, names[3])->data;
+    const float *a = wg_store_find(*state, names[1])->data,
+                *average = wg_store_find(*state, names[3])->data;
     wg_checkpoint_swap_averages(*state);
     assert_true(a[7] == number(3, 3, 7) && average[7] == number(3, 1, 7));
     wg_checkpoint_swap_averages(*state);
-    assert_true(a[SIZE - 1] == number(3, 1, SIZE - 1) && average[SIZE - 1] == number(3, 3, SIZE - 1));
+    assert_true(a[SIZE - 1] == number(3, 1, SIZE - 1) &&
+                average[SIZE - 1] == number(3, 3, SIZE - 1));
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -1,8 +1,8 @@
 /* chrF and chrF++: the numbers of sacreBLEU's own tests, and properties. */
 #include "tests/test.h"
 #include "tests/allocations.h"
-#include "graph/op.h"
-#include "train/text/bleu.h"
+#include "wengert/graph/op.h"
+#include "wengert/text/bleu.h"
 
 #include <math.h>
 
@@ -104,7 +104,8 @@ static void words_count_beside_characters(void **state)
 {
     (void)state;
     const char *h = "(hi) you", *r = "(hi ) me";
-    /* characters: 4 of "(hi)you", of "(hi)me"; words: "(hi" ")" "you" | "(" "hi" ")" "me": 1 of 3, 1 of 4 */
+    /* characters: 4 of "(hi)you", of "(hi)me"; words: "(hi" ")" "you" | "(" "hi" ")" "me": 1 of 3,
+     * 1 of 4 */
     double p = (4 / 7. + 1 / 3.) / 2, q = (4 / 6. + 1 / 4.) / 2;
     double score =
         chrf_of(&h, &r, 1, &(wg_chrf_options){.character_order = 1, .word_order = 1, .beta = 1});

@@ -1,8 +1,9 @@
-/* Composite ops in plans: taken whole by a backend, expanded where none does, or where a gradient needs a part. */
+/* Composite ops in plans: taken whole by a backend, expanded where none does, or where a gradient
+ * needs a part. */
 #include "tests/plans.h"
-#include "autograd/grad.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
@@ -118,7 +119,7 @@ static void a_backend_that_fails_to_prepare_hands_on(void **state)
     wg_graph_free(g);
 }
 
-/* ---- layers with an activation ---------------------------------------------------------------- */
+/* ---- layers with an activation --------------------------------------------------------------- */
 
 static const char *takes_linear(void *state, const wg_node *n)
 {
@@ -139,8 +140,8 @@ static size_t count_steps(wg_plan *p, const wg_op *op)
     return count;
 }
 
-/* y = activation(x w' + b) is one step.  Where the gradient reads x w' + b as well, that is the step, and not a second
- * product: gelu and silu; relu, tanh and sigmoid have gradients in y. */
+/* y = activation(x w' + b) is one step.  Where the gradient reads x w' + b as well, that is the
+ * step, and not a second product: gelu and silu; relu, tanh and sigmoid have gradients in y. */
 static void a_layer_multiplies_once_in_training(void **state)
 {
     (void)state;

@@ -1,16 +1,16 @@
-/* Every op of the table that has a float result, on at least 50 cases: the f32 kernels of the cpu backend and those of
- * oneDNN against the cpu backend in f64.  What the oneDNN backend refuses, but whose expansion it computes, is compared
- * as a plan. */
+/* Every op of the table that has a float result, on at least 50 cases: the f32 kernels of the cpu
+ * backend and those of oneDNN against the cpu backend in f64.  What the oneDNN backend refuses, but
+ * whose expansion it computes, is compared as a plan. */
 #include "tests/conformance.h"
-#include "backends/onednn/onednn.h"
-#include "ops/fused.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/ops/fused.h"
 
 enum { LEAST_CASES = 50, MOST_TURNS = 4000 };
 
-/* ---- bounds ---------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* |y - truth| <= tolerance max(1, |truth|), or the normalised mean squared error for sums of products, or what rounding
- * can do to each element: see norm_bounds. */
+/* |y - truth| <= tolerance max(1, |truth|), or the normalised mean squared error for sums of
+ * products, or what rounding can do to each element: see norm_bounds. */
 typedef struct bound {
     const char *op;
     double tolerance;
@@ -31,7 +31,8 @@ static const bound bounds[] = {
     {"conv_transpose2d", 1e-10, PRODUCT, 0, 0},
     {"upsample2d_grad", 1e-10, MEAN_SQUARE, 0, 0},
     {"rnn_cell", 1e-10, MEAN_SQUARE, 0, 0},
-    /* weights that make a state, and so its error, grow from step to step would let any rounding error grow without bound */
+    /* weights that make a state, and so its error, grow from step to step would let any rounding
+     * error grow without bound */
     {"rnn", 1e-10, MEAN_SQUARE, -0.2, 0.2},
     {"softmax", 10 * 0x1p-23, RELATIVE, 0, 0},
     {"log_softmax", 10 * 0x1p-23, RELATIVE, 0, 0},
@@ -56,19 +57,21 @@ static bound bound_of(const wg_op *op)
     return bounds[i];
 }
 
-/* ---- sums whose terms cancel ------------------------------------------------------------------------ */
+/* ---- sums whose terms cancel ----------------------------------------------------------------- */
 
-/* The gradient of a normalisation is made of sums of products, over the rows and along each.  Their terms cancel: the
- * result may be any share of them, and so may the error be of the result.  But in any order of additions
+/* The gradient of a normalisation is made of sums of products, over the rows and along each.  Their
+ * terms cancel: the result may be any share of them, and so may the error be of the result.  But in
+ * any order of additions
  *     |y - truth| <= n 2^-24 (sum of |terms|)
- * to first order, where n is how often a term is rounded to float at most (Higham, Accuracy and Stability of Numerical
- * Algorithms, section 4.2).  With rows of `width` numbers, h = (x - mean) rstd and e = dy gain, and sums made in at least 32
- * blocks of rows and 16 lanes along a row:
- *     dgain = sum over rows of dy h      3 to make a term, 1 to store the sum, ceil(rows / 32) in a block
- *     dbias = sum over rows of dy        no more
- *     dx = rstd (e - mean(e) - h mean(e h)) (+ dsum)
- *                                        the last is rounded most: 4 to make e h, ceil(width / 16) in a lane, 1 for the
- *                                        mean, 3 for the product with h, 2 for the differences, 1 each for rstd and dsum
+ * to first order, where n is how often a term is rounded to float at most (Higham, Accuracy and
+ * Stability of Numerical Algorithms, section 4.2).  With rows of `width` numbers, h = (x - mean)
+ * rstd and e = dy gain, and sums made in at least 32 blocks of rows and 16 lanes along a row:
+ *     dgain = sum over rows of dy h      3 to make a term, 1 to store the sum, ceil(rows / 32) in a
+ *     block dbias = sum over rows of dy        no more dx = rstd (e - mean(e) - h mean(e h)) (+
+ *     dsum)
+ *                                        the last is rounded most: 4 to make e h, ceil(width / 16)
+ *                                        in a lane, 1 for the mean, 3 for the product with h, 2 for
+ *                                        the differences, 1 each for rstd and dsum
  *     dbranch = dx / (1 - p) or 0        2 more
  * A kernel that keeps this keeps it for all numbers, not only for those that are drawn here. */
 enum { NORM_RESULTS = 4 };
@@ -122,10 +125,10 @@ static void norm_bounds_free(norm_bounds *b)
         free(b->of[i]);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Error of one result, NaN and infinities counting as right only where the truth has the same; with `limit`, as a
- * share of it. */
+/* Error of one result, NaN and infinities counting as right only where the truth has the same; with
+ * `limit`, as a share of it. */
 static double error_of(const bound *b, bool exact, const conf_results *y, const conf_results *truth,
                        int i, const double *limit)
 {
@@ -169,7 +172,7 @@ static int64_t total_of(const conf_results *r)
     return total;
 }
 
-/* ---- one row of the table --------------------------------------------------------------------------- */
+/* ---- one row of the table -------------------------------------------------------------------- */
 
 typedef struct column {
     int cases, empty, failures;
@@ -246,7 +249,8 @@ typedef struct devices {
     bool has_fast;
 } devices;
 
-/* The kernel again: in place, and, where the backend promises the same bits for it, on another number of threads. */
+/* The kernel again: in place, and, where the backend promises the same bits for it, on another
+ * number of threads. */
 static void repeat(const devices *d, const row *r, column *col, const conf_case *c,
                    const wg_node *n, bool fast, const conf_results *first)
 {
@@ -299,10 +303,10 @@ static void run_case(const devices *d, row *r, conf_case *c)
     wg_graph_free(g);
 }
 
-/* ---- more samples ----------------------------------------------------------------------------------- */
+/* ---- more samples ---------------------------------------------------------------------------- */
 
-/* Where the op's own are few that pass the rule on zeros, or show too little of what kernels distinguish: oneDNN's
- * convolutions want channels in blocks of 16. */
+/* Where the op's own are few that pass the rule on zeros, or show too little of what kernels
+ * distinguish: oneDNN's convolutions want channels in blocks of 16. */
 
 /* clang-format off */
 #define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
@@ -338,7 +342,7 @@ static const wg_sample *sample_of(const wg_op *op, int k)
     return NULL;
 }
 
-/* ---- all rows ---------------------------------------------------------------------------------------- */
+/* ---- all rows -------------------------------------------------------------------------------- */
 
 static bool enough(const devices *d, const row *r)
 {

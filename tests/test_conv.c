@@ -1,7 +1,7 @@
 /* Convolution against its definition, element by element, for many geometries; its adjoints by
  * <conv(x, w), dy> = <x, grad_x(dy, w)> = <w, grad_w(x, dy)>; refusals. */
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 typedef struct geometry {
     const char *name;

@@ -1,7 +1,7 @@
 /* Corpora: what is read, kept, left out and refused. */
 #include "tests/allocations.h"
 #include "tests/folder.h"
-#include "train/text/corpus.h"
+#include "wengert/text/corpus.h"
 
 #include <sys/stat.h>
 #include <zlib.h>
@@ -291,8 +291,8 @@ static void files_that_cannot_be_read(void **state)
     }
 }
 
-/* A gzip file cut after any of its bytes, or with a byte changed, is refused or, cut to nothing or changed in its name
- * or time, the same. */
+/* A gzip file cut after any of its bytes, or with a byte changed, is refused or, cut to nothing or
+ * changed in its name or time, the same. */
 static void damaged_gzip(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* Elementwise ops: exact values, edge cases of floating point, broadcasting against plain loops. */
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 

@@ -1,8 +1,9 @@
-/* The own kernels of the oneDNN backend for each instruction set that this CPU has.  test_conformance.c sees only the one
- * that od_fast() chooses; here all are compared, among each other and with sums in double. */
+/* The own kernels of the oneDNN backend for each instruction set that this CPU has.
+ * test_conformance.c sees only the one that wgi_simd_kernels() chooses; here all are compared,
+ * among each other and with sums in double. */
 #include "tests/fast.h"
 
-/* ---- dropout ----------------------------------------------------------------------------------------- */
+/* ---- dropout --------------------------------------------------------------------------------- */
 
 static void every_set_drops_by_the_same_mask(void **state)
 {
@@ -15,12 +16,12 @@ static void every_set_drops_by_the_same_mask(void **state)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
             int64_t n = counts[k];
             float *y = room(n);
-            fast_dropout a = {.x = x, .y = y, .count = n, .threads = 2};
-            a.mask = wg_mask_of(k, UINT64_C(1) << 40, 3, 0.3);
+            simd_dropout a = {.x = x, .y = y, .count = n, .threads = 2};
+            a.mask = wgi_mask_of(k, UINT64_C(1) << 40, 3, 0.3);
             s.table[t]->dropout(&a);
             for (int64_t i = 0; i < n; i++, compared++) {
                 uint16_t number[WG_MASK_NUMBERS];
-                wg_mask_block(&a.mask, (uint64_t)i / WG_MASK_NUMBERS, number);
+                wgi_mask_block(&a.mask, (uint64_t)i / WG_MASK_NUMBERS, number);
                 bool kept = number[i % WG_MASK_NUMBERS] < a.mask.keep;
                 check_that(y[i] == (kept ? x[i] * (float)a.mask.scale : 0),
                            "%s, element %lld of %lld", s.table[t]->isa, (long long)i, (long long)n);
@@ -44,8 +45,8 @@ static void rows_take_their_part_of_the_mask(void **state)
             int64_t rows = 7, width = widths[k], n = rows * width;
             float *x = numbers(&s, n), *more = numbers(&s, n), *y = room(n), *sum = room(n);
             float *dropped = room(n), mean[7], rstd[7];
-            wg_mask mask = wg_mask_of(5, 6, 7, 0.4);
-            fast_norm a = {.residual = more,
+            wgi_mask mask = wgi_mask_of(5, 6, 7, 0.4);
+            simd_norm a = {.residual = more,
                            .branch = x,
                            .sum = sum,
                            .y = y,
@@ -58,7 +59,7 @@ static void rows_take_their_part_of_the_mask(void **state)
                            .threads = 1};
             s.table[t]->layernorm_forward(&a);
             s.table[t]->dropout(
-                &(fast_dropout){.x = x, .y = dropped, .count = n, .mask = mask, .threads = 1});
+                &(simd_dropout){.x = x, .y = dropped, .count = n, .mask = mask, .threads = 1});
             for (int64_t r = 0; r < rows; r++) {
                 double m = 0, v = 0;
                 for (int64_t i = r * width; i < (r + 1) * width; i++) {
@@ -82,7 +83,7 @@ static void rows_take_their_part_of_the_mask(void **state)
         }
 }
 
-/* ---- sums of rows -------------------------------------------------------------------------------------- */
+/* ---- sums of rows ---------------------------------------------------------------------------- */
 
 static void columns_add_up(void **state)
 {
@@ -95,11 +96,11 @@ static void columns_add_up(void **state)
         float *x = numbers(&s, rows * width), *y[TABLES][2];
         for (int t = 0; t < s.n_tables; t++)
             for (int two = 0; two < 2; two++) {
-                int64_t size = fast_column_blocks(rows) * width;
+                int64_t size = simd_column_blocks(rows) * width;
                 float *scratch = room(size);
                 y[t][two] = room(width);
                 s.table[t]->column_sum(
-                    &(fast_columns){x, y[t][two], rows, width, two + 1, scratch});
+                    &(simd_columns){x, y[t][two], rows, width, two + 1, scratch});
                 free_room(scratch, size);
                 assert_memory_equal(y[t][two], y[t][0], (size_t)width * sizeof(float));
             }
@@ -120,9 +121,10 @@ static void columns_add_up(void **state)
     }
 }
 
-/* ---- embeddings ------------------------------------------------------------------------------------------ */
+/* ---- embeddings ------------------------------------------------------------------------------ */
 
-/* Repeated ids add in their order, so the bits are those of the plain loop; rows that no id names are 0. */
+/* Repeated ids add in their order, so the bits are those of the plain loop; rows that no id names
+ * are 0. */
 static void rows_are_added_in_order(void **state)
 {
     (void)state;
@@ -143,7 +145,7 @@ static void rows_are_added_in_order(void **state)
         for (int t = 0; t < s.n_tables; t++)
             for (int threads = 1; threads <= 3; threads++) {
                 float *dw = room(n);
-                fast_embedding a = {.dy = dy,
+                simd_embedding a = {.dy = dy,
                                     .dw = dw,
                                     .rows = ROWS,
                                     .count = COUNT,
@@ -160,10 +162,10 @@ static void rows_are_added_in_order(void **state)
     }
 }
 
-/* ---- attention -------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* Weight of key s for query t of one head, in double. */
-static double weight_of(const fast_attention *a, int64_t t, int64_t s, int64_t keys)
+static double weight_of(const simd_attention *a, int64_t t, int64_t s, int64_t keys)
 {
     double sum = 0, mine = 0, d = (double)a->d;
     int64_t seen = a->causal && t + 1 < keys ? t + 1 : keys;
@@ -178,7 +180,8 @@ static double weight_of(const fast_attention *a, int64_t t, int64_t s, int64_t k
     return s < seen ? mine / sum : 0;
 }
 
-/* Sentences short enough for small products, and some that are not; y and dv against sums in double. */
+/* Sentences short enough for small products, and some that are not; y and dv against sums in
+ * double. */
 static void short_sentences_are_attended_to(void **state)
 {
     (void)state;
@@ -192,15 +195,15 @@ static void short_sentences_are_attended_to(void **state)
         float *q = numbers(&set, T * d), *key = numbers(&set, S * d), *v = numbers(&set, S * d);
         float *dy = numbers(&set, T * d);
         for (int t = 0; t < set.n_tables; t++) {
-            int64_t n[] = {T * d, T * d, S * d, S * d}, floats = fast_attention_scratch(T, S);
+            int64_t n[] = {T * d, T * d, S * d, S * d}, floats = simd_attention_scratch(T, S);
             float *scratch = room(floats), *r[4];
-            fast_heads heads[4];
+            simd_heads heads[4];
             int32_t keys = (int32_t)(S > 3 ? S - 2 : S);
             for (int i = 0; i < 4; i++) {
                 r[i] = room(n[i]);
-                heads[i] = (fast_heads){r[i], 0, 0, d};
+                heads[i] = (simd_heads){r[i], 0, 0, d};
             }
-            fast_attention a = {.q = {q, 0, 0, d},
+            simd_attention a = {.q = {q, 0, 0, d},
                                 .k = {key, 0, 0, d},
                                 .v = {v, 0, 0, d},
                                 .y = heads[0],
@@ -253,18 +256,20 @@ static void short_sentences_are_attended_to(void **state)
     assert_true(compared > 10000);
 }
 
-/* ---- updates ----------------------------------------------------------------------------------------------- */
+/* ---- updates
+ *
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Tensors of several pieces, of less than one, and of none. */
 static void every_set_takes_the_same_steps(void **state)
 {
     (void)state;
     enum { TENSORS = 4 };
-    static const int64_t counts[TENSORS] = {3 * FAST_PIECE + 5, 0, 7, FAST_PIECE};
+    static const int64_t counts[TENSORS] = {3 * SIMD_PIECE + 5, 0, 7, SIMD_PIECE};
     setting s = all_tables();
     for (int t = 0; t < s.n_tables; t++)
         for (int decoupled = 0; decoupled < 2; decoupled++) {
-            fast_adam_tensor tensor[TENSORS];
+            simd_adam_tensor tensor[TENSORS];
             float *p[TENSORS], *g[TENSORS], *m[TENSORS], *v[TENSORS], *new[TENSORS][3];
             for (int k = 0; k < TENSORS; k++) {
                 p[k] = numbers(&s, counts[k]), g[k] = numbers(&s, counts[k]);
@@ -273,10 +278,10 @@ static void every_set_takes_the_same_steps(void **state)
                     v[k][i] = fabsf(v[k][i]);
                 for (int r = 0; r < 3; r++)
                     new[k][r] = room(counts[k]);
-                tensor[k] = (fast_adam_tensor){p[k],      g[k],      m[k],      v[k],
+                tensor[k] = (simd_adam_tensor){p[k],      g[k],      m[k],      v[k],
                                                new[k][0], new[k][1], new[k][2], counts[k]};
             }
-            s.table[t]->adam(&(fast_adam){.tensor = tensor,
+            s.table[t]->adam(&(simd_adam){.tensor = tensor,
                                           .n_tensors = TENSORS,
                                           .beta1 = 0.75f,
                                           .beta2 = 0.5f,
@@ -314,14 +319,14 @@ static void every_set_finds_the_norm(void **state)
 {
     (void)state;
     enum { SPANS = 4, PIECES = 8 };
-    static const int64_t counts[SPANS] = {3 * FAST_PIECE + 5, 0, 7, FAST_PIECE};
+    static const int64_t counts[SPANS] = {3 * SIMD_PIECE + 5, 0, 7, SIMD_PIECE};
     setting s = all_tables();
-    fast_span span[SPANS];
+    simd_span span[SPANS];
     float *x[SPANS], y[TABLES][3];
     double sum = 0, partial[PIECES];
     for (int k = 0; k < SPANS; k++) {
         x[k] = numbers(&s, counts[k]);
-        span[k] = (fast_span){x[k], counts[k]};
+        span[k] = (simd_span){x[k], counts[k]};
         for (int64_t i = 0; i < counts[k]; i++) {
             x[k][i] *= 1e25f; /* its square is too large for a float */
             sum += (double)x[k][i] * (double)x[k][i];
@@ -329,13 +334,13 @@ static void every_set_finds_the_norm(void **state)
     }
     for (int t = 0; t < s.n_tables; t++) {
         for (int threads = 1; threads <= 3; threads++) {
-            s.table[t]->norm(&(fast_spans){span, SPANS, partial, &y[t][threads - 1], threads});
+            s.table[t]->norm(&(simd_spans){span, SPANS, partial, &y[t][threads - 1], threads});
             assert_memory_equal(&y[t][threads - 1], &y[t][0], sizeof(float));
         }
         check_that(fabs((double)y[t][0] / sqrt(sum) - 1) < 1e-7, "%s: %g", s.table[t]->isa,
                    (double)y[t][0] / sqrt(sum));
         x[2][6] = NAN;
-        s.table[t]->norm(&(fast_spans){span, SPANS, partial, &y[t][0], 2});
+        s.table[t]->norm(&(simd_spans){span, SPANS, partial, &y[t][0], 2});
         assert_true(isnan(y[t][0]));
         x[2][6] = 0;
         sum = 0; /* of what is there from now on */
@@ -347,7 +352,9 @@ static void every_set_finds_the_norm(void **state)
         free(x[k]);
 }
 
-/* ---- NaN --------------------------------------------------------------------------------------------------- */
+/* ---- NaN
+ *
+ * --------------------------------------------------------------------------------------------------- */
 
 static void nan_shows(void **state)
 {
@@ -357,11 +364,11 @@ static void nan_shows(void **state)
     for (int t = 0; t < s.n_tables; t++) {
         float *x = numbers(&s, ROWS * WIDTH), *y = room(ROWS * WIDTH), scratch[WIDTH];
         x[33 * WIDTH + 17] = NAN;
-        s.table[t]->column_sum(&(fast_columns){x, y, ROWS, WIDTH, 2, scratch});
+        s.table[t]->column_sum(&(simd_columns){x, y, ROWS, WIDTH, 2, scratch});
         for (int j = 0; j < WIDTH; j++)
             assert_int_equal(isnan(y[j]) != 0, j == 17);
-        fast_dropout a = {.x = x, .y = y, .count = ROWS * WIDTH, .threads = 2};
-        a.mask = wg_mask_of(1, 1, 1, 0);
+        simd_dropout a = {.x = x, .y = y, .count = ROWS * WIDTH, .threads = 2};
+        a.mask = wgi_mask_of(1, 1, 1, 0);
         s.table[t]->dropout(&a);
         for (int i = 0; i < ROWS * WIDTH; i++)
             assert_int_equal(isnan(y[i]) != 0, i == 33 * WIDTH + 17);

@@ -1,13 +1,14 @@
-/* What a decoder does with a row, for each instruction set of this CPU: attention over slots, the best classes. */
+/* What a decoder does with a row, for each instruction set of this CPU: attention over slots, the
+ * best classes. */
 #include "tests/fast.h"
-#include "backends/onednn/fast/best.h"
+#include "backends/simd/kernels/best.h"
 
-/* ---- attention over slots -------------------------------------------------------------------------------- */
+/* ---- attention over slots -------------------------------------------------------------------- */
 
 enum { SLOTS = 50 };
 
 /* The softmax of q . k[slot] over the slots, applied to v[slot], for head h of row r, in double. */
-static double paged(const fast_paged *a, int64_t r, int64_t h, int64_t j)
+static double paged(const simd_paged *a, int64_t r, int64_t h, int64_t j)
 {
     double sum = 0, y = 0;
     for (int64_t i = 0; i < a->lengths32[r]; i++) {
@@ -36,10 +37,10 @@ static void every_set_attends_to_slots(void **state)
         for (int w = 0; w < 3; w++) {
             int64_t heads = widths[w][0], groups = widths[w][1], d = widths[w][2],
                     d_v = widths[w][3];
-            int64_t count = ROWS * heads * d_v, scratch = 2 * heads * fast_paged_stride(SEEN);
+            int64_t count = ROWS * heads * d_v, scratch = 2 * heads * simd_paged_stride(SEEN);
             float *q = numbers(&s, ROWS * heads * d), *k = numbers(&s, SLOTS * heads * d),
                   *v = numbers(&s, SLOTS * heads * d_v), *y = room(count), *own = room(scratch);
-            const fast_paged a = {.q = q,
+            const simd_paged a = {.q = q,
                                   .k = k,
                                   .v = v,
                                   .y = y,
@@ -69,7 +70,7 @@ static void every_set_attends_to_slots(void **state)
         }
 }
 
-/* ---- the most probable classes ------------------------------------------------------------------------------ */
+/* ---- the most probable classes --------------------------------------------------------------- */
 
 /* Room for values and ids [rows, k] of the best classes, found by `threads` threads. */
 typedef struct found {
@@ -77,13 +78,13 @@ typedef struct found {
     int64_t *ids;
 } found;
 
-static found best_of(const fast_table *table, const float *x, int64_t rows, int64_t width,
+static found best_of(const simd_table *table, const float *x, int64_t rows, int64_t width,
                      int64_t k, int threads)
 {
-    void *scratch = malloc(fast_best_scratch(rows, width, k, threads));
+    void *scratch = malloc(simd_best_scratch(rows, width, k, threads));
     found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
     assert_true(scratch && f.ids);
-    table->best_classes(&(fast_best){x, f.values, f.ids, rows, width, k, threads, scratch});
+    table->best_classes(&(simd_best){x, f.values, f.ids, rows, width, k, threads, scratch});
     free(scratch);
     return f;
 }
@@ -94,8 +95,8 @@ static void free_found(found f, int64_t count)
     free(f.ids);
 }
 
-/* Rows of few and of many blocks, with equal numbers, of which the first comes first; the same by any number of
- * threads. */
+/* Rows of few and of many blocks, with equal numbers, of which the first comes first; the same by
+ * any number of threads. */
 static void every_set_finds_the_most_probable(void **state)
 {
     (void)state;
@@ -139,7 +140,8 @@ static void every_set_finds_the_most_probable(void **state)
     free(x);
 }
 
-/* Of a linear layer, against the best of its logits; threads share groups of rows, or chunks of classes. */
+/* Of a linear layer, against the best of its logits; threads share groups of rows, or chunks of
+ * classes. */
 static void every_set_finds_the_best_of_a_linear_layer(void **state)
 {
     (void)state;
@@ -153,7 +155,7 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
               *bias = numbers(&s, classes);
         float *logits = room(rows * classes);
         for (int t = 0; t < 2 * s.n_tables; t++) {
-            const fast_table *table = s.table[t / 2];
+            const simd_table *table = s.table[t / 2];
             for (int64_t i = 0; i < rows * classes; i++) {
                 double sum = t % 2 ? (double)bias[i % classes] : 0;
                 for (int64_t j = 0; j < d; j++)
@@ -162,12 +164,12 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
             }
             found expected = best_of(table, logits, rows, classes, k, 1), first = {0};
             for (int threads = 1; threads <= 4; threads++) {
-                int64_t panels = fast_best_groups(rows) * FAST_BEST_ROWS * d;
+                int64_t panels = simd_best_groups(rows) * SIMD_BEST_ROWS * d;
                 float *own = room(panels);
-                void *scratch = malloc(fast_best_scratch(rows, classes, k, threads));
+                void *scratch = malloc(simd_best_scratch(rows, classes, k, threads));
                 found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
                 assert_true(scratch && f.ids);
-                table->linear_best(&(fast_linear_best){x, w, t % 2 ? bias : NULL, f.values, f.ids,
+                table->linear_best(&(simd_linear_best){x, w, t % 2 ? bias : NULL, f.values, f.ids,
                                                        rows, d, classes, k, threads, own, scratch});
                 free_room(own, panels);
                 free(scratch);

@@ -1,10 +1,10 @@
 /* The own kernels of 8-bit integers for each instruction set: bit for bit what is defined. */
 #include "tests/fast.h"
 #include "tests/plans.h"
-#include "backends/onednn/fast/best.h"
-#include "ops/ops.h"
+#include "backends/simd/kernels/best.h"
+#include "wengert/ops/ops.h"
 
-/* ---- quantize ------------------------------------------------------------------------------------------ */
+/* ---- quantize -------------------------------------------------------------------------------- */
 
 /* x = scale q up to half a step, and the own kernels have the very bits of the definition. */
 static void kernels_have_the_bits_of_the_definition(void **state)
@@ -35,7 +35,7 @@ static void kernels_have_the_bits_of_the_definition(void **state)
             float *steps = room(ROWS);
             assert_non_null(got);
             got[n] = 77;
-            s.table[t]->quantize(&(fast_quantize){x, got, steps, ROWS, width,
+            s.table[t]->quantize(&(simd_quantize){x, got, steps, ROWS, width,
                                                   (float)WG_QUANTIZE_STEPS,
                                                   (float)WG_QUANTIZE_LEAST, 1 + t % 2});
             assert_memory_equal(got, right, (size_t)n);
@@ -52,7 +52,7 @@ static void kernels_have_the_bits_of_the_definition(void **state)
     assert_true(compared > 10000);
 }
 
-/* ---- the product --------------------------------------------------------------------------------------- */
+/* ---- the product ----------------------------------------------------------------------------- */
 
 static int8_t *bytes(setting *s, int64_t count, int8_t all)
 {
@@ -65,7 +65,8 @@ static int8_t *bytes(setting *s, int64_t count, int8_t all)
     return x;
 }
 
-/* One product on each instruction set and number of threads: with scales of 1 the sum itself, rounded to float once. */
+/* One product on each instruction set and number of threads: with scales of 1 the sum itself,
+ * rounded to float once. */
 static int64_t sums_are_exact(setting *s, int64_t rows, int64_t width, int64_t outputs,
                               int8_t all_x, int8_t all_w)
 {
@@ -76,12 +77,12 @@ static int64_t sums_are_exact(setting *s, int64_t rows, int64_t width, int64_t o
         ones[i] = 1;
     for (int t = 0; t < s->n_tables; t++)
         for (int threads = 1; threads <= 3; threads++) {
-            size_t size = fast_int8_scratch(rows, width, threads);
+            size_t size = simd_int8_scratch(rows, width, threads);
             unsigned char *scratch = aligned_alloc(64, (size + 127) / 64 * 64);
             float *y = room(rows * outputs);
             assert_non_null(scratch);
             memset(scratch + size, 0x5a, 64);
-            s->table[t]->int8_linear(&(fast_int8){.x = x,
+            s->table[t]->int8_linear(&(simd_int8){.x = x,
                                                   .weight = w,
                                                   .x_scale = ones,
                                                   .weight_scale = ones + rows,
@@ -129,9 +130,10 @@ static void products_are_exact(void **state)
     assert_true(compared > 100000);
 }
 
-/* ---- the most probable outputs --------------------------------------------------------------------------- */
+/* ---- the most probable outputs --------------------------------------------------------------- */
 
-/* The best of the product's blocks have the bits of the best of the whole product, by any number of threads. */
+/* The best of the product's blocks have the bits of the best of the whole product, by any number of
+ * threads. */
 static void the_best_are_those_of_the_product(void **state)
 {
     (void)state;
@@ -150,26 +152,26 @@ static void the_best_are_those_of_the_product(void **state)
         for (int64_t i = 0; i < outputs; i++)
             w_scale[i] = fabsf(w_scale[i]) / 100;
         for (int t = 0; t < 2 * s.n_tables; t++) {
-            const fast_table *table = s.table[t / 2];
+            const simd_table *table = s.table[t / 2];
             const float *b = t % 2 ? bias : NULL;
-            void *scratch = aligned_alloc(64, (fast_int8_scratch(rows, width, 1) + 63) / 64 * 64);
-            table->int8_linear(&(fast_int8){x, w, x_scale, w_scale, b, y, rows, width, outputs,
+            void *scratch = aligned_alloc(64, (simd_int8_scratch(rows, width, 1) + 63) / 64 * 64);
+            table->int8_linear(&(simd_int8){x, w, x_scale, w_scale, b, y, rows, width, outputs,
                                             false, 1, scratch});
             free(scratch);
             float *value = room(rows * k);
             int64_t *id = malloc((size_t)(rows * k) * sizeof *id);
-            scratch = malloc(fast_best_scratch(rows, outputs, k, 1));
-            table->best_classes(&(fast_best){y, value, id, rows, outputs, k, 1, scratch});
+            scratch = malloc(simd_best_scratch(rows, outputs, k, 1));
+            table->best_classes(&(simd_best){y, value, id, rows, outputs, k, 1, scratch});
             free(scratch);
             for (int threads = 1; threads <= 4; threads++, compared += rows * k) {
-                size_t size = fast_int8_best_panels(rows, width, threads);
+                size_t size = simd_int8_best_panels(rows, width, threads);
                 unsigned char *panels = aligned_alloc(64, (size + 127) / 64 * 64);
                 float *got = room(rows * k);
                 int64_t *ids = malloc((size_t)(rows * k) * sizeof *ids);
-                scratch = malloc(fast_best_scratch(rows, outputs, k, threads));
+                scratch = malloc(simd_best_scratch(rows, outputs, k, threads));
                 assert_true(panels && ids && scratch);
                 memset(panels + size, 0x5a, 64);
-                table->int8_best(&(fast_int8_best){x, w, x_scale, w_scale, b, got, ids, rows, width,
+                table->int8_best(&(simd_int8_best){x, w, x_scale, w_scale, b, got, ids, rows, width,
                                                    outputs, k, threads, panels, scratch});
                 for (int i = 0; i < 64; i++)
                     assert_int_equal(panels[size + (size_t)i], 0x5a);

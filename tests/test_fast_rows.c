@@ -1,11 +1,13 @@
-/* The own kernels over rows for each instruction set: errors as far as rounding explains them, whatever the numbers. */
+/* The own kernels over rows for each instruction set: errors as far as rounding explains them,
+ * whatever the numbers. */
 #include "tests/fast.h"
-#include "backends/onednn/fast/stream.h"
+#include "backends/simd/kernels/stream.h"
 
-/* ---- gradients of normalisations ------------------------------------------------------------------------ */
+/* ---- gradients of normalisations ------------------------------------------------------------- */
 
-/* dgain and dbias of rows whose terms cancel, for several draws: a term is rounded 4 times and at each addition of its
- * block, as norm.c says, and that times 2^-24 of the sum of magnitudes bounds the error of every draw. */
+/* dgain and dbias of rows whose terms cancel, for several draws: a term is rounded 4 times and at
+ * each addition of its block, as norm.c says, and that times 2^-24 of the sum of magnitudes bounds
+ * the error of every draw. */
 static void sums_over_rows_err_by_rounding_alone(void **state)
 {
     (void)state;
@@ -18,7 +20,7 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
             int64_t rows = shapes[k][0], width = shapes[k][1], n = rows * width;
             float *x = numbers(&s, n), *dy = numbers(&s, n), *mean = numbers(&s, rows),
                   *rstd = numbers(&s, rows), *gain = numbers(&s, width);
-            int64_t room_of_sums = 2 * fast_norm_blocks(rows) * width;
+            int64_t room_of_sums = 2 * simd_norm_blocks(rows) * width;
             double *sum = calloc((size_t)(4 * width), sizeof *sum); /* dgain dbias, magnitudes */
             assert_non_null(sum);
             for (int64_t i = 0; i < n; i++) {
@@ -28,13 +30,13 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
                 at[0] += d * h, at[width] += d, at[2 * width] += fabs(d * h),
                     at[3 * width] += fabs(d);
             }
-            double in_block = ceil((double)rows / (double)fast_norm_blocks(rows));
-            check_that(in_block <= FAST_NORM_ROWS, "%g rows in a block", in_block);
+            double in_block = ceil((double)rows / (double)simd_norm_blocks(rows));
+            check_that(in_block <= SIMD_NORM_ROWS, "%g rows in a block", in_block);
             for (int t = 0; t < s.n_tables; t++) {
                 float *dx = room(n), *sums[2], *scratch = room(room_of_sums);
                 for (int two = 0; two < 2; two++) {
                     sums[two] = room(2 * width);
-                    s.table[t]->layernorm_backward(&(fast_norm){.x = x,
+                    s.table[t]->layernorm_backward(&(simd_norm){.x = x,
                                                                 .dy = dy,
                                                                 .mean = mean,
                                                                 .rstd = rstd,
@@ -66,9 +68,9 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
     assert_true(compared > 1000 && worst > 0);
 }
 
-/* ---- reductions along rows ---------------------------------------------------------------------------------- */
+/* ---- reductions along rows ------------------------------------------------------------------- */
 
-static double reduced(fast_reduction how, const float *x, int64_t n)
+static double reduced(simd_reduction how, const float *x, int64_t n)
 {
     double sum = 0, squares = 0, largest = -INFINITY, least = INFINITY, spread = 0, exps = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -81,13 +83,13 @@ static double reduced(fast_reduction how, const float *x, int64_t n)
     for (int64_t i = 0; i < n; i++)
         spread += pow((double)x[i] - sum / (double)n, 2);
     switch (how) {
-    case FAST_SUM: return sum;
-    case FAST_MEAN: return sum / (double)n;
-    case FAST_MAX: return largest;
-    case FAST_MIN: return least;
-    case FAST_VAR: return spread / (double)(n - 1);
-    case FAST_LOGSUMEXP: return log(exps);
-    case FAST_NORM: return sqrt(squares);
+    case SIMD_SUM: return sum;
+    case SIMD_MEAN: return sum / (double)n;
+    case SIMD_MAX: return largest;
+    case SIMD_MIN: return least;
+    case SIMD_VAR: return spread / (double)(n - 1);
+    case SIMD_LOGSUMEXP: return log(exps);
+    case SIMD_NORM: return sqrt(squares);
     }
     return NAN;
 }
@@ -103,12 +105,12 @@ static void rows_are_reduced(void **state)
         int64_t rows = shapes[k][0], width = shapes[k][1];
         float *x = numbers(&s, rows * width);
         for (int t = 0; t < s.n_tables; t++)
-            for (int how = FAST_SUM; how <= FAST_NORM; how++) {
+            for (int how = SIMD_SUM; how <= SIMD_NORM; how++) {
                 float *y = room(rows);
-                s.table[t]->reduce(&(fast_reduce){x, y, rows, width, how, 1, 2});
+                s.table[t]->reduce(&(simd_reduce){x, y, rows, width, how, 1, 2});
                 for (int64_t r = 0; r < rows; r++, compared++) {
                     double truth = reduced(how, x + r * width, width),
-                           bound = how == FAST_LOGSUMEXP ? 4e-7 * fmax(1, fabs(truth))
+                           bound = how == SIMD_LOGSUMEXP ? 4e-7 * fmax(1, fabs(truth))
                                                          : 0x1p-24 * fabs(truth) + 1e-12;
                     check_that(fabs((double)y[r] - truth) <= bound,
                                "%s, reduction %d of %lld: %.9g, not %.9g", s.table[t]->isa, how,
@@ -127,50 +129,51 @@ static void reductions_show_nan_and_infinities(void **state)
     enum { WIDTH = 37 };
     setting s = all_tables();
     for (int t = 0; t < s.n_tables; t++)
-        for (int how = FAST_SUM; how <= FAST_NORM; how++)
+        for (int how = SIMD_SUM; how <= SIMD_NORM; how++)
             for (int at = 0; at < WIDTH; at += 9) {
                 float *x = numbers(&s, WIDTH), y;
-                fast_reduce a = {x, &y, 1, WIDTH, how, 1, 1};
+                simd_reduce a = {x, &y, 1, WIDTH, how, 1, 1};
                 x[at] = NAN;
                 s.table[t]->reduce(&a);
                 assert_true(isnan(y));
                 x[at] = INFINITY;
                 s.table[t]->reduce(&a);
-                assert_true(how == FAST_MIN ? isfinite(y) : how == FAST_VAR ? isnan(y) : isinf(y));
+                assert_true(how == SIMD_MIN ? isfinite(y) : how == SIMD_VAR ? isnan(y) : isinf(y));
                 for (int i = 0; i < WIDTH; i++)
                     x[i] = -INFINITY;
                 s.table[t]->reduce(&a);
-                assert_true(how == FAST_VAR ? isnan(y) : how == FAST_NORM ? y > 0 : y == -INFINITY);
+                assert_true(how == SIMD_VAR ? isnan(y) : how == SIMD_NORM ? y > 0 : y == -INFINITY);
                 for (int i = 0; i < WIDTH; i++)
                     x[i] = INFINITY;
                 s.table[t]->reduce(&a);
-                assert_true(how == FAST_VAR ? isnan(y) : y == INFINITY);
+                assert_true(how == SIMD_VAR ? isnan(y) : y == INFINITY);
                 free(x);
             }
 }
 
-/* ---- functions of each element -------------------------------------------------------------------------------- */
+/* ---- functions of each element --------------------------------------------------------------- */
 
 static double sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
 }
 
-static double function(fast_function f, double x)
+static double function(simd_function f, double x)
 {
     const double root = sqrt(2 / acos(-1)), c = 0.044715;
     double t = tanh(root * (x + c * x * x * x));
     switch (f) {
-    case FAST_LOG: return log(x);
-    case FAST_SOFTPLUS: return fmax(x, 0) + log1p(exp(-fabs(x)));
-    case FAST_SILU_GRAD: return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
-    case FAST_GELU_ERF_GRAD: return erfc(-x / sqrt(2)) / 2 + x * root / 2 * exp(-x * x / 2);
-    case FAST_GELU_TANH_GRAD: return (1 + t) / 2 + x * (1 - t * t) / 2 * root * (1 + 3 * c * x * x);
+    case SIMD_LOG: return log(x);
+    case SIMD_SOFTPLUS: return fmax(x, 0) + log1p(exp(-fabs(x)));
+    case SIMD_SILU_GRAD: return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
+    case SIMD_GELU_ERF_GRAD: return erfc(-x / sqrt(2)) / 2 + x * root / 2 * exp(-x * x / 2);
+    case SIMD_GELU_TANH_GRAD: return (1 + t) / 2 + x * (1 - t * t) / 2 * root * (1 + 3 * c * x * x);
     }
     return NAN;
 }
 
-/* On numbers of all sizes, and many about 0 or, for ln, about 1, where its relative error counts. */
+/* On numbers of all sizes, and many about 0 or, for ln, about 1, where its relative error
+ * counts. */
 static void functions_are_right(void **state)
 {
     (void)state;
@@ -178,23 +181,23 @@ static void functions_are_right(void **state)
     setting s = all_tables();
     float *x = numbers(&s, COUNT), *dy = numbers(&s, COUNT);
     double worst = 0;
-    for (int f = FAST_LOG; f <= FAST_GELU_TANH_GRAD; f++)
+    for (int f = SIMD_LOG; f <= SIMD_GELU_TANH_GRAD; f++)
         for (int t = 0; t < s.n_tables; t++) {
             float *at = room(COUNT), *y = room(COUNT);
-            bool slope = f >= FAST_SILU_GRAD;
+            bool slope = f >= SIMD_SILU_GRAD;
             for (int i = 0; i < COUNT; i++) {
                 float size = i % 3 == 0 ? 80.0f : i % 3 == 1 ? 6.0f : 1.0f;
-                at[i] = f != FAST_LOG ? x[i] * size
+                at[i] = f != SIMD_LOG ? x[i] * size
                         : i % 3 == 2  ? 1 + 0.4f * x[i]
                                       : expf(x[i] * 0.8f * size);
             }
-            fast_map a = {
+            simd_map a = {
                 .x = at, .dy = slope ? dy : NULL, .y = y, .count = COUNT, .f = f, .threads = 2};
             s.table[t]->map(&a);
             for (int i = 0; i < COUNT; i++) {
                 double factor = slope ? (double)dy[i] : 1,
                        truth = factor * function(f, (double)at[i]);
-                double scale = f == FAST_LOG || f == FAST_SOFTPLUS ? fabs(truth) : 1;
+                double scale = f == SIMD_LOG || f == SIMD_SOFTPLUS ? fabs(truth) : 1;
                 double error = fabs((double)y[i] - truth);
                 worst = error <= worst * scale ? worst : error / scale;
                 check_that(error <= 6e-7 * scale, "%s, function %d of %.9g: %.9g, not %.9g",
@@ -215,39 +218,39 @@ static void functions_at_their_ends(void **state)
 {
     (void)state;
     static const struct {
-        fast_function f;
+        simd_function f;
         float x, y;
     } ends[] = {
-        {FAST_LOG, 1, 0},
-        {FAST_LOG, 0, -INFINITY},
-        {FAST_LOG, INFINITY, INFINITY},
-        {FAST_LOG, -1, NAN},
-        {FAST_LOG, -INFINITY, NAN},
-        {FAST_SOFTPLUS, INFINITY, INFINITY},
-        {FAST_SOFTPLUS, -INFINITY, 0},
-        {FAST_SOFTPLUS, 1e30f, 1e30f},
-        {FAST_SILU_GRAD, 1e30f, 1},
-        {FAST_SILU_GRAD, -1e30f, 0},
-        {FAST_GELU_ERF_GRAD, 1e30f, 1},
-        {FAST_GELU_ERF_GRAD, -1e30f, 0},
-        {FAST_GELU_TANH_GRAD, 1e30f, 1},
-        {FAST_GELU_TANH_GRAD, -1e30f, 0},
+        {SIMD_LOG, 1, 0},
+        {SIMD_LOG, 0, -INFINITY},
+        {SIMD_LOG, INFINITY, INFINITY},
+        {SIMD_LOG, -1, NAN},
+        {SIMD_LOG, -INFINITY, NAN},
+        {SIMD_SOFTPLUS, INFINITY, INFINITY},
+        {SIMD_SOFTPLUS, -INFINITY, 0},
+        {SIMD_SOFTPLUS, 1e30f, 1e30f},
+        {SIMD_SILU_GRAD, 1e30f, 1},
+        {SIMD_SILU_GRAD, -1e30f, 0},
+        {SIMD_GELU_ERF_GRAD, 1e30f, 1},
+        {SIMD_GELU_ERF_GRAD, -1e30f, 0},
+        {SIMD_GELU_TANH_GRAD, 1e30f, 1},
+        {SIMD_GELU_TANH_GRAD, -1e30f, 0},
     };
     setting s = all_tables();
     for (int t = 0; t < s.n_tables; t++) {
         float one[20], y[20], x[20];
-        for (int f = FAST_LOG; f <= FAST_GELU_TANH_GRAD; f++) {
+        for (int f = SIMD_LOG; f <= SIMD_GELU_TANH_GRAD; f++) {
             for (int i = 0; i < 20; i++)
                 one[i] = 1, x[i] = i == 13 ? NAN : 0.5f;
-            s.table[t]->map(&(fast_map){x, f >= FAST_SILU_GRAD ? one : NULL, y, 20, f, 1});
+            s.table[t]->map(&(simd_map){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1});
             for (int i = 0; i < 20; i++)
                 assert_int_equal(isnan(y[i]) != 0, i == 13);
         }
         for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
-            fast_function f = ends[k].f;
+            simd_function f = ends[k].f;
             for (int i = 0; i < 20; i++)
                 x[i] = ends[k].x;
-            s.table[t]->map(&(fast_map){x, f >= FAST_SILU_GRAD ? one : NULL, y, 20, f, 1});
+            s.table[t]->map(&(simd_map){x, f >= SIMD_SILU_GRAD ? one : NULL, y, 20, f, 1});
             for (int i = 0; i < 20; i++)
                 check_that(y[i] == ends[k].y || (isnan(y[i]) && isnan(ends[k].y)),
                            "%s, function %d of %g: %g, not %g", s.table[t]->isa, (int)f,
@@ -256,7 +259,7 @@ static void functions_at_their_ends(void **state)
     }
 }
 
-/* ---- past the caches ----------------------------------------------------------------------------------- */
+/* ---- past the caches ------------------------------------------------------------------------- */
 
 /* Results of layer normalisation: y or dx, the sum or dbranch, mean and rstd, dgain and dbias. */
 typedef struct results {
@@ -300,10 +303,10 @@ static void expect_same_results(const results *a, const results *b, int64_t coun
 static void streamed_rows_are_the_others(void **state)
 {
     (void)state;
-    enum { WIDTH = 1040, ROWS = FAST_STREAM / 2 / WIDTH + 1, COUNT = ROWS * WIDTH, FEW = ROWS };
+    enum { WIDTH = 1040, ROWS = SIMD_STREAM / 2 / WIDTH + 1, COUNT = ROWS * WIDTH, FEW = ROWS };
     setting s = all_tables();
     float *branch = numbers(&s, COUNT), *residual = numbers(&s, COUNT), *gain = numbers(&s, WIDTH);
-    float *scratch = room(2 * fast_norm_blocks(ROWS) * WIDTH);
+    float *scratch = room(2 * simd_norm_blocks(ROWS) * WIDTH);
     for (int t = 0; t < s.n_tables; t++) {
         results forward[2], backward[2];
         for (int shift = 0; shift < 2; shift++) {
@@ -311,12 +314,12 @@ static void streamed_rows_are_the_others(void **state)
             *y = new_results(COUNT, FEW, shift);
             *dx = new_results(COUNT, WIDTH, shift);
 #if defined(__x86_64__)
-            check_that(fast_streams(2 * COUNT, WIDTH, y->rows[0], y->rows[1]) == !shift,
+            check_that(simd_streams(2 * COUNT, WIDTH, y->rows[0], y->rows[1]) == !shift,
                        "shifted by %d", shift);
 #endif
-            fast_norm a = {.gain = gain,
+            simd_norm a = {.gain = gain,
                            .bias = gain,
-                           .mask = wg_mask_of(5, 6, 7, 0.4),
+                           .mask = wgi_mask_of(5, 6, 7, 0.4),
                            .rows = ROWS,
                            .width = WIDTH,
                            .eps = 1e-5f,
@@ -324,7 +327,7 @@ static void streamed_rows_are_the_others(void **state)
                            .scratch = scratch,
                            .mean = y->few[0],
                            .rstd = y->few[1]};
-            fast_norm f = a, b = a;
+            simd_norm f = a, b = a;
             f.residual = residual;
             f.branch = branch;
             f.y = y->rows[0];
@@ -348,7 +351,7 @@ static void streamed_rows_are_the_others(void **state)
     free(branch);
     free(residual);
     free(gain);
-    free_room(scratch, 2 * fast_norm_blocks(ROWS) * WIDTH);
+    free_room(scratch, 2 * simd_norm_blocks(ROWS) * WIDTH);
 }
 
 int main(void)

@@ -1,7 +1,8 @@
-/* Fusions: each pattern fires where it should, not where it must not, and changes no result beyond rounding. */
+/* Fusions: each pattern fires where it should, not where it must not, and changes no result beyond
+ * rounding. */
 #include "tests/fusions.h"
 
-/* ---- attention between permutations ------------------------------------------------------------- */
+/* ---- attention between permutations ---------------------------------------------------------- */
 
 static wg_value *by_token(wg_value *x)
 {
@@ -38,7 +39,7 @@ static void attention_that_is_also_read_by_heads_stays(void **state)
     check_fusion(&m, &wg_op_attention_by_token, 0);
 }
 
-/* ---- layernorm of a residual sum ---------------------------------------------------------------- */
+/* ---- layernorm of a residual sum ------------------------------------------------------------- */
 
 /* The parameters are made after the sum, as layers do. */
 static wg_value *post_norm(model *m, double p, bool branch_first, wg_value **sum)
@@ -104,7 +105,7 @@ static void a_branch_that_others_read_is_not_dropped_inside(void **state)
     check_fusion(&m, &wg_op_residual_layernorm, 1); /* of the sum, without its dropout */
 }
 
-/* ---- linear layers ------------------------------------------------------------------------------ */
+/* ---- linear layers --------------------------------------------------------------------------- */
 
 static wg_value *dense(model *m, bool in_first, bool with_bias, wg_value **z)
 {
@@ -163,7 +164,7 @@ static void a_bias_of_another_shape_is_added(void **state)
     check_fusion(&m, &wg_op_linear, 0);
 }
 
-/* ---- cross-entropy of a linear layer ------------------------------------------------------------ */
+/* ---- cross-entropy of a linear layer --------------------------------------------------------- */
 
 enum { CLASSES = 11 };
 
@@ -269,7 +270,7 @@ static void a_bad_target_is_named(void **state)
     wg_graph_free(m.g);
 }
 
-/* ---- adam of scaled gradients ------------------------------------------------------------------- */
+/* ---- adam of scaled gradients ---------------------------------------------------------------- */
 
 enum { PARAMETERS = 4, STEPS = 3 };
 
@@ -346,7 +347,8 @@ static void updates_with_one_factor_are_one(void **state)
     }
 }
 
-/* The new values are written straight into the store: the buffer has no room for those of one large parameter. */
+/* The new values are written straight into the store: the buffer has no room for those of one large
+ * parameter. */
 static void a_fused_update_is_in_place(void **state)
 {
     (void)state;
@@ -374,7 +376,7 @@ static void without_another_backend_nothing_is_fused(void **state)
     wg_graph_free(m.g);
 }
 
-/* ---- the most probable classes ------------------------------------------------------------------ */
+/* ---- the most probable classes --------------------------------------------------------------- */
 
 static void log_probabilities_of_which_only_the_best_are_wanted(void **state)
 {

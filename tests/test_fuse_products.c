@@ -1,9 +1,11 @@
-/* Sums with a product: they are one op where they can be, in place, and change no result beyond rounding. */
+/* Sums with a product: they are one op where they can be, in place, and change no result beyond
+ * rounding. */
 #include "tests/fusions.h"
 
 enum { ACROSS = 24 }; /* columns of a product */
 
-/* x w in several ways; *c is a value of its shape that is computed, so that it could be overwritten. */
+/* x w in several ways; *c is a value of its shape that is computed, so that it could be
+ * overwritten. */
 static wg_value *some_product(model *m, int how, wg_value **c)
 {
     wg_value *x = leaf(m, WG_SHAPE(B, T, D)), *y = NULL;

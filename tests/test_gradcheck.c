@@ -1,9 +1,9 @@
 /* The gradient check itself: that it passes what is right, and finds and names what is wrong. */
 #include "tests/test.h"
-#include "autograd/gradcheck.h"
-#include "backends/evaluate.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
@@ -220,8 +220,7 @@ static void integers_need_a_range_or_data(void **state)
     wg_graph_free(g);
 }
 
-/* ---- options that make no sense, and those that do
- * ------------------------------------------------ */
+/* ---- options that make no sense, and those that do ------------------------------------------- */
 
 typedef struct scene {
     wg_graph *g, *other;
@@ -408,8 +407,7 @@ static void options_choose_what_is_compared(void **state)
     wg_graph_free(g);
 }
 
-/* ---- single ops that cannot be right
- * -------------------------------------------------------------- */
+/* ---- single ops that cannot be right --------------------------------------------------------- */
 
 static void grad_of_a_discrete(wg_node *n, wg_value *const *dy, wg_value **dx)
 {

@@ -1,8 +1,8 @@
 /* Every op of the table on every sample: first and second derivatives against differences. */
 #include "tests/test.h"
-#include "autograd/gradcheck.h"
-#include "backends/evaluate.h"
-#include "ops/table.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/ops/table.h"
 
 static void check_all(int order, size_t *compared, size_t *samples)
 {

@@ -1,7 +1,8 @@
-/* The graph itself: messages of errors, ops that are wrong, attributes in words, verification, print. */
+/* The graph itself: messages of errors, ops that are wrong, attributes in words, verification,
+ * print. */
 #include "tests/test.h"
-#include "graph/op.h"
-#include "ops/ops.h"
+#include "wengert/graph/op.h"
+#include "wengert/ops/ops.h"
 
 static void an_error_names_scope_op_operands_numbers_and_line(void **state)
 {

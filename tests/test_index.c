@@ -1,7 +1,7 @@
 /* Indexing: index maps, ids that repeat, ids that are out of range, bits at any number of
  * threads. */
 #include "tests/trial.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 

@@ -1,8 +1,9 @@
-/* Trainings killed at any moment, again and again: the folder can always be gone on with, and in the end its
- * parameters, averages and moments are those of a training that was never killed, to the last bit.
+/* Trainings killed at any moment, again and again: the folder can always be gone on with, and in
+ * the end its parameters, averages and moments are those of a training that was never killed, to
+ * the last bit.
  *
- * WENGERT_TEST_KILLS=200 for more than the usual number.  The trainings run in processes of their own: this program,
- * with the folder as its argument. */
+ * WENGERT_TEST_KILLS=200 for more than the usual number.  The trainings run in processes of their
+ * own: this program, with the folder as its argument. */
 #include "tests/training.h"
 
 #include <signal.h>
@@ -30,7 +31,8 @@ static int child(const char *folder)
     wg_trainer *t = NULL;
     char message[2000];
     int told = 0;
-    wg_status status = wg_trainer_create(&t, &s, &(wg_listener){tell_first, &told}, message, sizeof message);
+    wg_status status =
+        wg_trainer_create(&t, &s, &(wg_listener){tell_first, &told}, message, sizeof message);
     if (status == WG_OK)
         status = wg_trainer_run(t, NULL);
     if (status != WG_OK)
@@ -103,11 +105,12 @@ static void killed_trainings_end_like_one_that_was_not(void **state)
     double rest = seconds() - begun - to_update;
     remove_folder(killed);
     for (int i = 0; kills < wanted || !finished; i++) {
-        check_that(i < 20 * wanted + 100, "%d processes, %d killed, %d trainings finished", i, kills, finished);
+        check_that(i < 20 * wanted + 100, "%d processes, %d killed, %d trainings finished", i,
+                   kills, finished);
         random = random * 1664525 + 1013904223;
         double share = (double)(random >> 8) / (double)(1 << 24);
         pid = start(killed, &from);
-        if (kills >= wanted) { /* let the last one finish */
+        if (kills >= wanted) {    /* let the last one finish */
         } else if (random & 64) { /* while it starts, or a little later */
             sleep_for(1.2 * to_update * share);
             kill(pid, SIGKILL);
@@ -123,7 +126,8 @@ static void killed_trainings_end_like_one_that_was_not(void **state)
             kills++;
             continue;
         }
-        check_that(WEXITSTATUS(status) == 0, "the training could not go on: status %d", WEXITSTATUS(status));
+        check_that(WEXITSTATUS(status) == 0, "the training could not go on: status %d",
+                   WEXITSTATUS(status));
         same_training(whole, killed);
         remove_folder(killed);
         finished++;
@@ -135,6 +139,7 @@ static void killed_trainings_end_like_one_that_was_not(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_trainings_end_like_one_that_was_not)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_trainings_end_like_one_that_was_not)};
     return argc > 1 ? child(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Timing in turn, and the limits of the machine: what does not depend on how fast it is. */
 #include "tests/test.h"
-#include "bench/limits.h"
+#include "measure/limits.h"
 
 #include <time.h>
 

@@ -1,9 +1,9 @@
 /* matmul against the triple loop, linear against its formula, einsum against the sum over all
  * letters. */
 #include "tests/trial.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
-/* ---- matmul -------------------------------------------------------------------------------- */
+/* ---- matmul ---------------------------------------------------------------------------------- */
 
 /* y[m, n] of one product, by definition. */
 static double element(const double *a, const double *b, int64_t rows, int64_t columns,
@@ -134,7 +134,7 @@ static void matmul_names_what_disagrees(void **state)
     trial_expect_message("matmul(a, a): a is i32, must be f32, f64 or bf16", wg_matmul(a, a), g);
 }
 
-/* ---- linear -------------------------------------------------------------------------------- */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
 /* y = activation(x W' + b) and, with cotangents of ones, db = the sum of the activation's
  * derivative. */
@@ -224,7 +224,7 @@ static void linear_names_what_disagrees(void **state)
                          wg_linear(x, w, NULL, WG_ACTIVATION_NONE), g);
 }
 
-/* ---- einsum -------------------------------------------------------------------------------- */
+/* ---- einsum ---------------------------------------------------------------------------------- */
 
 typedef struct einsum_case {
     const char *spec;

@@ -1,9 +1,9 @@
 /* Backends by name and by file: the example, objects that are no backend or one for another ABI. */
 #include "tests/test.h"
-#include "backends/load.h"
-#include "backends/onednn/onednn.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/backends/load.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
 enum { ROWS = 300, COLUMNS = 301 };
 
@@ -23,7 +23,7 @@ static void built_in_backends_have_names(void **state)
     assert_null(wg_backend_find(NULL));
 }
 
-/* ---- objects that cannot be loaded ---------------------------------------------------------------- */
+/* ---- objects that cannot be loaded ----------------------------------------------------------- */
 
 static void expect_failure(const char *path, wg_status expected, const char *text)
 {
@@ -47,8 +47,8 @@ static void failures_say_why(void **state)
     expect_failure("./nowhere/libmine.so", WG_EIO, "./nowhere/libmine.so");
     expect_failure("/dev/null", WG_EIO, "/dev/null");
     expect_failure(NO_BACKEND, WG_EINVAL, "it has no function 'wengert_backend'");
-    expect_failure(OTHER_ABI, WG_EUNSUPPORTED, "does not speak ABI 1");
-    expect_failure(WRONG_ABI, WG_EUNSUPPORTED, "is a backend for ABI 77, this is ABI 1");
+    expect_failure(OTHER_ABI, WG_EUNSUPPORTED, "does not speak ABI 2");
+    expect_failure(WRONG_ABI, WG_EUNSUPPORTED, "is a backend for ABI 77, this is ABI 2");
     expect_failure(EMPTY_TABLE, WG_EINVAL, "lacks name, refuses or prepare");
     wg_backend_unload(NULL);
     char cut[8] = "";
@@ -58,7 +58,7 @@ static void failures_say_why(void **state)
     assert_int_equal(wg_backend_load(NULL, EMPTY_TABLE, NULL, 0), WG_EINVAL);
 }
 
-/* ---- the example ----------------------------------------------------------------------------------- */
+/* ---- the example ----------------------------------------------------------------------------- */
 
 #ifdef EXAMPLE_BACKEND
 /* y = relu(x + w) + b, where b is a row, on this backend and cpu */

@@ -2,7 +2,7 @@
  * every way of planning gives the same bits. */
 #include "tests/test.h"
 #include "tests/random_graph.h"
-#include "backends/plan_internal.h"
+#include "backends/plan/planner.h"
 
 enum { GRAPHS = 150 };
 
@@ -75,13 +75,13 @@ static bool break_layout(wg_plan *p, size_t pick)
 {
     for (size_t a = 0; a < p->n_storages; a++)
         for (size_t b = a + 1; b < p->n_storages; b++) {
-            wg_storage *x = &p->storage[a], *y = &p->storage[b];
+            wgi_storage *x = &p->storage[a], *y = &p->storage[b];
             bool both =
                 x->home == WG_HOME_BUFFER && y->home == WG_HOME_BUFFER && x->bytes && y->bytes;
             if (!both || x->last < y->first || y->last < x->first || pick-- > 0)
                 continue;
             y->offset = x->offset;
-            wg_plan_wire(p);
+            wgi_plan_wire(p);
             return true;
         }
     return false;
@@ -122,7 +122,7 @@ static void the_checker_catches_what_is_overwritten_too_early(void **state)
     assert_int_equal(wg_plan_check(p), WG_OK);
     int64_t sa = p->storage_of[p->work[0].node->out[0]->id];
     p->storage_of[p->work[1].node->out[0]->id] = sa; /* b over a, which c still reads */
-    wg_plan_wire(p);
+    wgi_plan_wire(p);
     assert_int_equal(wg_plan_check(p), WG_EINVAL);
     wg_plan_free(p);
     wg_graph_free(g);
@@ -144,7 +144,7 @@ static void poison_shows_stale_reads(void **state)
     const float *y = wg_plan_data(p, c);
     assert_true(y[0] == 0);
     int64_t sa = p->storage_of[p->root[p->work[0].node->out[0]->id]];
-    wg_work *early = &p->work[1];
+    wgi_work *early = &p->work[1];
     assert_true(early->dies == early->dies_end || p->dying[early->dies] != sa);
     p->dying[0] = sa;
     early->dies = 0;
@@ -175,9 +175,9 @@ static void a_chain_needs_one_place(void **state)
     for (int i = 0; i < 50; i++)
         y = wg_tanh(y);
     wg_output(y, "y");
-    assert_int_equal(peak_of(g, (wg_plan_options){0}), wg_round_up(4000));
-    assert_int_equal(peak_of(g, (wg_plan_options){.no_inplace = true}), 2 * wg_round_up(4000));
-    assert_int_equal(peak_of(g, (wg_plan_options){.keep_all = true}), 50 * wg_round_up(4000));
+    assert_int_equal(peak_of(g, (wg_plan_options){0}), wgi_round_up(4000));
+    assert_int_equal(peak_of(g, (wg_plan_options){.no_inplace = true}), 2 * wgi_round_up(4000));
+    assert_int_equal(peak_of(g, (wg_plan_options){.keep_all = true}), 50 * wgi_round_up(4000));
     wg_graph_free(g);
 }
 
@@ -195,7 +195,7 @@ static void the_order_lowers_the_peak(void **state)
         sum = sum ? wg_add(sum, term[i]) : term[i];
     wg_output(sum, "y");
     size_t peak = peak_of(g, (wg_plan_options){0});
-    check_that(peak <= 3 * wg_round_up(4000), "%zu bytes", peak);
+    check_that(peak <= 3 * wgi_round_up(4000), "%zu bytes", peak);
     wg_graph_free(g);
 }
 
@@ -204,7 +204,7 @@ static void offsets_do_not_overlap_and_pack_well(void **state)
 {
     (void)state;
     enum { N = 4000 };
-    static wg_storage s[N];
+    static wgi_storage s[N];
     random_graph r = {.bits = 77};
     for (int round = 0; round < 20; round++) {
         size_t n = round < 18 ? 1 + rg_draw(&r, 400) : N;
@@ -212,10 +212,10 @@ static void offsets_do_not_overlap_and_pack_well(void **state)
         size_t bound = 0;
         for (size_t i = 0; i < n; i++) {
             step += (int64_t)rg_draw(&r, 3);
-            s[i] = (wg_storage){.bytes = WG_ALIGN * rg_draw(&r, 100), .first = step};
+            s[i] = (wgi_storage){.bytes = WG_ALIGN * rg_draw(&r, 100), .first = step};
             s[i].last = step + (int64_t)rg_draw(&r, 30);
         }
-        size_t size = wg_place_storages(s, n);
+        size_t size = wgi_place_storages(s, n);
         assert_true(size != SIZE_MAX);
         for (size_t i = 0; i < n; i++) {
             size_t alive = 0;

@@ -1,8 +1,9 @@
-/* Mistakes of whoever builds a graph: each has a message that says what and where; NULL passes through. */
+/* Mistakes of whoever builds a graph: each has a message that says what and where; NULL passes
+ * through. */
 #include "tests/test.h"
-#include "graph/op.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/graph/op.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 typedef struct scene {
     wg_graph *g, *other;

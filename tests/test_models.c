@@ -1,4 +1,5 @@
-/* Built-in models: they build, differentiate, run; layers name their parameters and their mistakes. */
+/* Built-in models: they build, differentiate, run; layers name their parameters and their
+ * mistakes. */
 #include "tests/test.h"
 #include "wengert.h"
 

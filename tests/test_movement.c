@@ -1,7 +1,7 @@
 /* Movement, compared exactly, in every dtype: each op against an index map, and the identities
  * that bind them. */
 #include "tests/trial.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };

@@ -1,10 +1,10 @@
 /* Tests of the tests: every gradient rule is broken in several ways, one operand at a time, and the
  * gradient check of the op's samples must notice each. */
 #include "tests/test.h"
-#include "autograd/gradcheck.h"
-#include "backends/evaluate.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 /* d one place further along the elements: what a transposed or shifted index does.  A constant
  * matrix moves them. */

@@ -1,6 +1,7 @@
-/* Number phrases against a parser that knows nothing of how they are made, and the corpus of them. */
+/* Number phrases against a parser that knows nothing of how they are made, and the corpus of
+ * them. */
 #include "tests/allocations.h"
-#include "train/text/numbers.h"
+#include "wengert/text/numbers.h"
 
 #include <stdbool.h>
 
@@ -90,8 +91,8 @@ static int value_of(const word *words, size_t n, const char *text, size_t size)
 }
 #define VALUE_OF(words, text, size) value_of(words, sizeof words / sizeof words[0], text, size)
 
-/* Words from left to right: "hundred" multiplies what came since the last thousand, "thousand" all; a hyphen stands
- * between tens and units and nowhere else. */
+/* Words from left to right: "hundred" multiplies what came since the last thousand, "thousand" all;
+ * a hyphen stands between tens and units and nowhere else. */
 static int32_t parse_english(const char *text)
 {
     int32_t total = 0, part = 0;
@@ -117,7 +118,8 @@ static int32_t parse_english(const char *text)
     return total + part;
 }
 
-/* 1 to 999, or nothing at all, for which it returns 0: [unit hundert] [[unit und] tens | other word]. */
+/* 1 to 999, or nothing at all, for which it returns 0: [unit hundert] [[unit und] tens | other
+ * word]. */
 static int32_t parse_german_part(const char *text, size_t size)
 {
     char part[WG_NUMBER_TEXT];
@@ -207,7 +209,8 @@ static void take_line(const char **text, char line[WG_NUMBER_TEXT])
     *text += n + 1;
 }
 
-/* Marks in seen[] the numbers of the corpus; they are different, and both sides say the same.  Returns how many. */
+/* Marks in seen[] the numbers of the corpus; they are different, and both sides say the same.
+ * Returns how many. */
 static size_t read_corpus(const char *english, const char *german, unsigned char *seen,
                           unsigned char mark)
 {

@@ -1,23 +1,27 @@
-/* How often a plan asks oneDNN for a matrix product: od_matmul is replaced by a function that counts. */
+/* How often a plan asks oneDNN for a matrix product: wgi_od_matmul is replaced by a function that
+ * counts. */
 #include "tests/test.h"
 #include "backends/onednn/internal.h"
-#include "backends/onednn/onednn.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
 static int asked, refused_from; /* calls so far; from that one on nothing is offered, 0: never */
 
-dnnl_status_t __real_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                               od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
-dnnl_status_t __wrap_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                               od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
+dnnl_status_t __real_wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                   od_const_md bias, od_const_md dst,
+                                   const_dnnl_primitive_attr_t attr);
+dnnl_status_t __wrap_wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                   od_const_md bias, od_const_md dst,
+                                   const_dnnl_primitive_attr_t attr);
 
-dnnl_status_t __wrap_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                               od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr)
+dnnl_status_t __wrap_wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                   od_const_md bias, od_const_md dst,
+                                   const_dnnl_primitive_attr_t attr)
 {
     if (++asked >= refused_from && refused_from)
         return dnnl_unimplemented;
-    return __real_od_matmul(pd, e, src, weights, bias, dst, attr);
+    return __real_wgi_od_matmul(pd, e, src, weights, bias, dst, attr);
 }
 
 /* Layers of equal width, each x w' + b, which a fusion makes one op; the plan of all. */
@@ -86,7 +90,8 @@ static void what_is_not_offered_runs_elsewhere(void **state)
     refused_from = 0;
 }
 
-/* An offer depends on op, attributes, dtypes and shapes: the same four operands in other orders are other kinds. */
+/* An offer depends on op, attributes, dtypes and shapes: the same four operands in other orders are
+ * other kinds. */
 static void other_kinds_get_other_offers(void **state)
 {
     (void)state;
@@ -107,13 +112,13 @@ static void other_kinds_get_other_offers(void **state)
                              wg_tanh(x)};
     const od_offer *offer[WG_COUNT(different)];
     for (int i = 0; i < WG_COUNT(different); i++) {
-        offer[i] = od_offer_for(b, different[i]->node);
+        offer[i] = wgi_od_offer_for(b, different[i]->node);
         assert_non_null(offer[i]);
         for (int k = 0; k < i; k++)
             assert_ptr_not_equal(offer[i], offer[k]);
     }
-    assert_ptr_equal(od_offer_for(b, wg_matmul_t(z, x, WG_TN)->node), offer[1]);
-    od_offers_clear(b);
+    assert_ptr_equal(wgi_od_offer_for(b, wg_matmul_t(z, x, WG_TN)->node), offer[1]);
+    wgi_od_offers_clear(b);
     assert_null(b->offers);
     fast->close(b);
     wg_graph_free(g);

@@ -1,11 +1,11 @@
-/* What a plan on the oneDNN backend keeps besides being right (test_conformance.c): its bits, the floating-point mode,
- * the number of threads, the masks of dropout, the name of the node that makes NaN; and speed where numbers are
- * subnormal. */
+/* What a plan on the oneDNN backend keeps besides being right (test_conformance.c): its bits, the
+ * floating-point mode, the number of threads, the masks of dropout, the name of the node that makes
+ * NaN; and speed where numbers are subnormal. */
 #include "tests/test.h"
-#include "autograd/grad.h"
-#include "backends/onednn/onednn.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 #include <omp.h>
@@ -115,7 +115,7 @@ static model block(int64_t length, double dropout)
     return m;
 }
 
-/* ---- bits ------------------------------------------------------------------------------------------ */
+/* ---- bits ------------------------------------------------------------------------------------ */
 
 static void runs_and_plans_repeat_their_bits(void **state)
 {
@@ -176,10 +176,10 @@ static void masks_are_those_of_the_cpu_backend(void **state)
     wg_graph_free(n.g);
 }
 
-/* ---- ways to multiply -------------------------------------------------------------------------------- */
+/* ---- ways to multiply ------------------------------------------------------------------------ */
 
-/* Sums of products of small integers, which are exact in every order: y [m, n] = x w + factor c, x and w perhaps
- * transposed. */
+/* Sums of products of small integers, which are exact in every order: y [m, n] = x w + factor c, x
+ * and w perhaps transposed. */
 static void fill_integers(float *x, int64_t count, uint64_t seed)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -202,8 +202,8 @@ static void check_product(const float *y, const float *x, const float *w, const 
         }
 }
 
-/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact on all.  Alone,
- * added to an input, which must stay, and in place of a value that dies. */
+/* On both sides of each border between plain weights, packed ones and sgemm; the results are exact
+ * on all.  Alone, added to an input, which must stay, and in place of a value that dies. */
 static void each_way_to_multiply_is_exact(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void a_packed_layer_is_that_of_the_cpu_backend(void **state)
     wg_graph_free(m.g);
 }
 
-/* ---- the surroundings of a run ----------------------------------------------------------------------- */
+/* ---- the surroundings of a run --------------------------------------------------------------- */
 
 static void threads_and_modes_are_left_as_they_were(void **state)
 {
@@ -308,7 +308,7 @@ static void threads_and_modes_are_left_as_they_were(void **state)
     wg_graph_free(m.g);
 }
 
-/* ---- subnormal numbers ------------------------------------------------------------------------------- */
+/* ---- subnormal numbers ----------------------------------------------------------------------- */
 
 static double seconds_of_run(wg_plan *p)
 {
@@ -324,7 +324,8 @@ static double seconds_of_run(wg_plan *p)
     return best;
 }
 
-/* On many CPUs a product of subnormal numbers takes up to 240 times as long.  On x86 they are zeros on all threads. */
+/* On many CPUs a product of subnormal numbers takes up to 240 times as long.  On x86 they are zeros
+ * on all threads. */
 static void subnormal_numbers_cost_nothing(void **state)
 {
     (void)state;
@@ -356,9 +357,10 @@ static void subnormal_numbers_cost_nothing(void **state)
     wg_graph_free(m.g);
 }
 
-/* ---- NaN --------------------------------------------------------------------------------------------- */
+/* ---- NaN ------------------------------------------------------------------------------------- */
 
-/* oneDNN's relu makes 0 of NaN and its exp infinity, after which a maximum with 0 or a division hides both. */
+/* oneDNN's relu makes 0 of NaN and its exp infinity, after which a maximum with 0 or a division
+ * hides both. */
 static void the_node_that_makes_nan_is_named(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* Every op of the table keeps the contract of graph/op.h. */
+/* Every op of the table keeps the contract of wengert/graph/op.h. */
 #include "tests/sample.h"
-#include "autograd/grad.h"
-#include "backends/plan.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/plan.h"
 
 #include <math.h>
 

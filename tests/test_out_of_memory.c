@@ -1,50 +1,51 @@
-/* Graphs without memory: each allocation of building, naming, differentiating, copying, checking and drawing a graph
- * fails, once and from then on, and so does each piece that a graph's arena is asked for.  The answer is WG_ENOMEM,
- * never a crash, a leak (the sanitizers' build sees to that) or a wrong verdict. */
+/* Graphs without memory: each allocation of building, naming, differentiating, copying, checking
+ * and drawing a graph fails, once and from then on, and so does each piece that a graph's arena is
+ * asked for.  The answer is WG_ENOMEM, never a crash, a leak (the sanitizers' build sees to that)
+ * or a wrong verdict. */
 #include "tests/allocations.h"
 #include "tests/sample.h"
-#include "autograd/gradcheck.h"
-#include "backends/evaluate.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/evaluate.h"
 #include "graph/arena.h"
-#include "graph/picture.h"
+#include "wengert/graph/picture.h"
 
 /* ---- what fails besides malloc --------------------------------------------------------------- */
 
 FILE *__real_open_memstream(char **text, size_t *size);
-void *__real_wg_arena_alloc(wg_arena *a, size_t size);
-void *__real_wg_arena_copy(wg_arena *a, const void *bytes, size_t size);
-char *__real_wg_arena_text(wg_arena *a, const char *text);
+void *__real_wgi_arena_alloc(wgi_arena *a, size_t size);
+void *__real_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size);
+char *__real_wgi_arena_text(wgi_arena *a, const char *text);
 FILE *__wrap_open_memstream(char **text, size_t *size);
-void *__wrap_wg_arena_alloc(wg_arena *a, size_t size);
-void *__wrap_wg_arena_copy(wg_arena *a, const void *bytes, size_t size);
-char *__wrap_wg_arena_text(wg_arena *a, const char *text);
+void *__wrap_wgi_arena_alloc(wgi_arena *a, size_t size);
+void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size);
+char *__wrap_wgi_arena_text(wgi_arena *a, const char *text);
 
 FILE *__wrap_open_memstream(char **text, size_t *size)
 {
     return refuse() ? NULL : __real_open_memstream(text, size);
 }
 
-void *__wrap_wg_arena_alloc(wg_arena *a, size_t size)
+void *__wrap_wgi_arena_alloc(wgi_arena *a, size_t size)
 {
-    return refuse() ? NULL : __real_wg_arena_alloc(a, size);
+    return refuse() ? NULL : __real_wgi_arena_alloc(a, size);
 }
 
-void *__wrap_wg_arena_copy(wg_arena *a, const void *bytes, size_t size)
+void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size)
 {
-    return refuse() ? NULL : __real_wg_arena_copy(a, bytes, size);
+    return refuse() ? NULL : __real_wgi_arena_copy(a, bytes, size);
 }
 
-char *__wrap_wg_arena_text(wg_arena *a, const char *text)
+char *__wrap_wgi_arena_text(wgi_arena *a, const char *text)
 {
-    return refuse() ? NULL : __real_wg_arena_text(a, text);
+    return refuse() ? NULL : __real_wgi_arena_text(a, text);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 enum { MANY = 20 };
 
-/* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken, an expansion, a
- * gradient of a gradient, assigned states. */
+/* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
+ * an expansion, a gradient of a gradient, assigned states. */
 static wg_graph *build(void)
 {
     wg_graph *g = wg_graph_new();

@@ -1,7 +1,8 @@
-/* What decoding step by step rests on: rows put into a pool, attention over slots of it, positions that are data. */
+/* What decoding step by step rests on: rows put into a pool, attention over slots of it, positions
+ * that are data. */
 #include "tests/numbers.h"
 #include "tests/trial.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 
@@ -36,7 +37,8 @@ static void rows_are_put_in_order(void **state)
     }
 }
 
-/* A state that takes what was put into it: three runs write three rows, and the plan holds no second pool. */
+/* A state that takes what was put into it: three runs write three rows, and the plan holds no
+ * second pool. */
 static void a_state_is_written_in_place(void **state)
 {
     (void)state;

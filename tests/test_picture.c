@@ -2,7 +2,7 @@
  * stopped. */
 #include "tests/test.h"
 #include "wengert.h"
-#include "graph/picture.h"
+#include "wengert/graph/picture.h"
 
 #ifdef WG_HAVE_GRAPHVIZ
 #include <graphviz/cgraph.h>

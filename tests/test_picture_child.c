@@ -1,8 +1,8 @@
-/* The child process that lays a picture out: system calls that are interrupted are taken up again, those that fail
- * have a status and a message, and so has a child that dies. */
+/* The child process that lays a picture out: system calls that are interrupted are taken up again,
+ * those that fail have a status and a message, and so has a child that dies. */
 #include "tests/test.h"
-#include "graph/picture.h"
-#include "ops/ops.h"
+#include "wengert/graph/picture.h"
+#include "wengert/ops/ops.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* Plans: what they leave out, merge, fold and expand; what a run computes; what they say. */
 #include "tests/plans.h"
-#include "autograd/grad.h"
-#include "backends/evaluate.h"
-#include "ops/ops.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Pooling against its definition, ties, NaN, gradients, refusals. */
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 

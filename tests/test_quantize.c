@@ -1,13 +1,13 @@
 /* Numbers of 8 bits: the ops, and graphs rewritten to use them. */
 #include "tests/plans.h"
-#include "backends/onednn/onednn.h"
-#include "models/layers.h"
-#include "models/quantize.h"
-#include "ops/table.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/models/layers.h"
+#include "wengert/models/quantize.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
-/* ---- quantize ------------------------------------------------------------------------------------------ */
+/* ---- quantize -------------------------------------------------------------------------------- */
 
 /* A plan of both results of quantize(x), on one backend alone besides cpu. */
 static wg_plan *quantized(wg_graph *g, wg_value *x, const wg_backend *backend, wg_value **q,
@@ -59,7 +59,7 @@ static void rows_are_rounded_to_their_own_grid(void **state)
     }
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void what_does_not_fit_is_refused(void **state)
 {
@@ -96,14 +96,15 @@ static void what_does_not_fit_is_refused(void **state)
     wg_graph_free(g);
 }
 
-/* ---- graphs -------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 typedef struct net {
     wg_graph *g;
     wg_value *x, *ids, *y, *kept;
 } net;
 
-/* All that is taken, and what is not: the product with x's own features, with [in, out], and the embedding. */
+/* All that is taken, and what is not: the product with x's own features, with [in, out], and the
+ * embedding. */
 static net net_of(wg_activation activation, wg_dtype dtype)
 {
     net n = {.g = wg_graph_new()};
@@ -199,8 +200,8 @@ static void products_with_parameters_become_integers(void **state)
             error += ((double)got[i] - (double)truth[i]) * ((double)got[i] - (double)truth[i]);
             size += (double)truth[i] * (double)truth[i];
         }
-        /* each factor is rounded to a 254th of its row's range: relative errors of some 0.3 % that add up in squares; seen
-         * are 0.0056 to 0.0075 */
+        /* each factor is rounded to a 254th of its row's range: relative errors of some 0.3 % that
+         * add up in squares; seen are 0.0056 to 0.0075 */
         check_that(error > 0 && sqrt(error / size) < 0.01, "activation %d: error %g", a,
                    sqrt(error / size));
         wg_plan_free(plain);

@@ -1,9 +1,9 @@
 /* Random ops: the generator's published values, distributions, and what a number depends on. */
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 #include "backends/cpu/random.h"
 #include "backends/mask.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
@@ -200,16 +200,17 @@ static void the_derivative_of_dropout_draws_the_same_mask(void **state)
     wg_graph_free(g);
 }
 
-/* Random123's kat_vectors, philox4x32 of 7 rounds; and that element i takes number i % 8 of block i / 8. */
+/* Random123's kat_vectors, philox4x32 of 7 rounds; and that element i takes number i % 8 of block i
+ * / 8. */
 static void the_mask_is_made_of_the_words_of_philox(void **state)
 {
     (void)state;
-    const wg_mask zero = {{0, 0}, 0, 1, 1}, ones = {{UINT32_MAX, UINT32_MAX}, UINT64_MAX, 1, 1};
+    const wgi_mask zero = {{0, 0}, 0, 1, 1}, ones = {{UINT32_MAX, UINT32_MAX}, UINT64_MAX, 1, 1};
     static const uint32_t words[2][4] = {{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48},
                                          {0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}};
     uint16_t number[WG_MASK_NUMBERS];
     for (int k = 0; k < 2; k++) {
-        wg_mask_block(k ? &ones : &zero, k ? UINT64_MAX : 0, number);
+        wgi_mask_block(k ? &ones : &zero, k ? UINT64_MAX : 0, number);
         for (int i = 0; i < WG_MASK_NUMBERS; i++)
             assert_int_equal(number[i], words[k][i / 2] >> 16 * (i % 2) & 0xffff);
     }
@@ -218,34 +219,35 @@ static void the_mask_is_made_of_the_words_of_philox(void **state)
     wg_value *x = wg_fill(g, WG_F64, WG_SHAPE(COUNT), 1);
     wg_value *y = wg_apply1(WG_HERE, &wg_op_dropout, &(wg_dropout_attrs){0.25, KEY}, x);
     wg_plan *p = run(g, &y, 1, SEED, STEP, 2);
-    wg_mask m = wg_mask_of(SEED, STEP, KEY, 0.25);
+    wgi_mask m = wgi_mask_of(SEED, STEP, KEY, 0.25);
     assert_int_equal(m.keep, 49152);
     for (int64_t i = 0; i < COUNT; i++) {
-        wg_mask_block(&m, (uint64_t)i / WG_MASK_NUMBERS, number);
+        wgi_mask_block(&m, (uint64_t)i / WG_MASK_NUMBERS, number);
         assert_true((small_at(p, y, i) != 0) == (number[i % WG_MASK_NUMBERS] < 49152));
     }
     wg_plan_free(p);
     wg_graph_free(g);
 }
 
-/* Masks of close seeds, steps and keys, and close elements of one mask, drop independently: the number of elements
- * dropped in both is binomial with p^2; and all 16 bits of the numbers are fair. */
+/* Masks of close seeds, steps and keys, and close elements of one mask, drop independently: the
+ * number of elements dropped in both is binomial with p^2; and all 16 bits of the numbers are
+ * fair. */
 static void masks_are_independent_of_their_neighbours(void **state)
 {
     (void)state;
     enum { BLOCKS = 1 << 15, COUNT = BLOCKS * WG_MASK_NUMBERS };
-    static const wg_mask none = {{0, 0}, 0, 0, 0};
-    wg_mask mask[] = {wg_mask_of(1, 1, 1, 0.3), wg_mask_of(1, 2, 1, 0.3), wg_mask_of(1, 1, 2, 0.3),
-                      wg_mask_of(2, 1, 1, 0.3), none};
+    static const wgi_mask none = {{0, 0}, 0, 0, 0};
+    wgi_mask mask[] = {wgi_mask_of(1, 1, 1, 0.3), wgi_mask_of(1, 2, 1, 0.3),
+                       wgi_mask_of(1, 1, 2, 0.3), wgi_mask_of(2, 1, 1, 0.3), none};
     uint16_t *first = malloc(COUNT * sizeof *first), *other = malloc(COUNT * sizeof *other);
     assert_true(first && other);
     double p = 1 - mask[0].keep / 65536.0, expected = p * p * COUNT;
     for (uint64_t b = 0; b < BLOCKS; b++)
-        wg_mask_block(&mask[0], b, first + WG_MASK_NUMBERS * b);
+        wgi_mask_block(&mask[0], b, first + WG_MASK_NUMBERS * b);
     for (int k = 1; mask[k].keep; k++) {
         int64_t both = 0;
         for (uint64_t b = 0; b < BLOCKS; b++)
-            wg_mask_block(&mask[k], b, other + WG_MASK_NUMBERS * b);
+            wgi_mask_block(&mask[k], b, other + WG_MASK_NUMBERS * b);
         for (int64_t i = 0; i < COUNT; i++)
             both += first[i] >= mask[0].keep && other[i] >= mask[k].keep;
         check_that(fabs((double)both - expected) < 5 * sqrt(expected * (1 - p * p)),

@@ -1,9 +1,9 @@
 /* Recomputed scopes: the same gradients, bit by bit, in less memory. */
 #include "tests/test.h"
-#include "autograd/gradcheck.h"
-#include "backends/evaluate.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
 enum { ROWS = 64, WIDTH = 32, DEPTH = 12, INNER = 6 };
 

@@ -1,7 +1,7 @@
 /* Reductions and selections: against plain loops over every set of axes, exact cases, accuracy over
  * ten million elements, the same bits at any number of threads. */
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 

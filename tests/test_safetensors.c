@@ -1,7 +1,7 @@
 /* safetensors files: what is written is read; what is malformed is refused with its reason; no
  * single byte that changes does harm; a failure of any call leaves the old file or the new one. */
 #include "tests/test.h"
-#include "train/safetensors.h"
+#include "wengert/files/safetensors.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Learning rates: published values, what each kind promises, and arguments at the edge. */
 #include "tests/test.h"
-#include "graph/op.h"
-#include "train/schedule.h"
+#include "wengert/graph/op.h"
+#include "wengert/train/schedule.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,10 +1,11 @@
-/* Beam search: the cached decoder against the plain one, against forced scores and against all sequences there are. */
+/* Beam search: the cached decoder against the plain one, against forced scores and against all
+ * sequences there are. */
 #include "tests/searches.h"
-#include "backends/onednn/onednn.h"
+#include "wengert/backends/onednn.h"
 
 #include <math.h>
 
-/* ---- variants of the model --------------------------------------------------------------------- */
+/* ---- variants of the model ------------------------------------------------------------------- */
 
 static wg_transformer_config variant(int i)
 {
@@ -93,7 +94,8 @@ static void cached_is_uncached(void **state)
     check_that(compared > 2000, "only %zu tokens compared", compared);
 }
 
-/* Scores of the same targets with and without 8 bits differ, a little; those with 8 bits follow the parameters. */
+/* Scores of the same targets with and without 8 bits differ, a little; those with 8 bits follow the
+ * parameters. */
 static void eight_bits_are_near(void **state)
 {
     (void)state;
@@ -139,7 +141,7 @@ static void eight_bits_are_near(void **state)
     wg_store_free(store);
 }
 
-/* ---- definitions -------------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static const wg_hypothesis *score(wg_search *s, const sentences *x, size_t i, const int32_t *ids,
                                   size_t n, const wg_search_options *o, wg_hypothesis **h)
@@ -269,7 +271,7 @@ static void length_penalties(void **state)
     assert_true(wg_length_penalty_of(WG_PENALTY_LENGTH, 0, 7) == 1);
 }
 
-/* ---- what must not matter, and what must hold ----------------------------------------------------- */
+/* ---- what must not matter, and what must hold ------------------------------------------------ */
 
 /* Alone, in small company and in large company; in any order. */
 static void company_does_not_matter(void **state)
@@ -416,7 +418,7 @@ static void forced_scores_and_attention(void **state)
     }
 }
 
-/* ---- edges ------------------------------------------------------------------------------------------ */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static void nothing_gives_nothing(void **state)
 {

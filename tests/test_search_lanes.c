@@ -1,6 +1,7 @@
-/* Many sentences by several threads, each with its share: nothing may depend on how they were dealt. */
+/* Many sentences by several threads, each with its share: nothing may depend on how they were
+ * dealt. */
 #include "tests/searches.h"
-#include "backends/onednn/onednn.h"
+#include "wengert/backends/onednn.h"
 
 #include <math.h>
 
@@ -69,7 +70,8 @@ static void threads_do_not_matter(void **state)
     wg_store_free(store);
 }
 
-/* Where products depend on the number of rows: the same bits run to run at one number of threads. */
+/* Where products depend on the number of rows: the same bits run to run at one number of
+ * threads. */
 static void runs_repeat(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* The table of options and the settings that are set by it: flags, YAML, presets. */
 #include "tests/folder.h"
 
-#include "ops/linalg.h"
-#include "train/settings.h"
+#include "wengert/ops/linalg.h"
+#include "wengert/train/settings.h"
 
 static char message[400];
 

@@ -1,4 +1,5 @@
-/* Settings that do not go together are refused by the names of options, before anything is read or written. */
+/* Settings that do not go together are refused by the names of options, before anything is read or
+ * written. */
 #include "tests/training.h"
 #include "train/trainer_internal.h"
 
@@ -58,8 +59,8 @@ static void what_does_not_go_together_is_named(void **state)
     }
 }
 
-/* The longest sentences for which there is room, in batches and in a table of learned positions, are trained on and
- * validated with; pairs of the validation set that are longer are left out. */
+/* The longest sentences for which there is room, in batches and in a table of learned positions,
+ * are trained on and validated with; pairs of the validation set that are longer are left out. */
 static void the_longest_sentences_have_room(void **state)
 {
     (void)state;
@@ -127,7 +128,8 @@ static void what_cannot_be_leaves_nothing(void **state)
 }
 
 #ifdef WG_HAVE_SENTENCEPIECE
-/* --vocab-tokenized arrives where vocabularies are made: pieces end with U+2581, the mark of a blank. */
+/* --vocab-tokenized arrives where vocabularies are made: pieces end with U+2581, the mark of a
+ * blank. */
 static void tokenised_text_is_told_to_the_vocabularies(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* The store: tensors by name, their initial values, and what plans share through it. */
 #include "tests/test.h"
-#include "backends/plan.h"
+#include "wengert/backends/plan.h"
 #include "backends/cpu/random.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
 
@@ -123,7 +123,8 @@ static void initial_values_have_their_distribution(void **state)
     wg_store_free(s);
 }
 
-/* A parameter's first value depends on seed and name alone, not on what else there is or in which order. */
+/* A parameter's first value depends on seed and name alone, not on what else there is or in which
+ * order. */
 static void initial_values_do_not_depend_on_order(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* Trainings: stopped at any update they go on as if they had not; gradients of several batches add up; numbers that are
- * none stop a training before they do harm. */
+/* Trainings: stopped at any update they go on as if they had not; gradients of several batches add
+ * up; numbers that are none stop a training before they do harm. */
 #include "tests/training.h"
-#include "train/text/numbers.h"
+#include "wengert/text/numbers.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -24,7 +24,8 @@ static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **sta
 {
     (void)state;
     static const char often[] = "save-freq 5u; valid-freq 4u";
-    wg_settings whole = small_training("training_whole", often), cut = small_training("training_cut", often);
+    wg_settings whole = small_training("training_whole", often),
+                cut = small_training("training_cut", often);
     remove_folder(whole.model);
     train(&whole, NULL, NULL);
     for (int64_t k = 1; k < whole.after.n; k++) {
@@ -90,34 +91,38 @@ static wg_batch batch_of(rows *r, int first, int n)
     return b;
 }
 
-/* Two updates, each of the rows in `parts` batches: the store after that, and cost and norm of the last update. */
-static wg_store *updated(const wg_settings *s, const wg_backend_list *backends, int parts, double *cost, double *norm)
+/* Two updates, each of the rows in `parts` batches: the store after that, and cost and norm of the
+ * last update. */
+static wg_store *updated(const wg_settings *s, const wg_backend_list *backends, int parts,
+                         double *cost, double *norm)
 {
     rows r = random_rows();
     double tokens = (double)batch_of(&r, 0, ROWS).target_tokens;
     wg_store *store = wg_store_new(3);
-    wg_plans plans;
-    assert_int_equal(wg_plans_init(&plans, s, backends, store), WG_OK);
+    wgi_plans plans;
+    assert_int_equal(wgi_plans_init(&plans, s, backends, store), WG_OK);
     for (int update = 1; update <= 2; update++) {
         *cost = 0;
         for (int k = 0; k < parts; k++) {
             wg_batch b = batch_of(&r, k * ROWS / parts, ROWS / parts);
             int kind = (k ? WG_STEP_ADDS : 0) | (k + 1 == parts ? WG_STEP_UPDATES : 0);
             char text[500];
-            wg_message m = wg_message_in(text, sizeof text);
-            wg_step_plan *p;
-            check_that(wg_plans_fill(&plans, &b, kind, tokens, 0.1, &p, &m) == WG_OK, "%s", text);
-            check_that(wg_plan_run(p->plan, (uint64_t)update) == WG_OK, "%s", wg_plan_message(p->plan));
-            *cost += wg_plans_scalar(&plans, p->cost);
+            wgi_message m = wgi_message_in(text, sizeof text);
+            wgi_step_plan *p;
+            check_that(wgi_plans_fill(&plans, &b, kind, tokens, 0.1, &p, &m) == WG_OK, "%s", text);
+            check_that(wg_plan_run(p->plan, (uint64_t)update) == WG_OK, "%s",
+                       wg_plan_message(p->plan));
+            *cost += wgi_plans_scalar(&plans, p->cost);
             if (kind & WG_STEP_UPDATES)
-                *norm = wg_plans_scalar(&plans, p->norm);
+                *norm = wgi_plans_scalar(&plans, p->norm);
         }
     }
-    wg_plans_free(&plans);
+    wgi_plans_free(&plans);
     return store;
 }
 
-/* The largest difference between tensors of the same name; gradients left from batch to batch are not compared. */
+/* The largest difference between tensors of the same name; gradients left from batch to batch are
+ * not compared. */
 static double distance(const wg_store *a, const wg_store *b)
 {
     double worst = 0;
@@ -125,7 +130,8 @@ static double distance(const wg_store *a, const wg_store *b)
     const wg_tensor *t;
     for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
         const wg_tensor *u = wg_store_find(b, t->name);
-        if (strncmp(t->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0 || t->dtype != WG_F64)
+        if (strncmp(t->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0 ||
+            t->dtype != WG_F64)
             continue;
         assert_non_null(u);
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++, compared++) {
@@ -151,8 +157,10 @@ static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
     for (int parts = 2; parts <= 4; parts *= 2) {
         double other_cost, other_norm, d;
         wg_store *split = updated(&s, &backends, parts, &other_cost, &other_norm);
-        check_that(fabs(cost - other_cost) <= 1e-13, "%d parts: cost %.17g, %.17g", parts, cost, other_cost);
-        check_that(fabs(norm - other_norm) <= 1e-13, "%d parts: norm %.17g, %.17g", parts, norm, other_norm);
+        check_that(fabs(cost - other_cost) <= 1e-13, "%d parts: cost %.17g, %.17g", parts, cost,
+                   other_cost);
+        check_that(fabs(norm - other_norm) <= 1e-13, "%d parts: norm %.17g, %.17g", parts, norm,
+                   other_norm);
         d = distance(whole, split);
         check_that(d <= 1e-12, "%d parts: a tensor differs by %g", parts, d);
         wg_store_free(split);
@@ -162,12 +170,13 @@ static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
     wg_settings_free(&s);
 }
 
-/* ---- numbers that are none -------------------------------------------------------------------- */
+/* ---- numbers that are none ------------------------------------------------------------------- */
 
 static void a_cost_that_is_not_finite_stops_the_training(void **state)
 {
     (void)state;
-    static const char violent[] = "optimizer sgd; learn-rate 1e18; lr-warmup 0; clip-norm 0; save-freq 1u";
+    static const char violent[] =
+        "optimizer sgd; learn-rate 1e18; lr-warmup 0; clip-norm 0; save-freq 1u";
     wg_settings s = small_training("training_violent", violent);
     remove_folder(s.model);
     size_t size;
@@ -176,7 +185,8 @@ static void a_cost_that_is_not_finite_stops_the_training(void **state)
         wg_trainer *t = trainer_of(&s, NULL);
         assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
         const char *text = wg_trainer_message(t);
-        check_that(strncmp(text, "update ", 7) == 0 && strstr(text, "is not finite") && strstr(text, "first in batch "),
+        check_that(strncmp(text, "update ", 7) == 0 && strstr(text, "is not finite") &&
+                       strstr(text, "first in batch "),
                    "%s", text);
         wg_trainer_free(t);
         char *after = contents(s.model, WG_FILE_PROGRESS, &size);
@@ -205,7 +215,7 @@ static void a_cost_that_is_not_finite_stops_the_training(void **state)
     wg_settings_free(&s);
 }
 
-/* ---- another training in the same folder ------------------------------------------------------- */
+/* ---- another training in the same folder ----------------------------------------------------- */
 
 /* What cannot change without making it another training is refused by name; what can, can. */
 static void a_training_goes_on_only_as_what_it_is(void **state)
@@ -245,13 +255,13 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
     wg_settings_free(&s);
 }
 
-/* ---- a course of training ----------------------------------------------------------------------- */
+/* ---- a course of training -------------------------------------------------------------------- */
 
 /* The numbers below 32 as files for training and validation. */
 static void write_numbers(wg_settings *s)
 {
-    static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"}, *const sets[] = {"train-sets",
-                                                                                                      "valid-sets"};
+    static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"},
+                             *const sets[] = {"train-sets", "valid-sets"};
     FILE *f[] = {fopen(files[0], "w"), fopen(files[1], "w")};
     char text[WG_NUMBER_TEXT], message[500];
     for (int32_t i = 0; i < 32; i++) {
@@ -262,8 +272,9 @@ static void write_numbers(wg_settings *s)
     }
     for (int i = 0; i < 2; i++) {
         fclose(f[i]);
-        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, message, sizeof message) == WG_OK, "%s",
-                   message);
+        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, message,
+                                      sizeof message) == WG_OK,
+                   "%s", message);
     }
 }
 
@@ -291,18 +302,23 @@ static void a_training_that_does_not_improve_stops(void **state)
 {
     (void)state;
     static const char still[] =
-        "learn-rate 0; lr-warmup 0; exponential-smoothing 0; valid-freq 1u; early-stopping 3; after 50u; "
+        "learn-rate 0; lr-warmup 0; exponential-smoothing 0; valid-freq 1u; early-stopping 3; "
+        "after 50u; "
         "valid-metrics cross-entropy bleu; beam-size 1; save-freq 2u; dropout 0";
     wg_settings s = small_training("training_still", still);
     lines l = {.n = 0};
     remove_folder(s.model);
     write_numbers(&s);
     train(&s, &(wg_listener){note_validation, &l}, NULL);
-    check_that(l.n == 4, "%d validations: %s\n%s\n%s\n%s", l.n, l.text[0], l.text[1], l.text[2], l.text[3]);
-    check_that(strstr(l.text[0], ", bleu ") && strstr(l.text[0], "; new best cross-entropy; new best bleu"), "%s",
-               l.text[0]);
-    check_that(strstr(l.text[1], "; cross-entropy stalled 1 times (best ") != NULL, "%s", l.text[1]);
-    check_that(strstr(l.text[3], "stalled 3 times") && strstr(l.text[3], " at update 1)"), "%s", l.text[3]);
+    check_that(l.n == 4, "%d validations: %s\n%s\n%s\n%s", l.n, l.text[0], l.text[1], l.text[2],
+               l.text[3]);
+    check_that(strstr(l.text[0], ", bleu ") &&
+                   strstr(l.text[0], "; new best cross-entropy; new best bleu"),
+               "%s", l.text[0]);
+    check_that(strstr(l.text[1], "; cross-entropy stalled 1 times (best ") != NULL, "%s",
+               l.text[1]);
+    check_that(strstr(l.text[3], "stalled 3 times") && strstr(l.text[3], " at update 1)"), "%s",
+               l.text[3]);
     wg_trainer *t = trainer_of(&s, NULL); /* it has stopped for good */
     assert_int_equal(t->progress.update, 4);
     assert_int_equal(wg_trainer_run(t, NULL), WG_OK);
@@ -312,7 +328,8 @@ static void a_training_that_does_not_improve_stops(void **state)
     char *last = contents(s.model, WG_FILE_MODEL, &na),
          *best = contents(s.model, "best-cross-entropy.safetensors", &nb),
          *other = contents(s.model, "best-bleu.safetensors", &nc);
-    assert_true(na == nb && nb == nc && memcmp(last, best, na) == 0 && memcmp(last, other, na) == 0);
+    assert_true(na == nb && nb == nc && memcmp(last, best, na) == 0 &&
+                memcmp(last, other, na) == 0);
     free(last);
     free(best);
     free(other);
@@ -334,7 +351,7 @@ static void a_training_ends_after_so_many_epochs_or_tokens(void **state)
         train(&s, NULL, NULL);
         wg_trainer *t = trainer_of(&s, NULL);
         const wg_progress *p = &t->progress;
-        assert_true(wg_trainer_done(t) == 1);
+        assert_true(wgi_trainer_done(t) == 1);
         if (i == 0) { /* all pairs three times */
             assert_true(p->cursor.epoch == 3 && p->cursor.group == 0 && p->sentences == 3 * 32);
             tokens = p->tokens;
@@ -362,13 +379,13 @@ static void few_pairs_are_learned_by_heart(void **state)
     wg_trainer *t = trainer_of(&s, NULL);
     check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
     char **texts, why[500];
-    wg_message m = wg_message_in(why, sizeof why);
+    wgi_message m = wgi_message_in(why, sizeof why);
     const wg_corpus *c = t->data.valid;
-    check_that(wg_translate_corpus(&t->validator, c, &texts, &m) == WG_OK, "%s", why);
+    check_that(wgi_translate_corpus(&t->validator, c, &texts, &m) == WG_OK, "%s", why);
     assert_int_equal(wg_corpus_count(c), 32);
     for (size_t i = 0; i < 32; i++)
         assert_string_equal(texts[i], wg_corpus_text(c, i, 1));
-    wg_translated_free(texts, 32);
+    wgi_translated_free(texts, 32);
     wg_trainer_free(t);
     remove_folder(s.model);
     remove_numbers();

@@ -1,4 +1,5 @@
-/* The Transformer's numbers: those that the paper states and those that other implementations compute. */
+/* The Transformer's numbers: those that the paper states and those that other implementations
+ * compute. */
 #include "tests/transformers.h"
 
 #include <math.h>
@@ -41,7 +42,8 @@ static void sinusoids_of_the_paper_and_of_tensor2tensor(void **state)
     }
 }
 
-/* PE(pos + k) = M_k PE(pos), where M_k turns each pair (sin, cos) by an angle that depends on k alone (section 3.5). */
+/* PE(pos + k) = M_k PE(pos), where M_k turns each pair (sin, cos) by an angle that depends on k
+ * alone (section 3.5). */
 static void a_shifted_position_is_a_linear_function(void **state)
 {
     (void)state;
@@ -97,8 +99,8 @@ static void counts_of_parameters(void **state)
     }
 }
 
-/* Table 3, rows A and B: other numbers of heads cost no parameters if d_k = d_v = d / h; smaller keys save those of the
- * projections q and k of 18 layers of attention. */
+/* Table 3, rows A and B: other numbers of heads cost no parameters if d_k = d_v = d / h; smaller
+ * keys save those of the projections q and k of 18 layers of attention. */
 static void heads_and_key_sizes_of_table_3(void **state)
 {
     (void)state;
@@ -169,8 +171,9 @@ static void first_values_of_parameters(void **state)
     check_first_values(true, "decoder/layer0/cross_attn/q/weight", .054127);
 }
 
-/* Equal logits lose exactly ln V.  Untied, the first logits are nearly equal; tied, they are products of states of
- * length sqrt(d) with rows of length about 1, so their variance is about 1, which costs its half. */
+/* Equal logits lose exactly ln V.  Untied, the first logits are nearly equal; tied, they are
+ * products of states of length sqrt(d) with rows of length about 1, so their variance is about 1,
+ * which costs its half. */
 static void first_losses(void **state)
 {
     (void)state;
@@ -218,7 +221,8 @@ static void layer_norm_takes_the_variance_of_the_population(void **state)
     wg_graph_free(g);
 }
 
-/* q . k has mean 0 and variance d_k if the components of q and k have mean 0 and variance 1 (section 3.2.1, note 4). */
+/* q . k has mean 0 and variance d_k if the components of q and k have mean 0 and variance 1
+ * (section 3.2.1, note 4). */
 static void products_of_unit_queries_and_keys_have_variance_d_k(void **state)
 {
     (void)state;

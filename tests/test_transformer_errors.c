@@ -1,4 +1,5 @@
-/* Transformers that cannot be built are refused, with the line of the call and the numbers that disagree. */
+/* Transformers that cannot be built are refused, with the line of the call and the numbers that
+ * disagree. */
 #include "tests/transformers.h"
 
 #include <math.h>

@@ -39,7 +39,8 @@ static void trainer_free(trainer *r)
     wg_graph_free(r->t.g);
 }
 
-/* How many of the targets that count have the largest logit of their row; *counted: how many count. */
+/* How many of the targets that count have the largest logit of their row; *counted: how many
+ * count. */
 static int64_t right(const trainer *r, int64_t *counted)
 {
     int64_t v = r->t.config.target_vocabulary, n = wg_value_count(r->t.logits) / v, hits = 0;
@@ -73,8 +74,9 @@ static void remove_masks(wg_graph *g)
     assert_int_equal(removed, 1);
 }
 
-/* A model of one layer learns random targets, of which the next is known only if it is seen.  Returns its accuracy over
- * the last batches; the last target of a sentence does not count, as nobody sees it. */
+/* A model of one layer learns random targets, of which the next is known only if it is seen.
+ * Returns its accuracy over the last batches; the last target of a sentence does not count, as
+ * nobody sees it. */
 static double next_token_accuracy(bool masked)
 {
     enum { ROWS = 16, LENGTH = 6, WORDS = 12, STEPS = 600, LAST = 20 };
@@ -109,7 +111,7 @@ static void the_mask_leaks_nothing(void **state)
     check_that(masked <= 0.25, "with the mask %g", masked);
 }
 
-/* ---- it can learn by heart -------------------------------------------------------------------- */
+/* ---- it can learn by heart ------------------------------------------------------------------- */
 
 static void thirty_two_pairs_are_learned_by_heart(void **state)
 {

@@ -1,5 +1,5 @@
-/* What no position of the Transformer may see: the future, padding, other sentences.  Bit for bit, in every variant and
- * on every backend. */
+/* What no position of the Transformer may see: the future, padding, other sentences.  Bit for bit,
+ * in every variant and on every backend. */
 #include "tests/transformers.h"
 
 enum { ROWS = 3, SOURCE = 5, TARGET = 6 };
@@ -40,7 +40,8 @@ static void check_causality(wg_plan *p, const transformer *t, const char *backen
     }
 }
 
-/* Ids beyond a sentence's length, and other sentences of the batch with their lengths, change nothing. */
+/* Ids beyond a sentence's length, and other sentences of the batch with their lengths, change
+ * nothing. */
 static void check_padding(wg_plan *p, const transformer *t, const char *backend)
 {
     enum { MOST = ROWS * TARGET * 16 };

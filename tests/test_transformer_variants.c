@@ -1,11 +1,13 @@
-/* Every variant of the Transformer: it trains, runs the same way again, and is what its name says. */
+/* Every variant of the Transformer: it trains, runs the same way again, and is what its name
+ * says. */
 #include "tests/transformers.h"
 
 #include <math.h>
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-/* Does the loss depend on it at all?  Of a number that is added to all scores of a query it does not. */
+/* Does the loss depend on it at all?  Of a number that is added to all scores of a query it does
+ * not. */
 static bool has_a_derivative(const wg_value *w)
 {
     return strstr(w->name, "/k/bias") == NULL;
@@ -75,9 +77,10 @@ static void runs_are_reproducible(void **state)
 
 enum { ROWS = 3, SOURCE = 5, TARGET = 6 };
 
-/* ---- one variant as another ------------------------------------------------------------------- */
+/* ---- one variant as another ------------------------------------------------------------------ */
 
-/* Two models of which the second has its own parameters where the names differ, on the same batch. */
+/* Two models of which the second has its own parameters where the names differ, on the same
+ * batch. */
 typedef struct pair {
     transformer t[2];
     wg_plan *p[2];
@@ -169,7 +172,8 @@ static void fused_projections_are_the_separate_ones(void **state)
     assert_true(largest_difference(&m) <= 2e-6f);
 }
 
-/* Post-norm: two norms a layer of the encoder, three of the decoder; pre-norm: one more for each stack. */
+/* Post-norm: two norms a layer of the encoder, three of the decoder; pre-norm: one more for each
+ * stack. */
 static void each_stack_has_its_norms_once(void **state)
 {
     (void)state;
@@ -221,8 +225,9 @@ static int steps_of(const wg_plan *p, const char *op)
     return n;
 }
 
-/* A training step on oneDNN: attention without permutations, norms with their residual sums, the loss with its
- * projection, activations within linear layers, cotangents accumulated by products. */
+/* A training step on oneDNN: attention without permutations, norms with their residual sums, the
+ * loss with its projection, activations within linear layers, cotangents accumulated by
+ * products. */
 static void plans_use_the_fused_kernels(void **state)
 {
     (void)state;
@@ -249,8 +254,8 @@ static void plans_use_the_fused_kernels(void **state)
         assert_int_equal(steps_of(p, "residual_layernorm_grad"), 4 + 6);
         assert_int_equal(steps_of(p, "linear_cross_entropy_step"), 1);
         assert_int_equal(steps_of(p, "linear"), 2 * 6 + 2 * 10);
-        /* cotangents: 4 a layer of the encoder, 5 of the decoder, the memory's k and v but one; positions and the
-         * shared embedding remain */
+        /* cotangents: 4 a layer of the encoder, 5 of the decoder, the memory's k and v but one;
+         * positions and the shared embedding remain */
         assert_int_equal(steps_of(p, "matmul_add"), 2 * 4 + 2 * 5 + 3);
         assert_int_equal(steps_of(p, "add"), 4);
         assert_int_equal(steps_of(p, "relu"), 0);
@@ -259,8 +264,8 @@ static void plans_use_the_fused_kernels(void **state)
     }
 }
 
-/* Pre-norm: a sum is read by its norm and by the next sum; it is a result of the fused op, whose gradient takes both
- * cotangents. */
+/* Pre-norm: a sum is read by its norm and by the next sum; it is a result of the fused op, whose
+ * gradient takes both cotangents. */
 static void norms_before_layers_are_fused_with_the_sums_before(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* A model's folder in use: text to text, scores, attention, and what is said of folders that are none. */
+/* A model's folder in use: text to text, scores, attention, and what is said of folders that are
+ * none. */
 #include "tests/training.h"
-#include "train/translator.h"
+#include "wengert/train/translator.h"
 
 #include <math.h>
 
@@ -145,7 +146,8 @@ static void a_line_that_is_too_long_is_told_of(void **state)
     wg_translator_free(t);
 }
 
-/* The best by the metric that decides, unless another file is named, in the folder or by its path. */
+/* The best by the metric that decides, unless another file is named, in the folder or by its
+ * path. */
 static void weights_can_be_chosen(void **state)
 {
     (void)state;

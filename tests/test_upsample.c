@@ -1,6 +1,6 @@
 /* Upsampling: rows and planes worked out by hand, adjoints, refusals. */
 #include "tests/small.h"
-#include "autograd/grad.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 

@@ -252,8 +252,8 @@ static void sizes_beyond_all_memory_are_refused(void **state)
     wg_output(wg_neg(x), "y");
     assert_int_equal(wg_plan_create(&p, g, NULL), WG_ENOMEM);
     assert_null(p);
-    check_that(strstr(wg_graph_message(g), "no memory for inputs of 4611686018427387904 bytes"), "%s",
-               wg_graph_message(g));
+    check_that(strstr(wg_graph_message(g), "no memory for inputs of 4611686018427387904 bytes"),
+               "%s", wg_graph_message(g));
     wg_graph_free(g);
 
     g = wg_graph_new(); /* an outer product that does not fit in 64 bits */

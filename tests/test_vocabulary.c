@@ -352,7 +352,7 @@ static void ids_that_are_none(void **state)
     }
 }
 
-/* ---- tokenised text ---------------------------------------------------------------------------- */
+/* ---- tokenised text -------------------------------------------------------------------------- */
 
 #ifdef WG_HAVE_SENTENCEPIECE
 static const char tokenised[] = "the house has a x86 box .\n"
@@ -366,7 +366,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* How many pieces have the mark at their start, at their end, and letters beside digits or Greek beside Latin. */
+/* How many pieces have the mark at their start, at their end, and letters beside digits or Greek
+ * beside Latin. */
 typedef struct counts {
     int starts, ends, mixed;
 } counts;

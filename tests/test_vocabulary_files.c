@@ -140,8 +140,8 @@ static void malformed_files(void **state)
     check_that(strstr(message, "line 2: expected at most"), "%s", message);
 }
 
-/* Whatever one byte is changed to: refused with a message, or a vocabulary that works.  (SentencePiece's own reader is
- * left to tests/fuzz.) */
+/* Whatever one byte is changed to: refused with a message, or a vocabulary that works.
+ * (SentencePiece's own reader is left to tests/fuzz.) */
 static void every_byte_changed(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* A model's tensors go to a file and come back; a file of another model is refused with every difference. */
+/* A model's tensors go to a file and come back; a file of another model is refused with every
+ * difference. */
 #include "tests/test.h"
-#include "train/weights.h"
+#include "wengert/files/weights.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Plans that share a workspace: the same bits as with memory of their own, whatever order they are made, run and
- * freed in; outputs that stay; memory that cannot be had. */
+/* Plans that share a workspace: the same bits as with memory of their own, whatever order they are
+ * made, run and freed in; outputs that stay; memory that cannot be had. */
 #include "tests/plans.h"
 #include "tests/allocations.h"
 #include "tests/random_graph.h"

@@ -1,11 +1,12 @@
-/* Small trainings in tests: settings by name, runs in folders below the current one, files compared. */
+/* Small trainings in tests: settings by name, runs in folders below the current one, files
+ * compared. */
 #ifndef WG_TESTS_TRAINING_H
 #define WG_TESTS_TRAINING_H
 
 #include "tests/test.h"
-#include "train/folder.h"
-#include "train/safetensors.h"
-#include "train/trainer.h"
+#include "wengert/train/folder.h"
+#include "wengert/files/safetensors.h"
+#include "wengert/train/trainer.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -26,14 +27,16 @@ static inline void set_all(wg_settings *s, const char *list)
     }
 }
 
-/* A tiny model of the built-in corpus, with all that a resumed training must restore: dropout, two batches an update,
- * an average; then `more`. */
+/* A tiny model of the built-in corpus, with all that a resumed training must restore: dropout, two
+ * batches an update, an average; then `more`. */
 static inline wg_settings small_training(const char *folder, const char *more)
 {
     static const char usual[] =
         "numbers 150; vocab-kind chars; d-model 16; d-ff 32; heads 2; encoder-layers 1; "
-        "decoder-layers 1; dropout 0.1; mini-batch-words 512; length-multiple 32; optimizer-delay 2; "
-        "exponential-smoothing 0.1; clip-norm 1; lr-warmup 4; learn-rate 0.01; lr-schedule inverse-sqrt; "
+        "decoder-layers 1; dropout 0.1; mini-batch-words 512; length-multiple 32; optimizer-delay "
+        "2; "
+        "exponential-smoothing 0.1; clip-norm 1; lr-warmup 4; learn-rate 0.01; lr-schedule "
+        "inverse-sqrt; "
         "threads 2; disp-freq 0; valid-freq 0; save-freq 0; after 12u";
     wg_settings s;
     assert_int_equal(wg_settings_init(&s), WG_OK);
@@ -103,7 +106,8 @@ static inline wg_trainer *trainer_of(const wg_settings *s, const wg_listener *li
     return t;
 }
 
-static inline void train(const wg_settings *s, const wg_listener *listener, const volatile int *stop)
+static inline void train(const wg_settings *s, const wg_listener *listener,
+                         const volatile int *stop)
 {
     wg_trainer *t = trainer_of(s, listener);
     check_that(wg_trainer_run(t, stop) == WG_OK, "%s", wg_trainer_message(t));

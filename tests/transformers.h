@@ -43,7 +43,8 @@ static inline uint32_t transformer_random(uint64_t *seed)
     return (uint32_t)(*seed >> 33);
 }
 
-/* Random ids everywhere, lengths 1..S, of which the first is S; the last position of the last row is no target. */
+/* Random ids everywhere, lengths 1..S, of which the first is S; the last position of the last row
+ * is no target. */
 static inline void transformer_fill(wg_plan *p, const transformer *t, uint64_t seed)
 {
     const wg_transformer_config *c = &t->config;

@@ -6,8 +6,8 @@
 
 #include "tests/test.h"
 #include "backends/cpu/any/element.h"
-#include "backends/plan.h"
-#include "ops/ops.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
 
 enum { TRIAL_INPUTS = 16 };
 

@@ -1,9 +1,10 @@
-/* Small vocabularies in tests: a text, made of it, there and back; WG_HAVE_SENTENCEPIECE says which kinds there are. */
+/* Small vocabularies in tests: a text, made of it, there and back; WG_HAVE_SENTENCEPIECE says which
+ * kinds there are. */
 #ifndef WG_TESTS_VOCABULARIES_H
 #define WG_TESTS_VOCABULARIES_H
 
 #include "tests/folder.h"
-#include "train/text/vocabulary.h"
+#include "wengert/text/vocabulary.h"
 
 #ifdef WG_HAVE_SENTENCEPIECE
 enum { FIRST_KIND = WG_VOCABULARY_BPE };

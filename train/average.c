@@ -1,47 +1,51 @@
-#include "train/average.h"
+#include "wengert/train/average.h"
 #include "backends/cpu/any/element.h"
-#include "train/internal.h"
+#include "files/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what differs ------------------------------------------------------------------------------ */
+/* ---- what differs ---------------------------------------------------------------------------- */
 
-static void add_difference(wg_message *m, size_t *found, const char *path, const char *name)
+static void add_difference(wgi_message *m, size_t *found, const char *path, const char *name)
 {
-    wg_message_add(m, "%s%s: tensor %s: ", (*found)++ ? "\n" : "", path, name);
+    wgi_message_add(m, "%s%s: tensor %s: ", (*found)++ ? "\n" : "", path, name);
 }
 
 /* One line for each difference of file f from the first one. */
-static void compare(const wg_safetensors *first, const wg_safetensors *f, const char *path, size_t *found,
-                    wg_message *m)
+static void compare(const wg_safetensors *first, const wg_safetensors *f, const char *path,
+                    size_t *found, wgi_message *m)
 {
     const wg_file_tensor *a, *b;
     char want[200], have[200];
     for (size_t i = 0; (a = wg_safetensors_at(first, i)); i++) {
         b = wg_safetensors_find(f, a->name);
-        if (b && strcmp(a->dtype_name, b->dtype_name) == 0 && wg_shape_equal(&a->shape, &b->shape) &&
+        if (b && strcmp(a->dtype_name, b->dtype_name) == 0 &&
+            wg_shape_equal(&a->shape, &b->shape) &&
             (wg_dtype_is_float(a->dtype) || memcmp(a->data, b->data, a->size) == 0))
             continue;
         add_difference(m, found, path, a->name);
-        wg_message_add(m, "expected %s %s", a->dtype_name, wg_shape_text(&a->shape, want, sizeof want));
+        wgi_message_add(m, "expected %s %s", a->dtype_name,
+                        wg_shape_text(&a->shape, want, sizeof want));
         if (!b)
-            wg_message_add(m, ", got none");
+            wgi_message_add(m, ", got none");
         else if (strcmp(a->dtype_name, b->dtype_name) == 0 && wg_shape_equal(&a->shape, &b->shape))
-            wg_message_add(m, " equal to the first file's");
+            wgi_message_add(m, " equal to the first file's");
         else
-            wg_message_add(m, ", got %s %s", b->dtype_name, wg_shape_text(&b->shape, have, sizeof have));
+            wgi_message_add(m, ", got %s %s", b->dtype_name,
+                            wg_shape_text(&b->shape, have, sizeof have));
     }
     for (size_t i = 0; (b = wg_safetensors_at(f, i)); i++)
         if (!wg_safetensors_find(first, b->name)) {
             add_difference(m, found, path, b->name);
-            wg_message_add(m, "expected none");
+            wgi_message_add(m, "expected none");
         }
 }
 
-/* ---- the mean ---------------------------------------------------------------------------------- */
+/* ---- the mean -------------------------------------------------------------------------------- */
 
-/* out[i] = (1/n) sum over files of x[i].  A copy of x is read, since in a file it may lie unaligned. */
+/* out[i] = (1/n) sum over files of x[i].  A copy of x is read, since in a file it may lie
+ * unaligned. */
 static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t, void *out)
 {
     int64_t count = wg_shape_count(&t->shape);
@@ -57,9 +61,10 @@ static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t
     return sum;
 }
 
-static wg_status average(wg_safetensors *const *files, size_t n, const char *out, char *message, size_t size)
+static wg_status average(wg_safetensors *const *files, size_t n, const char *out, char *message,
+                         size_t size)
 {
-    wg_message m = wg_message_in(message, size);
+    wgi_message m = wgi_message_in(message, size);
     size_t count = wg_safetensors_count(files[0]);
     wg_tensor *list = calloc(count + 1, sizeof *list);
     bool ok = list;
@@ -72,22 +77,25 @@ static wg_status average(wg_safetensors *const *files, size_t n, const char *out
         else if (ok && t->size)
             memcpy(list[i].data, t->data, t->size);
     }
-    wg_status status = ok ? wg_safetensors_write(out, list, count, NULL, 0, message, size)
-                          : wg_file_fail(&m, WG_ENOMEM, out, "no memory to average %zu tensors", count);
+    wg_status status =
+        ok ? wg_safetensors_write(out, list, count, NULL, 0, message, size)
+           : wgi_file_fail(&m, WG_ENOMEM, out, "no memory to average %zu tensors", count);
     for (size_t i = 0; list && i < count; i++)
         free(list[i].data);
     free(list);
     return status;
 }
 
-wg_status wg_average_files(const char *const *paths, size_t n, const char *out, char *message, size_t message_size)
+wg_status wg_average_files(const char *const *paths, size_t n, const char *out, char *message,
+                           size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     size_t differences = 0;
     if (n == 0 || !paths || !out)
-        return wg_message_add(&m, "average: expected files, got none"), WG_EINVAL;
+        return wgi_message_add(&m, "average: expected files, got none"), WG_EINVAL;
     wg_safetensors **files = calloc(n, sizeof(wg_safetensors *));
-    wg_status status = files ? WG_OK : wg_file_fail(&m, WG_ENOMEM, out, "no memory for %zu files", n);
+    wg_status status =
+        files ? WG_OK : wgi_file_fail(&m, WG_ENOMEM, out, "no memory for %zu files", n);
     for (size_t i = 0; i < n && status == WG_OK; i++)
         status = wg_safetensors_open(&files[i], paths[i], message, message_size);
     for (size_t i = 0; i < n && status == WG_OK; i++)
@@ -96,7 +104,7 @@ wg_status wg_average_files(const char *const *paths, size_t n, const char *out, 
         const wg_file_tensor *t = wg_safetensors_at(files[0], i);
         if (t->dtype == WG_DTYPE_DEFAULT) {
             add_difference(&m, &differences, paths[0], t->name);
-            wg_message_add(&m, "%s is no type to compute with", t->dtype_name);
+            wgi_message_add(&m, "%s is no type to compute with", t->dtype_name);
         }
     }
     if (status == WG_OK && differences)

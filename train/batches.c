@@ -1,8 +1,8 @@
 /* Batches of like length: cut once, since lengths alone say where; shuffled each epoch. */
-#include "train/batches.h"
+#include "wengert/train/batches.h"
 
-#include "train/internal.h"
-#include "train/shuffle.h"
+#include "files/internal.h"
+#include "text/shuffle.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -74,12 +74,12 @@ static void arrange(wg_batches *b, int64_t epoch)
         b->cut_order[i] = i;
     if (o->in_order)
         return;
-    wg_shuffle(b->order, b->n, o->seed, (uint64_t)epoch, PAIRS);
+    wgi_shuffle(b->order, b->n, o->seed, (uint64_t)epoch, PAIRS);
     sort_by(b, SOURCE, b->order, b->scratch);
     sort_by(b, TARGET, b->scratch, b->order);
     sort_by(b, LARGER, b->order, b->scratch);
     memcpy(b->order, b->scratch, b->n * sizeof *b->order);
-    wg_shuffle(b->cut_order, b->n_cuts, o->seed, (uint64_t)epoch, BATCHES);
+    wgi_shuffle(b->cut_order, b->n_cuts, o->seed, (uint64_t)epoch, BATCHES);
 }
 
 /* ---- cutting --------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static uint32_t padded(const wg_batches *b, size_t n)
                       b->options.multiple);
 }
 
-static wg_status measure(wg_batches *b, wg_message *m)
+static wg_status measure(wg_batches *b, wgi_message *m)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         lengths *l = &b->lengths[i];
@@ -143,10 +143,10 @@ static wg_status measure(wg_batches *b, wg_message *m)
             size_t n =
                 wg_corpus_sentence(b->corpus, i, side).n + (side || b->options.source_eos >= 0);
             if (n > (size_t)b->options.tokens || padded(b, n) > b->options.tokens) {
-                wg_message_add(m,
-                               "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
-                               " tokens with padding, as a batch has, got %zu",
-                               i, b->options.tokens, n);
+                wgi_message_add(m,
+                                "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
+                                " tokens with padding, as a batch has, got %zu",
+                                i, b->options.tokens, n);
                 return WG_EDATA;
             }
             l->padded[side] = padded(b, n);
@@ -157,14 +157,14 @@ static wg_status measure(wg_batches *b, wg_message *m)
     return WG_OK;
 }
 
-static wg_status no_memory(wg_message *m)
+static wg_status no_memory(wgi_message *m)
 {
-    wg_message_add(m, "no memory for batches");
+    wgi_message_add(m, "no memory for batches");
     return WG_ENOMEM;
 }
 
 /* Memory for the batches of a group: each as large as the largest. */
-static wg_status reserve(wg_batches *b, wg_message *m)
+static wg_status reserve(wg_batches *b, wgi_message *m)
 {
     int64_t rows = 0, source = 0, target = 0;
     size_t group = (size_t)b->options.group;
@@ -191,7 +191,7 @@ static wg_status reserve(wg_batches *b, wg_message *m)
     return WG_OK;
 }
 
-static wg_status prepare(wg_batches *b, wg_message *m)
+static wg_status prepare(wg_batches *b, wgi_message *m)
 {
     size_t n = b->n;
     b->lengths = malloc(n * sizeof *b->lengths);
@@ -218,22 +218,22 @@ static wg_status prepare(wg_batches *b, wg_message *m)
     return reserve(b, m);
 }
 
-static wg_status check(const wg_batches_options *o, size_t n, wg_message *m)
+static wg_status check(const wg_batches_options *o, size_t n, wgi_message *m)
 {
     if (o->tokens < 1 || o->tokens > INT32_MAX || o->multiple < 1 || o->multiple > o->tokens ||
         o->group < 1 || o->sentences < 0)
-        wg_message_add(m,
-                       "batches: expected tokens in [1, 2^31), multiple in [1, tokens], group >= "
-                       "1, sentences >= 0, "
-                       "got %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
-                       o->tokens, o->multiple, o->group, o->sentences);
+        wgi_message_add(m,
+                        "batches: expected tokens in [1, 2^31), multiple in [1, tokens], group >= "
+                        "1, sentences >= 0, "
+                        "got %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
+                        o->tokens, o->multiple, o->group, o->sentences);
     else if (o->bos < 0 || o->eos < 0)
-        wg_message_add(m,
-                       "batches: expected ids of begin and end of a target sentence, got %" PRId32
-                       " and %" PRId32,
-                       o->bos, o->eos);
+        wgi_message_add(m,
+                        "batches: expected ids of begin and end of a target sentence, got %" PRId32
+                        " and %" PRId32,
+                        o->bos, o->eos);
     else if (n == 0 || n > INT32_MAX)
-        wg_message_add(m, "batches: expected 1 to %d pairs, got %zu", INT32_MAX, n);
+        wgi_message_add(m, "batches: expected 1 to %d pairs, got %zu", INT32_MAX, n);
     else
         return WG_OK;
     return WG_EINVAL;
@@ -242,7 +242,7 @@ static wg_status check(const wg_batches_options *o, size_t n, wg_message *m)
 wg_status wg_batches_create(wg_batches **out, const wg_corpus *corpus,
                             const wg_batches_options *options, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_batches_options o = options ? *options : (wg_batches_options){0};
     if (!out)
         return WG_EINVAL;

@@ -1,6 +1,6 @@
-#include "train/checkpoint.h"
-#include "train/folder.h"
-#include "train/internal.h"
+#include "wengert/train/checkpoint.h"
+#include "wengert/train/folder.h"
+#include "files/internal.h"
 #include "train/progress.h"
 #include "train/step.h"
 
@@ -12,9 +12,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* ---- the tensors of each file ------------------------------------------------------------------ */
+/* ---- the tensors of each file ---------------------------------------------------------------- */
 
-/* Names with the prefix belong to the file, and are written without it where so said; model has all others. */
+/* Names with the prefix belong to the file, and are written without it where so said; model has all
+ * others. */
 static const struct group {
     const char *stem, *prefix;
     bool bare;
@@ -59,18 +60,20 @@ static uint64_t fingerprint(const wg_tensor *list, size_t n)
     XXH64_hash_t h = 0;
     for (size_t i = 0; i < n; i++) {
         h = XXH64(list[i].name, strlen(list[i].name), h);
-        h = XXH64(list[i].data, (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype), h);
+        h = XXH64(list[i].data,
+                  (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype), h);
     }
     return h;
 }
 
-wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, char *message, size_t message_size)
+wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, char *message,
+                                    size_t message_size)
 {
     size_t n;
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_tensor *list = collect(store, &groups[MODEL], &n);
     wg_status status = list ? wg_safetensors_write(path, list, n, NULL, 0, message, message_size)
-                            : wg_file_fail(&m, WG_ENOMEM, path, "no memory to write it");
+                            : wgi_file_fail(&m, WG_ENOMEM, path, "no memory to write it");
     free(list);
     return status;
 }
@@ -91,7 +94,7 @@ void wg_checkpoint_swap_averages(wg_store *store)
     }
 }
 
-/* ---- the numbers of the checkpoints that there are ---------------------------------------------- */
+/* ---- the numbers of the checkpoints that there are ------------------------------------------- */
 
 typedef struct numbers {
     int64_t *n; /* [count], ascending */
@@ -117,7 +120,8 @@ static int64_t number_in(const char *name, const char *stem, const char *extensi
 }
 
 /* Of all files of that name in checkpoints/; none if there is no such folder. */
-static wg_status list_numbers(numbers *out, const char *folder, const char *stem, const char *extension)
+static wg_status list_numbers(numbers *out, const char *folder, const char *stem,
+                              const char *extension)
 {
     *out = (numbers){NULL, 0};
     char *path = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
@@ -149,7 +153,8 @@ static wg_status list_numbers(numbers *out, const char *folder, const char *stem
 
 static char *tensors_path(const char *folder, const char *stem, int64_t number)
 {
-    return wg_folder_path(folder, WG_FOLDER_CHECKPOINTS "/%s-%08" PRId64 ".safetensors", stem, number);
+    return wg_folder_path(folder, WG_FOLDER_CHECKPOINTS "/%s-%08" PRId64 ".safetensors", stem,
+                          number);
 }
 
 static char *progress_path(const char *folder, int64_t number)
@@ -174,10 +179,10 @@ static char *found_path(const char *folder, int which, int64_t number)
     return tensors_path(folder, groups[which].stem, number);
 }
 
-wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, size_t *n, char *message,
-                               size_t message_size)
+wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, size_t *n,
+                               char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     numbers all;
     wg_status status = list_numbers(&all, folder, groups[MODEL].stem, ".safetensors");
     size_t first = all.count > most ? all.count - most : 0;
@@ -195,23 +200,26 @@ wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, s
     free(*paths);
     *paths = NULL;
     *n = 0;
-    return none ? wg_file_fail(&m, WG_EIO, folder, "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
-                               "/, got none (where a training merely ended does not count)")
-                : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints");
+    return none ? wgi_file_fail(&m, WG_EIO, folder,
+                                "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
+                                "/, got none (where a training merely ended does not count)")
+                : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints");
 }
 
-/* ---- saving ------------------------------------------------------------------------------------ */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
-static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which, bool stopped,
-                            char *message, size_t size)
+static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which,
+                            bool stopped, char *message, size_t size)
 {
     const struct group *g = &groups[which];
     const char *stem = which == MODEL && stopped ? STOPPED : g->stem;
-    wg_message m = wg_message_in(message, size);
+    wgi_message m = wgi_message_in(message, size);
     size_t n = 0;
     wg_tensor *list = collect(store, g, &n);
     char *path = tensors_path(folder, stem, p->update);
-    wg_status status = list && path ? WG_OK : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
+    wg_status status = list && path
+                           ? WG_OK
+                           : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
     if (status == WG_OK) {
         p->files[which] = fingerprint(list, n);
         if (n)
@@ -223,16 +231,17 @@ static wg_status save_group(const char *folder, const wg_store *store, wg_progre
 }
 
 /* The checkpoint's file becomes the folder's. */
-static wg_status publish(const char *folder, char *from, const char *name, wg_message *m)
+static wg_status publish(const char *folder, char *from, const char *name, wgi_message *m)
 {
     char *to = wg_folder_path(folder, "%s", name);
-    wg_status status = from && to ? wg_file_link(from, to, m) : wg_file_fail(m, WG_ENOMEM, folder, "no memory");
+    wg_status status =
+        from && to ? wgi_file_link(from, to, m) : wgi_file_fail(m, WG_ENOMEM, folder, "no memory");
     free(from);
     free(to);
     return status;
 }
 
-static wg_status publish_all(const char *folder, const wg_progress *p, wg_message *m)
+static wg_status publish_all(const char *folder, const wg_progress *p, wgi_message *m)
 {
     wg_status status = WG_OK;
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++) {
@@ -241,7 +250,8 @@ static wg_status publish_all(const char *folder, const wg_progress *p, wg_messag
         if (p->files[i])
             status = publish(folder, found_path(folder, i, p->update), name, m);
     }
-    return status == WG_OK ? publish(folder, progress_path(folder, p->update), WG_FILE_PROGRESS, m) : status;
+    return status == WG_OK ? publish(folder, progress_path(folder, p->update), WG_FILE_PROGRESS, m)
+                           : status;
 }
 
 /* What checkpoints/ has, by stem and extension; progress first. */
@@ -270,7 +280,8 @@ static void remove_range(const char *folder, const struct kind *k, int64_t from,
 static int64_t oldest_of(const char *folder, const struct kind *k, int64_t most)
 {
     numbers all;
-    bool more = list_numbers(&all, folder, k->stem, k->extension) == WG_OK && (int64_t)all.count > most;
+    bool more =
+        list_numbers(&all, folder, k->stem, k->extension) == WG_OK && (int64_t)all.count > most;
     int64_t oldest = more ? all.n[all.count - (size_t)most] : 0;
     free(all.n);
     return oldest;
@@ -287,7 +298,8 @@ static void remove_temporaries(const char *folder)
         closedir(d);
 }
 
-/* What is newer than the checkpoint with which the training goes on is damaged, or was never finished. */
+/* What is newer than the checkpoint with which the training goes on is damaged, or was never
+ * finished. */
 static void remove_newer(const char *folder, int64_t update)
 {
     for (int i = 0; i < KINDS; i++)
@@ -308,19 +320,22 @@ static void tidy(const char *folder, int64_t keep)
     free(checkpoints);
 }
 
-wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p, const wg_settings *settings,
-                             bool stopped, char *message, size_t message_size)
+wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
+                             const wg_settings *settings, bool stopped, char *message,
+                             size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
-    char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS), *path = progress_path(folder, p->update);
-    wg_status status = checkpoints && path ? wg_folder_make(checkpoints, message, message_size)
-                                           : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
+    wgi_message m = wgi_message_in(message, message_size);
+    char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS),
+         *path = progress_path(folder, p->update);
+    wg_status status = checkpoints && path
+                           ? wg_folder_make(checkpoints, message, message_size)
+                           : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         status = save_group(folder, store, p, i, stopped, message, message_size);
     if (status == WG_OK) /* what a process left that died before this was a checkpoint */
         remove_path(tensors_path(folder, stopped ? groups[MODEL].stem : STOPPED, p->update));
     if (status == WG_OK)
-        status = wg_progress_write(p, settings, path, &m);
+        status = wgi_progress_write(p, settings, path, &m);
     if (status == WG_OK)
         status = publish_all(folder, p, &m);
     if (status == WG_OK)
@@ -330,7 +345,7 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
     return status;
 }
 
-/* ---- restoring --------------------------------------------------------------------------------- */
+/* ---- restoring ------------------------------------------------------------------------------- */
 
 bool wg_checkpoint_exists(const char *folder)
 {
@@ -340,49 +355,56 @@ bool wg_checkpoint_exists(const char *folder)
     return status == WG_OK && (all.count || wg_folder_has(folder, WG_FILE_PROGRESS));
 }
 
-static wg_status load_group(const char *folder, const wg_store *store, const wg_progress *p, int which, wg_message *m)
+static wg_status load_group(const char *folder, const wg_store *store, const wg_progress *p,
+                            int which, wgi_message *m)
 {
     size_t n = 0;
     wg_tensor *list = collect(store, &groups[which], &n);
     char *path = found_path(folder, which, p->update);
-    wg_status status = list && path ? WG_OK : wg_file_fail(m, WG_ENOMEM, folder, "no memory to load a checkpoint");
+    wg_status status = list && path
+                           ? WG_OK
+                           : wgi_file_fail(m, WG_ENOMEM, folder, "no memory to load a checkpoint");
     if (status == WG_OK && n)
-        status = wg_tensors_load(list, n, path, m);
+        status = wgi_tensors_load(list, n, path, m);
     if (status == WG_OK && fingerprint(list, n) != p->files[which])
-        status = wg_file_fail(m, WG_EDATA, path, "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,
-                              p->files[which], fingerprint(list, n));
+        status =
+            wgi_file_fail(m, WG_EDATA, path,
+                          "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,
+                          p->files[which], fingerprint(list, n));
     free(list);
     free(path);
     return status;
 }
 
-static wg_status load_number(const char *folder, wg_store *store, wg_progress *p, const wg_settings *settings,
-                             int64_t number, wg_message *m)
+static wg_status load_number(const char *folder, wg_store *store, wg_progress *p,
+                             const wg_settings *settings, int64_t number, wgi_message *m)
 {
     char *path = progress_path(folder, number);
-    wg_status status = path ? wg_progress_read(p, settings, path, m) : WG_ENOMEM;
+    wg_status status = path ? wgi_progress_read(p, settings, path, m) : WG_ENOMEM;
     if (status == WG_OK && p->update != number)
-        status = wg_file_fail(m, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64, number, p->update);
+        status = wgi_file_fail(m, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
+                               number, p->update);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         status = load_group(folder, store, p, i, m);
     free(path);
     return status;
 }
 
-wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress, const wg_settings *settings,
-                             char *message, size_t message_size)
+wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress,
+                             const wg_settings *settings, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     numbers all;
     wg_status status = list_numbers(&all, folder, "progress", ".json");
     if (status == WG_OK && all.count == 0)
-        status = wg_file_fail(&m, WG_EDATA, folder, "expected checkpoints beside " WG_FILE_PROGRESS ", got none");
+        status = wgi_file_fail(&m, WG_EDATA, folder,
+                               "expected checkpoints beside " WG_FILE_PROGRESS ", got none");
     for (size_t i = all.count; i-- > 0;) {
         status = load_number(folder, store, progress, settings, all.n[i], &m);
         if (status != WG_EDATA && status != WG_EIO)
             break;
         if (i)
-            wg_message_add(&m, "\n");
+            wgi_message_add(&m, "\n");
     }
     if (status == WG_OK) {
         remove_newer(folder, progress->update);
@@ -392,13 +414,14 @@ wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *p
     return status;
 }
 
-/* ---- starting anew ----------------------------------------------------------------------------- */
+/* ---- starting anew --------------------------------------------------------------------------- */
 
 wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_size)
 {
     static const char *const names[] = {
-        WG_FILE_PROGRESS, WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER, WG_FILE_METRICS, WG_FILE_CONFIG, NULL};
-    wg_message m = wg_message_in(message, message_size);
+        WG_FILE_PROGRESS, WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER, WG_FILE_METRICS,
+        WG_FILE_CONFIG,   NULL};
+    wgi_message m = wgi_message_in(message, message_size);
     for (int i = 0; names[i]; i++)
         remove_path(wg_folder_path(folder, "%s", names[i]));
     for (int i = 0; i < KINDS; i++)
@@ -409,5 +432,7 @@ wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_
             remove_path(wg_folder_path(folder, "%s", e->d_name));
     if (d)
         closedir(d);
-    return wg_checkpoint_exists(folder) ? wg_file_fail(&m, WG_EIO, folder, "its training could not be removed") : WG_OK;
+    return wg_checkpoint_exists(folder)
+               ? wgi_file_fail(&m, WG_EIO, folder, "its training could not be removed")
+               : WG_OK;
 }

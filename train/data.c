@@ -1,6 +1,6 @@
 #include "train/data.h"
-#include "train/internal.h"
-#include "train/text/numbers.h"
+#include "files/internal.h"
+#include "wengert/text/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,12 @@ static void free_numbers(numbers *n)
 
 static wg_vocabulary_options vocabulary_options(const wg_settings *s)
 {
-    return (wg_vocabulary_options){.kind = s->vocab_kind, .size = s->vocab_size, .tokenized = s->vocab_tokenized};
+    return (wg_vocabulary_options){
+        .kind = s->vocab_kind, .size = s->vocab_size, .tokenized = s->vocab_tokenized};
 }
 
-static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first, int last,
-                                   char *message, size_t size)
+static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, const numbers *n,
+                                   int first, int last, char *message, size_t size)
 {
     char *text = malloc(strlen(n->text[first]) + strlen(n->text[last]) + 1);
     if (!text)
@@ -42,8 +43,8 @@ static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, co
 }
 
 /* From the training texts of sides first..last. */
-static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first, int last, char *message,
-                      size_t size)
+static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first,
+                      int last, char *message, size_t size)
 {
     if (n->text[0])
         return make_from_numbers(out, s, n, first, last, message, size);
@@ -52,7 +53,8 @@ static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *
                                (size_t)(last - first + 1), message, size);
 }
 
-static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n, char *message, size_t size)
+static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n,
+                          char *message, size_t size)
 {
     bool joint = s->net.tying == WG_TIED_ALL;
     wg_status status = make(&out->side[0], s, n, 0, joint, message, size);
@@ -64,88 +66,100 @@ static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numb
 }
 
 /* What a model needs of its vocabularies. */
-static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, char *message, size_t size)
+static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, char *message,
+                                    size_t size)
 {
     for (int i = 0; i < 2; i++)
         if (wg_vocabulary_eos(v->side[i]) < 0 || (i == 1 && wg_vocabulary_bos(v->side[i]) < 0)) {
-            snprintf(message, size, "%s: the %s vocabulary has no begin or end of sentence", s->model,
-                     i ? "target" : "source");
+            snprintf(message, size, "%s: the %s vocabulary has no begin or end of sentence",
+                     s->model, i ? "target" : "source");
             return WG_EDATA;
         }
-    if (s->net.tying == WG_TIED_ALL && wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1])) {
+    if (s->net.tying == WG_TIED_ALL &&
+        wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1])) {
         snprintf(message, size,
-                 "%s: all embeddings are tied: expected a joint vocabulary, got two of %lld and %lld tokens", s->model,
-                 (long long)wg_vocabulary_size(v->side[0]), (long long)wg_vocabulary_size(v->side[1]));
+                 "%s: all embeddings are tied: expected a joint vocabulary, got two of %lld and "
+                 "%lld tokens",
+                 s->model, (long long)wg_vocabulary_size(v->side[0]),
+                 (long long)wg_vocabulary_size(v->side[1]));
         return WG_EDATA;
     }
     return WG_OK;
 }
 
-static wg_status get_vocabularies(wg_training_data *out, const wg_settings *s, const numbers *n, char *message,
-                                  size_t size)
+static wg_status get_vocabularies(wgi_training_data *out, const wg_settings *s, const numbers *n,
+                                  char *message, size_t size)
 {
     wg_vocabularies *v = &out->vocabularies;
     out->of_folder = !s->overwrite && wg_vocabularies_exist(s->model);
     wg_status status = out->of_folder ? wg_vocabularies_open(v, s->model, message, size)
-                       : s->vocabs[0] ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], message, size)
-                                      : make_all(v, s, n, message, size);
+                       : s->vocabs[0]
+                           ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], message, size)
+                           : make_all(v, s, n, message, size);
     return status == WG_OK ? check_vocabularies(v, s, message, size) : status;
 }
 
 /* ---- corpora --------------------------------------------------------------------------------- */
 
-static wg_status read_corpus(wg_corpus **out, char *const sets[2], const numbers *n, const wg_vocabularies *v,
-                             const wg_corpus_options *options, char *message, size_t size)
+static wg_status read_corpus(wg_corpus **out, char *const sets[2], const numbers *n,
+                             const wg_vocabularies *v, const wg_corpus_options *options,
+                             char *message, size_t size)
 {
     if (n->text[0])
-        return wg_corpus_of_text(out, n->text[0], strlen(n->text[0]), n->text[1], strlen(n->text[1]), v->side[0],
-                                 v->side[1], options, message, size);
+        return wg_corpus_of_text(out, n->text[0], strlen(n->text[0]), n->text[1],
+                                 strlen(n->text[1]), v->side[0], v->side[1], options, message,
+                                 size);
     return wg_corpus_read(out, sets[0], sets[1], v->side[0], v->side[1], options, message, size);
 }
 
-static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out, char *message, size_t size)
+static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out, char *message,
+                              size_t size)
 {
-    wg_status status = wg_numbers_corpus(held_out ? NUMBERS_TO_VALIDATE : (size_t)s->numbers, held_out, s->seed,
-                                         &out->text[0], &out->text[1]);
+    wg_status status = wg_numbers_corpus(held_out ? NUMBERS_TO_VALIDATE : (size_t)s->numbers,
+                                         held_out, s->seed, &out->text[0], &out->text[1]);
     if (status != WG_OK)
         snprintf(message, size, "no memory for the built-in corpus");
     return status;
 }
 
-wg_status wg_data_open(wg_training_data *out, const wg_settings *s, char *message, size_t size)
+wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, char *message, size_t size)
 {
     bool built_in = !s->train_sets[0];
     numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
     wg_corpus_options options = {.max_length = (size_t)s->max_length, .threads = (int)s->threads};
-    wg_corpus_options to_validate = {
-        .max_length = (size_t)wg_settings_longest(s), .keep_empty = true, .keep_text = true, .threads = (int)s->threads};
-    *out = (wg_training_data){.train = NULL};
+    wg_corpus_options to_validate = {.max_length = (size_t)wg_settings_longest(s),
+                                     .keep_empty = true,
+                                     .keep_text = true,
+                                     .threads = (int)s->threads};
+    *out = (wgi_training_data){.train = NULL};
     wg_status status = built_in ? draw_numbers(&n, s, false, message, size) : WG_OK;
     if (status == WG_OK)
         status = get_vocabularies(out, s, &n, message, size);
     if (status == WG_OK)
-        status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, message, size);
+        status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, message,
+                             size);
     if (status == WG_OK && built_in)
         status = draw_numbers(&held_out, s, true, message, size);
     if (status == WG_OK && (built_in || s->valid_sets[0]))
-        status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies, &to_validate, message, size);
+        status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies,
+                             &to_validate, message, size);
     free_numbers(&n);
     free_numbers(&held_out);
     if (status != WG_OK)
-        wg_data_free(out);
+        wgi_data_free(out);
     return status;
 }
 
-void wg_data_free(wg_training_data *d)
+void wgi_data_free(wgi_training_data *d)
 {
     wg_corpus_free(d->train);
     wg_corpus_free(d->valid);
     wg_vocabularies_free(&d->vocabularies);
-    *d = (wg_training_data){.train = NULL};
+    *d = (wgi_training_data){.train = NULL};
 }
 
-wg_status wg_data_batches(wg_batches **out, const wg_training_data *d, const wg_corpus *corpus, const wg_settings *s,
-                          char *message, size_t size)
+wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const wg_corpus *corpus,
+                           const wg_settings *s, char *message, size_t size)
 {
     const wg_vocabulary *source = d->vocabularies.side[0], *target = d->vocabularies.side[1];
     bool trains = corpus == d->train;

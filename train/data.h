@@ -2,22 +2,23 @@
 #ifndef WG_TRAIN_DATA_H
 #define WG_TRAIN_DATA_H
 
-#include "train/batches.h"
-#include "train/folder.h"
-#include "train/settings.h"
+#include "wengert/train/batches.h"
+#include "wengert/train/folder.h"
+#include "wengert/train/settings.h"
 
-typedef struct wg_training_data {
+typedef struct wgi_training_data {
     wg_vocabularies vocabularies;
     bool of_folder;           /* the vocabularies are those that the model's folder has */
     wg_corpus *train, *valid; /* valid: NULL without a validation set */
-} wg_training_data;
+} wgi_training_data;
 
-/* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else made from the
- * training sets.  Writes nothing. */
-wg_status wg_data_open(wg_training_data *out, const wg_settings *settings, char *message, size_t message_size);
-void wg_data_free(wg_training_data *d);
+/* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else
+ * made from the training sets.  Writes nothing. */
+wg_status wgi_data_open(wgi_training_data *out, const wg_settings *settings, char *message,
+                        size_t message_size);
+void wgi_data_free(wgi_training_data *d);
 /* Batches of a corpus with the special tokens of its vocabularies. */
-wg_status wg_data_batches(wg_batches **out, const wg_training_data *d, const wg_corpus *corpus,
-                          const wg_settings *settings, char *message, size_t message_size);
+wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const wg_corpus *corpus,
+                           const wg_settings *settings, char *message, size_t message_size);
 
 #endif

@@ -1,5 +1,5 @@
-#include "train/folder.h"
-#include "train/internal.h"
+#include "wengert/train/folder.h"
+#include "files/internal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -37,13 +37,13 @@ bool wg_folder_has(const char *folder, const char *name)
 
 wg_status wg_folder_make(const char *folder, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     size_t n = strlen(folder);
     char *path = malloc(n + 1);
     struct stat s;
     wg_status status = WG_OK;
     if (!path)
-        return wg_file_fail(&m, WG_ENOMEM, folder, "no memory to make it");
+        return wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to make it");
     memcpy(path, folder, n + 1);
     for (size_t i = 1; i <= n && status == WG_OK; i++) {
         if (path[i] != '/' && path[i] != '\0')
@@ -51,11 +51,11 @@ wg_status wg_folder_make(const char *folder, char *message, size_t message_size)
         char old = path[i];
         path[i] = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            status = wg_file_errno(&m, path, "make the folder");
+            status = wgi_file_errno(&m, path, "make the folder");
         path[i] = old;
     }
     if (status == WG_OK && (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)))
-        status = wg_file_fail(&m, WG_EIO, folder, "expected a folder, got a file");
+        status = wgi_file_fail(&m, WG_EIO, folder, "expected a folder, got a file");
     free(path);
     return status;
 }
@@ -85,12 +85,14 @@ static char *find(const char *folder, const char *stem)
     return NULL;
 }
 
-static wg_status open_one(wg_vocabulary **out, const char *folder, const char *stem, char *message, size_t message_size)
+static wg_status open_one(wg_vocabulary **out, const char *folder, const char *stem, char *message,
+                          size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     char *path = find(folder, stem);
-    wg_status status = path ? wg_vocabulary_open(out, path, message, message_size)
-                            : wg_file_fail(&m, WG_EIO, folder,
+    wg_status status = path
+                           ? wg_vocabulary_open(out, path, message, message_size)
+                           : wgi_file_fail(&m, WG_EIO, folder,
                                            "expected a vocabulary, vocab.spm or vocab.txt, or both "
                                            "vocab.source.* and vocab.target.*");
     free(path);
@@ -106,11 +108,13 @@ bool wg_vocabularies_exist(const char *folder)
     return exist;
 }
 
-wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message, size_t message_size)
+wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message,
+                               size_t message_size)
 {
     *out = (wg_vocabularies){{NULL, NULL}};
     char *source = find(folder, stems[SOURCE]);
-    wg_status status = open_one(&out->side[0], folder, stems[source ? SOURCE : JOINT], message, message_size);
+    wg_status status =
+        open_one(&out->side[0], folder, stems[source ? SOURCE : JOINT], message, message_size);
     if (status == WG_OK && source)
         status = open_one(&out->side[1], folder, stems[TARGET], message, message_size);
     else if (status == WG_OK)
@@ -121,8 +125,8 @@ wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *m
     return status;
 }
 
-wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target, char *message,
-                               size_t message_size)
+wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target,
+                               char *message, size_t message_size)
 {
     *out = (wg_vocabularies){{NULL, NULL}};
     wg_status status = wg_vocabulary_open(&out->side[0], source, message, message_size);
@@ -135,40 +139,43 @@ wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const c
     return status;
 }
 
-wg_status wg_vocabularies_expect(const char *folder, const char *source, const char *target, char *message,
-                                 size_t message_size)
+wg_status wg_vocabularies_expect(const char *folder, const char *source, const char *target,
+                                 char *message, size_t message_size)
 {
     const char *const files[] = {source, target ? target : source};
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_vocabularies here = {{NULL, NULL}}, there = {{NULL, NULL}};
     wg_status status = wg_vocabularies_open(&here, folder, message, message_size);
     if (status == WG_OK)
         status = wg_vocabularies_read(&there, source, target, message, message_size);
     for (int i = 0; status == WG_OK && i < 2; i++)
         if (!wg_vocabulary_equal(here.side[i], there.side[i]))
-            status = wg_file_fail(&m, WG_EINVAL, files[i], "expected the %s vocabulary that %s has, got another",
-                                  i ? "target" : "source", folder);
+            status = wgi_file_fail(&m, WG_EINVAL, files[i],
+                                   "expected the %s vocabulary that %s has, got another",
+                                   i ? "target" : "source", folder);
     wg_vocabularies_free(&here);
     wg_vocabularies_free(&there);
     return status;
 }
 
 /* The vocabulary of that file, or no such file if NULL. */
-static wg_status put_one(const wg_vocabulary *v, const char *folder, const char *stem, const char *extension,
-                         char *message, size_t message_size)
+static wg_status put_one(const wg_vocabulary *v, const char *folder, const char *stem,
+                         const char *extension, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     char *path = wg_folder_path(folder, "%s.%s", stem, extension);
-    wg_status status = path ? WG_OK : wg_file_fail(&m, WG_ENOMEM, folder, "no memory to save its vocabulary");
+    wg_status status =
+        path ? WG_OK : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to save its vocabulary");
     if (path && v)
         status = wg_vocabulary_save(v, path, message, message_size);
     else if (path && unlink(path) != 0 && errno != ENOENT)
-        status = wg_file_errno(&m, path, "remove");
+        status = wgi_file_errno(&m, path, "remove");
     free(path);
     return status;
 }
 
-wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message, size_t message_size)
+wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message,
+                               size_t message_size)
 {
     bool joint = v->side[0] == v->side[1];
     const wg_vocabulary *of[] = {[JOINT] = joint ? v->side[0] : NULL,
@@ -178,7 +185,8 @@ wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, cha
     for (int k = JOINT; k <= TARGET; k++)
         for (size_t i = 0; i < sizeof extensions / sizeof *extensions && status == WG_OK; i++) {
             bool this_one = of[k] && extension_of(of[k]) == extensions[i];
-            status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], message, message_size);
+            status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], message,
+                             message_size);
         }
     return status;
 }

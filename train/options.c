@@ -1,8 +1,9 @@
-/* The table of options.  Names are Marian's where it has one; fairseq's and other spellings are aliases. */
-#include "train/settings.h"
+/* The table of options.  Names are Marian's where it has one; fairseq's and other spellings are
+ * aliases. */
+#include "wengert/train/settings.h"
 
 #include "graph/nearest.h"
-#include "ops/linalg.h"
+#include "wengert/ops/linalg.h"
 
 #include <string.h>
 
@@ -43,7 +44,8 @@ enum { /* uses */
 /* clang-format off */
 static const wg_option table[] = {
     /* Paths may change between runs, since the data is known again by its fingerprint.
-     * name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit, doc */
+     * name, aliases, letter, kind, group, use, offset, least, most, choices, usual, bare, unit,
+     * doc */
     {"model", "save-dir", 'm', TEXT, FILES, ALL, AT(model), 0, 0, 0, "", 0, "FOLDER",
      "where the model is, or will be: settings, vocabularies, weights, progress, metrics"},
     {"train-sets", 0, 't', PAIR, FILES, AGAIN, AT(train_sets), 2, 2, 0, "", 0, "SOURCE TARGET",

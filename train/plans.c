@@ -1,34 +1,39 @@
 #include "train/plans.h"
-#include "ops/ops.h"
+#include "wengert/ops/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond so many bytes in plans' own inputs and outputs those plans go that were not used for longest. */
+/* Beyond so many bytes in plans' own inputs and outputs those plans go that were not used for
+ * longest. */
 #define MOST_BYTES (UINT64_C(2) << 30)
 /* What a plan takes beside its buffers, about: its graph, kernels, primitives. */
 #define PLAN_BYTES (UINT64_C(2) << 20)
 
-wg_status wg_plans_init(wg_plans *p, const wg_settings *settings, const wg_backend_list *backends, wg_store *store)
+wg_status wgi_plans_init(wgi_plans *p, const wg_settings *settings, const wg_backend_list *backends,
+                         wg_store *store)
 {
-    *p = (wg_plans){.settings = settings, .backends = backends, .store = store, .workspace = wg_workspace_new()};
+    *p = (wgi_plans){.settings = settings,
+                     .backends = backends,
+                     .store = store,
+                     .workspace = wg_workspace_new()};
     return p->workspace ? WG_OK : WG_ENOMEM;
 }
 
-static void free_plan(wg_step_plan *p)
+static void free_plan(wgi_step_plan *p)
 {
     if (p)
         wg_plan_free(p->plan);
     free(p);
 }
 
-void wg_plans_free(wg_plans *p)
+void wgi_plans_free(wgi_plans *p)
 {
     for (size_t i = 0; i < p->count; i++)
         free_plan(p->plan[i]);
     free(p->plan);
     wg_workspace_free(p->workspace);
-    *p = (wg_plans){.count = 0};
+    *p = (wgi_plans){.count = 0};
 }
 
 static void *place_of(wg_plan *p, const wg_value *v)
@@ -42,16 +47,19 @@ static void start_averages(const wg_store *store, size_t from)
     const size_t n = strlen(WG_STATES_OF_AVERAGE);
     const wg_tensor *t;
     for (size_t i = from; (t = wg_store_at(store, i)); i++) {
-        const wg_tensor *p = strncmp(t->name, WG_STATES_OF_AVERAGE, n) == 0 ? wg_store_find(store, t->name + n) : NULL;
+        const wg_tensor *p = strncmp(t->name, WG_STATES_OF_AVERAGE, n) == 0
+                                 ? wg_store_find(store, t->name + n)
+                                 : NULL;
         if (p)
             memcpy(t->data, p->data, (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
     }
 }
 
-static wg_status make(const wg_plans *p, const wg_step_shape *shape, wg_step_plan *out, wg_message *m)
+static wg_status make(const wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan *out,
+                      wgi_message *m)
 {
-    wg_step s;
-    wg_step_build(&s, p->settings, shape);
+    wgi_step s;
+    wgi_step_build(&s, p->settings, shape);
     size_t tensors = wg_store_count(p->store);
     wg_status status = wg_plan_create(&out->plan, s.graph,
                                       &(wg_plan_options){.backends = p->backends->backend,
@@ -77,15 +85,16 @@ static wg_status make(const wg_plans *p, const wg_step_shape *shape, wg_step_pla
         wg_plan_stats stats = wg_plan_statistics(plan);
         out->bytes = stats.buffer_bytes - stats.shared_bytes + PLAN_BYTES;
     } else {
-        wg_message_add(m, "plan for a batch [%lld, %lld, %lld]: %s", (long long)shape->rows,
-                       (long long)shape->source_length, (long long)shape->target_length, wg_graph_message(s.graph));
+        wgi_message_add(m, "plan for a batch [%lld, %lld, %lld]: %s", (long long)shape->rows,
+                        (long long)shape->source_length, (long long)shape->target_length,
+                        wg_graph_message(s.graph));
     }
     wg_graph_free(s.graph);
     return status;
 }
 
 /* Frees those not used for longest until `bytes` more have room. */
-static void evict(wg_plans *p, size_t bytes)
+static void evict(wgi_plans *p, size_t bytes)
 {
     while (p->count && p->bytes + bytes > MOST_BYTES) {
         size_t oldest = 0;
@@ -98,13 +107,14 @@ static void evict(wg_plans *p, size_t bytes)
     }
 }
 
-static bool same_shape(const wg_step_shape *a, const wg_step_shape *b)
+static bool same_shape(const wgi_step_shape *a, const wgi_step_shape *b)
 {
-    return a->rows == b->rows && a->source_length == b->source_length && a->target_length == b->target_length &&
-           a->kind == b->kind;
+    return a->rows == b->rows && a->source_length == b->source_length &&
+           a->target_length == b->target_length && a->kind == b->kind;
 }
 
-wg_status wg_plans_get(wg_plans *p, const wg_step_shape *shape, wg_step_plan **out, wg_message *m)
+wg_status wgi_plans_get(wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan **out,
+                        wgi_message *m)
 {
     for (size_t i = 0; i < p->count; i++)
         if (same_shape(&p->plan[i]->shape, shape)) {
@@ -114,15 +124,15 @@ wg_status wg_plans_get(wg_plans *p, const wg_step_shape *shape, wg_step_plan **o
         }
     if (p->count == p->room) {
         size_t room = p->room ? 2 * p->room : 32;
-        wg_step_plan **plan = realloc(p->plan, room * sizeof(wg_step_plan *));
+        wgi_step_plan **plan = realloc(p->plan, room * sizeof(wgi_step_plan *));
         if (!plan)
-            return wg_message_add(m, "out of memory"), WG_ENOMEM;
+            return wgi_message_add(m, "out of memory"), WG_ENOMEM;
         p->plan = plan;
         p->room = room;
     }
-    wg_step_plan *fresh = calloc(1, sizeof *fresh);
+    wgi_step_plan *fresh = calloc(1, sizeof *fresh);
     if (!fresh)
-        return wg_message_add(m, "out of memory"), WG_ENOMEM;
+        return wgi_message_add(m, "out of memory"), WG_ENOMEM;
     wg_status status = make(p, shape, fresh, m);
     if (status != WG_OK) {
         free_plan(fresh);
@@ -135,7 +145,7 @@ wg_status wg_plans_get(wg_plans *p, const wg_step_shape *shape, wg_step_plan **o
     return WG_OK;
 }
 
-static void put_scalar(const wg_plans *p, void *at, double x)
+static void put_scalar(const wgi_plans *p, void *at, double x)
 {
     if (at && p->settings->net.dtype == WG_F64)
         *(double *)at = x;
@@ -143,16 +153,16 @@ static void put_scalar(const wg_plans *p, void *at, double x)
         *(float *)at = (float)x;
 }
 
-double wg_plans_scalar(const wg_plans *p, const void *at)
+double wgi_plans_scalar(const wgi_plans *p, const void *at)
 {
     return p->settings->net.dtype == WG_F64 ? *(const double *)at : (double)*(const float *)at;
 }
 
-wg_status wg_plans_fill(wg_plans *p, const wg_batch *batch, int kind, double normaliser, double rate,
-                        wg_step_plan **out, wg_message *m)
+wg_status wgi_plans_fill(wgi_plans *p, const wg_batch *batch, int kind, double normaliser,
+                         double rate, wgi_step_plan **out, wgi_message *m)
 {
-    wg_step_shape shape = {batch->rows, batch->source_length, batch->target_length, kind};
-    wg_status status = wg_plans_get(p, &shape, out, m);
+    wgi_step_shape shape = {batch->rows, batch->source_length, batch->target_length, kind};
+    wg_status status = wgi_plans_get(p, &shape, out, m);
     if (status != WG_OK)
         return status;
     size_t rows = (size_t)batch->rows, row = sizeof(int32_t);

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The built-in corpus: phrases of some ten tokens, learned in a minute.  So many pieces that they are the words of which
- * numbers are made. */
+/* The built-in corpus: phrases of some ten tokens, learned in a minute.  So many pieces that they
+ * are the words of which numbers are made. */
 static const char *const numbers[][2] = {
     {"vocab-size", "128"},
     {"d-model", "64"},
@@ -23,8 +23,8 @@ static const char *const numbers[][2] = {
     {NULL, NULL},
 };
 
-/* Small corpora, as Multi30k: Wu et al. 2021, "Good for Misconceived Reasons", section 4; projections and positions as in
- * fairseq, with which they trained. */
+/* Small corpora, as Multi30k: Wu et al. 2021, "Good for Misconceived Reasons", section 4;
+ * projections and positions as in fairseq, with which they trained. */
 static const char *const few[][2] = {
     {"vocab-size", "10000"},
     {"fused-projections", "true"},
@@ -55,12 +55,12 @@ static const char *const big[][2] = {{"vocab-size", "37000"},
                                      {"keep", "20"},
                                      {NULL, NULL}};
 
-static const wg_preset presets[] = {
+static const wgi_preset presets[] = {
     {"numbers", "tiny", numbers}, {"tiny", "tiny", few}, {"small", "small", few},
     {"base", "base", base},       {"big", "big", big},
 };
 
-const wg_preset *wg_preset_find(const char *name)
+const wgi_preset *wgi_preset_find(const char *name)
 {
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
         if (strcmp(presets[i].name, name) == 0)

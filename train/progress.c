@@ -9,7 +9,8 @@
 
 enum { WHOLE, REAL, BITS };
 
-/* A field of wg_progress by its name in the file; bits are written in hexadecimal, since JSON's numbers hold 63. */
+/* A field of wg_progress by its name in the file; bits are written in hexadecimal, since JSON's
+ * numbers hold 63. */
 static const struct field {
     const char *name;
     int kind;
@@ -38,7 +39,9 @@ static json_t *get_field(const wg_progress *p, const struct field *f)
     switch (f->kind) {
     case WHOLE: return json_integer(*(const int64_t *)at);
     case REAL: return json_real(*(const double *)at);
-    default: snprintf(text, sizeof text, "%016" PRIx64, *(const uint64_t *)at); return json_string(text);
+    default:
+        snprintf(text, sizeof text, "%016" PRIx64, *(const uint64_t *)at);
+        return json_string(text);
     }
 }
 
@@ -47,7 +50,9 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     char *at = (char *)p + f->offset, *end = NULL;
     const char *text = json_string_value(value);
     switch (f->kind) {
-    case WHOLE: *(int64_t *)at = json_integer_value(value); return json_is_integer(value) && *(int64_t *)at >= 0;
+    case WHOLE:
+        *(int64_t *)at = json_integer_value(value);
+        return json_is_integer(value) && *(int64_t *)at >= 0;
     case REAL: *(double *)at = json_number_value(value); return json_is_number(value);
     default:
         *(uint64_t *)at = text ? strtoull(text, &end, 16) : 0;
@@ -55,10 +60,10 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     }
 }
 
-/* ---- settings that must stay ------------------------------------------------------------------ */
+/* ---- settings that must stay ----------------------------------------------------------------- */
 
-/* Paths may change as long as what is in the files does not, which other fingerprints tell; the preset may, since the
- * values are compared that it stands for. */
+/* Paths may change as long as what is in the files does not, which other fingerprints tell; the
+ * preset may, since the values are compared that it stands for. */
 static bool must_stay(const wg_option *o)
 {
     return (o->use & WG_FOR_TRAINING) && !(o->use & WG_MAY_CHANGE) && o->group != WG_GROUP_FILES &&
@@ -78,16 +83,18 @@ static json_t *get_settings(const wg_settings *s)
     return all;
 }
 
-static wg_status compare_settings(const wg_settings *s, const json_t *all, const char *path, wg_message *m)
+static wg_status compare_settings(const wg_settings *s, const json_t *all, const char *path,
+                                  wgi_message *m)
 {
     wg_status status = WG_OK;
     const wg_option *o;
     for (size_t i = 0; (o = wg_option_at(i)); i++) {
         char *now = NULL;
         const char *then = json_string_value(json_object_get(all, o->name));
-        if (must_stay(o) && then && wg_settings_get(s, o, &now) == WG_OK && now && strcmp(now, then) != 0) {
-            wg_message_add(m, "%s%s: %s: expected %s, as this training began, got %s", status == WG_OK ? "" : "\n",
-                           path, o->name, then, now);
+        if (must_stay(o) && then && wg_settings_get(s, o, &now) == WG_OK && now &&
+            strcmp(now, then) != 0) {
+            wgi_message_add(m, "%s%s: %s: expected %s, as this training began, got %s",
+                            status == WG_OK ? "" : "\n", path, o->name, then, now);
             status = WG_EINVAL;
         }
         free(now);
@@ -95,15 +102,15 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
     return status;
 }
 
-/* ---- best values ------------------------------------------------------------------------------ */
+/* ---- best values ----------------------------------------------------------------------------- */
 
 static json_t *get_best(const wg_progress *p)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < p->n_best; i++)
-        json_object_set_new(
-            all, p->best[i].metric,
-            json_pack("{s:f, s:I}", "value", p->best[i].value, "update", (json_int_t)p->best[i].update));
+        json_object_set_new(all, p->best[i].metric,
+                            json_pack("{s:f, s:I}", "value", p->best[i].value, "update",
+                                      (json_int_t)p->best[i].update));
     return all;
 }
 
@@ -125,15 +132,16 @@ static bool set_best(wg_progress *p, json_t *all)
     return json_is_object(all);
 }
 
-/* ---- the file --------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
-static void put_text(wg_file_writer *w, void *text)
+static void put_text(wgi_file_writer *w, void *text)
 {
-    wg_file_put(w, text, strlen(text));
-    wg_file_put(w, "\n", 1);
+    wgi_file_put(w, text, strlen(text));
+    wgi_file_put(w, "\n", 1);
 }
 
-wg_status wg_progress_write(const wg_progress *p, const wg_settings *s, const char *path, wg_message *m)
+wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const char *path,
+                             wgi_message *m)
 {
     json_t *root = json_object();
     for (int i = 0; i < N_FIELDS; i++)
@@ -144,28 +152,29 @@ wg_status wg_progress_write(const wg_progress *p, const wg_settings *s, const ch
     char *text = whole ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text)
-        return wg_file_fail(m, WG_ENOMEM, path, "no memory to write it");
-    wg_status status = wg_file_replace(path, put_text, text, m);
+        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to write it");
+    wg_status status = wgi_file_replace(path, put_text, text, m);
     free(text);
     return status;
 }
 
-wg_status wg_progress_read(wg_progress *p, const wg_settings *s, const char *path, wg_message *m)
+wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wgi_message *m)
 {
     json_error_t error;
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     *p = (wg_progress){.update = 0};
     if (!root && json_error_code(&error) == json_error_cannot_open_file)
-        return wg_file_fail(m, WG_EIO, path, "%s", error.text);
+        return wgi_file_fail(m, WG_EIO, path, "%s", error.text);
     if (!root)
-        return wg_message_add(m, "%s:%d: %s", path, error.line, error.text), WG_EDATA;
+        return wgi_message_add(m, "%s:%d: %s", path, error.line, error.text), WG_EDATA;
     wg_status status = WG_OK;
     for (int i = 0; i < N_FIELDS && status == WG_OK; i++)
         if (!set_field(p, &fields[i], json_object_get(root, fields[i].name)))
-            status = wg_file_fail(m, WG_EDATA, path, "expected %s \"%s\"",
-                                  fields[i].kind == BITS ? "16 hexadecimal digits" : "a number", fields[i].name);
+            status = wgi_file_fail(m, WG_EDATA, path, "expected %s \"%s\"",
+                                   fields[i].kind == BITS ? "16 hexadecimal digits" : "a number",
+                                   fields[i].name);
     if (status == WG_OK && !set_best(p, json_object_get(root, "best")))
-        status = wg_file_fail(m, WG_EDATA, path, "expected metrics and their values as \"best\"");
+        status = wgi_file_fail(m, WG_EDATA, path, "expected metrics and their values as \"best\"");
     if (status == WG_OK && s)
         status = compare_settings(s, json_object_get(root, "settings"), path, m);
     json_decref(root);

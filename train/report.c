@@ -12,14 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-double wg_seconds(void)
+double wgi_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Epoch in which the last update was, and how many of its groups are done. */
 static wg_cursor position(const wg_trainer *t)
@@ -33,14 +33,14 @@ static wg_cursor position(const wg_trainer *t)
 /* Until the training has its end, as fast as it has been in this run; NaN if that is not known. */
 static double seconds_left(const wg_trainer *t)
 {
-    double done = wg_trainer_done(t), share = done - t->done_until;
-    return share > 0 ? (1 - done) / share * (wg_seconds() - t->run) : NAN;
+    double done = wgi_trainer_done(t), share = done - t->done_until;
+    return share > 0 ? (1 - done) / share * (wgi_seconds() - t->run) : NAN;
 }
 
 /* With what every event tells. */
 static void tell(wg_trainer *t, int kind, const char *text)
 {
-    double elapsed = wg_seconds() - t->span.start, tokens = (double)t->span.tokens;
+    double elapsed = wgi_seconds() - t->span.start, tokens = (double)t->span.tokens;
     wg_cursor at = position(t);
     wg_event e = {
         .kind = kind,
@@ -53,14 +53,14 @@ static void tell(wg_trainer *t, int kind, const char *text)
         .rate = t->span.rate,
         .gradient_norm = t->span.norm,
         .words_per_second = elapsed > 0 ? tokens / elapsed : 0,
-        .done = wg_trainer_done(t),
+        .done = wgi_trainer_done(t),
         .seconds_left = seconds_left(t),
     };
     if (t->listener.tell)
         t->listener.tell(t->listener.context, &e);
 }
 
-void wg_report_note(wg_trainer *t, const char *format, ...)
+void wgi_report_note(wg_trainer *t, const char *format, ...)
 {
     char text[1024];
     va_list list;
@@ -70,7 +70,7 @@ void wg_report_note(wg_trainer *t, const char *format, ...)
     tell(t, WG_EVENT_NOTE, text);
 }
 
-void wg_report_update(wg_trainer *t)
+void wgi_report_update(wg_trainer *t)
 {
     tell(t, WG_EVENT_UPDATE, "");
 }
@@ -89,18 +89,18 @@ static const char *duration(double seconds, char *text, size_t size)
     return text;
 }
 
-/* ---- metrics.jsonl ----------------------------------------------------------------------------- */
+/* ---- metrics.jsonl --------------------------------------------------------------------------- */
 
 static wg_status fail(wg_trainer *t, const char *what)
 {
-    wg_message m = wg_message_in(t->message, sizeof t->message);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
-    wg_status status = wg_file_errno(&m, path ? path : WG_FILE_METRICS, what);
+    wg_status status = wgi_file_errno(&m, path ? path : WG_FILE_METRICS, what);
     free(path);
     return status;
 }
 
-wg_status wg_report_open(wg_trainer *t)
+wg_status wgi_report_open(wg_trainer *t)
 {
     char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
     struct stat s;
@@ -111,20 +111,22 @@ wg_status wg_report_open(wg_trainer *t)
     return t->metrics ? WG_OK : fail(t, "open for writing");
 }
 
-wg_status wg_report_close(wg_trainer *t)
+wg_status wgi_report_close(wg_trainer *t)
 {
     FILE *f = t->metrics;
     t->metrics = NULL;
     return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
 }
 
-/* Appends the record as a line; numbers that JSON does not have are left out by those who make it. */
+/* Appends the record as a line; numbers that JSON does not have are left out by those who make
+ * it. */
 static wg_status record(wg_trainer *t, json_t *root)
 {
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(root);
     errno = text ? 0 : ENOMEM;
-    bool ok = text && t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
+    bool ok =
+        text && t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
     free(text);
     return ok ? WG_OK : fail(t, "write");
 }
@@ -133,9 +135,10 @@ static wg_status record(wg_trainer *t, json_t *root)
 static json_t *begin(const wg_trainer *t, const char *kind)
 {
     const wg_progress *p = &t->progress;
-    return json_pack("{s:s, s:I, s:f, s:I, s:f}", "kind", kind, "update", (json_int_t)p->update, "epoch",
-                     (double)p->cursor.epoch + (double)p->cursor.group / (double)wg_batches_groups(t->batches),
-                     "target-tokens", (json_int_t)p->tokens, "seconds", p->seconds);
+    return json_pack(
+        "{s:s, s:I, s:f, s:I, s:f}", "kind", kind, "update", (json_int_t)p->update, "epoch",
+        (double)p->cursor.epoch + (double)p->cursor.group / (double)wg_batches_groups(t->batches),
+        "target-tokens", (json_int_t)p->tokens, "seconds", p->seconds);
 }
 
 static void add_real(json_t *root, const char *key, double x)
@@ -144,19 +147,20 @@ static void add_real(json_t *root, const char *key, double x)
         json_object_set_new(root, key, json_real(x));
 }
 
-/* ---- reports ----------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
-wg_status wg_report_span(wg_trainer *t)
+wg_status wgi_report_span(wg_trainer *t)
 {
-    const wg_span *s = &t->span;
-    double tokens = (double)s->tokens, elapsed = wg_seconds() - s->start, cost = s->cost / tokens;
+    const wgi_span *s = &t->span;
+    double tokens = (double)s->tokens, elapsed = wgi_seconds() - s->start, cost = s->cost / tokens;
     char text[400], time[40];
     wg_cursor at = position(t);
     snprintf(text, sizeof text,
-             "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64 ": cost %.4f nats a token, ppl %.2f, "
+             "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64
+             ": cost %.4f nats a token, ppl %.2f, "
              "%.0f words/s, gradient norm %.4f, rate %.4e, %s left",
-             at.epoch, at.group, wg_batches_groups(t->batches), t->progress.update, cost, exp(cost), tokens / elapsed,
-             s->norm, s->rate, duration(seconds_left(t), time, sizeof time));
+             at.epoch, at.group, wg_batches_groups(t->batches), t->progress.update, cost, exp(cost),
+             tokens / elapsed, s->norm, s->rate, duration(seconds_left(t), time, sizeof time));
     tell(t, WG_EVENT_DISPLAY, text);
     json_t *root = begin(t, "train");
     add_real(root, "cost", cost);
@@ -164,32 +168,34 @@ wg_status wg_report_span(wg_trainer *t)
     add_real(root, "words-per-second", tokens / elapsed);
     add_real(root, "gradient-norm", s->norm);
     add_real(root, "learn-rate", s->rate);
-    t->span = (wg_span){.start = wg_seconds()};
+    t->span = (wgi_span){.start = wgi_seconds()};
     return record(t, root);
 }
 
-wg_status wg_report_validation(wg_trainer *t, const wg_validation *v, const char *news)
+wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v, const char *news)
 {
     char line[800];
-    wg_message text = wg_message_in(line, sizeof line);
+    wgi_message text = wgi_message_in(line, sizeof line);
     json_t *root = begin(t, "valid");
-    wg_message_add(&text, "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats a token",
-                   position(t).epoch, t->progress.update, v->cost);
+    wgi_message_add(&text,
+                    "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats a token",
+                    position(t).epoch, t->progress.update, v->cost);
     add_real(root, "cost", v->cost);
     for (int i = 0; i < WG_METRICS; i++) {
         if (!isfinite(v->value[i]))
             continue;
-        wg_message_add(&text, i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
-                       wg_metric_kinds[i].name, v->value[i]);
-        add_real(root, wg_metric_kinds[i].name, v->value[i]);
+        wgi_message_add(&text,
+                        i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
+                        wgi_metric_kinds[i].name, v->value[i]);
+        add_real(root, wgi_metric_kinds[i].name, v->value[i]);
     }
-    wg_message_add(&text, "%s", news);
+    wgi_message_add(&text, "%s", news);
     tell(t, WG_EVENT_VALID, line);
     json_object_set_new(root, "stalled", json_integer(t->progress.stalled));
     return record(t, root);
 }
 
-wg_status wg_report_saving(wg_trainer *t)
+wg_status wgi_report_saving(wg_trainer *t)
 {
     wg_status status = record(t, begin(t, "save"));
     if (status == WG_OK)
@@ -197,7 +203,7 @@ wg_status wg_report_saving(wg_trainer *t)
     return status;
 }
 
-void wg_report_saved(wg_trainer *t)
+void wgi_report_saved(wg_trainer *t)
 {
     char text[200];
     snprintf(text, sizeof text, "update %" PRId64 ": saved", t->progress.update);

@@ -1,5 +1,5 @@
 /* Learning rates: a warm-up in a straight line, and what comes after it, by kind. */
-#include "train/schedule.h"
+#include "wengert/train/schedule.h"
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /* Settings by name: one parser and one printer for all options, by kind. */
-#include "train/settings.h"
+#include "wengert/train/settings.h"
+#include "text/unicode/unicode.h"
 
-#include "train/internal.h"
+#include "files/internal.h"
 #include "train/presets.h"
 
 #include <errno.h>
@@ -93,12 +94,12 @@ static bool expect(verdict *v, const char *format, ...)
 /* "a, b or c" of "a|b|c" */
 static void list_choices(const char *choices, char *text, size_t size)
 {
-    wg_message m = wg_message_in(text, size);
+    wgi_message m = wgi_message_in(text, size);
     for (const char *at = choices; *at;) {
         int n = (int)strcspn(at, "|");
         const char *next = at + n + (at[n] == '|');
         const char *before = at == choices ? "" : *next ? ", " : " or ";
-        wg_message_add(&m, "%s%.*s", before, n, at);
+        wgi_message_add(&m, "%s%.*s", before, n, at);
         at = next;
     }
 }
@@ -189,14 +190,14 @@ static bool read_words(content *out, const wg_option *o, const char *const *valu
 {
     char choices[160], text[200];
     int words = 0;
-    wg_message m = wg_message_in(text, sizeof text);
+    wgi_message m = wgi_message_in(text, sizeof text);
     list_choices(o->choices, choices, sizeof choices);
     for (size_t i = 0; i < n; i++)
         for (const char *at = values[i] + strspn(values[i], " ,"); *at; at += strspn(at, " ,")) {
             size_t length = strcspn(at, " ,");
             if (choice_of(o->choices, at, length) < 0 || words++ >= o->most)
                 return expect(v, "%s%s", o->most > 1 ? "some of: " : "", choices);
-            wg_message_add(&m, "%s%.*s", words > 1 ? " " : "", (int)length, at);
+            wgi_message_add(&m, "%s%.*s", words > 1 ? " " : "", (int)length, at);
             at += length;
         }
     if (words < o->least)
@@ -214,7 +215,7 @@ static bool read_texts(content *out, const wg_option *o, const char *const *valu
     if (n > most || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->least))
         return expect(v, n > most ? "%zu values at most" : "%zu values", most);
     for (size_t i = 0; i < n; i++)
-        if (!values[i][0] || !wg_utf8_valid(values[i], strlen(values[i])))
+        if (!values[i][0] || !wgi_utf8_valid(values[i], strlen(values[i])))
             return expect(v, values[i][0] ? "a text in UTF-8" : "no empty text");
     for (size_t i = 0; i < n; i++)
         out->texts[i] = strdup(values[i]);
@@ -246,14 +247,14 @@ static bool read_value(content *out, const wg_option *o, const char *const *valu
 
 /* Parses the values and puts them into their field; the given bit is the caller's. */
 static wg_status put(wg_settings *s, const wg_option *o, const char *const *values, size_t n,
-                     wg_message *m)
+                     wgi_message *m)
 {
     content v = {.texts = {NULL, NULL}};
     verdict why;
     if (!read_value(&v, o, values, n, &why)) {
-        wg_message_add(m, "%s: expected %s, got %s", o->name, why.expected, n ? "'" : "nothing");
+        wgi_message_add(m, "%s: expected %s, got %s", o->name, why.expected, n ? "'" : "nothing");
         for (size_t i = 0; i < n; i++)
-            wg_message_add(m, "%s%s", values[i], i + 1 < n ? " " : "'");
+            wgi_message_add(m, "%s%s", values[i], i + 1 < n ? " " : "'");
         return WG_EINVAL;
     }
     char **texts = field(s, o);
@@ -262,7 +263,7 @@ static wg_status put(wg_settings *s, const wg_option *o, const char *const *valu
         if (!v.texts[i] && (o->kind == WG_OPTION_WORDS || ((size_t)i < n && values[i][0]))) {
             free(v.texts[0]);
             free(v.texts[1]);
-            wg_message_add(m, "%s: out of memory", o->name);
+            wgi_message_add(m, "%s: out of memory", o->name);
             return WG_ENOMEM;
         }
     for (int i = 0; i < n_texts; i++)
@@ -271,10 +272,11 @@ static wg_status put(wg_settings *s, const wg_option *o, const char *const *valu
     return WG_OK;
 }
 
-/* Gives all options that were not given their values by preset: default, then network, then recipe. */
-static wg_status apply_preset(wg_settings *s, wg_message *m)
+/* Gives all options that were not given their values by preset: default, then network, then
+ * recipe. */
+static wg_status apply_preset(wg_settings *s, wgi_message *m)
 {
-    const wg_preset *preset = wg_preset_find(s->preset);
+    const wgi_preset *preset = wgi_preset_find(s->preset);
     const wg_transformer_config *network = wg_transformer_find(preset->network);
     wg_settings sizes = {.net = *network};
     wg_status status = WG_OK;
@@ -297,7 +299,7 @@ static wg_status apply_preset(wg_settings *s, wg_message *m)
 }
 
 /* After a change of `o`: what depends on it. */
-static wg_status follow(wg_settings *s, const wg_option *o, wg_message *m)
+static wg_status follow(wg_settings *s, const wg_option *o, wgi_message *m)
 {
     static const char *const usual[] = {"numbers", "tiny"};
     const wg_option *preset = wg_option_find("preset");
@@ -314,9 +316,9 @@ static wg_status follow(wg_settings *s, const wg_option *o, wg_message *m)
 wg_status wg_settings_assign(wg_settings *s, const wg_option *o, const char *const *values,
                              size_t n, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     if (!s || !o || (n && !values)) {
-        wg_message_add(&m, "settings, option and values must not be NULL");
+        wgi_message_add(&m, "settings, option and values must not be NULL");
         return WG_EINVAL;
     }
     wg_status status = put(s, o, values, n, &m);
@@ -331,11 +333,11 @@ wg_status wg_settings_set(wg_settings *s, const char *name, const char *value, c
 {
     const wg_option *o = wg_option_find(name);
     if (!o) {
-        wg_message m = wg_message_in(message, message_size);
+        wgi_message m = wgi_message_in(message, message_size);
         const char *nearest = wg_option_nearest(name);
-        wg_message_add(&m, "no option '%s'", name ? name : "");
+        wgi_message_add(&m, "no option '%s'", name ? name : "");
         if (nearest)
-            wg_message_add(&m, "; did you mean '%s'?", nearest);
+            wgi_message_add(&m, "; did you mean '%s'?", nearest);
         return WG_EINVAL;
     }
     const char *both[] = {value, value};
@@ -352,7 +354,7 @@ wg_status wg_settings_init(wg_settings *s)
     if (!s)
         return WG_EINVAL;
     *s = (wg_settings){0};
-    wg_message none = wg_message_in(NULL, 0);
+    wgi_message none = wgi_message_in(NULL, 0);
     const wg_option *preset = wg_option_find("preset");
     wg_status status = put(s, preset, &usual, 1, &none);
     if (status == WG_OK)
@@ -412,7 +414,7 @@ static wg_status take(wg_settings *to, const wg_settings *from, const wg_option 
 wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char *message,
                                size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_status status = WG_OK;
     const wg_option *o;
     int refused = 0;
@@ -423,8 +425,8 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char
         char *old = NULL, *new = NULL;
         status = wg_settings_get(model, o, &old);
         status = status == WG_OK ? wg_settings_get(over, o, &new) : status;
-        wg_message_add(&m, "%s%s: expected %s, as the model has it, got %s", refused++ ? "; " : "",
-                       o->name, old ? old : "?", new ? new : "?");
+        wgi_message_add(&m, "%s%s: expected %s, as the model has it, got %s", refused++ ? "; " : "",
+                        o->name, old ? old : "?", new ? new : "?");
         free(old);
         free(new);
     }
@@ -436,7 +438,7 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char
     return status;
 }
 
-/* ---- what goes together ----------------------------------------------------------------------- */
+/* ---- what goes together ---------------------------------------------------------------------- */
 
 static bool positions_are_learned(const wg_settings *s)
 {
@@ -464,7 +466,7 @@ int64_t wg_settings_longest(const wg_settings *s)
 
 wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_transformer_config net = s->net;
     net.source_vocabulary = net.target_vocabulary = 1; /* not known yet */
     if (wg_transformer_check(&net, message, message_size) != WG_OK) {
@@ -474,24 +476,24 @@ wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_
     }
     long long longest = wg_settings_longest(s), most = s->max_length, multiple = s->length_multiple;
     if (longest < 1)
-        wg_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s",
-                       multiple, (long long)s->batch_tokens,
-                       positions_are_learned(s) ? " and max-positions" : "");
+        wgi_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s",
+                        multiple, (long long)s->batch_tokens,
+                        positions_are_learned(s) ? " and max-positions" : "");
     else if (positions_are_learned(s) && (most < 1 || most > longest))
-        wg_message_add(&m,
-                       "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and "
-                       "sentences are padded to "
-                       "multiples of %lld",
-                       most, longest, (long long)s->net.max_positions, multiple);
+        wgi_message_add(&m,
+                        "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and "
+                        "sentences are padded to "
+                        "multiples of %lld",
+                        most, longest, (long long)s->net.max_positions, multiple);
     else if (falls(s) && s->schedule.updates == 0 && s->after.n == 0)
-        wg_message_add(
+        wgi_message_add(
             &m,
             "lr-updates is 0, must be given where lr-schedule is cosine or linear and after is 0");
     else if (s->early_stopping > 0 && !validates(s))
-        wg_message_add(&m,
-                       "early-stopping is %lld, but nothing is validated: valid-sets and "
-                       "valid-freq must be given",
-                       (long long)s->early_stopping);
+        wgi_message_add(&m,
+                        "early-stopping is %lld, but nothing is validated: valid-sets and "
+                        "valid-freq must be given",
+                        (long long)s->early_stopping);
     else
         return WG_OK;
     return WG_EINVAL;

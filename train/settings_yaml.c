@@ -1,8 +1,10 @@
-/* Settings as YAML.  Read by libyaml's events, since one flat mapping of known keys is all that is accepted, and each of its
- * lines can then be named; written by hand, since libyaml writes no comments. */
-#include "train/settings.h"
+/* Settings as YAML.  Read by libyaml's events, since one flat mapping of known keys is all that is
+ * accepted, and each of its lines can then be named; written by hand, since libyaml writes no
+ * comments. */
+#include "wengert/train/settings.h"
+#include "text/unicode/unicode.h"
 
-#include "train/internal.h"
+#include "files/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +45,7 @@ static void put_text(FILE *f, const char *text)
     fputc('"', f);
     for (const char *end = text + strlen(text); text < end;) {
         const char *at = text;
-        int32_t code = wg_utf8_read(&text, end);
+        int32_t code = wgi_utf8_read(&text, end);
         if (code < 0) /* no UTF-8: only where a field was written directly */
             fputs("\\ufffd", f);
         else if (code == '"' || code == '\\')
@@ -154,7 +156,7 @@ typedef struct reader {
     yaml_event_t event; /* the current one */
     wg_settings *settings;
     size_t lines[WG_MOST_OPTIONS]; /* where each option stood; 0: not yet */
-    wg_message *message;
+    wgi_message *message;
 } reader;
 
 static wg_status fail(reader *r, wg_status status, size_t line, const char *format, ...)
@@ -166,7 +168,7 @@ static wg_status fail(reader *r, wg_status status, size_t line, const char *form
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    wg_message_add(r->message, "%s:%zu: %s", r->path, line, text);
+    wgi_message_add(r->message, "%s:%zu: %s", r->path, line, text);
     return status;
 }
 
@@ -287,20 +289,20 @@ static wg_status read_stream(reader *r)
 enum { MOST_BYTES = 1 << 20 };
 
 /* The bytes of the file, which are the caller's to free. */
-static wg_status read_file(const char *path, char **bytes, size_t *size, wg_message *m)
+static wg_status read_file(const char *path, char **bytes, size_t *size, wgi_message *m)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
-        return wg_file_errno(m, path, "open");
+        return wgi_file_errno(m, path, "open");
     *bytes = malloc(MOST_BYTES + 1);
-    wg_status status = *bytes ? WG_OK : wg_file_fail(m, WG_ENOMEM, path, "out of memory");
+    wg_status status = *bytes ? WG_OK : wgi_file_fail(m, WG_ENOMEM, path, "out of memory");
     if (status == WG_OK) {
         *size = fread(*bytes, 1, MOST_BYTES + 1, f);
         if (ferror(f))
-            status = wg_file_errno(m, path, "read");
+            status = wgi_file_errno(m, path, "read");
         else if (*size > MOST_BYTES)
-            status = wg_file_fail(m, WG_EDATA, path,
-                                  "expected settings of at most %d bytes, got more", MOST_BYTES);
+            status = wgi_file_fail(m, WG_EDATA, path,
+                                   "expected settings of at most %d bytes, got more", MOST_BYTES);
     }
     fclose(f);
     return status;
@@ -309,12 +311,12 @@ static wg_status read_file(const char *path, char **bytes, size_t *size, wg_mess
 wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
                                 size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_settings copy = {0};
     char *bytes = NULL;
     size_t size = 0;
     if (!s || !path) {
-        wg_message_add(&m, "settings and path must not be NULL");
+        wgi_message_add(&m, "settings and path must not be NULL");
         return WG_EINVAL;
     }
     wg_status status = read_file(path, &bytes, &size, &m);
@@ -331,7 +333,7 @@ wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
         yaml_parser_delete(&r.parser);
     }
     if (status == WG_ENOMEM && m.used == 0)
-        wg_message_add(&m, "%s: out of memory", path);
+        wgi_message_add(&m, "%s: out of memory", path);
     wg_settings *loser = status == WG_OK ? s : &copy;
     wg_settings_free(loser);
     if (status == WG_OK)

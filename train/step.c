@@ -1,25 +1,29 @@
 #include "train/step.h"
-#include "autograd/grad.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 
 /* Costs without dropout, summed over the targets that count. */
-static void evaluate(wg_step *s, wg_transformer *m)
+static void evaluate(wgi_step *s, wg_transformer *m)
 {
     const wg_transformer_config *c = &m->config;
     wg_value *memory = wg_transformer_encode(m, s->in.source, s->in.source_lengths);
     wg_value *states = wg_transformer_decode(m, s->in.target_in, memory, s->in.source_lengths);
-    wg_value *logits = wg_transformer_logits(m, states), *targets = s->in.target_out; /* [B, T, V], [B, T] */
-    wg_cross_entropy_attrs plain = {.use_ignore = true, .ignore = WG_NO_TARGET, .reduction = WG_LOSS_SUM},
+    wg_value *logits = wg_transformer_logits(m, states),
+             *targets = s->in.target_out; /* [B, T, V], [B, T] */
+    wg_cross_entropy_attrs plain = {.use_ignore = true,
+                                    .ignore = WG_NO_TARGET,
+                                    .reduction = WG_LOSS_SUM},
                            smooth = plain;
     smooth.smoothing = c->label_smoothing;
     smooth.spread = c->smoothing_spread;
     s->cost = wg_output(wg_cross_entropy(logits, targets, NULL, &smooth), "cost");
     s->nll = wg_output(wg_cross_entropy(logits, targets, NULL, &plain), "nll");
     wg_value *best = wg_argmax(logits, -1, WG_DROP);
-    wg_value *hit = wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* never where there is no target */
+    wg_value *hit = wg_equal(best, targets ? wg_cast(targets, WG_I64)
+                                           : NULL); /* never where there is no target */
     s->hits = wg_output(wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP), "hits");
 }
 
@@ -43,17 +47,22 @@ static void smooth(wg_graph *g, double s)
     }
 }
 
-/* Clips the gradients and updates the parameters; but nothing of it if cost or norm are not finite. */
-static void update(wg_step *s, const wg_settings *o, wg_value *const *params, wg_value **grads, size_t n)
+/* Clips the gradients and updates the parameters; but nothing of it if cost or norm are not
+ * finite. */
+static void update(wgi_step *s, const wg_settings *o, wg_value *const *params, wg_value **grads,
+                   size_t n)
 {
     s->rate = wg_input(s->graph, "rate", o->net.dtype, WG_SCALAR);
-    s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(grads, n, o->clip_norm, grads) : wg_global_norm(grads, n);
+    s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(grads, n, o->clip_norm, grads)
+                               : wg_global_norm(grads, n);
     wg_output(s->norm, "gradient norm");
     wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->cost, s->norm}, 2);
     static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
     if (o->optimizer == WG_OPTIMIZER_SGD)
         wg_sgd_update(params, grads, n, rate,
-                      &(wg_sgd_options){.momentum = o->momentum, .weight_decay = o->weight_decay, .name = states});
+                      &(wg_sgd_options){.momentum = o->momentum,
+                                        .weight_decay = o->weight_decay,
+                                        .name = states});
     else
         wg_adam_update(params, grads, n, rate,
                        &(wg_adam_options){.beta1 = o->beta1,
@@ -66,8 +75,10 @@ static void update(wg_step *s, const wg_settings *o, wg_value *const *params, wg
         smooth(s->graph, o->smoothing);
 }
 
-/* grads[i] += what earlier batches of the update left; then either the update, or they are left for the next. */
-static void train(wg_step *s, const wg_settings *o, int kind, wg_value **params, wg_value **grads, size_t n)
+/* grads[i] += what earlier batches of the update left; then either the update, or they are left for
+ * the next. */
+static void train(wgi_step *s, const wg_settings *o, int kind, wg_value **params, wg_value **grads,
+                  size_t n)
 {
     wg_graph_parameters(s->graph, params, n);
     if (wg_grad(s->cost, params, n, grads) != WG_OK)
@@ -83,10 +94,10 @@ static void train(wg_step *s, const wg_settings *o, int kind, wg_value **params,
         update(s, o, params, grads, n);
 }
 
-void wg_step_build(wg_step *out, const wg_settings *settings, const wg_step_shape *shape)
+void wgi_step_build(wgi_step *out, const wg_settings *settings, const wgi_step_shape *shape)
 {
     wg_graph *g = wg_graph_new();
-    *out = (wg_step){.graph = g};
+    *out = (wgi_step){.graph = g};
     if (!g)
         return;
     bool evaluates = shape->kind & WG_STEP_EVALUATES;

@@ -2,22 +2,23 @@
 #ifndef WG_TRAIN_STEP_H
 #define WG_TRAIN_STEP_H
 
-#include "train/settings.h"
+#include "wengert/train/settings.h"
 
-/* An update may take several batches: each but the last leaves its gradient in states, to which the next one adds. */
+/* An update may take several batches: each but the last leaves its gradient in states, to which the
+ * next one adds. */
 enum {
     WG_STEP_ADDS = 1,     /* adds what the states hold to its gradient           */
     WG_STEP_UPDATES = 2,  /* updates parameters, instead of leaving the gradient */
     WG_STEP_EVALUATES = 4 /* neither: sums of costs and hits, without dropout    */
 };
 
-typedef struct wg_step_shape {
+typedef struct wgi_step_shape {
     int64_t rows, source_length, target_length;
     int kind; /* of WG_STEP_... */
-} wg_step_shape;
+} wgi_step_shape;
 
 /* Values are of the model's dtype and scalars; those that the kind does not have are NULL. */
-typedef struct wg_step {
+typedef struct wgi_step {
     wg_graph *graph;
     wg_transformer_inputs in;
     wg_value *normaliser; /* target tokens of the whole update      */
@@ -26,10 +27,10 @@ typedef struct wg_step {
     wg_value *norm;       /* of the gradient, before clipping       */
     wg_value *nll;        /* -sum of log p of the targets           */
     wg_value *hits;       /* targets that have the greatest logit   */
-} wg_step;
+} wgi_step;
 
 /* Builds the graph, which the caller frees; its status tells of errors. */
-void wg_step_build(wg_step *out, const wg_settings *settings, const wg_step_shape *shape);
+void wgi_step_build(wgi_step *out, const wg_settings *settings, const wgi_step_shape *shape);
 
 #define WG_STATES_OF_AVERAGE "average/"
 #define WG_STATES_OF_OPTIMIZER "optimizer/"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* ---- amounts of training ----------------------------------------------------------------------- */
+/* ---- amounts of training --------------------------------------------------------------------- */
 
 /* How much is done in the amount's unit; of epochs, whole ones. */
 static int64_t done_in(const wg_progress *p, char unit)
@@ -18,10 +18,11 @@ static int64_t done_in(const wg_progress *p, char unit)
 /* Did the update from `before` to `now` complete another `every`? */
 static bool due(wg_amount every, const wg_progress *before, const wg_progress *now)
 {
-    return every.n > 0 && done_in(now, every.unit) / every.n > done_in(before, every.unit) / every.n;
+    return every.n > 0 &&
+           done_in(now, every.unit) / every.n > done_in(before, every.unit) / every.n;
 }
 
-double wg_trainer_done(const wg_trainer *t)
+double wgi_trainer_done(const wg_trainer *t)
 {
     wg_amount after = t->settings.after;
     double done = (double)done_in(&t->progress, after.unit);
@@ -39,7 +40,7 @@ static bool finished(const wg_trainer *t)
            (s->early_stopping > 0 && t->progress.stalled >= s->early_stopping);
 }
 
-/* ---- an update --------------------------------------------------------------------------------- */
+/* ---- an update ------------------------------------------------------------------------------- */
 
 /* Cosine and linear schedules end with the training unless told otherwise. */
 static double rate_of(const wg_trainer *t, int64_t update)
@@ -49,7 +50,8 @@ static double rate_of(const wg_trainer *t, int64_t update)
     if (s.updates == 0) {
         wg_amount after = t->settings.after;
         double per_epoch = (double)wg_batches_groups(t->batches);
-        double per_update = t->progress.update ? (double)t->progress.tokens / (double)t->progress.update : 1;
+        double per_update =
+            t->progress.update ? (double)t->progress.tokens / (double)t->progress.update : 1;
         s.updates = after.unit == 'u'   ? after.n
                     : after.unit == 'e' ? after.n * (int64_t)per_epoch
                                         : (int64_t)((double)after.n / per_update);
@@ -70,43 +72,47 @@ typedef struct group {
     double rate;
 } group;
 
-static wg_status fill(wg_trainer *t, const group *g, size_t k, wg_step_plan **p, wg_message *m)
+static wg_status fill(wg_trainer *t, const group *g, size_t k, wgi_step_plan **p, wgi_message *m)
 {
     int kind = (k > 0 ? WG_STEP_ADDS : 0) | (k + 1 == g->n ? WG_STEP_UPDATES : 0);
-    return wg_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, m);
+    return wgi_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, m);
 }
 
-/* Batch k made `what` to be no number: a message that names the node which did so first.  Parameters are still those of
- * before the update. */
-static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wg_message *m)
+/* Batch k made `what` to be no number: a message that names the node which did so first.
+ * Parameters are still those of before the update. */
+static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wgi_message *m)
 {
     int64_t update = t->progress.update + 1;
-    wg_message_add(m, "update %" PRId64 ": %s is not finite; training stopped, checkpoints are as they were", update,
-                   what);
+    wgi_message_add(
+        m, "update %" PRId64 ": %s is not finite; training stopped, checkpoints are as they were",
+        update, what);
     for (size_t i = 0; i <= k; i++) {
-        wg_step_plan *p;
-        if (fill(t, g, i, &p, m) == WG_OK && wg_plan_first_nonfinite(p->plan, step_of(t, update, i))) {
-            wg_message_add(m, "; first in batch %zu of the update: %s", i + 1, wg_plan_message(p->plan));
+        wgi_step_plan *p;
+        if (fill(t, g, i, &p, m) == WG_OK &&
+            wg_plan_first_nonfinite(p->plan, step_of(t, update, i))) {
+            wgi_message_add(m, "; first in batch %zu of the update: %s", i + 1,
+                            wg_plan_message(p->plan));
             break;
         }
     }
     return WG_ENONFINITE;
 }
 
-static wg_status run_group(wg_trainer *t, const group *g, wg_message *m)
+static wg_status run_group(wg_trainer *t, const group *g, wgi_message *m)
 {
     double cost = 0;
-    wg_step_plan *p = NULL;
+    wgi_step_plan *p = NULL;
     for (size_t k = 0; k < g->n; k++) {
         wg_status status = fill(t, g, k, &p, m);
         if (status != WG_OK)
             return status;
         status = wg_plan_run(p->plan, step_of(t, t->progress.update + 1, k));
-        double part = wg_plans_scalar(&t->plans, p->cost);
+        double part = wgi_plans_scalar(&t->plans, p->cost);
         if (status == WG_ENONFINITE || (status == WG_OK && !isfinite(part)))
             return blame(t, g, k, isfinite(part) ? "the gradient's norm" : "the cost", m);
         if (status != WG_OK)
-            return wg_message_add(m, "update %" PRId64 ": %s", t->progress.update + 1, wg_plan_message(p->plan)),
+            return wgi_message_add(m, "update %" PRId64 ": %s", t->progress.update + 1,
+                                   wg_plan_message(p->plan)),
                    status;
         cost += part;
         t->span.sentences += g->batch[k].sentences;
@@ -115,18 +121,18 @@ static wg_status run_group(wg_trainer *t, const group *g, wg_message *m)
     t->span.cost += cost * g->tokens;
     t->span.tokens += (int64_t)g->tokens;
     t->span.updates++;
-    t->span.norm = wg_plans_scalar(&t->plans, p->norm);
+    t->span.norm = wgi_plans_scalar(&t->plans, p->norm);
     t->span.rate = g->rate;
     return WG_OK;
 }
 
 static wg_status update(wg_trainer *t)
 {
-    wg_message m = wg_message_in(t->message, sizeof t->message);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     group g = {.rate = rate_of(t, t->progress.update + 1)};
     wg_status status = wg_batches_next(t->batches, &g.batch, &g.n);
     if (status != WG_OK)
-        return wg_message_add(&m, "the next batches: %s", wg_status_text(status)), status;
+        return wgi_message_add(&m, "the next batches: %s", wg_status_text(status)), status;
     int64_t tokens = 0;
     for (size_t k = 0; k < g.n; k++)
         tokens += g.batch[k].target_tokens;
@@ -137,12 +143,12 @@ static wg_status update(wg_trainer *t)
     t->progress.update++;
     t->progress.tokens += tokens;
     t->progress.cursor = wg_batches_cursor(t->batches);
-    t->progress.seconds = t->seconds_until + wg_seconds() - t->start;
-    wg_report_update(t);
+    t->progress.seconds = t->seconds_until + wgi_seconds() - t->start;
+    wgi_report_update(t);
     return WG_OK;
 }
 
-/* ---- validation -------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 static wg_best *best_of(wg_progress *p, const char *metric)
 {
@@ -152,10 +158,11 @@ static wg_best *best_of(wg_progress *p, const char *metric)
     return NULL;
 }
 
-/* Keeps the model if it is the best so far by that metric.  While parameters are exchanged with their averages. */
+/* Keeps the model if it is the best so far by that metric.  While parameters are exchanged with
+ * their averages. */
 static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
 {
-    const wg_metric_kind *kind = &wg_metric_kinds[metric];
+    const wgi_metric_kind *kind = &wgi_metric_kinds[metric];
     wg_progress *p = &t->progress;
     wg_best *best = best_of(p, kind->name);
     *is_best = !best || (kind->greater_is_better ? value > best->value : value < best->value);
@@ -168,16 +175,17 @@ static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
     best->value = value;
     best->update = p->update;
     char *path = wg_folder_path(t->settings.model, "best-%s.safetensors", kind->name);
-    wg_status status = path ? wg_checkpoint_write_model(t->store, path, t->message, sizeof t->message) : WG_ENOMEM;
+    wg_status status =
+        path ? wg_checkpoint_write_model(t->store, path, t->message, sizeof t->message) : WG_ENOMEM;
     free(path);
     return status;
 }
 
-static wg_status rank_all(wg_trainer *t, const wg_validation *v, wg_message *news)
+static wg_status rank_all(wg_trainer *t, const wgi_validation *v, wgi_message *news)
 {
     wg_status status = WG_OK;
     for (size_t i = 0; status == WG_OK && i < WG_METRICS; i++) {
-        int metric = wg_metric_named(t->settings.valid_metrics, i);
+        int metric = wgi_metric_named(t->settings.valid_metrics, i);
         bool is_best = false;
         if (metric < 0)
             break;
@@ -185,51 +193,52 @@ static wg_status rank_all(wg_trainer *t, const wg_validation *v, wg_message *new
             status = rank(t, metric, v->value[metric], &is_best);
         if (i == 0)
             t->progress.stalled = is_best ? 0 : t->progress.stalled + 1;
-        const wg_best *best = best_of(&t->progress, wg_metric_kinds[metric].name);
+        const wg_best *best = best_of(&t->progress, wgi_metric_kinds[metric].name);
         if (is_best)
-            wg_message_add(news, "; new best %s", wg_metric_kinds[metric].name);
+            wgi_message_add(news, "; new best %s", wgi_metric_kinds[metric].name);
         else if (i == 0 && best)
-            wg_message_add(news, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")",
-                           wg_metric_kinds[metric].name, t->progress.stalled, best->value, best->update);
+            wgi_message_add(
+                news, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")",
+                wgi_metric_kinds[metric].name, t->progress.stalled, best->value, best->update);
     }
     return status;
 }
 
 static wg_status validate(wg_trainer *t)
 {
-    double start = wg_seconds();
-    wg_message m = wg_message_in(t->message, sizeof t->message);
+    double start = wgi_seconds();
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     char text[400];
-    wg_message news = wg_message_in(text, sizeof text);
-    wg_validation v;
+    wgi_message news = wgi_message_in(text, sizeof text);
+    wgi_validation v;
     wg_checkpoint_swap_averages(t->store);
-    wg_status status = wg_validate(&v, &t->validator, &m);
+    wg_status status = wgi_validate(&v, &t->validator, &m);
     if (status == WG_OK)
         status = rank_all(t, &v, &news);
     wg_checkpoint_swap_averages(t->store);
     if (status == WG_OK)
-        status = wg_report_validation(t, &v, text);
-    t->span.start += wg_seconds() - start; /* words per second are those of updates */
+        status = wgi_report_validation(t, &v, text);
+    t->span.start += wgi_seconds() - start; /* words per second are those of updates */
     return status;
 }
 
-/* ---- the course -------------------------------------------------------------------------------- */
+/* ---- the course ------------------------------------------------------------------------------ */
 
 /* `stopped`: not because settings.save_freq says so. */
 static wg_status save(wg_trainer *t, bool stopped)
 {
-    double start = wg_seconds();
+    double start = wgi_seconds();
     if (t->saved == t->progress.update)
         return WG_OK;
-    wg_status status = wg_report_saving(t);
+    wg_status status = wgi_report_saving(t);
     if (status == WG_OK)
-        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, stopped,
-                                    t->message, sizeof t->message);
+        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings,
+                                    stopped, t->message, sizeof t->message);
     if (status != WG_OK)
         return status;
     t->saved = t->progress.update;
-    t->span.start += wg_seconds() - start;
-    wg_report_saved(t);
+    t->span.start += wgi_seconds() - start;
+    wgi_report_saved(t);
     return WG_OK;
 }
 
@@ -237,13 +246,13 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
 {
     const wg_settings *s = &t->settings;
     wg_status status = WG_OK;
-    t->run = t->span.start = wg_seconds();
-    t->done_until = wg_trainer_done(t);
+    t->run = t->span.start = wgi_seconds();
+    t->done_until = wgi_trainer_done(t);
     while (status == WG_OK && !finished(t) && !(stop && *stop)) {
         wg_progress before = t->progress;
         status = update(t);
         if (status == WG_OK && due(s->disp_freq, &before, &t->progress))
-            status = wg_report_span(t);
+            status = wgi_report_span(t);
         if (status == WG_OK && t->data.valid && due(s->valid_freq, &before, &t->progress))
             status = validate(t);
         if (status == WG_OK && due(s->save_freq, &before, &t->progress))
@@ -252,7 +261,7 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
     return status == WG_OK ? save(t, true) : status;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static uint64_t hash_of_vocabularies(const wg_vocabularies *v)
 {
@@ -265,15 +274,15 @@ static uint64_t hash_of_vocabularies(const wg_vocabularies *v)
     return h;
 }
 
-static void put_text(wg_file_writer *w, void *text)
+static void put_text(wgi_file_writer *w, void *text)
 {
-    wg_file_put(w, text, strlen(text));
+    wgi_file_put(w, text, strlen(text));
 }
 
 /* config.yml, so that the folder is all that it takes to go on, or to translate. */
 static wg_status write_config(wg_trainer *t)
 {
-    wg_message m = wg_message_in(t->message, sizeof t->message);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     char *text = NULL, *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
     size_t size = 0;
     FILE *f = path ? open_memstream(&text, &size) : NULL;
@@ -281,44 +290,46 @@ static wg_status write_config(wg_trainer *t)
     if (f && fclose(f) != 0)
         status = WG_ENOMEM;
     if (status == WG_OK)
-        status = wg_file_replace(path, put_text, text, &m);
+        status = wgi_file_replace(path, put_text, text, &m);
     else
-        wg_message_add(&m, "%s/" WG_FILE_CONFIG ": %s", t->settings.model, wg_status_text(status));
+        wgi_message_add(&m, "%s/" WG_FILE_CONFIG ": %s", t->settings.model, wg_status_text(status));
     free(text);
     free(path);
     return status;
 }
 
 /* Puts all tensors into the store, by a plan for the least of batches. */
-static wg_status fill_store(wg_trainer *t, wg_message *m)
+static wg_status fill_store(wg_trainer *t, wgi_message *m)
 {
     int64_t least = t->settings.length_multiple;
-    wg_step_plan *p;
-    return wg_plans_get(&t->plans, &(wg_step_shape){1, least, least, WG_STEP_UPDATES}, &p, m);
+    wgi_step_plan *p;
+    return wgi_plans_get(&t->plans, &(wgi_step_shape){1, least, least, WG_STEP_UPDATES}, &p, m);
 }
 
 static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
 {
     wg_progress *p = &t->progress;
     const char *folder = t->settings.model;
-    wg_message m = wg_message_in(t->message, sizeof t->message);
-    wg_status status = wg_checkpoint_load(folder, t->store, p, &t->settings, t->message, sizeof t->message);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
+    wg_status status =
+        wg_checkpoint_load(folder, t->store, p, &t->settings, t->message, sizeof t->message);
     if (status != WG_OK)
         return status;
     char damaged[sizeof t->message];
     memcpy(damaged, t->message, sizeof damaged);
     if (p->data != data || p->vocabularies != vocabularies)
-        return wg_file_fail(&m, WG_EINVAL, folder, "%s: expected those with which this training began, got others",
-                            p->vocabularies != vocabularies ? "vocabs" : "train-sets");
+        return wgi_file_fail(&m, WG_EINVAL, folder,
+                             "%s: expected those with which this training began, got others",
+                             p->vocabularies != vocabularies ? "vocabs" : "train-sets");
     status = wg_batches_seek(t->batches, p->cursor);
     if (status != WG_OK)
-        return wg_file_fail(&m, status, folder, "it has no epoch %" PRId64 ", group %" PRId64, p->cursor.epoch,
-                            p->cursor.group);
+        return wgi_file_fail(&m, status, folder, "it has no epoch %" PRId64 ", group %" PRId64,
+                             p->cursor.epoch, p->cursor.group);
     t->saved = p->update;
     t->seconds_until = p->seconds;
     if (*damaged)
-        wg_report_note(t, "%s", damaged);
-    wg_report_note(t, "%s: going on after update %" PRId64, folder, p->update);
+        wgi_report_note(t, "%s", damaged);
+    wgi_report_note(t, "%s: going on after update %" PRId64, folder, p->update);
     return WG_OK;
 }
 
@@ -328,29 +339,31 @@ static void note_sizes(wg_trainer *t)
     int64_t parameters = 0;
     const wg_tensor *tensor;
     for (size_t i = 0; (tensor = wg_store_at(t->store, i)); i++)
-        if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) && !strstr(tensor->name, WG_STATES_OF_AVERAGE))
+        if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) &&
+            !strstr(tensor->name, WG_STATES_OF_AVERAGE))
             parameters += wg_shape_count(&tensor->shape);
-    wg_report_note(
-        t,
-        "%zu pairs to train on (%zu empty and %zu too long left out), %zu to validate; %lld and %lld tokens in "
-        "the vocabularies; %" PRId64 " parameters",
-        wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
-        t->data.valid ? wg_corpus_count(t->data.valid) : 0, (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
-        (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
+    wgi_report_note(t,
+                    "%zu pairs to train on (%zu empty and %zu too long left out), %zu to validate; "
+                    "%lld and %lld tokens in "
+                    "the vocabularies; %" PRId64 " parameters",
+                    wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
+                    t->data.valid ? wg_corpus_count(t->data.valid) : 0,
+                    (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
+                    (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
 }
 
 /* Folder, backends, data.  Nothing is written or removed yet. */
 static wg_status open_all(wg_trainer *t, const wg_settings *settings)
 {
-    wg_message m = wg_message_in(t->message, sizeof t->message);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     char *why = t->message;
     const size_t size = sizeof t->message;
     wg_status status = wg_settings_copy(&t->settings, settings);
     if (status != WG_OK)
-        return wg_message_add(&m, "out of memory"), status;
+        return wgi_message_add(&m, "out of memory"), status;
     wg_settings *s = &t->settings;
     if (!s->model || !*s->model)
-        return wg_message_add(&m, "model: expected a folder, got none"), WG_EINVAL;
+        return wgi_message_add(&m, "model: expected a folder, got none"), WG_EINVAL;
     status = wg_settings_check(s, why, size);
     t->made_folder = status == WG_OK && access(s->model, F_OK) != 0;
     if (status == WG_OK)
@@ -358,20 +371,21 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     if (status == WG_OK)
         status = wg_backend_list_open(&t->backends, s->backend, why, size);
     if (status == WG_OK)
-        status = wg_data_open(&t->data, s, why, size);
+        status = wgi_data_open(&t->data, s, why, size);
     if (status != WG_OK)
         return status;
     s->net.source_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[0]);
     s->net.target_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[1]);
     t->store = wg_store_new(s->seed);
-    t->validator = (wg_validator){&t->plans, &t->data, NULL};
-    status = wg_plans_init(&t->plans, s, &t->backends, t->store);
+    t->validator = (wgi_validator){&t->plans, &t->data, NULL};
+    status = wgi_plans_init(&t->plans, s, &t->backends, t->store);
     if (status != WG_OK || !t->store)
-        return wg_message_add(&m, "out of memory"), WG_ENOMEM;
-    return wg_data_batches(&t->batches, &t->data, t->data.train, s, why, size);
+        return wgi_message_add(&m, "out of memory"), WG_ENOMEM;
+    return wgi_data_batches(&t->batches, &t->data, t->data.train, s, why, size);
 }
 
-/* Now that there is a model to train: an old one goes if it is to be overwritten, new vocabularies come. */
+/* Now that there is a model to train: an old one goes if it is to be overwritten, new vocabularies
+ * come. */
 static wg_status start_folder(wg_trainer *t)
 {
     wg_settings *s = &t->settings;
@@ -380,19 +394,21 @@ static wg_status start_folder(wg_trainer *t)
         status = wg_checkpoint_clear(s->model, t->message, sizeof t->message);
     s->overwrite = false; /* what is written to config.yml must not be asked for again */
     if (status == WG_OK && !t->data.of_folder)
-        status = wg_vocabularies_save(&t->data.vocabularies, s->model, t->message, sizeof t->message);
+        status =
+            wg_vocabularies_save(&t->data.vocabularies, s->model, t->message, sizeof t->message);
     return status;
 }
 
 static wg_status begin(wg_trainer *t, const wg_settings *settings)
 {
-    t->start = t->span.start = wg_seconds();
+    t->start = t->span.start = wgi_seconds();
     t->saved = -1;
     wg_status status = open_all(t, settings);
     if (status != WG_OK)
         return status;
-    wg_message m = wg_message_in(t->message, sizeof t->message);
-    uint64_t data = wg_corpus_hash(t->data.train), vocabularies = hash_of_vocabularies(&t->data.vocabularies);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
+    uint64_t data = wg_corpus_hash(t->data.train),
+             vocabularies = hash_of_vocabularies(&t->data.vocabularies);
     status = fill_store(t, &m);
     if (status != WG_OK)
         return status;
@@ -404,17 +420,17 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
     t->progress.vocabularies = vocabularies;
     if (status == WG_OK)
         status = write_config(t);
-    return status == WG_OK ? wg_report_open(t) : status;
+    return status == WG_OK ? wgi_report_open(t) : status;
 }
 
-wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings, const wg_listener *listener, char *message,
-                            size_t message_size)
+wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
+                            const wg_listener *listener, char *message, size_t message_size)
 {
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     wg_trainer *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t)
-        return wg_message_add(&m, "out of memory"), WG_ENOMEM;
+        return wgi_message_add(&m, "out of memory"), WG_ENOMEM;
     if (listener)
         t->listener = *listener;
     wg_status status = begin(t, settings);
@@ -422,7 +438,7 @@ wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings, const
         *out = t;
         return WG_OK;
     }
-    wg_message_add(&m, "%s", *t->message ? t->message : wg_status_text(status));
+    wgi_message_add(&m, "%s", *t->message ? t->message : wg_status_text(status));
     if (t->made_folder)
         rmdir(t->settings.model); /* if nothing was put there */
     wg_trainer_free(t);
@@ -434,12 +450,12 @@ void wg_trainer_free(wg_trainer *t)
     if (!t)
         return;
     if (t->metrics)
-        wg_report_close(t);
-    wg_validator_free(&t->validator);
-    wg_plans_free(&t->plans);
+        wgi_report_close(t);
+    wgi_validator_free(&t->validator);
+    wgi_plans_free(&t->plans);
     wg_batches_free(t->batches);
     wg_store_free(t->store);
-    wg_data_free(&t->data);
+    wgi_data_free(&t->data);
     wg_backend_list_close(&t->backends);
     wg_settings_free(&t->settings);
     free(t);

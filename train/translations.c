@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void wg_translated_free(char **texts, size_t n)
+void wgi_translated_free(char **texts, size_t n)
 {
     for (size_t i = 0; texts && i < n; i++)
         free(texts[i]);
@@ -48,9 +48,9 @@ static void free_sources(sources *s)
     free(s->length);
 }
 
-static wg_status make_search(wg_validator *v, wg_message *m)
+static wg_status make_search(wgi_validator *v, wgi_message *m)
 {
-    const wg_plans *p = v->plans;
+    const wgi_plans *p = v->plans;
     const wg_vocabulary *target = v->data->vocabularies.side[1];
     char why[500] = "";
     if (v->search)
@@ -67,11 +67,12 @@ static wg_status make_search(wg_validator *v, wg_message *m)
                                                            .threads = (int)p->settings->threads},
                                         why, sizeof why);
     if (status != WG_OK)
-        wg_message_add(m, "translation: %s", why);
+        wgi_message_add(m, "translation: %s", why);
     return status;
 }
 
-wg_status wg_translate_corpus(wg_validator *v, const wg_corpus *corpus, char ***texts, wg_message *m)
+wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char ***texts,
+                               wgi_message *m)
 {
     const wg_vocabularies *words = &v->data->vocabularies;
     wg_search_options options = v->plans->settings->search;
@@ -82,14 +83,15 @@ wg_status wg_translate_corpus(wg_validator *v, const wg_corpus *corpus, char ***
     *texts = calloc(n + 1, sizeof(char *));
     bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
     wg_status status = ok ? make_search(v, m) : WG_ENOMEM;
-    if (status == WG_OK && (status = wg_search_run(v->search, s.at, s.length, n, &options, &best)) != WG_OK)
-        wg_message_add(m, "translation: %s", wg_search_message(v->search));
+    if (status == WG_OK &&
+        (status = wg_search_run(v->search, s.at, s.length, n, &options, &best)) != WG_OK)
+        wgi_message_add(m, "translation: %s", wg_search_message(v->search));
     for (size_t i = 0; i < n && status == WG_OK; i++)
         status = wg_vocabulary_decode(words->side[1], best[i].ids, best[i].n, &(*texts)[i]);
     if (status != WG_OK && !m->used)
-        wg_message_add(m, "translation: %s", wg_status_text(status));
+        wgi_message_add(m, "translation: %s", wg_status_text(status));
     if (status != WG_OK) {
-        wg_translated_free(*texts, n);
+        wgi_translated_free(*texts, n);
         *texts = NULL;
     }
     wg_hypotheses_free(best, best ? n : 0);

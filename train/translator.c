@@ -1,10 +1,10 @@
-#include "train/translator.h"
-#include "ops/table.h"
-#include "train/folder.h"
-#include "train/internal.h"
-#include "train/settings.h"
+#include "wengert/train/translator.h"
+#include "wengert/ops/table.h"
+#include "wengert/train/folder.h"
+#include "files/internal.h"
+#include "wengert/train/settings.h"
 #include "train/validate.h"
-#include "train/weights.h"
+#include "wengert/files/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,42 +19,43 @@ struct wg_translator {
     char message[600];
 };
 
-/* ---- opening ------------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-static wg_status read_config(wg_translator *t, const char *folder, wg_message *m)
+static wg_status read_config(wg_translator *t, const char *folder, wgi_message *m)
 {
     char why[400];
     if (!wg_folder_has(folder, WG_FILE_CONFIG))
-        return wg_file_fail(m, WG_EIO, folder, "not a model's folder: it has no %s",
-                            WG_FILE_CONFIG);
+        return wgi_file_fail(m, WG_EIO, folder, "not a model's folder: it has no %s",
+                             WG_FILE_CONFIG);
     char *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
     wg_status status = path ? wg_settings_init(&t->settings) : WG_ENOMEM;
     snprintf(why, sizeof why, "%s: %s", folder, wg_status_text(status));
     if (status == WG_OK)
         status = wg_settings_read_yaml(&t->settings, path, why, sizeof why);
     if (status != WG_OK)
-        wg_message_add(m, "%s", why);
+        wgi_message_add(m, "%s", why);
     free(path);
     return status;
 }
 
-static wg_status open_vocabularies(wg_translator *t, const char *folder, wg_message *m)
+static wg_status open_vocabularies(wg_translator *t, const char *folder, wgi_message *m)
 {
     char why[400];
     wg_status status = wg_vocabularies_open(&t->vocabularies, folder, why, sizeof why);
     if (status != WG_OK)
-        return wg_message_add(m, "%s", why), status;
+        return wgi_message_add(m, "%s", why), status;
     const wg_vocabulary *source = t->vocabularies.side[0], *target = t->vocabularies.side[1];
     if (wg_vocabulary_eos(source) < 0 || wg_vocabulary_eos(target) < 0 ||
         wg_vocabulary_bos(target) < 0)
-        return wg_file_fail(m, WG_EDATA, folder, "a vocabulary has no begin or no end of sentence");
+        return wgi_file_fail(m, WG_EDATA, folder,
+                             "a vocabulary has no begin or no end of sentence");
     t->settings.net.source_vocabulary = wg_vocabulary_size(source);
     t->settings.net.target_vocabulary = wg_vocabulary_size(target);
     return WG_OK;
 }
 
 /* The parameters' tensors, zeroed: those that a graph of the model has. */
-static wg_status make_store(wg_translator *t, const char *folder, wg_message *m)
+static wg_status make_store(wg_translator *t, const char *folder, wgi_message *m)
 {
     wg_graph *g = wg_graph_new();
     const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
@@ -62,29 +63,30 @@ static wg_status make_store(wg_translator *t, const char *folder, wg_message *m)
     wg_transformer_loss(&model, &in, NULL);
     wg_status status = wg_graph_status(g);
     if (status != WG_OK)
-        wg_file_fail(m, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
+        wgi_file_fail(m, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
     t->store = wg_store_new(0);
     for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
         const wg_node *n = wg_graph_node(g, i);
         if (n->op == &wg_op_parameter &&
             !wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype, &n->out[0]->shape, NULL))
-            status = wg_file_fail(m, WG_ENOMEM, folder, "no memory for the parameters");
+            status = wgi_file_fail(m, WG_ENOMEM, folder, "no memory for the parameters");
     }
     wg_graph_free(g);
     return status;
 }
 
-/* The file of the weights: that which was asked for, in the folder or anywhere; else the best by the metric that decided,
- * by another metric, the average, the last. */
+/* The file of the weights: that which was asked for, in the folder or anywhere; else the best by
+ * the metric that decided, by another metric, the average, the last. */
 static char *path_of_weights(const wg_translator *t, const char *folder, const char *wanted)
 {
     char name[64];
     if (wanted)
         return wg_folder_has(folder, wanted) ? wg_folder_path(folder, "%s", wanted)
                                              : strdup(wanted);
-    int first = wg_metric_named(t->settings.valid_metrics, 0);
+    int first = wgi_metric_named(t->settings.valid_metrics, 0);
     for (int i = first >= 0 ? -1 : 0; i < WG_METRICS; i++) {
-        snprintf(name, sizeof name, "best-%s.safetensors", wg_metric_kinds[i < 0 ? first : i].name);
+        snprintf(name, sizeof name, "best-%s.safetensors",
+                 wgi_metric_kinds[i < 0 ? first : i].name);
         if (wg_folder_has(folder, name))
             return wg_folder_path(folder, "%s", name);
     }
@@ -93,24 +95,25 @@ static char *path_of_weights(const wg_translator *t, const char *folder, const c
 }
 
 static wg_status load_weights(wg_translator *t, const char *folder, const char *wanted,
-                              wg_message *m)
+                              wgi_message *m)
 {
     char why[500] = "";
     if (wanted && !wg_folder_has(folder, wanted) && access(wanted, F_OK) != 0)
-        return wg_file_fail(m, WG_EIO, wanted,
-                            "expected a file in the model's folder %s, or at this path; got neither", folder);
+        return wgi_file_fail(
+            m, WG_EIO, wanted,
+            "expected a file in the model's folder %s, or at this path; got neither", folder);
     char *path = path_of_weights(t, folder, wanted);
     if (!path)
-        return wg_file_fail(m, WG_ENOMEM, folder, "out of memory");
+        return wgi_file_fail(m, WG_ENOMEM, folder, "out of memory");
     wg_status status = wg_store_load(t->store, path, why, sizeof why);
     if (status != WG_OK)
-        wg_message_add(m, "%s", why);
+        wgi_message_add(m, "%s", why);
     free(path);
     return status;
 }
 
 static wg_status make_search(wg_translator *t, const char *folder, const wg_translator_options *o,
-                             wg_message *m)
+                             wgi_message *m)
 {
     const wg_vocabulary *target = t->vocabularies.side[1];
     char why[500];
@@ -127,7 +130,7 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
         .int8 = o->int8,
     };
     wg_status status = wg_search_create(&t->search, &model, why, sizeof why);
-    return status == WG_OK ? status : wg_file_fail(m, status, folder, "%s", why);
+    return status == WG_OK ? status : wgi_file_fail(m, status, folder, "%s", why);
 }
 
 wg_status wg_translator_open(wg_translator **out, const char *folder,
@@ -136,15 +139,15 @@ wg_status wg_translator_open(wg_translator **out, const char *folder,
 {
     static const wg_translator_options none = {0};
     const wg_translator_options *o = options ? options : &none;
-    wg_message m = wg_message_in(message, message_size);
+    wgi_message m = wgi_message_in(message, message_size);
     if (!out)
         return WG_EINVAL;
     *out = NULL;
     if (!folder)
-        return wg_file_fail(&m, WG_EINVAL, "wg_translator_open", "no folder was given");
+        return wgi_file_fail(&m, WG_EINVAL, "wg_translator_open", "no folder was given");
     wg_translator *t = calloc(1, sizeof *t);
     if (!t)
-        return wg_file_fail(&m, WG_ENOMEM, folder, "out of memory");
+        return wgi_file_fail(&m, WG_ENOMEM, folder, "out of memory");
     t->threads = o->threads;
     wg_status status = read_config(t, folder, &m);
     if (status == WG_OK)
@@ -188,7 +191,7 @@ const wg_transformer_config *wg_translator_config(const wg_translator *t)
     return t ? &t->settings.net : NULL;
 }
 
-/* ---- lines and tokens ------------------------------------------------------------------------------------ */
+/* ---- lines and tokens ------------------------------------------------------------------------ */
 
 static wg_status fail(wg_translator *t, wg_status status, const char *what)
 {
@@ -209,7 +212,8 @@ static void free_lines(token_lines *l)
     free(l->length);
 }
 
-/* The tokens of a line and the end of sentence; of a blank one none at all if `blank_is_nothing`. */
+/* The tokens of a line and the end of sentence; of a blank one none at all if
+ * `blank_is_nothing`. */
 static wg_status encode_line(const wg_vocabulary *v, const char *line, bool blank_is_nothing,
                              int32_t **out, size_t *n)
 {
@@ -242,7 +246,7 @@ static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
         wg_status status =
             encode_line(v, lines[i], blank_is_nothing, &out->ids[i], &out->length[i]);
         if (status != WG_OK) {
-#pragma omp critical(wg_translator_status)
+#pragma omp critical(wgi_translator_status)
             first = status;
         }
     }
@@ -271,16 +275,17 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
     return WG_OK;
 }
 
-/* As the search says; without memory also how long the longest line is, since that is what decides. */
+/* As the search says; without memory also how long the longest line is, since that is what
+ * decides. */
 static wg_status fail_search(wg_translator *t, wg_status status, const token_lines *source)
 {
-    wg_message m = wg_message_in(t->message, sizeof t->message);
+    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     size_t longest = 0;
     for (size_t i = 0; i < source->n; i++)
         longest = source->length[i] > longest ? source->length[i] : longest;
-    wg_message_add(&m, "%s", wg_search_message(t->search));
+    wgi_message_add(&m, "%s", wg_search_message(t->search));
     if (status == WG_ENOMEM)
-        wg_message_add(&m, "; the longest line has %zu tokens", longest);
+        wgi_message_add(&m, "; the longest line has %zu tokens", longest);
     return status;
 }
 

@@ -1,11 +1,11 @@
 #include "train/validate.h"
-#include "train/text/bleu.h"
+#include "wengert/text/bleu.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const wg_metric_kind wg_metric_kinds[WG_METRICS] = {
+const wgi_metric_kind wgi_metric_kinds[WG_METRICS] = {
     [WG_METRIC_CROSS_ENTROPY] = {"cross-entropy", false},
     [WG_METRIC_PERPLEXITY] = {"perplexity", false},
     [WG_METRIC_ACCURACY] = {"accuracy", true},
@@ -13,17 +13,18 @@ const wg_metric_kind wg_metric_kinds[WG_METRICS] = {
     [WG_METRIC_CHRF] = {"chrf", true},
 };
 
-int wg_metric_named(const char *words, size_t i)
+int wgi_metric_named(const char *words, size_t i)
 {
     static const char blanks[] = " ,\t";
-    words = words ? words : wg_metric_kinds[0].name;
+    words = words ? words : wgi_metric_kinds[0].name;
     for (words += strspn(words, blanks); *words && i; i--) {
         words += strcspn(words, blanks);
         words += strspn(words, blanks);
     }
     size_t n = strcspn(words, blanks);
     for (int k = 0; n && k < WG_METRICS; k++)
-        if (strlen(wg_metric_kinds[k].name) == n && memcmp(wg_metric_kinds[k].name, words, n) == 0)
+        if (strlen(wgi_metric_kinds[k].name) == n &&
+            memcmp(wgi_metric_kinds[k].name, words, n) == 0)
             return k;
     return -1;
 }
@@ -34,35 +35,36 @@ typedef struct sums {
     int64_t tokens, sentences;
 } sums;
 
-static wg_status add_batch(sums *s, wg_plans *plans, const wg_batch *batch, wg_message *m)
+static wg_status add_batch(sums *s, wgi_plans *plans, const wg_batch *batch, wgi_message *m)
 {
-    wg_step_plan *p;
-    wg_status status = wg_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, m);
+    wgi_step_plan *p;
+    wg_status status = wgi_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, m);
     if (status == WG_OK && (status = wg_plan_run(p->plan, 0)) != WG_OK)
-        wg_message_add(m, "validation: %s", wg_plan_message(p->plan));
+        wgi_message_add(m, "validation: %s", wg_plan_message(p->plan));
     if (status != WG_OK)
         return status;
-    s->cost += wg_plans_scalar(plans, p->cost);
-    s->nll += wg_plans_scalar(plans, p->nll);
-    s->hits += wg_plans_scalar(plans, p->hits);
+    s->cost += wgi_plans_scalar(plans, p->cost);
+    s->nll += wgi_plans_scalar(plans, p->nll);
+    s->hits += wgi_plans_scalar(plans, p->hits);
     s->tokens += batch->target_tokens;
     s->sentences += batch->sentences;
     return WG_OK;
 }
 
-static wg_status add_all(sums *s, wg_plans *plans, const wg_training_data *data, wg_message *m)
+static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *data, wgi_message *m)
 {
     wg_batches *batches;
     char why[400];
-    wg_status status = wg_data_batches(&batches, data, data->valid, plans->settings, why, sizeof why);
+    wg_status status =
+        wgi_data_batches(&batches, data, data->valid, plans->settings, why, sizeof why);
     if (status != WG_OK)
-        return wg_message_add(m, "validation set: %s", why), status;
+        return wgi_message_add(m, "validation set: %s", why), status;
     for (int64_t i = 0, n = wg_batches_groups(batches); i < n && status == WG_OK; i++) {
         const wg_batch *batch;
         size_t count = 0;
         status = wg_batches_next(batches, &batch, &count);
         if (status != WG_OK)
-            wg_message_add(m, "validation set: %s", wg_status_text(status));
+            wgi_message_add(m, "validation set: %s", wg_status_text(status));
         for (size_t k = 0; k < count && status == WG_OK; k++)
             status = add_batch(s, plans, &batch[k], m);
     }
@@ -71,26 +73,29 @@ static wg_status add_all(sums *s, wg_plans *plans, const wg_training_data *data,
 }
 
 /* BLEU and chrF of translations against the lines as they were read. */
-static wg_status score_translations(wg_validation *out, wg_validator *v, bool bleu, bool chrf, wg_message *m)
+static wg_status score_translations(wgi_validation *out, wgi_validator *v, bool bleu, bool chrf,
+                                    wgi_message *m)
 {
     const wg_corpus *c = v->data->valid;
     size_t n = wg_corpus_count(c);
     char **texts = NULL;
     const char **references = calloc(n + 1, sizeof(char *));
-    wg_status status = references ? wg_translate_corpus(v, c, &texts, m) : WG_ENOMEM;
+    wg_status status = references ? wgi_translate_corpus(v, c, &texts, m) : WG_ENOMEM;
     for (size_t i = 0; i < n && status == WG_OK; i++)
         references[i] = wg_corpus_text(c, i, 1);
     if (status == WG_OK && bleu) {
         wg_bleu b;
-        status = wg_bleu_compute(&b, (const char *const *)texts, references, n,
-                                 &(wg_bleu_options){.tokenizer = v->plans->settings->bleu_tokenizer});
+        status =
+            wg_bleu_compute(&b, (const char *const *)texts, references, n,
+                            &(wg_bleu_options){.tokenizer = v->plans->settings->bleu_tokenizer});
         out->value[WG_METRIC_BLEU] = b.score;
     }
     if (status == WG_OK && chrf)
-        status = wg_chrf_compute(&out->value[WG_METRIC_CHRF], (const char *const *)texts, references, n, NULL);
+        status = wg_chrf_compute(&out->value[WG_METRIC_CHRF], (const char *const *)texts,
+                                 references, n, NULL);
     if (status != WG_OK && !m->used)
-        wg_message_add(m, "scores of translations: %s", wg_status_text(status));
-    wg_translated_free(texts, n);
+        wgi_message_add(m, "scores of translations: %s", wg_status_text(status));
+    wgi_translated_free(texts, n);
     free(references);
     return status;
 }
@@ -98,20 +103,20 @@ static wg_status score_translations(wg_validation *out, wg_validator *v, bool bl
 static bool asked_for(const char *words, int metric)
 {
     int k;
-    for (size_t i = 0; (k = wg_metric_named(words, i)) >= 0; i++)
+    for (size_t i = 0; (k = wgi_metric_named(words, i)) >= 0; i++)
         if (k == metric)
             return true;
     return false;
 }
 
-wg_status wg_validate(wg_validation *out, wg_validator *v, wg_message *m)
+wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wgi_message *m)
 {
     sums s = {0};
     const char *metrics = v->plans->settings->valid_metrics;
     bool bleu = asked_for(metrics, WG_METRIC_BLEU), chrf = asked_for(metrics, WG_METRIC_CHRF);
     wg_status status = add_all(&s, v->plans, v->data, m);
     double n = s.tokens ? (double)s.tokens : 1;
-    *out = (wg_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
+    *out = (wgi_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
     for (int i = 0; i < WG_METRICS; i++)
         out->value[i] = NAN;
     out->value[WG_METRIC_CROSS_ENTROPY] = s.nll / n;
@@ -120,7 +125,7 @@ wg_status wg_validate(wg_validation *out, wg_validator *v, wg_message *m)
     return status == WG_OK && (bleu || chrf) ? score_translations(out, v, bleu, chrf, m) : status;
 }
 
-void wg_validator_free(wg_validator *v)
+void wgi_validator_free(wgi_validator *v)
 {
     wg_search_free(v->search);
     v->search = NULL;

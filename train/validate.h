@@ -5,7 +5,7 @@
 #include "train/data.h"
 #include "train/plans.h"
 
-enum wg_metric {
+enum wgi_metric {
     WG_METRIC_CROSS_ENTROPY = 0, /* -log p of a target token, in nats, without label smoothing */
     WG_METRIC_PERPLEXITY,        /* its exp                                                    */
     WG_METRIC_ACCURACY,          /* share of target tokens that have the greatest probability  */
@@ -14,36 +14,38 @@ enum wg_metric {
     WG_METRICS
 };
 
-typedef struct wg_metric_kind {
+typedef struct wgi_metric_kind {
     const char *name; /* in settings and files */
     bool greater_is_better;
-} wg_metric_kind;
-extern const wg_metric_kind wg_metric_kinds[WG_METRICS];
+} wgi_metric_kind;
+extern const wgi_metric_kind wgi_metric_kinds[WG_METRICS];
 
 /* The i-th metric named in `words`, which blanks separate; -1 past the end. */
-int wg_metric_named(const char *words, size_t i);
+int wgi_metric_named(const char *words, size_t i);
 
-typedef struct wg_validation {
+typedef struct wgi_validation {
     double cost;              /* label-smoothed cross entropy a target token, in nats */
     double value[WG_METRICS]; /* NAN: not measured                                    */
     int64_t tokens, sentences;
-} wg_validation;
+} wgi_validation;
 
-typedef struct wg_validator {
-    wg_plans *plans;
-    const wg_training_data *data;
-    wg_search *search; /* made when it is first needed; freed by wg_validator_free */
-} wg_validator;
+typedef struct wgi_validator {
+    wgi_plans *plans;
+    const wgi_training_data *data;
+    wg_search *search; /* made when it is first needed; freed by wgi_validator_free */
+} wgi_validator;
 
-/* All that settings->valid_metrics asks for on the validation set, by the parameters in the plans' store. */
-wg_status wg_validate(wg_validation *out, wg_validator *v, wg_message *m);
-void wg_validator_free(wg_validator *v);
+/* All that settings->valid_metrics asks for on the validation set, by the parameters in the plans'
+ * store. */
+wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wgi_message *m);
+void wgi_validator_free(wgi_validator *v);
 
-/* ---- translations.c ---- */
+/* ---- translations.c -------------------------------------------------------------------------- */
 
-/* Translates the source side as settings->search says: a text for each pair; the array and the texts are freed by
- * wg_translated_free. */
-wg_status wg_translate_corpus(wg_validator *v, const wg_corpus *corpus, char ***texts, wg_message *m);
-void wg_translated_free(char **texts, size_t n);
+/* Translates the source side as settings->search says: a text for each pair; the array and the
+ * texts are freed by wgi_translated_free. */
+wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char ***texts,
+                               wgi_message *m);
+void wgi_translated_free(char **texts, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
-/* The cpu backend: a table from ops to reference kernels, made from ops/ops.def. */
-#include "backends/backend.h"
+/* The cpu backend: a table from ops to reference kernels, made from wengert/ops/ops.def. */
+#include "wengert/backends/backend.h"
 #include "backends/cpu/kernels.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <stdlib.h>
 
@@ -13,18 +13,18 @@ typedef struct entry {
 
 #define LEAF(name)
 #define COMPOSITE(name)
-#define ANY(name) {&wg_op_##name, cpu_##name, {NULL}},
+#define ANY(name) {&wg_op_##name, wgi_cpu_##name, {NULL}},
 #define FLOAT(name)                                                                                \
-    {&wg_op_##name, NULL, {[WG_F32] = cpu_##name##_f32, [WG_F64] = cpu_##name##_f64}},
+    {&wg_op_##name, NULL, {[WG_F32] = wgi_cpu_##name##_f32, [WG_F64] = wgi_cpu_##name##_f64}},
 #define NUMBER(name)                                                                               \
     {&wg_op_##name,                                                                                \
      NULL,                                                                                         \
-     {[WG_F32] = cpu_##name##_f32,                                                                 \
-      [WG_F64] = cpu_##name##_f64,                                                                 \
-      [WG_I32] = cpu_##name##_i32,                                                                 \
-      [WG_I64] = cpu_##name##_i64}},
+     {[WG_F32] = wgi_cpu_##name##_f32,                                                             \
+      [WG_F64] = wgi_cpu_##name##_f64,                                                             \
+      [WG_I32] = wgi_cpu_##name##_i32,                                                             \
+      [WG_I64] = wgi_cpu_##name##_i64}},
 static const entry entries[] = {
-#include "ops/ops.def"
+#include "wengert/ops/ops.def"
 };
 #undef LEAF
 #undef COMPOSITE
@@ -64,8 +64,8 @@ static void close_cpu(void *state)
     free(state);
 }
 
-/* The dtype in which a node computes: the first float among results and operands, else the first integer
- * among operands and results. */
+/* The dtype in which a node computes: the first float among results and operands, else the first
+ * integer among operands and results. */
 static wg_dtype working_dtype(const wg_node *n)
 {
     for (int i = 0; i < n->n_out; i++)

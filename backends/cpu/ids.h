@@ -3,7 +3,7 @@
 #ifndef WG_BACKENDS_CPU_IDS_H
 #define WG_BACKENDS_CPU_IDS_H
 
-#include "graph/op.h"
+#include "wengert/graph/op.h"
 
 /* Element i of ids of i32 or i64. */
 static inline int64_t cpu_id(const void *ids, wg_dtype dtype, int64_t i)

@@ -5,11 +5,11 @@
  *   number/  compiled four times, also int32_t and int64_t      (ops.def: NUMBER)
  *   any/     compiled once; looks at dtypes or element sizes itself (ops.def: ANY)
  * and is written   void KERNEL(softmax)(wg_call *c) { const real *x = c->in[0]; ... }
- * (in any/:        void cpu_permute(wg_call *c) { ... }).
+ * (in any/:        void wgi_cpu_permute(wg_call *c) { ... }).
  *
- * Rules: readable first; loops that a compiler can vectorise; no allocation; the same bits at any number of
- * threads (each result element is computed by one thread in one fixed order; reductions go over chunks of
- * fixed size). */
+ * Rules: readable first; loops that a compiler can vectorise; no allocation; the same bits at any
+ * number of threads (each result element is computed by one thread in one fixed order; reductions
+ * go over chunks of fixed size). */
 #ifndef WG_BACKENDS_CPU_KERNEL_H
 #define WG_BACKENDS_CPU_KERNEL_H
 
@@ -23,7 +23,7 @@
 
 #ifdef REAL
 typedef REAL real;
-#define KERNEL(name) WG_PASTE(cpu_##name##_, SUFFIX)
+#define KERNEL(name) WG_PASTE(wgi_cpu_##name##_, SUFFIX)
 #ifdef REAL_IS_FLOAT
 #include <tgmath.h>  /* exp(x) is expf(x) where real is float */
 typedef double wide; /* of accumulators */
@@ -67,8 +67,8 @@ static inline cpu_axis cpu_axis_split(const wg_shape *s, int axis)
     return a;
 }
 
-/* Strides, in elements, with which an operand of shape `from` is read as if broadcast to `to`: 0 along
- * broadcast axes. */
+/* Strides, in elements, with which an operand of shape `from` is read as if broadcast to `to`: 0
+ * along broadcast axes. */
 static inline void cpu_broadcast_strides(const wg_shape *from, const wg_shape *to,
                                          int64_t stride[WG_MAX_RANK])
 {

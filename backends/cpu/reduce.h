@@ -7,8 +7,8 @@
  * and cpu_reduce drives them over any set of axes: along the last axis if that is reduced, else
  * over blocks of columns.  A partial of zeros (count 0) is the empty reduction.
  *
- * Where there are few blocks of results, each is cut into parts, whose number depends on the shape alone and
- * which are joined in order: hence the same bits at any number of threads. */
+ * Where there are few blocks of results, each is cut into parts, whose number depends on the shape
+ * alone and which are joined in order: hence the same bits at any number of threads. */
 #ifndef WG_BACKENDS_CPU_REDUCE_H
 #define WG_BACKENDS_CPU_REDUCE_H
 

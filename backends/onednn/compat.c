@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-/* ---- memory descriptors -------------------------------------------------------------------------- */
+/* ---- memory descriptors ---------------------------------------------------------------------- */
 
-void od_md_free(od_md md)
+void wgi_od_md_free(od_md md)
 {
 #if OD_V3
     if (md)
@@ -23,8 +23,8 @@ static void dense_strides(int rank, const dnnl_dims_t dims, dnnl_dims_t strides)
     }
 }
 
-dnnl_status_t od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
-                            const dnnl_dims_t strides)
+dnnl_status_t wgi_od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                                const dnnl_dims_t strides)
 {
     dnnl_dims_t dense;
     *out = NULL;
@@ -47,7 +47,7 @@ dnnl_status_t od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dnnl_d
 #endif
 }
 
-dnnl_status_t od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type)
+dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type)
 {
     *out = NULL;
 #if OD_V3
@@ -65,19 +65,20 @@ dnnl_status_t od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_
 #endif
 }
 
-size_t od_md_bytes(od_const_md md)
+size_t wgi_od_md_bytes(od_const_md md)
 {
     return dnnl_memory_desc_get_size(md);
 }
 
-bool od_md_equal(od_const_md a, od_const_md b)
+bool wgi_od_md_equal(od_const_md a, od_const_md b)
 {
     return dnnl_memory_desc_equal(a, b) != 0;
 }
 
-/* ---- post-ops ------------------------------------------------------------------------------------- */
+/* ---- post-ops -------------------------------------------------------------------------------- */
 
-dnnl_status_t od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha, float beta)
+dnnl_status_t wgi_od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
+                                    float beta)
 {
 #if OD_V3
     return dnnl_post_ops_append_eltwise(ops, alg, alpha, beta);
@@ -86,7 +87,7 @@ dnnl_status_t od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float 
 #endif
 }
 
-dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale)
+dnnl_status_t wgi_od_append_sum(dnnl_post_ops_t ops, float scale)
 {
 #if OD_V3
     return dnnl_post_ops_append_sum(ops, scale, 0, dnnl_data_type_undef);
@@ -95,10 +96,10 @@ dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale)
 #endif
 }
 
-/* ---- primitive descriptors ------------------------------------------------------------------------ */
+/* ---- primitive descriptors ------------------------------------------------------------------- */
 
-/* In 2.6 a primitive descriptor is made from an operation descriptor; in 3.x at once.  V2(init) and V3(create) are
- * the two ways of one call: only one of them is compiled. */
+/* In 2.6 a primitive descriptor is made from an operation descriptor; in 3.x at once.  V2(init) and
+ * V3(create) are the two ways of one call: only one of them is compiled. */
 #if OD_V3
 #define MAKE(desc_type, init, create) return create
 #else
@@ -108,14 +109,14 @@ dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale)
     return made == dnnl_success ? dnnl_primitive_desc_create(pd, &d, attr, e, hint) : made
 #endif
 
-dnnl_status_t od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
-                         const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
+                             const_dnnl_primitive_attr_t attr)
 {
     return dnnl_reorder_primitive_desc_create(pd, from, e, to, e, attr);
 }
 
-dnnl_status_t od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                        od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                            od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr)
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
@@ -123,8 +124,8 @@ dnnl_status_t od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md
          dnnl_matmul_primitive_desc_create(pd, e, src, weights, bias, dst, attr));
 }
 
-dnnl_status_t od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
-                         float alpha, float beta, const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
+                             float alpha, float beta, const_dnnl_primitive_attr_t attr)
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
@@ -134,8 +135,8 @@ dnnl_status_t od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_con
                                                     alpha, beta, attr));
 }
 
-dnnl_status_t od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
-                         const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
+                             const_dnnl_primitive_attr_t attr)
 {
     dnnl_alg_kind_t alg = log ? dnnl_softmax_log : dnnl_softmax_accurate;
     const_dnnl_primitive_desc_t hint = NULL;
@@ -146,8 +147,8 @@ dnnl_status_t od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data,
                                                     axis, attr));
 }
 
-dnnl_status_t od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
-                           float eps, unsigned flags, const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
+                               float eps, unsigned flags, const_dnnl_primitive_attr_t attr)
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
@@ -158,9 +159,10 @@ dnnl_status_t od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_cons
                                                                 data, stat, eps, flags, attr));
 }
 
-dnnl_status_t od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
-                                    float eps, unsigned flags, const_dnnl_primitive_desc_t hint,
-                                    const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data,
+                                        od_const_md stat, float eps, unsigned flags,
+                                        const_dnnl_primitive_desc_t hint,
+                                        const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_layer_normalization_desc_t,
          dnnl_layer_normalization_backward_desc_init(&d, dnnl_backward, data, data, stat, eps,
@@ -169,9 +171,9 @@ dnnl_status_t od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data
              pd, e, dnnl_backward, data, data, data, stat, eps, flags, hint, attr));
 }
 
-dnnl_status_t od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                             od_const_md bias, od_const_md dst, const od_geometry *g,
-                             const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                 od_const_md bias, od_const_md dst, const od_geometry *g,
+                                 const_dnnl_primitive_attr_t attr)
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
@@ -184,10 +186,11 @@ dnnl_status_t od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_con
              g->stride, g->dilation, g->pad_before, g->pad_after, attr));
 }
 
-dnnl_status_t od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_md diff_src,
-                                           od_const_md weights, od_const_md diff_dst,
-                                           const od_geometry *g, const_dnnl_primitive_desc_t hint,
-                                           const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_md diff_src,
+                                               od_const_md weights, od_const_md diff_dst,
+                                               const od_geometry *g,
+                                               const_dnnl_primitive_desc_t hint,
+                                               const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_convolution_desc_t,
          dnnl_dilated_convolution_backward_data_desc_init(&d, dnnl_convolution_direct, diff_src,
@@ -198,11 +201,11 @@ dnnl_status_t od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_
              g->pad_before, g->pad_after, hint, attr));
 }
 
-dnnl_status_t od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_const_md src,
-                                              od_const_md diff_weights, od_const_md diff_bias,
-                                              od_const_md diff_dst, const od_geometry *g,
-                                              const_dnnl_primitive_desc_t hint,
-                                              const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_const_md src,
+                                                  od_const_md diff_weights, od_const_md diff_bias,
+                                                  od_const_md diff_dst, const od_geometry *g,
+                                                  const_dnnl_primitive_desc_t hint,
+                                                  const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_convolution_desc_t,
          dnnl_dilated_convolution_backward_weights_desc_init(
@@ -213,8 +216,9 @@ dnnl_status_t od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_con
              g->dilation, g->pad_before, g->pad_after, hint, attr));
 }
 
-dnnl_status_t od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
-                         od_const_md dst, const od_geometry *g, const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
+                             od_const_md dst, const od_geometry *g,
+                             const_dnnl_primitive_attr_t attr)
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
@@ -226,10 +230,10 @@ dnnl_status_t od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_con
                                                     g->pad_before, g->pad_after, attr));
 }
 
-dnnl_status_t od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
-                                  od_const_md diff_src, od_const_md diff_dst, const od_geometry *g,
-                                  const_dnnl_primitive_desc_t hint,
-                                  const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
+                                      od_const_md diff_src, od_const_md diff_dst,
+                                      const od_geometry *g, const_dnnl_primitive_desc_t hint,
+                                      const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_pooling_v2_desc_t,
          dnnl_pooling_v2_backward_desc_init(&d, alg, diff_src, diff_dst, g->stride, g->kernel,
@@ -239,8 +243,9 @@ dnnl_status_t od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t al
                                                      g->pad_after, hint, attr));
 }
 
-dnnl_status_t od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
-                           od_const_md dst, float p, float eps, const_dnnl_primitive_attr_t attr)
+dnnl_status_t wgi_od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
+                               od_const_md dst, float p, float eps,
+                               const_dnnl_primitive_attr_t attr)
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;

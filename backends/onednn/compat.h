@@ -1,7 +1,7 @@
 /* The one place that knows oneDNN 2.6 (Debian 12) from 3.x (Debian 13).
  *
- * A memory descriptor is an owned pointer in both: od_md.  A primitive is asked for by one call that makes its
- * primitive descriptor; creating, executing and querying it are the same in both. */
+ * A memory descriptor is an owned pointer in both: od_md.  A primitive is asked for by one call
+ * that makes its primitive descriptor; creating, executing and querying it are the same in both. */
 #ifndef WG_BACKENDS_ONEDNN_COMPAT_H
 #define WG_BACKENDS_ONEDNN_COMPAT_H
 
@@ -19,66 +19,70 @@ typedef dnnl_memory_desc_t *od_md;
 typedef const dnnl_memory_desc_t *od_const_md;
 #endif
 
-/* ---- memory descriptors: od_md_free what these make; NULL is allowed there ------------------------- */
+/* ---- memory descriptors: wgi_od_md_free what these make; NULL is allowed there --------------- */
 
 /* strides NULL: dense, row-major */
-dnnl_status_t od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
-                            const dnnl_dims_t strides);
+dnnl_status_t wgi_od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                                const dnnl_dims_t strides);
 /* a layout of oneDNN's choice */
-dnnl_status_t od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type);
-void od_md_free(od_md md);
-size_t od_md_bytes(od_const_md md);
-bool od_md_equal(od_const_md a, od_const_md b);
+dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type);
+void wgi_od_md_free(od_md md);
+size_t wgi_od_md_bytes(od_const_md md);
+bool wgi_od_md_equal(od_const_md a, od_const_md b);
 
-/* ---- post-ops --------------------------------------------------------------------------------------- */
+/* ---- post-ops -------------------------------------------------------------------------------- */
 
-dnnl_status_t od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha, float beta);
-dnnl_status_t od_append_sum(dnnl_post_ops_t ops, float scale);
+dnnl_status_t wgi_od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
+                                    float beta);
+dnnl_status_t wgi_od_append_sum(dnnl_post_ops_t ops, float scale);
 
-/* ---- primitive descriptors -------------------------------------------------------------------------- */
+/* ---- primitive descriptors ------------------------------------------------------------------- */
 
 typedef dnnl_primitive_desc_t od_pd;
 
-dnnl_status_t od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
-                         const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                        od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
-                         float alpha, float beta, const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
-                         const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
-                           float eps, unsigned flags, const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
+                             const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                            od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
+                             float alpha, float beta, const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
+                             const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
+                               float eps, unsigned flags, const_dnnl_primitive_attr_t attr);
 /* `forward` is the hint; dgain and dbias come with it */
-dnnl_status_t od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
-                                    float eps, unsigned flags, const_dnnl_primitive_desc_t forward,
-                                    const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data,
+                                        od_const_md stat, float eps, unsigned flags,
+                                        const_dnnl_primitive_desc_t forward,
+                                        const_dnnl_primitive_attr_t attr);
 
 /* Convolution and pooling share a geometry; bias may be NULL. */
 typedef struct od_geometry {
     dnnl_dims_t stride, dilation, pad_before, pad_after, kernel;
 } od_geometry;
 
-dnnl_status_t od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
-                             od_const_md bias, od_const_md dst, const od_geometry *g,
+dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                 od_const_md bias, od_const_md dst, const od_geometry *g,
+                                 const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_md diff_src,
+                                               od_const_md weights, od_const_md diff_dst,
+                                               const od_geometry *g,
+                                               const_dnnl_primitive_desc_t forward,
+                                               const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_const_md src,
+                                                  od_const_md diff_weights, od_const_md diff_bias,
+                                                  od_const_md diff_dst, const od_geometry *g,
+                                                  const_dnnl_primitive_desc_t forward,
+                                                  const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
+                             od_const_md dst, const od_geometry *g,
                              const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_md diff_src,
-                                           od_const_md weights, od_const_md diff_dst,
-                                           const od_geometry *g,
-                                           const_dnnl_primitive_desc_t forward,
-                                           const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_const_md src,
-                                              od_const_md diff_weights, od_const_md diff_bias,
-                                              od_const_md diff_dst, const od_geometry *g,
-                                              const_dnnl_primitive_desc_t forward,
-                                              const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
-                         od_const_md dst, const od_geometry *g, const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
-                                  od_const_md diff_src, od_const_md diff_dst, const od_geometry *g,
-                                  const_dnnl_primitive_desc_t forward,
-                                  const_dnnl_primitive_attr_t attr);
-dnnl_status_t od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
-                           od_const_md dst, float p, float eps, const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
+                                      od_const_md diff_src, od_const_md diff_dst,
+                                      const od_geometry *g, const_dnnl_primitive_desc_t forward,
+                                      const_dnnl_primitive_attr_t attr);
+dnnl_status_t wgi_od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
+                               od_const_md dst, float p, float eps,
+                               const_dnnl_primitive_attr_t attr);
 
 #endif

@@ -1,8 +1,9 @@
-/* Convolution and its adjoints.  oneDNN is fastest in layouts of its own, blocks of 16 channels, even with the reorders from
- * and to ours: 1.1 to 18 times as fast as directly on ours, where it makes a matrix product of the convolution.  The
- * exceptions are below in is_better_plain; docs/performance.md has the figures. */
+/* Convolution and its adjoints.  oneDNN is fastest in layouts of its own, blocks of 16 channels,
+ * even with the reorders from and to ours: 1.1 to 18 times as fast as directly on ours, where it
+ * makes a matrix product of the convolution.  The exceptions are below in is_better_plain;
+ * docs/performance.md has the figures. */
 #include "backends/onednn/internal.h"
-#include "ops/conv.h"
+#include "wengert/ops/conv.h"
 
 enum { X, W, Y, BIAS, TENSORS };
 
@@ -38,7 +39,8 @@ static bool is_better_plain(const wg_op *op, const wg_conv_geometry *g)
     return g->groups == 1 && (point || (op == &wg_op_conv2d_grad_x && g->in < 4));
 }
 
-/* Dimensions of tensor t for oneDNN, which wants the groups of the weights as an axis; returns the rank. */
+/* Dimensions of tensor t for oneDNN, which wants the groups of the weights as an axis; returns the
+ * rank. */
 static int dims_of(const wg_conv_geometry *g, int t, dnnl_dims_t dims)
 {
     int64_t sizes[TENSORS][5] = {
@@ -63,7 +65,7 @@ static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const wg_op *op,
                       .pad_after = {g->h.padding, g->w.padding}};
     od_pd forward;
     dnnl_status_t made =
-        od_convolution(&forward, b->engine, md[X], md[W], md[BIAS], md[Y], &at, b->attr);
+        wgi_od_convolution(&forward, b->engine, md[X], md[W], md[BIAS], md[Y], &at, b->attr);
     if (made != dnnl_success)
         return made;
     if (op == &wg_op_conv2d) {
@@ -71,10 +73,10 @@ static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const wg_op *op,
         return made;
     }
     made = op == &wg_op_conv2d_grad_x
-               ? od_convolution_backward_data(pd, b->engine, md[X], md[W], md[Y], &at, forward,
-                                              b->attr)
-               : od_convolution_backward_weights(pd, b->engine, md[X], md[W], NULL, md[Y], &at,
-                                                 forward, b->attr);
+               ? wgi_od_convolution_backward_data(pd, b->engine, md[X], md[W], md[Y], &at, forward,
+                                                  b->attr)
+               : wgi_od_convolution_backward_weights(pd, b->engine, md[X], md[W], NULL, md[Y], &at,
+                                                     forward, b->attr);
     dnnl_primitive_desc_destroy(forward);
     return made;
 }
@@ -94,17 +96,18 @@ static const char *find_tensors(const wg_node *n, const role *roles, const wg_va
     return v[X]->dtype == WG_F32 ? NULL : "not f32";
 }
 
-/* The descriptor that the primitive is asked for; the plan gets that of our layout.  NULL on failure. */
+/* The descriptor that the primitive is asked for; the plan gets that of our layout.  NULL on
+ * failure. */
 static od_md bind_tensor(const wg_conv_geometry *g, int t, const role *r, bool ours, od_plan *plan)
 {
     dnnl_dims_t dims;
     od_md md = NULL, plain = NULL;
     int rank = dims_of(g, t, dims);
-    if (od_md_strided(&plain, rank, dims, dnnl_f32, NULL) != dnnl_success)
+    if (wgi_od_md_strided(&plain, rank, dims, dnnl_f32, NULL) != dnnl_success)
         return NULL;
-    od_bind_plain(plan, r->arg, r->where, r->index, plain);
-    dnnl_status_t made = ours ? od_md_strided(&md, rank, dims, dnnl_f32, NULL)
-                              : od_md_any(&md, rank, dims, dnnl_f32);
+    wgi_od_bind_plain(plan, r->arg, r->where, r->index, plain);
+    dnnl_status_t made = ours ? wgi_od_md_strided(&md, rank, dims, dnnl_f32, NULL)
+                              : wgi_od_md_any(&md, rank, dims, dnnl_f32);
     return made == dnnl_success ? md : NULL;
 }
 
@@ -122,13 +125,13 @@ static bool make_layout(const od_backend *b, const wg_node *n, const role *roles
         }
     ok = ok && make_pd(&plan->pd, b, n->op, &g, md) == dnnl_success;
     for (int t = 0; t < TENSORS; t++)
-        od_md_free(md[t]);
+        wgi_od_md_free(md[t]);
     if (!ok)
-        od_plan_clear(plan);
+        wgi_od_plan_clear(plan);
     return ok;
 }
 
-const char *od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
+const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     int f = 0;
     while (forms[f].op != n->op)
@@ -139,9 +142,9 @@ const char *od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
         return why;
     wg_conv_geometry g = wg_conv_geometry_of(n->attrs, &v[X]->shape, &v[W]->shape, &v[Y]->shape);
     bool ours = is_better_plain(n->op, &g);
-    if (make_layout(b, n, forms[f].role, v, ours, plan) && !od_is_reference(plan->pd))
+    if (make_layout(b, n, forms[f].role, v, ours, plan) && !wgi_od_is_reference(plan->pd))
         return NULL;
-    od_plan_clear(plan); /* versions differ in which layout has more than a reference */
+    wgi_od_plan_clear(plan); /* versions differ in which layout has more than a reference */
     return make_layout(b, n, forms[f].role, v, !ours, plan) ? NULL
                                                             : "oneDNN has no such convolution";
 }

@@ -1,7 +1,8 @@
-/* Elementwise functions that cost arithmetic, not only memory.  (Sums and products of two tensors run at the speed of
- * memory in the reference kernels already.)  log is our own (map.c): oneDNN 2.6's log(1) is -1.4e-6. */
+/* Elementwise functions that cost arithmetic, not only memory.  (Sums and products of two tensors
+ * run at the speed of memory in the reference kernels already.)  log is our own (map.c): oneDNN
+ * 2.6's log(1) is -1.4e-6. */
 #include "backends/onednn/internal.h"
-#include "ops/activation.h"
+#include "wengert/ops/activation.h"
 
 static const struct {
     const wg_op *op;
@@ -14,7 +15,7 @@ static const struct {
     {&wg_op_gelu, dnnl_eltwise_gelu_erf, 0, false}, /* or gelu_tanh: see below */
 };
 
-const char *od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *plan)
+const char *wgi_od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     int i = 0;
     while (i < WG_COUNT(functions) && functions[i].op != n->op)
@@ -31,12 +32,12 @@ const char *od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *plan
     dnnl_alg_kind_t alg = functions[i].alg;
     if (n->op == &wg_op_gelu && ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH)
         alg = dnnl_eltwise_gelu_tanh;
-    od_md md = od_md_flat(n->in[0]);
+    od_md md = wgi_od_md_flat(n->in[0]);
     dnnl_status_t made =
-        md ? od_eltwise(&plan->pd, b->engine, alg, md, functions[i].alpha, 0, b->attr)
+        md ? wgi_od_eltwise(&plan->pd, b->engine, alg, md, functions[i].alpha, 0, b->attr)
            : dnnl_out_of_memory;
-    od_md_free(md);
-    od_bind(plan, DNNL_ARG_SRC, OD_IN, 0);
-    od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
+    wgi_od_md_free(md);
+    wgi_od_bind(plan, DNNL_ARG_SRC, OD_IN, 0);
+    wgi_od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
     return made == dnnl_success ? NULL : "oneDNN has no such function";
 }

@@ -1,14 +1,15 @@
 /* The inside of the oneDNN backend.
  *
- * Each op that oneDNN does well has one `make` function: from a node it makes a primitive descriptor and says which
- * buffer of the call each argument of the primitive is.  What it says is kept as an offer (offers.c), through which
- * both refusing and preparing go: so what is promised at plan time is what runs, and oneDNN is asked once. */
+ * Each op that oneDNN does well has one `make` function: from a node it makes a primitive
+ * descriptor and says which buffer of the call each argument of the primitive is.  What it says is
+ * kept as an offer (offers.c), through which both refusing and preparing go: so what is promised at
+ * plan time is what runs, and oneDNN is asked once. */
 #ifndef WG_BACKENDS_ONEDNN_INTERNAL_H
 #define WG_BACKENDS_ONEDNN_INTERNAL_H
 
-#include "backends/backend.h"
+#include "wengert/backends/backend.h"
 #include "backends/onednn/compat.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 typedef struct od_offer od_offer;
 
@@ -34,7 +35,7 @@ typedef struct od_binding {
     od_md plain;   /* layout of the buffer; NULL: the one that the primitive has */
 } od_binding;
 
-/* A primitive and its arguments, or a function; cleared by od_plan_clear. */
+/* A primitive and its arguments, or a function; cleared by wgi_od_plan_clear. */
 typedef struct od_plan {
     void (*run)(wg_call *c); /* instead of a primitive */
     const char *name;        /* of run; static         */
@@ -47,7 +48,8 @@ typedef struct od_plan {
 /* NULL and a filled plan, or why not (static text). */
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
-od_make od_make_matmul, od_make_linear, od_make_eltwise, od_make_conv, od_make_pool;
+od_make wgi_od_make_matmul, wgi_od_make_linear, wgi_od_make_eltwise, wgi_od_make_conv,
+    wgi_od_make_pool;
 
 /* What oneDNN has for all nodes of one op with equal attributes, operands and results. */
 struct od_offer {
@@ -62,15 +64,17 @@ struct od_offer {
     char name[OD_NAME]; /* oneDNN's, of plan.pd */
 };
 
-/* The offer for n, which the backend owns until od_offers_clear; NULL: no memory.  Ops without a maker have none. */
-const od_offer *od_offer_for(od_backend *b, const wg_node *n);
-bool od_has_maker(const wg_op *op);
-void od_offers_clear(od_backend *b);
+/* The offer for n, which the backend owns until wgi_od_offers_clear; NULL: no memory.  Ops without
+ * a maker have none. */
+const od_offer *wgi_od_offer_for(od_backend *b, const wg_node *n);
+bool wgi_od_has_maker(const wg_op *op);
+void wgi_od_offers_clear(od_backend *b);
 
-/* oneDNN 2.6.3 races when reorders are created by several threads.  It also takes the number of threads that OpenMP
- * gives the calling thread, both here and when a primitive runs.  Returns how many threads there were before. */
-int od_start_creating(const od_backend *b);
-void od_end_creating(int former);
+/* oneDNN 2.6.3 races when reorders are created by several threads.  It also takes the number of
+ * threads that OpenMP gives the calling thread, both here and when a primitive runs.  Returns how
+ * many threads there were before. */
+int wgi_od_start_creating(const od_backend *b);
+void wgi_od_end_creating(int former);
 
 /* An op that has a kernel of our own (fast/); of several, a node gets the first that takes it. */
 typedef struct od_own {
@@ -82,31 +86,34 @@ typedef struct od_own {
 } od_own;
 
 /* Each file has a table that ends with a row of NULLs. */
-extern const od_own od_own_rows[], od_own_reduce[], od_own_map[], od_own_attention[], od_own_loss[],
-    od_own_update[], od_own_best[], od_own_int8[];
+extern const od_own wgi_od_own_rows[], wgi_od_own_reduce[], wgi_od_own_map[],
+    wgi_od_own_attention[], wgi_od_own_loss[], wgi_od_own_update[], wgi_od_own_best[],
+    wgi_od_own_int8[];
 
-void od_bind(od_plan *plan, int arg, int where, int index);
-/* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan frees, it is reordered. */
-void od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain);
-void od_plan_clear(od_plan *plan);
+void wgi_od_bind(od_plan *plan, int arg, int where, int index);
+/* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan
+ * frees, it is reordered. */
+void wgi_od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain);
+void wgi_od_plan_clear(od_plan *plan);
 
 /* oneDNN's name of what it would run, and whether that is, or rests on, its plain loops. */
-const char *od_implementation(const_dnnl_primitive_desc_t pd);
-bool od_is_reference(const_dnnl_primitive_desc_t pd);
+const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd);
+bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd);
 
 /* Makes result 0 a copy of operand k, if it is not in its place already: what is then added to. */
-void od_begin_with(wg_call *c, int k);
+void wgi_od_begin_with(wg_call *c, int k);
 
 typedef struct od_kernel od_kernel; /* see kernel.c */
-wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
-                           const char *name, size_t *scratch);
-void od_kernel_run(wg_call *c);
-void od_kernel_free(od_kernel *k); /* NULL is allowed */
-const char *od_kernel_name(const od_kernel *k);
+wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
+                               const char *name, size_t *scratch);
+void wgi_od_kernel_run(wg_call *c);
+void wgi_od_kernel_free(od_kernel *k); /* NULL is allowed */
+const char *wgi_od_kernel_name(const od_kernel *k);
 
-/* oneDNN's name for a dtype; false if it has none that the backend uses.  bf16 is for matrix products only. */
-bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out);
+/* oneDNN's name for a dtype; false if it has none that the backend uses.  bf16 is for matrix
+ * products only. */
+bool wgi_od_dtype(wg_dtype dtype, dnnl_data_type_t *out);
 /* A dense descriptor of all elements as one axis; NULL on failure. */
-od_md od_md_flat(const wg_value *v);
+od_md wgi_od_md_flat(const wg_value *v);
 
 #endif

@@ -1,60 +1,62 @@
-/* How a primitive becomes a kernel: the primitive itself, before it a reorder of each operand that it wants in another
- * layout than the plain one of our buffers, after it a reorder of each such result.  What lies between them, and the
- * scratchpads, are places in the kernel's scratch. */
+/* How a primitive becomes a kernel: the primitive itself, before it a reorder of each operand that
+ * it wants in another layout than the plain one of our buffers, after it a reorder of each such
+ * result.  What lies between them, and the scratchpads, are places in the kernel's scratch. */
 #include "backends/onednn/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what makers are written with ---------------------------------------------------------------- */
+/* ---- what makers are written with ------------------------------------------------------------ */
 
-void od_bind(od_plan *plan, int arg, int where, int index)
+void wgi_od_bind(od_plan *plan, int arg, int where, int index)
 {
-    od_bind_plain(plan, arg, where, index, NULL);
+    wgi_od_bind_plain(plan, arg, where, index, NULL);
 }
 
-void od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain)
+void wgi_od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain)
 {
     plan->binding[plan->n_bindings++] = (od_binding){arg, where, index, 0, plain};
 }
 
-void od_plan_clear(od_plan *plan)
+void wgi_od_plan_clear(od_plan *plan)
 {
     for (int i = 0; i < plan->n_bindings; i++)
-        od_md_free(plan->binding[i].plain);
+        wgi_od_md_free(plan->binding[i].plain);
     if (plan->pd)
         dnnl_primitive_desc_destroy(plan->pd);
     *plan = (od_plan){0};
 }
 
-bool od_dtype(wg_dtype dtype, dnnl_data_type_t *out)
+bool wgi_od_dtype(wg_dtype dtype, dnnl_data_type_t *out)
 {
     *out = dtype == WG_BF16 ? dnnl_bf16 : dnnl_f32;
     return dtype == WG_F32 || dtype == WG_BF16;
 }
 
-od_md od_md_flat(const wg_value *v)
+od_md wgi_od_md_flat(const wg_value *v)
 {
     od_md md;
     dnnl_data_type_t type;
     dnnl_dims_t dims = {wg_value_count(v)};
-    return od_dtype(v->dtype, &type) && od_md_strided(&md, 1, dims, type, NULL) == dnnl_success
+    return wgi_od_dtype(v->dtype, &type) &&
+                   wgi_od_md_strided(&md, 1, dims, type, NULL) == dnnl_success
                ? md
                : NULL;
 }
 
-const char *od_implementation(const_dnnl_primitive_desc_t pd)
+const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd)
 {
     const char *text = NULL;
     dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&text);
     return text ? text : "oneDNN";
 }
 
-/* A name is made of parts: 3.7 has "jit_uni_ncsp_convolution:conv+ref:any", 600 times as slow as its neighbour. */
-bool od_is_reference(const_dnnl_primitive_desc_t pd)
+/* A name is made of parts: 3.7 has "jit_uni_ncsp_convolution:conv+ref:any", 600 times as slow as
+ * its neighbour. */
+bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd)
 {
-    const char *part = od_implementation(pd);
+    const char *part = wgi_od_implementation(pd);
     while (part) {
         if (strncmp(part, "ref", 3) == 0 || strncmp(part, "simple", 6) == 0)
             return true;
@@ -64,7 +66,7 @@ bool od_is_reference(const_dnnl_primitive_desc_t pd)
     return false;
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 enum { MOST_STEPS = 6, MOST_ARGS = OD_MAX_ARGS + 1 };
 
@@ -83,12 +85,12 @@ struct od_kernel {
     char name[OD_NAME];
 };
 
-const char *od_kernel_name(const od_kernel *k)
+const char *wgi_od_kernel_name(const od_kernel *k)
 {
     return k->name;
 }
 
-void od_kernel_free(od_kernel *k)
+void wgi_od_kernel_free(od_kernel *k)
 {
     for (int i = 0; k && i < k->n_steps; i++) {
         step *s = &k->steps[i];
@@ -109,7 +111,7 @@ static void *buffer_of(const wg_call *c, const od_binding *b)
     }
 }
 
-void od_begin_with(wg_call *c, int k)
+void wgi_od_begin_with(wg_call *c, int k)
 {
     const char *from = c->in[k];
     char *to = c->out[0];
@@ -122,12 +124,12 @@ void od_begin_with(wg_call *c, int k)
     }
 }
 
-void od_kernel_run(wg_call *c)
+void wgi_od_kernel_run(wg_call *c)
 {
     od_kernel *k = c->state;
     dnnl_status_t status = dnnl_success;
     if (k->adds_to)
-        od_begin_with(c, k->adds_to);
+        wgi_od_begin_with(c, k->adds_to);
     for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
         step *s = &k->steps[i];
         for (int a = 0; a < s->n_args; a++)
@@ -138,7 +140,7 @@ void od_kernel_run(wg_call *c)
         wg_call_fail(c, "oneDNN's %s failed with status %d", k->name, (int)status);
 }
 
-/* ---- making them ----------------------------------------------------------------------------------- */
+/* ---- making them ----------------------------------------------------------------------------- */
 
 typedef struct maker {
     const od_backend *b;
@@ -150,7 +152,7 @@ typedef struct maker {
 static od_binding take(maker *m, int arg, od_const_md md)
 {
     od_binding place = {arg, OD_SCRATCH, 0, m->scratch, NULL};
-    m->scratch += (od_md_bytes(md) + 63) / 64 * 64;
+    m->scratch += (wgi_od_md_bytes(md) + 63) / 64 * 64;
     return place;
 }
 
@@ -171,7 +173,7 @@ static step *add_step(maker *m, const_dnnl_primitive_desc_t pd)
     od_const_md pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     if (dnnl_primitive_create(&s->primitive, pd) != dnnl_success)
         return NULL;
-    if (pad && od_md_bytes(pad)) {
+    if (pad && wgi_od_md_bytes(pad)) {
         od_binding place = take(m, DNNL_ARG_SCRATCHPAD, pad);
         if (!add_arg(m, s, pad, &place))
             return NULL;
@@ -183,7 +185,7 @@ static bool add_reorder(maker *m, od_const_md from, od_binding source, od_const_
                         od_binding target)
 {
     od_pd pd;
-    if (od_reorder(&pd, m->b->engine, from, to, m->b->attr) != dnnl_success)
+    if (wgi_od_reorder(&pd, m->b->engine, from, to, m->b->attr) != dnnl_success)
         return false;
     step *s = add_step(m, pd);
     dnnl_primitive_desc_destroy(pd);
@@ -200,7 +202,7 @@ static bool add_steps(maker *m, const od_plan *plan)
     for (int i = 0; ok && i < plan->n_bindings; i++) {
         const od_binding *b = &plan->binding[i];
         md[i] = dnnl_primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, b->arg);
-        place[i] = b->plain && !od_md_equal(md[i], b->plain) ? take(m, b->arg, md[i]) : *b;
+        place[i] = b->plain && !wgi_od_md_equal(md[i], b->plain) ? take(m, b->arg, md[i]) : *b;
         if (b->where == OD_IN && place[i].where == OD_SCRATCH)
             ok = add_reorder(m, b->plain, *b, md[i], place[i]);
     }
@@ -216,8 +218,8 @@ static bool add_steps(maker *m, const od_plan *plan)
     return ok;
 }
 
-wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
-                           const char *name, size_t *scratch)
+wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
+                               const char *name, size_t *scratch)
 {
     maker m = {b, calloc(1, sizeof *m.k), 0};
     if (!m.k)
@@ -225,7 +227,7 @@ wg_status od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *
     m.k->stream = b->stream;
     m.k->adds_to = plan->adds_to;
     if (!add_steps(&m, plan)) {
-        od_kernel_free(m.k);
+        wgi_od_kernel_free(m.k);
         return WG_EUNSUPPORTED;
     }
     snprintf(m.k->name, sizeof m.k->name, "%s%s", name, m.k->n_steps > 1 ? " reordered" : "");

@@ -1,15 +1,16 @@
-/* y[..., M, N] = a[..., M, K] b[..., K, N].  Transposes are strides.  A plain matrix b makes all rows of a one
- * long matrix, which is how oneDNN is fastest; otherwise batch axes stay, with size 1 where they broadcast.
+/* y[..., M, N] = a[..., M, K] b[..., K, N].  Transposes are strides.  A plain matrix b makes all
+ * rows of a one long matrix, which is how oneDNN is fastest; otherwise batch axes stay, with size 1
+ * where they broadcast.
  *
- * bf16 goes to oneDNN as it is where the CPU has AMX: sums are f32, the result is rounded once.  Elsewhere that is half
- * as fast as f32, and the plan widens the operands.
+ * bf16 goes to oneDNN as it is where the CPU has AMX: sums are f32, the result is rounded once.
+ * Elsewhere that is half as fast as f32, and the plan widens the operands.
  *
- * oneDNN multiplies matrices of f32 in three ways: with b as it lies there, with b packed first into the layout that
- * oneDNN likes best, or by its sgemm.  way_of chooses by shape, from what docs/performance.md lists.  Plans measure
- * nothing themselves: that takes longer than all else of planning, and two runs of a program would differ in their
- * bits. */
+ * oneDNN multiplies matrices of f32 in three ways: with b as it lies there, with b packed first
+ * into the layout that oneDNN likes best, or by its sgemm.  way_of chooses by shape, from what
+ * docs/performance.md lists.  Plans measure nothing themselves: that takes longer than all else of
+ * planning, and two runs of a program would differ in their bits. */
 #include "backends/onednn/internal.h"
-#include "ops/linalg.h"
+#include "wengert/ops/linalg.h"
 
 /* Dimensions and strides of one operand seen as rank axes, the last two possibly exchanged. */
 static od_md operand(const wg_value *v, bool transposed, int rank)
@@ -18,7 +19,7 @@ static od_md operand(const wg_value *v, bool transposed, int rank)
     dnnl_dims_t dims, strides;
     dnnl_data_type_t type;
     od_md md;
-    if (!od_dtype(v->dtype, &type))
+    if (!wgi_od_dtype(v->dtype, &type))
         return NULL;
     wg_shape_strides(&v->shape, dense);
     for (int i = 0; i < rank; i++) {
@@ -34,7 +35,7 @@ static od_md operand(const wg_value *v, bool transposed, int rank)
         strides[rank - 1] = strides[rank - 2];
         strides[rank - 2] = t;
     }
-    return od_md_strided(&md, rank, dims, type, strides) == dnnl_success ? md : NULL;
+    return wgi_od_md_strided(&md, rank, dims, type, strides) == dnnl_success ? md : NULL;
 }
 
 /* v with all axes but the last made one. */
@@ -56,12 +57,13 @@ typedef struct product {
     float alpha;                /* of the activation         */
 } product;
 
-/* ---- which way ------------------------------------------------------------------------------------ */
+/* ---- which way ------------------------------------------------------------------------------- */
 
 typedef enum way { WAY_PLAIN, WAY_PACKED, WAY_SGEMM } way;
 
-/* Packing w costs time in k n and saves some in m k n, less where w is given transposed.  A product of x given
- * transposed reduces over rows, often thousands (the gradient of weights): sgemm does that best if the results are few. */
+/* Packing w costs time in k n and saves some in m k n, less where w is given transposed.  A product
+ * of x given transposed reduces over rows, often thousands (the gradient of weights): sgemm does
+ * that best if the results are few. */
 static way way_of(const product *p)
 {
     enum { LEAST = 64, FEW = 1024, ROWS = 1024, ROWS_IF_TRANSPOSED = 2048 };
@@ -81,14 +83,14 @@ static void run_sgemm(wg_call *c)
     const int64_t *x = c->node->in[0]->shape.dim, *w = c->node->in[1]->shape.dim;
     bool adds = c->node->n_in > 2;
     if (adds)
-        od_begin_with(c, 2);
+        wgi_od_begin_with(c, 2);
     dnnl_status_t status = dnnl_sgemm('T', 'N', x[1], w[1], x[0], 1, c->in[0], x[1], c->in[1], w[1],
                                       adds ? 1 : 0, c->out[0], w[1]);
     if (status != dnnl_success)
         wg_call_fail(c, "oneDNN's sgemm failed with status %d", (int)status);
 }
 
-/* ---- primitives ------------------------------------------------------------------------------------ */
+/* ---- primitives ------------------------------------------------------------------------------ */
 
 /* What comes after the product: + c, which the result holds before, or the activation. */
 static dnnl_status_t append_rest(const product *p, dnnl_primitive_attr_t attr)
@@ -97,7 +99,8 @@ static dnnl_status_t append_rest(const product *p, dnnl_primitive_attr_t attr)
     dnnl_status_t made = dnnl_post_ops_create(&ops);
     if (made != dnnl_success)
         return made;
-    made = p->adds ? od_append_sum(ops, 1) : od_append_eltwise(ops, p->activation, p->alpha, 0);
+    made = p->adds ? wgi_od_append_sum(ops, 1)
+                   : wgi_od_append_eltwise(ops, p->activation, p->alpha, 0);
     if (made == dnnl_success)
         made = dnnl_primitive_attr_set_post_ops(attr, ops);
     dnnl_post_ops_destroy(ops);
@@ -117,12 +120,12 @@ static dnnl_status_t make_product(const od_backend *b, const product *p, od_cons
     if (made == dnnl_success && (p->adds || p->activation != dnnl_alg_kind_undef))
         made = append_rest(p, attr);
     if (made == dnnl_success)
-        made = od_matmul(pd, b->engine, x, w, bias, y, attr);
+        made = wgi_od_matmul(pd, b->engine, x, w, bias, y, attr);
     if (attr)
         dnnl_primitive_attr_destroy(attr);
-    od_md_free(x);
-    od_md_free(y);
-    od_md_free(bias);
+    wgi_od_md_free(x);
+    wgi_od_md_free(y);
+    wgi_od_md_free(bias);
     return made;
 }
 
@@ -132,7 +135,7 @@ static od_md chosen_layout(const product *p)
     int64_t rows = p->w.shape.dim[0], columns = p->w.shape.dim[1];
     dnnl_dims_t dims = {p->transpose_w ? columns : rows, p->transpose_w ? rows : columns};
     od_md md;
-    return od_md_any(&md, 2, dims, dnnl_f32) == dnnl_success ? md : NULL;
+    return wgi_od_md_any(&md, 2, dims, dnnl_f32) == dnnl_success ? md : NULL;
 }
 
 static const char *make(const od_backend *b, const wg_node *n, product *p, od_plan *plan)
@@ -159,18 +162,18 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
     od_md w = operand(&p->w, p->transpose_w, p->y.shape.rank);
     od_md chosen = how == WAY_PACKED ? chosen_layout(p) : NULL;
     dnnl_status_t made = make_product(b, p, chosen ? chosen : w, &plan->pd);
-    od_md_free(chosen);
-    od_bind(plan, DNNL_ARG_SRC, OD_IN, 0);
-    od_bind_plain(plan, DNNL_ARG_WEIGHTS, OD_IN, 1, w);
-    od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
+    wgi_od_md_free(chosen);
+    wgi_od_bind(plan, DNNL_ARG_SRC, OD_IN, 0);
+    wgi_od_bind_plain(plan, DNNL_ARG_WEIGHTS, OD_IN, 1, w);
+    wgi_od_bind(plan, DNNL_ARG_DST, OD_OUT, 0);
     if (p->bias)
-        od_bind(plan, DNNL_ARG_BIAS, OD_IN, n->n_in - 1);
+        wgi_od_bind(plan, DNNL_ARG_BIAS, OD_IN, n->n_in - 1);
     plan->adds_to = p->adds ? 2 : 0;
     return made == dnnl_success && w ? NULL : "oneDNN has no such matmul";
 }
 
 /* matmul, and matmul_add with its further operands c and bias */
-const char *od_make_matmul(const od_backend *b, const wg_node *n, od_plan *plan)
+const char *wgi_od_make_matmul(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     const wg_matmul_attrs *t = n->attrs;
     product p = {.x = *n->in[0],
@@ -197,7 +200,7 @@ static const struct {
     [WG_ACTIVATION_SILU] = {dnnl_eltwise_swish, 1},
 };
 
-const char *od_make_linear(const od_backend *b, const wg_node *n, od_plan *plan)
+const char *wgi_od_make_linear(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     const wg_linear_attrs *a = n->attrs;
     if (b->show_nan && a->activation == WG_ACTIVATION_RELU)

@@ -1,5 +1,6 @@
-/* What oneDNN has for a node.  A plan asks up to four times: whether a fusion would be taken, twice whether the node
- * is, and for its kernel; and most models repeat their layers.  All get the one primitive descriptor. */
+/* What oneDNN has for a node.  A plan asks up to four times: whether a fusion would be taken, twice
+ * whether the node is, and for its kernel; and most models repeat their layers.  All get the one
+ * primitive descriptor. */
 #include "backends/onednn/internal.h"
 
 #include <omp.h>
@@ -12,13 +13,13 @@ static const struct {
     const wg_op *op;
     od_make *make;
 } makers[] = {
-    {&wg_op_matmul, od_make_matmul},      {&wg_op_linear, od_make_linear},
-    {&wg_op_exp, od_make_eltwise},        {&wg_op_tanh, od_make_eltwise},
-    {&wg_op_sigmoid, od_make_eltwise},    {&wg_op_silu, od_make_eltwise},
-    {&wg_op_gelu, od_make_eltwise},       {&wg_op_conv2d, od_make_conv},
-    {&wg_op_conv2d_grad_x, od_make_conv}, {&wg_op_conv2d_grad_w, od_make_conv},
-    {&wg_op_avg_pool2d, od_make_pool},    {&wg_op_avg_pool2d_grad, od_make_pool},
-    {&wg_op_matmul_add, od_make_matmul},
+    {&wg_op_matmul, wgi_od_make_matmul},      {&wg_op_linear, wgi_od_make_linear},
+    {&wg_op_exp, wgi_od_make_eltwise},        {&wg_op_tanh, wgi_od_make_eltwise},
+    {&wg_op_sigmoid, wgi_od_make_eltwise},    {&wg_op_silu, wgi_od_make_eltwise},
+    {&wg_op_gelu, wgi_od_make_eltwise},       {&wg_op_conv2d, wgi_od_make_conv},
+    {&wg_op_conv2d_grad_x, wgi_od_make_conv}, {&wg_op_conv2d_grad_w, wgi_od_make_conv},
+    {&wg_op_avg_pool2d, wgi_od_make_pool},    {&wg_op_avg_pool2d_grad, wgi_od_make_pool},
+    {&wg_op_matmul_add, wgi_od_make_matmul},
 };
 
 static od_make *maker_of(const wg_op *op)
@@ -29,16 +30,16 @@ static od_make *maker_of(const wg_op *op)
     return NULL;
 }
 
-bool od_has_maker(const wg_op *op)
+bool wgi_od_has_maker(const wg_op *op)
 {
     return maker_of(op) != NULL;
 }
 
-/* ---- creating --------------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
 
-int od_start_creating(const od_backend *b)
+int wgi_od_start_creating(const od_backend *b)
 {
     pthread_mutex_lock(&creating);
     int former = omp_get_max_threads();
@@ -46,7 +47,7 @@ int od_start_creating(const od_backend *b)
     return former;
 }
 
-void od_end_creating(int former)
+void wgi_od_end_creating(int former)
 {
     omp_set_num_threads(former);
     pthread_mutex_unlock(&creating);
@@ -55,19 +56,19 @@ void od_end_creating(int former)
 static void make(const od_backend *b, const wg_node *n, od_offer *offer)
 {
     od_plan *plan = &offer->plan;
-    int former = od_start_creating(b);
+    int former = wgi_od_start_creating(b);
     offer->why = maker_of(n->op)(b, n, plan);
     if (!offer->why && !plan->run) {
-        snprintf(offer->name, sizeof offer->name, "%s", od_implementation(plan->pd));
-        if (od_is_reference(plan->pd))
+        snprintf(offer->name, sizeof offer->name, "%s", wgi_od_implementation(plan->pd));
+        if (wgi_od_is_reference(plan->pd))
             offer->why = "oneDNN has only its slow reference for this case";
     }
     if (offer->why)
-        od_plan_clear(plan);
-    od_end_creating(former);
+        wgi_od_plan_clear(plan);
+    wgi_od_end_creating(former);
 }
 
-/* ---- finding one ------------------------------------------------------------------------------------- */
+/* ---- finding one ----------------------------------------------------------------------------- */
 
 /* The operands of n, then its result. */
 static const wg_value *type_of(const wg_node *n, int i)
@@ -101,7 +102,7 @@ static void free_offer(od_offer *offer)
 {
     if (!offer)
         return;
-    od_plan_clear(&offer->plan);
+    wgi_od_plan_clear(&offer->plan);
     free(offer->attrs);
     free(offer);
 }
@@ -128,7 +129,7 @@ static od_offer *new_offer(const od_backend *b, const wg_node *n, uint64_t hash)
     return offer;
 }
 
-const od_offer *od_offer_for(od_backend *b, const wg_node *n)
+const od_offer *wgi_od_offer_for(od_backend *b, const wg_node *n)
 {
     uint64_t hash = hash_of(n);
     od_offer *offer = b->offers;
@@ -144,7 +145,7 @@ const od_offer *od_offer_for(od_backend *b, const wg_node *n)
     return offer;
 }
 
-void od_offers_clear(od_backend *b)
+void wgi_od_offers_clear(od_backend *b)
 {
     while (b->offers) {
         od_offer *first = b->offers;

@@ -1,16 +1,16 @@
 /* The oneDNN backend: its table, what it takes and refuses, and what surrounds a run. */
-#include "backends/onednn/onednn.h"
-#include "backends/isa.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/isa.h"
 #include "backends/onednn/internal.h"
-#include "ops/table.h"
+#include "wengert/ops/table.h"
 
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-static const od_own *const own_tables[] = {od_own_rows,      od_own_reduce, od_own_map,
-                                           od_own_attention, od_own_loss,   od_own_update,
-                                           od_own_best,      od_own_int8};
+static const od_own *const own_tables[] = {
+    wgi_od_own_rows, wgi_od_own_reduce, wgi_od_own_map,  wgi_od_own_attention,
+    wgi_od_own_loss, wgi_od_own_update, wgi_od_own_best, wgi_od_own_int8};
 
 /* The own kernel for n; NULL, and in *why the reason if there are some for its op. */
 static const od_own *own_of(const wg_node *n, const char **why)
@@ -28,9 +28,9 @@ static const char *refuses(void *state, const wg_node *n)
     const char *why;
     if (own_of(n, &why) || why)
         return why;
-    if (!od_has_maker(n->op))
+    if (!wgi_od_has_maker(n->op))
         return "oneDNN has no such op";
-    const od_offer *offer = od_offer_for(state, n);
+    const od_offer *offer = wgi_od_offer_for(state, n);
     return offer ? offer->why : "no memory to ask oneDNN";
 }
 
@@ -43,7 +43,7 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
         *out = (wg_kernel){.name = own->name, .run = own->run, .scratch = bytes};
         return WG_OK;
     }
-    const od_offer *offer = od_has_maker(n->op) ? od_offer_for(state, n) : NULL;
+    const od_offer *offer = wgi_od_has_maker(n->op) ? wgi_od_offer_for(state, n) : NULL;
     if (!offer || offer->why)
         return WG_EUNSUPPORTED;
     *out = (wg_kernel){.name = offer->plan.name, .run = offer->plan.run};
@@ -51,29 +51,31 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
         return WG_OK;
     od_kernel *k = NULL;
     size_t scratch = 0;
-    int former = od_start_creating(state);
-    wg_status status = od_kernel_create(&k, state, &offer->plan, offer->name, &scratch);
-    od_end_creating(former);
+    int former = wgi_od_start_creating(state);
+    wg_status status = wgi_od_kernel_create(&k, state, &offer->plan, offer->name, &scratch);
+    wgi_od_end_creating(former);
     if (k)
-        *out = (wg_kernel){
-            .name = od_kernel_name(k), .run = od_kernel_run, .state = k, .scratch = scratch};
+        *out = (wg_kernel){.name = wgi_od_kernel_name(k),
+                           .run = wgi_od_kernel_run,
+                           .state = k,
+                           .scratch = scratch};
     return status;
 }
 
 static void finish(void *state, wg_kernel *k)
 {
     (void)state;
-    od_kernel_free(k->state);
+    wgi_od_kernel_free(k->state);
 }
 
-/* ---- the backend ---------------------------------------------------------------------------------- */
+/* ---- the backend ----------------------------------------------------------------------------- */
 
 static void close_backend(void *state)
 {
     od_backend *b = state;
     if (!b)
         return;
-    od_offers_clear(b);
+    wgi_od_offers_clear(b);
     if (b->attr)
         dnnl_primitive_attr_destroy(b->attr);
     if (b->stream)
@@ -111,8 +113,9 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     return WG_OK;
 }
 
-/* Flush-to-zero and denormals-are-zero on every thread of the run: one subnormal operand can make a product a hundred
- * times slower.  The modes that were there before come back after the run, so no other code sees a difference. */
+/* Flush-to-zero and denormals-are-zero on every thread of the run: one subnormal operand can make a
+ * product a hundred times slower.  The modes that were there before come back after the run, so no
+ * other code sees a difference. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 enum { FTZ_AND_DAZ = 0x8040, MOST_THREADS = 1024 }; /* as many as od_backend.modes */
@@ -152,7 +155,7 @@ static void restore_modes(const od_backend *b)
 static void enter(void *state)
 {
     od_backend *b = state;
-    od_offers_clear(b); /* the plan is made */
+    wgi_od_offers_clear(b); /* the plan is made */
     b->former_threads = omp_get_max_threads();
     omp_set_num_threads(b->threads);
     flush_subnormals(b);
@@ -165,13 +168,15 @@ static void leave(void *state)
     omp_set_num_threads(b->former_threads);
 }
 
-/* oneDNN takes a cap once, before it first looks at the processor; its own ONEDNN_MAX_CPU_ISA holds where ours is unset. */
+/* oneDNN takes a cap once, before it first looks at the processor; its own ONEDNN_MAX_CPU_ISA holds
+ * where ours is unset. */
 static void cap_instructions(void)
 {
     static const dnnl_cpu_isa_t sets[] = {[WG_ISA_SSE41] = dnnl_cpu_isa_sse41,
                                           [WG_ISA_AVX2] = dnnl_cpu_isa_avx2,
                                           [WG_ISA_AVX512_CORE] = dnnl_cpu_isa_avx512_core,
-                                          [WG_ISA_AVX512_CORE_VNNI] = dnnl_cpu_isa_avx512_core_vnni};
+                                          [WG_ISA_AVX512_CORE_VNNI] =
+                                              dnnl_cpu_isa_avx512_core_vnni};
     wg_isa cap;
     char unread[1];
     if (wg_isa_cap(&cap, unread, 0) == WG_OK && cap != WG_ISA_ALL)

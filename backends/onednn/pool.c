@@ -1,16 +1,17 @@
-/* Means over windows and their gradient.  Not maxima: oneDNN's index is one into the window, ours into the plane. */
+/* Means over windows and their gradient.  Not maxima: oneDNN's index is one into the window, ours
+ * into the plane. */
 #include "backends/onednn/internal.h"
-#include "ops/pool.h"
+#include "wengert/ops/pool.h"
 
 static od_md planes(const wg_value *v)
 {
     const int64_t *d = v->shape.dim;
     dnnl_dims_t dims = {d[0], d[1], d[2], d[3]};
     od_md md;
-    return od_md_strided(&md, 4, dims, dnnl_f32, NULL) == dnnl_success ? md : NULL;
+    return wgi_od_md_strided(&md, 4, dims, dnnl_f32, NULL) == dnnl_success ? md : NULL;
 }
 
-const char *od_make_pool(const od_backend *b, const wg_node *n, od_plan *plan)
+const char *wgi_od_make_pool(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     const wg_pool_attrs *a = n->attrs;
     bool backward = n->op == &wg_op_avg_pool2d_grad;
@@ -30,15 +31,15 @@ const char *od_make_pool(const od_backend *b, const wg_node *n, od_plan *plan)
     od_md x = planes(from), y = planes(to);
     od_pd forward = NULL;
     dnnl_status_t made =
-        x && y ? od_pooling(&forward, b->engine, alg, x, y, &g, b->attr) : dnnl_out_of_memory;
+        x && y ? wgi_od_pooling(&forward, b->engine, alg, x, y, &g, b->attr) : dnnl_out_of_memory;
     if (made == dnnl_success && backward) {
-        made = od_pooling_backward(&plan->pd, b->engine, alg, x, y, &g, forward, b->attr);
+        made = wgi_od_pooling_backward(&plan->pd, b->engine, alg, x, y, &g, forward, b->attr);
         dnnl_primitive_desc_destroy(forward);
     } else
         plan->pd = forward;
-    od_md_free(x);
-    od_md_free(y);
-    od_bind(plan, backward ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, backward ? OD_OUT : OD_IN, 0);
-    od_bind(plan, backward ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, backward ? OD_IN : OD_OUT, 0);
+    wgi_od_md_free(x);
+    wgi_od_md_free(y);
+    wgi_od_bind(plan, backward ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, backward ? OD_OUT : OD_IN, 0);
+    wgi_od_bind(plan, backward ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, backward ? OD_IN : OD_OUT, 0);
     return made == dnnl_success ? NULL : "oneDNN has no such pooling";
 }

@@ -1,12 +1,13 @@
-/* A backend of one's own, in a shared object: it takes relu and add of f32, and leaves the rest to others.
+/* A backend of one's own, in a shared object: it takes relu and add of f32, and leaves the rest to
+ * others.
  *
- *     wengert graph mlp --plan --backend ./libmine.so          who runs what, and why others refused
- *     wengert bench op relu --backend cpu --backend ./libmine.so */
-#include "backends/load.h"
+ *     wengert graph mlp --plan --backend ./libmine.so          who runs what, and why others
+ *     refused wengert bench op relu --backend cpu --backend ./libmine.so */
+#include "wengert/backends/load.h"
 
 #include <string.h>
 
-/* ---- kernels: buffers are dense; out[0] may be in[0], as `inplace` of both ops allows ------------- */
+/* ---- kernels: buffers are dense; out[0] may be in[0], as `inplace` of both ops allows -------- */
 
 static void run_relu(wg_call *c)
 {
@@ -28,7 +29,7 @@ static void run_add(wg_call *c)
         y[i] = a[i] + b[i];
 }
 
-/* ---- which nodes it takes ------------------------------------------------------------------------ */
+/* ---- which nodes it takes -------------------------------------------------------------------- */
 
 static const struct {
     const char *op; /* by name: the address of an op is another in each copy of the library */
@@ -78,7 +79,7 @@ static const wg_backend mine = {
     .prepare = prepare,
 };
 
-/* ---- the one function that is looked for --------------------------------------------------------- */
+/* ---- the one function that is looked for ----------------------------------------------------- */
 
 WG_API wg_backend_entry wengert_backend;
 

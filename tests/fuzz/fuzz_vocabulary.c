@@ -1,6 +1,6 @@
-/* Any bytes as a file of a vocabulary: refused with a message, or a vocabulary that encodes and decodes, and that is
- * the same once saved and opened again. */
-#include "train/text/vocabulary.h"
+/* Any bytes as a file of a vocabulary: refused with a message, or a vocabulary that encodes and
+ * decodes, and that is the same once saved and opened again. */
+#include "wengert/text/vocabulary.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/random.h"
-#include "ops/random.h"
+#include "wengert/ops/random.h"
 
-void cpu_bernoulli(wg_call *c)
+void wgi_cpu_bernoulli(wg_call *c)
 {
     const wg_random_attrs *a = c->node->attrs;
     cpu_random r = cpu_random_of(c->seed, c->step, (uint64_t)a->key);

@@ -22,7 +22,7 @@ static bool cast_bf16(wg_call *c, wg_dtype from, wg_dtype to, int64_t count)
     return true;
 }
 
-void cpu_cast(wg_call *c)
+void wgi_cpu_cast(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     int64_t count = cpu_count(y);

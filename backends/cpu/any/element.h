@@ -1,9 +1,10 @@
-/* Elements of any dtype, one at a time, through double (i64: through int64_t, which double cannot hold). */
+/* Elements of any dtype, one at a time, through double (i64: through int64_t, which double cannot
+ * hold). */
 #ifndef WG_BACKENDS_CPU_ANY_ELEMENT_H
 #define WG_BACKENDS_CPU_ANY_ELEMENT_H
 
-#include "graph/bf16.h"
-#include "graph/shape.h"
+#include "wengert/graph/bf16.h"
+#include "wengert/graph/shape.h"
 
 #include <string.h>
 
@@ -21,7 +22,8 @@ static inline double cpu_get(const void *data, wg_dtype dtype, int64_t i)
     }
 }
 
-/* The cast of C, except that NaN and what an integer cannot hold go to its nearest limit (NaN to 0). */
+/* The cast of C, except that NaN and what an integer cannot hold go to its nearest limit (NaN to
+ * 0). */
 static inline int64_t cpu_to_int(double x, int64_t lo, int64_t hi)
 {
     if (x != x)

@@ -1,7 +1,7 @@
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
 
-void cpu_guard(wg_call *c)
+void wgi_cpu_guard(wg_call *c)
 {
     for (int k = 1; k < c->node->n_in; k++) {
         const wg_value *check = c->node->in[k];

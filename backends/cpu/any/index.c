@@ -3,7 +3,7 @@
 #include "backends/cpu/any/strided.h"
 #include "backends/cpu/ids.h"
 #include "backends/cpu/kernel.h"
-#include "ops/index.h"
+#include "wengert/ops/index.h"
 
 /* y[o, i, :] = x[o, ids[i], :] */
 static void take(wg_call *c, int axis)
@@ -22,13 +22,13 @@ static void take(wg_call *c, int axis)
     }
 }
 
-void cpu_take(wg_call *c)
+void wgi_cpu_take(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
     take(c, wg_axis_of(a->axis, c->node->in[0]->shape.rank));
 }
 
-void cpu_embedding(wg_call *c)
+void wgi_cpu_embedding(wg_call *c)
 {
     take(c, 0);
 }
@@ -58,7 +58,7 @@ static void gather_line(const wg_call *c, size_t bytes, int64_t size, int64_t to
 
 /* Lines along the axis, one for each position off the axis: ids and y have the same, x may have
  * more. */
-void cpu_gather(wg_call *c)
+void wgi_cpu_gather(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
@@ -78,7 +78,7 @@ void cpu_gather(wg_call *c)
 }
 
 /* x is brought to y first; then the rows are written in the order of ids. */
-void cpu_put_rows(wg_call *c)
+void wgi_cpu_put_rows(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
     cpu_axis split = cpu_axis_split(&x->shape, 0);
@@ -114,7 +114,7 @@ static void fill_row(size_t bytes, int64_t size, void *out, const uint8_t *mask,
 }
 
 /* x is brought to y first, broadcast if it must be; then the masked elements are overwritten. */
-void cpu_masked_fill(wg_call *c)
+void wgi_cpu_masked_fill(wg_call *c)
 {
     const wg_masked_fill_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *mask = c->node->in[1], *y = c->node->out[0];
@@ -122,7 +122,7 @@ void cpu_masked_fill(wg_call *c)
     if (c->out[0] != c->in[0]) {
         cpu_walk walk = {0};
         cpu_broadcast_strides(&x->shape, s, walk.stride);
-        cpu_copy(c, y->dtype, s, c->out[0], cpu_dense(s), c->in[0], walk);
+        wgi_cpu_copy(c, y->dtype, s, c->out[0], wgi_cpu_dense(s), c->in[0], walk);
     }
     uint64_t value = 0; /* in y's dtype */
     cpu_put(&value, y->dtype, 0, a->value);

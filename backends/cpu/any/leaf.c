@@ -1,9 +1,9 @@
 /* fill, iota, one_hot. */
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
-#include "ops/leaf.h"
+#include "wengert/ops/leaf.h"
 
-void cpu_fill(wg_call *c)
+void wgi_cpu_fill(wg_call *c)
 {
     const wg_fill_attrs *a = c->node->attrs;
     int64_t count = cpu_count(c->node->out[0]);
@@ -11,7 +11,7 @@ void cpu_fill(wg_call *c)
         cpu_put(c->out[0], a->dtype, i, a->value);
 }
 
-void cpu_iota(wg_call *c)
+void wgi_cpu_iota(wg_call *c)
 {
     const wg_iota_attrs *a = c->node->attrs;
     cpu_axis x = cpu_axis_split(&a->shape, wg_axis_of(a->axis, a->shape.rank));
@@ -21,7 +21,7 @@ void cpu_iota(wg_call *c)
                 cpu_put(c->out[0], a->dtype, i, a->start + (double)k * a->step);
 }
 
-void cpu_one_hot(wg_call *c)
+void wgi_cpu_one_hot(wg_call *c)
 {
     const wg_one_hot_attrs *a = c->node->attrs;
     const wg_value *ids = c->node->in[0];

@@ -2,10 +2,10 @@
 #include "backends/cpu/elementwise.h"
 
 /* clang-format off */
-BINARY_OF(cpu_logical_and, uint8_t, uint8_t, a & b)
-BINARY_OF(cpu_logical_or, uint8_t, uint8_t, a | b)
-BINARY_OF(cpu_logical_xor, uint8_t, uint8_t, a ^ b)
-UNARY_OF(cpu_logical_not, uint8_t, uint8_t, !x)
+BINARY_OF(wgi_cpu_logical_and, uint8_t, uint8_t, a & b)
+BINARY_OF(wgi_cpu_logical_or, uint8_t, uint8_t, a | b)
+BINARY_OF(wgi_cpu_logical_xor, uint8_t, uint8_t, a ^ b)
+UNARY_OF(wgi_cpu_logical_not, uint8_t, uint8_t, !x)
 
 /* y[j] = condition[j] ? a[j] : b[j] along one row, each operand moving by its step. */
 #define WHERE_LOOP(type, s0, s1, s2)                                                               \
@@ -35,7 +35,7 @@ WHERE_ROW(uint32_t)
 WHERE_ROW(uint64_t)
 /* clang-format on */
 
-void cpu_where(wg_call *call)
+void wgi_cpu_where(wg_call *call)
 {
     cpu_rows r = cpu_rows_of(call);
     size_t element = wg_dtype_size(call->node->out[0]->dtype);
@@ -59,7 +59,7 @@ void cpu_where(wg_call *call)
 }
 
 /* A plan gives a view its operand's memory and calls no kernel; this is for callers without one. */
-void cpu_stop_gradient(wg_call *call)
+void wgi_cpu_stop_gradient(wg_call *call)
 {
     if (call->out[0] != call->in[0])
         memcpy(call->out[0], call->in[0], wg_value_bytes(call->node->out[0]));

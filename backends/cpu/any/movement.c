@@ -2,79 +2,80 @@
  * its result are walked. */
 #include "backends/cpu/any/strided.h"
 #include "backends/cpu/kernel.h"
-#include "ops/concat.h"
-#include "ops/movement.h"
-#include "ops/slice.h"
+#include "wengert/ops/concat.h"
+#include "wengert/ops/movement.h"
+#include "wengert/ops/slice.h"
 
 /* A plan gives a view its operand's memory and calls no kernel; this one is for callers without a
  * planner. */
-void cpu_reshape(wg_call *c)
+void wgi_cpu_reshape(wg_call *c)
 {
     if (c->out[0] != c->in[0])
         memcpy(c->out[0], c->in[0], wg_value_bytes(c->node->out[0]));
 }
 
-void cpu_permute(wg_call *c)
+void wgi_cpu_permute(wg_call *c)
 {
     const wg_permute_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
-    cpu_walk dense = cpu_dense(&x->shape), walk = {0};
+    cpu_walk dense = wgi_cpu_dense(&x->shape), walk = {0};
     for (int i = 0; i < a->order.count; i++)
         walk.stride[i] = dense.stride[wg_axis_of(a->order.axis[i], a->order.count)];
-    cpu_copy(c, y->dtype, &y->shape, c->out[0], cpu_dense(&y->shape), c->in[0], walk);
+    wgi_cpu_copy(c, y->dtype, &y->shape, c->out[0], wgi_cpu_dense(&y->shape), c->in[0], walk);
 }
 
-void cpu_expand(wg_call *c)
+void wgi_cpu_expand(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     cpu_walk walk = {0};
     cpu_broadcast_strides(&x->shape, &y->shape, walk.stride);
-    cpu_copy(c, y->dtype, &y->shape, c->out[0], cpu_dense(&y->shape), c->in[0], walk);
+    wgi_cpu_copy(c, y->dtype, &y->shape, c->out[0], wgi_cpu_dense(&y->shape), c->in[0], walk);
 }
 
-void cpu_slice(wg_call *c)
+void wgi_cpu_slice(wg_call *c)
 {
     const wg_slice_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     if (cpu_count(y) == 0) /* then a start may lie outside x */
         return;
-    cpu_copy(c, y->dtype, &y->shape, c->out[0], cpu_dense(&y->shape), c->in[0],
-             cpu_window(&x->shape, &a->start, &y->shape, &a->step));
+    wgi_cpu_copy(c, y->dtype, &y->shape, c->out[0], wgi_cpu_dense(&y->shape), c->in[0],
+                 wgi_cpu_window(&x->shape, &a->start, &y->shape, &a->step));
 }
 
-void cpu_slice_grad(wg_call *c)
+void wgi_cpu_slice_grad(wg_call *c)
 {
     const wg_slice_grad_attrs *a = c->node->attrs;
     const wg_value *dy = c->node->in[0], *dx = c->node->out[0];
-    cpu_fill_with(c, dx->dtype, cpu_count(dx), c->out[0], 0);
+    wgi_cpu_fill_with(c, dx->dtype, cpu_count(dx), c->out[0], 0);
     if (cpu_count(dy) == 0)
         return;
-    cpu_copy(c, dx->dtype, &dy->shape, c->out[0],
-             cpu_window(&dx->shape, &a->start, &dy->shape, &a->step), c->in[0],
-             cpu_dense(&dy->shape));
+    wgi_cpu_copy(c, dx->dtype, &dy->shape, c->out[0],
+                 wgi_cpu_window(&dx->shape, &a->start, &dy->shape, &a->step), c->in[0],
+                 wgi_cpu_dense(&dy->shape));
 }
 
-void cpu_pad(wg_call *c)
+void wgi_cpu_pad(wg_call *c)
 {
     const wg_pad_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     wg_shape ones = {.rank = x->shape.rank, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
-    cpu_fill_with(c, y->dtype, cpu_count(y), c->out[0], a->value);
+    wgi_cpu_fill_with(c, y->dtype, cpu_count(y), c->out[0], a->value);
     if (cpu_count(x) == 0)
         return;
-    cpu_copy(c, y->dtype, &x->shape, c->out[0], cpu_window(&y->shape, &a->before, &x->shape, &ones),
-             c->in[0], cpu_dense(&x->shape));
+    wgi_cpu_copy(c, y->dtype, &x->shape, c->out[0],
+                 wgi_cpu_window(&y->shape, &a->before, &x->shape, &ones), c->in[0],
+                 wgi_cpu_dense(&x->shape));
 }
 
-void cpu_concat(wg_call *c)
+void wgi_cpu_concat(wg_call *c)
 {
     const wg_concat_attrs *a = c->node->attrs;
     const wg_value *y = c->node->out[0];
-    cpu_walk walk = cpu_dense(&y->shape);
+    cpu_walk walk = wgi_cpu_dense(&y->shape);
     int axis = wg_axis_of(a->axis, y->shape.rank);
     for (int i = 0; i < c->node->n_in; i++) {
         const wg_value *x = c->node->in[i];
-        cpu_copy(c, y->dtype, &x->shape, c->out[0], walk, c->in[i], cpu_dense(&x->shape));
+        wgi_cpu_copy(c, y->dtype, &x->shape, c->out[0], walk, c->in[i], wgi_cpu_dense(&x->shape));
         walk.start += x->shape.dim[axis] * walk.stride[axis];
     }
 }

@@ -2,17 +2,17 @@
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
 
-cpu_walk cpu_dense(const wg_shape *s)
+cpu_walk wgi_cpu_dense(const wg_shape *s)
 {
     cpu_walk w = {0};
     wg_shape_strides(s, w.stride);
     return w;
 }
 
-cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size,
-                    const wg_shape *step)
+cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size,
+                        const wg_shape *step)
 {
-    cpu_walk w = cpu_dense(s);
+    cpu_walk w = wgi_cpu_dense(s);
     for (int i = 0; i < s->rank; i++) {
         w.start += start->dim[i] * w.stride[i];
         w.stride[i] *=
@@ -124,8 +124,8 @@ static bool block_transpose(axes *a, axes *blocked)
     return true;
 }
 
-void cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to, cpu_walk to_walk,
-              const void *from, cpu_walk from_walk)
+void wgi_cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to,
+                  cpu_walk to_walk, const void *from, cpu_walk from_walk)
 {
     if (wg_shape_count(shape) == 0)
         return;
@@ -152,7 +152,7 @@ static void fill_with_zeros(const wg_call *c, size_t bytes, void *to)
     }
 }
 
-void cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
+void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
 {
     uint64_t element = 0; /* of any dtype */
     cpu_put(&element, dtype, 0, value);
@@ -161,6 +161,6 @@ void cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, do
         return;
     }
     cpu_walk same = {0};
-    cpu_copy(c, dtype, &(wg_shape){1, {count}}, to, cpu_dense(&(wg_shape){1, {count}}), &element,
-             same);
+    wgi_cpu_copy(c, dtype, &(wg_shape){1, {count}}, to, wgi_cpu_dense(&(wg_shape){1, {count}}),
+                 &element, same);
 }

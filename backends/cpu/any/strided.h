@@ -3,7 +3,7 @@
 #ifndef WG_BACKENDS_CPU_ANY_STRIDED_H
 #define WG_BACKENDS_CPU_ANY_STRIDED_H
 
-#include "graph/op.h"
+#include "wengert/graph/op.h"
 
 /* Where a walk begins and how far, in elements, a step along each axis goes. */
 typedef struct cpu_walk {
@@ -12,18 +12,18 @@ typedef struct cpu_walk {
 } cpu_walk;
 
 /* The walk over a dense tensor of shape s. */
-cpu_walk cpu_dense(const wg_shape *s);
+cpu_walk wgi_cpu_dense(const wg_shape *s);
 
 /* The walk over the elements start + i step, 0 <= i < size, of a dense tensor of shape s. */
-cpu_walk cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size,
-                    const wg_shape *step);
+cpu_walk wgi_cpu_window(const wg_shape *s, const wg_shape *start, const wg_shape *size,
+                        const wg_shape *step);
 
 /* to[i] = from[i] for every index i of `shape`, elements of `dtype`.  No element of `to` may be
  * met twice. */
-void cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to, cpu_walk to_walk,
-              const void *from, cpu_walk from_walk);
+void wgi_cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void *to,
+                  cpu_walk to_walk, const void *from, cpu_walk from_walk);
 
 /* All `count` elements of a dense tensor become `value`. */
-void cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value);
+void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value);
 
 #endif

@@ -1,6 +1,6 @@
 /* Activations and their derivatives.  Exponents are never positive, so that nothing overflows. */
 #include "backends/cpu/elementwise.h"
-#include "ops/activation.h"
+#include "wengert/ops/activation.h"
 
 static inline real sigmoid(real x)
 {

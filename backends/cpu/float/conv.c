@@ -2,7 +2,7 @@
  * of the result by one thread in one order.  Rows and taps that meet only padding are left out by
  * their ranges. */
 #include "backends/cpu/kernel.h"
-#include "ops/conv.h"
+#include "wengert/ops/conv.h"
 
 /* y[q] += s x[position of tap l of window q] for the windows whose tap l is inside x, and back. */
 static void gather_row(real *restrict y, real s, const real *restrict x, const wg_sliding *w,

@@ -3,7 +3,7 @@
  * a fixed number of chunks, so that the sum has the same bits at any number of threads. */
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
-#include "ops/cross_entropy.h"
+#include "wengert/ops/cross_entropy.h"
 
 enum { CHUNKS = 64 };
 

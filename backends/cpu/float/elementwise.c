@@ -1,6 +1,6 @@
 /* Elementwise ops of floats.  Each line is the definition. */
 #include "backends/cpu/elementwise.h"
-#include "ops/elementwise.h"
+#include "wengert/ops/elementwise.h"
 
 /* clang-format off */
 BINARY(div, a / b)

@@ -7,7 +7,7 @@
  * the depth (as in Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication,
  * 2008). */
 #include "backends/cpu/kernel.h"
-#include "ops/linalg.h"
+#include "wengert/ops/linalg.h"
 
 enum {
     ROWS = 4,                    /* of a block of y held in registers:    */

@@ -1,7 +1,7 @@
 /* layernorm, rmsnorm and their gradients.  ops/norm.c has the formulas; rmsnorm is the case
  * without a mean. */
 #include "backends/cpu/kernel.h"
-#include "ops/norm.h"
+#include "wengert/ops/norm.h"
 
 typedef struct rows {
     int64_t count, size;

@@ -2,7 +2,7 @@
  * (WG_OP_UPDATE), so element i of all operands is read before any is written. */
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/kernel.h"
-#include "ops/optimizer.h"
+#include "wengert/ops/optimizer.h"
 
 void KERNEL(sgd)(wg_call *c)
 {

@@ -1,6 +1,6 @@
 /* Pooling, plane by plane: windows run along a row of the result, taps along W are innermost. */
 #include "backends/cpu/kernel.h"
-#include "ops/pool.h"
+#include "wengert/ops/pool.h"
 
 /* The first largest element of a window; a NaN is larger than any number. */
 void KERNEL(max_pool2d)(wg_call *c)

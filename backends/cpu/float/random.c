@@ -1,9 +1,9 @@
-/* uniform and normal: four elements share a block of the generator, see backends/cpu/random.h; dropout: see
- * backends/mask.h. */
+/* uniform and normal: four elements share a block of the generator, see backends/cpu/random.h;
+ * dropout: see backends/mask.h. */
 #include "backends/cpu/kernel.h"
 #include "backends/cpu/random.h"
 #include "backends/mask.h"
-#include "ops/random.h"
+#include "wengert/ops/random.h"
 
 static int64_t blocks_of(const wg_call *c)
 {
@@ -42,14 +42,14 @@ void KERNEL(normal)(wg_call *c)
 void KERNEL(dropout)(wg_call *c)
 {
     const wg_dropout_attrs *a = c->node->attrs;
-    wg_mask m = wg_mask_of(c->seed, c->step, (uint64_t)a->key, a->p);
+    wgi_mask m = wgi_mask_of(c->seed, c->step, (uint64_t)a->key, a->p);
     const real *x = c->in[0];
     real *y = c->out[0], scale = (real)m.scale;
     int64_t count = cpu_count(c->node->out[0]);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 4 * count))
     for (int64_t first = 0; first < count; first += WG_MASK_NUMBERS) {
         uint16_t number[WG_MASK_NUMBERS];
-        wg_mask_block(&m, (uint64_t)first / WG_MASK_NUMBERS, number);
+        wgi_mask_block(&m, (uint64_t)first / WG_MASK_NUMBERS, number);
         for (int64_t i = first; i < count && i < first + WG_MASK_NUMBERS; i++)
             y[i] = number[i - first] < m.keep ? x[i] * scale : 0;
     }

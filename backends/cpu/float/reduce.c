@@ -1,6 +1,6 @@
 /* mean, var, logsumexp, norm. */
 #include "backends/cpu/reduce.h"
-#include "ops/reduce.h"
+#include "wengert/ops/reduce.h"
 
 /* ---- mean ------------------------------------------------------------------------------------ */
 

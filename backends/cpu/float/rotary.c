@@ -1,8 +1,8 @@
-/* Each angle's sine and cosine are taken once, for all rows of that position: with positions as data, of one batch.  A
- * row is turned some pairs at a time, which lie side by side. */
+/* Each angle's sine and cosine are taken once, for all rows of that position: with positions as
+ * data, of one batch.  A row is turned some pairs at a time, which lie side by side. */
 #include "backends/cpu/ids.h"
 #include "backends/cpu/kernel.h"
-#include "ops/attention.h"
+#include "wengert/ops/attention.h"
 
 enum { PAIRS = 64 }; /* whose angles are held at once */
 

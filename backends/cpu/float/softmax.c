@@ -1,6 +1,6 @@
 /* softmax, log_softmax: one row at a time, a row being the elements along the axis. */
 #include "backends/cpu/kernel.h"
-#include "ops/softmax.h"
+#include "wengert/ops/softmax.h"
 
 /* The largest element, or 0 where all are -inf: then exp(x - shift) is 0 throughout and nothing
  * becomes inf - inf.  NaN compares as smaller and shows up in the sum. */

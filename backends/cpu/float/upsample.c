@@ -1,6 +1,6 @@
 /* Resampling of planes and its transpose: the same taps, read or written. */
 #include "backends/cpu/kernel.h"
-#include "ops/upsample.h"
+#include "wengert/ops/upsample.h"
 
 void KERNEL(upsample2d)(wg_call *c)
 {

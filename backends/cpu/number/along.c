@@ -1,8 +1,8 @@
 /* Along one axis: cumsum, argmax, argmin, topk.  x is seen as [outer, size, inner]; each (outer,
  * inner) is a line. */
 #include "backends/cpu/kernel.h"
-#include "ops/reduce.h"
-#include "ops/select.h"
+#include "wengert/ops/reduce.h"
+#include "wengert/ops/select.h"
 
 static cpu_axis axis_of(const wg_call *c, int64_t axis)
 {

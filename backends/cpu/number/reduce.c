@@ -1,6 +1,6 @@
 /* sum, prod, max, min. */
 #include "backends/cpu/reduce.h"
-#include "ops/reduce.h"
+#include "wengert/ops/reduce.h"
 
 static void kernel(wg_call *c, const reduction *how)
 {

@@ -2,7 +2,7 @@
  * lines), so that each element of the result is summed by one thread, in the order of the ids. */
 #include "backends/cpu/ids.h"
 #include "backends/cpu/kernel.h"
-#include "ops/index.h"
+#include "wengert/ops/index.h"
 
 /* y[o, ids[i], j] += dy[o, i, j] from zero */
 static void take_grad(wg_call *c, int axis)

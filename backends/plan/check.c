@@ -1,0 +1,270 @@
+/* The proof that a plan's memory is sound, from the graph and the layout alone: liveness is derived
+ * afresh.
+ *
+ * A run on paper goes through the steps.  Each content claims its bytes when it is computed and
+ * releases them after its last reader; an operand that dies releases them before the result claims
+ * them if the op may work in place and both are the same bytes.  A claim on claimed bytes is the
+ * error.  A segment tree over the bytes between all borders answers each claim in O(log n). */
+#include "backends/plan/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct range {
+    size_t begin, end; /* in the buffer            */
+    int64_t last;      /* step of the last reader  */
+    bool held;
+} range;
+
+typedef struct check {
+    wg_plan *p;
+    const uint32_t *root;
+    size_t *border; /* ascending, no repeats     */
+    size_t n_borders;
+    size_t leaves; /* of the tree: a power of 2 */
+    int32_t *most; /* [2 leaves] claims below a node, without `all`      */
+    int32_t *all;  /* [2 leaves] claims that cover the whole of the node */
+    range *of;     /* [values] of each content in the buffer             */
+} check;
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+static size_t border_index(const check *c, size_t x)
+{
+    size_t lo = 0, hi = c->n_borders;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (c->border[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int32_t largest(const check *c, size_t node)
+{
+    return c->most[node] + c->all[node];
+}
+
+/* Adds `by` over cells [lo, hi) of node, which has cells [from, to). */
+static void add(check *c, size_t node, size_t from, size_t to, size_t lo, size_t hi, int32_t by)
+{
+    if (hi <= from || to <= lo)
+        return;
+    if (lo <= from && to <= hi) {
+        c->all[node] += by;
+        return;
+    }
+    size_t mid = (from + to) / 2;
+    add(c, 2 * node, from, mid, lo, hi, by);
+    add(c, 2 * node + 1, mid, to, lo, hi, by);
+    int32_t a = largest(c, 2 * node), b = largest(c, 2 * node + 1);
+    c->most[node] = a > b ? a : b;
+}
+
+static int32_t most_in(const check *c, size_t node, size_t from, size_t to, size_t lo, size_t hi)
+{
+    if (hi <= from || to <= lo)
+        return 0;
+    if (lo <= from && to <= hi)
+        return largest(c, node);
+    size_t mid = (from + to) / 2;
+    int32_t a = most_in(c, 2 * node, from, mid, lo, hi),
+            b = most_in(c, 2 * node + 1, mid, to, lo, hi);
+    return (a > b ? a : b) + c->all[node];
+}
+
+static bool is_claimed(const check *c, size_t begin, size_t end)
+{
+    return begin < end &&
+           most_in(c, 1, 0, c->leaves, border_index(c, begin), border_index(c, end)) > 0;
+}
+
+static void claim(check *c, range *r, int32_t by)
+{
+    r->held = by > 0;
+    if (r->begin < r->end)
+        add(c, 1, 0, c->leaves, border_index(c, r->begin), border_index(c, r->end), by);
+}
+
+/* ---- preparation ----------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool prepare(check *c)
+{
+    const wg_plan *p = c->p;
+    size_t values = wg_graph_value_count(p->g), n = 0, unique = 0;
+    c->of = calloc(values + 1, sizeof *c->of);
+    c->border = malloc((2 * p->n_storages + 2) * sizeof *c->border);
+    if (!c->of || !c->border)
+        return false;
+    for (size_t i = 0; i < p->n_storages; i++)
+        if (p->storage[i].home == WG_HOME_BUFFER) {
+            c->border[n++] = p->storage[i].offset;
+            c->border[n++] = p->storage[i].offset + p->storage[i].bytes;
+        }
+    qsort(c->border, n, sizeof *c->border, ascending);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || c->border[i] != c->border[unique - 1])
+            c->border[unique++] = c->border[i];
+    c->n_borders = unique;
+    for (c->leaves = 1; c->leaves < unique + 1;)
+        c->leaves *= 2;
+    c->most = calloc(2 * c->leaves, sizeof *c->most);
+    c->all = calloc(2 * c->leaves, sizeof *c->all);
+    return c->most && c->all;
+}
+
+/* The last reader of each content, and its bytes if it is in the buffer. */
+static void find_ranges(check *c)
+{
+    const wg_plan *p = c->p;
+    int64_t end = (int64_t)p->n_work;
+    for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
+        int64_t s = p->storage_of[i];
+        c->of[i].last = WG_NONE;
+        if (s != WG_NONE && p->storage[s].home == WG_HOME_BUFFER) {
+            c->of[i].begin = p->storage[s].offset;
+            c->of[i].end =
+                p->storage[s].offset + wgi_round_up(wg_value_bytes(wg_graph_value(p->g, i)));
+        }
+    }
+    for (int64_t i = 0; i < end; i++) {
+        const wg_node *n = p->work[i].node;
+        for (int k = 0; k < n->n_out; k++)
+            c->of[n->out[k]->id].last = p->options.keep_all ? end : i;
+        for (int k = 0; k < n->n_in; k++) {
+            range *r = &c->of[c->root[n->in[k]->id]];
+            r->last = r->last < i ? i : r->last;
+        }
+    }
+    for (size_t i = 0; i < p->n_outputs; i++)
+        c->of[c->root[p->outputs[i]->id]].last = end;
+    for (size_t i = 0; i < p->n_assigns; i++)
+        c->of[c->root[p->assigns[i].value->id]].last = end;
+}
+
+/* ---- the run on paper ------------------------------------------------------------------------ */
+
+static bool fail(check *c, int64_t i, const char *what, const wg_value *a, const wg_value *b)
+{
+    char x[200], y[200];
+    snprintf(c->p->message, sizeof c->p->message, "step %lld, %s: %s %s%s%s", (long long)i,
+             c->p->work[i].node->op->name, wg_value_text(a, x, sizeof x), what, b ? " " : "",
+             b ? wg_value_text(b, y, sizeof y) : "");
+    return false;
+}
+
+/* Names who holds the bytes that `v`, or the scratch of step i (v is result 0), wants. */
+static bool fail_overlap(check *c, int64_t i, const wg_value *v, size_t begin, size_t end)
+{
+    for (size_t k = 0; k < wg_graph_value_count(c->p->g); k++) {
+        const range *r = &c->of[k];
+        if (r->held && c->root[k] == k && r->begin < end && begin < r->end)
+            return fail(c, i, "overlaps", v, wg_graph_value(c->p->g, k));
+    }
+    return fail(c, i, "overlaps scratch", v, NULL);
+}
+
+/* A result that lies in the memory of a leaf must be that leaf's new value, and nobody may read the
+ * old one later. */
+static bool check_leaf(check *c, int64_t i, const wg_node *n, int j)
+{
+    const wg_plan *p = c->p;
+    int64_t s = p->storage_of[n->out[j]->id];
+    for (size_t k = 0; k < p->n_assigns; k++) {
+        const wgi_assigning *a = &p->assigns[k];
+        if (p->storage_of[a->leaf->id] != s || c->root[a->value->id] != n->out[j]->id)
+            continue;
+        int64_t last = c->of[a->leaf->id].last;
+        if (last > i || (last == i && !wgi_may_overwrite(n, j, a->leaf->id, c->root)))
+            return fail(c, i, "overwrites, still read,", n->out[j], a->leaf);
+        return true;
+    }
+    return fail(c, i, "lies in the memory of a leaf", n->out[j], NULL);
+}
+
+/* Operands that die here and whose very bytes a result takes. */
+static void release_overwritten(check *c, int64_t i, const wg_node *n)
+{
+    for (int j = 0; j < n->n_out; j++)
+        for (int k = 0; k < n->n_in; k++) {
+            uint32_t id = c->root[n->in[k]->id];
+            const range *y = &c->of[n->out[j]->id];
+            range *x = &c->of[id];
+            if (x->held && x->last == i && x->begin == y->begin && x->end == y->end &&
+                wgi_may_overwrite(n, j, id, c->root))
+                claim(c, x, -1);
+        }
+}
+
+static bool check_step(check *c, int64_t i)
+{
+    const wg_plan *p = c->p;
+    const wgi_work *w = &p->work[i];
+    const wg_node *n = w->node;
+    for (int k = 0; k < n->n_in; k++)
+        if (w->call.in[k] != wgi_memory_of(p, wg_graph_value(p->g, c->root[n->in[k]->id])))
+            return fail(c, i, "is read at another address than it is written to", n->in[k], NULL);
+    release_overwritten(c, i, n);
+    for (int j = 0; j < n->n_out; j++) {
+        const wg_value *v = n->out[j];
+        range *r = &c->of[v->id];
+        if (w->call.out[j] != wgi_memory_of(p, v))
+            return fail(c, i, "is written to another address than its own", v, NULL);
+        if (p->storage[p->storage_of[v->id]].home != WG_HOME_BUFFER) {
+            if (!check_leaf(c, i, n, j))
+                return false;
+            continue;
+        }
+        if (r->end > p->buffer_bytes || r->begin % WG_ALIGN)
+            return fail(c, i, "lies beyond the buffer or is not aligned", v, NULL);
+        if (is_claimed(c, r->begin, r->end))
+            return fail_overlap(c, i, v, r->begin, r->end);
+        claim(c, r, 1);
+    }
+    if (w->scratch != WG_NONE) {
+        const wgi_storage *s = &p->storage[w->scratch];
+        if (s->offset + s->bytes > p->buffer_bytes || w->call.scratch != s->memory)
+            return fail(c, i, "has scratch beyond the buffer", n->out[0], NULL);
+        if (is_claimed(c, s->offset, s->offset + s->bytes))
+            return fail_overlap(c, i, n->out[0], s->offset, s->offset + s->bytes);
+    }
+    for (int k = 0; k < n->n_in; k++) {
+        range *r = &c->of[c->root[n->in[k]->id]];
+        if (r->held && r->last == i)
+            claim(c, r, -1);
+    }
+    for (int j = 0; j < n->n_out; j++) {
+        range *r = &c->of[n->out[j]->id];
+        if (r->held && r->last == i)
+            claim(c, r, -1);
+    }
+    return true;
+}
+
+wg_status wg_plan_check(wg_plan *p)
+{
+    if (!p)
+        return WG_EINVAL;
+    check c = {.p = p, .root = p->root};
+    bool ready = prepare(&c), ok = ready;
+    p->message[0] = '\0';
+    if (ready)
+        find_ranges(&c);
+    for (int64_t i = 0; ok && i < (int64_t)p->n_work; i++)
+        ok = check_step(&c, i);
+    free(c.border);
+    free(c.most);
+    free(c.all);
+    free(c.of);
+    if (!ready)
+        snprintf(p->message, sizeof p->message, "out of memory");
+    return ok ? WG_OK : ready ? WG_EINVAL : WG_ENOMEM;
+}

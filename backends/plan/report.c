@@ -1,0 +1,142 @@
+/* What a plan says of itself. */
+#include "backends/plan/planner.h"
+
+#include <stdlib.h>
+
+wg_plan_stats wg_plan_statistics(const wg_plan *p)
+{
+    wg_plan_stats s = {0};
+    if (!p)
+        return s;
+    s = (wg_plan_stats){.nodes = p->n_work,
+                        .buffer_bytes = p->buffer_bytes,
+                        .shared_bytes = p->options.workspace ? p->shared_bytes : 0,
+                        .value_bytes = p->value_bytes,
+                        .live_bytes = p->live_bytes,
+                        .leaf_bytes = p->leaf_bytes};
+    for (size_t i = 0; i < p->n_work; i++) {
+        s.flops += wg_node_flops(p->work[i].node);
+        s.bytes += wg_node_bytes(p->work[i].node);
+    }
+    return s;
+}
+
+size_t wg_plan_step_count(const wg_plan *p)
+{
+    return p ? p->n_work : 0;
+}
+
+wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i)
+{
+    wg_plan_step s = {0};
+    if (!p || i >= p->n_work)
+        return s;
+    const wgi_work *w = &p->work[i];
+    const wgi_storage *first =
+        w->node->n_out ? &p->storage[p->storage_of[w->node->out[0]->id]] : NULL;
+    s = (wg_plan_step){.node = w->node,
+                       .backend = w->by->backend->name,
+                       .kernel = w->kernel.name ? w->kernel.name : "",
+                       .refused = w->refused ? w->refused : "",
+                       .flops = wg_node_flops(w->node),
+                       .bytes = wg_node_bytes(w->node),
+                       .seconds = w->seconds,
+                       .runs = w->runs,
+                       .offset = first && first->home == WG_HOME_BUFFER ? first->offset : SIZE_MAX,
+                       .inplace = w->inplace};
+    return s;
+}
+
+const wg_graph *wg_plan_graph(const wg_plan *p)
+{
+    return p ? p->g : NULL;
+}
+
+/* ---- print ----------------------------------------------------------------------------------- */
+
+static void print_step(const wg_plan *p, size_t i, FILE *file)
+{
+    wg_plan_step s = wg_plan_step_at(p, i);
+    char name[200], shape[160] = "", place[32] = "leaf";
+    const wg_value *v = s.node->n_out ? s.node->out[0] : NULL;
+    if (s.offset != SIZE_MAX)
+        snprintf(place, sizeof place, "@%zu%s", s.offset, s.inplace ? " in place" : "");
+    fprintf(file, "%5zu  %-14s %s%s  %-20s  %s %s", i, s.node->op->name,
+            v ? wg_dtype_name(v->dtype) : "",
+            v ? wg_shape_text(&v->shape, shape, sizeof shape) : "", place, s.backend, s.kernel);
+    if (s.runs && s.seconds > 0)
+        fprintf(file, "  %.3f us  %.2f GFLOP/s", 1e6 * s.seconds / (double)s.runs,
+                1e-9 * s.flops * (double)s.runs / s.seconds);
+    if (v && v->name)
+        fprintf(file, "  %s", wg_value_text(v, name, sizeof name));
+    if (*s.node->scope->path)
+        fprintf(file, "  in %s", s.node->scope->path);
+    if (*s.refused)
+        fprintf(file, "  (%s)", s.refused);
+    fputc('\n', file);
+}
+
+typedef struct tenant {
+    size_t bytes;
+    const wg_value *value; /* the first of the storage, NULL: scratch */
+} tenant;
+
+static int larger_first(const void *a, const void *b)
+{
+    const tenant *x = a, *y = b;
+    return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
+}
+
+/* Who is alive at the peak, the largest first. */
+static wg_status print_peak(const wg_plan *p, FILE *file)
+{
+    enum { SHOWN = 20 };
+    size_t n = 0;
+    tenant *of = calloc(p->n_storages + 1, sizeof *of),
+           *alive = calloc(p->n_storages + 1, sizeof *alive);
+    if (!of || !alive) {
+        free(of);
+        free(alive);
+        return WG_ENOMEM;
+    }
+    for (size_t i = wg_graph_value_count(p->g); i-- > 0;)
+        if (p->storage_of[i] != WG_NONE)
+            of[p->storage_of[i]].value = wg_graph_value(p->g, i);
+    for (size_t i = 0; i < p->n_storages; i++) {
+        const wgi_storage *s = &p->storage[i];
+        if (s->home == WG_HOME_BUFFER && s->first <= p->peak_step && p->peak_step <= s->last &&
+            s->bytes)
+            alive[n++] = (tenant){s->bytes, of[i].value};
+    }
+    qsort(alive, n, sizeof *alive, larger_first);
+    fprintf(file, "alive at the peak, step %lld: %zu values\n", (long long)p->peak_step, n);
+    for (size_t i = 0; i < n && i < SHOWN; i++) {
+        char name[200], text[400];
+        const wg_value *v = alive[i].value;
+        fprintf(file, "  %12zu  %s", alive[i].bytes,
+                v ? wg_value_text(v, name, sizeof name) : "scratch");
+        fprintf(file, "  %s\n",
+                v ? wg_node_message(v->node, wg_dtype_name(v->dtype), text, sizeof text) : "");
+    }
+    if (n > SHOWN)
+        fprintf(file, "  and %zu smaller ones\n", n - SHOWN);
+    free(of);
+    free(alive);
+    return WG_OK;
+}
+
+wg_status wg_plan_print(const wg_plan *p, FILE *file)
+{
+    if (!p || !file)
+        return WG_EINVAL;
+    for (size_t i = 0; i < p->n_work; i++)
+        print_step(p, i, file);
+    wg_plan_stats s = wg_plan_statistics(p);
+    fprintf(file,
+            "%zu steps, %.4g MFLOP, %.4g MB moved\n"
+            "buffer %zu bytes (values alone %zu, lower bound %zu), leaves %zu bytes\n",
+            s.nodes, 1e-6 * s.flops, 1e-6 * s.bytes, s.buffer_bytes, s.value_bytes, s.live_bytes,
+            s.leaf_bytes);
+    wg_status status = print_peak(p, file);
+    return ferror(file) ? WG_EIO : status;
+}

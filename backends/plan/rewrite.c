@@ -1,0 +1,398 @@
+/* From the user's graph to a private one:
+ * - dead code: only what outputs and assignments need, and the leaves, is taken over;
+ * - common parts: a node equal to an earlier one (same op, attributes, operands) is that one;
+ *   leaves and opaque ops are never equal, random ops are if their keys are;
+ * - bf16: where no backend computes in it, a node is computed in f32;
+ * - composites are expanded where no backend takes them whole, or where their gradient needs a part
+ *   of them, and their expansion in turn;
+ * - assigned leaves whose old value is still wanted after the run are copied first. */
+#include "backends/plan/planner.h"
+#include "wengert/ops/elementwise.h"
+#include "wengert/ops/linalg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct rewrite {
+    wg_plan *p;
+    wg_value **now; /* [capacity] by id in p->g: what a value has become, NULL: itself */
+    size_t capacity;
+    wg_node **table; /* [slots] nodes by hash of op, attributes and operands            */
+    size_t slots, used;
+    bool apart; /* the node that is admitted next is expanded, whoever would take it */
+} rewrite;
+
+/* ---- what has become of values --------------------------------------------------------------- */
+
+static wg_value *now(const rewrite *r, wg_value *v)
+{
+    return v->id < r->capacity && r->now[v->id] ? r->now[v->id] : v;
+}
+
+static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
+{
+    if (from->id >= r->capacity) {
+        size_t capacity = 2 * (size_t)from->id + 64;
+        wg_value **bigger = realloc(r->now, capacity * sizeof(wg_value *));
+        if (!bigger)
+            return false;
+        memset(bigger + r->capacity, 0, (capacity - r->capacity) * sizeof(wg_value *));
+        r->now = bigger;
+        r->capacity = capacity;
+    }
+    r->now[from->id] = to;
+    return true;
+}
+
+/* ---- common subexpressions ------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t x) /* the finalizer of splitmix64 */
+{
+    h = (h ^ x) * UINT64_C(0xbf58476d1ce4e5b9);
+    return h ^ (h >> 31);
+}
+
+static uint64_t hash_of(const wg_node *n, wg_value *const *in)
+{
+    uint64_t h = mix((uintptr_t)n->op, wg_node_attrs_hash(n->op, n->attrs));
+    for (int k = 0; k < n->n_in; k++)
+        h = mix(h, in[k]->id + UINT64_C(1));
+    return h ^ (h >> 29);
+}
+
+static bool equal(const wg_node *a, const wg_node *n, wg_value *const *in)
+{
+    if (a->op != n->op || a->n_in != n->n_in)
+        return false;
+    if (n->op == &wg_op_cast && in[0]->dtype == WG_BF16 && a->phase != n->phase)
+        return false; /* a wide copy kept until the backward pass would cost what bf16 saves */
+    for (int k = 0; k < n->n_in; k++)
+        if (a->in[k] != in[k])
+            return false;
+    return !n->op->attrs_size || wg_node_attrs_equal(n->op, a->attrs, n->attrs);
+}
+
+static bool grow_table(rewrite *r)
+{
+    size_t slots = r->slots ? 2 * r->slots : 256;
+    wg_node **table = calloc(slots, sizeof(wg_node *));
+    if (!table)
+        return false;
+    for (size_t i = 0; i < r->slots; i++) {
+        if (!r->table[i])
+            continue;
+        size_t at = hash_of(r->table[i], r->table[i]->in) & (slots - 1);
+        while (table[at])
+            at = (at + 1) & (slots - 1);
+        table[at] = r->table[i];
+    }
+    free(r->table);
+    r->table = table;
+    r->slots = slots;
+    return true;
+}
+
+/* The place in the table of a node equal to n with operands `in`, or the free one where it belongs.
+ */
+static wg_node **find(const rewrite *r, const wg_node *n, wg_value *const *in)
+{
+    size_t at = hash_of(n, in) & (r->slots - 1);
+    while (r->table[at] && !equal(r->table[at], n, in))
+        at = (at + 1) & (r->slots - 1);
+    return &r->table[at];
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static bool lower(rewrite *r, wg_node *n);
+
+static bool copy_names(wg_node *to, const wg_node *from)
+{
+    for (int k = 0; to != from && k < from->n_out; k++)
+        if (!to->out[k]->name && !wg_name_copy(to->out[k], from->out[k]))
+            return false;
+    return true;
+}
+
+/* The node of the private graph that stands for n with operands `in`: an equal one, n itself if it
+ * is of that graph and its operands are unchanged, or a copy.  NULL after an error. */
+static wg_node *admit(rewrite *r, const wg_node *n, wg_value *const *in)
+{
+    wg_graph *g = r->p->g;
+    bool merges = !(n->op->flags & WG_OP_OPAQUE) && !r->p->options.no_cse;
+    if (merges && 2 * (r->used + 1) > r->slots && !grow_table(r))
+        return NULL;
+    wg_node **slot = merges ? find(r, n, in) : NULL;
+    if (slot && *slot)
+        return copy_names(*slot, n) ? *slot : NULL;
+    bool own = n->graph == g;
+    for (int k = 0; own && k < n->n_in; k++)
+        own = n->in[k] == in[k];
+    wg_node *node = own ? wg_graph_node(g, n->id) : wg_node_copy(g, n, in, WG_DTYPE_DEFAULT);
+    if (!node || !copy_names(node, n))
+        return NULL;
+    if (slot) {
+        *slot = node;
+        r->used++;
+    }
+    return lower(r, node) ? node : NULL;
+}
+
+static bool any_backend_takes(const wg_plan *p, const wg_node *n)
+{
+    for (size_t i = 0; i < p->n_backends; i++)
+        if (!p->backends[i].backend->refuses(p->backends[i].state, n))
+            return true;
+    return false;
+}
+
+/* A node of an expansion: its operands may have moved, it may equal an earlier one. */
+static bool settle(rewrite *r, const wg_node *e)
+{
+    wg_value *few[16] = {NULL}, **in = few;
+    if (e->n_in > WG_COUNT(few) && !(in = malloc((size_t)e->n_in * sizeof *in)))
+        return false;
+    for (int k = 0; k < e->n_in; k++)
+        in[k] = now(r, e->in[k]);
+    wg_node *node = admit(r, e, in);
+    if (in != few)
+        free(in);
+    for (int k = 0; node && node != e && k < e->n_out; k++)
+        if (!redirect(r, e->out[k], now(r, node->out[k])))
+            return false;
+    return node != NULL;
+}
+
+/* Replaces n by its expansion. */
+static bool expand(rewrite *r, wg_node *n)
+{
+    wg_graph *g = r->p->g;
+    wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
+    size_t first = wg_graph_node_count(g);
+    bool ok = y && wg_expand_node(n, y);
+    size_t end = wg_graph_node_count(g);
+    for (size_t i = first; ok && i < end; i++)
+        ok = settle(r, wg_graph_node(g, i));
+    for (int k = 0; ok && k < n->n_out; k++)
+        ok = redirect(r, n->out[k], now(r, y[k]));
+    free(y);
+    return ok;
+}
+
+/* ---- bf16: y = cast(op(cast(x, f32)), bf16) -------------------------------------------------- */
+
+bool wgi_has_bf16(const wg_node *n)
+{
+    bool has = false;
+    for (int k = 0; k < n->n_in; k++)
+        has |= n->in[k]->dtype == WG_BF16;
+    for (int k = 0; k < n->n_out; k++)
+        has |= n->out[k]->dtype == WG_BF16;
+    return has;
+}
+
+/* Whether backends take n, or all that it expands to, as it is, with one rounding at most: a stack
+ * of bf16 tensors only moves bytes, as all does that the reference takes. */
+static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
+{
+    wg_graph *g = r->p->g;
+    if (wgi_is_view(n))
+        return true;
+    if (any_backend_takes(r->p, n)) {
+        const wgi_open_backend *reference = &r->p->backends[r->p->n_backends - 1];
+        *roundings += reference->backend->refuses(reference->state, n) != NULL;
+        return *roundings <= 1;
+    }
+    if (!n->op->expand)
+        return false;
+    wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
+    size_t first = wg_graph_node_count(g);
+    bool taken = y && wg_expand_node(n, y); /* for a look: nothing will need these nodes */
+    size_t end = wg_graph_node_count(g);
+    free(y);
+    for (size_t i = first; taken && i < end; i++)
+        taken = taken_by_parts(r, wg_graph_node(g, i), roundings);
+    return taken;
+}
+
+/* v in another dtype, for n; known by the name of `like`.  NULL after an error. */
+static wg_value *cast(rewrite *r, const wg_node *n, wg_value *v, wg_dtype dtype,
+                      const wg_value *like)
+{
+    wg_cast_attrs attrs = {dtype};
+    wg_node as = {.op = &wg_op_cast,
+                  .attrs = &attrs,
+                  .n_in = 1,
+                  .scope = n->scope,
+                  .at = n->at,
+                  .phase = n->phase};
+    wg_node *node = admit(r, &as, &v);
+    if (!node || (!node->out[0]->name && !wg_name_copy(node->out[0], like)))
+        return NULL;
+    return node->out[0];
+}
+
+/* n with its bf16 in f32, or NULL after an error. */
+static wg_node *widened(rewrite *r, const wg_node *n)
+{
+    wg_value **in = calloc((size_t)n->n_in + 1, sizeof *in);
+    bool ok = in != NULL;
+    for (int k = 0; ok && k < n->n_in; k++) {
+        in[k] = n->in[k];
+        if (in[k]->dtype == WG_BF16)
+            in[k] = cast(r, n, in[k], WG_F32, in[k]);
+        ok = in[k] != NULL;
+    }
+    wg_node *wide = ok ? wg_node_retype(r->p->g, n, in, WG_BF16, WG_F32) : NULL;
+    free(in);
+    return wide;
+}
+
+/* Replaces n by itself in f32 between casts.  A composite becomes wide as a whole, so nothing
+ * within it is rounded. */
+static bool widen(rewrite *r, wg_node *n)
+{
+    wg_node *wide = widened(r, n);
+    if (wide && (wgi_has_bf16(wide) || !(wide->op->expand || any_backend_takes(r->p, wide))))
+        return !n->op->expand || expand(r, n); /* f32 does not help; a message will name n */
+    wg_node *node = wide ? admit(r, wide, wide->in) : NULL;
+    for (int k = 0; node && k < n->n_out; k++) {
+        wg_value *y = now(r, node->out[k]);
+        if (y->dtype != n->out[k]->dtype)
+            y = cast(r, n, y, n->out[k]->dtype, n->out[k]);
+        if (!y || !redirect(r, n->out[k], y))
+            return false;
+    }
+    return node != NULL;
+}
+
+/* A node that no backend takes as it is becomes what they do take. */
+static bool lower(rewrite *r, wg_node *n)
+{
+    bool apart = r->apart;
+    r->apart = false;
+    if ((n->op->flags & WG_OP_LEAF) || wgi_is_view(n) || (!apart && any_backend_takes(r->p, n)))
+        return true;
+    int roundings = 0;
+    if (wgi_has_bf16(n) && !taken_by_parts(r, n, &roundings))
+        return wg_graph_status(r->p->g) == WG_OK && widen(r, n);
+    return !n->op->expand || expand(r, n);
+}
+
+/* Whether n is a layer y = activation(z) and z, for its gradient, is a node as well: taken whole,
+ * the layer would compute z a second time. */
+static bool shares_product(const rewrite *r, const bool *needed, const wg_node *n)
+{
+    if (n->op != &wg_op_linear || r->p->options.no_cse || wgi_has_bf16(n))
+        return false;
+    wg_linear_attrs plain = *(const wg_linear_attrs *)n->attrs;
+    bool shares = false, has_activation = plain.activation != WG_ACTIVATION_NONE;
+    plain.activation = WG_ACTIVATION_NONE;
+    for (size_t i = 0; has_activation && !shares && i < wg_graph_node_count(n->graph); i++) {
+        const wg_node *m = wg_graph_node(n->graph, i);
+        shares = needed[i] && m->op == n->op && m->n_in == n->n_in &&
+                 wg_node_attrs_equal(m->op, m->attrs, &plain);
+        for (int k = 0; shares && k < n->n_in; k++)
+            shares = m->in[k] == n->in[k];
+    }
+    return shares;
+}
+
+/* A node of the source. */
+static bool take(rewrite *r, const bool *needed, const wg_node *n)
+{
+    wg_plan *p = r->p;
+    wg_value *few[16] = {NULL}, **in = few;
+    if (n->n_in > WG_COUNT(few) && !(in = malloc((size_t)n->n_in * sizeof *in)))
+        return false;
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = p->of[n->in[k]->id];
+    r->apart = shares_product(r, needed, n);
+    wg_node *node = admit(r, n, in);
+    r->apart = false;
+    if (in != few)
+        free(in);
+    for (int k = 0; node && k < n->n_out; k++)
+        p->of[n->out[k]->id] = now(r, node->out[k]);
+    return node != NULL;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static bool infer_copy(wg_node *n)
+{
+    return wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+
+static void run_copy(wg_call *c)
+{
+    size_t bytes = wg_value_bytes(c->node->in[0]);
+    if (bytes)
+        memcpy(c->out[0], c->in[0], bytes);
+}
+
+static const wg_op wgi_op_copy = {
+    .name = "copy",
+    .formula = "y = x, kept while x is assigned",
+    .family = "plan",
+    .operands = "x",
+    .results = "y",
+    .flags = WG_OP_OPAQUE,
+    .infer = infer_copy,
+    .reference = run_copy,
+};
+
+/* Within a run all readers see the old value of a leaf.  So do outputs that are views of an
+ * assigned leaf, and assignments from one leaf to another (a := b, b := a): these read a copy. */
+static bool save_old_values(wg_plan *p)
+{
+    size_t count = wg_graph_value_count(p->g);
+    uint32_t *root = wgi_roots(p->g);
+    bool *assigned = calloc(count + 1, sizeof *assigned);
+    wg_value **saved = calloc(count + 1, sizeof *saved); /* the copy of an output */
+    bool ok = root && assigned && saved;
+    for (size_t i = 0; ok && i < p->n_assigns; i++)
+        assigned[p->assigns[i].leaf->id] = true;
+    for (size_t i = 0; ok && i < p->n_outputs; i++) {
+        wg_value *v = p->outputs[i];
+        if (!assigned[root[v->id]] || root[v->id] == v->id)
+            continue;
+        if (!saved[v->id])
+            saved[v->id] = wg_apply1(NULL, &wgi_op_copy, NULL, v);
+        p->outputs[i] = saved[v->id];
+        ok = p->outputs[i] != NULL;
+    }
+    for (size_t i = 0; ok && i < p->n_source; i++)
+        if (p->of[i] && saved[p->of[i]->id])
+            p->of[i] = saved[p->of[i]->id];
+    for (size_t i = 0; ok && i < p->n_assigns; i++) {
+        wgi_assigning *a = &p->assigns[i];
+        uint32_t from = root[a->value->id];
+        if (assigned[from] && from != a->leaf->id)
+            ok = (a->value = wg_apply1(NULL, &wgi_op_copy, NULL, a->value)) != NULL;
+    }
+    free(root);
+    free(assigned);
+    free(saved);
+    return ok;
+}
+
+bool wgi_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source)
+{
+    rewrite r = {.p = p};
+    bool *needed = wgi_needed_nodes(p, from), ok = needed != NULL;
+    for (size_t i = 0; ok && i < wg_graph_node_count(from); i++)
+        if (needed[i] || wgi_is_outer(wg_graph_node(from, i))) /* the caller may fill a leaf */
+            ok = take(&r, needed, wg_graph_node(from, i));
+    for (size_t i = 0; ok && i < p->n_outputs; i++)
+        p->outputs[i] = p->of[p->outputs[i]->id];
+    for (size_t i = 0; ok && i < p->n_assigns; i++) {
+        wgi_assigning *a = &p->assigns[i];
+        *a = (wgi_assigning){p->of[a->leaf->id], p->of[a->value->id]};
+    }
+    ok = ok && save_old_values(p);
+    free(needed);
+    free(r.now);
+    free(r.table);
+    return ok || wgi_plan_refuse_private(p, source);
+}

@@ -1,0 +1,137 @@
+/* The most probable classes, of given logits and of a linear layer's, by fast/best.c,
+ * fast/linear_best.c and fast/int8_best.c. */
+#include "backends/simd/kernels/best.h"
+#include "backends/onednn/internal.h"
+#include "wengert/ops/select.h"
+
+static int64_t k_of(const wg_node *n)
+{
+    return ((const wg_topk_attrs *)n->attrs)->k;
+}
+
+static int64_t rows_of(const wg_node *n)
+{
+    return wg_value_count(n->out[0]) / k_of(n);
+}
+
+static const char *refuses(const wg_node *n)
+{
+    if (n->out[0]->dtype != WG_F32)
+        return "not f32";
+    for (int i = 0; i < n->n_in; i++)
+        if (wg_value_count(n->in[i]) == 0)
+            return "an empty operand";
+    return k_of(n) >= 1 && k_of(n) <= SIMD_BEST_CLASSES ? NULL : "none wanted, or many";
+}
+
+/* ---- of given logits ------------------------------------------------------------------------- */
+
+static int64_t width_of(const wg_node *n)
+{
+    return n->in[0]->shape.dim[n->in[0]->shape.rank - 1];
+}
+
+static size_t scratch(const od_backend *b, const wg_node *n)
+{
+    return simd_best_scratch(rows_of(n), width_of(n), k_of(n), b->threads);
+}
+
+static void run(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const simd_best a = {
+        .x = c->in[0],
+        .values = c->out[0],
+        .ids = c->out[1],
+        .rows = rows_of(n),
+        .width = width_of(n),
+        .k = k_of(n),
+        .threads = c->threads,
+        .scratch = c->scratch,
+    };
+    wgi_simd_kernels()->best_classes(&a);
+}
+
+/* ---- of a linear layer ----------------------------------------------------------------------- */
+
+static int64_t classes_of(const wg_node *n)
+{
+    return n->in[1]->shape.dim[0];
+}
+
+/* Floats of all panels, which come before the rest. */
+static int64_t panels_of(const wg_node *n)
+{
+    return simd_best_groups(rows_of(n)) * SIMD_BEST_ROWS * width_of(n);
+}
+
+static size_t scratch_of_linear(const od_backend *b, const wg_node *n)
+{
+    return (size_t)panels_of(n) * sizeof(float) +
+           simd_best_scratch(rows_of(n), classes_of(n), k_of(n), b->threads);
+}
+
+static void run_of_linear(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const simd_linear_best a = {
+        .x = c->in[0],
+        .w = c->in[1],
+        .bias = n->n_in > 2 ? c->in[2] : NULL,
+        .values = c->out[0],
+        .ids = c->out[1],
+        .rows = rows_of(n),
+        .width = width_of(n),
+        .classes = classes_of(n),
+        .k = k_of(n),
+        .threads = c->threads,
+        .panels = c->scratch,
+        .scratch = (float *)c->scratch + panels_of(n),
+    };
+    wgi_simd_kernels()->linear_best(&a);
+}
+
+/* ---- of a linear layer in 8 bits ------------------------------------------------------------- */
+
+/* Bytes of the panels, up to where the rest is aligned. */
+static size_t panels_of_int8(const wg_node *n, int threads)
+{
+    return (simd_int8_best_panels(rows_of(n), width_of(n), threads) + 63) / 64 * 64;
+}
+
+static size_t scratch_of_int8(const od_backend *b, const wg_node *n)
+{
+    return panels_of_int8(n, b->threads) +
+           simd_best_scratch(rows_of(n), n->in[2]->shape.dim[0], k_of(n), b->threads);
+}
+
+/* x x_scale weight weight_scale bias? */
+static void run_of_int8(wg_call *c)
+{
+    const wg_node *n = c->node;
+    const simd_int8_best a = {
+        .x = c->in[0],
+        .x_scale = c->in[1],
+        .weight = c->in[2],
+        .weight_scale = c->in[3],
+        .bias = n->n_in > 4 ? c->in[4] : NULL,
+        .values = c->out[0],
+        .ids = c->out[1],
+        .rows = rows_of(n),
+        .width = width_of(n),
+        .outputs = n->in[2]->shape.dim[0],
+        .k = k_of(n),
+        .threads = c->threads,
+        .panels = c->scratch,
+        .best = (char *)c->scratch + panels_of_int8(n, c->threads),
+    };
+    wgi_simd_kernels()->int8_best(&a);
+}
+
+const od_own wgi_od_own_best[] = {
+    {&wg_op_log_softmax_topk, "rows", refuses, scratch, run},
+    {&wg_op_linear_log_softmax_topk, "blocks of logits", refuses, scratch_of_linear, run_of_linear},
+    {&wg_op_quantized_linear_log_softmax_topk, "int8 blocks of logits", refuses, scratch_of_int8,
+     run_of_int8},
+    {.op = NULL},
+};

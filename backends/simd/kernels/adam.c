@@ -1,0 +1,111 @@
+/* Adam and AdamW (Kingma, Ba 2015; Loshchilov, Hutter 2019) over any number of tensors, in one pass
+ * over memory:
+ *
+ *     g = factor g,  m = beta1 m + share1 g,  v = beta2 v + share2 g^2,
+ *     p = p - shrink p - rate m / (sqrt(v) root_scale + eps)
+ *
+ * with share = 1 - beta, rate = lr / (1 - beta1^t) and root_scale = 1 / sqrt(1 - beta2^t).  Terms
+ * that are switched off are not computed: 0 times an infinite parameter would be NaN.  And the norm
+ * of all gradients, for that factor.
+ *
+ * Tensors are cut into pieces, and threads take equal shares of the pieces of all. */
+#include "backends/simd/kernels/kernels.h"
+
+#include <math.h>
+#include <omp.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+enum { FEW_PIECES = 4 }; /* not worth waking threads for */
+
+/* The part of a share of pieces that lies in one tensor: elements [from, to).  `at` pieces precede
+ * the tensor, and the share is [first, end). */
+static bool part_of(int64_t count, int64_t at, int64_t first, int64_t end, int64_t *from,
+                    int64_t *to)
+{
+    *from = (first > at ? first - at : 0) * SIMD_PIECE;
+    *to = (end - at) * SIMD_PIECE < count ? (end - at) * SIMD_PIECE : count;
+    return *from < *to;
+}
+
+static void update(const simd_adam *a, const simd_adam_tensor *t, int64_t from, int64_t to)
+{
+    float b1 = a->beta1, b2 = a->beta2, c1 = a->share1, c2 = a->share2, rate = a->rate,
+          scale = a->root_scale;
+    float eps = a->eps, shrink = a->shrink, decay = a->decay, factor = a->factor;
+    const float *p = t->p, *g = t->g, *m = t->m, *v = t->v;
+    float *new_p = t->new_p, *new_m = t->new_m, *new_v = t->new_v;
+#pragma omp simd
+    for (int64_t i = from; i < to; i++) {
+        float pi = p[i], gi = factor * g[i];
+        gi = decay != 0 ? gi + decay * pi : gi;
+        float mi = b1 * m[i] + c1 * gi, vi = b2 * v[i] + c2 * gi * gi;
+        new_m[i] = mi;
+        new_v[i] = vi;
+        new_p[i] = (shrink != 0 ? pi - shrink * pi : pi) - rate * mi / (sqrtf(vi) * scale + eps);
+    }
+}
+
+void SIMD(adam)(const simd_adam *a)
+{
+    int64_t pieces = 0;
+    for (int64_t k = 0; k < a->n_tensors; k++)
+        pieces += simd_pieces(a->tensor[k].count);
+    int threads = pieces < FEW_PIECES ? 1 : a->threads;
+#pragma omp parallel num_threads(threads)
+    {
+        int64_t team = omp_get_num_threads(), me = omp_get_thread_num(), from, to;
+        int64_t first = pieces * me / team, end = pieces * (me + 1) / team;
+        for (int64_t k = 0, at = 0; k < a->n_tensors && at < end; k++) {
+            if (part_of(a->tensor[k].count, at, first, end, &from, &to))
+                update(a, &a->tensor[k], from, to);
+            at += simd_pieces(a->tensor[k].count);
+        }
+    }
+}
+
+/* In double, since squares of floats may be too large or too small for a float; in lanes, for a
+ * fixed order. */
+static double squares(const float *x, int64_t n)
+{
+    enum { LANES = 32 };
+    double lane[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int l = 0; l < LANES; l++)
+            lane[l] += (double)x[i + l] * (double)x[i + l];
+    for (int64_t i = whole; i < n; i++)
+        lane[i - whole] += (double)x[i] * (double)x[i];
+    for (int width = LANES / 2; width; width /= 2)
+        for (int l = 0; l < width; l++)
+            lane[l] += lane[l + width];
+    return lane[0];
+}
+
+void SIMD(norm)(const simd_spans *a)
+{
+    int64_t pieces = 0;
+    double sum = 0;
+    for (int64_t k = 0; k < a->n_spans; k++)
+        pieces += simd_pieces(a->span[k].count);
+    int threads = pieces < FEW_PIECES ? 1 : a->threads;
+#pragma omp parallel num_threads(threads)
+    {
+        int64_t team = omp_get_num_threads(), me = omp_get_thread_num(), from, to;
+        int64_t first = pieces * me / team, end = pieces * (me + 1) / team;
+        for (int64_t k = 0, at = 0; k < a->n_spans && at < end; k++) {
+            const simd_span *x = &a->span[k];
+            if (part_of(x->count, at, first, end, &from, &to))
+                for (int64_t i = from; i < to; i += SIMD_PIECE)
+                    a->partial[at + i / SIMD_PIECE] =
+                        squares(x->data + i, to - i < SIMD_PIECE ? to - i : SIMD_PIECE);
+            at += simd_pieces(x->count);
+        }
+    }
+    for (int64_t i = 0; i < pieces; i++)
+        sum += a->partial[i];
+    *a->y = (float)sqrt(sum);
+}

@@ -1,0 +1,335 @@
+/* Attention by tiles of query rows: the scores of a tile, [rows, S], never leave the cache, and no
+ * [T, S] tensor exists.  Forward, for one tile of one head:
+ *
+ *     S = scale Q K'          P = softmax(S), row by row, over the keys that the row may see
+ *     Y = P V
+ *
+ * Backward makes P again and then, with dP = dY V' and D = rowsum(P dP):
+ *
+ *     dV += P' dY             dS = scale P (dP - D)
+ *     dQ  = dS K              dK += dS' Q
+ *
+ * Keys that no row of a tile may see are not touched at all, so nothing in them can leak.  A key
+ * that only some rows may see has weight 0 in the others; as 0 times NaN is NaN, a tile whose such
+ * keys are not finite goes row by row.
+ *
+ * Each task (a tile, or backward a key-value head) is done by one thread in one order: the same
+ * bits at any number of threads.  Inside a parallel region oneDNN's sgemm runs on the calling
+ * thread; short sentences do without it. */
+#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/mask.h"
+#include "backends/simd/kernels/small.h"
+
+#include <dnnl.h>
+#include <math.h>
+#include <omp.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+/* Few enough to share work evenly, not so few that asking for them costs more than short ones. */
+static int64_t tasks_at_a_time(int64_t tasks, int threads)
+{
+    return 1 + tasks / (32 * (int64_t)threads);
+}
+
+static int64_t visible_keys(const simd_attention *a, int64_t b)
+{
+    int64_t n = a->lengths64 ? a->lengths64[b] : a->lengths32 ? a->lengths32[b] : a->S;
+    return n < 0 ? 0 : n > a->S ? a->S : n;
+}
+
+static float *head(const simd_heads *x, int64_t b, int64_t h, int64_t t)
+{
+    return x->data + b * x->batch + h * x->head + t * x->row;
+}
+
+/* Keys that row t may see, of the first `keys`. */
+static int64_t row_keys(const simd_attention *a, int64_t t, int64_t keys)
+{
+    if (!a->causal)
+        return keys;
+    int64_t seen = t + a->offset + 1;
+    return seen < 0 ? 0 : seen < keys ? seen : keys;
+}
+
+/* The mask's numbers of rows t ... t + rows - 1 of one head; row i starts at i S. */
+static const uint16_t *tile_mask(const simd_attention *a, int64_t b, int64_t h, int64_t t,
+                                 int64_t rows, float *p, int64_t ld)
+{
+    uint16_t *room = (uint16_t *)(p + 2 * simd_attention_rows(a->T, a->S) * ld);
+    uint64_t first = (uint64_t)(((b * a->heads + h) * a->T + t) * a->S);
+    return a->mask.keep ? simd_mask_range(&a->mask, first, (uint64_t)(rows * a->S), room) : NULL;
+}
+
+/* x = dropout(x) for a row of n; no mask, no change. */
+static void drop_row(const simd_attention *a, const uint16_t *number, float *x, int64_t n)
+{
+    int32_t keep = (int32_t)a->mask.keep;
+    float scale = (float)a->mask.scale;
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        x[j] = (int32_t)number[j] < keep ? x[j] * scale : 0.0f;
+}
+
+/* Rows of scores have room for whole vectors, and are worked on in these: short rows have few
+ * elements besides. */
+static int64_t whole_vectors(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+static void fill(float *s, int64_t from, int64_t to, float value)
+{
+    for (int64_t j = from; j < to; j++)
+        s[j] = value;
+}
+
+/* softmax of s[0..keys) in place; zeros from there up to `width`, whole vectors.  No visible key
+ * gives zeros. */
+static void softmax_row(float *s, int64_t keys, int64_t width)
+{
+    float top = -INFINITY, sum = 0;
+    int64_t n = whole_vectors(keys);
+    fill(s, keys, n, -INFINITY); /* of which exp makes 0 */
+#pragma omp simd reduction(max : top)
+    for (int64_t j = 0; j < n; j++)
+        top = s[j] > top ? s[j] : top;
+    top = top == -INFINITY ? 0 : top;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < n; j++) {
+        s[j] = simd_exp(s[j] - top);
+        sum += s[j];
+    }
+    float inverse = sum > 0 || sum != sum ? 1 / sum : 0;
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        s[j] *= inverse;
+    fill(s, n, width, 0);
+}
+
+/* Columns of x from `rows` <= 4 rows of k: four at a time, which is one load and one store of four
+ * numbers each. */
+static void turn_rows(const float *b, int64_t ldb, int64_t rows, int64_t k, float *restrict x,
+                      int64_t ldx)
+{
+    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+    int64_t i = 0;
+    for (; rows == 4 && i + 4 <= k; i += 4, x += 4 * ldx) {
+        const float *p = b + i;
+        four r0 = *(const four *)p, r1 = *(const four *)(p + ldb),
+             r2 = *(const four *)(p + 2 * ldb), r3 = *(const four *)(p + 3 * ldb);
+        *(four *)x = (four){r0[0], r1[0], r2[0], r3[0]};
+        *(four *)(x + ldx) = (four){r0[1], r1[1], r2[1], r3[1]};
+        *(four *)(x + 2 * ldx) = (four){r0[2], r1[2], r2[2], r3[2]};
+        *(four *)(x + 3 * ldx) = (four){r0[3], r1[3], r2[3], r3[3]};
+    }
+    for (; i < k; i++, x += ldx)
+        for (int64_t j = 0; j < rows; j++)
+            x[j] = b[j * ldb + i];
+}
+
+/* c = alpha a b', small: through a transposed copy of b, whose columns are made up to whole vectors
+ * by zeros. */
+static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                               int64_t lda, const float *b, int64_t ldb, float *c, int64_t ldc)
+{
+    float turned[SIMD_SMALL * SIMD_SMALL];
+    int64_t columns = (n + SIMD_SMALL_COLUMNS - 1) / SIMD_SMALL_COLUMNS * SIMD_SMALL_COLUMNS;
+    for (int64_t j = 0; j < n; j += 4)
+        turn_rows(b + j * ldb, ldb, n - j < 4 ? n - j : 4, k, turned + j, columns);
+    for (int64_t i = 0; i < k; i++)
+        fill(turned, i * columns + n, (i + 1) * columns, 0);
+    simd_small_product(&(simd_small){.m = m,
+                                     .n = columns,
+                                     .k = k,
+                                     .alpha = alpha,
+                                     .a = a,
+                                     .a_row = lda,
+                                     .a_step = 1,
+                                     .b = turned,
+                                     .ldb = columns,
+                                     .c = c,
+                                     .ldc = ldc});
+}
+
+/* c [m, n] = alpha a b + beta c; ta, tb as in BLAS, beta 0 or 1.  With b transposed, c's rows have
+ * room for n made up to a multiple of 16. */
+static void gemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                 int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+{
+    bool small = simd_is_small(m, n, k), turn = ta == 'T';
+    if (small && tb == 'T')
+        small_by_transpose(m, n, k, alpha, a, lda, b, ldb, c, ldc);
+    else if (small && n % SIMD_SMALL_COLUMNS == 0)
+        simd_small_product(&(simd_small){.m = m,
+                                         .n = n,
+                                         .k = k,
+                                         .alpha = alpha,
+                                         .a = a,
+                                         .a_row = turn ? 1 : lda,
+                                         .a_step = turn ? lda : 1,
+                                         .b = b,
+                                         .ldb = ldb,
+                                         .add = beta != 0,
+                                         .c = c,
+                                         .ldc = ldc});
+    else
+        dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+static bool finite_rows(const float *x, int64_t rows, int64_t columns, int64_t stride)
+{
+    simd_vector sums = {0}; /* of x 0: NaN if any is not finite */
+    float sum = 0;
+    int64_t whole = columns / SIMD_LANES * SIMD_LANES;
+    for (int64_t i = 0; i < rows; i++, x += stride) {
+        for (int64_t j = 0; j < whole; j += SIMD_LANES)
+            sums += *(const simd_vector *)(x + j) * 0.0f;
+        for (int64_t j = whole; j < columns; j++)
+            sum += x[j] * 0.0f;
+    }
+    for (int i = 0; i < SIMD_LANES; i++)
+        sum += sums[i];
+    return sum == 0;
+}
+
+static void zero_rows(float *x, int64_t rows, int64_t columns, int64_t stride)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memset(x + i * stride, 0, (size_t)columns * sizeof *x);
+}
+
+/* P of `rows` rows from t on, into p[rows, ld]; `keys` columns are filled, and zeros to the end of
+ * their vector. */
+static void weights(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
+                    int64_t keys, float *p, int64_t ld)
+{
+    gemm('N', 'T', rows, keys, a->d, a->scale, head(&a->q, b, h, t), a->q.row,
+         head(&a->k, b, h / a->groups, 0), a->k.row, 0, p, ld);
+    for (int64_t i = 0; i < rows; i++)
+        softmax_row(p + i * ld, row_keys(a, t + i, keys), whole_vectors(keys));
+}
+
+static void forward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
+                         int64_t visible, float *p, int64_t ld)
+{
+    float *y = head(&a->y, b, h, t);
+    const float *v = head(&a->v, b, h / a->groups, 0);
+    int64_t keys = row_keys(a, t + rows - 1, visible), sure = row_keys(a, t, visible);
+    if (keys == 0) {
+        zero_rows(y, rows, a->d_v, a->y.row);
+        return;
+    }
+    if (rows > 1 && sure < keys &&
+        !finite_rows(v + sure * a->v.row, keys - sure, a->d_v, a->v.row)) {
+        for (int64_t i = 0; i < rows; i++)
+            forward_rows(a, b, h, t + i, 1, visible, p, ld);
+        return;
+    }
+    weights(a, b, h, t, rows, keys, p, ld);
+    const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
+    for (int64_t i = 0; number && i < rows; i++)
+        drop_row(a, number + i * a->S, p + i * ld, keys);
+    gemm('N', 'N', rows, a->d_v, keys, 1, p, ld, v, a->v.row, 0, y, a->y.row);
+}
+
+void SIMD(attention_forward)(const simd_attention *a)
+{
+    int64_t rows = simd_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
+    int64_t tiles = rows ? (a->T + rows - 1) / rows : 0, tasks = a->batches * a->heads * tiles;
+    int64_t share = tasks_at_a_time(tasks, a->threads);
+#pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t tile = task % tiles, h = task / tiles % a->heads, b = task / tiles / a->heads;
+        int64_t t = tile * rows, n = t + rows < a->T ? rows : a->T - t;
+        float *p = a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S);
+        forward_rows(a, b, h, t, n, visible_keys(a, b), p, ld);
+    }
+}
+
+/* P and the cotangent of dropout(P), in place of dP, give dropout(P), in place of P, and dS. */
+static void backward_dropped_row(const simd_attention *a, const uint16_t *number, float *p,
+                                 float *dp, int64_t n)
+{
+    int32_t keep = (int32_t)a->mask.keep;
+    float scale = (float)a->mask.scale, dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (int64_t j = 0; j < n; j++) {
+        float kept = (int32_t)number[j] < keep ? scale : 0.0f;
+        dp[j] *= kept;
+        dot += p[j] * dp[j];
+    }
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++) {
+        float kept = (int32_t)number[j] < keep ? scale : 0.0f, weight = p[j];
+        p[j] = weight * kept;
+        dp[j] = weight * (dp[j] - dot) * a->scale;
+    }
+}
+
+/* The same without dropout: dS from P and dP, in place of dP. */
+static void backward_row(const float *p, float *dp, int64_t n, float scale)
+{
+    float dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (int64_t j = 0; j < n; j++)
+        dot += p[j] * dp[j];
+#pragma omp simd
+    for (int64_t j = 0; j < n; j++)
+        dp[j] = p[j] * (dp[j] - dot) * scale;
+}
+
+static void backward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
+                          int64_t visible, float *p, int64_t ld)
+{
+    int64_t kv = h / a->groups;
+    float *dp = p + simd_attention_rows(a->T, a->S) * ld;
+    const float *q = head(&a->q, b, h, t), *dy = head(&a->dy, b, h, t);
+    const float *k = head(&a->k, b, kv, 0), *v = head(&a->v, b, kv, 0);
+    float *dq = head(&a->dq, b, h, t), *dk = head(&a->dk, b, kv, 0), *dv = head(&a->dv, b, kv, 0);
+    int64_t keys = row_keys(a, t + rows - 1, visible), sure = row_keys(a, t, visible);
+    if (keys == 0) {
+        zero_rows(dq, rows, a->d, a->dq.row);
+        return;
+    }
+    bool finite = finite_rows(v + sure * a->v.row, keys - sure, a->d_v, a->v.row) &&
+                  finite_rows(k + sure * a->k.row, keys - sure, a->d, a->k.row);
+    if (rows > 1 && sure < keys && !finite) {
+        for (int64_t i = 0; i < rows; i++)
+            backward_rows(a, b, h, t + i, 1, visible, p, ld);
+        return;
+    }
+    weights(a, b, h, t, rows, keys, p, ld);
+    gemm('N', 'T', rows, keys, a->d_v, 1, dy, a->dy.row, v, a->v.row, 0, dp, ld);
+    const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
+    int64_t columns = whole_vectors(keys);
+    for (int64_t i = 0; i < rows; i++) {
+        fill(dp + i * ld, keys, columns, 0);
+        if (number)
+            backward_dropped_row(a, number + i * a->S, p + i * ld, dp + i * ld, columns);
+        else
+            backward_row(p + i * ld, dp + i * ld, columns, a->scale);
+    }
+    gemm('T', 'N', keys, a->d_v, rows, 1, p, ld, dy, a->dy.row, 1, dv, a->dv.row);
+    gemm('N', 'N', rows, a->d, keys, 1, dp, ld, k, a->k.row, 0, dq, a->dq.row);
+    gemm('T', 'N', keys, a->d, rows, 1, dp, ld, q, a->q.row, 1, dk, a->dk.row);
+}
+
+void SIMD(attention_backward)(const simd_attention *a)
+{
+    int64_t rows = simd_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
+    int64_t kv_heads = a->heads / a->groups, tasks = a->batches * kv_heads;
+    int64_t share = tasks_at_a_time(tasks, a->threads);
+#pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
+    for (int64_t task = 0; task < tasks; task++) {
+        int64_t kv = task % kv_heads, b = task / kv_heads, visible = visible_keys(a, b);
+        float *p = a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S);
+        zero_rows(head(&a->dk, b, kv, 0), a->S, a->d, a->dk.row);
+        zero_rows(head(&a->dv, b, kv, 0), a->S, a->d_v, a->dv.row);
+        for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++)
+            for (int64_t t = 0; t < a->T; t += rows)
+                backward_rows(a, b, h, t, t + rows < a->T ? rows : a->T - t, visible, p, ld);
+    }
+}

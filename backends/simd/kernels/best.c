@@ -1,0 +1,280 @@
+/* The k largest of log_softmax(logits) in each row, where somebody else makes the logits, a block
+ * at a time: some classes of a group of rows.  A block is read while it is in the nearest cache,
+ * then forgotten.  Of each row are kept
+ *
+ *     the largest logit m and the sum of exp(logit - m) of each chunk of classes, rescaled whenever
+ *     m grows; the k best classes; a block is searched only where its largest logit exceeds the
+ *     last of them.
+ *
+ * The rows of a group are the lanes of vectors: nothing is added up across a vector.  Threads share
+ * groups, by bands, and where there are few of these also the chunks; which are always the same and
+ * come together in their order, so that a row's bits depend neither on the other rows nor on the
+ * number of threads. */
+#include "backends/simd/kernels/best.h"
+
+#include <math.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+enum { LANES = SIMD_BEST_ROWS, SUB = 16, SUBS = SIMD_BEST_CLASSES / SUB, TOGETHER = 8 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- the sum of exponentials ----------------------------------------------------------------- */
+
+/* exp(x) for x <= 0, 0 from exp(-88) down, NaN for NaN: 2^n 2^f with n the nearest integer to x /
+ * ln 2, and for 2^f the polynomial of Cephes' exp2f, to 2e-7.  Adding `magic` rounds to an integer
+ * and puts 127 + n, the exponent's bits of 2^n, into the last bits of the mantissa. */
+static inline float exp_of_negative(float x)
+{
+    const float magic = 12582912.0f + 127; /* 1.5 2^23 + 127 */
+    float t = x * 1.44269504f;
+    t = t < -127 ? -127 : t;
+    float rounded = t + magic, f = t - (rounded - magic), p = 1.535336188e-4f, power;
+    p = p * f + 1.339887440e-3f;
+    p = p * f + 9.618437357e-3f;
+    p = p * f + 5.550332471e-2f;
+    p = p * f + 2.402264791e-1f;
+    p = p * f + 6.931472029e-1f;
+    p = p * f + 1;
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    bits <<= 23;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+/* The largest of each SUB classes, and at last of all; NaN does not count. */
+static void find_tops(const float *block, float tops[SUBS + 1][LANES])
+{
+    float *all = tops[SUBS];
+    for (int lane = 0; lane < LANES; lane++)
+        all[lane] = -INFINITY;
+    for (int sub = 0; sub < SUBS; sub++) {
+        const float *b = block + sub * SUB * LANES;
+        float *top = tops[sub];
+        for (int lane = 0; lane < LANES; lane++)
+            top[lane] = -INFINITY;
+        for (int c = 0; c < SUB; c += 4, b += 4 * LANES)
+#pragma omp simd
+            for (int lane = 0; lane < LANES; lane++) {
+                float x0 = b[lane], x1 = b[LANES + lane], x2 = b[2 * LANES + lane],
+                      x3 = b[3 * LANES + lane], x = top[lane];
+                x = x0 > x ? x0 : x;
+                x = x1 > x ? x1 : x;
+                x = x2 > x ? x2 : x;
+                top[lane] = x3 > x ? x3 : x;
+            }
+#pragma omp simd
+        for (int lane = 0; lane < LANES; lane++)
+            all[lane] = top[lane] > all[lane] ? top[lane] : all[lane];
+    }
+}
+
+static void add_block(const float *block, int64_t classes, const float *block_top,
+                      simd_best_sums *s)
+{
+    float shift[LANES];
+#pragma omp simd
+    for (int lane = 0; lane < LANES; lane++) {
+        float top = s->top[lane] > block_top[lane] ? s->top[lane] : block_top[lane];
+        shift[lane] = top == -INFINITY ? 0 : top;
+        s->sum[lane] *= exp_of_negative(s->top[lane] - shift[lane]);
+        s->top[lane] = top;
+    }
+    for (int64_t c = 0; c < classes; c += TOGETHER) {
+        const float *b = block + c * LANES;
+#pragma omp simd
+        for (int lane = 0; lane < LANES; lane++) {
+            float m = shift[lane], sum = 0;
+#pragma GCC unroll 8
+            for (int i = 0; i < TOGETHER; i++)
+                sum += exp_of_negative(b[i * LANES + lane] - m);
+            s->sum[lane] += sum;
+        }
+    }
+}
+
+/* ---- the best so far ------------------------------------------------------------------------- */
+
+/* Of a group's rows: those of row r begin at values + r k, ids + r k.  least[r], the last of them,
+ * is what a class must exceed; +inf where a lane is no row. */
+typedef struct bests {
+    float *values;
+    int64_t *ids;
+    int64_t rows, k, count; /* there are so many of each row */
+    float least[LANES];
+} bests;
+
+/* Keeps the k largest, descending; of equal ones the first. */
+static void insert(float x, int64_t id, float *value, int64_t *ids, int64_t *count, int64_t k)
+{
+    if (*count == k && !(x > value[k - 1]))
+        return;
+    int64_t at = *count < k ? (*count)++ : k - 1;
+    for (; at > 0 && x > value[at - 1]; at--) {
+        value[at] = value[at - 1];
+        ids[at] = ids[at - 1];
+    }
+    value[at] = x;
+    ids[at] = id;
+}
+
+static void search_lane(bests *best, const float *block, int64_t first, int64_t classes,
+                        float tops[SUBS + 1][LANES], int64_t lane)
+{
+    float *value = best->values + lane * best->k;
+    int64_t *ids = best->ids + lane * best->k, count = best->count;
+    for (int64_t c = 0; c < classes; c += SUB) {
+        if (count == best->k && !(tops[c / SUB][lane] > value[count - 1]))
+            continue;
+        for (int64_t i = c; i < c + SUB && i < classes; i++)
+            insert(block[i * LANES + lane], first + i, value, ids, &count, best->k);
+    }
+    best->least[lane] = count == best->k ? value[count - 1] : -INFINITY;
+}
+
+static void keep_best(bests *best, const float *block, int64_t first, int64_t classes,
+                      float tops[SUBS + 1][LANES])
+{
+    int64_t more = smaller(classes, best->k - best->count);
+    for (int64_t lane = 0; lane < best->rows; lane++)
+        if (more > 0 || tops[SUBS][lane] > best->least[lane])
+            search_lane(best, block, first, classes, tops, lane);
+    best->count += more;
+}
+
+/* ---- groups and chunks ----------------------------------------------------------------------- */
+
+typedef struct lists {
+    float *values;
+    int64_t *ids; /* [rows, k] each */
+} lists;
+
+/* Those of the first part are the result. */
+static lists lists_of(const simd_best_of *a, int64_t part, int64_t parts)
+{
+    int64_t size = a->rows * a->k;
+    simd_best_sums *sums = a->scratch;
+    int64_t *ids = (int64_t *)(sums + simd_best_groups(a->rows) * simd_best_chunks(a->classes));
+    float *values = (float *)(ids + (parts - 1) * size);
+    return part == 0 ? (lists){a->values, a->ids}
+                     : (lists){values + (part - 1) * size, ids + (part - 1) * size};
+}
+
+static simd_best_sums *sums_of(const simd_best_of *a, int64_t group, int64_t chunk)
+{
+    return (simd_best_sums *)a->scratch + group * simd_best_chunks(a->classes) + chunk;
+}
+
+/* A group on its way through the classes. */
+static void begin(const simd_best_of *a, int64_t group, lists to, bests *best)
+{
+    int64_t row = group * LANES, k = a->k;
+    *best =
+        (bests){to.values + row * k, to.ids + row * k, smaller(LANES, a->rows - row), k, 0, {0}};
+    for (int64_t lane = 0; lane < LANES; lane++)
+        best->least[lane] = lane < best->rows ? -INFINITY : INFINITY;
+}
+
+static void take(const simd_best_of *a, int64_t group, int64_t first, int64_t classes, float *block,
+                 bests *best)
+{
+    float tops[SUBS + 1][LANES];
+    a->logits(a->of, group, first, classes, block);
+    for (int64_t i = classes * LANES; i < SIMD_BEST_CLASSES * LANES; i++)
+        block[i] = -INFINITY;
+    find_tops(block, tops);
+    add_block(block, classes, tops[SUBS], sums_of(a, group, first / SIMD_BEST_CHUNK));
+    keep_best(best, block, first, classes, tops);
+}
+
+/* The groups of a band meet each block of classes one after the other, so that whatever it is made
+ * of stays near. */
+static void reduce(const simd_best_of *a, int64_t band, int64_t part, int64_t parts)
+{
+    _Alignas(64) float block[SIMD_BEST_CLASSES * LANES] = {0};
+    bests best[SIMD_BEST_BAND];
+    int64_t first_group = band * SIMD_BEST_BAND, chunks = simd_best_chunks(a->classes),
+            groups = smaller(SIMD_BEST_BAND, simd_best_groups(a->rows) - first_group);
+    int64_t begins = part * chunks / parts * SIMD_BEST_CHUNK,
+            ends = smaller(a->classes, (part + 1) * chunks / parts * SIMD_BEST_CHUNK);
+    for (int64_t g = 0; g < groups; g++)
+        begin(a, first_group + g, lists_of(a, part, parts), &best[g]);
+    for (int64_t first = begins; first < ends; first += SIMD_BEST_CLASSES)
+        for (int64_t g = 0; g < groups; g++)
+            take(a, first_group + g, first, smaller(SIMD_BEST_CLASSES, ends - first), block,
+                 &best[g]);
+}
+
+/* Of all parts of a group's row: they come in the order of classes. */
+static void merge(const simd_best_of *a, int64_t row, int64_t parts)
+{
+    int64_t group = row / LANES, lane = row % LANES, k = a->k,
+            chunks = simd_best_chunks(a->classes);
+    int64_t count = smaller(k, smaller(a->classes, chunks / parts * SIMD_BEST_CHUNK));
+    float *value = a->values + row * k;
+    for (int64_t p = 1; p < parts; p++) {
+        lists other = lists_of(a, p, parts);
+        for (int64_t i = 0; i < smaller(k, a->classes - p * chunks / parts * SIMD_BEST_CHUNK); i++)
+            insert(other.values[row * k + i], other.ids[row * k + i], value, a->ids + row * k,
+                   &count, k);
+    }
+    float top = value[0] == -INFINITY ? 0 : value[0], sum = 0;
+    for (int64_t chunk = 0; chunk < chunks; chunk++) {
+        const simd_best_sums *s = sums_of(a, group, chunk);
+        sum += s->sum[lane] * exp_of_negative(s->top[lane] - top);
+    }
+    float shift = sum != 0 ? top + logf(sum) : 0;
+    for (int64_t i = 0; i < k; i++)
+        value[i] -= shift;
+}
+
+void SIMD(best_of_logits)(const simd_best_of *a)
+{
+    simd_best_sums nothing = {{0}, {0}};
+    for (int64_t lane = 0; lane < LANES; lane++)
+        nothing.top[lane] = -INFINITY;
+    int64_t groups = simd_best_groups(a->rows), chunks = simd_best_chunks(a->classes),
+            bands = simd_best_bands(a->rows),
+            parts = simd_best_parts(a->rows, a->classes, a->threads);
+    for (int64_t i = 0; i < groups * chunks; i++)
+        *sums_of(a, 0, i) = nothing;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(a->threads)
+    for (int64_t part = 0; part < parts; part++)
+        for (int64_t band = 0; band < bands; band++)
+            reduce(a, band, part, parts);
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++)
+        merge(a, row, parts);
+}
+
+/* ---- of logits that are there ---------------------------------------------------------------- */
+
+void SIMD(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t classes, float *block)
+{
+    for (int64_t lane = 0; lane < LANES; lane++)
+        for (int64_t c = 0; c < classes; c++)
+            block[c * LANES + lane] = lane < rows ? x[lane * ldx + c] : 0;
+}
+
+static void given_logits(const void *of, int64_t group, int64_t first, int64_t classes,
+                         float *block)
+{
+    const simd_best *a = of;
+    int64_t row = group * LANES;
+    SIMD(rows_as_lanes)
+    (a->x + row * a->width + first, a->width, smaller(LANES, a->rows - row), classes, block);
+}
+
+void SIMD(best_classes)(const simd_best *a)
+{
+    const simd_best_of best = {given_logits, a,    a->values,  a->ids,    a->rows,
+                               a->width,     a->k, a->threads, a->scratch};
+    SIMD(best_of_logits)(&best);
+}

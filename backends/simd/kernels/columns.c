@@ -1,0 +1,46 @@
+/* The sum of the rows of a matrix, which is the gradient of a bias. */
+#include "backends/simd/kernels/columns.h"
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+/* sum = the sum of `rows` rows of x, eight at a time */
+static void sum_rows(const float *restrict x, int64_t rows, int64_t stride, int64_t width,
+                     float *restrict sum)
+{
+    int64_t r = 0;
+    memset(sum, 0, (size_t)width * sizeof *sum);
+    for (; r + 8 <= rows; r += 8) {
+        const float *p = x + r * stride, *q = p + 4 * stride;
+#pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            sum[i] += ((p[i] + p[i + stride]) + (p[i + 2 * stride] + p[i + 3 * stride])) +
+                      ((q[i] + q[i + stride]) + (q[i + 2 * stride] + q[i + 3 * stride]));
+    }
+    for (; r < rows; r++)
+        for (int64_t i = 0; i < width; i++)
+            sum[i] += x[r * stride + i];
+}
+
+void SIMD(column_sum)(const simd_columns *a)
+{
+    enum { TILE = 1024 }; /* columns of a task */
+    int64_t blocks = simd_column_blocks(a->rows), tiles = (a->width + TILE - 1) / TILE;
+    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t task = 0; task < blocks * tiles; task++) {
+            int64_t row = task / tiles * SIMD_COLUMN_ROWS, column = task % tiles * TILE;
+            int64_t rows = a->rows - row < SIMD_COLUMN_ROWS ? a->rows - row : SIMD_COLUMN_ROWS;
+            int64_t width = a->width - column < TILE ? a->width - column : TILE;
+            sum_rows(a->x + row * a->width + column, rows, a->width, width,
+                     a->scratch + task / tiles * a->width + column);
+        }
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < a->width; i += SIMD_COLUMNS)
+            simd_join(a->scratch + i, blocks, a->width,
+                      a->width - i < SIMD_COLUMNS ? a->width - i : SIMD_COLUMNS, a->y + i);
+    }
+}

@@ -1,0 +1,151 @@
+/* Rows of floats as integers of 8 bits, and products of such rows.
+ *
+ *     y[r, n] = x_scale[r] weight_scale[n] (sum over k of x[r, k] weight[n, k]) + bias[n]
+ *
+ * Outputs go in panels of so many as fill the registers with sums of some rows.  A panel's weights
+ * are put side by side once, then all rows pass over them: they stay in the first cache. */
+#include "backends/simd/kernels/int8.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+/* ---- quantize -------------------------------------------------------------------------------- */
+
+/* The largest |x|, NaN if there is one: without their signs, floats are ordered like their bits. */
+static float largest(const float *x, int64_t n)
+{
+    int32_t top = 0;
+#pragma omp simd reduction(max : top)
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        bits &= INT32_MAX;
+        top = bits > top ? bits : top;
+    }
+    float y;
+    memcpy(&y, &top, sizeof y);
+    return y;
+}
+
+void SIMD(quantize)(const simd_quantize *a)
+{
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++) {
+        const float *x = a->x + row * a->width;
+        int8_t *q = a->q + row * a->width;
+        float top = largest(x, a->width), inverse = a->steps / top;
+        a->scale[row] = top <= a->least ? 0 : top / a->steps;
+        if (top <= a->least || !(top <= FLT_MAX)) {
+            memset(q, 0, (size_t)a->width);
+            continue;
+        }
+#pragma omp simd
+        for (int64_t i = 0; i < a->width; i++)
+            q[i] = (int8_t)(int32_t)rintf(x[i] * inverse);
+    }
+}
+
+/* ---- the product ----------------------------------------------------------------------------- */
+
+/* Sums in registers: ROWS x VECTORS, and what a step reads beside them. */
+#if defined(__AVX512F__)
+enum { ROWS = 6, VECTORS = 4 };
+#else
+enum { ROWS = 4, VECTORS = 2 };
+#endif
+enum { PANEL = VECTORS * SIMD_INT8_LANES };
+
+/* Scratch: rows of x as steps read them, how much each sum is raised, and a panel for each
+ * thread. */
+typedef struct pieces {
+    simd_int8_common *x;
+    int32_t *raised;
+    simd_int8_lane *panel;
+} pieces;
+
+static pieces pieces_of(const simd_int8 *a)
+{
+    size_t width = (size_t)(simd_int8_groups(a->width) * SIMD_INT8_GROUP), rows = (size_t)a->rows;
+    char *at = a->scratch;
+    pieces p = {.raised = (int32_t *)(void *)at};
+    at += (rows * sizeof *p.raised + 63) / 64 * 64;
+    p.x = (simd_int8_common *)(void *)at;
+    at += (rows * width * sizeof *p.x + 63) / 64 * 64;
+    p.panel = (simd_int8_lane *)(void *)at;
+    return p;
+}
+
+/* y of one row and the panel's outputs, from their sums. */
+static void finish(const simd_int8 *a, int64_t r, int64_t first, int64_t outputs, int32_t raised,
+                   const int32_t *sum)
+{
+    float *y = a->y + r * a->outputs + first, scale = a->x_scale[r];
+    const float *scales = a->weight_scale + first, *bias = a->bias ? a->bias + first : NULL;
+    if (!bias)
+#pragma omp simd
+        for (int64_t j = 0; j < outputs; j++)
+            y[j] = (float)(sum[j] - raised) * scale * scales[j];
+    else
+#pragma omp simd
+        for (int64_t j = 0; j < outputs; j++)
+            y[j] = (float)(sum[j] - raised) * scale * scales[j] + bias[j];
+    if (a->relu)
+#pragma omp simd
+        for (int64_t j = 0; j < outputs; j++)
+            y[j] = y[j] < 0 ? 0 : y[j]; /* NaN stays */
+}
+
+/* `rows` rows of x from r on with a panel; `rows` is a constant wherever this is inlined. */
+static inline __attribute__((always_inline)) void
+some_rows(const simd_int8 *a, const pieces *p, int64_t r, int64_t first, int64_t outputs,
+          const simd_int8_lane *panel, const int rows)
+{
+    int64_t groups = simd_int8_groups(a->width);
+    int32_t sums[ROWS][PANEL];
+    simd_int8_sums(p->x + r * groups * SIMD_INT8_GROUP, panel, groups, rows, VECTORS, sums[0]);
+    for (int i = 0; i < rows; i++)
+        finish(a, r + i, first, outputs, p->raised[r + i], sums[i]);
+}
+
+/* Outputs from `first` on, one panel at most, of the rows [r, end). */
+static void one_panel(const simd_int8 *a, const pieces *p, int64_t first, int64_t r, int64_t end,
+                      simd_int8_lane *panel)
+{
+    int64_t outputs = a->outputs - first < PANEL ? a->outputs - first : PANEL;
+    simd_int8_lay_lanes(a->weight + first * a->width, outputs, a->width, PANEL, panel);
+    for (; r + ROWS <= end; r += ROWS)
+        some_rows(a, p, r, first, outputs, panel, ROWS);
+    for (; r + 2 <= end; r += 2)
+        some_rows(a, p, r, first, outputs, panel, 2);
+    for (; r < end; r++)
+        some_rows(a, p, r, first, outputs, panel, 1);
+}
+
+void SIMD(int8_linear)(const simd_int8 *a)
+{
+    const pieces p = pieces_of(a);
+    int64_t panels = (a->outputs + PANEL - 1) / PANEL,
+            width = simd_int8_groups(a->width) * SIMD_INT8_GROUP;
+    /* Few panels: rows are shared out as well. */
+    int64_t shares = panels >= 2 * a->threads ? 1 : a->threads;
+    int64_t share = ((a->rows + shares - 1) / shares + ROWS - 1) / ROWS * ROWS;
+#pragma omp parallel num_threads(a->threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t r = 0; r < a->rows; r++)
+            p.raised[r] = simd_int8_lay_common(a->x + r * a->width, a->width, p.x + r * width);
+#pragma omp for schedule(static) collapse(2)
+        for (int64_t i = 0; i < panels; i++)
+            for (int64_t k = 0; k < shares; k++) {
+                int64_t r = k * share, end = r + share < a->rows ? r + share : a->rows;
+                if (r < end)
+                    one_panel(a, &p, i * PANEL, r, end,
+                              p.panel + omp_get_thread_num() * PANEL * width);
+            }
+    }
+}

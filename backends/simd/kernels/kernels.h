@@ -1,0 +1,400 @@
+/* Own kernels, where oneDNN has none or only a slow one.
+ *
+ * Each source of this folder is compiled four times, for the baseline, for AVX2, for AVX-512 and
+ * for that with VNNI, and written once: SIMD(name) is wgi_simd_name_base, _avx2, _avx512 or
+ * _avx512vnni.  wgi_simd_kernels() gives the table of the running CPU. Loops are plain C that the
+ * compiler vectorises; exp is a polynomial (simd_exp) because libm's is not inlined. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
+#define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
+
+#include "backends/mask.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SIMD_PASTE_(a, b) wgi_simd_##a##_##b
+#define SIMD_PASTE(a, b) SIMD_PASTE_(a, b)
+#define SIMD(name) SIMD_PASTE(name, SIMD_SUFFIX)
+
+/* Numbers of the mask are drawn in groups of so many elements; a range of them needs room for two
+ * groups more. */
+enum { SIMD_MASK_GROUP = 128, SIMD_MASK_ROOM = 2 * SIMD_MASK_GROUP };
+
+/* One operand of attention: element (b, h, t, i) lies at data[b batch + h head + t row + i]. */
+typedef struct simd_heads {
+    float *data;
+    int64_t batch, head, row;
+} simd_heads;
+
+/* y = softmax(scale q k' + mask) v for each batch and head; q is [T, d], k [S, d], v [S, dv].
+ * groups query heads share one key-value head.  Keys at and after lengths[b] are masked, and with
+ * `causal` those after the query.  Scratch: simd_attention_scratch floats a thread. */
+typedef struct simd_attention {
+    simd_heads q, k, v, y;     /* forward; backward reads q, k, v  */
+    simd_heads dy, dq, dk, dv; /* backward: all of dq, dk, dv      */
+    const int64_t *lengths64;  /* [batch] or NULL                  */
+    const int32_t *lengths32;
+    int64_t batches, heads, groups, T, S, d, d_v;
+    float scale;
+    bool causal;
+    int64_t offset; /* causal: query t sees the keys s <= t + offset */
+    wgi_mask mask; /* of dropout on the weights, as a [batches, heads, T, S] tensor; keep 0: none */
+    int threads;
+    float *scratch;
+} simd_attention;
+
+/* Rows of q in a tile: the tile's scores [rows, S] stay in the cache. */
+static inline int64_t simd_attention_rows(int64_t T, int64_t S)
+{
+    int64_t keys = S > 0 ? S : 1, rows = (1 << 15) / keys; /* 128 KiB of scores */
+    if (rows < 64)
+        rows = (1 << 16) / keys < 64 ? (1 << 16) / keys
+                                     : 64; /* long rows: twice that, as thin products are slow */
+    rows = rows < 32 ? 32 : rows > 256 ? 256 : rows / 16 * 16;
+    return rows < T ? rows : T;
+}
+
+/* Of one thread: the weights of a tile, their cotangents, and the mask's numbers, of 16 bits. */
+static inline int64_t simd_attention_scratch(int64_t T, int64_t S)
+{
+    int64_t rows = simd_attention_rows(T, S), ld = (S + 15) / 16 * 16;
+    return 2 * rows * ld + (rows * S + SIMD_MASK_ROOM + 31) / 32 * 16;
+}
+
+/* Rows of a layer normalisation, without a mean of rmsnorm; see norm.c.  mean and rstd are [rows];
+ * gain, bias and their cotangents [width] or NULL.  Scratch of the backward pass: 2
+ * simd_norm_blocks(rows) width floats. */
+typedef struct simd_norm {
+    const float *x, *gain, *bias, *dy;
+    float *y, *mean, *rstd; /* results forward, read backward; mean NULL: rmsnorm */
+    float *dx, *dgain, *dbias;
+    const float *residual, *branch, *more; /* NULL: none */
+    float *sum, *dbranch;
+    wgi_mask mask; /* keep 0: no dropout */
+    int64_t rows, width;
+    float eps;
+    int threads;
+    float *scratch;
+} simd_norm;
+
+/* Blocks of rows for the sums over rows: 32, or as many as leave a block SIMD_NORM_ROWS rows.
+ * Within a block sums are made in float, so this bounds their rounding error, however many rows
+ * there are: see norm.c. */
+enum { SIMD_NORM_BLOCKS = 32, SIMD_NORM_ROWS = 128 };
+static inline int64_t simd_norm_blocks(int64_t rows)
+{
+    int64_t blocks = (rows + SIMD_NORM_ROWS - 1) / SIMD_NORM_ROWS;
+    blocks = blocks > SIMD_NORM_BLOCKS ? blocks : SIMD_NORM_BLOCKS;
+    return blocks < rows ? blocks : rows;
+}
+
+/* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y
+ * [rows, heads, d_v]; row r sees the slots [r most, r most + lengths[r]).  Scratch: heads
+ * simd_paged_stride(most) floats a thread. */
+typedef struct simd_paged {
+    const float *q, *k, *v;
+    float *y;
+    const int64_t *slots64, *lengths64; /* or NULL: */
+    const int32_t *slots32, *lengths32;
+    int64_t rows, heads, groups, d, d_v, most;
+    float scale;
+    int threads;
+    float *scratch;
+} simd_paged;
+
+static inline int64_t simd_paged_stride(int64_t keys)
+{
+    return (keys + 15) / 16 * 16;
+}
+
+/* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see best.c.
+ * Scratch: as in best.h. */
+typedef struct simd_best {
+    const float *x;
+    float *values;
+    int64_t *ids;
+    int64_t rows, width, k;
+    int threads;
+    void *scratch;
+} simd_best;
+
+/* The same of x w' + bias, x [rows, width], w [classes, width], bias [classes] or NULL; see
+ * linear_best.c.  panels: a whole number of groups of rows (best.h). */
+typedef struct simd_linear_best {
+    const float *x, *w, *bias;
+    float *values;
+    int64_t *ids;
+    int64_t rows, width, classes, k;
+    int threads;
+    float *panels;
+    void *scratch;
+} simd_linear_best;
+
+typedef struct simd_rows {
+    const float *x;
+    float *y;
+    int64_t rows, width;
+    int threads;
+} simd_rows;
+
+/* y[j] = sum over i of x[i, j], by blocks of rows; see columns.c.  Scratch:
+ * simd_column_blocks(rows) width floats. */
+typedef struct simd_columns {
+    const float *x;
+    float *y;
+    int64_t rows, width;
+    int threads;
+    float *scratch;
+} simd_columns;
+
+enum { SIMD_COLUMN_ROWS = 128 }; /* of a block */
+static inline int64_t simd_column_blocks(int64_t rows)
+{
+    return (rows + SIMD_COLUMN_ROWS - 1) / SIMD_COLUMN_ROWS;
+}
+
+/* y[r] of row r of x; see reduce.c. */
+typedef enum simd_reduction {
+    SIMD_SUM,
+    SIMD_MEAN,
+    SIMD_MAX, /* NaN if there is one */
+    SIMD_MIN,
+    SIMD_VAR, /* divided by width - correction */
+    SIMD_LOGSUMEXP,
+    SIMD_NORM /* Euclidean */
+} simd_reduction;
+
+typedef struct simd_reduce {
+    const float *x;
+    float *y;
+    int64_t rows, width; /* width > 0 */
+    simd_reduction how;
+    int64_t correction;
+    int threads;
+} simd_reduce;
+
+/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients; y may be x or dy.  See map.c. */
+typedef enum simd_function {
+    SIMD_LOG,
+    SIMD_SOFTPLUS,
+    SIMD_SILU_GRAD,
+    SIMD_GELU_ERF_GRAD,
+    SIMD_GELU_TANH_GRAD
+} simd_function;
+
+typedef struct simd_map {
+    const float *x, *dy; /* dy NULL: f has one argument */
+    float *y;
+    int64_t count;
+    simd_function f;
+    int threads;
+} simd_map;
+
+typedef struct simd_dropout {
+    const float *x;
+    float *y;
+    int64_t count;
+    wgi_mask mask;
+    int threads;
+} simd_dropout;
+
+/* q = round(x / scale), scale = max |x| / steps of each row; max |x| <= least: q = 0, scale 0.  As
+ * wengert/ops/quantize.h says. */
+typedef struct simd_quantize {
+    const float *x;
+    int8_t *q;
+    float *scale; /* [rows] */
+    int64_t rows, width;
+    float steps, least;
+    int threads;
+} simd_quantize;
+
+/* See int8.c.  x [rows, width], weight [outputs, width], y [rows, outputs]; scratch:
+ * simd_int8_scratch bytes, aligned to 64. */
+typedef struct simd_int8 {
+    const int8_t *x, *weight;
+    const float *x_scale, *weight_scale, *bias; /* bias NULL: none */
+    float *y;
+    int64_t rows, width, outputs;
+    bool relu;
+    int threads;
+    void *scratch;
+} simd_int8;
+
+/* Of the instruction set that needs most: numbers of 16 bits, panels of 64 outputs. */
+static inline size_t simd_int8_scratch(int64_t rows, int64_t width, int threads)
+{
+    size_t padded = ((size_t)width + 3) / 4 * 4, one_row = padded * sizeof(int32_t);
+    return ((size_t)rows * sizeof(int32_t) + 63) / 64 * 64 +
+           ((size_t)rows * one_row + 63) / 64 * 64 + (size_t)threads * 64 * one_row;
+}
+
+/* The k > 0 largest of log_softmax(y) for such an y, and which outputs they are; see int8_best.c
+ * and best.h.  Scratch: simd_int8_best_panels bytes, and simd_best_scratch bytes at `best`. */
+typedef struct simd_int8_best {
+    const int8_t *x, *weight;
+    const float *x_scale, *weight_scale, *bias;
+    float *values;
+    int64_t *ids;
+    int64_t rows, width, outputs, k;
+    int threads;
+    void *panels, *best;
+} simd_int8_best;
+
+/* See embedding.c.  dw [rows, width], dy [count, width], every id in [0, rows). */
+typedef struct simd_embedding {
+    const float *dy;
+    float *dw;
+    const int64_t *ids64; /* [count], or NULL: */
+    const int32_t *ids32;
+    int64_t rows, count, width;
+    int threads;
+} simd_embedding;
+
+/* The products of the loss are divided into blocks of about so many classes or rows, an even number
+ * of them if more than one: large enough to be fast on one thread, and a matter of sizes alone, so
+ * that bits do not depend on the number of threads. */
+enum {
+    SIMD_BLOCK_OF_CLASSES = 1024,
+    SIMD_BLOCK_OF_ROWS = 256,
+    SIMD_SUM_PIECE = 1024,
+    SIMD_SUM_PIECES = 8
+};
+static inline int64_t simd_blocks(int64_t count, int64_t size)
+{
+    int64_t blocks = (count + size - 1) / size;
+    return blocks > 1 ? (blocks + 1) / 2 * 2 : 1;
+}
+
+/* Into how many pieces the sums over classes of dx are divided, where its blocks alone would keep
+ * few threads busy. */
+static inline int64_t simd_loss_pieces(int64_t rows, int64_t classes)
+{
+    int64_t pieces = classes / SIMD_SUM_PIECE;
+    if (simd_blocks(rows, SIMD_BLOCK_OF_ROWS) >= 4)
+        return 1;
+    return pieces < 1 ? 1 : pieces > SIMD_SUM_PIECES ? SIMD_SUM_PIECES : pieces;
+}
+
+/* In floats: a chunk of logits and of losses, and the pieces of its dx. */
+static inline int64_t simd_loss_scratch(int64_t chunk, int64_t width, int64_t classes)
+{
+    int64_t pieces = simd_loss_pieces(chunk, classes);
+    return chunk * (classes + 1) + (pieces > 1 ? pieces * chunk * width : 0);
+}
+
+/* See loss.c.  x [rows, width], w [classes, width].  dx, dw: NULL if not wanted.  Every target lies
+ * in [0, classes) where its weight is not 0.  Scratch: simd_loss_scratch. */
+typedef struct simd_loss {
+    const float *x, *w;
+    const int64_t *targets; /* [rows] */
+    const float *weights;   /* [rows] */
+    float *loss, *dx, *dw;
+    float scale; /* the cotangent of the loss */
+    int64_t rows, width, classes, chunk;
+    float on, off;
+    int threads;
+    float *scratch;
+} simd_loss;
+
+/* Work on several tensors is shared out by pieces of so many elements. */
+enum { SIMD_PIECE = 1 << 14 };
+static inline int64_t simd_pieces(int64_t count)
+{
+    return (count + SIMD_PIECE - 1) / SIMD_PIECE;
+}
+
+/* See adam.c.  The new tensors may be the old ones of the same parameter. */
+typedef struct simd_adam_tensor {
+    const float *p, *g, *m, *v;
+    float *new_p, *new_m, *new_v;
+    int64_t count;
+} simd_adam_tensor;
+
+typedef struct simd_adam {
+    const simd_adam_tensor *tensor;
+    int64_t n_tensors;
+    float beta1, beta2, share1, share2, eps, rate, root_scale;
+    float factor; /* of every gradient                */
+    float shrink; /* AdamW: lr decay; else 0          */
+    float decay;  /* Adam with L2: added to g; else 0 */
+    int threads;
+} simd_adam;
+
+/* y = the Euclidean norm of all spans together; see adam.c.  partial has a place for each of their
+ * pieces. */
+typedef struct simd_span {
+    const float *data;
+    int64_t count;
+} simd_span;
+
+typedef struct simd_spans {
+    const simd_span *span;
+    int64_t n_spans;
+    double *partial;
+    float *y;
+    int threads;
+} simd_spans;
+
+#define SIMD_KERNELS(X)                                                                            \
+    X(attention_forward, simd_attention)                                                           \
+    X(attention_backward, simd_attention)                                                          \
+    X(paged_attention, simd_paged)                                                                 \
+    X(best_classes, simd_best)                                                                     \
+    X(linear_best, simd_linear_best)                                                               \
+    X(layernorm_forward, simd_norm)                                                                \
+    X(layernorm_backward, simd_norm)                                                               \
+    X(column_sum, simd_columns)                                                                    \
+    X(reduce, simd_reduce)                                                                         \
+    X(map, simd_map)                                                                               \
+    X(dropout, simd_dropout)                                                                       \
+    X(embedding_grad, simd_embedding)                                                              \
+    X(softmax, simd_rows)                                                                          \
+    X(log_softmax, simd_rows)                                                                      \
+    X(quantize, simd_quantize)                                                                     \
+    X(int8_linear, simd_int8)                                                                      \
+    X(int8_best, simd_int8_best)                                                                   \
+    X(linear_loss, simd_loss)                                                                      \
+    X(adam, simd_adam)                                                                             \
+    X(norm, simd_spans)
+
+typedef struct simd_table {
+    const char *isa; /* "base", "avx2", "avx512", "avx512vnni" */
+#define X(name, args) void (*name)(const args *);
+    SIMD_KERNELS(X)
+#undef X
+} simd_table;
+
+extern const simd_table wgi_simd_table_base, wgi_simd_table_avx2, wgi_simd_table_avx512,
+    wgi_simd_table_avx512vnni;
+const simd_table *wgi_simd_kernels(void);
+
+/* exp(x) to 2 ulp for x in [-87, 88]; 0 below, +inf above, NaN for NaN.  x = n ln 2 + r with |r| <=
+ * ln 2 / 2, exp(r) by its Taylor polynomial of degree 7 (error below 1e-8), 2^n by the exponent's
+ * bits.  Branch-free. */
+static inline float simd_exp(float x)
+{
+    const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
+    float low = x > -87.0f ? x : -87.0f,
+          clamped = low < 88.72f ? low : 88.72f; /* NaN becomes -87 */
+    float n = (clamped * 1.44269504f + magic) - magic;
+    float r = clamped - n * 0.693145752f - n * 1.42860677e-6f;
+    float p = 1.98412698e-4f;
+    p = p * r + 1.38888889e-3f;
+    p = p * r + 8.33333333e-3f;
+    p = p * r + 4.16666667e-2f;
+    p = p * r + 1.66666667e-1f;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    int32_t bits = ((int32_t)n + 127)
+                   << 23; /* n = 128 gives the bits of +inf: right for x > 88.72 - ln 2 / 2 */
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    float y = p * power;
+    y = x < -87.0f ? 0.0f : y;
+    return x != x ? x : y;
+}
+
+#endif

@@ -1,0 +1,232 @@
+/* Layer normalisation over rows of `width`:
+ *
+ *     h = (x - mean) rstd,  rstd = 1 / sqrt(mean of (x - mean)^2 + eps),  y = h gain + bias
+ *
+ * and backward, with e = dy gain:
+ *
+ *     dx = rstd (e - mean(e) - h mean(e h)),   dgain = sum over rows of dy h,   dbias = sum over
+ *     rows of dy
+ *
+ * rmsnorm is the same with 0 for the means, mean(e) too, and without bias.
+ *
+ * With a branch, x is first made from the residual connection, x = residual + dropout(branch), and
+ * kept as `sum`; backward `more`, another cotangent of x, is added to dx, and the branch's
+ * cotangent is dropout(dx) with the same mask.
+ *
+ * A row is read from memory once: its further passes hit the cache.  The sums over rows are made in
+ * blocks of rows that do not depend on the number of threads, in float within a block, and the
+ * blocks are added up in double.  So a term of dgain is rounded at most 4 + n times, n <=
+ * SIMD_NORM_ROWS the rows of a block: three times when it is made, once when the sum is stored.
+ * The error is at most (4 + n) 2^-24 of the sum of the terms' magnitudes, to first order; of dgain
+ * itself it may be any share, since the terms cancel. */
+#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/columns.h"
+#include "backends/simd/kernels/mask.h"
+#include "backends/simd/kernels/stream.h"
+
+#include <math.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+/* Sums along a row are made in lanes, whether or not the compiler makes vectors of them, and the
+ * lanes added up in double: so the rounding error is that of short sums in every build, and an
+ * addition need not wait for the one before. */
+#if defined(__AVX512F__)
+enum { LANES = 32 }; /* two vectors */
+#else
+enum { LANES = 16 };
+#endif
+
+static double folded(const float *lane)
+{
+    double eight[8] = {0};
+    for (int part = 0; part < LANES; part += 8)
+        for (int l = 0; l < 8; l++)
+            eight[l] += (double)lane[part + l];
+    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
+           ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+}
+
+enum { STREAMED_WIDTH = 2048 }; /* most, of rows that go past the caches */
+
+/* Sums of x - shift and of its squares. */
+typedef struct moments {
+    double sum, squares;
+} moments;
+
+static moments moments_of(const float *restrict x, int64_t n, float shift)
+{
+    float sum[LANES] = {0}, squares[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) {
+            float d = x[i + l] - shift;
+            sum[l] += d;
+            squares[l] += d * d;
+        }
+    for (int64_t i = whole; i < n; i++) {
+        float d = x[i] - shift;
+        sum[i - whole] += d;
+        squares[i - whole] += d * d;
+    }
+    return (moments){folded(sum), folded(squares)};
+}
+
+/* Asks for the row after next: while the sums of one are folded, the processor does not look far
+ * enough ahead by itself.  Of addresses alone, so past the end does no harm.  (simd_drop does so
+ * for the rows of a branch; backward this gains nothing.) */
+static void look_ahead(const float *x, int64_t width)
+{
+    for (int64_t i = 0; i < width; i += SIMD_LINE)
+        __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(2 * width + i) * sizeof *x));
+}
+
+/* Row `row` of the results: y, and with a branch the sum. */
+static void forward_row(const simd_norm *a, int64_t row, float *sum, float *restrict y)
+{
+    int64_t width = a->width, at = row * width;
+    const float *gain = a->gain, *bias = a->bias;
+    if (a->branch)
+        simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum);
+    else
+        look_ahead(a->x + at, width);
+    const float *restrict x = a->branch ? sum : a->x + at;
+    /* The mean is mean + rest: rounded to one float it would be wrong by much of a small
+     * deviation. */
+    float mean = a->mean ? (float)(moments_of(x, width, 0).sum / (double)width) : 0;
+    moments d = moments_of(x, width, mean);
+    float rest = a->mean ? (float)(d.sum / (double)width) : 0;
+    float rstd = 1 / sqrtf((float)(d.squares / (double)width) - rest * rest + a->eps);
+    if (a->mean)
+        a->mean[row] = mean + rest;
+    a->rstd[row] = rstd;
+    if (gain && bias) {
+#pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            y[i] = (x[i] - mean - rest) * rstd * gain[i] + bias[i];
+        return;
+    }
+    for (int64_t i = 0; i < width; i++) {
+        float h = (x[i] - mean - rest) * rstd;
+        y[i] = (gain ? h * gain[i] : h) + (bias ? bias[i] : 0);
+    }
+}
+
+/* A row of up to two results on its way past the caches. */
+typedef struct streamed {
+    _Alignas(64) float first[STREAMED_WIDTH], second[STREAMED_WIDTH];
+} streamed;
+
+/* Is it worth while for results a and b, b perhaps NULL? */
+static bool streams(const simd_norm *n, const float *a, const float *b)
+{
+    return n->width <= STREAMED_WIDTH &&
+           simd_streams(n->rows * n->width * (b ? 2 : 1), n->width, a, b);
+}
+
+void SIMD(layernorm_forward)(const simd_norm *a)
+{
+    float *sum = a->branch ? a->sum : NULL;
+    bool past = streams(a, a->y, sum);
+#pragma omp parallel num_threads(a->threads)
+    {
+        streamed room;
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < a->rows; row++) {
+            int64_t at = row * a->width;
+            if (!past) {
+                forward_row(a, row, sum ? sum + at : NULL, a->y + at);
+                continue;
+            }
+            forward_row(a, row, room.second, room.first);
+            simd_stream(a->y + at, room.first, a->width);
+            if (sum)
+                simd_stream(sum + at, room.second, a->width);
+        }
+        simd_stream_end();
+    }
+}
+
+/* Row `row` of dx, and with a branch of dbranch; adds to the block's sums for dgain and dbias. */
+static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
+                         float *restrict dbias, float *restrict dx, float *dbranch)
+{
+    const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
+    const float *gain = a->gain;
+    float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
+    float sums[LANES] = {0}, products[LANES] = {0};
+    int64_t width = a->width, whole = width / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) {
+            float d = dy[i + l], h = (x[i + l] - mean) * rstd, e = gain ? d * gain[i + l] : d;
+            sums[l] += e;
+            products[l] += e * h;
+            dgain[i + l] += d * h;
+            dbias[i + l] += d;
+        }
+    for (int64_t i = whole; i < width; i++) {
+        float d = dy[i], h = (x[i] - mean) * rstd, e = gain ? d * gain[i] : d;
+        sums[i - whole] += e;
+        products[i - whole] += e * h;
+        dgain[i] += d * h;
+        dbias[i] += d;
+    }
+    float sum = a->mean ? (float)(folded(sums) / (double)width) : 0,
+          product = (float)(folded(products) / (double)width);
+#pragma omp simd
+    for (int64_t i = 0; i < width; i++) {
+        float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];
+        dx[i] = rstd * (e - sum - h * product);
+    }
+    if (a->more)
+#pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            dx[i] += a->more[row * width + i];
+    if (a->dbranch)
+        simd_drop(&a->mask, row * width, width, dx, NULL, dbranch);
+}
+
+/* Rows [from, to), with their sums for dgain and dbias. */
+static void backward_block(const simd_norm *a, int64_t from, int64_t to, bool past, float *sums)
+{
+    int64_t width = a->width;
+    streamed room;
+    memset(sums, 0, (size_t)(2 * width) * sizeof *sums);
+    for (int64_t row = from; row < to; row++) {
+        int64_t at = row * width;
+        if (!past) {
+            backward_row(a, row, sums, sums + width, a->dx + at,
+                         a->dbranch ? a->dbranch + at : NULL);
+            continue;
+        }
+        backward_row(a, row, sums, sums + width, room.first, room.second);
+        simd_stream(a->dx + at, room.first, width);
+        if (a->dbranch)
+            simd_stream(a->dbranch + at, room.second, width);
+    }
+    simd_stream_end();
+}
+
+void SIMD(layernorm_backward)(const simd_norm *a)
+{
+    int64_t blocks = simd_norm_blocks(a->rows), width = a->width;
+    bool past = streams(a, a->dx, a->dbranch);
+#pragma omp parallel num_threads(a->threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t b = 0; b < blocks; b++)
+            backward_block(a, a->rows * b / blocks, a->rows * (b + 1) / blocks, past,
+                           a->scratch + b * 2 * width);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < width; i += SIMD_COLUMNS) {
+            int64_t columns = width - i < SIMD_COLUMNS ? width - i : SIMD_COLUMNS;
+            simd_join(a->scratch + i, blocks, 2 * width, columns, a->dgain + i);
+            if (a->dbias)
+                simd_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/* Reductions along rows.  Sums are made in double, as in the reference kernels: along a row that
+ * costs no more than reading it, and the only roundings of a sum are that to float at its end and
+ * those of its terms. */
+#include "backends/simd/kernels/kernels.h"
+
+#include <math.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+static double sum_of(const float *x, int64_t n)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)x[i];
+    return sum;
+}
+
+/* of (x - centre)^2 */
+static double squares_of(const float *x, int64_t n, double centre)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)x[i] - centre;
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* The largest of sign x, NaN passed over; -inf of none.  In lanes of our own: OpenMP's reduction
+ * may begin with the least finite number, which clang's does, and a row of -inf must give -inf. */
+static float top_of(const float *x, int64_t n, float sign)
+{
+    enum { LANES = 32 };
+    float top[LANES];
+    for (int j = 0; j < LANES; j++)
+        top[j] = -INFINITY;
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+#pragma omp simd
+        for (int j = 0; j < LANES; j++)
+            top[j] = sign * x[i + j] > top[j] ? sign * x[i + j] : top[j];
+    for (int64_t i = whole; i < n; i++)
+        top[i - whole] = sign * x[i] > top[i - whole] ? sign * x[i] : top[i - whole];
+    for (int j = 1; j < LANES; j++)
+        top[0] = top[j] > top[0] ? top[j] : top[0];
+    return top[0];
+}
+
+static bool has_nan(const float *x, int64_t n)
+{
+    int odd = 0;
+#pragma omp simd reduction(| : odd)
+    for (int64_t i = 0; i < n; i++)
+        odd |= x[i] != x[i];
+    return odd;
+}
+
+/* top + ln sum exp(x - top).  Where top is not finite there is nothing to scale by: ln of 0,
+ * infinity or NaN. */
+static float logsumexp_of(const float *x, int64_t n)
+{
+    float top = top_of(x, n, 1);
+    double sum = 0;
+    top = isfinite(top) ? top : 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)simd_exp(x[i] - top);
+    return (float)((double)top + log(sum));
+}
+
+static float reduced(const simd_reduce *a, const float *x)
+{
+    int64_t n = a->width;
+    switch (a->how) {
+    case SIMD_SUM: return (float)sum_of(x, n);
+    case SIMD_MEAN: return (float)(sum_of(x, n) / (double)n);
+    case SIMD_MAX: return has_nan(x, n) ? NAN : top_of(x, n, 1);
+    case SIMD_MIN: return has_nan(x, n) ? NAN : -top_of(x, n, -1);
+    case SIMD_VAR:
+        return (float)(squares_of(x, n, sum_of(x, n) / (double)n) / (double)(n - a->correction));
+    case SIMD_LOGSUMEXP: return logsumexp_of(x, n);
+    case SIMD_NORM: return (float)sqrt(squares_of(x, n, 0));
+    }
+    return NAN;
+}
+
+void SIMD(reduce)(const simd_reduce *a)
+{
+    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t row = 0; row < a->rows; row++)
+        a->y[row] = reduced(a, a->x + row * a->width);
+}

@@ -1,0 +1,85 @@
+/* Products of matrices so small that calling a library costs more than the product: those of
+ * attention over short sentences.  A block of rows of c, two vectors wide, is held in registers
+ * while k passes. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_SMALL_H
+#define WG_BACKENDS_SIMD_KERNELS_SMALL_H
+
+#include "backends/simd/kernels/kernels.h"
+
+#if defined(__AVX512F__)
+enum { SIMD_LANES = 16, SIMD_BLOCK_ROWS = 8 };
+#elif defined(__AVX2__)
+enum { SIMD_LANES = 8, SIMD_BLOCK_ROWS = 4 };
+#else
+enum { SIMD_LANES = 4, SIMD_BLOCK_ROWS = 4 };
+#endif
+typedef float simd_vector __attribute__((vector_size(4 * SIMD_LANES), aligned(4), may_alias));
+
+enum {
+    SIMD_SMALL = 64, /* most rows, columns and terms of a small product, ... */
+    SIMD_SMALL_TERMS =
+        64 * 1024,           /* ... and most of their product: sgemm is as fast from there on */
+    SIMD_SMALL_COLUMNS = 16, /* so many columns, or a multiple */
+};
+
+/* c[m, n] = alpha a b + beta c, where a(i, k) lies at a[i a_row + k a_step]; beta is 0 or 1 */
+typedef struct simd_small {
+    int64_t m, n, k;
+    float alpha;
+    const float *a;
+    int64_t a_row, a_step;
+    const float *b;
+    int64_t ldb;
+    bool add;
+    float *c;
+    int64_t ldc;
+} simd_small;
+
+/* `rows` rows of c from row i on, `vectors` vectors from column j on; both are constants where this
+ * is called. */
+static inline __attribute__((always_inline)) void simd_small_block(const simd_small *p, int64_t i,
+                                                                   int64_t j, int rows, int vectors)
+{
+    simd_vector sum[SIMD_BLOCK_ROWS][2] = {{{0}}};
+    const float *a = p->a + i * p->a_row, *b = p->b + j;
+    float *c = p->c + i * p->ldc + j;
+    for (int64_t k = 0; k < p->k; k++, a += p->a_step, b += p->ldb)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                sum[r][v] += a[r * p->a_row] * *(const simd_vector *)(b + v * SIMD_LANES);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            simd_vector *to = (simd_vector *)(c + r * p->ldc + v * SIMD_LANES);
+            *to = p->add ? *to + p->alpha * sum[r][v] : p->alpha * sum[r][v];
+        }
+}
+
+static inline void simd_small_rows(const simd_small *p, int64_t i, int rows)
+{
+    int64_t j = 0;
+    for (; j + 2 * SIMD_LANES <= p->n; j += 2 * SIMD_LANES)
+        simd_small_block(p, i, j, rows, 2);
+    for (; j < p->n; j += SIMD_LANES)
+        simd_small_block(p, i, j, rows, 1);
+}
+
+/* n is a multiple of SIMD_LANES */
+static inline void simd_small_product(const simd_small *p)
+{
+    int64_t i = 0;
+    for (; i + SIMD_BLOCK_ROWS <= p->m; i += SIMD_BLOCK_ROWS)
+        simd_small_rows(p, i, SIMD_BLOCK_ROWS);
+    for (; i < p->m; i++)
+        simd_small_rows(p, i, 1);
+}
+
+static inline bool simd_is_small(int64_t m, int64_t n, int64_t k)
+{
+    return m <= SIMD_SMALL && n <= SIMD_SMALL && k <= SIMD_SMALL && m * n * k <= SIMD_SMALL_TERMS;
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* Softmax and log-softmax of dense rows.  -inf gives exactly 0; a row of -inf alone gives zeros
+ * (log: -inf). */
+#include "backends/simd/kernels/kernels.h"
+
+#include <math.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+/* NaN anywhere must reach the result: a comparison would drop it, the sum does not. */
+static float top_of(const float *x, int64_t n)
+{
+    float top = -INFINITY;
+#pragma omp simd reduction(max : top)
+    for (int64_t i = 0; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+void SIMD(softmax)(const simd_rows *a)
+{
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++) {
+        const float *x = a->x + row * a->width;
+        float *y = a->y + row * a->width, top = top_of(x, a->width), sum = 0;
+        top = top == -INFINITY ? 0 : top;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < a->width; i++) {
+            y[i] = simd_exp(x[i] - top);
+            sum += y[i];
+        }
+        float inverse = sum != 0 ? 1 / sum : 0;
+#pragma omp simd
+        for (int64_t i = 0; i < a->width; i++)
+            y[i] *= inverse;
+    }
+}
+
+void SIMD(log_softmax)(const simd_rows *a)
+{
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++) {
+        const float *x = a->x + row * a->width;
+        float *y = a->y + row * a->width, top = top_of(x, a->width), sum = 0;
+        top = top == -INFINITY ? 0 : top;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < a->width; i++)
+            sum += simd_exp(x[i] - top);
+        float shift = sum != 0 ? top + logf(sum) : 0; /* all -inf: x itself */
+#pragma omp simd
+        for (int64_t i = 0; i < a->width; i++)
+            y[i] = x[i] - shift;
+    }
+}

@@ -1,0 +1,112 @@
+/* linear_cross_entropy and its step by fast/loss.c: logits in chunks of rows. */
+#include "backends/simd/kernels/kernels.h"
+#include "backends/onednn/internal.h"
+#include "wengert/ops/cross_entropy.h"
+
+/* Rows of a chunk: some 32 MiB of logits, enough rows for a fast product, fewer than a step has. */
+static int64_t chunk_of(int64_t rows, int64_t classes)
+{
+    int64_t chunk = (1 << 23) / (classes > 0 ? classes : 1) / 64 * 64;
+    chunk = chunk < 128 ? 128 : chunk > 1024 ? 1024 : chunk;
+    return chunk < rows ? chunk : rows;
+}
+
+static int64_t rows_of(const wg_node *n)
+{
+    return wg_value_count(n->in[2]);
+}
+
+static int64_t classes_of(const wg_node *n)
+{
+    return n->in[1]->shape.dim[0];
+}
+
+static const char *refuses(const wg_node *n)
+{
+    const wg_cross_entropy_attrs *a = n->attrs;
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    if (a->spread == WG_SMOOTH_OFF_TARGET && classes_of(n) < 2)
+        return "one class";
+    return wg_value_count(n->in[0]) && wg_value_count(n->in[1]) ? NULL : "an empty operand";
+}
+
+/* A weight and a target of 64 bits for each row, and what a chunk needs. */
+static size_t scratch(const od_backend *b, const wg_node *n)
+{
+    (void)b;
+    int64_t rows = rows_of(n), chunk = chunk_of(rows, classes_of(n));
+    return (size_t)rows * (sizeof(int64_t) + sizeof(float)) +
+           (size_t)simd_loss_scratch(chunk, n->in[1]->shape.dim[1], classes_of(n)) * sizeof(float);
+}
+
+/* Targets of 64 bits and the weight of each row; false: one is outside [0, V). */
+static bool weigh(wg_call *c, const float *normaliser, int64_t *target, float *weight)
+{
+    const wg_node *n = c->node;
+    const wg_cross_entropy_attrs *a = n->attrs;
+    int64_t rows = rows_of(n), classes = classes_of(n), kept = 0;
+    bool wide = n->in[2]->dtype == WG_I64;
+    for (int64_t i = 0; i < rows; i++) {
+        target[i] = wide ? ((const int64_t *)c->in[2])[i] : ((const int32_t *)c->in[2])[i];
+        bool counts = !(a->use_ignore && target[i] == a->ignore);
+        weight[i] = counts ? 1 : 0;
+        kept += counts;
+        if (counts && (target[i] < 0 || target[i] >= classes)) {
+            wg_call_fail(c, "target %lld at position %lld is outside [0, %lld)",
+                         (long long)target[i], (long long)i, (long long)classes);
+            return false;
+        }
+    }
+    float divisor = normaliser ? *normaliser : (float)kept;
+    if (a->reduction == WG_LOSS_MEAN && divisor != 0)
+        for (int64_t i = 0; i < rows; i++)
+            weight[i] /= divisor;
+    return true;
+}
+
+static void run_rows(wg_call *c, const float *dy, const float *normaliser)
+{
+    const wg_node *n = c->node;
+    int64_t rows = rows_of(n);
+    int64_t *target = c->scratch;
+    float *weight = (float *)(target + rows);
+    if (!weigh(c, normaliser, target, weight))
+        return;
+    wg_target_weights q = wg_target_weights_of(n->attrs, classes_of(n));
+    simd_loss a = {
+        .x = c->in[0],
+        .w = c->in[1],
+        .targets = target,
+        .weights = weight,
+        .loss = c->out[0],
+        .dx = dy ? c->out[1] : NULL,
+        .dw = dy ? c->out[2] : NULL,
+        .scale = dy ? *dy : 0,
+        .rows = rows,
+        .width = n->in[1]->shape.dim[1],
+        .classes = classes_of(n),
+        .chunk = chunk_of(rows, classes_of(n)),
+        .on = (float)q.on,
+        .off = (float)q.off,
+        .threads = c->threads,
+        .scratch = weight + rows,
+    };
+    wgi_simd_kernels()->linear_loss(&a);
+}
+
+static void run_loss(wg_call *c)
+{
+    run_rows(c, NULL, c->node->n_in > 3 ? c->in[3] : NULL);
+}
+
+static void run_step(wg_call *c)
+{
+    run_rows(c, c->in[3], c->node->n_in > 4 ? c->in[4] : NULL);
+}
+
+const od_own wgi_od_own_loss[] = {
+    {&wg_op_linear_cross_entropy, "fused loss", refuses, scratch, run_loss},
+    {&wg_op_linear_cross_entropy_step, "fused loss", refuses, scratch, run_step},
+    {.op = NULL},
+};

@@ -1,0 +1,138 @@
+/* adam and adamw, of one parameter or of several, and the norm of all gradients, by fast/adam.c. */
+#include "backends/simd/kernels/kernels.h"
+#include "backends/onednn/internal.h"
+#include "wengert/ops/optimizer.h"
+
+#include <math.h>
+
+/* Element of a scalar of any dtype that a step may have. */
+static double scalar(const wg_call *c, int i)
+{
+    switch (c->node->in[i]->dtype) {
+    case WG_F32: return (double)*(const float *)c->in[i];
+    case WG_F64: return *(const double *)c->in[i];
+    case WG_I32: return *(const int32_t *)c->in[i];
+    default: return (double)*(const int64_t *)c->in[i];
+    }
+}
+
+static bool is_step(wg_dtype dtype)
+{
+    return dtype != WG_BF16 && dtype != WG_BOOL;
+}
+
+/* One step with learning rate and step in operands `lr` and `step`. */
+static void run_adam(wg_call *c, int lr, int step, simd_adam a)
+{
+    const wg_adam_attrs *attrs = c->node->attrs;
+    bool decoupled = c->node->op == &wg_op_adamw || c->node->op == &wg_op_adamw_scaled;
+    double t = scalar(c, step), rate = scalar(c, lr);
+    if (!(t > 0)) {
+        wg_call_fail(c, "step is %g, must be positive", t);
+        return;
+    }
+    a.beta1 = (float)attrs->beta1;
+    a.beta2 = (float)attrs->beta2;
+    a.share1 = (float)(1 - attrs->beta1);
+    a.share2 = (float)(1 - attrs->beta2);
+    a.eps = (float)attrs->eps;
+    a.rate = (float)(rate / (1 - pow(attrs->beta1, t)));
+    a.root_scale = (float)(1 / sqrt(1 - pow(attrs->beta2, t)));
+    a.shrink = decoupled ? (float)(rate * attrs->weight_decay) : 0;
+    a.decay = decoupled ? 0 : (float)attrs->weight_decay;
+    a.threads = c->threads;
+    wgi_simd_kernels()->adam(&a);
+}
+
+/* The parameter whose p g m v are the operands from `in` on, and whose new p m v the results from
+ * `out` on. */
+static simd_adam_tensor tensor_of(const wg_call *c, int in, int out)
+{
+    return (simd_adam_tensor){.p = c->in[in],
+                              .g = c->in[in + 1],
+                              .m = c->in[in + 2],
+                              .v = c->in[in + 3],
+                              .new_p = c->out[out],
+                              .new_m = c->out[out + 1],
+                              .new_v = c->out[out + 2],
+                              .count = wg_value_count(c->node->in[in])};
+}
+
+/* ---- one parameter: p g m v lr step -> p m v ------------------------------------------------- */
+
+static const char *refuses(const wg_node *n)
+{
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    return is_step(n->in[5]->dtype) ? NULL : "a step of that dtype";
+}
+
+static void run(wg_call *c)
+{
+    simd_adam_tensor one = tensor_of(c, 0, 0);
+    run_adam(c, 4, 5, (simd_adam){.tensor = &one, .n_tensors = 1, .factor = 1});
+}
+
+/* ---- several: lr step factor (p g m v)... -> (p m v)... -------------------------------------- */
+
+static const char *refuses_scaled(const wg_node *n)
+{
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    return is_step(n->in[1]->dtype) ? NULL : "a step of that dtype";
+}
+
+static size_t scaled_scratch(const od_backend *b, const wg_node *n)
+{
+    (void)b;
+    return (size_t)(n->n_out / 3) * sizeof(simd_adam_tensor);
+}
+
+static void run_scaled(wg_call *c)
+{
+    simd_adam_tensor *tensor = c->scratch;
+    int count = c->node->n_out / 3;
+    for (int i = 0; i < count; i++)
+        tensor[i] = tensor_of(c, 3 + 4 * i, 3 * i);
+    run_adam(c, 0, 1,
+             (simd_adam){.tensor = tensor, .n_tensors = count, .factor = *(const float *)c->in[2]});
+}
+
+/* ---- global_norm: g... -> norm --------------------------------------------------------------- */
+
+static const char *refuses_norm(const wg_node *n)
+{
+    return n->in[0]->dtype == WG_F32 ? NULL : "not f32";
+}
+
+static size_t norm_scratch(const od_backend *b, const wg_node *n)
+{
+    (void)b;
+    size_t pieces = 0;
+    for (int i = 0; i < n->n_in; i++)
+        pieces += (size_t)simd_pieces(wg_value_count(n->in[i]));
+    return (size_t)n->n_in * sizeof(simd_span) + pieces * sizeof(double);
+}
+
+static void run_norm(wg_call *c)
+{
+    simd_span *span = c->scratch;
+    int count = c->node->n_in;
+    for (int i = 0; i < count; i++)
+        span[i] = (simd_span){c->in[i], wg_value_count(c->node->in[i])};
+    simd_spans a = {.span = span,
+                    .n_spans = count,
+                    .partial = (double *)(void *)(span + count),
+                    .y = c->out[0],
+                    .threads = c->threads};
+    wgi_simd_kernels()->norm(&a);
+}
+
+const od_own wgi_od_own_update[] = {
+    {&wg_op_adam, "fused update", refuses, NULL, run},
+    {&wg_op_adamw, "fused update", refuses, NULL, run},
+    {&wg_op_adam_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},
+    {&wg_op_adamw_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},
+    {&wg_op_global_norm, "squares", refuses_norm, norm_scratch, run_norm},
+    {.op = NULL},
+};

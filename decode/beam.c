@@ -1,0 +1,268 @@
+/* Beam search over one sentence, with the rules of fairseq (Ott et al. 2019) but for the end.  Of
+ * the extensions of all live hypotheses the best 2 beam are looked at, in order: those that end the
+ * sentence are finished if they rank within the beam, and the first `beam` of the others live on.
+ * The `beam` best finished ones are kept.  The search ends when the n_best of them cannot be
+ * surpassed any more; or, once there are `beam`, when no live hypothesis is ahead of the n_best as
+ * it stands.  (fairseq ends there in any case.  But a model that is sure of itself ranks an end of
+ * sentence next to the right token at every step, however improbable it is, so that soon `beam` bad
+ * ones are finished.)  Equal scores: the better hypothesis of the step before, then the lower
+ * id. */
+#include "decode/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double wg_length_penalty_of(int penalty, double alpha, size_t length)
+{
+    double n = (double)length;
+    return pow(penalty == WG_PENALTY_GNMT ? (5 + n) / 6 : n, alpha);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+bool wgi_slots_create(wgi_slots *s, int64_t count)
+{
+    *s = (wgi_slots){.count = count, .n_free = count - 1};
+    s->free = malloc((size_t)count * sizeof *s->free);
+    s->holders = calloc((size_t)count, sizeof *s->holders);
+    for (int64_t i = 0; s->free && i < count - 1; i++)
+        s->free[i] = (int32_t)(count - 1 - i);
+    return s->free && s->holders;
+}
+
+void wgi_slots_clear(wgi_slots *s)
+{
+    free(s->free);
+    free(s->holders);
+    *s = (wgi_slots){0};
+}
+
+int32_t wgi_slots_take(wgi_slots *s)
+{
+    if (s->n_free == 0)
+        return -1;
+    int32_t slot = s->free[--s->n_free];
+    s->holders[slot] = 1;
+    return slot;
+}
+
+void wgi_slots_hold(wgi_slots *s, const int32_t *slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        s->holders[slots[i]]++;
+}
+
+void wgi_slots_drop(wgi_slots *s, const int32_t *slots, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (--s->holders[slots[i]] == 0)
+            s->free[s->n_free++] = slots[i];
+}
+
+/* ---- extensions ------------------------------------------------------------------------------ */
+
+void wgi_beam_begin(wgi_beam *x)
+{
+    x->n_now = 1;
+    x->n_done = 0;
+    x->finished = false;
+    x->now[0].n = x->now[0].n_slots = 0;
+    x->now[0].log_probability = 0;
+}
+
+typedef struct extension {
+    const wgi_partial *of;
+    double score, total; /* of the token, of all */
+    int32_t id;
+} extension;
+
+/* The rows' candidates merged, best first. */
+static bool next_extension(const wgi_beam *x, const wgi_beam_rules *rules, const wgi_candidates *c,
+                           extension *out)
+{
+    size_t best = x->n_now, k = rules->candidates;
+    for (size_t i = 0; i < x->n_now; i++) {
+        const int64_t *ids = c->ids + i * k;
+        size_t *head = &rules->heads[i];
+        while (*head < k && (ids[*head] == rules->banned[0] || ids[*head] == rules->banned[1]))
+            ++*head;
+        if (*head >= k)
+            continue;
+        double score = c->scores[i * k + *head], total = x->now[i].log_probability + score;
+        if (isfinite(total) && (best == x->n_now || total > out->total)) {
+            *out = (extension){&x->now[i], score, total, (int32_t)ids[*head]};
+            best = i;
+        }
+    }
+    if (best == x->n_now)
+        return false;
+    rules->heads[best]++;
+    return true;
+}
+
+static void clear(wg_hypothesis *h)
+{
+    free(h->ids);
+    free(h->token_scores);
+    free(h->attention);
+    *h = (wg_hypothesis){0};
+}
+
+/* Makes room for a finished hypothesis of that score by letting the worst go; false if that one is
+ * better. */
+static bool make_room(wgi_beam *x, size_t room, double score)
+{
+    size_t worst = 0;
+    if (x->n_done < room)
+        return true;
+    for (size_t i = 1; i < x->n_done; i++)
+        if (x->done[i].score <= x->done[worst].score)
+            worst = i;
+    if (!(score > x->done[worst].score))
+        return false;
+    clear(&x->done[worst]);
+    x->n_done--;
+    memmove(&x->done[worst], &x->done[worst + 1], (x->n_done - worst) * sizeof *x->done);
+    return true;
+}
+
+static bool finish(wgi_beam *x, const wgi_beam_rules *rules, const extension *e)
+{
+    const wgi_partial *of = e->of;
+    size_t n = of->n + 1;
+    wg_hypothesis h = {.n = n, .log_probability = e->total, .source_tokens = x->length};
+    h.score = e->total / wg_length_penalty_of(rules->penalty, rules->alpha, n);
+    if (!make_room(x, rules->beam, h.score))
+        return true;
+    h.ids = malloc(n * sizeof *h.ids);
+    h.token_scores = malloc(n * sizeof *h.token_scores);
+    if (!h.ids || !h.token_scores) {
+        free(h.ids);
+        free(h.token_scores);
+        return false;
+    }
+    memcpy(h.ids, of->ids, of->n * sizeof *h.ids);
+    memcpy(h.token_scores, of->scores, of->n * sizeof *h.token_scores);
+    h.ids[n - 1] = e->id;
+    h.token_scores[n - 1] = (float)e->score;
+    x->done[x->n_done++] = h;
+    return true;
+}
+
+static void extend(wgi_partial *to, const extension *e)
+{
+    const wgi_partial *of = e->of;
+    memcpy(to->ids, of->ids, of->n * sizeof *to->ids);
+    memcpy(to->scores, of->scores, of->n * sizeof *to->scores);
+    memcpy(to->slots, of->slots, of->n_slots * sizeof *to->slots);
+    to->ids[of->n] = e->id;
+    to->scores[of->n] = (float)e->score;
+    to->n = of->n + 1;
+    to->n_slots = of->n_slots;
+    to->log_probability = e->total;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* The score of a hypothesis if it had n tokens and were no less probable. */
+static double score_at(const wgi_partial *h, const wgi_beam_rules *rules, size_t n)
+{
+    return h->log_probability / wg_length_penalty_of(rules->penalty, rules->alpha, n);
+}
+
+/* What finished hypotheses must reach for the search to end: as long as there are fewer than
+ * `beam`, the most that any extension of the live ones can score (no token's probability is above
+ * 1), else what these score as they stand. */
+static double bar(const wgi_beam *x, const wgi_beam_rules *rules)
+{
+    double best = -HUGE_VAL;
+    for (size_t i = 0; i < x->n_now; i++) {
+        const wgi_partial *h = &x->now[i];
+        if (x->n_done >= rules->beam)
+            best = fmax(best, score_at(h, rules, h->n));
+        else
+            best = fmax(best, fmax(score_at(h, rules, h->n + 1), score_at(h, rules, x->most)));
+    }
+    return best;
+}
+
+static bool is_settled(const wgi_beam *x, const wgi_beam_rules *rules)
+{
+    if (x->n_now == 0)
+        return true;
+    if (x->n_done < rules->n_best)
+        return false;
+    double least = bar(x, rules);
+    size_t above = 0;
+    for (size_t i = 0; i < x->n_done; i++)
+        above += x->done[i].score >= least;
+    return above >= rules->n_best;
+}
+
+/* The hypotheses of the step before, by number of live ones, give way to the next. */
+static void turn(wgi_beam *x, size_t n_next, wgi_slots *slots)
+{
+    for (size_t i = 0; slots && i < n_next; i++)
+        wgi_slots_hold(slots, x->next[i].slots, x->next[i].n_slots);
+    for (size_t i = 0; slots && i < x->n_now; i++)
+        wgi_slots_drop(slots, x->now[i].slots, x->now[i].n_slots);
+    wgi_partial *former = x->now;
+    x->now = x->next;
+    x->next = former;
+    x->n_now = n_next;
+}
+
+wg_status wgi_beam_advance(wgi_beam *x, const wgi_beam_rules *rules, const wgi_candidates *c,
+                           wgi_slots *slots)
+{
+    size_t n_next = 0, beam = rules->beam;
+    bool last = x->now[0].n + 1 >= x->most, ok = true, any = false;
+    extension e = {0};
+    memset(rules->heads, 0, x->n_now * sizeof *rules->heads);
+    for (size_t rank = 0; ok && rank < 2 * beam && n_next < beam; rank++) {
+        if (!next_extension(x, rules, c, &e))
+            break;
+        any = true;
+        if (e.id == rules->eos || last)
+            ok = rank >= beam || finish(x, rules, &e);
+        else
+            extend(&x->next[n_next++], &e);
+    }
+    if (!ok)
+        return WG_ENOMEM;
+    turn(x, n_next, slots);
+    x->finished = is_settled(x, rules);
+    if (x->finished)
+        turn(x, 0, slots);
+    return any ? WG_OK : WG_ENONFINITE;
+}
+
+/* Descending by score; hypotheses of one score in the order in which they were completed. */
+static void sort(wg_hypothesis *h, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && h[j].score > h[j - 1].score; j--) {
+            wg_hypothesis t = h[j];
+            h[j] = h[j - 1];
+            h[j - 1] = t;
+        }
+}
+
+void wgi_beam_finish(wgi_beam *x, const wgi_beam_rules *rules, wg_hypothesis *results)
+{
+    sort(x->done, x->n_done);
+    for (size_t i = 0; i < x->n_done; i++)
+        if (i < rules->n_best)
+            results[i] = x->done[i];
+        else
+            clear(&x->done[i]);
+    x->n_done = 0;
+}
+
+void wg_hypotheses_free(wg_hypothesis *results, size_t count)
+{
+    for (size_t i = 0; results && i < count; i++)
+        clear(&results[i]);
+    free(results);
+}

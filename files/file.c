@@ -1,0 +1,217 @@
+/* Messages about files, and the replacement of a file in one step. */
+#include "files/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+wgi_message wgi_message_in(char *text, size_t size)
+{
+    if (text && size)
+        text[0] = '\0';
+    return (wgi_message){text, text ? size : 0, 0};
+}
+
+static void add(wgi_message *m, const char *format, va_list list)
+{
+    if (m->used >= m->size)
+        return;
+    int n = vsnprintf(m->text + m->used, m->size - m->used, format, list);
+    m->used += n > 0 ? (size_t)n : 0;
+}
+
+void wgi_message_add(wgi_message *m, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add(m, format, list);
+    va_end(list);
+}
+
+wg_status wgi_file_fail(wgi_message *m, wg_status status, const char *path, const char *format, ...)
+{
+    va_list list;
+    wgi_message_add(m, "%s: ", path);
+    va_start(list, format);
+    add(m, format, list);
+    va_end(list);
+    return status;
+}
+
+wg_status wgi_file_errno(wgi_message *m, const char *path, const char *what)
+{
+    char text[128];
+    int error = errno;
+    if (strerror_r(error, text, sizeof text) != 0)
+        snprintf(text, sizeof text, "error %d", error);
+    return wgi_file_fail(m, WG_EIO, path, "%s: %s", what, text);
+}
+
+/* ---- replacing a file ------------------------------------------------------------------------ */
+
+struct wgi_file_writer {
+    int fd;
+    int error; /* errno of the first failure, or 0 */
+    size_t used;
+    char buffer[1 << 16];
+};
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0) /* no progress and no errno: as a full disk */
+            errno = ENOSPC;
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool flush(wgi_file_writer *w)
+{
+    size_t n = w->used;
+    w->used = 0;
+    if (!w->error && !write_all(w->fd, w->buffer, n))
+        w->error = errno;
+    return !w->error;
+}
+
+bool wgi_file_put(wgi_file_writer *w, const void *bytes, size_t size)
+{
+    if (w->used + size > sizeof w->buffer && !flush(w))
+        return false;
+    if (size > sizeof w->buffer) {
+        if (!w->error && !write_all(w->fd, bytes, size))
+            w->error = errno;
+    } else if (size) {
+        memcpy(w->buffer + w->used, bytes, size);
+        w->used += size;
+    }
+    return !w->error;
+}
+
+/* A rename is on the disk once its folder is.  Cuts the name off the path of a file in it. */
+static bool sync_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool ok =
+        fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a file system that has nothing to sync */
+    int error = errno;
+    ok = close(fd) == 0 && ok;
+    errno = error;
+    return ok;
+}
+
+wg_status wgi_file_replace(const char *path, void (*write)(wgi_file_writer *w, void *context),
+                           void *context, wgi_message *m)
+{
+    size_t room = strlen(path) + 32;
+    char *temporary = malloc(room);
+    wgi_file_writer *w = malloc(sizeof *w);
+    wg_status status = WG_OK;
+    struct stat s;
+    if (stat(path, &s) == 0 &&
+        !S_ISREG(s.st_mode)) { /* a rename would take a device's or a pipe's place */
+        status =
+            wgi_file_fail(m, WG_EIO, path, "expected a regular file to replace, or none, got a %s",
+                          S_ISDIR(s.st_mode) ? "directory" : "pipe or device");
+        goto end;
+    }
+    if (!temporary || !w) {
+        status = wgi_file_fail(m, WG_ENOMEM, path, "no memory to write it");
+        goto end;
+    }
+    snprintf(temporary, room, "%s.tmp-%ld", path, (long)getpid());
+    w->used = 0;
+    w->error = 0;
+    w->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
+        status = wgi_file_errno(m, temporary, "open for writing");
+        goto end;
+    }
+    write(w, context);
+    if (!flush(w)) {
+        errno = w->error;
+        status = wgi_file_errno(m, temporary, "write");
+    } else if (fsync(w->fd) != 0) {
+        status = wgi_file_errno(m, temporary, "fsync");
+    }
+    if (close(w->fd) != 0 && status == WG_OK)
+        status = wgi_file_errno(m, temporary, "close");
+    if (status == WG_OK && rename(temporary, path) != 0)
+        status = wgi_file_errno(m, path, "rename");
+    if (status != WG_OK)
+        unlink(temporary);
+    else if (!sync_folder(temporary))
+        status = wgi_file_errno(m, path, "fsync of its folder");
+end:
+    free(w);
+    free(temporary);
+    return status;
+}
+
+/* ---- a second name --------------------------------------------------------------------------- */
+
+typedef struct copying {
+    int from;
+    int error; /* errno of the first failure to read, or 0 */
+} copying;
+
+static void copy(wgi_file_writer *w, void *context)
+{
+    copying *c = context;
+    char bytes[1 << 14];
+    ssize_t n;
+    while ((n = read(c->from, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && !wgi_file_put(w, bytes, (size_t)n))
+            return;
+    if (n < 0)
+        w->error = c->error = errno;
+}
+
+static wg_status copy_file(const char *from, const char *to, wgi_message *m)
+{
+    copying c = {open(from, O_RDONLY | O_CLOEXEC), 0};
+    if (c.from < 0)
+        return wgi_file_errno(m, from, "open");
+    wg_status status = wgi_file_replace(to, copy, &c, m);
+    close(c.from);
+    return status;
+}
+
+wg_status wgi_file_link(const char *from, const char *to, wgi_message *m)
+{
+    size_t room = strlen(to) + 32;
+    char *temporary = malloc(room);
+    if (!temporary)
+        return wgi_file_fail(m, WG_ENOMEM, to, "no memory to write it");
+    snprintf(temporary, room, "%s.tmp-%ld", to, (long)getpid());
+    unlink(temporary);
+    wg_status status = WG_OK;
+    bool linked = link(from, temporary) == 0;
+    if (!linked)
+        status = errno == ENOENT ? wgi_file_errno(m, from, "link") : copy_file(from, to, m);
+    else if (rename(temporary, to) != 0)
+        status = wgi_file_errno(m, to, "rename");
+    unlink(temporary); /* a rename of one name of a file to another of the same leaves both */
+    if (linked && status == WG_OK && !sync_folder(temporary))
+        status = wgi_file_errno(m, to, "fsync of its folder");
+    free(temporary);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* Colours by kind of box: pale fills, a line of the same hue. */
+#include "graph/picture/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* clang-format off */
+static const wgi_colours leaves[] = {
+    {"parameter", "#d3ecd9", "#3f8f57", "#1d3b27"},
+    {"state",     "#e3e6d2", "#7d8450", "#34371f"},
+    {"input",     "#ffffff", "#22313f", "#22313f"},
+};
+/* by the first letters of an op's family */
+static const wgi_colours families[] = {
+    {"linear algebra", "#d5e5fa", "#3d74b8", "#16304f"},
+    {"attention",      "#d3efec", "#2b8a83", "#123c39"},
+    {"convolution",    "#cfe3ee", "#34789b", "#153444"},
+    {"upsampling",     "#dfe9d6", "#6f8a55", "#2f3f1e"},
+    {"pooling",        "#e0edd2", "#74974f", "#2f3f1e"},
+    {"recurrent",      "#d9dcf7", "#5560b8", "#22274f"},
+    {"normali",        "#e7def8", "#7e62b8", "#332552"},
+    {"activation",     "#ffe7a8", "#b8860b", "#4b390d"},
+    {"elementwise",    "#fff2cf", "#c2962c", "#4b390d"},
+    {"comparison",     "#f6f2d8", "#a39a3f", "#413d17"},
+    {"logic",          "#f6f2d8", "#a39a3f", "#413d17"},
+    {"selection",      "#f6f2d8", "#a39a3f", "#413d17"},
+    {"reduction",      "#fde0ca", "#cb7a34", "#502c0d"},
+    {"loss",           "#fad7dc", "#bd4459", "#4e1722"},
+    {"random",         "#f4deee", "#a85a90", "#44203a"},
+    {"optimi",         "#ead9cd", "#8b5e3c", "#3c2716"},
+    {"indexing",       "#dfe6ee", "#6d8299", "#273442"},
+    {"movement",       "#edeff2", "#98a2ad", "#363d44"},
+    {"leaf",           "#f7f7f4", "#a9a99c", "#3a3a34"},
+};
+static const wgi_colours other  = {"other op", "#f0ece6", "#a29684", "#3c372f"};
+static const wgi_colours scope  = {"scope",    "#f5f8fb", "#5b6f84", "#1f2d3a"};
+static const wgi_colours output = {"output",   "#34495e", "#22313f", "#ffffff"};
+/* clang-format on */
+
+static const wgi_colours *by_prefix(const wgi_colours *table, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(table[i].kind, name, strlen(table[i].kind)) == 0)
+            return &table[i];
+    return NULL;
+}
+
+const wgi_colours *wgi_box_colours(const wgi_box *b)
+{
+    const wgi_colours *found = NULL;
+    switch (b->kind) {
+    case WG_BOX_SCOPE:
+    case WG_BOX_GHOST: return &scope;
+    case WG_BOX_OUTPUTS: return &output;
+    case WG_BOX_LEAVES:
+        found = by_prefix(leaves, WG_COUNT(leaves), b->nodes[0]->op->name);
+        return found ? found : &other;
+    case WG_BOX_OP:
+        if (b->nodes[0]->op->family)
+            found = by_prefix(families, WG_COUNT(families), b->nodes[0]->op->family);
+        return found ? found : &other;
+    }
+    return &other;
+}
+
+const wgi_colours *wgi_colours_at(size_t i)
+{
+    static const wgi_colours *const ends[] = {&other, &scope, &output};
+    if (i < WG_COUNT(leaves))
+        return &leaves[i];
+    i -= WG_COUNT(leaves);
+    if (i < WG_COUNT(families))
+        return &families[i];
+    i -= WG_COUNT(families);
+    return i < WG_COUNT(ends) ? ends[i] : NULL;
+}
+
+const char *wgi_heat_colour(double share, char text[8])
+{
+    static const int cold[3] = {255, 255, 255}, hot[3] = {226, 74, 51};
+    double t =
+        share > 0 ? sqrt(share < 1 ? share : 1) : 0; /* the root spreads the many small shares */
+    int rgb[3];
+    for (int i = 0; i < 3; i++)
+        rgb[i] = (int)(cold[i] + (hot[i] - cold[i]) * t + 0.5);
+    snprintf(text, 8, "#%02x%02x%02x", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
+    return text;
+}

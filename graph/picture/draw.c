@@ -1,0 +1,358 @@
+/* The scene as a Graphviz graph.  libcgraph does the quoting. */
+#include "graph/picture/internal.h"
+
+#ifdef WG_HAVE_GRAPHVIZ
+#include <graphviz/cgraph.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- identifiers --------------------------------------------------------------------------------
+ *
+ * libcgraph's own identifiers are addresses, by which it orders subgraphs; with these, numbered in
+ * order of creation, the same picture is the same text. */
+
+typedef struct numbers {
+    Agdisc_t discipline; /* first: libcgraph hands back its address */
+    wg_picture *p;
+    wgi_names by_name;
+    char **name; /* [n], NULL for the unnamed */
+    size_t n, capacity;
+    bool failed; /* without memory for an id: libcgraph would go on without */
+} numbers;
+
+static void *open_numbers(Agraph_t *g, Agdisc_t *discipline)
+{
+    (void)g;
+    return discipline;
+}
+
+static size_t new_number(numbers *s, const char *text)
+{
+    if (s->n == s->capacity) {
+        size_t bigger = s->capacity ? 2 * s->capacity : 64;
+        char **moved = realloc(s->name, bigger * sizeof *moved);
+        if (!moved)
+            return 0;
+        s->name = moved;
+        s->capacity = bigger;
+    }
+    s->name[s->n] = NULL;
+    if (text && !(s->name[s->n] = wgi_arena_text(&s->p->arena, text)))
+        return 0;
+    return ++s->n; /* 1, 2, ... */
+}
+
+static int map_number(void *state, int kind, char *text, IDTYPE *id, int create)
+{
+    (void)kind;
+    numbers *s = state;
+    size_t number = text ? (size_t)(uintptr_t)wgi_names_get(&s->by_name, text) : 0;
+    if (!number && create && (number = new_number(s, text)) && text &&
+        !wgi_names_put(&s->by_name, s->name[number - 1], (void *)(uintptr_t)number))
+        number = 0;
+    s->failed |= create && !number;
+    *id = number;
+    return number != 0;
+}
+
+static long map_number_long(void *state, int kind, char *text, IDTYPE *id, int create)
+{
+    return map_number(state, kind, text, id, create);
+}
+
+static char *print_number(void *state, int kind, IDTYPE id)
+{
+    (void)kind;
+    numbers *s = state;
+    return id > 0 && id <= s->n ? s->name[id - 1] : NULL;
+}
+
+static void keep_number(void *state, int kind, IDTYPE id)
+{
+    (void)state;
+    (void)kind;
+    (void)id;
+}
+
+static void close_numbers(void *state)
+{
+    (void)state;
+}
+
+/* `map` returns a long before Graphviz 8, an int since. */
+static Agiddisc_t number_functions(void)
+{
+    Agiddisc_t f = AgIdDisc;
+    f.open = open_numbers;
+    f.map = _Generic(f.map, long (*)(void *, int, char *, IDTYPE *, int)
+                     : map_number_long, default
+                     : map_number);
+    f.free = keep_number;
+    f.print = print_number;
+    f.close = close_numbers;
+    return f;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+typedef struct drawing {
+    wg_picture *p;
+    Agraph_t *g;
+    Agnode_t **node; /* by number of the box */
+    bool failed;
+} drawing;
+
+/* Graphviz takes char * for texts that it does not change. */
+static void set(drawing *d, void *object, const char *name, const char *value)
+{
+    d->failed |= !value || agsafeset(object, (char *)name, (char *)value, (char *)"") != 0;
+}
+
+/* Takes over `text`. */
+static void set_text(drawing *d, void *object, const char *name, char *text)
+{
+    set(d, object, name, text);
+    free(text);
+}
+
+/* The same for an HTML-like label. */
+static void set_html(drawing *d, void *object, const char *name, char *text)
+{
+    char *html = text ? agstrdup_html(d->g, text) : NULL;
+    set(d, object, name, html);
+    if (html)
+        agstrfree(d->g, html);
+    free(text);
+}
+
+/* clang-format off */
+static const struct { int kind; const char *name, *value; } defaults[] = {
+    {AGRAPH, "rankdir", "TB"},
+    {AGRAPH, "fontname", "Helvetica"},
+    {AGRAPH, "fontsize", "11"},
+    {AGRAPH, "fontcolor", "#1f2d3a"},
+    {AGRAPH, "bgcolor", "white"},
+    {AGRAPH, "labelloc", "t"},
+    {AGRAPH, "labeljust", "l"},
+    {AGRAPH, "nodesep", "0.28"},
+    {AGRAPH, "ranksep", "0.38"},
+    {AGRAPH, "pad", "0.2"},
+    {AGRAPH, "newrank", "true"},
+    {AGNODE, "fontname", "Helvetica"},
+    {AGNODE, "fontsize", "11"},
+    {AGNODE, "shape", "box"},
+    {AGNODE, "style", "rounded,filled"},
+    {AGNODE, "penwidth", "1.1"},
+    {AGNODE, "height", "0.3"},
+    {AGNODE, "margin", "0.13,0.06"},
+    {AGEDGE, "fontname", "Helvetica"},
+    {AGEDGE, "fontsize", "8.5"},
+    {AGEDGE, "fontcolor", "#5a6672"},
+    {AGEDGE, "color", "#55626f"},
+    {AGEDGE, "arrowsize", "0.6"},
+    {AGEDGE, "penwidth", "1.0"},
+};
+/* clang-format on */
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static bool framed(const wg_picture *p, const wgi_place *q)
+{
+    int roots = 0;
+    for (int phase = 0; phase < WG_PHASES; phase++)
+        roots += p->root[phase] && wgi_phase_shown(p, (wg_phase)phase);
+    return q->parent || roots > 1;
+}
+
+static Agraph_t *frame(drawing *d, const wgi_place *q)
+{
+    Agraph_t *around = q->parent ? frame(d, q->parent) : d->g;
+    if (!framed(d->p, q))
+        return around;
+    char *id = wgi_place_id(q);
+    Agraph_t *f = id ? agsubg(around, id, 0) : NULL;
+    if (!f && id && (f = agsubg(around, id, 1))) {
+        static const char *const shade[] = {"#fbfcfd", "#f4f7fa"};
+        set_html(d, f, "label", wgi_place_label(d->p, q));
+        set(d, f, "style", q->phase == WG_FORWARD ? "rounded,filled" : "rounded,filled,dashed");
+        set(d, f, "fillcolor", shade[q->scope->depth % 2]);
+        set(d, f, "color", "#a9b5c0");
+        set(d, f, "fontsize", "11");
+        set(d, f, "margin", "10");
+        if (q->copies > 1)
+            set(d, f, "penwidth", "2.2");
+        set(d, f, "tooltip", "");
+    }
+    free(id);
+    d->failed |= !f;
+    return f ? f : around;
+}
+
+/* ---- boxes ----------------------------------------------------------------------------------- */
+
+static const char *shape_of(const wgi_box *b)
+{
+    if (b->kind == WG_BOX_LEAVES)
+        return strcmp(b->nodes[0]->op->name, "input") == 0 ? "ellipse" : "cylinder";
+    return b->kind == WG_BOX_OUTPUTS ? "note" : "box";
+}
+
+static const char *style_of(const wgi_box *b)
+{
+    if (b->kind == WG_BOX_GHOST)
+        return "rounded,dotted";
+    if (b->kind == WG_BOX_LEAVES || b->kind == WG_BOX_OUTPUTS)
+        return "filled";
+    wg_phase phase = b->inside ? b->inside->phase : b->nodes[0]->phase;
+    return phase == WG_BACKWARD ? "rounded,filled,dashed" : "rounded,filled";
+}
+
+static void draw_box(drawing *d, const wgi_box *b)
+{
+    const wgi_colours *c = wgi_box_colours(b);
+    double share = wgi_box_share(d->p, b);
+    char heat[8], *id = wgi_box_id(d->p, b);
+    Agnode_t *n = id ? agnode(frame(d, b->where ? b->where : b->inside), id, 1) : NULL;
+    free(id);
+    if (!(d->node[b->number] = n)) {
+        d->failed = true;
+        return;
+    }
+    set_html(d, n, "label", wgi_box_label(d->p, b));
+    set_text(d, n, "tooltip", wgi_box_tooltip(d->p, b));
+    set(d, n, "shape", shape_of(b));
+    set(d, n, "style", style_of(b));
+    set(d, n, "fillcolor", share > 0 ? wgi_heat_colour(share, heat) : c->fill);
+    set(d, n, "color", c->line);
+    set(d, n, "fontcolor", c->text);
+    if (strcmp(shape_of(b), "ellipse") == 0)
+        set(d, n, "margin", "0.02,0.01");
+    if (b->kind == WG_BOX_SCOPE)
+        set(d, n, "penwidth", "1.5");
+    if (b->inside && b->inside->copies > 1)
+        set(d, n, "peripheries", "2");
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct { const char *colour, *style, *width, *weight; } edge_looks[] = {
+    [WG_EDGE_DATA]     = {"#55626f", "solid",  "1.1", "8"},
+    [WG_EDGE_SAVED]    = {"#a3adb7", "dotted", "1.1", "2"},
+    [WG_EDGE_GRADIENT] = {"#c0532b", "dashed", "1.1", "8"},
+    [WG_EDGE_ASSIGN]   = {"#8b5e3c", "bold",   "1.3", "1"},
+};
+/* clang-format on */
+
+/* Beside its forward pass the backward pass runs upwards, so that each of its boxes stands next to
+ * the one whose derivative it takes: Graphviz gets the edge turned round, and an arrow at its tail.
+ */
+static bool turned(const wg_picture *p, const wgi_edge *e)
+{
+    return e->kind == WG_EDGE_GRADIENT && p->root[WG_FORWARD] && wgi_phase_shown(p, WG_FORWARD) &&
+           e->to->kind != WG_BOX_OUTPUTS;
+}
+
+/* Parameters stand beside the op that reads them: above it they would push the frames apart. */
+static bool beside_reader(const wgi_box *b)
+{
+    return b->kind == WG_BOX_LEAVES && strcmp(b->nodes[0]->op->name, "input") != 0;
+}
+
+static const wgi_place *place_drawn(const wgi_box *b)
+{
+    return b->inside ? b->inside : b->where;
+}
+
+static bool stands_for_others(const wgi_place *q)
+{
+    return q && (q->copies > 1 || stands_for_others(q->parent));
+}
+
+/* Does what is kept put a box next to its reader?  Where one scope is drawn for many, what a layer
+ * keeps for the next one seems to go from its end to its start: there only what it keeps for itself
+ * does. */
+static bool neighbours(const wg_picture *p, const wgi_edge *e)
+{
+    const wgi_place *from = place_drawn(e->from), *to = place_drawn(e->to);
+    return !(stands_for_others(from) || stands_for_others(to)) ||
+           wgi_takes_derivative_of(p, to, from);
+}
+
+static void draw_edge(drawing *d, const wgi_edge *e)
+{
+    bool turn = turned(d->p, e);
+    Agnode_t *from = d->node[(turn ? e->to : e->from)->number];
+    Agnode_t *to = d->node[(turn ? e->from : e->to)->number];
+    char kind[2] = {(char)('0' + e->kind),
+                    '\0'}; /* two kinds between the same boxes are two edges */
+    Agedge_t *edge = from && to ? agedge(d->g, from, to, kind, 1) : NULL;
+    if (!edge) {
+        d->failed = true;
+        return;
+    }
+    char *label = wgi_edge_label(d->p, e);
+    d->failed |= !label;
+    if (label && *label)
+        set_html(d, edge, "label", label);
+    else
+        free(label);
+    set_text(d, edge, "tooltip", wgi_edge_tooltip(d->p, e));
+    set(d, edge, "color", edge_looks[e->kind].colour);
+    set(d, edge, "style", edge_looks[e->kind].style);
+    set(d, edge, "penwidth", edge_looks[e->kind].width);
+    set(d, edge, "weight", e->from->kind == WG_BOX_LEAVES ? "1" : edge_looks[e->kind].weight);
+    if (turn)
+        set(d, edge, "dir", "back");
+    if (e->kind == WG_EDGE_SAVED || beside_reader(e->from))
+        set(d, edge, "minlen", "0");
+    if (e->kind == WG_EDGE_ASSIGN || (e->kind == WG_EDGE_SAVED && !neighbours(d->p, e)))
+        set(d, edge, "constraint", "false");
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void draw(drawing *d)
+{
+    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+        d->failed |=
+            !agattr(d->g, defaults[i].kind, (char *)defaults[i].name, (char *)defaults[i].value);
+    set_html(d, d->g, "label", wgi_picture_heading(d->p));
+    for (const wgi_box *b = d->p->boxes; b; b = b->next)
+        if (!b->merged)
+            draw_box(d, b);
+    for (size_t i = 0; i < d->p->n_edges; i++)
+        draw_edge(d, &d->p->edges[i]);
+}
+
+wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
+{
+    wg_status status = WG_ENOMEM;
+    Agiddisc_t functions = number_functions();
+    numbers ids = {.discipline = {.id = &functions, .io = &AgIoDisc}, .p = p};
+    drawing d = {.p = p,
+                 .g = agopen((char *)"wengert", Agdirected, &ids.discipline),
+                 .node = calloc(p->n_boxes + 1, sizeof *d.node)};
+    if (d.g && d.node)
+        draw(&d);
+    if (d.g && d.node && !d.failed && !ids.failed) {
+        if (format != WG_PICTURE_DOT)
+            status = wgi_picture_render(p, d.g, format == WG_PICTURE_SVG ? "svg" : "png", file);
+        else if (agwrite(d.g, file) == 0 && fflush(file) == 0 && !ferror(file))
+            status = WG_OK;
+        else {
+            snprintf(p->message, sizeof p->message, "the DOT could not be written");
+            status = WG_EIO;
+        }
+    }
+    if (d.g)
+        agclose(d.g);
+    free(ids.by_name.slot);
+    free(ids.name);
+    free(d.node);
+    return status;
+}
+#else
+typedef int wgi_picture_draw_is_empty; /* an empty translation unit is not ISO C */
+#endif

@@ -1,0 +1,95 @@
+/* The heading: title, totals and the legend. */
+#include "graph/picture/internal.h"
+
+#include <string.h>
+
+static void put_title(FILE *f, const wg_picture *p)
+{
+    wgi_totals t = {0};
+    fputs("<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"15\"><B>", f);
+    wgi_put_escaped(f, p->options.title ? p->options.title : "graph");
+    fputs("</B></FONT>&#160;&#160;&#160;" WG_SMALL, f);
+    for (int phase = 0; phase < WG_PHASES; phase++)
+        if (p->root[phase]) {
+            wgi_totals more = wgi_totals_of(p, p->root[phase]->nodes, p->root[phase]->n_nodes);
+            t.ops += more.ops;
+            t.parameters += more.parameters;
+            t.flops += more.flops;
+        }
+    fprintf(f, "%zu ops, ", t.ops);
+    wgi_put_amount(f, t.parameters, " parameters, ");
+    wgi_put_amount(f, t.flops, "FLOP");
+    fprintf(f, "; %s unless said otherwise", wg_dtype_name(wgi_usual_dtype(p)));
+    fputs(WG_END "</TD></TR>", f);
+}
+
+static bool is_drawn(const wg_picture *p, const wgi_colours *c)
+{
+    for (const wgi_box *b = p->boxes; b; b = b->next)
+        if (!b->merged && wgi_box_colours(b) == c)
+            return true;
+    return false;
+}
+
+static const char *kind_name(const wgi_colours *c)
+{
+    static const char *const full[][2] = {
+        {"normali", "normalisation"}, {"optimi", "optimiser"}, {"leaf", "constant"}};
+    for (size_t i = 0; i < sizeof full / sizeof full[0]; i++)
+        if (strcmp(c->kind, full[i][0]) == 0)
+            return full[i][1];
+    return c->kind;
+}
+
+static void put_legend(FILE *f, const wg_picture *p)
+{
+    enum { PER_ROW = 8 };
+    size_t put = 0;
+    const wgi_colours *c;
+    fputs("<TR><TD ALIGN=\"LEFT\">" WG_SMALL, f);
+    for (size_t i = 0; (c = wgi_colours_at(i)); i++)
+        if (is_drawn(p, c)) {
+            fputs(put && put % PER_ROW == 0 ? "<BR ALIGN=\"LEFT\"/>" : "", f);
+            fprintf(f, "<FONT POINT-SIZE=\"13\" COLOR=\"%s\">%s</FONT>&#160;%s&#160;&#160;&#160; ",
+                    c->line, strcmp(c->kind, "input") == 0 ? "&#9633;" : "&#9632;", kind_name(c));
+            put++;
+        }
+    fputs("<BR ALIGN=\"LEFT\"/>" WG_END "</TD></TR>", f);
+}
+
+static void put_edge_legend(FILE *f, const wg_picture *p)
+{
+    static const char *const kind[] = {
+        NULL,
+        "<FONT COLOR=\"#7d8893\">&#183;&#183;&#183;&#183;</FONT> kept for the backward pass",
+        "<FONT COLOR=\"#c0532b\">- - -</FONT> gradient",
+        "<FONT COLOR=\"#8b5e3c\">&#8212;&#8212;</FONT> new value of",
+    };
+    bool seen[4] = {false}, any = false;
+    for (size_t i = 0; i < p->n_edges; i++)
+        seen[p->edges[i].kind] = true;
+    for (int k = 1; k < 4; k++)
+        if (seen[k]) {
+            fputs(any ? "&#160;&#160;&#160;" : "<TR><TD ALIGN=\"LEFT\">" WG_SMALL, f);
+            fputs(kind[k], f);
+            any = true;
+        }
+    fputs(any ? WG_END "</TD></TR>" : "", f);
+}
+
+char *wgi_picture_heading(const wg_picture *p)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    fputs("<TABLE BORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"2\">", f);
+    put_title(f, p);
+    if (!p->options.no_legend) {
+        put_legend(f, p);
+        put_edge_legend(f, p);
+    }
+    fputs("</TABLE>", f);
+    return wgi_finish_text(f, &text);
+}

@@ -1,0 +1,350 @@
+/* Places: the scopes of each phase, which of them have the same structure, and which are open. */
+#include "graph/picture/internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BOXES_THAT_ONE_CAN_READ = 30 };
+
+void *wgi_picture_alloc(wg_picture *p, size_t count, size_t size)
+{
+    void *memory = count > SIZE_MAX / 2 / size ? NULL : wgi_arena_alloc(&p->arena, count * size);
+    p->no_memory |= !memory;
+    return memory;
+}
+
+/* ---- the tree of places ---------------------------------------------------------------------- */
+
+static wgi_place *find_place(const wg_picture *p, const char *path, int phase)
+{
+    return wgi_names_get(&p->places[phase], path);
+}
+
+static wgi_place *make_place(wg_picture *p, const wg_scope *scope, wg_phase phase)
+{
+    wgi_place *q = find_place(p, scope->path, phase);
+    if (q)
+        return q;
+    wgi_place *parent = scope->parent ? make_place(p, scope->parent, phase) : NULL;
+    if ((scope->parent && !parent) || !(q = wgi_picture_alloc(p, 1, sizeof *q)))
+        return NULL;
+    *q = (wgi_place){.scope = scope, .phase = phase, .parent = parent, .copies = 1, .last = q};
+    if (!wgi_names_put(&p->places[phase], scope->path, q)) {
+        p->no_memory = true;
+        return NULL;
+    }
+    if (!parent)
+        p->root[phase] = q;
+    else if (parent->last_child)
+        parent->last_child->next = q;
+    else
+        parent->first_child = q;
+    if (parent)
+        parent->last_child = q;
+    return q;
+}
+
+/* What a plan would leave out, the picture leaves out: nodes that no output or assignment needs. */
+static bool *find_needed(wg_picture *p)
+{
+    const wg_graph *g = p->g;
+    bool *needed = wgi_picture_alloc(p, g->n_nodes, sizeof *needed);
+    bool all = p->options.full || g->n_outputs + g->n_assigns == 0;
+    for (size_t i = 0; needed && i < g->n_outputs; i++)
+        needed[g->outputs[i].value->node->id] = true;
+    for (size_t i = 0; needed && i < g->n_assigns; i++)
+        needed[g->assigns[i].leaf->node->id] = needed[g->assigns[i].value->node->id] = true;
+    for (size_t i = g->n_nodes; needed && i-- > 0;) {
+        needed[i] |= all;
+        for (int k = 0; needed[i] && k < g->nodes[i]->n_in; k++)
+            needed[g->nodes[i]->in[k]->node->id] = true;
+    }
+    return needed;
+}
+
+static bool list_nodes(wg_picture *p)
+{
+    const wg_graph *g = p->g;
+    const bool *needed = find_needed(p);
+    p->place_of = wgi_picture_alloc(p, g->n_nodes, sizeof(wgi_place *));
+    p->stand_in = wgi_picture_alloc(p, g->n_nodes, sizeof(wg_node *));
+    for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++) {
+        p->stand_in[i] = g->nodes[i];
+        if (needed[i])
+            p->place_of[i] = make_place(p, g->nodes[i]->scope, g->nodes[i]->phase);
+        for (wgi_place *q = p->place_of[i]; q; q = q->parent)
+            q->n_nodes++;
+    }
+    for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++)
+        for (wgi_place *q = p->place_of[i]; q && !p->no_memory; q = q->parent) {
+            if (!q->nodes) {
+                q->nodes = wgi_picture_alloc(p, q->n_nodes, sizeof(wg_node *));
+                q->n_nodes = 0;
+            }
+            if (q->nodes)
+                q->nodes[q->n_nodes++] = g->nodes[i];
+        }
+    return !p->no_memory;
+}
+
+/* ---- equal structure ------------------------------------------------------------------------- */
+
+/* Numbers that the nodes and values of one place get while it is hashed; `of` says which place. */
+typedef struct numbering {
+    const wgi_place **of;
+    uint32_t *number;
+} numbering;
+
+typedef struct hasher {
+    numbering node, outsider; /* by node id, by value id */
+    uint32_t outsiders;
+} hasher;
+
+/* Two draws of a random op differ in their keys only. */
+static uint64_t hash_attrs(uint64_t h, const wg_node *n)
+{
+    for (int i = 0; n->attrs && i < n->op->n_attrs; i++)
+        if (!((n->op->flags & WG_OP_RANDOM) && strcmp(n->op->attrs[i].name, "key") == 0))
+            h = wgi_hash_attr(h, n->attrs, &n->op->attrs[i]);
+    return h;
+}
+
+static uint64_t hash_type(uint64_t h, const wg_value *v)
+{
+    return wgi_hash_shape(wgi_hash_u64(h, (uint64_t)v->dtype), &v->shape);
+}
+
+/* An operand from inside counts by its place there, one from outside by its type and order of
+ * appearance. */
+static uint64_t hash_operand(hasher *s, const wgi_place *q, uint64_t h, const wg_value *v)
+{
+    if (s->node.of[v->node->id] == q) {
+        h = wgi_hash_u64(h, s->node.number[v->node->id]);
+        return wgi_hash_u64(h, (uint64_t)v->index);
+    }
+    if (s->outsider.of[v->id] != q) {
+        s->outsider.of[v->id] = q;
+        s->outsider.number[v->id] = s->outsiders++;
+    }
+    return hash_type(wgi_hash_u64(h, UINT64_C(1) << 32 | s->outsider.number[v->id]), v);
+}
+
+static uint64_t hash_place(const wg_picture *p, hasher *s, const wgi_place *q)
+{
+    uint64_t h = wgi_hash_u64(WG_HASH_START, q->n_nodes);
+    s->outsiders = 0;
+    for (size_t i = 0; i < q->n_nodes; i++) {
+        s->node.of[q->nodes[i]->id] = q;
+        s->node.number[q->nodes[i]->id] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < q->n_nodes; i++) {
+        const wg_node *n = q->nodes[i];
+        h = wgi_hash_bytes(h, n->op->name, strlen(n->op->name) + 1);
+        h = hash_attrs(h, n);
+        h = wgi_hash_u64(h,
+                         s->node.number[p->place_of[n->id]->nodes[0]->id]); /* which inner scope */
+        for (int k = 0; k < n->n_in; k++)
+            h = hash_operand(s, q, h, n->in[k]);
+        for (int k = 0; k < n->n_out; k++)
+            h = hash_type(h, n->out[k]);
+    }
+    return h;
+}
+
+static void hash_places(const wg_picture *p, hasher *s, wgi_place *q)
+{
+    q->hash = hash_place(p, s, q);
+    for (wgi_place *child = q->first_child; child; child = child->next)
+        hash_places(p, s, child);
+}
+
+/* "layer3" and "layer12" differ in digits only. */
+static bool same_stem(const char *a, const char *b)
+{
+    for (;;) {
+        while (isdigit((unsigned char)*a))
+            a++;
+        while (isdigit((unsigned char)*b))
+            b++;
+        if (*a != *b || !*a)
+            return *a == *b;
+        a++;
+        b++;
+    }
+}
+
+/* Runs of equal siblings: the first stands for all. */
+static void fold(wg_picture *p, wgi_place *q)
+{
+    for (wgi_place *a = q->first_child; a; a = a->next) {
+        if (a->twin)
+            continue;
+        for (wgi_place *b = a->next; b && b->hash == a->hash && b->n_nodes == a->n_nodes &&
+                                     same_stem(a->scope->name, b->scope->name);
+             b = b->next) {
+            b->twin = a;
+            a->last = b;
+            a->copies++;
+            for (size_t i = 0; i < b->n_nodes; i++)
+                p->stand_in[b->nodes[i]->id] = a->nodes[i];
+        }
+        fold(p, a);
+    }
+}
+
+bool wgi_places_build(wg_picture *p)
+{
+    if (!list_nodes(p))
+        return false;
+    if (p->options.full)
+        return true;
+    size_t nodes = p->g->n_nodes + 1, values = p->g->n_values + 1;
+    hasher s = {{calloc(nodes, sizeof(wgi_place *)), calloc(nodes, sizeof(uint32_t))},
+                {calloc(values, sizeof(wgi_place *)), calloc(values, sizeof(uint32_t))},
+                0};
+    p->no_memory |= !s.node.of || !s.node.number || !s.outsider.of || !s.outsider.number;
+    for (int phase = 0; phase < WG_PHASES && !p->no_memory; phase++)
+        if (p->root[phase]) {
+            hash_places(p, &s, p->root[phase]);
+            fold(p, p->root[phase]);
+        }
+    free(s.node.of);
+    free(s.node.number);
+    free(s.outsider.of);
+    free(s.outsider.number);
+    return !p->no_memory;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+const wg_node *wgi_drawn_node(const wg_picture *p, const wg_node *n)
+{
+    while (p->stand_in[n->id] != n)
+        n = p->stand_in[n->id];
+    return n;
+}
+
+wgi_place *wgi_closed_place(const wg_picture *p, const wg_node *n)
+{
+    wgi_place *closed = NULL;
+    for (wgi_place *q = p->place_of[n->id]; q; q = q->parent)
+        if (!q->open)
+            closed = q;
+    return closed;
+}
+
+static const wgi_place *first_twin(const wgi_place *q)
+{
+    return q->twin ? q->twin : q;
+}
+
+bool wgi_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b)
+{
+    const wgi_place *x = p->place_of[a->id], *y = p->place_of[b->id];
+    while (x->scope->depth > y->scope->depth)
+        x = x->parent;
+    while (y->scope->depth > x->scope->depth)
+        y = y->parent;
+    for (; x && x != y; x = x->parent, y = y->parent)
+        if (x->phase == y->phase && first_twin(x) == first_twin(y))
+            return true;
+    return false;
+}
+
+/* ---- open and closed ------------------------------------------------------------------------- */
+
+static void open_to(wgi_place *q, int depth)
+{
+    q->open = q->scope->depth < depth;
+    for (wgi_place *child = q->first_child; child; child = child->next)
+        open_to(child, depth);
+}
+
+static int deepest(const wgi_place *q)
+{
+    int depth = q->scope->depth;
+    for (const wgi_place *child = q->first_child; child; child = child->next) {
+        int d = deepest(child);
+        depth = d > depth ? d : depth;
+    }
+    return depth;
+}
+
+static size_t count_boxes(const wg_picture *p, const wgi_place *q)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < q->n_nodes; i++) { /* nodes directly here, without those told in words */
+        double value;
+        count += p->place_of[q->nodes[i]->id] == q && !wgi_fill_value(q->nodes[i], &value);
+    }
+    for (const wgi_place *child = q->first_child; child; child = child->next)
+        if (!child->twin)
+            count += child->open ? count_boxes(p, child) : 1;
+    return count;
+}
+
+static size_t count_at_depth(wg_picture *p, int depth)
+{
+    size_t count = 0;
+    for (int phase = 0; phase < WG_PHASES; phase++)
+        if (p->root[phase]) {
+            open_to(p->root[phase], depth);
+            count += wgi_phase_shown(p, (wg_phase)phase) ? count_boxes(p, p->root[phase]) : 0;
+        }
+    return count;
+}
+
+static int readable_depth(wg_picture *p)
+{
+    int most = 0, depth = 1;
+    for (int phase = 0; phase < WG_PHASES; phase++)
+        if (p->root[phase]) {
+            int d = deepest(p->root[phase]);
+            most = d > most ? d : most;
+        }
+    while (depth <= most && count_at_depth(p, depth + 1) <= BOXES_THAT_ONE_CAN_READ)
+        depth++;
+    return depth;
+}
+
+/* The place that is drawn for q: inside a folded sibling, the same place of the first. */
+static wgi_place *drawn_place(const wg_picture *p, const wgi_place *q)
+{
+    wgi_place *r = p->place_of[wgi_drawn_node(p, q->nodes[0])->id];
+    while (r->scope->depth > q->scope->depth)
+        r = r->parent;
+    return r;
+}
+
+bool wgi_takes_derivative_of(const wg_picture *p, const wgi_place *backward,
+                             const wgi_place *forward)
+{
+    const wgi_place *q = find_place(p, backward->scope->path, WG_FORWARD);
+    return q && drawn_place(p, q) == forward;
+}
+
+static bool open_path(wg_picture *p, const char *path)
+{
+    bool found = false;
+    for (int phase = 0; phase < WG_PHASES; phase++) {
+        wgi_place *q = find_place(p, path, phase);
+        found |= q != NULL;
+        for (q = q ? drawn_place(p, q) : NULL; q; q = q->parent)
+            q->open = true;
+    }
+    return found;
+}
+
+wg_status wgi_places_open(wg_picture *p)
+{
+    const wg_picture_options *o = &p->options;
+    int depth = o->full ? INT32_MAX : o->depth ? o->depth : readable_depth(p);
+    count_at_depth(p, depth);
+    for (size_t i = 0; i < o->n_expand; i++)
+        if (!open_path(p, o->expand[i])) {
+            snprintf(p->message, sizeof p->message, "no scope '%s' in this graph", o->expand[i]);
+            return WG_EINVAL;
+        }
+    return WG_OK;
+}

@@ -1,0 +1,153 @@
+/* Layout by libgvc in a child process: it may take very long, it may crash on strange input, and it
+ * leaks. */
+#include "graph/picture/internal.h"
+
+#ifdef WG_HAVE_GRAPHVIZ
+#include <graphviz/gvc.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static int silent(char *message)
+{
+    (void)message;
+    return 0;
+}
+
+static int child(Agraph_t *drawing, const char *format, int to)
+{
+    agseterrf(silent);
+    if (strcmp(format, "png") == 0)
+        agsafeset(drawing, (char *)"dpi", (char *)"132", (char *)"");
+    GVC_t *gvc = gvContext();
+    FILE *f = fdopen(to, "wb");
+    bool ok = gvc && f && gvLayout(gvc, drawing, "dot") == 0 &&
+              gvRender(gvc, drawing, format, f) == 0 && fflush(f) == 0;
+    return ok ? 0 : 1;
+}
+
+/* ---- the parent ------------------------------------------------------------------------------ */
+
+typedef struct bytes {
+    char *data;
+    size_t used, size;
+} bytes;
+
+static wg_status grow(bytes *b)
+{
+    if (b->size - b->used >= 1 << 15)
+        return WG_OK;
+    size_t bigger = b->size ? 2 * b->size : 1 << 16;
+    char *moved = realloc(b->data, bigger);
+    if (!moved)
+        return WG_ENOMEM;
+    b->data = moved;
+    b->size = bigger;
+    return WG_OK;
+}
+
+static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
+{
+    for (;;) {
+        double left = deadline - now();
+        struct pollfd one = {.fd = from, .events = POLLIN};
+        int ready = left > 0 ? poll(&one, 1, left < 1e6 ? (int)(1e3 * left) + 1 : 1000000000) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0 && now() >= deadline) {
+            snprintf(p->message, sizeof p->message,
+                     "the layout of %zu boxes took longer than %.3g s: draw less of the graph (a "
+                     "smaller depth, "
+                     "--depth 1) or write DOT",
+                     wg_picture_box_count(p), p->options.seconds);
+            return WG_ETIMEOUT;
+        }
+        if (ready <= 0)
+            continue;
+        if (grow(b) != WG_OK)
+            return WG_ENOMEM;
+        ssize_t n = read(from, b->data + b->used, b->size - b->used);
+        if (n == 0)
+            return WG_OK;
+        if (n > 0)
+            b->used += (size_t)n;
+        else if (errno != EINTR) {
+            snprintf(p->message, sizeof p->message, "the layout could not be read: %s",
+                     strerror(errno));
+            return WG_EIO;
+        }
+    }
+}
+
+/* `report`: a failure becomes the message. */
+static wg_status wait_for(wg_picture *p, pid_t pid, bool report)
+{
+    int how = 0;
+    pid_t done;
+    while ((done = waitpid(pid, &how, 0)) < 0 && errno == EINTR)
+        ;
+    if (done == pid && WIFEXITED(how) && WEXITSTATUS(how) == 0)
+        return WG_OK;
+    if (!report)
+        return WG_EIO;
+    if (done == pid && WIFSIGNALED(how))
+        snprintf(p->message, sizeof p->message, "Graphviz was killed by signal %d", WTERMSIG(how));
+    else
+        snprintf(p->message, sizeof p->message, "Graphviz could not lay out or render the picture");
+    return WG_EIO;
+}
+
+wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file)
+{
+    int pipes[2];
+    bytes b = {0};
+    if (pipe(pipes) != 0) {
+        snprintf(p->message, sizeof p->message, "pipe: %s", strerror(errno));
+        return WG_EIO;
+    }
+    double deadline = now() + p->options.seconds;
+    fflush(NULL); /* or the child would hold a second copy of what is buffered */
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pipes[0]);
+        _exit(child(drawing, format, pipes[1]));
+    }
+    close(pipes[1]);
+    if (pid < 0) {
+        snprintf(p->message, sizeof p->message, "fork: %s", strerror(errno));
+        close(pipes[0]);
+        return WG_EIO;
+    }
+    wg_status status = read_until(p, pipes[0], deadline, &b);
+    close(pipes[0]);
+    if (status != WG_OK)
+        kill(pid, SIGKILL);
+    wg_status end = wait_for(p, pid, status == WG_OK);
+    if (status == WG_OK)
+        status = end;
+    if (status == WG_OK && (fwrite(b.data, 1, b.used, file) != b.used || fflush(file) != 0)) {
+        snprintf(p->message, sizeof p->message, "the picture could not be written: %s",
+                 strerror(errno));
+        status = WG_EIO;
+    }
+    free(b.data);
+    return status;
+}
+#else
+typedef int wgi_picture_render_is_empty; /* an empty translation unit is not ISO C */
+#endif

@@ -1,0 +1,205 @@
+/* What a picture says: the pieces of labels and tooltips, and the names of boxes.  Labels are
+ * Graphviz's HTML-like labels: the one thing to escape is what XML reserves, and a label that is
+ * not valid UTF-8 would be refused, so other bytes become U+FFFD. */
+#include "graph/picture/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* Bytes of the well-formed UTF-8 character at s; 0 if there is none. */
+static int utf8_length(const unsigned char *s)
+{
+    int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool outside = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    bool noncharacter =
+        s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd; /* U+FFFE, U+FFFF are not XML */
+    return n > 1 && (overlong || outside || noncharacter) ? 0 : n;
+}
+
+void wgi_put_escaped(FILE *f, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (n == 0)
+            fputs("\xef\xbf\xbd", f);
+        else if (*s == '&' || *s == '<' || *s == '>' || *s == '"')
+            fputs(*s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : "&quot;", f);
+        else if (*s < 0x20 || *s == 0x7f)
+            fputc(' ', f);
+        else
+            fwrite(s, 1, (size_t)n, f);
+        s += n ? n : 1;
+    }
+}
+
+/* Tooltips are plain strings, in which Graphviz knows \-escapes and entities. */
+void wgi_put_plain(FILE *f, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        int n = utf8_length(s);
+        if (n == 0)
+            fputs("\xef\xbf\xbd", f);
+        else if (*s == '&' || *s == '\\')
+            fputs(*s == '&' ? "&amp;" : "\\\\", f);
+        else if (*s < 0x20 || *s == 0x7f)
+            fputc(' ', f);
+        else
+            fwrite(s, 1, (size_t)n, f);
+        s += n ? n : 1;
+    }
+}
+
+/* Names of nodes and clusters: anything unusual as ~XX, so that different paths stay different. */
+static void put_id(FILE *f, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+            (*s < 0x80 && strchr("_-./", *s)))
+            fputc(*s, f);
+        else
+            fprintf(f, "~%02x", *s); /* not %, which libcgraph keeps for itself */
+}
+
+/* 12.3 k, 4.5 M */
+void wgi_put_amount(FILE *f, double x, const char *unit)
+{
+    static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
+    int i = 0;
+    while (x >= 999.5 && i < 5) {
+        x /= 1000;
+        i++;
+    }
+    fprintf(f, i ? "%.3g&#160;%s%s%s" : "%.0f%s%s%s", x, prefix[i],
+            *unit == 'F' && !i ? "&#160;" : "", unit);
+}
+
+void wgi_put_bytes(FILE *f, double x)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int i = 0;
+    while (x >= 1023.5 && i < 4) {
+        x /= 1024;
+        i++;
+    }
+    fprintf(f, i ? "%.3g&#160;%s" : "%.0f&#160;%s", x, unit[i]);
+}
+
+wg_dtype wgi_usual_dtype(const wg_picture *p)
+{
+    size_t count[WG_DTYPE_COUNT] = {0};
+    for (size_t i = 0; i < p->g->n_values; i++)
+        count[p->g->values[i]->dtype]++;
+    return count[WG_F64] > count[WG_F32] ? WG_F64 : WG_F32;
+}
+
+/* The dtype is said where it is not the graph's usual float. */
+void wgi_put_type(FILE *f, const wg_picture *p, const wg_value *v)
+{
+    char text[160];
+    if (v->dtype != wgi_usual_dtype(p))
+        fprintf(f, "%s ", wg_dtype_name(v->dtype));
+    fputs(v->shape.rank ? wg_shape_text(&v->shape, text, sizeof text) : "scalar", f);
+}
+
+wgi_totals wgi_totals_of(const wg_picture *p, const wg_node *const *nodes, size_t n)
+{
+    wgi_totals t = {0};
+    for (size_t i = 0; i < n; i++) {
+        bool leaf = nodes[i]->op->flags & WG_OP_LEAF;
+        t.ops += !leaf;
+        if (leaf && strcmp(nodes[i]->op->name, "parameter") == 0)
+            t.parameters += (double)wg_value_count(nodes[i]->out[0]);
+        t.flops += wg_node_flops(nodes[i]);
+        for (int k = 0; k < nodes[i]->n_out; k++)
+            t.bytes += (double)wg_value_bytes(nodes[i]->out[k]);
+        t.share += wgi_node_note(p, nodes[i]).share;
+    }
+    return t;
+}
+
+wg_picture_note wgi_node_note(const wg_picture *p, const wg_node *n)
+{
+    wg_picture_note note = {0};
+    if (p->options.note)
+        p->options.note(p->options.context, n, &note);
+    return note;
+}
+
+double wgi_box_share(const wg_picture *p, const wgi_box *b)
+{
+    double share = b->n_nodes ? wgi_totals_of(p, b->nodes, b->n_nodes).share : 0;
+    for (const wgi_place *q = b->inside; q; q = q == b->inside->last ? NULL : q->next)
+        share += wgi_totals_of(p, q->nodes, q->n_nodes).share; /* all the folded siblings */
+    return share;
+}
+
+char *wgi_finish_text(FILE *f, char **text)
+{
+    bool failed = ferror(f);
+    if (fclose(f) != 0 || failed) {
+        free(*text);
+        return NULL;
+    }
+    return *text;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *const phase_suffix[] = {"", "@backward", "@update"};
+
+char *wgi_place_id(const wgi_place *q)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    fputs("cluster_", f);
+    put_id(f, q->scope->path);
+    fputs(phase_suffix[q->phase], f);
+    return wgi_finish_text(f, &text);
+}
+
+/* How many like it come before n in its scope and phase: encoder/add, encoder/add.1, ... */
+static size_t ordinal(const wg_picture *p, const wg_node *n)
+{
+    const wgi_place *q = p->place_of[n->id];
+    size_t count = 0;
+    for (size_t i = 0; i < q->n_nodes && q->nodes[i] != n; i++)
+        count += p->place_of[q->nodes[i]->id] == q && q->nodes[i]->op == n->op;
+    return count;
+}
+
+/* Stable when other scopes change: path and op, not the number of the node in the graph. */
+char *wgi_box_id(const wg_picture *p, const wgi_box *b)
+{
+    char *text = NULL;
+    size_t size, n;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    if (b->kind == WG_BOX_SCOPE || b->kind == WG_BOX_GHOST) {
+        put_id(f, b->inside->scope->path);
+        fprintf(f, "/%s", phase_suffix[b->inside->phase]);
+    } else if (b->kind == WG_BOX_OUTPUTS) {
+        fputs("output:", f);
+        put_id(f, p->g->outputs[b->outputs[0]].name);
+    } else if (b->kind == WG_BOX_LEAVES) {
+        fputs("leaf:", f);
+        put_id(f, b->nodes[0]->out[0]->name);
+    } else {
+        put_id(f, b->where->scope->path);
+        fputs(*b->where->scope->path ? "/" : "", f);
+        put_id(f, b->nodes[0]->op->name);
+        fputs(phase_suffix[b->nodes[0]->phase], f);
+        if ((n = ordinal(p, b->nodes[0])))
+            fprintf(f, ".%zu", n);
+    }
+    return wgi_finish_text(f, &text);
+}

@@ -1,0 +1,25 @@
+/* Everything of the library that a program needs: include this one. */
+#ifndef WENGERT_H
+#define WENGERT_H
+
+#include "wengert/graph/bf16.h"
+#include "wengert/graph/graph.h"
+#include "wengert/graph/picture.h"
+#include "wengert/ops/ops.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/autograd/gradcheck.h"
+#include "wengert/backends/load.h"
+#include "wengert/backends/plan.h"
+#include "wengert/backends/evaluate.h"
+#include "wengert/backends/store.h"
+#include "wengert/backends/workspace.h"
+#include "wengert/models/layers.h"
+#include "wengert/models/models.h"
+#include "wengert/decode/search.h"
+#include "wengert/models/positions.h"
+#include "wengert/models/quantize.h"
+#include "wengert/models/transformer.h"
+#include "wengert/files/safetensors.h"
+#include "wengert/files/weights.h"
+
+#endif

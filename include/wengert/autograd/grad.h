@@ -1,0 +1,40 @@
+/* Reverse-mode differentiation as a graph-to-graph transform: the gradient is ordinary nodes
+ * appended to the same graph, which can be printed, drawn, planned and differentiated again. */
+#ifndef WG_AUTOGRAD_GRAD_H
+#define WG_AUTOGRAD_GRAD_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** dx[i] = d y / d wrt[i] for a scalar y; dx[i] has the shape and dtype of wrt[i], and is zeros
+ *  where y does not depend on it.  wrt may be any float values, leaves or not.  Before anything is
+ *  built, every op on the path without a gradient rule is listed by name and line in the graph's
+ *  message (WG_EUNSUPPORTED). */
+WG_API wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_wrt,
+                          wg_value **dx);
+#define wg_grad(...) wg_grad(WG_HERE, __VA_ARGS__)
+
+/** Sees the cotangents that a rule made and may change them: how the mutation test breaks rules. */
+typedef struct wg_grad_hook {
+    void (*after_rule)(void *context, wg_node *n, wg_value *const *dy, wg_value **dx);
+    void *context;
+} wg_grad_hook;
+
+typedef struct wg_vjp_options {
+    const wg_grad_hook *hook; /* NULL: none */
+} wg_vjp_options;
+
+/** Vector-Jacobian product: dx[i] = sum over j of dy[j]' (d y[j] / d wrt[i]).  dy[j] has the shape
+ * and dtype of y[j]; NULL stands for ones.  `options` may be NULL. */
+WG_API wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
+                         wg_value *const *wrt, size_t n_wrt, wg_value **dx,
+                         const wg_vjp_options *options);
+#define wg_vjp(...) wg_vjp(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* The oneDNN backend (oneDNN 2.6 or 3.x): fast f32 kernels, and fused ones of its own where oneDNN
+ * has none. */
+#ifndef WG_BACKENDS_ONEDNN_H
+#define WG_BACKENDS_ONEDNN_H
+
+#include "wengert/backends/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** NULL if the library was built without oneDNN. */
+WG_API const wg_backend *wg_onednn_backend(void);
+
+/** The version of the oneDNN that runs (not of the headers): {2, 6, 3}.  false if the library was
+ * built without. */
+WG_API bool wg_onednn_version(int version[3]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

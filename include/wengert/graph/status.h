@@ -1,0 +1,38 @@
+/* Status codes.  Every failure of caller, memory or file is one of these, with a message kept by
+ * the handle at hand (wg_graph_message, wg_plan_message).  Nothing in the library aborts or
+ * exits. */
+#ifndef WG_GRAPH_STATUS_H
+#define WG_GRAPH_STATUS_H
+
+#if defined(__GNUC__)
+#define WG_API __attribute__((visibility("default")))
+#define WG_PRINTF(text_at, first_at) __attribute__((format(printf, text_at, first_at)))
+#else
+#define WG_API
+#define WG_PRINTF(text_at, first_at)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wg_status {
+    WG_OK = 0,
+    WG_EINVAL,       /* an argument is wrong: NULL, negative, out of range, unknown name   */
+    WG_ESHAPE,       /* shapes, ranks or axes disagree                                     */
+    WG_EDTYPE,       /* a dtype is not the one needed                                      */
+    WG_ENOMEM,       /* memory could not be had                                            */
+    WG_EUNSUPPORTED, /* no gradient rule, no kernel, or built without the optional library */
+    WG_EDATA,        /* the numbers are wrong: an id out of range, a malformed file        */
+    WG_ENONFINITE,   /* NaN or infinity where check_nonfinite was asked for                */
+    WG_EIO,          /* a file or process failed                                           */
+    WG_ETIMEOUT,     /* a child process ran past its time limit                            */
+} wg_status;
+
+/** The status in two or three English words; never NULL. */
+WG_API const char *wg_status_text(wg_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

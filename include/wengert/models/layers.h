@@ -1,0 +1,135 @@
+/* Layers: functions that create parameters and build a few nodes.  Each opens the scope `name`, in
+ * which its parameters are named ("hidden1/weight"), takes its sizes and its dtype from x, and
+ * passes NULL through like every builder.  Errors name the line of the layer's caller. */
+#ifndef WG_MODELS_LAYERS_H
+#define WG_MODELS_LAYERS_H
+
+#include "wengert/ops/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** y[..., features] = activation(x[..., in] W' + b).  Parameters: weight [features, in] by Xavier's
+ * rule, bias [features], zero. */
+WG_API wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64_t features,
+                            wg_activation activation);
+#define wg_dense(...) wg_dense(WG_HERE, __VA_ARGS__)
+
+/** Zero means the default in every field. */
+typedef struct wg_dense_options {
+    int activation; /* wg_activation        */
+    bool no_bias;
+    double gain; /* of Xavier's rule; 0: 1 */
+} wg_dense_options;
+
+/** The same with options, which may be NULL. */
+WG_API wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t features,
+                                 const wg_dense_options *options);
+#define wg_dense_with(...) wg_dense_with(WG_HERE, __VA_ARGS__)
+
+/** Layer normalisation over the last axis, eps = 1e-5.  Parameters: gain [d], one, and bias [d],
+ * zero. */
+WG_API wg_value *(wg_layer_norm)(const char *at, const char *name, wg_value *x);
+#define wg_layer_norm(...) wg_layer_norm(WG_HERE, __VA_ARGS__)
+
+typedef enum wg_norm_kind {
+    WG_NORM_LAYER = 0, /* layernorm: gain and bias */
+    WG_NORM_RMS        /* rmsnorm: gain            */
+} wg_norm_kind;
+
+/** Normalisation of either kind over the last axis, parameters as above. */
+WG_API wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm_kind kind,
+                                 double eps);
+#define wg_norm_layer(...) wg_norm_layer(WG_HERE, __VA_ARGS__)
+
+typedef enum wg_attention_kind {
+    WG_ATTENTION_DOT = 0, /* softmax(q k' / sqrt(d_k)) v                                    */
+    WG_ATTENTION_ADDITIVE /* softmax(w . tanh(q + k)) v, a w for each head: parameter score [heads, d_k] */
+} wg_attention_kind;
+
+/** Zero means the default in every field. */
+typedef struct wg_multi_head_options {
+    int64_t heads; /* 0: 1                                                              */
+    int64_t d_k,
+        d_v; /* numbers in a query and a key, and in a value, of each head; 0: d / heads, which must be whole */
+    bool causal;            /* query t sees the keys 0..t                                        */
+    wg_value *lengths;      /* [B] i32 or i64: the first lengths[b] keys count; NULL: all        */
+    double dropout;         /* probability with which an attention weight becomes 0              */
+    int kind;               /* wg_attention_kind                                                 */
+    bool no_bias;           /* of the dense layers                                               */
+    double gain;            /* of Xavier's rule for q, k and v; 0: 1                             */
+    bool fused;             /* q, k, v by one dense layer qkv; self-attention only               */
+    bool rotary;            /* queries and keys are rotated by their positions (wg_rotary)       */
+    int64_t first_position; /* of t = 0 and s = 0, for `rotary`                             */
+    wg_value *positions;    /* [B] i32 or i64, added to it; NULL: 0                         */
+    /* [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools [N, 1, heads
+     * d_k] and [N, 1, heads d_v], of which query b sees those at slots[b, 0 .. lengths[b]); all
+     * slots must be in [0, N) */
+    wg_value *slots;
+} wg_multi_head_options;
+
+/** Multi-head attention (Vaswani et al. 2017, section 3.2.2): queries from x [B, T, d], keys and
+ * values from memory [B, S, d] (x again: self-attention); y [B, T, d].  Dense layers q and k of
+ * heads d_k features, v of heads d_v, and out of d.  `options` may be NULL. */
+WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *x,
+                                           wg_value *memory, const wg_multi_head_options *options);
+#define wg_multi_head_attention(...) wg_multi_head_attention(WG_HERE, __VA_ARGS__)
+
+/* The two halves of multi-head attention, without a scope of their own, for a caller that keeps
+ * keys and values between them (an incremental decoder). */
+
+typedef struct wg_projections {
+    wg_value *q, *k;  /* [B, T, heads d_k], [B, S, heads d_k]; rotated if so wanted */
+    wg_value *v;      /* [B, S, heads d_v]                                          */
+    int64_t features; /* d, of y; 0: as many as q has                               */
+} wg_projections;
+
+/** q = x Wq' + bq, k = memory Wk' + bk, v = memory Wv' + bv.  Without x there is no q, without
+ * memory no k and v. */
+WG_API wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *memory,
+                                                const wg_multi_head_options *options);
+#define wg_attention_projections(...) wg_attention_projections(WG_HERE, __VA_ARGS__)
+
+/** Concat(head_1, ..., head_h) Wo' + bo with head_i = Attention(q_i, k_i, v_i): y [B, T,
+ * features]. */
+WG_API wg_value *(wg_attention_heads)(const char *at, wg_projections p,
+                                      const wg_multi_head_options *options);
+#define wg_attention_heads(...) wg_attention_heads(WG_HERE, __VA_ARGS__)
+
+/** Zero means the default in every field. */
+typedef struct wg_feed_forward_options {
+    int activation; /* wg_activation; 0: relu                            */
+    bool gated; /* W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020) */
+    double dropout; /* of the inner values                                */
+} wg_feed_forward_options;
+
+/** W2 relu(W1 x + b1) + b2 at every position of x [..., d]; dense layers inner (of `features`) and
+ * outer.  `options` may be NULL. */
+WG_API wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64_t features,
+                                   const wg_feed_forward_options *options);
+#define wg_feed_forward(...) wg_feed_forward(WG_HERE, __VA_ARGS__)
+
+/** conv2d(x [N, C, H, W]) + b.  Parameters: weight [features, C/groups,
+ * kernel, kernel], uniform within 1 / sqrt(fan in), and bias [features], zero.  `options` may be
+ * NULL. */
+WG_API wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, int64_t features,
+                                 int64_t kernel, const wg_conv2d_options *options);
+#define wg_conv_layer(...) wg_conv_layer(WG_HERE, __VA_ARGS__)
+
+/** Row ids[...] of a table [rows, features], drawn from N(0, 1/features): y [..., features] of
+ * `dtype`; ids i32 or i64 in [0, rows).  Parameter: weight. */
+WG_API wg_value *(wg_embedding_layer)(const char *at, const char *name, wg_value *ids, int64_t rows,
+                                      int64_t features, wg_dtype dtype);
+#define wg_embedding_layer(...) wg_embedding_layer(WG_HERE, __VA_ARGS__)
+
+/** LSTM over time: y [B, T, features] from x [B, T, d], from zero states.  Parameters: wi [4
+ * features, d], wh [4 features, features], uniform within 1 / sqrt(features), and bi [4 features],
+ * zero. */
+WG_API wg_value *(wg_lstm_layer)(const char *at, const char *name, wg_value *x, int64_t features);
+#define wg_lstm_layer(...) wg_lstm_layer(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

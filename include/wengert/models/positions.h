@@ -1,0 +1,40 @@
+/* Positions: what tells a model the order of its tokens. */
+#ifndef WG_MODELS_POSITIONS_H
+#define WG_MODELS_POSITIONS_H
+
+#include "wengert/models/layers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wg_positions {
+    WG_POSITIONS_INTERLEAVED =
+        0, /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(same): the paper  */
+    WG_POSITIONS_HALVES, /* sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian */
+    WG_POSITIONS_LEARNED, /* a table of max_positions rows                                                  */
+    WG_POSITIONS_ROTARY /* q and k are rotated, nothing is added (Su et al. 2021)                         */
+} wg_positions;
+
+/** PE(position, i) of d numbers, interleaved or halves; d even. */
+WG_API double wg_sinusoid(wg_positions kind, int64_t position, int64_t i, int64_t d);
+
+/** PE of the positions first, first + 1, ...: a constant [rows, d] of f32 or f64; interleaved or
+ * halves, d even. */
+WG_API wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, wg_dtype dtype,
+                                int64_t rows, int64_t d, int64_t first);
+#define wg_sinusoids(...) wg_sinusoids(WG_HERE, __VA_ARGS__)
+
+/** Rows first + from, ..., first + from + rows - 1 of a learned table [first + most, d], drawn from
+ * N(0, 1/d), of which
+ *  the first token of a sentence has row `first`: [rows, d].  An error if from + rows > most.
+ *  Parameter: weight. */
+WG_API wg_value *(wg_learned_positions)(const char *at, const char *name, wg_graph *g,
+                                        wg_dtype dtype, int64_t from, int64_t rows, int64_t d,
+                                        int64_t first, int64_t most);
+#define wg_learned_positions(...) wg_learned_positions(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

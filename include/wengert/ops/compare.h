@@ -1,0 +1,44 @@
+/* Comparisons, logic and choice by a condition; shapes broadcast. */
+#ifndef WG_OPS_COMPARE_H
+#define WG_OPS_COMPARE_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Comparisons of two numbers of the same dtype; the result is bool.  With NaN all are false,
+ * except not_equal. */
+WG_API wg_value *(wg_equal)(const char *at, wg_value *a, wg_value *b);
+#define wg_equal(...) wg_equal(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_not_equal)(const char *at, wg_value *a, wg_value *b);
+#define wg_not_equal(...) wg_not_equal(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_less)(const char *at, wg_value *a, wg_value *b);
+#define wg_less(...) wg_less(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_less_equal)(const char *at, wg_value *a, wg_value *b);
+#define wg_less_equal(...) wg_less_equal(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_greater)(const char *at, wg_value *a, wg_value *b);
+#define wg_greater(...) wg_greater(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_greater_equal)(const char *at, wg_value *a, wg_value *b);
+#define wg_greater_equal(...) wg_greater_equal(WG_HERE, __VA_ARGS__)
+
+/** Logic on bool. */
+WG_API wg_value *(wg_logical_and)(const char *at, wg_value *a, wg_value *b);
+#define wg_logical_and(...) wg_logical_and(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_logical_or)(const char *at, wg_value *a, wg_value *b);
+#define wg_logical_or(...) wg_logical_or(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_logical_xor)(const char *at, wg_value *a, wg_value *b);
+#define wg_logical_xor(...) wg_logical_xor(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_logical_not)(const char *at, wg_value *x);
+#define wg_logical_not(...) wg_logical_not(WG_HERE, __VA_ARGS__)
+
+/** y = a where `condition` (bool) holds, else b; a and b are of one dtype, any.  All three
+ * broadcast.  NaN in what is not chosen does not show, neither in y nor in the derivative. */
+WG_API wg_value *(wg_where)(const char *at, wg_value *condition, wg_value *a, wg_value *b);
+#define wg_where(...) wg_where(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

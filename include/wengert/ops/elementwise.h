@@ -1,0 +1,113 @@
+/* Elementwise arithmetic, with broadcasting where there are two operands.  Comparisons and choices
+ * are in wengert/ops/compare.h, activations in wengert/ops/activation.h. */
+#ifndef WG_OPS_ELEMENTWISE_H
+#define WG_OPS_ELEMENTWISE_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wg_cast_attrs {
+    wg_dtype dtype;
+} wg_cast_attrs;
+
+typedef struct wg_clamp_attrs {
+    double min, max; /* -INFINITY, INFINITY: no bound */
+} wg_clamp_attrs;
+
+/* ---- two operands: same dtype, shapes broadcast ---------------------------------------------- */
+
+/** y = a + b. */
+WG_API wg_value *(wg_add)(const char *at, wg_value *a, wg_value *b);
+#define wg_add(...) wg_add(WG_HERE, __VA_ARGS__)
+/** y = a - b. */
+WG_API wg_value *(wg_sub)(const char *at, wg_value *a, wg_value *b);
+#define wg_sub(...) wg_sub(WG_HERE, __VA_ARGS__)
+/** y = a b. */
+WG_API wg_value *(wg_mul)(const char *at, wg_value *a, wg_value *b);
+#define wg_mul(...) wg_mul(WG_HERE, __VA_ARGS__)
+/** y = a / b; floats. */
+WG_API wg_value *(wg_div)(const char *at, wg_value *a, wg_value *b);
+#define wg_div(...) wg_div(WG_HERE, __VA_ARGS__)
+
+/** y = a^b as C's pow; floats.  The derivative is 0 in a where b = 0, and 0 in b where a = 0 and b
+ * >= 0; in b it is NaN where a < 0.  (At a = 0, b = 1 it is 1 in a; at a = 0, 0 < b < 1 it is
+ * infinite.) */
+WG_API wg_value *(wg_pow)(const char *at, wg_value *a, wg_value *b);
+#define wg_pow(...) wg_pow(WG_HERE, __VA_ARGS__)
+/** y = max(a, b) and y = min(a, b); NaN if either is NaN.  Equal operands share the derivative half
+ * and half. */
+WG_API wg_value *(wg_maximum)(const char *at, wg_value *a, wg_value *b);
+#define wg_maximum(...) wg_maximum(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
+#define wg_minimum(...) wg_minimum(WG_HERE, __VA_ARGS__)
+
+/** y = s x and y = x + s, for a number s. */
+WG_API wg_value *(wg_scale)(const char *at, wg_value *x, double s);
+#define wg_scale(...) wg_scale(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_shift)(const char *at, wg_value *x, double s);
+#define wg_shift(...) wg_shift(WG_HERE, __VA_ARGS__)
+
+/* ---- one operand ----------------------------------------------------------------------------- */
+
+/** y = -x. */
+WG_API wg_value *(wg_neg)(const char *at, wg_value *x);
+#define wg_neg(...) wg_neg(WG_HERE, __VA_ARGS__)
+/** y = exp(x). */
+WG_API wg_value *(wg_exp)(const char *at, wg_value *x);
+#define wg_exp(...) wg_exp(WG_HERE, __VA_ARGS__)
+/** y = ln(x); x <= 0 gives -inf or NaN, as C's log does. */
+WG_API wg_value *(wg_log)(const char *at, wg_value *x);
+#define wg_log(...) wg_log(WG_HERE, __VA_ARGS__)
+/** y = |x|; the derivative at 0 is 0. */
+WG_API wg_value *(wg_abs)(const char *at, wg_value *x);
+#define wg_abs(...) wg_abs(WG_HERE, __VA_ARGS__)
+/** y = -1, 0 or 1, in x's dtype; 0 for NaN.  The derivative is 0. */
+WG_API wg_value *(wg_sign)(const char *at, wg_value *x);
+#define wg_sign(...) wg_sign(WG_HERE, __VA_ARGS__)
+/** y = x^2. */
+WG_API wg_value *(wg_square)(const char *at, wg_value *x);
+#define wg_square(...) wg_square(WG_HERE, __VA_ARGS__)
+/** y = sqrt(x); the derivative at 0 is infinite. */
+WG_API wg_value *(wg_sqrt)(const char *at, wg_value *x);
+#define wg_sqrt(...) wg_sqrt(WG_HERE, __VA_ARGS__)
+/** y = 1 / sqrt(x). */
+WG_API wg_value *(wg_rsqrt)(const char *at, wg_value *x);
+#define wg_rsqrt(...) wg_rsqrt(WG_HERE, __VA_ARGS__)
+/** y = 1 / x. */
+WG_API wg_value *(wg_reciprocal)(const char *at, wg_value *x);
+#define wg_reciprocal(...) wg_reciprocal(WG_HERE, __VA_ARGS__)
+/** y = sin(x) and y = cos(x), x in radians. */
+WG_API wg_value *(wg_sin)(const char *at, wg_value *x);
+#define wg_sin(...) wg_sin(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_cos)(const char *at, wg_value *x);
+#define wg_cos(...) wg_cos(WG_HERE, __VA_ARGS__)
+/** y = erf(x), the error function. */
+WG_API wg_value *(wg_erf)(const char *at, wg_value *x);
+#define wg_erf(...) wg_erf(WG_HERE, __VA_ARGS__)
+/** The next whole number below, above, and nearest (halves to even); floats.  The derivative is 0.
+ */
+WG_API wg_value *(wg_floor)(const char *at, wg_value *x);
+#define wg_floor(...) wg_floor(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_ceil)(const char *at, wg_value *x);
+#define wg_ceil(...) wg_ceil(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_round)(const char *at, wg_value *x);
+#define wg_round(...) wg_round(WG_HERE, __VA_ARGS__)
+/** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 within the
+ * bounds, these included, else 0. */
+WG_API wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max);
+#define wg_clamp(...) wg_clamp(WG_HERE, __VA_ARGS__)
+/** y = x, with the derivative 0. */
+WG_API wg_value *(wg_stop_gradient)(const char *at, wg_value *x);
+#define wg_stop_gradient(...) wg_stop_gradient(WG_HERE, __VA_ARGS__)
+/** y = x in another dtype.  Floats to integers truncate and saturate, NaN becomes 0; anything to
+ * bool is x != 0. */
+WG_API wg_value *(wg_cast)(const char *at, wg_value *x, wg_dtype dtype);
+#define wg_cast(...) wg_cast(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,133 @@
+/* Leaves: tensors whose numbers come from outside the graph, and those made from nothing. */
+#ifndef WG_OPS_LEAF_H
+#define WG_OPS_LEAF_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wg_init_kind {
+    WG_INIT_CONSTANT = 0, /* scale                                                               */
+    WG_INIT_NORMAL,       /* N(0, scale^2)                                                       */
+    WG_INIT_UNIFORM,      /* U(-scale, scale)                                                    */
+    WG_INIT_XAVIER,       /* U(-b, b), b = scale sqrt(6 / (fan in + fan out)), last two axes     */
+} wg_init_kind;
+
+/** How the store first fills a parameter or a state; {0} is all zeros. */
+typedef struct wg_init {
+    wg_init_kind kind;
+    double scale;
+} wg_init;
+
+static inline wg_init wg_zeros(void)
+{
+    wg_init init = {WG_INIT_CONSTANT, 0};
+    return init;
+}
+static inline wg_init wg_ones(void)
+{
+    wg_init init = {WG_INIT_CONSTANT, 1};
+    return init;
+}
+static inline wg_init wg_normal_init(double std)
+{
+    wg_init init = {WG_INIT_NORMAL, std};
+    return init;
+}
+static inline wg_init wg_uniform_init(double bound)
+{
+    wg_init init = {WG_INIT_UNIFORM, bound};
+    return init;
+}
+static inline wg_init wg_xavier(double gain)
+{
+    wg_init init = {WG_INIT_XAVIER, gain};
+    return init;
+}
+
+/* ---- attributes, as kernels and passes see them ---------------------------------------------- */
+
+typedef struct wg_leaf_attrs { /* parameter, state, input */
+    wg_dtype dtype;
+    wg_shape shape;
+    int init; /* wg_init */
+    double scale;
+} wg_leaf_attrs;
+
+typedef struct wg_constant_attrs {
+    wg_dtype dtype;
+    wg_shape shape;
+    wg_data data;
+} wg_constant_attrs;
+
+typedef struct wg_fill_attrs {
+    wg_dtype dtype;
+    wg_shape shape;
+    double value;
+} wg_fill_attrs;
+
+typedef struct wg_iota_attrs {
+    wg_dtype dtype;
+    wg_shape shape;
+    int64_t axis;
+    double start, step;
+} wg_iota_attrs;
+
+typedef struct wg_one_hot_attrs {
+    int64_t depth;
+    wg_dtype dtype;
+} wg_one_hot_attrs;
+
+/* ---- builders -------------------------------------------------------------------------------- */
+
+/** A trained tensor, named by scope and `name`; its numbers live in the plan's store. */
+WG_API wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
+                                wg_shape shape, wg_init init);
+#define wg_parameter(...) wg_parameter(WG_HERE, __VA_ARGS__)
+
+/** A tensor that a step updates but no gradient trains (a moment, a running mean): see
+ * wg_assign. */
+WG_API wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
+                            wg_shape shape, wg_init init);
+#define wg_state(...) wg_state(WG_HERE, __VA_ARGS__)
+
+/** A tensor that the caller fills before each run (wg_plan_data, wg_plan_bind). */
+WG_API wg_value *(wg_input)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
+                            wg_shape shape);
+#define wg_input(...) wg_input(WG_HERE, __VA_ARGS__)
+
+/** The given numbers, copied into the graph. */
+WG_API wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
+                               const void *data);
+#define wg_constant(...) wg_constant(WG_HERE, __VA_ARGS__)
+
+/** Every element is `value`. */
+WG_API wg_value *(wg_fill)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
+                           double value);
+#define wg_fill(...) wg_fill(WG_HERE, __VA_ARGS__)
+
+/** A scalar of x's dtype, in x's graph: for formulas such as wg_mul(x, wg_scalar_like(x, 0.5)). */
+WG_API wg_value *(wg_scalar_like)(const char *at, wg_value *x, double value);
+#define wg_scalar_like(...) wg_scalar_like(WG_HERE, __VA_ARGS__)
+
+/** Zeros of x's shape and dtype. */
+WG_API wg_value *(wg_zeros_like)(const char *at, wg_value *x);
+#define wg_zeros_like(...) wg_zeros_like(WG_HERE, __VA_ARGS__)
+
+/** y[..., i, ...] = start + i * step along `axis`, the same along all others. */
+WG_API wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, int axis,
+                           double start, double step);
+#define wg_iota(...) wg_iota(WG_HERE, __VA_ARGS__)
+
+/** ids: any shape, i32 or i64; y[..., c] = (ids[...] == c), of `dtype`, c in [0, depth).  An id
+ * outside gives
+ *  a row of zeros. */
+WG_API wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dtype);
+#define wg_one_hot(...) wg_one_hot(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

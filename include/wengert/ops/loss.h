@@ -1,0 +1,86 @@
+/* Losses.  All are 0 for nothing (no elements, or every target ignored), never 0/0. */
+#ifndef WG_OPS_LOSS_H
+#define WG_OPS_LOSS_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What becomes of the loss of each element. */
+typedef enum wg_reduction {
+    WG_LOSS_MEAN = 0, /* over elements; cross_entropy: over targets that are not ignored */
+    WG_LOSS_SUM,
+    WG_LOSS_NONE,      /* stays, in the operands' shape */
+    WG_LOSS_BATCH_MEAN /* sum / size of the first axis; not for cross_entropy */
+} wg_reduction;
+
+/** Where label smoothing puts its mass eps, for V classes. */
+typedef enum wg_smoothing {
+    WG_SMOOTH_UNIFORM = 0, /* eps / V on every class, the target too                  */
+    WG_SMOOTH_OFF_TARGET   /* eps / (V - 1) on every class but the target             */
+} wg_smoothing;
+
+/** Zero means the default in every field. */
+typedef struct wg_cross_entropy_attrs {
+    double smoothing; /* eps in [0, 1]                          */
+    int spread;       /* wg_smoothing                           */
+    bool use_ignore;  /* targets equal to `ignore` do not count */
+    int64_t ignore;
+    int reduction; /* wg_reduction                           */
+} wg_cross_entropy_attrs;
+
+typedef struct wg_loss_attrs { /* mse, bce_with_logits */
+    int reduction;
+} wg_loss_attrs;
+
+typedef struct wg_huber_attrs {
+    double delta;
+    int reduction;
+} wg_huber_attrs;
+
+typedef struct wg_kl_attrs {
+    bool log_target;
+    int reduction;
+} wg_kl_attrs;
+
+/** The cross entropy of the distribution q (1 - eps on the target, eps spread by smoothing) and
+ *  softmax(logits):
+ *      loss = -sum over classes c of q_c log softmax(logits)_c,  with 0 log 0 = 0.
+ *  logits [..., V] float; targets [...] i32 or i64 in [0, V).  The result is a scalar, or [...]
+ *  for WG_LOSS_NONE.  If `normaliser`, a float scalar, is not NULL, the mean divides by it (a
+ *  number of tokens) rather than by the number of targets that count; a divisor of 0 is taken as
+ *  1.  The run fails with WG_EDATA if a target that counts is outside [0, V).  Logits of ignored
+ *  targets are not looked at. */
+WG_API wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
+                                    wg_value *normaliser, const wg_cross_entropy_attrs *options);
+#define wg_cross_entropy(...) wg_cross_entropy(WG_HERE, __VA_ARGS__)
+
+/* The operands of each of these have one shape and one float dtype. */
+
+/** (a - b)^2. */
+WG_API wg_value *(wg_mse)(const char *at, wg_value *a, wg_value *b, wg_reduction reduction);
+#define wg_mse(...) wg_mse(WG_HERE, __VA_ARGS__)
+
+/** d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), for d = a - b and delta > 0. */
+WG_API wg_value *(wg_huber)(const char *at, wg_value *a, wg_value *b, double delta,
+                            wg_reduction reduction);
+#define wg_huber(...) wg_huber(WG_HERE, __VA_ARGS__)
+
+/** -t ln p - (1 - t) ln(1 - p) for p = sigmoid(x), computed as
+ *      max(x, 0) - x t + ln(1 + exp(-|x|)). */
+WG_API wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
+                                      wg_reduction reduction);
+#define wg_bce_with_logits(...) wg_bce_with_logits(WG_HERE, __VA_ARGS__)
+
+/** The Kullback-Leibler divergence of p from q, p (ln p - ln q), with 0 ln 0 = 0.  `log_q` is ln
+ *  q; `p` is p, or ln p if log_target.  (The order is that of torch.nn.functional.kl_div.) */
+WG_API wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, bool log_target,
+                         wg_reduction reduction);
+#define wg_kl(...) wg_kl(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

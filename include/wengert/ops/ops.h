@@ -1,0 +1,34 @@
+/* Every builder.  Each takes the caller's file:line as a hidden first argument (see WG_HERE in
+ * wengert/graph/op.h), appends one node (or a few) to the graph of its operands and returns the result, or
+ * NULL once the graph is in error.  Shapes are written [B, T, d]; "float" is f32, f64 or bf16.
+ * Broadcasting follows NumPy's rules. */
+#ifndef WG_OPS_OPS_H
+#define WG_OPS_OPS_H
+
+#include "wengert/ops/leaf.h"
+#include "wengert/ops/elementwise.h"
+#include "wengert/ops/compare.h"
+#include "wengert/ops/activation.h"
+#include "wengert/ops/reduce.h"
+#include "wengert/ops/random.h"
+#include "wengert/ops/select.h"
+#include "wengert/ops/linalg.h"
+#include "wengert/ops/einsum.h"
+#include "wengert/ops/quantize.h"
+#include "wengert/ops/movement.h"
+#include "wengert/ops/slice.h"
+#include "wengert/ops/concat.h"
+#include "wengert/ops/index.h"
+#include "wengert/ops/barrier.h"
+#include "wengert/ops/guard.h"
+#include "wengert/ops/softmax.h"
+#include "wengert/ops/norm.h"
+#include "wengert/ops/loss.h"
+#include "wengert/ops/attention.h"
+#include "wengert/ops/optimizer.h"
+#include "wengert/ops/conv.h"
+#include "wengert/ops/pool.h"
+#include "wengert/ops/upsample.h"
+#include "wengert/ops/recurrent.h"
+
+#endif

@@ -1,0 +1,81 @@
+/* Pooling: a maximum or a mean over sliding windows of each channel (wengert/ops/sliding.h).
+ *
+ * Maxima remember where they lie.  `index` is a position in the plane of one channel, i W + j, and
+ * the pair
+ *
+ *   pool_gather (x, index)[b, c, o]  =  x[b, c, index[b, c, o]]
+ *   pool_scatter(y, index)[b, c, i]  =  sum of y[b, c, o] over the o with index[b, c, o] = i
+ *
+ * are each other's adjoints: pool_scatter is the gradient of the maximum.  Likewise avg_pool2d and
+ * avg_pool2d_grad. */
+#ifndef WG_OPS_POOL_H
+#define WG_OPS_POOL_H
+
+#include "wengert/ops/sliding.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Zero means the default: the stride is the kernel, no padding, dilation 1.  The kernel must be
+ *  given; the padding is at most half of it. */
+typedef struct wg_pool1d_options {
+    int64_t kernel, stride, padding;
+    int64_t dilation;     /* of maxima only */
+    bool exclude_padding; /* means over the elements of x only; else padding counts as zeros */
+} wg_pool1d_options;
+
+/** The same along H and along W. */
+typedef struct wg_pool2d_options {
+    int64_t kernel[2], stride[2], padding[2];
+    int64_t dilation[2];
+    bool exclude_padding;
+} wg_pool2d_options;
+
+/** Of every op of this family, as kernels see it; ops of one dimension use the w fields. */
+typedef struct wg_pool_attrs {
+    int64_t kernel_h, kernel_w, stride_h, stride_w, padding_h, padding_w, dilation_h, dilation_w;
+    bool exclude_padding;
+    int64_t height, width; /* of the result of pool_scatter and avg_pool2d_grad */
+} wg_pool_attrs;
+
+/** The windows along H and W of a valid node that takes planes of `from` to planes of `to`. */
+WG_API void wg_pool_windows(const wg_pool_attrs *a, const wg_shape *from, const wg_shape *to,
+                            wg_sliding *h, wg_sliding *w);
+
+/** y[N, C, P, Q]: the maximum of x[N, C, H, W], float, in each window, where
+ *  P = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 and Q likewise.
+ *  wg_result_of(y, 1) is its index (i64, of y's shape), the first among equals.  A NaN is larger
+ * than any number. */
+WG_API wg_value *(wg_max_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options);
+#define wg_max_pool2d(...) wg_max_pool2d(WG_HERE, __VA_ARGS__)
+/** y[N, C, P] and index[N, C, P] of x[N, C, L]. */
+WG_API wg_value *(wg_max_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options);
+#define wg_max_pool1d(...) wg_max_pool1d(WG_HERE, __VA_ARGS__)
+
+/** y[N, C, P, Q]: the mean of x[N, C, H, W] in each window. */
+WG_API wg_value *(wg_avg_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options);
+#define wg_avg_pool2d(...) wg_avg_pool2d(WG_HERE, __VA_ARGS__)
+/** y[N, C, P] of x[N, C, L]. */
+WG_API wg_value *(wg_avg_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options);
+#define wg_avg_pool1d(...) wg_avg_pool1d(WG_HERE, __VA_ARGS__)
+
+/** y[N, C, 1, 1]: the maximum, or the mean, of each plane of x[N, C, H, W]; H and W are not 0. */
+WG_API wg_value *(wg_global_max_pool2d)(const char *at, wg_value *x);
+#define wg_global_max_pool2d(...) wg_global_max_pool2d(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_global_avg_pool2d)(const char *at, wg_value *x);
+#define wg_global_avg_pool2d(...) wg_global_avg_pool2d(WG_HERE, __VA_ARGS__)
+
+/** y, of the shape of index[N, C, P, Q] (i64): the elements of x[N, C, H, W] there.  An index
+ * outside [0, H W) ends the run with WG_EDATA. */
+WG_API wg_value *(wg_pool_gather)(const char *at, wg_value *x, wg_value *index);
+#define wg_pool_gather(...) wg_pool_gather(WG_HERE, __VA_ARGS__)
+/** x[N, C, height, width]: the sums of the y[N, C, P, Q] that index sends there, 0 where none. */
+WG_API wg_value *(wg_pool_scatter)(const char *at, wg_value *y, wg_value *index, int64_t height,
+                                   int64_t width);
+#define wg_pool_scatter(...) wg_pool_scatter(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

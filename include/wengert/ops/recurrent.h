@@ -1,0 +1,63 @@
+/* Recurrent cells, and their sequences over time, with the weights and gate orders of PyTorch.
+ *
+ *   rnn    h' = tanh(a)                     a = wi x + bi + wh h + bh
+ *
+ *   lstm   i, f, g, o = the four parts of a
+ *          c' = sigmoid(f) c + sigmoid(i) tanh(g),   h' = sigmoid(o) tanh(c')
+ *
+ *   gru    r, z, n = the three parts of wi x + bi, and of wh h + bh
+ *          r = sigmoid(r_x + r_h),  z = sigmoid(z_x + z_h),  n = tanh(n_x + r n_h)
+ *          h' = (1 - z) n + z h
+ *
+ * With G gates (1, 4 and 3): wi[G H, C], wh[G H, H], bi[G H], bh[G H].  A bias may be NULL. */
+#ifndef WG_OPS_RECURRENT_H
+#define WG_OPS_RECURRENT_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Zero means the default. */
+typedef struct wg_recurrent_options {
+    wg_value *h, *c; /* states before the first step, [B, H], c of lstm only; NULL: zeros */
+    bool reverse;    /* from the last step to the first */
+    bool relu;       /* rnn only: relu in the place of tanh */
+} wg_recurrent_options;
+
+/** As backends and passes see it. */
+typedef struct wg_recurrent_attrs {
+    bool reverse, relu;
+} wg_recurrent_attrs;
+
+/** h'[B, H] from x[B, C] and h[B, H]; relu: in the place of tanh. */
+WG_API wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
+                               wg_value *bi, wg_value *bh, bool relu);
+#define wg_rnn_cell(...) wg_rnn_cell(WG_HERE, __VA_ARGS__)
+/** h'[B, H] from x[B, C], h[B, H] and c[B, H]; c' is wg_result_of(h', 1). */
+WG_API wg_value *(wg_lstm_cell)(const char *at, wg_value *x, wg_value *h, wg_value *c, wg_value *wi,
+                                wg_value *wh, wg_value *bi, wg_value *bh);
+#define wg_lstm_cell(...) wg_lstm_cell(WG_HERE, __VA_ARGS__)
+/** h'[B, H] from x[B, C] and h[B, H]. */
+WG_API wg_value *(wg_gru_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
+                               wg_value *bi, wg_value *bh);
+#define wg_gru_cell(...) wg_gru_cell(WG_HERE, __VA_ARGS__)
+
+/** y[B, T, H], the h' of every step, from x[B, T, C]; T may be 0.  After the last step carried out
+ *  h[B, H] is wg_result_of(y, 1), and c[B, H] of lstm wg_result_of(y, 2).  `options` may be NULL.
+ */
+WG_API wg_value *(wg_rnn)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
+                          wg_value *bh, const wg_recurrent_options *options);
+#define wg_rnn(...) wg_rnn(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_lstm)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
+                           wg_value *bh, const wg_recurrent_options *options);
+#define wg_lstm(...) wg_lstm(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_gru)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
+                          wg_value *bh, const wg_recurrent_options *options);
+#define wg_gru(...) wg_gru(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* Reductions over any set of axes, and cumulative sums.
+ *
+ * `axes` may be WG_ALL_AXES; with WG_KEEP reduced axes stay, with size 1.  Over no elements a sum
+ * is 0, a product 1, a norm 0, a logsumexp -inf and a mean NaN; max and min are errors when built.
+ */
+#ifndef WG_OPS_REDUCE_H
+#define WG_OPS_REDUCE_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wg_reduce_attrs {
+    wg_axes axes; /* none: all */
+    bool keep;    /* reduced axes stay, with size 1 */
+} wg_reduce_attrs;
+
+typedef struct wg_var_attrs {
+    wg_axes axes;
+    bool keep;
+    int64_t correction; /* the divisor is the number of elements less this */
+} wg_var_attrs;
+
+typedef struct wg_norm_attrs {
+    wg_axes axes;
+    bool keep;
+    double p; /* > 0, may be infinite */
+} wg_norm_attrs;
+
+typedef struct wg_cumsum_attrs {
+    int64_t axis;
+    bool reverse;   /* from the end                  */
+    bool exclusive; /* without the element itself    */
+} wg_cumsum_attrs;
+
+enum { WG_DROP = 0, WG_KEEP = 1 }; /* for `keep` */
+
+/** y = sum of x; numbers. */
+WG_API wg_value *(wg_sum)(const char *at, wg_value *x, wg_axes axes, bool keep);
+#define wg_sum(...) wg_sum(WG_HERE, __VA_ARGS__)
+/** y = mean of x; floats. */
+WG_API wg_value *(wg_mean)(const char *at, wg_value *x, wg_axes axes, bool keep);
+#define wg_mean(...) wg_mean(WG_HERE, __VA_ARGS__)
+/** y = largest, smallest of x; numbers; NaN if there is one.  Ties share the derivative equally. */
+WG_API wg_value *(wg_max)(const char *at, wg_value *x, wg_axes axes, bool keep);
+#define wg_max(...) wg_max(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_min)(const char *at, wg_value *x, wg_axes axes, bool keep);
+#define wg_min(...) wg_min(WG_HERE, __VA_ARGS__)
+/** y = product of x; numbers.  The derivatives are right where elements are 0. */
+WG_API wg_value *(wg_prod)(const char *at, wg_value *x, wg_axes axes, bool keep);
+#define wg_prod(...) wg_prod(WG_HERE, __VA_ARGS__)
+/** y = sum (x - mean)^2 / (n - correction) over n > correction >= 0 elements; floats.  correction 1
+ * is the unbiased estimate. */
+WG_API wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t correction);
+#define wg_var(...) wg_var(WG_HERE, __VA_ARGS__)
+/** y = ln sum exp(x); floats.  Where all x are -inf, y is -inf and the derivative 0. */
+WG_API wg_value *(wg_logsumexp)(const char *at, wg_value *x, wg_axes axes, bool keep);
+#define wg_logsumexp(...) wg_logsumexp(WG_HERE, __VA_ARGS__)
+/** y = (sum |x|^p)^(1/p), p > 0; floats; p = INFINITY: y = max |x|, whose ties share the
+ * derivative.  Where y is 0 the derivative is 0. */
+WG_API wg_value *(wg_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
+#define wg_norm(...) wg_norm(WG_HERE, __VA_ARGS__)
+
+/** y[i] = sum of x[j] along `axis` over j <= i; exclusive: j < i; reverse: j >= i (exclusive: j >
+ * i).  Numbers. */
+WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, bool reverse, bool exclusive);
+#define wg_cumsum(...) wg_cumsum(WG_HERE, __VA_ARGS__)
+
+/** x summed down to `shape`, which broadcasts to x's: the transpose of broadcasting. */
+WG_API wg_value *(wg_sum_to)(const char *at, wg_value *x, wg_shape shape);
+#define wg_sum_to(...) wg_sum_to(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,72 @@
+/* Parts of tensors: windows, padding, reversal. */
+#ifndef WG_OPS_SLICE_H
+#define WG_OPS_SLICE_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One entry for each axis of x (wg_shape serves as a list of integers). */
+typedef struct wg_slice_attrs {
+    wg_shape start, size, step; /* y[i] = x[start + i step], 0 <= i < size */
+} wg_slice_attrs;
+
+typedef struct wg_slice_grad_attrs {
+    wg_shape shape, start, step; /* shape: of the result */
+} wg_slice_grad_attrs;
+
+typedef struct wg_pad_attrs {
+    wg_shape before, after; /* how many elements are added along each axis */
+    double value;
+} wg_pad_attrs;
+
+typedef struct wg_flip_attrs {
+    wg_axes axes; /* none: all */
+} wg_flip_attrs;
+
+typedef struct wg_roll_attrs {
+    int64_t shift, axis;
+} wg_roll_attrs;
+
+/* Beyond the last element (with step < 0: the first); for `stop` of wg_slice. */
+#define WG_TO_END INT64_MAX
+#define WG_TO_START INT64_MIN
+
+/** x[start:stop:step] of Python along one axis: negative positions count from the end, positions
+ *  outside are clamped, step may be negative but not 0.  The whole axis reversed: (WG_TO_END,
+ *  WG_TO_START, -1). */
+WG_API wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop,
+                            int64_t step);
+#define wg_slice(...) wg_slice(WG_HERE, __VA_ARGS__)
+
+/** y[i] = x[start + i step] with one entry of start, size and step for each axis; every element
+ *  read must lie within x. */
+WG_API wg_value *(wg_window)(const char *at, wg_value *x, wg_shape start, wg_shape size,
+                             wg_shape step);
+#define wg_window(...) wg_window(WG_HERE, __VA_ARGS__)
+
+/** The transpose of wg_window: zeros of `shape`, in which position start + i step is dy[i]. */
+WG_API wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, wg_shape start,
+                                 wg_shape step);
+#define wg_slice_grad(...) wg_slice_grad(WG_HERE, __VA_ARGS__)
+
+/** x with `before` and `after` elements of `value` around it; one entry for each axis, none
+ *  negative. */
+WG_API wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after,
+                          double value);
+#define wg_pad(...) wg_pad(WG_HERE, __VA_ARGS__)
+
+/** x reversed along `axes` (WG_ALL_AXES: along all). */
+WG_API wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes);
+#define wg_flip(...) wg_flip(WG_HERE, __VA_ARGS__)
+
+/** y[i + shift] = x[i] along `axis`, round the end. */
+WG_API wg_value *(wg_roll)(const char *at, wg_value *x, int64_t shift, int axis);
+#define wg_roll(...) wg_roll(WG_HERE, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* The table of built-in ops. */
+#ifndef WG_OPS_TABLE_H
+#define WG_OPS_TABLE_H
+
+#include "wengert/graph/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LEAF(name) extern WG_API const wg_op wg_op_##name;
+#define ANY LEAF
+#define FLOAT LEAF
+#define NUMBER LEAF
+#define COMPOSITE LEAF
+#include "wengert/ops/ops.def"
+#undef LEAF
+#undef ANY
+#undef FLOAT
+#undef NUMBER
+#undef COMPOSITE
+
+/** The i-th built-in op in the order of ops.def, NULL past the end. */
+WG_API const wg_op *wg_op_at(size_t i);
+/** The built-in op of that name, or NULL. */
+WG_API const wg_op *wg_op_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,40 @@
+/* Learning rates as functions of the update's number. */
+#ifndef WG_TRAIN_SCHEDULE_H
+#define WG_TRAIN_SCHEDULE_H
+
+#include "wengert/graph/shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wg_schedule_kind {
+    WG_SCHEDULE_NOAM =
+        0, /* rate d^-.5 min(t^-.5, t warmup^-1.5)  (Vaswani et al. 2017, eq. 3)                  */
+    WG_SCHEDULE_INVERSE_SQRT, /* from `start` linearly to `rate` at warmup, then rate sqrt(warmup / t)   (fairseq)  */
+    WG_SCHEDULE_COSINE, /* from `start` linearly to `rate` at warmup, then down to `floor` at `updates` by half a
+                                 cosine */
+    WG_SCHEDULE_LINEAR, /* the same, down in a straight line                                                   */
+    WG_SCHEDULE_CONSTANT /* from `start` linearly to `rate` at warmup, then `rate`                              */
+} wg_schedule_kind;
+
+typedef struct wg_schedule {
+    int kind;        /* wg_schedule_kind                                        */
+    double rate;     /* the peak; of noam: a factor, usually 1                  */
+    int64_t warmup;  /* updates; 0: none                                        */
+    double start;    /* rate before the first update of the warm-up             */
+    double floor;    /* cosine, linear                                          */
+    int64_t updates; /* cosine, linear: when the floor is reached               */
+    int64_t d_model; /* noam                                                    */
+} wg_schedule;
+
+/** The rate of update t = 1, 2, ...; an earlier one has the rate of the first, an unknown kind NaN.
+ * Without warm-up
+ *  inverse_sqrt falls from its peak at update 1; cosine and linear stay at the floor from `updates`
+ *  on, but a warm-up is finished first. */
+WG_API double wg_schedule_rate(const wg_schedule *s, int64_t t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* Processes that run a step whenever they are asked to, so that steps of several programs can take
+ * turns and each has a resident peak of its own.  What a child says on its standard output, a line
+ * each:
+ *
+ *     ready BYTES NAME        once it has planned; BYTES of the plan's buffer, 0 if it has none;
+ *     NAME: the rest SECONDS PEAK            for each line that it reads: it ran a step; most bytes
+ *     that it had in memory so far
+ *
+ * It ends when there is nothing more to read.
+ *
+ * Only the child whose turn it is runs.  The others are stopped (SIGSTOP), and the parent ends its
+ * own threads: those that wait for work may do so by spinning (OMP_WAIT_POLICY=active, PyTorch),
+ * which would take the processor from the step that is measured.  Children do not outlive their
+ * parent, however it ends. */
+#ifndef WG_MEASURE_CHILD_H
+#define WG_MEASURE_CHILD_H
+
+#include "measure/limits.h"
+#include "measure/train_step.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+
+/* What is run: a configuration of wg_transformer_find on a batch. */
+typedef struct bench_case {
+    const char *config;
+    bench_batch batch;
+    int64_t vocabulary;
+    int threads;
+} bench_case;
+
+enum { BENCH_MOST_RUNS = 1000 };
+
+typedef struct bench_child {
+    pid_t pid; /* 0: there is none */
+    FILE *to, *from;
+    char name[100];      /* or why there is none */
+    double buffer, peak; /* bytes */
+    double seconds[BENCH_MOST_RUNS];
+    int runs;
+} bench_child;
+
+/* Starts this very program as a child for the case (its main hands such arguments to
+ * bench_child_serve); or, with a `script`, the Python interpreter with that script.  Waits until it
+ * is ready, and stops it; false, and the reason in c->name, if it does not become so. */
+bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
+                       const char *script);
+/* Continues the child for two steps: one that wakes its threads and fills the caches, which others
+ * used meanwhile, and one that is counted if `counts`.  false if it has ended. */
+bool bench_child_run(bench_child *c, bool counts);
+/* Of the runs that counted. */
+bench_times bench_child_times(const bench_child *c);
+/* Of the quotients of two children that took turns: seconds of `slow` by those of `fast` in the
+ * same round. */
+bench_times bench_child_ratio(const bench_child *slow, const bench_child *fast);
+void bench_child_end(bench_child *c);
+
+/* Is this process such a child?  Then it serves until its input ends, and its exit code is in
+ * *code. */
+bool bench_child_serve(int argc, char **argv, int *code);
+
+double bench_case_flops(const bench_case *c);
+
+#endif

@@ -1,0 +1,284 @@
+#include "measure/limits.h"
+#include "wengert/backends/load.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- timing ---------------------------------------------------------------------------------- */
+
+double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double bench_resident_peak(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return 1024.0 * (double)u.ru_maxrss;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+bench_times bench_summary(double *seconds, int n)
+{
+    qsort(seconds, (size_t)n, sizeof *seconds, by_size);
+    return (bench_times){.median = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
+                         .least = seconds[0],
+                         .most = seconds[n - 1],
+                         .runs = n};
+}
+
+double bench_exponent(const double *x, const double *y, int count)
+{
+    double mx = 0, my = 0, xy = 0, xx = 0;
+    for (int i = 0; i < count; i++) {
+        mx += log(x[i]) / count;
+        my += log(y[i]) / count;
+    }
+    for (int i = 0; i < count; i++) {
+        xy += (log(x[i]) - mx) * (log(y[i]) - my);
+        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
+    }
+    return xy / xx;
+}
+
+/* Seconds of one of `calls` calls. */
+static wg_status time_calls(const bench_subject *s, int calls, double *seconds)
+{
+    wg_status status = WG_OK;
+    double start = bench_now();
+    for (int i = 0; i < calls && status == WG_OK; i++)
+        status = s->run(s->context);
+    *seconds = (bench_now() - start) / calls;
+    return status;
+}
+
+/* Warms a subject up, and finds how many calls make a sample. */
+static wg_status calibrate(const bench_subject *s, double sample, int *calls)
+{
+    enum { MOST_CALLS = 100000 };
+    double seconds;
+    wg_status status = time_calls(s, 1, &seconds);
+    if (status == WG_OK)
+        status = time_calls(s, 1, &seconds);
+    double wanted = seconds > 0 ? sample / seconds : MOST_CALLS;
+    *calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
+    return status;
+}
+
+wg_status bench_interleaved(const bench_subject *subject, int n, const bench_schedule *schedule,
+                            bench_times *times)
+{
+    enum { LEAST_ROUNDS = 3 };
+    const bench_schedule o = schedule ? *schedule : (bench_schedule){0};
+    int runs = o.runs > 0 ? o.runs : 11;
+    double limit = o.seconds > 0 ? o.seconds : 10, sample = o.sample > 0 ? o.sample : 0.002;
+    int *calls = calloc((size_t)n + 1, sizeof *calls);
+    double *seconds = calloc((size_t)n * (size_t)runs + 1, sizeof *seconds);
+    wg_status status = calls && seconds ? WG_OK : WG_ENOMEM;
+
+    for (int i = 0; i < n && status == WG_OK; i++)
+        status = calibrate(&subject[i], sample, &calls[i]);
+    double start = bench_now();
+    int rounds = 0;
+    while (status == WG_OK && rounds < runs &&
+           (rounds < LEAST_ROUNDS || bench_now() - start < limit)) {
+        for (int i = 0; i < n && status == WG_OK; i++)
+            status = time_calls(&subject[i], calls[i], &seconds[i * runs + rounds]);
+        rounds++;
+    }
+    for (int i = 0; i < n && status == WG_OK; i++)
+        times[i] = bench_summary(&seconds[i * runs], rounds);
+    free(calls);
+    free(seconds);
+    return status;
+}
+
+/* ---- matmul ---------------------------------------------------------------------------------- */
+
+void bench_square_free(bench_square *p)
+{
+    wg_plan_free(p->plan);
+    wg_graph_free(p->graph);
+    *p = (bench_square){0};
+}
+
+wg_status bench_square_run(void *product)
+{
+    bench_square *p = product;
+    return wg_plan_run(p->plan, 0);
+}
+
+/* y = a b of [n, n], by the fastest backend */
+static wg_status make_product(bench_square *p, int64_t n, int threads)
+{
+    const wg_backend *backend = wg_backend_at(0);
+    *p = (bench_square){.graph = wg_graph_new(), .n = n};
+    wg_value *in[2] = {wg_input(p->graph, "a", WG_F32, WG_SHAPE(n, n)),
+                       wg_input(p->graph, "b", WG_F32, WG_SHAPE(n, n))};
+    wg_output(wg_matmul(in[0], in[1]), "y");
+    wg_status status = wg_plan_create(
+        &p->plan, p->graph,
+        &(wg_plan_options){.backends = &backend, .n_backends = 1, .threads = threads});
+    for (int k = 0; k < 2 && status == WG_OK; k++) {
+        float *x = wg_plan_data(p->plan, in[k]);
+        for (int64_t i = 0; i < n * n; i++)
+            x[i] = (float)(i * 7919 % 1001 - 500) / 500;
+    }
+    return status;
+}
+
+/* 2048; where there are only the plain kernels, the power of two up to it at which a product takes
+ * two seconds at most, judged by small ones. */
+static wg_status choose_size(int64_t *size, int threads)
+{
+    enum { SMALL = 256, LARGE = 2048, TRIES = 9 };
+    *size = LARGE;
+    if (wg_backend_at(0) != wg_cpu_backend())
+        return WG_OK;
+    bench_square p;
+    double best = 0, seconds;
+    wg_status status = make_product(&p, SMALL, threads);
+    for (int i = 0; i < TRIES && status == WG_OK; i++) {
+        status = time_calls(&(bench_subject){bench_square_run, &p}, 1, &seconds);
+        best = i == 0 || seconds < best ? seconds : best;
+    }
+    bench_square_free(&p);
+    *size = SMALL;
+    for (; *size < LARGE && 8 * best < 2; *size *= 2)
+        best *= 8;
+    return status;
+}
+
+wg_status bench_square_make(bench_square *out, int64_t n, int threads)
+{
+    *out = (bench_square){0};
+    wg_status status = n > 0 ? WG_OK : choose_size(&n, threads);
+    return status == WG_OK ? make_product(out, n, threads) : status;
+}
+
+/* ---- triad ----------------------------------------------------------------------------------- */
+
+typedef struct triad {
+    float *a, *b, *c;
+    int64_t n;
+    int threads;
+} triad;
+
+static void free_triad(triad *t)
+{
+    free(t->a);
+    free(t->b);
+    free(t->c);
+}
+
+static wg_status run_triad(void *context)
+{
+    const triad *t = context;
+    float *restrict a = t->a;
+    const float *restrict b = t->b, *restrict c = t->c;
+#pragma omp parallel for simd schedule(static) num_threads(t->threads)
+    for (int64_t i = 0; i < t->n; i++)
+        a[i] = b[i] + 3.0f * c[i];
+    return WG_OK;
+}
+
+static wg_status make_triad(triad *t, size_t bytes, int threads)
+{
+    bytes = (bytes + 63) / 64 * 64;
+    *t = (triad){.a = aligned_alloc(64, bytes),
+                 .b = aligned_alloc(64, bytes),
+                 .c = aligned_alloc(64, bytes),
+                 .n = (int64_t)(bytes / sizeof(float)),
+                 .threads = threads};
+    if (!t->a || !t->b || !t->c)
+        return WG_ENOMEM;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < t->n; i++) { /* each page near the thread that will use it */
+        t->a[i] = 0;
+        t->b[i] = 1;
+        t->c[i] = 2;
+    }
+    return WG_OK;
+}
+
+static size_t triad_bytes(void)
+{
+    const size_t least = (size_t)64 << 20, most = (size_t)256 << 20;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#else
+    long cache = -1;
+#endif
+    size_t size = cache > 0 ? (size_t)cache : least;
+    return size < least ? least : size > most ? most : size;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static wg_status measure_matmul(bench_limits *l, int64_t size)
+{
+    bench_square p;
+    wg_status status = bench_square_make(&p, size, l->threads);
+    l->matmul_size = p.n;
+    l->matmul_flops = 2.0 * (double)p.n * (double)p.n * (double)p.n;
+    if (status == WG_OK) {
+        wg_plan_step s = wg_plan_step_at(p.plan, 0);
+        snprintf(l->matmul_kernel, sizeof l->matmul_kernel, "%s, %s", s.backend, s.kernel);
+        status = bench_interleaved(&(bench_subject){bench_square_run, &p}, 1,
+                                   &(bench_schedule){.runs = 21, .seconds = 2}, &l->matmul);
+    }
+    bench_square_free(&p);
+    return status;
+}
+
+static wg_status measure_triad(bench_limits *l, size_t bytes)
+{
+    triad t;
+    l->triad_bytes = bytes ? bytes : triad_bytes();
+    wg_status status = make_triad(&t, l->triad_bytes, l->threads);
+    if (status == WG_OK) {
+        triad one = t;
+        one.threads = 1;
+        l->triad_traffic = 3.0 * (double)t.n * sizeof(float);
+        const bench_subject subject[] = {{run_triad, &one}, {run_triad, &t}};
+        bench_times times[2];
+        status = bench_interleaved(subject, 2, &(bench_schedule){.runs = 11, .seconds = 2}, times);
+        l->triad_one = times[0];
+        l->triad = times[1];
+    }
+    free_triad(&t);
+    return status;
+}
+
+wg_status bench_limits_measure(bench_limits *out, const bench_limits_options *options)
+{
+    const bench_limits_options o = options ? *options : (bench_limits_options){0};
+    *out = (bench_limits){.threads = o.threads > 0 ? o.threads : omp_get_max_threads()};
+    wg_status status = measure_matmul(out, o.matmul_size);
+    return status == WG_OK ? measure_triad(out, o.triad_bytes) : status;
+}
+
+double bench_matmul_rate(const bench_limits *l)
+{
+    return l->matmul_flops / l->matmul.least;
+}
+
+double bench_memory_rate(const bench_limits *l)
+{
+    double seconds = l->triad.least < l->triad_one.least ? l->triad.least : l->triad_one.least;
+    return l->triad_traffic / seconds;
+}

@@ -1,0 +1,121 @@
+#include "measure/train_step.h"
+#include "measure/limits.h"
+#include "measure/parameters.h"
+#include "train/step.h"
+
+#include <stdio.h>
+
+wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
+                              char *message, size_t message_size)
+{
+    snprintf(message, message_size, "out of memory");
+    wg_status status = wg_settings_init(s);
+    if (status == WG_OK)
+        status = wg_settings_set(s, "preset", preset, message, message_size);
+    if (status == WG_OK) /* of the recipe for small corpora; it costs the same whatever it is */
+        status = wg_settings_set(s, "clip-norm", "25", message, message_size);
+    s->net.source_vocabulary = s->net.target_vocabulary = vocabulary;
+    s->threads = threads;
+    return status;
+}
+
+/* ---- the batch ------------------------------------------------------------------------------- */
+
+/* Ids from all of [0, below), repeated as late as can be. */
+static void fill_ids(wg_plan *p, const wg_value *v, int64_t below, int64_t first)
+{
+    int32_t *ids = wg_plan_data(p, v);
+    for (int64_t i = 0, n = wg_value_count(v); i < n; i++)
+        ids[i] = (int32_t)((first + i * 7919) % below);
+}
+
+static void fill_lengths(wg_plan *p, const wg_value *v, int64_t length)
+{
+    int32_t *lengths = wg_plan_data(p, v);
+    for (int64_t i = 0, n = wg_value_count(v); i < n; i++)
+        lengths[i] = (int32_t)length;
+}
+
+static void fill_batch(wg_plan *p, const wgi_step *s, const bench_step_options *o)
+{
+    const bench_batch *b = &o->batch;
+    int64_t source = o->settings->net.source_vocabulary,
+            target = o->settings->net.target_vocabulary;
+    fill_ids(p, s->in.source, source, 0);
+    fill_lengths(p, s->in.source_lengths, b->source_length);
+    fill_ids(p, s->in.target_in, target, 1);
+    fill_ids(p, s->in.target_out, target, 7920 % target); /* target_in, one token on */
+    *(float *)wg_plan_data(p, s->normaliser) = (float)(b->rows * b->target_length);
+    *(float *)wg_plan_data(p, s->rate) = 1e-4f;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+wg_status bench_step_make(bench_step *out, const bench_step_options *o)
+{
+    const bench_batch *b = &o->batch;
+    const wg_backend *built[WG_MOST_BACKENDS];
+    size_t n_built = 0;
+    while (n_built < WG_MOST_BACKENDS && (built[n_built] = wg_backend_at(n_built)))
+        n_built++;
+    wgi_step s;
+    double start = bench_now();
+    wgi_step_build(&s, o->settings,
+                   &(wgi_step_shape){b->rows, b->source_length, b->target_length, WG_STEP_UPDATES});
+    *out = (bench_step){.graph = s.graph, .build_seconds = bench_now() - start};
+    if (!s.graph)
+        return WG_ENOMEM;
+    wg_store *store = o->store ? o->store : (out->own = wg_store_new(o->settings->seed));
+    wg_status status = bench_draw_parameters(s.graph, store);
+    if (status != WG_OK)
+        return status;
+    start = bench_now();
+    status =
+        wg_plan_create(&out->plan, s.graph,
+                       &(wg_plan_options){.backends = o->n_backends ? o->backends : built,
+                                          .n_backends = o->n_backends ? o->n_backends : n_built,
+                                          .threads = (int)o->settings->threads,
+                                          .store = store,
+                                          .seed = o->settings->seed,
+                                          .profile = o->profile,
+                                          .no_fuse = o->no_fuse});
+    out->plan_seconds = bench_now() - start;
+    if (status == WG_OK)
+        fill_batch(out->plan, &s, o);
+    return status;
+}
+
+void bench_step_free(bench_step *s)
+{
+    wg_plan_free(s->plan);
+    wg_graph_free(s->graph);
+    wg_store_free(s->own);
+}
+
+wg_status bench_step_run(void *step)
+{
+    bench_step *s = step;
+    return wg_plan_run(s->plan, ++s->run);
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+double bench_step_flops(const wg_transformer_config *c, const bench_batch *b)
+{
+    double d = (double)c->d_model, B = (double)b->rows, S = (double)b->source_length,
+           T = (double)b->target_length;
+    double k = c->d_k ? (double)(c->heads * c->d_k) : d,
+           v = c->d_v ? (double)(c->heads * c->d_v) : d;
+    double queries = d * k + d * v; /* with out */
+    double keys = d * k + d * v;    /* with values */
+    double seen = (c->attention == WG_ATTENTION_DOT ? k : 0) + v;
+    double inner = (c->gated ? 3 : 2) * d * (double)c->d_ff;
+
+    double encoder = S * (queries + keys + inner) + S * S * seen;
+    double itself = T * (queries + keys) + T * (T + 1) / 2 * seen;
+    double cross = T * queries + S * keys + T * S * seen;
+    double decoder = itself + cross + T * inner;
+    double logits = T * d * (double)c->target_vocabulary;
+    return 3 * 2 * B *
+           ((double)c->encoder_layers * encoder + (double)c->decoder_layers * decoder + logits);
+}

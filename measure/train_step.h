@@ -1,0 +1,60 @@
+/* The step of training, built as the trainer builds it (train/step.h), on a batch of sentences of
+ * full length. */
+#ifndef WG_MEASURE_TRAIN_STEP_H
+#define WG_MEASURE_TRAIN_STEP_H
+
+#include "wengert/backends/load.h"
+#include "wengert/backends/plan.h"
+#include "wengert/train/settings.h"
+
+typedef struct bench_batch {
+    int64_t rows, source_length, target_length; /* B, S, T */
+} bench_batch;
+
+/* Zero means the default in every field but settings and batch. */
+typedef struct bench_step_options {
+    const wg_settings *settings; /* with the sizes of the vocabularies in its net */
+    bench_batch batch;
+    const wg_backend *const *backends; /* all that are built, the fastest first */
+    size_t n_backends;
+    wg_store *store; /* of its own */
+    bool profile, no_fuse;
+} bench_step_options;
+
+typedef struct bench_step {
+    wg_graph *graph;
+    wg_plan *plan;
+    wg_store *own; /* NULL if one was given                                      */
+    uint64_t run;  /* number of the last one                                     */
+    double build_seconds,
+        plan_seconds; /* graph with gradient; plan, once parameters have been drawn */
+} bench_step;
+
+/* The settings of the preset of that name (of wg_transformer_find) over a vocabulary for both
+ * sides, with clipping. The caller calls wg_settings_free in any case. */
+wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
+                              char *message, size_t message_size);
+
+/* Builds and plans the step and fills in the batch.  The caller calls bench_step_free in any case;
+ * the graph, and after a failed run the plan, have the message. */
+wg_status bench_step_make(bench_step *out, const bench_step_options *options);
+void bench_step_free(bench_step *s);
+
+/* One step; a bench_subject's run, with the bench_step as context. */
+wg_status bench_step_run(void *step);
+
+/* Operations of the model's matrix products in a step, two of them (a multiplication, an addition)
+ * for each term:
+ *
+ *   projections q, k, v, out of each attention  2 (d h d_k + d h d_v)  a token; k, v of
+ *   cross-attention a source token scores and averages                         h d_k + h d_v
+ *   for each pair of a query and a key that it sees feed-forward layer                          2 d
+ *   f (gated: 3 d f)   a token logits                                      d V                    a
+ *   target token
+ *
+ * terms each, three times: forward, gradient of the one operand, of the other.  A causal query at
+ * position t sees t + 1 keys.  Nothing else is counted: no norm, softmax, dropout, loss, embedding,
+ * update. */
+double bench_step_flops(const wg_transformer_config *c, const bench_batch *b);
+
+#endif

@@ -1,0 +1,291 @@
+/* Pairs of sentences: two texts split into lines, encoded by all threads, and kept in one array. */
+#include "wengert/text/corpus.h"
+
+#include "text/internal.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { SIDES = 2 };
+
+struct wg_corpus {
+    size_t n, empty, too_long;
+    int32_t *ids;  /* of all sentences: pair by pair, source first */
+    size_t *first; /* [2 n + 1] where each begins                   */
+    char *bytes;   /* lines ended by NUL, or NULL                   */
+    size_t *line;  /* [2 n] where each begins in bytes              */
+    uint64_t hash;
+};
+
+/* ---- under construction ---------------------------------------------------------------------- */
+
+typedef struct encoded {
+    int32_t *ids;
+    size_t n;
+} encoded;
+
+typedef struct reader {
+    const char *name[SIDES];
+    wgi_text text[SIDES];
+    wgi_span *lines[SIDES];
+    size_t n_lines[SIDES];
+    encoded *sentence; /* [2 n_lines]: line i of side s at 2 i + s */
+    wg_corpus_options options;
+    wgi_message message;
+} reader;
+
+static wg_status no_memory(reader *r)
+{
+    return wgi_file_fail(&r->message, WG_ENOMEM, r->name[0], "no memory for a corpus");
+}
+
+static wg_status split(reader *r, int side)
+{
+    wgi_span rest = {r->text[side].bytes, r->text[side].size}, line;
+    size_t n = 0;
+    while (wgi_next_line(&rest, &line))
+        n++;
+    rest = (wgi_span){r->text[side].bytes, r->text[side].size};
+    r->n_lines[side] = n;
+    r->lines[side] = malloc((n + 1) * sizeof *r->lines[side]);
+    if (!r->lines[side])
+        return no_memory(r);
+    for (size_t i = 0; i < n; i++)
+        wgi_next_line(&rest, &r->lines[side][i]);
+    return WG_OK;
+}
+
+static wg_status split_both(reader *r)
+{
+    wg_status status = split(r, 0);
+    if (status == WG_OK)
+        status = split(r, 1);
+    if (status == WG_OK && r->n_lines[0] != r->n_lines[1]) {
+        wgi_message_add(&r->message, "%s and %s: expected equally many lines, got %zu and %zu",
+                        r->name[0], r->name[1], r->n_lines[0], r->n_lines[1]);
+        status = WG_EDATA;
+    }
+    return status;
+}
+
+/* All lines at once; which thread takes which does not matter, since each writes to its own
+ * place. */
+static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
+{
+    size_t n = SIDES * r->n_lines[0];
+    int threads = r->options.threads > 0 ? r->options.threads : omp_get_max_threads(),
+        worst = WG_OK;
+    r->sentence = calloc(n + 1, sizeof *r->sentence);
+    if (!r->sentence)
+        return no_memory(r);
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads) reduction(max : worst)
+    for (size_t i = 0; i < n; i++) {
+        wgi_span line = r->lines[i % SIDES][i / SIDES];
+        int status = wg_vocabulary_encode(vocabulary[i % SIDES], line.text, line.size,
+                                          &r->sentence[i].ids, &r->sentence[i].n);
+        worst = status > worst ? status : worst;
+    }
+    if (worst == WG_ENOMEM)
+        return no_memory(r);
+    return worst == WG_OK
+               ? WG_OK
+               : wgi_file_fail(&r->message, (wg_status)worst, r->name[0],
+                               "a line could not be encoded: %s", wg_status_text((wg_status)worst));
+}
+
+/* ---- choosing and keeping -------------------------------------------------------------------- */
+
+/* Is pair i kept?  If not, it is counted. */
+static bool keep(wg_corpus *c, const reader *r, size_t i)
+{
+    size_t s = r->sentence[SIDES * i].n, t = r->sentence[SIDES * i + 1].n,
+           most = r->options.max_length;
+    bool empty = !r->options.keep_empty && (!s || !t);
+    bool too_long = !empty && most && (s > most || t > most);
+    c->empty += empty;
+    c->too_long += too_long;
+    return !empty && !too_long;
+}
+
+/* Which lines stay, as indices; then r's sentences are closed up to these. */
+static void close_up(wg_corpus *c, reader *r)
+{
+    for (size_t i = 0; i < r->n_lines[0]; i++) {
+        if (!keep(c, r, i))
+            continue;
+        for (size_t side = 0; side < SIDES; side++) {
+            encoded *to = &r->sentence[SIDES * c->n + side], *from = &r->sentence[SIDES * i + side],
+                    left = *to;
+            *to = *from;
+            *from = left; /* what is left out is still freed with the rest */
+            r->lines[side][c->n] = r->lines[side][i];
+        }
+        c->n++;
+    }
+}
+
+static wg_status pack_ids(wg_corpus *c, reader *r)
+{
+    size_t n = SIDES * c->n, used = 0;
+    for (size_t i = 0; i < n; i++)
+        used += r->sentence[i].n;
+    c->ids = malloc((used + 1) * sizeof *c->ids);
+    c->first = malloc((n + 1) * sizeof *c->first);
+    if (!c->ids || !c->first)
+        return no_memory(r);
+    used = 0;
+    for (size_t i = 0; i < n; i++) {
+        c->first[i] = used;
+        memcpy(c->ids + used, r->sentence[i].ids, r->sentence[i].n * sizeof *c->ids);
+        used += r->sentence[i].n;
+    }
+    c->first[n] = used;
+    c->hash = XXH3_64bits_withSeed(c->ids, used * sizeof *c->ids,
+                                   XXH3_64bits(c->first, (n + 1) * sizeof *c->first));
+    return WG_OK;
+}
+
+/* Lines as clean text: at most three bytes for one. */
+static wg_status pack_text(wg_corpus *c, reader *r)
+{
+    size_t n = SIDES * c->n, room = 0, used = 0;
+    for (size_t i = 0; i < n; i++)
+        room += 3 * r->lines[i % SIDES][i / SIDES].size + 1;
+    c->bytes = malloc(room + 1);
+    c->line = malloc((n + 1) * sizeof *c->line);
+    if (!c->bytes || !c->line)
+        return no_memory(r);
+    for (size_t i = 0; i < n; i++) {
+        wgi_span line = r->lines[i % SIDES][i / SIDES];
+        c->line[i] = used;
+        used += wgi_text_clean_into(c->bytes + used, line.text, line.size);
+        c->bytes[used++] = '\0';
+    }
+    return WG_OK;
+}
+
+static wg_status nothing_left(reader *r, const wg_corpus *c)
+{
+    wgi_message_add(&r->message,
+                    "%s and %s: expected at least one pair of sentences to use, got none of %zu "
+                    "(%zu with an empty side",
+                    r->name[0], r->name[1], r->n_lines[0], c->empty);
+    if (r->options.max_length)
+        wgi_message_add(&r->message, ", %zu longer than %zu tokens", c->too_long,
+                        r->options.max_length);
+    wgi_message_add(&r->message, ")");
+    return WG_EDATA;
+}
+
+static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vocabulary[SIDES])
+{
+    wg_corpus *c = NULL;
+    wg_status status = split_both(r);
+    if (status == WG_OK)
+        status = encode(r, vocabulary);
+    if (status == WG_OK && !(c = calloc(1, sizeof *c)))
+        status = no_memory(r);
+    if (status == WG_OK) {
+        close_up(c, r);
+        status = c->n ? pack_ids(c, r) : nothing_left(r, c);
+    }
+    if (status == WG_OK && r->options.keep_text)
+        status = pack_text(c, r);
+    for (size_t i = 0; r->sentence && i < SIDES * r->n_lines[0]; i++)
+        free(r->sentence[i].ids);
+    free(r->sentence);
+    free(r->lines[0]);
+    free(r->lines[1]);
+    if (status == WG_OK)
+        *out = c;
+    else
+        wg_corpus_free(c);
+    return status;
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+wg_status wg_corpus_read(wg_corpus **out, const char *source_path, const char *target_path,
+                         const wg_vocabulary *source, const wg_vocabulary *target,
+                         const wg_corpus_options *options, char *message, size_t message_size)
+{
+    reader r = {.name = {source_path, target_path},
+                .message = wgi_message_in(message, message_size)};
+    if (!out)
+        return WG_EINVAL;
+    *out = NULL;
+    if (!source_path || !target_path || !source || !target)
+        return WG_EINVAL;
+    r.options = options ? *options : (wg_corpus_options){0};
+    wg_status status = wgi_text_read(&r.text[0], source_path, &r.message);
+    if (status == WG_OK)
+        status = wgi_text_read(&r.text[1], target_path, &r.message);
+    if (status == WG_OK)
+        status = build(out, &r, (const wg_vocabulary *const[]){source, target});
+    free(r.text[0].bytes);
+    free(r.text[1].bytes);
+    return status;
+}
+
+wg_status wg_corpus_of_text(wg_corpus **out, const char *source_text, size_t source_size,
+                            const char *target_text, size_t target_size,
+                            const wg_vocabulary *source, const wg_vocabulary *target,
+                            const wg_corpus_options *options, char *message, size_t message_size)
+{
+    reader r = {.name = {"source text", "target text"},
+                .message = wgi_message_in(message, message_size)};
+    if (!out)
+        return WG_EINVAL;
+    *out = NULL;
+    if ((!source_text && source_size) || (!target_text && target_size) || !source || !target)
+        return WG_EINVAL;
+    r.options = options ? *options : (wg_corpus_options){0};
+    r.text[0] = (wgi_text){(char *)source_text, source_size};
+    r.text[1] = (wgi_text){(char *)target_text, target_size};
+    return build(out, &r, (const wg_vocabulary *const[]){source, target});
+}
+
+void wg_corpus_free(wg_corpus *c)
+{
+    if (!c)
+        return;
+    free(c->ids);
+    free(c->first);
+    free(c->bytes);
+    free(c->line);
+    free(c);
+}
+
+size_t wg_corpus_count(const wg_corpus *c)
+{
+    return c->n;
+}
+
+size_t wg_corpus_empty(const wg_corpus *c)
+{
+    return c->empty;
+}
+
+size_t wg_corpus_too_long(const wg_corpus *c)
+{
+    return c->too_long;
+}
+
+wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side)
+{
+    size_t k = SIDES * i + (side != 0);
+    return (wg_sentence){c->ids + c->first[k], c->first[k + 1] - c->first[k]};
+}
+
+const char *wg_corpus_text(const wg_corpus *c, size_t i, int side)
+{
+    return c->bytes ? c->bytes + c->line[SIDES * i + (side != 0)] : NULL;
+}
+
+uint64_t wg_corpus_hash(const wg_corpus *c)
+{
+    return c->hash;
+}

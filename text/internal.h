@@ -1,0 +1,91 @@
+/* Shared by the files of train/text/; not installed. */
+#ifndef WG_TEXT_INTERNAL_H
+#define WG_TEXT_INTERNAL_H
+
+#include "files/internal.h"
+#include "text/unicode/unicode.h"
+#include "wengert/text/vocabulary.h"
+
+/* ---- texts (text.c) -------------------------------------------------------------------------- */
+
+/* Bytes, not ended by NUL; whoever has a text owns its bytes. */
+typedef struct wgi_text {
+    char *bytes;
+    size_t size;
+} wgi_text;
+
+/* A whole regular file, plain or gzip, without its byte-order mark.  A directory, pipe or device is
+ * WG_EIO, a damaged or truncated gzip WG_EDATA. */
+wg_status wgi_text_read(wgi_text *out, const char *path, wgi_message *m);
+
+/* Part of a text. */
+typedef struct wgi_span {
+    const char *text;
+    size_t size;
+} wgi_span;
+
+/* Takes the next line from *rest, without its newline or carriage return and newline; false if none
+ * is left.  The last line need not be ended. */
+bool wgi_next_line(wgi_span *rest, wgi_span *line);
+
+/* Is it UTF-8 without NUL? */
+bool wgi_text_clean(const char *text, size_t size);
+/* Writes it with U+FFFD for what is not UTF-8 (as wgi_utf8_read parts it) and for NUL, into 3 size
+ * bytes at most; returns how many. */
+size_t wgi_text_clean_into(char *to, const char *text, size_t size);
+/* The same into memory of its own; false without memory. */
+bool wgi_text_cleaned(wgi_text *out, const char *text, size_t size);
+
+/* ---- tables of tokens (token_table.c) -------------------------------------------------------- */
+
+/* Different texts numbered 0, 1, ... in the order in which they are added. */
+typedef struct wgi_token {
+    size_t at, size; /* its text in `bytes` */
+    uint64_t count;
+} wgi_token;
+
+typedef struct wgi_tokens {
+    wgi_token *token;
+    size_t n, room;
+    char *bytes; /* texts, each ended by NUL */
+    size_t n_bytes, room_bytes;
+    uint32_t *slot; /* open addressing: number + 1, or 0 */
+    size_t n_slots; /* 0 or a power of two */
+} wgi_tokens;
+
+enum { WG_MAX_TOKENS = 1 << 30 };
+
+/* The number of a text, -1 if it is not there. */
+int64_t wgi_tokens_find(const wgi_tokens *t, wgi_span text);
+/* Its number; added with count 0 if it is not there; -1 without memory. */
+int64_t wgi_tokens_add(wgi_tokens *t, wgi_span text);
+void wgi_tokens_free(wgi_tokens *t);
+static inline const char *wgi_token_text(const wgi_tokens *t, size_t number)
+{
+    return t->bytes + t->token[number].at;
+}
+
+/* The next word (split at ASCII white space) or character of a line; false if none is left. */
+bool wgi_next_token(wg_vocabulary_kind kind, wgi_span *rest, wgi_span *token);
+/* The `size` - n_first most frequent words or characters of a text, ties by their bytes, behind the
+ * n_first given ones. */
+wg_status wgi_tokens_count(wgi_tokens *out, wg_vocabulary_kind kind, int64_t size,
+                           const char *const *first, size_t n_first, const char *text,
+                           size_t text_size);
+
+/* ---- files of vocabularies (vocabulary_file.c) ----------------------------------------------- */
+
+enum { WG_PAD, WG_BOS, WG_EOS, WG_UNK, WG_SPECIALS };
+
+/* vocab.txt: "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3", then a token a line in order of
+ * ids, with \s \t \n \r \\ for blank, tab, newline, carriage return and backslash. */
+bool wgi_is_token_file(const char *bytes, size_t size);
+wg_status wgi_tokens_parse(wgi_tokens *out, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS],
+                           const char *path, const char *bytes, size_t size, wgi_message *m);
+wg_status wgi_tokens_write(const wgi_tokens *t, wg_vocabulary_kind kind,
+                           const int32_t special[WG_SPECIALS], const char *path, wgi_message *m);
+/* What a SentencePiece model says it is, trainer_spec.model_type; false: not of the form of such a
+ * file. */
+bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size);
+
+#endif

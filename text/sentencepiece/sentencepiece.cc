@@ -1,0 +1,223 @@
+// SentencePiece behind a few C functions.  Exceptions end here; statuses become messages.
+#include "wengert/files/safetensors.h"
+#include "wengert/text/vocabulary.h"
+extern "C" { // what is left are internal headers, which know nothing of C++
+#include "text/sentencepiece/sentencepiece.h"
+}
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sp = sentencepiece;
+
+struct wgi_spm {
+    sp::SentencePieceProcessor processor;
+    std::string bytes;
+};
+
+namespace
+{
+
+// Calls f and turns what it throws into a status.
+template <class F> wg_status guarded(wgi_message *m, F f) noexcept
+{
+    try {
+        return f();
+    } catch (const std::bad_alloc &) {
+        wgi_message_add(m, "no memory for SentencePiece");
+        return WG_ENOMEM;
+    } catch (const std::exception &e) {
+        wgi_message_add(m, "SentencePiece: %s", e.what());
+    } catch (...) {
+        wgi_message_add(m, "SentencePiece failed");
+    }
+    return WG_EDATA;
+}
+
+// The same where no message is wanted.
+template <class F> wg_status guarded(F f) noexcept
+{
+    wgi_message none = {};
+    return guarded(&none, f);
+}
+
+// A failed check reads "Internal: FILE(LINE) [CONDITION] WHAT IS WRONG", of which people want the end.
+wg_status refused(wgi_message *m, const sp::util::Status &status)
+{
+    const std::string text = status.ToString();
+    const size_t condition = text.find(")] ");
+    wgi_message_add(m, "SentencePiece: %s",
+                    text.c_str() + (condition < text.size() - 3 ? condition + 3 : 0));
+    return WG_EDATA;
+}
+
+// The lines of a text.
+class Lines : public sp::SentenceIterator
+{
+  public:
+    Lines(const char *text, size_t size) : rest{text, size}
+    {
+        Next();
+    }
+    bool done() const override
+    {
+        return at_end;
+    }
+    void Next() override
+    {
+        wgi_span span;
+        at_end = !wgi_next_line(&rest, &span);
+        if (!at_end)
+            line.assign(span.text, span.size);
+    }
+    const std::string &value() const override
+    {
+        return line;
+    }
+    sp::util::Status status() const override
+    {
+        return {};
+    }
+
+  private:
+    wgi_span rest;
+    std::string line;
+    bool at_end = false;
+};
+
+wg_status open_model(wgi_spm **out, std::string bytes, wgi_message *m)
+{
+    auto s = std::make_unique<wgi_spm>();
+    s->bytes = std::move(bytes);
+    const sp::util::Status status = s->processor.LoadFromSerializedProto(s->bytes);
+    if (!status.ok())
+        return refused(m, status);
+    *out = s.release();
+    return WG_OK;
+}
+
+} // namespace
+
+// Text stays as it is (`identity`), so that decoding gives back the same tokens.  The number of threads is fixed because
+// sums of a unigram model are split by it.
+wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
+                        size_t text_size, wgi_message *m)
+{
+    return guarded(m, [&] {
+        const char *const tokenized = o->tokenized ? "true" : "false";
+        const char *const splits = o->tokenized ? "false" : "true";
+        const std::unordered_map<std::string, std::string> options = {
+            {"model_type", o->kind == WG_VOCABULARY_BPE ? "bpe" : "unigram"},
+            {"vocab_size", std::to_string(o->size)},
+            {"hard_vocab_limit", "false"},
+            {"character_coverage", "1.0"},
+            {"byte_fallback", "false"},
+            {"treat_whitespace_as_suffix", tokenized},
+            {"split_by_unicode_script", splits},
+            {"split_by_number", splits},
+            {"normalization_rule_name", "identity"},
+            {"max_sentence_length", std::to_string(WG_SPM_LONGEST)},
+            {"num_threads", "4"},
+            {"minloglevel", "3"},
+            {"pad_id", "0"},
+            {"bos_id", "1"},
+            {"eos_id", "2"},
+            {"unk_id", "3"},
+        };
+        Lines lines(text, text_size);
+        std::string bytes;
+        const sp::util::Status status = sp::SentencePieceTrainer::Train(options, &lines, &bytes);
+        return status.ok() ? open_model(out, std::move(bytes), m) : refused(m, status);
+    });
+}
+
+wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wgi_message *m)
+{
+    return guarded(m, [&] { return open_model(out, std::string(bytes, size), m); });
+}
+
+void wgi_spm_free(wgi_spm *s)
+{
+    delete s;
+}
+
+const char *wgi_spm_bytes(const wgi_spm *s, size_t *size)
+{
+    *size = s->bytes.size();
+    return s->bytes.data();
+}
+
+int64_t wgi_spm_size(const wgi_spm *s)
+{
+    return s->processor.GetPieceSize();
+}
+
+int32_t wgi_spm_special(const wgi_spm *s, int which)
+{
+    switch (which) {
+    case WG_PAD: return s->processor.pad_id();
+    case WG_BOS: return s->processor.bos_id();
+    case WG_EOS: return s->processor.eos_id();
+    default: return s->processor.unk_id();
+    }
+}
+
+const char *wgi_spm_piece(const wgi_spm *s, int32_t id)
+{
+    return s->processor.IdToPiece(id).c_str();
+}
+
+wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,
+                         size_t *n_ids)
+{
+    return guarded([&] {
+        std::vector<int> found;
+        if (!s->processor.Encode({text, size}, &found).ok())
+            return WG_EDATA;
+        *ids = static_cast<int32_t *>(std::malloc((found.size() + 1) * sizeof **ids));
+        if (!*ids)
+            return WG_ENOMEM;
+        std::copy(found.begin(), found.end(), *ids);
+        *n_ids = found.size();
+        return WG_OK;
+    });
+}
+
+// Marks the end of the word instead of its start, as pieces of tokenised text do.
+static bool ends_word(const std::string &piece)
+{
+    static const std::string blank = "\xe2\x96\x81"; // U+2581
+    return piece.size() >= blank.size() &&
+           piece.compare(piece.size() - blank.size(), blank.size(), blank) == 0;
+}
+
+// SentencePiece takes away the blank before the first word, but not that behind the last one.
+wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, char **text)
+{
+    return guarded([&] {
+        std::vector<int> kept;
+        for (size_t i = 0; i < n_ids; i++)
+            if (!s->processor.IsControl(ids[i]))
+                kept.push_back(ids[i]);
+        std::string found;
+        if (!s->processor.Decode(kept, &found).ok())
+            return WG_EDATA;
+        if (!kept.empty() && !found.empty() && found.back() == ' ' &&
+            ends_word(s->processor.IdToPiece(kept.back())))
+            found.pop_back();
+        *text = static_cast<char *>(std::malloc(found.size() + 1));
+        if (!*text)
+            return WG_ENOMEM;
+        std::memcpy(*text, found.c_str(), found.size() + 1);
+        return WG_OK;
+    });
+}

@@ -1,0 +1,31 @@
+/* What Wengert uses of SentencePiece, in C; not installed.  No exception and no process exit
+ * crosses it; messages are SentencePiece's own.  sentencepiece.cc, or absent.c in builds without
+ * the library. */
+#ifndef WG_TEXT_SENTENCEPIECE_SENTENCEPIECE_H
+#define WG_TEXT_SENTENCEPIECE_SENTENCEPIECE_H
+
+#include "text/internal.h"
+
+typedef struct wgi_spm wgi_spm;
+
+enum { WG_SPM_LONGEST = 65536 }; /* longer lines are not learned from, as their number of bytes */
+
+/* Learns a model from lines ended by '\n', in UTF-8. */
+wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
+                        size_t text_size, wgi_message *m);
+/* From the bytes of a model file. */
+wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wgi_message *m);
+void wgi_spm_free(wgi_spm *s);
+/* The bytes of its model file, which belong to s. */
+const char *wgi_spm_bytes(const wgi_spm *s, size_t *size);
+
+int64_t wgi_spm_size(const wgi_spm *s);
+int32_t wgi_spm_special(const wgi_spm *s, int which); /* WG_PAD, ...; -1: has none */
+const char *wgi_spm_piece(const wgi_spm *s, int32_t id);
+
+wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,
+                         size_t *n_ids);
+/* Ids are in [0, size); control symbols are left out. */
+wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, char **text);
+
+#endif

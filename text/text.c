@@ -1,0 +1,145 @@
+/* Reading texts: files, lines, and what is not UTF-8. */
+#include "text/internal.h"
+#include "text/unicode/unicode.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Opens a regular file; -1 with a message.  O_NONBLOCK: opening a FIFO that nobody writes to must
+ * not wait. */
+static int open_regular(const char *path, wgi_message *m, wg_status *status)
+{
+    static const struct {
+        mode_t type;
+        const char *name;
+    } kinds[] = {{S_IFDIR, "a directory"},
+                 {S_IFIFO, "a FIFO"},
+                 {S_IFCHR, "a device"},
+                 {S_IFBLK, "a device"}};
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat s;
+    if (fd < 0 || fstat(fd, &s) != 0) {
+        *status = wgi_file_errno(m, path, "open");
+    } else if (!S_ISREG(s.st_mode)) {
+        const char *got = "something else";
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+            if ((s.st_mode & S_IFMT) == kinds[i].type)
+                got = kinds[i].name;
+        *status = wgi_file_fail(m, WG_EIO, path, "expected a regular file, got %s", got);
+    } else {
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* What stopped the reading of gzip; Z_BUF_ERROR is its end before time. */
+static wg_status gzip_error(gzFile gz, const char *path, wgi_message *m)
+{
+    int code;
+    const char *text = gzerror(gz, &code);
+    if (code == Z_ERRNO)
+        return wgi_file_errno(m, path, "read");
+    if (code == Z_MEM_ERROR)
+        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to read it");
+    const char *name = strstr(text, ">: "); /* zlib knows the file as "<fd:4>" */
+    return code == Z_OK ? WG_OK
+                        : wgi_file_fail(m, WG_EDATA, path, "gzip: %s", name ? name + 3 : text);
+}
+
+static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wgi_message *m)
+{
+    size_t room = 0;
+    for (;;) {
+        if (out->size == room) {
+            room = room ? 2 * room : 1 << 16;
+            char *more = realloc(out->bytes, room);
+            if (!more)
+                return wgi_file_fail(m, WG_ENOMEM, path, "no memory for %zu bytes", room);
+            out->bytes = more;
+        }
+        size_t want = room - out->size;
+        int n = gzread(gz, out->bytes + out->size, want < 1 << 30 ? (unsigned)want : 1u << 30);
+        if (n <= 0)
+            return gzip_error(gz, path, m);
+        out->size += (size_t)n;
+    }
+}
+
+wg_status wgi_text_read(wgi_text *out, const char *path, wgi_message *m)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF */
+    wg_status status = WG_OK;
+    *out = (wgi_text){0};
+    int fd = open_regular(path, m, &status);
+    if (fd < 0)
+        return status;
+    gzFile gz = gzdopen(fd, "rb");
+    if (!gz) {
+        close(fd);
+        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to read it");
+    }
+    status = read_all(out, gz, path, m);
+    gzclose(gz);
+    if (status != WG_OK) {
+        free(out->bytes);
+        *out = (wgi_text){0};
+    } else if (out->size >= 3 && memcmp(out->bytes, mark, 3) == 0) {
+        memmove(out->bytes, out->bytes + 3, out->size -= 3);
+    }
+    return status;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+bool wgi_next_line(wgi_span *rest, wgi_span *line)
+{
+    if (!rest->size)
+        return false;
+    const char *newline = memchr(rest->text, '\n', rest->size);
+    size_t n = newline ? (size_t)(newline - rest->text) : rest->size;
+    *line = (wgi_span){rest->text, n};
+    if (newline && n && rest->text[n - 1] == '\r')
+        line->size--;
+    n += newline != NULL;
+    rest->text += n;
+    rest->size -= n;
+    return true;
+}
+
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
+
+bool wgi_text_clean(const char *text, size_t size)
+{
+    return !size || (!memchr(text, '\0', size) && wgi_utf8_valid(text, size));
+}
+
+size_t wgi_text_clean_into(char *to, const char *text, size_t size)
+{
+    static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+    const char *end = text + size;
+    char *start = to;
+    while (text < end) {
+        const char *from = text;
+        bool good = wgi_utf8_read(&text, end) > 0;
+        size_t n = good ? (size_t)(text - from) : 3;
+        memcpy(to, good ? from : replacement, n);
+        to += n;
+    }
+    return (size_t)(to - start);
+}
+
+bool wgi_text_cleaned(wgi_text *out, const char *text, size_t size)
+{
+    char *bytes = size < SIZE_MAX / 3 ? malloc(3 * size + 1) : NULL;
+    *out = (wgi_text){bytes, bytes ? wgi_text_clean_into(bytes, text, size) : 0};
+    return bytes != NULL;
+}

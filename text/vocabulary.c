@@ -1,0 +1,355 @@
+/* Vocabularies: a table of words or characters, or a SentencePiece model. */
+#include "text/sentencepiece/sentencepiece.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wg_vocabulary {
+    wg_vocabulary_kind kind;
+    wgi_spm *spm;      /* NULL: it is `tokens` */
+    wgi_tokens tokens; /* words or characters  */
+    int32_t special[WG_SPECIALS];
+    int64_t size;
+};
+
+static const char *const first_tokens[WG_SPECIALS] = {"<pad>", "<s>", "</s>", "<unk>"};
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static wg_vocabulary *finish(wg_vocabulary *v)
+{
+    for (int i = 0; v->spm && i < WG_SPECIALS; i++)
+        v->special[i] = wgi_spm_special(v->spm, i);
+    v->size = v->spm ? wgi_spm_size(v->spm) : (int64_t)v->tokens.n;
+    return v;
+}
+
+/* Is there anything to learn from: a word in a line that is not too long? */
+static bool has_words(wgi_span text, size_t longest)
+{
+    wgi_span line, word;
+    while (wgi_next_line(&text, &line))
+        if (line.size <= longest && wgi_next_token(WG_VOCABULARY_WORDS, &line, &word))
+            return true;
+    return false;
+}
+
+/* From text that is clean. */
+static wg_status train_clean(wg_vocabulary *v, const wg_vocabulary_options *o, wgi_text text,
+                             wgi_message *m)
+{
+    bool pieces = v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM;
+    if (!has_words((wgi_span){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX)) {
+        wgi_message_add(m, "a vocabulary: expected text%s, got none",
+                        pieces && text.size > WG_SPM_LONGEST ? " with lines of at most 65536 bytes"
+                                                             : "");
+        return WG_EDATA;
+    }
+    if (pieces)
+        return wgi_spm_train(&v->spm, o, text.bytes, text.size, m);
+    for (int i = 0; i < WG_SPECIALS; i++)
+        v->special[i] = i;
+    wg_status status = wgi_tokens_count(&v->tokens, v->kind, o->size, first_tokens, WG_SPECIALS,
+                                        text.bytes, text.size);
+    if (status != WG_OK)
+        wgi_message_add(m, "no memory for a vocabulary");
+    return status;
+}
+
+static wg_status train(wg_vocabulary **out, const wg_vocabulary_options *o, wgi_text text,
+                       wgi_message *m)
+{
+    wgi_text cleaned = {0};
+    wg_vocabulary *v = NULL;
+    wg_status status = WG_ENOMEM;
+    if (o->kind < WG_VOCABULARY_BPE || o->kind > WG_VOCABULARY_CHARS || o->size <= WG_SPECIALS ||
+        o->size > WG_MAX_TOKENS) {
+        wgi_message_add(m,
+                        "a vocabulary: expected a kind of it and a size of %d to %d, got kind %d "
+                        "and size %" PRId64,
+                        WG_SPECIALS + 1, WG_MAX_TOKENS, (int)o->kind, o->size);
+        return WG_EINVAL;
+    }
+    bool clean = wgi_text_clean(text.bytes, text.size);
+    if ((clean || wgi_text_cleaned(&cleaned, text.bytes, text.size)) &&
+        (v = calloc(1, sizeof *v))) {
+        v->kind = o->kind;
+        status = train_clean(v, o, clean ? text : cleaned, m);
+    } else {
+        wgi_message_add(m, "no memory for a vocabulary");
+    }
+    free(cleaned.bytes);
+    if (status == WG_OK)
+        *out = finish(v);
+    else
+        wg_vocabulary_free(v);
+    return status;
+}
+
+wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_options *options,
+                                   const char *text, size_t text_size, char *message,
+                                   size_t message_size)
+{
+    wgi_message m = wgi_message_in(message, message_size);
+    if (!out)
+        return WG_EINVAL;
+    *out = NULL;
+    if (!options || (!text && text_size))
+        return WG_EINVAL;
+    return train(out, options, (wgi_text){(char *)(text ? text : ""), text_size}, &m);
+}
+
+/* Appends the file, ended by a newline. */
+static wg_status append_file(wgi_text *all, const char *path, wgi_message *m)
+{
+    wgi_text more;
+    wg_status status = wgi_text_read(&more, path, m);
+    if (status != WG_OK)
+        return status;
+    char *bytes = realloc(all->bytes, all->size + more.size + 1);
+    if (bytes) {
+        all->bytes = bytes;
+        if (more.size)
+            memcpy(bytes + all->size, more.bytes, more.size);
+        all->size += more.size;
+        if (more.size && bytes[all->size - 1] != '\n')
+            bytes[all->size++] = '\n';
+    }
+    free(more.bytes);
+    return bytes ? WG_OK : wgi_file_fail(m, WG_ENOMEM, path, "no memory for %zu bytes", more.size);
+}
+
+wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *options,
+                              const char *const *files, size_t n_files, char *message,
+                              size_t message_size)
+{
+    wgi_message m = wgi_message_in(message, message_size);
+    wgi_text all = {0};
+    wg_status status = WG_OK;
+    if (!out)
+        return WG_EINVAL;
+    *out = NULL;
+    if (!options || !files)
+        return WG_EINVAL;
+    for (size_t i = 0; status == WG_OK && i < n_files; i++)
+        status = files[i] ? append_file(&all, files[i], &m) : WG_EINVAL;
+    if (status == WG_OK) {
+        for (size_t i = 0; i < n_files; i++)
+            wgi_message_add(&m, "%s%s", files[i], i + 1 < n_files ? " and " : ": ");
+        status = train(out, options, all, &m);
+    }
+    free(all.bytes);
+    return status;
+}
+
+void wg_vocabulary_free(wg_vocabulary *v)
+{
+    if (!v)
+        return;
+    wgi_spm_free(v->spm);
+    wgi_tokens_free(&v->tokens);
+    free(v);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, wgi_message *m)
+{
+    if (wgi_is_token_file(text.bytes, text.size))
+        return wgi_tokens_parse(&v->tokens, &v->kind, v->special, path, text.bytes, text.size, m);
+    if (!wgi_spm_kind(&v->kind, text.bytes, text.size))
+        return wgi_file_fail(m, WG_EDATA, path,
+                             "expected a vocabulary or a SentencePiece model, got something else");
+    wgi_message_add(m, "%s: ", path);
+    return wgi_spm_open(&v->spm, text.bytes, text.size, m);
+}
+
+wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, char *message,
+                             size_t message_size)
+{
+    wgi_message m = wgi_message_in(message, message_size);
+    wgi_text text = {0};
+    if (!out)
+        return WG_EINVAL;
+    *out = NULL;
+    if (!path)
+        return WG_EINVAL;
+    wg_status status = wgi_text_read(&text, path, &m);
+    if (status != WG_OK)
+        return status;
+    wg_vocabulary *v = calloc(1, sizeof *v);
+    status = v ? open_bytes(v, path, text, &m)
+               : wgi_file_fail(&m, WG_ENOMEM, path, "no memory for a vocabulary");
+    free(text.bytes);
+    if (status == WG_OK) {
+        *out = finish(v);
+        if (message && message_size)
+            message[0] = '\0';
+    } else {
+        wg_vocabulary_free(v);
+    }
+    return status;
+}
+
+static void put_model(wgi_file_writer *w, void *context)
+{
+    size_t size;
+    const char *bytes = wgi_spm_bytes(context, &size);
+    wgi_file_put(w, bytes, size);
+}
+
+wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, char *message,
+                             size_t message_size)
+{
+    wgi_message m = wgi_message_in(message, message_size);
+    if (!v || !path)
+        return WG_EINVAL;
+    return v->spm ? wgi_file_replace(path, put_model, v->spm, &m)
+                  : wgi_tokens_write(&v->tokens, v->kind, v->special, path, &m);
+}
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+bool wg_vocabulary_equal(const wg_vocabulary *a, const wg_vocabulary *b)
+{
+    if (a->kind != b->kind || a->size != b->size || !a->spm != !b->spm ||
+        memcmp(a->special, b->special, sizeof a->special) != 0)
+        return false;
+    if (a->spm) {
+        size_t n, n_other;
+        const char *bytes = wgi_spm_bytes(a->spm, &n), *other = wgi_spm_bytes(b->spm, &n_other);
+        return n == n_other && memcmp(bytes, other, n) == 0;
+    }
+    for (size_t i = 0; i < a->tokens.n; i++)
+        if (strcmp(wgi_token_text(&a->tokens, i), wgi_token_text(&b->tokens, i)) != 0)
+            return false;
+    return true;
+}
+
+wg_vocabulary_kind wg_vocabulary_kind_of(const wg_vocabulary *v)
+{
+    return v->kind;
+}
+
+int64_t wg_vocabulary_size(const wg_vocabulary *v)
+{
+    return v->size;
+}
+
+int32_t wg_vocabulary_pad(const wg_vocabulary *v)
+{
+    return v->special[WG_PAD];
+}
+
+int32_t wg_vocabulary_bos(const wg_vocabulary *v)
+{
+    return v->special[WG_BOS];
+}
+
+int32_t wg_vocabulary_eos(const wg_vocabulary *v)
+{
+    return v->special[WG_EOS];
+}
+
+int32_t wg_vocabulary_unk(const wg_vocabulary *v)
+{
+    return v->special[WG_UNK];
+}
+
+const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id)
+{
+    if (id < 0 || id >= v->size)
+        return NULL;
+    return v->spm ? wgi_spm_piece(v->spm, id) : wgi_token_text(&v->tokens, (size_t)id);
+}
+
+/* ---- encoding -------------------------------------------------------------------------------- */
+
+/* A special token's name, met in a text, is an unknown token. */
+static int32_t id_of(const wg_vocabulary *v, wgi_span token)
+{
+    int64_t id = wgi_tokens_find(&v->tokens, token);
+    for (int i = 0; i < WG_SPECIALS; i++)
+        if (id == v->special[i])
+            id = -1;
+    return id < 0 ? v->special[WG_UNK] : (int32_t)id;
+}
+
+static wg_status encode_tokens(const wg_vocabulary *v, wgi_span line, int32_t **ids, size_t *n_ids)
+{
+    wgi_span rest = line, token;
+    size_t n = 0;
+    while (wgi_next_token(v->kind, &rest, &token))
+        n++;
+    int32_t *id = malloc((n + 1) * sizeof *id);
+    if (!id)
+        return WG_ENOMEM;
+    *ids = id;
+    *n_ids = n;
+    while (wgi_next_token(v->kind, &line, &token))
+        *id++ = id_of(v, token);
+    return WG_OK;
+}
+
+wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t size, int32_t **ids,
+                               size_t *n_ids)
+{
+    wgi_text cleaned = {0};
+    if (!v || (!text && size) || !ids || !n_ids)
+        return WG_EINVAL;
+    *ids = NULL;
+    *n_ids = 0;
+    wgi_span line = {text ? text : "", size};
+    if (!wgi_text_clean(line.text, size)) {
+        if (!wgi_text_cleaned(&cleaned, text, size))
+            return WG_ENOMEM;
+        line = (wgi_span){cleaned.bytes, cleaned.size};
+    }
+    wg_status status = v->spm ? wgi_spm_encode(v->spm, line.text, line.size, ids, n_ids)
+                              : encode_tokens(v, line, ids, n_ids);
+    free(cleaned.bytes);
+    return status;
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static bool left_out(const wg_vocabulary *v, int32_t id)
+{
+    return id == v->special[WG_PAD] || id == v->special[WG_BOS] || id == v->special[WG_EOS];
+}
+
+static wg_status decode_tokens(const wg_vocabulary *v, const int32_t *ids, size_t n_ids,
+                               char **text)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < n_ids; i++)
+        size += v->tokens.token[ids[i]].size + 1;
+    char *to = malloc(size);
+    if (!to)
+        return WG_ENOMEM;
+    *text = to;
+    for (size_t i = 0; i < n_ids; i++) {
+        const wgi_token *token = &v->tokens.token[ids[i]];
+        if (left_out(v, ids[i]))
+            continue;
+        if (v->kind == WG_VOCABULARY_WORDS && to != *text)
+            *to++ = ' ';
+        memcpy(to, v->tokens.bytes + token->at, token->size);
+        to += token->size;
+    }
+    *to = '\0';
+    return WG_OK;
+}
+
+wg_status wg_vocabulary_decode(const wg_vocabulary *v, const int32_t *ids, size_t n_ids,
+                               char **text)
+{
+    if (!v || (!ids && n_ids) || !text)
+        return WG_EINVAL;
+    *text = NULL;
+    for (size_t i = 0; i < n_ids; i++)
+        if (ids[i] < 0 || ids[i] >= v->size)
+            return WG_EINVAL;
+    return v->spm ? wgi_spm_decode(v->spm, ids, n_ids, text) : decode_tokens(v, ids, n_ids, text);
+}

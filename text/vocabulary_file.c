@@ -1,0 +1,224 @@
+/* Files of vocabularies: tables of tokens as text, and what a SentencePiece model is. */
+#include "text/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- tables of tokens ------------------------------------------------------------------------ */
+
+static const char opening[] = "# wengert vocabulary: ";
+static const char *const special_names[WG_SPECIALS] = {"pad", "bos", "eos", "unk"};
+static const char plain[] = "\\ \t\n\r",
+                  letters[] = "\\stnr"; /* \ and the letter stand for the character */
+
+bool wgi_is_token_file(const char *bytes, size_t size)
+{
+    return size >= sizeof opening - 1 && memcmp(bytes, opening, sizeof opening - 1) == 0;
+}
+
+/* "words pad 0 bos 1 eos 2 unk 3" */
+static bool parse_heading(wgi_span line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
+{
+    char text[128], name[8];
+    int end = 0;
+    if (line.size >= sizeof text)
+        return false;
+    memcpy(text, line.text, line.size);
+    text[line.size] = '\0';
+    if (sscanf(text, "%7s pad %" SCNd32 " bos %" SCNd32 " eos %" SCNd32 " unk %" SCNd32 "%n", name,
+               &special[WG_PAD], &special[WG_BOS], &special[WG_EOS], &special[WG_UNK], &end) != 5 ||
+        (size_t)end != line.size)
+        return false;
+    *kind = strcmp(name, "words") == 0 ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
+    return *kind == WG_VOCABULARY_WORDS || strcmp(name, "chars") == 0;
+}
+
+/* Escapes replaced in place; false: malformed, or empty. */
+static bool unescape(char *text, size_t *size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < *size; i++) {
+        char c = text[i];
+        if (c == '\\') {
+            const char *l = ++i < *size && text[i] ? strchr(letters, text[i]) : NULL;
+            if (!l)
+                return false;
+            c = plain[l - letters];
+        }
+        text[n++] = c;
+    }
+    *size = n;
+    return n > 0;
+}
+
+/* One line, at number n of the table. */
+static wg_status parse_token(wgi_tokens *t, wgi_span line, const char *path, wgi_message *m)
+{
+    char text[4096];
+    size_t n = line.size, number = t->n;
+    if (n > sizeof text)
+        return wgi_file_fail(m, WG_EDATA, path, "line %zu: expected at most %zu bytes, got %zu",
+                             number + 2, sizeof text, n);
+    memcpy(text, line.text, n);
+    if (!wgi_text_clean(text, n) || !unescape(text, &n))
+        return wgi_file_fail(
+            m, WG_EDATA, path,
+            "line %zu: expected a token in UTF-8 with escapes \\\\ \\s \\t \\n \\r", number + 2);
+    int64_t at = wgi_tokens_add(t, (wgi_span){text, n});
+    if (at < 0)
+        return wgi_file_fail(m, WG_ENOMEM, path, "no memory for %zu tokens", number + 1);
+    if ((size_t)at < number)
+        return wgi_file_fail(m, WG_EDATA, path,
+                             "line %zu: expected a new token, got that of line %zu", number + 2,
+                             (size_t)at + 2);
+    return WG_OK;
+}
+
+/* Special tokens are of the table, and different. */
+static wg_status check_special(const int32_t special[WG_SPECIALS], size_t n, const char *path,
+                               wgi_message *m)
+{
+    for (int i = 0; i < WG_SPECIALS; i++) {
+        if (special[i] < 0 || (size_t)special[i] >= n)
+            return wgi_file_fail(m, WG_EDATA, path, "expected %s in [0, %zu), got %" PRId32,
+                                 special_names[i], n, special[i]);
+        for (int j = 0; j < i; j++)
+            if (special[i] == special[j])
+                return wgi_file_fail(m, WG_EDATA, path,
+                                     "expected different ids of %s and %s, got %" PRId32 " twice",
+                                     special_names[j], special_names[i], special[i]);
+    }
+    return WG_OK;
+}
+
+wg_status wgi_tokens_parse(wgi_tokens *out, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS],
+                           const char *path, const char *bytes, size_t size, wgi_message *m)
+{
+    wgi_span rest = {bytes + sizeof opening - 1, size - (sizeof opening - 1)}, line = {"", 0};
+    wg_status status = WG_OK;
+    *out = (wgi_tokens){0};
+    wgi_next_line(&rest, &line);
+    if (!parse_heading(line, kind, special))
+        status =
+            wgi_file_fail(m, WG_EDATA, path,
+                          "line 1: expected \"%swords|chars pad N bos N eos N unk N\"", opening);
+    while (status == WG_OK && wgi_next_line(&rest, &line))
+        status = parse_token(out, line, path, m);
+    if (status == WG_OK)
+        status = check_special(special, out->n, path, m);
+    if (status != WG_OK)
+        wgi_tokens_free(out);
+    return status;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct table {
+    const wgi_tokens *tokens;
+    wg_vocabulary_kind kind;
+    const int32_t *special;
+} table;
+
+static void put_token(wgi_file_writer *w, const char *text)
+{
+    for (; *text; text++) {
+        const char *p = strchr(plain, *text);
+        char escaped[2] = {'\\', p ? letters[p - plain] : *text};
+        wgi_file_put(w, p ? escaped : text, p ? 2 : 1);
+    }
+    wgi_file_put(w, "\n", 1);
+}
+
+static void put_table(wgi_file_writer *w, void *context)
+{
+    const table *t = context;
+    char heading[128];
+    int n = snprintf(heading, sizeof heading, "%s%s", opening,
+                     t->kind == WG_VOCABULARY_WORDS ? "words" : "chars");
+    for (int i = 0; i < WG_SPECIALS; i++)
+        n += snprintf(heading + n, sizeof heading - (size_t)n, " %s %" PRId32, special_names[i],
+                      t->special[i]);
+    wgi_file_put(w, heading, (size_t)n);
+    wgi_file_put(w, "\n", 1);
+    for (size_t i = 0; i < t->tokens->n; i++)
+        put_token(w, wgi_token_text(t->tokens, i));
+}
+
+wg_status wgi_tokens_write(const wgi_tokens *t, wg_vocabulary_kind kind,
+                           const int32_t special[WG_SPECIALS], const char *path, wgi_message *m)
+{
+    return wgi_file_replace(path, put_table, &(table){t, kind, special}, m);
+}
+
+/* ---- SentencePiece models -------------------------------------------------------------------- */
+
+/* A field of a protocol-buffers message: its number, and its value or, of wire type 2, its
+ * bytes. */
+typedef struct field {
+    uint64_t number, value;
+    wgi_span bytes;
+} field;
+
+static bool varint(wgi_span *rest, uint64_t *value)
+{
+    *value = 0;
+    for (int shift = 0; shift < 64 && rest->size; shift += 7) {
+        unsigned char c = (unsigned char)*rest->text;
+        *rest = (wgi_span){rest->text + 1, rest->size - 1};
+        *value |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool next_field(wgi_span *rest, field *f)
+{
+    uint64_t key, skip = 0;
+    *f = (field){0};
+    if (!varint(rest, &key))
+        return false;
+    f->number = key >> 3;
+    switch (key & 7) {
+    case 0: return varint(rest, &f->value);
+    case 1: skip = 8; break;
+    case 2:
+        if (!varint(rest, &skip))
+            return false;
+        break;
+    case 5: skip = 4; break;
+    default: return false;
+    }
+    if (skip > rest->size)
+        return false;
+    f->bytes = (wgi_span){rest->text, (size_t)skip};
+    *rest = (wgi_span){rest->text + skip, rest->size - (size_t)skip};
+    return true;
+}
+
+/* message ModelProto { repeated SentencePiece pieces = 1; TrainerSpec trainer_spec = 2; ... }
+ * message TrainerSpec { ModelType model_type = 3 (UNIGRAM 1, the default; BPE 2; WORD 3; CHAR 4);
+ * ... } */
+bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size)
+{
+    enum { PIECES = 1, TRAINER_SPEC = 2, MODEL_TYPE = 3 };
+    static const wg_vocabulary_kind kinds[] = {WG_VOCABULARY_UNIGRAM, WG_VOCABULARY_UNIGRAM,
+                                               WG_VOCABULARY_BPE, WG_VOCABULARY_WORDS,
+                                               WG_VOCABULARY_CHARS};
+    wgi_span rest = {bytes, size};
+    field f, inner;
+    bool pieces = false;
+    *kind = WG_VOCABULARY_UNIGRAM;
+    while (rest.size) {
+        if (!next_field(&rest, &f))
+            return false;
+        pieces = pieces || f.number == PIECES;
+        for (wgi_span spec = f.bytes; f.number == TRAINER_SPEC && spec.size;) {
+            if (!next_field(&spec, &inner))
+                return false;
+            if (inner.number == MODEL_TYPE && inner.value < sizeof kinds / sizeof kinds[0])
+                *kind = kinds[inner.value];
+        }
+    }
+    return pieces;
+}
