@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLAME_MOST = 12 }; /* elements of an operand: a wrong rule is wrong nearly everywhere */
+enum { BLAME_MAX = 12 }; /* elements of an operand: a wrong rule is wrong nearly everywhere */
 
 /* The values that nodes on the path read, each once; false without memory. */
 static bool operands_on_path(const wgi_path *p, wg_value **out, size_t *count)
@@ -74,8 +74,8 @@ static wg_status error_alone(const wgi_trial *t, const wg_node *n, void *run, do
     wgi_trial one = {.draw = {t->options->seed + n->id},
                      .may_skip = true,
                      .h = 6e-6,
-                     .bar = 1e-8,
-                     .most = BLAME_MOST,
+                     .tolerance = 1e-8,
+                     .max = BLAME_MAX,
                      .options = t->options,
                      .report = &report};
     wg_vjp_options vjp = {.hook = t->options->hook};

@@ -30,8 +30,8 @@ typedef struct wgi_trial {
     size_t n_points;
     wgi_draw draw;
     bool four_point, dyadic, may_skip;
-    double h, bar;
-    size_t most;
+    double h, tolerance;
+    size_t max;
     const wg_gradcheck_options *options;
     wg_gradcheck_report *report;
 } wgi_trial;

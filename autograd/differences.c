@@ -97,21 +97,21 @@ static void compare_element(function *f, int order, const wg_value *leaf, double
     /* Within a graph numbers lie where they lie: perhaps a kink is near, or x is so large that h
      * drowns.  Any step at which differences confirm the gradient will do. */
     const double steps[] = {t->h / 16, t->h * fmax(1, fabs(*x))};
-    for (int i = 0; i < WG_COUNT(steps) && t->may_skip && !(error <= t->bar); i++) {
+    for (int i = 0; i < WG_COUNT(steps) && t->may_skip && !(error <= t->tolerance); i++) {
         double other = derivative(f, x, steps[i]);
-        if (error_of(other, analytic) <= t->bar) {
+        if (error_of(other, analytic) <= t->tolerance) {
             numeric = other;
             error = error_of(other, analytic);
         }
     }
-    if (!(error <= t->bar) && t->may_skip && is_kink(f, x, t->h, fabs(numeric))) {
+    if (!(error <= t->tolerance) && t->may_skip && is_kink(f, x, t->h, fabs(numeric))) {
         r->skipped++;
         return;
     }
     if (f->status != WG_OK)
         return;
     r->compared++;
-    if (!(error <= t->bar))
+    if (!(error <= t->tolerance))
         r->failed++;
     note_worst(r, error, order, leaf, index, analytic, numeric);
 }
@@ -122,14 +122,13 @@ static wg_status compare_leaf(function *f, wgi_draw *draw, int order, const wg_v
 {
     const wgi_trial *t = f->t;
     double *x = t->options->evaluator->data(f->run, leaf);
-    int64_t count = wg_value_count(leaf),
-            most = (int64_t)t->most < count ? (int64_t)t->most : count;
+    int64_t count = wg_value_count(leaf), max = (int64_t)t->max < count ? (int64_t)t->max : count;
     int64_t *chosen = malloc(sizeof *chosen * (size_t)(count ? count : 1));
     if (!chosen)
         return WG_ENOMEM;
     for (int64_t i = 0; i < count; i++)
         chosen[i] = i;
-    for (int64_t i = 0; i < most && f->status == WG_OK; i++) {
+    for (int64_t i = 0; i < max && f->status == WG_OK; i++) {
         int64_t k = i + (int64_t)(wgi_draw_bits(draw) % (uint64_t)(count - i)), swap = chosen[i];
         chosen[i] = chosen[k];
         chosen[k] = swap;

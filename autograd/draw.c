@@ -69,12 +69,12 @@ static bool is_free(const grid *s, int64_t k)
 /* A free place in (lo, hi), found from a random one onwards; false if there is none. */
 static bool place(grid *s, wgi_draw *d, double lo, double hi, int64_t *k)
 {
-    int64_t least = (int64_t)ceil(lo / s->q), count = (int64_t)floor(hi / s->q) - least;
+    int64_t min = (int64_t)ceil(lo / s->q), count = (int64_t)floor(hi / s->q) - min;
     if (count <= 0)
         return false;
     int64_t start = (int64_t)(wgi_draw_bits(d) % (uint64_t)count);
     for (int64_t i = 0; i < count; i++) {
-        *k = least + (start + i) % count;
+        *k = min + (start + i) % count;
         if (is_free(s, *k)) {
             s->used[s->n_used++] = *k;
             return true;

@@ -139,7 +139,7 @@ static wg_status verdict(wgi_trial *t)
                                "above %.3g (%zu of %zu "
                                "elements); %s%s",
                                r->order, r->leaf, (long long)r->index, r->analytic, r->numeric,
-                               r->worst, r->bar, r->failed, r->compared,
+                               r->worst, r->tolerance, r->failed, r->compared,
                                *r->guilty ? "the rule at fault: " : "each rule alone is right",
                                r->guilty);
     if (!r->compared && !r->empty && !r->no_derivative)
@@ -149,7 +149,7 @@ static wg_status verdict(wgi_trial *t)
                                r->skipped, r->skipped + r->compared);
     return wgi_trial_error(t, WG_OK,
                            "%zu elements compared, %zu skipped, largest error %.3g (bar %.3g)",
-                           r->compared, r->skipped, r->worst, r->bar);
+                           r->compared, r->skipped, r->worst, r->tolerance);
 }
 
 static void set_differences(wgi_trial *t, wg_smoothness smoothness)
@@ -157,7 +157,7 @@ static void set_differences(wgi_trial *t, wg_smoothness smoothness)
     t->four_point = smoothness == WG_SMOOTH;
     t->dyadic = smoothness == WG_PIECEWISE_LINEAR;
     t->h = t->four_point ? 0x1p-10 : 6e-6;
-    t->bar = t->report->bar = t->four_point ? 1e-9 : t->dyadic ? 1e-15 : 1e-8;
+    t->tolerance = t->report->tolerance = t->four_point ? 1e-9 : t->dyadic ? 1e-15 : 1e-8;
 }
 
 static wg_status check_options(const wg_gradcheck_options *o, wg_gradcheck_report *r)
@@ -258,7 +258,7 @@ static wg_status check_sample(wgi_trial *t, const wg_op *op, const wg_sample *sa
     set_differences(t, t->options->differences == WG_DIFFERENCES_DEFAULT     ? op->smoothness
                        : t->options->differences == WG_DIFFERENCES_TWO_POINT ? WG_KINKED
                                                                              : WG_SMOOTH);
-    t->most = SIZE_MAX / 2;
+    t->max = SIZE_MAX / 2;
     wg_status status = open_sample(t, op, sample);
     if (status == WG_OK && only >= 0 && only < (int)t->n_y) {
         t->y[0] = t->y[only];
@@ -402,7 +402,7 @@ wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
                    .options = options,
                    .report = r,
                    .may_skip = true,
-                   .most = options->most ? options->most : 64};
+                   .max = options->max ? options->max : 64};
     set_differences(&t, options->differences == WG_DIFFERENCES_FOUR_POINT ? WG_SMOOTH : WG_KINKED);
     status = open_graph(&t, g);
     if (status == WG_OK)

@@ -103,8 +103,8 @@ static wg_status add_named(wg_backend_list *list, const char *name, char *messag
     wg_loaded_backend loaded = {0};
     const wg_backend *b = wg_backend_find(name);
     size_t n = strlen(name);
-    if (list->count == WG_MOST_BACKENDS) {
-        snprintf(message, size, "backend %s: expected at most %d backends", name, WG_MOST_BACKENDS);
+    if (list->count == WG_MAX_BACKENDS) {
+        snprintf(message, size, "backend %s: expected at most %d backends", name, WG_MAX_BACKENDS);
         return WG_EINVAL;
     }
     if (!b && (strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0))) {
@@ -132,7 +132,7 @@ wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *me
     size = message ? size : 0;
     *out = (wg_backend_list){.count = 0};
     if (!names || !*names) {
-        while (out->count < WG_MOST_BACKENDS && (b = wg_backend_at(out->count)))
+        while (out->count < WG_MAX_BACKENDS && (b = wg_backend_at(out->count)))
             out->backend[out->count++] = b;
         return WG_OK;
     }

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST = 100000, LONGEST = 40 };
+enum { MAX = 100000, LONGEST = 40 };
 
-static int32_t ids[MOST * LONGEST];
+static int32_t ids[MAX * LONGEST];
 
 static uint64_t next(uint64_t *seed)
 {
@@ -59,8 +59,8 @@ static wg_status fill_store(wg_store *store, const wg_transformer_config *c)
 typedef struct request {
     wg_transformer_config config;
     wg_store *store;
-    const int32_t *at[MOST];
-    size_t length[MOST], n, tokens;
+    const int32_t *at[MAX];
+    size_t length[MAX], n, tokens;
     wg_search_options search;
 } request;
 
@@ -130,8 +130,8 @@ int main(int argc, char **argv)
     r.config = *preset;
     r.config.source_vocabulary = r.config.target_vocabulary = atol(given[2]);
     long n = atol(given[3]);
-    if (n < 1 || n > MOST || atol(given[2]) < 5)
-        return fprintf(stderr, "1 to %d sentences of a vocabulary of 5 or more\n", MOST), 2;
+    if (n < 1 || n > MAX || atol(given[2]) < 5)
+        return fprintf(stderr, "1 to %d sentences of a vocabulary of 5 or more\n", MAX), 2;
     r.n = (size_t)n;
     r.tokens = draw_sentences(r.at, r.length, r.n, r.config.source_vocabulary);
     r.store = wg_store_new(1);

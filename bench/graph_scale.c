@@ -128,11 +128,11 @@ static int measure_memory(const char *name, wg_value *(*make)(wg_graph *))
 
 int main(int argc, char **argv)
 {
-    size_t most = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 100000;
+    size_t max = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 100000;
     int failed = 0;
     printf("%-8s %8s %8s %8s  %8s %8s %8s %8s  %8s\n", "graph", "forward", "nodes", "steps",
            "build s", "grad s", "plan s", "all s", "peak MiB");
-    for (size_t n = 1000; n <= most; n *= 10)
+    for (size_t n = 1000; n <= max; n *= 10)
         failed |= measure_scale("chain", chain, n) | measure_scale("random", random_dag, n);
     printf("\n%-10s %6s %12s %12s %12s %8s %8s\n", "training", "steps", "values", "buffer",
            "lower bound", "/values", "/bound");

@@ -30,7 +30,7 @@ static int64_t length_at(int i)
  * seconds at a time. */
 typedef struct products {
     bench_square of[2]; /* one thread, all */
-    double ratio[BENCH_MOST_RUNS];
+    double ratio[BENCH_MAX_RUNS];
     int runs;
 } products;
 
@@ -57,7 +57,7 @@ static bool time_products(products *p, bool counts)
                 return false;
             seconds[k] = bench_now() - start;
         }
-    if (counts && p->runs < BENCH_MOST_RUNS)
+    if (counts && p->runs < BENCH_MAX_RUNS)
         p->ratio[p->runs++] = seconds[0] / seconds[1];
     return true;
 }
@@ -87,8 +87,8 @@ static void print_row(const bench_case *c, const bench_child *x)
     bench_times t = bench_child_times(x);
     double flops = bench_case_flops(c);
     printf("%8lld %8lld %8d %9.4f %9.4f %9.4f %11.0f %9.1f %10.1f %10.1f\n",
-           (long long)c->batch.target_length, (long long)c->batch.rows, c->threads, t.median,
-           t.least, t.most, (double)(c->batch.rows * c->batch.target_length) / t.median,
+           (long long)c->batch.target_length, (long long)c->batch.rows, c->threads, t.median, t.min,
+           t.max, (double)(c->batch.rows * c->batch.target_length) / t.median,
            1e-9 * flops / t.median, x->buffer / 0x1p20, x->peak / 0x1p20);
 }
 
@@ -113,7 +113,7 @@ static void print_gains(const gains *g, int threads)
     for (int i = 0; i < LENGTHS; i++) {
         const bench_times *s = &g->step[i], *p = &g->product[i];
         printf("%8lld %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f\n", (long long)length_at(i), s->median,
-               s->least, s->most, p->median, p->least, p->most);
+               s->min, s->max, p->median, p->min, p->max);
     }
 }
 
@@ -355,7 +355,7 @@ int main(int argc, char **argv)
                        .tokens = argc > 2 ? atol(argv[2]) : 4096,
                        .rounds = argc > 3 ? atoi(argv[3]) : 7};
     bool good = wg_transformer_find(r.config) && r.tokens >= SHORTEST && r.rounds > 0 &&
-                r.rounds <= BENCH_MOST_RUNS;
+                r.rounds <= BENCH_MAX_RUNS;
     setvbuf(stdout, NULL, _IOLBF, 0); /* tables appear as they are made, in files too */
     int printed = 0;
     for (int i = 0; i < WG_COUNT(tables) && good; i++)

@@ -253,7 +253,7 @@ static void print_attention(const attention_case *c, wg_plan *const plan[2], con
     printf("%11lld  %-6s  %-9s  %-11s %9.3f %9.3f %9.2f %9.2f %10.1f %10.1f\n", (long long)c->T,
            c->causal ? "yes" : "no", c->backward ? "with grad" : "forward",
            c->by_token ? "the models'" : "heads first", 1e3 * t[0].median, 1e3 * t[1].median,
-           t[1].median / t[0].median, t[1].least / t[0].least,
+           t[1].median / t[0].median, t[1].min / t[0].min,
            (double)wg_plan_statistics(plan[0]).buffer_bytes / 0x1p20,
            (double)wg_plan_statistics(plan[1]).buffer_bytes / 0x1p20);
 }

@@ -21,13 +21,13 @@ static const bench_case cases[] = {
     {"tiny", {256, 16, 16}, 9712, 0},
     {"base", {8, 128, 128}, 10000, 0},
 };
-enum { CASES = sizeof cases / sizeof cases[0], WARM_UP = 2, LEAST_ROUNDS = 7 };
+enum { CASES = sizeof cases / sizeof cases[0], WARM_UP = 2, MIN_ROUNDS = 7 };
 
 typedef struct harness {
     int rounds;
     const char *python;
     bench_child ours[CASES], theirs[CASES]; /* theirs: where there is PyTorch */
-    bench_limits limits[BENCH_MOST_RUNS];
+    bench_limits limits[BENCH_MAX_RUNS];
 } harness;
 
 static void print_case(const bench_case *c)
@@ -87,21 +87,21 @@ static bool measure(harness *h, int threads)
 static double print_limit(const harness *h, const char *what, const char *unit,
                           double (*rate)(const bench_limits *))
 {
-    double values[BENCH_MOST_RUNS];
+    double values[BENCH_MAX_RUNS];
     for (int k = 0; k < h->rounds; k++)
         values[k] = rate(&h->limits[k]);
     bench_times t = bench_summary(values, h->rounds);
-    printf("%-34s %9.1f %9.1f %9.1f  %s\n", what, 1e-9 * t.most, 1e-9 * t.median, 1e-9 * t.least,
+    printf("%-34s %9.1f %9.1f %9.1f  %s\n", what, 1e-9 * t.max, 1e-9 * t.median, 1e-9 * t.min,
            unit);
-    return t.most;
+    return t.max;
 }
 
 static void print_child(const bench_case *c, const bench_child *x, double limit)
 {
     bench_times t = bench_child_times(x);
     double flops = bench_case_flops(c);
-    printf("  %-22s %8.3f %8.3f %8.3f %10.0f %9.1f %8.0f %% %9.0f\n", x->name, t.median, t.least,
-           t.most, (double)(c->batch.rows * c->batch.target_length) / t.median,
+    printf("  %-22s %8.3f %8.3f %8.3f %10.0f %9.1f %8.0f %% %9.0f\n", x->name, t.median, t.min,
+           t.max, (double)(c->batch.rows * c->batch.target_length) / t.median,
            1e-9 * flops / t.median, 100 * flops / t.median / limit, x->peak / 0x1p20);
 }
 
@@ -110,7 +110,7 @@ static void print_ratio(const bench_child *ours, const bench_child *theirs)
 {
     bench_times t = bench_child_ratio(theirs, ours);
     printf("  %-22s %8.2f %8.2f %8.2f    times as fast, with %.2f of the memory\n", "ratio",
-           t.median, t.least, t.most, ours->peak / theirs->peak);
+           t.median, t.min, t.max, ours->peak / theirs->peak);
 }
 
 static void print(const harness *h)
@@ -195,7 +195,7 @@ static int check_child(void)
     for (int k = 0; good && k < 3; k++)
         good = rests(c.pid) && bench_child_run(&c, k > 0);
     good = good && rests(c.pid) && c.runs == 2 && c.buffer > 0 && c.peak > c.buffer &&
-           bench_child_times(&c).least > 0;
+           bench_child_times(&c).min > 0;
     bench_child_end(&c);
     bench_child none;
     bool absent =
@@ -255,11 +255,11 @@ int main(int argc, char **argv)
         return check();
     h.rounds = argc > 1 ? atoi(argv[1]) : 9;
     h.python = argc > 2 ? argv[2] : "python3";
-    if (h.rounds < LEAST_ROUNDS || h.rounds > BENCH_MOST_RUNS || argc > 3)
+    if (h.rounds < MIN_ROUNDS || h.rounds > BENCH_MAX_RUNS || argc > 3)
         return fprintf(
                    stderr,
                    "Usage: bench_steps [ROUNDS [PYTHON]], %d to %d rounds; or bench_steps check\n",
-                   LEAST_ROUNDS, BENCH_MOST_RUNS),
+                   MIN_ROUNDS, BENCH_MAX_RUNS),
                2;
     int threads = omp_get_max_threads();
     bool good = start(&h, threads) && measure(&h, threads);

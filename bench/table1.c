@@ -85,7 +85,7 @@ typedef struct layer {
     layer_fn *build;
     const char *axes;                       /* of x, a letter each: b, n, d, or 1          */
     int n_power, d_power, sequential_power; /* of the formulas; the last one of n          */
-    int64_t batch, least_n, at_d, least_d,
+    int64_t batch, min_n, at_d, min_d,
         at_n; /* measured at least_n 2^i and at_d, at least_d 2^i and at_n */
 } layer;
 
@@ -251,7 +251,7 @@ static growth growth_of_operations(const layer *t)
 typedef struct timing {
     int64_t n[2 * POINTS], d[2 * POINTS]; /* first n is doubled, then d */
     bench_times times[2 * POINTS];
-    growth median, least, most; /* of the medians, the least, the most times */
+    growth median, min, max; /* of the medians, the least, the most times */
 } timing;
 
 static wg_status run_stack(void *context)
@@ -277,14 +277,14 @@ static double pick_median(const bench_times *t)
     return t->median;
 }
 
-static double pick_least(const bench_times *t)
+static double pick_min(const bench_times *t)
 {
-    return t->least;
+    return t->min;
 }
 
-static double pick_most(const bench_times *t)
+static double pick_max(const bench_times *t)
 {
-    return t->most;
+    return t->max;
 }
 
 static wg_status measure(timing *m, const layer *t)
@@ -293,8 +293,8 @@ static wg_status measure(timing *m, const layer *t)
     bench_subject subjects[2 * POINTS];
     wg_status status = WG_OK;
     for (int i = 0; i < 2 * POINTS && status == WG_OK; i++) {
-        m->n[i] = i < POINTS ? t->least_n << i : t->at_n;
-        m->d[i] = i < POINTS ? t->at_d : t->least_d << (i - POINTS);
+        m->n[i] = i < POINTS ? t->min_n << i : t->at_n;
+        m->d[i] = i < POINTS ? t->at_d : t->min_d << (i - POINTS);
         status = make_stack(&stacks[i], t, t->batch, m->n[i], m->d[i], 1, wg_backend_at(0));
         subjects[i] = (bench_subject){run_stack, &stacks[i]};
     }
@@ -303,8 +303,8 @@ static wg_status measure(timing *m, const layer *t)
     for (int i = 0; i < 2 * POINTS; i++)
         free_stack(&stacks[i]);
     m->median = growth_of_times(m, pick_median);
-    m->least = growth_of_times(m, pick_least);
-    m->most = growth_of_times(m, pick_most);
+    m->min = growth_of_times(m, pick_min);
+    m->max = growth_of_times(m, pick_max);
     return status;
 }
 
@@ -337,10 +337,10 @@ static int layers_wanted(const layer *t, int64_t n)
 
 static void check_layer(const layer *t, growth ops)
 {
-    const double bar = 0.01;
-    expect(fabs(ops.n - t->n_power) <= bar, t, "operations grow with n by a power of", ops.n,
+    const double tolerance = 0.01;
+    expect(fabs(ops.n - t->n_power) <= tolerance, t, "operations grow with n by a power of", ops.n,
            t->n_power);
-    expect(fabs(ops.d - t->d_power) <= bar, t, "operations grow with d by a power of", ops.d,
+    expect(fabs(ops.d - t->d_power) <= tolerance, t, "operations grow with d by a power of", ops.d,
            t->d_power);
     path p[3];
     for (int i = 0; i < 3; i++) {
@@ -369,11 +369,11 @@ static void print_counts(const layer *t, growth ops)
 static void print_times(const layer *t, const timing *m)
 {
     printf("%-21s n^%d: %5.2f (%.2f, %.2f)   d^%d: %5.2f (%.2f, %.2f)\n", t->name, t->n_power,
-           m->median.n, m->least.n, m->most.n, t->d_power, m->median.d, m->least.d, m->most.d);
+           m->median.n, m->min.n, m->max.n, t->d_power, m->median.d, m->min.d, m->max.d);
     for (int i = 0; i < 2 * POINTS; i++)
         printf("    n %5lld  d %5lld  %10.3f ms  (%.3f to %.3f)\n", (long long)m->n[i],
-               (long long)m->d[i], 1e3 * m->times[i].median, 1e3 * m->times[i].least,
-               1e3 * m->times[i].most);
+               (long long)m->d[i], 1e3 * m->times[i].median, 1e3 * m->times[i].min,
+               1e3 * m->times[i].max);
 }
 
 int main(int argc, char **argv)

@@ -25,8 +25,8 @@ static void add(backend_choice *c, const char *names, struct argp_state *state)
         complain("%s", message);
         exit(exit_code(status));
     }
-    if (c->count + found.count > MOST_BACKENDS)
-        argp_error(state, "more than %d backends", MOST_BACKENDS);
+    if (c->count + found.count > MAX_BACKENDS)
+        argp_error(state, "more than %d backends", MAX_BACKENDS);
     const char *slash = names ? strrchr(names, '/') : NULL, *file = slash ? slash + 1 : names;
     for (size_t i = 0; i < found.count; i++) {
         c->backend[c->count] = found.backend[i];

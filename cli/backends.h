@@ -4,13 +4,13 @@
 
 #include "cli/cli.h"
 
-enum { MOST_BACKENDS = WG_MOST_BACKENDS };
+enum { MAX_BACKENDS = WG_MAX_BACKENDS };
 
 /* What was asked for; without --backend, all that are built, the fastest first. */
 typedef struct backend_choice {
-    const wg_backend *backend[MOST_BACKENDS];
-    const char *name[MOST_BACKENDS]; /* as given, without folders: "onednn", "libmine.so" */
-    wg_loaded_backend loaded[MOST_BACKENDS];
+    const wg_backend *backend[MAX_BACKENDS];
+    const char *name[MAX_BACKENDS]; /* as given, without folders: "onednn", "libmine.so" */
+    wg_loaded_backend loaded[MAX_BACKENDS];
     size_t count;
     bool given;  /* by --backend           */
     int threads; /* 0: as many as there are */

@@ -40,8 +40,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
     case SHAPE:
-        if (r->trials.n_shapes == MOST_SHAPES)
-            argp_error(state, "more than %d times --shape", MOST_SHAPES);
+        if (r->trials.n_shapes == MAX_SHAPES)
+            argp_error(state, "more than %d times --shape", MAX_SHAPES);
         r->trials.shape[r->trials.n_shapes++] = arg;
         break;
     case SAMPLE: r->trials.sample = arg; break;
@@ -74,13 +74,13 @@ typedef struct setting {
     wg_value *leaf[WG_MAX_SAMPLE_OPERANDS], **cotangent, **wanted; /* cotangent: n_wanted places */
     int n_cotangents, n_wanted;
     double flops, bytes;
-    wg_plan *plan[MOST_BACKENDS];
-    bench_times times[MOST_BACKENDS];
+    wg_plan *plan[MAX_BACKENDS];
+    bench_times times[MAX_BACKENDS];
 } setting;
 
 static void free_setting(setting *s)
 {
-    for (int i = 0; i < MOST_BACKENDS; i++)
+    for (int i = 0; i < MAX_BACKENDS; i++)
         wg_plan_free(s->plan[i]);
     free(s->cotangent);
     free(s->wanted);
@@ -113,9 +113,9 @@ static wg_status make_graph(setting *s, const trial *t, bool grad)
     wg_node *n = build_trial(s->g, t, s->leaf);
     if (!n)
         return wg_graph_status(s->g);
-    size_t most = (size_t)n->n_out + WG_MAX_SAMPLE_OPERANDS;
-    s->cotangent = calloc(most, sizeof(wg_value *));
-    s->wanted = calloc(most, sizeof(wg_value *));
+    size_t max = (size_t)n->n_out + WG_MAX_SAMPLE_OPERANDS;
+    s->cotangent = calloc(max, sizeof(wg_value *));
+    s->wanted = calloc(max, sizeof(wg_value *));
     if (!s->cotangent || !s->wanted)
         return WG_ENOMEM;
     if (grad)
@@ -169,7 +169,7 @@ static void count_work(setting *s, int n)
 
 static int measure(setting *s, const trial *t, const request *r, bool grad)
 {
-    bench_subject subject[MOST_BACKENDS];
+    bench_subject subject[MAX_BACKENDS];
     int n = (int)r->backends.count;
     wg_status status = make_graph(s, t, grad);
     if (status != WG_OK)
@@ -215,13 +215,12 @@ static void print_share(double share)
 
 static void print_setting(const setting *s, const request *r, const bench_limits *l)
 {
-    char median[32], least[32], most[32], kernels[120];
+    char median[32], min[32], max[32], kernels[120];
     for (size_t i = 0; i < r->backends.count; i++) {
         const bench_times *t = &s->times[i];
         printf("    %-14s %9s %9s %9s %9.1f", r->backends.name[i],
-               time_text(t->median, median, sizeof median),
-               time_text(t->least, least, sizeof least), time_text(t->most, most, sizeof most),
-               1e-9 * s->flops / t->median);
+               time_text(t->median, median, sizeof median), time_text(t->min, min, sizeof min),
+               time_text(t->max, max, sizeof max), 1e-9 * s->flops / t->median);
         if (!r->no_limits)
             print_share(s->flops / t->median / bench_matmul_rate(l));
         printf(" %8.2f", 1e-9 * s->bytes / t->median);
@@ -292,7 +291,7 @@ static int measure_all(const trial *t, int n, const request *r, json *j, const b
 
 static int bench(const wg_op *op, request *r)
 {
-    trial *t = calloc(MOST_TRIALS, sizeof *t);
+    trial *t = calloc(MAX_TRIALS, sizeof *t);
     int n = 0;
     bench_limits l = {0};
     json j = {.file = stdout};

@@ -282,8 +282,8 @@ static void print_steps(const request *r, const result *seen, const bench_limits
         const bench_times *t = &seen[i].times;
         double rate = flops_of(r) / t->median;
         printf("%-16s %9s %9s %9s %15.0f %9.1f", r->backends.name[i],
-               time_text(t->median, a, sizeof a), time_text(t->least, b, sizeof b),
-               time_text(t->most, c, sizeof c), target_tokens(r) / t->median, 1e-9 * rate);
+               time_text(t->median, a, sizeof a), time_text(t->min, b, sizeof b),
+               time_text(t->max, c, sizeof c), target_tokens(r) / t->median, 1e-9 * rate);
         if (!r->no_limits)
             printf("  %7.0f %%", 100 * rate / bench_matmul_rate(l));
         putchar('\n');
@@ -370,8 +370,8 @@ static void print_json(request *r, const result *seen, const bench_limits *l)
 
 static int time_steps(result *seen, const request *r)
 {
-    bench_subject subject[MOST_BACKENDS];
-    bench_times times[MOST_BACKENDS];
+    bench_subject subject[MAX_BACKENDS];
+    bench_times times[MAX_BACKENDS];
     int n = (int)r->backends.count;
     for (int i = 0; i < n; i++)
         subject[i] = (bench_subject){bench_step_run, &seen[i].step};
@@ -388,7 +388,7 @@ static int time_steps(result *seen, const request *r)
 
 static int bench(request *r)
 {
-    result seen[MOST_BACKENDS] = {{0}};
+    result seen[MAX_BACKENDS] = {{0}};
     bench_limits l = {0};
     wg_status status = configure(r);
     for (size_t i = 0; i < r->backends.count && status == WG_OK; i++)

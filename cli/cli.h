@@ -59,7 +59,7 @@ void take_argument(const struct argp_state *state, const char **argument, const 
                    const char *text);
 
 /* An integer argument of an option: argp_error unless it is in [least, most]. */
-long number_argument(const struct argp_state *state, const char *option, const char *text,
-                     long least, long most);
+long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
+                     long max);
 
 #endif

@@ -48,11 +48,11 @@ const char *model_name_at(size_t i)
 void complain_unknown(const char *what, const char *name, name_at *at)
 {
     const char *nearest = NULL, *other;
-    size_t least = SIZE_MAX;
+    size_t min = SIZE_MAX;
     for (size_t i = 0; (other = at(i)); i++) {
         size_t distance = wg_name_distance(name, other);
-        if (distance < least) {
-            least = distance;
+        if (distance < min) {
+            min = distance;
             nearest = other;
         }
     }
@@ -131,14 +131,14 @@ void take_argument(const struct argp_state *state, const char **argument, const 
     *argument = text;
 }
 
-long number_argument(const struct argp_state *state, const char *option, const char *text,
-                     long least, long most)
+long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
+                     long max)
 {
     char *end;
     errno = 0;
     long n = strtol(text, &end, 10);
-    if (end == text || *end || errno || n < least || n > most)
-        argp_error(state, "%s takes a whole number from %ld to %ld, not '%s'", option, least, most,
+    if (end == text || *end || errno || n < min || n > max)
+        argp_error(state, "%s takes a whole number from %ld to %ld, not '%s'", option, min, max,
                    text);
     return n;
 }

@@ -38,10 +38,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- the processor --------------------------------------------------------------------------- */
 
-enum { MOST_TEXT = 256, MOST_FLAGS = 8192 };
+enum { MAX_TEXT = 256, MAX_FLAGS = 8192 };
 
 typedef struct processor {
-    char model[MOST_TEXT], features[MOST_TEXT];
+    char model[MAX_TEXT], features[MAX_TEXT];
     long cores, memory_mib;
     long cache_kib[3]; /* first data, second, third level; 0: not known */
 } processor;
@@ -75,9 +75,9 @@ static void pick_features(processor *p, const char *flags)
 /* "model name : AMD EPYC" and "flags : fpu vme ..." of /proc/cpuinfo, where there is one */
 static void read_cpuinfo(processor *p)
 {
-    char *line = malloc(MOST_FLAGS);
+    char *line = malloc(MAX_FLAGS);
     FILE *f = line ? fopen("/proc/cpuinfo", "r") : NULL;
-    while (f && fgets(line, MOST_FLAGS, f) && !(*p->model && *p->features)) {
+    while (f && fgets(line, MAX_FLAGS, f) && !(*p->model && *p->features)) {
         char *value = strchr(line, ':');
         if (!value)
             continue;

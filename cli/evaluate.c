@@ -181,7 +181,7 @@ int command_evaluate(int argc, char **argv)
             "1000 "
             "numbers that the built-in corpus leaves out.\v"
             "What is not given is as the model's config.yml says.",
-        .most_files = 2,
+        .max_files = 2,
     };
     request r = {.output = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);

@@ -92,14 +92,14 @@ static void report(request *r, const char *what, wg_status status, const wg_grad
     if (status != WG_OK && c->compared == 0)
         printf(" FAIL: %s\n", *c->message ? c->message : wg_status_text(status));
     else if (status != WG_OK)
-        printf(" %6zu compared, worst %8.2g, bar %6.0e  FAIL: %s\n", c->compared, c->worst, c->bar,
-               c->message);
+        printf(" %6zu compared, worst %8.2g, bar %6.0e  FAIL: %s\n", c->compared, c->worst,
+               c->tolerance, c->message);
     else if (c->no_derivative)
         printf(" no derivative: zero, as it must be%17s  ok\n", "");
     else if (c->empty)
         printf(" no elements%40s  ok\n", "");
     else
-        printf(" %6zu compared, worst %8.2g, bar %6.0e  ok\n", c->compared, c->worst, c->bar);
+        printf(" %6zu compared, worst %8.2g, bar %6.0e  ok\n", c->compared, c->worst, c->tolerance);
     fflush(stdout);
     if (status == WG_OK)
         r->passed++;
@@ -141,7 +141,7 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
     wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
                               .order = r->order,
                               .seed = r->seed,
-                              .most = m->variant ? VARIANT_ELEMENTS : 0,
+                              .max = m->variant ? VARIANT_ELEMENTS : 0,
                               .leaf = leaf,
                               .n_leaf = n};
     wg_status status = wg_gradcheck(g, &o, c);
@@ -198,10 +198,9 @@ int command_gradcheck(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    size_t most = (size_t)argc + 1;
-    request r = {.ops = calloc(most, sizeof(wg_op *)),
-                 .models = calloc(most, sizeof(wg_model *)),
-                 .order = 1};
+    size_t max = (size_t)argc + 1;
+    request r = {
+        .ops = calloc(max, sizeof(wg_op *)), .models = calloc(max, sizeof(wg_model *)), .order = 1};
     int code = EXIT_RUN;
     if (!r.ops || !r.models)
         complain("out of memory");

@@ -51,12 +51,12 @@ static const struct argp_option table[] = {
 };
 /* clang-format on */
 
-enum { MOST_EXPAND = 64 };
+enum { MAX_EXPAND = 64 };
 
 typedef struct request {
     const char *model, *output, *svg, *png;
     bool print, dot, grad, plan, profile;
-    const char *expand[MOST_EXPAND];
+    const char *expand[MAX_EXPAND];
     wg_picture_options picture;
     backend_choice backends;
 } request;
@@ -86,8 +86,8 @@ static void parse_phase(request *r, const char *text, struct argp_state *state)
 
 static void parse_expand(request *r, const char *scope, struct argp_state *state)
 {
-    if (r->picture.n_expand == MOST_EXPAND)
-        argp_error(state, "more than %d times --expand", MOST_EXPAND);
+    if (r->picture.n_expand == MAX_EXPAND)
+        argp_error(state, "more than %d times --expand", MAX_EXPAND);
     r->expand[r->picture.n_expand++] = scope;
 }
 

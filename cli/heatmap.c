@@ -75,14 +75,14 @@ enum { CELL = 24, LETTER = 9, RIGHT = 100, BOTTOM = 20 };
 /* Characters of the longest label. */
 static size_t longest(const char *const *text, size_t n)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (size_t i = 0; i < n; i++) {
         size_t letters = 0;
         for (const char *c = text[i]; *c; c++)
             letters += (*c & 0xc0) != 0x80; /* begins a character of UTF-8 */
-        most = letters > most ? letters : most;
+        max = letters > max ? letters : max;
     }
-    return most;
+    return max;
 }
 
 static frame frame_of(const map *m)

@@ -68,18 +68,18 @@ static void end_line(char *bytes, size_t n)
 }
 
 /* Hands out what is there, at most `most` lines. */
-static int split(lines *l, size_t most, size_t *n)
+static int split(lines *l, size_t max, size_t *n)
 {
     size_t count = count_newlines(l->bytes + l->at, l->size - l->at) + 1;
-    count = count < most ? count : most;
+    count = count < max ? count : max;
     if (!reserve(l, 1)) /* for the end of a line without newline */
         return EXIT_RUN;
-    if (count > l->most_lines) {
+    if (count > l->max_lines) {
         const char **line = realloc(l->line, count * sizeof *line);
         if (!line)
             return EXIT_RUN;
         l->line = line;
-        l->most_lines = count;
+        l->max_lines = count;
     }
     if (!l->begun && l->size - l->at >= 3 && memcmp(l->bytes + l->at, "\xef\xbb\xbf", 3) == 0)
         l->at += 3;
@@ -96,7 +96,7 @@ static int split(lines *l, size_t most, size_t *n)
     return EXIT_OK;
 }
 
-int lines_next(lines *l, size_t most, const char *const **line, size_t *n)
+int lines_next(lines *l, size_t max, const char *const **line, size_t *n)
 {
     int code = EXIT_OK;
     *n = 0;
@@ -107,13 +107,13 @@ int lines_next(lines *l, size_t most, const char *const **line, size_t *n)
     }
     for (size_t seen = 0, newlines = 0; !l->ended;) {
         newlines += count_newlines(l->bytes ? l->bytes + seen : "", l->size - seen);
-        if (newlines && (newlines >= most || l->size >= MANY_BYTES || !is_ready(l->fd)))
+        if (newlines && (newlines >= max || l->size >= MANY_BYTES || !is_ready(l->fd)))
             break;
         seen = l->size;
         if ((code = fill(l)) != EXIT_OK)
             return code;
     }
-    code = split(l, most, n);
+    code = split(l, max, n);
     if (code != EXIT_OK)
         complain("out of memory for %zu bytes of lines", l->size);
     *line = l->line;

@@ -11,13 +11,13 @@ typedef struct lines {
     size_t at, size, capacity;
     bool begun, ended;
     const char **line;
-    size_t most_lines;
+    size_t max_lines;
 } lines;
 
 /* Waits for a line, then takes those that have come as well, at most `most`; an exit code.
  * *line[0..n) live until the next call; n = 0: there are no more.  Line ends and a byte-order mark
  * are taken off; a zero byte becomes a blank. */
-int lines_next(lines *l, size_t most, const char *const **line, size_t *n);
+int lines_next(lines *l, size_t max, const char *const **line, size_t *n);
 void lines_free(lines *l);
 
 #endif

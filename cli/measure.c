@@ -14,8 +14,8 @@ int measure_limits(bench_limits *l, int threads)
 
 static void print_rate(const char *what, const char *unit, double work, const bench_times *t)
 {
-    printf("%-44s %9.1f %9.1f %9.1f  %s\n", what, 1e-9 * work / t->least, 1e-9 * work / t->median,
-           1e-9 * work / t->most, unit);
+    printf("%-44s %9.1f %9.1f %9.1f  %s\n", what, 1e-9 * work / t->min, 1e-9 * work / t->median,
+           1e-9 * work / t->max, unit);
 }
 
 void print_limits(const bench_limits *l)
@@ -36,9 +36,9 @@ void print_limits(const bench_limits *l)
 static void json_rate(json *j, const char *key, double work, const bench_times *t)
 {
     put_json_begin(j, key, '{');
-    put_json_real(j, "best", work / t->least);
+    put_json_real(j, "best", work / t->min);
     put_json_real(j, "median", work / t->median);
-    put_json_real(j, "worst", work / t->most);
+    put_json_real(j, "worst", work / t->max);
     put_json_whole(j, "runs", t->runs);
     put_json_end(j, '}');
 }
@@ -75,8 +75,8 @@ void json_times(json *j, const char *key, const bench_times *t)
 {
     put_json_begin(j, key, '{');
     put_json_real(j, "median", t->median);
-    put_json_real(j, "min", t->least);
-    put_json_real(j, "max", t->most);
+    put_json_real(j, "min", t->min);
+    put_json_real(j, "max", t->max);
     put_json_whole(j, "runs", t->runs);
     put_json_end(j, '}');
 }

@@ -48,9 +48,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case WEIGHTS: m->weights = arg; break;
     case ARGP_KEY_ARG:
-        if (p->command->most_files == 0)
+        if (p->command->max_files == 0)
             argp_error(state, "what is '%s'?  Text comes from standard input", arg);
-        if (m->n_files == p->command->most_files)
+        if (m->n_files == p->command->max_files)
             argp_error(
                 state,
                 "expected two files, SOURCE TARGET, got '%s' as well; the model goes with --model",
@@ -58,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         m->files[m->n_files++] = arg;
         break;
     case ARGP_KEY_END:
-        if (m->n_files == 1 || m->n_files < p->command->least_files)
+        if (m->n_files == 1 || m->n_files < p->command->min_files)
             argp_error(state, "which files?  SOURCE TARGET");
         break;
     default: return ARGP_ERR_UNKNOWN;

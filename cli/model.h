@@ -23,7 +23,7 @@ typedef struct model_command {
     const struct argp_option *options; /* of group WG_GROUP_COUNT + 1 */
     argp_parser_t parse; /* of these; input is the model, with which the command's request begins */
     const char *usage, *doc;
-    int least_files, most_files; /* of SOURCE TARGET: 0 or 2 */
+    int min_files, max_files; /* of SOURCE TARGET: 0 or 2 */
 } model_command;
 
 /* Reads the command line, and makes the model's flags known; an exit code, after which model_close

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CURVES = 2, FEW = 40 }; /* so many values are drawn as points, too */
+enum { MAX_CURVES = 2, FEW = 40 }; /* so many values are drawn as points, too */
 
 /* The panels of the picture, top to bottom; one without a value is left out. */
 static const struct panel {
     const char *title, *unit;
     struct {
         const char *kind, *key, *label; /* of metrics.jsonl; in the legend */
-    } curve[MOST_CURVES];
+    } curve[MAX_CURVES];
 } panels[] = {
     {"loss", "nats a token", {{"train", "cost", "training"}, {"valid", "cost", "validation"}}},
     {"accuracy", "share of tokens", {{"valid", "accuracy", "validation"}}},
@@ -27,7 +27,7 @@ enum { N_PANELS = sizeof panels / sizeof panels[0] };
 
 typedef struct request {
     const char *folder, *output;
-    series curve[N_PANELS][MOST_CURVES];
+    series curve[N_PANELS][MAX_CURVES];
 } request;
 
 static const struct argp_option table[] = {
@@ -56,33 +56,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static bool is_empty(const series curve[MOST_CURVES])
+static bool is_empty(const series curve[MAX_CURVES])
 {
     size_t n = 0;
-    for (int i = 0; i < MOST_CURVES; i++)
+    for (int i = 0; i < MAX_CURVES; i++)
         n += curve[i].n;
     return n == 0;
 }
 
 /* gnuplot finds a range by itself unless there is one value alone. */
-static void write_range(FILE *f, const series curve[MOST_CURVES])
+static void write_range(FILE *f, const series curve[MAX_CURVES])
 {
-    double least = INFINITY, most = -INFINITY;
-    for (int i = 0; i < MOST_CURVES; i++)
+    double min = INFINITY, max = -INFINITY;
+    for (int i = 0; i < MAX_CURVES; i++)
         for (size_t k = 0; k < curve[i].n; k++) {
-            least = fmin(least, curve[i].value[k]);
-            most = fmax(most, curve[i].value[k]);
+            min = fmin(min, curve[i].value[k]);
+            max = fmax(max, curve[i].value[k]);
         }
-    double around = least != 0 ? 0.5 * fabs(least) : 1;
-    if (least == most)
-        fprintf(f, "set yrange [%.9g:%.9g]\n", least - around, most + around);
+    double around = min != 0 ? 0.5 * fabs(min) : 1;
+    if (min == max)
+        fprintf(f, "set yrange [%.9g:%.9g]\n", min - around, max + around);
     else
         fputs("set yrange [*:*]\n", f);
 }
 
-static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_CURVES], bool last)
+static void write_panel(FILE *f, const struct panel *p, const series curve[MAX_CURVES], bool last)
 {
-    for (int i = 0; i < MOST_CURVES; i++) {
+    for (int i = 0; i < MAX_CURVES; i++) {
         fprintf(f, "$curve%d << end_of_curve\n", i);
         for (size_t k = 0; k < curve[i].n; k++)
             fprintf(f, "%.0f %.9g\n", curve[i].update[k], curve[i].value[k]);
@@ -95,7 +95,7 @@ static void write_panel(FILE *f, const struct panel *p, const series curve[MOST_
     gnuplot_text(f, p->unit);
     fputs(last ? "\nset xlabel 'updates'\n" : "\nunset xlabel\n", f);
     const char *before = "plot";
-    for (int i = 0; i < MOST_CURVES; i++) {
+    for (int i = 0; i < MAX_CURVES; i++) {
         if (!curve[i].n)
             continue;
         fprintf(f, "%s $curve%d using 1:2 with %s lw 2 lc rgb '%s' title ", before, i,
@@ -114,7 +114,7 @@ static double last_update(const request *r)
 {
     double last = 1;
     for (int i = 0; i < N_PANELS; i++)
-        for (int k = 0; k < MOST_CURVES; k++) {
+        for (int k = 0; k < MAX_CURVES; k++) {
             const series *s = &r->curve[i][k];
             last = s->n && s->update[s->n - 1] > last ? s->update[s->n - 1] : last;
         }
@@ -159,7 +159,7 @@ int command_plot(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
     for (int i = 0; i < N_PANELS; i++)
-        for (int k = 0; k < MOST_CURVES && panels[i].curve[k].kind && code == EXIT_OK; k++)
+        for (int k = 0; k < MAX_CURVES && panels[i].curve[k].kind && code == EXIT_OK; k++)
             code = series_read(&r.curve[i][k], r.folder, panels[i].curve[k].kind,
                                panels[i].curve[k].key);
     char *usual = wg_folder_path(r.folder, "curves.svg");
@@ -174,7 +174,7 @@ int command_plot(int argc, char **argv)
         code = draw(&r, path);
     free(usual);
     for (int i = 0; i < N_PANELS; i++)
-        for (int k = 0; k < MOST_CURVES; k++)
+        for (int k = 0; k < MAX_CURVES; k++)
             series_free(&r.curve[i][k]);
     return code;
 }

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 24 };
+enum { TOLERANCE = 24 };
 
 progress progress_on(FILE *file, bool quiet)
 {
@@ -67,7 +67,7 @@ static void add(line *l, const char *format, ...)
 /* What there is to tell, the more important first; on what is left of the line a bar. */
 static void draw(progress *p, const wg_event *e)
 {
-    char left[32], bar[BAR + 1] = "";
+    char left[32], tolerance[TOLERANCE + 1] = "";
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -87,15 +87,15 @@ static void draw(progress *p, const wg_event *e)
     add(&l, "update %lld", (long long)e->update);
     add(&l, "epoch %lld", (long long)e->epoch);
     add(&l, "%.0f words/s", e->words_per_second);
-    int n = BAR; /* one of few lengths, so that it does not move with each digit */
+    int n = TOLERANCE; /* one of few lengths, so that it does not move with each digit */
     while (n > 0 && n + 3 > room - l.used)
-        n -= BAR / 3;
+        n -= TOLERANCE / 3;
     if (ends && n > 0) {
-        memset(bar, '.', (size_t)n);
-        memset(bar, '#', (size_t)(e->done * n));
-        bar[n] = '\0';
+        memset(tolerance, '.', (size_t)n);
+        memset(tolerance, '#', (size_t)(e->done * n));
+        tolerance[n] = '\0';
     }
-    fprintf(p->file, *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, l.text);
+    fprintf(p->file, *tolerance ? "\r[%s] %s\033[K" : "\r%s%s\033[K", tolerance, l.text);
     fflush(p->file);
     p->drawn = true;
 }

@@ -88,8 +88,8 @@ int command_score(int argc, char **argv)
         .doc = "Writes the log probability of each line of TARGET as the translation of SOURCE's; "
                "with --normalize or --length-penalty divided by that penalty.\v"
                "What is not given is as the model's config.yml says.",
-        .least_files = 2,
-        .most_files = 2,
+        .min_files = 2,
+        .max_files = 2,
     };
     request r = {.word_scores = false};
     int code = model_parse(&r.model, &asks, argc, argv);

@@ -31,14 +31,14 @@ static char *text(settings_args *a, const char *format, ...)
     va_start(list, format);
     vsnprintf(buffer, sizeof buffer, format, list);
     va_end(list);
-    if (a->n_texts < MOST_ROWS)
+    if (a->n_texts < MAX_ROWS)
         copy = a->texts[a->n_texts++] = strdup(buffer);
     return copy;
 }
 
 static void add_row(settings_args *a, struct argp_option row)
 {
-    if (a->n_rows + 1 < MOST_ROWS) /* the last one stays empty: it is the end */
+    if (a->n_rows + 1 < MAX_ROWS) /* the last one stays empty: it is the end */
         a->rows[a->n_rows++] = row;
 }
 
@@ -68,7 +68,7 @@ static const char *doc_of(settings_args *a, const wg_option *o)
 
 static void add_option(settings_args *a, const wg_option *o)
 {
-    bool choices = o->choices && o->most <= 1;
+    bool choices = o->choices && o->max <= 1;
     int group = o->group + 1;
     add_row(a, (struct argp_option){
                    .name = o->name,
@@ -104,14 +104,14 @@ static void take_values(given_option *g, char *arg, struct argp_state *state)
     const wg_option *o = g->option;
     if (arg)
         g->values[g->n++] = arg;
-    while (g->n < MOST_GIVEN_VALUES && state->next < state->argc) {
+    while (g->n < MAX_GIVEN_VALUES && state->next < state->argc) {
         const char *word = state->argv[state->next];
         bool flag = word[0] == '-' && word[1];
         bool wanted = false;
         g->values[g->n] = word;
         if (o->kind == WG_OPTION_PAIR)
             wanted = !flag && g->n < 2;
-        else if (g->n == 0 || (o->kind == WG_OPTION_WORDS && o->most > 1))
+        else if (g->n == 0 || (o->kind == WG_OPTION_WORDS && o->max > 1))
             wanted = !flag && accepts(o, g->values, g->n + 1);
         if (!wanted)
             break;
@@ -127,15 +127,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     settings_args *a = state->input;
     const wg_option *o = option_of(a, key);
     if (key == CONFIG) {
-        if (a->n_configs == MOST_CONFIGS)
-            argp_error(state, "more than %d times --config", MOST_CONFIGS);
+        if (a->n_configs == MAX_CONFIGS)
+            argp_error(state, "more than %d times --config", MAX_CONFIGS);
         a->configs[a->n_configs++] = arg;
         return 0;
     }
     if (!o)
         return ARGP_ERR_UNKNOWN;
-    if (a->n == MOST_GIVEN)
-        argp_error(state, "more than %d options", MOST_GIVEN);
+    if (a->n == MAX_GIVEN)
+        argp_error(state, "more than %d options", MAX_GIVEN);
     a->given[a->n] = (given_option){.option = o};
     take_values(&a->given[a->n++], arg, state);
     return 0;

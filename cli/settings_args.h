@@ -5,12 +5,12 @@
 #include "cli/cli.h"
 #include "wengert/train/settings.h"
 
-enum { MOST_GIVEN = 256, MOST_GIVEN_VALUES = 8, MOST_CONFIGS = 8, MOST_ROWS = 512 };
+enum { MAX_GIVEN = 256, MAX_GIVEN_VALUES = 8, MAX_CONFIGS = 8, MAX_ROWS = 512 };
 
 /* One flag as it was given; texts are those of argv. */
 typedef struct given_option {
     const wg_option *option;
-    const char *values[MOST_GIVEN_VALUES];
+    const char *values[MAX_GIVEN_VALUES];
     size_t n;
 } given_option;
 
@@ -20,12 +20,12 @@ typedef struct settings_args {
         argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
     unsigned
         use; /* of WG_FOR_TRAINING and its like: the options with any of these bits             */
-    given_option given[MOST_GIVEN];
+    given_option given[MAX_GIVEN];
     size_t n;
-    const char *configs[MOST_CONFIGS];
+    const char *configs[MAX_CONFIGS];
     size_t n_configs;
-    struct argp_option rows[MOST_ROWS];
-    char *texts[MOST_ROWS]; /* of the heap, for the rows */
+    struct argp_option rows[MAX_ROWS];
+    char *texts[MAX_ROWS]; /* of the heap, for the rows */
     size_t n_rows, n_texts;
 } settings_args;
 

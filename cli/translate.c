@@ -96,12 +96,12 @@ static int translate_all(request *r)
     /* Enough to fill steps; what is read from a file then also comes out, and leaves memory, part
      * by part.  More at a time is not faster: 10,000 captions on two cores took 15.1 and 16.6 s so,
      * 15.9 and 15.8 s by 4096, 15.9 and 16.6 s in one. */
-    enum { MOST_LINES = 1024 };
+    enum { MAX_LINES = 1024 };
     lines in = {.fd = 0};
     const char *const *line;
     size_t n = 0;
     int code;
-    while ((code = lines_next(&in, MOST_LINES, &line, &n)) == EXIT_OK && n > 0)
+    while ((code = lines_next(&in, MAX_LINES, &line, &n)) == EXIT_OK && n > 0)
         if ((code = translate(r, line, n)) != EXIT_OK)
             break;
     lines_free(&in);

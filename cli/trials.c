@@ -120,11 +120,11 @@ wg_node *build_trial(wg_graph *g, const trial *t, wg_value **in)
 /* Does the op take these operands, and is it no more than a fraction of a second's work? */
 static bool affordable(const trial *t)
 {
-    const double most_bytes = 64e6, most_flops = 4e9;
+    const double max_bytes = 64e6, max_flops = 4e9;
     wg_value *in[WG_MAX_SAMPLE_OPERANDS];
     wg_graph *g = wg_graph_new();
     wg_node *n = build_trial(g, t, in);
-    bool ok = n && wg_node_bytes(n) <= most_bytes && wg_node_flops(n) <= most_flops;
+    bool ok = n && wg_node_bytes(n) <= max_bytes && wg_node_flops(n) <= max_flops;
     wg_graph_free(g);
     return ok;
 }
@@ -186,7 +186,7 @@ int choose_trials(trial *t, int *n, const wg_op *op, const trial_choice *r)
         code = trial_of_shapes(&t[(*n)++], op, r->sample, r->shape[i]);
     if (r->n_shapes)
         return code;
-    for (int i = 0; i < op->n_samples && *n < MOST_TRIALS; i++) {
+    for (int i = 0; i < op->n_samples && *n < MAX_TRIALS; i++) {
         const wg_sample *s = &op->samples[i];
         bool wanted = !r->sample || (s->name && strcmp(s->name, r->sample) == 0);
         if (wanted && !is_empty(s))

@@ -6,11 +6,11 @@
 #include "cli/cli.h"
 #include "wengert/graph/op.h"
 
-enum { MOST_TRIALS = 64, MOST_SHAPES = 32 };
+enum { MAX_TRIALS = 64, MAX_SHAPES = 32 };
 
 typedef struct trial_choice {
-    const char *sample;             /* its dtypes and attributes; NULL: any */
-    const char *shape[MOST_SHAPES]; /* "4096x512,512x2048": one trial each */
+    const char *sample;            /* its dtypes and attributes; NULL: any */
+    const char *shape[MAX_SHAPES]; /* "4096x512,512x2048": one trial each */
     int n_shapes;
     bool base; /* shapes of a base Transformer */
 } trial_choice;

@@ -174,7 +174,7 @@ static double score_at(const wgi_partial *h, const wgi_beam_rules *rules, size_t
 /* What finished hypotheses must reach for the search to end: as long as there are fewer than
  * `beam`, the most that any extension of the live ones can score (no token's probability is above
  * 1), else what these score as they stand. */
-static double bar(const wgi_beam *x, const wgi_beam_rules *rules)
+static double tolerance(const wgi_beam *x, const wgi_beam_rules *rules)
 {
     double best = -HUGE_VAL;
     for (size_t i = 0; i < x->n_now; i++) {
@@ -182,7 +182,7 @@ static double bar(const wgi_beam *x, const wgi_beam_rules *rules)
         if (x->n_done >= rules->beam)
             best = fmax(best, score_at(h, rules, h->n));
         else
-            best = fmax(best, fmax(score_at(h, rules, h->n + 1), score_at(h, rules, x->most)));
+            best = fmax(best, fmax(score_at(h, rules, h->n + 1), score_at(h, rules, x->max)));
     }
     return best;
 }
@@ -193,10 +193,10 @@ static bool is_settled(const wgi_beam *x, const wgi_beam_rules *rules)
         return true;
     if (x->n_done < rules->n_best)
         return false;
-    double least = bar(x, rules);
+    double min = tolerance(x, rules);
     size_t above = 0;
     for (size_t i = 0; i < x->n_done; i++)
-        above += x->done[i].score >= least;
+        above += x->done[i].score >= min;
     return above >= rules->n_best;
 }
 
@@ -217,7 +217,7 @@ wg_status wgi_beam_advance(wgi_beam *x, const wgi_beam_rules *rules, const wgi_c
                            wgi_slots *slots)
 {
     size_t n_next = 0, beam = rules->beam;
-    bool last = x->now[0].n + 1 >= x->most, ok = true, any = false;
+    bool last = x->now[0].n + 1 >= x->max, ok = true, any = false;
     extension e = {0};
     memset(rules->heads, 0, x->n_now * sizeof *rules->heads);
     for (size_t rank = 0; ok && rank < 2 * beam && n_next < beam; rank++) {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS = 16, ENCODED = 1024, LEAST = 8, WASTE = 4 };
+enum { PLANS = 16, ENCODED = 1024, MIN = 8, WASTE = 4 };
 
 /* Inputs of tokens; source_slots and source_lengths of a step alone. */
 typedef struct token_plan {
@@ -128,7 +128,7 @@ static wg_status plan_for(wg_search *s, token_plan *list, int *count, int64_t n,
     for (int i = 0; i < *count; i++)
         if (list[i].rows >= n && list[i].k == k && (!*out || list[i].rows < (*out)->rows))
             *out = &list[i];
-    if (*out && ((*out)->rows <= WASTE * n || (*out)->rows <= LEAST))
+    if (*out && ((*out)->rows <= WASTE * n || (*out)->rows <= MIN))
         return WG_OK;
     if (*count == PLANS) { /* the oldest gives way */
         wg_plan_free(list[0].plan);
@@ -136,7 +136,7 @@ static wg_status plan_for(wg_search *s, token_plan *list, int *count, int64_t n,
         --*count;
     }
     *out = &list[*count];
-    wg_status status = make(s, *out, wgi_search_round_up(n, LEAST), k);
+    wg_status status = make(s, *out, wgi_search_round_up(n, MIN), k);
     *count += status == WG_OK;
     return status;
 }
@@ -206,7 +206,7 @@ wg_status wgi_cached_prepare(wg_search *s, const wgi_search_limits *limits)
     return resize(s, &more);
 }
 
-size_t wgi_cached_most_tokens(const wg_search *s)
+size_t wgi_cached_max_tokens(const wg_search *s)
 {
     return (size_t)s->cached->encoded;
 }

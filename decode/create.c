@@ -63,9 +63,9 @@ const double *wgi_search_numbers(wg_search *s, const void *from, size_t count)
     return s->scores;
 }
 
-int64_t wgi_search_round_up(int64_t n, int64_t least)
+int64_t wgi_search_round_up(int64_t n, int64_t min)
 {
-    int64_t up = least;
+    int64_t up = min;
     while (up < n)
         up *= 2;
     return up;
@@ -108,13 +108,13 @@ static wg_status check_tokens(const wg_search_model *m, char *message, size_t si
 {
     const struct {
         const char *name;
-        int32_t id, least;
+        int32_t id, min;
     } tokens[] = {{"begin of sentence", m->bos, 0},
                   {"end of sentence", m->eos, 0},
                   {"padding", m->pad, -1},
                   {"unknown", m->unk, -1}};
     for (int i = 0; i < WG_COUNT(tokens); i++)
-        if (tokens[i].id < tokens[i].least || tokens[i].id >= m->config->target_vocabulary) {
+        if (tokens[i].id < tokens[i].min || tokens[i].id >= m->config->target_vocabulary) {
             snprintf(message, size, "%s is token %ld, must be in [0,%lld)", tokens[i].name,
                      (long)tokens[i].id, (long long)m->config->target_vocabulary);
             return WG_EINVAL;

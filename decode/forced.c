@@ -115,9 +115,9 @@ static int longer_first(const void *a, const void *b)
 
 static int64_t in_strides(const wg_search *s, size_t n)
 {
-    int64_t up = ((int64_t)n + STRIDE - 1) / STRIDE * STRIDE, most = s->config.max_positions;
-    bool limited = s->config.positions == WG_POSITIONS_LEARNED && (int64_t)n <= most;
-    return limited && up > most ? most : up;
+    int64_t up = ((int64_t)n + STRIDE - 1) / STRIDE * STRIDE, max = s->config.max_positions;
+    bool limited = s->config.positions == WG_POSITIONS_LEARNED && (int64_t)n <= max;
+    return limited && up > max ? max : up;
 }
 
 /* The longest batch from the first pair on. */

@@ -44,7 +44,7 @@ typedef struct wgi_beam_rules {
 typedef struct wgi_beam {
     const int32_t *source;
     size_t length, index;    /* of the source; in the caller's order          */
-    size_t most;             /* tokens of a translation                       */
+    size_t max;              /* tokens of a translation                       */
     int32_t *source_slots;   /* [length], where keys and values are kept      */
     wgi_partial *now, *next; /* [beam] each: the live ones, room for the next */
     size_t n_now;
@@ -134,11 +134,11 @@ void wgi_search_best(wg_transformer *m, wg_value *states, int64_t k, wg_value **
 /* count numbers of the config's dtype at `from`, as doubles in s->scores; NULL without memory. */
 const double *wgi_search_numbers(wg_search *s, const void *from, size_t count);
 /* The smallest power of two from `least` on that is at least n. */
-int64_t wgi_search_round_up(int64_t n, int64_t least);
+int64_t wgi_search_round_up(int64_t n, int64_t min);
 
 /* search_cached.c: encode puts sentences' keys and values into the pools, step extends rows. */
 wg_status wgi_cached_prepare(wg_search *s, const wgi_search_limits *limits);
-size_t wgi_cached_most_tokens(const wg_search *s); /* that one encoding takes */
+size_t wgi_cached_max_tokens(const wg_search *s); /* that one encoding takes */
 wg_status wgi_cached_encode(wg_search *s, wgi_beam *const *sentences, size_t n);
 wg_status wgi_cached_step(wg_search *s, const wgi_search_row *rows, size_t n, int64_t k,
                           wgi_candidates *out);

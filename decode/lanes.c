@@ -7,7 +7,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-enum { LEAST_SENTENCES = 8 }; /* of a lane: fewer would leave its products thin */
+enum { MIN_SENTENCES = 8 }; /* of a lane: fewer would leave its products thin */
 
 /* A sentence's place in the deal. */
 typedef struct card {
@@ -46,7 +46,7 @@ static bool deal(size_t *which, size_t *first, const size_t *lengths, size_t n, 
 static size_t lanes_for(const wg_search *s, size_t n)
 {
     size_t threads = s->threads < 1 ? (size_t)omp_get_max_threads() : (size_t)s->threads;
-    return threads > 1 && !omp_in_parallel() && n / LEAST_SENTENCES >= threads ? threads : 0;
+    return threads > 1 && !omp_in_parallel() && n / MIN_SENTENCES >= threads ? threads : 0;
 }
 
 static bool make_lanes(wg_search *s, size_t lanes)

@@ -94,8 +94,8 @@ static int64_t larger(int64_t a, int64_t b)
  * allow. */
 static int64_t in_strides(const wg_search *s, int64_t n)
 {
-    int64_t up = (n + STRIDE - 1) / STRIDE * STRIDE, most = s->config.max_positions;
-    return s->config.positions == WG_POSITIONS_LEARNED && up > most && n <= most ? most : up;
+    int64_t up = (n + STRIDE - 1) / STRIDE * STRIDE, max = s->config.max_positions;
+    return s->config.positions == WG_POSITIONS_LEARNED && up > max && n <= max ? max : up;
 }
 
 static plain_shape shape_of(const wg_search *s, const wgi_search_row *rows, size_t n, int64_t k)

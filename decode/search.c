@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 512, LEAST_ROWS = 64, MOST_ROWS = 1 << 16, WAITING = 8 /* one for so many places */ };
+enum { ROWS = 512, MIN_ROWS = 64, MAX_ROWS = 1 << 16, WAITING = 8 /* one for so many places */ };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -15,9 +15,9 @@ static wg_status check_options(wg_search *s, const wg_search_options *given, wg_
     *o = given ? *given : (wg_search_options){0};
     o->beam = o->beam ? o->beam : 1;
     o->n_best = o->n_best ? o->n_best : 1;
-    if (o->beam < 1 || o->beam > MOST_ROWS)
+    if (o->beam < 1 || o->beam > MAX_ROWS)
         return wgi_search_fail(s, WG_EINVAL, "the beam is %lld, must be 1 to %d",
-                               (long long)o->beam, MOST_ROWS);
+                               (long long)o->beam, MAX_ROWS);
     if (o->n_best < 1 || o->n_best > o->beam)
         return wgi_search_fail(s, WG_EINVAL, "%lld best of a beam of %lld: must be 1 to the beam",
                                (long long)o->n_best, (long long)o->beam);
@@ -40,26 +40,26 @@ static wg_status check_options(wg_search *s, const wg_search_options *given, wg_
 static wg_status check_ids(wg_search *s, const char *what, size_t sentence, const int32_t *ids,
                            size_t n, int64_t vocabulary)
 {
-    int64_t most = s->config.max_positions;
+    int64_t max = s->config.max_positions;
     for (size_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= vocabulary)
             return wgi_search_fail(s, WG_EDATA, "%s of sentence %zu: token %ld is outside [0,%lld)",
                                    what, sentence, (long)ids[i], (long long)vocabulary);
-    if (s->config.positions == WG_POSITIONS_LEARNED && (int64_t)n > most)
+    if (s->config.positions == WG_POSITIONS_LEARNED && (int64_t)n > max)
         return wgi_search_fail(
             s, WG_EDATA, "%s of sentence %zu has %zu tokens, but only %lld positions were learned",
-            what, sentence, n, (long long)most);
+            what, sentence, n, (long long)max);
     return WG_OK;
 }
 
-static size_t most_tokens(const wg_search *s, const wg_search_options *o, size_t source)
+static size_t max_tokens(const wg_search *s, const wg_search_options *o, size_t source)
 {
-    double most = fmin(o->max_factor * (double)source + (double)o->max_extra, 1e9);
+    double max = fmin(o->max_factor * (double)source + (double)o->max_extra, 1e9);
     if (o->max_length > 0)
-        most = fmin(most, (double)o->max_length);
+        max = fmin(max, (double)o->max_length);
     if (s->config.positions == WG_POSITIONS_LEARNED)
-        most = fmin(most, (double)s->config.max_positions);
-    return most < 1 ? 1 : (size_t)most;
+        max = fmin(max, (double)s->config.max_positions);
+    return max < 1 ? 1 : (size_t)max;
 }
 
 /* ---- a run
@@ -92,8 +92,8 @@ static size_t larger(size_t a, size_t b)
 /* Rounded up, so that a later run with somewhat longer sentences finds its plans. */
 static int64_t roomy(const wg_search *s, size_t n)
 {
-    int64_t up = wgi_search_round_up((int64_t)n, 64), most = s->config.max_positions;
-    return s->config.positions == WG_POSITIONS_LEARNED && up > most ? most : up;
+    int64_t up = wgi_search_round_up((int64_t)n, 64), max = s->config.max_positions;
+    return s->config.positions == WG_POSITIONS_LEARNED && up > max ? max : up;
 }
 
 static void list_sentences(run *r, const int32_t *const *sources, const size_t *lengths,
@@ -104,11 +104,11 @@ static void list_sentences(run *r, const int32_t *const *sources, const size_t *
         size_t index = which[i];
         wgi_beam *x = &r->sentence[i];
         *x = (wgi_beam){.source = sources[index], .length = lengths[index], .index = index};
-        x->most = most_tokens(r->s, &r->o, x->length);
+        x->max = max_tokens(r->s, &r->o, x->length);
         if (x->length == 0)
             continue;
         r->queue[r->n++] = x;
-        target = larger(target, x->most);
+        target = larger(target, x->max);
         source = larger(source, x->length);
     }
     r->limits.target = roomy(r->s, target);
@@ -138,10 +138,10 @@ static void set_rules(run *r)
 static void set_places(run *r)
 {
     int64_t rows = ROWS / (int64_t)r->s->companions, longest = r->limits.source, beam = r->o.beam;
-    rows = rows > LEAST_ROWS ? rows : LEAST_ROWS;
+    rows = rows > MIN_ROWS ? rows : MIN_ROWS;
     if (r->o.batch_tokens > 0)
         rows = r->o.batch_tokens / longest;
-    rows = rows > MOST_ROWS ? MOST_ROWS : rows < beam ? beam : rows;
+    rows = rows > MAX_ROWS ? MAX_ROWS : rows < beam ? beam : rows;
     r->step_rows = (size_t)rows;
     r->places = (size_t)(rows / beam);
     if (beam > 1)
@@ -155,7 +155,7 @@ static bool make_room(run *r)
 {
     size_t beam = r->rules.beam, partials = r->places * 2 * beam, length = 0, tokens = 0;
     for (size_t i = 0; i < r->n; i++) {
-        length = larger(length, r->queue[i]->most);
+        length = larger(length, r->queue[i]->max);
         tokens += r->queue[i]->length;
     }
     r->active = calloc(r->places, sizeof *r->active);
@@ -193,7 +193,7 @@ static wg_status encode_ahead(run *r)
     }
     while (r->n_encoded < r->n) {
         tokens += r->queue[r->n_encoded]->length;
-        if (tokens > wgi_cached_most_tokens(r->s) && r->n_encoded > first)
+        if (tokens > wgi_cached_max_tokens(r->s) && r->n_encoded > first)
             break;
         r->n_encoded++;
     }

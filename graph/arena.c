@@ -18,14 +18,14 @@ static size_t round_up(size_t n)
 
 /* Blocks double up to LARGEST_BLOCK, so small graphs stay small and large ones take few
  * allocations. */
-static char *new_block(wgi_arena *a, size_t least)
+static char *new_block(wgi_arena *a, size_t min)
 {
     size_t head = round_up(sizeof(wgi_arena_block));
     size_t size = a->blocks ? a->blocks->size * 2 : FIRST_BLOCK;
     if (size > LARGEST_BLOCK)
         size = LARGEST_BLOCK;
-    if (size < head + least)
-        size = head + least;
+    if (size < head + min)
+        size = head + min;
     wgi_arena_block *b = calloc(1, size);
     if (!b)
         return NULL;

@@ -398,14 +398,14 @@ void wg_graph_assign_at(const wg_graph *g, size_t i, wg_value **leaf, wg_value *
     *v = there ? g->assigns[i].value : NULL;
 }
 
-size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t most)
+size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t max)
 {
     size_t found = 0;
     for (size_t i = 0; g && i < g->n_nodes; i++) {
         wg_node *n = g->nodes[i];
         if (!(n->op->flags & WG_OP_LEAF) || strcmp(n->op->name, "parameter") != 0)
             continue;
-        if (found < most && out)
+        if (found < max && out)
             out[found] = n->out[0];
         found++;
     }

@@ -111,22 +111,22 @@ bool wg_need_same_shape(wg_node *n, int i, int j)
                    wg_shape_text(&n->in[j]->shape, bs, sizeof bs));
 }
 
-bool wg_need_rank(wg_node *n, int i, int least, int most)
+bool wg_need_rank(wg_node *n, int i, int min, int max)
 {
     char name[64], shape[160];
     int rank = n->in[i]->shape.rank;
-    if (rank >= least && rank <= most)
+    if (rank >= min && rank <= max)
         return true;
     operand(n, i, name, sizeof name);
     wg_shape_text(&n->in[i]->shape, shape, sizeof shape);
-    if (least == most)
+    if (min == max)
         return wg_fail(n, WG_ESHAPE, "%s is %s of rank %d, must be of rank %d", name, shape, rank,
-                       least);
-    if (most >= WG_MAX_RANK)
+                       min);
+    if (max >= WG_MAX_RANK)
         return wg_fail(n, WG_ESHAPE, "%s is %s of rank %d, must be of rank %d or more", name, shape,
-                       rank, least);
+                       rank, min);
     return wg_fail(n, WG_ESHAPE, "%s is %s of rank %d, must be of rank %d to %d", name, shape, rank,
-                   least, most);
+                   min, max);
 }
 
 bool wg_need_dim(wg_node *n, int i, int axis, int64_t size)

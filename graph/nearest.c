@@ -5,7 +5,7 @@
 size_t wg_name_distance(const char *written, const char *name)
 {
     enum { LONGEST = 64 };
-    size_t row[LONGEST + 1], n = strlen(written), m = strlen(name), most = n / 2 + 1;
+    size_t row[LONGEST + 1], n = strlen(written), m = strlen(name), max = n / 2 + 1;
     n = n < LONGEST ? n : LONGEST;
     m = m < LONGEST ? m : LONGEST;
     for (size_t j = 0; j <= m; j++)
@@ -21,5 +21,5 @@ size_t wg_name_distance(const char *written, const char *name)
             row[j] = best;
         }
     }
-    return row[m] <= most ? row[m] : SIZE_MAX;
+    return row[m] <= max ? row[m] : SIZE_MAX;
 }

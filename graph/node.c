@@ -22,17 +22,17 @@ static const char *word(const char *words, int i, size_t *length)
     }
 }
 
-void wg_op_arity(const wg_op *op, int *least, int *most)
+void wg_op_arity(const wg_op *op, int *min, int *max)
 {
-    *least = *most = 0;
+    *min = *max = 0;
     for (const char *w = op->operands ? op->operands : "";;) {
         w += strspn(w, " ");
         size_t length = strcspn(w, " ");
         if (length == 0)
             return;
         char mark = w[length - 1];
-        *least += mark != '?' && mark != '*';
-        *most = mark == '*' ? INT32_MAX : *most + 1;
+        *min += mark != '?' && mark != '*';
+        *max = mark == '*' ? INT32_MAX : *max + 1;
         w += length;
     }
 }
@@ -178,11 +178,11 @@ static bool copy_attrs(wg_node *n, const void *attrs)
 static bool check_operands(wg_node *n)
 {
     char name[64];
-    int least, most;
-    wg_op_arity(n->op, &least, &most);
-    if (n->n_in < least || n->n_in > most)
+    int min, max;
+    wg_op_arity(n->op, &min, &max);
+    if (n->n_in < min || n->n_in > max)
         return wg_fail(n, WG_EINVAL, "%d operands, must be %s%d", n->n_in,
-                       n->n_in < least ? "at least " : "at most ", n->n_in < least ? least : most);
+                       n->n_in < min ? "at least " : "at most ", n->n_in < min ? min : max);
     for (int i = 0; i < n->n_in; i++) {
         wg_op_operand_name(n->op, i, name, sizeof name);
         if (!n->in[i])
@@ -228,7 +228,7 @@ static bool derive_results(wg_node *n)
 wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attrs,
                   wg_value *const *in, int n_in)
 {
-    int least, most;
+    int min, max;
     for (int i = 0; !g && in && i < n_in; i++)
         g = wg_graph_of(in[i]);
     if (!g || g->status != WG_OK)
@@ -239,8 +239,8 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
         return wg_graph_fail(g, WG_EINVAL, at, op->name, "%d operands at %s", n_in,
                              in ? "their array" : "NULL"),
                NULL;
-    wg_op_arity(op, &least, &most);
-    while (n_in > least && most != INT32_MAX && !in[n_in - 1])
+    wg_op_arity(op, &min, &max);
+    while (n_in > min && max != INT32_MAX && !in[n_in - 1])
         n_in--;
     wg_node *n = wg_graph_alloc(g, sizeof *n);
     wg_value **operands =

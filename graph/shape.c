@@ -97,12 +97,12 @@ bool wg_shape_valid(const wg_shape *s, wg_dtype d)
 {
     if (s->rank < 0 || s->rank > WG_MAX_RANK || !known(d) || d == WG_DTYPE_DEFAULT)
         return false;
-    int64_t most = INT64_MAX / (int64_t)dtypes[d].size;
+    int64_t max = INT64_MAX / (int64_t)dtypes[d].size;
     for (int i = 0; i < s->rank; i++) {
-        if (s->dim[i] < 0 || (s->dim[i] > 0 && s->dim[i] > most))
+        if (s->dim[i] < 0 || (s->dim[i] > 0 && s->dim[i] > max))
             return false;
         if (s->dim[i] > 0)
-            most /= s->dim[i];
+            max /= s->dim[i];
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #define WENGERT_H
 
 #include "wengert/graph/bf16.h"
+#include "wengert/graph/error.h"
 #include "wengert/graph/graph.h"
 #include "wengert/graph/picture.h"
 #include "wengert/ops/ops.h"

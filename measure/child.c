@@ -126,21 +126,21 @@ bool bench_child_run(bench_child *c, bool counts)
     omp_pause_resource_all(omp_pause_hard); /* nor do threads of the parent spin meanwhile */
     if (!c->pid || kill(c->pid, SIGCONT) != 0 || !step(c, &first) || !step(c, &seconds) || !rest(c))
         return false;
-    if (counts && c->runs < BENCH_MOST_RUNS)
+    if (counts && c->runs < BENCH_MAX_RUNS)
         c->seconds[c->runs++] = seconds;
     return true;
 }
 
 bench_times bench_child_times(const bench_child *c)
 {
-    double copy[BENCH_MOST_RUNS];
+    double copy[BENCH_MAX_RUNS];
     memcpy(copy, c->seconds, sizeof copy);
     return c->runs ? bench_summary(copy, c->runs) : (bench_times){0};
 }
 
 bench_times bench_child_ratio(const bench_child *slow, const bench_child *fast)
 {
-    double ratio[BENCH_MOST_RUNS];
+    double ratio[BENCH_MAX_RUNS];
     int runs = slow->runs < fast->runs ? slow->runs : fast->runs;
     for (int k = 0; k < runs; k++)
         ratio[k] = slow->seconds[k] / fast->seconds[k];

@@ -29,14 +29,14 @@ typedef struct bench_case {
     int threads;
 } bench_case;
 
-enum { BENCH_MOST_RUNS = 1000 };
+enum { BENCH_MAX_RUNS = 1000 };
 
 typedef struct bench_child {
     pid_t pid; /* 0: there is none */
     FILE *to, *from;
     char name[100];      /* or why there is none */
     double buffer, peak; /* bytes */
-    double seconds[BENCH_MOST_RUNS];
+    double seconds[BENCH_MAX_RUNS];
     int runs;
 } bench_child;
 

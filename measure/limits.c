@@ -36,8 +36,8 @@ bench_times bench_summary(double *seconds, int n)
 {
     qsort(seconds, (size_t)n, sizeof *seconds, by_size);
     return (bench_times){.median = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-                         .least = seconds[0],
-                         .most = seconds[n - 1],
+                         .min = seconds[0],
+                         .max = seconds[n - 1],
                          .runs = n};
 }
 
@@ -69,20 +69,20 @@ static wg_status time_calls(const bench_subject *s, int calls, double *seconds)
 /* Warms a subject up, and finds how many calls make a sample. */
 static wg_status calibrate(const bench_subject *s, double sample, int *calls)
 {
-    enum { MOST_CALLS = 100000 };
+    enum { MAX_CALLS = 100000 };
     double seconds;
     wg_status status = time_calls(s, 1, &seconds);
     if (status == WG_OK)
         status = time_calls(s, 1, &seconds);
-    double wanted = seconds > 0 ? sample / seconds : MOST_CALLS;
-    *calls = wanted < 1 ? 1 : wanted > MOST_CALLS ? MOST_CALLS : (int)wanted;
+    double wanted = seconds > 0 ? sample / seconds : MAX_CALLS;
+    *calls = wanted < 1 ? 1 : wanted > MAX_CALLS ? MAX_CALLS : (int)wanted;
     return status;
 }
 
 wg_status bench_interleaved(const bench_subject *subject, int n, const bench_schedule *schedule,
                             bench_times *times)
 {
-    enum { LEAST_ROUNDS = 3 };
+    enum { MIN_ROUNDS = 3 };
     const bench_schedule o = schedule ? *schedule : (bench_schedule){0};
     int runs = o.runs > 0 ? o.runs : 11;
     double limit = o.seconds > 0 ? o.seconds : 10, sample = o.sample > 0 ? o.sample : 0.002;
@@ -95,7 +95,7 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
     double start = bench_now();
     int rounds = 0;
     while (status == WG_OK && rounds < runs &&
-           (rounds < LEAST_ROUNDS || bench_now() - start < limit)) {
+           (rounds < MIN_ROUNDS || bench_now() - start < limit)) {
         for (int i = 0; i < n && status == WG_OK; i++)
             status = time_calls(&subject[i], calls[i], &seconds[i * runs + rounds]);
         rounds++;
@@ -217,14 +217,14 @@ static wg_status make_triad(triad *t, size_t bytes, int threads)
 
 static size_t triad_bytes(void)
 {
-    const size_t least = (size_t)64 << 20, most = (size_t)256 << 20;
+    const size_t min = (size_t)64 << 20, max = (size_t)256 << 20;
 #ifdef _SC_LEVEL3_CACHE_SIZE
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #else
     long cache = -1;
 #endif
-    size_t size = cache > 0 ? (size_t)cache : least;
-    return size < least ? least : size > most ? most : size;
+    size_t size = cache > 0 ? (size_t)cache : min;
+    return size < min ? min : size > max ? max : size;
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -274,11 +274,11 @@ wg_status bench_limits_measure(bench_limits *out, const bench_limits_options *op
 
 double bench_matmul_rate(const bench_limits *l)
 {
-    return l->matmul_flops / l->matmul.least;
+    return l->matmul_flops / l->matmul.min;
 }
 
 double bench_memory_rate(const bench_limits *l)
 {
-    double seconds = l->triad.least < l->triad_one.least ? l->triad.least : l->triad_one.least;
+    double seconds = l->triad.min < l->triad_one.min ? l->triad.min : l->triad_one.min;
     return l->triad_traffic / seconds;
 }

@@ -9,7 +9,7 @@
 
 /* Seconds of one call, over `runs` samples. */
 typedef struct bench_times {
-    double median, least, most;
+    double median, min, max;
     int runs;
 } bench_times;
 

@@ -54,9 +54,9 @@ static void fill_batch(wg_plan *p, const wgi_step *s, const bench_step_options *
 wg_status bench_step_make(bench_step *out, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
-    const wg_backend *built[WG_MOST_BACKENDS];
+    const wg_backend *built[WG_MAX_BACKENDS];
     size_t n_built = 0;
-    while (n_built < WG_MOST_BACKENDS && (built[n_built] = wg_backend_at(n_built)))
+    while (n_built < WG_MAX_BACKENDS && (built[n_built] = wg_backend_at(n_built)))
         n_built++;
     wgi_step s;
     double start = bench_now();

@@ -53,9 +53,9 @@ static bool splits_into_heads(const char *at, const wg_value *x, int64_t heads)
 /* Numbers of heads and of their parts that can be multiplied with each other. */
 static bool has_valid_sizes(const char *at, const wg_value *x, const wg_multi_head_options *o)
 {
-    enum { MOST = 1 << 30 };
-    bool ok = heads_of(o) > 0 && heads_of(o) <= MOST && o->d_k >= 0 && o->d_k <= MOST &&
-              o->d_v >= 0 && o->d_v <= MOST;
+    enum { MAX = 1 << 30 };
+    bool ok = heads_of(o) > 0 && heads_of(o) <= MAX && o->d_k >= 0 && o->d_k <= MAX &&
+              o->d_v >= 0 && o->d_v <= MAX;
     if (!ok)
         wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who, "%lld heads of %lld and %lld numbers",
                       (long long)o->heads, (long long)o->d_k, (long long)o->d_v);

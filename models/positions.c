@@ -45,20 +45,20 @@ wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, wg_dtyp
 }
 
 wg_value *(wg_learned_positions)(const char *at, const char *name, wg_graph *g, wg_dtype dtype,
-                                 int64_t from, int64_t rows, int64_t d, int64_t first, int64_t most)
+                                 int64_t from, int64_t rows, int64_t d, int64_t first, int64_t max)
 {
     if (wg_graph_status(g) != WG_OK)
         return NULL;
-    if (from < 0 || rows < 0 || rows > most || from > most - rows)
+    if (from < 0 || rows < 0 || rows > max || from > max - rows)
         return wg_graph_fail(g, WG_EINVAL, at, "wg_learned_positions",
                              "%lld tokens from token %lld on, but there are %lld learned positions",
-                             (long long)rows, (long long)from, (long long)most);
-    if (first < 0 || most > INT64_MAX - first)
+                             (long long)rows, (long long)from, (long long)max);
+    if (first < 0 || max > INT64_MAX - first)
         return wg_graph_fail(g, WG_EINVAL, at, "wg_learned_positions",
-                             "the first of %lld positions is %lld", (long long)most,
+                             "the first of %lld positions is %lld", (long long)max,
                              (long long)first);
     wg_origin before = wgi_layer_enter(at, g, name);
-    wg_value *table = wg_parameter(g, "weight", dtype, WG_SHAPE(first + most, d),
+    wg_value *table = wg_parameter(g, "weight", dtype, WG_SHAPE(first + max, d),
                                    wg_normal_init(1 / sqrt(fmax(1, (double)d))));
     first += from;
     return wgi_layer_leave(g, before, wg_slice(table, 0, first, first + rows, 1));

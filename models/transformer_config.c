@@ -55,22 +55,22 @@ static wg_status refuse(char *message, size_t size, const char *format, ...)
 /* Is each field in its range?  The first that is not is told. */
 static wg_status check_ranges(const wg_transformer_config *c, char *message, size_t size)
 {
-    enum { MOST = 1 << 30 };
+    enum { MAX = 1 << 30 };
     const struct {
         const char *field;
-        int64_t value, least, most;
+        int64_t value, min, max;
     } whole[] = {
-        {"source_vocabulary", c->source_vocabulary, 1, MOST},
-        {"target_vocabulary", c->target_vocabulary, 1, MOST},
-        {"d_model", c->d_model, 1, MOST},
-        {"d_ff", c->d_ff, 1, MOST},
-        {"heads", c->heads, 1, MOST},
-        {"d_k", c->d_k, 0, MOST},
-        {"d_v", c->d_v, 0, MOST},
-        {"encoder_layers", c->encoder_layers, 1, MOST},
-        {"decoder_layers", c->decoder_layers, 1, MOST},
-        {"max_positions", c->max_positions, 1, MOST},
-        {"first_position", c->first_position, 0, MOST},
+        {"source_vocabulary", c->source_vocabulary, 1, MAX},
+        {"target_vocabulary", c->target_vocabulary, 1, MAX},
+        {"d_model", c->d_model, 1, MAX},
+        {"d_ff", c->d_ff, 1, MAX},
+        {"heads", c->heads, 1, MAX},
+        {"d_k", c->d_k, 0, MAX},
+        {"d_v", c->d_v, 0, MAX},
+        {"encoder_layers", c->encoder_layers, 1, MAX},
+        {"decoder_layers", c->decoder_layers, 1, MAX},
+        {"max_positions", c->max_positions, 1, MAX},
+        {"first_position", c->first_position, 0, MAX},
         {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_ROTARY},
         {"norm", c->norm, WG_NORM_LAYER, WG_NORM_RMS},
         {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_ADDITIVE},
@@ -89,10 +89,10 @@ static wg_status check_ranges(const wg_transformer_config *c, char *message, siz
         {"norm_eps", c->norm_eps},
     };
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (whole[i].value < whole[i].least || whole[i].value > whole[i].most)
+        if (whole[i].value < whole[i].min || whole[i].value > whole[i].max)
             return refuse(message, size, "%s is %lld, must be from %lld to %lld", whole[i].field,
-                          (long long)whole[i].value, (long long)whole[i].least,
-                          (long long)whole[i].most);
+                          (long long)whole[i].value, (long long)whole[i].min,
+                          (long long)whole[i].max);
     for (size_t i = 0; i < sizeof below_one / sizeof below_one[0]; i++)
         if (!(below_one[i].value >= 0 && below_one[i].value < 1))
             return refuse(message, size, "%s is %g, must be in [0, 1)", below_one[i].field,

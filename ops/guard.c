@@ -44,13 +44,13 @@ const wg_op wg_op_guard = {
 
 wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, int n_checks)
 {
-    enum { MOST = 15 };
-    wg_value *in[1 + MOST] = {x};
+    enum { MAX = 15 };
+    wg_value *in[1 + MAX] = {x};
     if (!x)
         return NULL;
-    if (n_checks < 0 || n_checks > MOST || (n_checks && !checks))
+    if (n_checks < 0 || n_checks > MAX || (n_checks && !checks))
         return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "guard",
-                             "no list of %d checks, of which %d may be", n_checks, MOST);
+                             "no list of %d checks, of which %d may be", n_checks, MAX);
     for (int i = 0; i < n_checks; i++)
         in[1 + i] = checks[i];
     wg_node *n = wg_apply(at, NULL, &wg_op_guard, NULL, in, 1 + n_checks);

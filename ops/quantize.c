@@ -26,7 +26,7 @@ static void expand_quantize(wg_node *n, wg_value **y)
         return;
     }
     wg_value *top = wg_max(wg_abs(x), WG_AXES(-1), WG_KEEP);
-    wg_value *nothing = wg_less_equal(top, wg_scalar_like(x, WG_QUANTIZE_LEAST));
+    wg_value *nothing = wg_less_equal(top, wg_scalar_like(x, WG_QUANTIZE_MIN));
     wg_value *inverse = wg_where(nothing, zero, wg_div(steps, top));
     wg_value *scale = wg_where(nothing, zero, wg_div(top, steps));
     y[0] = wg_cast(wg_round(wg_mul(x, inverse)), WG_I8);

@@ -3,7 +3,7 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
-enum { MOST_STATES = 2 };
+enum { MAX_STATES = 2 };
 
 /* Turns the states (h, and c of lstm) into the next ones; p = wi x + bi, [B, G H]. */
 typedef void step_fn(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
@@ -150,7 +150,7 @@ static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
 {
     const wg_recurrent_attrs *a = n->attrs;
     const wg_shape *s = &n->out[0]->shape;
-    wg_value *state[MOST_STATES], *bh, *p = project(n, c, in_sequence, &bh);
+    wg_value *state[MAX_STATES], *bh, *p = project(n, c, in_sequence, &bh);
     for (int i = 0; i < c->states; i++) {
         state[i] = operand(n, in_sequence.state + i);
         if (!state[i])

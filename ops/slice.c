@@ -100,11 +100,11 @@ static wg_slice_attrs everything(const wg_shape *x)
     return a;
 }
 
-static int64_t clamped(int64_t position, int64_t size, int64_t least, int64_t most)
+static int64_t clamped(int64_t position, int64_t size, int64_t min, int64_t max)
 {
     if (position < 0)
         position = position < -size ? -1 : position + size;
-    return position < least ? least : position > most ? most : position;
+    return position < min ? min : position > max ? max : position;
 }
 
 wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop,
@@ -119,8 +119,8 @@ wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64
                              "axis %d is outside x, which is %s", axis,
                              wg_shape_text(&x->shape, text, sizeof text));
     wg_slice_attrs a = everything(&x->shape);
-    int64_t size = x->shape.dim[k], least = step < 0 ? -1 : 0, most = step < 0 ? size - 1 : size;
-    int64_t first = clamped(start, size, least, most), last = clamped(stop, size, least, most);
+    int64_t size = x->shape.dim[k], min = step < 0 ? -1 : 0, max = step < 0 ? size - 1 : size;
+    int64_t first = clamped(start, size, min, max), last = clamped(stop, size, min, max);
     a.start.dim[k] = first;
     a.step.dim[k] = step;
     if (step != 0) /* the shape rule refuses 0 */

@@ -2,12 +2,11 @@
 
 /* With every number below 2^31 and a size below 2^60, no product or sum here or in a kernel
  * overflows. */
-static bool need_number(wg_node *n, const char *axis, const char *name, int64_t value,
-                        int64_t least)
+static bool need_number(wg_node *n, const char *axis, const char *name, int64_t value, int64_t min)
 {
-    return (value >= least && value <= INT32_MAX) ||
+    return (value >= min && value <= INT32_MAX) ||
            wg_fail(n, WG_EINVAL, "the %s along %s is %lld, must be %lld to %d", name, axis,
-                   (long long)value, (long long)least, INT32_MAX);
+                   (long long)value, (long long)min, INT32_MAX);
 }
 
 bool wg_need_sliding(wg_node *n, const char *axis, wg_sliding *w)

@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-enum { CONF_MOST_ELEMENTS = 1 << 14, CONF_RESULTS = 16, CONF_SEED = 7, CONF_STEP = 3 };
+enum { CONF_MAX_ELEMENTS = 1 << 14, CONF_RESULTS = 16, CONF_SEED = 7, CONF_STEP = 3 };
 
 typedef struct conf_case {
     const wg_op *op;
@@ -147,11 +147,11 @@ static inline bool conf_is_small(const conf_case *c)
     for (int i = 0; i < c->sample.n_in; i++) {
         const wg_shape *s = &c->sample.in[i].shape;
         int64_t count = 1;
-        for (int k = 0; k < s->rank && count <= CONF_MOST_ELEMENTS; k++)
+        for (int k = 0; k < s->rank && count <= CONF_MAX_ELEMENTS; k++)
             count *= s->dim[k];
         total += count;
     }
-    return total <= CONF_MOST_ELEMENTS;
+    return total <= CONF_MAX_ELEMENTS;
 }
 
 /* Draws the numbers: floats of (lo, hi) unless both are 0, then as the sample says. */
@@ -192,7 +192,7 @@ static inline wg_node *conf_build(wg_graph *g, const conf_case *c, wg_dtype dtyp
     wg_node *n = wg_apply(WG_HERE, g, c->op, c->sample.attrs, in, c->sample.n_in);
     for (int i = 0; n && i < n->n_out; i++)
         elements += wg_value_count(n->out[i]);
-    return n && n->n_out <= CONF_RESULTS && elements <= CONF_MOST_ELEMENTS ? n : NULL;
+    return n && n->n_out <= CONF_RESULTS && elements <= CONF_MAX_ELEMENTS ? n : NULL;
 }
 
 /* A case of `op` as it stands in the gradient of a case of another op. */

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { MOST = 40000, GUARD = 16, TABLES = 4 };
+enum { MAX = 40000, GUARD = 16, TABLES = 4 };
 
 typedef struct setting {
     const simd_table *table[TABLES];

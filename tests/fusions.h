@@ -12,12 +12,12 @@
 
 #include <math.h>
 
-enum { B = 2, T = 5, H = 2, D = 128, MOST = 16 };
+enum { B = 2, T = 5, H = 2, D = 128, MAX = 16 };
 
 typedef struct model {
     wg_graph *g;
-    wg_value *leaf[MOST]; /* inputs, to be filled */
-    wg_value *out[MOST];  /* outputs, compared    */
+    wg_value *leaf[MAX]; /* inputs, to be filled */
+    wg_value *out[MAX];  /* outputs, compared    */
     int n_leaves, n_out;
 } model;
 
@@ -37,14 +37,14 @@ static inline wg_value *leaf(model *m, wg_shape shape)
 
 static inline wg_value *output(model *m, wg_value *v)
 {
-    assert_true(m->n_out < MOST);
+    assert_true(m->n_out < MAX);
     return m->out[m->n_out++] = wg_output(v, "y");
 }
 
 /* The gradients of sum(y weights) with respect to all leaves become outputs. */
 static inline void add_gradients(model *m, wg_value *y)
 {
-    wg_value *dx[MOST];
+    wg_value *dx[MAX];
     wg_value *weights = wg_iota(m->g, WG_F32, y->shape, -1, -1, 0.01);
     wg_value *loss = wg_sum(wg_mul(y, weights), WG_ALL_AXES, WG_DROP);
     int leaves = m->n_leaves;

@@ -62,10 +62,10 @@ bool golden_bool(golden *c, const char *names, bool otherwise);
 const char *golden_text(golden *c, const char *names, const char *otherwise);
 /* Up to `most` integers; a single number stands for `repeat` equal ones.  How many; -1 if it is not
  * there. */
-int golden_ints(golden *c, const char *names, int64_t *out, int most, int repeat);
+int golden_ints(golden *c, const char *names, int64_t *out, int max, int repeat);
 /* The same for real numbers, where a single one stands for all `most`; those not there are left as
  * they are. */
-void golden_reals(golden *c, const char *names, double *out, int most);
+void golden_reals(golden *c, const char *names, double *out, int max);
 bool golden_is_text(const golden *c, const char *name); /* is that attribute a text? */
 int golden_axis(golden *c, const char *names, int otherwise);
 /* A number or a list as axes; none given: all. */

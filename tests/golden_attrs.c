@@ -116,33 +116,33 @@ const char *golden_text(golden *c, const char *names, const char *otherwise)
     return text;
 }
 
-int golden_ints(golden *c, const char *names, int64_t *out, int most, int repeat)
+int golden_ints(golden *c, const char *names, int64_t *out, int max, int repeat)
 {
     json_t *v = take(c, names);
     int n = -1;
     if (json_is_integer(v)) {
         for (n = 0; n < repeat; n++)
             out[n] = json_integer_value(v);
-    } else if (json_is_array(v) && json_array_size(v) <= (size_t)most) {
+    } else if (json_is_array(v) && json_array_size(v) <= (size_t)max) {
         for (n = 0; n < (int)json_array_size(v); n++) {
             out[n] = json_integer_value(json_array_get(v, (size_t)n));
             if (!json_is_integer(json_array_get(v, (size_t)n)))
                 golden_fail(c, "attribute %s: expected integers", names);
         }
     } else if (v) {
-        golden_fail(c, "attribute %s: expected up to %d integers", names, most);
+        golden_fail(c, "attribute %s: expected up to %d integers", names, max);
     }
     json_decref(v);
     return n;
 }
 
-void golden_reals(golden *c, const char *names, double *out, int most)
+void golden_reals(golden *c, const char *names, double *out, int max)
 {
     json_t *v = take(c, names);
-    for (int i = 0; v && i < most; i++) {
+    for (int i = 0; v && i < max; i++) {
         const json_t *x = json_is_array(v) ? json_array_get(v, (size_t)i) : v;
         if (!json_is_number(x))
-            golden_fail(c, "attribute %s: expected a number or %d", names, most);
+            golden_fail(c, "attribute %s: expected a number or %d", names, max);
         out[i] = json_number_value(x);
     }
     json_decref(v);

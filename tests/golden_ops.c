@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double tolerance = 1e-10;       /* of numbers stored as f64            */
+static const double double_tolerance = 1e-10;       /* of numbers stored as f64            */
 static const double single_tolerance = 1e-5; /* of numbers that the file stores as f32 */
 
 /* ---- one case -------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static void take_gradients(run *r, const wg_safetensors *file)
 static void compare(run *r, const comparison *k, const void *data)
 {
     bool exact = !wg_dtype_is_float(k->value->dtype);
-    double bar = strcmp(k->expected->dtype_name, "F64") == 0 ? tolerance : single_tolerance;
+    double tolerance = strcmp(k->expected->dtype_name, "F64") == 0 ? double_tolerance : single_tolerance;
     for (int64_t i = 0; i < wg_shape_count(&k->expected->shape); i++) {
         double want = golden_element(k->expected, i), got = golden_number(data, k->value->dtype, i);
         bool same = want == got || (isnan(want) && isnan(got));
@@ -152,7 +152,7 @@ static void compare(run *r, const comparison *k, const void *data)
         r->compared++;
         if (!(error <= r->worst))
             r->worst = error;
-        if (!same && (exact || !(error <= bar)))
+        if (!same && (exact || !(error <= tolerance)))
             golden_fail(&r->c, "%s[%lld]: expected %.17g, got %.17g", k->what, (long long)i, want,
                         got);
     }

@@ -144,9 +144,9 @@ static void build_gelu(golden *c)
 
 static void build_clamp(golden *c)
 {
-    double least = golden_real(c, "min|min_val", -INFINITY),
-           most = golden_real(c, "max|max_val", INFINITY);
-    golden_give(c, wg_clamp(golden_in(c, "x"), least, most));
+    double min = golden_real(c, "min|min_val", -INFINITY),
+           max = golden_real(c, "max|max_val", INFINITY);
+    golden_give(c, wg_clamp(golden_in(c, "x"), min, max));
 }
 
 static void build_glu(golden *c)

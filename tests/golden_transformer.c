@@ -74,12 +74,12 @@ static void compare(group *c, const char *what, const void *data, wg_dtype dtype
                     golden_element(want.tensor, want.offset + i), scale);
 }
 
-static void finish(run *r, const group *c, double bar)
+static void finish(run *r, const group *c, double tolerance)
 {
-    bool ok = c->compared > 0 && c->worst <= bar;
+    bool ok = c->compared > 0 && c->worst <= tolerance;
     printf("%-6s %-12s %4lld tensors %8lld compared, worst error %8.1e, bar %6.0e%s%s\n",
            ok ? "ok" : "FAILED", c->name, (long long)c->tensors, (long long)c->compared, c->worst,
-           bar, c->where[0] ? ", at " : "", c->where);
+           tolerance, c->where[0] ? ", at " : "", c->where);
     *(ok ? &r->passed : &r->failed) += 1;
 }
 
@@ -88,15 +88,15 @@ static void finish(run *r, const group *c, double bar)
 /* Parameters that the file has; biases that it has not stay zero and are not trained. */
 static bool take_parameters(run *r)
 {
-    size_t most = wg_graph_parameters(r->g, NULL, 0);
-    r->parameter = calloc(most + 1, sizeof(wg_value *));
-    r->gradient = calloc(most + 1, sizeof(wg_value *));
+    size_t max = wg_graph_parameters(r->g, NULL, 0);
+    r->parameter = calloc(max + 1, sizeof(wg_value *));
+    r->gradient = calloc(max + 1, sizeof(wg_value *));
     if (!r->parameter || !r->gradient)
         return golden_model_fail(&r->m, "no memory");
-    wg_graph_parameters(r->g, r->parameter, most);
-    if (!golden_model_all_used(&r->m, r->parameter, most))
+    wg_graph_parameters(r->g, r->parameter, max);
+    if (!golden_model_all_used(&r->m, r->parameter, max))
         return false;
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < max; i++) {
         wg_value *w = r->parameter[i];
         if (golden_model_part(&r->m, "param", w).tensor)
             r->parameter[r->n++] = w;
@@ -203,13 +203,14 @@ static bool run_plan(run *r, wg_plan *p, uint64_t step)
 /* 0, or the largest of the file's tensor: what f32 gradients are measured by. */
 static double scale_of(const run *r, const wg_file_tensor *t)
 {
-    double most = 0;
+    double max = 0;
     for (int64_t i = 0; r->dtype == WG_F32 && i < wg_shape_count(&t->shape); i++)
-        most = fmax(most, fabs(golden_element(t, i)));
-    return most;
+        max = fmax(max, fabs(golden_element(t, i)));
+    return max;
 }
 
-static void compare_output(run *r, wg_plan *p, const char *name, const wg_value *v, double bar)
+static void compare_output(run *r, wg_plan *p, const char *name, const wg_value *v,
+                           double tolerance)
 {
     char tensor[32];
     snprintf(tensor, sizeof tensor, "out.%s", name);
@@ -220,10 +221,10 @@ static void compare_output(run *r, wg_plan *p, const char *name, const wg_value 
     else
         snprintf(c.where, sizeof c.where, "%s, which the file lacks or has in another shape",
                  tensor);
-    finish(r, &c, bar);
+    finish(r, &c, tolerance);
 }
 
-static void compare_gradients(run *r, wg_plan *p, double bar)
+static void compare_gradients(run *r, wg_plan *p, double tolerance)
 {
     group c = {.name = "gradients"};
     for (size_t i = 0; i < r->n; i++) {
@@ -234,10 +235,10 @@ static void compare_gradients(run *r, wg_plan *p, double bar)
         else
             golden_model_fail(&r->m, "the file has no gradient for %s", r->parameter[i]->name);
     }
-    finish(r, &c, bar);
+    finish(r, &c, tolerance);
 }
 
-static void check_derivatives(run *r, const bars *bar)
+static void check_derivatives(run *r, const bars *tolerance)
 {
     size_t n = r->n + 2;
     wg_value **outputs = calloc(n, sizeof *outputs);
@@ -252,9 +253,9 @@ static void check_derivatives(run *r, const bars *bar)
     if (p)
         fill_parameters(r, p);
     if (p && !r->m.reason[0] && run_plan(r, p, 0)) {
-        compare_output(r, p, "logits", r->logits, bar->outputs);
-        compare_output(r, p, "loss", r->loss, bar->outputs);
-        compare_gradients(r, p, bar->gradients);
+        compare_output(r, p, "logits", r->logits, tolerance->outputs);
+        compare_output(r, p, "loss", r->loss, tolerance->outputs);
+        compare_gradients(r, p, tolerance->gradients);
     }
     wg_plan_free(p);
     free(outputs);
@@ -278,7 +279,7 @@ static void add_movement(group *c, const wg_value *w, const void *data, golden_p
 }
 
 /* The parameters after training: each of them in f64, their movement as one vector in f32. */
-static void compare_parameters(run *r, wg_plan *p, double bar, double rates)
+static void compare_parameters(run *r, wg_plan *p, double tolerance, double rates)
 {
     group c = {.name = "after"}, keys = {.name = "after (keys)"};
     double off = 0, moved = 0;
@@ -297,12 +298,12 @@ static void compare_parameters(run *r, wg_plan *p, double bar, double rates)
     }
     if (r->dtype == WG_F32)
         c.worst = sqrt(off / moved);
-    finish(r, &c, bar);
+    finish(r, &c, tolerance);
     if (keys.tensors)
-        finish(r, &keys, fmax(bar, rates * 0x1p-53 / r->m.adam.eps));
+        finish(r, &keys, fmax(tolerance, rates * 0x1p-53 / r->m.adam.eps));
 }
 
-static void check_training(run *r, const bars *bar)
+static void check_training(run *r, const bars *tolerance)
 {
     wg_plan *p = r->m.steps ? plan_of(r, NULL, 0) : NULL;
     const wg_file_tensor *lr = wg_safetensors_find(r->m.file, "train.lr");
@@ -323,8 +324,8 @@ static void check_training(run *r, const bars *bar)
                         golden_element(expected, step), 0);
     }
     if (ok) {
-        finish(r, &c, bar->losses);
-        compare_parameters(r, p, bar->after, rates);
+        finish(r, &c, tolerance->losses);
+        compare_parameters(r, p, tolerance->after, rates);
     }
     wg_plan_free(p);
 }
@@ -333,12 +334,12 @@ static void check_training(run *r, const bars *bar)
 
 static int check_file(run *r, const wg_safetensors *file)
 {
-    const bars *bar = r->dtype == WG_F32 ? &single_bars : &double_bars;
+    const bars *tolerance = r->dtype == WG_F32 ? &single_bars : &double_bars;
     bool ready = golden_model_read(&r->m, file) && build(r);
     if (ready) {
-        check_derivatives(r, bar);
+        check_derivatives(r, tolerance);
         if (!r->m.reason[0])
-            check_training(r, bar);
+            check_training(r, tolerance);
         if (!r->m.steps)
             printf("       the file has no training\n");
     }

@@ -7,16 +7,16 @@
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
-enum { SMALL_MOST = 1 << 16 };
+enum { SMALL_MAX = 1 << 16 };
 
 /* Whole numbers from -4 to 4 into `numbers`, and a constant of them. */
 static inline wg_value *small_constant(wg_graph *g, wg_dtype dtype, wg_shape shape, uint64_t *seed,
                                        double *numbers)
 {
-    static double f64[SMALL_MOST];
-    static float f32[SMALL_MOST];
+    static double f64[SMALL_MAX];
+    static float f32[SMALL_MAX];
     int64_t count = wg_shape_count(&shape);
-    assert_true(count <= SMALL_MOST);
+    assert_true(count <= SMALL_MAX);
     for (int64_t i = 0; i < count; i++) {
         *seed = *seed * 6364136223846793005u + 1442695040888963407u;
         f64[i] = (double)(*seed >> 33) / 238609294.3 - 4.5; /* (-4.5, 4.5) */

@@ -49,10 +49,10 @@ static void define(const setting *c, const double *q, const double *k, const dou
 
 /* ---- a graph of one attention ---------------------------------------------------------------- */
 
-enum { MOST = 4096 };
+enum { MAX = 4096 };
 
 typedef struct numbers_of { /* q, k, v, dy */
-    double x[4][MOST];
+    double x[4][MAX];
 } numbers_of;
 
 static void shapes_of(const setting *c, wg_shape shape[4])
@@ -69,7 +69,7 @@ static void draw(const setting *c, numbers_of *n, uint64_t seed)
     shapes_of(c, shape);
     for (int i = 0; i < 4; i++)
         for (int64_t k = 0; k < wg_shape_count(&shape[i]); k++) {
-            assert_true(k < MOST);
+            assert_true(k < MAX);
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             n->x[i][k] = (double)(seed >> 33) * 0x1p-30 - 1;
         }
@@ -117,7 +117,7 @@ static void attention_is_its_definition(void **state)
 {
     (void)state;
     static numbers_of n;
-    static double w[MOST], y[MOST];
+    static double w[MAX], y[MAX];
     for (int i = 0; i < WG_COUNT(settings); i++)
         for (wg_dtype d = WG_F32; d <= WG_F64; d++) {
             const setting *c = &settings[i];
@@ -125,9 +125,9 @@ static void attention_is_its_definition(void **state)
             draw(c, &n, 1);
             define(c, n.x[0], n.x[1], n.x[2], w, y);
             wg_plan *p = run(c, &n, d, 1, out);
-            double bar = d == WG_F64 ? 1e-14 : 1e-6;
-            numbers_near("y", p, out[Y], y, c->B * c->H * c->T * c->dv, bar);
-            numbers_near("weights", p, out[W], w, c->B * c->H * c->T * c->S, bar);
+            double tolerance = d == WG_F64 ? 1e-14 : 1e-6;
+            numbers_near("y", p, out[Y], y, c->B * c->H * c->T * c->dv, tolerance);
+            numbers_near("weights", p, out[W], w, c->B * c->H * c->T * c->S, tolerance);
             end(p, out);
         }
 }
@@ -218,7 +218,7 @@ static void huge_scores_and_threads(void **state)
     const setting *c = &settings[3];
     wg_value *a[OUTPUTS], *b[OUTPUTS];
     draw(c, &n, 6);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < MAX; i++)
         n.x[0][i] *= 1e15, n.x[1][i] *= 1e15;
     wg_plan *p = run(c, &n, WG_F32, 1, a), *q = run(c, &n, WG_F32, 4, b);
     numbers_finite("y", p, a[Y]);

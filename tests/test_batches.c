@@ -32,7 +32,7 @@ static char *put_line(char *to, size_t n, size_t salt)
 }
 
 /* Pairs of 1 to `most` words a side, or as many as lengths[] says, two for each pair. */
-static wg_corpus *make_corpus(size_t n, size_t most, const size_t *lengths)
+static wg_corpus *make_corpus(size_t n, size_t max, const size_t *lengths)
 {
     wg_vocabulary *v = letters();
     char *text[2], *end[2];
@@ -41,13 +41,13 @@ static wg_corpus *make_corpus(size_t n, size_t most, const size_t *lengths)
     for (int side = 0; side < 2; side++) {
         size_t room = 1;
         for (size_t i = 0; i < n; i++)
-            room += 2 * (lengths ? lengths[2 * i + side] : most) + 1;
+            room += 2 * (lengths ? lengths[2 * i + side] : max) + 1;
         assert_non_null(text[side] = end[side] = malloc(room));
     }
     for (size_t i = 0; i < n; i++)
         for (int side = 0; side < 2; side++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
-            size_t words = lengths ? lengths[2 * i + side] : 1 + (size_t)(random >> 33) % most;
+            size_t words = lengths ? lengths[2 * i + side] : 1 + (size_t)(random >> 33) % max;
             end[side] = put_line(end[side], words, 2 * i + side);
         }
     wg_status status = wg_corpus_of_text(
@@ -224,9 +224,9 @@ static uint64_t fingerprint(wg_batches *b)
 static void seeking_equals_reading_up_to_it(void **state)
 {
     (void)state;
-    enum { MOST = 1000 };
-    static uint64_t prints[MOST];
-    static wg_cursor cursors[MOST];
+    enum { MAX = 1000 };
+    static uint64_t prints[MAX];
+    static wg_cursor cursors[MAX];
     wg_corpus *c = make_corpus(PAIRS, 30, NULL);
     for (int in_order = 0; in_order < 2; in_order++) {
         wg_batches_options o = usual();
@@ -235,7 +235,7 @@ static void seeking_equals_reading_up_to_it(void **state)
         o.seed = 42;
         wg_batches *b = make(c, &o);
         int64_t n = 3 * wg_batches_groups(b);
-        assert_in_range(n, 100, MOST);
+        assert_in_range(n, 100, MAX);
         for (int64_t i = 0; i < n; i++) {
             cursors[i] = wg_batches_cursor(b);
             prints[i] = fingerprint(b);

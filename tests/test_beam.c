@@ -5,23 +5,22 @@
 
 #include <math.h>
 
-enum { BEAM = 4, CANDIDATES = 2 * BEAM, MOST = 20, EOS = 2 };
+enum { BEAM = 4, CANDIDATES = 2 * BEAM, MAX = 20, EOS = 2 };
 
 /* A beam with room for BEAM hypotheses of MOST tokens. */
 typedef struct room {
     wgi_beam beam;
     wgi_partial now[BEAM], next[BEAM];
     wg_hypothesis done[BEAM], results[BEAM];
-    int32_t ids[2 * BEAM][MOST], slots[2 * BEAM][MOST];
-    float scores[2 * BEAM][MOST];
+    int32_t ids[2 * BEAM][MAX], slots[2 * BEAM][MAX];
+    float scores[2 * BEAM][MAX];
     size_t heads[BEAM];
 } room;
 
 static void begin(room *r)
 {
     *r = (room){0};
-    r->beam =
-        (wgi_beam){.now = r->now, .next = r->next, .done = r->done, .most = MOST, .length = 1};
+    r->beam = (wgi_beam){.now = r->now, .next = r->next, .done = r->done, .max = MAX, .length = 1};
     for (int i = 0; i < BEAM; i++) {
         r->now[i] = (wgi_partial){.ids = r->ids[i], .slots = r->slots[i], .scores = r->scores[i]};
         r->next[i] = (wgi_partial){
@@ -63,7 +62,7 @@ static void search(room *r, size_t length, int penalty, double alpha, size_t n_b
     size_t steps = 0;
     begin(r);
     for (; !r->beam.finished; steps++) {
-        assert_true(steps < MOST);
+        assert_true(steps < MAX);
         probabilities(&r->beam, length, scores, ids);
         assert_int_equal(wgi_beam_advance(&r->beam, &rules, &(wgi_candidates){scores, ids}, NULL),
                          WG_OK);

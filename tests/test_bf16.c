@@ -185,7 +185,7 @@ static void every_op_is_rounded_once(void **state)
 
 /* ---- every op on many shapes ----------------------------------------------------------------- */
 
-enum { LEAST_CASES = 50, MOST_TURNS = 5000 };
+enum { MIN_CASES = 50, MAX_TURNS = 5000 };
 
 /* Worst error of a case as a share of its bound; what is beyond f32 is infinite.  A number halfway
  * between two of 8 bits may become either: 16 of 95,164, no more than one in a hundred of a
@@ -259,7 +259,7 @@ static tally cases_of(const wg_op *op)
     const wg_op *from = conf_source_of(op);
     tally t = {0, 0};
     uint64_t seed = 7;
-    for (int turn = 0; turn < MOST_TURNS && t.cases < LEAST_CASES; turn++)
+    for (int turn = 0; turn < MAX_TURNS && t.cases < MIN_CASES; turn++)
         for (int k = 0; k < from->n_samples; k++) {
             conf_case c;
             if (!conf_case_of(op, &from->samples[k], turn, &seed, &c))
@@ -278,21 +278,21 @@ static void every_op_on_many_shapes(void **state)
 {
     (void)state;
     int ops = 0, failures = 0;
-    double most = 0;
+    double max = 0;
     const wg_op *op;
     for (size_t i = 0; (op = wg_op_at(i)); i++) {
         if (!op->n_samples || !op->samples[0].n_in)
             continue;
         tally t = cases_of(op);
-        if (!(t.worst <= 1) || t.cases < LEAST_CASES) {
+        if (!(t.worst <= 1) || t.cases < MIN_CASES) {
             print_error("%s: %d cases, %.3g times its bound\n", op->name, t.cases, t.worst);
             failures++;
         }
         ops++;
-        most = t.worst <= most ? most : t.worst;
+        max = t.worst <= max ? max : t.worst;
     }
-    print_message("%d ops, each on %d cases, errors up to %.3f of the bound\n", ops, LEAST_CASES,
-                  most);
+    print_message("%d ops, each on %d cases, errors up to %.3f of the bound\n", ops, MIN_CASES,
+                  max);
     assert_int_equal(failures, 0);
     check_that(ops >= 134, "%d ops", ops);
 }

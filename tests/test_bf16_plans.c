@@ -242,12 +242,12 @@ static void parameters_may_be_bf16(void **state)
     wg_graph_free(g);
 }
 
-enum { ROWS = 256, WIDTH = 64, LAYERS = 4, MOST_LAYERS = 12, CLASSES = 8 };
+enum { ROWS = 256, WIDTH = 64, LAYERS = 4, MAX_LAYERS = 12, CLASSES = 8 };
 
 typedef struct mlp {
     wg_graph *g;
     wg_value *x, *targets, *lr, *loss;
-    wg_value *w[MOST_LAYERS], *dw[MOST_LAYERS];
+    wg_value *w[MAX_LAYERS], *dw[MAX_LAYERS];
 } mlp;
 
 /* tanh layers; weights are f32, products of `dtype`, the loss f32. */
@@ -336,7 +336,7 @@ static void a_bf16_model_needs_less_memory(void **state)
     (void)state;
     size_t bytes[2];
     for (int i = 0; i < 2; i++) {
-        mlp m = mlp_new(i ? WG_BF16 : WG_F32, MOST_LAYERS);
+        mlp m = mlp_new(i ? WG_BF16 : WG_F32, MAX_LAYERS);
         wg_plan *p;
         wg_plan_options o = {.threads = 1};
         assert_int_equal(wg_plan_create(&p, m.g, &o), WG_OK);

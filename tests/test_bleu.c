@@ -22,9 +22,9 @@ static wg_bleu bleu_of(const char *const *hypotheses, const char *const *referen
     return b;
 }
 
-static void near(const char *what, double got, double want, double bar)
+static void near(const char *what, double got, double want, double tolerance)
 {
-    check_that(fabs(got - want) <= bar, "%s: %.10g, expected %.10g", what, got, want);
+    check_that(fabs(got - want) <= tolerance, "%s: %.10g, expected %.10g", what, got, want);
 }
 
 /* ---- published numbers ----------------------------------------------------------------------- */
@@ -275,10 +275,10 @@ static void lower_case_is_that_of_unicode(void **state)
 
 /* ---- a naive count --------------------------------------------------------------------------- */
 
-enum { MOST_WORDS = 12, LINES = 5, SETS = 3 };
+enum { MAX_WORDS = 12, LINES = 5, SETS = 3 };
 
 typedef struct words {
-    char word[MOST_WORDS][4];
+    char word[MAX_WORDS][4];
     int n;
 } words;
 
@@ -308,17 +308,17 @@ static void naive_counts(const words *h, const words *references, int sets, wg_b
             bool first = true;
             for (int j = 0; j < i; j++)
                 first = first && !same_ngram(h, i, h, j, n);
-            int most = 0, own = occurrences(h, i, n, h);
+            int max = 0, own = occurrences(h, i, n, h);
             for (int r = 0; r < sets; r++) {
                 int count = occurrences(h, i, n, &references[r]);
-                most = count > most ? count : most;
+                max = count > max ? count : max;
             }
-            sum->matches[n - 1] += first ? (own < most ? own : most) : 0;
+            sum->matches[n - 1] += first ? (own < max ? own : max) : 0;
         }
     int best = references[0].n;
     for (int r = 1; r < sets; r++) {
-        int off = abs(references[r].n - h->n), least = abs(best - h->n);
-        best = off < least || (off == least && references[r].n < best) ? references[r].n : best;
+        int off = abs(references[r].n - h->n), min = abs(best - h->n);
+        best = off < min || (off == min && references[r].n < best) ? references[r].n : best;
     }
     sum->hypothesis_length += h->n;
     sum->reference_length += best;
@@ -331,10 +331,10 @@ static uint64_t draw(uint64_t *random, uint64_t below)
 }
 
 /* Words of one and two letters, so that joined ones could be mistaken for each other. */
-static void draw_line(uint64_t *random, words *w, char *text, int least)
+static void draw_line(uint64_t *random, words *w, char *text, int min)
 {
     static const char *const some[] = {"a", "b", "ab", "ba", "aa", "bb", "\xc3\xa4", "c"};
-    w->n = least + (int)draw(random, (uint64_t)(MOST_WORDS - least + 1));
+    w->n = min + (int)draw(random, (uint64_t)(MAX_WORDS - min + 1));
     *text = '\0';
     for (int i = 0; i < w->n; i++) {
         strcpy(w->word[i], some[draw(random, 2 + draw(random, 7))]);
@@ -350,7 +350,7 @@ static void random_corpora(void **state)
     int64_t matched = 0;
     for (int trial = 0; trial < 500; trial++) {
         static words h[LINES], refs[LINES][SETS];
-        static char text[LINES * (1 + SETS)][MOST_WORDS * 8];
+        static char text[LINES * (1 + SETS)][MAX_WORDS * 8];
         const char *hypotheses[LINES], *references[SETS * LINES];
         int sets = 1 + (int)draw(&random, SETS);
         wg_bleu want = {0};

@@ -253,12 +253,12 @@ static void no_memory_to_list_models(void **state)
 }
 
 /* The numbers of the models that the mean of the last `most` is of, as "5 10 15 ". */
-static const char *models(size_t most)
+static const char *models(size_t max)
 {
     static char text[200];
     char **paths;
     size_t n, used = 0;
-    if (wg_checkpoint_models(folder, most, &paths, &n, message, sizeof message) != WG_OK)
+    if (wg_checkpoint_models(folder, max, &paths, &n, message, sizeof message) != WG_OK)
         return "none";
     for (size_t i = 0; i < n; i++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%d ",

@@ -19,12 +19,12 @@ typedef struct pair {
     double score;
 } pair;
 
-static void pairs_score(const pair *p, int n, const wg_chrf_options *o, double bar)
+static void pairs_score(const pair *p, int n, const wg_chrf_options *o, double tolerance)
 {
     for (int i = 0; i < n; i++) {
         double score = chrf_of(&p[i].hypothesis, &p[i].reference, 1, o);
-        check_that(fabs(score - p[i].score) <= bar, "\"%s\": %.8f, expected %.8f", p[i].hypothesis,
-                   score, p[i].score);
+        check_that(fabs(score - p[i].score) <= tolerance, "\"%s\": %.8f, expected %.8f",
+                   p[i].hypothesis, score, p[i].score);
     }
 }
 

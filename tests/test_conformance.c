@@ -5,7 +5,7 @@
 #include "wengert/backends/onednn.h"
 #include "wengert/ops/fused.h"
 
-enum { LEAST_CASES = 50, MOST_TURNS = 4000 };
+enum { MIN_CASES = 50, MAX_TURNS = 4000 };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
@@ -277,7 +277,7 @@ static void run_case(const devices *d, row *r, conf_case *c)
     wg_node *n = conf_build(g, c, WG_F32, in);
     bool legal = n && conf_run_plan(c, WG_F64, NULL, &truth, NULL, NULL);
     bool sparse = legal && too_many_zeros(&truth);
-    if (legal && r->cpu.cases < 2 * LEAST_CASES) {
+    if (legal && r->cpu.cases < 2 * MIN_CASES) {
         bool direct = conf_run_kernel(&d->cpu, c, n, false, &y, kernel);
         if (!direct)
             conf_run_plan(c, WG_F32, NULL, &y, NULL, NULL);
@@ -286,7 +286,7 @@ static void run_case(const devices *d, row *r, conf_case *c)
             repeat(d, r, &r->cpu, c, n, false, &y);
         conf_results_free(&y);
     }
-    if (legal && d->has_fast && r->fast.cases < 2 * LEAST_CASES) {
+    if (legal && d->has_fast && r->fast.cases < 2 * MIN_CASES) {
         bool direct = conf_run_kernel(&d->fast[1], c, n, false, &y, kernel);
         if (!direct && r->op->expand)
             conf_run_plan(c, WG_F32, d->fast[1].backend, &y, &used, kernel);
@@ -346,8 +346,8 @@ static const wg_sample *sample_of(const wg_op *op, int k)
 
 static bool enough(const devices *d, const row *r)
 {
-    return r->cpu.cases >= LEAST_CASES &&
-           (!d->has_fast || r->fast.cases >= LEAST_CASES || r->fast.cases + r->fast.empty == 0);
+    return r->cpu.cases >= MIN_CASES &&
+           (!d->has_fast || r->fast.cases >= MIN_CASES || r->fast.cases + r->fast.empty == 0);
 }
 
 static void run_row(const devices *d, row *r)
@@ -355,7 +355,7 @@ static void run_row(const devices *d, row *r)
     const wg_op *from = conf_source_of(r->op);
     const wg_sample *s;
     uint64_t seed = 11;
-    for (int turn = 0; turn < MOST_TURNS && !enough(d, r); turn++)
+    for (int turn = 0; turn < MAX_TURNS && !enough(d, r); turn++)
         for (int k = 0; (s = sample_of(from, k)); k++) {
             conf_case c;
             if (!conf_case_of(r->op, s, turn, &seed, &c))
@@ -417,7 +417,7 @@ static void every_op_is_right(void **state)
         print_message("  %s\n", r.fast.kernels);
         failures += r.cpu.failures + r.fast.failures;
         if (!enough(&d, &r)) {
-            print_error("%s: fewer than %d cases\n", op->name, LEAST_CASES);
+            print_error("%s: fewer than %d cases\n", op->name, MIN_CASES);
             failures++;
         }
         rows++;

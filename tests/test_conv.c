@@ -47,8 +47,8 @@ static wg_conv2d_options options_of(const geometry *t)
                                .groups = t->groups};
 }
 
-static double x_numbers[SMALL_MOST], w_numbers[SMALL_MOST], y_numbers[SMALL_MOST];
-static double b_numbers[64], dx_numbers[SMALL_MOST], dw_numbers[SMALL_MOST];
+static double x_numbers[SMALL_MAX], w_numbers[SMALL_MAX], y_numbers[SMALL_MAX];
+static double b_numbers[64], dx_numbers[SMALL_MAX], dw_numbers[SMALL_MAX];
 
 /* Calls `each` with the flat places of w, x and y for every term of the convolution. */
 static void every_term(const geometry *t, int64_t rows, int64_t columns,

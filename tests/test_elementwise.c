@@ -369,8 +369,8 @@ static int64_t source(const wg_shape *from, const wg_shape *to, int64_t i)
 
 static void check_broadcast(wg_dtype dtype, wg_shape as, wg_shape bs, wg_shape cs, int threads)
 {
-    static double a[SMALL_MOST], b[SMALL_MOST];
-    static uint8_t c[SMALL_MOST];
+    static double a[SMALL_MAX], b[SMALL_MAX];
+    static uint8_t c[SMALL_MAX];
     wg_graph *g = wg_graph_new();
     uint64_t seed = (uint64_t)threads;
     wg_value *x = small_constant(g, dtype, as, &seed, a),

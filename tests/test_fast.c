@@ -8,9 +8,9 @@
 static void every_set_drops_by_the_same_mask(void **state)
 {
     (void)state;
-    static const int64_t counts[] = {0, 1, 7, 8, 127, 128, 129, 255, 1000, 4095, 4097, MOST - 1};
+    static const int64_t counts[] = {0, 1, 7, 8, 127, 128, 129, 255, 1000, 4095, 4097, MAX - 1};
     setting s = all_tables();
-    float *x = numbers(&s, MOST);
+    float *x = numbers(&s, MAX);
     int64_t dropped = 0, compared = 0;
     for (int t = 0; t < s.n_tables; t++)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {

@@ -12,7 +12,7 @@ static double paged(const simd_paged *a, int64_t r, int64_t h, int64_t j)
 {
     double sum = 0, y = 0;
     for (int64_t i = 0; i < a->lengths32[r]; i++) {
-        int64_t at = a->slots32[r * a->most + i] * (a->heads / a->groups) + h / a->groups;
+        int64_t at = a->slots32[r * a->max + i] * (a->heads / a->groups) + h / a->groups;
         double dot = 0;
         for (int64_t c = 0; c < a->d; c++)
             dot += (double)a->q[(r * a->heads + h) * a->d + c] * (double)a->k[at * a->d + c];
@@ -51,7 +51,7 @@ static void every_set_attends_to_slots(void **state)
                                   .groups = groups,
                                   .d = d,
                                   .d_v = d_v,
-                                  .most = SEEN,
+                                  .max = SEEN,
                                   .scale = 0.5f,
                                   .threads = 2,
                                   .scratch = own};
@@ -104,8 +104,8 @@ static void every_set_finds_the_most_probable(void **state)
                                         {33, 130, 64}, {32, 200, 7}, {3, 1000, 7}, {3, 9712, 12},
                                         {40, 2900, 7}, {2, 4097, 3}}; /* rows, width, k */
     setting s = all_tables();
-    float *x = numbers(&s, 3 * MOST);
-    for (int64_t i = 0; i < 3 * MOST; i += 5)
+    float *x = numbers(&s, 3 * MAX);
+    for (int64_t i = 0; i < 3 * MAX; i += 5)
         x[i] = (float)(i % 35) / 40.0f; /* 7 values, repeated */
     for (int t = 0; t < s.n_tables; t++)
         for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {

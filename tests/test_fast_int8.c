@@ -36,8 +36,8 @@ static void kernels_have_the_bits_of_the_definition(void **state)
             assert_non_null(got);
             got[n] = 77;
             s.table[t]->quantize(&(simd_quantize){x, got, steps, ROWS, width,
-                                                  (float)WG_QUANTIZE_STEPS,
-                                                  (float)WG_QUANTIZE_LEAST, 1 + t % 2});
+                                                  (float)WG_QUANTIZE_STEPS, (float)WG_QUANTIZE_MIN,
+                                                  1 + t % 2});
             assert_memory_equal(got, right, (size_t)n);
             assert_memory_equal(steps, step, ROWS * sizeof *steps);
             assert_int_equal(got[n], 77);

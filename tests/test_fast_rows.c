@@ -72,13 +72,13 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
 
 static double reduced(simd_reduction how, const float *x, int64_t n)
 {
-    double sum = 0, squares = 0, largest = -INFINITY, least = INFINITY, spread = 0, exps = 0;
+    double sum = 0, squares = 0, largest = -INFINITY, min = INFINITY, spread = 0, exps = 0;
     for (int64_t i = 0; i < n; i++) {
         sum += (double)x[i];
         squares += (double)x[i] * (double)x[i];
         exps += exp((double)x[i]);
         largest = fmax(largest, (double)x[i]);
-        least = fmin(least, (double)x[i]);
+        min = fmin(min, (double)x[i]);
     }
     for (int64_t i = 0; i < n; i++)
         spread += pow((double)x[i] - sum / (double)n, 2);
@@ -86,7 +86,7 @@ static double reduced(simd_reduction how, const float *x, int64_t n)
     case SIMD_SUM: return sum;
     case SIMD_MEAN: return sum / (double)n;
     case SIMD_MAX: return largest;
-    case SIMD_MIN: return least;
+    case SIMD_MIN: return min;
     case SIMD_VAR: return spread / (double)(n - 1);
     case SIMD_LOGSUMEXP: return log(exps);
     case SIMD_NORM: return sqrt(squares);

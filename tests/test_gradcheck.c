@@ -40,7 +40,7 @@ static void a_right_graph_passes_at_orders_1_to_3(void **state)
         wg_graph *g = small_network();
         size_t nodes = wg_graph_node_count(g);
         wg_gradcheck_options o = options_of_order(order);
-        o.most = 20;
+        o.max = 20;
         wg_gradcheck_report r;
         wg_status status = wg_gradcheck(g, &o, &r);
         check_that(status == WG_OK, "order %d: %s", order, r.message);
@@ -74,7 +74,7 @@ static void the_guilty_node_is_named(void **state)
              line_of_tanh);
     assert_string_equal(r.guilty, expected);
     assert_non_null(strstr(r.message, expected));
-    assert_true(r.failed > 0 && !(r.worst <= r.bar) && r.order == 1);
+    assert_true(r.failed > 0 && !(r.worst <= r.tolerance) && r.order == 1);
     assert_true(strncmp(r.leaf, "hidden/", 7) == 0 || strcmp(r.leaf, "x") == 0);
     /* a flipped sign: same magnitude */
     check_that(r.analytic * r.numeric < 0, "%g %g", r.analytic, r.numeric);
@@ -393,15 +393,15 @@ static void options_choose_what_is_compared(void **state)
     o.differences = WG_DIFFERENCES_FOUR_POINT;
     wg_gradcheck_report r;
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
-    assert_true(r.compared == 6 && r.bar == 1e-9);
+    assert_true(r.compared == 6 && r.tolerance == 1e-9);
     o.differences = WG_DIFFERENCES_TWO_POINT;
     o.y = &z;
     o.n_y = 1;
     o.wrt = &x;
     o.n_wrt = 1;
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
-    assert_true(r.compared == 3 && r.bar == 1e-8);
-    o.most = 2;
+    assert_true(r.compared == 3 && r.tolerance == 1e-8);
+    o.max = 2;
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
     assert_int_equal(r.compared, 2);
     wg_graph_free(g);

@@ -30,8 +30,8 @@ static void subjects_take_turns(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(t[i].runs, 5);
         assert_int_equal(w[i].calls, 2 + 5);
-        assert_true(t[i].least >= 1e-9 * (double)w[i].nanoseconds);
-        assert_true(t[i].least <= t[i].median && t[i].median <= t[i].most);
+        assert_true(t[i].min >= 1e-9 * (double)w[i].nanoseconds);
+        assert_true(t[i].min <= t[i].median && t[i].median <= t[i].max);
     }
     for (int i = 4; i < n_log; i++) /* after two calls of each to warm up */
         assert_int_equal(log[i], i % 2);

@@ -16,7 +16,7 @@ static void fill_inputs(wg_plan *p, const random_graph *r)
 }
 
 /* Three runs; then outputs and states, one after the other.  Returns how many numbers. */
-static size_t results(const random_graph *r, wg_plan_options options, float *out, size_t most)
+static size_t results(const random_graph *r, wg_plan_options options, float *out, size_t max)
 {
     wg_plan *p;
     size_t n = 0;
@@ -31,7 +31,7 @@ static size_t results(const random_graph *r, wg_plan_options options, float *out
         const wg_value *v = i < outputs ? wg_graph_output(r->g, i) : r->state[i - outputs];
         const float *x = wg_plan_data(p, v);
         assert_non_null(x);
-        for (int64_t k = 0; k < wg_value_count(v) && n < most; k++)
+        for (int64_t k = 0; k < wg_value_count(v) && n < max; k++)
             out[n++] = x[k];
     }
     wg_plan_free(p);
@@ -41,8 +41,8 @@ static size_t results(const random_graph *r, wg_plan_options options, float *out
 static void every_way_of_planning_gives_the_same_bits(void **state)
 {
     (void)state;
-    enum { MOST = 1000 };
-    static float plain[MOST], other[MOST];
+    enum { MAX = 1000 };
+    static float plain[MAX], other[MAX];
     const wg_plan_options ways[] = {
         {0},
         {.poison = true},
@@ -58,9 +58,9 @@ static void every_way_of_planning_gives_the_same_bits(void **state)
         check_that(wg_graph_status(r.g) == WG_OK, "%s", wg_graph_message(r.g));
         wg_plan_options keep = {
             .keep_all = true, .no_inplace = true, .no_cse = true, .no_fold = true, .threads = 1};
-        size_t n = results(&r, keep, plain, MOST);
+        size_t n = results(&r, keep, plain, MAX);
         for (int w = 0; w < WG_COUNT(ways); w++) {
-            assert_int_equal(results(&r, ways[w], other, MOST), n);
+            assert_int_equal(results(&r, ways[w], other, MAX), n);
             check_that(memcmp(plain, other, n * sizeof *plain) == 0,
                        "graph %d: way %d gives other bits", (int)seed, w);
             compared += n;

@@ -107,10 +107,10 @@ static void try_mutant(target *t, tally *sum)
 
 static int operands_of(const wg_op *op)
 {
-    int most = 0;
+    int max = 0;
     for (int k = 0; k < op->n_samples; k++)
-        most = op->samples[k].n_in > most ? op->samples[k].n_in : most;
-    return most;
+        max = op->samples[k].n_in > max ? op->samples[k].n_in : max;
+    return max;
 }
 
 static void every_mutant_of_every_rule_is_caught(void **state)

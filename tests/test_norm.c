@@ -13,10 +13,10 @@ static void layernorm_of_a_unit_vector(void **state)
         wg_value *v = wg_layernorm(numbers(g, d, WG_SHAPE(4), x), NULL, NULL, 1, 1e-6);
         wg_value *out[] = {v, wg_result_of(v, 1), wg_result_of(v, 2)};
         wg_plan *p = small_run(g, out, 3, 1);
-        double bar = d == WG_F32 ? 2e-7 : 1e-15;
-        numbers_near("y", p, out[0], y, 4, bar);
-        numbers_near("mean", p, out[1], (const double[]){0.25}, 1, bar);
-        numbers_near("rstd", p, out[2], &s, 1, bar);
+        double tolerance = d == WG_F32 ? 2e-7 : 1e-15;
+        numbers_near("y", p, out[0], y, 4, tolerance);
+        numbers_near("mean", p, out[1], (const double[]){0.25}, 1, tolerance);
+        numbers_near("rstd", p, out[2], &s, 1, tolerance);
         wg_plan_free(p);
         wg_graph_free(g);
     }

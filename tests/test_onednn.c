@@ -14,11 +14,11 @@
 #include <xmmintrin.h>
 #endif
 
-enum { MOST = 8 };
+enum { MAX = 8 };
 
 typedef struct model {
     wg_graph *g;
-    wg_value *leaf[MOST], *out[MOST];
+    wg_value *leaf[MAX], *out[MAX];
     int n_leaves, n_out;
 } model;
 
@@ -32,7 +32,7 @@ static wg_value *leaf(model *m, wg_shape shape)
 /* y and the gradients of sum(y y) with respect to all leaves become outputs. */
 static void outputs(model *m, wg_value *y)
 {
-    wg_value *dx[MOST], *loss = wg_sum(wg_mul(y, y), WG_ALL_AXES, WG_DROP);
+    wg_value *dx[MAX], *loss = wg_sum(wg_mul(y, y), WG_ALL_AXES, WG_DROP);
     check_that(wg_grad(loss, m->leaf, (size_t)m->n_leaves, dx) == WG_OK, "%s",
                wg_graph_message(m->g));
     m->out[m->n_out++] = y;

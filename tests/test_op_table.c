@@ -371,8 +371,8 @@ static uint64_t bits_of(const sample_graph *b, const kernel_run *r)
 static void results_do_not_depend_on_the_number_of_threads(void **state)
 {
     (void)state;
-    enum { MOST = 4096 };
-    uint64_t *bits = calloc(MOST, sizeof *bits);
+    enum { MAX = 4096 };
+    uint64_t *bits = calloc(MAX, sizeof *bits);
     int compared = 0, large = 0;
     for (int threads = 1; threads <= 4; threads *= 2) {
         int place = 0;
@@ -381,7 +381,7 @@ static void results_do_not_depend_on_the_number_of_threads(void **state)
             sample_graph b =
                 sample_build(op, s, WG_F32, enlargement(op, s)); /* f64 is the same source */
             kernel_run r = b.node ? run_kernel(&b, threads, -1) : (kernel_run){{NULL}, false};
-            assert_true(place < MOST);
+            assert_true(place < MAX);
             if (r.ran && threads == 1) {
                 bits[place] = bits_of(&b, &r);
             } else if (r.ran) {

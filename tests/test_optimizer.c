@@ -82,10 +82,10 @@ static void ten_steps_of_adam(void **state)
             for (int t = 1; t <= STEPS; t++) {
                 step_session(&s, t);
                 plain_adam(p, m, v, t, &cases[k]);
-                double bar = d == WG_F64 ? 1e-14 : 2e-6;
-                numbers_near("p", s.plan, s.p, p, N, bar);
-                numbers_near("m", s.plan, wg_graph_find(s.g, "adam/m/w"), m, N, bar);
-                numbers_near("v", s.plan, wg_graph_find(s.g, "adam/v/w"), v, N, bar);
+                double tolerance = d == WG_F64 ? 1e-14 : 2e-6;
+                numbers_near("p", s.plan, s.p, p, N, tolerance);
+                numbers_near("m", s.plan, wg_graph_find(s.g, "adam/m/w"), m, N, tolerance);
+                numbers_near("v", s.plan, wg_graph_find(s.g, "adam/v/w"), v, N, tolerance);
             }
             assert_true(small_at(s.plan, wg_graph_find(s.g, "adam/step"), 0) == STEPS);
             end_session(&s);

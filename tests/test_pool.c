@@ -26,8 +26,8 @@ static const geometry geometries[] = {
 };
 /* clang-format on */
 
-static double x_numbers[SMALL_MOST], y_numbers[SMALL_MOST], i_numbers[SMALL_MOST];
-static double dy_numbers[SMALL_MOST], dx_numbers[SMALL_MOST];
+static double x_numbers[SMALL_MAX], y_numbers[SMALL_MAX], i_numbers[SMALL_MAX];
+static double dy_numbers[SMALL_MAX], dx_numbers[SMALL_MAX];
 
 static wg_pool2d_options options_of(const geometry *t, bool dilated)
 {

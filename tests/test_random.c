@@ -324,11 +324,11 @@ static void numbers_depend_on_seed_step_and_key_alone(void **state)
     wg_plan *step = run(g, all, 2 * KINDS, 10, 21, 1);
     wg_plan *seed = run(g, all, 2 * KINDS, 11, 20, 1);
     for (int k = 0; k < KINDS; k++) {
-        int64_t least = SOME * (k < 2 ? 9 : 4) / 10; /* half of the coins fall alike */
+        int64_t min = SOME * (k < 2 ? 9 : 4) / 10; /* half of the coins fall alike */
         assert_int_equal(differing(base, threads, y[k], y[k]), 0);
-        check_that(differing(base, step, y[k], y[k]) > least, "%s: step", y[k]->node->op->name);
-        check_that(differing(base, seed, y[k], y[k]) > least, "%s: seed", y[k]->node->op->name);
-        check_that(differing(base, base, y[k], again[k]) > least, "%s: key", y[k]->node->op->name);
+        check_that(differing(base, step, y[k], y[k]) > min, "%s: step", y[k]->node->op->name);
+        check_that(differing(base, seed, y[k], y[k]) > min, "%s: seed", y[k]->node->op->name);
+        check_that(differing(base, base, y[k], again[k]) > min, "%s: key", y[k]->node->op->name);
     }
     check_that(wg_plan_run(step, 20) == WG_OK, "%s", wg_plan_message(step)); /* a step repeated */
     for (int k = 0; k < KINDS; k++)

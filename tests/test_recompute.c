@@ -137,7 +137,7 @@ static void derivatives_through_recomputed_scopes_are_right(void **state)
         }
         wg_output(h, "y");
         wg_gradcheck_options o = {
-            .evaluator = wg_plan_evaluator(), .order = 2, .seed = 2, .most = 8};
+            .evaluator = wg_plan_evaluator(), .order = 2, .seed = 2, .max = 8};
         wg_gradcheck_report r;
         check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
         assert_true(r.compared > 32);

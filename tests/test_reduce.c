@@ -180,7 +180,7 @@ static int64_t elements_of(const wg_shape *x, const wg_axes *axes, int64_t o, co
 /* Every case over those axes; returns how many elements were compared. */
 static int64_t check_axes(wg_shape shape, wg_axes axes, wg_dtype dtype, int threads)
 {
-    static double x[SMALL_MOST], part[SMALL_MOST];
+    static double x[SMALL_MAX], part[SMALL_MAX];
     wg_graph *g = wg_graph_new();
     uint64_t seed = 7;
     wg_value *v = small_constant(g, dtype, shape, &seed, x), *y[CASES];

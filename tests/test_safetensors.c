@@ -88,11 +88,11 @@ static void put_file(const void *bytes, size_t size)
     assert_int_equal(fclose(f), 0);
 }
 
-static size_t get_file(char *bytes, size_t most)
+static size_t get_file(char *bytes, size_t max)
 {
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
-    size_t n = fread(bytes, 1, most, f);
+    size_t n = fread(bytes, 1, max, f);
     fclose(f);
     return n;
 }

@@ -344,10 +344,10 @@ static void results_are_well_formed(void **state)
                                      .max_length = 12};
         wg_hypothesis *h = translate(s, &x, &o);
         for (size_t i = 0; i < 3 * x.n; i++) {
-            size_t most = (size_t)(1.5 * (double)x.length[i / 3] + 2);
-            assert_true(h[i].n >= 1 && h[i].n <= (most < 12 ? most : 12));
+            size_t max = (size_t)(1.5 * (double)x.length[i / 3] + 2);
+            assert_true(h[i].n >= 1 && h[i].n <= (max < 12 ? max : 12));
             bool ends = h[i].ids[h[i].n - 1] == EOS;
-            assert_true(ends || h[i].n == (most < 12 ? most : 12));
+            assert_true(ends || h[i].n == (max < 12 ? max : 12));
             ended += ends;
             cut += !ends;
             double sum = 0;
@@ -507,10 +507,10 @@ static void bad_wishes_are_refused(void **state)
     }
     ids[0] = 4; /* all positions there are */
     wg_hypothesis *h = NULL;
-    const size_t most = 40;
+    const size_t max = 40;
     for (int uncached = 0; uncached < 2; uncached++) {
         const wg_search_options o = {.beam = 2, .uncached = uncached};
-        check_that(wg_search_run(s, &at, &most, 1, &o, &h) == WG_OK, "%s", wg_search_message(s));
+        check_that(wg_search_run(s, &at, &max, 1, &o, &h) == WG_OK, "%s", wg_search_message(s));
         assert_true(h->n >= 1 && h->n <= 40);
         wg_hypotheses_free(h, 1);
     }

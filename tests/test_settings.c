@@ -143,9 +143,9 @@ static void examples(const wg_option *o, const char *values[2][2], size_t n[2], 
         n[i] = o->kind == WG_OPTION_PAIR ? 2 : 1;
         values[i][0] = values[i][1] = text[i];
         switch (o->kind) {
-        case WG_OPTION_WHOLE: snprintf(text[i], 200, "%.0f", i ? o->most : o->least); break;
+        case WG_OPTION_WHOLE: snprintf(text[i], 200, "%.0f", i ? o->max : o->min); break;
         case WG_OPTION_REAL:
-            snprintf(text[i], 200, "%.17g", i ? o->least + (o->most - o->least) / 3 : o->least);
+            snprintf(text[i], 200, "%.17g", i ? o->min + (o->max - o->min) / 3 : o->min);
             break;
         case WG_OPTION_CHOICE:
         case WG_OPTION_WORDS: {

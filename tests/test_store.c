@@ -66,7 +66,7 @@ static void an_unequal_tensor_of_the_same_name_is_refused(void **state)
 }
 
 typedef struct moments {
-    double mean, variance, least, most;
+    double mean, variance, min, max;
 } moments;
 
 static moments moments_of(const wg_tensor *t)
@@ -77,8 +77,8 @@ static moments moments_of(const wg_tensor *t)
         double x = (double)((const float *)t->data)[i];
         m.mean += x / (double)n;
         m.variance += x * x / (double)n;
-        m.least = fmin(m.least, x);
-        m.most = fmax(m.most, x);
+        m.min = fmin(m.min, x);
+        m.max = fmax(m.max, x);
     }
     m.variance -= m.mean * m.mean;
     return m;
@@ -110,13 +110,13 @@ static void initial_values_have_their_distribution(void **state)
         check_that(fabs(m.mean) <= of_mean, "%s: mean %g", name[i], m.mean);
         check_that(fabs(m.variance - variance[i]) <= of_variance, "%s: variance %g", name[i],
                    m.variance);
-        check_that(m.most <= bound[i] * (1 + 1e-6) && m.least >= -bound[i] * (1 + 1e-6),
-                   "%s: %g to %g", name[i], m.least, m.most);
-        check_that(i == 0 || (m.most > 0.99 * bound[i] && m.least < -0.99 * bound[i]),
-                   "%s is narrow", name[i]);
+        check_that(m.max <= bound[i] * (1 + 1e-6) && m.min >= -bound[i] * (1 + 1e-6),
+                   "%s: %g to %g", name[i], m.min, m.max);
+        check_that(i == 0 || (m.max > 0.99 * bound[i] && m.min < -0.99 * bound[i]), "%s is narrow",
+                   name[i]);
     }
     moments ones = moments_of(wg_store_find(s, "constant"));
-    assert_true(ones.least == 1 && ones.most == 1);
+    assert_true(ones.min == 1 && ones.max == 1);
     assert_true(*(const int64_t *)wg_store_find(s, "count")->data == 1);
     wg_plan_free(p);
     wg_graph_free(g);

@@ -68,10 +68,10 @@ static void a_shifted_position_is_a_linear_function(void **state)
 
 static int64_t count_parameters(const wg_graph *g)
 {
-    wg_value *w[TRANSFORMER_MOST_PARAMETERS];
-    size_t n = wg_graph_parameters(g, w, TRANSFORMER_MOST_PARAMETERS);
+    wg_value *w[TRANSFORMER_MAX_PARAMETERS];
+    size_t n = wg_graph_parameters(g, w, TRANSFORMER_MAX_PARAMETERS);
     int64_t total = 0;
-    assert_in_range(n, 1, TRANSFORMER_MOST_PARAMETERS);
+    assert_in_range(n, 1, TRANSFORMER_MAX_PARAMETERS);
     for (size_t i = 0; i < n; i++)
         total += wg_value_count(w[i]);
     return total;

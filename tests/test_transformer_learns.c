@@ -25,7 +25,7 @@ static trainer trainer_of(transformer t, double rate)
 {
     trainer r = {.t = t};
     const wg_backend *fast = wg_backend_at(0);
-    wg_value *w[TRANSFORMER_MOST_PARAMETERS], *dw[TRANSFORMER_MOST_PARAMETERS];
+    wg_value *w[TRANSFORMER_MAX_PARAMETERS], *dw[TRANSFORMER_MAX_PARAMETERS];
     size_t n = transformer_gradients(&t, w, dw);
     wg_value *lr = wg_fill(t.g, WG_F32, WG_SCALAR, rate);
     wg_adam_update(w, dw, n, lr, &(wg_adam_options){.beta2 = 0.98, .eps = 1e-9});
@@ -116,7 +116,7 @@ static void the_mask_leaks_nothing(void **state)
 static void thirty_two_pairs_are_learned_by_heart(void **state)
 {
     (void)state;
-    enum { ROWS = 32, SOURCE = 8, TARGET = 9, MOST_STEPS = 400 };
+    enum { ROWS = 32, SOURCE = 8, TARGET = 9, MAX_STEPS = 400 };
     wg_transformer_config c = config_of(64, 4, 2, 40);
     trainer r = trainer_of(transformer_of(&c, ROWS, SOURCE, TARGET, true), 0.002);
     transformer_fill(r.p, &r.t, 21);
@@ -125,7 +125,7 @@ static void thirty_two_pairs_are_learned_by_heart(void **state)
         in[i] = i % TARGET ? out[i - 1] : 0;
     int64_t hits = 0, counted = 1;
     uint64_t step = 0;
-    for (; hits < counted && step < MOST_STEPS; step++) {
+    for (; hits < counted && step < MAX_STEPS; step++) {
         run(r.p, step);
         hits = right(&r, &counted);
     }

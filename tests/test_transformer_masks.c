@@ -5,10 +5,10 @@
 enum { ROWS = 3, SOURCE = 5, TARGET = 6 };
 
 /* Backends that are built in: fills `out`, returns how many. */
-static size_t backends(const wg_backend **out, size_t most)
+static size_t backends(const wg_backend **out, size_t max)
 {
     size_t n = 0;
-    while (n < most && wg_backend_at(n)) {
+    while (n < max && wg_backend_at(n)) {
         out[n] = wg_backend_at(n);
         n++;
     }
@@ -19,10 +19,10 @@ static size_t backends(const wg_backend **out, size_t most)
 /* Another target token at t changes no logit before t, and some from t on. */
 static void check_causality(wg_plan *p, const transformer *t, const char *backend)
 {
-    enum { MOST = ROWS * TARGET * 16 };
-    float before[MOST], after[MOST];
+    enum { MAX = ROWS * TARGET * 16 };
+    float before[MAX], after[MAX];
     int64_t v = t->config.target_vocabulary, row = TARGET * v;
-    assert_true(ROWS * row <= MOST);
+    assert_true(ROWS * row <= MAX);
     transformer_fill(p, t, 7);
     transformer_logits(p, t, before);
     int32_t *in = wg_plan_data(p, t->in.target_in);
@@ -44,8 +44,8 @@ static void check_causality(wg_plan *p, const transformer *t, const char *backen
  * nothing. */
 static void check_padding(wg_plan *p, const transformer *t, const char *backend)
 {
-    enum { MOST = ROWS * TARGET * 16 };
-    float before[MOST], after[MOST];
+    enum { MAX = ROWS * TARGET * 16 };
+    float before[MAX], after[MAX];
     int32_t *source = wg_plan_data(p, t->in.source),
             *lengths = wg_plan_data(p, t->in.source_lengths),
             *in = wg_plan_data(p, t->in.target_in);

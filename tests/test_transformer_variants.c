@@ -21,7 +21,7 @@ static void every_variant_trains(void **state)
     size_t variants = 0;
     for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
         transformer t = transformer_of(&c, 3, 5, 6, true);
-        wg_value *w[TRANSFORMER_MOST_PARAMETERS], *dw[TRANSFORMER_MOST_PARAMETERS];
+        wg_value *w[TRANSFORMER_MAX_PARAMETERS], *dw[TRANSFORMER_MAX_PARAMETERS];
         size_t n = transformer_gradients(&t, w, dw);
         for (size_t i = 0; i < n; i++) {
             wg_output(dw[i], "gradient");
@@ -108,19 +108,19 @@ static float *parameter(pair *m, int which, const char *name)
 /* The largest difference of their logits; frees both. */
 static float largest_difference(pair *m)
 {
-    float most = 0;
+    float max = 0;
     for (int i = 0; i < 2; i++)
         run(m->p[i], 0);
     const float *a = floats(m->p[0], m->t[0].logits), *b = floats(m->p[1], m->t[1].logits);
     for (int64_t i = 0; i < wg_value_count(m->t[0].logits); i++)
-        most = fmaxf(most, fabsf(a[i] - b[i]));
+        max = fmaxf(max, fabsf(a[i] - b[i]));
     assert_true(isfinite(a[0]) && isfinite(b[0]));
     for (int i = 0; i < 2; i++) {
         wg_plan_free(m->p[i]);
         wg_graph_free(m->t[i].g);
     }
     wg_store_free(m->store);
-    return most;
+    return max;
 }
 
 /* A learned table that holds sinusoids gives the same bits as sinusoids. */
@@ -239,9 +239,9 @@ static void plans_use_the_fused_kernels(void **state)
         wg_transformer_config c = transformer_sized(names[i], 500);
         c.encoder_layers = c.decoder_layers = 2;
         transformer t = transformer_of(&c, 4, 16, 16, true);
-        wg_value *w[TRANSFORMER_MOST_PARAMETERS], *dw[TRANSFORMER_MOST_PARAMETERS];
+        wg_value *w[TRANSFORMER_MAX_PARAMETERS], *dw[TRANSFORMER_MAX_PARAMETERS];
         size_t n = transformer_gradients(&t, w, dw);
-        wg_value *wanted[TRANSFORMER_MOST_PARAMETERS + 1];
+        wg_value *wanted[TRANSFORMER_MAX_PARAMETERS + 1];
         memcpy(wanted, dw, n * sizeof *dw);
         wanted[n] = t.loss;
         wg_plan *p = plan_of(
@@ -276,7 +276,7 @@ static void norms_before_layers_are_fused_with_the_sums_before(void **state)
     c.encoder_layers = c.decoder_layers = 2;
     c.pre_norm = true;
     transformer t = transformer_of(&c, 4, 16, 16, true);
-    wg_value *w[TRANSFORMER_MOST_PARAMETERS], *wanted[TRANSFORMER_MOST_PARAMETERS + 1];
+    wg_value *w[TRANSFORMER_MAX_PARAMETERS], *wanted[TRANSFORMER_MAX_PARAMETERS + 1];
     size_t n = transformer_gradients(&t, w, wanted);
     wanted[n] = t.loss;
     wg_plan *p = plan_of(

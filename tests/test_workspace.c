@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { N = 64, MOST = 1000 };
+enum { N = 64, MAX = 1000 };
 
 /* y = sum over rows of tanh(x) x' [n, n], whose size the buffer grows with. */
 typedef struct small {
@@ -82,7 +82,7 @@ static size_t results(planned *a, float *out)
     for (size_t i = 0; i < outputs + 4; i++) {
         const wg_value *v = i < outputs ? wg_graph_output(a->r.g, i) : a->r.state[i - outputs];
         const float *x = floats(a->p, v);
-        for (int64_t k = 0; k < wg_value_count(v) && n < MOST; k++)
+        for (int64_t k = 0; k < wg_value_count(v) && n < MAX; k++)
             out[n++] = x[k];
     }
     return n;
@@ -93,7 +93,7 @@ static void shared_memory_gives_the_same_bits(void **state)
 {
     (void)state;
     enum { PLANS = 3 };
-    static float own[MOST], shared[MOST];
+    static float own[MAX], shared[MAX];
     const wg_plan_options ways[] = {
         {.poison = true}, {.check_nonfinite = true, .poison = true}, {.no_inplace = true}};
     size_t compared = 0;

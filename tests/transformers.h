@@ -5,7 +5,7 @@
 #include "tests/plans.h"
 #include "wengert.h"
 
-enum { TRANSFORMER_MOST_PARAMETERS = 512 };
+enum { TRANSFORMER_MAX_PARAMETERS = 512 };
 
 typedef struct transformer {
     wg_graph *g;
@@ -67,8 +67,8 @@ static inline void transformer_fill(wg_plan *p, const transformer *t, uint64_t s
 /* The gradient of the loss for all parameters; returns how many there are. */
 static inline size_t transformer_gradients(const transformer *t, wg_value **w, wg_value **dw)
 {
-    size_t n = wg_graph_parameters(t->g, w, TRANSFORMER_MOST_PARAMETERS);
-    assert_in_range(n, 1, TRANSFORMER_MOST_PARAMETERS);
+    size_t n = wg_graph_parameters(t->g, w, TRANSFORMER_MAX_PARAMETERS);
+    assert_in_range(n, 1, TRANSFORMER_MAX_PARAMETERS);
     check_that(wg_grad(t->loss, w, n, dw) == WG_OK, "%s: %s", t->config.name,
                wg_graph_message(t->g));
     return n;

@@ -103,10 +103,10 @@ static inline void trial_expect(trial *t, const char *what, const wg_value *y, i
 }
 
 /* Frees; at least `least` elements must have been compared. */
-static inline void trial_end(trial *t, int64_t least)
+static inline void trial_end(trial *t, int64_t min)
 {
-    check_that(t->compared >= least, "%lld elements compared, not %lld", (long long)t->compared,
-               (long long)least);
+    check_that(t->compared >= min, "%lld elements compared, not %lld", (long long)t->compared,
+               (long long)min);
     wg_plan_free(t->p);
     wg_graph_free(t->g);
     for (int i = 0; i < t->n; i++)

@@ -133,8 +133,8 @@ static size_t nearest_length(size_t n, const wgi_units *references, size_t n_ref
     size_t nearest = references[0].n;
     for (size_t r = 1; r < n_references; r++) {
         size_t length = references[r].n, off = length > n ? length - n : n - length;
-        size_t least = nearest > n ? nearest - n : n - nearest;
-        if (off < least || (off == least && length < nearest))
+        size_t min = nearest > n ? nearest - n : n - nearest;
+        if (off < min || (off == min && length < nearest))
             nearest = length;
     }
     return nearest;

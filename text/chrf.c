@@ -7,7 +7,7 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { MOST_ORDER = 16 };
+enum { MAX_ORDER = 16 };
 
 /* With defaults in place of zeros; false if an option is out of range. */
 static bool complete(wg_chrf_options *o, const wg_chrf_options *options)
@@ -19,8 +19,8 @@ static bool complete(wg_chrf_options *o, const wg_chrf_options *options)
         o->beta = 2;
     if (!o->references)
         o->references = 1;
-    return o->character_order > 0 && o->character_order <= MOST_ORDER && o->word_order >= 0 &&
-           o->word_order <= MOST_ORDER && o->beta > 0 && isfinite(o->beta);
+    return o->character_order > 0 && o->character_order <= MAX_ORDER && o->word_order >= 0 &&
+           o->word_order <= MAX_ORDER && o->beta > 0 && isfinite(o->beta);
 }
 
 /* ---- the score ------------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static wg_status count_pair(const scorer *s, counts *c)
 /* Adds the counts of the reference that scores best. */
 static wg_status count_line(scorer *s, const char *hypothesis, size_t n_references, counts *sum)
 {
-    counts best[2 * MOST_ORDER] = {0}, c[2 * MOST_ORDER];
+    counts best[2 * MAX_ORDER] = {0}, c[2 * MAX_ORDER];
     int orders = s->options.character_order + s->options.word_order;
     double best_score = -1;
     wg_status status = cut(s, hypothesis, &s->hypothesis);
@@ -135,7 +135,7 @@ wg_status wg_chrf_compute(double *score, const char *const *hypotheses,
     scorer s = {0};
     if (!score || (lines && (!hypotheses || !references)) || !complete(&s.options, options))
         return WG_EINVAL;
-    counts sum[2 * MOST_ORDER] = {0};
+    counts sum[2 * MAX_ORDER] = {0};
     s.texts = calloc(s.options.references, sizeof *s.texts);
     wg_status status =
         s.texts ? wgi_tokenizer_create(&s.tokenizer, WG_BLEU_NONE, s.options.lowercase) : WG_ENOMEM;

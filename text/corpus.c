@@ -102,9 +102,9 @@ static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 static bool keep(wg_corpus *c, const reader *r, size_t i)
 {
     size_t s = r->sentence[SIDES * i].n, t = r->sentence[SIDES * i + 1].n,
-           most = r->options.max_length;
+           max = r->options.max_length;
     bool empty = !r->options.keep_empty && (!s || !t);
-    bool too_long = !empty && most && (s > most || t > most);
+    bool too_long = !empty && max && (s > max || t > max);
     c->empty += empty;
     c->too_long += too_long;
     return !empty && !too_long;

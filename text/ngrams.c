@@ -154,13 +154,13 @@ static void merge(const ngram *a, size_t n_a, const ngram *b, size_t n_b, size_t
 wg_status wgi_ngram_matches(const wgi_units *u, const wgi_units *references, size_t n_references,
                             size_t n, int64_t *matches)
 {
-    size_t count = (size_t)wgi_ngrams(u, n), most = 0;
+    size_t count = (size_t)wgi_ngrams(u, n), max = 0;
     for (size_t r = 0; r < n_references; r++)
-        if (references[r].n > most)
-            most = references[r].n;
-    if (!count || most < n)
+        if (references[r].n > max)
+            max = references[r].n;
+    if (!count || max < n)
         return WG_OK;
-    ngram *ours = calloc(count, sizeof *ours), *theirs = calloc(most, sizeof *theirs);
+    ngram *ours = calloc(count, sizeof *ours), *theirs = calloc(max, sizeof *theirs);
     size_t *best = calloc(count, sizeof *best);
     wg_status status = ours && theirs && best ? WG_OK : WG_ENOMEM;
     if (status == WG_OK) {

@@ -65,7 +65,7 @@ static const struct {
 };
 enum {
     N_TOKENIZERS = sizeof tokenizers / sizeof tokenizers[0],
-    MOST_RULES = (sizeof lower + sizeof rules_13a) / sizeof(rule)
+    MAX_RULES = (sizeof lower + sizeof rules_13a) / sizeof(rule)
 };
 
 const char *wg_bleu_tokenizer_name(int tokenizer)
@@ -86,7 +86,7 @@ struct wgi_tokenizer {
         pcre2_code *code;
         pcre2_match_data *match;
         const char *replacement;
-    } steps[MOST_RULES];
+    } steps[MAX_RULES];
     size_t n_steps;
     bool lowercase;
     buffer text, next; /* before and after a step */

@@ -179,13 +179,13 @@ static char *found_path(const char *folder, int which, int64_t number)
     return tensors_path(folder, groups[which].stem, number);
 }
 
-wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, size_t *n,
+wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, size_t *n,
                                char *message, size_t message_size)
 {
     wgi_message m = wgi_message_in(message, message_size);
     numbers all;
     wg_status status = list_numbers(&all, folder, groups[MODEL].stem, ".safetensors");
-    size_t first = all.count > most ? all.count - most : 0;
+    size_t first = all.count > max ? all.count - max : 0;
     *n = 0;
     *paths = calloc(all.count - first + 1, sizeof(char *));
     for (size_t i = first; *paths && status == WG_OK && i < all.count; i++)
@@ -277,12 +277,12 @@ static void remove_range(const char *folder, const struct kind *k, int64_t from,
 }
 
 /* The number of the oldest among the newest `most` of that kind; 0 if there are fewer. */
-static int64_t oldest_of(const char *folder, const struct kind *k, int64_t most)
+static int64_t oldest_of(const char *folder, const struct kind *k, int64_t max)
 {
     numbers all;
     bool more =
-        list_numbers(&all, folder, k->stem, k->extension) == WG_OK && (int64_t)all.count > most;
-    int64_t oldest = more ? all.n[all.count - (size_t)most] : 0;
+        list_numbers(&all, folder, k->stem, k->extension) == WG_OK && (int64_t)all.count > max;
+    int64_t oldest = more ? all.n[all.count - (size_t)max] : 0;
     free(all.n);
     return oldest;
 }

@@ -209,7 +209,7 @@ static const wg_option table[] = {
 };
 /* clang-format on */
 enum { COUNT = sizeof table / sizeof table[0] };
-_Static_assert(COUNT <= (int)WG_MOST_OPTIONS, "each option has a bit in wg_settings.given");
+_Static_assert(COUNT <= (int)WG_MAX_OPTIONS, "each option has a bit in wg_settings.given");
 
 const wg_option *wg_option_at(size_t i)
 {
@@ -239,11 +239,11 @@ const wg_option *wg_option_find(const char *name)
 const char *wg_option_nearest(const char *name)
 {
     const char *nearest = NULL;
-    size_t least = SIZE_MAX;
+    size_t min = SIZE_MAX;
     for (size_t i = 0; name && i < COUNT; i++) {
         size_t distance = wg_name_distance(name, table[i].name);
-        if (distance < least) {
-            least = distance;
+        if (distance < min) {
+            min = distance;
             nearest = table[i].name;
         }
     }

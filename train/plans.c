@@ -6,7 +6,7 @@
 
 /* Beyond so many bytes in plans' own inputs and outputs those plans go that were not used for
  * longest. */
-#define MOST_BYTES (UINT64_C(2) << 30)
+#define MAX_BYTES (UINT64_C(2) << 30)
 /* What a plan takes beside its buffers, about: its graph, kernels, primitives. */
 #define PLAN_BYTES (UINT64_C(2) << 20)
 
@@ -96,7 +96,7 @@ static wg_status make(const wgi_plans *p, const wgi_step_shape *shape, wgi_step_
 /* Frees those not used for longest until `bytes` more have room. */
 static void evict(wgi_plans *p, size_t bytes)
 {
-    while (p->count && p->bytes + bytes > MOST_BYTES) {
+    while (p->count && p->bytes + bytes > MAX_BYTES) {
         size_t oldest = 0;
         for (size_t i = 1; i < p->count; i++)
             if (p->plan[i]->used < p->plan[oldest]->used)

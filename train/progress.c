@@ -122,7 +122,7 @@ static bool set_best(wg_progress *p, json_t *all)
     {
         wg_best *b = &p->best[p->n_best];
         json_int_t update;
-        if (p->n_best == WG_MOST_METRICS || strlen(metric) >= sizeof b->metric ||
+        if (p->n_best == WG_MAX_METRICS || strlen(metric) >= sizeof b->metric ||
             json_unpack(entry, "{s:F, s:I}", "value", &b->value, "update", &update) != 0)
             return false;
         strcpy(b->metric, metric);

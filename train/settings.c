@@ -136,8 +136,8 @@ static bool read_whole(content *out, const wg_option *o, const char *text, verdi
     long long n = strtoll(text, &end, 10);
     out->whole = n;
     bool blank = *text == ' ' || *text == '\t' || *text == '\n';
-    if (end == text || *end || blank || errno || !((double)n >= o->least && (double)n <= o->most))
-        return expect(v, "a whole number from %.0f to %.0f", o->least, o->most);
+    if (end == text || *end || blank || errno || !((double)n >= o->min && (double)n <= o->max))
+        return expect(v, "a whole number from %.0f to %.0f", o->min, o->max);
     return true;
 }
 
@@ -156,20 +156,20 @@ static bool read_real(content *out, const wg_option *o, const char *text, verdic
     char *end;
     out->real = strtod(text, &end);
     bool blank = *text == ' ' || *text == '\t' || *text == '\n';
-    if (end == text || *end || blank || !(out->real >= o->least && out->real <= o->most))
-        return expect(v, "a number from %g to %g", o->least, o->most);
+    if (end == text || *end || blank || !(out->real >= o->min && out->real <= o->max))
+        return expect(v, "a number from %g to %g", o->min, o->max);
     out->real += 0.0; /* -0 is 0 */
     return true;
 }
 
 static bool read_amount(content *out, const char *text, verdict *v)
 {
-    static const int64_t most = 1000000000000000;
+    static const int64_t max = 1000000000000000;
     char *end;
     errno = 0;
     long long n = strtoll(text, &end, 10);
     char unit = *end ? *end : 'u';
-    if (*text < '0' || *text > '9' || errno || n > most || !strchr("uet", unit) || (*end && end[1]))
+    if (*text < '0' || *text > '9' || errno || n > max || !strchr("uet", unit) || (*end && end[1]))
         return expect(v, "an amount as 10e epochs, 8000u updates or 5000000t tokens");
     out->amount = (wg_amount){n, n ? unit : 'u'};
     return true;
@@ -180,7 +180,7 @@ static bool read_choice(content *out, const wg_option *o, const char *text, verd
     char choices[160];
     int i = choice_of(o->choices, text, strlen(text));
     list_choices(o->choices, choices, sizeof choices);
-    out->choice = i + (int)o->least;
+    out->choice = i + (int)o->min;
     return i >= 0 || expect(v, "%s", choices);
 }
 
@@ -195,13 +195,13 @@ static bool read_words(content *out, const wg_option *o, const char *const *valu
     for (size_t i = 0; i < n; i++)
         for (const char *at = values[i] + strspn(values[i], " ,"); *at; at += strspn(at, " ,")) {
             size_t length = strcspn(at, " ,");
-            if (choice_of(o->choices, at, length) < 0 || words++ >= o->most)
-                return expect(v, "%s%s", o->most > 1 ? "some of: " : "", choices);
+            if (choice_of(o->choices, at, length) < 0 || words++ >= o->max)
+                return expect(v, "%s%s", o->max > 1 ? "some of: " : "", choices);
             wgi_message_add(&m, "%s%.*s", words > 1 ? " " : "", (int)length, at);
             at += length;
         }
-    if (words < o->least)
-        return expect(v, "%s%s", o->most > 1 ? "some of: " : "", choices);
+    if (words < o->min)
+        return expect(v, "%s%s", o->max > 1 ? "some of: " : "", choices);
     out->texts[0] = strdup(text);
     return true;
 }
@@ -209,11 +209,11 @@ static bool read_words(content *out, const wg_option *o, const char *const *valu
 static bool read_texts(content *out, const wg_option *o, const char *const *values, size_t n,
                        verdict *v)
 {
-    size_t most = o->kind == WG_OPTION_PAIR ? 2 : 1;
+    size_t max = o->kind == WG_OPTION_PAIR ? 2 : 1;
     while (n > 0 && !values[n - 1][0]) /* "" is no text */
         n--;
-    if (n > most || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->least))
-        return expect(v, n > most ? "%zu values at most" : "%zu values", most);
+    if (n > max || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->min))
+        return expect(v, n > max ? "%zu values at most" : "%zu values", max);
     for (size_t i = 0; i < n; i++)
         if (!values[i][0] || !wgi_utf8_valid(values[i], strlen(values[i])))
             return expect(v, values[i][0] ? "a text in UTF-8" : "no empty text");
@@ -342,8 +342,8 @@ wg_status wg_settings_set(wg_settings *s, const char *name, const char *value, c
     }
     const char *both[] = {value, value};
     return wg_settings_assign(s, o, both,
-                              value ? (o->kind == WG_OPTION_PAIR ? (size_t)o->least : 1) : 0,
-                              message, message_size);
+                              value ? (o->kind == WG_OPTION_PAIR ? (size_t)o->min : 1) : 0, message,
+                              message_size);
 }
 
 /* ---- the struct ------------------------------------------------------------------------------ */
@@ -474,17 +474,17 @@ wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_
             *at = '-'; /* fields have the names of their options */
         return WG_EINVAL;
     }
-    long long longest = wg_settings_longest(s), most = s->max_length, multiple = s->length_multiple;
+    long long longest = wg_settings_longest(s), max = s->max_length, multiple = s->length_multiple;
     if (longest < 1)
         wgi_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s",
                         multiple, (long long)s->batch_tokens,
                         positions_are_learned(s) ? " and max-positions" : "");
-    else if (positions_are_learned(s) && (most < 1 || most > longest))
+    else if (positions_are_learned(s) && (max < 1 || max > longest))
         wgi_message_add(&m,
                         "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and "
                         "sentences are padded to "
                         "multiples of %lld",
-                        most, longest, (long long)s->net.max_positions, multiple);
+                        max, longest, (long long)s->net.max_positions, multiple);
     else if (falls(s) && s->schedule.updates == 0 && s->after.n == 0)
         wgi_message_add(
             &m,

@@ -92,7 +92,7 @@ static void put_words(FILE *f, const char *words, bool list)
 static void put_choice(FILE *f, const wg_option *o, int choice)
 {
     const char *at = o->choices;
-    for (int i = (int)o->least; i < choice; i++)
+    for (int i = (int)o->min; i < choice; i++)
         at += strcspn(at, "|") + 1;
     fwrite(at, 1, strcspn(at, "|"), f);
 }
@@ -109,7 +109,7 @@ static void put_value(FILE *f, const wg_settings *s, const wg_option *o)
     case WG_OPTION_REAL: put_real(f, *(const double *)field); break;
     case WG_OPTION_AMOUNT: fprintf(f, "%" PRId64 "%c", amount->n, amount->unit); break;
     case WG_OPTION_CHOICE: put_choice(f, o, *(const int *)field); break;
-    case WG_OPTION_WORDS: put_words(f, texts[0], o->most > 1); break;
+    case WG_OPTION_WORDS: put_words(f, texts[0], o->max > 1); break;
     case WG_OPTION_TEXT: put_text(f, texts[0] ? texts[0] : ""); break;
     default: put_pair(f, texts); break;
     }
@@ -155,7 +155,7 @@ typedef struct reader {
     yaml_parser_t parser;
     yaml_event_t event; /* the current one */
     wg_settings *settings;
-    size_t lines[WG_MOST_OPTIONS]; /* where each option stood; 0: not yet */
+    size_t lines[WG_MAX_OPTIONS]; /* where each option stood; 0: not yet */
     wgi_message *message;
 } reader;
 
@@ -209,10 +209,10 @@ static wg_status scalar(reader *r, char **text)
     return *text ? WG_OK : fail(r, WG_ENOMEM, line_of(r), "out of memory");
 }
 
-enum { MOST_VALUES = 8 };
+enum { MAX_VALUES = 8 };
 
 /* A scalar, or a list of scalars. */
-static wg_status read_values(reader *r, const char *key, char *values[MOST_VALUES], size_t *n)
+static wg_status read_values(reader *r, const char *key, char *values[MAX_VALUES], size_t *n)
 {
     wg_status status = next(r);
     if (status == WG_OK && r->event.type == YAML_SCALAR_EVENT)
@@ -223,9 +223,9 @@ static wg_status read_values(reader *r, const char *key, char *values[MOST_VALUE
            r->event.type != YAML_SEQUENCE_END_EVENT) {
         if (r->event.type != YAML_SCALAR_EVENT)
             return fail(r, WG_EDATA, line_of(r), "%s: expected a list of plain values", key);
-        if (*n == MOST_VALUES)
+        if (*n == MAX_VALUES)
             return fail(r, WG_EDATA, line_of(r), "%s: expected at most %d values, got more", key,
-                        MOST_VALUES);
+                        MAX_VALUES);
         status = scalar(r, &values[(*n)++]);
     }
     return status;
@@ -233,7 +233,7 @@ static wg_status read_values(reader *r, const char *key, char *values[MOST_VALUE
 
 static wg_status read_option(reader *r, const wg_option *o, const char *key, size_t line)
 {
-    char *values[MOST_VALUES] = {0}, why[300];
+    char *values[MAX_VALUES] = {0}, why[300];
     size_t n = 0, *seen = &r->lines[o - wg_option_at(0)];
     if (*seen)
         return fail(r, WG_EDATA, line, "%s: given already in line %zu", key, *seen);
@@ -286,7 +286,7 @@ static wg_status read_stream(reader *r)
     return status == WG_OK ? expect(r, YAML_STREAM_END_EVENT, "one document, not several") : status;
 }
 
-enum { MOST_BYTES = 1 << 20 };
+enum { MAX_BYTES = 1 << 20 };
 
 /* The bytes of the file, which are the caller's to free. */
 static wg_status read_file(const char *path, char **bytes, size_t *size, wgi_message *m)
@@ -294,15 +294,15 @@ static wg_status read_file(const char *path, char **bytes, size_t *size, wgi_mes
     FILE *f = fopen(path, "rb");
     if (!f)
         return wgi_file_errno(m, path, "open");
-    *bytes = malloc(MOST_BYTES + 1);
+    *bytes = malloc(MAX_BYTES + 1);
     wg_status status = *bytes ? WG_OK : wgi_file_fail(m, WG_ENOMEM, path, "out of memory");
     if (status == WG_OK) {
-        *size = fread(*bytes, 1, MOST_BYTES + 1, f);
+        *size = fread(*bytes, 1, MAX_BYTES + 1, f);
         if (ferror(f))
             status = wgi_file_errno(m, path, "read");
-        else if (*size > MOST_BYTES)
+        else if (*size > MAX_BYTES)
             status = wgi_file_fail(m, WG_EDATA, path,
-                                   "expected settings of at most %d bytes, got more", MOST_BYTES);
+                                   "expected settings of at most %d bytes, got more", MAX_BYTES);
     }
     fclose(f);
     return status;

@@ -301,9 +301,9 @@ static wg_status write_config(wg_trainer *t)
 /* Puts all tensors into the store, by a plan for the least of batches. */
 static wg_status fill_store(wg_trainer *t, wgi_message *m)
 {
-    int64_t least = t->settings.length_multiple;
+    int64_t min = t->settings.length_multiple;
     wgi_step_plan *p;
-    return wgi_plans_get(&t->plans, &(wgi_step_shape){1, least, least, WG_STEP_UPDATES}, &p, m);
+    return wgi_plans_get(&t->plans, &(wgi_step_shape){1, min, min, WG_STEP_UPDATES}, &p, m);
 }
 
 static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)

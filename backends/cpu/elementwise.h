@@ -35,14 +35,14 @@
  * are left out and axes along which all operands are dense are merged, so that equal shapes make
  * one long row.  Rows are shared out as tasks of about PIECE elements: several short rows, or a
  * piece of a long one. */
-enum { CPU_PIECE = 4096, CPU_MOST_OPERANDS = 3 };
+enum { CPU_PIECE = 4096, CPU_MAX_OPERANDS = 3 };
 
 typedef struct cpu_rows {
     int64_t rows, size;
-    int64_t step[CPU_MOST_OPERANDS]; /* of an operand along a row: 1, or 0 where it is broadcast */
-    int rank;                        /* of the outer axes, which count the rows */
+    int64_t step[CPU_MAX_OPERANDS]; /* of an operand along a row: 1, or 0 where it is broadcast */
+    int rank;                       /* of the outer axes, which count the rows */
     int64_t dim[WG_MAX_RANK];
-    int64_t stride[CPU_MOST_OPERANDS][WG_MAX_RANK];
+    int64_t stride[CPU_MAX_OPERANDS][WG_MAX_RANK];
     int64_t tasks, pieces, rows_a_task;
 } cpu_rows;
 
@@ -51,8 +51,8 @@ static inline cpu_rows cpu_rows_of(const wg_call *c)
     const wg_node *n = c->node;
     const wg_shape *y = &n->out[0]->shape;
     cpu_rows r = {.rows = 1, .size = 1, .step = {1, 1, 1}};
-    int operands = n->n_in < CPU_MOST_OPERANDS ? n->n_in : CPU_MOST_OPERANDS;
-    int64_t stride[CPU_MOST_OPERANDS][WG_MAX_RANK] = {{0}};
+    int operands = n->n_in < CPU_MAX_OPERANDS ? n->n_in : CPU_MAX_OPERANDS;
+    int64_t stride[CPU_MAX_OPERANDS][WG_MAX_RANK] = {{0}};
     for (int k = 0; k < operands; k++)
         cpu_broadcast_strides(&n->in[k]->shape, y, stride[k]);
     for (int i = 0; i < y->rank; i++) {
@@ -84,7 +84,7 @@ static inline cpu_rows cpu_rows_of(const wg_call *c)
 
 /* Where a task stands: a row or a piece of one, and how many rows are still to come. */
 typedef struct cpu_cursor {
-    int64_t at[CPU_MOST_OPERANDS], out, size, left;
+    int64_t at[CPU_MAX_OPERANDS], out, size, left;
     int64_t index[WG_MAX_RANK];
 } cpu_cursor;
 
@@ -96,12 +96,12 @@ static inline cpu_cursor cpu_cursor_at(const cpu_rows *r, int64_t task)
     k.left = row + r->rows_a_task > r->rows ? r->rows - row : r->rows_a_task;
     k.size = r->pieces > 1 && r->size - start > CPU_PIECE ? CPU_PIECE : r->size - start;
     k.out = row * r->size + start;
-    for (int o = 0; o < CPU_MOST_OPERANDS; o++)
+    for (int o = 0; o < CPU_MAX_OPERANDS; o++)
         k.at[o] = start * r->step[o];
     for (int i = r->rank - 1; i >= 0; i--) {
         k.index[i] = row % r->dim[i];
         row /= r->dim[i];
-        for (int o = 0; o < CPU_MOST_OPERANDS; o++)
+        for (int o = 0; o < CPU_MAX_OPERANDS; o++)
             k.at[o] += k.index[i] * r->stride[o][i];
     }
     return k;
@@ -114,7 +114,7 @@ static inline void cpu_cursor_next(const cpu_rows *r, cpu_cursor *k)
     for (int i = r->rank - 1; i >= 0; i--) {
         bool wrap = ++k->index[i] == r->dim[i];
         int64_t steps = wrap ? 1 - r->dim[i] : 1;
-        for (int o = 0; o < CPU_MOST_OPERANDS; o++)
+        for (int o = 0; o < CPU_MAX_OPERANDS; o++)
             k->at[o] += steps * r->stride[o][i];
         if (!wrap)
             return;

@@ -66,7 +66,7 @@ static inline int64_t cpu_group_offset(const cpu_groups *g, int64_t index)
     return g->count ? at + index * g->stride[0] : 0;
 }
 
-static inline int64_t cpu_least(int64_t a, int64_t b)
+static inline int64_t cpu_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -123,7 +123,7 @@ static inline void cpu_reduce_along(const cpu_reducer *r, const real *x, int64_t
     for (int64_t u = from; u < to; u++) {
         int64_t start = u % r->pieces * CPU_RUN;
         const real *run = x + cpu_group_offset(&r->reduced, u / r->pieces) + start;
-        r->how->take(p, run, cpu_least(r->inner - start, CPU_RUN), r->attrs);
+        r->how->take(p, run, cpu_min(r->inner - start, CPU_RUN), r->attrs);
     }
 }
 
@@ -134,7 +134,7 @@ static inline void cpu_reduce_across(const cpu_reducer *r, const real *x, int64_
     const real *row[CPU_TILE];
     real column[CPU_COLUMNS][CPU_TILE];
     for (int64_t u = from; u < to; u++) {
-        int64_t rows = cpu_least(r->runs - u * CPU_TILE, CPU_TILE);
+        int64_t rows = cpu_min(r->runs - u * CPU_TILE, CPU_TILE);
         for (int64_t i = 0; i < rows; i++)
             row[i] = x + cpu_group_offset(&r->reduced, u * CPU_TILE + i);
         if (r->how->take_rows) {
@@ -159,7 +159,7 @@ static inline real *cpu_reduce_block(const cpu_reducer *r, int64_t b, int64_t fr
         return r->out + b;
     }
     int64_t across = (r->inner + CPU_COLUMNS - 1) / CPU_COLUMNS, first = b % across * CPU_COLUMNS;
-    *width = cpu_least(r->inner - first, CPU_COLUMNS);
+    *width = cpu_min(r->inner - first, CPU_COLUMNS);
     cpu_reduce_across(r, r->in + cpu_group_offset(&r->kept, b / across) + first, *width, from, to,
                       p);
     return r->out + b / across * r->inner + first;
@@ -188,11 +188,11 @@ static inline void cpu_reduce(wg_call *c, const wg_axes *axes, const reduction *
         return;
     }
     /* One parallel region for all blocks: on a busy machine its end may cost milliseconds. */
-    enum { MOST_PARTS = 2 * CPU_PARTS };
-    int64_t parts = cpu_least(r.units, (CPU_PARTS + r.blocks - 1) / r.blocks);
-    partial p[MOST_PARTS][CPU_COLUMNS] = {{{0}}};
-    int64_t width[MOST_PARTS];
-    real *out[MOST_PARTS];
+    enum { MAX_PARTS = 2 * CPU_PARTS };
+    int64_t parts = cpu_min(r.units, (CPU_PARTS + r.blocks - 1) / r.blocks);
+    partial p[MAX_PARTS][CPU_COLUMNS] = {{{0}}};
+    int64_t width[MAX_PARTS];
+    real *out[MAX_PARTS];
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, work))
     for (int64_t i = 0; i < r.blocks * parts; i++) {
         int64_t part = i % parts;

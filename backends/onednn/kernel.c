@@ -68,20 +68,20 @@ bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-enum { MOST_STEPS = 6, MOST_ARGS = OD_MAX_ARGS + 1 };
+enum { MAX_STEPS = 6, MAX_ARGS = OD_MAX_ARGS + 1 };
 
 typedef struct step {
     dnnl_primitive_t primitive;
     int n_args;
-    dnnl_exec_arg_t arg[MOST_ARGS];
-    od_binding binding[MOST_ARGS];
+    dnnl_exec_arg_t arg[MAX_ARGS];
+    od_binding binding[MAX_ARGS];
 } step;
 
 struct od_kernel {
     dnnl_stream_t stream; /* the backend's */
     int n_steps;
     int adds_to; /* as in od_plan */
-    step steps[MOST_STEPS];
+    step steps[MAX_STEPS];
     char name[OD_NAME];
 };
 

@@ -66,11 +66,11 @@ typedef enum way { WAY_PLAIN, WAY_PACKED, WAY_SGEMM } way;
  * that best if the results are few. */
 static way way_of(const product *p)
 {
-    enum { LEAST = 64, FEW = 1024, ROWS = 1024, ROWS_IF_TRANSPOSED = 2048 };
+    enum { MIN = 64, FEW = 1024, ROWS = 1024, ROWS_IF_TRANSPOSED = 2048 };
     int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1],
             k = p->x.shape.dim[p->transpose_x ? 0 : 1];
     bool matrices = p->x.shape.rank == 2 && p->w.shape.rank == 2 && p->y.dtype == WG_F32;
-    if (!matrices || m < LEAST || n < LEAST || k < LEAST)
+    if (!matrices || m < MIN || n < MIN || k < MIN)
         return WAY_PLAIN;
     if (p->transpose_x)
         return p->transpose_w ? WAY_PLAIN : m <= FEW && !p->bias ? WAY_SGEMM : WAY_PACKED;

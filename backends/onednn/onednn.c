@@ -118,14 +118,14 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
  * other code sees a difference. */
 #if defined(__x86_64__)
 #include <xmmintrin.h>
-enum { FTZ_AND_DAZ = 0x8040, MOST_THREADS = 1024 }; /* as many as od_backend.modes */
+enum { FTZ_AND_DAZ = 0x8040, MAX_THREADS = 1024 }; /* as many as od_backend.modes */
 
 static void flush_subnormals(od_backend *b)
 {
 #pragma omp parallel num_threads(b->threads)
     {
         int me = omp_get_thread_num();
-        if (me < MOST_THREADS)
+        if (me < MAX_THREADS)
             b->modes[me] = _mm_getcsr();
         _mm_setcsr(_mm_getcsr() | FTZ_AND_DAZ);
     }
@@ -136,7 +136,7 @@ static void restore_modes(const od_backend *b)
 #pragma omp parallel num_threads(b->threads)
     {
         int me = omp_get_thread_num();
-        if (me < MOST_THREADS)
+        if (me < MAX_THREADS)
             _mm_setcsr(b->modes[me]);
     }
 }

@@ -22,7 +22,7 @@ typedef struct check {
     size_t *border; /* ascending, no repeats     */
     size_t n_borders;
     size_t leaves; /* of the tree: a power of 2 */
-    int32_t *most; /* [2 leaves] claims below a node, without `all`      */
+    int32_t *max;  /* [2 leaves] claims below a node, without `all`      */
     int32_t *all;  /* [2 leaves] claims that cover the whole of the node */
     range *of;     /* [values] of each content in the buffer             */
 } check;
@@ -44,7 +44,7 @@ static size_t border_index(const check *c, size_t x)
 
 static int32_t largest(const check *c, size_t node)
 {
-    return c->most[node] + c->all[node];
+    return c->max[node] + c->all[node];
 }
 
 /* Adds `by` over cells [lo, hi) of node, which has cells [from, to). */
@@ -60,25 +60,25 @@ static void add(check *c, size_t node, size_t from, size_t to, size_t lo, size_t
     add(c, 2 * node, from, mid, lo, hi, by);
     add(c, 2 * node + 1, mid, to, lo, hi, by);
     int32_t a = largest(c, 2 * node), b = largest(c, 2 * node + 1);
-    c->most[node] = a > b ? a : b;
+    c->max[node] = a > b ? a : b;
 }
 
-static int32_t most_in(const check *c, size_t node, size_t from, size_t to, size_t lo, size_t hi)
+static int32_t max_in(const check *c, size_t node, size_t from, size_t to, size_t lo, size_t hi)
 {
     if (hi <= from || to <= lo)
         return 0;
     if (lo <= from && to <= hi)
         return largest(c, node);
     size_t mid = (from + to) / 2;
-    int32_t a = most_in(c, 2 * node, from, mid, lo, hi),
-            b = most_in(c, 2 * node + 1, mid, to, lo, hi);
+    int32_t a = max_in(c, 2 * node, from, mid, lo, hi),
+            b = max_in(c, 2 * node + 1, mid, to, lo, hi);
     return (a > b ? a : b) + c->all[node];
 }
 
 static bool is_claimed(const check *c, size_t begin, size_t end)
 {
     return begin < end &&
-           most_in(c, 1, 0, c->leaves, border_index(c, begin), border_index(c, end)) > 0;
+           max_in(c, 1, 0, c->leaves, border_index(c, begin), border_index(c, end)) > 0;
 }
 
 static void claim(check *c, range *r, int32_t by)
@@ -116,9 +116,9 @@ static bool prepare(check *c)
     c->n_borders = unique;
     for (c->leaves = 1; c->leaves < unique + 1;)
         c->leaves *= 2;
-    c->most = calloc(2 * c->leaves, sizeof *c->most);
+    c->max = calloc(2 * c->leaves, sizeof *c->max);
     c->all = calloc(2 * c->leaves, sizeof *c->all);
-    return c->most && c->all;
+    return c->max && c->all;
 }
 
 /* The last reader of each content, and its bytes if it is in the buffer. */
@@ -261,7 +261,7 @@ wg_status wg_plan_check(wg_plan *p)
     for (int64_t i = 0; ok && i < (int64_t)p->n_work; i++)
         ok = check_step(&c, i);
     free(c.border);
-    free(c.most);
+    free(c.max);
     free(c.all);
     free(c.of);
     if (!ready)

@@ -109,14 +109,14 @@ static outcome compute(const fold *f, const wg_node *n)
 static bool compute_all(fold *f)
 {
     wg_plan *p = f->p;
-    size_t most_in = 0, most_out = 0;
+    size_t max_in = 0, max_out = 0;
     for (size_t i = 0; i < wg_graph_node_count(p->g); i++) {
         const wg_node *n = wg_graph_node(p->g, i);
-        most_in = (size_t)n->n_in > most_in ? (size_t)n->n_in : most_in;
-        most_out = (size_t)n->n_out > most_out ? (size_t)n->n_out : most_out;
+        max_in = (size_t)n->n_in > max_in ? (size_t)n->n_in : max_in;
+        max_out = (size_t)n->n_out > max_out ? (size_t)n->n_out : max_out;
     }
-    f->in = malloc((most_in + 1) * sizeof *f->in);
-    f->out = malloc((most_out + 1) * sizeof *f->out);
+    f->in = malloc((max_in + 1) * sizeof *f->in);
+    f->out = malloc((max_out + 1) * sizeof *f->out);
     bool ok = f->in && f->out;
     for (size_t i = 0; ok && i < wg_graph_node_count(p->g); i++) {
         const wg_node *n = wg_graph_node(p->g, i);

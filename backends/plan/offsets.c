@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { BY_SIZE_MOST = 3000 };
+enum { BY_SIZE_MAX = 3000 };
 
 /* ---- along the order ------------------------------------------------------------------------- */
 
@@ -294,7 +294,7 @@ size_t wgi_place_storages(wgi_storage *storage, size_t n)
     size_t size = SIZE_MAX, other = SIZE_MAX;
     size_t *offset = calloc(n + 1, sizeof *offset), *second = calloc(n + 1, sizeof *second);
     bool ok = offset && second && make_list(&l, storage, n) && along_the_order(&l, offset, &size);
-    if (ok && l.count <= BY_SIZE_MOST)
+    if (ok && l.count <= BY_SIZE_MAX)
         ok = by_size(&l, second, &other);
     const size_t *better = other < size ? second : offset;
     for (size_t i = 0; ok && i < n; i++)

@@ -192,7 +192,7 @@ static wg_node *projection(wg_value *logits)
 
 /* Collects the nodes that read v, directly or through reshapes; -1 if an output or more than `most`
  * do. */
-static int readers_of(const wgi_fusion_view *view, const wg_value *v, wg_node **found, int most)
+static int readers_of(const wgi_fusion_view *view, const wg_value *v, wg_node **found, int max)
 {
     size_t first = view->first_reader[v->id], nodes = view->first_reader[v->id + 1] - first;
     int count = 0;
@@ -202,8 +202,8 @@ static int readers_of(const wgi_fusion_view *view, const wg_value *v, wg_node **
         wg_node *n = view->reader[first + i];
         int more = 1;
         if (n->op == &wg_op_reshape)
-            more = readers_of(view, n->out[0], found + count, most - count);
-        else if (count < most)
+            more = readers_of(view, n->out[0], found + count, max - count);
+        else if (count < max)
             found[count] = n;
         else
             more = -1;

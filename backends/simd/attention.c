@@ -125,7 +125,7 @@ static bool slots_valid(wg_call *c, const simd_paged *a, int64_t size)
 {
     for (int64_t r = 0; r < a->rows; r++) {
         int64_t n = a->lengths64 ? a->lengths64[r] : a->lengths32[r];
-        for (int64_t i = r * a->most; i < r * a->most + (n < a->most ? n : a->most); i++) {
+        for (int64_t i = r * a->max; i < r * a->max + (n < a->max ? n : a->max); i++) {
             int64_t slot = a->slots64 ? a->slots64[i] : a->slots32[i];
             if (slot < 0 || slot >= size) {
                 wg_call_fail(c, "id %lld is outside [0,%lld)", (long long)slot, (long long)size);
@@ -156,7 +156,7 @@ static void run_paged(wg_call *c)
         .groups = q[1] / k[1],
         .d = q[2],
         .d_v = v[2],
-        .most = n->in[3]->shape.dim[1],
+        .max = n->in[3]->shape.dim[1],
         .scale = (float)(scale != 0 ? scale : 1 / sqrt((double)q[2])),
         .threads = c->threads,
         .scratch = c->scratch,

@@ -19,7 +19,7 @@ static void run_quantize(wg_call *c)
                              .rows = wg_value_count(c->node->out[1]),
                              .width = s->dim[s->rank - 1],
                              .steps = (float)WG_QUANTIZE_STEPS,
-                             .least = (float)WG_QUANTIZE_LEAST,
+                             .min = (float)WG_QUANTIZE_MIN,
                              .threads = c->threads};
     wgi_simd_kernels()->quantize(&a);
 }

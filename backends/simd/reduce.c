@@ -21,14 +21,14 @@ static int leading_axes(const wg_node *n)
 
 static const char *refuses_columns(const wg_node *n)
 {
-    enum { LEAST_WIDTH = 16 }; /* a vector */
+    enum { MIN_WIDTH = 16 }; /* a vector */
     if (n->in[0]->dtype != WG_F32)
         return "not f32";
     if (!leading_axes(n))
         return "not over leading axes alone";
     if (!wg_value_count(n->in[0]))
         return "an empty operand";
-    return wg_value_count(n->out[0]) >= LEAST_WIDTH ? NULL : "rows too short";
+    return wg_value_count(n->out[0]) >= MIN_WIDTH ? NULL : "rows too short";
 }
 
 static simd_columns columns_of(const wg_node *n)

@@ -117,7 +117,7 @@ typedef struct tally {
 } tally;
 
 /* Counts the ops of the nodes, most frequent first; at most `most` kinds. */
-static size_t count_ops(tally *t, size_t most, const wg_node *const *nodes, size_t n)
+static size_t count_ops(tally *t, size_t max, const wg_node *const *nodes, size_t n)
 {
     size_t kinds = 0;
     double value;
@@ -127,7 +127,7 @@ static size_t count_ops(tally *t, size_t most, const wg_node *const *nodes, size
         size_t k = 0;
         while (k < kinds && t[k].op != nodes[i]->op)
             k++;
-        if (k == most)
+        if (k == max)
             continue;
         if (k == kinds)
             t[kinds++] = (tally){nodes[i]->op, 0};

@@ -297,13 +297,13 @@ static size_t count_at_depth(wg_picture *p, int depth)
 
 static int readable_depth(wg_picture *p)
 {
-    int most = 0, depth = 1;
+    int max = 0, depth = 1;
     for (int phase = 0; phase < WG_PHASES; phase++)
         if (p->root[phase]) {
             int d = deepest(p->root[phase]);
-            most = d > most ? d : most;
+            max = d > max ? d : max;
         }
-    while (depth <= most && count_at_depth(p, depth + 1) <= BOXES_THAT_ONE_CAN_READ)
+    while (depth <= max && count_at_depth(p, depth + 1) <= BOXES_THAT_ONE_CAN_READ)
         depth++;
     return depth;
 }

@@ -34,7 +34,7 @@ int32_t wgi_utf8_read(const char **at, const char *end)
 {
     /* by first byte: how many follow, and the bounds of the first of these */
     static const struct {
-        unsigned char from, to, more, least, most;
+        unsigned char from, to, more, min, max;
     } forms[] = {
         {0x00, 0x7f, 0, 0, 0},       {0xc2, 0xdf, 1, 0x80, 0xbf}, {0xe0, 0xe0, 2, 0xa0, 0xbf},
         {0xe1, 0xec, 2, 0x80, 0xbf}, {0xed, 0xed, 2, 0x80, 0x9f}, {0xee, 0xef, 2, 0x80, 0xbf},
@@ -49,7 +49,7 @@ int32_t wgi_utf8_read(const char **at, const char *end)
     int32_t code = forms[f].more ? first & (0x3f >> forms[f].more) : first;
     for (int i = 0; i < forms[f].more; i++) {
         unsigned char byte = *at < end ? (unsigned char)**at : 0;
-        if (i == 0 ? byte < forms[f].least || byte > forms[f].most : (byte & 0xc0) != 0x80)
+        if (i == 0 ? byte < forms[f].min || byte > forms[f].max : (byte & 0xc0) != 0x80)
             return -1;
         code = code << 6 | (byte & 0x3f);
         (*at)++;

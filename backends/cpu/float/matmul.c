@@ -28,7 +28,7 @@ static matrix part(matrix m, int64_t row, int64_t column)
     return m;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -37,7 +37,7 @@ static int64_t least(int64_t a, int64_t b)
 static void pack(real *restrict to, matrix from, int64_t lines, int64_t depth, int width)
 {
     for (int64_t first = 0; first < lines; first += width, to += depth * width) {
-        int64_t count = least(width, lines - first);
+        int64_t count = min(width, lines - first);
         const real *restrict x = from.at + first * from.row;
         if (count < width)
             memset(to, 0, sizeof *to * (size_t)(depth * width));
@@ -73,13 +73,13 @@ static void tile(real *y, int64_t stride, matrix a, matrix b, int64_t rows, int6
     for (int64_t i = 0; i < rows; i++)
         memset(y + i * stride, 0, sizeof *y * (size_t)columns);
     for (int64_t k = 0; k < inner; k += DEPTH) {
-        int64_t depth = least(DEPTH, inner - k);
+        int64_t depth = min(DEPTH, inner - k);
         matrix bt = {b.at + k * b.row, b.column, b.row};
         pack(pa, part(a, 0, k), rows, depth, ROWS);
         pack(pb, bt, columns, depth, COLUMNS);
         for (int64_t j = 0; j < columns; j += COLUMNS)
             for (int64_t i = 0; i < rows; i += ROWS) {
-                int64_t height = least(ROWS, rows - i), width = least(COLUMNS, columns - j);
+                int64_t height = min(ROWS, rows - i), width = min(COLUMNS, columns - j);
                 for (int64_t r = 0; r < height; r++)
                     memcpy(yb[r], y + (i + r) * stride + j, sizeof *y * (size_t)width);
                 block(yb, pa + i * depth, pb + j * depth, depth);
@@ -125,7 +125,7 @@ void KERNEL(matmul)(wg_call *c)
         matrix b = {(const real *)c->in[1] + ib * inner * columns, t->transpose_b ? 1 : columns,
                     t->transpose_b ? inner : 1};
         real *y = (real *)c->out[0] + k / across / down * rows * columns + i * columns + j;
-        tile(y, columns, part(a, i, 0), part(b, 0, j), least(height, rows - i),
-             least(TILE, columns - j), inner);
+        tile(y, columns, part(a, i, 0), part(b, 0, j), min(height, rows - i),
+             min(TILE, columns - j), inner);
     }
 }

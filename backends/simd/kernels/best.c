@@ -108,7 +108,7 @@ typedef struct bests {
     float *values;
     int64_t *ids;
     int64_t rows, k, count; /* there are so many of each row */
-    float least[LANES];
+    float min[LANES];
 } bests;
 
 /* Keeps the k largest, descending; of equal ones the first. */
@@ -136,7 +136,7 @@ static void search_lane(bests *best, const float *block, int64_t first, int64_t 
         for (int64_t i = c; i < c + SUB && i < classes; i++)
             insert(block[i * LANES + lane], first + i, value, ids, &count, best->k);
     }
-    best->least[lane] = count == best->k ? value[count - 1] : -INFINITY;
+    best->min[lane] = count == best->k ? value[count - 1] : -INFINITY;
 }
 
 static void keep_best(bests *best, const float *block, int64_t first, int64_t classes,
@@ -144,7 +144,7 @@ static void keep_best(bests *best, const float *block, int64_t first, int64_t cl
 {
     int64_t more = smaller(classes, best->k - best->count);
     for (int64_t lane = 0; lane < best->rows; lane++)
-        if (more > 0 || tops[SUBS][lane] > best->least[lane])
+        if (more > 0 || tops[SUBS][lane] > best->min[lane])
             search_lane(best, block, first, classes, tops, lane);
     best->count += more;
 }
@@ -179,7 +179,7 @@ static void begin(const simd_best_of *a, int64_t group, lists to, bests *best)
     *best =
         (bests){to.values + row * k, to.ids + row * k, smaller(LANES, a->rows - row), k, 0, {0}};
     for (int64_t lane = 0; lane < LANES; lane++)
-        best->least[lane] = lane < best->rows ? -INFINITY : INFINITY;
+        best->min[lane] = lane < best->rows ? -INFINITY : INFINITY;
 }
 
 static void take(const simd_best_of *a, int64_t group, int64_t first, int64_t classes, float *block,

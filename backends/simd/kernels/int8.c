@@ -39,8 +39,8 @@ void SIMD(quantize)(const simd_quantize *a)
         const float *x = a->x + row * a->width;
         int8_t *q = a->q + row * a->width;
         float top = largest(x, a->width), inverse = a->steps / top;
-        a->scale[row] = top <= a->least ? 0 : top / a->steps;
-        if (top <= a->least || !(top <= FLT_MAX)) {
+        a->scale[row] = top <= a->min ? 0 : top / a->steps;
+        if (top <= a->min || !(top <= FLT_MAX)) {
             memset(q, 0, (size_t)a->width);
             continue;
         }

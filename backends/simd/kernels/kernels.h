@@ -97,7 +97,7 @@ typedef struct simd_paged {
     float *y;
     const int64_t *slots64, *lengths64; /* or NULL: */
     const int32_t *slots32, *lengths32;
-    int64_t rows, heads, groups, d, d_v, most;
+    int64_t rows, heads, groups, d, d_v, max;
     float scale;
     int threads;
     float *scratch;
@@ -206,7 +206,7 @@ typedef struct simd_quantize {
     int8_t *q;
     float *scale; /* [rows] */
     int64_t rows, width;
-    float steps, least;
+    float steps, min;
     int threads;
 } simd_quantize;
 

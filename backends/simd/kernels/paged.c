@@ -20,20 +20,20 @@ static int64_t id_at(const int64_t *wide, const int32_t *narrow, int64_t i)
 static const float *slot_of(const simd_paged *a, const float *pool, int64_t width, int64_t r,
                             int64_t i)
 {
-    return pool + id_at(a->slots64, a->slots32, r * a->most + i) * width;
+    return pool + id_at(a->slots64, a->slots32, r * a->max + i) * width;
 }
 
 static int64_t length_of(const simd_paged *a, int64_t r)
 {
     int64_t n = id_at(a->lengths64, a->lengths32, r);
-    return n < 0 ? 0 : n > a->most ? a->most : n;
+    return n < 0 ? 0 : n > a->max ? a->max : n;
 }
 
 /* ---- memory
  *
  * ------------------------------------------------------------------------------------------------- */
 
-enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MOST_LINES = 256 };
+enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MAX_LINES = 256 };
 
 /* Slots lie anywhere, so a chunk of row r's is asked for at once, but for what the row before it
  * had: rows side by side mostly are hypotheses of one sentence, with its source and their
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void ask_for(const simd_paged *a, c
                                                           int64_t width, int64_t r, int64_t first)
 {
     int64_t n = length_of(a, r), end = n - first < CHUNK ? n : first + CHUNK, lines = 0;
-    for (int64_t i = first; i < end && lines < MOST_LINES; i++) {
+    for (int64_t i = first; i < end && lines < MAX_LINES; i++) {
         const float *x = slot_of(a, pool, width, r, i);
         if (r > 0 && i < length_of(a, r - 1) && x == slot_of(a, pool, width, r - 1, i))
             continue;
@@ -103,7 +103,7 @@ static void chunk(const float *q, const float *const *k, int64_t at, int64_t n, 
 static void scores(const simd_paged *a, int64_t r, int64_t n, float *s)
 {
     const float *q = a->q + r * a->heads * a->d, *k[CHUNK];
-    int64_t stride = simd_paged_stride(a->most), kv_heads = a->heads / a->groups;
+    int64_t stride = simd_paged_stride(a->max), kv_heads = a->heads / a->groups;
     for (int64_t first = 0; first < n; first += CHUNK) {
         int64_t some = n - first < CHUNK ? n - first : CHUNK;
         ask_for(a, a->k, kv_heads * a->d, r, first);
@@ -191,7 +191,7 @@ static void add(const simd_paged *a, int64_t r, int64_t n, const float *s, float
 
 static void attend(const simd_paged *a, int64_t r, float *s)
 {
-    int64_t n = length_of(a, r), stride = simd_paged_stride(a->most);
+    int64_t n = length_of(a, r), stride = simd_paged_stride(a->max);
     scores(a, r, n, s);
     for (int64_t h = 0; h < a->heads; h++) {
         float *own = s + h * stride, inverse = exponentials(own, n);
@@ -203,5 +203,5 @@ void SIMD(paged_attention)(const simd_paged *a)
 {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(a->threads)
     for (int64_t r = 0; r < a->rows; r++)
-        attend(a, r, a->scratch + omp_get_thread_num() * a->heads * simd_paged_stride(a->most));
+        attend(a, r, a->scratch + omp_get_thread_num() * a->heads * simd_paged_stride(a->max));
 }

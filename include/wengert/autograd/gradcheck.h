@@ -46,7 +46,7 @@ typedef struct wg_gradcheck_options {
     int order;     /* 1 (default), 2: also the derivatives of the gradient, 3: ...  */
     uint64_t seed; /* of the points and cotangents                                  */
     uint64_t step; /* at which every evaluation runs: random ops draw the same      */
-    size_t most;   /* elements compared in each leaf, chosen at random; default 64  */
+    size_t max;    /* elements compared in each leaf, chosen at random; default 64  */
     wg_differences differences;
     const wg_gradcheck_leaf *leaf; /* n_leaf */
     size_t n_leaf;
@@ -61,9 +61,9 @@ typedef struct wg_gradcheck_options {
 typedef struct wg_gradcheck_report {
     size_t compared, skipped, failed; /* elements                                          */
     bool no_derivative;               /* of an op: discrete, or no float operand or result */
-    bool empty;   /* of an op: all float operands of the sample have no elements */
-    double bar;   /* allowed error                                     */
-    double worst; /* largest error, and where it was:                  */
+    bool empty;       /* of an op: all float operands of the sample have no elements */
+    double tolerance; /* allowed error                                     */
+    double worst;     /* largest error, and where it was:                  */
     int order;
     char leaf[128];
     int64_t index;

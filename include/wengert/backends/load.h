@@ -41,10 +41,10 @@ WG_API wg_status wg_backend_load(wg_loaded_backend *out, const char *path, char 
 WG_API void wg_backend_unload(wg_loaded_backend *loaded);
 
 /** Backends in the order in which plans ask them. */
-enum { WG_MOST_BACKENDS = 8 };
+enum { WG_MAX_BACKENDS = 8 };
 typedef struct wg_backend_list {
-    const wg_backend *backend[WG_MOST_BACKENDS];
-    wg_loaded_backend loaded[WG_MOST_BACKENDS];
+    const wg_backend *backend[WG_MAX_BACKENDS];
+    wg_loaded_backend loaded[WG_MAX_BACKENDS];
     size_t count;
 } wg_backend_list;
 

@@ -95,7 +95,7 @@ WG_API void wg_graph_assign_at(const wg_graph *g, size_t i, wg_value **leaf, wg_
 /** Writes up to `most` parameters, in order of creation, into `out` (may be NULL when most is 0);
  * returns
  *  how many there are. */
-WG_API size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t most);
+WG_API size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t max);
 /** The value with that full name (leaves and named values), or NULL. */
 WG_API wg_value *wg_graph_find(const wg_graph *g, const char *name);
 

@@ -280,7 +280,7 @@ WG_API bool wg_need_number(wg_node *n, int i); /* float or int                  
 WG_API bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype);
 WG_API bool wg_need_same_dtype(wg_node *n, int i, int j);
 WG_API bool wg_need_same_shape(wg_node *n, int i, int j);
-WG_API bool wg_need_rank(wg_node *n, int i, int least, int most);
+WG_API bool wg_need_rank(wg_node *n, int i, int min, int max);
 /** dimension `axis` of operand i must be `size` (wg_shape axes of the operand, may be negative) */
 WG_API bool wg_need_dim(wg_node *n, int i, int axis, int64_t size);
 /** Normalises an axis of operand i's shape into 0..rank-1. */
@@ -303,7 +303,7 @@ WG_API double wg_node_bytes(const wg_node *n); /* of all operands and results */
 WG_API int64_t wg_value_count(const wg_value *v);
 WG_API size_t wg_value_bytes(const wg_value *v);
 /** Least and most operands by op->operands; most is INT32_MAX for '*'. */
-WG_API void wg_op_arity(const wg_op *op, int *least, int *most);
+WG_API void wg_op_arity(const wg_op *op, int *min, int *max);
 /** The name of operand i ("weight"), into text; returns text. */
 WG_API const char *wg_op_operand_name(const wg_op *op, int i, char *text, size_t size);
 /** Attributes as "axis=1, keep=true" into text; returns text.  Long data is abbreviated. */

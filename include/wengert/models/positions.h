@@ -31,7 +31,7 @@ WG_API wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, 
  *  Parameter: weight. */
 WG_API wg_value *(wg_learned_positions)(const char *at, const char *name, wg_graph *g,
                                         wg_dtype dtype, int64_t from, int64_t rows, int64_t d,
-                                        int64_t first, int64_t most);
+                                        int64_t first, int64_t max);
 #define wg_learned_positions(...) wg_learned_positions(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define WG_QUANTIZE_STEPS 127.0         /* on each side of 0                                    */
-#define WG_QUANTIZE_LEAST 1e-30         /* what counts as 0: 127 / it must not overflow in f32 */
+#define WG_QUANTIZE_MIN 1e-30           /* what counts as 0: 127 / it must not overflow in f32 */
 enum { WG_QUANTIZED_INPUTS = 1 << 16 }; /* of a sum, at most: 2^16 128 255 < 2^31 */
 
 typedef struct wg_quantized_linear_attrs {

@@ -32,14 +32,14 @@ typedef struct wg_best {
     int64_t update;
 } wg_best;
 
-enum { WG_MOST_METRICS = 8, WG_CHECKPOINT_FILES = 3 };
+enum { WG_MAX_METRICS = 8, WG_CHECKPOINT_FILES = 3 };
 
 /** Where a training stands. */
 typedef struct wg_progress {
     int64_t update, tokens, sentences; /* done; target tokens                                     */
     wg_cursor cursor;                  /* of the batches; epoch also counts those that are done   */
     int64_t stalled;                   /* validations since the first metric was at its best      */
-    wg_best best[WG_MOST_METRICS];
+    wg_best best[WG_MAX_METRICS];
     size_t n_best;
     double seconds;              /* of training                                             */
     int64_t metrics_bytes;       /* of metrics.jsonl that belong to it                      */
@@ -75,7 +75,7 @@ WG_API wg_status wg_checkpoint_write_model(const wg_store *store, const char *pa
 WG_API void wg_checkpoint_swap_averages(wg_store *store);
 /** The paths of the newest models of save_freq, at most `most`, oldest first: the array and each are
  * the caller's to free. */
-WG_API wg_status wg_checkpoint_models(const char *folder, size_t most, char ***paths, size_t *n,
+WG_API wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, size_t *n,
                                       char *message, size_t message_size);
 
 #ifdef __cplusplus

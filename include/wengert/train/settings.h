@@ -23,7 +23,7 @@ typedef struct wg_amount {
     char unit; /* 'u', 'e', 't' */
 } wg_amount;
 
-enum { WG_MOST_OPTIONS = 128 };
+enum { WG_MAX_OPTIONS = 128 };
 
 typedef enum wg_optimizer_kind {
     WG_OPTIMIZER_ADAM = 0,
@@ -75,7 +75,7 @@ typedef struct wg_settings {
     bool int8;       /* products of a trained model in integers of 8 bits */
     bool quiet, overwrite;
 
-    uint64_t given[WG_MOST_OPTIONS / 64]; /* by option: a bit if it was set by name */
+    uint64_t given[WG_MAX_OPTIONS / 64]; /* by option: a bit if it was set by name */
 } wg_settings;
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ typedef struct wg_option {
     int group;           /* wg_option_group                                                     */
     unsigned use;        /* of the bits above                                                   */
     size_t offset;       /* of the field in wg_settings                                         */
-    double least, most;
+    double min, max;
     const char *choices; /* by '|'                                                              */
     const char *usual;   /* the default, in the form of a flag's argument; NULL: of the network */
     const char *bare;    /* the value of a flag without argument; NULL: it needs one            */

@@ -1,0 +1,31 @@
+/* How everything outside a graph says that it failed.  (Builders of a graph report to the graph:
+ * wg_graph_message.)
+ *
+ *     wg_error error;
+ *     if (wg_store_load(store, "model.safetensors", &error) != WG_OK)
+ *         fprintf(stderr, "%s\n", error.text);
+ *
+ * A function that takes a wg_error takes it last, and NULL is allowed.  It begins by clearing it and
+ * returns error->status. */
+#ifndef WG_GRAPH_ERROR_H
+#define WG_GRAPH_ERROR_H
+
+#include "wengert/graph/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { WG_ERROR_TEXT = 1000 };
+
+/** Owns nothing and may be copied. */
+typedef struct wg_error {
+    wg_status status;
+    char text[WG_ERROR_TEXT];    /* why it failed: "FILE: what"; "" where status is WG_OK */
+    char warning[WG_ERROR_TEXT]; /* what did not keep it from succeeding; "" if nothing */
+} wg_error;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
