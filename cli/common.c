@@ -50,7 +50,7 @@ void complain_unknown(const char *what, const char *name, name_at *at)
     const char *nearest = NULL, *other;
     size_t min = SIZE_MAX;
     for (size_t i = 0; (other = at(i)); i++) {
-        size_t distance = wg_name_distance(name, other);
+        size_t distance = wgi_name_distance(name, other);
         if (distance < min) {
             min = distance;
             nearest = other;

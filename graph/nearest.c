@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-size_t wg_name_distance(const char *written, const char *name)
+size_t wgi_name_distance(const char *written, const char *name)
 {
     enum { LONGEST = 64 };
     size_t row[LONGEST + 1], n = strlen(written), m = strlen(name), max = n / 2 + 1;

@@ -1,23 +1,12 @@
-/* For messages: which of several names was perhaps meant. */
+/* The existing name that was probably meant by one that does not exist. */
 #ifndef WG_GRAPH_NEAREST_H
 #define WG_GRAPH_NEAREST_H
 
-#include "wengert/graph/status.h"
-
 #include <stddef.h>
-#include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* Levenshtein's distance (fewest insertions, deletions and substitutions) between a name as written
+ * and one that exists; SIZE_MAX if they are too far apart for one to be meant by the other.  Of long
+ * names the first 64 bytes count. */
+size_t wgi_name_distance(const char *written, const char *name);
 
-/** Levenshtein's distance (fewest insertions, deletions and substitutions) of the name that was
- * written from one that
- *  exists; SIZE_MAX if it is so large that the one can hardly have been meant by the other.  Of
- *  long names 64 bytes are looked at. */
-WG_API size_t wg_name_distance(const char *written, const char *name);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -241,7 +241,7 @@ const char *wg_option_nearest(const char *name)
     const char *nearest = NULL;
     size_t min = SIZE_MAX;
     for (size_t i = 0; name && i < COUNT; i++) {
-        size_t distance = wg_name_distance(name, table[i].name);
+        size_t distance = wgi_name_distance(name, table[i].name);
         if (distance < min) {
             min = distance;
             nearest = table[i].name;

@@ -1,0 +1,114 @@
+# The rooms of the source and the includes between them.
+#
+#     awk -f tests/house.awk FILE...       prints each room with the rooms it includes, or fails
+#
+# A room is a folder, inner ones included; a public header belongs to the room whose name its path has.  The table below
+# says which rooms each may include; it is in the order of the floors, so that no arrow can lead upwards.  It fails on an
+# include that the table does not allow, on a public header that includes a private one, and on a circle of files, where
+# x.c and x.h are one file.
+BEGIN {
+    allow("graph")
+    allow("graph/picture", "graph")
+    allow("ops", "graph")
+    allow("autograd", "graph ops")
+    allow("backends", "graph ops")
+    allow("backends/cpu", "graph ops backends")
+    allow("backends/simd/kernels", "graph backends")
+    allow("backends/simd", "graph ops backends backends/simd/kernels")
+    allow("backends/onednn", "graph ops backends")
+    allow("backends/absent", "backends")
+    allow("backends/plan", "graph ops backends")
+    allow("models", "graph ops")
+    allow("text/unicode")
+    allow("files", "graph backends text/unicode")
+    allow("decode", "graph ops backends models")
+    allow("text", "graph files text/unicode")
+    allow("text/sentencepiece", "graph text text/unicode")
+    allow("text/absent", "text text/sentencepiece")
+    allow("train", "graph ops autograd backends models decode files text text/unicode")
+    allow("measure", "graph ops autograd backends models decode files text train")
+    allow("cli", "graph ops autograd backends models decode files text text/unicode train measure")
+    allow("bench", "graph ops autograd backends models decode files text train measure backends/simd/kernels")
+}
+
+function allow(room, others) {
+    room_at[++rooms] = room
+    floor[room] = rooms
+    count = split(others, other, " ")
+    for (i = 1; i <= count; i++) {
+        if (!(other[i] in floor)) complain("the table has " other[i] " above " room)
+        may[room, other[i]] = 1
+    }
+    may[room, room] = 1
+}
+
+function complain(text) { print "error: " text; failed = 1 }
+
+# The room of a path: the longest name in the table that it begins with.
+function room_of(path,    best, r) {
+    sub(/^include\/wengert\//, "", path)
+    sub(/^wengert\//, "", path)
+    best = ""
+    for (r in floor)
+        if (index(path, r "/") == 1 && length(r) > length(best)) best = r
+    return best
+}
+
+# A file without its ending, without include/, so that x.c, x.h and its public header are one.
+function unit_of(path) {
+    sub(/^include\//, "", path)
+    sub(/^wengert\//, "", path)
+    sub(/\.[a-z]+$/, "", path)
+    return path
+}
+
+FNR == 1 { room = room_of(FILENAME); unit = unit_of(FILENAME); files++; public = FILENAME ~ /^include\// }
+
+/^#include "/ {
+    split($0, quoted, "\"")
+    target = quoted[2]
+    to = room_of(target)
+    includes++
+    if (room == "") next # wengert.h and the like
+    if (target ~ /^wengert(-train)?\.h$/) next
+    if (to == "") { complain(FILENAME ": \"" target "\" is in no room"); next }
+    if (!((room, to) in may)) complain(FILENAME ": " room " may not include " to ": \"" target "\"")
+    if (public && target !~ /^wengert\//) complain(FILENAME ": a public header includes the private \"" target "\"")
+    arrow[room, to]++
+    other_unit = unit_of(target)
+    if (other_unit != unit && !((unit, other_unit) in edge)) {
+        edge[unit, other_unit] = 1
+        out[unit] = out[unit] " " other_unit
+    }
+}
+
+# Depth first; a file met again on the way down closes a circle.
+function visit(u,    list, n, k) {
+    state[u] = 1
+    path[++depth] = u
+    n = split(out[u], list, " ")
+    for (k = 1; k <= n; k++) {
+        if (state[list[k]] == 1) circle(list[k])
+        else if (!state[list[k]]) visit(list[k])
+    }
+    depth--
+    state[u] = 2
+}
+
+function circle(from,    k, text) {
+    for (k = depth; path[k] != from; k--) text = " -> " path[k] text
+    complain("a circle of files: " from text " -> " from)
+}
+
+END {
+    for (u in out) if (!state[u]) visit(u)
+    for (r = 1; r <= rooms; r++) {
+        text = ""
+        for (s = 1; s <= rooms; s++)
+            if (s != r && arrow[room_at[r], room_at[s]]) text = text sprintf("  %s (%d)", room_at[s], arrow[room_at[r], room_at[s]])
+        printf "%-22s%s\n", room_at[r], text
+    }
+    printf "%d includes of %d files\n", includes, files
+    if (includes < 200) complain("too few includes to be the whole source")
+    exit failed
+}
