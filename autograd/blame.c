@@ -86,7 +86,7 @@ static wg_status error_alone(const wgi_trial *t, const wg_node *n, void *run, do
         dx = calloc(one.n_wrt, sizeof *dx);
         status = dy && dx ? wgi_trial_cotangents(&one, 1, dy) : WG_ENOMEM;
         if (status == WG_OK)
-            status = wg_vjp(one.y, dy, one.n_y, one.wrt, one.n_wrt, dx, &vjp);
+            status = wg_vjp(one.y, dy, one.n_y, one.wrt, one.n_wrt, &vjp, dx);
         if (status == WG_OK)
             status = wgi_trial_compare(&one, 1, dy, dx);
     }

@@ -229,7 +229,7 @@ static wg_graph *graph_of_any(wg_value *const *y, size_t n_y, wg_value *const *w
 }
 
 wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
-                  wg_value *const *wrt, size_t n_wrt, wg_value **dx, const wg_vjp_options *options)
+                  wg_value *const *wrt, size_t n_wrt, const wg_vjp_options *options, wg_value **dx)
 {
     for (size_t i = 0; i < n_wrt && dx; i++)
         dx[i] = NULL;
@@ -264,5 +264,5 @@ wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_w
                       "y is %s, must be a scalar (wg_vjp takes any shape)",
                       wg_shape_text(&y->shape, text, sizeof text));
     }
-    return (wg_vjp)(at, &y, NULL, 1, wrt, n_wrt, dx, NULL);
+    return (wg_vjp)(at, &y, NULL, 1, wrt, n_wrt, NULL, dx);
 }

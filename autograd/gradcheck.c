@@ -105,7 +105,7 @@ static wg_status check_order(wgi_trial *t, int order, bool last)
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
     wg_status status = dy && dx ? wgi_trial_cotangents(t, order, dy) : WG_ENOMEM;
     if (status == WG_OK)
-        status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, dx, &vjp);
+        status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, &vjp, dx);
     if (status == WG_OK)
         status = wgi_trial_compare(t, order, dy, dx);
     if (status == WG_OK && t->report->failed > failed && !t->options->no_blame)
@@ -162,7 +162,7 @@ static void set_differences(wgi_trial *t, wg_smoothness smoothness)
 
 static wg_status check_options(const wg_gradcheck_options *o, wg_gradcheck_report *r)
 {
-    if (o && o->evaluator && o->order >= 0 && (!o->n_leaf || o->leaf) && (!o->n_y || o->y) &&
+    if (o && o->evaluator && o->order >= 0 && (!o->n_leaves || o->leaves) && (!o->n_y || o->y) &&
         (!o->n_wrt || o->wrt))
         return WG_OK;
     snprintf(r->message, sizeof r->message,
@@ -234,7 +234,7 @@ static wg_status check_zeros(wgi_trial *t)
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
     wg_status status = dy && dx ? wgi_trial_cotangents(t, 1, dy) : WG_ENOMEM;
     if (status == WG_OK)
-        status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, dx, NULL);
+        status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, NULL, dx);
     if (status == WG_OK)
         status = wgi_trial_open(t, dx, t->n_wrt, &run);
     if (status == WG_OK)
@@ -315,9 +315,9 @@ static void take_data(wgi_point *p, const wg_value *from, const void *data)
 static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
 {
     const wg_gradcheck_leaf *given = NULL;
-    for (size_t i = 0; i < t->options->n_leaf && !given; i++)
-        if (t->options->leaf[i].leaf == from)
-            given = &t->options->leaf[i];
+    for (size_t i = 0; i < t->options->n_leaves && !given; i++)
+        if (t->options->leaves[i].leaf == from)
+            given = &t->options->leaves[i];
     char name[128];
     wg_value_text(from, name, sizeof name);
     if (leaf->dtype == WG_BF16)

@@ -241,7 +241,7 @@ static wg_plan *attention_plan(wg_graph *g, const attention_case *c)
     wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
     wg_value *dy = input(g, "dy", shape), *y = attend(in, c);
     wg_output(y, "y");
-    if (c->backward && wg_vjp(&y, &dy, 1, in, 3, dx, NULL) == WG_OK)
+    if (c->backward && wg_vjp(&y, &dy, 1, in, 3, NULL, dx) == WG_OK)
         for (int i = 0; i < 3; i++)
             wg_output(dx[i], "dx");
     return plan_of(g, true);
@@ -363,7 +363,7 @@ static void build_norm(wg_graph *g, row_plan *r, bool residual, bool backward)
         r->bytes = tensor * (residual ? 4 : 2);
         return;
     }
-    if (wg_vjp(&y, &dy, 1, wrt, (size_t)n, dx, NULL) == WG_OK)
+    if (wg_vjp(&y, &dy, 1, wrt, (size_t)n, NULL, dx) == WG_OK)
         for (int i = 0; i < n; i++)
             wg_output(dx[i], "dx");
     r->bytes = tensor * (residual ? 4 + 4 : 2 + 3); /* the forward pass runs as well */

@@ -104,7 +104,7 @@ static wg_status add_gradient(setting *s, wg_node *n)
         }
     s->n_cotangents = n_y;
     s->n_wanted = n_x;
-    return wg_vjp(y, s->cotangent, (size_t)n_y, x, (size_t)n_x, s->wanted, NULL);
+    return wg_vjp(y, s->cotangent, (size_t)n_y, x, (size_t)n_x, NULL, s->wanted);
 }
 
 static wg_status make_graph(setting *s, const trial *t, bool grad)

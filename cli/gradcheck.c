@@ -142,8 +142,8 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
                               .order = r->order,
                               .seed = r->seed,
                               .max = m->variant ? VARIANT_ELEMENTS : 0,
-                              .leaf = leaf,
-                              .n_leaf = n};
+                              .leaves = leaf,
+                              .n_leaves = n};
     wg_status status = wg_gradcheck(g, &o, c);
     free(leaf);
     return status;

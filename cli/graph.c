@@ -86,9 +86,9 @@ static void parse_phase(request *r, const char *text, struct argp_state *state)
 
 static void parse_expand(request *r, const char *scope, struct argp_state *state)
 {
-    if (r->picture.n_expand == MAX_EXPAND)
+    if (r->picture.n_expanded == MAX_EXPAND)
         argp_error(state, "more than %d times --expand", MAX_EXPAND);
-    r->expand[r->picture.n_expand++] = scope;
+    r->expand[r->picture.n_expanded++] = scope;
 }
 
 static double parse_seconds(const char *text, struct argp_state *state)
@@ -349,7 +349,7 @@ int command_graph(int argc, char **argv)
         return code;
     }
     r.picture.title = trained.d_model ? r.model : m->name;
-    r.picture.expand = r.expand;
+    r.picture.expanded = r.expand;
     wg_graph *g = wg_graph_new();
     wg_value *loss = build(g, m, &trained);
     wg_status status = wg_graph_status(g);

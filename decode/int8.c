@@ -12,7 +12,7 @@ static wg_status quantize_model(const wg_search *s, wg_quantized *out)
     const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
     wg_transformer m = wg_transformer_begin(g, &s->config, false);
     wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
-    wg_status status = wg_quantize_products(g, NULL, out);
+    wg_status status = wg_quantize_products(out, g, NULL);
     wg_graph_free(g);
     return status;
 }
@@ -53,7 +53,7 @@ wg_status wgi_search_in_integers(wg_search *s, wg_graph **g, wg_value **const *v
         return WG_OK;
     wg_quantized q = {.graph = NULL};
     wg_value **map = calloc(wg_graph_value_count(*g) + 1, sizeof *map);
-    wg_status status = map ? wg_quantize_products(*g, map, &q) : WG_ENOMEM;
+    wg_status status = map ? wg_quantize_products(&q, *g, map) : WG_ENOMEM;
     if (status != WG_OK)
         wgi_search_fail(s, status, "%s", wg_status_text(status));
     else

@@ -54,7 +54,8 @@ int main(void)
     wg_gradcheck_leaf range = {labels, .lo = 0, .hi = CLASSES};
     wg_gradcheck_report report = {0};
     wg_gradcheck(
-        g, &(wg_gradcheck_options){.evaluator = wg_plan_evaluator(), .leaf = &range, .n_leaf = 1},
+        g,
+        &(wg_gradcheck_options){.evaluator = wg_plan_evaluator(), .leaves = &range, .n_leaves = 1},
         &report);
     printf("gradient check: %s\n", report.message);
 

@@ -1,4 +1,10 @@
-/* Everything of the library that a program needs: include this one. */
+/* Everything of the library that a program needs: include this one.
+ *
+ * Order of arguments, in all headers: the object comes first, whether a function makes it (`out`) or
+ * works on it; then inputs and options; then what the function fills (an array is followed by its
+ * capacity); a wg_error last.  Builders of ops hide the caller's file and line before the first.
+ *
+ * Counts are size_t, except those of one node (operands, results, axes, samples), which are int. */
 #ifndef WENGERT_H
 #define WENGERT_H
 

@@ -146,7 +146,7 @@ static bool replace(void *context, wg_graph *to, const wg_node *n, wg_value *con
     return true;
 }
 
-wg_status wg_quantize_products(const wg_graph *g, wg_value **map, wg_quantized *out)
+wg_status wg_quantize_products(wg_quantized *out, const wg_graph *g, wg_value **map)
 {
     if (!out)
         return WG_EINVAL;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double double_tolerance = 1e-10;       /* of numbers stored as f64            */
-static const double single_tolerance = 1e-5; /* of numbers that the file stores as f32 */
+static const double double_tolerance = 1e-10; /* of numbers stored as f64            */
+static const double single_tolerance = 1e-5;  /* of numbers that the file stores as f32 */
 
 /* ---- one case -------------------------------------------------------------------------------- */
 
@@ -135,7 +135,7 @@ static void take_gradients(run *r, const wg_safetensors *file)
     }
     if (!n || c->reason[0])
         return;
-    if (wg_vjp(y, dy, n_y, wrt, n, dx, NULL) != WG_OK)
+    if (wg_vjp(y, dy, n_y, wrt, n, NULL, dx) != WG_OK)
         golden_fail(c, "%s", wg_graph_message(c->graph));
     for (size_t i = 0; i < n && !c->reason[0]; i++)
         add_comparison(r, dx[i], expected[i], "grad.", names[i]);
@@ -144,7 +144,8 @@ static void take_gradients(run *r, const wg_safetensors *file)
 static void compare(run *r, const comparison *k, const void *data)
 {
     bool exact = !wg_dtype_is_float(k->value->dtype);
-    double tolerance = strcmp(k->expected->dtype_name, "F64") == 0 ? double_tolerance : single_tolerance;
+    double tolerance =
+        strcmp(k->expected->dtype_name, "F64") == 0 ? double_tolerance : single_tolerance;
     for (int64_t i = 0; i < wg_shape_count(&k->expected->shape); i++) {
         double want = golden_element(k->expected, i), got = golden_number(data, k->value->dtype, i);
         bool same = want == got || (isnan(want) && isnan(got));

@@ -91,7 +91,7 @@ static wg_plan *run(const setting *c, const numbers_of *n, wg_dtype dtype, int t
         lengths = wg_constant(g, WG_I64, WG_SHAPE(c->B), c->length);
     out[Y] = wg_attention(in[0], in[1], in[2], lengths, &c->a);
     out[W] = wg_attention_weights(in[0], in[1], lengths, &c->a);
-    wg_vjp(&out[Y], &in[3], 1, in, 3, out + DQ, NULL);
+    wg_vjp(&out[Y], &in[3], 1, in, 3, NULL, out + DQ);
     return small_run(g, out, OUTPUTS, threads);
 }
 

@@ -143,10 +143,10 @@ static void cotangents_of_several_outputs(void **state)
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2)), *c = wg_input(g, "c", WG_F64, WG_SHAPE(2)),
              *dx;
     wg_value *y[] = {wg_mul(x, x), x, x}, *dy[] = {c, NULL, c};
-    assert_int_equal(wg_vjp(y, dy, 3, &x, 1, &dx, NULL), WG_OK);
+    assert_int_equal(wg_vjp(y, dy, 3, &x, 1, NULL, &dx), WG_OK);
     const fill leaf[] = {{x, (const double[]){2, 3}}, {c, (const double[]){10, 100}}};
     check_values(dx, leaf, 40 + 1 + 10, 600 + 1 + 100);
-    assert_int_equal(wg_vjp(NULL, NULL, 0, &x, 1, &dx, NULL), WG_OK); /* a sum over nothing */
+    assert_int_equal(wg_vjp(NULL, NULL, 0, &x, 1, NULL, &dx), WG_OK); /* a sum over nothing */
     check_values(dx, leaf, 0, 0);
     wg_graph_free(g);
 }
@@ -288,9 +288,9 @@ static void bad_arguments_are_refused(void **state)
         case 1: wg_grad(y, &null, 1, dx); break;
         case 2: wg_grad(y, &alien, 1, dx); break;
         case 3: wg_grad(y, &k, 1, dx); break;
-        case 4: wg_vjp(pair, NULL, 1, &x, 1, dx, NULL); break;
+        case 4: wg_vjp(pair, NULL, 1, &x, 1, NULL, dx); break;
         case 5: wg_grad(ky, &x, 1, dx); break;
-        case 6: wg_vjp(&x, &y, 1, &x, 1, dx, NULL); break;
+        case 6: wg_vjp(&x, &y, 1, &x, 1, NULL, dx); break;
         }
         wg_graph *bad = i == 4 ? other : g;
         assert_int_not_equal(wg_graph_status(bad), WG_OK);
@@ -320,7 +320,7 @@ static void hessian_vector_product(void **state)
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(3)), *v = wg_input(g, "v", WG_F64, WG_SHAPE(3)),
              *dx, *hv;
     assert_int_equal(wg_grad(test_function(x), &x, 1, &dx), WG_OK);
-    assert_int_equal(wg_vjp(&dx, &v, 1, &x, 1, &hv, NULL), WG_OK);
+    assert_int_equal(wg_vjp(&dx, &v, 1, &x, 1, NULL, &hv), WG_OK);
     const fill leaf[] = {{x, (const double[]){1, 2, -1}}, {v, (const double[]){1, 10, 100}}};
     check_values(hv, leaf, 6 * 1 * 1 + 222, 6 * 2 * 10 + 222, 6 * -1 * 100 + 222);
     wg_graph_free(g);

@@ -112,7 +112,7 @@ static int64_t conv_is_its_definition(const geometry *t, wg_dtype dtype)
     /* and backwards, for a cotangent of small numbers */
     wg_value *operands[] = {x, w, bias}, *d[3];
     wg_value *dy = small_constant(g, dtype, y->shape, &seed, y_numbers);
-    check_that(wg_vjp(&y, &dy, 1, operands, 3, d, NULL) == WG_OK, "%s", wg_graph_message(g));
+    check_that(wg_vjp(&y, &dy, 1, operands, 3, NULL, d) == WG_OK, "%s", wg_graph_message(g));
     memset(dx_numbers, 0, sizeof dx_numbers);
     memset(dw_numbers, 0, sizeof dw_numbers);
     memset(b_numbers, 0, sizeof b_numbers);
@@ -264,7 +264,7 @@ static void results_do_not_depend_on_threads(void **state)
     wg_value *y[3] = {wg_conv2d(
         x, w, NULL, &(wg_conv2d_options){.stride = {2, 1}, .padding = {1, 1}, .groups = 2})};
     wg_value *dy = wg_tanh(y[0]), *operands[] = {x, w};
-    assert_int_equal(wg_vjp(y, &dy, 1, operands, 2, y + 1, NULL), WG_OK);
+    assert_int_equal(wg_vjp(y, &dy, 1, operands, 2, NULL, y + 1), WG_OK);
     wg_plan *one = small_run(g, y, 3, 1);
     for (int threads = 2; threads <= 5; threads++) {
         wg_plan *p = small_run(g, y, 3, threads);

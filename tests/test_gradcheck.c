@@ -179,8 +179,8 @@ static void too_many_kinks_are_a_failure(void **state)
     wg_output(wg_relu(x), "y");
     wg_gradcheck_leaf leaf = {x, at_kinks, 0, 0};
     wg_gradcheck_options o = options_of_order(1);
-    o.leaf = &leaf;
-    o.n_leaf = 1;
+    o.leaves = &leaf;
+    o.n_leaves = 1;
     wg_gradcheck_report r;
     assert_int_equal(wg_gradcheck(g, &o, &r), WG_EDATA);
     assert_int_equal(r.skipped, 4);
@@ -205,8 +205,8 @@ static void integers_need_a_range_or_data(void **state)
     assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
     assert_string_equal(r.message, "ids holds integers: give its data or a range");
     wg_gradcheck_leaf leaf = {ids, NULL, 0, 4};
-    o.leaf = &leaf;
-    o.n_leaf = 1;
+    o.leaves = &leaf;
+    o.n_leaves = 1;
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
     leaf.data = (const int64_t[]){3, 0, 3};
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
@@ -240,7 +240,7 @@ static void negative_order(scene *s)
 }
 static void leaves_without_array(scene *s)
 {
-    s->o.n_leaf = 1;
+    s->o.n_leaves = 1;
 }
 static void y_without_array(scene *s)
 {
@@ -296,8 +296,8 @@ static void id_outside(scene *s)
     wg_value *id = wg_input(s->g, "id", WG_I32, WG_SHAPE(1));
     set_y(s, wg_take(s->y, id, 0));
     s->leaf = (wg_gradcheck_leaf){.leaf = id, .data = nine};
-    s->o.leaf = &s->leaf;
-    s->o.n_leaf = 1;
+    s->o.leaves = &s->leaf;
+    s->o.n_leaves = 1;
 }
 
 static void options_that_make_no_sense_are_refused(void **state)
@@ -388,8 +388,8 @@ static void options_choose_what_is_compared(void **state)
     wg_output(wg_argmax(x, 0, false), "place"); /* no float: left out */
     const wg_gradcheck_leaf leaf[] = {{x, numbers, 0, 0}, {id, NULL, 0, 3}};
     wg_gradcheck_options o = options_of_order(1);
-    o.leaf = leaf;
-    o.n_leaf = 2;
+    o.leaves = leaf;
+    o.n_leaves = 2;
     o.differences = WG_DIFFERENCES_FOUR_POINT;
     wg_gradcheck_report r;
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);

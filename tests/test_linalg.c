@@ -149,7 +149,7 @@ static void linear_is_its_formula(void **state)
             wg_value *w = trial_input(&t, WG_F64, WG_SHAPE(OUT, IN)),
                      *b = trial_input(&t, WG_F64, WG_SHAPE(OUT));
             wg_value *y = wg_linear(x, w, bias ? b : NULL, (wg_activation)activation), *dx[3];
-            assert_int_equal(wg_vjp(&y, NULL, 1, (wg_value *[]){x, w, b}, 3, dx, NULL), WG_OK);
+            assert_int_equal(wg_vjp(&y, NULL, 1, (wg_value *[]){x, w, b}, 3, NULL, dx), WG_OK);
             wg_value *all[] = {y, dx[0], dx[1], dx[2]};
             trial_run(&t, all, 4, 2);
             double expected_dx[ROWS * IN] = {0}, expected_dw[OUT * IN] = {0},

@@ -267,7 +267,7 @@ static void the_gradient_of_split_fills_in_zeros(void **state)
     wg_value *x = trial_input(&t, WG_F64, WG_SHAPE(2, 6)),
              *c = trial_input(&t, WG_F64, WG_SHAPE(2, 2)), *dx;
     wg_value *y = wg_result_of(wg_split(x, 1, 3, NULL), 1);
-    assert_int_equal(wg_vjp(&y, &c, 1, &x, 1, &dx, NULL), WG_OK);
+    assert_int_equal(wg_vjp(&y, &c, 1, &x, 1, NULL, &dx), WG_OK);
     trial_run(&t, &dx, 1, 1);
     for (int i = 0; i < 12; i++)
         trial_expect(&t, "dx", dx, i, i % 6 / 2 == 1 ? trial_data(&t, c)[i / 6 * 2 + i % 2] : 0);

@@ -210,8 +210,8 @@ static void overwriting_instead_of_accumulating_is_caught(void **state)
             wg_gradcheck_options options = {.evaluator = wg_plan_evaluator(),
                                             .hook = &hook,
                                             .seed = 5,
-                                            .leaf = leaf,
-                                            .n_leaf = n_leaf,
+                                            .leaves = leaf,
+                                            .n_leaves = n_leaf,
                                             .no_blame = true};
             wg_gradcheck_report r;
             wg_status status = wg_gradcheck(g, &options, &r);

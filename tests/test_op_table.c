@@ -473,7 +473,7 @@ static size_t with_gradient(sample_graph *b, wg_value **outputs)
             wg_shape flat = wg_shape_make(1, (int64_t[]){wg_value_count(y[i])});
             ramp[i] = wg_reshape(wg_iota(b->g, y[i]->dtype, flat, 0, 0.5, 0.25), y[i]->shape);
         }
-        check_that(wg_vjp(y, ramp, n_y, x, n_x, dx, NULL) == WG_OK, "%s", wg_graph_message(b->g));
+        check_that(wg_vjp(y, ramp, n_y, x, n_x, NULL, dx) == WG_OK, "%s", wg_graph_message(b->g));
         for (size_t i = 0; i < n_x; i++)
             outputs[n++] = dx[i];
     }

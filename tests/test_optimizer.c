@@ -118,7 +118,7 @@ static void adam_of_zeros(void **state)
     lr = wg_scalar_like(p, 0.1);
     y[0] = wg_adam(p, zero, zero, zero, lr, wg_fill(g, WG_I32, WG_SCALAR, 1),
                    &(wg_adam_attrs){0.9, 0.999, 1e-8, 0});
-    assert_int_equal(wg_vjp(y, NULL, 1, &zero, 1, &y[1], NULL), WG_OK);
+    assert_int_equal(wg_vjp(y, NULL, 1, &zero, 1, NULL, &y[1]), WG_OK);
     wg_plan *plan = small_run(g, y, 2, 1);
     small_equal("p", plan, y[0], (const double[]){2, 2, 2}, 3);
     numbers_finite("derivative", plan, y[1]);

@@ -155,7 +155,7 @@ static wg_status apply_and_differentiate(void *context)
         if (n->out[i]->dtype == WG_F32)
             y[n_y++] = n->out[i];
     if (n && n_y && n_wrt)
-        wg_vjp(y, NULL, n_y, wrt, n_wrt, dx, NULL);
+        wg_vjp(y, NULL, n_y, wrt, n_wrt, NULL, dx);
     if (n && n->op->expand && n->n_out <= 64)
         wg_expand_node(n, expansion);
     wg_status status = wg_graph_status(g);
@@ -202,8 +202,8 @@ static wg_status check_graph(void *wrong)
     wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
                               .order = wrong ? 1 : 2,
                               .hook = wrong ? &hook : NULL,
-                              .leaf = &leaf,
-                              .n_leaf = 1};
+                              .leaves = &leaf,
+                              .n_leaves = 1};
     wg_gradcheck_report r;
     wg_status status = wg_gradcheck(g, &o, &r);
     if (status == WG_EDATA)
@@ -236,7 +236,7 @@ static wg_status draw(void *context)
     const wg_graph *g = context;
     static const char *const expand[] = {"model"};
     const wg_picture_options ways[] = {
-        {.title = "small"}, {.full = true, .memory = true}, {.expand = expand, .n_expand = 1}};
+        {.title = "small"}, {.full = true, .memory = true}, {.expanded = expand, .n_expanded = 1}};
     wg_status status = WG_OK;
     FILE *file = fopen("/dev/null", "w");
     assert_non_null(file);

@@ -21,7 +21,7 @@ static void rows_are_put_in_order(void **state)
         wg_value *ids = trial_input_in(&t, dtypes[k], WG_SHAPE(M), 0, N);
         memcpy(trial_data(&t, ids), places, sizeof places);
         wg_value *wrt[] = {x, rows}, *y = wg_put_rows(x, ids, rows), *d[2];
-        assert_int_equal(wg_vjp(&y, &c, 1, wrt, 2, d, NULL), WG_OK);
+        assert_int_equal(wg_vjp(&y, &c, 1, wrt, 2, NULL, d), WG_OK);
         wg_value *all[] = {y, d[0], d[1]};
         trial_run(&t, all, 3, 2);
         for (int i = 0; i < N * D; i++) {

@@ -76,7 +76,8 @@ static void options_decide_how_much_is_drawn(void **state)
     assert_int_equal(boxes(g, &(wg_picture_options){.depth = 4}), 15);
     /* a folded sibling may be named too */
     const char *open[] = {"encoder/layer4"};
-    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1, .expand = open, .n_expand = 1}), 6);
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1, .expanded = open, .n_expanded = 1}),
+                     6);
     /* everything: the 66 nodes and the output */
     assert_int_equal(boxes(g, &(wg_picture_options){.full = true}), wg_graph_node_count(g) + 1);
     /* some 30 boxes by default: here all depths */
@@ -116,8 +117,9 @@ static void mistakes_have_messages(void **state)
     wg_graph *g = tower(false), *bad = wg_graph_new();
     wg_picture *p;
     const char *open[] = {"decoder"};
-    assert_int_equal(wg_picture_create(&p, g, &(wg_picture_options){.expand = open, .n_expand = 1}),
-                     WG_EINVAL);
+    assert_int_equal(
+        wg_picture_create(&p, g, &(wg_picture_options){.expanded = open, .n_expanded = 1}),
+        WG_EINVAL);
     assert_string_equal(wg_picture_message(p), "no scope 'decoder' in this graph");
     assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout), WG_EINVAL);
     wg_picture_free(p);

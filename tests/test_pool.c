@@ -69,7 +69,7 @@ static int64_t pooled_as_defined(const geometry *t, wg_dtype dtype, bool max, bo
     wg_value *y = max ? wg_max_pool2d(x, &o) : wg_avg_pool2d(x, &o);
     check_that(y, "%s: %s", t->name, wg_graph_message(g));
     wg_value *dy = small_constant(g, dtype, y->shape, &seed, dy_numbers), *dx;
-    assert_int_equal(wg_vjp(&y, &dy, 1, &x, 1, &dx, NULL), WG_OK);
+    assert_int_equal(wg_vjp(&y, &dy, 1, &x, 1, NULL, &dx), WG_OK);
     int64_t windows = y->shape.dim[2] * y->shape.dim[3], count = wg_value_count(y);
     memset(dx_numbers, 0, sizeof dx_numbers);
     for (int64_t at = 0; at < count; at++) {
@@ -132,8 +132,8 @@ static void gather_and_scatter_are_adjoint(void **state)
     static const int64_t places[16] = {0, 5, 5, 1, 2, 2, 2, 2, 4, 3, 0, 0, 5, 4, 3, 2};
     wg_value *index = wg_constant(g, WG_I64, WG_SHAPE(2, 2, 2, 2), places), *dx, *dy;
     wg_value *there = wg_pool_gather(x, index), *back = wg_pool_scatter(y, index, 2, 3);
-    assert_int_equal(wg_vjp(&there, &y, 1, &x, 1, &dx, NULL), WG_OK);
-    assert_int_equal(wg_vjp(&back, &x, 1, &y, 1, &dy, NULL), WG_OK);
+    assert_int_equal(wg_vjp(&there, &y, 1, &x, 1, NULL, &dx), WG_OK);
+    assert_int_equal(wg_vjp(&back, &x, 1, &y, 1, NULL, &dy), WG_OK);
     wg_value *wanted[] = {wg_sum(wg_mul(there, y), WG_ALL_AXES, WG_DROP),
                           wg_sum(wg_mul(back, x), WG_ALL_AXES, WG_DROP),
                           there,
@@ -219,7 +219,7 @@ static void results_do_not_depend_on_threads(void **state)
     wg_value *y[4] = {wg_max_pool2d(x, &o), wg_avg_pool2d(x, &o)};
     for (int i = 0; i < 2; i++) {
         wg_value *dy = wg_tanh(y[i]);
-        assert_int_equal(wg_vjp(&y[i], &dy, 1, &x, 1, &y[2 + i], NULL), WG_OK);
+        assert_int_equal(wg_vjp(&y[i], &dy, 1, &x, 1, NULL, &y[2 + i]), WG_OK);
     }
     wg_plan *one = small_run(g, y, 4, 1);
     for (int threads = 2; threads <= 5; threads++) {

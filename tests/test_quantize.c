@@ -164,7 +164,7 @@ static void products_with_parameters_become_integers(void **state)
         wg_value *map[200];
         wg_quantized q;
         assert_true(wg_graph_value_count(n.g) <= 200);
-        assert_int_equal(wg_quantize_products(n.g, map, &q), WG_OK);
+        assert_int_equal(wg_quantize_products(&q, n.g, map), WG_OK);
         assert_int_equal(q.products, 2);
         assert_int_equal(count_of(q.graph, &wg_op_quantized_linear), 2);
         assert_int_equal(count_of(q.graph, &wg_op_linear), 0);
@@ -220,7 +220,7 @@ static void what_lies_on_the_grid_is_exact(void **state)
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 8));
     wg_value *y = wg_output(wg_dense("layer", x, 5, WG_ACTIVATION_RELU), "y"), *map[64];
     wg_quantized q;
-    assert_int_equal(wg_quantize_products(g, map, &q), WG_OK);
+    assert_int_equal(wg_quantize_products(&q, g, map), WG_OK);
     wg_store *store = wg_store_new(1);
     wg_plan *plain = plan_on(g, store), *weights = plan_on(q.weights, store),
             *integers = plan_on(q.graph, store);
@@ -259,17 +259,17 @@ static void wrong_graphs_give_nothing(void **state)
     (void)state;
     wg_quantized q;
     wg_graph *g = wg_graph_new();
-    assert_int_equal(wg_quantize_products(g, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_quantize_products(NULL, g, NULL), WG_EINVAL);
     wg_input(g, "x", WG_F32, WG_SHAPE(-1));
-    assert_int_equal(wg_quantize_products(g, NULL, &q), wg_graph_status(g));
+    assert_int_equal(wg_quantize_products(&q, g, NULL), wg_graph_status(g));
     assert_true(!q.graph && !q.weights);
     wg_quantized_free(&q);
     wg_quantized_free(NULL);
     wg_graph_free(g);
-    assert_int_equal(wg_quantize_products(NULL, NULL, &q), WG_ENOMEM);
+    assert_int_equal(wg_quantize_products(&q, NULL, NULL), WG_ENOMEM);
     g = wg_graph_new(); /* nothing to do is no error */
     wg_output(wg_relu(wg_input(g, "x", WG_F32, WG_SHAPE(2))), "y");
-    assert_int_equal(wg_quantize_products(g, NULL, &q), WG_OK);
+    assert_int_equal(wg_quantize_products(&q, g, NULL), WG_OK);
     assert_int_equal(q.products, 0);
     assert_int_equal(wg_graph_node_count(q.graph), wg_graph_node_count(g));
     assert_int_equal(wg_graph_node_count(q.weights), 0);

@@ -31,8 +31,8 @@ static void masked_elements_are_exact_zeros_and_masked_rows_are_defined(void **s
         wg_value *y = wg_softmax(v, -1), *l = wg_log_softmax(v, -1);
         wg_value *weights =
             numbers(g, d, WG_SHAPE(4, 3), (const double[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3});
-        assert_int_equal(wg_vjp(&y, &weights, 1, &v, 1, &dx[0], NULL), WG_OK);
-        assert_int_equal(wg_vjp(&l, &weights, 1, &v, 1, &dx[1], NULL), WG_OK);
+        assert_int_equal(wg_vjp(&y, &weights, 1, &v, 1, NULL, &dx[0]), WG_OK);
+        assert_int_equal(wg_vjp(&l, &weights, 1, &v, 1, NULL, &dx[1]), WG_OK);
         wg_value *out[] = {y, l, dx[0], dx[1]};
         wg_plan *p = small_run(g, out, 4, 1);
         const double first[] = {0, 1, 0, 0, 0, 0}, logs[] = {-inf, 0, -inf, -inf, -inf, -inf};

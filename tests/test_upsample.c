@@ -96,8 +96,8 @@ static void both_directions_are_adjoint(void **state)
                 .mode = kinds[k].mode, .align_corners = kinds[k].align, .size = {s[2], s[3]}};
             wg_value *y = wg_upsample2d(x, &o), *dx, *ddy;
             check_that(y, "%s", wg_graph_message(g));
-            assert_int_equal(wg_vjp(&y, &dy, 1, &x, 1, &dx, NULL), WG_OK);
-            assert_int_equal(wg_vjp(&dx, &x, 1, &dy, 1, &ddy, NULL), WG_OK);
+            assert_int_equal(wg_vjp(&y, &dy, 1, &x, 1, NULL, &dx), WG_OK);
+            assert_int_equal(wg_vjp(&dx, &x, 1, &dy, 1, NULL, &ddy), WG_OK);
             wg_value *ones = wg_upsample2d(wg_fill(g, WG_F64, x->shape, 1), &o);
             wg_value *wanted[] = {wg_sum(wg_mul(y, dy), WG_ALL_AXES, WG_DROP),
                                   wg_sum(wg_mul(dx, x), WG_ALL_AXES, WG_DROP), y, ddy, ones};
@@ -122,7 +122,7 @@ static void results_do_not_depend_on_threads(void **state)
     wg_value *y[2] = {
         wg_upsample2d(wg_exp(x), &(wg_upsample2d_options){.mode = WG_BILINEAR, .size = {40, 47}})};
     wg_value *dy = wg_tanh(y[0]);
-    assert_int_equal(wg_vjp(y, &dy, 1, &x, 1, y + 1, NULL), WG_OK);
+    assert_int_equal(wg_vjp(y, &dy, 1, &x, 1, NULL, y + 1), WG_OK);
     wg_plan *one = small_run(g, y, 2, 1);
     for (int threads = 2; threads <= 5; threads++) {
         wg_plan *p = small_run(g, y, 2, threads);

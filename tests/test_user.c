@@ -340,8 +340,8 @@ static void tied_parameters(void **state)
     wg_gradcheck_leaf range = {ids, NULL, 0, 7};
     wg_gradcheck_report r;
     wg_gradcheck_options options = check_options(2);
-    options.leaf = &range;
-    options.n_leaf = 1;
+    options.leaves = &range;
+    options.n_leaves = 1;
     check_that(wg_gradcheck(g, &options, &r) == WG_OK, "%s", r.message);
     assert_true(r.compared >= 21);
     wg_graph_free(g);

@@ -32,7 +32,7 @@ wg_status wg_picture_create(wg_picture **out, const wg_graph *g, const wg_pictur
     wg_status status = wgi_places_build(p) ? wgi_places_open(p) : WG_ENOMEM;
     if (status == WG_OK && !wgi_scene_build(p))
         status = WG_ENOMEM;
-    p->options.expand = NULL;
+    p->options.expanded = NULL;
     p->ready = status == WG_OK;
     return status == WG_ENOMEM ? fail(p, status, "out of memory") : status;
 }

@@ -341,9 +341,9 @@ wg_status wgi_places_open(wg_picture *p)
     const wg_picture_options *o = &p->options;
     int depth = o->full ? INT32_MAX : o->depth ? o->depth : readable_depth(p);
     count_at_depth(p, depth);
-    for (size_t i = 0; i < o->n_expand; i++)
-        if (!open_path(p, o->expand[i])) {
-            snprintf(p->message, sizeof p->message, "no scope '%s' in this graph", o->expand[i]);
+    for (size_t i = 0; i < o->n_expanded; i++)
+        if (!open_path(p, o->expanded[i])) {
+            snprintf(p->message, sizeof p->message, "no scope '%s' in this graph", o->expanded[i]);
             return WG_EINVAL;
         }
     return WG_OK;

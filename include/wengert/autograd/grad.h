@@ -30,8 +30,8 @@ typedef struct wg_vjp_options {
 /** Vector-Jacobian product: dx[i] = sum over j of dy[j]' (d y[j] / d wrt[i]).  dy[j] has the shape
  * and dtype of y[j]; NULL stands for ones.  `options` may be NULL. */
 WG_API wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
-                         wg_value *const *wrt, size_t n_wrt, wg_value **dx,
-                         const wg_vjp_options *options);
+                         wg_value *const *wrt, size_t n_wrt, const wg_vjp_options *options,
+                         wg_value **dx);
 #define wg_vjp(...) wg_vjp(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus

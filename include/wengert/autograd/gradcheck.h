@@ -48,8 +48,8 @@ typedef struct wg_gradcheck_options {
     uint64_t step; /* at which every evaluation runs: random ops draw the same      */
     size_t max;    /* elements compared in each leaf, chosen at random; default 64  */
     wg_differences differences;
-    const wg_gradcheck_leaf *leaf; /* n_leaf */
-    size_t n_leaf;
+    const wg_gradcheck_leaf *leaves; /* n_leaves */
+    size_t n_leaves;
     wg_value *const *y; /* n_y: what is differentiated; default: the graph's float outputs */
     size_t n_y;
     wg_value *const *wrt; /* n_wrt leaves: in what; default: float parameters, states and inputs */

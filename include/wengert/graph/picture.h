@@ -36,8 +36,8 @@ typedef struct wg_picture_note {
 typedef struct wg_picture_options {
     const char *title; /* NULL: none                                                        */
     int depth;         /* scopes below this depth are closed; 0: as deep as some 30 boxes allow */
-    const char *const *expand; /* full paths of scopes to open whatever the depth */
-    size_t n_expand;
+    const char *const *expanded; /* full paths of scopes to open whatever the depth */
+    size_t n_expanded;
     unsigned phases; /* set of 1 << WG_FORWARD, ...; 0: all                               */
     bool full;       /* every node: nothing closed, folded or left out                    */
     bool memory;     /* bytes on edges, boxes and leaves                                  */

@@ -2,7 +2,7 @@
  * products two to four times as fast where the CPU has instructions for them (AVX-512 VNNI), at the
  * price of rounding.
  *
- *     wg_quantized q; wg_quantize_products(g, NULL, &q);          // g: the model as it is used,
+ *     wg_quantized q; wg_quantize_products(&q, g, NULL);          // g: the model as it is used,
  *     without dropout and losses ... a plan of q.weights, run once           // fills the states
  *     "NAME.int8" and "NAME.scale" of the store ... a plan of q.graph on the same store, run as
  *     often as wanted
@@ -36,7 +36,7 @@ typedef struct wg_quantized {
  *  each value of g in the new graph (NULL: nothing, as for a parameter that is read only in
  *  integers now).  WG_EINVAL for NULL, the status of g where that is in error, WG_ENOMEM; *out is
  *  then empty. */
-WG_API wg_status wg_quantize_products(const wg_graph *g, wg_value **map, wg_quantized *out);
+WG_API wg_status wg_quantize_products(wg_quantized *out, const wg_graph *g, wg_value **map);
 WG_API void wg_quantized_free(wg_quantized *q);
 
 #ifdef __cplusplus
