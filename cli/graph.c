@@ -158,7 +158,7 @@ static void fill_inputs(wg_plan *p, wg_graph *g, const wg_model *m)
     for (size_t i = 0; i < wg_graph_value_count(g); i++) {
         wg_value *v = wg_graph_value(g, i);
         void *data = v->name && wg_dtype_is_int(v->dtype) ? wg_plan_data(p, v) : NULL;
-        if (!data || strcmp(v->node->op->name, "input") != 0)
+        if (!data || !(v->node->op->flags & WG_OP_INPUT))
             continue;
         int64_t below = wg_model_range(m, v->name), count = wg_value_count(v);
         for (int64_t k = 0; k < count; k++)

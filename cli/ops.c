@@ -62,9 +62,10 @@ static const char *family_of(const wg_op *op)
 static void print_attribute(const wg_attr *a)
 {
     static const char *const kinds[] = {
-        [WG_ATTR_INT] = "integer", [WG_ATTR_REAL] = "real",   [WG_ATTR_BOOL] = "boolean",
-        [WG_ATTR_ENUM] = "one of", [WG_ATTR_DTYPE] = "dtype", [WG_ATTR_AXES] = "axes",
-        [WG_ATTR_SHAPE] = "shape", [WG_ATTR_TEXT] = "text",   [WG_ATTR_DATA] = "data",
+        [WG_ATTR_INT] = "integer",    [WG_ATTR_REAL] = "real",   [WG_ATTR_BOOL] = "boolean",
+        [WG_ATTR_ENUM] = "one of",    [WG_ATTR_DTYPE] = "dtype", [WG_ATTR_AXES] = "axes",
+        [WG_ATTR_SHAPE] = "shape",    [WG_ATTR_TEXT] = "text",   [WG_ATTR_DATA] = "data",
+        [WG_ATTR_KEY] = "random key",
     };
     printf("  %-16s %s", a->name, kinds[a->kind]);
     for (int i = 0; a->names && a->names[i]; i++)

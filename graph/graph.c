@@ -403,7 +403,7 @@ size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t max)
     size_t found = 0;
     for (size_t i = 0; g && i < g->n_nodes; i++) {
         wg_node *n = g->nodes[i];
-        if (!(n->op->flags & WG_OP_LEAF) || strcmp(n->op->name, "parameter") != 0)
+        if (!(n->op->flags & WG_OP_PARAMETER))
             continue;
         if (found < max && out)
             out[found] = n->out[0];

@@ -12,7 +12,7 @@
 const wg_attr wgi_attention_table[5] = {
     WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),
     WG_ATTR(REAL, wg_attention_attrs, scale),  WG_ATTR(REAL, wg_attention_attrs, dropout),
-    WG_ATTR(INT, wg_attention_attrs, key),
+    WG_ATTR(KEY, wg_attention_attrs, key),
 };
 
 /* ---- shape rules ----------------------------------------------------------------------------- */
@@ -392,7 +392,7 @@ static const wg_attr additive_attrs[] = {
     WG_ATTR(BOOL, wg_additive_attrs, causal),
     WG_ATTR(INT, wg_additive_attrs, causal_offset),
     WG_ATTR(REAL, wg_additive_attrs, dropout),
-    WG_ATTR(INT, wg_additive_attrs, key),
+    WG_ATTR(KEY, wg_additive_attrs, key),
 };
 
 /* Operand i agrees with q but for its last two axes. */

@@ -216,7 +216,7 @@ static double flops_residual(const wg_node *n)
 
 /* clang-format off */
 static const wg_attr residual_attrs[] = {
-    WG_ATTR(REAL, wg_residual_layernorm_attrs, p), WG_ATTR(INT, wg_residual_layernorm_attrs, key),
+    WG_ATTR(REAL, wg_residual_layernorm_attrs, p), WG_ATTR(KEY, wg_residual_layernorm_attrs, key),
     WG_ATTR(REAL, wg_residual_layernorm_attrs, eps),
 };
 static const wg_residual_layernorm_attrs sure = {0, 0, 1e-5}, chance = {0.25, 7, 1e-5};

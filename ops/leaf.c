@@ -23,15 +23,17 @@ static bool infer_leaf(wg_node *n)
 static const wg_leaf_attrs sample_leaf = {WG_F64, {2, {2, 3}}, 0, 0};
 static const wg_sample leaf_samples[] = {{"matrix", &sample_leaf, 0, {{0}}}};
 
-#define LEAF_OP                                                                                    \
-    .family = "leaf", .operands = "", .results = "y", .flags = WG_OP_LEAF | WG_OP_OPAQUE,          \
+#define LEAF_OP(flag)                                                                              \
+    .family = "leaf", .operands = "", .results = "y", .flags = WG_OP_LEAF | WG_OP_OPAQUE | (flag), \
     .attrs_size = sizeof(wg_leaf_attrs), .attrs = leaf_attrs, .n_attrs = WG_COUNT(leaf_attrs),     \
     .infer = infer_leaf, .samples = leaf_samples, .n_samples = WG_COUNT(leaf_samples)
 
 const wg_op wg_op_parameter = {
-    .name = "parameter", .formula = "a trained tensor of the store", LEAF_OP};
-const wg_op wg_op_state = {.name = "state", .formula = "an updated tensor of the store", LEAF_OP};
-const wg_op wg_op_input = {.name = "input", .formula = "a tensor that the caller fills", LEAF_OP};
+    .name = "parameter", .formula = "a trained tensor of the store", LEAF_OP(WG_OP_PARAMETER)};
+const wg_op wg_op_state = {
+    .name = "state", .formula = "an updated tensor of the store", LEAF_OP(WG_OP_STATE)};
+const wg_op wg_op_input = {
+    .name = "input", .formula = "a tensor that the caller fills", LEAF_OP(WG_OP_INPUT)};
 
 wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                          wg_shape shape, wg_init init)
@@ -121,6 +123,7 @@ const wg_op wg_op_fill = {
     .formula = "y = value",
     .family = "leaf",
     .operands = "",
+    .flags = WG_OP_FILL,
     .attrs_size = sizeof(wg_fill_attrs),
     .attrs = fill_attrs,
     .n_attrs = WG_COUNT(fill_attrs),

@@ -13,7 +13,7 @@
         WG_ATTR(SHAPE, wg_random_attrs, shape),                                                    \
         {a_name, WG_ATTR_REAL, offsetof(wg_random_attrs, a), NULL},                                \
         {b_name, WG_ATTR_REAL, offsetof(wg_random_attrs, b), NULL},                                \
-        WG_ATTR(INT, wg_random_attrs, key),                                                        \
+        WG_ATTR(KEY, wg_random_attrs, key),                                                        \
     }
 RANDOM_ATTRS(uniform_attrs, "low", "high");
 RANDOM_ATTRS(normal_attrs, "mean", "std");
@@ -21,7 +21,7 @@ static const wg_attr bernoulli_attrs[] = {
     WG_ATTR(DTYPE, wg_random_attrs, dtype),
     WG_ATTR(SHAPE, wg_random_attrs, shape),
     {"p", WG_ATTR_REAL, offsetof(wg_random_attrs, a), NULL},
-    WG_ATTR(INT, wg_random_attrs, key),
+    WG_ATTR(KEY, wg_random_attrs, key),
 };
 
 static bool infer_random(wg_node *n)
@@ -121,7 +121,7 @@ wg_value *(wg_bernoulli)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape s
 
 static const wg_attr dropout_attrs[] = {
     WG_ATTR(REAL, wg_dropout_attrs, p),
-    WG_ATTR(INT, wg_dropout_attrs, key),
+    WG_ATTR(KEY, wg_dropout_attrs, key),
 };
 
 static bool infer_dropout(wg_node *n)

@@ -74,7 +74,7 @@ static inline void conf_rename_attrs(const conf_names *m, const wg_op *op, void 
         char *field = (char *)attrs + op->attrs[i].offset;
         if (op->attrs[i].kind == WG_ATTR_SHAPE)
             conf_rename(m, (wg_shape *)(void *)field);
-        else if (op->attrs[i].kind == WG_ATTR_INT && integers)
+        else if ((op->attrs[i].kind == WG_ATTR_INT || op->attrs[i].kind == WG_ATTR_KEY) && integers)
             *(int64_t *)(void *)field = conf_renamed(m, *(int64_t *)(void *)field);
     }
 }

@@ -23,7 +23,7 @@ static void check_attributes(const wg_op *op)
         [WG_ATTR_BOOL] = sizeof(bool),      [WG_ATTR_ENUM] = sizeof(int),
         [WG_ATTR_DTYPE] = sizeof(wg_dtype), [WG_ATTR_AXES] = sizeof(wg_axes),
         [WG_ATTR_SHAPE] = sizeof(wg_shape), [WG_ATTR_TEXT] = sizeof(char *),
-        [WG_ATTR_DATA] = sizeof(wg_data)};
+        [WG_ATTR_DATA] = sizeof(wg_data),   [WG_ATTR_KEY] = sizeof(int64_t)};
     size_t end = 0;
     for (int i = 0; i < op->n_attrs; i++) {
         const wg_attr *f = &op->attrs[i];

@@ -37,28 +37,30 @@ static const wgi_colours scope  = {"scope",    "#f5f8fb", "#5b6f84", "#1f2d3a"};
 static const wgi_colours output = {"output",   "#34495e", "#22313f", "#ffffff"};
 /* clang-format on */
 
-static const wgi_colours *by_prefix(const wgi_colours *table, size_t n, const char *name)
+static const wgi_colours *leaf_colours(const wg_op *op)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(table[i].kind, name, strlen(table[i].kind)) == 0)
-            return &table[i];
-    return NULL;
+    return op->flags & WG_OP_PARAMETER ? &leaves[0]
+           : op->flags & WG_OP_STATE   ? &leaves[1]
+           : op->flags & WG_OP_INPUT   ? &leaves[2]
+                                       : &other;
+}
+
+static const wgi_colours *family_colours(const char *family)
+{
+    for (size_t i = 0; family && i < WG_COUNT(families); i++)
+        if (strncmp(families[i].kind, family, strlen(families[i].kind)) == 0)
+            return &families[i];
+    return &other;
 }
 
 const wgi_colours *wgi_box_colours(const wgi_box *b)
 {
-    const wgi_colours *found = NULL;
     switch (b->kind) {
     case WG_BOX_SCOPE:
     case WG_BOX_GHOST: return &scope;
     case WG_BOX_OUTPUTS: return &output;
-    case WG_BOX_LEAVES:
-        found = by_prefix(leaves, WG_COUNT(leaves), b->nodes[0]->op->name);
-        return found ? found : &other;
-    case WG_BOX_OP:
-        if (b->nodes[0]->op->family)
-            found = by_prefix(families, WG_COUNT(families), b->nodes[0]->op->family);
-        return found ? found : &other;
+    case WG_BOX_LEAVES: return leaf_colours(b->nodes[0]->op);
+    case WG_BOX_OP: return family_colours(b->nodes[0]->op->family);
     }
     return &other;
 }

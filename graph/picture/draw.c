@@ -194,7 +194,7 @@ static Agraph_t *frame(drawing *d, const wgi_place *q)
 static const char *shape_of(const wgi_box *b)
 {
     if (b->kind == WG_BOX_LEAVES)
-        return strcmp(b->nodes[0]->op->name, "input") == 0 ? "ellipse" : "cylinder";
+        return b->nodes[0]->op->flags & WG_OP_INPUT ? "ellipse" : "cylinder";
     return b->kind == WG_BOX_OUTPUTS ? "note" : "box";
 }
 
@@ -257,7 +257,7 @@ static bool turned(const wg_picture *p, const wgi_edge *e)
 /* Parameters stand beside the op that reads them: above it they would push the frames apart. */
 static bool beside_reader(const wgi_box *b)
 {
-    return b->kind == WG_BOX_LEAVES && strcmp(b->nodes[0]->op->name, "input") != 0;
+    return b->kind == WG_BOX_LEAVES && !(b->nodes[0]->op->flags & WG_OP_INPUT);
 }
 
 static const wgi_place *place_drawn(const wgi_box *b)

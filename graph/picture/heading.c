@@ -51,7 +51,7 @@ static void put_legend(FILE *f, const wg_picture *p)
         if (is_drawn(p, c)) {
             fputs(put && put % PER_ROW == 0 ? "<BR ALIGN=\"LEFT\"/>" : "", f);
             fprintf(f, "<FONT POINT-SIZE=\"13\" COLOR=\"%s\">%s</FONT>&#160;%s&#160;&#160;&#160; ",
-                    c->line, strcmp(c->kind, "input") == 0 ? "&#9633;" : "&#9632;", kind_name(c));
+                    c->line, strcmp(c->fill, "#ffffff") == 0 ? "&#9633;" : "&#9632;", kind_name(c));
             put++;
         }
     fputs("<BR ALIGN=\"LEFT\"/>" WG_END "</TD></TR>", f);

@@ -12,7 +12,7 @@ static bool worth_saying(const wg_attr *a, const char *value)
 {
     bool axis = strncmp(a->name, "axis", 4) == 0;
     switch (a->kind) {
-    case WG_ATTR_INT: return (axis || strcmp(value, "0") != 0) && strcmp(a->name, "key") != 0;
+    case WG_ATTR_INT: return axis || strcmp(value, "0") != 0;
     case WG_ATTR_REAL: return strcmp(value, "0") != 0;
     case WG_ATTR_BOOL: return strcmp(value, "true") == 0;
     case WG_ATTR_ENUM: return !a->names || strcmp(value, a->names[0]) != 0;
@@ -209,7 +209,7 @@ static void put_leaves(FILE *f, const wg_picture *p, const wgi_box *b)
 {
     enum { SAID = 6 };
     wgi_totals t = wgi_totals_of(p, b->nodes, b->n_nodes);
-    if (strcmp(b->nodes[0]->op->name, "input") != 0)
+    if (!(b->nodes[0]->op->flags & WG_OP_INPUT))
         fputs("<FONT POINT-SIZE=\"4\">&#160;<BR/></FONT>", f); /* below the rim of a cylinder */
     for (size_t i = 0; i < b->n_nodes && i < SAID; i++) {
         fputs(i ? "<BR/><B>" : "<B>", f);

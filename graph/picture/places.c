@@ -105,7 +105,7 @@ typedef struct hasher {
 static uint64_t hash_attrs(uint64_t h, const wg_node *n)
 {
     for (int i = 0; n->attrs && i < n->op->n_attrs; i++)
-        if (!((n->op->flags & WG_OP_RANDOM) && strcmp(n->op->attrs[i].name, "key") == 0))
+        if (n->op->attrs[i].kind != WG_ATTR_KEY)
             h = wgi_hash_attr(h, n->attrs, &n->op->attrs[i]);
     return h;
 }

@@ -16,10 +16,8 @@ bool wgi_is_leaf(const wg_node *n)
 
 bool wgi_fill_value(const wg_node *n, double *value)
 {
-    if (n->n_in || (n->op->flags & (WG_OP_LEAF | WG_OP_RANDOM)) || strcmp(n->op->name, "fill") != 0)
-        return false;
-    for (int i = 0; i < n->op->n_attrs; i++)
-        if (n->op->attrs[i].kind == WG_ATTR_REAL && strcmp(n->op->attrs[i].name, "value") == 0) {
+    for (int i = 0; n->op->flags & WG_OP_FILL && i < n->op->n_attrs; i++)
+        if (n->op->attrs[i].kind == WG_ATTR_REAL) {
             memcpy(value, (const char *)n->attrs + n->op->attrs[i].offset, sizeof *value);
             return true;
         }

@@ -113,7 +113,7 @@ wgi_totals wgi_totals_of(const wg_picture *p, const wg_node *const *nodes, size_
     for (size_t i = 0; i < n; i++) {
         bool leaf = nodes[i]->op->flags & WG_OP_LEAF;
         t.ops += !leaf;
-        if (leaf && strcmp(nodes[i]->op->name, "parameter") == 0)
+        if (nodes[i]->op->flags & WG_OP_PARAMETER)
             t.parameters += (double)wg_value_count(nodes[i]->out[0]);
         t.flops += wg_node_flops(nodes[i]);
         for (int k = 0; k < nodes[i]->n_out; k++)

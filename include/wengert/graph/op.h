@@ -52,6 +52,7 @@ typedef enum wg_attr_kind {
     WG_ATTR_SHAPE, /* wg_shape                                   */
     WG_ATTR_TEXT,  /* const char *, copied into the arena        */
     WG_ATTR_DATA,  /* wg_data, bytes copied into the arena       */
+    WG_ATTR_KEY,   /* int64_t: the key of a random op, by which alone two draws differ */
 } wg_attr_kind;
 
 typedef struct wg_data {
@@ -136,6 +137,10 @@ enum {
     WG_OP_DISCRETE = 1 << 5,    /* the derivative is zero wherever it exists: floor, argmax */
     WG_OP_UPDATE = 1 << 6,      /* `inplace` holds for every result, not only result 0: kernels read
                                    element i of all operands before they write any */
+    WG_OP_PARAMETER = 1 << 7,   /* a leaf that is trained: see wg_graph_parameters */
+    WG_OP_STATE = 1 << 8,       /* a leaf that a step updates but no gradient trains */
+    WG_OP_INPUT = 1 << 9,       /* a leaf that the caller fills */
+    WG_OP_FILL = 1 << 10,       /* every element of the result is the one WG_ATTR_REAL attribute */
 };
 
 /** How a numeric derivative may be taken: decides step, formula and bar of the gradient check. */
