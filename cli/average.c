@@ -1,4 +1,4 @@
-/* wengert average: the mean of several models of one shape. */
+/* wengert average: the mean of the weights of several models of the same shape. */
 #include "cli/model.h"
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
@@ -8,9 +8,7 @@
 enum { LAST = 1000 };
 
 static const struct argp_option table[] = {
-    {"last", LAST, "N", 0,
-     "the newest N checkpoints of a training, as --save-freq made them; FOLDER instead of files",
-     0},
+    {"last", LAST, "N", 0, "average the last N checkpoints that --save-freq saved in FOLDER", 0},
     {0},
 };
 
@@ -31,9 +29,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (r->n < 2)
-            argp_error(state, "which files?  OUTPUT FILE..., or --last N OUTPUT FOLDER");
+            argp_error(state, "expected OUTPUT FILE..., or --last N OUTPUT FOLDER");
         if (r->last && r->n > 2)
-            argp_error(state, "--last takes one folder, not '%s' as well", r->arguments[2]);
+            argp_error(state, "--last: expected one folder, got '%s' as well", r->arguments[2]);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -77,8 +75,8 @@ int command_average(int argc, char **argv)
     static const struct argp argp = {table,
                                      parse,
                                      "OUTPUT FILE...\n--last N OUTPUT FOLDER",
-                                     "Writes the mean of models to OUTPUT, for which translate, "
-                                     "score and evaluate take it by --weights.",
+                                     "Writes the mean of the weights to OUTPUT; translate, score "
+                                     "and evaluate load it with --weights.",
                                      NULL,
                                      NULL,
                                      NULL};

@@ -8,10 +8,10 @@ enum { BACKEND = 2000, THREADS };
 
 static const struct argp_option table[] = {
     {"backend", BACKEND, "NAME|FILE", 0,
-     "a built-in backend, or a shared object by its path: ./libmine.so; several by comma, or "
-     "repeated",
+     "a built-in backend or the path of a shared object, such as ./libmine.so; "
+     "comma-separated, or repeated",
      0},
-    {"threads", THREADS, "N", 0, "run on so many threads (default: all)", 0},
+    {"threads", THREADS, "N", 0, "number of threads (default: all)", 0},
     {0},
 };
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const command subjects[] = {
-    {"op", "one op, on its samples scaled up or on shapes of your choice", bench_op},
+    {"op", "one op, on its scaled-up samples or on given shapes", bench_op},
 #ifdef WG_HAVE_TRAINING
-    {"train-step", "a whole training step of a Transformer", bench_train_step},
+    {"train-step", "a complete training step of a Transformer", bench_train_step},
 #endif
 };
 enum { N_SUBJECTS = sizeof subjects / sizeof subjects[0] };
@@ -19,10 +19,11 @@ static const char *subject_name_at(size_t i)
 static void print_help(FILE *f)
 {
     fprintf(f, "Usage: wengert bench WHAT [OPTION...]\n\n"
-               "Median of repeated runs, and the share of the measured limits of the machine.\n\n");
+               "Prints the median time of repeated runs and its share of the machine's measured "
+               "limits.\n\n");
     for (size_t i = 0; i < N_SUBJECTS; i++)
         fprintf(f, "  %-12s %s\n", subjects[i].name, subjects[i].doc);
-    fprintf(f, "\nwengert bench WHAT --help tells the options.\n");
+    fprintf(f, "\nwengert bench WHAT --help lists the options.\n");
 }
 
 int command_bench(int argc, char **argv)

@@ -10,16 +10,18 @@ enum { SHAPE = 1000, SAMPLE, PRESET, GRAD, RUNS, JSON, NO_LIMITS };
 
 /* clang-format off */
 static const struct argp_option table[] = {
-    {0, 0, 0, 0, "On what (default: every sample of the op, scaled up):", 1},
-    {"shape", SHAPE, "AxB,C...", 0, "operands of these shapes; `scalar` has no axes, and AxB@N holds integers from [0,N) "
+    {0, 0, 0, 0, "Operands (default: every sample of the op, scaled up):", 1},
+    {"shape", SHAPE, "AxB,C...", 0,
+     "shapes of the operands; `scalar` has no axes, and AxB@N holds integers in [0,N) "
      "(may be repeated)", 1},
-    {"sample", SAMPLE, "NAME", 0, "dtypes and attributes of this sample (see wengert ops)", 1},
-    {"preset", PRESET, "base", 0, "shapes of a base Transformer", 1},
-    {0, 0, 0, 0, "What is measured:", 2},
-    {"grad", GRAD, 0, 0, "the gradient as well, with the forward pass that it needs", 2},
-    {"runs", RUNS, "N", 0, "samples of the time (default 11)", 2},
-    {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine: no shares", 2},
-    {"json", JSON, 0, 0, "as JSON", 2},
+    {"sample", SAMPLE, "NAME", 0,
+     "use the dtypes and attributes of this sample (see wengert ops)", 1},
+    {"preset", PRESET, "base", 0, "use the shapes of a base Transformer", 1},
+    {0, 0, 0, 0, "Measurement:", 2},
+    {"grad", GRAD, 0, 0, "time the gradient as well, with the forward pass that it needs", 2},
+    {"runs", RUNS, "N", 0, "number of timed samples (default: 11)", 2},
+    {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine's limits; print no shares", 2},
+    {"json", JSON, 0, 0, "print JSON", 2},
     {0},
 };
 /* clang-format on */
@@ -41,13 +43,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
     case SHAPE:
         if (r->trials.n_shapes == MAX_SHAPES)
-            argp_error(state, "more than %d times --shape", MAX_SHAPES);
+            argp_error(state, "--shape given more than %d times", MAX_SHAPES);
         r->trials.shape[r->trials.n_shapes++] = arg;
         break;
     case SAMPLE: r->trials.sample = arg; break;
     case PRESET:
         if (strcmp(arg, "base") != 0)
-            argp_error(state, "--preset takes base, not '%s'", arg);
+            argp_error(state, "--preset: expected base, got '%s'", arg);
         r->trials.base = true;
         break;
     case GRAD: r->grad = true; break;
@@ -57,9 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: take_argument(state, &r->op, "op", arg); break;
     case ARGP_KEY_END:
         if (!r->op)
-            argp_error(state, "which op?");
+            argp_error(state, "no op given");
         if (r->trials.base && r->trials.n_shapes)
-            argp_error(state, "--preset or --shape, not both");
+            argp_error(state, "use --preset or --shape, not both");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -320,14 +322,14 @@ static int bench(const wg_op *op, request *r)
 int bench_op(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&backend_argp, 0, "By whom (default: the fastest that is built):", 3}, {0}};
+        {&backend_argp, 0, "Backends (default: the fastest available):", 3}, {0}};
     static const struct argp argp = {
         table,
         parse,
         "NAME",
-        "Times an op: median, least and most of repeated runs, operations and bytes a second, and "
-        "their share of what "
-        "the machine was measured to do.  Several backends are timed in turn.",
+        "Times an op: median, minimum and maximum of repeated runs, operations and bytes per "
+        "second, and their share of the machine's measured limits.  Several backends are timed "
+        "in turn.",
         children,
         NULL,
         NULL};

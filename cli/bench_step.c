@@ -58,26 +58,28 @@ enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* clang-format off */
 static const struct argp_option table[] = {
-    {0, 0, 0, 0, "Which model and batch:", 1},
-    {"config", CONFIG, "tiny|small|base|big", 0, "sizes of the model and the batch (default base)", 1},
-    {"batch", SIZE, "N", 0, "sentences", 1},
-    {"length", SIZE + 1, "N", 0, "tokens of a sentence, source and target", 1},
-    {"source-length", SIZE + 2, "N", 0, "of the source alone", 1},
-    {"target-length", SIZE + 3, "N", 0, "of the target alone", 1},
-    {"vocabulary", SIZE + 4, "N", 0, "different tokens", 1},
+    {0, 0, 0, 0, "Model and batch:", 1},
+    {"config", CONFIG, "tiny|small|base|big", 0,
+     "sizes of the model and the batch (default: base)", 1},
+    {"batch", SIZE, "N", 0, "number of sentences", 1},
+    {"length", SIZE + 1, "N", 0, "tokens per sentence, source and target", 1},
+    {"source-length", SIZE + 2, "N", 0, "tokens per source sentence", 1},
+    {"target-length", SIZE + 3, "N", 0, "tokens per target sentence", 1},
+    {"vocabulary", SIZE + 4, "N", 0, "size of both vocabularies", 1},
     {"d-model", SIZE + 5, "N", 0, "width of the residual stream", 1},
     {"d-ff", SIZE + 6, "N", 0, "width of the feed-forward layers", 1},
     {"heads", SIZE + 7, "N", 0, "attention heads", 1},
-    {"layers", SIZE + 8, "N", 0, "of encoder and decoder", 1},
-    {"encoder-layers", SIZE + 9, "N", 0, "of the encoder alone", 1},
-    {"decoder-layers", SIZE + 10, "N", 0, "of the decoder alone", 1},
-    {"dropout", DROPOUT, "P", 0, "probability of dropout (default: the configuration's)", 1},
-    {"clip-norm", CLIP, "NORM", 0, "of the gradient (default 25; 0: not clipped)", 1},
-    {0, 0, 0, 0, "What is measured:", 2},
-    {"runs", RUNS, "N", 0, "timed steps (default 7)", 2},
-    {"profile", PROFILE, 0, 0, "where the time goes, by op", 2},
-    {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine: no shares", 2},
-    {"json", JSON, 0, 0, "as JSON", 2},
+    {"layers", SIZE + 8, "N", 0, "layers of the encoder and of the decoder", 1},
+    {"encoder-layers", SIZE + 9, "N", 0, "layers of the encoder", 1},
+    {"decoder-layers", SIZE + 10, "N", 0, "layers of the decoder", 1},
+    {"dropout", DROPOUT, "P", 0, "dropout probability (default: that of --config)", 1},
+    {"clip-norm", CLIP, "NORM", 0,
+     "clip the gradient to this global norm (default: 25; 0: no clipping)", 1},
+    {0, 0, 0, 0, "Measurement:", 2},
+    {"runs", RUNS, "N", 0, "number of timed steps (default: 7)", 2},
+    {"profile", PROFILE, 0, 0, "break the time down by op", 2},
+    {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine's limits; print no shares", 2},
+    {"json", JSON, 0, 0, "print JSON", 2},
     {0},
 };
 /* clang-format on */
@@ -123,7 +125,7 @@ static const char *check_config(const char *name, const struct argp_state *state
     for (size_t i = 0; i < N_CONFIGS; i++)
         if (strcmp(configs[i].name, name) == 0)
             return name;
-    argp_error(state, "--config takes tiny, small, base or big, not '%s'", name);
+    argp_error(state, "--config: expected tiny, small, base or big, got '%s'", name);
     return name;
 }
 
@@ -134,7 +136,8 @@ static double parse_real(const char *option, const char *text, double limit,
     char *end;
     double x = strtod(text, &end);
     if (end == text || *end || !(x >= 0 && x < limit))
-        argp_error(state, "%s takes a number from 0 to below %g, not '%s'", option, limit, text);
+        argp_error(state, "%s: expected a number from 0 to below %g, got '%s'", option, limit,
+                   text);
     return x;
 }
 
@@ -156,7 +159,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case PROFILE: r->profile = true; break;
     case NO_LIMITS: r->no_limits = true; break;
     case JSON: r->json = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "what is '%s'?", arg); break;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -256,21 +259,20 @@ static void print_model(const request *r, const bench_step *s)
     const wg_transformer_config *c = &r->settings.net;
     const bench_batch *b = &r->batch;
     char text[32];
-    printf("transformer: %lld + %lld layers, d_model %lld, d_ff %lld, %lld heads, vocabulary %lld, "
-           "dropout %g, label "
-           "smoothing %g; batch %lld x %lld + %lld, gradient clipped at %g, Adam\n",
-           (long long)c->encoder_layers, (long long)c->decoder_layers, (long long)c->d_model,
-           (long long)c->d_ff, (long long)c->heads, (long long)c->target_vocabulary, c->dropout,
-           c->label_smoothing, (long long)b->rows, (long long)b->source_length,
-           (long long)b->target_length, r->settings.clip_norm);
-    printf("%.4g million parameters; %.4g GFLOP of matrix products a step; graph and gradient "
+    printf(
+        "transformer: %lld + %lld layers, d_model %lld, d_ff %lld, %lld heads, vocabulary %lld, "
+        "dropout %g, label smoothing %g; batch %lld x %lld + %lld, gradient clipped at %g, Adam\n",
+        (long long)c->encoder_layers, (long long)c->decoder_layers, (long long)c->d_model,
+        (long long)c->d_ff, (long long)c->heads, (long long)c->target_vocabulary, c->dropout,
+        c->label_smoothing, (long long)b->rows, (long long)b->source_length,
+        (long long)b->target_length, r->settings.clip_norm);
+    printf("%.4g million parameters; %.4g GFLOP of matrix products per step; graph and gradient "
            "built in %s\n",
            1e-6 * parameter_count(s->graph), 1e-9 * flops_of(r),
            time_text(s->build_seconds, text, sizeof text));
-    printf("counted: 2 x 3 (forward, two gradients) x the terms of the projections, scores and "
-           "averages of attention "
-           "(causal: t + 1 keys\nfor position t), of the feed-forward layers and the logits; "
-           "nothing else\n");
+    printf("counted: 2 x 3 (forward, two gradients) x the terms of the attention projections, "
+           "scores and averages (causal:\nt + 1 keys for position t), of the feed-forward "
+           "layers and of the logits; nothing else\n");
 }
 
 static void print_steps(const request *r, const result *seen, const bench_limits *l)
@@ -301,7 +303,7 @@ static void print_plans(const request *r, const result *seen)
                time_text(seen[i].second_seconds, b, sizeof b), seen[i].stats.nodes,
                (double)seen[i].stats.buffer_bytes / 0x1p20, (double)seen[i].unfused_bytes / 0x1p20,
                (double)seen[i].stats.leaf_bytes / 0x1p20);
-    printf("resident peak: %.1f MiB (%s, two steps, before anything else was measured)\n",
+    printf("resident peak: %.1f MiB (%s, two steps, before any other measurement)\n",
            seen[0].resident / 0x1p20, r->backends.name[0]);
 }
 
@@ -414,16 +416,15 @@ static int bench(request *r)
 int bench_train_step(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&backend_argp, 0, "By whom (default: the fastest that is built):", 3}, {0}};
+        {&backend_argp, 0, "Backends (default: the fastest available):", 3}, {0}};
     static const struct argp argp = {
         table,
         parse,
         NULL,
-        "Times the training step of a Transformer (forward, label-smoothed loss, backward, "
-        "clipping, Adam; with dropout), "
-        "as `wengert train` builds it, counting only the operations of the model's matrix "
-        "products; says how long "
-        "planning takes, how much memory fusion saves and what the process needs.",
+        "Times the training step that `wengert train` runs: forward pass with dropout, "
+        "label-smoothed loss, backward pass, clipping, Adam.  FLOP counts cover the model's "
+        "matrix products only.  Also prints the time to plan, the memory that fusion saves and "
+        "the peak memory of the process.",
         children,
         NULL,
         NULL};

@@ -10,17 +10,21 @@ enum { SMOOTH = 1000, SMOOTH_VALUE, CHRF, WORD_ORDER, BLANKS, SCORE_ONLY, WIDTH 
 
 /* clang-format off */
 static const struct argp_option table[] = {
-    {"input", 'i', "FILE", 0, "the translations, a line each (default: standard input)", 0},
-    {"tokenize", 't', "13a|none|intl|char", 0, "how BLEU cuts words (default 13a)", 0},
-    {"smooth", SMOOTH, "exp|none|floor|add-k", 0, "what BLEU does about an order without a match (default exp)", 0},
-    {"smooth-value", SMOOTH_VALUE, "X", 0, "of floor (default 0.1) and add-k (default 1)", 0},
-    {"lowercase", 'l', 0, 0, "case does not count", 0},
-    {"sentences", 's', 0, 0, "a score for each line as well, BLEU by its effective order", 0},
-    {"chrf", CHRF, 0, 0, "chrF instead of BLEU", 0},
-    {"word-order", WORD_ORDER, "N", 0, "n-grams of words up to N too; 2 is chrF++", 0},
-    {"blanks", BLANKS, 0, 0, "chrF counts blanks as characters", 0},
-    {"score-only", SCORE_ONLY, 0, 0, "the number alone", 0},
-    {"width", WIDTH, "N", 0, "decimals of the number alone and of sentences (default 2)", 0},
+    {"input", 'i', "FILE", 0, "translations, one per line (default: standard input)", 0},
+    {"tokenize", 't', "13a|none|intl|char", 0, "tokenizer of BLEU (default: 13a)", 0},
+    {"smooth", SMOOTH, "exp|none|floor|add-k", 0,
+     "smoothing of BLEU for n-gram orders without a match (default: exp)", 0},
+    {"smooth-value", SMOOTH_VALUE, "X", 0,
+     "value for floor (default: 0.1) or add-k (default: 1)", 0},
+    {"lowercase", 'l', 0, 0, "ignore case", 0},
+    {"sentences", 's', 0, 0,
+     "print a score for each line as well; BLEU uses the effective order", 0},
+    {"chrf", CHRF, 0, 0, "compute chrF instead of BLEU", 0},
+    {"word-order", WORD_ORDER, "N", 0,
+     "count word n-grams up to N in chrF as well; 2 is chrF++", 0},
+    {"blanks", BLANKS, 0, 0, "count blanks as characters in chrF", 0},
+    {"score-only", SCORE_ONLY, 0, 0, "print only the number", 0},
+    {"width", WIDTH, "N", 0, "decimals of --score-only and --sentences (default: 2)", 0},
     {0},
 };
 /* clang-format on */
@@ -44,7 +48,7 @@ static void fail_choice(const struct argp_state *state, const char *option, cons
     char list[100] = "";
     for (int i = 0; name(i); i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", name(i));
-    argp_error(state, "%s takes one of %s, not '%s'", option, list, text);
+    argp_error(state, "%s: expected one of %s, got '%s'", option, list, text);
 }
 
 static int one_of(const struct argp_state *state, const char *option, const char *text,
@@ -63,7 +67,7 @@ static double positive(const struct argp_state *state, const char *option, const
     char *end;
     double x = strtod(text, &end);
     if (end == text || *end || !(x > 0 && x < 1e9))
-        argp_error(state, "%s takes a number above 0, not '%s'", option, text);
+        argp_error(state, "%s: expected a number above 0, got '%s'", option, text);
     return x;
 }
 
@@ -96,10 +100,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: r->references[r->n_references++] = arg; break;
     case ARGP_KEY_END:
         if (!r->n_references)
-            argp_error(state, "which references?");
+            argp_error(state, "no references given");
         r->use_chrf = r->use_chrf || r->chrf.word_order || r->chrf.keep_blanks;
         if (r->use_chrf && r->of_bleu)
-            argp_error(state, "%s is an option of BLEU, chrF was asked for", r->of_bleu);
+            argp_error(state, "%s applies to BLEU, not to chrF", r->of_bleu);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -252,9 +256,8 @@ int command_bleu(int argc, char **argv)
         table,
         parse,
         "REFERENCES...",
-        "Scores translations, a line each, against one or more files of references: BLEU or chrF "
-        "with the numbers of "
-        "sacreBLEU 2, and the signature that says how they came about.",
+        "Scores translations against one or more files of references by BLEU or chrF.  Scores "
+        "and signature are those of sacreBLEU 2.",
         0,
         0,
         0};

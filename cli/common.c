@@ -60,7 +60,7 @@ void complain_unknown(const char *what, const char *name, name_at *at)
         complain("no %s '%s'; did you mean '%s'?", what, name, nearest);
     else
         complain("no %s '%s'", what, name);
-    fputs("There are:", stderr);
+    fputs("Available:", stderr);
     size_t column = 10;
     for (size_t i = 0; (other = at(i)); i++) {
         if (column + strlen(other) + 1 > 96) {
@@ -127,7 +127,7 @@ void take_argument(const struct argp_state *state, const char **argument, const 
                    const char *text)
 {
     if (*argument)
-        argp_error(state, "one %s at a time: %s or %s", what, *argument, text);
+        argp_error(state, "expected one %s, got '%s' and '%s'", what, *argument, text);
     *argument = text;
 }
 
@@ -138,7 +138,7 @@ long number_argument(const struct argp_state *state, const char *option, const c
     errno = 0;
     long n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < min || n > max)
-        argp_error(state, "%s takes a whole number from %ld to %ld, not '%s'", option, min, max,
+        argp_error(state, "%s: expected a whole number from %ld to %ld, got '%s'", option, min, max,
                    text);
     return n;
 }

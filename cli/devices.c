@@ -13,8 +13,8 @@
 enum { JSON = 1000, NO_LIMITS };
 
 static const struct argp_option table[] = {
-    {"json", JSON, 0, 0, "as JSON", 0},
-    {"no-limits", NO_LIMITS, 0, 0, "measure nothing", 0},
+    {"json", JSON, 0, 0, "print JSON", 0},
+    {"no-limits", NO_LIMITS, 0, 0, "do not measure the machine's limits", 0},
     {0},
 };
 
@@ -30,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
     case JSON: r->json = true; break;
     case NO_LIMITS: r->no_limits = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "what is '%s'?", arg); break;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -98,7 +98,7 @@ static processor read_processor(void)
     processor p = {.cores = sysconf(_SC_NPROCESSORS_ONLN)};
     read_cpuinfo(&p);
     if (!*p.model)
-        snprintf(p.model, sizeof p.model, "not known");
+        snprintf(p.model, sizeof p.model, "unknown");
 #ifdef _SC_PHYS_PAGES
     p.memory_mib = (long)((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p20);
 #endif
@@ -135,14 +135,14 @@ static void print(const request *r, const processor *p, const bench_limits *l)
 {
     char version[32];
     printf("processor   %s\n", p->model);
-    printf("features    %s\n", *p->features ? p->features : "not known");
+    printf("features    %s\n", *p->features ? p->features : "unknown");
     printf("kernels     for %s%s\n", wg_isa_name(wg_isa_best()),
            capped() ? " (" WG_ISA_VARIABLE ")" : "");
     printf("caches      %ld KiB, %ld KiB, %ld KiB\n", p->cache_kib[0], p->cache_kib[1],
            p->cache_kib[2]);
     printf("memory      %.1f GiB\n", (double)p->memory_mib / 1024);
     printf("threads     %d of %ld\n", r->backends.threads, p->cores);
-    printf("\n%-20s %-8s %s\n", "backend", "version", "what it has");
+    printf("\n%-20s %-8s %s\n", "backend", "version", "description");
     for (size_t i = 0; i < r->backends.count; i++) {
         const wg_backend *b = r->backends.backend[i];
         printf("%-20s %-8s %s\n", r->backends.name[i], version_of(b, version, sizeof version),
@@ -186,9 +186,9 @@ static void print_json(const request *r, const processor *p, const bench_limits 
 
 int command_devices(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&backend_argp, 0, "What is listed:", 1}, {0}};
+    static const struct argp_child children[] = {{&backend_argp, 0, "Backends:", 1}, {0}};
     static const struct argp argp = {
-        table,    parse, NULL, "Lists the backends and what the machine can do, measured.",
+        table,    parse, NULL, "Lists the backends and measures the machine's limits.",
         children, NULL,  NULL};
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)

@@ -10,8 +10,8 @@
 enum { LOWERCASE = 1000, OUTPUT };
 
 static const struct argp_option table[] = {
-    {"lowercase", LOWERCASE, 0, 0, "case does not count in BLEU and chrF", WG_GROUP_COUNT + 1},
-    {"output", OUTPUT, "FILE", 0, "write the translations there", WG_GROUP_COUNT + 1},
+    {"lowercase", LOWERCASE, 0, 0, "ignore case in BLEU and chrF", WG_GROUP_COUNT + 1},
+    {"output", OUTPUT, "FILE", 0, "write the translations to FILE", WG_GROUP_COUNT + 1},
     {0},
 };
 
@@ -56,7 +56,7 @@ static wg_status measure_targets(const request *r, const texts *t)
     wg_translations_free(found, t->n);
     printf("sentences      %zu\ntarget tokens  %.0f\n", t->n, tokens);
     if (tokens > 0)
-        printf("cross-entropy  %.4f nats a token\nperplexity     %.4f\naccuracy       %.4f\n",
+        printf("cross-entropy  %.4f nats per token\nperplexity     %.4f\naccuracy       %.4f\n",
                cost / tokens, exp(cost / tokens), hits / tokens);
     return WG_OK;
 }
@@ -128,8 +128,8 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
     enum { COUNT = 1000 };
     char message[500] = "out of memory", *text[2] = {NULL, NULL};
     if (m->settings.train_sets[0]) {
-        complain("which files?  SOURCE TARGET; without, only a model of the built-in numbers can "
-                 "be evaluated");
+        complain("expected two files, SOURCE TARGET; only a model of the built-in numbers can be "
+                 "evaluated without");
         return EXIT_USAGE;
     }
     wg_status status = wg_numbers_corpus(COUNT, true, m->settings.seed + 1, &text[0], &text[1]);
@@ -139,7 +139,7 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
             wg_translator_vocabulary(m->translator, 0), wg_translator_vocabulary(m->translator, 1),
             &(wg_corpus_options){.keep_text = true}, message, sizeof message);
     if (status != WG_OK)
-        complain("the built-in numbers: %s", message);
+        complain("built-in numbers: %s", message);
     free(text[0]);
     free(text[1]);
     return exit_code(status);
@@ -175,12 +175,10 @@ int command_evaluate(int argc, char **argv)
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER [SOURCE TARGET]",
-        .doc =
-            "Measures a model on two files of sentences: cross-entropy, perplexity and accuracy of "
-            "the targets, exact matches, BLEU and chrF of its translations.  Without files, on "
-            "1000 "
-            "numbers that the built-in corpus leaves out.\v"
-            "What is not given is as the model's config.yml says.",
+        .doc = "Evaluates a model on parallel text: cross-entropy, perplexity and accuracy on the "
+               "targets; exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
+               "numbers held out from the built-in corpus.\v"
+               "Options not given are taken from the model's config.yml.",
         .max_files = 2,
     };
     request r = {.output = NULL};

@@ -67,7 +67,7 @@ static int run(FILE *script, FILE *picture)
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (error) {
-        complain(error == ENOENT ? "there is no gnuplot; Debian has it in gnuplot-nox"
+        complain(error == ENOENT ? "gnuplot not found; on Debian, install gnuplot-nox"
                                  : "gnuplot: %s",
                  strerror(error));
         return EXIT_RUN;
@@ -101,7 +101,7 @@ int gnuplot_end(FILE *script, const char *path)
     if (!picture || fflush(script) != 0 || ferror(script) || fseek(script, 0, SEEK_SET) != 0)
         complain("temporary file: %s", strerror(errno));
     else if ((code = run(script, picture)) == EXIT_OK && !(bytes = contents(picture, &size))) {
-        complain("gnuplot wrote no picture");
+        complain("gnuplot wrote no output");
         code = EXIT_RUN;
     } else if (code == EXIT_OK)
         code = write_file(path, bytes, size);

@@ -1,5 +1,5 @@
-/* wengert gradcheck: one line a check, what was compared, the worst error, the bar, and who is
- * guilty. */
+/* wengert gradcheck: one line per check: what was compared, the worst error, the tolerance, and on
+ * failure the node whose rule is wrong. */
 #include "cli/cli.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
@@ -21,8 +21,8 @@ static const struct argp_option table[] = {
     {"op", OP, "NAME", 0, "check this op on all its samples (may be repeated)", 0},
     {"model", MODEL, "NAME", 0, "check this built-in model (may be repeated)", 0},
     {"all", ALL, 0, 0, "check every op and every model", 0},
-    {"order", ORDER, "1|2", 0, "up to which derivatives (default 1)", 0},
-    {"seed", SEED, "N", 0, "of the points and cotangents (default 0)", 0},
+    {"order", ORDER, "1|2", 0, "check derivatives up to this order (default: 1)", 0},
+    {"seed", SEED, "N", 0, "seed of the points and cotangents (default: 0)", 0},
     {0},
 };
 /* clang-format on */
@@ -45,7 +45,7 @@ static uint64_t parse_seed(const char *text, struct argp_state *state)
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
     if (end == text || *end || errno || strchr(text, '-'))
-        argp_error(state, "--seed takes a whole number, not '%s'", text);
+        argp_error(state, "--seed: expected a whole number, got '%s'", text);
     return n;
 }
 
@@ -73,11 +73,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ORDER: r->order = (int)number_argument(state, "--order", arg, 1, 2); break;
     case SEED: r->seed = parse_seed(arg, state); break;
     case ARGP_KEY_ARG:
-        argp_error(state, "what is '%s'? (--op %s or --model %s)", arg, arg, arg);
+        argp_error(state, "unexpected argument '%s'; use --op %s or --model %s", arg, arg, arg);
         break;
     case ARGP_KEY_END:
         if (!r->all && r->n_ops + r->n_models == 0)
-            argp_error(state, "check what? --op NAME, --model NAME or --all");
+            argp_error(state, "nothing to check; use --op NAME, --model NAME or --all");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -92,14 +92,15 @@ static void report(request *r, const char *what, wg_status status, const wg_grad
     if (status != WG_OK && c->compared == 0)
         printf(" FAIL: %s\n", *c->message ? c->message : wg_status_text(status));
     else if (status != WG_OK)
-        printf(" %6zu compared, worst %8.2g, bar %6.0e  FAIL: %s\n", c->compared, c->worst,
+        printf(" %6zu compared, worst %8.2g, tolerance %6.0e  FAIL: %s\n", c->compared, c->worst,
                c->tolerance, c->message);
     else if (c->no_derivative)
-        printf(" no derivative: zero, as it must be%17s  ok\n", "");
+        printf(" no derivative: zero, as required%17s  ok\n", "");
     else if (c->empty)
-        printf(" no elements%40s  ok\n", "");
+        printf(" no elements%38s  ok\n", "");
     else
-        printf(" %6zu compared, worst %8.2g, bar %6.0e  ok\n", c->compared, c->worst, c->tolerance);
+        printf(" %6zu compared, worst %8.2g, tolerance %6.0e  ok\n", c->compared, c->worst,
+               c->tolerance);
     fflush(stdout);
     if (status == WG_OK)
         r->passed++;

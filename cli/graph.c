@@ -29,24 +29,28 @@ enum {
 
 /* clang-format off */
 static const struct argp_option table[] = {
-    {0, 0, 0, 0, "What is written:", 1},
-    {"print", PRINT, 0, 0, "one line of text a node, or a step of the plan (the default)", 1},
-    {"dot", DOT, 0, 0, "the picture as Graphviz source", 1},
-    {"svg", SVG, "FILE", 0, "the picture as SVG", 1},
-    {"png", PNG, "FILE", 0, "the picture as PNG", 1},
-    {"output", 'o', "FILE", 0, "where --print and --dot go, instead of standard output", 1},
-    {0, 0, 0, 0, "Which graph:", 2},
-    {"grad", GRAD, 0, 0, "with the gradient of the loss for all parameters", 2},
-    {"plan", PLAN, 0, 0, "as planned: simplified, with the backend of each node", 2},
-    {"profile", PROFILE, 0, 0, "as planned, run ten times and coloured by each node's share of the time", 2},
-    {0, 0, 0, 0, "How much of it is drawn:", 3},
-    {"expand", EXPAND, "SCOPE", 0, "open this scope (may be repeated)", 3},
-    {"depth", DEPTH, "N", 0, "close scopes below this depth (default: as deep as can be read)", 3},
-    {"phase", PHASE, "fwd|bwd|update|both", 0, "only this part; bwd and both ask for --grad", 3},
-    {"full", FULL, 0, 0, "every node: nothing closed, folded or left out", 3},
-    {"memory", MEMORY, 0, 0, "bytes on boxes and edges", 3},
-    {"no-legend", NO_LEGEND, 0, 0, "only the title above the picture", 3},
-    {"seconds", SECONDS, "N", 0, "time limit of the layout (default 30)", 3},
+    {0, 0, 0, 0, "Output:", 1},
+    {"print", PRINT, 0, 0, "one line of text per node, or per step of the plan (the default)", 1},
+    {"dot", DOT, 0, 0, "draw the graph as Graphviz source", 1},
+    {"svg", SVG, "FILE", 0, "draw the graph as SVG", 1},
+    {"png", PNG, "FILE", 0, "draw the graph as PNG", 1},
+    {"output", 'o', "FILE", 0,
+     "write the output of --print and --dot to FILE instead of standard output", 1},
+    {0, 0, 0, 0, "Graph:", 2},
+    {"grad", GRAD, 0, 0, "add the gradient of the loss with respect to all parameters", 2},
+    {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
+    {"profile", PROFILE, 0, 0,
+     "run the plan ten times and colour each node by its share of the time; implies --plan", 2},
+    {0, 0, 0, 0, "Level of detail:", 3},
+    {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", 3},
+    {"depth", DEPTH, "N", 0,
+     "collapse scopes below this depth (default: the deepest that stays readable)", 3},
+    {"phase", PHASE, "fwd|bwd|update|both", 0,
+     "draw only this phase; bwd and both imply --grad", 3},
+    {"full", FULL, 0, 0, "draw every node: nothing collapsed, folded or left out", 3},
+    {"memory", MEMORY, 0, 0, "show bytes on boxes and edges", 3},
+    {"no-legend", NO_LEGEND, 0, 0, "draw the title without the legend", 3},
+    {"seconds", SECONDS, "N", 0, "time limit for the layout (default: 30)", 3},
     {0},
 };
 /* clang-format on */
@@ -81,13 +85,13 @@ static void parse_phase(request *r, const char *text, struct argp_state *state)
             r->grad |= choices[i].grad;
             return;
         }
-    argp_error(state, "--phase takes fwd, bwd, update or both, not '%s'", text);
+    argp_error(state, "--phase: expected fwd, bwd, update or both, got '%s'", text);
 }
 
 static void parse_expand(request *r, const char *scope, struct argp_state *state)
 {
     if (r->picture.n_expanded == MAX_EXPAND)
-        argp_error(state, "more than %d times --expand", MAX_EXPAND);
+        argp_error(state, "--expand given more than %d times", MAX_EXPAND);
     r->expand[r->picture.n_expanded++] = scope;
 }
 
@@ -96,7 +100,7 @@ static double parse_seconds(const char *text, struct argp_state *state)
     char *end;
     double seconds = strtod(text, &end);
     if (end == text || *end || !(seconds > 0 && seconds <= 86400))
-        argp_error(state, "--seconds takes a number up to 86400, not '%s'", text);
+        argp_error(state, "--seconds: expected a number above 0, up to 86400, got '%s'", text);
     return seconds;
 }
 
@@ -123,9 +127,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: take_argument(state, &r->model, "model", arg); break;
     case ARGP_KEY_END:
         if (!r->model)
-            argp_error(state, "which model?");
+            argp_error(state, "no model given");
         if (r->print && r->dot)
-            argp_error(state, "--print or --dot, not both");
+            argp_error(state, "use --print or --dot, not both");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -326,12 +330,13 @@ static wg_value *build(wg_graph *g, const wg_model *m, const wg_transformer_conf
 int command_graph(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&backend_argp, 0, "By whom it is planned (asked in this order, cpu at last):", 4}, {0}};
+        {&backend_argp, 0, "Backends of the plan, in order of preference (cpu comes last):", 4},
+        {0}};
     static const struct argp argp = {table,
                                      parse,
                                      "MODEL|FOLDER",
-                                     "Prints or draws a built-in model, or the one trained in a "
-                                     "folder, its gradient or its plan.",
+                                     "Prints or draws a built-in model or the model in FOLDER, "
+                                     "its gradient or its plan.",
                                      children,
                                      NULL,
                                      NULL};

@@ -1,4 +1,4 @@
-/* wengert info: what is in a model's folder. */
+/* wengert info: describes a model folder. */
 #include "cli/model.h"
 #include "wengert/train/folder.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 static const struct argp_option table[] = {
-    {"model", 'm', "FOLDER", 0, "the folder, as other commands are told it", 0},
+    {"model", 'm', "FOLDER", 0, "the model folder, as for other commands", 0},
     {0},
 };
 
@@ -22,7 +22,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG: take_argument(state, folder, "folder", arg); break;
     case ARGP_KEY_END:
         if (!*folder)
-            argp_error(state, "which folder?");
+            argp_error(state, "no folder given");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -191,18 +191,15 @@ static const struct {
 } parts[] = {
     {"Progress", WG_FILE_PROGRESS, print_progress}, {"Weights", WG_FILE_MODEL, print_parameters},
     {"Vocabularies", NULL, print_vocabularies},     {"", WG_FILE_CONFIG, print_settings},
-    {"In the folder", NULL, print_files},
+    {"Folder contents", NULL, print_files},
 };
 
 int command_info(int argc, char **argv)
 {
     static const struct argp argp = {
-        table,
-        parse,
-        "FOLDER",
-        "Tells what is in the folder of a model: progress, weights, vocabularies, settings, files.",
-        NULL,
-        NULL,
+        table,    parse,
+        "FOLDER", "Describes a model folder: progress, weights, vocabularies, settings, files.",
+        NULL,     NULL,
         NULL};
     const char *folder = NULL;
     char message[500];

@@ -1,4 +1,4 @@
-/* wengert COMMAND ...: finds the command, and sees to it that lost output is an error. */
+/* wengert COMMAND ...: finds and runs the command; output that cannot be written is an error. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -11,21 +11,21 @@ static int command_help(int argc, char **argv);
 
 static const command commands[] = {
 #ifdef WG_HAVE_TRAINING
-    {"train", "train a Transformer on two files of sentences", command_train},
+    {"train", "train a Transformer on parallel text", command_train},
     {"translate", "translate standard input", command_translate},
-    {"score", "how probable given translations are", command_score},
-    {"evaluate", "measure a model on two files of sentences", command_evaluate},
-    {"average", "the mean of several models", command_average},
-    {"info", "what is in a model's folder", command_info},
-    {"plot", "draw the course of a training", command_plot},
+    {"score", "score given translations by log probability", command_score},
+    {"evaluate", "evaluate a model on parallel text", command_evaluate},
+    {"average", "average the weights of several models", command_average},
+    {"info", "describe a model folder", command_info},
+    {"plot", "plot the metrics of a training run", command_plot},
     {"bleu", "score translations against references", command_bleu},
 #endif
     {"graph", "print or draw a built-in model, its gradient or its plan", command_graph},
-    {"gradcheck", "check derivatives of ops and models against differences", command_gradcheck},
-    {"devices", "list the backends and what the machine can do, measured", command_devices},
+    {"gradcheck", "check derivatives of ops and models numerically", command_gradcheck},
+    {"devices", "list the backends and measure the machine's limits", command_devices},
     {"bench", "time an op or a training step on the backends", command_bench},
     {"ops", "list the ops, or describe one", command_ops},
-    {"help", "the help of a command", command_help},
+    {"help", "show the help of a command", command_help},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -54,15 +54,15 @@ static int run_command(const command *c, int argc, char **argv)
 static void print_help(FILE *f)
 {
     fprintf(f, "Usage: wengert COMMAND [OPTION...]\n\n"
-               "Graph-based automatic differentiation: train and use a Transformer, look at "
-               "graphs, check\n"
-               "derivatives, measure.\n\n");
+               "Graph-based automatic differentiation: train and use a Transformer, draw "
+               "graphs,\ncheck derivatives, measure speed.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].doc);
-    fprintf(
-        f,
-        "\nwengert COMMAND --help tells the options of a command; wengert --version the version.\n"
-        "Exit codes: 0 ok, 1 failure at run time, 2 usage, 3 bad data, 4 input or output.\n");
+    fprintf(f,
+            "\nwengert COMMAND --help lists the options of a command; wengert --version prints the "
+            "version.\n"
+            "Exit codes: 0 success, 1 run-time failure, 2 usage error, 3 bad data, 4 input/output "
+            "error.\n");
 }
 
 static int command_help(int argc, char **argv)
@@ -88,7 +88,7 @@ static void check_stdout(void)
     bool failed = ferror(stdout);
     errno = 0;
     if (fclose(stdout) != 0 || failed) {
-        complain("standard output: %s", errno ? strerror(errno) : "could not be written");
+        complain("standard output: %s", errno ? strerror(errno) : "cannot be written");
         _exit(EXIT_IO);
     }
 }

@@ -8,7 +8,7 @@ int measure_limits(bench_limits *l, int threads)
 {
     wg_status status = bench_limits_measure(l, &(bench_limits_options){.threads = threads});
     if (status != WG_OK)
-        complain("the limits of the machine could not be measured: %s", wg_status_text(status));
+        complain("cannot measure the machine's limits: %s", wg_status_text(status));
     return exit_code(status);
 }
 

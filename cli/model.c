@@ -9,7 +9,7 @@ int model_folder(const char *folder)
 {
     if (wg_folder_has(folder, WG_FILE_CONFIG))
         return EXIT_OK;
-    complain("%s: not a model's folder: it has no %s", folder, WG_FILE_CONFIG);
+    complain("%s: not a model folder: it has no %s", folder, WG_FILE_CONFIG);
     return EXIT_IO;
 }
 
@@ -49,17 +49,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case WEIGHTS: m->weights = arg; break;
     case ARGP_KEY_ARG:
         if (p->command->max_files == 0)
-            argp_error(state, "what is '%s'?  Text comes from standard input", arg);
+            argp_error(state, "unexpected argument '%s'; text is read from standard input", arg);
         if (m->n_files == p->command->max_files)
             argp_error(
                 state,
-                "expected two files, SOURCE TARGET, got '%s' as well; the model goes with --model",
+                "expected two files, SOURCE TARGET, got '%s' as well; use --model for the model",
                 arg);
         m->files[m->n_files++] = arg;
         break;
     case ARGP_KEY_END:
         if (m->n_files == 1 || m->n_files < p->command->min_files)
-            argp_error(state, "which files?  SOURCE TARGET");
+            argp_error(state, "expected two files, SOURCE TARGET");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -70,7 +70,7 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
 {
     static const struct argp_option table[] = {
         {"weights", WEIGHTS, "FILE", 0,
-         "a file of the model's folder, or any path (default: the best weights there are)",
+         "weights to load: a file in the model folder, or a path (default: the best available)",
          WG_GROUP_FILES + 1},
         {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
         {0},
@@ -93,7 +93,7 @@ int model_open(model *m)
     char message[1000];
     const char *folder = settings_args_value(&m->args, "model");
     if (!folder || !*folder) {
-        complain("which model? --model FOLDER");
+        complain("no model given; use --model FOLDER");
         return EXIT_USAGE;
     }
     int code = model_settings(&m->settings, folder);

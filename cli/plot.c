@@ -17,7 +17,7 @@ static const struct panel {
         const char *kind, *key, *label; /* of metrics.jsonl; in the legend */
     } curve[MAX_CURVES];
 } panels[] = {
-    {"loss", "nats a token", {{"train", "cost", "training"}, {"valid", "cost", "validation"}}},
+    {"loss", "nats per token", {{"train", "cost", "training"}, {"valid", "cost", "validation"}}},
     {"accuracy", "share of tokens", {{"valid", "accuracy", "validation"}}},
     {"BLEU", "0 to 100", {{"valid", "bleu", "validation"}}},
     {"chrF", "0 to 100", {{"valid", "chrf", "validation"}}},
@@ -31,8 +31,9 @@ typedef struct request {
 } request;
 
 static const struct argp_option table[] = {
-    {"model", 'm', "FOLDER", 0, "the folder, as other commands are told it", 0},
-    {"output", 'o', "FILE.svg|png", 0, "the picture (default: curves.svg in the folder)", 0},
+    {"model", 'm', "FOLDER", 0, "the model folder, as for other commands", 0},
+    {"output", 'o', "FILE.svg|png", 0,
+     "write the plot to this file (default: curves.svg in the folder)", 0},
     {0},
 };
 
@@ -42,14 +43,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o':
         if (!picture_format(arg))
-            argp_error(state, "--output takes a file named .svg or .png, not '%s'", arg);
+            argp_error(state, "--output: expected a file named .svg or .png, got '%s'", arg);
         r->output = arg;
         break;
     case 'm':
     case ARGP_KEY_ARG: take_argument(state, &r->folder, "folder", arg); break;
     case ARGP_KEY_END:
         if (!r->folder)
-            argp_error(state, "which folder?");
+            argp_error(state, "no folder given");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -127,7 +128,7 @@ static int draw(const request *r, const char *path)
     for (int i = 0; i < N_PANELS; i++)
         shown += !is_empty(r->curve[i]);
     if (!shown) {
-        complain("%s: nothing was measured yet", r->folder);
+        complain("%s: no metrics recorded yet", r->folder);
         return EXIT_DATA;
     }
     FILE *f = gnuplot_begin(picture_format(path), 900, 60 + 240 * (double)shown);
@@ -150,7 +151,7 @@ int command_plot(int argc, char **argv)
         table,
         parse,
         "FOLDER",
-        "Draws loss, metrics and learning rate of a training over its updates, by gnuplot.",
+        "Plots loss, metrics and learning rate of a training run over its updates, with gnuplot.",
         NULL,
         NULL,
         NULL};

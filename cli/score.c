@@ -8,7 +8,7 @@ enum { WORD_SCORES = 1000 };
 
 static const struct argp_option table[] = {
     {"word-scores", WORD_SCORES, 0, 0,
-     "before each score the target's tokens with their log probabilities", WG_GROUP_COUNT + 1},
+     "print the target tokens with their log probabilities before each score", WG_GROUP_COUNT + 1},
     {0},
 };
 
@@ -72,7 +72,7 @@ static int score(request *r)
     for (size_t i = 0; i < count && code == EXIT_OK; i += MANY)
         code = score_some(r, pairs, i, count - i < MANY ? count - i : MANY, &sum, &tokens);
     if (code == EXIT_OK && tokens > 0 && !r->model.settings.quiet)
-        fprintf(stderr, "%zu pairs: cross-entropy %.4f nats a token, perplexity %.4f\n", count,
+        fprintf(stderr, "%zu pairs: cross-entropy %.4f nats per token, perplexity %.4f\n", count,
                 -sum / tokens, exp(-sum / tokens));
     wg_corpus_free(pairs);
     return code;
@@ -85,9 +85,9 @@ int command_score(int argc, char **argv)
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER SOURCE TARGET",
-        .doc = "Writes the log probability of each line of TARGET as the translation of SOURCE's; "
-               "with --normalize or --length-penalty divided by that penalty.\v"
-               "What is not given is as the model's config.yml says.",
+        .doc = "Prints the log probability of each line of TARGET as a translation of that line of "
+               "SOURCE; with --normalize or --length-penalty, divided by the length penalty.\v"
+               "Options not given are taken from the model's config.yml.",
         .min_files = 2,
         .max_files = 2,
     };

@@ -128,14 +128,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     const wg_option *o = option_of(a, key);
     if (key == CONFIG) {
         if (a->n_configs == MAX_CONFIGS)
-            argp_error(state, "more than %d times --config", MAX_CONFIGS);
+            argp_error(state, "--config given more than %d times", MAX_CONFIGS);
         a->configs[a->n_configs++] = arg;
         return 0;
     }
     if (!o)
         return ARGP_ERR_UNKNOWN;
     if (a->n == MAX_GIVEN)
-        argp_error(state, "more than %d options", MAX_GIVEN);
+        argp_error(state, "more than %d options given", MAX_GIVEN);
     a->given[a->n] = (given_option){.option = o};
     take_values(&a->given[a->n++], arg, state);
     return 0;
@@ -162,7 +162,7 @@ int settings_args_init(settings_args *a, unsigned use)
                    .name = "config",
                    .key = CONFIG,
                    .arg = "FILE",
-                   .doc = "options from a YAML file, which flags override (may be repeated)",
+                   .doc = "read options from a YAML file; flags override them (may be repeated)",
                    .group = WG_GROUP_FILES + 1});
     a->argp = (struct argp){.options = a->rows, .parser = parse};
     for (size_t i = 0; i < a->n_texts; i++)

@@ -1,4 +1,4 @@
-/* wengert train: trains a Transformer, or goes on with it. */
+/* wengert train: trains a Transformer, or resumes a training run. */
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
@@ -10,8 +10,7 @@
 enum { DUMP_CONFIG = 1000 };
 
 static const struct argp_option table[] = {
-    {"dump-config", DUMP_CONFIG, 0, 0,
-     "write all settings as YAML to standard output, and do nothing else", 1},
+    {"dump-config", DUMP_CONFIG, 0, 0, "print all settings as YAML and exit", 1},
     {0},
 };
 
@@ -26,14 +25,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
     case DUMP_CONFIG: r->dump = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "what is '%s'?", arg); break;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-/* A folder with vocabularies keeps them: others, asked for by --vocabs, would be left out in
- * silence. */
+/* A folder keeps its vocabularies: other --vocabs are refused instead of silently ignored. */
 static int check_vocabularies(const wg_settings *asked)
 {
     char message[1000];
@@ -43,12 +41,12 @@ static int check_vocabularies(const wg_settings *asked)
     wg_status status = wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1],
                                               message, sizeof message);
     if (status != WG_OK)
-        complain("--vocabs: %s%s", message, status == WG_EINVAL ? "; --overwrite trains anew" : "");
+        complain("--vocabs: %s%s", message,
+                 status == WG_EINVAL ? "; use --overwrite to train from scratch" : "");
     return exit_code(status);
 }
 
-/* Of a folder that has a model, its settings, over which `asked` is laid; else what was asked
- * for. */
+/* The settings of the model in the folder, overridden by `asked`; without a model, `asked`. */
 static int settle(wg_settings *s, wg_settings *asked)
 {
     char message[2000];
@@ -62,7 +60,8 @@ static int settle(wg_settings *s, wg_settings *asked)
         return code;
     wg_status status = wg_settings_override(s, asked, message, sizeof message);
     if (status != WG_OK)
-        complain("%s has another model: %s; --overwrite trains anew", asked->model, message);
+        complain("%s has a different model: %s; use --overwrite to train from scratch",
+                 asked->model, message);
     return exit_code(status);
 }
 
@@ -85,7 +84,7 @@ static int train(const wg_settings *s)
     progress_end(&p);
     wg_trainer_free(t);
     if (status == WG_OK && signal_number) {
-        complain("stopped by %s; the same command goes on from here", strsignal(signal_number));
+        complain("stopped by %s; run the same command to resume", strsignal(signal_number));
         return 128 + signal_number;
     }
     return exit_code(status);
@@ -103,12 +102,11 @@ int command_train(int argc, char **argv)
         table,
         parse,
         "",
-        "Trains a Transformer from two files of sentences, or goes on with one.\v"
-        "All that a training is stands in the folder --model; the same command goes on where it "
-        "was stopped. "
-        "Without --train-sets it learns to translate number phrases, English to German.  Presets "
-        "override the defaults that are "
-        "told here; --dump-config shows what holds.",
+        "Trains a Transformer on parallel text, or resumes a training run.\v"
+        "The folder --model keeps the whole state of the run; the same command resumes it.  "
+        "Without --train-sets the model learns to translate number phrases from English to "
+        "German.  A preset overrides the defaults shown here; --dump-config prints the settings "
+        "in effect.",
         children,
         NULL,
         NULL};
@@ -124,7 +122,7 @@ int command_train(int argc, char **argv)
     if (code == EXIT_OK && r.dump)
         code = exit_code(wg_settings_write_yaml(&s, stdout));
     else if (code == EXIT_OK && !s.model) {
-        complain("train: where to? --model FOLDER");
+        complain("no model folder given; use --model FOLDER");
         code = EXIT_USAGE;
     } else if (code == EXIT_OK)
         code = train(&s);

@@ -11,13 +11,13 @@
 enum { SCORES = 1000, WORD_SCORES, ATTENTION };
 
 static const struct argp_option table[] = {
-    {"scores", SCORES, 0, 0, "after each translation its score, as: text ||| score",
+    {"scores", SCORES, 0, 0, "print the score after each translation, as: text ||| score",
      WG_GROUP_COUNT + 1},
-    {"word-scores", WORD_SCORES, 0, 0, "and before that its tokens with their log probabilities",
-     WG_GROUP_COUNT + 1},
+    {"word-scores", WORD_SCORES, 0, 0,
+     "print the tokens with their log probabilities before the score", WG_GROUP_COUNT + 1},
     {"attention-plot", ATTENTION, "FILE.svg|png", 0,
-     "draw what the decoder attended to, by gnuplot, and write the numbers beside as JSON; "
-     "of the second line and later ones as FILE-2.svg, ...",
+     "plot the decoder's attention with gnuplot, and write the weights to a JSON file beside "
+     "it; the second line goes to FILE-2.svg, and so on",
      WG_GROUP_COUNT + 1},
     {0},
 };
@@ -38,7 +38,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case WORD_SCORES: r->word_scores = true; break;
     case ATTENTION:
         if (!picture_format(arg))
-            argp_error(state, "--attention-plot takes a file named .svg or .png, not '%s'", arg);
+            argp_error(state, "--attention-plot: expected a file named .svg or .png, got '%s'",
+                       arg);
         r->plot = arg;
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -116,8 +117,8 @@ static int settle(request *r)
         r->search.n_best = r->search.beam;
     if (r->search.n_best <= r->search.beam)
         return EXIT_OK;
-    complain("--n-best: expected at most the beam, which is %lld, got %lld",
-             (long long)r->search.beam, (long long)r->search.n_best);
+    complain("--n-best: expected at most the beam size, %lld, got %lld", (long long)r->search.beam,
+             (long long)r->search.n_best);
     return EXIT_USAGE;
 }
 
@@ -128,8 +129,8 @@ int command_translate(int argc, char **argv)
         .options = table,
         .parse = parse,
         .usage = "--model FOLDER < TEXT",
-        .doc = "Translates standard input to standard output, a line for each line.\v"
-               "What is not given is as the model's config.yml says.",
+        .doc = "Translates standard input to standard output, line by line.\v"
+               "Options not given are taken from the model's config.yml.",
     };
     request r = {.plot = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);

@@ -84,14 +84,14 @@ static int trial_of_shapes(trial *t, const wg_op *op, const char *sample, const 
     wg_sample_operand given[WG_MAX_SAMPLE_OPERANDS] = {{0}};
     int n;
     if (!parse_shapes(text, given, &n)) {
-        complain("'%s' is no list of shapes; they are written 4096x512,512x2048", text);
+        complain("'%s' is not a list of shapes, such as 4096x512,512x2048", text);
         return EXIT_USAGE;
     }
     const wg_sample *s = find_sample(op, sample, n);
     if (!s && sample)
         complain("%s has no sample '%s'; wengert ops %s lists them", op->name, sample, op->name);
     else if (!s)
-        complain("%s takes no %d operands: %s", op->name, n, op->operands);
+        complain("%s: got %d shapes for operands '%s'", op->name, n, op->operands);
     if (!s)
         return EXIT_USAGE;
     *t = (trial){.op = op, .attrs = s->attrs, .n_in = n};
@@ -170,7 +170,7 @@ static int trials_of_base(trial *t, int *n, const wg_op *op)
         if (strcmp(base[i].op, op->name) == 0)
             code = trial_of_shapes(&t[(*n)++], op, base[i].sample, base[i].shape);
     if (code == EXIT_OK && *n == 0) {
-        complain("no preset for %s; give shapes by --shape", op->name);
+        complain("no preset for %s; use --shape", op->name);
         code = EXIT_USAGE;
     }
     return code;
@@ -193,7 +193,7 @@ int choose_trials(trial *t, int *n, const wg_op *op, const trial_choice *r)
             t[(*n)++] = trial_of_sample(op, s);
     }
     if (*n == 0) {
-        complain(r->sample ? "%s has no sample '%s'" : "%s has no samples; give --shape", op->name,
+        complain(r->sample ? "%s has no sample '%s'" : "%s has no samples; use --shape", op->name,
                  r->sample);
         return EXIT_USAGE;
     }

@@ -3,6 +3,7 @@
 #define WG_GRAPH_NEAREST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Levenshtein's distance (fewest insertions, deletions and substitutions) between a name as written
  * and one that exists; SIZE_MAX if they are too far apart for one to be meant by the other.  Of long

@@ -46,17 +46,17 @@ code 0 help gradcheck;         says out "--order=1|2"
 code 2;                        says err "Usage: wengert COMMAND"
 code 2 grph;                   says err "no command 'grph'; did you mean 'graph'?"
 code 2 help grph
-code 2 graph;                  says err "which model?"
-code 2 graph attension;        says err "no model 'attension'; did you mean 'attention'?"; says err "There are: mlp"
+code 2 graph;                  says err "no model given"
+code 2 graph attension;        says err "no model 'attension'; did you mean 'attention'?"; says err "Available: mlp"
 code 2 graph zzzzzzzzzzzz;     says err "no model 'zzzzzzzzzzzz'"
-code 2 graph mlp lstm;         says err "one model at a time"
-code 2 graph mlp --depth 0;    says err "--depth takes a whole number from 1"
+code 2 graph mlp lstm;         says err "expected one model, got 'mlp' and 'lstm'"
+code 2 graph mlp --depth 0;    says err "--depth: expected a whole number from 1"
 code 2 graph mlp --depth x
 code 2 graph mlp --phase sideways
 code 2 graph mlp --print --dot
 code 2 graph mlp --nonsense
-code 2 graph mlp --seconds 0;  says err "--seconds takes"
-code 2 gradcheck;              says err "check what?"
+code 2 graph mlp --seconds 0;  says err "--seconds: expected"
+code 2 gradcheck;              says err "nothing to check"
 code 2 gradcheck --op matmull; says err "did you mean 'matmul'?"
 code 2 gradcheck --model mpl;  says err "did you mean 'mlp'?"
 code 2 gradcheck --op add --order 3
@@ -82,7 +82,7 @@ code 0 gradcheck --model mlp --seed 7; says out "model mlp"; says out "1 passed,
 # ops
 code 0 ops;                    says out "matmul"; says out " ops"
 code 0 ops matmul;             says out "operands    a b"; says out "transpose_a"
-code 0 ops --markdown;         says out "# The ops"
+code 0 ops --markdown;         says out "# Ops"
 
 # backends
 code 0 devices --no-limits;    says out "cpu "; says out "reference kernels"; says out "threads"
@@ -91,7 +91,7 @@ code 0 graph mlp --plan --backend cpu; says out "cpu reference"
 code 2 graph mlp --backend cpus;       says err "backend cpus: expected "
 code 4 graph mlp --backend ./nowhere.so; says err "./nowhere.so: cannot open shared object file"
 code 2 devices --threads 0
-code 2 devices cpu;            says err "what is 'cpu'?"
+code 2 devices cpu;            says err "unexpected argument 'cpu'"
 if [ -n "$module" ]; then
     code 0 devices --no-limits --backend "$module"; says out "relu and add in f32"
     code 0 graph mlp --plan --backend "$module";    says out "mine:relu"; says out "mine does not broadcast"
@@ -108,10 +108,10 @@ code 0 bench op matmul $quick --grad --shape 5x6,6x7 --shape 8x8,8x8 --threads 1
 says out "matmul nn: 5x6,6x7: 4.2e-07 GFLOP"; says out "matmul gradient, nn: 8x8,8x8"; says out "median"
 code 0 bench op embedding $quick --shape 40x8,3x5@40; says out "embedding"
 code 0 bench op embedding $quick --preset base
-code 2 bench op;               says err "which op?"
+code 2 bench op;               says err "no op given"
 code 2 bench op matmull;       says err "did you mean 'matmul'?"
-code 2 bench op matmul --shape 5x6;     says err "matmul takes no 1 operands: a b"
-code 2 bench op matmul --shape 5y6,6x7; says err "is no list of shapes"
+code 2 bench op matmul --shape 5x6;     says err "matmul: got 1 shapes for operands 'a b'"
+code 2 bench op matmul --shape 5y6,6x7; says err "is not a list of shapes"
 code 2 bench op matmul --shape 5x,6x7
 code 2 bench op matmul --shape 5x6,6x7,
 code 2 bench op matmul --sample zz;     says err "matmul has no sample 'zz'"
@@ -135,8 +135,8 @@ if "$wengert" bench --help | grep -q train-step; then # built with training
     code 0 $step --d-model 8 --d-ff 8 --heads 2 --layers 1 --target-length 1 --json --backend cpu
     says out '"matmul_flops": 47616'
     code 2 $step --heads 3; says err "heads is 3, must divide d_model, which is 128"
-    code 2 bench train-step --config huge; says err "--config takes"
-    code 2 bench train-step --batch 0;   says err "--batch takes a whole number from 1"
+    code 2 bench train-step --config huge; says err "--config: expected"
+    code 2 bench train-step --batch 0;   says err "--batch: expected a whole number from 1"
     code 2 bench train-step --dropout 1
 fi
 

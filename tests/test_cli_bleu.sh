@@ -61,12 +61,12 @@ code 0 nul -i nul;                                                 begins out "B
 : >empty
 code 0 empty -i empty;                                             begins out "BLEU = 0.00"
 
-code 2;                                                            begins err "which references?"
-code 2 ref1 -i hyp --tokenize 14a;                                 says err "wengert bleu: --tokenize takes one of 13a, none, intl, char, not '14a'"
+code 2;                                                            begins err "no references given"
+code 2 ref1 -i hyp --tokenize 14a;                                 says err "wengert bleu: --tokenize: expected one of 13a, none, intl, char, got '14a'"
 code 2 ref1 -i hyp --smooth-value 0
 code 2 ref1 -i hyp --chrf --tokenize none
-says err "wengert bleu: --tokenize is an option of BLEU, chrF was asked for"
-code 2 ref1 -i hyp --smooth floor --word-order 2;                  begins err "--smooth is an option of BLEU"
+says err "wengert bleu: --tokenize applies to BLEU, not to chrF"
+code 2 ref1 -i hyp --smooth floor --word-order 2;                  begins err "--smooth applies to BLEU"
 code 2 ref1 -i hyp --word-order 17
 code 3 ref1 empty -i hyp
 says err "wengert: empty: expected 3 lines, as many as there are translations; got 0"

@@ -71,8 +71,8 @@ for option in $(sed -n 's/^\([a-z0-9-]*\): .*/\1/p' out); do
     says help "--$option"
 done
 holds "options in the dump" "$(grep -c '^[a-z]' out)" -gt 60
-code 2 train; says err "where to? --model FOLDER"
-code 2 train --model m extra; says err "what is 'extra'?"
+code 2 train; says err "no model folder given; use --model FOLDER"
+code 2 train --model m extra; says err "unexpected argument 'extra'"
 code 2 train --model m --heads x; says err "--heads: expected a whole number from 1 to 10000, got 'x'"
 code 2 train --model m --nonsense 1
 code 2 train --model m --train-sets a
@@ -113,15 +113,15 @@ code 0 train --config tokenized.yml --vocab-tokenized=false --dump-config; says 
 
 # training; the same in two parts
 code 0 train --config small.yml --model whole --after 12u
-says err "300 pairs to train on"; says err "update 12: saved"; says err "cost "
+says err "300 training pairs"; says err "update 12: saved"; says err "cost "
 holds "nothing on standard output" ! -s out
 for file in config.yml model.safetensors optimizer.safetensors progress.json metrics.jsonl vocab.txt; do
     holds "$file" -s whole/$file
 done
 code 0 train --config small.yml --model parts --after 7u
-code 0 train --model parts --after 12u; says err "going on after update 7"
+code 0 train --model parts --after 12u; says err "resuming after update 7"
 checks=$((checks + 1)); cmp -s whole/model.safetensors parts/model.safetensors || fail "training in parts differs"
-code 0 train --model whole; says err "going on after update 12" # nothing is left to do
+code 0 train --model whole; says err "resuming after update 12" # nothing is left to do
 code 2 train --config small.yml --model whole --d-model 32
 says err "d-model: expected 16, as the model has it, got 32"; says err "--overwrite"
 code 0 train --config small.yml --model whole --d-model 32 --after 2u --overwrite --quiet
@@ -134,12 +134,12 @@ code 2 graph nowhere; says err "no model 'nowhere'"
 # vocabularies: those of the folder stay, and others are refused
 code 0 train --config small.yml --model given --vocabs parts/vocab.txt --after 1u
 checks=$((checks + 1)); cmp -s parts/vocab.txt given/vocab.txt || fail "the vocabulary given was not taken"
-code 0 train --model given --vocabs parts/vocab.txt --after 2u; says err "going on after update 1"
+code 0 train --model given --vocabs parts/vocab.txt --after 2u; says err "resuming after update 1"
 sed 's/$/\r/' given/vocab.txt >crlf.txt # the same, written otherwise
 code 0 train --model given --vocabs crlf.txt crlf.txt --after 2u
 sed 's/^x$/X/' given/vocab.txt >other.txt
 code 2 train --model given --vocabs other.txt --after 3u
-says err "--vocabs: other.txt: expected the source vocabulary that given has, got another; --overwrite trains anew"
+says err "--vocabs: other.txt: expected the source vocabulary that given has, got another; use --overwrite to train from scratch"
 code 2 train --model given --vocabs given/vocab.txt other.txt; says err "other.txt: expected the target vocabulary"
 code 4 train --model given --vocabs missing.txt; says err "--vocabs: missing.txt: open: No such file"
 code 3 train --model given --vocabs small.yml; says err "--vocabs: small.yml: expected a vocabulary"
@@ -177,8 +177,8 @@ for signal in INT:130 TERM:143; do
     wait $child
     got=$?
     holds "exit code after SIG${signal%:*}" $got -eq "${signal#*:}"
-    says err "the same command goes on from here"; says err "saved"
-    code 0 train --model "stop${signal%:*}" --after 1u; says err "going on after update"
+    says err "run the same command to resume"; says err "saved"
+    code 0 train --model "stop${signal%:*}" --after 1u; says err "resuming after update"
 done
 
 # translating: a line for a line
@@ -201,10 +201,10 @@ holds "rounded weights score otherwise" "$(cat out)" != "$(cat scores)"
 cp out scores
 code 0 translate $model --scores --int8; holds "the same again" "$(cat out)" = "$(cat scores)"
 code 2 translate $model --int8=perhaps; says err "int8: expected true or false"
-code 2 translate $model --n-best 3; says err "--n-best: expected at most the beam, which is 2, got 3"
-code 2 translate; says err "which model?"
-code 2 translate --model ""; says err "which model?"
-code 2 translate $model words; says err "what is 'words'?"
+code 2 translate $model --n-best 3; says err "--n-best: expected at most the beam size, 2, got 3"
+code 2 translate; says err "no model given"
+code 2 translate --model ""; says err "no model given"
+code 2 translate $model words; says err "unexpected argument 'words'"
 code 2 translate $model --beam-size 0
 code 2 translate $model --attention-plot map.jpg; says err ".svg or .png"
 code 4 translate --model nowhere; says err "nowhere"
@@ -239,7 +239,7 @@ code 0 score --model parts --threads 1 --length-penalty length --normalize 0 sou
 code 0 score --model parts --threads 1 source target; holds "no penalty" -z "$(diff plain out)"
 code 0 score --model parts --threads 1 --length-penalty length source target
 holds "the model's penalty" "$(sed -n 1p out)" != "$(sed -n 1p plain)"
-code 2 score --model parts source; says err "which files?"
+code 2 score --model parts source; says err "expected two files, SOURCE TARGET"
 code 3 score --model parts two one
 code 4 score --model parts nothing one
 code 0 evaluate $model source target --output hypotheses

@@ -157,7 +157,7 @@ wg_status wgi_report_span(wg_trainer *t)
     wg_cursor at = position(t);
     snprintf(text, sizeof text,
              "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64
-             ": cost %.4f nats a token, ppl %.2f, "
+             ": cost %.4f nats per token, ppl %.2f, "
              "%.0f words/s, gradient norm %.4f, rate %.4e, %s left",
              at.epoch, at.group, wg_batches_groups(t->batches), t->progress.update, cost, exp(cost),
              tokens / elapsed, s->norm, s->rate, duration(seconds_left(t), time, sizeof time));
@@ -178,7 +178,7 @@ wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v, const ch
     wgi_message text = wgi_message_in(line, sizeof line);
     json_t *root = begin(t, "valid");
     wgi_message_add(&text,
-                    "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats a token",
+                    "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats per token",
                     position(t).epoch, t->progress.update, v->cost);
     add_real(root, "cost", v->cost);
     for (int i = 0; i < WG_METRICS; i++) {

@@ -329,7 +329,7 @@ static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
     t->seconds_until = p->seconds;
     if (*damaged)
         wgi_report_note(t, "%s", damaged);
-    wgi_report_note(t, "%s: going on after update %" PRId64, folder, p->update);
+    wgi_report_note(t, "%s: resuming after update %" PRId64, folder, p->update);
     return WG_OK;
 }
 
@@ -342,14 +342,14 @@ static void note_sizes(wg_trainer *t)
         if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) &&
             !strstr(tensor->name, WG_STATES_OF_AVERAGE))
             parameters += wg_shape_count(&tensor->shape);
-    wgi_report_note(t,
-                    "%zu pairs to train on (%zu empty and %zu too long left out), %zu to validate; "
-                    "%lld and %lld tokens in "
-                    "the vocabularies; %" PRId64 " parameters",
-                    wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
-                    t->data.valid ? wg_corpus_count(t->data.valid) : 0,
-                    (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
-                    (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
+    wgi_report_note(
+        t,
+        "%zu training pairs (%zu empty and %zu too long skipped), %zu validation pairs; "
+        "vocabularies of %lld and %lld tokens; %" PRId64 " parameters",
+        wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
+        t->data.valid ? wg_corpus_count(t->data.valid) : 0,
+        (long long)wg_vocabulary_size(t->data.vocabularies.side[0]),
+        (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
 }
 
 /* Folder, backends, data.  Nothing is written or removed yet. */

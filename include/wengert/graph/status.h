@@ -21,7 +21,7 @@ typedef enum wg_status {
     WG_EINVAL,       /* an argument is wrong: NULL, negative, out of range, unknown name   */
     WG_ESHAPE,       /* shapes, ranks or axes disagree                                     */
     WG_EDTYPE,       /* a dtype is not the one needed                                      */
-    WG_ENOMEM,       /* memory could not be had                                            */
+    WG_ENOMEM,       /* out of memory                                                      */
     WG_EUNSUPPORTED, /* no gradient rule, no kernel, or built without the optional library */
     WG_EDATA,        /* the numbers are wrong: an id out of range, a malformed file        */
     WG_ENONFINITE,   /* NaN or infinity where check_nonfinite was asked for                */
