@@ -15,6 +15,7 @@
  * random op has its key in its attributes, so its copy draws the same numbers.  Copies that no rule
  * reads are dead code. */
 #include "autograd/internal.h"
+#include "graph/clone.h"
 #include "wengert/ops/ops.h"
 
 #include <stdlib.h>
@@ -54,39 +55,29 @@ static bool is_constant(const wg_node *n)
     return n->n_in == 0 && !(n->op->flags & WG_OP_OPAQUE);
 }
 
-/* What stands for v inside the region that starts at node `first`: its copy, or v behind a barrier.
- */
-static wg_value *inner(wgi_recompute *r, uint32_t first, wg_value *v, wg_value *const *dy, int n_dy)
+/* Puts what stands for v inside the region that starts at node `first` in its place: its copy, or v
+ * behind a barrier. */
+static void enter(wgi_recompute *r, uint32_t first, wg_value *v, wg_value *const *dy, int n_dy)
 {
     wg_value **place = &r->value[v->id];
     if (!*place && is_constant(v->node))
         *place = v;
     if (!*place && (v->node->id < first || v->node->n_in == 0))
         *place = wg_barrier(v, dy, n_dy);
-    return *place;
 }
 
 static void copy_node(wgi_recompute *r, uint32_t first, const wg_node *n, wg_value *const *dy,
                       int n_dy)
 {
     wg_graph *g = n->graph;
-    wg_value *few[16], **in = few;
-    if (n->n_in > 16 && !(in = malloc(sizeof *in * (size_t)n->n_in))) {
-        wg_graph_fail(g, WG_ENOMEM, n->at, n->op->name, "out of memory");
-        return;
-    }
     wg_graph_set_origin(g, (wg_origin){n->scope, n->at ? n->at : n->op->name, WG_BACKWARD});
     for (int i = 0; i < n->n_in; i++)
-        in[i] = inner(r, first, n->in[i], dy, n_dy);
-    wg_node *copy = wg_node_copy(g, n, in, WG_DTYPE_DEFAULT);
+        enter(r, first, n->in[i], dy, n_dy);
+    wg_node *copy = wgi_node_copy_mapped(g, n, r->value, WG_DTYPE_DEFAULT);
     if (copy) {
         copy->phase = WG_BACKWARD; /* so that it is not recomputed in its turn */
         r->node[n->id] = copy;
-        for (int i = 0; i < n->n_out; i++)
-            r->value[n->out[i]->id] = copy->out[i];
     }
-    if (in != few)
-        free(in);
 }
 
 /* The next region may hold the same values behind another barrier. */

@@ -1,7 +1,8 @@
 /* Copies of nodes and graphs, with one float dtype turned into another if asked: what plans,
  * recomputation and the gradient check (which needs f64) are made of. */
-#include "wengert/graph/bf16.h"
+#include "graph/clone.h"
 #include "graph/internal.h"
+#include "wengert/graph/bf16.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,52 +120,94 @@ bool wg_name_copy(wg_value *v, const wg_value *from)
     return v->name || wgi_graph_no_memory(g);
 }
 
-/* needed[i]: node i is an ancestor of an output or an assignment. */
-static void mark_needed(const wg_graph *g, bool *needed)
+/* ---- outputs and assignments ----------------------------------------------------------------- */
+
+wgi_marks wgi_graph_marks(const wg_graph *g)
 {
-    for (size_t i = 0; i < g->n_outputs; i++)
-        needed[g->outputs[i].value->node->id] = true;
-    for (size_t i = 0; i < g->n_assigns; i++) {
-        needed[g->assigns[i].leaf->node->id] = true;
-        needed[g->assigns[i].value->node->id] = true;
+    return (wgi_marks){g->outputs, g->assigns, g->n_outputs, g->n_assigns};
+}
+
+void wgi_graph_needed(const wg_graph *g, wgi_marks marks, bool *needed)
+{
+    for (size_t i = 0; i < marks.n_outputs; i++)
+        needed[marks.outputs[i].value->node->id] = true;
+    for (size_t i = 0; i < marks.n_assigns; i++) {
+        needed[marks.assigns[i].leaf->node->id] = true;
+        needed[marks.assigns[i].value->node->id] = true;
     }
     for (size_t i = g->n_nodes; i-- > 0;)
         for (int k = 0; needed[i] && k < g->nodes[i]->n_in; k++)
             needed[g->nodes[i]->in[k]->node->id] = true;
 }
 
-/* What the caller has instead of n, at its results' places in the map; false: nothing. */
-static bool replaced(wg_graph *to, const wg_node *n, wg_value *const *in, const wg_clone_options *o,
-                     wg_value **map)
+bool wgi_graph_copy_marks(wg_graph *to, wgi_marks marks, wg_value *const *map)
 {
-    const wg_origin before = to->origin;
-    const wg_scope *scope = o->replace ? wg_scope_of(to, n->scope) : NULL;
-    if (!scope)
-        return false;
-    to->origin = (wg_origin){scope, n->at, n->phase};
-    bool done = o->replace(o->context, to, n, in, map + n->out[0]->id);
-    to->origin = before;
-    return done;
+    for (size_t i = 0; i < marks.n_outputs && to->status == WG_OK; i++)
+        wg_output(map[marks.outputs[i].value->id], marks.outputs[i].name);
+    for (size_t i = 0; i < marks.n_assigns && to->status == WG_OK; i++)
+        wg_assign(map[marks.assigns[i].leaf->id], map[marks.assigns[i].value->id]);
+    return to->status == WG_OK;
 }
 
-static void clone_node(wg_graph *to, const wg_node *n, const wg_clone_options *o, wg_value **map)
+/* ---- nodes through a map --------------------------------------------------------------------- */
+
+wg_value **wgi_operands_new(wgi_operands *o, int n)
 {
-    wg_value *few[16], **in = few;
-    if (n->n_in > 16 && !(in = malloc(sizeof *in * (size_t)n->n_in))) {
-        wgi_graph_no_memory(to);
-        return;
+    *o = (wgi_operands){.in = NULL};
+    o->in = n > WG_COUNT(o->small) ? calloc((size_t)n, sizeof(wg_value *)) : o->small;
+    return o->in;
+}
+
+void wgi_operands_free(wgi_operands *o)
+{
+    if (o->in != o->small)
+        free(o->in);
+}
+
+wg_node *wgi_node_copy_mapped(wg_graph *to, const wg_node *n, wg_value **map, wg_dtype f32_as)
+{
+    wgi_operands operands;
+    wg_value **in = wgi_operands_new(&operands, n->n_in);
+    if (!in)
+        return wgi_graph_no_memory(to);
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = map[n->in[k]->id];
+    wg_node *copy = wg_node_copy(to, n, in, f32_as);
+    wgi_operands_free(&operands);
+    for (int k = 0; copy && k < n->n_out; k++) {
+        wg_value **y = &map[n->out[k]->id];
+        if (*y)
+            continue;
+        *y = copy->out[k];
+        if (to != n->graph && !wg_name_copy(*y, n->out[k]))
+            return NULL;
+    }
+    return copy;
+}
+
+/* ---- a whole graph --------------------------------------------------------------------------- */
+
+/* Whether the caller has something of its own for n, which is then in the map. */
+static bool replaced(wg_graph *to, const wg_node *n, const wg_clone_options *o, wg_value **map)
+{
+    wgi_operands operands;
+    const wg_origin before = to->origin;
+    const wg_scope *scope = wg_scope_of(to, n->scope);
+    wg_value **in = wgi_operands_new(&operands, n->n_in);
+    if (!scope || !in) {
+        wgi_operands_free(&operands);
+        return wgi_graph_no_memory(to);
     }
     for (int k = 0; k < n->n_in; k++)
         in[k] = map[n->in[k]->id];
-    wg_node *copy = replaced(to, n, in, o, map) ? NULL : wg_node_copy(to, n, in, o->f32_as);
-    if (in != few)
-        free(in);
-    for (int k = 0; k < n->n_out; k++) {
-        if (copy)
-            map[n->out[k]->id] = copy->out[k];
+    to->origin = (wg_origin){scope, n->at, n->phase};
+    bool done = o->replace(o->context, to, n, in, map + n->out[0]->id);
+    to->origin = before;
+    wgi_operands_free(&operands);
+    for (int k = 0; done && k < n->n_out; k++)
         if (map[n->out[k]->id])
             wg_name_copy(map[n->out[k]->id], n->out[k]);
-    }
+    return done;
 }
 
 wg_graph *wg_graph_clone(const wg_graph *g, const wg_clone_options *options, wg_value **map)
@@ -184,15 +227,12 @@ wg_graph *wg_graph_clone(const wg_graph *g, const wg_clone_options *options, wg_
         map = own;
     for (size_t i = 0; i < g->n_values; i++)
         map[i] = NULL;
-    mark_needed(g, needed);
+    wgi_graph_needed(g, wgi_graph_marks(g), needed);
     for (size_t i = 0; i < g->n_nodes && to->status == WG_OK; i++)
-        if (needed[i] || o.keep_all)
-            clone_node(to, g->nodes[i], &o, map);
+        if ((needed[i] || o.keep_all) && !(o.replace && replaced(to, g->nodes[i], &o, map)))
+            wgi_node_copy_mapped(to, g->nodes[i], map, o.f32_as);
     to->next_key = g->next_key;
-    for (size_t i = 0; i < g->n_outputs && to->status == WG_OK; i++)
-        wg_output(map[g->outputs[i].value->id], g->outputs[i].name);
-    for (size_t i = 0; i < g->n_assigns && to->status == WG_OK; i++)
-        wg_assign(map[g->assigns[i].leaf->id], map[g->assigns[i].value->id]);
+    wgi_graph_copy_marks(to, wgi_graph_marks(g), map);
 done:
     free(needed);
     free(own);

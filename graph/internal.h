@@ -3,6 +3,7 @@
 #define WG_GRAPH_INTERNAL_H
 
 #include "graph/arena.h"
+#include "graph/clone.h"
 #include "wengert/graph/op.h"
 
 #include <stdarg.h>
@@ -18,15 +19,6 @@ typedef struct wgi_names {
 
 void *wgi_names_get(const wgi_names *t, const char *key);
 bool wgi_names_put(wgi_names *t, const char *key, void *item); /* false without memory */
-
-typedef struct wgi_named_value {
-    const char *name;
-    wg_value *value;
-} wgi_named_value;
-
-typedef struct wgi_assignment {
-    wg_value *leaf, *value;
-} wgi_assignment;
 
 struct wg_graph {
     wgi_arena arena;

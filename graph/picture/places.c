@@ -50,16 +50,10 @@ static bool *find_needed(wg_picture *p)
 {
     const wg_graph *g = p->g;
     bool *needed = wgi_picture_alloc(p, g->n_nodes, sizeof *needed);
-    bool all = p->options.full || g->n_outputs + g->n_assigns == 0;
-    for (size_t i = 0; needed && i < g->n_outputs; i++)
-        needed[g->outputs[i].value->node->id] = true;
-    for (size_t i = 0; needed && i < g->n_assigns; i++)
-        needed[g->assigns[i].leaf->node->id] = needed[g->assigns[i].value->node->id] = true;
-    for (size_t i = g->n_nodes; needed && i-- > 0;) {
-        needed[i] |= all;
-        for (int k = 0; needed[i] && k < g->nodes[i]->n_in; k++)
-            needed[g->nodes[i]->in[k]->node->id] = true;
-    }
+    if (needed && (p->options.full || g->n_outputs + g->n_assigns == 0))
+        memset(needed, true, g->n_nodes * sizeof *needed);
+    else if (needed)
+        wgi_graph_needed(g, wgi_graph_marks(g), needed);
     return needed;
 }
 
