@@ -1,5 +1,6 @@
 /* The store: a growing array of tensors and an open-addressing table from name to place. */
-#include "backends/store_internal.h"
+#include "backends/store.h"
+#include "backends/align.h"
 #include "backends/cpu/any/element.h"
 #include "backends/cpu/random.h"
 #include "wengert/ops/leaf.h"
@@ -117,14 +118,6 @@ static bool reserve(wg_store *s)
     for (size_t i = 0; i < s->count; i++)
         *slot_of(s, s->tensor[i]->tensor.name) = i + 1;
     return true;
-}
-
-void *wgi_aligned_alloc(size_t size)
-{
-    if (size > SIZE_MAX - 2 * WG_ALIGN)
-        return NULL;
-    size = (size + WG_ALIGN - 1) / WG_ALIGN * WG_ALIGN;
-    return aligned_alloc(WG_ALIGN, size ? size : WG_ALIGN);
 }
 
 /* Zeroed by calloc, which for large tensors takes untouched pages: they cost nothing before they

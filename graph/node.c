@@ -349,6 +349,6 @@ void wg_call_fail(wg_call *call, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (call->message)
-        vsnprintf(call->message, 256, format, args);
+        vsnprintf(call->message, WG_CALL_MESSAGE, format, args);
     va_end(args);
 }

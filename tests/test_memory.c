@@ -2,7 +2,9 @@
  * every way of planning gives the same bits. */
 #include "tests/test.h"
 #include "tests/random_graph.h"
-#include "backends/plan/planner.h"
+#include "backends/align.h"
+#include "backends/plan/facts.h"
+#include "backends/plan/offsets.h"
 
 enum { GRAPHS = 150 };
 
@@ -73,11 +75,11 @@ static void every_way_of_planning_gives_the_same_bits(void **state)
 /* Two storages alive together, moved onto each other. */
 static bool break_layout(wg_plan *p, size_t pick)
 {
-    for (size_t a = 0; a < p->n_storages; a++)
-        for (size_t b = a + 1; b < p->n_storages; b++) {
-            wgi_storage *x = &p->storage[a], *y = &p->storage[b];
-            bool both =
-                x->home == WG_HOME_BUFFER && y->home == WG_HOME_BUFFER && x->bytes && y->bytes;
+    for (size_t a = 0; a < p->layout.n_storages; a++)
+        for (size_t b = a + 1; b < p->layout.n_storages; b++) {
+            wgi_storage *x = &p->layout.storage[a], *y = &p->layout.storage[b];
+            bool both = x->kind == WG_STORAGE_BUFFER && y->kind == WG_STORAGE_BUFFER && x->bytes &&
+                        y->bytes;
             if (!both || x->last < y->first || y->last < x->first || pick-- > 0)
                 continue;
             y->offset = x->offset;
@@ -118,10 +120,10 @@ static void the_checker_catches_what_is_overwritten_too_early(void **state)
     wg_output(c, "c");
     wg_plan *p;
     assert_int_equal(wg_plan_create(&p, g, NULL), WG_OK);
-    assert_int_equal(p->n_work, 3);
+    assert_int_equal(p->program.n_work, 3);
     assert_int_equal(wg_plan_check(p), WG_OK);
-    int64_t sa = p->storage_of[p->work[0].node->out[0]->id];
-    p->storage_of[p->work[1].node->out[0]->id] = sa; /* b over a, which c still reads */
+    int64_t sa = p->layout.storage_of[p->program.work[0].node->out[0]->id];
+    p->layout.storage_of[p->program.work[1].node->out[0]->id] = sa; /* b over a, still read by c */
     wgi_plan_wire(p);
     assert_int_equal(wg_plan_check(p), WG_EINVAL);
     wg_plan_free(p);
@@ -143,10 +145,10 @@ static void poison_shows_stale_reads(void **state)
     assert_int_equal(wg_plan_run(p, 0), WG_OK);
     const float *y = wg_plan_data(p, c);
     assert_true(y[0] == 0);
-    int64_t sa = p->storage_of[p->root[p->work[0].node->out[0]->id]];
-    wgi_work *early = &p->work[1];
-    assert_true(early->dies == early->dies_end || p->dying[early->dies] != sa);
-    p->dying[0] = sa;
+    int64_t sa = p->layout.storage_of[p->program.work[0].node->out[0]->id];
+    wgi_work *early = &p->program.work[1];
+    assert_true(early->dies == early->dies_end || p->layout.dying[early->dies] != sa);
+    p->layout.dying[0] = sa;
     early->dies = 0;
     early->dies_end = 1;
     assert_int_equal(wg_plan_run(p, 0), WG_OK);

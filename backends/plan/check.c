@@ -1,11 +1,14 @@
-/* The proof that a plan's memory is sound, from the graph and the layout alone: liveness is derived
- * afresh.
+/* Proves that the memory of a plan is sound, from the graph and the layout alone: liveness is derived
+ * again.
  *
- * A run on paper goes through the steps.  Each content claims its bytes when it is computed and
- * releases them after its last reader; an operand that dies releases them before the result claims
- * them if the op may work in place and both are the same bytes.  A claim on claimed bytes is the
- * error.  A segment tree over the bytes between all borders answers each claim in O(log n). */
-#include "backends/plan/planner.h"
+ * A run is simulated.  Each root (facts.h) claims its bytes when it is computed and releases them
+ * after its last reader.  An operand that dies releases them before the result claims them if the op
+ * may work in place and both are the same bytes.  It is an error to claim bytes that are claimed
+ * already.  A segment tree over the intervals between all borders answers each claim in
+ * O(log n). */
+#include "backends/align.h"
+#include "backends/plan/facts.h"
+#include "backends/plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +21,14 @@ typedef struct range {
 
 typedef struct check {
     wg_plan *p;
-    const uint32_t *root;
+    wgi_marks marks;
+    uint32_t *root;
     size_t *border; /* ascending, no repeats     */
     size_t n_borders;
     size_t leaves; /* of the tree: a power of 2 */
     int32_t *max;  /* [2 leaves] claims below a node, without `all`      */
     int32_t *all;  /* [2 leaves] claims that cover the whole of the node */
-    range *of;     /* [values] of each content in the buffer             */
+    range *of;     /* [values] of each root in the buffer             */
 } check;
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -101,13 +105,13 @@ static bool prepare(check *c)
     const wg_plan *p = c->p;
     size_t values = wg_graph_value_count(p->g), n = 0, unique = 0;
     c->of = calloc(values + 1, sizeof *c->of);
-    c->border = malloc((2 * p->n_storages + 2) * sizeof *c->border);
+    c->border = malloc((2 * p->layout.n_storages + 2) * sizeof *c->border);
     if (!c->of || !c->border)
         return false;
-    for (size_t i = 0; i < p->n_storages; i++)
-        if (p->storage[i].home == WG_HOME_BUFFER) {
-            c->border[n++] = p->storage[i].offset;
-            c->border[n++] = p->storage[i].offset + p->storage[i].bytes;
+    for (size_t i = 0; i < p->layout.n_storages; i++)
+        if (p->layout.storage[i].kind == WG_STORAGE_BUFFER) {
+            c->border[n++] = p->layout.storage[i].offset;
+            c->border[n++] = p->layout.storage[i].offset + p->layout.storage[i].bytes;
         }
     qsort(c->border, n, sizeof *c->border, ascending);
     for (size_t i = 0; i < n; i++)
@@ -121,22 +125,22 @@ static bool prepare(check *c)
     return c->max && c->all;
 }
 
-/* The last reader of each content, and its bytes if it is in the buffer. */
+/* The last reader of each root, and its bytes if it is in the buffer. */
 static void find_ranges(check *c)
 {
     const wg_plan *p = c->p;
-    int64_t end = (int64_t)p->n_work;
+    int64_t end = (int64_t)p->program.n_work;
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
-        int64_t s = p->storage_of[i];
+        int64_t s = p->layout.storage_of[i];
         c->of[i].last = WG_NONE;
-        if (s != WG_NONE && p->storage[s].home == WG_HOME_BUFFER) {
-            c->of[i].begin = p->storage[s].offset;
+        if (s != WG_NONE && p->layout.storage[s].kind == WG_STORAGE_BUFFER) {
+            c->of[i].begin = p->layout.storage[s].offset;
             c->of[i].end =
-                p->storage[s].offset + wgi_round_up(wg_value_bytes(wg_graph_value(p->g, i)));
+                p->layout.storage[s].offset + wgi_round_up(wg_value_bytes(wg_graph_value(p->g, i)));
         }
     }
     for (int64_t i = 0; i < end; i++) {
-        const wg_node *n = p->work[i].node;
+        const wg_node *n = p->program.work[i].node;
         for (int k = 0; k < n->n_out; k++)
             c->of[n->out[k]->id].last = p->options.keep_all ? end : i;
         for (int k = 0; k < n->n_in; k++) {
@@ -144,24 +148,24 @@ static void find_ranges(check *c)
             r->last = r->last < i ? i : r->last;
         }
     }
-    for (size_t i = 0; i < p->n_outputs; i++)
-        c->of[c->root[p->outputs[i]->id]].last = end;
-    for (size_t i = 0; i < p->n_assigns; i++)
-        c->of[c->root[p->assigns[i].value->id]].last = end;
+    for (size_t i = 0; i < c->marks.n_outputs; i++)
+        c->of[c->root[c->marks.outputs[i].value->id]].last = end;
+    for (size_t i = 0; i < c->marks.n_assigns; i++)
+        c->of[c->root[c->marks.assigns[i].value->id]].last = end;
 }
 
-/* ---- the run on paper ------------------------------------------------------------------------ */
+/* ---- the simulated run ------------------------------------------------------------------------ */
 
 static bool fail(check *c, int64_t i, const char *what, const wg_value *a, const wg_value *b)
 {
     char x[200], y[200];
     snprintf(c->p->message, sizeof c->p->message, "step %lld, %s: %s %s%s%s", (long long)i,
-             c->p->work[i].node->op->name, wg_value_text(a, x, sizeof x), what, b ? " " : "",
-             b ? wg_value_text(b, y, sizeof y) : "");
+             c->p->program.work[i].node->op->name, wg_value_text(a, x, sizeof x), what,
+             b ? " " : "", b ? wg_value_text(b, y, sizeof y) : "");
     return false;
 }
 
-/* Names who holds the bytes that `v`, or the scratch of step i (v is result 0), wants. */
+/* Names the value that holds bytes claimed by v, or by the scratch of step i (v is result 0). */
 static bool fail_overlap(check *c, int64_t i, const wg_value *v, size_t begin, size_t end)
 {
     for (size_t k = 0; k < wg_graph_value_count(c->p->g); k++) {
@@ -172,15 +176,15 @@ static bool fail_overlap(check *c, int64_t i, const wg_value *v, size_t begin, s
     return fail(c, i, "overlaps scratch", v, NULL);
 }
 
-/* A result that lies in the memory of a leaf must be that leaf's new value, and nobody may read the
+/* A result that lies in the memory of a leaf must be that leaf's new value, and nothing may read the
  * old one later. */
 static bool check_leaf(check *c, int64_t i, const wg_node *n, int j)
 {
     const wg_plan *p = c->p;
-    int64_t s = p->storage_of[n->out[j]->id];
-    for (size_t k = 0; k < p->n_assigns; k++) {
-        const wgi_assigning *a = &p->assigns[k];
-        if (p->storage_of[a->leaf->id] != s || c->root[a->value->id] != n->out[j]->id)
+    int64_t s = p->layout.storage_of[n->out[j]->id];
+    for (size_t k = 0; k < c->marks.n_assigns; k++) {
+        const wgi_assignment *a = &c->marks.assigns[k];
+        if (p->layout.storage_of[a->leaf->id] != s || c->root[a->value->id] != n->out[j]->id)
             continue;
         int64_t last = c->of[a->leaf->id].last;
         if (last > i || (last == i && !wgi_may_overwrite(n, j, a->leaf->id, c->root)))
@@ -204,48 +208,69 @@ static void release_overwritten(check *c, int64_t i, const wg_node *n)
         }
 }
 
-static bool check_step(check *c, int64_t i)
+static bool check_operands(check *c, int64_t i, const wgi_work *w)
 {
     const wg_plan *p = c->p;
-    const wgi_work *w = &p->work[i];
     const wg_node *n = w->node;
     for (int k = 0; k < n->n_in; k++)
         if (w->call.in[k] != wgi_memory_of(p, wg_graph_value(p->g, c->root[n->in[k]->id])))
             return fail(c, i, "is read at another address than it is written to", n->in[k], NULL);
+    return true;
+}
+
+/* Result j of step i claims its bytes. */
+static bool claim_result(check *c, int64_t i, const wgi_work *w, int j)
+{
+    const wg_plan *p = c->p;
+    const wg_value *v = w->node->out[j];
+    range *r = &c->of[v->id];
+    if (w->call.out[j] != wgi_memory_of(p, v))
+        return fail(c, i, "is written to another address than its own", v, NULL);
+    if (p->layout.storage[p->layout.storage_of[v->id]].kind != WG_STORAGE_BUFFER)
+        return check_leaf(c, i, w->node, j);
+    if (r->end > p->layout.buffer_bytes || r->begin % WG_ALIGN)
+        return fail(c, i, "lies beyond the buffer or is not aligned", v, NULL);
+    if (is_claimed(c, r->begin, r->end))
+        return fail_overlap(c, i, v, r->begin, r->end);
+    claim(c, r, 1);
+    return true;
+}
+
+static bool check_scratch(check *c, int64_t i, const wgi_work *w)
+{
+    const wg_plan *p = c->p;
+    if (w->scratch == WG_NONE)
+        return true;
+    const wgi_storage *s = &p->layout.storage[w->scratch];
+    if (s->offset + s->bytes > p->layout.buffer_bytes || w->call.scratch != s->memory)
+        return fail(c, i, "has scratch beyond the buffer", w->node->out[0], NULL);
+    if (is_claimed(c, s->offset, s->offset + s->bytes))
+        return fail_overlap(c, i, w->node->out[0], s->offset, s->offset + s->bytes);
+    return true;
+}
+
+static void release_if_last(check *c, int64_t i, range *r)
+{
+    if (r->held && r->last == i)
+        claim(c, r, -1);
+}
+
+static bool check_step(check *c, int64_t i)
+{
+    const wgi_work *w = &c->p->program.work[i];
+    const wg_node *n = w->node;
+    if (!check_operands(c, i, w))
+        return false;
     release_overwritten(c, i, n);
-    for (int j = 0; j < n->n_out; j++) {
-        const wg_value *v = n->out[j];
-        range *r = &c->of[v->id];
-        if (w->call.out[j] != wgi_memory_of(p, v))
-            return fail(c, i, "is written to another address than its own", v, NULL);
-        if (p->storage[p->storage_of[v->id]].home != WG_HOME_BUFFER) {
-            if (!check_leaf(c, i, n, j))
-                return false;
-            continue;
-        }
-        if (r->end > p->buffer_bytes || r->begin % WG_ALIGN)
-            return fail(c, i, "lies beyond the buffer or is not aligned", v, NULL);
-        if (is_claimed(c, r->begin, r->end))
-            return fail_overlap(c, i, v, r->begin, r->end);
-        claim(c, r, 1);
-    }
-    if (w->scratch != WG_NONE) {
-        const wgi_storage *s = &p->storage[w->scratch];
-        if (s->offset + s->bytes > p->buffer_bytes || w->call.scratch != s->memory)
-            return fail(c, i, "has scratch beyond the buffer", n->out[0], NULL);
-        if (is_claimed(c, s->offset, s->offset + s->bytes))
-            return fail_overlap(c, i, n->out[0], s->offset, s->offset + s->bytes);
-    }
-    for (int k = 0; k < n->n_in; k++) {
-        range *r = &c->of[c->root[n->in[k]->id]];
-        if (r->held && r->last == i)
-            claim(c, r, -1);
-    }
-    for (int j = 0; j < n->n_out; j++) {
-        range *r = &c->of[n->out[j]->id];
-        if (r->held && r->last == i)
-            claim(c, r, -1);
-    }
+    for (int j = 0; j < n->n_out; j++)
+        if (!claim_result(c, i, w, j))
+            return false;
+    if (!check_scratch(c, i, w))
+        return false;
+    for (int k = 0; k < n->n_in; k++)
+        release_if_last(c, i, &c->of[c->root[n->in[k]->id]]);
+    for (int j = 0; j < n->n_out; j++)
+        release_if_last(c, i, &c->of[n->out[j]->id]);
     return true;
 }
 
@@ -253,13 +278,14 @@ wg_status wg_plan_check(wg_plan *p)
 {
     if (!p)
         return WG_EINVAL;
-    check c = {.p = p, .root = p->root};
-    bool ready = prepare(&c), ok = ready;
+    check c = {.p = p, .marks = wgi_graph_marks(p->g), .root = wgi_roots(p->g)};
+    bool ready = c.root && prepare(&c), ok = ready;
     p->message[0] = '\0';
     if (ready)
         find_ranges(&c);
-    for (int64_t i = 0; ok && i < (int64_t)p->n_work; i++)
+    for (int64_t i = 0; ok && i < (int64_t)p->program.n_work; i++)
         ok = check_step(&c, i);
+    free(c.root);
     free(c.border);
     free(c.max);
     free(c.all);

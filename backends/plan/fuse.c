@@ -1,14 +1,15 @@
-/* Several plain ops become one, where a backend has a kernel for all of them: so a model written
- * from plain ops gets the fast kernels without naming them.
+/* Several plain ops become one where a backend has a kernel for all of them: a model written from
+ * plain ops gets the fast kernels without naming them.
  *
  * A fusion looks at one node, its anchor, and from there at the nodes around; where its pattern
  * holds it says which op with which operands stands for them, and which values it replaces.  Values
  * inside the pattern that others still read are replaced as well, or the pattern does not hold.
  * The pass then copies the graph in order: a fused node takes the place of the first node whose
- * value it replaces, provided a backend other than the reference takes it; its operands must all be
- * there by then.  Leaves and other nodes without operands come first, so that a parameter made late
+ * value it replaces, provided that a backend other than the reference takes it; all of its operands
+ * must come before.  Leaves and other nodes without operands come first, so that a parameter made late
  * is no obstacle. */
 #include "backends/plan/patterns.h"
+#include "backends/plan/planner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,9 @@
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 typedef struct pass {
-    wg_plan *p;
-    wg_graph *source, *to;
+    wgi_planner *p;
+    const wg_graph *source;
+    wg_graph *to;
     wgi_fusion_view view;
     wgi_fused *found; /* fusions that hold, in the order of their first replaced node */
     size_t n_found, room;
@@ -55,22 +57,22 @@ static bool count_readers(pass *s)
         return false;
     for (size_t i = 0; i < values; i++)
         v->first_reader[i + 1] = v->first_reader[i] + v->readers[i];
-    for (size_t i = wg_graph_node_count(s->source);
-         i-- > 0;) { /* backward, so that each list ends up ascending */
+    /* backward, so that each list ends up ascending */
+    for (size_t i = wg_graph_node_count(s->source); i-- > 0;) {
         wg_node *n = wg_graph_node(s->source, i);
         for (int k = n->n_in; v->needed[i] && k-- > 0;)
             v->reader[v->first_reader[n->in[k]->id] + --v->readers[n->in[k]->id]] = n;
     }
     for (size_t i = 0; i < values; i++)
         v->readers[i] = (uint32_t)(v->first_reader[i + 1] - v->first_reader[i]);
-    for (size_t i = 0; i < s->p->n_outputs; i++)
-        v->readers[s->p->outputs[i]->id]++;
-    for (size_t i = 0; i < s->p->n_assigns; i++)
-        v->readers[s->p->assigns[i].value->id]++;
+    for (size_t i = 0; i < s->p->marks.n_outputs; i++)
+        v->readers[s->p->marks.outputs[i].value->id]++;
+    for (size_t i = 0; i < s->p->marks.n_assigns; i++)
+        v->readers[s->p->marks.assigns[i].value->id]++;
     return true;
 }
 
-/* Needs nothing: can be anywhere. */
+/* Without operands a node can stand anywhere. */
 static bool is_leaf(const wg_node *n)
 {
     return n->n_in == 0;
@@ -126,22 +128,14 @@ static bool find_all(pass *s)
     return true;
 }
 
-static bool taken_by_a_backend(const wg_plan *p, const wg_node *n)
-{
-    for (size_t i = 0; i + 1 < p->n_backends; i++) /* the last is the reference */
-        if (!p->backends[i].backend->refuses(p->backends[i].state, n))
-            return true;
-    return false;
-}
-
 /* Builds the fused node; false only after an error.  A node that no backend takes is left without
  * readers, as is one in bf16: the values within the pattern would not be rounded. */
 static bool build(pass *s, wgi_fused *f)
 {
     int results;
-    wg_value *few[WG_FUSED_OPERANDS], **from = operands_of(f),
-                                      **replaces = replaced_by(f, &results);
-    wg_value **in = f->n_in > WG_COUNT(few) ? malloc((size_t)f->n_in * sizeof *in) : few;
+    wgi_operands operands;
+    wg_value **from = operands_of(f), **replaces = replaced_by(f, &results);
+    wg_value **in = wgi_operands_new(&operands, f->n_in);
     if (!in)
         return false;
     for (int i = 0; i < f->n_in; i++)
@@ -151,40 +145,24 @@ static bool build(pass *s, wgi_fused *f)
     like.attrs = &f->attrs;
     like.n_in = f->n_in;
     wg_node *n = wg_node_copy(s->to, &like, in, WG_DTYPE_DEFAULT);
-    if (in != few)
-        free(in);
+    wgi_operands_free(&operands);
     if (!n)
         return false;
-    f->taken = !wgi_has_bf16(n) && taken_by_a_backend(s->p, n);
+    const wgi_backends *b = &s->p->backends;
+    f->taken = !wgi_has_bf16(n) && wgi_is_taken(b, b->count - 1, n); /* the last is the reference */
     for (int i = 0; f->taken && i < n->n_out && i < results; i++)
         if (replaces[i])
             s->map[replaces[i]->id] = n->out[i];
     return true;
 }
 
+/* Unless fused nodes made all its results. */
 static bool copy_node(pass *s, const wg_node *n)
 {
-    wg_value *few[16] = {NULL}, **in = few;
     bool wanted = n->n_out == 0;
     for (int k = 0; k < n->n_out; k++)
         wanted |= !s->map[n->out[k]->id];
-    if (!wanted) /* a fused node made all its results */
-        return true;
-    if (n->n_in > WG_COUNT(few) && !(in = malloc((size_t)n->n_in * sizeof *in)))
-        return false;
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = s->map[n->in[k]->id];
-    wg_node *copy = wg_node_copy(s->to, n, in, WG_DTYPE_DEFAULT);
-    if (in != few)
-        free(in);
-    for (int k = 0; copy && k < n->n_out; k++) {
-        if (s->map[n->out[k]->id])
-            continue;
-        s->map[n->out[k]->id] = copy->out[k];
-        if (!wg_name_copy(copy->out[k], n->out[k]))
-            return false;
-    }
-    return copy != NULL;
+    return !wanted || wgi_node_copy_mapped(s->to, n, s->map, WG_DTYPE_DEFAULT);
 }
 
 /* Leaves stay even if nothing reads them: the caller may fill them. */
@@ -212,56 +190,53 @@ static bool copy_all(pass *s)
     return true;
 }
 
-static void use_copy(pass *s)
+static bool start(pass *s)
 {
-    for (size_t i = 0; i < s->p->n_outputs; i++)
-        s->p->outputs[i] = s->map[s->p->outputs[i]->id];
-    for (size_t i = 0; i < s->p->n_assigns; i++) {
-        wgi_assigning *a = &s->p->assigns[i];
-        *a = (wgi_assigning){s->map[a->leaf->id], s->map[a->value->id]};
-    }
+    size_t values = wg_graph_value_count(s->source), nodes = wg_graph_node_count(s->source);
+    s->view.needed = wgi_needed_nodes(s->source, s->p->marks);
+    s->view.replaced_by = malloc((values + 1) * sizeof *s->view.replaced_by);
+    s->starts = malloc((nodes + 1) * sizeof *s->starts);
+    s->map = calloc(values + 1, sizeof(wg_value *));
+    s->lists = malloc((WG_FUSED_PER_NODE * nodes + 1) * sizeof(wg_value *));
+    s->list_end = s->lists;
+    if (!s->view.needed || !s->view.replaced_by || !s->starts || !s->map || !s->lists)
+        return false;
+    for (size_t i = 0; i < values; i++)
+        s->view.replaced_by[i] = WG_NONE;
+    for (size_t i = 0; i < nodes; i++)
+        s->starts[i] = WG_NONE;
+    return count_readers(s);
 }
 
-bool wgi_plan_fuse(wg_plan *p, wg_graph *source, wg_graph **fused, wg_value ***map)
+static void finish(pass *s)
 {
-    size_t values = wg_graph_value_count(source), nodes = wg_graph_node_count(source);
-    pass s = {.p = p, .source = source};
-    *fused = NULL;
-    *map = NULL;
-    if (p->n_backends < 2 || p->options.no_fuse)
+    free(s->view.needed);
+    free(s->view.readers);
+    free(s->view.first_reader);
+    free(s->view.reader);
+    free(s->view.replaced_by);
+    free(s->starts);
+    free(s->found);
+    free(s->lists);
+    free(s->map);
+    wg_graph_free(s->to);
+}
+
+bool wgi_pass_fuse(wgi_planner *p)
+{
+    pass s = {.p = p, .source = p->g};
+    if (p->backends.count < 2 || p->options.no_fuse)
         return true;
-    s.view.needed = wgi_needed_nodes(p, source);
-    s.view.replaced_by = malloc((values + 1) * sizeof *s.view.replaced_by);
-    s.starts = malloc((nodes + 1) * sizeof *s.starts);
-    s.map = calloc(values + 1, sizeof(wg_value *));
-    s.lists = malloc((WG_FUSED_PER_NODE * nodes + 1) * sizeof(wg_value *));
-    s.list_end = s.lists;
-    bool ok = s.view.needed && s.view.replaced_by && s.starts && s.map && s.lists;
-    for (size_t i = 0; ok && i < values; i++)
-        s.view.replaced_by[i] = WG_NONE;
-    for (size_t i = 0; ok && i < nodes; i++)
-        s.starts[i] = WG_NONE;
-    ok = ok && count_readers(&s) && find_all(&s);
+    bool ok = start(&s) && find_all(&s);
     if (ok && s.n_found) {
         s.to = wg_graph_new();
         ok = s.to && copy_all(&s);
-        if (ok) {
-            use_copy(&s);
-            *fused = s.to;
-            *map = s.map;
-            s.map = NULL;
-        } else {
-            wg_graph_free(s.to);
-        }
     }
-    free(s.view.needed);
-    free(s.view.readers);
-    free(s.view.first_reader);
-    free(s.view.reader);
-    free(s.view.replaced_by);
-    free(s.starts);
-    free(s.found);
-    free(s.lists);
-    free(s.map);
-    return ok || wgi_plan_refuse(source, WG_ENOMEM, "out of memory");
+    if (ok && s.to) {
+        wgi_planner_adopt(p, s.to, s.map);
+        s.to = NULL;
+        s.map = NULL;
+    }
+    finish(&s);
+    return ok || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
 }

@@ -1,14 +1,15 @@
-/* Offsets in the buffer: storages that are alive together must not overlap, and the buffer should
- * be small.  Two ways are tried and the smaller result kept:
+/* Offsets in the buffer.  Storages that are alive together must not overlap, and the buffer should
+ * be small.  Two methods are tried and the smaller result is kept:
  *
- *   along the order   an allocator, run on paper: each storage is taken from the free block that
- *                     fits best when its first step comes and given back after its last.  Blocks
- *                     are kept in bins by size, so that each operation takes constant time (as in
- *                     TLSF, Masmano et al. 2004).
+ *   along the order   simulates an allocator: at its first step each storage takes the free block
+ *                     that fits best, and returns it after its last.  Blocks are kept in bins by
+ *                     size, so each operation takes constant time (as in TLSF, Masmano et al. 2004).
  *   by size           the largest first, each in the tightest gap between those already placed
- *                     that live with it (Pisarchyk and Lee 2020, "greedy by size").  Quadratic:
- *                     for some thousand storages only. */
-#include "backends/plan/planner.h"
+ *                     whose lifetimes overlap its own (Pisarchyk and Lee 2020, "greedy by size").
+ *                     Quadratic, so only for up to BY_SIZE_MAX storages. */
+#include "backends/plan/offsets.h"
+#include "backends/align.h"
+#include "backends/plan/facts.h"
 
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ enum { BY_SIZE_MAX = 3000 };
 
 /* ---- along the order ------------------------------------------------------------------------- */
 
-enum { BIN_COUNT = 512, LOOKS = 32 }; /* blocks of a bin that are compared */
+enum { BIN_COUNT = 512, MAX_COMPARED = 32 }; /* blocks of a bin */
 
 typedef struct block {
     size_t offset, size;
@@ -116,8 +117,8 @@ static int64_t best_fit(const heap *h, size_t size)
             continue;
         }
         int64_t best = WG_NONE;
-        int looks = LOOKS;
-        for (int64_t i = h->bin[bin]; i != WG_NONE && looks-- > 0; i = h->block[i].after)
+        int left = MAX_COMPARED;
+        for (int64_t i = h->bin[bin]; i != WG_NONE && left-- > 0; i = h->block[i].after)
             if (h->block[i].size >= size &&
                 (best == WG_NONE || h->block[i].size < h->block[best].size))
                 best = i;
@@ -168,10 +169,10 @@ static void give_back(heap *h, int64_t i)
 
 static bool is_placed(const wgi_storage *s)
 {
-    return s->home == WG_HOME_BUFFER && !s->apart;
+    return s->kind == WG_STORAGE_BUFFER && !s->exclusive;
 }
 
-/* Storages of the buffer that need room, in order of their first and of their last step. */
+/* The storages to place, in order of their first and of their last step. */
 typedef struct list {
     const wgi_storage *storage;
     size_t *by_first, *by_last;

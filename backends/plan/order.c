@@ -1,16 +1,17 @@
 /* The order of execution.
  *
- * A list schedule: among the nodes whose operands are there, the one with the least key runs next.
- * Two keys are tried,
+ * A list schedule: of the nodes whose operands have been computed, the one with the smallest key
+ * runs next.  Two keys are tried,
  *   creation   the order in which the user built the nodes,
- *   eager      nodes that free at least as much memory as they take, those that free most first;
- *              else creation,
- * and the order with the lower peak is taken.  A heap makes both O(n log n).
+ *   eager      first nodes that free at least as much memory as they take, those that free the most
+ *              before others; then in the order of creation,
+ * and the order with the lower peak is taken.  With a heap both take O(n log n).
  *
  * An assignment can be written straight into its leaf if all readers of the leaf have run before.
  * So these readers get a soft edge to the node that computes the new value: it waits for them,
  * unless nothing else is left that could run (the new value leads to a reader); then the new value
  * is copied at the end of the run. */
+#include "backends/align.h"
 #include "backends/plan/planner.h"
 
 #include <stdlib.h>
@@ -22,11 +23,12 @@ typedef struct edges {
     uint32_t *to;
 } edges;
 
-typedef struct content {
-    size_t bytes;   /* 0 where it takes no room in the buffer            */
-    uint32_t uses;  /* readers that have not run; pinned: one too many   */
-    uint32_t users; /* their ids, xored: the last one's id when uses is 1 */
-} content;
+/* Of a root (facts.h). */
+typedef struct usage {
+    size_t bytes;   /* 0 where it takes no room in the buffer               */
+    uint32_t uses;  /* readers that have not run; one too many if it stays   */
+    uint32_t users; /* their ids, xored: the last one's id when uses is 1   */
+} usage;
 
 typedef struct entry {
     int64_t key;
@@ -34,14 +36,23 @@ typedef struct entry {
 } entry;
 
 typedef struct schedule {
-    const wg_plan *p;
-    size_t count;
-    const bool *runs; /* [nodes] is to be scheduled: lives, is no leaf, not folded */
-    const uint32_t *root;
+    const wgi_planner *p;
+    size_t count, n_runs; /* nodes, and those of them that run         */
+    bool *live, *runs;    /* [nodes] needed; and neither leaf nor folded */
+    bool *is_output;      /* [values] root of an output                */
+    uint32_t *root;
     edges hard, soft;
-    content *content; /* [values] as at the start */
-    uint32_t *waits, *soft_waits;
-    uint32_t *stamp; /* [values] of distinct(): the last node + 1 that saw the content */
+    usage *usage; /* [values] by root */
+
+    /* While nodes are listed: */
+    bool eager;
+    usage *left;                  /* [values] usage by nodes that are not done            */
+    bool *done;                   /* [nodes] */
+    uint32_t *waits, *soft_waits; /* [nodes] edges from nodes that are not done           */
+    uint32_t *waiting;            /* [n_waiting] nodes that wait for soft edges alone     */
+    size_t n_waiting;
+    int64_t alive;   /* bytes */
+    uint32_t *stamp; /* [values] of distinct(): the last node + 1 that saw the usage */
     entry *heap;
     size_t heap_size, heap_capacity;
     bool failed; /* without memory */
@@ -93,7 +104,7 @@ static entry pop(schedule *s)
 
 /* ---- graph of dependences -------------------------------------------------------------------- */
 
-/* Whether n meets content c for the first time, among its operands up to k. */
+/* Whether root c has not been seen among the operands of n before. */
 static bool distinct(schedule *s, const wg_node *n, uint32_t c)
 {
     bool fresh = s->stamp[c] != n->id + 1;
@@ -139,13 +150,14 @@ static bool hard_edges(schedule *s)
 }
 
 /* The node that could write the new value of assignment i straight into its leaf, or NULL. */
-static const wg_node *writer_of(const schedule *s, size_t i, const bool *is_output)
+static const wg_node *writer_of(const schedule *s, size_t i)
 {
-    const wgi_assigning *a = &s->p->assigns[i];
+    const wgi_assignment *a = &s->p->marks.assigns[i];
     uint32_t c = s->root[a->value->id];
     const wg_value *v = wg_graph_value(s->p->g, c);
     const wg_plan_options *o = &s->p->options;
-    if (o->check_nonfinite || o->keep_all || o->no_inplace || is_output[c] || !s->runs[v->node->id])
+    if (o->check_nonfinite || o->keep_all || o->no_inplace || s->is_output[c] ||
+        !s->runs[v->node->id])
         return NULL;
     uint32_t leaf = a->leaf->id;
     bool fits =
@@ -154,7 +166,7 @@ static const wg_node *writer_of(const schedule *s, size_t i, const bool *is_outp
 }
 
 /* From each reader of an assigned leaf to the writer of its new value. */
-static bool soft_edges(schedule *s, const bool *is_output)
+static bool soft_edges(schedule *s)
 {
     size_t values = wg_graph_value_count(s->p->g), n_pairs = 0, at = 0;
     int64_t *writer = malloc((values + 1) * sizeof *writer);
@@ -164,10 +176,10 @@ static bool soft_edges(schedule *s, const bool *is_output)
     bool ok = writer && pairs;
     for (size_t i = 0; ok && i < values; i++)
         writer[i] = WG_NONE;
-    for (size_t i = 0; ok && i < s->p->n_assigns; i++) {
-        const wgi_assigning *a = &s->p->assigns[i];
-        const wg_node *w = writer_of(s, i, is_output);
-        content *c = &s->content[s->root[a->value->id]];
+    for (size_t i = 0; ok && i < s->p->marks.n_assigns; i++) {
+        const wgi_assignment *a = &s->p->marks.assigns[i];
+        const wg_node *w = writer_of(s, i);
+        usage *c = &s->usage[s->root[a->value->id]];
         if (!w || c->bytes == 0)
             continue;
         writer[a->leaf->id] = w->id;
@@ -189,8 +201,8 @@ static bool soft_edges(schedule *s, const bool *is_output)
     return ok;
 }
 
-/* Bytes and readers of each content. */
-static void count_uses(schedule *s, const bool *is_output)
+/* Bytes and readers of each root. */
+static void count_uses(schedule *s)
 {
     const wg_graph *g = s->p->g;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -198,165 +210,153 @@ static void count_uses(schedule *s, const bool *is_output)
         if (!s->runs[i] || wgi_is_view(n))
             continue;
         for (int k = 0; k < n->n_out; k++)
-            s->content[n->out[k]->id].bytes = wgi_round_up(wg_value_bytes(n->out[k]));
+            s->usage[n->out[k]->id].bytes = wgi_round_up(wg_value_bytes(n->out[k]));
         for (int k = 0; k < n->n_in; k++)
             if (distinct(s, n, s->root[n->in[k]->id])) {
-                s->content[s->root[n->in[k]->id]].uses++;
-                s->content[s->root[n->in[k]->id]].users ^= i;
+                s->usage[s->root[n->in[k]->id]].uses++;
+                s->usage[s->root[n->in[k]->id]].users ^= i;
             }
     }
     for (size_t i = 0; i < wg_graph_value_count(g); i++)
-        s->content[i].uses += is_output[i];
+        s->usage[i].uses += s->is_output[i];
 }
 
 /* ---- the list schedule ----------------------------------------------------------------------- */
 
 /* Bytes that running n would add to what is alive, less those it would free. */
-static int64_t delta_of(schedule *s, const content *state, const wg_node *n)
+static int64_t delta_of(const schedule *s, const wg_node *n)
 {
     int64_t delta = 0;
     if (wgi_is_view(n))
         return 0;
     for (int k = 0; k < n->n_out; k++)
-        if (state[n->out[k]->id].uses > 0)
-            delta += (int64_t)state[n->out[k]->id].bytes;
+        if (s->left[n->out[k]->id].uses > 0)
+            delta += (int64_t)s->left[n->out[k]->id].bytes;
     for (int k = 0; k < n->n_in; k++) {
-        const content *c = &state[s->root[n->in[k]->id]];
+        const usage *u = &s->left[s->root[n->in[k]->id]];
         bool seen = false;
         for (int j = 0; j < k && !seen && n->n_in <= 8; j++)
             seen = s->root[n->in[j]->id] == s->root[n->in[k]->id];
-        if (c->uses == 1 && !seen)
-            delta -= (int64_t)c->bytes;
+        if (u->uses == 1 && !seen)
+            delta -= (int64_t)u->bytes;
     }
     return delta;
 }
 
-static void make_ready(schedule *s, const content *state, uint32_t id, bool eager)
+static void make_ready(schedule *s, uint32_t id)
 {
-    int64_t delta = eager ? delta_of(s, state, wg_graph_node(s->p->g, id)) : 0;
-    push(s, (entry){eager ? (delta <= 0 ? delta - 1 : 0) : 0, id});
+    int64_t delta = s->eager ? delta_of(s, wg_graph_node(s->p->g, id)) : 0;
+    push(s, (entry){s->eager && delta <= 0 ? delta - 1 : 0, id});
 }
 
-/* Runs n on paper: what it frees, what becomes ready.  Returns the bytes alive while it runs, of
- * `alive` before; *alive is then what is left. */
-static int64_t step(schedule *s, content *state, const bool *done, const wg_node *n, int64_t *alive,
-                    bool eager)
+static bool is_ready(const schedule *s, uint32_t id)
 {
-    int64_t during = *alive, freed = 0, reused = 0;
+    return s->runs[id] && !s->done[id] && s->waits[id] == 0 && s->soft_waits[id] == 0;
+}
+
+/* Simulates n: what it frees.  Returns the bytes alive while it runs; s->alive becomes what is
+ * alive after it. */
+static int64_t simulate(schedule *s, const wg_node *n)
+{
+    int64_t during = s->alive, freed = 0, reused = 0;
     for (int k = 0; !wgi_is_view(n) && k < n->n_out; k++) {
-        const content *c = &state[n->out[k]->id];
-        during += (int64_t)c->bytes;
-        freed += c->uses == 0 ? (int64_t)c->bytes : 0;
+        const usage *u = &s->left[n->out[k]->id];
+        during += (int64_t)u->bytes;
+        freed += u->uses == 0 ? (int64_t)u->bytes : 0;
     }
     for (int k = 0; !wgi_is_view(n) && k < n->n_in; k++) {
         uint32_t id = s->root[n->in[k]->id];
-        content *c = &state[id];
+        usage *u = &s->left[id];
         if (!distinct(s, n, id))
             continue;
-        c->uses--;
-        c->users ^= n->id;
-        if (c->uses == 0) {
-            freed += (int64_t)c->bytes;
-            if (!reused && n->n_out && c->bytes == state[n->out[0]->id].bytes &&
+        u->uses--;
+        u->users ^= n->id;
+        if (u->uses == 0) {
+            freed += (int64_t)u->bytes;
+            if (!reused && n->n_out && u->bytes == s->left[n->out[0]->id].bytes &&
                 wgi_may_overwrite(n, 0, id, s->root))
-                reused = (int64_t)c->bytes;
-        } else if (eager && c->uses == 1 && c->users < s->count && s->runs[c->users] &&
-                   !done[c->users] && s->waits[c->users] == 0 && s->soft_waits[c->users] == 0) {
-            make_ready(s, state, c->users, eager); /* again, with a lesser key: it frees more now */
+                reused = (int64_t)u->bytes;
+        } else if (s->eager && u->uses == 1 && u->users < s->count && is_ready(s, u->users)) {
+            make_ready(s, u->users); /* again, with a smaller key: it frees more now */
         }
     }
-    *alive = during - freed;
+    s->alive = during - freed;
     return during - reused;
+}
+
+/* What waited for node id alone is ready after it. */
+static void release_successors(schedule *s, uint32_t id)
+{
+    for (size_t i = s->hard.first[id]; i < s->hard.first[id + 1]; i++) {
+        uint32_t to = s->hard.to[i];
+        if (--s->waits[to] > 0)
+            continue;
+        if (s->soft_waits[to] == 0)
+            make_ready(s, to);
+        else
+            s->waiting[s->n_waiting++] = to;
+    }
+    for (size_t i = s->soft.first[id]; i < s->soft.first[id + 1]; i++) {
+        uint32_t to = s->soft.to[i];
+        if (s->soft_waits[to] > 0 && --s->soft_waits[to] == 0 && s->waits[to] == 0)
+            make_ready(s, to);
+    }
+}
+
+static void begin(schedule *s, bool eager)
+{
+    size_t values = wg_graph_value_count(s->p->g);
+    s->eager = eager;
+    s->heap_size = s->n_waiting = 0;
+    s->alive = 0;
+    memset(s->stamp, 0, (values + 1) * sizeof *s->stamp);
+    memset(s->waits, 0, (s->count + 1) * sizeof *s->waits);
+    memset(s->soft_waits, 0, (s->count + 1) * sizeof *s->soft_waits);
+    memset(s->done, 0, (s->count + 1) * sizeof *s->done);
+    memcpy(s->left, s->usage, (values + 1) * sizeof *s->left);
+    for (size_t i = 0; i < s->hard.first[s->count]; i++)
+        s->waits[s->hard.to[i]]++;
+    for (size_t i = 0; i < s->soft.first[s->count]; i++)
+        s->soft_waits[s->soft.to[i]]++;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (is_ready(s, i))
+            make_ready(s, i);
+        else if (s->runs[i] && s->waits[i] == 0)
+            s->waiting[s->n_waiting++] = i;
 }
 
 /* Fills `order`; returns its peak, or -1 without memory. */
 static int64_t list_schedule(schedule *s, bool eager, uint32_t *order)
 {
-    size_t values = wg_graph_value_count(s->p->g), blocked = 0, n_blocked = 0, n = 0, left = 0;
-    content *state = malloc((values + 1) * sizeof *state);
-    bool *done = calloc(s->count + 1, sizeof *done);
-    uint32_t *waiting = malloc((s->count + 1) * sizeof *waiting); /* for soft edges alone */
-    int64_t alive = 0, peak = 0;
-    s->failed = !state || !done || !waiting;
-    s->heap_size = 0;
-    memset(s->stamp, 0, (values + 1) * sizeof *s->stamp);
-    memset(s->waits, 0, (s->count + 1) * sizeof *s->waits);
-    memset(s->soft_waits, 0, (s->count + 1) * sizeof *s->soft_waits);
-    if (!s->failed)
-        memcpy(state, s->content, (values + 1) * sizeof *state);
-    for (size_t i = 0; i < s->hard.first[s->count]; i++)
-        s->waits[s->hard.to[i]]++;
-    for (size_t i = 0; i < s->soft.first[s->count]; i++)
-        s->soft_waits[s->soft.to[i]]++;
-    for (uint32_t i = 0; !s->failed && i < s->count; i++) {
-        left += s->runs[i];
-        if (s->runs[i] && s->waits[i] == 0 && s->soft_waits[i] == 0)
-            make_ready(s, state, i, eager);
-        else if (s->runs[i] && s->waits[i] == 0)
-            waiting[n_blocked++] = i;
-    }
-    while (n < left && !s->failed) {
-        if (s->heap_size ==
-            0) { /* only soft edges are left: the next one gives up writing in place */
-            uint32_t id = waiting[blocked++];
+    size_t n = 0, given_up = 0;
+    int64_t peak = 0;
+    begin(s, eager);
+    while (n < s->n_runs && !s->failed) {
+        if (s->heap_size == 0) { /* soft edges alone are left: the next node ignores its own */
+            uint32_t id = s->waiting[given_up++];
             if (s->soft_waits[id] > 0) {
                 s->soft_waits[id] = 0;
-                make_ready(s, state, id, eager);
+                make_ready(s, id);
             }
             continue;
         }
         uint32_t id = pop(s).id;
-        if (done[id])
+        if (s->done[id])
             continue;
-        done[id] = true;
+        s->done[id] = true;
         order[n++] = id;
-        int64_t during = step(s, state, done, wg_graph_node(s->p->g, id), &alive, eager);
+        int64_t during = simulate(s, wg_graph_node(s->p->g, id));
         peak = during > peak ? during : peak;
-        for (size_t i = s->hard.first[id]; i < s->hard.first[id + 1]; i++) {
-            uint32_t to = s->hard.to[i];
-            if (--s->waits[to] > 0)
-                continue;
-            if (s->soft_waits[to] == 0)
-                make_ready(s, state, to, eager);
-            else
-                waiting[n_blocked++] = to;
-        }
-        for (size_t i = s->soft.first[id]; i < s->soft.first[id + 1]; i++) {
-            uint32_t to = s->soft.to[i];
-            if (s->soft_waits[to] > 0 && --s->soft_waits[to] == 0 && s->waits[to] == 0)
-                make_ready(s, state, to, eager);
-        }
+        release_successors(s, id);
     }
-    free(state);
-    free(done);
-    free(waiting);
     return s->failed ? -1 : peak;
 }
 
 /* ---- the final graph ------------------------------------------------------------------------- */
 
-static bool copy_node(wg_graph *to, const wg_node *n, wg_value **map)
-{
-    wg_value *few[16] = {NULL}, **in = few;
-    if (n->n_in > WG_COUNT(few) && !(in = malloc((size_t)n->n_in * sizeof *in)))
-        return false;
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = map[n->in[k]->id];
-    wg_node *copy = wg_node_copy(to, n, in, WG_DTYPE_DEFAULT);
-    if (in != few)
-        free(in);
-    for (int k = 0; copy && k < n->n_out; k++) {
-        map[n->out[k]->id] = copy->out[k];
-        if (!wg_name_copy(copy->out[k], n->out[k]))
-            return false;
-    }
-    return copy != NULL;
-}
-
-/* Leaves and what is computed at plan time come first, then the others in order; the plan moves to
- * the copy. */
-static bool take_order(wg_plan *p, const bool *live, const bool *runs, const uint32_t *order,
-                       size_t n_order)
+/* Leaves and what is computed at plan time come first, then the others in order. */
+static bool copy_in_order(wgi_planner *p, const bool *live, const bool *runs, const uint32_t *order,
+                          size_t n_order)
 {
     const wg_graph *g = p->g;
     wg_graph *to = wg_graph_new();
@@ -365,29 +365,21 @@ static bool take_order(wg_plan *p, const bool *live, const bool *runs, const uin
     for (size_t i = 0; ok && i < wg_graph_node_count(g); i++) {
         const wg_node *n = wg_graph_node(g, i);
         if ((live[i] && !runs[i]) || wgi_is_outer(n))
-            ok = copy_node(to, n, map);
+            ok = wgi_node_copy_mapped(to, n, map, WG_DTYPE_DEFAULT) != NULL;
     }
     for (size_t i = 0; ok && i < n_order; i++)
-        ok = copy_node(to, wg_graph_node(g, order[i]), map);
-    for (size_t i = 0; ok && i < p->n_source; i++)
-        p->of[i] = p->of[i] ? map[p->of[i]->id] : NULL;
-    for (size_t i = 0; ok && i < p->n_outputs; i++) {
-        p->outputs[i] = map[p->outputs[i]->id];
-        ok = wg_output(p->outputs[i], p->output_names[i]) != NULL;
+        ok = wgi_node_copy_mapped(to, wg_graph_node(g, order[i]), map, WG_DTYPE_DEFAULT) != NULL;
+    if (ok && wgi_graph_copy_marks(to, p->marks, map)) {
+        wgi_planner_adopt(p, to, map);
+        return true;
     }
-    for (size_t i = 0; ok && i < p->n_assigns; i++) {
-        wgi_assigning *a = &p->assigns[i];
-        *a = (wgi_assigning){map[a->leaf->id], map[a->value->id]};
-        wg_assign(a->leaf, a->value);
-        ok = wg_graph_status(to) == WG_OK;
-    }
+    wgi_planner_fail_as(p, to);
+    wg_graph_free(to);
     free(map);
-    if (to) {
-        wg_graph_free(p->g);
-        p->g = to;
-    }
-    return ok;
+    return false;
 }
+
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static void free_schedule(schedule *s)
 {
@@ -395,50 +387,65 @@ static void free_schedule(schedule *s)
     free(s->hard.to);
     free(s->soft.first);
     free(s->soft.to);
-    free(s->content);
+    free(s->usage);
+    free(s->left);
+    free(s->done);
+    free(s->waiting);
     free(s->waits);
     free(s->soft_waits);
     free(s->stamp);
     free(s->heap);
+    free(s->live);
+    free(s->runs);
+    free(s->is_output);
+    free(s->root);
 }
 
-bool wgi_plan_order(wg_plan *p, wg_graph *source)
+/* Which nodes are scheduled, what they wait for, and what they read. */
+static bool fill_schedule(schedule *s)
 {
-    size_t count = wg_graph_node_count(p->g), values = wg_graph_value_count(p->g), n_order = 0;
-    bool *live = wgi_needed_nodes(p, p->g), *runs = wgi_foldable_nodes(p, p->g),
-         *is_output = calloc(values + 1, 1);
-    uint32_t *root = wgi_roots(p->g);
-    uint32_t *order = calloc(count + 1, sizeof *order), *eager = calloc(count + 1, sizeof *eager);
-    schedule s = {.p = p, .count = count, .runs = runs, .root = root};
-    s.content = calloc(values + 1, sizeof *s.content);
-    s.waits = calloc(count + 1, sizeof *s.waits);
-    s.soft_waits = calloc(count + 1, sizeof *s.soft_waits);
-    s.stamp = calloc(values + 1, sizeof *s.stamp);
-    bool ok = live && runs && is_output && root && order && eager && s.content && s.waits &&
-              s.soft_waits && s.stamp;
-    for (size_t i = 0; ok && i < count; i++) {
-        runs[i] = live[i] && !runs[i] && !(wg_graph_node(p->g, i)->op->flags & WG_OP_LEAF);
-        n_order += runs[i];
+    const wgi_planner *p = s->p;
+    size_t values = wg_graph_value_count(p->g);
+    s->live = wgi_needed_nodes(p->g, p->marks);
+    s->runs = wgi_foldable_nodes(p->g, !p->options.no_fold);
+    s->is_output = calloc(values + 1, sizeof *s->is_output);
+    s->root = wgi_roots(p->g);
+    s->usage = calloc(values + 1, sizeof *s->usage);
+    s->left = calloc(values + 1, sizeof *s->left);
+    s->done = calloc(s->count + 1, sizeof *s->done);
+    s->waiting = calloc(s->count + 1, sizeof *s->waiting);
+    s->waits = calloc(s->count + 1, sizeof *s->waits);
+    s->soft_waits = calloc(s->count + 1, sizeof *s->soft_waits);
+    s->stamp = calloc(values + 1, sizeof *s->stamp);
+    if (!s->live || !s->runs || !s->is_output || !s->root || !s->usage || !s->left || !s->done ||
+        !s->waiting || !s->waits || !s->soft_waits || !s->stamp)
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        s->runs[i] = s->live[i] && !s->runs[i] && !(wg_graph_node(p->g, i)->op->flags & WG_OP_LEAF);
+        s->n_runs += s->runs[i];
     }
-    for (size_t i = 0; ok && i < p->n_outputs; i++)
-        is_output[root[p->outputs[i]->id]] = true;
-    if (ok) {
-        count_uses(&s, is_output);
-        ok = hard_edges(&s) && soft_edges(&s, is_output);
-    }
-    for (size_t i = 0; ok && i < p->n_assigns; i++) /* copied at the end: alive till then */
-        s.content[root[p->assigns[i].value->id]].uses++;
-    if (ok) {
-        int64_t a = list_schedule(&s, false, order), b = list_schedule(&s, true, eager);
-        ok = a >= 0 && b >= 0;
-        ok = ok && take_order(p, live, runs, b < a ? eager : order, n_order);
-    }
-    free(live);
-    free(runs);
-    free(is_output);
-    free(root);
+    for (size_t i = 0; i < p->marks.n_outputs; i++)
+        s->is_output[s->root[p->marks.outputs[i].value->id]] = true;
+    count_uses(s);
+    if (!hard_edges(s) || !soft_edges(s))
+        return false;
+    for (size_t i = 0; i < p->marks.n_assigns; i++) /* copied at the end: alive till then */
+        s->usage[s->root[p->marks.assigns[i].value->id]].uses++;
+    return true;
+}
+
+bool wgi_pass_order(wgi_planner *p)
+{
+    schedule s = {.p = p, .count = wg_graph_node_count(p->g)};
+    uint32_t *order = calloc(s.count + 1, sizeof *order),
+             *eager = calloc(s.count + 1, sizeof *eager);
+    bool ok = order && eager && fill_schedule(&s);
+    int64_t a = ok ? list_schedule(&s, false, order) : -1,
+            b = ok ? list_schedule(&s, true, eager) : -1;
+    ok = a >= 0 && b >= 0 ? copy_in_order(p, s.live, s.runs, b < a ? eager : order, s.n_runs)
+                          : wgi_planner_fail(p, WG_ENOMEM, "out of memory");
     free(order);
     free(eager);
     free_schedule(&s);
-    return ok || wgi_plan_refuse_private(p, source);
+    return ok;
 }

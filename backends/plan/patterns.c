@@ -190,7 +190,7 @@ static wg_node *projection(wg_value *logits)
     return !t->transpose_a && t->transpose_b ? n : NULL;
 }
 
-/* Collects the nodes that read v, directly or through reshapes; -1 if an output or more than `most`
+/* Collects the nodes that read v, directly or through reshapes; -1 if an output or more than `max`
  * do. */
 static int readers_of(const wgi_fusion_view *view, const wg_value *v, wg_node **found, int max)
 {
@@ -354,8 +354,7 @@ static bool linear_with_activation(const wgi_fusion_view *view, wg_node *n, wgi_
     return true;
 }
 
-/* ---- the most probable classes
- * --------------------------------------------------------------------
+/* ---- the most probable classes ------------------------------------------------------------------
  *
  *     (x weight' (+ bias)  ->)  logits  ->  log_softmax  ->  topk, both along the last axis
  */
@@ -407,8 +406,7 @@ static bool quantized_log_softmax_topk(const wgi_fusion_view *view, wg_node *n, 
     return true;
 }
 
-/* ---- sums with a product
- * -------------------------------------------------------------------------
+/* ---- sums with a product ------------------------------------------------------------------------
  *
  *     a b (+ bias)  ->  + c, all of one shape
  *

@@ -2,7 +2,7 @@
 #ifndef WG_BACKENDS_PLAN_PATTERNS_H
 #define WG_BACKENDS_PLAN_PATTERNS_H
 
-#include "backends/plan/planner.h"
+#include "backends/plan/facts.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/fused.h"
 

@@ -1,5 +1,6 @@
 /* What a plan says of itself. */
-#include "backends/plan/planner.h"
+#include "backends/plan/facts.h"
+#include "backends/plan/plan.h"
 
 #include <stdlib.h>
 
@@ -8,32 +9,32 @@ wg_plan_stats wg_plan_statistics(const wg_plan *p)
     wg_plan_stats s = {0};
     if (!p)
         return s;
-    s = (wg_plan_stats){.nodes = p->n_work,
-                        .buffer_bytes = p->buffer_bytes,
-                        .shared_bytes = p->options.workspace ? p->shared_bytes : 0,
-                        .value_bytes = p->value_bytes,
-                        .live_bytes = p->live_bytes,
-                        .leaf_bytes = p->leaf_bytes};
-    for (size_t i = 0; i < p->n_work; i++) {
-        s.flops += wg_node_flops(p->work[i].node);
-        s.bytes += wg_node_bytes(p->work[i].node);
+    s = (wg_plan_stats){.nodes = p->program.n_work,
+                        .buffer_bytes = p->layout.buffer_bytes,
+                        .shared_bytes = p->options.workspace ? p->layout.shared_bytes : 0,
+                        .value_bytes = p->layout.value_bytes,
+                        .live_bytes = p->layout.live_bytes,
+                        .leaf_bytes = p->layout.leaf_bytes};
+    for (size_t i = 0; i < p->program.n_work; i++) {
+        s.flops += wg_node_flops(p->program.work[i].node);
+        s.bytes += wg_node_bytes(p->program.work[i].node);
     }
     return s;
 }
 
 size_t wg_plan_step_count(const wg_plan *p)
 {
-    return p ? p->n_work : 0;
+    return p ? p->program.n_work : 0;
 }
 
 wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i)
 {
     wg_plan_step s = {0};
-    if (!p || i >= p->n_work)
+    if (!p || i >= p->program.n_work)
         return s;
-    const wgi_work *w = &p->work[i];
+    const wgi_work *w = &p->program.work[i];
     const wgi_storage *first =
-        w->node->n_out ? &p->storage[p->storage_of[w->node->out[0]->id]] : NULL;
+        w->node->n_out ? &p->layout.storage[p->layout.storage_of[w->node->out[0]->id]] : NULL;
     s = (wg_plan_step){.node = w->node,
                        .backend = w->by->backend->name,
                        .kernel = w->kernel.name ? w->kernel.name : "",
@@ -42,7 +43,8 @@ wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i)
                        .bytes = wg_node_bytes(w->node),
                        .seconds = w->seconds,
                        .runs = w->runs,
-                       .offset = first && first->home == WG_HOME_BUFFER ? first->offset : SIZE_MAX,
+                       .offset =
+                           first && first->kind == WG_STORAGE_BUFFER ? first->offset : SIZE_MAX,
                        .inplace = w->inplace};
     return s;
 }
@@ -76,40 +78,40 @@ static void print_step(const wg_plan *p, size_t i, FILE *file)
     fputc('\n', file);
 }
 
-typedef struct tenant {
+typedef struct live_storage {
     size_t bytes;
     const wg_value *value; /* the first of the storage, NULL: scratch */
-} tenant;
+} live_storage;
 
 static int larger_first(const void *a, const void *b)
 {
-    const tenant *x = a, *y = b;
+    const live_storage *x = a, *y = b;
     return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
 }
 
-/* Who is alive at the peak, the largest first. */
+/* What is alive at the peak, the largest first. */
 static wg_status print_peak(const wg_plan *p, FILE *file)
 {
     enum { SHOWN = 20 };
     size_t n = 0;
-    tenant *of = calloc(p->n_storages + 1, sizeof *of),
-           *alive = calloc(p->n_storages + 1, sizeof *alive);
+    live_storage *of = calloc(p->layout.n_storages + 1, sizeof *of),
+                 *alive = calloc(p->layout.n_storages + 1, sizeof *alive);
     if (!of || !alive) {
         free(of);
         free(alive);
         return WG_ENOMEM;
     }
     for (size_t i = wg_graph_value_count(p->g); i-- > 0;)
-        if (p->storage_of[i] != WG_NONE)
-            of[p->storage_of[i]].value = wg_graph_value(p->g, i);
-    for (size_t i = 0; i < p->n_storages; i++) {
-        const wgi_storage *s = &p->storage[i];
-        if (s->home == WG_HOME_BUFFER && s->first <= p->peak_step && p->peak_step <= s->last &&
-            s->bytes)
-            alive[n++] = (tenant){s->bytes, of[i].value};
+        if (p->layout.storage_of[i] != WG_NONE)
+            of[p->layout.storage_of[i]].value = wg_graph_value(p->g, i);
+    for (size_t i = 0; i < p->layout.n_storages; i++) {
+        const wgi_storage *s = &p->layout.storage[i];
+        if (s->kind == WG_STORAGE_BUFFER && s->first <= p->layout.peak_step &&
+            p->layout.peak_step <= s->last && s->bytes)
+            alive[n++] = (live_storage){s->bytes, of[i].value};
     }
     qsort(alive, n, sizeof *alive, larger_first);
-    fprintf(file, "alive at the peak, step %lld: %zu values\n", (long long)p->peak_step, n);
+    fprintf(file, "alive at the peak, step %lld: %zu values\n", (long long)p->layout.peak_step, n);
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         char name[200], text[400];
         const wg_value *v = alive[i].value;
@@ -129,7 +131,7 @@ wg_status wg_plan_print(const wg_plan *p, FILE *file)
 {
     if (!p || !file)
         return WG_EINVAL;
-    for (size_t i = 0; i < p->n_work; i++)
+    for (size_t i = 0; i < p->program.n_work; i++)
         print_step(p, i, file);
     wg_plan_stats s = wg_plan_statistics(p);
     fprintf(file,

@@ -1,10 +1,10 @@
-/* From the user's graph to a private one:
- * - dead code: only what outputs and assignments need, and the leaves, is taken over;
- * - common parts: a node equal to an earlier one (same op, attributes, operands) is that one;
- *   leaves and opaque ops are never equal, random ops are if their keys are;
+/* A graph that the backends can run:
+ * - dead code: only leaves and what outputs and assignments need is copied;
+ * - common subexpressions: a node equal to an earlier one (same op, attributes and operands) is
+ *   replaced by it; leaves and opaque ops are never equal, random ops are if their keys are;
  * - bf16: where no backend computes in it, a node is computed in f32;
- * - composites are expanded where no backend takes them whole, or where their gradient needs a part
- *   of them, and their expansion in turn;
+ * - composites are expanded, recursively, where no backend takes them whole, or where their gradient
+ *   needs a part of them;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan/planner.h"
 #include "wengert/ops/elementwise.h"
@@ -14,33 +14,35 @@
 #include <string.h>
 
 typedef struct rewrite {
-    wg_plan *p;
-    wg_value **now; /* [capacity] by id in p->g: what a value has become, NULL: itself */
+    wgi_planner *p;
+    wg_graph *to;
+    wg_value **map;         /* [values of p->g] in `to`                                      */
+    wg_value **replacement; /* [capacity] by id in `to`: what replaces a value, NULL: itself */
     size_t capacity;
-    wg_node **table; /* [slots] nodes by hash of op, attributes and operands            */
+    wg_node **table; /* [slots] nodes of `to` by hash of op, attributes and operands         */
     size_t slots, used;
-    bool apart; /* the node that is admitted next is expanded, whoever would take it */
+    bool must_expand; /* the node that is admitted next, even if a backend takes it          */
 } rewrite;
 
-/* ---- what has become of values --------------------------------------------------------------- */
+/* ---- replaced values ------------------------------------------------------------------------- */
 
-static wg_value *now(const rewrite *r, wg_value *v)
+static wg_value *current(const rewrite *r, wg_value *v)
 {
-    return v->id < r->capacity && r->now[v->id] ? r->now[v->id] : v;
+    return v->id < r->capacity && r->replacement[v->id] ? r->replacement[v->id] : v;
 }
 
 static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
 {
     if (from->id >= r->capacity) {
         size_t capacity = 2 * (size_t)from->id + 64;
-        wg_value **bigger = realloc(r->now, capacity * sizeof(wg_value *));
+        wg_value **bigger = realloc(r->replacement, capacity * sizeof(wg_value *));
         if (!bigger)
             return false;
         memset(bigger + r->capacity, 0, (capacity - r->capacity) * sizeof(wg_value *));
-        r->now = bigger;
+        r->replacement = bigger;
         r->capacity = capacity;
     }
-    r->now[from->id] = to;
+    r->replacement[from->id] = to;
     return true;
 }
 
@@ -118,7 +120,7 @@ static bool copy_names(wg_node *to, const wg_node *from)
  * is of that graph and its operands are unchanged, or a copy.  NULL after an error. */
 static wg_node *admit(rewrite *r, const wg_node *n, wg_value *const *in)
 {
-    wg_graph *g = r->p->g;
+    wg_graph *g = r->to;
     bool merges = !(n->op->flags & WG_OP_OPAQUE) && !r->p->options.no_cse;
     if (merges && 2 * (r->used + 1) > r->slots && !grow_table(r))
         return NULL;
@@ -138,27 +140,22 @@ static wg_node *admit(rewrite *r, const wg_node *n, wg_value *const *in)
     return lower(r, node) ? node : NULL;
 }
 
-static bool any_backend_takes(const wg_plan *p, const wg_node *n)
+static bool any_takes(const rewrite *r, const wg_node *n)
 {
-    for (size_t i = 0; i < p->n_backends; i++)
-        if (!p->backends[i].backend->refuses(p->backends[i].state, n))
-            return true;
-    return false;
+    return wgi_is_taken(&r->p->backends, r->p->backends.count, n);
 }
 
 /* A node of an expansion: its operands may have moved, it may equal an earlier one. */
-static bool settle(rewrite *r, const wg_node *e)
+static bool admit_expanded(rewrite *r, const wg_node *e)
 {
-    wg_value *few[16] = {NULL}, **in = few;
-    if (e->n_in > WG_COUNT(few) && !(in = malloc((size_t)e->n_in * sizeof *in)))
-        return false;
-    for (int k = 0; k < e->n_in; k++)
-        in[k] = now(r, e->in[k]);
-    wg_node *node = admit(r, e, in);
-    if (in != few)
-        free(in);
+    wgi_operands operands;
+    wg_value **in = wgi_operands_new(&operands, e->n_in);
+    for (int k = 0; in && k < e->n_in; k++)
+        in[k] = current(r, e->in[k]);
+    wg_node *node = in ? admit(r, e, in) : NULL;
+    wgi_operands_free(&operands);
     for (int k = 0; node && node != e && k < e->n_out; k++)
-        if (!redirect(r, e->out[k], now(r, node->out[k])))
+        if (!redirect(r, e->out[k], current(r, node->out[k])))
             return false;
     return node != NULL;
 }
@@ -166,40 +163,30 @@ static bool settle(rewrite *r, const wg_node *e)
 /* Replaces n by its expansion. */
 static bool expand(rewrite *r, wg_node *n)
 {
-    wg_graph *g = r->p->g;
+    wg_graph *g = r->to;
     wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
     size_t first = wg_graph_node_count(g);
     bool ok = y && wg_expand_node(n, y);
     size_t end = wg_graph_node_count(g);
     for (size_t i = first; ok && i < end; i++)
-        ok = settle(r, wg_graph_node(g, i));
+        ok = admit_expanded(r, wg_graph_node(g, i));
     for (int k = 0; ok && k < n->n_out; k++)
-        ok = redirect(r, n->out[k], now(r, y[k]));
+        ok = redirect(r, n->out[k], current(r, y[k]));
     free(y);
     return ok;
 }
 
 /* ---- bf16: y = cast(op(cast(x, f32)), bf16) -------------------------------------------------- */
 
-bool wgi_has_bf16(const wg_node *n)
-{
-    bool has = false;
-    for (int k = 0; k < n->n_in; k++)
-        has |= n->in[k]->dtype == WG_BF16;
-    for (int k = 0; k < n->n_out; k++)
-        has |= n->out[k]->dtype == WG_BF16;
-    return has;
-}
-
 /* Whether backends take n, or all that it expands to, as it is, with one rounding at most: a stack
  * of bf16 tensors only moves bytes, as all does that the reference takes. */
 static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
 {
-    wg_graph *g = r->p->g;
+    wg_graph *g = r->to;
     if (wgi_is_view(n))
         return true;
-    if (any_backend_takes(r->p, n)) {
-        const wgi_open_backend *reference = &r->p->backends[r->p->n_backends - 1];
+    if (any_takes(r, n)) {
+        const wgi_open_backend *reference = wgi_reference(&r->p->backends);
         *roundings += reference->backend->refuses(reference->state, n) != NULL;
         return *roundings <= 1;
     }
@@ -207,7 +194,7 @@ static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
         return false;
     wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
     size_t first = wg_graph_node_count(g);
-    bool taken = y && wg_expand_node(n, y); /* for a look: nothing will need these nodes */
+    bool taken = y && wg_expand_node(n, y); /* only to look: nothing will need these nodes */
     size_t end = wg_graph_node_count(g);
     free(y);
     for (size_t i = first; taken && i < end; i++)
@@ -243,7 +230,7 @@ static wg_node *widened(rewrite *r, const wg_node *n)
             in[k] = cast(r, n, in[k], WG_F32, in[k]);
         ok = in[k] != NULL;
     }
-    wg_node *wide = ok ? wg_node_retype(r->p->g, n, in, WG_BF16, WG_F32) : NULL;
+    wg_node *wide = ok ? wg_node_retype(r->to, n, in, WG_BF16, WG_F32) : NULL;
     free(in);
     return wide;
 }
@@ -253,11 +240,11 @@ static wg_node *widened(rewrite *r, const wg_node *n)
 static bool widen(rewrite *r, wg_node *n)
 {
     wg_node *wide = widened(r, n);
-    if (wide && (wgi_has_bf16(wide) || !(wide->op->expand || any_backend_takes(r->p, wide))))
+    if (wide && (wgi_has_bf16(wide) || !(wide->op->expand || any_takes(r, wide))))
         return !n->op->expand || expand(r, n); /* f32 does not help; a message will name n */
     wg_node *node = wide ? admit(r, wide, wide->in) : NULL;
     for (int k = 0; node && k < n->n_out; k++) {
-        wg_value *y = now(r, node->out[k]);
+        wg_value *y = current(r, node->out[k]);
         if (y->dtype != n->out[k]->dtype)
             y = cast(r, n, y, n->out[k]->dtype, n->out[k]);
         if (!y || !redirect(r, n->out[k], y))
@@ -269,13 +256,13 @@ static bool widen(rewrite *r, wg_node *n)
 /* A node that no backend takes as it is becomes what they do take. */
 static bool lower(rewrite *r, wg_node *n)
 {
-    bool apart = r->apart;
-    r->apart = false;
-    if ((n->op->flags & WG_OP_LEAF) || wgi_is_view(n) || (!apart && any_backend_takes(r->p, n)))
+    bool must_expand = r->must_expand;
+    r->must_expand = false;
+    if ((n->op->flags & WG_OP_LEAF) || wgi_is_view(n) || (!must_expand && any_takes(r, n)))
         return true;
     int roundings = 0;
     if (wgi_has_bf16(n) && !taken_by_parts(r, n, &roundings))
-        return wg_graph_status(r->p->g) == WG_OK && widen(r, n);
+        return wg_graph_status(r->to) == WG_OK && widen(r, n);
     return !n->op->expand || expand(r, n);
 }
 
@@ -298,26 +285,25 @@ static bool shares_product(const rewrite *r, const bool *needed, const wg_node *
     return shares;
 }
 
-/* A node of the source. */
-static bool take(rewrite *r, const bool *needed, const wg_node *n)
+/* A node of the graph that is rewritten. */
+static bool admit_given(rewrite *r, const bool *needed, const wg_node *n)
 {
-    wg_plan *p = r->p;
-    wg_value *few[16] = {NULL}, **in = few;
-    if (n->n_in > WG_COUNT(few) && !(in = malloc((size_t)n->n_in * sizeof *in)))
-        return false;
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = p->of[n->in[k]->id];
-    r->apart = shares_product(r, needed, n);
-    wg_node *node = admit(r, n, in);
-    r->apart = false;
-    if (in != few)
-        free(in);
+    wgi_operands operands;
+    wg_value **in = wgi_operands_new(&operands, n->n_in);
+    for (int k = 0; in && k < n->n_in; k++)
+        in[k] = r->map[n->in[k]->id];
+    r->must_expand = in && shares_product(r, needed, n);
+    wg_node *node = in ? admit(r, n, in) : NULL;
+    r->must_expand = false;
+    wgi_operands_free(&operands);
     for (int k = 0; node && k < n->n_out; k++)
-        p->of[n->out[k]->id] = now(r, node->out[k]);
+        r->map[n->out[k]->id] = current(r, node->out[k]);
     return node != NULL;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
+
+/* ---- old values of assigned leaves ----------------------------------------------------------- */
 
 static bool infer_copy(wg_node *n)
 {
@@ -344,29 +330,31 @@ static const wg_op wgi_op_copy = {
 
 /* Within a run all readers see the old value of a leaf.  So do outputs that are views of an
  * assigned leaf, and assignments from one leaf to another (a := b, b := a): these read a copy. */
-static bool save_old_values(wg_plan *p)
+static bool save_old_values(wgi_planner *p)
 {
     size_t count = wg_graph_value_count(p->g);
+    const wgi_marks *m = &p->marks;
     uint32_t *root = wgi_roots(p->g);
     bool *assigned = calloc(count + 1, sizeof *assigned);
     wg_value **saved = calloc(count + 1, sizeof *saved); /* the copy of an output */
     bool ok = root && assigned && saved;
-    for (size_t i = 0; ok && i < p->n_assigns; i++)
-        assigned[p->assigns[i].leaf->id] = true;
-    for (size_t i = 0; ok && i < p->n_outputs; i++) {
-        wg_value *v = p->outputs[i];
+    for (size_t i = 0; ok && i < m->n_assigns; i++)
+        assigned[m->assigns[i].leaf->id] = true;
+    for (size_t i = 0; ok && i < m->n_outputs; i++) {
+        wg_value *v = m->outputs[i].value;
         if (!assigned[root[v->id]] || root[v->id] == v->id)
             continue;
         if (!saved[v->id])
             saved[v->id] = wg_apply1(NULL, &wgi_op_copy, NULL, v);
-        p->outputs[i] = saved[v->id];
-        ok = p->outputs[i] != NULL;
+        ok = saved[v->id] != NULL;
+        if (ok)
+            m->outputs[i].value = saved[v->id];
     }
     for (size_t i = 0; ok && i < p->n_source; i++)
         if (p->of[i] && saved[p->of[i]->id])
             p->of[i] = saved[p->of[i]->id];
-    for (size_t i = 0; ok && i < p->n_assigns; i++) {
-        wgi_assigning *a = &p->assigns[i];
+    for (size_t i = 0; ok && i < m->n_assigns; i++) {
+        wgi_assignment *a = &m->assigns[i];
         uint32_t from = root[a->value->id];
         if (assigned[from] && from != a->leaf->id)
             ok = (a->value = wg_apply1(NULL, &wgi_op_copy, NULL, a->value)) != NULL;
@@ -377,22 +365,27 @@ static bool save_old_values(wg_plan *p)
     return ok;
 }
 
-bool wgi_plan_rewrite(wg_plan *p, wg_graph *from, wg_graph *source)
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+bool wgi_pass_rewrite(wgi_planner *p)
 {
-    rewrite r = {.p = p};
-    bool *needed = wgi_needed_nodes(p, from), ok = needed != NULL;
+    const wg_graph *from = p->g;
+    rewrite r = {.p = p, .to = wg_graph_new()};
+    bool *needed = wgi_needed_nodes(from, p->marks);
+    r.map = calloc(wg_graph_value_count(from) + 1, sizeof *r.map);
+    bool ok = r.to && needed && r.map;
     for (size_t i = 0; ok && i < wg_graph_node_count(from); i++)
         if (needed[i] || wgi_is_outer(wg_graph_node(from, i))) /* the caller may fill a leaf */
-            ok = take(&r, needed, wg_graph_node(from, i));
-    for (size_t i = 0; ok && i < p->n_outputs; i++)
-        p->outputs[i] = p->of[p->outputs[i]->id];
-    for (size_t i = 0; ok && i < p->n_assigns; i++) {
-        wgi_assigning *a = &p->assigns[i];
-        *a = (wgi_assigning){p->of[a->leaf->id], p->of[a->value->id]};
-    }
-    ok = ok && save_old_values(p);
+            ok = admit_given(&r, needed, wg_graph_node(from, i));
     free(needed);
-    free(r.now);
+    free(r.replacement);
     free(r.table);
-    return ok || wgi_plan_refuse_private(p, source);
+    if (!ok) {
+        wgi_planner_fail_as(p, r.to);
+        wg_graph_free(r.to);
+        free(r.map);
+        return false;
+    }
+    wgi_planner_adopt(p, r.to, r.map);
+    return save_old_values(p) || wgi_planner_fail_as(p, p->g);
 }

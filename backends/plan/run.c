@@ -1,6 +1,8 @@
-/* A run: the kernels in order, then the assignments.  Nothing is allocated, nothing looked up:
- * operands, results and scratch of each call were written into it when the plan was made. */
-#include "backends/plan/planner.h"
+/* A run: the kernels in order, then the assignments.  Nothing is allocated or looked up: operands,
+ * results and scratch of each call were written into it when the plan was made. */
+#include "backends/plan/facts.h"
+#include "backends/plan/plan.h"
+#include "backends/plan/workspace.h"
 #include "backends/cpu/any/element.h"
 
 #include <math.h>
@@ -10,35 +12,38 @@
 
 static char *address_in_buffer(const wg_plan *p, size_t offset)
 {
-    return offset < p->shared_bytes ? p->shared + offset : p->apart + (offset - p->shared_bytes);
+    return offset < p->layout.shared_bytes ? p->memory.shared + offset
+                                           : p->memory.outputs + (offset - p->layout.shared_bytes);
 }
 
 void wgi_plan_wire(wg_plan *p)
 {
-    p->shared = wgi_workspace_memory(p->workspace);
-    for (size_t i = 0; i < p->n_storages; i++) {
-        p->first_slot[i] = 0;
-        if (p->storage[i].home == WG_HOME_BUFFER)
-            p->storage[i].memory = address_in_buffer(p, p->storage[i].offset);
+    p->memory.shared = wgi_workspace_memory(p->workspace);
+    for (size_t i = 0; i < p->layout.n_storages; i++) {
+        wgi_storage *s = &p->layout.storage[i];
+        s->first_slot = 0;
+        if (s->kind == WG_STORAGE_BUFFER)
+            s->memory = address_in_buffer(p, s->offset);
     }
-    void **slot = p->slots;
-    for (size_t i = 0; i < p->n_work; i++) {
-        wgi_work *w = &p->work[i];
+    void **slot = p->program.slots;
+    for (size_t i = 0; i < p->program.n_work; i++) {
+        wgi_work *w = &p->program.work[i];
         const wg_node *n = w->node;
         w->call = (wg_call){.node = n,
                             .in = (const void *const *)slot,
                             .out = slot + n->n_in,
                             .state = w->kernel.state,
-                            .scratch = w->scratch == WG_NONE ? NULL : p->storage[w->scratch].memory,
+                            .scratch =
+                                w->scratch == WG_NONE ? NULL : p->layout.storage[w->scratch].memory,
                             .threads = p->options.threads,
                             .seed = p->options.seed,
                             .message = p->call_message};
         for (int k = 0; k < n->n_in; k++, slot++) {
-            int64_t s = p->storage_of[n->in[k]->id];
-            *slot = p->storage[s].memory;
-            if (p->storage[s].home == WG_HOME_INPUT) {
-                p->next_slot[slot - p->slots] = p->first_slot[s];
-                p->first_slot[s] = (uint32_t)(slot - p->slots) + 1;
+            wgi_storage *s = &p->layout.storage[p->layout.storage_of[n->in[k]->id]];
+            *slot = s->memory;
+            if (s->kind == WG_STORAGE_INPUT) {
+                p->program.next_slot[slot - p->program.slots] = s->first_slot;
+                s->first_slot = (uint32_t)(slot - p->program.slots) + 1;
             }
         }
         for (int k = 0; k < n->n_out; k++)
@@ -57,8 +62,8 @@ static double seconds_now(void)
 
 enum { HAS_NAN = 1, HAS_PLUS = 2, HAS_MINUS = 4 }; /* infinity of that sign */
 
-/* What of these the elements have; *where is the first element that has one of `wanted`. */
-static int oddities(const wg_value *v, const void *data, int wanted, int64_t *where)
+/* Which of these the elements have; *where is the first element that has one of `wanted`. */
+static int nonfinite_in(const wg_value *v, const void *data, int wanted, int64_t *where)
 {
     int found = 0;
     int64_t count = wg_dtype_is_float(v->dtype) ? wg_value_count(v) : 0;
@@ -76,11 +81,17 @@ static void note_leaves(wg_plan *p)
 {
     int64_t ignored = 0;
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
-        int64_t s = p->storage_of[i];
-        if (s != WG_NONE && p->root[i] == i && p->storage[s].home != WG_HOME_BUFFER)
-            p->odd[s] =
-                (unsigned char)oddities(wg_graph_value(p->g, i), p->storage[s].memory, 0, &ignored);
+        const wg_value *v = wg_graph_value(p->g, i);
+        int64_t at = p->layout.storage_of[i];
+        wgi_storage *s = at == WG_NONE ? NULL : &p->layout.storage[at];
+        if (s && !wgi_is_view(v->node) && s->kind != WG_STORAGE_BUFFER)
+            s->nonfinite = (unsigned char)nonfinite_in(v, s->memory, 0, &ignored);
     }
+}
+
+static wgi_storage *storage_at(const wg_plan *p, const wg_value *v)
+{
+    return &p->layout.storage[p->layout.storage_of[v->id]];
 }
 
 /* A node makes NaN if a result has one, and an infinity if a result has it but no operand had one
@@ -91,15 +102,15 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
     const wg_node *n = w->node;
     int had = 0;
     for (int k = 0; k < n->n_in; k++)
-        had |= p->odd[p->storage_of[n->in[k]->id]];
+        had |= storage_at(p, n->in[k])->nonfinite;
     for (int k = 0; k < n->n_out; k++) {
         int64_t at = 0;
-        int has = oddities(n->out[k], w->call.out[k], 0, &at), made = has & (HAS_NAN | ~had);
-        p->odd[p->storage_of[n->out[k]->id]] = (unsigned char)has;
+        int has = nonfinite_in(n->out[k], w->call.out[k], 0, &at), made = has & (HAS_NAN | ~had);
+        storage_at(p, n->out[k])->nonfinite = (unsigned char)has;
         if (!made)
             continue;
         int worst = made & HAS_NAN ? HAS_NAN : made;
-        oddities(n->out[k], w->call.out[k], worst, &at);
+        nonfinite_in(n->out[k], w->call.out[k], worst, &at);
         snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %lld", k,
                  worst == HAS_NAN ? "NaN" : "infinite", (long long)at);
         return true;
@@ -112,7 +123,7 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
 static void poison_dead(const wg_plan *p, const wgi_work *w)
 {
     for (size_t i = w->dies; i < w->dies_end; i++) {
-        const wgi_storage *s = &p->storage[p->dying[i]];
+        const wgi_storage *s = &p->layout.storage[p->layout.dying[i]];
         memset(s->memory, 0xff, s->bytes);
     }
 }
@@ -125,13 +136,13 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
     *status = WG_OK;
     p->message[0] = '\0';
     if (p->options.poison) {
-        memset(p->shared, 0xff, p->shared_bytes);
-        memset(p->apart, 0xff, p->buffer_bytes - p->shared_bytes);
+        memset(p->memory.shared, 0xff, p->layout.shared_bytes);
+        memset(p->memory.outputs, 0xff, p->layout.buffer_bytes - p->layout.shared_bytes);
     }
     if (check)
         note_leaves(p);
-    for (size_t i = 0; i < p->n_work; i++) {
-        wgi_work *w = &p->work[i];
+    for (size_t i = 0; i < p->program.n_work; i++) {
+        wgi_work *w = &p->program.work[i];
         double start = p->options.profile ? seconds_now() : 0;
         w->call.step = step;
         w->call.status = WG_OK;
@@ -156,15 +167,15 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
 /* The same between the backends' enter and leave. */
 static const wgi_work *run_entered(wg_plan *p, uint64_t step, bool check, wg_status *status)
 {
-    if (p->shared != wgi_workspace_memory(p->workspace))
+    if (p->memory.shared != wgi_workspace_memory(p->workspace))
         wgi_plan_wire(p);
-    for (size_t i = 0; i < p->n_backends; i++)
-        if (p->backends[i].backend->enter)
-            p->backends[i].backend->enter(p->backends[i].state);
+    for (size_t i = 0; i < p->backends.count; i++)
+        if (p->backends.open[i].backend->enter)
+            p->backends.open[i].backend->enter(p->backends.open[i].state);
     const wgi_work *failed = run_all(p, step, check, status);
-    for (size_t i = p->n_backends; i-- > 0;)
-        if (p->backends[i].backend->leave)
-            p->backends[i].backend->leave(p->backends[i].state);
+    for (size_t i = p->backends.count; i-- > 0;)
+        if (p->backends.open[i].backend->leave)
+            p->backends.open[i].backend->leave(p->backends.open[i].state);
     return failed;
 }
 
@@ -175,49 +186,53 @@ wg_status wg_plan_run(wg_plan *p, uint64_t step)
         return WG_EINVAL;
     if (run_entered(p, step, p->options.check_nonfinite, &status))
         return status;
-    for (size_t i = 0; i < p->n_assigns; i++) {
-        char *to = wgi_memory_of(p, p->assigns[i].leaf);
-        const char *from = wgi_memory_of(p, p->assigns[i].value);
+    wgi_marks marks = wgi_graph_marks(p->g);
+    for (size_t i = 0; i < marks.n_assigns; i++) {
+        char *to = wgi_memory_of(p, marks.assigns[i].leaf);
+        const char *from = wgi_memory_of(p, marks.assigns[i].value);
         if (to != from)
-            memcpy(to, from, wg_value_bytes(p->assigns[i].leaf));
+            memcpy(to, from, wg_value_bytes(marks.assigns[i].leaf));
     }
     return WG_OK;
 }
 
 /* ---- the first non-finite value -------------------------------------------------------------- */
 
-static bool is_written_in_place(const wg_plan *p, const wgi_assigning *a)
+static bool is_written_in_place(const wg_plan *p, const wgi_assignment *a)
 {
     return wgi_memory_of(p, a->leaf) == wgi_memory_of(p, a->value);
+}
+
+/* Copies the leaves that a run writes in place, one after the other, to `saved`, or back from there.
+ * Returns their bytes; `saved` may be NULL. */
+static size_t copy_overwritten(const wg_plan *p, char *saved, bool back)
+{
+    wgi_marks marks = wgi_graph_marks(p->g);
+    size_t total = 0;
+    for (size_t i = 0; i < marks.n_assigns; i++) {
+        const wgi_assignment *a = &marks.assigns[i];
+        size_t bytes = is_written_in_place(p, a) ? wg_value_bytes(a->leaf) : 0;
+        char *leaf = wgi_memory_of(p, a->leaf);
+        if (saved && bytes)
+            memcpy(back ? leaf : saved + total, back ? saved + total : leaf, bytes);
+        total += bytes;
+    }
+    return total;
 }
 
 const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step)
 {
     if (!p)
         return NULL;
-    size_t total = 0;
-    for (size_t i = 0; i < p->n_assigns; i++)
-        total += is_written_in_place(p, &p->assigns[i]) ? wg_value_bytes(p->assigns[i].leaf) : 0;
-    char *saved = malloc(total + 1), *at = saved;
+    char *saved = malloc(copy_overwritten(p, NULL, false) + 1);
     if (!saved) {
         snprintf(p->message, sizeof p->message, "out of memory");
         return NULL;
     }
-    for (size_t i = 0; i < p->n_assigns; i++)
-        if (is_written_in_place(p, &p->assigns[i])) {
-            size_t bytes = wg_value_bytes(p->assigns[i].leaf);
-            memcpy(at, wgi_memory_of(p, p->assigns[i].leaf), bytes);
-            at += bytes;
-        }
+    copy_overwritten(p, saved, false);
     wg_status status;
     const wgi_work *w = run_entered(p, step, true, &status);
-    at = saved;
-    for (size_t i = 0; i < p->n_assigns; i++)
-        if (is_written_in_place(p, &p->assigns[i])) {
-            size_t bytes = wg_value_bytes(p->assigns[i].leaf);
-            memcpy(wgi_memory_of(p, p->assigns[i].leaf), at, bytes);
-            at += bytes;
-        }
+    copy_overwritten(p, saved, true);
     free(saved);
     return status == WG_ENONFINITE ? w->node : NULL;
 }

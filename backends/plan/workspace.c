@@ -1,4 +1,5 @@
-#include "backends/plan/planner.h"
+#include "backends/plan/workspace.h"
+#include "backends/align.h"
 
 #include <stdlib.h>
 
@@ -33,8 +34,7 @@ size_t wg_workspace_bytes(const wg_workspace *w)
     return w ? w->bytes : 0;
 }
 
-/* The old memory goes only when there is new: a failure leaves the plans that have it as they
- * were. */
+/* The old memory is freed only when there is new: after a failure plans still have it. */
 bool wgi_workspace_reserve(wg_workspace *w, size_t bytes)
 {
     if (w->memory && bytes <= w->bytes)

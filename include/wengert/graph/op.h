@@ -76,6 +76,9 @@ typedef struct wg_attr {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/** Bytes of wg_call.message. */
+enum { WG_CALL_MESSAGE = 256 };
+
 /** One call of a kernel: what backends hand to kernels, the reference of a user-defined op included.
  *  Buffers are dense, row-major and 64-byte aligned; in[i] and out[j] have the shapes of
  *  node->in[i] and node->out[j].  An out may be the same buffer as an in only where the op's
@@ -90,7 +93,7 @@ typedef struct wg_call {
     uint64_t seed; /* with `step` and the node's key, the counter of random ops */
     uint64_t step;
     wg_status status; /* set through wg_call_fail */
-    char *message;    /* 256 bytes, owned by the caller of the kernel */
+    char *message;    /* WG_CALL_MESSAGE bytes, owned by the caller of the kernel, or NULL */
 } wg_call;
 
 /** Reports that the numbers are wrong ("id 12 is outside [0,9)"); the run ends with WG_EDATA and the

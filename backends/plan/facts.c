@@ -1,0 +1,96 @@
+#include "backends/plan/facts.h"
+
+#include <stdlib.h>
+
+bool wgi_has_bf16(const wg_node *n)
+{
+    bool has = false;
+    for (int k = 0; k < n->n_in; k++)
+        has |= n->in[k]->dtype == WG_BF16;
+    for (int k = 0; k < n->n_out; k++)
+        has |= n->out[k]->dtype == WG_BF16;
+    return has;
+}
+
+/* ---- roots ----------------------------------------------------------------------------------- */
+
+uint32_t *wgi_roots(const wg_graph *g)
+{
+    size_t count = wg_graph_value_count(g);
+    uint32_t *root = malloc((count + 1) * sizeof *root);
+    for (uint32_t i = 0; root && i < count; i++) {
+        const wg_node *n = wg_graph_value(g, i)->node;
+        root[i] = wgi_is_view(n) ? root[n->in[0]->id] : i;
+    }
+    return root;
+}
+
+bool wgi_reads(const wg_node *n, uint32_t r, const uint32_t *root)
+{
+    bool reads = false;
+    for (int k = 0; k < n->n_in && !reads; k++)
+        reads = root[n->in[k]->id] == r;
+    return reads;
+}
+
+/* Whether the op lets result j take the buffer of operand k. */
+static bool allows(const wg_op *op, int j, int k)
+{
+    if (op->overwrites)
+        return op->overwrites(j, k);
+    return k < 31 && (op->inplace >> k & 1) && (j == 0 || (op->flags & WG_OP_UPDATE));
+}
+
+bool wgi_may_overwrite(const wg_node *n, int j, uint32_t r, const uint32_t *root)
+{
+    int times = 0;
+    for (int k = 0; k < n->n_in; k++) {
+        if (root[n->in[k]->id] != r)
+            continue;
+        if (!allows(n->op, j, k) || wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
+            return false;
+        times++;
+    }
+    return times == 1 || (times > 1 && (n->op->flags & (WG_OP_ELEMENTWISE | WG_OP_UPDATE)));
+}
+
+/* ---- sets of nodes --------------------------------------------------------------------------- */
+
+bool *wgi_needed_nodes(const wg_graph *g, wgi_marks marks)
+{
+    bool *needed = calloc(wg_graph_node_count(g) + 1, sizeof *needed);
+    if (needed)
+        wgi_graph_needed(g, marks, needed);
+    return needed;
+}
+
+enum { FOLD_LARGEST = 1 << 20, FOLD_ALL = 64 << 20 }; /* bytes: results of one node, of all */
+
+static size_t result_bytes(const wg_node *n)
+{
+    size_t bytes = 0;
+    for (int k = 0; k < n->n_out; k++) {
+        size_t more = wg_value_bytes(n->out[k]);
+        bytes = more > FOLD_LARGEST || bytes > FOLD_LARGEST ? FOLD_LARGEST + 1 : bytes + more;
+    }
+    return bytes;
+}
+
+bool *wgi_foldable_nodes(const wg_graph *g, bool fold)
+{
+    size_t count = wg_graph_node_count(g), total = 0;
+    bool *foldable = calloc(count + 1, sizeof *foldable);
+    for (size_t i = 0; foldable && i < count; i++) {
+        const wg_node *n = wg_graph_node(g, i);
+        bool folds = fold && !(n->op->flags & (WG_OP_LEAF | WG_OP_RANDOM | WG_OP_OPAQUE));
+        for (int k = 0; folds && k < n->n_in; k++)
+            folds = foldable[n->in[k]->node->id];
+        size_t bytes = folds && !wgi_is_view(n) ? result_bytes(n) : 0;
+        if (folds && bytes <= FOLD_LARGEST && total + bytes <= FOLD_ALL) {
+            total += bytes;
+            foldable[i] = true;
+        }
+        foldable[i] |= wgi_is_constant(n);
+    }
+    return foldable;
+}

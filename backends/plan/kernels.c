@@ -1,0 +1,97 @@
+/* Backends and their kernels: the first backend that takes a node prepares its kernel. */
+#include "backends/plan/planner.h"
+#include "wengert/backends/isa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool wgi_pass_backends(wgi_planner *p)
+{
+    const wg_plan_options *o = &p->options;
+    wgi_backends *list = &p->backends;
+    wg_isa cap;
+    char problem[128];
+    if (wg_isa_cap(&cap, problem, sizeof problem) != WG_OK)
+        return wgi_planner_fail(p, WG_EINVAL, "%s", problem);
+    list->open = calloc(o->n_backends + 1, sizeof *list->open);
+    if (!list->open)
+        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    for (size_t i = 0; i <= o->n_backends; i++) {
+        const wg_backend *b = i < o->n_backends ? o->backends[i] : wg_cpu_backend();
+        if (!b || b->abi != WG_BACKEND_ABI)
+            return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", i,
+                                    b ? "of another version of the interface" : "NULL");
+        void *state = NULL;
+        wg_status status =
+            b->open ? b->open(&state, &(wg_backend_config){o->threads, o->check_nonfinite}) : WG_OK;
+        if (status != WG_OK)
+            return wgi_planner_fail(p, status, "backend %s: %s", b->name, wg_status_text(status));
+        list->open[list->count++] = (wgi_open_backend){b, state};
+    }
+    return true;
+}
+
+/* Adds "backend: why" to the reasons; false without memory. */
+static bool note_refusal(wgi_planner *p, wgi_work *w, const char *backend, const char *why)
+{
+    const char *before = w->refused ? w->refused : "";
+    size_t size = strlen(before) + strlen(backend) + strlen(why) + 5;
+    char *text = wg_graph_alloc(p->g, size);
+    if (!text)
+        return false;
+    snprintf(text, size, "%s%s%s: %s", before, *before ? "; " : "", backend, why);
+    w->refused = text;
+    return true;
+}
+
+static bool choose_kernel(wgi_planner *p, wgi_work *w)
+{
+    char text[512];
+    for (size_t i = 0; i < p->backends.count; i++) {
+        const wgi_open_backend *b = &p->backends.open[i];
+        const char *why = b->backend->refuses(b->state, w->node);
+        wg_kernel kernel = {0};
+        wg_status status = why ? WG_OK : b->backend->prepare(b->state, w->node, &kernel);
+        if (!why && status == WG_OK) {
+            w->kernel = kernel;
+            w->by = b;
+            wgi_skip_if_empty(w->node, &w->kernel);
+            return true;
+        }
+        if (!note_refusal(p, w, b->backend->name, why ? why : wg_status_text(status)))
+            return wgi_planner_fail_as(p, p->g);
+    }
+    return wgi_planner_fail(p, WG_EUNSUPPORTED, "%s",
+                            wg_node_message(w->node, w->refused, text, sizeof text));
+}
+
+static bool runs(const wgi_planner *p, const wg_node *n)
+{
+    return !p->folded[n->id] && !(n->op->flags & WG_OP_LEAF) && !wgi_is_view(n);
+}
+
+bool wgi_pass_kernels(wgi_planner *p)
+{
+    size_t count = wg_graph_node_count(p->g), n_work = 0, n_slots = 0;
+    wgi_program *r = &p->program;
+    for (size_t i = 0; i < count; i++) {
+        const wg_node *n = wg_graph_node(p->g, i);
+        n_work += runs(p, n);
+        n_slots += runs(p, n) ? (size_t)n->n_in + (size_t)n->n_out : 0;
+    }
+    r->work = calloc(n_work + 1, sizeof *r->work);
+    r->slots = calloc(n_slots + 1, sizeof *r->slots);
+    r->next_slot = calloc(n_slots + 1, sizeof *r->next_slot);
+    if (!r->work || !r->slots || !r->next_slot)
+        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const wg_node *n = wg_graph_node(p->g, i);
+        if (!runs(p, n))
+            continue;
+        r->work[r->n_work].node = n;
+        if (!choose_kernel(p, &r->work[r->n_work]))
+            return false;
+        r->n_work++;
+    }
+    return true;
+}

@@ -1,0 +1,63 @@
+/* Storages of parameters, states and inputs. */
+#include "backends/align.h"
+#include "backends/plan/planner.h"
+#include "backends/store.h"
+
+#include <string.h>
+
+/* A parameter or state lies in the store, where it is created if it is new. */
+static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
+{
+    wg_status status;
+    const wg_tensor *t = wgi_store_leaf(p->store, v, &status);
+    const wg_tensor *old = t ? t : wg_store_find(p->store, v->name);
+    char have[160], want[160];
+    if (!t && status != WG_ENOMEM && old)
+        return wgi_planner_fail(
+            p, status, "%s is %s%s in the graph, %s%s in the store", v->name,
+            wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want),
+            wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have));
+    if (!t)
+        return wgi_planner_fail(p, status, "%s: %s", v->name, wg_status_text(status));
+    s->kind = WG_STORAGE_TENSOR;
+    s->memory = t->data;
+    return true;
+}
+
+static bool allocate_inputs(wgi_planner *p, size_t bytes)
+{
+    wgi_layout *l = &p->layout;
+    p->memory.inputs = wgi_aligned_alloc(bytes);
+    if (!p->memory.inputs)
+        return wgi_planner_fail(p, WG_ENOMEM, "no memory for inputs of %zu bytes", bytes);
+    memset(p->memory.inputs, 0, bytes);
+    for (size_t i = 0; i < l->n_storages; i++)
+        if (l->storage[i].kind == WG_STORAGE_INPUT)
+            l->storage[i].memory = p->memory.inputs + l->storage[i].offset;
+    return true;
+}
+
+bool wgi_pass_leaves(wgi_planner *p)
+{
+    wgi_layout *l = &p->layout;
+    size_t total = 0;
+    for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
+        const wg_value *v = wg_graph_value(p->g, i);
+        if (!wgi_is_outer(v->node))
+            continue;
+        wgi_storage s = {.kind = WG_STORAGE_INPUT, .bytes = wgi_round_up(wg_value_bytes(v))};
+        if (wgi_is_stored(v->node)) {
+            if (!find_tensor(p, v, &s))
+                return false;
+        } else {
+            s.offset = total;
+            if (s.bytes > SIZE_MAX / 2 - total)
+                return wgi_planner_fail(p, WG_ENOMEM, "the inputs need more than %zu bytes", total);
+            total += s.bytes;
+        }
+        l->leaf_bytes += s.bytes;
+        l->storage_of[i] = (int64_t)l->n_storages;
+        l->storage[l->n_storages++] = s;
+    }
+    return allocate_inputs(p, total);
+}

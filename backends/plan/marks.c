@@ -1,0 +1,63 @@
+/* What a plan is to compute: the outputs and assignments of the source, or the outputs that the
+ * options name. */
+#include "backends/plan/planner.h"
+
+#include <stdlib.h>
+
+/* A parameter or a state can be assigned, and each once. */
+static bool check_assignments(wgi_planner *p)
+{
+    bool *assigned = calloc(wg_graph_value_count(p->source) + 1, sizeof *assigned);
+    if (!assigned)
+        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    bool ok = true;
+    char name[200];
+    for (size_t i = 0; ok && i < p->marks.n_assigns; i++) {
+        const wg_value *leaf = p->marks.assigns[i].leaf;
+        wg_value_text(leaf, name, sizeof name);
+        if (!wgi_is_stored(leaf->node))
+            ok = wgi_planner_fail(p, WG_EINVAL,
+                                  "%s %s is assigned: only a parameter or a state can be",
+                                  leaf->node->op->name, name);
+        else if (assigned[leaf->id])
+            ok = wgi_planner_fail(p, WG_EINVAL, "%s is assigned twice", name);
+        assigned[leaf->id] = true;
+    }
+    free(assigned);
+    return ok;
+}
+
+static bool computes(const wg_graph *g)
+{
+    size_t i = wg_graph_node_count(g);
+    while (i-- > 0)
+        if (wg_graph_node(g, i)->n_in > 0)
+            return true;
+    return false;
+}
+
+bool wgi_pass_marks(wgi_planner *p)
+{
+    const wg_plan_options *o = &p->options;
+    wgi_marks own = wgi_graph_marks(p->source), *m = &p->marks;
+    size_t n_outputs = o->outputs ? o->n_outputs : own.n_outputs;
+    m->outputs = calloc(n_outputs + 1, sizeof *m->outputs);
+    m->assigns = calloc(own.n_assigns + 1, sizeof *m->assigns);
+    if (!m->outputs || !m->assigns)
+        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    for (; m->n_outputs < n_outputs; m->n_outputs++) {
+        wg_value *v = o->outputs ? o->outputs[m->n_outputs] : own.outputs[m->n_outputs].value;
+        if (!v || v->node->graph != p->source)
+            return wgi_planner_fail(p, WG_EINVAL, "output %zu is %s", m->n_outputs,
+                                    v ? "of another graph" : "NULL");
+        m->outputs[m->n_outputs] =
+            o->outputs ? (wgi_named_value){v->name, v} : own.outputs[m->n_outputs];
+    }
+    for (; !o->outputs && m->n_assigns < own.n_assigns; m->n_assigns++)
+        m->assigns[m->n_assigns] = own.assigns[m->n_assigns];
+    /* A graph of leaves alone may be planned: that gives their tensors initial values. */
+    if (!m->n_outputs && !m->n_assigns && computes(p->source))
+        return wgi_planner_fail(p, WG_EINVAL,
+                                "nothing to compute: the graph has no wg_output and no wg_assign");
+    return check_assignments(p);
+}

@@ -1,0 +1,103 @@
+/* What a run needs, and what a plan says of itself: the result of planning (planner.h).
+ *
+ * A storage is a place in memory: of one root (facts.h), or of several, one after the other, where
+ * results overwrite operands.
+ *
+ * All memory is the host's.  A backend with memory of its own would give each storage the space it
+ * lies in, one buffer and one run of offsets.c for each space, and a pass between order and
+ * values that adds nodes that copy between spaces. */
+#ifndef WG_PRIVATE_BACKENDS_PLAN_PLAN_H
+#define WG_PRIVATE_BACKENDS_PLAN_PLAN_H
+
+#include "backends/plan/backends.h"
+#include "wengert/backends/plan.h"
+
+typedef enum wgi_storage_kind {
+    WG_STORAGE_BUFFER,   /* used by other storages before and after, in a run */
+    WG_STORAGE_CONSTANT, /* computed when the plan was made                   */
+    WG_STORAGE_INPUT,    /* filled by the caller                              */
+    WG_STORAGE_TENSOR,   /* a parameter or a state, in the store              */
+} wgi_storage_kind;
+
+typedef struct wgi_storage {
+    wgi_storage_kind kind;
+    size_t bytes;            /* rounded up to WG_ALIGN                                       */
+    int64_t first, last;     /* BUFFER: the steps from and to which it is in use             */
+    size_t offset;           /* in the buffer, the constants or the inputs                   */
+    bool exclusive;          /* an output, if the workspace is shared: lies outside of it    */
+    unsigned char nonfinite; /* in a checked run: which kinds of non-finite numbers it has   */
+    uint32_t first_slot;     /* INPUT: the first slot + 1 with its address, 0: none           */
+    char *memory;
+} wgi_storage;
+
+/* Where all values lie. */
+typedef struct wgi_layout {
+    wgi_storage *storage;
+    size_t n_storages;
+    int64_t *storage_of; /* [values] storage of each, WG_NONE if it needs none            */
+    int64_t *dying;      /* storages of the buffer by the step after which they are dead  */
+    size_t buffer_bytes; /* of which the first shared_bytes lie in the workspace          */
+    size_t shared_bytes, value_bytes, live_bytes, leaf_bytes;
+    int64_t peak_step;
+} wgi_layout;
+
+/* The blocks of memory behind it; `shared` is the workspace's, as it was when last wired. */
+typedef struct wgi_memory {
+    char *shared, *outputs, *constants, *inputs;
+} wgi_memory;
+
+/* A node that runs. */
+typedef struct wgi_work {
+    const wg_node *node;
+    const wgi_open_backend *by;
+    wg_kernel kernel;
+    const char *refused; /* why earlier backends did not take it, NULL if none refused   */
+    wg_call call;        /* ready except for the step                                    */
+    int64_t scratch;     /* storage of its scratch, or WG_NONE                           */
+    bool inplace;
+    size_t dies, dies_end; /* layout.dying[dies..dies_end): storages not needed after it */
+    double seconds;
+    uint64_t runs;
+} wgi_work;
+
+/* The nodes that run, in order, and the addresses that they are called with. */
+typedef struct wgi_program {
+    wgi_work *work;
+    size_t n_work;
+    void **slots;        /* operands and results of all work, one after the other         */
+    uint32_t *next_slot; /* [slots] the next slot + 1 with the same input, 0: none        */
+} wgi_program;
+
+/* What the caller may ask for: the value of the private graph that stands for value i of the
+ * user's graph, NULL where wg_plan_data gives nothing. */
+typedef struct wgi_readable {
+    const wg_graph *source; /* its address only: it may be gone */
+    wg_value **of;
+    size_t count;
+} wgi_readable;
+
+struct wg_plan {
+    wg_plan_options options;
+    wgi_readable readable;
+    wg_graph *g; /* the private graph, its nodes in order of execution, with outputs and
+                    assignments */
+    wgi_backends backends;
+    wg_store *store; /* the plan's own if the options have none */
+    wg_workspace *workspace;
+    wgi_program program;
+    wgi_layout layout;
+    wgi_memory memory;
+    char call_message[WG_CALL_MESSAGE];
+    char message[1024];
+};
+
+static inline char *wgi_memory_of(const wg_plan *p, const wg_value *v)
+{
+    int64_t s = p->layout.storage_of[v->id];
+    return s < 0 ? NULL : p->layout.storage[s].memory;
+}
+
+/* Writes the addresses of all storages into the calls; again whenever the workspace has moved. */
+void wgi_plan_wire(wg_plan *p);
+
+#endif
