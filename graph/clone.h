@@ -3,25 +3,10 @@
 #ifndef WG_PRIVATE_GRAPH_CLONE_H
 #define WG_PRIVATE_GRAPH_CLONE_H
 
+#include "graph/marks.h"
 #include "wengert/graph/op.h"
 
 /* ---- outputs and assignments ----------------------------------------------------------------- */
-
-typedef struct wgi_named_value {
-    const char *name;
-    wg_value *value;
-} wgi_named_value;
-
-typedef struct wgi_assignment {
-    wg_value *leaf, *value;
-} wgi_assignment;
-
-/* The marks of a graph: what a run computes, and which leaves change at its end. */
-typedef struct wgi_marks {
-    wgi_named_value *outputs;
-    wgi_assignment *assigns;
-    size_t n_outputs, n_assigns;
-} wgi_marks;
 
 /* The graph's own, valid until the next wg_output or wg_assign. */
 wgi_marks wgi_graph_marks(const wg_graph *g);

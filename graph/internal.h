@@ -3,7 +3,7 @@
 #define WG_GRAPH_INTERNAL_H
 
 #include "graph/arena.h"
-#include "graph/clone.h"
+#include "graph/marks.h"
 #include "wengert/graph/op.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* Places: the scopes of each phase, which of them have the same structure, and which are open. */
+#include "graph/clone.h"
 #include "graph/picture/internal.h"
 
 #include <ctype.h>

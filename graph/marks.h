@@ -1,0 +1,23 @@
+/* Outputs and assignments. */
+#ifndef WG_PRIVATE_GRAPH_MARKS_H
+#define WG_PRIVATE_GRAPH_MARKS_H
+
+#include "wengert/graph/graph.h"
+
+typedef struct wgi_named_value {
+    const char *name;
+    wg_value *value;
+} wgi_named_value;
+
+typedef struct wgi_assignment {
+    wg_value *leaf, *value;
+} wgi_assignment;
+
+/* The marks of a graph: what a run computes, and which leaves change at its end. */
+typedef struct wgi_marks {
+    wgi_named_value *outputs;
+    wgi_assignment *assigns;
+    size_t n_outputs, n_assigns;
+} wgi_marks;
+
+#endif
