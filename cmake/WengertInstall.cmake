@@ -1,8 +1,7 @@
 # Installation: headers, both libraries, find_package(wengert) and pkg-config's wengert.pc.
 include(CMakePackageConfigHelpers)
 
-# What include/ has is public, and nothing else is.  Without training a program sees by the missing headers that it is
-# not there.
+# include/ is the public interface.  Without training its headers are not installed, so that programs can tell.
 set(WG_NOT_INSTALLED)
 if(NOT WG_TRAINING)
   set(WG_NOT_INSTALLED REGEX "/(text|train|wengert-train.h)$" EXCLUDE)

@@ -1,8 +1,8 @@
 # Optional parts, and libraries that are built both static and shared.
 
-# wg_part(OPTION what modules package): OPTION defaults to "are all `modules` known to pkg-config?"; asked for and
-# missing, it is an error; switched off or missing, wg_report_parts says what to install.  The libraries are
-# then PkgConfig::<MODULE>.
+# wg_part(OPTION what modules package): OPTION is on by default if pkg-config knows all `modules`, which are then
+# PkgConfig::<MODULE>.  An option that is on without its modules is an error; for one that is off, wg_report_parts names
+# the package to install.
 macro(wg_part option what modules package)
   set(wg_missing)
   foreach(wg_module ${modules})
@@ -26,17 +26,16 @@ macro(wg_part option what modules package)
   endif()
 endmacro()
 
-# The name under which pkg_check_modules keeps what it knows of a module: yaml-0.1 is YAML_0_1.
+# The prefix of pkg_check_modules' variables for a module: YAML_0_1 for yaml-0.1.
 function(wg_module_prefix out module)
   string(TOUPPER ${module} prefix)
   string(MAKE_C_IDENTIFIER ${prefix} prefix)
   set(${out} ${prefix} PARENT_SCOPE)
 endfunction()
 
-# The same for oneDNN, which has no pkg-config file, and whose CMake package on Debian 12 asks for OpenCL: found by its
-# header and library.
-# Debian builds it with gcc, whose OpenMP library is libgomp; beside that of another compiler it would be a second pool
-# of threads, so there it is built only if asked for.
+# The same for oneDNN, which is found by its header and library: it has no pkg-config file, and its CMake package on
+# Debian 12 asks for OpenCL.  Debian builds it with gcc and libgomp.  With another compiler's OpenMP library there would
+# be two pools of threads, so there it is built only on request.
 macro(wg_part_onednn)
   find_path(DNNL_INCLUDE dnnl.h)
   find_library(DNNL_LIBRARY dnnl)
@@ -57,18 +56,18 @@ macro(wg_part_onednn)
   endif()
 endmacro()
 
-# One line at the end of the configuration.
+# The last line of the configuration.
 function(wg_report_parts)
   if(WG_LEFT_OUT)
     list(JOIN WG_LEFT_OUT ", " parts)
-    message(STATUS "Left out, with the Debian package that brings it: ${parts}")
+    message(STATUS "Left out (and the Debian packages to install): ${parts}")
   else()
     message(STATUS "All optional parts are built.")
   endif()
 endfunction()
 
-# wg_library(name sources... OBJECTS targets...): targets `name` (static) and `name_shared`, from objects compiled
-# once; those of the further object libraries `targets` go in as well.
+# wg_library(name sources... OBJECTS targets...): the targets `name` (static) and `name_shared`, made of the same objects:
+# those of the sources and of the object libraries `targets`.
 function(wg_library name)
   cmake_parse_arguments(PARSE_ARGV 1 wg "" "" OBJECTS)
   add_library(${name}_objects OBJECT ${wg_UNPARSED_ARGUMENTS})
@@ -92,8 +91,8 @@ function(wg_library name)
   endforeach()
 endfunction()
 
-# wg_link_module(name module): links both forms of `name` with PkgConfig::<MODULE>, and has find_package and
-# wengert.pc ask for it.
+# wg_link_module(name module): links both forms of `name` with PkgConfig::<MODULE>, and adds the module to the
+# requirements in the CMake package and in wengert.pc.
 function(wg_link_module name module)
   wg_module_prefix(prefix ${module})
   foreach(target ${name}_objects ${name} ${name}_shared)

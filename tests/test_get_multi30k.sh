@@ -27,9 +27,9 @@ says 1 "nowhere: no such folder" --from nowhere
 mkdir -p empty wrong packed/data/task1/raw
 says 1 "empty: has neither test_2016_flickr.en nor test_2016_flickr.en.gz" --from empty into
 echo "A dog." >wrong/test_2016_flickr.en
-says 1 "test_2016_flickr.en: is not the file expected" --from wrong into
+says 1 "test_2016_flickr.en: not the expected file" --from wrong into
 gzip -c wrong/test_2016_flickr.en >packed/data/task1/raw/test_2016_flickr.en.gz
-says 1 "test_2016_flickr.en: is not the file expected" --from packed into
+says 1 "test_2016_flickr.en: not the expected file" --from packed into
 checks=$((checks + 1))
 [ -z "$(ls -A into)" ] || { failures=$((failures + 1)); echo "FAILED: something was left in the folder"; }
 

@@ -1,7 +1,7 @@
 /* Convolution and its adjoints.  oneDNN is fastest in layouts of its own, blocks of 16 channels,
  * even with the reorders from and to ours: 1.1 to 18 times as fast as directly on ours, where it
  * makes a matrix product of the convolution.  The exceptions are below in is_better_plain;
- * docs/performance.md has the figures. */
+ * docs/notes/performance.md has the figures. */
 #include "backends/onednn/internal.h"
 #include "wengert/ops/conv.h"
 

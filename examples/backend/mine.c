@@ -1,8 +1,8 @@
-/* A backend of one's own, in a shared object: it takes relu and add of f32, and leaves the rest to
- * others.
+/* A backend in a shared object: takes relu and add of f32, and leaves the rest to others.
  *
- *     wengert graph mlp --plan --backend ./libmine.so          who runs what, and why others
- *     refused wengert bench op relu --backend cpu --backend ./libmine.so */
+ *     wengert graph mlp --plan --backend ./libmine.so       # who runs each node, and why others
+ *                                                           # refused it
+ *     wengert bench op relu --backend cpu --backend ./libmine.so */
 #include "wengert/backends/load.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void run_add(wg_call *c)
 /* ---- which nodes it takes -------------------------------------------------------------------- */
 
 static const struct {
-    const char *op; /* by name: the address of an op is another in each copy of the library */
+    const char *op; /* by name: addresses of ops differ between copies of the library */
     const char *name;
     void (*run)(wg_call *c);
 } kernels[] = {
