@@ -4,8 +4,8 @@
 #
 # A room is a folder, inner ones included; a public header belongs to the room whose name its path has.  The table below
 # says which rooms each may include; it is in the order of the floors, so that no arrow can lead upwards.  It fails on an
-# include that the table does not allow, on a public header that includes a private one, and on a circle of files, where
-# x.c and x.h are one file.
+# include that the table does not allow, on a public header that includes a private one, and on a circle of headers.  (Calls
+# between source files: tests/calls.awk.)
 BEGIN {
     allow("graph")
     allow("graph/picture", "graph")
@@ -16,19 +16,16 @@ BEGIN {
     allow("backends/simd/kernels", "graph backends")
     allow("backends/simd", "graph ops backends backends/simd/kernels")
     allow("backends/onednn", "graph ops backends")
-    allow("backends/absent", "backends")
     allow("backends/plan", "graph ops backends")
     allow("models", "graph ops")
     allow("text/unicode")
     allow("files", "graph backends text/unicode")
     allow("decode", "graph ops backends models")
     allow("text", "graph files text/unicode")
-    allow("text/sentencepiece", "graph text text/unicode")
-    allow("text/absent", "text text/sentencepiece")
     allow("train", "graph ops autograd backends models decode files text text/unicode")
     allow("measure", "graph ops autograd backends models decode files text train")
     allow("cli", "graph ops autograd backends models decode files text text/unicode train measure")
-    allow("bench", "graph ops autograd backends models decode files text train measure backends/simd/kernels")
+    allow("bench", "graph ops autograd backends models decode files text train measure backends/simd/kernels backends/onednn")
 }
 
 function allow(room, others) {
@@ -54,15 +51,10 @@ function room_of(path,    best, r) {
     return best
 }
 
-# A file without its ending, without include/, so that x.c, x.h and its public header are one.
-function unit_of(path) {
-    sub(/^include\//, "", path)
-    sub(/^wengert\//, "", path)
-    sub(/\.[a-z]+$/, "", path)
-    return path
-}
+# A header as others include it.
+function name_of(path) { sub(/^include\//, "", path); return path }
 
-FNR == 1 { room = room_of(FILENAME); unit = unit_of(FILENAME); files++; public = FILENAME ~ /^include\// }
+FNR == 1 { room = room_of(FILENAME); from = name_of(FILENAME); files++; public = FILENAME ~ /^include\// }
 
 /^#include "/ {
     split($0, quoted, "\"")
@@ -75,11 +67,7 @@ FNR == 1 { room = room_of(FILENAME); unit = unit_of(FILENAME); files++; public =
     if (!((room, to) in may)) complain(FILENAME ": " room " may not include " to ": \"" target "\"")
     if (public && target !~ /^wengert\//) complain(FILENAME ": a public header includes the private \"" target "\"")
     arrow[room, to]++
-    other_unit = unit_of(target)
-    if (other_unit != unit && !((unit, other_unit) in edge)) {
-        edge[unit, other_unit] = 1
-        out[unit] = out[unit] " " other_unit
-    }
+    if (from ~ /\.h$/) out[from] = out[from] " " target
 }
 
 # Depth first; a file met again on the way down closes a circle.
@@ -97,7 +85,7 @@ function visit(u,    list, n, k) {
 
 function circle(from,    k, text) {
     for (k = depth; path[k] != from; k--) text = " -> " path[k] text
-    complain("a circle of files: " from text " -> " from)
+    complain("a circle of headers: " from text " -> " from)
 }
 
 END {

@@ -1,0 +1,26 @@
+# The house itself: rooms and the arrows between them, circles of headers and of calls, symbols, format, reference.
+file(GLOB_RECURSE house CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/*.h)
+foreach(room graph ops autograd backends models decode files text train measure cli bench)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+    ${PROJECT_SOURCE_DIR}/${room}/*.c ${PROJECT_SOURCE_DIR}/${room}/*.h ${PROJECT_SOURCE_DIR}/${room}/*.cc)
+  list(APPEND house ${sources})
+endforeach()
+add_test(NAME house_rooms COMMAND awk -f tests/house.awk ${house} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+
+add_test(NAME house_calls COMMAND sh -c
+  "find '${PROJECT_BINARY_DIR}/CMakeFiles/wengert_objects.dir' -name '*.o' | xargs ${CMAKE_NM} -A 2>/dev/null | awk -f tests/calls.awk"
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+
+if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize|--coverage")
+  add_test(NAME house_symbols COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_symbols.sh $<TARGET_FILE:wengert>
+    $<TARGET_FILE:wengert_shared> ${PROJECT_SOURCE_DIR}/include ${CMAKE_C_COMPILER})
+endif()
+
+add_test(NAME house_format COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_format.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(house_format PROPERTIES SKIP_RETURN_CODE 77)
+
+# Every public symbol is documented: Doxygen has nothing to warn of.
+find_program(DOXYGEN doxygen)
+if(DOXYGEN)
+  add_test(NAME house_reference COMMAND ${DOXYGEN} docs/Doxyfile WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endif()
