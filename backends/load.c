@@ -1,5 +1,6 @@
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
+#include "wengert/backends/simd.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@
 
 const wg_backend *wg_backend_at(size_t i)
 {
-    const wg_backend *const all[] = {wg_onednn_backend(), wg_cpu_backend()};
+    /* simd and onednn both multiply matrices: oneDNN's products are as fast or faster */
+    const wg_backend *const all[] = {wg_onednn_backend(), wg_simd_backend(), wg_cpu_backend()};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (all[k] && i-- == 0) /* one that is not built is NULL */
             return all[k];
@@ -125,15 +127,21 @@ static wg_status add_named(wg_backend_list *list, const char *name, char *messag
     return WG_OK;
 }
 
+wg_backend_list wg_backend_list_built_in(void)
+{
+    wg_backend_list list = {.count = 0};
+    for (const wg_backend *b; list.count < WG_MAX_BACKENDS && (b = wg_backend_at(list.count));)
+        list.backend[list.count++] = b;
+    return list;
+}
+
 wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *message, size_t size)
 {
     wg_status status = WG_OK;
-    const wg_backend *b;
     size = message ? size : 0;
     *out = (wg_backend_list){.count = 0};
     if (!names || !*names) {
-        while (out->count < WG_MAX_BACKENDS && (b = wg_backend_at(out->count)))
-            out->backend[out->count++] = b;
+        *out = wg_backend_list_built_in();
         return WG_OK;
     }
     for (const char *end; status == WG_OK && names; names = *end ? end + 1 : NULL) {

@@ -4,7 +4,7 @@
  *
  *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS:
  *     of a batch */
-#include "wengert/backends/onednn.h"
+#include "wengert/backends/load.h"
 #include "wengert/backends/plan.h"
 #include "measure/limits.h"
 #include "measure/parameters.h"
@@ -88,15 +88,15 @@ static void report(const request *r, const char *what, const wg_hypothesis *h, m
 
 static wg_status run(const request *r)
 {
-    const wg_backend *backends[] = {wg_onednn_backend()};
+    const wg_backend_list built = wg_backend_list_built_in();
     const wg_search_model model = {.config = &r->config,
                                    .store = r->store,
                                    .pad = 0,
                                    .bos = 1,
                                    .eos = 2,
                                    .unk = 3,
-                                   .backends = backends,
-                                   .n_backends = backends[0] ? 1 : 0};
+                                   .backends = built.backend,
+                                   .n_backends = built.count};
     char message[500];
     wg_search *s;
     moment start = now();

@@ -13,6 +13,7 @@
  *
  * Shares are of medians.  Usage: bench_kernels [linear|int8|attention|loss|rows]... */
 #include "wengert/autograd/grad.h"
+#include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/plan.h"
 #include "bench/direct.h"
@@ -30,14 +31,15 @@ static wg_status run_plan(void *plan)
     return wg_plan_run(plan, 1);
 }
 
-/* The plan of g on oneDNN and cpu, inputs filled with small numbers; NULL after a message. */
+/* The plan of g on all built-in backends, inputs filled with small numbers; NULL after a message. */
 static wg_plan *plan_of(wg_graph *g, bool fuse)
 {
-    const wg_backend *backends[] = {wg_onednn_backend()};
+    const wg_backend_list built = wg_backend_list_built_in();
     wg_plan *p;
-    if (wg_plan_create(
-            &p, g, &(wg_plan_options){.backends = backends, .n_backends = 1, .no_fuse = !fuse}) !=
-        WG_OK) {
+    if (wg_plan_create(&p, g,
+                       &(wg_plan_options){.backends = built.backend,
+                                          .n_backends = built.count,
+                                          .no_fuse = !fuse}) != WG_OK) {
         fprintf(stderr, "%s\n", wg_graph_message(g));
         return NULL;
     }

@@ -1,6 +1,6 @@
 #include "cli/backends.h"
 
-#include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@ enum { BACKEND = 2000, THREADS };
 
 static const struct argp_option table[] = {
     {"backend", BACKEND, "NAME|FILE", 0,
-     "a built-in backend or the path of a shared object, such as ./libmine.so; "
-     "comma-separated, or repeated",
+     "a built-in backend or the path of a shared object, such as ./libmine.so; comma-separated, they "
+     "are asked in that order; may be repeated",
      0},
     {"threads", THREADS, "N", 0, "number of threads (default: all)", 0},
     {0},
@@ -18,35 +18,39 @@ static const struct argp_option table[] = {
 /* The backends of a list as the library reads it; NULL: all that are built in. */
 static void add(backend_choice *c, const char *names, struct argp_state *state)
 {
-    wg_backend_list found;
+    backend_set *set = &c->set[c->n_sets];
     char message[400];
-    wg_status status = wg_backend_list_open(&found, names, message, sizeof message);
+    if (c->n_sets == MAX_BACKENDS)
+        argp_error(state, "more than %d lists of backends", MAX_BACKENDS);
+    wg_status status = wg_backend_list_open(&set->list, names, message, sizeof message);
     if (status != WG_OK) {
         complain("%s", message);
         exit(exit_code(status));
     }
-    if (c->count + found.count > MAX_BACKENDS)
+    if (c->count + set->list.count > MAX_BACKENDS)
         argp_error(state, "more than %d backends", MAX_BACKENDS);
     const char *slash = names ? strrchr(names, '/') : NULL, *file = slash ? slash + 1 : names;
-    for (size_t i = 0; i < found.count; i++) {
-        c->backend[c->count] = found.backend[i];
-        c->name[c->count] =
-            found.loaded[i].handle && found.count == 1 ? file : found.backend[i]->name;
-        c->loaded[c->count++] = found.loaded[i];
+    size_t used = 0;
+    for (size_t i = 0; i < set->list.count; i++, c->count++) {
+        bool alone = set->list.count == 1 && set->list.loaded[i].handle;
+        c->backend[c->count] = set->list.backend[i];
+        c->name[c->count] = alone ? file : set->list.backend[i]->name;
+        used += used < sizeof set->name
+                    ? (size_t)snprintf(set->name + used, sizeof set->name - used, "%s%s",
+                                       i ? "," : "", c->name[c->count])
+                    : 0;
     }
+    c->n_sets++;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     backend_choice *c = state->input;
     switch (key) {
-    case BACKEND:
-        add(c, arg, state);
-        c->given = true;
-        break;
+    case BACKEND: add(c, arg, state); break;
     case THREADS: c->threads = (int)number_argument(state, "--threads", arg, 1, 1024); break;
     case ARGP_KEY_END:
-        if (!c->given)
+        if (!c->n_sets)
             add(c, NULL, state);
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -56,17 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp backend_argp = {table, parse, NULL, NULL, NULL, NULL, NULL};
 
-void settle_timed_backends(backend_choice *c)
-{
-    if (!c->given)
-        c->count = 1;
-    if (!c->threads)
-        c->threads = omp_get_max_threads();
-}
-
 void close_backends(backend_choice *c)
 {
-    for (size_t i = 0; i < c->count; i++)
-        wg_backend_unload(&c->loaded[i]);
-    c->count = 0;
+    for (size_t i = 0; i < c->n_sets; i++)
+        wg_backend_list_close(&c->set[i].list);
+    c->n_sets = c->count = 0;
 }

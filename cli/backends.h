@@ -6,13 +6,19 @@
 
 enum { MAX_BACKENDS = WG_MAX_BACKENDS };
 
-/* What was asked for; without --backend, all that are built, the fastest first. */
+/* One --backend: what commands that compare backends time as one. */
+typedef struct backend_set {
+    wg_backend_list list;
+    char name[64]; /* "onednn,simd,cpu"; of a shared object its file without folders */
+} backend_set;
+
+/* What was asked for; without --backend, one set of all that are built in. */
 typedef struct backend_choice {
-    const wg_backend *backend[MAX_BACKENDS];
-    const char *name[MAX_BACKENDS]; /* as given, without folders: "onednn", "libmine.so" */
-    wg_loaded_backend loaded[MAX_BACKENDS];
+    backend_set set[MAX_BACKENDS];
+    size_t n_sets;
+    const wg_backend *backend[MAX_BACKENDS]; /* of all sets, in their order */
+    const char *name[MAX_BACKENDS];          /* of each: "onednn", "libmine.so" */
     size_t count;
-    bool given;  /* by --backend           */
     int threads; /* 0: as many as there are */
 } backend_choice;
 
@@ -20,8 +26,6 @@ typedef struct backend_choice {
  * state->child_inputs. */
 extern const struct argp backend_argp;
 
-/* What is timed unless told otherwise: the fastest backend, on as many threads as there are. */
-void settle_timed_backends(backend_choice *choice);
 /* Unloads what was loaded, once no plan uses it. */
 void close_backends(backend_choice *choice);
 

@@ -3,6 +3,7 @@
 #include "cli/trials.h"
 #include "wengert/ops/table.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,14 +130,14 @@ static wg_status make_graph(setting *s, const trial *t, bool grad)
     return wg_graph_status(s->g);
 }
 
-static wg_status make_plan(wg_plan **p, setting *s, const trial *t, const wg_backend *backend,
+static wg_status make_plan(wg_plan **p, setting *s, const trial *t, const wg_backend_list *backends,
                            int threads)
 {
     uint64_t state = 1;
     wg_plan_options o = {.outputs = s->wanted,
                          .n_outputs = (size_t)s->n_wanted,
-                         .backends = &backend,
-                         .n_backends = 1,
+                         .backends = backends->backend,
+                         .n_backends = backends->count,
                          .threads = threads};
     wg_status status = wg_plan_create(p, s->g, &o);
     if (status != WG_OK) {
@@ -172,12 +173,12 @@ static void count_work(setting *s, int n)
 static int measure(setting *s, const trial *t, const request *r, bool grad)
 {
     bench_subject subject[MAX_BACKENDS];
-    int n = (int)r->backends.count;
+    int n = (int)r->backends.n_sets;
     wg_status status = make_graph(s, t, grad);
     if (status != WG_OK)
         complain("%s", wg_graph_status(s->g) ? wg_graph_message(s->g) : wg_status_text(status));
     for (int i = 0; i < n && status == WG_OK; i++) {
-        status = make_plan(&s->plan[i], s, t, r->backends.backend[i], r->backends.threads);
+        status = make_plan(&s->plan[i], s, t, &r->backends.set[i].list, r->backends.threads);
         subject[i] = (bench_subject){run_plan, s->plan[i]};
     }
     if (status != WG_OK)
@@ -194,18 +195,25 @@ static int measure(setting *s, const trial *t, const request *r, bool grad)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* "onednn brg:avx512_core" if there is one step, else how many, and how many of them the asked
- * backend runs */
-static const char *kernels_text(const wg_plan *p, const wg_backend *b, char *text, size_t size)
+/* "onednn brg:avx512_core" if there is one step, else how many, and how many of them each asked
+ * backend runs: "4 steps: onednn 1, simd 3" */
+static const char *kernels_text(const wg_plan *p, const wg_backend_list *list, char *text,
+                                size_t size)
 {
-    size_t n = wg_plan_step_count(p), own = 0;
-    for (size_t i = 0; i < n; i++)
-        own += strcmp(wg_plan_step_at(p, i).backend, b->name) == 0;
+    size_t n = wg_plan_step_count(p);
     wg_plan_step s = wg_plan_step_at(p, 0);
-    if (n == 1)
+    if (n == 1) {
         snprintf(text, size, "%s %s", s.backend, s.kernel);
-    else
-        snprintf(text, size, "%zu of %zu steps", own, n);
+        return text;
+    }
+    size_t used = (size_t)snprintf(text, size, "%zu steps", n);
+    for (size_t k = 0; k < list->count && used < size; k++) {
+        size_t own = 0;
+        for (size_t i = 0; i < n; i++)
+            own += strcmp(wg_plan_step_at(p, i).backend, list->backend[k]->name) == 0;
+        used += (size_t)snprintf(text + used, size - used, "%s %s %zu", k ? "," : ":",
+                                 list->backend[k]->name, own);
+    }
     return text;
 }
 
@@ -218,9 +226,9 @@ static void print_share(double share)
 static void print_setting(const setting *s, const request *r, const bench_limits *l)
 {
     char median[32], min[32], max[32], kernels[120];
-    for (size_t i = 0; i < r->backends.count; i++) {
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
         const bench_times *t = &s->times[i];
-        printf("    %-14s %9s %9s %9s %9.1f", r->backends.name[i],
+        printf("    %-14s %9s %9s %9s %9.1f", r->backends.set[i].name,
                time_text(t->median, median, sizeof median), time_text(t->min, min, sizeof min),
                time_text(t->max, max, sizeof max), 1e-9 * s->flops / t->median);
         if (!r->no_limits)
@@ -228,7 +236,8 @@ static void print_setting(const setting *s, const request *r, const bench_limits
         printf(" %8.2f", 1e-9 * s->bytes / t->median);
         if (!r->no_limits)
             print_share(s->bytes / t->median / bench_memory_rate(l));
-        printf("  %s\n", kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
+        printf("  %s\n",
+               kernels_text(s->plan[i], &r->backends.set[i].list, kernels, sizeof kernels));
     }
 }
 
@@ -251,12 +260,12 @@ static void json_setting(json *j, const trial *t, const setting *s, bool grad, c
     put_json_real(j, "flops", s->flops);
     put_json_real(j, "bytes", s->bytes);
     put_json_begin(j, "backends", '[');
-    for (size_t i = 0; i < r->backends.count; i++) {
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
         double seconds = s->times[i].median;
         put_json_begin(j, NULL, '{');
-        put_json_text(j, "backend", r->backends.name[i]);
+        put_json_text(j, "backend", r->backends.set[i].name);
         put_json_text(j, "kernel",
-                      kernels_text(s->plan[i], r->backends.backend[i], kernels, sizeof kernels));
+                      kernels_text(s->plan[i], &r->backends.set[i].list, kernels, sizeof kernels));
         json_times(j, "seconds", &s->times[i]);
         put_json_real(j, "flops_per_second", s->flops / seconds);
         put_json_real(j, "bytes_per_second", s->bytes / seconds);
@@ -322,7 +331,7 @@ static int bench(const wg_op *op, request *r)
 int bench_op(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&backend_argp, 0, "Backends (default: the fastest available):", 3}, {0}};
+        {&backend_argp, 0, "Backends (default: all that are built in):", 3}, {0}};
     static const struct argp argp = {
         table,
         parse,
@@ -336,7 +345,8 @@ int bench_op(int argc, char **argv)
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    settle_timed_backends(&r.backends);
+    if (!r.backends.threads)
+        r.backends.threads = omp_get_max_threads();
     const wg_op *op = wg_op_find(r.op);
     int code = EXIT_USAGE;
     if (op)

@@ -3,6 +3,7 @@
 #include "cli/measure.h"
 
 #include <stddef.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,7 +168,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- one training step ----------------------------------------------------------------------- */
 
-/* What was seen of one backend. */
+/* What was seen of one list of backends. */
 typedef struct result {
     wg_store *store;
     bench_step step;
@@ -182,13 +183,14 @@ typedef struct result {
 static wg_status make(bench_step *s, const result *out, const request *r, size_t i,
                       const bench_batch *b, bool no_fuse)
 {
-    wg_status status = bench_step_make(s, &(bench_step_options){.settings = &r->settings,
-                                                                .batch = *b,
-                                                                .backends = &r->backends.backend[i],
-                                                                .n_backends = 1,
-                                                                .store = out->store,
-                                                                .profile = r->profile,
-                                                                .no_fuse = no_fuse});
+    wg_status status =
+        bench_step_make(s, &(bench_step_options){.settings = &r->settings,
+                                                 .batch = *b,
+                                                 .backends = r->backends.set[i].list.backend,
+                                                 .n_backends = r->backends.set[i].list.count,
+                                                 .store = out->store,
+                                                 .profile = r->profile,
+                                                 .no_fuse = no_fuse});
     if (status != WG_OK)
         complain("%s", s->graph ? wg_graph_message(s->graph) : wg_status_text(status));
     return status;
@@ -280,10 +282,10 @@ static void print_steps(const request *r, const result *seen, const bench_limits
     char a[32], b[32], c[32];
     printf("\n%-16s %9s %9s %9s %15s %9s%s\n", "training step", "median", "min", "max",
            "target tokens/s", "GFLOP/s", r->no_limits ? "" : "  of matmul");
-    for (size_t i = 0; i < r->backends.count; i++) {
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
         const bench_times *t = &seen[i].times;
         double rate = flops_of(r) / t->median;
-        printf("%-16s %9s %9s %9s %15.0f %9.1f", r->backends.name[i],
+        printf("%-16s %9s %9s %9s %15.0f %9.1f", r->backends.set[i].name,
                time_text(t->median, a, sizeof a), time_text(t->min, b, sizeof b),
                time_text(t->max, c, sizeof c), target_tokens(r) / t->median, 1e-9 * rate);
         if (!r->no_limits)
@@ -297,14 +299,14 @@ static void print_plans(const request *r, const result *seen)
     char a[32], b[32];
     printf("\n%-16s %9s %13s %7s %15s %15s %12s\n", "plan", "cold", "second shape", "steps",
            "buffer, fused", "buffer, unfused", "parameters+");
-    for (size_t i = 0; i < r->backends.count; i++)
-        printf("%-16s %9s %13s %7zu %11.1f MiB %11.1f MiB %8.1f MiB\n", r->backends.name[i],
+    for (size_t i = 0; i < r->backends.n_sets; i++)
+        printf("%-16s %9s %13s %7zu %11.1f MiB %11.1f MiB %8.1f MiB\n", r->backends.set[i].name,
                time_text(seen[i].step.plan_seconds, a, sizeof a),
                time_text(seen[i].second_seconds, b, sizeof b), seen[i].stats.nodes,
                (double)seen[i].stats.buffer_bytes / 0x1p20, (double)seen[i].unfused_bytes / 0x1p20,
                (double)seen[i].stats.leaf_bytes / 0x1p20);
     printf("resident peak: %.1f MiB (%s, two steps, before any other measurement)\n",
-           seen[0].resident / 0x1p20, r->backends.name[0]);
+           seen[0].resident / 0x1p20, r->backends.set[0].name);
 }
 
 static void print(const request *r, const result *seen, const bench_limits *l)
@@ -316,15 +318,15 @@ static void print(const request *r, const result *seen, const bench_limits *l)
     }
     print_steps(r, seen, l);
     print_plans(r, seen);
-    for (size_t i = 0; i < r->backends.count && r->profile; i++)
-        print_profile(seen[i].step.plan, r->backends.name[i]);
+    for (size_t i = 0; i < r->backends.n_sets && r->profile; i++)
+        print_profile(seen[i].step.plan, r->backends.set[i].name);
 }
 
 static void json_result(json *j, const request *r, const result *x, size_t i, const bench_limits *l)
 {
     double flops = flops_of(r), seconds = x->times.median;
     put_json_begin(j, NULL, '{');
-    put_json_text(j, "backend", r->backends.name[i]);
+    put_json_text(j, "backend", r->backends.set[i].name);
     json_times(j, "seconds", &x->times);
     put_json_real(j, "target_tokens_per_second", target_tokens(r) / seconds);
     put_json_real(j, "matmul_flops_per_second", flops / seconds);
@@ -362,7 +364,7 @@ static void print_json(request *r, const result *seen, const bench_limits *l)
     if (!r->no_limits)
         json_limits(&j, l);
     put_json_begin(&j, "backends", '[');
-    for (size_t i = 0; i < r->backends.count; i++)
+    for (size_t i = 0; i < r->backends.n_sets; i++)
         json_result(&j, r, &seen[i], i, l);
     put_json_end(&j, ']');
     put_json_end(&j, '}');
@@ -374,7 +376,7 @@ static int time_steps(result *seen, const request *r)
 {
     bench_subject subject[MAX_BACKENDS];
     bench_times times[MAX_BACKENDS];
-    int n = (int)r->backends.count;
+    int n = (int)r->backends.n_sets;
     for (int i = 0; i < n; i++)
         subject[i] = (bench_subject){bench_step_run, &seen[i].step};
     const bench_schedule schedule = {.runs = r->runs ? r->runs : 7, .seconds = 60};
@@ -393,7 +395,7 @@ static int bench(request *r)
     result seen[MAX_BACKENDS] = {{0}};
     bench_limits l = {0};
     wg_status status = configure(r);
-    for (size_t i = 0; i < r->backends.count && status == WG_OK; i++)
+    for (size_t i = 0; i < r->backends.n_sets && status == WG_OK; i++)
         status = make_plans(&seen[i], r, i);
     int code = exit_code(status);
     if (code == EXIT_OK && !r->no_limits)
@@ -405,7 +407,7 @@ static int bench(request *r)
     else if (code == EXIT_OK)
         print(r, seen, &l);
 
-    for (size_t i = 0; i < r->backends.count; i++) {
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
         bench_step_free(&seen[i].step);
         wg_store_free(seen[i].store);
     }
@@ -416,7 +418,7 @@ static int bench(request *r)
 int bench_train_step(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&backend_argp, 0, "Backends (default: the fastest available):", 3}, {0}};
+        {&backend_argp, 0, "Backends (default: all that are built in):", 3}, {0}};
     static const struct argp argp = {
         table,
         parse,
@@ -431,7 +433,8 @@ int bench_train_step(int argc, char **argv)
     request r = {.config = "base", .dropout = -1, .clip = 25};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    settle_timed_backends(&r.backends);
+    if (!r.backends.threads)
+        r.backends.threads = omp_get_max_threads();
     int code = bench(&r);
     close_backends(&r.backends);
     return code;

@@ -51,12 +51,14 @@ static wg_status translate(const char *folder, char *message, size_t size)
 {
     enum { LINES = 3 };
     const char *const lines[LINES] = {"seven", "forty-two", "three hundred forty-two"};
-    const wg_backend *fastest = wg_backend_at(0);
+    const wg_backend_list built_in = wg_backend_list_built_in();
     const wg_search_options search = {.beam = 4, .alpha = 0.6, .penalty = WG_PENALTY_GNMT};
     wg_translator *t = NULL;
     wg_translation *found = NULL;
     wg_status status = wg_translator_open(
-        &t, folder, &(wg_translator_options){.backends = &fastest, .n_backends = 1}, message, size);
+        &t, folder,
+        &(wg_translator_options){.backends = built_in.backend, .n_backends = built_in.count},
+        message, size);
     if (status == WG_OK && (status = wg_translator_run(t, lines, LINES, &search, &found)) != WG_OK)
         snprintf(message, size, "%s", wg_translator_message(t));
     for (int i = 0; i < LINES && status == WG_OK; i++)

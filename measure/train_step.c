@@ -54,10 +54,7 @@ static void fill_batch(wg_plan *p, const wgi_step *s, const bench_step_options *
 wg_status bench_step_make(bench_step *out, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
-    const wg_backend *built[WG_MAX_BACKENDS];
-    size_t n_built = 0;
-    while (n_built < WG_MAX_BACKENDS && (built[n_built] = wg_backend_at(n_built)))
-        n_built++;
+    const wg_backend_list built = wg_backend_list_built_in();
     wgi_step s;
     double start = bench_now();
     wgi_step_build(&s, o->settings,
@@ -72,8 +69,8 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
     start = bench_now();
     status =
         wg_plan_create(&out->plan, s.graph,
-                       &(wg_plan_options){.backends = o->n_backends ? o->backends : built,
-                                          .n_backends = o->n_backends ? o->n_backends : n_built,
+                       &(wg_plan_options){.backends = o->n_backends ? o->backends : built.backend,
+                                          .n_backends = o->n_backends ? o->n_backends : built.count,
                                           .threads = (int)o->settings->threads,
                                           .store = store,
                                           .seed = o->settings->seed,

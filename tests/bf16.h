@@ -1,18 +1,20 @@
-/* Plans of bf16 in tests, on cpu and on oneDNN. */
+/* Plans of bf16 in tests, on each backend. */
 #ifndef WG_TESTS_BF16_H
 #define WG_TESTS_BF16_H
 
 #include "tests/plans.h"
+#include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 
-static inline const wg_backend *backend_at(int i) /* cpu alone, then oneDNN if it is there */
+/* Before cpu, which comes last in any case; of 0: none. */
+static inline const wg_backend *backend_at(int i)
 {
-    return i ? wg_onednn_backend() : NULL;
+    return i ? wg_backend_at((size_t)i - 1) : NULL;
 }
 
 static inline int n_backends(void)
 {
-    return wg_onednn_backend() ? 2 : 1;
+    return (int)wg_backend_list_built_in().count;
 }
 
 static inline wg_plan *plan_on(const wg_backend *backend, wg_graph *g, wg_value *const *y, size_t n)

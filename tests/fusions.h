@@ -4,7 +4,7 @@
 
 #include "tests/test.h"
 #include "wengert/autograd/grad.h"
-#include "wengert/backends/onednn.h"
+#include "wengert/backends/load.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/fused.h"
 #include "wengert/ops/ops.h"
@@ -55,9 +55,10 @@ static inline void add_gradients(model *m, wg_value *y)
 
 static inline wg_plan *plan_of(model *m, bool fuse)
 {
-    const wg_backend *backends[] = {wg_onednn_backend()};
+    const wg_backend_list built = wg_backend_list_built_in();
     wg_plan *p;
-    wg_plan_options o = {.backends = backends, .n_backends = 1, .threads = 2, .no_fuse = !fuse};
+    wg_plan_options o = {
+        .backends = built.backend, .n_backends = built.count, .threads = 2, .no_fuse = !fuse};
     check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
     for (int i = 0; i < m->n_leaves; i++) {
         float *x = wg_plan_data(p, m->leaf[i]);

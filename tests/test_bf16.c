@@ -176,7 +176,7 @@ static void every_op_is_rounded_once(void **state)
             ops += more > 0 && op != last;
             last = op;
         }
-        print_message("%s: %d ops, %lld elements\n", b ? "onednn" : "cpu", ops,
+        print_message("%s: %d ops, %lld elements\n", b ? backend_at(b)->name : "cpu", ops,
                       (long long)compared);
         check_that(ops >= 140 && compared >= 6000, "%d ops, %lld elements compared", ops,
                    (long long)compared);

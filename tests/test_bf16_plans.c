@@ -317,8 +317,8 @@ static void training_reaches_the_loss_of_f32(void **state)
         }
         double first, first_wide, loss = train(&narrow, backend_at(b), &first),
                                   loss_wide = train(&wide, backend_at(b), &first_wide);
-        print_message("%s: f32 from %.6f to %.6f, bf16 from %.6f to %.6f\n", b ? "onednn" : "cpu",
-                      first_wide, loss_wide, first, loss);
+        print_message("%s: f32 from %.6f to %.6f, bf16 from %.6f to %.6f\n",
+                      b ? backend_at(b)->name : "cpu", first_wide, loss_wide, first, loss);
         assert_true(loss_wide < 0.5 * first_wide);
         check_that(first != first_wide, "bf16 changes nothing");
         check_that(fabs(first / first_wide - 1) <= 0.01 && fabs(loss / loss_wide - 1) <= 0.05,

@@ -1,8 +1,8 @@
-/* Every op of the table that has a float result, on at least 50 cases: the f32 kernels of the cpu
- * backend and those of oneDNN against the cpu backend in f64.  What the oneDNN backend refuses, but
- * whose expansion it computes, is compared as a plan. */
+/* Every op of the table that has a float result, on at least 50 cases: the f32 kernels of each
+ * built-in backend against the cpu backend in f64.  What a backend refuses, but whose expansion it
+ * computes, is compared as a plan. */
 #include "tests/conformance.h"
-#include "wengert/backends/onednn.h"
+#include "wengert/backends/load.h"
 #include "wengert/ops/fused.h"
 
 enum { MIN_CASES = 50, MAX_TURNS = 4000 };
@@ -184,14 +184,14 @@ typedef struct column {
 typedef struct row {
     const wg_op *op;
     bound bound;
-    column cpu, fast;
+    column column[WG_MAX_BACKENDS]; /* of each backend, as in devices */
 } row;
 
 static void note_kernel(column *col, const char *op, const char *name)
 {
     size_t used = strlen(col->kernels);
     if (strstr(name, "ref") && col->failures++ < 3) /* right, but up to 600 times as slow */
-        print_error("%s: oneDNN's reference is taken: %s\n", op, name);
+        print_error("%s: a reference kernel is taken: %s\n", op, name);
     if (name[0] && !strstr(col->kernels, name))
         snprintf(col->kernels + used, sizeof col->kernels - used, used ? ", %s" : "%s", name);
 }
@@ -244,62 +244,63 @@ static void same_bits(const row *r, column *col, const char *what, const conf_re
     conf_results_free(b);
 }
 
+/* The built-in backends, each with one thread and with two; the last is cpu. */
 typedef struct devices {
-    conf_device cpu, fast[2]; /* fast at one and at two threads */
-    bool has_fast;
+    conf_device one[WG_MAX_BACKENDS], two[WG_MAX_BACKENDS];
+    int count;
 } devices;
 
-/* The kernel again: in place, and, where the backend promises the same bits for it, on another
- * number of threads. */
-static void repeat(const devices *d, const row *r, column *col, const conf_case *c,
-                   const wg_node *n, bool fast, const conf_results *first)
+/* The kernel again: in place, once more, and, where the backend promises the same bits for it, on
+ * another number of threads. */
+static void repeat(const devices *d, int i, const row *r, column *col, const conf_case *c,
+                   const wg_node *n, const conf_results *first)
 {
     conf_results again;
-    const conf_device *device = fast ? &d->fast[1] : &d->cpu;
-    if (conf_run_kernel(device, c, n, true, &again, NULL))
+    if (conf_run_kernel(&d->two[i], c, n, true, &again, NULL))
         same_bits(r, col, "in place", first, &again);
-    if (!fast)
-        return;
-    if (conf_run_kernel(device, c, n, false, &again, NULL))
+    if (conf_run_kernel(&d->two[i], c, n, false, &again, NULL))
         same_bits(r, col, "when run again", first, &again);
-    if (device->backend->reproducible == WG_ANY_THREADS &&
-        conf_run_kernel(&d->fast[0], c, n, false, &again, NULL))
+    if (d->two[i].backend->reproducible == WG_ANY_THREADS &&
+        conf_run_kernel(&d->one[i], c, n, false, &again, NULL))
         same_bits(r, col, "on one thread", first, &again);
+}
+
+/* Backend i's kernel for n or, if it has none, its plan of the expansion. */
+static void run_on(const devices *d, int i, row *r, const conf_case *c, const wg_node *n,
+                   const conf_results *truth, bool sparse)
+{
+    column *col = &r->column[i];
+    const wg_backend *backend = d->two[i].backend;
+    bool is_cpu = i == d->count - 1;
+    char kernel[64] = "";
+    int used = is_cpu; /* which computes whatever it is given */
+    conf_results y = {.n = 0};
+    if (col->cases >= 2 * MIN_CASES)
+        return;
+    bool direct = conf_run_kernel(&d->two[i], c, n, false, &y, kernel);
+    if (!direct && (is_cpu || r->op->expand))
+        conf_run_plan(c, WG_F32, is_cpu ? NULL : backend, &y, is_cpu ? NULL : &used, kernel);
+    if (direct || used) {
+        note_kernel(col, r->op->name, is_cpu ? "" : kernel);
+        judge(r, col, backend->name, c, &y, truth, sparse);
+    }
+    if (direct)
+        repeat(d, i, r, col, c, n, &y);
+    conf_results_free(&y);
 }
 
 static void run_case(const devices *d, row *r, conf_case *c)
 {
-    conf_results truth, y;
-    int used = 0;
-    char kernel[64] = "";
+    conf_results truth;
     wg_graph *g = wg_graph_new();
     wg_value *in[WG_MAX_SAMPLE_OPERANDS];
     wg_node *n = conf_build(g, c, WG_F32, in);
-    bool legal = n && conf_run_plan(c, WG_F64, NULL, &truth, NULL, NULL);
-    bool sparse = legal && too_many_zeros(&truth);
-    if (legal && r->cpu.cases < 2 * MIN_CASES) {
-        bool direct = conf_run_kernel(&d->cpu, c, n, false, &y, kernel);
-        if (!direct)
-            conf_run_plan(c, WG_F32, NULL, &y, NULL, NULL);
-        judge(r, &r->cpu, "cpu", c, &y, &truth, sparse);
-        if (direct)
-            repeat(d, r, &r->cpu, c, n, false, &y);
-        conf_results_free(&y);
-    }
-    if (legal && d->has_fast && r->fast.cases < 2 * MIN_CASES) {
-        bool direct = conf_run_kernel(&d->fast[1], c, n, false, &y, kernel);
-        if (!direct && r->op->expand)
-            conf_run_plan(c, WG_F32, d->fast[1].backend, &y, &used, kernel);
-        if (direct || used) {
-            note_kernel(&r->fast, r->op->name, kernel);
-            judge(r, &r->fast, "oneDNN", c, &y, &truth, sparse);
-        }
-        if (direct)
-            repeat(d, r, &r->fast, c, n, true, &y);
-        conf_results_free(&y);
-    }
-    if (legal)
+    if (n && conf_run_plan(c, WG_F64, NULL, &truth, NULL, NULL)) {
+        bool sparse = too_many_zeros(&truth);
+        for (int i = 0; i < d->count; i++)
+            run_on(d, i, r, c, n, &truth, sparse);
         conf_results_free(&truth);
+    }
     wg_graph_free(g);
 }
 
@@ -346,8 +347,13 @@ static const wg_sample *sample_of(const wg_op *op, int k)
 
 static bool enough(const devices *d, const row *r)
 {
-    return r->cpu.cases >= MIN_CASES &&
-           (!d->has_fast || r->fast.cases >= MIN_CASES || r->fast.cases + r->fast.empty == 0);
+    for (int i = 0; i < d->count; i++) {
+        const column *c = &r->column[i];
+        bool takes = c->cases + c->empty > 0 || i == d->count - 1;
+        if (takes && c->cases < MIN_CASES)
+            return false;
+    }
+    return true;
 }
 
 static void run_row(const devices *d, row *r)
@@ -392,43 +398,69 @@ static bool float_result(const wg_op *op)
     return false;
 }
 
+static devices open_devices(void)
+{
+    const wg_backend_list built = wg_backend_list_built_in();
+    devices d = {.count = (int)built.count};
+    for (int i = 0; i < d.count; i++) {
+        d.one[i] = conf_open(built.backend[i], 1);
+        d.two[i] = conf_open(built.backend[i], 2);
+    }
+    return d;
+}
+
+static void close_devices(devices *d)
+{
+    for (int i = 0; i < d->count; i++) {
+        conf_close(&d->one[i]);
+        conf_close(&d->two[i]);
+    }
+}
+
+static void print_head(const devices *d)
+{
+    print_message("%-20s", "");
+    for (int i = 0; i < d->count; i++)
+        print_message(" %30s", d->two[i].backend->name);
+    print_message("  kernels\n%-20s", "op");
+    for (int i = 0; i < d->count; i++)
+        print_message(" %5s %5s %9s %8s", "cases", "empty", "elements", "error");
+    print_message("\n");
+}
+
 static void every_op_is_right(void **state)
 {
     (void)state;
-    const wg_backend *fast = wg_onednn_backend();
-    devices d = {.cpu = conf_open(wg_cpu_backend(), 2), .has_fast = fast != NULL};
-    for (int i = 0; fast && i < 2; i++)
-        d.fast[i] = conf_open(fast, i + 1);
-    if (!fast)
-        print_message("built without oneDNN: its half is skipped\n");
-    int failures = 0, rows = 0, claimed = 0;
+    devices d = open_devices();
+    int failures = 0, rows = 0, claimed[WG_MAX_BACKENDS] = {0};
     const wg_op *op;
-    print_message("%-20s %30s %30s  kernel\n%-20s %5s %5s %9s %8s %5s %5s %9s %8s\n", "",
-                  "cpu f32                 ", "oneDNN f32               ", "op", "cases", "empty",
-                  "elements", "error", "cases", "empty", "elements", "error");
+    print_head(&d);
     for (size_t i = 0; (op = wg_op_at(i)); i++) {
         if (!float_result(op))
             continue;
         row r = {.op = op, .bound = bound_of(op)};
         run_row(&d, &r);
         print_message("%-20s", op->name);
-        print_column(&r.cpu);
-        print_column(&r.fast);
-        print_message("  %s\n", r.fast.kernels);
-        failures += r.cpu.failures + r.fast.failures;
+        for (int k = 0; k < d.count; k++) {
+            print_column(&r.column[k]);
+            failures += r.column[k].failures;
+            claimed[k] += r.column[k].cases > 0;
+        }
+        for (int k = 0; k < d.count; k++)
+            print_message("  %s", r.column[k].kernels);
+        print_message("\n");
         if (!enough(&d, &r)) {
             print_error("%s: fewer than %d cases\n", op->name, MIN_CASES);
             failures++;
         }
         rows++;
-        claimed += r.fast.cases > 0;
     }
-    conf_close(&d.cpu);
-    for (int i = 0; fast && i < 2; i++)
-        conf_close(&d.fast[i]);
-    print_message("%d ops on cpu, %d on oneDNN\n", rows, claimed);
+    for (int k = 0; k < d.count; k++) {
+        print_message("%d ops on %s\n", claimed[k], d.two[k].backend->name);
+        assert_true(claimed[k] >= 10);
+    }
+    close_devices(&d);
     assert_true(rows > 80);
-    assert_true(!fast || claimed >= 10);
     check_that(failures == 0, "%d failures", failures);
 }
 

@@ -3,6 +3,7 @@
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/plan.h"
+#include "wengert/backends/simd.h"
 #include "wengert/ops/ops.h"
 
 enum { ROWS = 300, COLUMNS = 301 };
@@ -15,9 +16,14 @@ static void built_in_backends_have_names(void **state)
         assert_ptr_equal(wg_backend_find(b->name), b);
         assert_int_equal(b->abi, WG_BACKEND_ABI);
     }
-    assert_int_equal(n, wg_onednn_backend() ? 2 : 1);
+    assert_int_equal(n, wg_onednn_backend() ? 3 : 2);
     assert_ptr_equal(wg_backend_at(n - 1), wg_cpu_backend());
     assert_ptr_equal(wg_backend_find("onednn"), wg_onednn_backend());
+    assert_ptr_equal(wg_backend_find("simd"), wg_simd_backend());
+    const wg_backend_list all = wg_backend_list_built_in();
+    assert_int_equal(all.count, n);
+    for (size_t i = 0; i < n; i++)
+        assert_ptr_equal(all.backend[i], wg_backend_at(i));
     assert_null(wg_backend_find("cpus"));
     assert_null(wg_backend_find(""));
     assert_null(wg_backend_find(NULL));

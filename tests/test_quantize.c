@@ -1,6 +1,7 @@
 /* Numbers of 8 bits: the ops, and graphs rewritten to use them. */
 #include "tests/plans.h"
-#include "wengert/backends/onednn.h"
+#include "wengert/backends/load.h"
+#include "wengert/backends/simd.h"
 #include "wengert/models/layers.h"
 #include "wengert/models/quantize.h"
 #include "wengert/ops/table.h"
@@ -38,7 +39,7 @@ static void rows_are_rounded_to_their_own_grid(void **state)
         {127, -127, 0, 64, 0, 1},   {0}, {0}, {127, -127, 64, 0, 0, 0},
     };
     const float scales[ROWS] = {1, 0, 0, 2, max / 127, inf, NAN, 2e-30f / 127};
-    const wg_backend *backends[] = {NULL, wg_onednn_backend()};
+    const wg_backend *backends[] = {NULL, wg_simd_backend()};
     for (int b = 0; b < 2; b++) {
         wg_graph *g = wg_graph_new();
         wg_value *q, *scale, *in = wg_input(g, "x", WG_F32, WG_SHAPE(ROWS, 6));
@@ -136,9 +137,9 @@ static void fill(wg_plan *p, const net *n, wg_value *const *map)
 
 static wg_plan *plan_on(wg_graph *g, wg_store *store)
 {
-    const wg_backend *backend = wg_onednn_backend();
-    return plan_of(
-        g, &(wg_plan_options){.store = store, .backends = &backend, .n_backends = backend ? 1 : 0});
+    const wg_backend_list built = wg_backend_list_built_in();
+    return plan_of(g, &(wg_plan_options){
+                          .store = store, .backends = built.backend, .n_backends = built.count});
 }
 
 static size_t count_of(const wg_graph *g, const wg_op *op)

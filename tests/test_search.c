@@ -1,7 +1,7 @@
 /* Beam search: the cached decoder against the plain one, against forced scores and against all
  * sequences there are. */
 #include "tests/searches.h"
-#include "wengert/backends/onednn.h"
+#include "wengert/backends/load.h"
 
 #include <math.h>
 
@@ -63,7 +63,7 @@ static size_t expect_same(const char *what, const wg_hypothesis *a, const wg_hyp
 static void cached_is_uncached(void **state)
 {
     bool int8 = *state != NULL;
-    const wg_backend *onednn[] = {wg_onednn_backend()};
+    const wg_backend_list built = wg_backend_list_built_in();
     size_t compared = 0;
     for (int v = 0; variant(v).d_model; v++) {
         wg_transformer_config c = variant(v);
@@ -71,8 +71,8 @@ static void cached_is_uncached(void **state)
         wg_store *store = random_parameters(&c, 7 + (uint64_t)v);
         wg_search_model model = model_of(&c, store);
         model.int8 = int8;
-        model.backends = onednn;
-        model.n_backends = v % 2 && onednn[0] ? 1 : 0;
+        model.backends = built.backend;
+        model.n_backends = v % 2 ? built.count : 0;
         wg_search *s = search_of(&model);
         sentences x;
         draw_sentences(&x, 9, 11, 100 + (uint64_t)v);
@@ -99,12 +99,12 @@ static void cached_is_uncached(void **state)
 static void eight_bits_are_near(void **state)
 {
     (void)state;
-    const wg_backend *onednn[] = {wg_onednn_backend()};
+    const wg_backend_list built = wg_backend_list_built_in();
     const wg_transformer_config c = small_config();
     wg_store *store = random_parameters(&c, 3);
     wg_search_model model = model_of(&c, store);
-    model.backends = onednn;
-    model.n_backends = onednn[0] ? 1 : 0;
+    model.backends = built.backend;
+    model.n_backends = built.count;
     wg_search *plain = search_of(&model);
     model.int8 = true;
     wg_search *eight = search_of(&model);

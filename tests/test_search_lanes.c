@@ -1,7 +1,7 @@
 /* Many sentences by several threads, each with its share: nothing may depend on how they were
  * dealt. */
 #include "tests/searches.h"
-#include "wengert/backends/onednn.h"
+#include "wengert/backends/load.h"
 
 #include <math.h>
 
@@ -75,16 +75,14 @@ static void threads_do_not_matter(void **state)
 static void runs_repeat(void **state)
 {
     (void)state;
-    const wg_backend *onednn[] = {wg_onednn_backend()};
-    if (!onednn[0])
-        skip();
+    const wg_backend_list built = wg_backend_list_built_in();
     const wg_transformer_config c = small_config();
     wg_store *store = random_parameters(&c, 4);
     sentences x;
     draw_sentences(&x, MANY, 20, 9);
     wg_search_model model = model_of(&c, store);
-    model.backends = onednn;
-    model.n_backends = 1;
+    model.backends = built.backend;
+    model.n_backends = built.count;
     model.threads = 3;
     const wg_search_options o = {.beam = 4, .n_best = 4, .alpha = 1, .max_length = 15};
     wg_hypothesis *expected = NULL;

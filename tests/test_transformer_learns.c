@@ -24,12 +24,11 @@ static wg_transformer_config config_of(int64_t d, int64_t heads, int64_t layers,
 static trainer trainer_of(transformer t, double rate)
 {
     trainer r = {.t = t};
-    const wg_backend *fast = wg_backend_at(0);
     wg_value *w[TRANSFORMER_MAX_PARAMETERS], *dw[TRANSFORMER_MAX_PARAMETERS];
     size_t n = transformer_gradients(&t, w, dw);
     wg_value *lr = wg_fill(t.g, WG_F32, WG_SCALAR, rate);
     wg_adam_update(w, dw, n, lr, &(wg_adam_options){.beta2 = 0.98, .eps = 1e-9});
-    r.p = transformer_plan(&t, fast, NULL, 1);
+    r.p = transformer_plan(&t, wg_backend_list_built_in(), NULL, 1);
     return r;
 }
 

@@ -4,18 +4,6 @@
 
 enum { ROWS = 3, SOURCE = 5, TARGET = 6 };
 
-/* Backends that are built in: fills `out`, returns how many. */
-static size_t backends(const wg_backend **out, size_t max)
-{
-    size_t n = 0;
-    while (n < max && wg_backend_at(n)) {
-        out[n] = wg_backend_at(n);
-        n++;
-    }
-    assert_true(n > 0);
-    return n;
-}
-
 /* Another target token at t changes no logit before t, and some from t on. */
 static void check_causality(wg_plan *p, const transformer *t, const char *backend)
 {
@@ -81,16 +69,16 @@ static void check_padding(wg_plan *p, const transformer *t, const char *backend)
 static void check_on_all_backends(void (*check)(wg_plan *, const transformer *, const char *),
                                   int64_t width)
 {
-    const wg_backend *backend[8];
-    size_t n = backends(backend, 8);
     wg_transformer_config c;
     for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
         c.d_model = width;
         c.d_ff = 2 * width;
         transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, false);
-        for (size_t i = 0; i < n; i++) {
-            wg_plan *p = transformer_plan(&t, backend[i], NULL, 1);
-            check(p, &t, backend[i]->name);
+        const wg_backend_list all = wg_backend_list_built_in();
+        for (size_t i = 0; i <= all.count; i++) {
+            const wg_backend_list alone = {{all.backend[i]}, {{0}}, 1};
+            wg_plan *p = transformer_plan(&t, i < all.count ? alone : all, NULL, 1);
+            check(p, &t, i < all.count ? all.backend[i]->name : "all backends");
             wg_plan_free(p);
         }
         wg_graph_free(t.g);

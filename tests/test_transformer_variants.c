@@ -28,7 +28,7 @@ static void every_variant_trains(void **state)
             wg_assign(w[i], wg_sub(w[i], wg_scale(dw[i], 0.05)));
         }
         assert_int_equal(wg_graph_verify(t.g), WG_OK);
-        wg_plan *p = transformer_plan(&t, wg_backend_at(0), NULL, 1);
+        wg_plan *p = transformer_plan(&t, wg_backend_list_built_in(), NULL, 1);
         transformer_fill(p, &t, 6);
         run(p, 0);
         float before = floats(p, t.loss)[0];
@@ -60,7 +60,7 @@ static void runs_are_reproducible(void **state)
         wg_store *store[] = {wg_store_new(9), wg_store_new(9)};
         wg_plan *p[2];
         for (int i = 0; i < 2; i++) {
-            p[i] = transformer_plan(&t, wg_backend_at(0), store[i], i + 1);
+            p[i] = transformer_plan(&t, wg_backend_list_built_in(), store[i], i + 1);
             transformer_fill(p[i], &t, 6);
             run(p[i], 3);
         }
@@ -92,7 +92,7 @@ static pair pair_of(const wg_transformer_config *a, const wg_transformer_config 
     pair m = {.store = wg_store_new(2)};
     for (int i = 0; i < 2; i++) {
         m.t[i] = transformer_of(i ? b : a, ROWS, SOURCE, TARGET, false);
-        m.p[i] = transformer_plan(&m.t[i], wg_backend_at(0), m.store, 1);
+        m.p[i] = transformer_plan(&m.t[i], wg_backend_list_built_in(), m.store, 1);
         transformer_fill(m.p[i], &m.t[i], 1);
     }
     return m;
@@ -201,7 +201,7 @@ static void evaluation_has_no_dropout(void **state)
         c.dropout = c.attention_dropout = c.activation_dropout = 0.5;
         for (int training = 0; training < 2; training++) {
             transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, training);
-            wg_plan *p = transformer_plan(&t, wg_backend_at(0), NULL, 1);
+            wg_plan *p = transformer_plan(&t, wg_backend_list_built_in(), NULL, 1);
             float first[ROWS * TARGET * 16];
             transformer_fill(p, &t, 1);
             transformer_logits(p, &t, first);
@@ -225,15 +225,13 @@ static int steps_of(const wg_plan *p, const char *op)
     return n;
 }
 
-/* A training step on oneDNN: attention without permutations, norms with their residual sums, the
+/* A training step on the built-in backends: attention without permutations, norms with their residual sums, the
  * loss with its projection, activations within linear layers, cotangents accumulated by
  * products. */
 static void plans_use_the_fused_kernels(void **state)
 {
     (void)state;
-    const wg_backend *onednn = wg_backend_find("onednn");
-    if (!onednn)
-        skip();
+    const wg_backend_list built = wg_backend_list_built_in();
     static const char *const names[] = {"tiny", "base"};
     for (int i = 0; i < 2; i++) {
         wg_transformer_config c = transformer_sized(names[i], 500);
@@ -244,9 +242,10 @@ static void plans_use_the_fused_kernels(void **state)
         wg_value *wanted[TRANSFORMER_MAX_PARAMETERS + 1];
         memcpy(wanted, dw, n * sizeof *dw);
         wanted[n] = t.loss;
-        wg_plan *p = plan_of(
-            t.g, &(wg_plan_options){
-                     .backends = &onednn, .n_backends = 1, .outputs = wanted, .n_outputs = n + 1});
+        wg_plan *p = plan_of(t.g, &(wg_plan_options){.backends = built.backend,
+                                                     .n_backends = built.count,
+                                                     .outputs = wanted,
+                                                     .n_outputs = n + 1});
         assert_int_equal(steps_of(p, "attention_by_token"), 2 + 4);
         assert_int_equal(steps_of(p, "attention_by_token_grad"), 2 + 4);
         assert_int_equal(steps_of(p, "permute"), 0);
@@ -269,9 +268,7 @@ static void plans_use_the_fused_kernels(void **state)
 static void norms_before_layers_are_fused_with_the_sums_before(void **state)
 {
     (void)state;
-    const wg_backend *onednn = wg_backend_find("onednn");
-    if (!onednn)
-        skip();
+    const wg_backend_list built = wg_backend_list_built_in();
     wg_transformer_config c = transformer_sized("tiny", 500);
     c.encoder_layers = c.decoder_layers = 2;
     c.pre_norm = true;
@@ -279,9 +276,10 @@ static void norms_before_layers_are_fused_with_the_sums_before(void **state)
     wg_value *w[TRANSFORMER_MAX_PARAMETERS], *wanted[TRANSFORMER_MAX_PARAMETERS + 1];
     size_t n = transformer_gradients(&t, w, wanted);
     wanted[n] = t.loss;
-    wg_plan *p = plan_of(
-        t.g, &(wg_plan_options){
-                 .backends = &onednn, .n_backends = 1, .outputs = wanted, .n_outputs = n + 1});
+    wg_plan *p = plan_of(t.g, &(wg_plan_options){.backends = built.backend,
+                                                 .n_backends = built.count,
+                                                 .outputs = wanted,
+                                                 .n_outputs = n + 1});
     assert_int_equal(steps_of(p, "layernorm"), 2); /* the first of each stack: of no sum */
     assert_int_equal(steps_of(p, "residual_layernorm"), 4 + 6);
     assert_int_equal(steps_of(p, "residual_layernorm_grad"),

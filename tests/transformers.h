@@ -75,13 +75,14 @@ static inline size_t transformer_gradients(const transformer *t, wg_value **w, w
 }
 
 /* A plan of all outputs. */
-static inline wg_plan *transformer_plan(const transformer *t, const wg_backend *backend,
-                                        wg_store *store, int threads)
+static inline wg_plan *transformer_plan(const transformer *t, wg_backend_list list, wg_store *store,
+                                        int threads)
 {
-    return plan_of(
-        t->g,
-        &(wg_plan_options){
-            .backends = &backend, .n_backends = 1, .store = store, .threads = threads, .seed = 4});
+    return plan_of(t->g, &(wg_plan_options){.backends = list.backend,
+                                            .n_backends = list.count,
+                                            .store = store,
+                                            .threads = threads,
+                                            .seed = 4});
 }
 
 /* Copies what a run makes of the logits. */

@@ -135,42 +135,6 @@ dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od
                                                     alpha, beta, attr));
 }
 
-dnnl_status_t wgi_od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
-                             const_dnnl_primitive_attr_t attr)
-{
-    dnnl_alg_kind_t alg = log ? dnnl_softmax_log : dnnl_softmax_accurate;
-    const_dnnl_primitive_desc_t hint = NULL;
-    (void)hint;
-    MAKE(dnnl_softmax_v2_desc_t,
-         dnnl_softmax_v2_forward_desc_init(&d, dnnl_forward_training, alg, data, data, axis),
-         dnnl_softmax_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, data, data,
-                                                    axis, attr));
-}
-
-dnnl_status_t wgi_od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
-                               float eps, unsigned flags, const_dnnl_primitive_attr_t attr)
-{
-    const_dnnl_primitive_desc_t hint = NULL;
-    (void)hint;
-    MAKE(dnnl_layer_normalization_desc_t,
-         dnnl_layer_normalization_forward_desc_init(&d, dnnl_forward_training, data, stat, eps,
-                                                    flags),
-         dnnl_layer_normalization_forward_primitive_desc_create(pd, e, dnnl_forward_training, data,
-                                                                data, stat, eps, flags, attr));
-}
-
-dnnl_status_t wgi_od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data,
-                                        od_const_md stat, float eps, unsigned flags,
-                                        const_dnnl_primitive_desc_t hint,
-                                        const_dnnl_primitive_attr_t attr)
-{
-    MAKE(dnnl_layer_normalization_desc_t,
-         dnnl_layer_normalization_backward_desc_init(&d, dnnl_backward, data, data, stat, eps,
-                                                     flags),
-         dnnl_layer_normalization_backward_primitive_desc_create(
-             pd, e, dnnl_backward, data, data, data, stat, eps, flags, hint, attr));
-}
-
 dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
                                  od_const_md bias, od_const_md dst, const od_geometry *g,
                                  const_dnnl_primitive_attr_t attr)
@@ -241,14 +205,4 @@ dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_
          dnnl_pooling_backward_primitive_desc_create(pd, e, alg, diff_src, diff_dst, g->stride,
                                                      g->kernel, g->dilation, g->pad_before,
                                                      g->pad_after, hint, attr));
-}
-
-dnnl_status_t wgi_od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
-                               od_const_md dst, float p, float eps,
-                               const_dnnl_primitive_attr_t attr)
-{
-    const_dnnl_primitive_desc_t hint = NULL;
-    (void)hint;
-    MAKE(dnnl_reduction_desc_t, dnnl_reduction_desc_init(&d, alg, src, dst, p, eps),
-         dnnl_reduction_primitive_desc_create(pd, e, alg, src, dst, p, eps, attr));
 }

@@ -46,15 +46,6 @@ dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_cons
                             od_const_md bias, od_const_md dst, const_dnnl_primitive_attr_t attr);
 dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
                              float alpha, float beta, const_dnnl_primitive_attr_t attr);
-dnnl_status_t wgi_od_softmax(od_pd *pd, dnnl_engine_t e, bool log, od_const_md data, int axis,
-                             const_dnnl_primitive_attr_t attr);
-dnnl_status_t wgi_od_layernorm(od_pd *pd, dnnl_engine_t e, od_const_md data, od_const_md stat,
-                               float eps, unsigned flags, const_dnnl_primitive_attr_t attr);
-/* `forward` is the hint; dgain and dbias come with it */
-dnnl_status_t wgi_od_layernorm_backward(od_pd *pd, dnnl_engine_t e, od_const_md data,
-                                        od_const_md stat, float eps, unsigned flags,
-                                        const_dnnl_primitive_desc_t forward,
-                                        const_dnnl_primitive_attr_t attr);
 
 /* Convolution and pooling share a geometry; bias may be NULL. */
 typedef struct od_geometry {
@@ -81,8 +72,5 @@ dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_
                                       od_const_md diff_src, od_const_md diff_dst,
                                       const od_geometry *g, const_dnnl_primitive_desc_t forward,
                                       const_dnnl_primitive_attr_t attr);
-dnnl_status_t wgi_od_reduction(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
-                               od_const_md dst, float p, float eps,
-                               const_dnnl_primitive_attr_t attr);
 
 #endif

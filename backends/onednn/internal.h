@@ -7,6 +7,8 @@
 #ifndef WG_BACKENDS_ONEDNN_INTERNAL_H
 #define WG_BACKENDS_ONEDNN_INTERNAL_H
 
+#include "backends/begin_with.h"
+#include "backends/run_mode.h"
 #include "wengert/backends/backend.h"
 #include "backends/onednn/compat.h"
 #include "wengert/ops/table.h"
@@ -16,12 +18,11 @@ typedef struct od_offer od_offer;
 typedef struct od_backend {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_primitive_attr_t attr;  /* user scratchpad */
-    int threads, former_threads; /* of a run; before it */
+    dnnl_primitive_attr_t attr; /* user scratchpad */
+    wgi_run_mode mode;
     bool show_nan;
-    bool amx;             /* the CPU multiplies matrices of bf16 faster than of f32 */
-    od_offer *offers;     /* of a plan that is being made; none when it runs */
-    unsigned modes[1024]; /* floating-point modes of the threads outside a run */
+    bool amx;         /* the CPU multiplies matrices of bf16 faster than of f32 */
+    od_offer *offers; /* of a plan that is being made; none when it runs */
 } od_backend;
 
 enum { OD_MAX_ARGS = 12, OD_NAME = 64, OD_MAX_TYPES = 5 };
@@ -76,20 +77,6 @@ void wgi_od_offers_clear(od_backend *b);
 int wgi_od_start_creating(const od_backend *b);
 void wgi_od_end_creating(int former);
 
-/* An op that has a kernel of our own (fast/); of several, a node gets the first that takes it. */
-typedef struct od_own {
-    const wg_op *op;
-    const char *name;
-    const char *(*refuses)(const wg_node *n);                 /* NULL: takes it */
-    size_t (*scratch)(const od_backend *b, const wg_node *n); /* bytes; NULL: none */
-    void (*run)(wg_call *c);
-} od_own;
-
-/* Each file has a table that ends with a row of NULLs. */
-extern const od_own wgi_od_own_rows[], wgi_od_own_reduce[], wgi_od_own_map[],
-    wgi_od_own_attention[], wgi_od_own_loss[], wgi_od_own_update[], wgi_od_own_best[],
-    wgi_od_own_int8[];
-
 void wgi_od_bind(od_plan *plan, int arg, int where, int index);
 /* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan
  * frees, it is reordered. */
@@ -99,9 +86,6 @@ void wgi_od_plan_clear(od_plan *plan);
 /* oneDNN's name of what it would run, and whether that is, or rests on, its plain loops. */
 const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd);
 bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd);
-
-/* Makes result 0 a copy of operand k, if it is not in its place already: what is then added to. */
-void wgi_od_begin_with(wg_call *c, int k);
 
 typedef struct od_kernel od_kernel; /* see kernel.c */
 wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,

@@ -111,25 +111,12 @@ static void *buffer_of(const wg_call *c, const od_binding *b)
     }
 }
 
-void wgi_od_begin_with(wg_call *c, int k)
-{
-    const char *from = c->in[k];
-    char *to = c->out[0];
-    size_t bytes = wg_value_bytes(c->node->out[0]), block = 1 << 16;
-    int64_t blocks = from == to ? 0 : (int64_t)((bytes + block - 1) / block);
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (blocks > 1)
-    for (int64_t i = 0; i < blocks; i++) {
-        size_t at = (size_t)i * block;
-        memcpy(to + at, from + at, bytes - at < block ? bytes - at : block);
-    }
-}
-
 void wgi_od_kernel_run(wg_call *c)
 {
     od_kernel *k = c->state;
     dnnl_status_t status = dnnl_success;
     if (k->adds_to)
-        wgi_od_begin_with(c, k->adds_to);
+        wgi_begin_with(c, k->adds_to);
     for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
         step *s = &k->steps[i];
         for (int a = 0; a < s->n_args; a++)

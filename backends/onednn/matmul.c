@@ -83,7 +83,7 @@ static void run_sgemm(wg_call *c)
     const int64_t *x = c->node->in[0]->shape.dim, *w = c->node->in[1]->shape.dim;
     bool adds = c->node->n_in > 2;
     if (adds)
-        wgi_od_begin_with(c, 2);
+        wgi_begin_with(c, 2);
     dnnl_status_t status = dnnl_sgemm('T', 'N', x[1], w[1], x[0], 1, c->in[0], x[1], c->in[1], w[1],
                                       adds ? 1 : 0, c->out[0], w[1]);
     if (status != dnnl_success)

@@ -43,7 +43,7 @@ int wgi_od_start_creating(const od_backend *b)
 {
     pthread_mutex_lock(&creating);
     int former = omp_get_max_threads();
-    omp_set_num_threads(b->threads);
+    omp_set_num_threads(b->mode.threads);
     return former;
 }
 

@@ -4,30 +4,11 @@
 #include "backends/onednn/internal.h"
 #include "wengert/ops/table.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-static const od_own *const own_tables[] = {
-    wgi_od_own_rows, wgi_od_own_reduce, wgi_od_own_map,  wgi_od_own_attention,
-    wgi_od_own_loss, wgi_od_own_update, wgi_od_own_best, wgi_od_own_int8};
-
-/* The own kernel for n; NULL, and in *why the reason if there are some for its op. */
-static const od_own *own_of(const wg_node *n, const char **why)
-{
-    *why = NULL;
-    for (int i = 0; i < WG_COUNT(own_tables); i++)
-        for (const od_own *own = own_tables[i]; own->op; own++)
-            if (own->op == n->op && !(*why = own->refuses(n)))
-                return own;
-    return NULL;
-}
-
 static const char *refuses(void *state, const wg_node *n)
 {
-    const char *why;
-    if (own_of(n, &why) || why)
-        return why;
     if (!wgi_od_has_maker(n->op))
         return "oneDNN has no such op";
     const od_offer *offer = wgi_od_offer_for(state, n);
@@ -36,13 +17,6 @@ static const char *refuses(void *state, const wg_node *n)
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
 {
-    const char *why;
-    const od_own *own = own_of(n, &why);
-    if (own) {
-        size_t bytes = own->scratch ? own->scratch(state, n) : 0;
-        *out = (wg_kernel){.name = own->name, .run = own->run, .scratch = bytes};
-        return WG_OK;
-    }
     const od_offer *offer = wgi_od_has_maker(n->op) ? wgi_od_offer_for(state, n) : NULL;
     if (!offer || offer->why)
         return WG_EUNSUPPORTED;
@@ -97,7 +71,7 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     od_backend *b = calloc(1, sizeof *b);
     if (!b)
         return WG_ENOMEM;
-    b->threads = config->threads;
+    b->mode.threads = config->threads;
     b->show_nan = config->show_nan;
     b->amx = has_amx();
     bool ok =
@@ -113,59 +87,16 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     return WG_OK;
 }
 
-/* Flush-to-zero and denormals-are-zero on every thread of the run: one subnormal operand can make a
- * product a hundred times slower.  The modes that were there before come back after the run, so no
- * other code sees a difference. */
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-enum { FTZ_AND_DAZ = 0x8040, MAX_THREADS = 1024 }; /* as many as od_backend.modes */
-
-static void flush_subnormals(od_backend *b)
-{
-#pragma omp parallel num_threads(b->threads)
-    {
-        int me = omp_get_thread_num();
-        if (me < MAX_THREADS)
-            b->modes[me] = _mm_getcsr();
-        _mm_setcsr(_mm_getcsr() | FTZ_AND_DAZ);
-    }
-}
-
-static void restore_modes(const od_backend *b)
-{
-#pragma omp parallel num_threads(b->threads)
-    {
-        int me = omp_get_thread_num();
-        if (me < MAX_THREADS)
-            _mm_setcsr(b->modes[me]);
-    }
-}
-#else
-static void flush_subnormals(od_backend *b)
-{
-    (void)b;
-}
-
-static void restore_modes(const od_backend *b)
-{
-    (void)b;
-}
-#endif
-
 static void enter(void *state)
 {
     od_backend *b = state;
     wgi_od_offers_clear(b); /* the plan is made */
-    b->former_threads = omp_get_max_threads();
-    omp_set_num_threads(b->threads);
-    flush_subnormals(b);
+    wgi_run_mode_enter(&b->mode);
 }
 
 static void leave(void *state)
 {
-    od_backend *b = state;
-    restore_modes(b);
-    omp_set_num_threads(b->former_threads);
+    wgi_run_mode_leave(&((od_backend *)state)->mode);
 }
 
 /* oneDNN takes a cap once, before it first looks at the processor; its own ONEDNN_MAX_CPU_ISA holds

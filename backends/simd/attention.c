@@ -1,7 +1,7 @@
-/* attention and its gradient by fast/attention.c, with heads before tokens ([B, H, T, d]) or after
+/* attention and its gradient by kernels/attention.c, with heads before tokens ([B, H, T, d]) or after
  * ([B, T, H, d]). */
-#include "backends/simd/kernels/kernels.h"
-#include "backends/onednn/internal.h"
+
+#include "backends/simd/internal.h"
 #include "wengert/ops/attention.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static void run_forward(wg_call *c)
     bool by_token = is_by_token(c->node->op);
     simd_attention a = attention_of(c, 0);
     a.y = heads_of(c->node->out[0], c->out[0], by_token);
-    wgi_simd_kernels()->attention_forward(&a);
+    simd_kernels(c)->attention_forward(&a);
 }
 
 static void run_backward(wg_call *c)
@@ -89,18 +89,16 @@ static void run_backward(wg_call *c)
     a.dq = heads_of(c->node->out[0], c->out[0], by_token);
     a.dk = heads_of(c->node->out[1], c->out[1], by_token);
     a.dv = heads_of(c->node->out[2], c->out[2], by_token);
-    wgi_simd_kernels()->attention_backward(&a);
+    simd_kernels(c)->attention_backward(&a);
 }
 
 enum { SHORT = 64 }; /* measured by bench/kernels.c */
 
 static const char *refuses(const wg_node *n)
 {
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    for (int i = 0; i < n->n_in; i++)
-        if (wg_value_count(n->in[i]) == 0)
-            return "an empty operand";
+    const char *why = wgi_simd_refuses_empty(n);
+    if (why)
+        return why;
     /* With tokens first the tiles save four permutations, which pays at any length. */
     int first = is_forward(n->op) ? 0 : 1;
     int64_t T = n->in[first]->shape.dim[2], S = n->in[first + 2]->shape.dim[2];
@@ -110,12 +108,13 @@ static const char *refuses(const wg_node *n)
 }
 
 /* q is operand 0 forward, 1 backward; the values are two further. */
-static size_t scratch(const od_backend *b, const wg_node *n)
+static size_t scratch(const wg_node *n, int threads)
 {
     int first = is_forward(n->op) ? 0 : 1;
     extent q = extent_of(n->in[first], is_by_token(n->op)),
            v = extent_of(n->in[first + 2], is_by_token(n->op));
-    return (size_t)b->threads * (size_t)simd_attention_scratch(q.tokens, v.tokens) * sizeof(float);
+    return (size_t)threads * (size_t)simd_attention_scratch(q.tokens, v.tokens, q.width, v.width) *
+           sizeof(float);
 }
 
 /* ---- attention over slots of a pool ---------------------------------------------------------- */
@@ -162,27 +161,17 @@ static void run_paged(wg_call *c)
         .scratch = c->scratch,
     };
     if (slots_valid(c, &a, k[0]))
-        wgi_simd_kernels()->paged_attention(&a);
+        simd_kernels(c)->paged_attention(&a);
 }
 
-static const char *refuses_paged(const wg_node *n)
-{
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    for (int i = 0; i < n->n_in; i++)
-        if (wg_value_count(n->in[i]) == 0)
-            return "an empty operand";
-    return NULL;
-}
-
-static size_t paged_scratch(const od_backend *b, const wg_node *n)
+static size_t paged_scratch(const wg_node *n, int threads)
 {
     int64_t stride = simd_paged_stride(n->in[3]->shape.dim[1]);
-    return (size_t)b->threads * (size_t)(n->in[0]->shape.dim[1] * stride) * sizeof(float);
+    return (size_t)threads * (size_t)(n->in[0]->shape.dim[1] * stride) * sizeof(float);
 }
 
-const od_own wgi_od_own_attention[] = {
-    {&wg_op_paged_attention, "paged attention", refuses_paged, paged_scratch, run_paged},
+const simd_kernel wgi_simd_attention[] = {
+    {&wg_op_paged_attention, "paged attention", wgi_simd_refuses_empty, paged_scratch, run_paged},
     {&wg_op_attention, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_grad, "fused attention", refuses, scratch, run_backward},
     {&wg_op_attention_by_token, "fused attention", refuses, scratch, run_forward},

@@ -1,6 +1,6 @@
-/* quantize and quantized_linear by fast/int8.c. */
-#include "backends/simd/kernels/kernels.h"
-#include "backends/onednn/internal.h"
+/* quantize and quantized_linear by kernels/int8.c. */
+
+#include "backends/simd/internal.h"
 #include "wengert/ops/quantize.h"
 
 static const char *refuses_quantize(const wg_node *n)
@@ -21,7 +21,7 @@ static void run_quantize(wg_call *c)
                              .steps = (float)WG_QUANTIZE_STEPS,
                              .min = (float)WG_QUANTIZE_MIN,
                              .threads = c->threads};
-    wgi_simd_kernels()->quantize(&a);
+    simd_kernels(c)->quantize(&a);
 }
 
 static const char *refuses_linear(const wg_node *n)
@@ -31,9 +31,9 @@ static const char *refuses_linear(const wg_node *n)
     return wg_value_count(n->in[0]) && wg_value_count(n->in[2]) ? NULL : "an empty operand";
 }
 
-static size_t linear_scratch(const od_backend *b, const wg_node *n)
+static size_t linear_scratch(const wg_node *n, int threads)
 {
-    return simd_int8_scratch(wg_value_count(n->in[1]), n->in[2]->shape.dim[1], b->threads);
+    return simd_int8_scratch(wg_value_count(n->in[1]), n->in[2]->shape.dim[1], threads);
 }
 
 /* x x_scale weight weight_scale bias? */
@@ -53,10 +53,10 @@ static void run_linear(wg_call *c)
                          .relu = attrs->relu,
                          .threads = c->threads,
                          .scratch = c->scratch};
-    wgi_simd_kernels()->int8_linear(&a);
+    simd_kernels(c)->int8_linear(&a);
 }
 
-const od_own wgi_od_own_int8[] = {
+const simd_kernel wgi_simd_int8[] = {
     {&wg_op_quantize, "int8 rows", refuses_quantize, NULL, run_quantize},
     {&wg_op_quantized_linear, "int8 product", refuses_linear, linear_scratch, run_linear},
     {.op = NULL},

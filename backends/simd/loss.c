@@ -1,6 +1,6 @@
-/* linear_cross_entropy and its step by fast/loss.c: logits in chunks of rows. */
-#include "backends/simd/kernels/kernels.h"
-#include "backends/onednn/internal.h"
+/* linear_cross_entropy and its step by kernels/loss.c: logits in chunks of rows. */
+
+#include "backends/simd/internal.h"
 #include "wengert/ops/cross_entropy.h"
 
 /* Rows of a chunk: some 32 MiB of logits, enough rows for a fast product, fewer than a step has. */
@@ -32,12 +32,12 @@ static const char *refuses(const wg_node *n)
 }
 
 /* A weight and a target of 64 bits for each row, and what a chunk needs. */
-static size_t scratch(const od_backend *b, const wg_node *n)
+static size_t scratch(const wg_node *n, int threads)
 {
-    (void)b;
     int64_t rows = rows_of(n), chunk = chunk_of(rows, classes_of(n));
     return (size_t)rows * (sizeof(int64_t) + sizeof(float)) +
-           (size_t)simd_loss_scratch(chunk, n->in[1]->shape.dim[1], classes_of(n)) * sizeof(float);
+           (size_t)simd_loss_scratch(chunk, n->in[1]->shape.dim[1], classes_of(n), threads) *
+               sizeof(float);
 }
 
 /* Targets of 64 bits and the weight of each row; false: one is outside [0, V). */
@@ -92,7 +92,7 @@ static void run_rows(wg_call *c, const float *dy, const float *normaliser)
         .threads = c->threads,
         .scratch = weight + rows,
     };
-    wgi_simd_kernels()->linear_loss(&a);
+    simd_kernels(c)->linear_loss(&a);
 }
 
 static void run_loss(wg_call *c)
@@ -105,7 +105,7 @@ static void run_step(wg_call *c)
     run_rows(c, c->in[3], c->node->n_in > 4 ? c->in[4] : NULL);
 }
 
-const od_own wgi_od_own_loss[] = {
+const simd_kernel wgi_simd_loss[] = {
     {&wg_op_linear_cross_entropy, "fused loss", refuses, scratch, run_loss},
     {&wg_op_linear_cross_entropy_step, "fused loss", refuses, scratch, run_step},
     {.op = NULL},

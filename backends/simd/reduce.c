@@ -1,7 +1,7 @@
 /* Reductions of dense tensors by own kernels: sums over the first axes, and all kinds along the
  * last. */
-#include "backends/simd/kernels/kernels.h"
-#include "backends/onednn/internal.h"
+
+#include "backends/simd/internal.h"
 #include "wengert/ops/reduce.h"
 
 #include <math.h>
@@ -37,9 +37,9 @@ static simd_columns columns_of(const wg_node *n)
     return (simd_columns){.rows = wg_value_count(n->in[0]) / width, .width = width};
 }
 
-static size_t columns_scratch(const od_backend *b, const wg_node *n)
+static size_t columns_scratch(const wg_node *n, int threads)
 {
-    (void)b;
+    (void)threads;
     simd_columns a = columns_of(n);
     return (size_t)(simd_column_blocks(a.rows) * a.width) * sizeof(float);
 }
@@ -51,7 +51,7 @@ static void run_columns(wg_call *c)
     a.y = c->out[0];
     a.threads = c->threads;
     a.scratch = c->scratch;
-    wgi_simd_kernels()->column_sum(&a);
+    simd_kernels(c)->column_sum(&a);
 }
 
 /* ---- along the last axes --------------------------------------------------------------------- */
@@ -117,10 +117,10 @@ static void run_rows(wg_call *c)
                      .threads = c->threads};
     if (n->op == &wg_op_var)
         a.correction = ((const wg_var_attrs *)n->attrs)->correction;
-    wgi_simd_kernels()->reduce(&a);
+    simd_kernels(c)->reduce(&a);
 }
 
-const od_own wgi_od_own_reduce[] = {
+const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_sum, "columns", refuses_columns, columns_scratch, run_columns},
     {&wg_op_sum, "rows", refuses_rows, NULL, run_rows},
     {&wg_op_mean, "rows", refuses_rows, NULL, run_rows},

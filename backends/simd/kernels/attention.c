@@ -14,13 +14,12 @@
  * keys are not finite goes row by row.
  *
  * Each task (a tile, or backward a key-value head) is done by one thread in one order: the same
- * bits at any number of threads.  Inside a parallel region oneDNN's sgemm runs on the calling
- * thread; short sentences do without it. */
-#include "backends/simd/kernels/kernels.h"
+ * bits at any number of threads.  Its products are those of gemm.h or, for short sentences, of
+ * small.h. */
+#include "backends/simd/kernels/gemm.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/small.h"
 
-#include <dnnl.h>
 #include <math.h>
 #include <omp.h>
 
@@ -154,29 +153,27 @@ static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, con
                                      .ldc = ldc});
 }
 
-/* c [m, n] = alpha a b + beta c; ta, tb as in BLAS, beta 0 or 1.  With b transposed, c's rows have
- * room for n made up to a multiple of 16. */
-static void gemm(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
-                 int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc)
+/* beta is 0 or 1.  With b transposed, c's rows have room for n made up to a multiple of 16. */
+static void gemm(const simd_product *p)
 {
-    bool small = simd_is_small(m, n, k), turn = ta == 'T';
-    if (small && tb == 'T')
-        small_by_transpose(m, n, k, alpha, a, lda, b, ldb, c, ldc);
-    else if (small && n % SIMD_SMALL_COLUMNS == 0)
-        simd_small_product(&(simd_small){.m = m,
-                                         .n = n,
-                                         .k = k,
-                                         .alpha = alpha,
-                                         .a = a,
-                                         .a_row = turn ? 1 : lda,
-                                         .a_step = turn ? lda : 1,
-                                         .b = b,
-                                         .ldb = ldb,
-                                         .add = beta != 0,
-                                         .c = c,
-                                         .ldc = ldc});
+    bool small = simd_is_small(p->m, p->n, p->k);
+    if (small && p->tb)
+        small_by_transpose(p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b, p->ldb, p->c, p->ldc);
+    else if (small && p->n % SIMD_SMALL_COLUMNS == 0)
+        simd_small_product(&(simd_small){.m = p->m,
+                                         .n = p->n,
+                                         .k = p->k,
+                                         .alpha = p->alpha,
+                                         .a = p->a,
+                                         .a_row = p->ta ? 1 : p->lda,
+                                         .a_step = p->ta ? p->lda : 1,
+                                         .b = p->b,
+                                         .ldb = p->ldb,
+                                         .add = p->beta != 0,
+                                         .c = p->c,
+                                         .ldc = p->ldc});
     else
-        dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+        simd_gemm(p);
 }
 
 static bool finite_rows(const float *x, int64_t rows, int64_t columns, int64_t stride)
@@ -201,13 +198,20 @@ static void zero_rows(float *x, int64_t rows, int64_t columns, int64_t stride)
         memset(x + i * stride, 0, (size_t)columns * sizeof *x);
 }
 
+/* Behind the tile whose weights are at p. */
+static float *gemm_room(const simd_attention *a, float *p)
+{
+    return p + simd_attention_tile(a->T, a->S);
+}
+
 /* P of `rows` rows from t on, into p[rows, ld]; `keys` columns are filled, and zeros to the end of
  * their vector. */
 static void weights(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
                     int64_t keys, float *p, int64_t ld)
 {
-    gemm('N', 'T', rows, keys, a->d, a->scale, head(&a->q, b, h, t), a->q.row,
-         head(&a->k, b, h / a->groups, 0), a->k.row, 0, p, ld);
+    gemm(&(simd_product){rows, keys, a->d, a->scale, head(&a->q, b, h, t), a->q.row, false,
+                         head(&a->k, b, h / a->groups, 0), a->k.row, true, 0, p, ld, NULL, false, 1,
+                         gemm_room(a, p)});
     for (int64_t i = 0; i < rows; i++)
         softmax_row(p + i * ld, row_keys(a, t + i, keys), whole_vectors(keys));
 }
@@ -232,7 +236,8 @@ static void forward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t 
     const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
     for (int64_t i = 0; number && i < rows; i++)
         drop_row(a, number + i * a->S, p + i * ld, keys);
-    gemm('N', 'N', rows, a->d_v, keys, 1, p, ld, v, a->v.row, 0, y, a->y.row);
+    gemm(&(simd_product){rows, a->d_v, keys, 1, p, ld, false, v, a->v.row, false, 0, y, a->y.row,
+                         NULL, false, 1, gemm_room(a, p)});
 }
 
 void SIMD(attention_forward)(const simd_attention *a)
@@ -244,7 +249,8 @@ void SIMD(attention_forward)(const simd_attention *a)
     for (int64_t task = 0; task < tasks; task++) {
         int64_t tile = task % tiles, h = task / tiles % a->heads, b = task / tiles / a->heads;
         int64_t t = tile * rows, n = t + rows < a->T ? rows : a->T - t;
-        float *p = a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S);
+        float *p =
+            a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S, a->d, a->d_v);
         forward_rows(a, b, h, t, n, visible_keys(a, b), p, ld);
     }
 }
@@ -302,7 +308,8 @@ static void backward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t
         return;
     }
     weights(a, b, h, t, rows, keys, p, ld);
-    gemm('N', 'T', rows, keys, a->d_v, 1, dy, a->dy.row, v, a->v.row, 0, dp, ld);
+    gemm(&(simd_product){rows, keys, a->d_v, 1, dy, a->dy.row, false, v, a->v.row, true, 0, dp, ld,
+                         NULL, false, 1, gemm_room(a, p)});
     const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
     int64_t columns = whole_vectors(keys);
     for (int64_t i = 0; i < rows; i++) {
@@ -312,9 +319,12 @@ static void backward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t
         else
             backward_row(p + i * ld, dp + i * ld, columns, a->scale);
     }
-    gemm('T', 'N', keys, a->d_v, rows, 1, p, ld, dy, a->dy.row, 1, dv, a->dv.row);
-    gemm('N', 'N', rows, a->d, keys, 1, dp, ld, k, a->k.row, 0, dq, a->dq.row);
-    gemm('T', 'N', keys, a->d, rows, 1, dp, ld, q, a->q.row, 1, dk, a->dk.row);
+    gemm(&(simd_product){keys, a->d_v, rows, 1, p, ld, true, dy, a->dy.row, false, 1, dv, a->dv.row,
+                         NULL, false, 1, gemm_room(a, p)});
+    gemm(&(simd_product){rows, a->d, keys, 1, dp, ld, false, k, a->k.row, false, 0, dq, a->dq.row,
+                         NULL, false, 1, gemm_room(a, p)});
+    gemm(&(simd_product){keys, a->d, rows, 1, dp, ld, true, q, a->q.row, false, 1, dk, a->dk.row,
+                         NULL, false, 1, gemm_room(a, p)});
 }
 
 void SIMD(attention_backward)(const simd_attention *a)
@@ -325,7 +335,8 @@ void SIMD(attention_backward)(const simd_attention *a)
 #pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
     for (int64_t task = 0; task < tasks; task++) {
         int64_t kv = task % kv_heads, b = task / kv_heads, visible = visible_keys(a, b);
-        float *p = a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S);
+        float *p =
+            a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S, a->d, a->d_v);
         zero_rows(head(&a->dk, b, kv, 0), a->S, a->d, a->dk.row);
         zero_rows(head(&a->dv, b, kv, 0), a->S, a->d_v, a->dv.row);
         for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++)

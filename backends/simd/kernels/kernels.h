@@ -1,13 +1,14 @@
-/* Own kernels, where oneDNN has none or only a slow one.
+/* The kernels of the simd backend.
  *
  * Each source of this folder is compiled four times, for the baseline, for AVX2, for AVX-512 and
  * for that with VNNI, and written once: SIMD(name) is wgi_simd_name_base, _avx2, _avx512 or
- * _avx512vnni.  wgi_simd_kernels() gives the table of the running CPU. Loops are plain C that the
- * compiler vectorises; exp is a polynomial (simd_exp) because libm's is not inlined. */
+ * _avx512vnni.  Loops are plain C that the compiler vectorises; exp is a polynomial (simd_exp),
+ * because libm's is not inlined. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 #define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 
 #include "backends/mask.h"
+#include "backends/simd/kernels/product.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,10 +57,21 @@ static inline int64_t simd_attention_rows(int64_t T, int64_t S)
 }
 
 /* Of one thread: the weights of a tile, their cotangents, and the mask's numbers, of 16 bits. */
-static inline int64_t simd_attention_scratch(int64_t T, int64_t S)
+static inline int64_t simd_attention_tile(int64_t T, int64_t S)
 {
     int64_t rows = simd_attention_rows(T, S), ld = (S + 15) / 16 * 16;
     return 2 * rows * ld + (rows * S + SIMD_MASK_ROOM + 31) / 32 * 16;
+}
+
+/* The same and what its products need. */
+static inline int64_t simd_attention_scratch(int64_t T, int64_t S, int64_t d, int64_t d_v)
+{
+    int64_t rows = simd_attention_rows(T, S), width = d > d_v ? d : d_v;
+    int64_t scores = simd_gemm_scratch(rows, S, width), sums = simd_gemm_scratch(rows, width, S),
+            gradients = simd_gemm_scratch(S, width, rows), products = scores;
+    products = sums > products ? sums : products;
+    products = gradients > products ? gradients : products;
+    return simd_attention_tile(T, S) + (products + 15) / 16 * 16;
 }
 
 /* Rows of a layer normalisation, without a mean of rmsnorm; see norm.c.  mean and rstd are [rows];
@@ -108,20 +120,20 @@ static inline int64_t simd_paged_stride(int64_t keys)
     return (keys + 15) / 16 * 16;
 }
 
-/* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see best.c.
- * Scratch: as in best.h. */
-typedef struct simd_best {
+/* The k > 0 largest of log_softmax(x) in each row, descending, and where they are; see topk.c.
+ * Scratch: as in topk.h. */
+typedef struct simd_topk {
     const float *x;
     float *values;
     int64_t *ids;
     int64_t rows, width, k;
     int threads;
     void *scratch;
-} simd_best;
+} simd_topk;
 
 /* The same of x w' + bias, x [rows, width], w [classes, width], bias [classes] or NULL; see
- * linear_best.c.  panels: a whole number of groups of rows (best.h). */
-typedef struct simd_linear_best {
+ * linear_topk.c.  panels: a whole number of groups of rows (topk.h). */
+typedef struct simd_linear_topk {
     const float *x, *w, *bias;
     float *values;
     int64_t *ids;
@@ -129,7 +141,7 @@ typedef struct simd_linear_best {
     int threads;
     float *panels;
     void *scratch;
-} simd_linear_best;
+} simd_linear_topk;
 
 typedef struct simd_rows {
     const float *x;
@@ -138,7 +150,7 @@ typedef struct simd_rows {
     int threads;
 } simd_rows;
 
-/* y[j] = sum over i of x[i, j], by blocks of rows; see columns.c.  Scratch:
+/* y[j] = sum over i of x[i, j], by blocks of rows; see column_sum.c.  Scratch:
  * simd_column_blocks(rows) width floats. */
 typedef struct simd_columns {
     const float *x;
@@ -174,22 +186,28 @@ typedef struct simd_reduce {
     int threads;
 } simd_reduce;
 
-/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients; y may be x or dy.  See map.c. */
+/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients; y may be x or dy.  See elementwise.c. */
 typedef enum simd_function {
+    SIMD_EXP,
     SIMD_LOG,
+    SIMD_TANH,
+    SIMD_SIGMOID,
     SIMD_SOFTPLUS,
+    SIMD_SILU,
+    SIMD_GELU_ERF,
+    SIMD_GELU_TANH,
     SIMD_SILU_GRAD,
     SIMD_GELU_ERF_GRAD,
     SIMD_GELU_TANH_GRAD
 } simd_function;
 
-typedef struct simd_map {
+typedef struct simd_elementwise {
     const float *x, *dy; /* dy NULL: f has one argument */
     float *y;
     int64_t count;
     simd_function f;
     int threads;
-} simd_map;
+} simd_elementwise;
 
 typedef struct simd_dropout {
     const float *x;
@@ -230,9 +248,9 @@ static inline size_t simd_int8_scratch(int64_t rows, int64_t width, int threads)
            ((size_t)rows * one_row + 63) / 64 * 64 + (size_t)threads * 64 * one_row;
 }
 
-/* The k > 0 largest of log_softmax(y) for such an y, and which outputs they are; see int8_best.c
- * and best.h.  Scratch: simd_int8_best_panels bytes, and simd_best_scratch bytes at `best`. */
-typedef struct simd_int8_best {
+/* The k > 0 largest of log_softmax(y) for such an y, and which outputs they are; see int8_topk.c
+ * and topk.h.  Scratch: simd_int8_topk_panels bytes, and simd_topk_scratch bytes at `best`. */
+typedef struct simd_int8_topk {
     const int8_t *x, *weight;
     const float *x_scale, *weight_scale, *bias;
     float *values;
@@ -240,7 +258,7 @@ typedef struct simd_int8_best {
     int64_t rows, width, outputs, k;
     int threads;
     void *panels, *best;
-} simd_int8_best;
+} simd_int8_topk;
 
 /* See embedding.c.  dw [rows, width], dy [count, width], every id in [0, rows). */
 typedef struct simd_embedding {
@@ -278,10 +296,23 @@ static inline int64_t simd_loss_pieces(int64_t rows, int64_t classes)
 }
 
 /* In floats: a chunk of logits and of losses, and the pieces of its dx. */
-static inline int64_t simd_loss_scratch(int64_t chunk, int64_t width, int64_t classes)
+static inline int64_t simd_loss_chunk(int64_t chunk, int64_t width, int64_t classes)
 {
     int64_t pieces = simd_loss_pieces(chunk, classes);
     return chunk * (classes + 1) + (pieces > 1 ? pieces * chunk * width : 0);
+}
+
+/* Of a thread's products, none of which has more rows, columns or terms than this. */
+static inline int64_t simd_loss_gemm(int64_t chunk, int64_t width, int64_t classes)
+{
+    int64_t block = 2 * SIMD_BLOCK_OF_CLASSES;
+    return simd_gemm_scratch(chunk + classes, width > block ? width : block,
+                             width + chunk + classes);
+}
+
+static inline int64_t simd_loss_scratch(int64_t chunk, int64_t width, int64_t classes, int threads)
+{
+    return simd_loss_chunk(chunk, width, classes) + threads * simd_loss_gemm(chunk, width, classes);
 }
 
 /* See loss.c.  x [rows, width], w [classes, width].  dx, dw: NULL if not wanted.  Every target lies
@@ -341,23 +372,24 @@ typedef struct simd_spans {
     X(attention_forward, simd_attention)                                                           \
     X(attention_backward, simd_attention)                                                          \
     X(paged_attention, simd_paged)                                                                 \
-    X(best_classes, simd_best)                                                                     \
-    X(linear_best, simd_linear_best)                                                               \
+    X(topk, simd_topk)                                                                             \
+    X(linear_topk, simd_linear_topk)                                                               \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
     X(column_sum, simd_columns)                                                                    \
     X(reduce, simd_reduce)                                                                         \
-    X(map, simd_map)                                                                               \
+    X(elementwise, simd_elementwise)                                                               \
     X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
     X(softmax, simd_rows)                                                                          \
     X(log_softmax, simd_rows)                                                                      \
     X(quantize, simd_quantize)                                                                     \
     X(int8_linear, simd_int8)                                                                      \
-    X(int8_best, simd_int8_best)                                                                   \
+    X(int8_topk, simd_int8_topk)                                                                   \
     X(linear_loss, simd_loss)                                                                      \
     X(adam, simd_adam)                                                                             \
-    X(norm, simd_spans)
+    X(norm, simd_spans)                                                                            \
+    X(product, simd_product)
 
 typedef struct simd_table {
     const char *isa; /* "base", "avx2", "avx512", "avx512vnni" */
@@ -368,7 +400,6 @@ typedef struct simd_table {
 
 extern const simd_table wgi_simd_table_base, wgi_simd_table_avx2, wgi_simd_table_avx512,
     wgi_simd_table_avx512vnni;
-const simd_table *wgi_simd_kernels(void);
 
 /* exp(x) to 2 ulp for x in [-87, 88]; 0 below, +inf above, NaN for NaN.  x = n ln 2 + r with |r| <=
  * ln 2 / 2, exp(r) by its Taylor polynomial of degree 7 (error below 1e-8), 2^n by the exponent's

@@ -7,10 +7,10 @@
  * where G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's weight (0
  * if ignored).  The three products are divided into blocks of the result by their sizes alone, and
  * each block is computed by one thread: the same bits at any number of threads. */
-#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/gemm.h"
 
-#include <dnnl.h>
 #include <math.h>
+#include <omp.h>
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -41,20 +41,6 @@ static float loss_row(float *x, int64_t n, int64_t target, float on, float off, 
     return weight * loss;
 }
 
-/* c [m, n] = alpha a b + beta c; ta, tb as in BLAS. */
-typedef struct product {
-    char ta, tb;
-    int64_t m, n, k;
-    float alpha;
-    const float *a;
-    int64_t lda;
-    const float *b;
-    int64_t ldb;
-    float beta;
-    float *c;
-    int64_t ldc;
-} product;
-
 /* Block i of `blocks` begins here and ends where the next begins; multiples of 16 keep vectors
  * whole. */
 static int64_t block_begin(int64_t i, int64_t blocks, int64_t count)
@@ -62,39 +48,58 @@ static int64_t block_begin(int64_t i, int64_t blocks, int64_t count)
     return i == blocks ? count : count * i / blocks / 16 * 16;
 }
 
-/* c in `down` blocks of rows times `across` blocks of columns, each computed by one thread: inside
- * a parallel region oneDNN's sgemm runs on the calling thread. */
-static void multiply(const product *p, int64_t down, int64_t across, int threads)
+/* What the threads' products need, so many floats each. */
+typedef struct room {
+    float *data;
+    int64_t size;
+    int threads;
+} room;
+
+static float *own_room(const room *r)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    return r->data + omp_get_thread_num() * r->size;
+}
+
+/* c in `down` blocks of rows times `across` blocks of columns, each computed by one thread. */
+static void multiply(const simd_product *p, int64_t down, int64_t across, const room *r)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(r->threads)
     for (int64_t block = 0; block < down * across; block++) {
         int64_t row = block_begin(block % down, down, p->m);
-        int64_t rows = block_begin(block % down + 1, down, p->m) - row;
         int64_t column = block_begin(block / down, across, p->n);
-        int64_t columns = block_begin(block / down + 1, across, p->n) - column;
-        const float *a = p->a + (p->ta == 'T' ? row : row * p->lda);
-        const float *b = p->b + (p->tb == 'T' ? column * p->ldb : column);
-        if (rows > 0 && columns > 0)
-            dnnl_sgemm(p->ta, p->tb, rows, columns, p->k, p->alpha, a, p->lda, b, p->ldb, p->beta,
-                       p->c + row * p->ldc + column, p->ldc);
+        simd_product part = *p;
+        part.m = block_begin(block % down + 1, down, p->m) - row;
+        part.n = block_begin(block / down + 1, across, p->n) - column;
+        part.a += p->ta ? row : row * p->lda;
+        part.b += p->tb ? column * p->ldb : column;
+        part.c += row * p->ldc + column;
+        part.scratch = own_room(r);
+        if (part.m > 0 && part.n > 0)
+            simd_gemm(&part);
     }
 }
 
 /* The same for a result of few blocks and a long sum, neither a nor b transposed and beta 0: the
  * sum is divided into `pieces`, again by sizes alone, each into its own [m, n] of `partial`, which
  * are added up in their order. */
-static void multiply_long(const product *p, int64_t pieces, float *partial, int threads)
+static void multiply_long(const simd_product *p, int64_t pieces, float *partial, const room *r)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(dynamic) num_threads(r->threads)
     for (int64_t i = 0; i < pieces; i++) {
-        int64_t k = block_begin(i, pieces, p->k), end = block_begin(i + 1, pieces, p->k);
-        dnnl_sgemm('N', 'N', p->m, p->n, end - k, p->alpha, p->a + k, p->lda, p->b + k * p->ldb,
-                   p->ldb, 0, partial + i * p->m * p->n, p->n);
+        int64_t k = block_begin(i, pieces, p->k);
+        simd_product part = *p;
+        part.k = block_begin(i + 1, pieces, p->k) - k;
+        part.a += k;
+        part.b += k * p->ldb;
+        part.c = partial + i * p->m * p->n;
+        part.ldc = p->n;
+        part.scratch = own_room(r);
+        simd_gemm(&part);
     }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t r = 0; r < p->m; r++) {
-        float *c = p->c + r * p->ldc;
-        const float *first = partial + r * p->n;
+#pragma omp parallel for schedule(static) num_threads(r->threads)
+    for (int64_t row = 0; row < p->m; row++) {
+        float *c = p->c + row * p->ldc;
+        const float *first = partial + row * p->n;
         memcpy(c, first, (size_t)p->n * sizeof *c);
         for (int64_t i = 1; i < pieces; i++)
             for (int64_t j = 0; j < p->n; j++)
@@ -106,12 +111,25 @@ void SIMD(linear_loss)(const simd_loss *a)
 {
     int64_t d = a->width, v = a->classes, blocks = simd_blocks(v, SIMD_BLOCK_OF_CLASSES);
     double loss = 0;
+    const room each = {a->scratch + simd_loss_chunk(a->chunk, d, v), simd_loss_gemm(a->chunk, d, v),
+                       a->threads};
     for (int64_t first = 0; first < a->rows; first += a->chunk) {
         int64_t rows = a->rows - first < a->chunk ? a->rows - first : a->chunk;
         const float *x = a->x + first * d;
         float *g = a->scratch, *losses = a->scratch + a->chunk * v;
-        multiply(&(product){'N', 'T', rows, v, d, 1, x, d, a->w, d, 0, g, v}, 1, blocks,
-                 a->threads);
+        multiply(&(simd_product){.m = rows,
+                                 .n = v,
+                                 .k = d,
+                                 .alpha = 1,
+                                 .a = x,
+                                 .lda = d,
+                                 .b = a->w,
+                                 .ldb = d,
+                                 .tb = true,
+                                 .c = g,
+                                 .ldc = v,
+                                 .threads = 1},
+                 1, blocks, &each);
 #pragma omp parallel for schedule(static) num_threads(a->threads)
         for (int64_t r = 0; r < rows; r++) {
             int64_t target = a->targets[first + r];
@@ -126,17 +144,38 @@ void SIMD(linear_loss)(const simd_loss *a)
         for (int64_t r = 0; r < rows; r++)
             loss += losses[r];
         if (a->dx) {
-            product dx = {'N', 'N', rows, d, v, a->scale, g, v, a->w, d, 0, a->dx + first * d, d};
+            simd_product dx = {.m = rows,
+                               .n = d,
+                               .k = v,
+                               .alpha = a->scale,
+                               .a = g,
+                               .lda = v,
+                               .b = a->w,
+                               .ldb = d,
+                               .c = a->dx + first * d,
+                               .ldc = d,
+                               .threads = 1};
             int64_t pieces = simd_loss_pieces(a->chunk, v); /* as the scratch has room for */
             if (pieces > 1)
-                multiply_long(&dx, pieces, losses + a->chunk, a->threads);
+                multiply_long(&dx, pieces, losses + a->chunk, &each);
             else
-                multiply(&dx, simd_blocks(rows, SIMD_BLOCK_OF_ROWS), 1, a->threads);
+                multiply(&dx, simd_blocks(rows, SIMD_BLOCK_OF_ROWS), 1, &each);
         }
         if (a->dw)
-            multiply(
-                &(product){'T', 'N', v, d, rows, a->scale, g, v, x, d, first ? 1 : 0, a->dw, d},
-                blocks, 1, a->threads);
+            multiply(&(simd_product){.m = v,
+                                     .n = d,
+                                     .k = rows,
+                                     .alpha = a->scale,
+                                     .a = g,
+                                     .lda = v,
+                                     .ta = true,
+                                     .b = x,
+                                     .ldb = d,
+                                     .beta = first ? 1 : 0,
+                                     .c = a->dw,
+                                     .ldc = d,
+                                     .threads = 1},
+                     blocks, 1, &each);
     }
     *a->loss = (float)loss;
 }

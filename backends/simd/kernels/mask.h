@@ -25,7 +25,7 @@ static inline simd_words simd_words_from(uint64_t first) /* first, first + 1, ..
                             _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline simd_words simd_product(simd_words a, simd_words b) /* of the lower halves */
+static inline simd_words simd_mask_product(simd_words a, simd_words b) /* of the lower halves */
 {
     return _mm512_mul_epu32(a, b);
 }
@@ -67,7 +67,7 @@ static inline simd_words simd_words_from(uint64_t first)
     return _mm256_add_epi64(_mm256_set1_epi64x((long long)first), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
-static inline simd_words simd_product(simd_words a, simd_words b)
+static inline simd_words simd_mask_product(simd_words a, simd_words b)
 {
     return _mm256_mul_epu32(a, b);
 }
@@ -106,7 +106,7 @@ static inline simd_words simd_words_from(uint64_t first)
     return first;
 }
 
-static inline simd_words simd_product(simd_words a, simd_words b)
+static inline simd_words simd_mask_product(simd_words a, simd_words b)
 {
     return (a & 0xffffffffu) * b; /* b is a constant of 32 bits */
 }
@@ -138,7 +138,7 @@ static inline void simd_mask_blocks(const wgi_mask *m, uint64_t first, uint16_t 
                        simd_words_of((uint32_t)(m->step >> 32))};
     uint32_t k0 = m->key[0], k1 = m->key[1];
     for (int round = 0; round < WG_MASK_ROUNDS; round++) {
-        simd_words p = simd_product(x[0], a), q = simd_product(x[2], b);
+        simd_words p = simd_mask_product(x[0], a), q = simd_mask_product(x[2], b);
         x[0] = simd_xor(simd_upper(q), x[1], simd_words_of(k0));
         x[1] = q;
         x[2] = simd_xor(simd_upper(p), x[3], simd_words_of(k1));

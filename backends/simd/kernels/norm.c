@@ -20,7 +20,7 @@
  * The error is at most (4 + n) 2^-24 of the sum of the terms' magnitudes, to first order; of dgain
  * itself it may be any share, since the terms cancel. */
 #include "backends/simd/kernels/kernels.h"
-#include "backends/simd/kernels/columns.h"
+#include "backends/simd/kernels/column_sum.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/stream.h"
 

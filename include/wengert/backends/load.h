@@ -19,7 +19,8 @@ extern "C" {
 typedef const wg_backend *wg_backend_entry(uint32_t abi);
 #define WG_BACKEND_ENTRY wengert_backend
 
-/** The i-th backend built into the library, the fastest first and "cpu" last; NULL past the end. */
+/** The i-th backend built into the library: "onednn" (if the library was built with it), "simd",
+ * "cpu"; NULL past the end. */
 WG_API const wg_backend *wg_backend_at(size_t i);
 /** The built-in backend of that name, or NULL. */
 WG_API const wg_backend *wg_backend_find(const char *name);
@@ -48,9 +49,13 @@ typedef struct wg_backend_list {
     size_t count;
 } wg_backend_list;
 
+/** All built-in backends in the order of wg_backend_at, the fastest list for general use.  There is
+ * nothing to close. */
+WG_API wg_backend_list wg_backend_list_built_in(void);
+
 /** Names of built-in backends and paths of shared objects, by comma: "./libmine.so,cpu"; NULL or "":
- * all that are built
- *  in, the fastest first.  The caller calls wg_backend_list_close once no plan uses them; on
+ * what
+ * wg_backend_list_built_in gives.  The caller calls wg_backend_list_close once no plan uses them; on
  *  failure *out is empty. */
 WG_API wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *message,
                                       size_t size);

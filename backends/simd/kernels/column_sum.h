@@ -1,7 +1,7 @@
 /* Sums of columns that were added up block by block: the end of every sum over rows.  The blocks do
  * not depend on the number of threads, so nor do the bits. */
-#ifndef WG_BACKENDS_SIMD_KERNELS_COLUMNS_H
-#define WG_BACKENDS_SIMD_KERNELS_COLUMNS_H
+#ifndef WG_BACKENDS_SIMD_KERNELS_COLUMN_SUM_H
+#define WG_BACKENDS_SIMD_KERNELS_COLUMN_SUM_H
 
 #include "backends/simd/kernels/kernels.h"
 

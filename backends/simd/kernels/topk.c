@@ -10,7 +10,7 @@
  * groups, by bands, and where there are few of these also the chunks; which are always the same and
  * come together in their order, so that a row's bits depend neither on the other rows nor on the
  * number of threads. */
-#include "backends/simd/kernels/best.h"
+#include "backends/simd/kernels/topk.h"
 
 #include <math.h>
 
@@ -18,7 +18,7 @@
 SIMD_KERNELS(X)
 #undef X
 
-enum { LANES = SIMD_BEST_ROWS, SUB = 16, SUBS = SIMD_BEST_CLASSES / SUB, TOGETHER = 8 };
+enum { LANES = SIMD_TOPK_ROWS, SUB = 16, SUBS = SIMD_TOPK_CLASSES / SUB, TOGETHER = 8 };
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -77,7 +77,7 @@ static void find_tops(const float *block, float tops[SUBS + 1][LANES])
 }
 
 static void add_block(const float *block, int64_t classes, const float *block_top,
-                      simd_best_sums *s)
+                      simd_topk_sums *s)
 {
     float shift[LANES];
 #pragma omp simd
@@ -157,23 +157,23 @@ typedef struct lists {
 } lists;
 
 /* Those of the first part are the result. */
-static lists lists_of(const simd_best_of *a, int64_t part, int64_t parts)
+static lists lists_of(const simd_topk_of *a, int64_t part, int64_t parts)
 {
     int64_t size = a->rows * a->k;
-    simd_best_sums *sums = a->scratch;
-    int64_t *ids = (int64_t *)(sums + simd_best_groups(a->rows) * simd_best_chunks(a->classes));
+    simd_topk_sums *sums = a->scratch;
+    int64_t *ids = (int64_t *)(sums + simd_topk_groups(a->rows) * simd_topk_chunks(a->classes));
     float *values = (float *)(ids + (parts - 1) * size);
     return part == 0 ? (lists){a->values, a->ids}
                      : (lists){values + (part - 1) * size, ids + (part - 1) * size};
 }
 
-static simd_best_sums *sums_of(const simd_best_of *a, int64_t group, int64_t chunk)
+static simd_topk_sums *sums_of(const simd_topk_of *a, int64_t group, int64_t chunk)
 {
-    return (simd_best_sums *)a->scratch + group * simd_best_chunks(a->classes) + chunk;
+    return (simd_topk_sums *)a->scratch + group * simd_topk_chunks(a->classes) + chunk;
 }
 
 /* A group on its way through the classes. */
-static void begin(const simd_best_of *a, int64_t group, lists to, bests *best)
+static void begin(const simd_topk_of *a, int64_t group, lists to, bests *best)
 {
     int64_t row = group * LANES, k = a->k;
     *best =
@@ -182,52 +182,52 @@ static void begin(const simd_best_of *a, int64_t group, lists to, bests *best)
         best->min[lane] = lane < best->rows ? -INFINITY : INFINITY;
 }
 
-static void take(const simd_best_of *a, int64_t group, int64_t first, int64_t classes, float *block,
+static void take(const simd_topk_of *a, int64_t group, int64_t first, int64_t classes, float *block,
                  bests *best)
 {
     float tops[SUBS + 1][LANES];
     a->logits(a->of, group, first, classes, block);
-    for (int64_t i = classes * LANES; i < SIMD_BEST_CLASSES * LANES; i++)
+    for (int64_t i = classes * LANES; i < SIMD_TOPK_CLASSES * LANES; i++)
         block[i] = -INFINITY;
     find_tops(block, tops);
-    add_block(block, classes, tops[SUBS], sums_of(a, group, first / SIMD_BEST_CHUNK));
+    add_block(block, classes, tops[SUBS], sums_of(a, group, first / SIMD_TOPK_CHUNK));
     keep_best(best, block, first, classes, tops);
 }
 
 /* The groups of a band meet each block of classes one after the other, so that whatever it is made
  * of stays near. */
-static void reduce(const simd_best_of *a, int64_t band, int64_t part, int64_t parts)
+static void reduce(const simd_topk_of *a, int64_t band, int64_t part, int64_t parts)
 {
-    _Alignas(64) float block[SIMD_BEST_CLASSES * LANES] = {0};
-    bests best[SIMD_BEST_BAND];
-    int64_t first_group = band * SIMD_BEST_BAND, chunks = simd_best_chunks(a->classes),
-            groups = smaller(SIMD_BEST_BAND, simd_best_groups(a->rows) - first_group);
-    int64_t begins = part * chunks / parts * SIMD_BEST_CHUNK,
-            ends = smaller(a->classes, (part + 1) * chunks / parts * SIMD_BEST_CHUNK);
+    _Alignas(64) float block[SIMD_TOPK_CLASSES * LANES] = {0};
+    bests best[SIMD_TOPK_BAND];
+    int64_t first_group = band * SIMD_TOPK_BAND, chunks = simd_topk_chunks(a->classes),
+            groups = smaller(SIMD_TOPK_BAND, simd_topk_groups(a->rows) - first_group);
+    int64_t begins = part * chunks / parts * SIMD_TOPK_CHUNK,
+            ends = smaller(a->classes, (part + 1) * chunks / parts * SIMD_TOPK_CHUNK);
     for (int64_t g = 0; g < groups; g++)
         begin(a, first_group + g, lists_of(a, part, parts), &best[g]);
-    for (int64_t first = begins; first < ends; first += SIMD_BEST_CLASSES)
+    for (int64_t first = begins; first < ends; first += SIMD_TOPK_CLASSES)
         for (int64_t g = 0; g < groups; g++)
-            take(a, first_group + g, first, smaller(SIMD_BEST_CLASSES, ends - first), block,
+            take(a, first_group + g, first, smaller(SIMD_TOPK_CLASSES, ends - first), block,
                  &best[g]);
 }
 
 /* Of all parts of a group's row: they come in the order of classes. */
-static void merge(const simd_best_of *a, int64_t row, int64_t parts)
+static void merge(const simd_topk_of *a, int64_t row, int64_t parts)
 {
     int64_t group = row / LANES, lane = row % LANES, k = a->k,
-            chunks = simd_best_chunks(a->classes);
-    int64_t count = smaller(k, smaller(a->classes, chunks / parts * SIMD_BEST_CHUNK));
+            chunks = simd_topk_chunks(a->classes);
+    int64_t count = smaller(k, smaller(a->classes, chunks / parts * SIMD_TOPK_CHUNK));
     float *value = a->values + row * k;
     for (int64_t p = 1; p < parts; p++) {
         lists other = lists_of(a, p, parts);
-        for (int64_t i = 0; i < smaller(k, a->classes - p * chunks / parts * SIMD_BEST_CHUNK); i++)
+        for (int64_t i = 0; i < smaller(k, a->classes - p * chunks / parts * SIMD_TOPK_CHUNK); i++)
             insert(other.values[row * k + i], other.ids[row * k + i], value, a->ids + row * k,
                    &count, k);
     }
     float top = value[0] == -INFINITY ? 0 : value[0], sum = 0;
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
-        const simd_best_sums *s = sums_of(a, group, chunk);
+        const simd_topk_sums *s = sums_of(a, group, chunk);
         sum += s->sum[lane] * exp_of_negative(s->top[lane] - top);
     }
     float shift = sum != 0 ? top + logf(sum) : 0;
@@ -235,14 +235,14 @@ static void merge(const simd_best_of *a, int64_t row, int64_t parts)
         value[i] -= shift;
 }
 
-void SIMD(best_of_logits)(const simd_best_of *a)
+void SIMD(best_of_logits)(const simd_topk_of *a)
 {
-    simd_best_sums nothing = {{0}, {0}};
+    simd_topk_sums nothing = {{0}, {0}};
     for (int64_t lane = 0; lane < LANES; lane++)
         nothing.top[lane] = -INFINITY;
-    int64_t groups = simd_best_groups(a->rows), chunks = simd_best_chunks(a->classes),
-            bands = simd_best_bands(a->rows),
-            parts = simd_best_parts(a->rows, a->classes, a->threads);
+    int64_t groups = simd_topk_groups(a->rows), chunks = simd_topk_chunks(a->classes),
+            bands = simd_topk_bands(a->rows),
+            parts = simd_topk_parts(a->rows, a->classes, a->threads);
     for (int64_t i = 0; i < groups * chunks; i++)
         *sums_of(a, 0, i) = nothing;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(a->threads)
@@ -266,15 +266,15 @@ void SIMD(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t clas
 static void given_logits(const void *of, int64_t group, int64_t first, int64_t classes,
                          float *block)
 {
-    const simd_best *a = of;
+    const simd_topk *a = of;
     int64_t row = group * LANES;
     SIMD(rows_as_lanes)
     (a->x + row * a->width + first, a->width, smaller(LANES, a->rows - row), classes, block);
 }
 
-void SIMD(best_classes)(const simd_best *a)
+void SIMD(topk)(const simd_topk *a)
 {
-    const simd_best_of best = {given_logits, a,    a->values,  a->ids,    a->rows,
+    const simd_topk_of best = {given_logits, a,    a->values,  a->ids,    a->rows,
                                a->width,     a->k, a->threads, a->scratch};
     SIMD(best_of_logits)(&best);
 }

@@ -1,6 +1,6 @@
-/* adam and adamw, of one parameter or of several, and the norm of all gradients, by fast/adam.c. */
-#include "backends/simd/kernels/kernels.h"
-#include "backends/onednn/internal.h"
+/* adam and adamw, of one parameter or of several, and the norm of all gradients, by kernels/adam.c. */
+
+#include "backends/simd/internal.h"
 #include "wengert/ops/optimizer.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static void run_adam(wg_call *c, int lr, int step, simd_adam a)
     a.shrink = decoupled ? (float)(rate * attrs->weight_decay) : 0;
     a.decay = decoupled ? 0 : (float)attrs->weight_decay;
     a.threads = c->threads;
-    wgi_simd_kernels()->adam(&a);
+    simd_kernels(c)->adam(&a);
 }
 
 /* The parameter whose p g m v are the operands from `in` on, and whose new p m v the results from
@@ -82,9 +82,9 @@ static const char *refuses_scaled(const wg_node *n)
     return is_step(n->in[1]->dtype) ? NULL : "a step of that dtype";
 }
 
-static size_t scaled_scratch(const od_backend *b, const wg_node *n)
+static size_t scaled_scratch(const wg_node *n, int threads)
 {
-    (void)b;
+    (void)threads;
     return (size_t)(n->n_out / 3) * sizeof(simd_adam_tensor);
 }
 
@@ -100,14 +100,9 @@ static void run_scaled(wg_call *c)
 
 /* ---- global_norm: g... -> norm --------------------------------------------------------------- */
 
-static const char *refuses_norm(const wg_node *n)
+static size_t norm_scratch(const wg_node *n, int threads)
 {
-    return n->in[0]->dtype == WG_F32 ? NULL : "not f32";
-}
-
-static size_t norm_scratch(const od_backend *b, const wg_node *n)
-{
-    (void)b;
+    (void)threads;
     size_t pieces = 0;
     for (int i = 0; i < n->n_in; i++)
         pieces += (size_t)simd_pieces(wg_value_count(n->in[i]));
@@ -125,14 +120,14 @@ static void run_norm(wg_call *c)
                     .partial = (double *)(void *)(span + count),
                     .y = c->out[0],
                     .threads = c->threads};
-    wgi_simd_kernels()->norm(&a);
+    simd_kernels(c)->norm(&a);
 }
 
-const od_own wgi_od_own_update[] = {
+const simd_kernel wgi_simd_optimizer[] = {
     {&wg_op_adam, "fused update", refuses, NULL, run},
     {&wg_op_adamw, "fused update", refuses, NULL, run},
     {&wg_op_adam_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},
     {&wg_op_adamw_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},
-    {&wg_op_global_norm, "squares", refuses_norm, norm_scratch, run_norm},
+    {&wg_op_global_norm, "squares", wgi_simd_refuses_other_than_f32, norm_scratch, run_norm},
     {.op = NULL},
 };

@@ -1,5 +1,5 @@
 /* The sum of the rows of a matrix, which is the gradient of a bias. */
-#include "backends/simd/kernels/columns.h"
+#include "backends/simd/kernels/column_sum.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)

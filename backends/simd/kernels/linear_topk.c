@@ -1,33 +1,33 @@
 /* The most probable classes of a linear layer, whose logits x w' + bias are made in blocks of
- * classes for best.c and never written whole.  The rows of x are transposed once, a panel [width,
- * SIMD_BEST_ROWS] for each group; those of w are read as they lie, each number of them being
+ * classes for topk.c and never written whole.  The rows of x are transposed once, a panel [width,
+ * SIMD_TOPK_ROWS] for each group; those of w are read as they lie, each number of them being
  * multiplied with a vector of rows. */
-#include "backends/simd/kernels/best.h"
+#include "backends/simd/kernels/topk.h"
 #include "backends/simd/kernels/small.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
 #undef X
 
-static int64_t rows_of(const simd_linear_best *a, int64_t group)
+static int64_t rows_of(const simd_linear_topk *a, int64_t group)
 {
-    int64_t rows = a->rows - group * SIMD_BEST_ROWS;
-    return rows < SIMD_BEST_ROWS ? rows : SIMD_BEST_ROWS;
+    int64_t rows = a->rows - group * SIMD_TOPK_ROWS;
+    return rows < SIMD_TOPK_ROWS ? rows : SIMD_TOPK_ROWS;
 }
 
-static float *panel_of(const simd_linear_best *a, int64_t group)
+static float *panel_of(const simd_linear_topk *a, int64_t group)
 {
-    return a->panels + group * SIMD_BEST_ROWS * a->width;
+    return a->panels + group * SIMD_TOPK_ROWS * a->width;
 }
 
 /* block[c, lane] = bias[c] + w[c] . x[lane] */
 static void make_logits(const void *of, int64_t group, int64_t first, int64_t classes, float *block)
 {
-    const simd_linear_best *a = of;
+    const simd_linear_topk *a = of;
     int64_t vectors = (rows_of(a, group) + SIMD_LANES - 1) / SIMD_LANES;
     for (int64_t c = 0; a->bias && c < classes; c++)
-        for (int64_t lane = 0; lane < SIMD_BEST_ROWS; lane++)
-            block[c * SIMD_BEST_ROWS + lane] = a->bias[first + c];
+        for (int64_t lane = 0; lane < SIMD_TOPK_ROWS; lane++)
+            block[c * SIMD_TOPK_ROWS + lane] = a->bias[first + c];
     const simd_small product = {
         .m = classes,
         .n = vectors * SIMD_LANES,
@@ -37,23 +37,23 @@ static void make_logits(const void *of, int64_t group, int64_t first, int64_t cl
         .a_row = a->width,
         .a_step = 1,
         .b = panel_of(a, group),
-        .ldb = SIMD_BEST_ROWS,
+        .ldb = SIMD_TOPK_ROWS,
         .add = a->bias != NULL,
         .c = block,
-        .ldc = SIMD_BEST_ROWS,
+        .ldc = SIMD_TOPK_ROWS,
     };
     simd_small_product(&product);
 }
 
-void SIMD(linear_best)(const simd_linear_best *a)
+void SIMD(linear_topk)(const simd_linear_topk *a)
 {
-    int64_t groups = simd_best_groups(a->rows);
+    int64_t groups = simd_topk_groups(a->rows);
 #pragma omp parallel for schedule(static) num_threads(a->threads)
     for (int64_t group = 0; group < groups; group++)
         SIMD(rows_as_lanes)
-    (a->x + group * SIMD_BEST_ROWS * a->width, a->width, rows_of(a, group), a->width,
+    (a->x + group * SIMD_TOPK_ROWS * a->width, a->width, rows_of(a, group), a->width,
      panel_of(a, group));
-    const simd_best_of best = {make_logits, a,    a->values,  a->ids,    a->rows,
+    const simd_topk_of best = {make_logits, a,    a->values,  a->ids,    a->rows,
                                a->classes,  a->k, a->threads, a->scratch};
     SIMD(best_of_logits)(&best);
 }

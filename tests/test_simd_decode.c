@@ -1,7 +1,7 @@
 /* What a decoder does with a row, for each instruction set of this CPU: attention over slots, the
  * best classes. */
-#include "tests/fast.h"
-#include "backends/simd/kernels/best.h"
+#include "tests/simd.h"
+#include "backends/simd/kernels/topk.h"
 
 /* ---- attention over slots -------------------------------------------------------------------- */
 
@@ -81,10 +81,10 @@ typedef struct found {
 static found best_of(const simd_table *table, const float *x, int64_t rows, int64_t width,
                      int64_t k, int threads)
 {
-    void *scratch = malloc(simd_best_scratch(rows, width, k, threads));
+    void *scratch = malloc(simd_topk_scratch(rows, width, k, threads));
     found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
     assert_true(scratch && f.ids);
-    table->best_classes(&(simd_best){x, f.values, f.ids, rows, width, k, threads, scratch});
+    table->topk(&(simd_topk){x, f.values, f.ids, rows, width, k, threads, scratch});
     free(scratch);
     return f;
 }
@@ -164,12 +164,12 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
             }
             found expected = best_of(table, logits, rows, classes, k, 1), first = {0};
             for (int threads = 1; threads <= 4; threads++) {
-                int64_t panels = simd_best_groups(rows) * SIMD_BEST_ROWS * d;
+                int64_t panels = simd_topk_groups(rows) * SIMD_TOPK_ROWS * d;
                 float *own = room(panels);
-                void *scratch = malloc(simd_best_scratch(rows, classes, k, threads));
+                void *scratch = malloc(simd_topk_scratch(rows, classes, k, threads));
                 found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
                 assert_true(scratch && f.ids);
-                table->linear_best(&(simd_linear_best){x, w, t % 2 ? bias : NULL, f.values, f.ids,
+                table->linear_topk(&(simd_linear_topk){x, w, t % 2 ? bias : NULL, f.values, f.ids,
                                                        rows, d, classes, k, threads, own, scratch});
                 free_room(own, panels);
                 free(scratch);

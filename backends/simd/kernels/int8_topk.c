@@ -1,8 +1,8 @@
 /* The most probable classes of a linear layer in 8 bits, whose logits are made in blocks of classes
- * for best.c and never written whole.  The rows of x are the lanes, a panel for each group, laid
+ * for topk.c and never written whole.  The rows of x are the lanes, a panel for each group, laid
  * out once; what they have in common are the rows of the weight, of which a thread lays out a block
  * when it comes to it. */
-#include "backends/simd/kernels/best.h"
+#include "backends/simd/kernels/topk.h"
 #include "backends/simd/kernels/int8.h"
 
 #include <omp.h>
@@ -19,40 +19,40 @@ enum { TOGETHER = 2 };
 #else
 enum { TOGETHER = 1 };
 #endif
-enum { LANES = SIMD_BEST_ROWS, VECTORS = LANES / SIMD_INT8_LANES };
+enum { LANES = SIMD_TOPK_ROWS, VECTORS = LANES / SIMD_INT8_LANES };
 
 /* A thread's block of weights, from class `first` on. */
 typedef struct block_of_weights {
     int64_t *first;            /* -1: none yet                    */
-    int32_t *raised;           /* [SIMD_BEST_CLASSES]             */
-    simd_int8_common *weights; /* [SIMD_BEST_CLASSES, width padded] */
+    int32_t *raised;           /* [SIMD_TOPK_CLASSES]             */
+    simd_int8_common *weights; /* [SIMD_TOPK_CLASSES, width padded] */
 } block_of_weights;
 
-static int64_t padded(const simd_int8_best *a)
+static int64_t padded(const simd_int8_topk *a)
 {
     return simd_int8_groups(a->width) * SIMD_INT8_GROUP;
 }
 
-static simd_int8_lane *panel_of(const simd_int8_best *a, int64_t group)
+static simd_int8_lane *panel_of(const simd_int8_topk *a, int64_t group)
 {
     return (simd_int8_lane *)a->panels + group * LANES * padded(a);
 }
 
-static block_of_weights weights_of(const simd_int8_best *a, int thread)
+static block_of_weights weights_of(const simd_int8_topk *a, int thread)
 {
-    size_t width = (size_t)padded(a), size = sizeof(int64_t) * (1 + SIMD_BEST_CLASSES / 2) +
-                                             SIMD_BEST_CLASSES * width * sizeof(simd_int8_common);
-    char *at = (char *)panel_of(a, simd_best_groups(a->rows));
+    size_t width = (size_t)padded(a), size = sizeof(int64_t) * (1 + SIMD_TOPK_CLASSES / 2) +
+                                             SIMD_TOPK_CLASSES * width * sizeof(simd_int8_common);
+    char *at = (char *)panel_of(a, simd_topk_groups(a->rows));
     int64_t *first = (int64_t *)(void *)(at + (size_t)thread * ((size + 7) / 8 * 8));
     int32_t *raised = (int32_t *)(void *)(first + 1);
     return (block_of_weights){first, raised,
-                              (simd_int8_common *)(void *)(raised + SIMD_BEST_CLASSES)};
+                              (simd_int8_common *)(void *)(raised + SIMD_TOPK_CLASSES)};
 }
 
 /* block[c, lane] = x_scale[lane] weight_scale[c] (sum - raised[c]) + bias[c] of `classes` classes,
  * a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
-some_classes(const simd_int8_best *a, int64_t group, int64_t c, const block_of_weights *w,
+some_classes(const simd_int8_topk *a, int64_t group, int64_t c, const block_of_weights *w,
              const float *scale, float *block, const int classes)
 {
     int64_t groups = simd_int8_groups(a->width);
@@ -72,7 +72,7 @@ some_classes(const simd_int8_best *a, int64_t group, int64_t c, const block_of_w
 
 static void make_logits(const void *of, int64_t group, int64_t first, int64_t classes, float *block)
 {
-    const simd_int8_best *a = of;
+    const simd_int8_topk *a = of;
     const block_of_weights w = weights_of(a, omp_get_thread_num());
     float scale[LANES] = {0};
     int64_t row = group * LANES, rows = a->rows - row < LANES ? a->rows - row : LANES, c = 0;
@@ -89,9 +89,9 @@ static void make_logits(const void *of, int64_t group, int64_t first, int64_t cl
         some_classes(a, group, c, &w, scale, block, 1);
 }
 
-void SIMD(int8_best)(const simd_int8_best *a)
+void SIMD(int8_topk)(const simd_int8_topk *a)
 {
-    int64_t groups = simd_best_groups(a->rows);
+    int64_t groups = simd_topk_groups(a->rows);
     for (int thread = 0; thread < a->threads; thread++)
         *weights_of(a, thread).first = -1;
 #pragma omp parallel for schedule(static) num_threads(a->threads)
@@ -99,7 +99,7 @@ void SIMD(int8_best)(const simd_int8_best *a)
         int64_t row = group * LANES, rows = a->rows - row < LANES ? a->rows - row : LANES;
         simd_int8_lay_lanes(a->x + row * a->width, rows, a->width, LANES, panel_of(a, group));
     }
-    const simd_best_of best = {make_logits, a,    a->values,  a->ids, a->rows,
+    const simd_topk_of best = {make_logits, a,    a->values,  a->ids, a->rows,
                                a->outputs,  a->k, a->threads, a->best};
     SIMD(best_of_logits)(&best);
 }

@@ -1,7 +1,7 @@
-/* The most probable classes, of given logits and of a linear layer's, by fast/best.c,
- * fast/linear_best.c and fast/int8_best.c. */
-#include "backends/simd/kernels/best.h"
-#include "backends/onednn/internal.h"
+/* The most probable classes, of given logits and of a linear layer's, by kernels/topk.c,
+ * kernels/linear_topk.c and kernels/int8_topk.c. */
+#include "backends/simd/kernels/topk.h"
+#include "backends/simd/internal.h"
 #include "wengert/ops/select.h"
 
 static int64_t k_of(const wg_node *n)
@@ -21,7 +21,7 @@ static const char *refuses(const wg_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (wg_value_count(n->in[i]) == 0)
             return "an empty operand";
-    return k_of(n) >= 1 && k_of(n) <= SIMD_BEST_CLASSES ? NULL : "none wanted, or many";
+    return k_of(n) >= 1 && k_of(n) <= SIMD_TOPK_CLASSES ? NULL : "none wanted, or many";
 }
 
 /* ---- of given logits ------------------------------------------------------------------------- */
@@ -31,15 +31,15 @@ static int64_t width_of(const wg_node *n)
     return n->in[0]->shape.dim[n->in[0]->shape.rank - 1];
 }
 
-static size_t scratch(const od_backend *b, const wg_node *n)
+static size_t scratch(const wg_node *n, int threads)
 {
-    return simd_best_scratch(rows_of(n), width_of(n), k_of(n), b->threads);
+    return simd_topk_scratch(rows_of(n), width_of(n), k_of(n), threads);
 }
 
 static void run(wg_call *c)
 {
     const wg_node *n = c->node;
-    const simd_best a = {
+    const simd_topk a = {
         .x = c->in[0],
         .values = c->out[0],
         .ids = c->out[1],
@@ -49,7 +49,7 @@ static void run(wg_call *c)
         .threads = c->threads,
         .scratch = c->scratch,
     };
-    wgi_simd_kernels()->best_classes(&a);
+    simd_kernels(c)->topk(&a);
 }
 
 /* ---- of a linear layer ----------------------------------------------------------------------- */
@@ -62,19 +62,19 @@ static int64_t classes_of(const wg_node *n)
 /* Floats of all panels, which come before the rest. */
 static int64_t panels_of(const wg_node *n)
 {
-    return simd_best_groups(rows_of(n)) * SIMD_BEST_ROWS * width_of(n);
+    return simd_topk_groups(rows_of(n)) * SIMD_TOPK_ROWS * width_of(n);
 }
 
-static size_t scratch_of_linear(const od_backend *b, const wg_node *n)
+static size_t scratch_of_linear(const wg_node *n, int threads)
 {
     return (size_t)panels_of(n) * sizeof(float) +
-           simd_best_scratch(rows_of(n), classes_of(n), k_of(n), b->threads);
+           simd_topk_scratch(rows_of(n), classes_of(n), k_of(n), threads);
 }
 
 static void run_of_linear(wg_call *c)
 {
     const wg_node *n = c->node;
-    const simd_linear_best a = {
+    const simd_linear_topk a = {
         .x = c->in[0],
         .w = c->in[1],
         .bias = n->n_in > 2 ? c->in[2] : NULL,
@@ -88,7 +88,7 @@ static void run_of_linear(wg_call *c)
         .panels = c->scratch,
         .scratch = (float *)c->scratch + panels_of(n),
     };
-    wgi_simd_kernels()->linear_best(&a);
+    simd_kernels(c)->linear_topk(&a);
 }
 
 /* ---- of a linear layer in 8 bits ------------------------------------------------------------- */
@@ -96,20 +96,20 @@ static void run_of_linear(wg_call *c)
 /* Bytes of the panels, up to where the rest is aligned. */
 static size_t panels_of_int8(const wg_node *n, int threads)
 {
-    return (simd_int8_best_panels(rows_of(n), width_of(n), threads) + 63) / 64 * 64;
+    return (simd_int8_topk_panels(rows_of(n), width_of(n), threads) + 63) / 64 * 64;
 }
 
-static size_t scratch_of_int8(const od_backend *b, const wg_node *n)
+static size_t scratch_of_int8(const wg_node *n, int threads)
 {
-    return panels_of_int8(n, b->threads) +
-           simd_best_scratch(rows_of(n), n->in[2]->shape.dim[0], k_of(n), b->threads);
+    return panels_of_int8(n, threads) +
+           simd_topk_scratch(rows_of(n), n->in[2]->shape.dim[0], k_of(n), threads);
 }
 
 /* x x_scale weight weight_scale bias? */
 static void run_of_int8(wg_call *c)
 {
     const wg_node *n = c->node;
-    const simd_int8_best a = {
+    const simd_int8_topk a = {
         .x = c->in[0],
         .x_scale = c->in[1],
         .weight = c->in[2],
@@ -125,10 +125,10 @@ static void run_of_int8(wg_call *c)
         .panels = c->scratch,
         .best = (char *)c->scratch + panels_of_int8(n, c->threads),
     };
-    wgi_simd_kernels()->int8_best(&a);
+    simd_kernels(c)->int8_topk(&a);
 }
 
-const od_own wgi_od_own_best[] = {
+const simd_kernel wgi_simd_topk[] = {
     {&wg_op_log_softmax_topk, "rows", refuses, scratch, run},
     {&wg_op_linear_log_softmax_topk, "blocks of logits", refuses, scratch_of_linear, run_of_linear},
     {&wg_op_quantized_linear_log_softmax_topk, "int8 blocks of logits", refuses, scratch_of_int8,

@@ -1,6 +1,5 @@
-/* Functions of each element that oneDNN lacks or has only inaccurate, in loops that the compiler
- * vectorises: ln, softplus and the derivatives of silu and gelu.  Errors are at most a few units in
- * the last place of max(1, |y|). */
+/* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
+ * in the last place of max(1, |y|). */
 #include "backends/simd/kernels/kernels.h"
 
 #include <math.h>
@@ -46,6 +45,28 @@ static inline float softplus_of(float x)
     return (x > 0.0f ? x : 0.0f) + (log_of(w) + rest / w);
 }
 
+/* 1 / (1 + exp(-x)), of which exp(-|x|) does not overflow; the other of the two sums to 1 with it,
+ * and is not made by a subtraction, which would lose digits */
+static inline float sigmoid_of(float x)
+{
+    float u = simd_exp(-fabsf(x)), large = 1.0f / (1.0f + u);
+    return x < 0.0f ? u * large : x != x ? x : large;
+}
+
+/* (1 - v) / (1 + v), v = exp(-2 |x|), with the sign of x; below 0.625 x + x^3 p(x^2), where p is
+ * that of Cephes' tanhf (Moshier), since the difference would lose digits */
+static inline float tanh_of(float x)
+{
+    float z = x * x, v = simd_exp(-2.0f * fabsf(x)), large = (1.0f - v) / (1.0f + v);
+    float p = -5.70498872745e-3f;
+    p = p * z + 2.06390887954e-2f;
+    p = p * z - 5.37397155531e-2f;
+    p = p * z + 1.33314422036e-1f;
+    p = p * z - 3.33332819422e-1f;
+    float small = x + x * z * p;
+    return z < 0.390625f ? small : copysignf(large, x);
+}
+
 /* s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); 1 - s is made like s, since x multiplies what a
  * subtraction would lose */
 static inline float silu_slope(float x)
@@ -55,19 +76,47 @@ static inline float silu_slope(float x)
     return s * (1.0f + x * rest);
 }
 
-/* Phi(x) + x phi(x), where phi and Phi are density and distribution of the normal distribution.
- * With z = |x| / sqrt 2 and t = 1 / (1 + 0.3275911 z), erfc(z) = (a1 t + ... + a5 t^5) exp(-z^2) to
- * 1.5e-7 (Abramowitz and Stegun 7.1.26). */
-static inline float gelu_erf_slope(float x)
+/* Phi(-|x|), where Phi is the distribution function of the normal distribution, given e =
+ * exp(-x^2 / 2).  With z = |x| / sqrt 2 and t = 1 / (1 + 0.3275911 z), erfc(z) = (a1 t + ... + a5
+ * t^5) exp(-z^2) to 1.5e-7 (Abramowitz and Stegun 7.1.26). */
+static inline float normal_tail(float x, float e)
 {
-    float z = fabsf(x) * 0.70710678f, t = 1.0f / (1.0f + 0.3275911f * z), e = simd_exp(-z * z);
+    float z = fabsf(x) * 0.70710678f, t = 1.0f / (1.0f + 0.3275911f * z);
     float p = 1.061405429f;
     p = p * t - 1.453152027f;
     p = p * t + 1.421413741f;
     p = p * t - 0.284496736f;
     p = p * t + 0.254829592f;
-    float tail = 0.5f * p * t * e; /* Phi(-|x|) */
+    return 0.5f * p * t * e;
+}
+
+/* exp(-x^2 / 2) */
+static inline float bell_of(float x)
+{
+    float z = fabsf(x) * 0.70710678f;
+    return simd_exp(-z * z);
+}
+
+/* x Phi(x); 0 for -inf */
+static inline float gelu_erf_of(float x)
+{
+    float e = bell_of(x), tail = normal_tail(x, e);
+    return x < 0.0f ? (e > 0.0f ? x * tail : 0.0f) : x * (1.0f - tail);
+}
+
+/* Phi(x) + x phi(x), where phi is the density */
+static inline float gelu_erf_slope(float x)
+{
+    float e = bell_of(x), tail = normal_tail(x, e);
     return (x < 0.0f ? tail : 1.0f - tail) + (e > 0.0f ? x * (0.39894228f * e) : 0.0f);
+}
+
+/* x (1 + tanh u) / 2 with u as below; 0 for -inf */
+static inline float gelu_tanh_of(float x)
+{
+    const float root = 0.79788456f, c = 0.044715f;
+    float u = root * (x + c * x * x * x), v = simd_exp(-2.0f * fabsf(u)), w = 1.0f / (1.0f + v);
+    return u < 0.0f ? (v > 0.0f ? x * (v * w) : 0.0f) : x * w;
 }
 
 /* (1 + t) / 2 + x (1 - t^2) u' / 2, t = tanh u, u = sqrt(2 / pi) (x + c x^3).  With v = exp(-2
@@ -93,21 +142,33 @@ static inline float gelu_tanh_slope(float x)
             y[i] = formula;                                                                        \
     }
 
-LOOP(map_log, log_of(a[i]))
-LOOP(map_softplus, softplus_of(a[i]))
-LOOP(map_silu_grad, silu_slope(a[i]) * b[i])
-LOOP(map_gelu_erf_grad, gelu_erf_slope(a[i]) * b[i])
-LOOP(map_gelu_tanh_grad, gelu_tanh_slope(a[i]) * b[i])
+LOOP(loop_exp, simd_exp(a[i]))
+LOOP(loop_log, log_of(a[i]))
+LOOP(loop_tanh, tanh_of(a[i]))
+LOOP(loop_sigmoid, sigmoid_of(a[i]))
+LOOP(loop_softplus, softplus_of(a[i]))
+LOOP(loop_silu, a[i] * sigmoid_of(a[i]))
+LOOP(loop_gelu_erf, gelu_erf_of(a[i]))
+LOOP(loop_gelu_tanh, gelu_tanh_of(a[i]))
+LOOP(loop_silu_grad, silu_slope(a[i]) * b[i])
+LOOP(loop_gelu_erf_grad, gelu_erf_slope(a[i]) * b[i])
+LOOP(loop_gelu_tanh_grad, gelu_tanh_slope(a[i]) * b[i])
 
 static void (*const loops[])(const float *a, const float *b, float *y, int64_t n) = {
-    [SIMD_LOG] = map_log,
-    [SIMD_SOFTPLUS] = map_softplus,
-    [SIMD_SILU_GRAD] = map_silu_grad,
-    [SIMD_GELU_ERF_GRAD] = map_gelu_erf_grad,
-    [SIMD_GELU_TANH_GRAD] = map_gelu_tanh_grad,
+    [SIMD_EXP] = loop_exp,
+    [SIMD_LOG] = loop_log,
+    [SIMD_TANH] = loop_tanh,
+    [SIMD_SIGMOID] = loop_sigmoid,
+    [SIMD_SOFTPLUS] = loop_softplus,
+    [SIMD_SILU] = loop_silu,
+    [SIMD_GELU_ERF] = loop_gelu_erf,
+    [SIMD_GELU_TANH] = loop_gelu_tanh,
+    [SIMD_SILU_GRAD] = loop_silu_grad,
+    [SIMD_GELU_ERF_GRAD] = loop_gelu_erf_grad,
+    [SIMD_GELU_TANH_GRAD] = loop_gelu_tanh_grad,
 };
 
-void SIMD(map)(const simd_map *a)
+void SIMD(elementwise)(const simd_elementwise *a)
 {
     enum { PIECE = 4096 };
     int threads = a->count < 1 << 14 ? 1 : a->threads;

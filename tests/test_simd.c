@@ -1,7 +1,7 @@
-/* The own kernels of the oneDNN backend for each instruction set that this CPU has.
- * test_conformance.c sees only the one that wgi_simd_kernels() chooses; here all are compared,
+/* The kernels of the simd backend for each instruction set that this CPU has.
+ * test_conformance.c sees only the one that is chosen; here all are compared,
  * among each other and with sums in double. */
-#include "tests/fast.h"
+#include "tests/simd.h"
 
 /* ---- dropout --------------------------------------------------------------------------------- */
 
@@ -195,7 +195,7 @@ static void short_sentences_are_attended_to(void **state)
         float *q = numbers(&set, T * d), *key = numbers(&set, S * d), *v = numbers(&set, S * d);
         float *dy = numbers(&set, T * d);
         for (int t = 0; t < set.n_tables; t++) {
-            int64_t n[] = {T * d, T * d, S * d, S * d}, floats = simd_attention_scratch(T, S);
+            int64_t n[] = {T * d, T * d, S * d, S * d}, floats = simd_attention_scratch(T, S, d, d);
             float *scratch = room(floats), *r[4];
             simd_heads heads[4];
             int32_t keys = (int32_t)(S > 3 ? S - 2 : S);

@@ -1,7 +1,7 @@
-/* The own kernels of the oneDNN backend in each instruction set that this CPU has, and memory for
+/* The kernels of the simd backend in each instruction set that this CPU has, and memory for
  * them. */
-#ifndef WG_TESTS_FAST_H
-#define WG_TESTS_FAST_H
+#ifndef WG_TESTS_SIMD_H
+#define WG_TESTS_SIMD_H
 
 #include "tests/test.h"
 #include "wengert/backends/isa.h"

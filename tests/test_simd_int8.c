@@ -1,7 +1,7 @@
 /* The own kernels of 8-bit integers for each instruction set: bit for bit what is defined. */
-#include "tests/fast.h"
+#include "tests/simd.h"
 #include "tests/plans.h"
-#include "backends/simd/kernels/best.h"
+#include "backends/simd/kernels/topk.h"
 #include "wengert/ops/ops.h"
 
 /* ---- quantize -------------------------------------------------------------------------------- */
@@ -160,18 +160,18 @@ static void the_best_are_those_of_the_product(void **state)
             free(scratch);
             float *value = room(rows * k);
             int64_t *id = malloc((size_t)(rows * k) * sizeof *id);
-            scratch = malloc(simd_best_scratch(rows, outputs, k, 1));
-            table->best_classes(&(simd_best){y, value, id, rows, outputs, k, 1, scratch});
+            scratch = malloc(simd_topk_scratch(rows, outputs, k, 1));
+            table->topk(&(simd_topk){y, value, id, rows, outputs, k, 1, scratch});
             free(scratch);
             for (int threads = 1; threads <= 4; threads++, compared += rows * k) {
-                size_t size = simd_int8_best_panels(rows, width, threads);
+                size_t size = simd_int8_topk_panels(rows, width, threads);
                 unsigned char *panels = aligned_alloc(64, (size + 127) / 64 * 64);
                 float *got = room(rows * k);
                 int64_t *ids = malloc((size_t)(rows * k) * sizeof *ids);
-                scratch = malloc(simd_best_scratch(rows, outputs, k, threads));
+                scratch = malloc(simd_topk_scratch(rows, outputs, k, threads));
                 assert_true(panels && ids && scratch);
                 memset(panels + size, 0x5a, 64);
-                table->int8_best(&(simd_int8_best){x, w, x_scale, w_scale, b, got, ids, rows, width,
+                table->int8_topk(&(simd_int8_topk){x, w, x_scale, w_scale, b, got, ids, rows, width,
                                                    outputs, k, threads, panels, scratch});
                 for (int i = 0; i < 64; i++)
                     assert_int_equal(panels[size + (size_t)i], 0x5a);

@@ -1,0 +1,59 @@
+#include "backends/run_mode.h"
+
+#include <omp.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+enum { FTZ_AND_DAZ = 0x8040 };
+
+static int flush_subnormals(wgi_run_mode *m)
+{
+    int changed = 0;
+#pragma omp parallel num_threads(m->threads) reduction(+ : changed)
+    {
+        int me = omp_get_thread_num();
+        unsigned mode = _mm_getcsr();
+        if (me < WGI_RUN_MODE_THREADS) {
+            m->former[me] = mode;
+            _mm_setcsr(mode | FTZ_AND_DAZ);
+            changed += (mode & FTZ_AND_DAZ) != FTZ_AND_DAZ;
+        }
+    }
+    return changed;
+}
+
+static void restore(const wgi_run_mode *m)
+{
+#pragma omp parallel num_threads(m->threads)
+    {
+        int me = omp_get_thread_num();
+        if (me < WGI_RUN_MODE_THREADS)
+            _mm_setcsr(m->former[me]);
+    }
+}
+#else
+static int flush_subnormals(wgi_run_mode *m)
+{
+    (void)m;
+    return 0;
+}
+
+static void restore(const wgi_run_mode *m)
+{
+    (void)m;
+}
+#endif
+
+void wgi_run_mode_enter(wgi_run_mode *m)
+{
+    m->former_threads = omp_get_max_threads();
+    omp_set_num_threads(m->threads);
+    m->changed = flush_subnormals(m);
+}
+
+void wgi_run_mode_leave(wgi_run_mode *m)
+{
+    if (m->changed) /* else by a backend that entered before, which restores */
+        restore(m);
+    omp_set_num_threads(m->former_threads);
+}

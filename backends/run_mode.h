@@ -1,0 +1,20 @@
+/* How the threads of a run are set: their number, and flush-to-zero and denormals-are-zero on each
+ * of them, since one subnormal operand can make a product a hundred times slower.  After the run
+ * all is as it was before, so no other code sees a difference.  Several backends of one plan may
+ * each enter; they leave in the reverse order. */
+#ifndef WG_BACKENDS_RUN_MODE_H
+#define WG_BACKENDS_RUN_MODE_H
+
+enum { WGI_RUN_MODE_THREADS = 1024 /* those beyond keep their mode */ };
+
+typedef struct wgi_run_mode {
+    int threads;        /* of a run; set by the owner */
+    int former_threads; /* that OpenMP gave before it */
+    int changed;        /* threads whose mode had to be changed */
+    unsigned former[WGI_RUN_MODE_THREADS];
+} wgi_run_mode;
+
+void wgi_run_mode_enter(wgi_run_mode *m);
+void wgi_run_mode_leave(wgi_run_mode *m);
+
+#endif

@@ -1,0 +1,41 @@
+/* The inside of the simd backend: which nodes its kernels (kernels/) take, and how a call becomes
+ * their arguments. */
+#ifndef WG_BACKENDS_SIMD_INTERNAL_H
+#define WG_BACKENDS_SIMD_INTERNAL_H
+
+#include "backends/run_mode.h"
+#include "backends/simd/kernels/kernels.h"
+#include "wengert/backends/backend.h"
+#include "wengert/ops/table.h"
+
+/* The kernel of an op; of several, a node gets the first that takes it. */
+typedef struct simd_kernel {
+    const wg_op *op;
+    const char *name;
+    const char *(*refuses)(const wg_node *n);         /* NULL: takes it; else why not, static */
+    size_t (*scratch)(const wg_node *n, int threads); /* bytes; NULL: none */
+    void (*run)(wg_call *c);
+} simd_kernel;
+
+/* Each file has a table that ends with a row of NULLs. */
+extern const simd_kernel wgi_simd_attention[], wgi_simd_dropout[], wgi_simd_elementwise[],
+    wgi_simd_embedding[], wgi_simd_int8[], wgi_simd_loss[], wgi_simd_norm[], wgi_simd_optimizer[],
+    wgi_simd_product[], wgi_simd_reduce[], wgi_simd_softmax[], wgi_simd_topk[];
+
+typedef struct simd_backend {
+    const simd_table *kernels; /* of the instruction set in use */
+    wgi_run_mode mode;
+} simd_backend;
+
+/* The kernels that a call is to use. */
+static inline const simd_table *simd_kernels(const wg_call *c)
+{
+    return ((const simd_backend *)c->state)->kernels;
+}
+
+/* Of ops whose operand 0 decides. */
+const char *wgi_simd_refuses_other_than_f32(const wg_node *n);
+/* The same where no operand may be empty. */
+const char *wgi_simd_refuses_empty(const wg_node *n);
+
+#endif

@@ -1,0 +1,87 @@
+/* The most probable classes of rows whose logits are never written whole: see topk.c. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_TOPK_H
+#define WG_BACKENDS_SIMD_KERNELS_TOPK_H
+
+#include "backends/simd/kernels/kernels.h"
+
+enum {
+    SIMD_TOPK_ROWS = 32,    /* of a group of rows, which are the lanes of a block */
+    SIMD_TOPK_BAND = 8,     /* groups that go through the classes together */
+    SIMD_TOPK_CLASSES = 64, /* of a block, at most                                */
+    SIMD_TOPK_CHUNK = 1024, /* classes whose exponentials are summed up together  */
+};
+
+/* Writes block[c, lane], [classes, SIMD_TOPK_ROWS]: the logits of the classes from `first` on, for
+ * the rows of a group, which begin at row SIMD_TOPK_ROWS group.  Lanes that are no rows, in the
+ * last group, may get any numbers. */
+typedef void simd_logits(const void *of, int64_t group, int64_t first, int64_t classes,
+                         float *block);
+
+/* A chunk's largest logit m and the sum of exp(logit - m), of each row of a group. */
+typedef struct simd_topk_sums {
+    float top[SIMD_TOPK_ROWS], sum[SIMD_TOPK_ROWS];
+} simd_topk_sums;
+
+/* values, ids [rows, k]: the 0 < k <= SIMD_TOPK_CLASSES largest of log_softmax(logits) in each row,
+ * descending, of equal ones the first, and which classes they are.  Scratch: simd_topk_scratch
+ * bytes. */
+typedef struct simd_topk_of {
+    simd_logits *logits;
+    const void *of; /* handed to it */
+    float *values;
+    int64_t *ids;
+    int64_t rows, classes, k;
+    int threads;
+    void *scratch; /* aligned as any type */
+} simd_topk_of;
+
+static inline int64_t simd_topk_groups(int64_t rows)
+{
+    return (rows + SIMD_TOPK_ROWS - 1) / SIMD_TOPK_ROWS;
+}
+
+static inline int64_t simd_topk_bands(int64_t rows)
+{
+    return (simd_topk_groups(rows) + SIMD_TOPK_BAND - 1) / SIMD_TOPK_BAND;
+}
+
+static inline int64_t simd_topk_chunks(int64_t classes)
+{
+    return (classes + SIMD_TOPK_CHUNK - 1) / SIMD_TOPK_CHUNK;
+}
+
+/* The chunks of a band come in so many parts that there are some for each thread. */
+static inline int64_t simd_topk_parts(int64_t rows, int64_t classes, int threads)
+{
+    int64_t parts = threads > 1 ? (4 * threads - 1) / simd_topk_bands(rows) + 1 : 1,
+            chunks = simd_topk_chunks(classes);
+    return parts < chunks ? parts : chunks;
+}
+
+/* The sums of all chunks, and the best of all parts but the first. */
+static inline size_t simd_topk_scratch(int64_t rows, int64_t classes, int64_t k, int threads)
+{
+    int64_t parts = simd_topk_parts(rows, classes, threads),
+            sums = simd_topk_groups(rows) * simd_topk_chunks(classes);
+    return (size_t)sums * sizeof(simd_topk_sums) +
+           (size_t)((parts - 1) * rows * k) * (sizeof(int64_t) + sizeof(float));
+}
+
+/* Of products in 8 bits: x as lanes, and for each thread a block of weights and by how much they
+ * raise sums. */
+static inline size_t simd_int8_topk_panels(int64_t rows, int64_t width, int threads)
+{
+    size_t padded = ((size_t)width + 3) / 4 * 4 * sizeof(int32_t);
+    return (size_t)simd_topk_groups(rows) * SIMD_TOPK_ROWS * padded +
+           (size_t)threads * SIMD_TOPK_CLASSES * (padded + sizeof(int64_t)) + 64;
+}
+
+#ifdef SIMD_SUFFIX
+void SIMD(best_of_logits)(const simd_topk_of *a);
+
+/* block[c, lane] = x[lane, c], x [rows <= SIMD_TOPK_ROWS, classes] with rows ldx apart; other lanes
+ * become 0. */
+void SIMD(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t classes, float *block);
+#endif
+
+#endif

@@ -1,0 +1,163 @@
+/* matmul, linear and matmul_add by kernels/product.c: y = x w (+ c) (+ bias, activation), for each
+ * of the batches of x and w. */
+#include "backends/begin_with.h"
+#include "backends/simd/internal.h"
+#include "wengert/ops/linalg.h"
+
+#include <omp.h>
+
+/* Of the product of each batch; its addresses are those of the first. */
+typedef struct products {
+    simd_product one;
+    int64_t batches;
+} products;
+
+static int64_t last_dim(const wg_value *v, int from_end)
+{
+    int i = v->shape.rank - 1 - from_end;
+    return i < 0 ? 1 : v->shape.dim[i];
+}
+
+/* A plain matrix w makes all rows of x one long matrix, unless x is transposed. */
+static products products_of(const wg_node *n, bool tx, bool tw)
+{
+    const wg_value *x = n->in[0], *w = n->in[1], *y = n->out[0];
+    int64_t columns = last_dim(y, 0), count = wg_value_count(y);
+    bool one = w->shape.rank == 2 && !tx;
+    int64_t rows = one ? count / columns : last_dim(y, 1);
+    return (products){
+        .one = {.m = rows,
+                .n = columns,
+                .k = last_dim(x, tx),
+                .alpha = 1,
+                .lda = last_dim(x, 0),
+                .ta = tx,
+                .ldb = last_dim(w, 0),
+                .tb = tw,
+                .ldc = columns},
+        .batches = one ? 1 : count / (rows * columns),
+    };
+}
+
+static products products_of_node(const wg_node *n)
+{
+    if (n->op == &wg_op_linear)
+        return products_of(n, false, !((const wg_linear_attrs *)n->attrs)->in_first);
+    const wg_matmul_attrs *t = n->attrs;
+    return products_of(n, t->transpose_a, t->transpose_b);
+}
+
+/* What is applied to y as a whole; relu is the product's. */
+static const struct {
+    bool applies;
+    simd_function f;
+} activations[] = {
+    [WG_ACTIVATION_NONE] = {false, 0},
+    [WG_ACTIVATION_RELU] = {false, 0},
+    [WG_ACTIVATION_TANH] = {true, SIMD_TANH},
+    [WG_ACTIVATION_SIGMOID] = {true, SIMD_SIGMOID},
+    [WG_ACTIVATION_GELU] = {true, SIMD_GELU_ERF},
+    [WG_ACTIVATION_GELU_TANH] = {true, SIMD_GELU_TANH},
+    [WG_ACTIVATION_SILU] = {true, SIMD_SILU},
+};
+
+static int activation_of(const wg_node *n)
+{
+    return n->op == &wg_op_linear ? ((const wg_linear_attrs *)n->attrs)->activation
+                                  : WG_ACTIVATION_NONE;
+}
+
+static const char *refuses(const wg_node *n)
+{
+    if (activation_of(n) >= WG_COUNT(activations))
+        return "an activation without a kernel";
+    return wgi_simd_refuses_empty(n);
+}
+
+/* Floats of one thread's product. */
+static int64_t room_of_thread(const simd_product *p)
+{
+    return simd_product_scratch(p->m, p->n, p->k, 1);
+}
+
+static size_t scratch(const wg_node *n, int threads)
+{
+    products a = products_of_node(n);
+    int64_t together = simd_product_scratch(a.one.m, a.one.n, a.one.k, threads);
+    int64_t apart = a.batches > 1 ? threads * room_of_thread(&a.one) : 0;
+    return (size_t)(together > apart ? together : apart) * sizeof(float);
+}
+
+/* Where the matrix of v begins that takes part in that batch of y; axes of size 1 are repeated. */
+static int64_t matrix_of(const wg_value *v, const wg_value *y, int64_t batch)
+{
+    int64_t at = 0, stride = last_dim(v, 0) * last_dim(v, 1);
+    for (int from_end = 2; from_end < y->shape.rank; from_end++) {
+        int64_t size = last_dim(v, from_end);
+        at += size > 1 ? batch % last_dim(y, from_end) * stride : 0;
+        stride *= size;
+        batch /= last_dim(y, from_end);
+    }
+    return at;
+}
+
+static simd_product batch_of(const wg_node *n, const simd_product *first, int64_t batch)
+{
+    simd_product p = *first;
+    p.a += matrix_of(n->in[0], n->out[0], batch);
+    p.b += matrix_of(n->in[1], n->out[0], batch);
+    p.c += batch * p.m * p.n;
+    return p;
+}
+
+/* Many products are shared out, few divided. */
+static void run_products(const wg_call *c, const products *a)
+{
+    void (*product)(const simd_product *) = simd_kernels(c)->product;
+    if (a->batches < 2 * c->threads) {
+        for (int64_t i = 0; i < a->batches; i++) {
+            simd_product p = batch_of(c->node, &a->one, i);
+            product(&p);
+        }
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t i = 0; i < a->batches; i++) {
+        simd_product p = batch_of(c->node, &a->one, i);
+        p.threads = 1;
+        p.scratch += omp_get_thread_num() * room_of_thread(&p);
+        product(&p);
+    }
+}
+
+static void run(wg_call *c)
+{
+    const wg_node *n = c->node;
+    products a = products_of_node(n);
+    bool adds = n->op == &wg_op_matmul_add;
+    int bias = adds ? 3 : 2;
+    a.one.a = c->in[0];
+    a.one.b = c->in[1];
+    a.one.c = c->out[0];
+    a.one.bias = n->n_in > bias ? c->in[bias] : NULL;
+    a.one.relu = activation_of(n) == WG_ACTIVATION_RELU;
+    a.one.threads = c->threads;
+    a.one.scratch = c->scratch;
+    a.one.beta = adds;
+    if (adds)
+        wgi_begin_with(c, 2);
+    run_products(c, &a);
+    if (activations[activation_of(n)].applies)
+        simd_kernels(c)->elementwise(&(simd_elementwise){.x = c->out[0],
+                                                         .y = c->out[0],
+                                                         .count = wg_value_count(n->out[0]),
+                                                         .f = activations[activation_of(n)].f,
+                                                         .threads = c->threads});
+}
+
+const simd_kernel wgi_simd_product[] = {
+    {&wg_op_matmul, "packed product", refuses, scratch, run},
+    {&wg_op_matmul_add, "packed product", refuses, scratch, run},
+    {&wg_op_linear, "packed product", refuses, scratch, run},
+    {.op = NULL},
+};

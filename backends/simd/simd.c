@@ -1,0 +1,115 @@
+/* The simd backend: its tables of kernels, and which instruction set they are for. */
+#include "wengert/backends/simd.h"
+#include "backends/simd/internal.h"
+#include "wengert/backends/isa.h"
+#include "wengert/backends/onednn.h"
+
+#include <stdlib.h>
+
+static const simd_kernel *const tables[] = {
+    wgi_simd_attention, wgi_simd_dropout, wgi_simd_elementwise, wgi_simd_embedding,
+    wgi_simd_int8,      wgi_simd_loss,    wgi_simd_norm,        wgi_simd_optimizer,
+    wgi_simd_product,   wgi_simd_reduce,  wgi_simd_softmax,     wgi_simd_topk,
+};
+
+/* The kernel for n; NULL, and in *why the reason. */
+static const simd_kernel *kernel_of(const wg_node *n, const char **why)
+{
+    *why = "no kernel for this op";
+    for (int i = 0; i < WG_COUNT(tables); i++)
+        for (const simd_kernel *k = tables[i]; k->op; k++)
+            if (k->op == n->op && !(*why = k->refuses(n)))
+                return k;
+    return NULL;
+}
+
+static const char *refuses(void *state, const wg_node *n)
+{
+    (void)state;
+    const char *why;
+    kernel_of(n, &why);
+    return why;
+}
+
+static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
+{
+    const simd_backend *b = state;
+    const char *why;
+    const simd_kernel *k = kernel_of(n, &why);
+    if (!k)
+        return WG_EUNSUPPORTED;
+    *out = (wg_kernel){.name = k->name,
+                       .run = k->run,
+                       .state = state,
+                       .scratch = k->scratch ? k->scratch(n, b->mode.threads) : 0};
+    return WG_OK;
+}
+
+const char *wgi_simd_refuses_other_than_f32(const wg_node *n)
+{
+    return n->in[0]->dtype == WG_F32 ? NULL : "not f32";
+}
+
+const char *wgi_simd_refuses_empty(const wg_node *n)
+{
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    for (int i = 0; i < n->n_in; i++)
+        if (wg_value_count(n->in[i]) == 0)
+            return "an empty operand";
+    return NULL;
+}
+
+/* ---- the backend ----------------------------------------------------------------------------- */
+
+static const simd_table *best_kernels(void)
+{
+    static const simd_table *const variants[] = {
+        [WG_ISA_SSE41] = &wgi_simd_table_base,
+#if defined(__x86_64__)
+        [WG_ISA_AVX2] = &wgi_simd_table_avx2,
+        [WG_ISA_AVX512_CORE] = &wgi_simd_table_avx512,
+        [WG_ISA_AVX512_CORE_VNNI] = &wgi_simd_table_avx512vnni,
+#endif
+    };
+    return variants[wg_isa_best()];
+}
+
+static wg_status open_backend(void **state, const wg_backend_config *config)
+{
+    simd_backend *b = calloc(1, sizeof *b);
+    if (!b)
+        return WG_ENOMEM;
+    wg_onednn_backend(); /* kernels call its sgemm, which must keep to the cap */
+    b->kernels = best_kernels();
+    b->mode.threads = config->threads;
+    *state = b;
+    return WG_OK;
+}
+
+static void enter(void *state)
+{
+    wgi_run_mode_enter(&((simd_backend *)state)->mode);
+}
+
+static void leave(void *state)
+{
+    wgi_run_mode_leave(&((simd_backend *)state)->mode);
+}
+
+const wg_backend *wg_simd_backend(void)
+{
+    static const wg_backend simd = {
+        .abi = WG_BACKEND_ABI,
+        .name = "simd",
+        .doc = "own vectorised and fused kernels, f32 and 8 bits",
+        .reproducible = WG_ANY_THREADS,
+        .open = open_backend,
+        .close = free,
+        .refuses = refuses,
+        .prepare = prepare,
+        .enter = enter,
+        .leave = leave,
+    };
+    return &simd;
+}

@@ -1,0 +1,142 @@
+/* The products of each instruction set against a plain loop in double, of random sizes, strides and
+ * transpositions, and the bits of several threads against those of one. */
+#include "tests/simd.h"
+
+enum { TRIES = 400, LARGEST = 90 };
+
+static int64_t draw(setting *s, int64_t count)
+{
+    s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(s->seed >> 33) % count;
+}
+
+/* Half of the sizes lie beside those at which the kernels' ways change. */
+static int64_t draw_size(setting *s, int64_t largest)
+{
+    static const int64_t borders[] = {1,  2,  4,  5,  7,  8,  12,  13,  16,  31,
+                                      32, 33, 48, 49, 64, 65, 100, 128, 129, 513};
+    return draw(s, 2) ? 1 + draw(s, largest)
+                      : borders[draw(s, (int64_t)(sizeof borders / sizeof *borders))];
+}
+
+/* Element (i, j), and in *size the sum of magnitudes, which bounds the rounding error. */
+static double expected(const simd_product *p, const float *old, int64_t i, int64_t j, double *size)
+{
+    double sum = 0;
+    *size = 1;
+    for (int64_t q = 0; q < p->k; q++) {
+        double term = (double)p->a[p->ta ? q * p->lda + i : i * p->lda + q] *
+                      (double)p->b[p->tb ? j * p->ldb + q : q * p->ldb + j];
+        sum += term;
+        *size += fabs(term);
+    }
+    double y =
+        (double)p->alpha * sum + (p->beta != 0 ? (double)(p->beta * old[i * p->ldc + j]) : 0);
+    y += p->bias ? (double)p->bias[j] : 0;
+    return p->relu && y <= 0 ? 0 : y;
+}
+
+/* C of a run; what lies between its rows must stay as it is in `old`, and the scratch suffice. */
+static float *result_of(const simd_table *table, simd_product p, int threads, const float *old)
+{
+    int64_t count = p.m * p.ldc, size = simd_product_scratch(p.m, p.n, p.k, threads);
+    p.c = room(count);
+    p.scratch = room(size);
+    p.threads = threads;
+    memcpy(p.c, old, (size_t)count * sizeof *old);
+    if (p.beta == 0) /* must not be read */
+        for (int64_t i = 0; i < p.m * p.n; i++)
+            p.c[i / p.n * p.ldc + i % p.n] = NAN;
+    table->product(&p);
+    free_room(p.scratch, size);
+    return p.c;
+}
+
+static void check_product(const simd_table *table, const simd_product *p, const float *old)
+{
+    int64_t count = p->m * p->ldc;
+    float *c = result_of(table, *p, 1, old);
+    for (int64_t at = 0; at < count; at++) {
+        int64_t i = at / p->ldc, j = at % p->ldc;
+        double size, y = j < p->n ? expected(p, old, i, j, &size) : 0;
+        check_that(j < p->n ? fabs((double)c[at] - y) <= 2e-6 * size : c[at] == old[at],
+                   "%s: [%d, %d, %d]%s%s, element %d, %d: %.9g, not %.9g", table->isa, (int)p->m,
+                   (int)p->n, (int)p->k, p->ta ? " ta" : "", p->tb ? " tb" : "", (int)i, (int)j,
+                   (double)c[at], y);
+    }
+    for (int threads = 2; threads <= 3; threads++) {
+        float *other = result_of(table, *p, threads, old);
+        assert_memory_equal(c, other, (size_t)count * sizeof *c);
+        free_room(other, count);
+    }
+    free_room(c, count);
+}
+
+static void products_are_right_at_any_number_of_threads(void **state)
+{
+    (void)state;
+    setting s = all_tables();
+    for (int i = 0; i < TRIES; i++) {
+        simd_product p = {.m = draw_size(&s, LARGEST),
+                          .n = draw_size(&s, LARGEST),
+                          .k = draw_size(&s, 2 * LARGEST),
+                          .ta = draw(&s, 2),
+                          .tb = draw(&s, 2),
+                          .alpha = draw(&s, 2) ? 1 : 0.75f,
+                          .beta = (float)draw(&s, 3) / 2,
+                          .relu = draw(&s, 3) == 0};
+        p.lda = (p.ta ? p.m : p.k) + draw(&s, 3) * 5;
+        p.ldb = (p.tb ? p.k : p.n) + draw(&s, 3) * 5;
+        p.ldc = p.n + draw(&s, 3) * 5;
+        float *a = numbers(&s, (p.ta ? p.k : p.m) * p.lda),
+              *b = numbers(&s, (p.tb ? p.n : p.k) * p.ldb), *bias = numbers(&s, p.n),
+              *old = numbers(&s, p.m * p.ldc);
+        p.a = a;
+        p.b = b;
+        p.bias = draw(&s, 3) ? NULL : bias;
+        for (int t = 0; t < s.n_tables; t++)
+            check_product(s.table[t], &p, old);
+        free(a);
+        free(b);
+        free(bias);
+        free(old);
+    }
+}
+
+/* Infinity and NaN reach what depends on them, relu included, and nothing else. */
+static void what_is_not_finite_shows(void **state)
+{
+    (void)state;
+    enum { M = 30, N = 40, K = 50 };
+    setting s = all_tables();
+    float *a = numbers(&s, M * K), *b = numbers(&s, K * N), *old = numbers(&s, M * N);
+    a[3 * K + 5] = NAN;
+    for (int t = 0; t < s.n_tables; t++) {
+        const simd_product p = {.m = M,
+                                .n = N,
+                                .k = K,
+                                .alpha = 1,
+                                .a = a,
+                                .lda = K,
+                                .b = b,
+                                .ldb = N,
+                                .ldc = N,
+                                .relu = true};
+        float *c = result_of(s.table[t], p, 2, old);
+        for (int i = 0; i < M * N; i++)
+            check_that(isnan(c[i]) == (i / N == 3), "%s: element %d", s.table[t]->isa, i);
+        free_room(c, M * N);
+    }
+    free(a);
+    free(b);
+    free(old);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_right_at_any_number_of_threads),
+        cmocka_unit_test(what_is_not_finite_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
