@@ -6,18 +6,23 @@
 #include <xmmintrin.h>
 enum { FTZ_AND_DAZ = 0x8040 };
 
-static int flush_subnormals(wgi_run_mode *m)
+static bool flush(unsigned *former)
 {
-    int changed = 0;
-#pragma omp parallel num_threads(m->threads) reduction(+ : changed)
+    *former = _mm_getcsr();
+    _mm_setcsr(*former | FTZ_AND_DAZ);
+    return (*former & FTZ_AND_DAZ) != FTZ_AND_DAZ;
+}
+
+/* The calling thread's mode is set outside the region: with LLVM's OpenMP, regions inherit it, and
+ * undo what is set within them. */
+static bool flush_subnormals(wgi_run_mode *m)
+{
+    bool changed = flush(&m->former[0]);
+#pragma omp parallel num_threads(m->threads) reduction(|| : changed)
     {
         int me = omp_get_thread_num();
-        unsigned mode = _mm_getcsr();
-        if (me < WGI_RUN_MODE_THREADS) {
-            m->former[me] = mode;
-            _mm_setcsr(mode | FTZ_AND_DAZ);
-            changed += (mode & FTZ_AND_DAZ) != FTZ_AND_DAZ;
-        }
+        if (me > 0 && me < WGI_RUN_MODE_THREADS)
+            changed = flush(&m->former[me]);
     }
     return changed;
 }
@@ -27,15 +32,16 @@ static void restore(const wgi_run_mode *m)
 #pragma omp parallel num_threads(m->threads)
     {
         int me = omp_get_thread_num();
-        if (me < WGI_RUN_MODE_THREADS)
+        if (me > 0 && me < WGI_RUN_MODE_THREADS)
             _mm_setcsr(m->former[me]);
     }
+    _mm_setcsr(m->former[0]);
 }
 #else
-static int flush_subnormals(wgi_run_mode *m)
+static bool flush_subnormals(wgi_run_mode *m)
 {
     (void)m;
-    return 0;
+    return false;
 }
 
 static void restore(const wgi_run_mode *m)

@@ -5,12 +5,14 @@
 #ifndef WG_BACKENDS_RUN_MODE_H
 #define WG_BACKENDS_RUN_MODE_H
 
+#include <stdbool.h>
+
 enum { WGI_RUN_MODE_THREADS = 1024 /* those beyond keep their mode */ };
 
 typedef struct wgi_run_mode {
     int threads;        /* of a run; set by the owner */
     int former_threads; /* that OpenMP gave before it */
-    int changed;        /* threads whose mode had to be changed */
+    bool changed;       /* the mode of some thread */
     unsigned former[WGI_RUN_MODE_THREADS];
 } wgi_run_mode;
 
