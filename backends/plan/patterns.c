@@ -467,9 +467,9 @@ static bool product_added(const wgi_fusion_view *view, wg_node *n, wgi_fused *ou
  *     p, g factor, m, v, lr, step  ->  adam
  *
  * for any number of parameters with one factor (of wg_clip_by_global_norm, say), rate and step: one
- * pass over all, and no scaled gradient is written.  Updates with plain gradients stay apart, each
- * as soon as its gradient is known, since to wait for all would keep all gradients in memory; a
- * common factor has had to wait for them already. */
+ * pass over all, and no scaled gradient is written.  Updates with plain gradients stay separate:
+ * each runs as soon as its gradient is known, since waiting for all would keep all gradients in
+ * memory.  A common factor has had to wait for them already. */
 
 /* The factor of the gradient that n steps against; NULL if it has none, or others read the scaled
  * gradient. */
