@@ -120,8 +120,8 @@ static bool reserve(wg_store *s)
     return true;
 }
 
-/* Zeroed by calloc, which for large tensors takes untouched pages: they cost nothing before they
- * are used. */
+/* Zeroed by calloc, which maps large tensors to untouched pages: they cost nothing before they are
+ * used. */
 static wgi_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
 {
     size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype), length = strlen(name) + 1;

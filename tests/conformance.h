@@ -419,7 +419,7 @@ static inline bool conf_run_kernel(const conf_device *d, const conf_case *c, con
     void *out_data[CONF_RESULTS];
     int taken[CONF_RESULTS];
     bool overwritten[WG_MAX_SAMPLE_OPERANDS] = {false};
-    char message[256] = "";
+    char message[WG_CALL_MESSAGE] = "";
     for (int i = 0; i < n->n_in; i++) {
         in[i] = conf_buffer_new(wg_value_bytes(n->in[i]), c->data[i]);
         in_data[i] = in[i].data;

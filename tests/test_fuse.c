@@ -63,7 +63,7 @@ static void a_residual_sum_is_fused_with_its_norm(void **state)
     }
 }
 
-static void and_so_is_its_gradient(void **state)
+static void the_gradient_of_a_residual_norm_is_fused(void **state)
 {
     (void)state;
     model m = new_model();
@@ -73,7 +73,7 @@ static void and_so_is_its_gradient(void **state)
 }
 
 /* The sum is read by the norm and by the next sum: its gradient takes the cotangent of both. */
-static void and_so_it_is_if_the_sum_goes_on(void **state)
+static void the_gradient_is_fused_if_the_sum_is_also_read_elsewhere(void **state)
 {
     (void)state;
     for (int variant = 0; variant < 4; variant++) {
@@ -85,7 +85,7 @@ static void and_so_it_is_if_the_sum_goes_on(void **state)
     }
 }
 
-static void a_broadcast_sum_is_not(void **state)
+static void a_broadcast_sum_is_not_fused_with_its_norm(void **state)
 {
     (void)state;
     model m = new_model();
@@ -136,7 +136,7 @@ static void products_with_bias_and_activation_are_linear_layers(void **state)
     }
 }
 
-static void and_so_they_train(void **state)
+static void gradients_of_fused_linear_layers_are_right(void **state)
 {
     (void)state;
     model m = new_model();
@@ -182,7 +182,7 @@ static wg_value *language_loss(model *m, int how, wg_value **logits)
         &(wg_cross_entropy_attrs){.smoothing = 0.1, .use_ignore = true, .ignore = 2});
 }
 
-static void the_logits_of_a_training_step_never_exist(void **state)
+static void logits_of_a_training_step_are_not_computed(void **state)
 {
     (void)state;
     for (int how = 0; how < 3; how++) {
@@ -195,7 +195,7 @@ static void the_logits_of_a_training_step_never_exist(void **state)
     }
 }
 
-static void nor_do_those_of_validation(void **state)
+static void logits_of_validation_are_not_computed(void **state)
 {
     (void)state;
     for (int how = 0; how < 3; how++) {
@@ -206,7 +206,7 @@ static void nor_do_those_of_validation(void **state)
     }
 }
 
-static void logits_that_others_read_do_exist(void **state)
+static void logits_that_others_read_are_computed(void **state)
 {
     (void)state;
     for (int with_gradient = 0; with_gradient < 2; with_gradient++) {
@@ -319,7 +319,7 @@ static model training(way how, wg_value **param)
     return m;
 }
 
-static void updates_with_one_factor_are_one(void **state)
+static void updates_with_a_common_factor_are_fused(void **state)
 {
     (void)state;
     for (way how = 0; how < WAYS; how++) {
@@ -380,7 +380,7 @@ static void without_another_backend_nothing_is_fused(void **state)
 
 /* ---- the most probable classes --------------------------------------------------------------- */
 
-static void log_probabilities_of_which_only_the_best_are_wanted(void **state)
+static void log_softmax_and_topk_are_fused(void **state)
 {
     (void)state;
     for (int variant = 0; variant < 3; variant++) {
@@ -395,7 +395,7 @@ static void log_probabilities_of_which_only_the_best_are_wanted(void **state)
     }
 }
 
-static void logits_of_which_only_the_best_are_wanted(void **state)
+static void linear_log_softmax_and_topk_are_fused(void **state)
 {
     (void)state;
     enum { WITH_BIAS = 1, IN_FIRST, READ, VARIANTS };
@@ -416,7 +416,7 @@ static void logits_of_which_only_the_best_are_wanted(void **state)
 }
 
 /* In 8 bits, not if it is cut off at 0 first, or read by others. */
-static void and_so_are_those_in_8_bits(void **state)
+static void quantized_log_softmax_and_topk_are_fused(void **state)
 {
     (void)state;
     enum { WITH_BIAS = 1, CUT_OFF, READ, VARIANTS };
@@ -441,25 +441,25 @@ int main(void)
         cmocka_unit_test(permutations_around_attention_vanish),
         cmocka_unit_test(attention_that_is_also_read_by_heads_stays),
         cmocka_unit_test(a_residual_sum_is_fused_with_its_norm),
-        cmocka_unit_test(and_so_is_its_gradient),
-        cmocka_unit_test(and_so_it_is_if_the_sum_goes_on),
-        cmocka_unit_test(a_broadcast_sum_is_not),
+        cmocka_unit_test(the_gradient_of_a_residual_norm_is_fused),
+        cmocka_unit_test(the_gradient_is_fused_if_the_sum_is_also_read_elsewhere),
+        cmocka_unit_test(a_broadcast_sum_is_not_fused_with_its_norm),
         cmocka_unit_test(a_branch_that_others_read_is_not_dropped_inside),
         cmocka_unit_test(products_with_bias_and_activation_are_linear_layers),
-        cmocka_unit_test(and_so_they_train),
+        cmocka_unit_test(gradients_of_fused_linear_layers_are_right),
         cmocka_unit_test(a_preactivation_that_others_read_stays),
         cmocka_unit_test(a_bias_of_another_shape_is_added),
-        cmocka_unit_test(the_logits_of_a_training_step_never_exist),
-        cmocka_unit_test(nor_do_those_of_validation),
-        cmocka_unit_test(logits_that_others_read_do_exist),
+        cmocka_unit_test(logits_of_a_training_step_are_not_computed),
+        cmocka_unit_test(logits_of_validation_are_not_computed),
+        cmocka_unit_test(logits_that_others_read_are_computed),
         cmocka_unit_test(a_step_that_trains_only_the_weight_is_not_fused),
         cmocka_unit_test(a_product_of_the_loss_is_not_taken_from_it),
         cmocka_unit_test(a_bad_target_is_named),
-        cmocka_unit_test(updates_with_one_factor_are_one),
+        cmocka_unit_test(updates_with_a_common_factor_are_fused),
         cmocka_unit_test(a_fused_update_is_in_place),
-        cmocka_unit_test(log_probabilities_of_which_only_the_best_are_wanted),
-        cmocka_unit_test(logits_of_which_only_the_best_are_wanted),
-        cmocka_unit_test(and_so_are_those_in_8_bits),
+        cmocka_unit_test(log_softmax_and_topk_are_fused),
+        cmocka_unit_test(linear_log_softmax_and_topk_are_fused),
+        cmocka_unit_test(quantized_log_softmax_and_topk_are_fused),
         cmocka_unit_test(without_another_backend_nothing_is_fused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

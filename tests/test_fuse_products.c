@@ -24,7 +24,7 @@ static wg_value *some_product(model *m, int how, wg_value **c)
     return y;
 }
 
-static void a_product_is_added_to_what_is_there(void **state)
+static void a_sum_with_a_product_is_fused(void **state)
 {
     (void)state;
     for (int variant = 0; variant < 24; variant++) {
@@ -37,7 +37,7 @@ static void a_product_is_added_to_what_is_there(void **state)
     }
 }
 
-static void of_three_products_two_are_added(void **state)
+static void of_three_products_two_are_fused_with_sums(void **state)
 {
     (void)state;
     model m = new_model();
@@ -122,8 +122,8 @@ static void a_product_is_added_in_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_product_is_added_to_what_is_there),
-        cmocka_unit_test(of_three_products_two_are_added),
+        cmocka_unit_test(a_sum_with_a_product_is_fused),
+        cmocka_unit_test(of_three_products_two_are_fused_with_sums),
         cmocka_unit_test(cotangents_are_accumulated_by_products),
         cmocka_unit_test(sums_of_other_values_stay),
         cmocka_unit_test(a_product_is_added_in_place),

@@ -180,7 +180,7 @@ static kernel_run run_kernel(const sample_graph *b, int threads, int in_place)
     const wg_node *n = b->node;
     const void *in[WG_MAX_SAMPLE_OPERANDS];
     void *own[WG_MAX_SAMPLE_OPERANDS], *out[16], *backend = NULL;
-    char message[256] = "";
+    char message[WG_CALL_MESSAGE] = "";
     assert_int_equal(cpu->open(&backend, &(wg_backend_config){.threads = threads}), WG_OK);
     if (cpu->refuses(backend, n)) {
         cpu->close(backend);

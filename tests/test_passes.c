@@ -7,7 +7,8 @@
 
 enum { MAX_PASSES = 32 };
 
-/* The first column of the table of passes in docs/design.md, up to `max` names; returns how many. */
+/* The first column of the table of passes in docs/design.md, up to `max` names; returns their
+ * number. */
 static size_t documented(char names[][32], size_t max)
 {
     char line[1000];

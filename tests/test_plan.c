@@ -1,4 +1,4 @@
-/* Plans: what they leave out, merge, fold and expand; what a run computes; what they say. */
+/* Plans: what they leave out, merge, fold and expand; what a run computes; what they report. */
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/evaluate.h"
@@ -108,7 +108,7 @@ static void constants_are_folded(void **state)
     wg_graph_free(g);
 }
 
-/* Neither what is large nor what is random; the folded part may itself be an output. */
+/* The folded part may itself be an output. */
 static void large_and_random_nodes_are_not_folded(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void the_first_nonfinite_value_is_named(void **state)
     wg_graph_free(g);
 }
 
-/* exp(-inf) and a mask of -inf are no errors: infinity is reported where it is made. */
+/* exp(-inf) and a mask of -inf are not errors: infinity is reported where it is made. */
 static void infinity_of_a_mask_passes(void **state)
 {
     (void)state;
@@ -412,7 +412,7 @@ static void a_profiled_run_times_each_step(void **state)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-static void everything_is_readable_if_all_is_kept(void **state)
+static void keep_all_makes_every_value_readable(void **state)
 {
     (void)state;
     wg_graph *g = wg_graph_new();
@@ -495,7 +495,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(seed_and_step_choose_the_random_numbers),
         cmocka_unit_test(a_profiled_run_times_each_step),
-        cmocka_unit_test(everything_is_readable_if_all_is_kept),
+        cmocka_unit_test(keep_all_makes_every_value_readable),
         cmocka_unit_test(a_plan_prints_itself),
         cmocka_unit_test(an_evaluator_fills_leaves_and_reads_outputs),
     };

@@ -173,7 +173,7 @@ static void plans_share_a_store(void **state)
 }
 
 /* What is not in it is found below; what is new is its own, initial values included. */
-static void a_store_over_another_shares_and_keeps_to_itself(void **state)
+static void a_store_over_another_shares_old_tensors_and_keeps_new_ones(void **state)
 {
     (void)state;
     wg_store *base = wg_store_new(3), *over = wg_store_new_over(base);
@@ -224,7 +224,7 @@ int main(void)
         cmocka_unit_test(initial_values_have_their_distribution),
         cmocka_unit_test(initial_values_do_not_depend_on_order),
         cmocka_unit_test(plans_share_a_store),
-        cmocka_unit_test(a_store_over_another_shares_and_keeps_to_itself),
+        cmocka_unit_test(a_store_over_another_shares_old_tensors_and_keeps_new_ones),
         cmocka_unit_test(philox_gives_the_published_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

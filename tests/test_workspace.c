@@ -8,7 +8,7 @@
 
 enum { N = 64, MAX = 1000 };
 
-/* y = sum over rows of tanh(x) x' [n, n], whose size the buffer grows with. */
+/* y = sum over rows of tanh(x) x' [n, n]; n sets the size of the buffer. */
 typedef struct small {
     wg_graph *g;
     wg_value *x, *y, *total;
@@ -199,7 +199,7 @@ static void kept_values_are_not_shared(void **state)
 }
 
 /* The first run that finds a NaN is one of the plan that was asked, after its memory has moved. */
-static void the_search_for_nan_follows_as_well(void **state)
+static void the_search_for_nan_follows_memory_that_grows(void **state)
 {
     (void)state;
     wg_workspace *w = wg_workspace_new();
@@ -215,9 +215,10 @@ static void the_search_for_nan_follows_as_well(void **state)
     wg_workspace_free(w);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- freeing --------------------------------------------------------------------------------- */
 
-/* The caller's hold and two plans go in each of the six orders; what is left still runs. */
+/* The caller's workspace and two plans are freed in each of the six orders; what is left still runs.
+ */
 static void all_is_freed_in_any_order(void **state)
 {
     (void)state;
@@ -241,7 +242,7 @@ static void all_is_freed_in_any_order(void **state)
     }
 }
 
-/* ---- memory that cannot be had --------------------------------------------------------------- */
+/* ---- out of memory --------------------------------------------------------------------------- */
 
 static void a_plan_that_fails_leaves_the_others_usable(void **state)
 {
@@ -294,7 +295,7 @@ int main(void)
         cmocka_unit_test(a_plan_follows_memory_that_grows),
         cmocka_unit_test(bound_inputs_stay_bound_when_memory_moves),
         cmocka_unit_test(kept_values_are_not_shared),
-        cmocka_unit_test(the_search_for_nan_follows_as_well),
+        cmocka_unit_test(the_search_for_nan_follows_memory_that_grows),
         cmocka_unit_test(all_is_freed_in_any_order),
         cmocka_unit_test(a_plan_that_fails_leaves_the_others_usable),
         cmocka_unit_test(a_run_that_moves_allocates_nothing),

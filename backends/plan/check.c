@@ -1,10 +1,10 @@
-/* Proves that the memory of a plan is sound, from the graph and the layout alone: liveness is derived
- * again.
+/* Proves that the memory of a plan is sound, from the graph and the layout alone: liveness is
+ * derived again.
  *
  * A run is simulated.  Each root (facts.h) claims its bytes when it is computed and releases them
- * after its last reader.  An operand that dies releases them before the result claims them if the op
- * may work in place and both are the same bytes.  It is an error to claim bytes that are claimed
- * already.  A segment tree over the intervals between all borders answers each claim in
+ * after its last reader.  An operand that dies releases them before the result claims them if the
+ * op may work in place and both are the same bytes.  It is an error to claim bytes that are claimed
+ * already.  A segment tree over the intervals between all borders answers each claim in time
  * O(log n). */
 #include "backends/align.h"
 #include "backends/plan/facts.h"
@@ -154,7 +154,7 @@ static void find_ranges(check *c)
         c->of[c->root[c->marks.assigns[i].value->id]].last = end;
 }
 
-/* ---- the simulated run ------------------------------------------------------------------------ */
+/* ---- the simulated run ----------------------------------------------------------------------- */
 
 static bool fail(check *c, int64_t i, const char *what, const wg_value *a, const wg_value *b)
 {
@@ -176,8 +176,8 @@ static bool fail_overlap(check *c, int64_t i, const wg_value *v, size_t begin, s
     return fail(c, i, "overlaps scratch", v, NULL);
 }
 
-/* A result that lies in the memory of a leaf must be that leaf's new value, and nothing may read the
- * old one later. */
+/* A result that lies in the memory of a leaf must be that leaf's new value, and nothing may read
+ * the old one later. */
 static bool check_leaf(check *c, int64_t i, const wg_node *n, int j)
 {
     const wg_plan *p = c->p;

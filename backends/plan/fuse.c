@@ -3,10 +3,10 @@
  *
  * A fusion looks at one node, its anchor, and from there at the nodes around; where its pattern
  * holds it says which op with which operands stands for them, and which values it replaces.  Values
- * inside the pattern that others still read are replaced as well, or the pattern does not hold.
- * The pass then copies the graph in order: a fused node takes the place of the first node whose
- * value it replaces, provided that a backend other than the reference takes it; all of its operands
- * must come before.  Leaves and other nodes without operands come first, so that a parameter made late
+ * inside the pattern that others still read are replaced as well, or the pattern does not hold. The
+ * pass then copies the graph in order: a fused node takes the place of the first node whose value
+ * it replaces, provided that a backend other than the reference takes it; all of its operands must
+ * come before.  Leaves and other nodes without operands come first, so that a parameter made late
  * is no obstacle. */
 #include "backends/plan/patterns.h"
 #include "backends/plan/planner.h"

@@ -3,7 +3,8 @@
  *
  *   along the order   simulates an allocator: at its first step each storage takes the free block
  *                     that fits best, and returns it after its last.  Blocks are kept in bins by
- *                     size, so each operation takes constant time (as in TLSF, Masmano et al. 2004).
+ *                     size, so each operation takes constant time (as in TLSF, Masmano et al.
+ *                     2004).
  *   by size           the largest first, each in the tightest gap between those already placed
  *                     whose lifetimes overlap its own (Pisarchyk and Lee 2020, "greedy by size").
  *                     Quadratic, so only for up to BY_SIZE_MAX storages. */

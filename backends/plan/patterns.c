@@ -1,5 +1,5 @@
-/* The table of fusions: patterns of plain ops that some backend has one kernel for.  A pattern is
- * written from its anchor outward; each `matches` reads like the picture above it. */
+/* Patterns of plain ops for which some backend has one kernel.  Each is matched from its anchor
+ * outwards; its function follows the picture above it. */
 #include "backends/plan/patterns.h"
 #include "wengert/ops/norm.h"
 
@@ -169,7 +169,7 @@ static bool residual_layernorm_grad(const wgi_fusion_view *view, wg_node *n, wgi
  *
  * Without the lower part, it is the forward pass alone.  Reshapes may stand anywhere. */
 
-/* x before reshapes */
+/* x before any reshapes */
 static wg_value *unshaped(wg_value *x)
 {
     while (x->node->op == &wg_op_reshape)
@@ -177,7 +177,8 @@ static wg_value *unshaped(wg_value *x)
     return x;
 }
 
-/* The product that makes the logits: x [..., d] and weight [V, d]; NULL if it is no such. */
+/* The product of x [..., d] and weight [V, d] that computes the logits; NULL if they are computed
+ * otherwise. */
 static wg_node *projection(wg_value *logits)
 {
     wg_node *n = unshaped(logits)->node;
@@ -232,7 +233,7 @@ static bool is_product(const wg_node *n, const wg_value *a, const wg_value *b, b
     return t->transpose_a == transpose_a && !t->transpose_b;
 }
 
-/* The lower part of the picture; false if it is another. */
+/* The lower part of the picture; false if the readers of the gradient differ from it. */
 static bool loss_gradient(const wgi_fusion_view *view, const wg_node *loss, const wg_node *grad,
                           wg_value *x, wg_value *weight, wgi_fused *out)
 {
@@ -321,8 +322,8 @@ static bool affine(wg_value *v, wgi_fused *out)
     return true;
 }
 
-/* sum is x weight + bias: which must be a vector, as long as a row, and the product for the sum
- * alone. */
+/* Whether sum = x weight + bias, where the bias is a vector as long as a row and only the sum reads
+ * the product. */
 static bool biased(const wgi_fusion_view *view, const wg_node *sum, wgi_fused *out)
 {
     for (int i = 0; i < 2; i++) {
@@ -467,9 +468,9 @@ static bool product_added(const wgi_fusion_view *view, wg_node *n, wgi_fused *ou
  *     p, g factor, m, v, lr, step  ->  adam
  *
  * for any number of parameters with one factor (of wg_clip_by_global_norm, say), rate and step: one
- * pass over all, and no scaled gradient is written.  Updates with plain gradients stay apart, each
- * as soon as its gradient is known, since to wait for all would keep all gradients in memory; a
- * common factor has had to wait for them already. */
+ * pass over all, and no scaled gradient is written.  Updates with plain gradients stay separate:
+ * each runs as soon as its gradient is known, since waiting for all would keep all gradients in
+ * memory.  A common factor has had to wait for them already. */
 
 /* The factor of the gradient that n steps against; NULL if it has none, or others read the scaled
  * gradient. */

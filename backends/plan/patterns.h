@@ -1,28 +1,29 @@
-/* What a fusion is, and what it sees. */
-#ifndef WG_BACKENDS_PLAN_PATTERNS_H
-#define WG_BACKENDS_PLAN_PATTERNS_H
+/* Fusions: patterns of nodes that one op replaces. */
+#ifndef WG_PRIVATE_BACKENDS_PLAN_PATTERNS_H
+#define WG_PRIVATE_BACKENDS_PLAN_PATTERNS_H
 
 #include "backends/plan/facts.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/fused.h"
 
-/* The user's graph with the readers of each value. */
+/* The graph in which patterns are looked for. */
 typedef struct wgi_fusion_view {
     bool *needed;         /* [nodes] leads to an output or an assignment                     */
     uint32_t *readers;    /* [values] operands of needed nodes, outputs and assignments      */
     size_t *first_reader; /* [values + 1] reader[first_reader[v] ...) are the nodes among them */
-    wg_node **reader;
-    int64_t *replaced_by; /* [values] the fusion found before that replaces it, or WG_NONE */
+    wg_node **reader;     /* ascending                                                      */
+    int64_t *replaced_by; /* [values] the earlier fusion that replaces it, or WG_NONE       */
 } wgi_fusion_view;
 
+/* At most, without a list: operands and replaced values.  With a list: both, for each node. */
 enum { WG_FUSED_OPERANDS = 12, WG_FUSED_RESULTS = 6, WG_FUSED_PER_NODE = 10 };
 
 typedef struct wgi_fusion wgi_fusion;
 
-/* A fusion found: `op` on `in` computes what the pattern did; result i replaces the value
- * replaces[i] of the user's graph (NULL: nothing reads it there).  A pattern of any number of nodes
- * puts its n_in operands and then its n_replaces values into `list` instead, where there is room
- * for WG_FUSED_PER_NODE of them for each node of the graph. */
+/* A fusion found: `op` on `in` computes what the pattern did, and result i replaces the value
+ * replaces[i] (NULL: nothing reads it).  A pattern of any number of nodes instead puts its n_in
+ * operands and then its n_replaces values into `list`, which has room for WG_FUSED_PER_NODE of them
+ * for each node of the graph. */
 typedef struct wgi_fused {
     const wgi_fusion *fusion;
     wg_node *anchor;
@@ -41,16 +42,17 @@ typedef struct wgi_fused {
     wg_value *replaces[WG_FUSED_RESULTS];
     wg_value **list;
     int n_replaces; /* in the list; 0: no list */
-    bool taken;
+    bool taken;     /* by a backend */
 } wgi_fused;
 
 struct wgi_fusion {
     const char *name;
     const wg_op *anchor;
+    /* Whether the pattern holds around `anchor`; fills *out. */
     bool (*matches)(const wgi_fusion_view *view, wg_node *anchor, wgi_fused *out);
 };
 
-/* The table, ended by a row without a name (backends/plan/patterns.c). */
+/* All fusions, ended by a row without a name. */
 extern const wgi_fusion wgi_fusions[];
 
 #endif

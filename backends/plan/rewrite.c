@@ -3,8 +3,8 @@
  * - common subexpressions: a node equal to an earlier one (same op, attributes and operands) is
  *   replaced by it; leaves and opaque ops are never equal, random ops are if their keys are;
  * - bf16: where no backend computes in it, a node is computed in f32;
- * - composites are expanded, recursively, where no backend takes them whole, or where their gradient
- *   needs a part of them;
+ * - composites are expanded, recursively, where no backend takes them whole, or where their
+ *   gradient needs a part of them;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan/planner.h"
 #include "wengert/ops/elementwise.h"

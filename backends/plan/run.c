@@ -203,8 +203,8 @@ static bool is_written_in_place(const wg_plan *p, const wgi_assignment *a)
     return wgi_memory_of(p, a->leaf) == wgi_memory_of(p, a->value);
 }
 
-/* Copies the leaves that a run writes in place, one after the other, to `saved`, or back from there.
- * Returns their bytes; `saved` may be NULL. */
+/* Copies the leaves that a run writes in place, one after the other, to `saved`, or back from
+ * there. Returns their bytes; `saved` may be NULL. */
 static size_t copy_overwritten(const wg_plan *p, char *saved, bool back)
 {
     wgi_marks marks = wgi_graph_marks(p->g);

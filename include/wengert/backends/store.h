@@ -1,6 +1,6 @@
 /* A store holds what outlives a run: the tensors of parameters and states, by full name.  Plans of
- * different graphs (training and evaluation, one per length bucket) that share a store share its
- * tensors.
+ * different graphs (training and evaluation, one for each length of batches) that share a store
+ * share its tensors.
  *
  * Ownership: the store owns its tensors until wg_store_free; plans that use it must be freed first.
  * Not thread-safe. */
@@ -13,33 +13,35 @@
 extern "C" {
 #endif
 
+/** Tensors by name. */
 typedef struct wg_store wg_store;
 
+/** A tensor of a store, which owns it. */
 typedef struct wg_tensor {
-    const char *name;
-    wg_dtype dtype;
-    wg_shape shape;
-    void *data; /* dense, row-major, 64-byte aligned */
+    const char *name; /**< full name of the leaf */
+    wg_dtype dtype;   /**< of its elements */
+    wg_shape shape;   /**< fixed when it is added */
+    void *data;       /**< dense, row-major, 64-byte aligned */
 } wg_tensor;
 
 /** An empty store; initial values are drawn with `seed` and the tensor's name.  NULL without
  * memory. */
 WG_API wg_store *wg_store_new(uint64_t seed);
-/** An empty store over another: what is not in it is looked for in `base`, so plans share base's
- * parameters and
- *  leave states (caches of a decoder, say) that base never sees.  `base` must outlive it.  NULL
- *  without memory. */
+/** An empty store over another: what it does not have is looked up in `base`, so plans can share
+ * the parameters of `base` and keep states of their own (caches of a decoder, say).  `base` must
+ * outlive it.  NULL without memory. */
 WG_API wg_store *wg_store_new_over(wg_store *base);
+/** Frees the store and its tensors, not those of its base; NULL is allowed. */
 WG_API void wg_store_free(wg_store *s);
-/** Of its own tensors, not of those under it. */
+/** The number of its own tensors, without those of its base. */
 WG_API size_t wg_store_count(const wg_store *s);
 /** The i-th of them in order of creation, NULL past the end. */
 WG_API const wg_tensor *wg_store_at(const wg_store *s, size_t i);
-/** The tensor of that name, or NULL. */
+/** The tensor of that name, its own or its base's, or NULL. */
 WG_API const wg_tensor *wg_store_find(const wg_store *s, const char *name);
-/** Adds a zeroed tensor; NULL without memory, or if the name exists with another dtype or shape
- * (then
- *  *status says which).  An equal one is returned as it is. */
+/** Adds a tensor of zeros, or returns the one of that name if it has the same dtype and shape.
+ * Otherwise NULL, and *status, which may be NULL, is WG_EDTYPE or WG_ESHAPE (the name is in use
+ * with another), WG_EINVAL (NULL or an invalid shape) or WG_ENOMEM. */
 WG_API const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype,
                                      const wg_shape *shape, wg_status *status);
 

@@ -3,14 +3,14 @@
  * then as large as the largest of them needs.
  *
  *     wg_workspace *w = wg_workspace_new();
+ *     wg_plan_options options = {.store = store, .workspace = w};
  *     for (int i = 0; i < n; i++)
- *         if (wg_plan_create(&plan[i], graph[i], &(wg_plan_options){.store = store, .workspace =
- *         w}) != WG_OK)
+ *         if (wg_plan_create(&plan[i], graph[i], &options) != WG_OK)
  *             ...
  *     wg_workspace_free(w);
  *
- * Only what a run computes on its way is shared.  Inputs and outputs are each plan's own: what
- * wg_plan_data gives stays at its address, and an output keeps its numbers while other plans run.
+ * Only intermediate values are shared.  Each plan has its own inputs and outputs: what wg_plan_data
+ * gives stays at its address, and an output keeps its numbers while other plans run.
  *
  * Two plans of one workspace must not run at the same time, nor may one be created while another
  * runs: its memory may move.  A workspace is not thread-safe. */
@@ -25,14 +25,14 @@
 extern "C" {
 #endif
 
+/** Memory of plans. */
 typedef struct wg_workspace wg_workspace;
 
 /** An empty workspace; it grows as plans are made.  NULL without memory. */
 WG_API wg_workspace *wg_workspace_new(void);
-/** Gives up the caller's hold; the memory goes with the last plan that uses it.  NULL is
- * allowed. */
+/** Ends the caller's use; the memory is freed with the last plan that uses it.  NULL is allowed. */
 WG_API void wg_workspace_free(wg_workspace *w);
-/** What it has grown to: the most that one of its plans needed so far; 0 for NULL. */
+/** Its size: the maximum that one of its plans has needed so far; 0 for NULL. */
 WG_API size_t wg_workspace_bytes(const wg_workspace *w);
 
 #ifdef __cplusplus
