@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* The checkpoints asked for by --last, oldest first; an exit code.  Complains. */
+/* The checkpoints of --last, oldest first; an exit code.  Complains. */
 static int find_last(const request *r, char ***paths, size_t *n)
 {
     char message[2000];

@@ -32,7 +32,7 @@ static const struct argp_option table[] = {
 typedef struct request {
     const char *input, **references; /* files */
     size_t n_references;
-    const char *of_bleu; /* an option given that chrF has no use for */
+    const char *of_bleu; /* a given option that applies to BLEU only */
     wg_bleu_options bleu;
     wg_chrf_options chrf;
     bool use_chrf, score_only, sentences;
@@ -124,8 +124,8 @@ static void free_lines(lines *l)
     free(l->line);
 }
 
-/* Takes the line, which is on the heap, without its end; a NUL byte becomes one that is no text
- * either. */
+/* Takes the line, which is on the heap, without its end.  A NUL byte becomes another byte that is
+ * not UTF-8. */
 static bool add_line(lines *l, char *line, size_t size)
 {
     if (l->n == l->room) {
@@ -172,7 +172,7 @@ static int read_lines(lines *l, const char *path)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Of `n` lines from the given one on: the number, and the same in words. */
+/* The score of n lines from the given one on, as a number and as text. */
 static wg_status score(const request *r, const lines *h, const char *const *references, size_t n,
                        double *number, char *text, size_t size)
 {

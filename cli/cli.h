@@ -1,4 +1,4 @@
-/* What the commands of the program share. */
+/* Shared by the commands of the program. */
 #ifndef WG_CLI_CLI_H
 #define WG_CLI_CLI_H
 
@@ -44,21 +44,20 @@ const char *model_name_at(size_t i);
 /** Complains that there is no `what` of that name, suggests the nearest and lists what there is. */
 void complain_unknown(const char *what, const char *name, name_at *at);
 
-/** Can the file be written?  To be asked before the work whose result goes there; what the file
- * holds stays.  NULL is no file
- *  and can be.  Complains and returns EXIT_IO if it cannot. */
+/** Checks, before the work, that the result can be written to `path`; its contents stay.  NULL
+ * means no file and passes.  Complains and returns EXIT_IO otherwise. */
 int check_output(const char *path);
 /** Writes size bytes to the file at `path`; complains and returns EXIT_IO if that fails. */
 int write_file(const char *path, const void *bytes, size_t size);
 
-/** The same for what `put` writes, which is held in memory until all of it is there. */
+/** The same for what `put` writes, which is buffered in memory until it is complete. */
 int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context);
 
-/* The one argument that a command takes, a `what`: argp_error if there is one already. */
+/* Takes the only argument of a command, a `what`: argp_error if it has one already. */
 void take_argument(const struct argp_state *state, const char **argument, const char *what,
                    const char *text);
 
-/* An integer argument of an option: argp_error unless it is in [least, most]. */
+/* An integer argument of an option: argp_error unless it is in [min, max]. */
 long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
                      long max);
 

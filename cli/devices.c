@@ -1,4 +1,4 @@
-/* wengert devices: what this machine has, and how fast it is. */
+/* wengert devices: the machine, its backends and its speed. */
 #include "cli/backends.h"
 #include "cli/json.h"
 #include "cli/measure.h"
@@ -43,10 +43,10 @@ enum { MAX_TEXT = 256, MAX_FLAGS = 8192 };
 typedef struct processor {
     char model[MAX_TEXT], features[MAX_TEXT];
     long cores, memory_mib;
-    long cache_kib[3]; /* first data, second, third level; 0: not known */
+    long cache_kib[3]; /* levels 1 (data), 2, 3; 0: unknown */
 } processor;
 
-/* What matters to kernels, of all the flags that the kernel of the system lists. */
+/* The flags of /proc/cpuinfo that matter to compute kernels. */
 static const char *const of_interest[] = {
     "sse4_2",   "avx",      "fma",         "avx2",        "avx_vnni",    "avx512f",  "avx512bw",
     "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
@@ -114,7 +114,7 @@ static processor read_processor(void)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* "2.6.3", or "" where a backend has no library of its own */
+/* "2.6.3", or "" for a backend without an external library */
 static const char *version_of(const wg_backend *b, char *text, size_t size)
 {
     int v[3];

@@ -1,4 +1,4 @@
-/* wengert evaluate: how good a model is on a pair of files. */
+/* wengert evaluate: the metrics of a model on a pair of files. */
 #include "cli/model.h"
 #include "wengert/text/bleu.h"
 #include "wengert/text/numbers.h"
@@ -32,7 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* All lines of both sides, and what the model makes of them. */
+/* All lines of both sides, and their translations. */
 typedef struct texts {
     const char **source, **target, **translated; /* [n] */
     size_t n;
@@ -121,8 +121,8 @@ static int evaluate_texts(const request *r, texts *t)
     return r->output ? write_stream(r->output, put_translations, t) : EXIT_OK;
 }
 
-/* Numbers that the built-in corpus leaves out, drawn by another seed than those that the training
- * was validated with. */
+/* Held-out numbers of the built-in corpus, drawn with a different seed than those that training was
+ * validated with. */
 static int draw_numbers(const model *m, wg_corpus **pairs)
 {
     enum { COUNT = 1000 };

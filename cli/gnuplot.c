@@ -32,8 +32,8 @@ FILE *gnuplot_begin(const char *format, double width, double height)
     return f;
 }
 
-/* Within single quotes gnuplot takes everything as it is, commands in backquotes too, but for line
- * ends and the quote. */
+/* Within single quotes gnuplot takes everything literally, backquotes too, except for line ends and
+ * the quote. */
 void gnuplot_text(FILE *script, const char *text)
 {
     fputc('\'', script);
@@ -45,7 +45,7 @@ void gnuplot_text(FILE *script, const char *text)
     fputc('\'', script);
 }
 
-/* gnuplot with `script` as its input and `picture` as its output; an exit code. */
+/* Runs gnuplot with `script` as its input and `picture` as its output; an exit code. */
 static int run(FILE *script, FILE *picture)
 {
     static char name[] = "gnuplot", dash[] = "-";
@@ -80,7 +80,7 @@ static int run(FILE *script, FILE *picture)
     return EXIT_RUN;
 }
 
-/* The whole file, to be freed. */
+/* The whole file; the caller frees it. */
 static char *contents(FILE *f, size_t *size)
 {
     char *bytes = NULL;

@@ -1,16 +1,16 @@
-/* Pictures by gnuplot, which runs as a program of its own. */
+/* Pictures by gnuplot, which runs as a child process. */
 #ifndef WG_CLI_GNUPLOT_H
 #define WG_CLI_GNUPLOT_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* "svg" or "png", by the end of the file's name; NULL for another. */
+/* "svg" or "png", by the extension of the file's name; otherwise NULL. */
 const char *picture_format(const char *path);
 
 /* Begins a script: a picture of that form and size in pixels.  NULL without memory or disk. */
 FILE *gnuplot_begin(const char *format, double width, double height);
-/* Writes a text so that gnuplot takes it for just that text. */
+/* Writes a text as a literal of gnuplot. */
 void gnuplot_text(FILE *script, const char *text);
 /* Runs the script, closes it, and writes the picture to `path`; an exit code.  Complains. */
 int gnuplot_end(FILE *script, const char *path);

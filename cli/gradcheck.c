@@ -13,7 +13,7 @@
 
 enum { OP = 1000, MODEL, ALL, ORDER, SEED };
 
-/* Elements compared in each leaf of each of many variants, where 64 are in a single model. */
+/* Elements compared in each leaf of a variant; a single model has 64. */
 enum { VARIANT_ELEMENTS = 16 };
 
 /* clang-format off */
@@ -28,7 +28,7 @@ static const struct argp_option table[] = {
 /* clang-format on */
 
 typedef struct request {
-    const wg_op **ops; /* n_ops, n_models: as many as there are arguments at most */
+    const wg_op **ops; /* capacity of both: the number of arguments */
     const wg_model **models;
     size_t n_ops, n_models;
     bool all;

@@ -156,7 +156,7 @@ static wg_status add_gradient(wg_graph *g, wg_value *loss)
     return wg_graph_status(g);
 }
 
-/* Integers get values of their range, floats are left as they are. */
+/* Fills integer inputs with values in range; floats stay as they are. */
 static void fill_inputs(wg_plan *p, wg_graph *g, const wg_model *m)
 {
     for (size_t i = 0; i < wg_graph_value_count(g); i++) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is drawn: columns are source tokens, rows target tokens. */
+/* The map: columns are source tokens, rows are target tokens. */
 typedef struct map {
     const char **source, **target; /* their texts */
     size_t columns, rows;
@@ -19,8 +19,8 @@ static const char *piece(const wg_vocabulary *v, int32_t id)
     return !text ? "?" : strcmp(text, " ") == 0 ? "\xe2\x90\xa3" : text; /* U+2423, the open box */
 }
 
-/* The texts of the tokens; the search has seen the end of the sentence as well, if the model was
- * trained so. */
+/* The texts of the tokens.  The search also saw the end of the sentence if the model was trained
+ * with it. */
 static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                              const wg_hypothesis *h)
 {
@@ -66,7 +66,7 @@ static void put_numbers(FILE *f, const void *context)
     put_json_end(&j, '}');
 }
 
-/* Pixels around the map, as much as its labels need. */
+/* The margins for the labels, in pixels. */
 typedef struct frame {
     double width, height, left, top;
 } frame;
@@ -79,7 +79,7 @@ static size_t longest(const char *const *text, size_t n)
     for (size_t i = 0; i < n; i++) {
         size_t letters = 0;
         for (const char *c = text[i]; *c; c++)
-            letters += (*c & 0xc0) != 0x80; /* begins a character of UTF-8 */
+            letters += (*c & 0xc0) != 0x80; /* the first byte of a character */
         max = letters > max ? letters : max;
     }
     return max;

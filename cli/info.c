@@ -69,7 +69,7 @@ static const char *grouped(int64_t n, char text[32])
     return text;
 }
 
-/* Sums over all tensors whose names begin with the same part; they stand in order of names. */
+/* Sums over all tensors whose names begin with the same part; tensors are ordered by name. */
 static void print_parts(const wg_safetensors *file)
 {
     const wg_file_tensor *t;
@@ -184,7 +184,7 @@ static wg_status print_files(const char *folder, char *message, size_t size)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* What is printed, in this order; `file` must be there for it unless NULL. */
+/* The parts, in the order of printing.  A part is skipped if its `file` is missing. */
 static const struct {
     const char *title, *file;
     wg_status (*print)(const char *path, char *message, size_t size);

@@ -31,7 +31,7 @@ static size_t count_newlines(const char *bytes, size_t size)
     return n;
 }
 
-/* Would a read return at once? */
+/* Would a read return without blocking? */
 static bool is_ready(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -57,7 +57,7 @@ static int fill(lines *l)
     return EXIT_OK;
 }
 
-/* Ends the line bytes[0..n) in place of its newline, and makes it a text. */
+/* Ends the line bytes[0..n) with a NUL, and replaces NULs within it. */
 static void end_line(char *bytes, size_t n)
 {
     for (char *zero = bytes; (zero = memchr(zero, '\0', n - (size_t)(zero - bytes)));)
@@ -67,12 +67,12 @@ static void end_line(char *bytes, size_t n)
     bytes[n] = '\0';
 }
 
-/* Hands out what is there, at most `most` lines. */
+/* Hands out the lines that are there, at most `max`. */
 static int split(lines *l, size_t max, size_t *n)
 {
     size_t count = count_newlines(l->bytes + l->at, l->size - l->at) + 1;
     count = count < max ? count : max;
-    if (!reserve(l, 1)) /* for the end of a line without newline */
+    if (!reserve(l, 1)) /* for the NUL after a last line without newline */
         return EXIT_RUN;
     if (count > l->max_lines) {
         const char **line = realloc(l->line, count * sizeof *line);

@@ -1,4 +1,4 @@
-/* Lines of standard input as they come. */
+/* Lines of standard input as they arrive. */
 #ifndef WG_CLI_LINES_H
 #define WG_CLI_LINES_H
 
@@ -14,9 +14,9 @@ typedef struct lines {
     size_t max_lines;
 } lines;
 
-/* Waits for a line, then takes those that have come as well, at most `most`; an exit code.
- * *line[0..n) live until the next call; n = 0: there are no more.  Line ends and a byte-order mark
- * are taken off; a zero byte becomes a blank. */
+/* Waits for a line, then takes those that have already arrived, at most `max`; an exit code.
+ * *line[0..n) live until the next call; n = 0 is the end of input.  Line ends and a byte-order mark
+ * are removed; a zero byte becomes a blank. */
 int lines_next(lines *l, size_t max, const char *const **line, size_t *n);
 void lines_free(lines *l);
 

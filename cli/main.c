@@ -82,7 +82,7 @@ static int command_help(int argc, char **argv)
     return run_command(c, 2, args);
 }
 
-/* Also after argp's own exit: what was not written was not said. */
+/* Runs at exit, also after argp's: lost output is a failure. */
 static void check_stdout(void)
 {
     bool failed = ferror(stdout);
@@ -95,7 +95,7 @@ static void check_stdout(void)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error */
     atexit(check_stdout);
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2) {

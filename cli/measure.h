@@ -1,5 +1,4 @@
-/* What the commands that measure share: limits of the machine, times of plans, and how both are
- * written. */
+/* Shared by the commands that measure: limits of the machine, times of plans, and their output. */
 #ifndef WG_CLI_MEASURE_H
 #define WG_CLI_MEASURE_H
 

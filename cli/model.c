@@ -31,7 +31,7 @@ int model_settings(wg_settings *s, const char *folder)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* A command line on its way into the model. */
+/* What the parser of a command line needs. */
 typedef struct parsing {
     model *model;
     const model_command *command;

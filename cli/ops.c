@@ -1,4 +1,4 @@
-/* wengert ops: the table of ops, as text or as the page docs/ops.md. */
+/* wengert ops: the table of ops as text, or as the page docs/ops.md. */
 #include "cli/cli.h"
 #include "wengert/ops/table.h"
 

@@ -1,4 +1,4 @@
-/* wengert plot: the course of a training as a picture. */
+/* wengert plot: the metrics of a training run as a picture. */
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
 #include "cli/metrics.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CURVES = 2, FEW = 40 }; /* so many values are drawn as points, too */
+enum { MAX_CURVES = 2, FEW = 40 }; /* up to FEW values are drawn with points */
 
 /* The panels of the picture, top to bottom; one without a value is left out. */
 static const struct panel {
@@ -65,7 +65,7 @@ static bool is_empty(const series curve[MAX_CURVES])
     return n == 0;
 }
 
-/* gnuplot finds a range by itself unless there is one value alone. */
+/* gnuplot finds a range by itself unless all values are equal. */
 static void write_range(FILE *f, const series curve[MAX_CURVES])
 {
     double min = INFINITY, max = -INFINITY;
@@ -110,7 +110,7 @@ static void write_panel(FILE *f, const struct panel *p, const series curve[MAX_C
     fputc('\n', f);
 }
 
-/* The last update of all curves, where every panel's axis ends. */
+/* The last update of all curves: the end of every panel's axis. */
 static double last_update(const request *r)
 {
     double last = 1;

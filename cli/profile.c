@@ -1,4 +1,4 @@
-/* Where the time of a plan goes, by op and kernel. */
+/* The time of a plan by op and kernel. */
 #include "cli/measure.h"
 
 #include <stdlib.h>

@@ -13,7 +13,7 @@ enum { TOLERANCE = 24 };
 progress progress_on(FILE *file, bool quiet)
 {
     const char *kind = getenv("TERM");
-    bool moves = kind && strcmp(kind, "dumb") != 0; /* its cursor, that is */
+    bool moves = kind && strcmp(kind, "dumb") != 0; /* the cursor moves */
     return (progress){
         .file = file, .quiet = quiet, .terminal = !quiet && moves && isatty(fileno(file))};
 }
@@ -43,7 +43,7 @@ static int columns(const progress *p)
     return ioctl(fileno(p->file), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
 }
 
-/* A line under construction, of at most `room` columns: what does not fit whole is left out. */
+/* A line under construction of at most `room` columns; pieces that do not fit are left out. */
 typedef struct line {
     char text[400];
     int used, room;
@@ -61,10 +61,10 @@ static void add(line *l, const char *format, ...)
     if (l->used + gap + n <= l->room)
         l->used += sprintf(l->text + l->used, "%*s%s", gap, "", piece);
     else
-        l->room = 0; /* nor does anything of less importance */
+        l->room = 0; /* less important pieces are left out too */
 }
 
-/* What there is to tell, the more important first; on what is left of the line a bar. */
+/* The progress, most important pieces first, and a bar on the rest of the line. */
 static void draw(progress *p, const wg_event *e)
 {
     char left[32], tolerance[TOLERANCE + 1] = "";
@@ -87,7 +87,7 @@ static void draw(progress *p, const wg_event *e)
     add(&l, "update %lld", (long long)e->update);
     add(&l, "epoch %lld", (long long)e->epoch);
     add(&l, "%.0f words/s", e->words_per_second);
-    int n = TOLERANCE; /* one of few lengths, so that it does not move with each digit */
+    int n = TOLERANCE; /* one of a few lengths, so that it does not jitter */
     while (n > 0 && n + 3 > room - l.used)
         n -= TOLERANCE / 3;
     if (ends && n > 0) {

@@ -1,4 +1,4 @@
-/* wengert score: how probable given translations are. */
+/* wengert score: the log probabilities of given translations. */
 #include "cli/model.h"
 
 #include <math.h>

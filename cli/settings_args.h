@@ -7,14 +7,14 @@
 
 enum { MAX_GIVEN = 256, MAX_GIVEN_VALUES = 8, MAX_CONFIGS = 8, MAX_ROWS = 512 };
 
-/* One flag as it was given; texts are those of argv. */
+/* One given flag; texts are those of argv. */
 typedef struct given_option {
     const wg_option *option;
     const char *values[MAX_GIVEN_VALUES];
     size_t n;
 } given_option;
 
-/* What was given, in the order of the command line. */
+/* The given flags, in the order of the command line. */
 typedef struct settings_args {
     struct argp
         argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
@@ -29,12 +29,11 @@ typedef struct settings_args {
     size_t n_rows, n_texts;
 } settings_args;
 
-/* An exit code; EXIT_OK: to be freed.  Commands that use it parse with ARGP_IN_ORDER, since flags
- * may take several words. */
+/* An exit code; after EXIT_OK, the caller frees it.  Commands that use it parse with
+ * ARGP_IN_ORDER, since flags may take several words. */
 int settings_args_init(settings_args *a, unsigned use);
 void settings_args_free(settings_args *a);
-/* Lays the configuration files and then the flags over s, in whatever order they were given;
- * complains. */
+/* Applies the configuration files and then the flags to s, whatever their order; complains. */
 int settings_args_apply(const settings_args *a, wg_settings *s);
 /* The first value last given for the option by flag, or NULL. */
 const char *settings_args_value(const settings_args *a, const char *name);

@@ -19,7 +19,7 @@ static void *wait_for_signal(void *number)
     stop_signals(&set);
     if (sigwait(&set, &got) == 0)
         *(volatile int *)number = got;
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* this thread is where the next one strikes */
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* the next signal ends the program, in this thread */
     for (;;)
         pause();
     return NULL;

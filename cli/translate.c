@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* " ||| " and what else was asked for; then the line's end. */
+/* " ||| " and the requested fields; then the end of the line. */
 static void print_translation(const request *r, size_t line, const wg_translation *t)
 {
     const wg_vocabulary *v = wg_translator_vocabulary(r->model.translator, 1);
@@ -66,7 +66,7 @@ static void print_translation(const request *r, size_t line, const wg_translatio
     fputc('\n', stdout);
 }
 
-/* Translates some lines and writes them, in their order. */
+/* Translates lines and writes the translations in order. */
 static int translate(request *r, const char *const *line, size_t n)
 {
     wg_translation *found = NULL;
@@ -94,8 +94,8 @@ static int translate(request *r, const char *const *line, size_t n)
 
 static int translate_all(request *r)
 {
-    /* Enough to fill steps; what is read from a file then also comes out, and leaves memory, part
-     * by part.  More at a time is not faster: 10,000 captions on two cores took 15.1 and 16.6 s so,
+    /* Enough to fill steps; a file is then also translated, written and freed part by part.
+     * More at a time is not faster: 10,000 captions on two cores took 15.1 and 16.6 s so,
      * 15.9 and 15.8 s by 4096, 15.9 and 16.6 s in one. */
     enum { MAX_LINES = 1024 };
     lines in = {.fd = 0};

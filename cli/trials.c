@@ -68,7 +68,7 @@ static bool parse_shapes(const char *text, wg_sample_operand *in, int *n)
     return false;
 }
 
-/* The sample of that name, else the first with so many operands; -1: any number. */
+/* The sample of that name, or else the first with that many operands; -1: any number. */
 static const wg_sample *find_sample(const wg_op *op, const char *name, int n_in)
 {
     for (int i = 0; i < op->n_samples; i++) {
@@ -117,7 +117,7 @@ wg_node *build_trial(wg_graph *g, const trial *t, wg_value **in)
     return wg_graph_status(g) == WG_OK ? wg_apply(WG_HERE, g, t->op, t->attrs, in, t->n_in) : NULL;
 }
 
-/* Does the op take these operands, and is it no more than a fraction of a second's work? */
+/* Does the op take these operands, and does it run in a fraction of a second? */
 static bool affordable(const trial *t)
 {
     const double max_bytes = 64e6, max_flops = 4e9;

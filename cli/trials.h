@@ -1,4 +1,4 @@
-/* On what an op is timed: its samples scaled up, shapes of the caller's choice, or those of a known
+/* The operands with which an op is timed: its scaled-up samples, given shapes, or those of a known
  * model. */
 #ifndef WG_CLI_TRIALS_H
 #define WG_CLI_TRIALS_H
@@ -24,8 +24,8 @@ typedef struct trial {
     wg_sample_operand in[WG_MAX_SAMPLE_OPERANDS];
 } trial;
 
-/* Writes *n trials into t, which has MOST_TRIALS places; complains and returns an exit code other
- * than EXIT_OK where the op has nothing that was asked for. */
+/* Writes *n trials into t, which has MAX_TRIALS places; complains and returns an exit code other
+ * than EXIT_OK if the op has no such trials. */
 int choose_trials(trial *t, int *n, const wg_op *op, const trial_choice *choice);
 
 /* The op of a trial in g, whose operands become the inputs in[]; NULL if it refuses them. */

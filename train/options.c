@@ -193,7 +193,7 @@ static const wg_option table[] = {
     {"max-length-extra", "max-len-b", 0, WHOLE, SEARCH, SEARCHING, AT(search.max_extra), 0, 1e6, 0, "50", 0, "B",
      "B of --max-length-factor"},
     {"n-best", "nbest", 0, WHOLE, SEARCH, TRANSLATE, AT(search.n_best), 0, 1000, 0, "1", "0", "N",
-     "print the N best translations (default of N: the beam size), as: id ||| text ||| score"},
+     "print the N best translations (without N: all in the beam), as: id ||| text ||| score"},
     {"search-words", 0, 0, WHOLE, SEARCH, SEARCHING, AT(search.batch_tokens), 0, 1e9, 0, "0", 0, "TOKENS",
      "tokens decoded together, counted over all beams; 0: chosen automatically"},
 
