@@ -446,10 +446,10 @@ static void nothing_gives_nothing(void **state)
 static void refused(const wg_search_model *model, const char *expected)
 {
     wg_search *s = NULL;
-    char message[512] = "";
-    assert_true(wg_search_create(&s, model, message, sizeof message) != WG_OK);
+    wg_error error;
+    assert_true(wg_search_create(&s, model, &error) != WG_OK);
     assert_null(s);
-    check_that(strstr(message, expected) != NULL, "\"%s\" has no \"%s\"", message, expected);
+    check_that(strstr(error.text, expected) != NULL, "\"%s\" has no \"%s\"", error.text, expected);
 }
 
 static void bad_models_are_refused(void **state)

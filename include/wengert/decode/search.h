@@ -11,6 +11,7 @@
 #define WG_DECODE_SEARCH_H
 
 #include "wengert/backends/plan.h"
+#include "wengert/graph/error.h"
 #include "wengert/models/transformer.h"
 
 #ifdef __cplusplus
@@ -72,8 +73,8 @@ WG_API double wg_length_penalty_of(int penalty, double alpha, size_t length);
 /** Keeps what it needs of `model` but not the store, which must outlive it and have every parameter;
  * their numbers may
  *  change between runs. */
-WG_API wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *message,
-                                  size_t message_size);
+WG_API wg_status wg_search_create(wg_search **out, const wg_search_model *model,
+                                  wg_error *error);
 WG_API void wg_search_free(wg_search *s);
 /** Translates n sentences (ids with the end of sentence, as the model was trained): results[i *
  * n_best + k] is the k-th best of
