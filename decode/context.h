@@ -16,7 +16,8 @@ bool wgi_context_init(wgi_decode_context *c, const wg_search_model *model, int t
 void wgi_context_clear(wgi_decode_context *c);
 
 /* Makes a plan of the outputs and assignments of *g on `store`.  In 8 bits *g is first replaced by
- * its copy in integers, and each *values[i] that is not NULL by the copy's.  The caller frees *g. */
+ * its copy in integers, and each *values[i] that is not NULL by the copy's.  The caller frees
+ * *g. */
 wg_status wgi_context_plan(const wgi_decode_context *c, wg_plan **out, wg_graph **g,
                            wg_store *store, wg_value **const *values, size_t n, wg_error *error);
 wg_status wgi_context_run(wgi_decode_context *c, wg_plan *p);

@@ -1,5 +1,5 @@
-/* Given targets in one pass (teacher forcing): the decoder reads each target shifted by one and says
- * how probable each of its tokens was, and what it attended to. */
+/* Given targets in one pass (teacher forcing): the decoder reads each target shifted by one; its
+ * output says how probable each token was, and what it attended to. */
 #include "decode/forced.h"
 #include "backends/plan_cache.h"
 #include "decode/candidates.h"
@@ -156,12 +156,12 @@ static bool take_scores(wg_dtype dtype, const forced_io *io, size_t first, wg_hy
 {
     y->token_scores = malloc((y->n + 1) * sizeof *y->token_scores);
     y->log_probability = 0;
-    y->hits = 0;
+    y->n_correct = 0;
     for (size_t t = 0; y->token_scores && t < y->n; t++) {
         double p = -wgi_number(dtype, io->losses, first + t);
         y->token_scores[t] = (float)p;
         y->log_probability += p;
-        y->hits += io->likeliest[first + t] == y->ids[t];
+        y->n_correct += io->likeliest[first + t] == y->ids[t];
     }
     return y->token_scores != NULL;
 }

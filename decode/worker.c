@@ -110,8 +110,8 @@ static void set_rules(run *r)
 }
 
 /* As many sentences at once as make a full step (all workers together: ROWS).  A few more are kept
- * ready: most sentences have `beam` rows, but each begins with one, and without the spare ones steps
- * would not be full. */
+ * ready: most sentences have `beam` rows, but each begins with one, and without the spare ones
+ * steps would not be full. */
 static void set_places(run *r, size_t n_workers)
 {
     int64_t rows = ROWS / (int64_t)n_workers, longest = r->limits.source, beam = r->o.beam;
