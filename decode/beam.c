@@ -4,8 +4,8 @@
  * the sentence are finished if they rank within the beam, and the first `beam` of the others stay
  * live.  The `beam` best finished hypotheses are kept.  The search ends when no extension can
  * surpass the n_best of them; or, once `beam` are finished, when no live hypothesis scores above
- * the n_best.  (fairseq ends as soon as `beam` are finished.  But a confident model ranks the end of
- * sentence second at every step, however improbable it is, so `beam` bad hypotheses are finished
+ * the n_best.  (fairseq ends as soon as `beam` are finished.  But a confident model ranks the end
+ * of sentence second at every step, however improbable it is, so `beam` bad hypotheses are finished
  * early.)  Ties go to the better hypothesis of the step before, then to the lower id. */
 #include "decode/beam.h"
 

@@ -1,4 +1,4 @@
-/* The rules of beam search, on probabilities that are made up. */
+/* The rules of beam search, on made-up probabilities. */
 #include "test.h"
 
 #include "decode/beam.h"
@@ -30,9 +30,9 @@ static void begin(room *r)
     wgi_beam_begin(&r->beam);
 }
 
-/* A model that is sure of itself: of a hypothesis that has said 10, 11, ... so far, the next of
- * these has probability 1 - e until there are `length`, then the end; all else is improbable, a
- * wrong hypothesis ends or goes on as it likes. The end is always the second choice. */
+/* A confident model: of a hypothesis that has said 10, 11, ... so far, the next of
+ * these has probability 1 - e until there are `length`, then the end; all else is improbable, and
+ * a wrong hypothesis may end or go on. The end is always the second choice. */
 static void probabilities(const wgi_beam *x, size_t length, double *scores, int64_t *ids)
 {
     for (size_t i = 0; i < x->n_live; i++, scores += CANDIDATES, ids += CANDIDATES) {
@@ -81,7 +81,7 @@ static void clear(room *r)
 
 /* At each step an end of sentence is among the best four, so four are finished long before the
  * right one is. */
-static void test_sure_model_is_heard_to_the_end(void **state)
+static void a_confident_model_is_not_cut_short(void **state)
 {
     (void)state;
     static const double alphas[] = {0, 0.6, 1};
@@ -104,7 +104,7 @@ static void test_sure_model_is_heard_to_the_end(void **state)
 }
 
 /* The best are kept, in order, however many were finished. */
-static void test_kept_are_in_order(void **state)
+static void finished_hypotheses_are_ordered_by_score(void **state)
 {
     (void)state;
     room r;
@@ -120,8 +120,8 @@ static void test_kept_are_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sure_model_is_heard_to_the_end),
-        cmocka_unit_test(test_kept_are_in_order),
+        cmocka_unit_test(a_confident_model_is_not_cut_short),
+        cmocka_unit_test(finished_hypotheses_are_ordered_by_score),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
