@@ -1,20 +1,30 @@
 /* Decoding speed: sentences of the lengths of a test set, translated by a model with random
- * parameters, so that all of them are as long as they may become.  Everything from creation on is
- * counted, as in a process of its own; then the same again, with the plans that there are.
+ * parameters, so that all translations reach the maximum length.  The first time includes everything
+ * from the creation of the search on, as in a process of its own; the others reuse its plans.
  *
+<<<<<<< ours
  *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS:
  *     of a batch */
 #include "wengert/backends/load.h"
+======= *bench_decode[PRESET[VOCABULARY[SENTENCES[BEAM[TOKENS]]]]] * *Defaults : tiny, 9712, 1000,
+    beams 1 and 5,
+    tokens of a batch as the search chooses.* /
+#include "wengert/backends/onednn.h"
+        >>>>>>> theirs
 #include "wengert/backends/plan.h"
 #include "measure/limits.h"
 #include "measure/parameters.h"
+#include "models/parameters.h"
 #include "wengert/decode/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { MAX = 100000, LONGEST = 40 };
+        enum {
+            MAX = 100000,
+            LONGEST = 40
+        };
 
 static int32_t ids[MAX * LONGEST];
 
@@ -32,8 +42,8 @@ static size_t draw_sentences(const int32_t **at, size_t *length, size_t n, int64
         double sum = 0;
         for (int k = 0; k < 12; k++)
             sum += (double)(next(&seed) >> 40) / (double)(1 << 24);
-        double wish = 14 + 4.2 * (sum - 6);
-        length[i] = wish < 4 ? 4 : wish > 36 ? 36 : (size_t)wish;
+        double length_drawn = 14 + 4.2 * (sum - 6);
+        length[i] = length_drawn < 4 ? 4 : length_drawn > 36 ? 36 : (size_t)length_drawn;
         at[i] = ids + i * LONGEST;
         for (size_t t = 0; t < length[i]; t++)
             ids[i * LONGEST + t] = 4 + (int32_t)((next(&seed) >> 33) % (uint64_t)(vocabulary - 4));
@@ -42,13 +52,9 @@ static size_t draw_sentences(const int32_t **at, size_t *length, size_t n, int64
     return total;
 }
 
-/* Draws the parameters of a model in training, which are all of them. */
 static wg_status fill_store(wg_store *store, const wg_transformer_config *c)
 {
-    wg_graph *g = wg_graph_new();
-    wg_transformer m = wg_transformer_begin(g, c, false);
-    const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
-    wg_transformer_loss(&m, &in, NULL);
+    wg_graph *g = wgi_transformer_parameters(c);
     wg_status status = bench_draw_parameters(g, store);
     if (status != WG_OK)
         fprintf(stderr, "%s\n", wg_graph_message(g));
@@ -95,14 +101,20 @@ static wg_status run(const request *r)
                                    .bos = 1,
                                    .eos = 2,
                                    .unk = 3,
+<<<<<<< ours
                                    .backends = built.backend,
                                    .n_backends = built.count};
     char message[500];
+=======
+                                   .backends = backends,
+                                   .n_backends = backends[0] ? 1 : 0};
+    wg_error error;
+>>>>>>> theirs
     wg_search *s;
     moment start = now();
-    wg_status status = wg_search_create(&s, &model, message, sizeof message);
+    wg_status status = wg_search_create(&s, &model, &error);
     if (status != WG_OK)
-        return fprintf(stderr, "%s\n", message), status;
+        return fprintf(stderr, "%s\n", error.text), status;
     for (int again = 0; again < 3 && status == WG_OK; again++) {
         wg_hypothesis *h;
         status = wg_search_run(s, r->at, r->length, r->n, &r->search, &h);

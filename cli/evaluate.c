@@ -51,7 +51,7 @@ static wg_status measure_targets(const request *r, const texts *t)
     for (size_t i = 0; i < t->n; i++) {
         cost -= found[i].hypothesis.log_probability;
         tokens += (double)found[i].hypothesis.n;
-        hits += (double)found[i].hypothesis.hits;
+        hits += (double)found[i].hypothesis.n_correct;
     }
     wg_translations_free(found, t->n);
     printf("sentences      %zu\ntarget tokens  %.0f\n", t->n, tokens);

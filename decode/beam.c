@@ -1,13 +1,13 @@
-/* Beam search over one sentence, with the rules of fairseq (Ott et al. 2019) but for the end.  Of
- * the extensions of all live hypotheses the best 2 beam are looked at, in order: those that end the
- * sentence are finished if they rank within the beam, and the first `beam` of the others live on.
- * The `beam` best finished ones are kept.  The search ends when the n_best of them cannot be
- * surpassed any more; or, once there are `beam`, when no live hypothesis is ahead of the n_best as
- * it stands.  (fairseq ends there in any case.  But a model that is sure of itself ranks an end of
- * sentence next to the right token at every step, however improbable it is, so that soon `beam` bad
- * ones are finished.)  Equal scores: the better hypothesis of the step before, then the lower
- * id. */
-#include "decode/internal.h"
+/* Beam search over one sentence, by the rules of fairseq (Ott et al. 2019) except for when it ends.
+ *
+ * Each step considers the best 2 beam extensions of all live hypotheses, in order: those that end
+ * the sentence are finished if they rank within the beam, and the first `beam` of the others stay
+ * live.  The `beam` best finished hypotheses are kept.  The search ends when no extension can
+ * surpass the n_best of them; or, once `beam` are finished, when no live hypothesis scores above
+ * the n_best.  (fairseq ends as soon as `beam` are finished.  But a confident model ranks the end
+ * of sentence second at every step, however improbable it is, so `beam` bad hypotheses are finished
+ * early.)  Ties go to the better hypothesis of the step before, then to the lower id. */
+#include "decode/beam.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,56 +19,15 @@ double wg_length_penalty_of(int penalty, double alpha, size_t length)
     return pow(penalty == WG_PENALTY_GNMT ? (5 + n) / 6 : n, alpha);
 }
 
-/* ---- slots ----------------------------------------------------------------------------------- */
-
-bool wgi_slots_create(wgi_slots *s, int64_t count)
-{
-    *s = (wgi_slots){.count = count, .n_free = count - 1};
-    s->free = malloc((size_t)count * sizeof *s->free);
-    s->holders = calloc((size_t)count, sizeof *s->holders);
-    for (int64_t i = 0; s->free && i < count - 1; i++)
-        s->free[i] = (int32_t)(count - 1 - i);
-    return s->free && s->holders;
-}
-
-void wgi_slots_clear(wgi_slots *s)
-{
-    free(s->free);
-    free(s->holders);
-    *s = (wgi_slots){0};
-}
-
-int32_t wgi_slots_take(wgi_slots *s)
-{
-    if (s->n_free == 0)
-        return -1;
-    int32_t slot = s->free[--s->n_free];
-    s->holders[slot] = 1;
-    return slot;
-}
-
-void wgi_slots_hold(wgi_slots *s, const int32_t *slots, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        s->holders[slots[i]]++;
-}
-
-void wgi_slots_drop(wgi_slots *s, const int32_t *slots, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (--s->holders[slots[i]] == 0)
-            s->free[s->n_free++] = slots[i];
-}
-
 /* ---- extensions ------------------------------------------------------------------------------ */
 
 void wgi_beam_begin(wgi_beam *x)
 {
-    x->n_now = 1;
+    x->n_live = 1;
     x->n_done = 0;
     x->finished = false;
-    x->now[0].n = x->now[0].n_slots = 0;
-    x->now[0].log_probability = 0;
+    x->live[0].n = x->live[0].n_slots = 0;
+    x->live[0].log_probability = 0;
 }
 
 typedef struct extension {
@@ -77,27 +36,28 @@ typedef struct extension {
     int32_t id;
 } extension;
 
-/* The rows' candidates merged, best first. */
+/* Merges the rows' candidates, the best first; false if none is left. */
 static bool next_extension(const wgi_beam *x, const wgi_beam_rules *rules, const wgi_candidates *c,
                            extension *out)
 {
-    size_t best = x->n_now, k = rules->candidates;
-    for (size_t i = 0; i < x->n_now; i++) {
+    size_t best = x->n_live, k = rules->candidates;
+    for (size_t i = 0; i < x->n_live; i++) {
         const int64_t *ids = c->ids + i * k;
-        size_t *head = &rules->heads[i];
-        while (*head < k && (ids[*head] == rules->banned[0] || ids[*head] == rules->banned[1]))
-            ++*head;
-        if (*head >= k)
+        size_t *cursor = &rules->cursors[i];
+        while (*cursor < k &&
+               (ids[*cursor] == rules->banned[0] || ids[*cursor] == rules->banned[1]))
+            ++*cursor;
+        if (*cursor >= k)
             continue;
-        double score = c->scores[i * k + *head], total = x->now[i].log_probability + score;
-        if (isfinite(total) && (best == x->n_now || total > out->total)) {
-            *out = (extension){&x->now[i], score, total, (int32_t)ids[*head]};
+        double score = c->scores[i * k + *cursor], total = x->live[i].log_probability + score;
+        if (isfinite(total) && (best == x->n_live || total > out->total)) {
+            *out = (extension){&x->live[i], score, total, (int32_t)ids[*cursor]};
             best = i;
         }
     }
-    if (best == x->n_now)
+    if (best == x->n_live)
         return false;
-    rules->heads[best]++;
+    rules->cursors[best]++;
     return true;
 }
 
@@ -109,7 +69,7 @@ static void clear(wg_hypothesis *h)
     *h = (wg_hypothesis){0};
 }
 
-/* Makes room for a finished hypothesis of that score by letting the worst go; false if that one is
+/* Makes room for a finished hypothesis of that score by dropping the worst; false if the worst is
  * better. */
 static bool make_room(wgi_beam *x, size_t room, double score)
 {
@@ -165,20 +125,20 @@ static void extend(wgi_partial *to, const extension *e)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The score of a hypothesis if it had n tokens and were no less probable. */
+/* The score of a hypothesis if it had n tokens and the same probability. */
 static double score_at(const wgi_partial *h, const wgi_beam_rules *rules, size_t n)
 {
     return h->log_probability / wg_length_penalty_of(rules->penalty, rules->alpha, n);
 }
 
-/* What finished hypotheses must reach for the search to end: as long as there are fewer than
- * `beam`, the most that any extension of the live ones can score (no token's probability is above
- * 1), else what these score as they stand. */
-static double tolerance(const wgi_beam *x, const wgi_beam_rules *rules)
+/* The score that n_best finished hypotheses must reach for the search to end.  While fewer than
+ * `beam` are finished: the maximum that any extension of a live one can score (no token's
+ * probability is above 1).  Then: the maximum that a live one scores as it is. */
+static double score_to_reach(const wgi_beam *x, const wgi_beam_rules *rules)
 {
     double best = -HUGE_VAL;
-    for (size_t i = 0; i < x->n_now; i++) {
-        const wgi_partial *h = &x->now[i];
+    for (size_t i = 0; i < x->n_live; i++) {
+        const wgi_partial *h = &x->live[i];
         if (x->n_done >= rules->beam)
             best = fmax(best, score_at(h, rules, h->n));
         else
@@ -187,39 +147,40 @@ static double tolerance(const wgi_beam *x, const wgi_beam_rules *rules)
     return best;
 }
 
-static bool is_settled(const wgi_beam *x, const wgi_beam_rules *rules)
+static bool cannot_improve(const wgi_beam *x, const wgi_beam_rules *rules)
 {
-    if (x->n_now == 0)
+    if (x->n_live == 0)
         return true;
     if (x->n_done < rules->n_best)
         return false;
-    double min = tolerance(x, rules);
+    double min = score_to_reach(x, rules);
     size_t above = 0;
     for (size_t i = 0; i < x->n_done; i++)
         above += x->done[i].score >= min;
     return above >= rules->n_best;
 }
 
-/* The hypotheses of the step before, by number of live ones, give way to the next. */
-static void turn(wgi_beam *x, size_t n_next, wgi_slots *slots)
+/* The first n_next of `next` become the live hypotheses; slots that only the former ones held are
+ * free. */
+static void replace_live(wgi_beam *x, size_t n_next, wgi_slots *slots)
 {
     for (size_t i = 0; slots && i < n_next; i++)
         wgi_slots_hold(slots, x->next[i].slots, x->next[i].n_slots);
-    for (size_t i = 0; slots && i < x->n_now; i++)
-        wgi_slots_drop(slots, x->now[i].slots, x->now[i].n_slots);
-    wgi_partial *former = x->now;
-    x->now = x->next;
+    for (size_t i = 0; slots && i < x->n_live; i++)
+        wgi_slots_drop(slots, x->live[i].slots, x->live[i].n_slots);
+    wgi_partial *former = x->live;
+    x->live = x->next;
     x->next = former;
-    x->n_now = n_next;
+    x->n_live = n_next;
 }
 
 wg_status wgi_beam_advance(wgi_beam *x, const wgi_beam_rules *rules, const wgi_candidates *c,
                            wgi_slots *slots)
 {
     size_t n_next = 0, beam = rules->beam;
-    bool last = x->now[0].n + 1 >= x->max, ok = true, any = false;
+    bool last = x->live[0].n + 1 >= x->max, ok = true, any = false;
     extension e = {0};
-    memset(rules->heads, 0, x->n_now * sizeof *rules->heads);
+    memset(rules->cursors, 0, x->n_live * sizeof *rules->cursors);
     for (size_t rank = 0; ok && rank < 2 * beam && n_next < beam; rank++) {
         if (!next_extension(x, rules, c, &e))
             break;
@@ -231,10 +192,10 @@ wg_status wgi_beam_advance(wgi_beam *x, const wgi_beam_rules *rules, const wgi_c
     }
     if (!ok)
         return WG_ENOMEM;
-    turn(x, n_next, slots);
-    x->finished = is_settled(x, rules);
+    replace_live(x, n_next, slots);
+    x->finished = cannot_improve(x, rules);
     if (x->finished)
-        turn(x, 0, slots);
+        replace_live(x, 0, slots);
     return any ? WG_OK : WG_ENONFINITE;
 }
 

@@ -1,36 +1,50 @@
 /* The decoder with keys and values kept.  Each lives at a slot of a pool, from which attention
- * reads it: nothing is ever moved, a reordered beam only copies numbers of slots.  Two kinds of
- * plans, each in a few sizes:
+ * reads it: nothing is ever moved, and a reordered beam copies only slot numbers.  There are two
+ * kinds of plans, each in a few sizes:
  *
- *     encode   N source tokens of any sentences -> keys and values of the decoder's
- *     cross-attention, into the pools step     the last tokens of R hypotheses  -> their keys and
- *     values, into the pools; the best next tokens
+ *     encode  N source tokens of any sentences
+ *             -> keys and values of the decoder's cross-attention, into the pools
+ *     step    the last tokens of R hypotheses
+ *             -> their keys and values, into the pools; the most probable next tokens
  *
- * A plan larger than its rows runs the rest on slot 0, which is nobody's. */
-#include "decode/internal.h"
+ * A plan that is larger than its batch runs the other rows on slot 0, which is never taken. */
+#include "decode/cached.h"
+#include "backends/plan_cache.h"
+#include "decode/candidates.h"
+#include "decode/sizes.h"
 #include "decode/stepwise.h"
+#include "graph/error.h"
 #include "wengert/ops/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS = 16, ENCODED = 1024, MIN = 8, WASTE = 4 };
+enum {
+    MAX_PLANS = 32,
+    ENCODED = 1024, /* tokens of one encoding, unless one sentence is longer    */
+    MIN_ROWS = 8,   /* of a plan                                                */
+    MAX_WASTE = 4,  /* rows of a plan by rows of the batch, of a plan that is there already */
+    ROWS = 0,       /* of a plan's key                                          */
+    K               /* candidates of a step; 0: an encoding                     */
+};
 
 /* Inputs of tokens; source_slots and source_lengths of a step alone. */
-typedef struct token_plan {
+typedef struct token_io {
     wg_plan *plan;
-    int64_t rows, k;
+    int64_t rows;
     int32_t *ids, *positions, *slots, *lengths, *to, *source_slots, *source_lengths;
     const void *values;
     const int64_t *tokens;
-} token_plan;
+} token_io;
 
 struct wgi_cached {
-    wgi_search_limits limits;
-    int64_t encoded; /* most tokens of one encoding */
-    token_plan encode[PLANS], step[PLANS];
-    int n_encode, n_step;
+    wgi_decode_context *context;
+    wgi_decode_limits limits;
+    int64_t max_encoded; /* tokens of one encoding */
+    wg_store *pools;     /* over the model's store */
     wgi_slots target, source;
+    wgi_plan_cache plans;
+    wgi_scores scores;
 };
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -60,22 +74,20 @@ static wgi_tokens tokens_of(const token_inputs *in)
     return (wgi_tokens){in->ids, in->positions, in->slots, in->lengths};
 }
 
-static void build_encode(wg_search *s, wg_graph *g, token_inputs *in, int64_t rows)
+static void build_encode(const wgi_cached *c, wg_graph *g, token_inputs *in, int64_t rows)
 {
-    const wgi_cached *c = s->cached;
     *in = inputs_of(g, rows, c->limits.source, 0);
-    wg_transformer m = wg_transformer_begin(g, &s->config, false);
+    wg_transformer m = wg_transformer_begin(g, c->context->model->config, false);
     const wgi_tokens t = tokens_of(in);
     wg_value *memory = wgi_stepwise_encode(&m, &t, c->limits.source);
-    wgi_stepwise_remember(&m, memory, in->to, c->source.count);
+    wgi_stepwise_keep_memory(&m, memory, in->to, c->source.count);
 }
 
-static void build_step(wg_search *s, wg_graph *g, token_inputs *in, int64_t rows, int64_t k,
+static void build_step(const wgi_cached *c, wg_graph *g, token_inputs *in, int64_t rows, int64_t k,
                        wg_value **values, wg_value **tokens)
 {
-    const wgi_cached *c = s->cached;
     *in = inputs_of(g, rows, c->limits.target, c->limits.source);
-    wg_transformer m = wg_transformer_begin(g, &s->config, false);
+    wg_transformer m = wg_transformer_begin(g, c->context->model->config, false);
     const wgi_step step = {
         .tokens = tokens_of(in),
         .to = in->to,
@@ -84,163 +96,140 @@ static void build_step(wg_search *s, wg_graph *g, token_inputs *in, int64_t rows
         .slots = c->target.count,
         .memory_slots = c->source.count,
     };
-    wgi_search_best(&m, wgi_stepwise_decode(&m, &step, c->limits.target), k, values, tokens);
+    wgi_candidates_build(&m, wgi_stepwise_decode(&m, &step, c->limits.target), k, values, tokens);
 }
 
-/* k > 0: a step's, else an encoding's. */
-static wg_status make(wg_search *s, token_plan *out, int64_t rows, int64_t k)
+static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, void *io,
+                      wg_error *error)
 {
+    wgi_cached *c = decoder;
+    const int64_t rows = key->n[ROWS], k = key->n[K];
     wg_graph *g = wg_graph_new();
     wg_value *values = NULL, *tokens = NULL;
     token_inputs in;
     if (k)
-        build_step(s, g, &in, rows, k, &values, &tokens);
+        build_step(c, g, &in, rows, k, &values, &tokens);
     else
-        build_encode(s, g, &in, rows);
-    wg_plan *p = NULL;
+        build_encode(c, g, &in, rows);
     wg_value **const all[] = {&in.ids,          &in.positions,      &in.slots, &in.lengths, &in.to,
                               &in.source_slots, &in.source_lengths, &values,   &tokens};
-    wg_status status = wgi_search_in_integers(s, &g, all, WG_COUNT(all));
+    wg_status status = wgi_context_plan(c->context, plan, &g, c->pools, all, WG_COUNT(all), error);
     if (status == WG_OK)
-        status = wgi_search_plan(s, &p, g, s->states);
-    *out = (token_plan){.plan = p, .rows = rows, .k = k};
-    if (status == WG_OK) {
-        out->ids = wg_plan_data(p, in.ids);
-        out->positions = wg_plan_data(p, in.positions);
-        out->slots = wg_plan_data(p, in.slots);
-        out->lengths = wg_plan_data(p, in.lengths);
-        out->to = wg_plan_data(p, in.to);
-        out->source_slots = wg_plan_data(p, in.source_slots);
-        out->source_lengths = wg_plan_data(p, in.source_lengths);
-        out->values = wg_plan_data(p, values);
-        out->tokens = wg_plan_data(p, tokens);
-    }
+        *(token_io *)io = (token_io){
+            .plan = *plan,
+            .rows = rows,
+            .ids = wg_plan_data(*plan, in.ids),
+            .positions = wg_plan_data(*plan, in.positions),
+            .slots = wg_plan_data(*plan, in.slots),
+            .lengths = wg_plan_data(*plan, in.lengths),
+            .to = wg_plan_data(*plan, in.to),
+            .source_slots = wg_plan_data(*plan, in.source_slots),
+            .source_lengths = wg_plan_data(*plan, in.source_lengths),
+            .values = wg_plan_data(*plan, values),
+            .tokens = wg_plan_data(*plan, tokens),
+        };
     wg_graph_free(g);
     return status;
 }
 
-/* The smallest plan for n rows; one is made where there is none, or none that is not much too
- * large. */
-static wg_status plan_for(wg_search *s, token_plan *list, int *count, int64_t n, int64_t k,
-                          token_plan **out)
+/* The smallest plan that there is for n rows, unless it is much too large; else a new one.  Sizes
+ * are MIN_ROWS times powers of two. */
+static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **out)
 {
-    *out = NULL;
-    for (int i = 0; i < *count; i++)
-        if (list[i].rows >= n && list[i].k == k && (!*out || list[i].rows < (*out)->rows))
-            *out = &list[i];
-    if (*out && ((*out)->rows <= WASTE * n || (*out)->rows <= MIN))
-        return WG_OK;
-    if (*count == PLANS) { /* the oldest gives way */
-        wg_plan_free(list[0].plan);
-        memmove(list, list + 1, (PLANS - 1) * sizeof *list);
-        --*count;
-    }
-    *out = &list[*count];
-    wg_status status = make(s, *out, wgi_search_round_up(n, MIN), k);
-    *count += status == WG_OK;
+    const int64_t fitting = wgi_round_up_doubling(n, MIN_ROWS);
+    void *io = NULL;
+    for (int64_t rows = fitting; !io && (rows == fitting || rows <= MAX_WASTE * n); rows *= 2)
+        io = wgi_plan_cache_find(&c->plans, &(wgi_plan_key){{rows, k}});
+    wg_status status = WG_OK;
+    if (!io)
+        status = wgi_plan_cache_get(&c->plans, c, &(wgi_plan_key){{fitting, k}}, &io,
+                                    &c->context->error);
+    *out = io;
     return status;
-}
-
-static void free_plans(token_plan *list, int *count)
-{
-    for (int i = 0; i < *count; i++)
-        wg_plan_free(list[i].plan);
-    *count = 0;
 }
 
 /* ---- the pools ------------------------------------------------------------------------------- */
 
-static void clear(wg_search *s)
+wgi_cached *wgi_cached_new(wgi_decode_context *context)
 {
-    wgi_cached *c = s->cached;
-    free_plans(c->encode, &c->n_encode);
-    free_plans(c->step, &c->n_step);
+    wgi_cached *c = calloc(1, sizeof *c);
+    if (c) {
+        c->context = context;
+        c->plans =
+            (wgi_plan_cache){.make = make, .io_size = sizeof(token_io), .max_plans = MAX_PLANS};
+    }
+    return c;
+}
+
+static void clear(wgi_cached *c)
+{
+    wgi_plan_cache_clear(&c->plans);
     wgi_slots_clear(&c->target);
     wgi_slots_clear(&c->source);
-    wg_store_free(s->states);
-    s->states = NULL;
+    wg_store_free(c->pools);
+    c->pools = NULL;
 }
 
-void wgi_cached_free(wg_search *s)
+void wgi_cached_free(wgi_cached *c)
 {
-    if (s->cached)
-        clear(s);
-    free(s->cached);
-    s->cached = NULL;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
+    if (!c)
+        return;
+    clear(c);
+    free(c->scores.at);
+    free(c);
 }
 
 /* Pools for all rows at full length; sources of as many sentences as rows, and those encoded ahead.
  * Their memory is touched only as far as it is used. */
-static wg_status resize(wg_search *s, const wgi_search_limits *l)
+static wg_status resize(wgi_cached *c, const wgi_decode_limits *l)
 {
-    wgi_cached *c = s->cached;
-    clear(s);
+    clear(c);
     c->limits = *l;
-    c->encoded = larger(ENCODED, l->source);
-    s->states = wg_store_new_over(s->store);
-    bool ok = s->states && wgi_slots_create(&c->target, l->rows * l->target + 1);
-    ok = ok && wgi_slots_create(&c->source, l->rows * l->source + c->encoded + 1);
-    if (!ok)
-        clear(s);
-    return ok ? WG_OK
-              : wgi_search_fail(s, WG_ENOMEM, "out of memory for %lld hypotheses",
-                                (long long)l->rows);
-}
-
-wg_status wgi_cached_prepare(wg_search *s, const wgi_search_limits *limits)
-{
-    if (!s->cached && !(s->cached = calloc(1, sizeof *s->cached)))
-        return wgi_search_fail(s, WG_ENOMEM, "out of memory");
-    const wgi_search_limits had = s->cached->limits;
-    if (s->states && had.rows >= limits->rows && had.target >= limits->target &&
-        had.source >= limits->source)
+    c->max_encoded = wgi_larger(ENCODED, l->source);
+    c->pools = wg_store_new_over(c->context->model->store);
+    bool ok = c->pools && wgi_slots_create(&c->target, l->rows * l->target + 1);
+    ok = ok && wgi_slots_create(&c->source, l->rows * l->source + c->max_encoded + 1);
+    if (ok)
         return WG_OK;
-    const wgi_search_limits more = {larger(had.rows, limits->rows),
-                                    larger(had.target, limits->target),
-                                    larger(had.source, limits->source)};
-    return resize(s, &more);
+    clear(c);
+    return wgi_error_set(&c->context->error, WG_ENOMEM, "out of memory for %lld hypotheses",
+                         (long long)l->rows);
 }
 
-size_t wgi_cached_max_tokens(const wg_search *s)
+wg_status wgi_cached_prepare(wgi_cached *c, const wgi_decode_limits *limits)
 {
-    return (size_t)s->cached->encoded;
+    const wgi_decode_limits had = c->limits;
+    if (c->pools && had.rows >= limits->rows && had.target >= limits->target &&
+        had.source >= limits->source) {
+        wgi_slots_reset(&c->target);
+        wgi_slots_reset(&c->source);
+        return WG_OK;
+    }
+    const wgi_decode_limits more = {wgi_larger(had.rows, limits->rows),
+                                    wgi_larger(had.target, limits->target),
+                                    wgi_larger(had.source, limits->source)};
+    return resize(c, &more);
 }
 
-wgi_slots *wgi_cached_slots(wg_search *s)
+size_t wgi_cached_max_tokens(const wgi_cached *c)
 {
-    return &s->cached->target;
+    return (size_t)c->max_encoded;
 }
 
-static void forget(wgi_slots *s)
+wgi_slots *wgi_cached_slots(wgi_cached *c)
 {
-    s->n_free = s->count - 1;
-    memset(s->holders, 0, (size_t)s->count * sizeof *s->holders);
-    for (int64_t i = 0; i < s->count - 1; i++)
-        s->free[i] = (int32_t)(s->count - 1 - i);
+    return &c->target;
 }
 
-void wgi_cached_forget(wg_search *s)
+void wgi_cached_release(wgi_cached *c, wgi_beam *x)
 {
-    forget(&s->cached->target);
-    forget(&s->cached->source);
+    wgi_slots_drop(&c->source, x->source_slots, x->length);
 }
 
-void wgi_cached_release(wg_search *s, wgi_beam *x)
-{
-    wgi_slots_drop(&s->cached->source, x->source_slots, x->length);
-}
-
-/* ---- runs
- *
- * ------------------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Rows without a token see nothing and write to slot 0. */
-static void idle(const token_plan *p, int64_t first)
+static void clear_rows_from(const token_io *p, int64_t first)
 {
     size_t n = (size_t)(p->rows - first) * sizeof(int32_t);
     memset(p->ids + first, 0, n);
@@ -252,7 +241,7 @@ static void idle(const token_plan *p, int64_t first)
 }
 
 /* Token t of a sentence whose first token is row `first` of the batch. */
-static void set_source(const token_plan *p, int64_t width, const wgi_beam *x, int64_t first,
+static void set_source(const token_io *p, int64_t width, const wgi_beam *x, int64_t first,
                        int64_t t)
 {
     int64_t row = first + t;
@@ -264,14 +253,13 @@ static void set_source(const token_plan *p, int64_t width, const wgi_beam *x, in
         p->slots[row * width + i] = (int32_t)(first + i);
 }
 
-wg_status wgi_cached_encode(wg_search *s, wgi_beam *const *sentences, size_t n)
+wg_status wgi_cached_encode(wgi_cached *c, wgi_beam *const *sentences, size_t n)
 {
-    wgi_cached *c = s->cached;
-    token_plan *p;
+    const token_io *p;
     int64_t total = 0, row = 0;
     for (size_t i = 0; i < n; i++)
         total += (int64_t)sentences[i]->length;
-    wg_status status = plan_for(s, c->encode, &c->n_encode, total, 0, &p);
+    wg_status status = plan_for(c, total, 0, &p);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
@@ -282,17 +270,16 @@ wg_status wgi_cached_encode(wg_search *s, wgi_beam *const *sentences, size_t n)
         }
         row += (int64_t)x->length;
     }
-    idle(p, total);
-    return wgi_search_run_plan(s, p->plan);
+    clear_rows_from(p, total);
+    return wgi_context_run(c->context, p->plan);
 }
 
 /* The last token of a hypothesis, at a slot of its own. */
-static void set_row(const token_plan *p, const wgi_cached *c, const wgi_search_row *r, int64_t row,
-                    int32_t bos)
+static void set_row(const token_io *p, const wgi_cached *c, const wgi_beam_row *r, int64_t row)
 {
     wgi_partial *h = r->partial;
     const wgi_beam *x = r->sentence;
-    p->ids[row] = h->n ? h->ids[h->n - 1] : bos;
+    p->ids[row] = h->n ? h->ids[h->n - 1] : c->context->model->bos;
     p->positions[row] = (int32_t)h->n;
     p->to[row] = h->slots[h->n_slots - 1];
     p->lengths[row] = (int32_t)h->n_slots;
@@ -302,22 +289,20 @@ static void set_row(const token_plan *p, const wgi_cached *c, const wgi_search_r
            x->length * sizeof *x->source_slots);
 }
 
-wg_status wgi_cached_step(wg_search *s, const wgi_search_row *rows, size_t n, int64_t k,
+wg_status wgi_cached_step(wgi_cached *c, const wgi_beam_row *rows, size_t n, int64_t k,
                           wgi_candidates *out)
 {
-    wgi_cached *c = s->cached;
-    token_plan *p;
-    wg_status status = plan_for(s, c->step, &c->n_step, (int64_t)n, k, &p);
+    const token_io *p;
+    wg_status status = plan_for(c, (int64_t)n, k, &p);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
         wgi_partial *h = rows[i].partial;
         h->slots[h->n_slots++] = wgi_slots_take(&c->target);
-        set_row(p, c, &rows[i], (int64_t)i, s->bos);
+        set_row(p, c, &rows[i], (int64_t)i);
     }
-    idle(p, (int64_t)n);
-    if ((status = wgi_search_run_plan(s, p->plan)) != WG_OK)
+    clear_rows_from(p, (int64_t)n);
+    if ((status = wgi_context_run(c->context, p->plan)) != WG_OK)
         return status;
-    *out = (wgi_candidates){wgi_search_numbers(s, p->values, n * (size_t)k), p->tokens};
-    return out->scores ? WG_OK : wgi_search_fail(s, WG_ENOMEM, "out of memory");
+    return wgi_candidates_read(c->context, &c->scores, p->values, p->tokens, n * (size_t)k, out);
 }

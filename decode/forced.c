@@ -1,23 +1,28 @@
-/* Given targets in one pass: the decoder reads each target shifted by one and says how probable
- * each of its tokens was (teacher forcing), and what it looked at. */
-#include "decode/internal.h"
+/* Given targets in one pass (teacher forcing): the decoder reads each target shifted by one; its
+ * output says how probable each token was, and what it attended to. */
+#include "decode/forced.h"
+#include "backends/plan_cache.h"
+#include "decode/candidates.h"
+#include "decode/sizes.h"
+#include "graph/error.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
 #include <stdlib.h>
 
-enum { STRIDE = 8, TOKENS = 1024 }; /* lengths are multiples; tokens of a batch */
+enum { MAX_TOKENS = 1024, ROWS = 0, SOURCE, TARGET }; /* tokens of a batch; of a plan's key */
 
-typedef struct forced_shape {
-    int64_t rows, source, target;
-} forced_shape;
+typedef struct forced {
+    wgi_decode_context *context;
+    bool scores, attention; /* what is wanted */
+} forced;
 
-typedef struct forced_plan {
+typedef struct forced_io {
     wg_plan *plan;
     int32_t *source, *source_lengths, *target_in, *target_out;
     const void *losses, *attention; /* [B, T], [B, T, S] */
     const int64_t *likeliest;       /* [B, T]            */
-} forced_plan;
+} forced_io;
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
@@ -57,40 +62,42 @@ static wg_value *attention_weights(const wg_graph *g)
     return wg_mean(w, WG_AXES(1), WG_DROP);
 }
 
-static wg_status make(wg_search *s, forced_plan *out, const forced_shape *shape, bool scores,
-                      bool attention)
+static wg_status make(void *wanted, const wgi_plan_key *key, wg_plan **plan, void *io,
+                      wg_error *error)
 {
     const wg_cross_entropy_attrs each = {
         .use_ignore = true, .ignore = WG_NO_TARGET, .reduction = WG_LOSS_NONE};
+    const forced *f = wanted;
+    const wg_search_model *model = f->context->model;
     wg_graph *g = wg_graph_new();
     wg_transformer_inputs in =
-        wg_transformer_inputs_of(g, shape->rows, shape->source, shape->target);
-    wg_transformer m = wg_transformer_begin(g, &s->config, false);
+        wg_transformer_inputs_of(g, key->n[ROWS], key->n[SOURCE], key->n[TARGET]);
+    wg_transformer m = wg_transformer_begin(g, model->config, false);
     wg_value *memory = wg_transformer_encode(&m, in.source, in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, in.target_in, memory, in.source_lengths);
-    wg_value *weights = attention ? wg_output(attention_weights(g), "attention") : NULL,
-             *losses = NULL, *likeliest = NULL;
-    if (scores) {
+    wg_value *weights = NULL, *losses = NULL, *likeliest = NULL;
+    if (f->attention)
+        weights = wg_output(attention_weights(g), "attention");
+    if (f->scores) {
         wg_value *logits = wg_transformer_logits(&m, states);
         losses = wg_output(wg_cross_entropy(logits, in.target_out, NULL, &each), "losses");
         likeliest = wg_output(wg_argmax(logits, -1, WG_DROP), "likeliest");
     }
-    wg_plan *p = NULL;
     wg_value **const all[] = {&in.source, &in.source_lengths, &in.target_in, &in.target_out,
                               &losses,    &likeliest,         &weights};
-    wg_status status = wgi_search_in_integers(s, &g, all, WG_COUNT(all));
+    wg_status status =
+        wgi_context_plan(f->context, plan, &g, model->store, all, WG_COUNT(all), error);
     if (status == WG_OK)
-        status = wgi_search_plan(s, &p, g, s->store);
-    *out = (forced_plan){.plan = p};
-    if (status == WG_OK) {
-        out->source = wg_plan_data(p, in.source);
-        out->source_lengths = wg_plan_data(p, in.source_lengths);
-        out->target_in = wg_plan_data(p, in.target_in);
-        out->target_out = wg_plan_data(p, in.target_out);
-        out->losses = wg_plan_data(p, losses);
-        out->likeliest = wg_plan_data(p, likeliest);
-        out->attention = wg_plan_data(p, weights);
-    }
+        *(forced_io *)io = (forced_io){
+            .plan = *plan,
+            .source = wg_plan_data(*plan, in.source),
+            .source_lengths = wg_plan_data(*plan, in.source_lengths),
+            .target_in = wg_plan_data(*plan, in.target_in),
+            .target_out = wg_plan_data(*plan, in.target_out),
+            .losses = wg_plan_data(*plan, losses),
+            .likeliest = wg_plan_data(*plan, likeliest),
+            .attention = wg_plan_data(*plan, weights),
+        };
     wg_graph_free(g);
     return status;
 }
@@ -113,114 +120,106 @@ static int longer_first(const void *a, const void *b)
     return p->target < q->target ? -1 : p->target > q->target;
 }
 
-static int64_t in_strides(const wg_search *s, size_t n)
-{
-    int64_t up = ((int64_t)n + STRIDE - 1) / STRIDE * STRIDE, max = s->config.max_positions;
-    bool limited = s->config.positions == WG_POSITIONS_LEARNED && (int64_t)n <= max;
-    return limited && up > max ? max : up;
-}
-
-/* The longest batch from the first pair on. */
-static size_t batch_of(const wg_search *s, const pair *p, size_t n, forced_shape *shape)
+/* Pairs of the longest batch from the first pair on, and the sizes of its plan. */
+static size_t batch_of(const wg_transformer_config *c, const pair *p, size_t n, wgi_plan_key *key)
 {
     size_t count = 1, longest = p[0].length;
     for (; count < n; count++) {
         size_t source = p[count].length > longest ? p[count].length : longest;
         size_t widest = source > p[0].target->n ? source : p[0].target->n;
-        if ((count + 1) * widest > TOKENS)
+        if ((count + 1) * widest > MAX_TOKENS)
             break;
         longest = source;
     }
-    *shape = (forced_shape){wgi_search_round_up((int64_t)count, 1), in_strides(s, longest),
-                            in_strides(s, p[0].target->n)};
+    *key = (wgi_plan_key){{wgi_round_up_doubling((int64_t)count, 1),
+                           wgi_round_up_length(c, (int64_t)longest),
+                           wgi_round_up_length(c, (int64_t)p[0].target->n)}};
     return count;
 }
 
-static void set_row(const wg_search *s, const forced_plan *f, const forced_shape *shape,
-                    const pair *p, int64_t row)
+static void set_row(const forced_io *io, const int64_t *size, const pair *p, int64_t row,
+                    int32_t bos)
 {
     const wg_hypothesis *y = p->target;
-    for (int64_t t = 0; t < shape->source; t++)
-        f->source[row * shape->source + t] = t < (int64_t)p->length ? p->source[t] : 0;
-    f->source_lengths[row] = (int32_t)p->length;
-    for (int64_t t = 0; t < shape->target; t++) {
-        int64_t at = row * shape->target + t, n = (int64_t)y->n;
-        f->target_in[at] = t == 0 ? s->bos : t < n ? y->ids[t - 1] : 0;
-        f->target_out[at] = t < n ? y->ids[t] : WG_NO_TARGET;
+    for (int64_t t = 0; t < size[SOURCE]; t++)
+        io->source[row * size[SOURCE] + t] = t < (int64_t)p->length ? p->source[t] : 0;
+    io->source_lengths[row] = (int32_t)p->length;
+    for (int64_t t = 0; t < size[TARGET]; t++) {
+        int64_t at = row * size[TARGET] + t, n = (int64_t)y->n;
+        io->target_in[at] = t == 0 ? bos : t < n ? y->ids[t - 1] : 0;
+        io->target_out[at] = t < n ? y->ids[t] : WG_NO_TARGET;
     }
 }
 
-static double number(const wg_search *s, const void *x, int64_t i)
-{
-    return s->config.dtype == WG_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
-}
-
-static bool take_scores(const wg_search *s, const forced_plan *f, int64_t first, wg_hypothesis *y)
+/* first: the row's first token among [B, T] */
+static bool take_scores(wg_dtype dtype, const forced_io *io, size_t first, wg_hypothesis *y)
 {
     y->token_scores = malloc((y->n + 1) * sizeof *y->token_scores);
     y->log_probability = 0;
-    y->hits = 0;
+    y->n_correct = 0;
     for (size_t t = 0; y->token_scores && t < y->n; t++) {
-        double p = -number(s, f->losses, first + (int64_t)t);
+        double p = -wgi_number(dtype, io->losses, first + t);
         y->token_scores[t] = (float)p;
         y->log_probability += p;
-        y->hits += f->likeliest[first + (int64_t)t] == y->ids[t];
+        y->n_correct += io->likeliest[first + t] == y->ids[t];
     }
     return y->token_scores != NULL;
 }
 
-static bool take_attention(const wg_search *s, const forced_plan *f, int64_t first, int64_t width,
+/* first: the row's first weight among [B, T, width] */
+static bool take_attention(wg_dtype dtype, const forced_io *io, size_t first, size_t width,
                            wg_hypothesis *y)
 {
     size_t columns = y->source_tokens;
     y->attention = malloc((y->n * columns + 1) * sizeof *y->attention);
     for (size_t i = 0; y->attention && i < y->n * columns; i++)
-        y->attention[i] = (float)number(
-            s, f->attention, first + (int64_t)(i / columns) * width + (int64_t)(i % columns));
+        y->attention[i] =
+            (float)wgi_number(dtype, io->attention, first + i / columns * width + i % columns);
     return y->attention != NULL;
 }
 
-static wg_status run_batch(wg_search *s, const forced_plan *f, const forced_shape *shape,
+static wg_status run_batch(wgi_decode_context *c, const forced_io *io, const int64_t *size,
                            const pair *p, size_t count)
 {
-    for (int64_t row = 0; row < shape->rows; row++)
-        set_row(s, f, shape, &p[row < (int64_t)count ? row : 0], row);
-    wg_status status = wgi_search_run_plan(s, f->plan);
-    bool ok = status == WG_OK;
-    for (int64_t row = 0; ok && row < (int64_t)count; row++) {
-        int64_t first = row * shape->target;
-        ok = (!f->losses || take_scores(s, f, first, p[row].target)) &&
-             (!f->attention ||
-              take_attention(s, f, first * shape->source, shape->source, p[row].target));
+    const wg_dtype dtype = c->model->config->dtype;
+    for (int64_t row = 0; row < size[ROWS]; row++) /* rows without a pair repeat the first */
+        set_row(io, size, &p[row < (int64_t)count ? row : 0], row, c->model->bos);
+    wg_status status = wgi_context_run(c, io->plan);
+    if (status != WG_OK)
+        return status;
+    const size_t target = (size_t)size[TARGET], source = (size_t)size[SOURCE];
+    bool ok = true;
+    for (size_t row = 0; ok && row < count; row++) {
+        wg_hypothesis *y = p[row].target;
+        ok = (!io->losses || take_scores(dtype, io, row * target, y)) &&
+             (!io->attention || take_attention(dtype, io, row * target * source, source, y));
     }
-    return ok || status != WG_OK ? status : wgi_search_fail(s, WG_ENOMEM, "out of memory");
+    return ok ? WG_OK : wgi_error_set(&c->error, WG_ENOMEM, "out of memory");
 }
 
-wg_status wgi_search_force(wg_search *s, const int32_t *const *sources, const size_t *lengths,
-                           wg_hypothesis *results, size_t n, size_t per, bool scores,
-                           bool attention)
+wg_status wgi_forced_run(wgi_decode_context *c, const wgi_sentences *sources,
+                         wg_hypothesis *results, size_t n_best, bool scores, bool attention)
 {
+    size_t n = sources->n * n_best, pairs = 0;
     pair *p = calloc(n + 1, sizeof *p);
-    forced_plan plan = {0};
-    forced_shape had = {0}, shape;
-    size_t pairs = 0;
-    wg_status status = p ? WG_OK : wgi_search_fail(s, WG_ENOMEM, "out of memory");
-    for (size_t i = 0; p && i < n; i++)
-        if (results[i].n && lengths[i / per])
-            p[pairs++] = (pair){sources[i / per], lengths[i / per], &results[i]};
-    if (p)
-        qsort(p, pairs, sizeof *p, longer_first);
+    if (!p)
+        return wgi_error_set(&c->error, WG_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        if (results[i].n && sources->length[i / n_best])
+            p[pairs++] = (pair){sources->ids[i / n_best], sources->length[i / n_best], &results[i]};
+    qsort(p, pairs, sizeof *p, longer_first);
+    forced f = {c, scores, attention};
+    wgi_plan_cache plans = {.make = make, .io_size = sizeof(forced_io), .max_plans = 1};
+    wg_status status = WG_OK;
     for (size_t i = 0, count; status == WG_OK && i < pairs; i += count) {
-        count = batch_of(s, p + i, pairs - i, &shape);
-        if (shape.rows != had.rows || shape.source != had.source || shape.target != had.target) {
-            wg_plan_free(plan.plan);
-            status = make(s, &plan, &shape, scores, attention);
-            had = shape;
-        }
+        wgi_plan_key key;
+        void *io;
+        count = batch_of(c->model->config, p + i, pairs - i, &key);
+        status = wgi_plan_cache_get(&plans, &f, &key, &io, &c->error);
         if (status == WG_OK)
-            status = run_batch(s, &plan, &shape, p + i, count);
+            status = run_batch(c, io, key.n, p + i, count);
     }
-    wg_plan_free(plan.plan);
+    wgi_plan_cache_clear(&plans);
     free(p);
     return status;
 }

@@ -1,63 +1,47 @@
-/* A search whose products are in integers of 8 bits: the parameters' integers lie in a store over
- * the caller's, and every graph is rewritten to read them. */
+#include "decode/int8.h"
+#include "graph/error.h"
+#include "models/parameters.h"
 #include "wengert/models/quantize.h"
-#include "decode/internal.h"
 
 #include <stdlib.h>
 
-/* Every product of the model, whichever of its graphs it stands in. */
-static wg_status quantize_model(const wg_search *s, wg_quantized *out)
+wg_status wgi_int8_quantizer(const wg_search_model *model, wg_graph **out, wg_error *error)
 {
-    wg_graph *g = wg_graph_new();
-    const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
-    wg_transformer m = wg_transformer_begin(g, &s->config, false);
-    wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
-    wg_status status = wg_quantize_products(out, g, NULL);
+    wg_quantized q;
+    wg_graph *g = wgi_transformer_parameters(model->config);
+    wg_status status = wg_quantize_products(&q, g, NULL);
     wg_graph_free(g);
-    return status;
-}
-
-wg_status wgi_search_integers(wg_search *s)
-{
-    if (!s->int8)
-        return WG_OK;
-    if (!s->quantizer) {
-        wg_quantized q;
-        wg_status status = quantize_model(s, &q);
-        if (status == WG_OK)
-            status = wgi_search_plan(s, &s->quantizer, q.weights, s->store);
-        else
-            wgi_search_fail(s, status, "%s", wg_status_text(status));
-        wg_quantized_free(&q);
-        if (status != WG_OK)
-            return status;
-    }
-    return wgi_search_run_plan(s, s->quantizer);
+    *out = q.weights;
+    q.weights = NULL;
+    wg_quantized_free(&q);
+    return status == WG_OK ? status : wgi_error_set(error, status, "%s", wg_status_text(status));
 }
 
 /* A state that the quantizer does not fill would be all zeros. */
-static wg_status check_filled(wg_search *s, const wg_graph *weights)
+static wg_status check_filled(const wg_search_model *model, const wg_graph *weights,
+                              wg_error *error)
 {
     wg_value *leaf, *v;
     for (size_t i = 0; i < wg_graph_assign_count(weights); i++) {
         wg_graph_assign_at(weights, i, &leaf, &v);
-        if (!wg_store_find(s->store, leaf->name))
-            return wgi_search_fail(s, WG_EINVAL, "nothing fills %s", leaf->name);
+        if (!wg_store_find(model->store, leaf->name))
+            return wgi_error_set(error, WG_EINVAL, "nothing fills %s", leaf->name);
     }
     return WG_OK;
 }
 
-wg_status wgi_search_in_integers(wg_search *s, wg_graph **g, wg_value **const *values, size_t n)
+wg_status wgi_int8_rewrite(const wg_search_model *model, wg_graph **g, wg_value **const *values,
+                           size_t n, wg_error *error)
 {
-    if (!s->int8 || wg_graph_status(*g) != WG_OK) /* what is wrong with it, making its plan tells */
+    if (wg_graph_status(*g) != WG_OK)
         return WG_OK;
     wg_quantized q = {.graph = NULL};
     wg_value **map = calloc(wg_graph_value_count(*g) + 1, sizeof *map);
     wg_status status = map ? wg_quantize_products(&q, *g, map) : WG_ENOMEM;
     if (status != WG_OK)
-        wgi_search_fail(s, status, "%s", wg_status_text(status));
+        wgi_error_set(error, status, "%s", wg_status_text(status));
     else
-        status = check_filled(s, q.weights);
+        status = check_filled(model, q.weights, error);
     if (status == WG_OK) {
         for (size_t i = 0; i < n; i++)
             if (*values[i])

@@ -75,7 +75,8 @@ static wg_value *keep(const wg_transformer *m, const char *name, int64_t slots, 
     return as_sequences(after);
 }
 
-void wgi_stepwise_remember(const wg_transformer *m, wg_value *memory, wg_value *to, int64_t slots)
+void wgi_stepwise_keep_memory(const wg_transformer *m, wg_value *memory, wg_value *to,
+                              int64_t slots)
 {
     const wg_multi_head_options cross = wgi_transformer_cross(m, NULL);
     wg_scope_push(m->graph, "decoder");

@@ -19,7 +19,8 @@ wg_value *wgi_stepwise_encode(const wg_transformer *m, const wgi_tokens *t, int6
 
 /* Puts the keys and values that the decoder's cross-attention makes of memory rows into its pools,
  * which have `slots` places, at to [R]. */
-void wgi_stepwise_remember(const wg_transformer *m, wg_value *memory, wg_value *to, int64_t slots);
+void wgi_stepwise_keep_memory(const wg_transformer *m, wg_value *memory, wg_value *to,
+                              int64_t slots);
 
 /* The last tokens of R hypotheses: each puts its own keys and values into the pools of
  * self-attention first. */

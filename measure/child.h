@@ -1,17 +1,16 @@
-/* Processes that run a step whenever they are asked to, so that steps of several programs can take
- * turns and each has a resident peak of its own.  What a child says on its standard output, a line
- * each:
+/* Processes that run a step on request, so that steps of several programs can alternate and each
+ * has a resident peak of its own.  A child writes lines to its standard output:
  *
- *     ready BYTES NAME        once it has planned; BYTES of the plan's buffer, 0 if it has none;
- *     NAME: the rest SECONDS PEAK            for each line that it reads: it ran a step; most bytes
- *     that it had in memory so far
+ *     ready BYTES NAME    once it has planned: bytes of the plan's buffer (0 if it has none), and
+ *                         the rest of the line is its name
+ *     SECONDS PEAK        for each line that it reads: it ran a step; maximum bytes in memory yet
  *
- * It ends when there is nothing more to read.
+ * It ends at the end of its input.
  *
- * Only the child whose turn it is runs.  The others are stopped (SIGSTOP), and the parent ends its
- * own threads: those that wait for work may do so by spinning (OMP_WAIT_POLICY=active, PyTorch),
- * which would take the processor from the step that is measured.  Children do not outlive their
- * parent, however it ends. */
+ * Only one child runs at a time.  The others are stopped (SIGSTOP), and the parent ends its own
+ * threads: threads that wait for work may spin (OMP_WAIT_POLICY=active, PyTorch), which would take
+ * the processor from the step that is measured.  Children do not outlive their parent, however it
+ * ends. */
 #ifndef WG_MEASURE_CHILD_H
 #define WG_MEASURE_CHILD_H
 
@@ -42,11 +41,11 @@ typedef struct bench_child {
 
 /* Starts this very program as a child for the case (its main hands such arguments to
  * bench_child_serve); or, with a `script`, the Python interpreter with that script.  Waits until it
- * is ready, and stops it; false, and the reason in c->name, if it does not become so. */
+ * is ready, and stops it; on failure false, and c->name is the reason. */
 bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
                        const char *script);
-/* Continues the child for two steps: one that wakes its threads and fills the caches, which others
- * used meanwhile, and one that is counted if `counts`.  false if it has ended. */
+/* Continues the child for two steps: one to wake its threads and refill the caches, and one that is
+ * counted if `counts`.  false if it has ended. */
 bool bench_child_run(bench_child *c, bool counts);
 /* Of the runs that counted. */
 bench_times bench_child_times(const bench_child *c);

@@ -1,111 +1,10 @@
 #include "measure/limits.h"
 #include "wengert/backends/load.h"
-#include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-
-/* ---- timing ---------------------------------------------------------------------------------- */
-
-double bench_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double bench_resident_peak(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return 1024.0 * (double)u.ru_maxrss;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-bench_times bench_summary(double *seconds, int n)
-{
-    qsort(seconds, (size_t)n, sizeof *seconds, by_size);
-    return (bench_times){.median = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-                         .min = seconds[0],
-                         .max = seconds[n - 1],
-                         .runs = n};
-}
-
-double bench_exponent(const double *x, const double *y, int count)
-{
-    double mx = 0, my = 0, xy = 0, xx = 0;
-    for (int i = 0; i < count; i++) {
-        mx += log(x[i]) / count;
-        my += log(y[i]) / count;
-    }
-    for (int i = 0; i < count; i++) {
-        xy += (log(x[i]) - mx) * (log(y[i]) - my);
-        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
-    }
-    return xy / xx;
-}
-
-/* Seconds of one of `calls` calls. */
-static wg_status time_calls(const bench_subject *s, int calls, double *seconds)
-{
-    wg_status status = WG_OK;
-    double start = bench_now();
-    for (int i = 0; i < calls && status == WG_OK; i++)
-        status = s->run(s->context);
-    *seconds = (bench_now() - start) / calls;
-    return status;
-}
-
-/* Warms a subject up, and finds how many calls make a sample. */
-static wg_status calibrate(const bench_subject *s, double sample, int *calls)
-{
-    enum { MAX_CALLS = 100000 };
-    double seconds;
-    wg_status status = time_calls(s, 1, &seconds);
-    if (status == WG_OK)
-        status = time_calls(s, 1, &seconds);
-    double wanted = seconds > 0 ? sample / seconds : MAX_CALLS;
-    *calls = wanted < 1 ? 1 : wanted > MAX_CALLS ? MAX_CALLS : (int)wanted;
-    return status;
-}
-
-wg_status bench_interleaved(const bench_subject *subject, int n, const bench_schedule *schedule,
-                            bench_times *times)
-{
-    enum { MIN_ROUNDS = 3 };
-    const bench_schedule o = schedule ? *schedule : (bench_schedule){0};
-    int runs = o.runs > 0 ? o.runs : 11;
-    double limit = o.seconds > 0 ? o.seconds : 10, sample = o.sample > 0 ? o.sample : 0.002;
-    int *calls = calloc((size_t)n + 1, sizeof *calls);
-    double *seconds = calloc((size_t)n * (size_t)runs + 1, sizeof *seconds);
-    wg_status status = calls && seconds ? WG_OK : WG_ENOMEM;
-
-    for (int i = 0; i < n && status == WG_OK; i++)
-        status = calibrate(&subject[i], sample, &calls[i]);
-    double start = bench_now();
-    int rounds = 0;
-    while (status == WG_OK && rounds < runs &&
-           (rounds < MIN_ROUNDS || bench_now() - start < limit)) {
-        for (int i = 0; i < n && status == WG_OK; i++)
-            status = time_calls(&subject[i], calls[i], &seconds[i * runs + rounds]);
-        rounds++;
-    }
-    for (int i = 0; i < n && status == WG_OK; i++)
-        times[i] = bench_summary(&seconds[i * runs], rounds);
-    free(calls);
-    free(seconds);
-    return status;
-}
 
 /* ---- matmul ---------------------------------------------------------------------------------- */
 
@@ -154,7 +53,7 @@ static wg_status choose_size(int64_t *size, int threads)
     double best = 0, seconds;
     wg_status status = make_product(&p, SMALL, threads);
     for (int i = 0; i < TRIES && status == WG_OK; i++) {
-        status = time_calls(&(bench_subject){bench_square_run, &p}, 1, &seconds);
+        status = bench_time_calls(&(bench_subject){bench_square_run, &p}, 1, &seconds);
         best = i == 0 || seconds < best ? seconds : best;
     }
     bench_square_free(&p);

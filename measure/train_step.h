@@ -1,5 +1,5 @@
-/* The step of training, built as the trainer builds it (train/step.h), on a batch of sentences of
- * full length. */
+/* The training step, built as the trainer builds it (train/step.h), on a batch of sentences of full
+ * length. */
 #ifndef WG_MEASURE_TRAIN_STEP_H
 #define WG_MEASURE_TRAIN_STEP_H
 
@@ -24,10 +24,10 @@ typedef struct bench_step_options {
 typedef struct bench_step {
     wg_graph *graph;
     wg_plan *plan;
-    wg_store *own; /* NULL if one was given                                      */
-    uint64_t run;  /* number of the last one                                     */
-    double build_seconds,
-        plan_seconds; /* graph with gradient; plan, once parameters have been drawn */
+    wg_store *own;        /* NULL if one was given                                      */
+    uint64_t run;         /* number of the last one                                     */
+    double build_seconds; /* graph with gradient             */
+    double plan_seconds;  /* without drawing the parameters  */
 } bench_step;
 
 /* The settings of the preset of that name (of wg_transformer_find) over a vocabulary for both
@@ -43,18 +43,17 @@ void bench_step_free(bench_step *s);
 /* One step; a bench_subject's run, with the bench_step as context. */
 wg_status bench_step_run(void *step);
 
-/* Operations of the model's matrix products in a step, two of them (a multiplication, an addition)
- * for each term:
+/* Operations of the model's matrix products in a step: two (a multiplication, an addition) for each
+ * term of
  *
- *   projections q, k, v, out of each attention  2 (d h d_k + d h d_v)  a token; k, v of
- *   cross-attention a source token scores and averages                         h d_k + h d_v
- *   for each pair of a query and a key that it sees feed-forward layer                          2 d
- *   f (gated: 3 d f)   a token logits                                      d V                    a
- *   target token
+ *     projections q, k, v, out   2 (d h d_k + d h d_v) a token; k and v of cross-attention a source
+ *                                token
+ *     scores and averages        h d_k + h d_v for each pair of a query and a key that it sees
+ *     feed-forward layer         2 d f (gated: 3 d f) a token
+ *     logits                     d V a target token
  *
- * terms each, three times: forward, gradient of the one operand, of the other.  A causal query at
- * position t sees t + 1 keys.  Nothing else is counted: no norm, softmax, dropout, loss, embedding,
- * update. */
+ * three times: forward, and the gradients of both operands.  A causal query at position t sees
+ * t + 1 keys.  Nothing else is counted: no norm, softmax, dropout, loss, embedding, update. */
 double bench_step_flops(const wg_transformer_config *c, const bench_batch *b);
 
 #endif

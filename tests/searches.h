@@ -5,6 +5,7 @@
 
 #include "tests/test.h"
 #include "backends/cpu/any/element.h"
+#include "models/parameters.h"
 #include "wengert/decode/search.h"
 #include "wengert/ops/ops.h"
 
@@ -26,10 +27,7 @@ static inline wg_transformer_config small_config(void)
 static inline wg_store *random_parameters(const wg_transformer_config *c, uint64_t seed)
 {
     wg_store *store = wg_store_new(seed);
-    wg_graph *g = wg_graph_new();
-    wg_transformer m = wg_transformer_begin(g, c, false);
-    const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
-    wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
+    wg_graph *g = wgi_transformer_parameters(c);
     wg_plan *p;
     check_that(wg_plan_create(&p, g, &(wg_plan_options){.store = store}) == WG_OK, "%s",
                wg_graph_message(g));
@@ -53,8 +51,8 @@ static inline wg_search_model model_of(const wg_transformer_config *c, wg_store 
 static inline wg_search *search_of(const wg_search_model *model)
 {
     wg_search *s = NULL;
-    char message[512] = "";
-    check_that(wg_search_create(&s, model, message, sizeof message) == WG_OK, "%s", message);
+    wg_error error;
+    check_that(wg_search_create(&s, model, &error) == WG_OK, "%s", error.text);
     return s;
 }
 

@@ -1,41 +1,42 @@
-/* The rules of beam search, on probabilities that are made up. */
+/* The rules of beam search, on made-up probabilities. */
 #include "test.h"
 
-#include "decode/internal.h"
+#include "decode/beam.h"
 
 #include <math.h>
 
 enum { BEAM = 4, CANDIDATES = 2 * BEAM, MAX = 20, EOS = 2 };
 
-/* A beam with room for BEAM hypotheses of MOST tokens. */
+/* A beam with room for BEAM hypotheses of MAX tokens. */
 typedef struct room {
     wgi_beam beam;
-    wgi_partial now[BEAM], next[BEAM];
+    wgi_partial live[BEAM], next[BEAM];
     wg_hypothesis done[BEAM], results[BEAM];
     int32_t ids[2 * BEAM][MAX], slots[2 * BEAM][MAX];
     float scores[2 * BEAM][MAX];
-    size_t heads[BEAM];
+    size_t cursors[BEAM];
 } room;
 
 static void begin(room *r)
 {
     *r = (room){0};
-    r->beam = (wgi_beam){.now = r->now, .next = r->next, .done = r->done, .max = MAX, .length = 1};
+    r->beam =
+        (wgi_beam){.live = r->live, .next = r->next, .done = r->done, .max = MAX, .length = 1};
     for (int i = 0; i < BEAM; i++) {
-        r->now[i] = (wgi_partial){.ids = r->ids[i], .slots = r->slots[i], .scores = r->scores[i]};
+        r->live[i] = (wgi_partial){.ids = r->ids[i], .slots = r->slots[i], .scores = r->scores[i]};
         r->next[i] = (wgi_partial){
             .ids = r->ids[BEAM + i], .slots = r->slots[BEAM + i], .scores = r->scores[BEAM + i]};
     }
     wgi_beam_begin(&r->beam);
 }
 
-/* A model that is sure of itself: of a hypothesis that has said 10, 11, ... so far, the next of
- * these has probability 1 - e until there are `length`, then the end; all else is improbable, a
- * wrong hypothesis ends or goes on as it likes. The end is always the second choice. */
+/* A confident model: of a hypothesis that has said 10, 11, ... so far, the next of
+ * these has probability 1 - e until there are `length`, then the end; all else is improbable, and
+ * a wrong hypothesis may end or go on. The end is always the second choice. */
 static void probabilities(const wgi_beam *x, size_t length, double *scores, int64_t *ids)
 {
-    for (size_t i = 0; i < x->n_now; i++, scores += CANDIDATES, ids += CANDIDATES) {
-        const wgi_partial *h = &x->now[i];
+    for (size_t i = 0; i < x->n_live; i++, scores += CANDIDATES, ids += CANDIDATES) {
+        const wgi_partial *h = &x->live[i];
         int64_t right = h->n < length ? 10 + (int64_t)h->n : EOS;
         for (int k = 0; k < CANDIDATES; k++) {
             scores[k] = k ? -7 - 0.5 * k : -0.1;
@@ -56,7 +57,7 @@ static void search(room *r, size_t length, int penalty, double alpha, size_t n_b
                             .banned = {-1, -1},
                             .penalty = penalty,
                             .alpha = alpha,
-                            .heads = r->heads};
+                            .cursors = r->cursors};
     double scores[BEAM * CANDIDATES];
     int64_t ids[BEAM * CANDIDATES];
     size_t steps = 0;
@@ -80,7 +81,7 @@ static void clear(room *r)
 
 /* At each step an end of sentence is among the best four, so four are finished long before the
  * right one is. */
-static void test_sure_model_is_heard_to_the_end(void **state)
+static void a_confident_model_is_not_cut_short(void **state)
 {
     (void)state;
     static const double alphas[] = {0, 0.6, 1};
@@ -103,7 +104,7 @@ static void test_sure_model_is_heard_to_the_end(void **state)
 }
 
 /* The best are kept, in order, however many were finished. */
-static void test_kept_are_in_order(void **state)
+static void finished_hypotheses_are_ordered_by_score(void **state)
 {
     (void)state;
     room r;
@@ -119,8 +120,8 @@ static void test_kept_are_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sure_model_is_heard_to_the_end),
-        cmocka_unit_test(test_kept_are_in_order),
+        cmocka_unit_test(a_confident_model_is_not_cut_short),
+        cmocka_unit_test(finished_hypotheses_are_ordered_by_score),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static size_t expect_same(const char *what, const wg_hypothesis *a, const wg_hyp
 }
 
 /* In f64 with 8 bits: there rounding does not take a number to another place of the grid. */
-static void cached_is_uncached(void **state)
+static void cached_search_equals_uncached(void **state)
 {
     bool int8 = *state != NULL;
     const wg_backend_list built = wg_backend_list_built_in();
@@ -96,7 +96,7 @@ static void cached_is_uncached(void **state)
 
 /* Scores of the same targets with and without 8 bits differ, a little; those with 8 bits follow the
  * parameters. */
-static void eight_bits_are_near(void **state)
+static void int8_is_close_to_f32(void **state)
 {
     (void)state;
     const wg_backend_list built = wg_backend_list_built_in();
@@ -215,7 +215,7 @@ static size_t all_sequences(scored *out)
     return count;
 }
 
-static void a_beam_of_all_finds_the_best(void **state)
+static void a_beam_of_all_sequences_finds_the_best(void **state)
 {
     (void)state;
     enum { BEST = 12 };
@@ -271,10 +271,10 @@ static void length_penalties(void **state)
     assert_true(wg_length_penalty_of(WG_PENALTY_LENGTH, 0, 7) == 1);
 }
 
-/* ---- what must not matter, and what must hold ------------------------------------------------ */
+/* ---- properties ------------------------------------------------------------------------------ */
 
-/* Alone, in small company and in large company; in any order. */
-static void company_does_not_matter(void **state)
+/* Alone, with few or with many other sentences, in any order. */
+static void other_sentences_and_their_order_do_not_matter(void **state)
 {
     (void)state;
     const wg_transformer_config c = small_config();
@@ -420,7 +420,7 @@ static void forced_scores_and_attention(void **state)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static void nothing_gives_nothing(void **state)
+static void empty_sentences_have_empty_translations(void **state)
 {
     (void)state;
     const wg_transformer_config c = small_config();
@@ -446,10 +446,10 @@ static void nothing_gives_nothing(void **state)
 static void refused(const wg_search_model *model, const char *expected)
 {
     wg_search *s = NULL;
-    char message[512] = "";
-    assert_true(wg_search_create(&s, model, message, sizeof message) != WG_OK);
+    wg_error error;
+    assert_true(wg_search_create(&s, model, &error) != WG_OK);
     assert_null(s);
-    check_that(strstr(message, expected) != NULL, "\"%s\" has no \"%s\"", message, expected);
+    check_that(strstr(error.text, expected) != NULL, "\"%s\" has no \"%s\"", error.text, expected);
 }
 
 static void bad_models_are_refused(void **state)
@@ -473,7 +473,7 @@ static void bad_models_are_refused(void **state)
     wg_store_free(store);
 }
 
-static void bad_wishes_are_refused(void **state)
+static void bad_options_and_ids_are_refused(void **state)
 {
     (void)state;
     wg_transformer_config c = variant(2); /* 40 learned positions */
@@ -518,8 +518,8 @@ static void bad_wishes_are_refused(void **state)
     wg_store_free(store);
 }
 
-/* Parameters that are no numbers end the search with a status, not without end. */
-static void spoilt_parameters_are_noticed(void **state)
+/* NaN in a parameter ends the search with a status, not in an endless loop. */
+static void nan_in_parameters_is_an_error(void **state)
 {
     (void)state;
     const wg_transformer_config c = small_config();
@@ -546,19 +546,19 @@ static void spoilt_parameters_are_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cached_is_uncached),
-        {"in 8 bits", cached_is_uncached, NULL, NULL, "8"},
-        cmocka_unit_test(eight_bits_are_near),
+        cmocka_unit_test(cached_search_equals_uncached),
+        {"in 8 bits", cached_search_equals_uncached, NULL, NULL, "8"},
+        cmocka_unit_test(int8_is_close_to_f32),
         cmocka_unit_test(a_beam_of_one_is_greedy),
-        cmocka_unit_test(a_beam_of_all_finds_the_best),
+        cmocka_unit_test(a_beam_of_all_sequences_finds_the_best),
         cmocka_unit_test(length_penalties),
-        cmocka_unit_test(company_does_not_matter),
+        cmocka_unit_test(other_sentences_and_their_order_do_not_matter),
         cmocka_unit_test(results_are_well_formed),
         cmocka_unit_test(forced_scores_and_attention),
-        cmocka_unit_test(nothing_gives_nothing),
+        cmocka_unit_test(empty_sentences_have_empty_translations),
         cmocka_unit_test(bad_models_are_refused),
-        cmocka_unit_test(bad_wishes_are_refused),
-        cmocka_unit_test(spoilt_parameters_are_noticed),
+        cmocka_unit_test(bad_options_and_ids_are_refused),
+        cmocka_unit_test(nan_in_parameters_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,15 @@
 static wg_status work_once(const wg_search_model *model, const sentences *x)
 {
     const wg_search_options o = {.beam = 2, .max_length = 3, .attention = true};
-    char message[512] = "";
+    wg_error error;
     wg_search *s = NULL;
     wg_hypothesis *found = NULL;
-    wg_status status = wg_search_create(&s, model, message, sizeof message);
+    wg_status status = wg_search_create(&s, model, &error);
     if (status == WG_OK)
         status = wg_search_run(s, x->at, x->length, x->n, &o, &found);
     check_that(status == WG_OK || found == NULL, "results in spite of a failure");
-    check_that(status == WG_OK || *message || *wg_search_message(s), "a failure without a message");
+    check_that(status == WG_OK || *error.text || *wg_search_message(s),
+               "a failure without a message");
     if (status == WG_OK)
         wg_hypotheses_free(found, x->n);
     wg_search_free(s);

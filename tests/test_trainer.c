@@ -106,10 +106,10 @@ static wg_store *updated(const wg_settings *s, const wg_backend_list *backends, 
         for (int k = 0; k < parts; k++) {
             wg_batch b = batch_of(&r, k * ROWS / parts, ROWS / parts);
             int kind = (k ? WG_STEP_ADDS : 0) | (k + 1 == parts ? WG_STEP_UPDATES : 0);
-            char text[500];
-            wgi_message m = wgi_message_in(text, sizeof text);
+            wg_error error;
             wgi_step_plan *p;
-            check_that(wgi_plans_fill(&plans, &b, kind, tokens, 0.1, &p, &m) == WG_OK, "%s", text);
+            check_that(wgi_plans_fill(&plans, &b, kind, tokens, 0.1, &p, &error) == WG_OK, "%s",
+                       error.text);
             check_that(wg_plan_run(p->plan, (uint64_t)update) == WG_OK, "%s",
                        wg_plan_message(p->plan));
             *cost += wgi_plans_scalar(&plans, p->cost);

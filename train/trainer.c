@@ -75,7 +75,11 @@ typedef struct group {
 static wg_status fill(wg_trainer *t, const group *g, size_t k, wgi_step_plan **p, wgi_message *m)
 {
     int kind = (k > 0 ? WG_STEP_ADDS : 0) | (k + 1 == g->n ? WG_STEP_UPDATES : 0);
-    return wgi_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, m);
+    wg_error error;
+    wg_status status = wgi_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, &error);
+    if (status != WG_OK)
+        wgi_message_add(m, "%s", error.text);
+    return status;
 }
 
 /* Batch k made `what` to be no number: a message that names the node which did so first.
@@ -303,7 +307,12 @@ static wg_status fill_store(wg_trainer *t, wgi_message *m)
 {
     int64_t min = t->settings.length_multiple;
     wgi_step_plan *p;
-    return wgi_plans_get(&t->plans, &(wgi_step_shape){1, min, min, WG_STEP_UPDATES}, &p, m);
+    wg_error error;
+    wg_status status =
+        wgi_plans_get(&t->plans, &(wgi_step_shape){1, min, min, WG_STEP_UPDATES}, &p, &error);
+    if (status != WG_OK)
+        wgi_message_add(m, "%s", error.text);
+    return status;
 }
 
 static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)

@@ -52,7 +52,7 @@ static wg_status make_search(wgi_validator *v, wgi_message *m)
 {
     const wgi_plans *p = v->plans;
     const wg_vocabulary *target = v->data->vocabularies.side[1];
-    char why[500] = "";
+    wg_error why;
     if (v->search)
         return WG_OK;
     wg_status status = wg_search_create(&v->search,
@@ -65,9 +65,9 @@ static wg_status make_search(wgi_validator *v, wgi_message *m)
                                                            .backends = p->backends->backend,
                                                            .n_backends = p->backends->count,
                                                            .threads = (int)p->settings->threads},
-                                        why, sizeof why);
+                                        &why);
     if (status != WG_OK)
-        wgi_message_add(m, "translation: %s", why);
+        wgi_message_add(m, "translation: %s", why.text);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "wengert/ops/table.h"
 #include "wengert/train/folder.h"
 #include "files/internal.h"
+#include "models/parameters.h"
 #include "wengert/train/settings.h"
 #include "train/validate.h"
 #include "wengert/files/weights.h"
@@ -57,10 +58,7 @@ static wg_status open_vocabularies(wg_translator *t, const char *folder, wgi_mes
 /* The parameters' tensors, zeroed: those that a graph of the model has. */
 static wg_status make_store(wg_translator *t, const char *folder, wgi_message *m)
 {
-    wg_graph *g = wg_graph_new();
-    const wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 1, 1);
-    wg_transformer model = wg_transformer_begin(g, &t->settings.net, false);
-    wg_transformer_loss(&model, &in, NULL);
+    wg_graph *g = wgi_transformer_parameters(&t->settings.net);
     wg_status status = wg_graph_status(g);
     if (status != WG_OK)
         wgi_file_fail(m, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
@@ -116,7 +114,7 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
                              wgi_message *m)
 {
     const wg_vocabulary *target = t->vocabularies.side[1];
-    char why[500];
+    wg_error why;
     const wg_search_model model = {
         .config = &t->settings.net,
         .store = t->store,
@@ -129,8 +127,8 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
         .threads = o->threads,
         .int8 = o->int8,
     };
-    wg_status status = wg_search_create(&t->search, &model, why, sizeof why);
-    return status == WG_OK ? status : wgi_file_fail(m, status, folder, "%s", why);
+    wg_status status = wg_search_create(&t->search, &model, &why);
+    return status == WG_OK ? status : wgi_file_fail(m, status, folder, "%s", why.text);
 }
 
 wg_status wg_translator_open(wg_translator **out, const char *folder,

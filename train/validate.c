@@ -38,8 +38,11 @@ typedef struct sums {
 static wg_status add_batch(sums *s, wgi_plans *plans, const wg_batch *batch, wgi_message *m)
 {
     wgi_step_plan *p;
-    wg_status status = wgi_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, m);
-    if (status == WG_OK && (status = wg_plan_run(p->plan, 0)) != WG_OK)
+    wg_error error;
+    wg_status status = wgi_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, &error);
+    if (status != WG_OK)
+        wgi_message_add(m, "%s", error.text);
+    else if ((status = wg_plan_run(p->plan, 0)) != WG_OK)
         wgi_message_add(m, "validation: %s", wg_plan_message(p->plan));
     if (status != WG_OK)
         return status;

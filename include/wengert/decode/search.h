@@ -1,94 +1,133 @@
 /* Decoding: the best translations of sentences by a Transformer, greedily or by beam search, with
- * keys and values of earlier positions kept; and the scores of given translations.
+ * the keys and values of earlier positions kept; and the scores of given translations.
  *
- * Sentences are taken longest first, as many at once as make full steps; one that ends makes room
- * for the next.  Of many sentences each thread takes its share and decodes it alone, so that no
- * thread waits for another within a step; of few, the threads share each step.  Neither their order
- * nor the company in which a sentence is decoded matters: its result is the same as if it were
- * alone, but for the rounding of a backend whose products depend on the number of rows (the cpu
- * backend's do not).  The same call gives the same bits at the same number of threads. */
+ *     wg_error error;
+ *     wg_search *s;
+ *     wg_hypothesis *best;
+ *     if (wg_search_create(&s, &model, &error) != WG_OK)
+ *         return fprintf(stderr, "%s\n", error.text), 1;
+ *     if (wg_search_run(s, sources, lengths, n, &(wg_search_options){.beam = 5}, &best) != WG_OK)
+ *         fprintf(stderr, "%s\n", wg_search_message(s));
+ *     ...
+ *     wg_hypotheses_free(best, n);
+ *     wg_search_free(s);
+ *
+ * Sentences are batched longest first, and a sentence that is done makes room for the next.  Many
+ * sentences are shared out among threads, each of which decodes its share by itself, so that none
+ * waits for another within a step; with few sentences the threads share each step.
+ *
+ * The result of a sentence depends neither on the order of the sentences nor on which others are in
+ * the same call, except for the rounding of a backend whose products depend on the number of rows
+ * (those of the cpu backend do not).  The same call with the same number of threads gives the same
+ * bits. */
 #ifndef WG_DECODE_SEARCH_H
 #define WG_DECODE_SEARCH_H
 
 #include "wengert/backends/plan.h"
+#include "wengert/graph/error.h"
 #include "wengert/models/transformer.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/** By what log p of a translation of L tokens, the end of sentence included, is divided. */
 typedef enum wg_length_penalty {
-    WG_PENALTY_LENGTH =
-        0,          /* log p / L^alpha; fairseq's and Marian's normalisation                   */
-    WG_PENALTY_GNMT /* log p / ((5 + L) / 6)^alpha; the paper's (Wu et al. 2016, eq. 14)       */
+    WG_PENALTY_LENGTH = 0, /**< L^alpha: the normalisation of fairseq and Marian */
+    WG_PENALTY_GNMT        /**< ((5 + L) / 6)^alpha: Wu et al. 2016, equation 14 */
 } wg_length_penalty;
 
-/** L counts the end of sentence.  Zero means the default in every field but alpha, where 0 is no
- * penalty. */
+/** How to search.  Zero means the default in every field except alpha, where 0 is no penalty. */
 typedef struct wg_search_options {
-    int64_t beam;   /* 1: greedy                                                            */
-    int64_t n_best; /* 1; at most beam                                                      */
-    int penalty;    /* wg_length_penalty                                                    */
-    double alpha;
-    int64_t max_length; /* most tokens of a translation; 0: no limit but max_factor, max_extra  */
-    double max_factor;  /* most tokens = max_factor * source tokens + max_extra; 0, 0: 1, 50    */
-    int64_t max_extra;
-    int64_t
-        batch_tokens; /* source tokens times beam decoded together, counted at the longest sentence; 0: a good value */
-    bool attention; /* keep the weights                                                    */
-    bool uncached;  /* recompute all positions at each step: the plain decoder, for checks */
+    int64_t beam;   /**< hypotheses kept at each step; default 1: greedy                       */
+    int64_t n_best; /**< translations of each sentence, at most `beam`; default 1              */
+    int penalty;    /**< wg_length_penalty                                                     */
+    double alpha;   /**< exponent of the length penalty                                        */
+    /** The maximum length of a translation of S source tokens, in tokens, is the lesser of
+     * max_length (0: no such limit) and max_factor S + max_extra (both 0: S + 50). */
+    int64_t max_length;
+    double max_factor; /**< see max_length */
+    int64_t max_extra; /**< see max_length */
+    /** Tokens of a step: its hypotheses times the longest source; default: chosen by the search. */
+    int64_t batch_tokens;
+    bool attention; /**< also return attention weights                                         */
+    bool uncached;  /**< compute all positions again at each step: slow, for checks            */
 } wg_search_options;
 
+/** A translation, or a scored target.  wg_hypotheses_free frees its arrays. */
 typedef struct wg_hypothesis {
-    int32_t *
-        ids; /* n tokens, without begin of sentence; the last is end of sentence unless cut off by max_length */
-    size_t n;
-    double log_probability; /* sum of token_scores                                       */
-    double score;           /* after the length penalty                                  */
-    float *token_scores;    /* [n] log p of each token                                   */
-    size_t hits;            /* of a scored target: tokens that no other exceeds in p     */
-    float *
-        attention; /* [n, source tokens] mean over heads of the last layer's cross-attention; NULL unless asked for */
-    size_t source_tokens;
+    /** [n] without begin of sentence; the last is end of sentence unless the maximum length cut it
+     * off.  NULL if there is no such hypothesis. */
+    int32_t *ids;
+    size_t n;               /**< tokens                                                        */
+    double log_probability; /**< sum of token_scores                                           */
+    double score;           /**< log_probability divided by the length penalty                 */
+    float *token_scores;    /**< [n] log p of each token                                       */
+    size_t n_correct;       /**< of a scored target: tokens that are the model's most probable */
+    /** [n, source_tokens] mean over heads of the last layer's cross-attention; NULL unless asked
+     * for. */
+    float *attention;
+    size_t source_tokens; /**< end of sentence included */
 } wg_hypothesis;
 
+/** A search: its model and the plans made for it so far.  To be used by one thread at a time. */
 typedef struct wg_search wg_search;
 
+/** What to search with. */
 typedef struct wg_search_model {
-    const wg_transformer_config *config;
-    wg_store *store; /* has the parameters */
-    int32_t bos, eos;
-    int32_t pad, unk; /* never produced if not -1 (unk: may be, unless no_unk) */
-    bool no_unk;
-    bool int8; /* products with parameters in integers of 8 bits: see wengert/models/quantize.h */
-    const wg_backend *const *backends;
-    size_t n_backends;
-    int threads;
+    const wg_transformer_config *config; /**< copied                                           */
+    wg_store *store;  /**< has every parameter; must outlive the search                       */
+    int32_t bos, eos; /**< target tokens: begin and end of sentence                           */
+    int32_t pad;      /**< target token of padding, never produced; -1: there is none         */
+    int32_t unk;      /**< target token of unknown words; -1: there is none                   */
+    bool no_unk;      /**< never produce unk                                                  */
+    bool int8;        /**< products with parameters in 8 bits: wengert/models/quantize.h      */
+    const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options         */
+    size_t n_backends; /**< 0: the cpu backend alone                                             */
+    int threads;       /**< 0: as many as OpenMP gives                                         */
 } wg_search_model;
 
-/** L^alpha or ((5 + L) / 6)^alpha, by which log p is divided. */
+/** L^alpha or ((5 + L) / 6)^alpha for L = length, by which log p is divided.
+ * @param penalty wg_length_penalty */
 WG_API double wg_length_penalty_of(int penalty, double alpha, size_t length);
 
-/** Keeps what it needs of `model` but not the store, which must outlive it and have every parameter;
- * their numbers may
- *  change between runs. */
-WG_API wg_status wg_search_create(wg_search **out, const wg_search_model *model, char *message,
-                                  size_t message_size);
+/** Creates a search.  The values of the parameters may change between runs.
+ * @return WG_EINVAL for a bad model, WG_ESHAPE for a parameter of another shape or dtype,
+ *         WG_ENOMEM */
+WG_API wg_status wg_search_create(wg_search **out, const wg_search_model *model, wg_error *error);
+
+/** Frees the search; NULL is allowed. */
 WG_API void wg_search_free(wg_search *s);
-/** Translates n sentences (ids with the end of sentence, as the model was trained): results[i *
- * n_best + k] is the k-th best of
- *  sentence i (fewer: ids NULL).  *results is freed by wg_hypotheses_free.  An empty source (n = 0)
- *  gives an empty result. */
+
+/** Translates n sentences.
+ * @param sources [n] ids of each, with the end of sentence if the model was trained with it; a
+ *        sentence without tokens has an empty translation
+ * @param lengths [n] tokens of each
+ * @param options NULL: the defaults
+ * @param results (*results)[i * n_best + k] is the k-th best translation of sentence i; where there
+ *        are fewer, ids is NULL.  The caller frees them by wg_hypotheses_free; NULL on failure.
+ * @return WG_EINVAL for bad options, WG_EDATA for a bad id or a sentence that is too long,
+ *         WG_ENONFINITE if no next token has a finite probability, WG_ENOMEM, or what a plan's run
+ *         returns; wg_search_message says why */
 WG_API wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
                                size_t n, const wg_search_options *options, wg_hypothesis **results);
-/** Scores given targets (with the end of sentence) in one pass: results[i] has token_scores,
- * log_probability, score and, if
- *  asked for, attention.  Where source or target is empty, there are none and the score is 0. */
+
+/** Scores n given translations in one pass, without a search.
+ * @param targets [n] ids of each, with the end of sentence
+ * @param options NULL: the defaults; only penalty, alpha and attention count
+ * @param results (*results)[i] has token_scores, log_probability, score, n_correct and, if asked
+ *        for, attention.  Where source or target is empty, there are none and the score is 0.  The
+ *        caller frees them by wg_hypotheses_free; NULL on failure.
+ * @return as wg_search_run */
 WG_API wg_status wg_search_score(wg_search *s, const int32_t *const *sources,
                                  const size_t *source_lengths, const int32_t *const *targets,
                                  const size_t *target_lengths, size_t n,
                                  const wg_search_options *options, wg_hypothesis **results);
+
+/** Frees the array and what its hypotheses hold; NULL is allowed. */
 WG_API void wg_hypotheses_free(wg_hypothesis *results, size_t count);
+
+/** Why the last run failed; "" if it did not.  Valid until the next call. */
 WG_API const char *wg_search_message(const wg_search *s);
 
 #ifdef __cplusplus

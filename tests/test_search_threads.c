@@ -1,5 +1,5 @@
 /* Many sentences by several threads, each with its share: nothing may depend on how they were
- * dealt. */
+ * shared out. */
 #include "tests/searches.h"
 #include "wengert/backends/load.h"
 
@@ -20,16 +20,16 @@ static size_t expect_equal(const char *what, const wg_hypothesis *a, const wg_hy
                    "%s: hypothesis %zu differs: %zu and %zu tokens, scores %.17g and %.17g", what,
                    i, a[i].n, b[i].n, a[i].score, b[i].score);
         check_that(!a[i].n || !memcmp(a[i].token_scores, b[i].token_scores, a[i].n * sizeof(float)),
-                   "%s: the tokens of hypothesis %zu score otherwise", what, i);
-        check_that(!a[i].attention == !b[i].attention, "%s: attention of one alone", what);
+                   "%s: the token scores of hypothesis %zu differ", what, i);
+        check_that(!a[i].attention == !b[i].attention, "%s: only one has attention", what);
         check_that(!a[i].attention || !memcmp(a[i].attention, b[i].attention,
                                               a[i].n * a[i].source_tokens * sizeof(float)),
-                   "%s: hypothesis %zu attends otherwise", what, i);
+                   "%s: the attention of hypothesis %zu differs", what, i);
     }
     return compared;
 }
 
-static void threads_do_not_matter(void **state)
+static void results_do_not_depend_on_threads(void **state)
 {
     (void)state;
     const wg_transformer_config c = small_config();
@@ -38,13 +38,13 @@ static void threads_do_not_matter(void **state)
     draw_sentences(&x, MANY, 14, 5);
     x.length[17] = 0; /* an empty one in between */
     size_t compared = 0;
-    for (int wish = 0; wish < 4; wish++) {
-        const wg_search_options o = {.beam = wish == 0 ? 1 : 3,
-                                     .n_best = wish == 0 ? 1 : 2,
+    for (int choice = 0; choice < 4; choice++) {
+        const wg_search_options o = {.beam = choice == 0 ? 1 : 3,
+                                     .n_best = choice == 0 ? 1 : 2,
                                      .alpha = 0.6,
                                      .max_length = 15,
-                                     .uncached = wish == 2,
-                                     .attention = wish == 3};
+                                     .uncached = choice == 2,
+                                     .attention = choice == 3};
         wg_hypothesis *expected = NULL;
         size_t count = MANY * (size_t)o.n_best;
         for (int threads = 1; threads <= 4; threads++) {
@@ -54,7 +54,8 @@ static void threads_do_not_matter(void **state)
             for (int again = 0; again < 2; again++) {
                 wg_hypothesis *h = translate(s, &x, &o);
                 char what[64];
-                snprintf(what, sizeof what, "wish %d, %d threads, run %d", wish, threads, again);
+                snprintf(what, sizeof what, "choice %d, %d threads, run %d", choice, threads,
+                         again);
                 if (expected) {
                     compared += expect_equal(what, expected, h, count);
                     wg_hypotheses_free(h, count);
@@ -72,7 +73,7 @@ static void threads_do_not_matter(void **state)
 
 /* Where products depend on the number of rows: the same bits run to run at one number of
  * threads. */
-static void runs_repeat(void **state)
+static void runs_are_reproducible(void **state)
 {
     (void)state;
     const wg_backend_list built = wg_backend_list_built_in();
@@ -107,7 +108,7 @@ static void runs_repeat(void **state)
 static void a_failure_names_its_sentence(void **state)
 {
     (void)state;
-    enum { RARE = VOCABULARY - 1, USUAL = 4, CULPRIT = 30 };
+    enum { RARE = VOCABULARY - 1, COMMON = 4, CULPRIT = 30 };
     wg_transformer_config c = small_config();
     c.tying = WG_TIED_OUTPUT; /* the source's embedding is its own */
     wg_store *store = random_parameters(&c, 2);
@@ -115,7 +116,7 @@ static void a_failure_names_its_sentence(void **state)
     draw_sentences(&x, MANY, 14, 6);
     for (size_t i = 0; i < x.n; i++)
         for (size_t t = 0; t < x.length[i]; t++)
-            x.ids[i][t] = x.ids[i][t] == RARE ? USUAL : x.ids[i][t];
+            x.ids[i][t] = x.ids[i][t] == RARE ? COMMON : x.ids[i][t];
     x.ids[CULPRIT][0] = RARE;
     wg_search_model model = model_of(&c, store);
     model.threads = 3;
@@ -140,8 +141,8 @@ static void a_failure_names_its_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(runs_repeat),
+        cmocka_unit_test(results_do_not_depend_on_threads),
+        cmocka_unit_test(runs_are_reproducible),
         cmocka_unit_test(a_failure_names_its_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,96 @@
+#include "backends/plan_cache.h"
+#include "graph/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a plan takes beside its buffers, roughly: its graph, kernels, primitives. */
+#define OVERHEAD ((size_t)2 << 20)
+
+struct wgi_plan_cache_entry {
+    wgi_plan_key key;
+    wg_plan *plan;
+    size_t bytes;
+    uint64_t used; /* the clock at its last use */
+    max_align_t io[];
+};
+
+static void free_entry(wgi_plan_cache_entry *e)
+{
+    if (e)
+        wg_plan_free(e->plan);
+    free(e);
+}
+
+void *wgi_plan_cache_find(wgi_plan_cache *c, const wgi_plan_key *key)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (memcmp(&c->entry[i]->key, key, sizeof *key) == 0) {
+            c->entry[i]->used = ++c->clock;
+            return c->entry[i]->io;
+        }
+    return NULL;
+}
+
+/* Frees the least recently used plans until one more of `bytes` is within the limits. */
+static void evict(wgi_plan_cache *c, size_t bytes)
+{
+    while (c->count && ((c->max_plans && c->count >= c->max_plans) ||
+                        (c->max_bytes && c->bytes + bytes > c->max_bytes))) {
+        size_t oldest = 0;
+        for (size_t i = 1; i < c->count; i++)
+            if (c->entry[i]->used < c->entry[oldest]->used)
+                oldest = i;
+        c->bytes -= c->entry[oldest]->bytes;
+        free_entry(c->entry[oldest]);
+        c->entry[oldest] = c->entry[--c->count];
+    }
+}
+
+static bool reserve_entry(wgi_plan_cache *c)
+{
+    if (c->count < c->capacity)
+        return true;
+    size_t capacity = c->capacity ? 2 * c->capacity : 16;
+    wgi_plan_cache_entry **more = realloc(c->entry, capacity * sizeof *more);
+    if (!more)
+        return false;
+    c->entry = more;
+    c->capacity = capacity;
+    return true;
+}
+
+wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_key *key, void **io,
+                             wg_error *error)
+{
+    if ((*io = wgi_plan_cache_find(c, key)))
+        return WG_OK;
+    wgi_plan_cache_entry *e = calloc(1, sizeof *e + c->io_size);
+    if (!e || !reserve_entry(c)) {
+        free(e);
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
+    }
+    e->key = *key;
+    wg_status status = c->make(context, key, &e->plan, e->io, error);
+    if (status != WG_OK) {
+        free_entry(e);
+        return status;
+    }
+    const wg_plan_stats stats = wg_plan_statistics(e->plan);
+    e->bytes = stats.buffer_bytes - stats.shared_bytes + OVERHEAD;
+    evict(c, e->bytes);
+    e->used = ++c->clock;
+    c->bytes += e->bytes;
+    c->entry[c->count++] = e;
+    *io = e->io;
+    return WG_OK;
+}
+
+void wgi_plan_cache_clear(wgi_plan_cache *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free_entry(c->entry[i]);
+    free(c->entry);
+    c->entry = NULL;
+    c->count = c->capacity = c->bytes = 0;
+}

@@ -1,0 +1,29 @@
+#include "decode/candidates.h"
+#include "graph/error.h"
+#include "wengert/ops/ops.h"
+
+#include <stdlib.h>
+
+void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, wg_value **values,
+                          wg_value **tokens)
+{
+    *values = wg_topk(wg_log_softmax(wg_transformer_logits(m, states), -1), k, -1);
+    *tokens = wg_result_of(*values, 1);
+    wg_output(*values, "values");
+    wg_output(*tokens, "tokens");
+}
+
+wg_status wgi_candidates_read(wgi_decode_context *c, wgi_scores *scores, const void *values,
+                              const int64_t *tokens, size_t count, wgi_candidates *out)
+{
+    if (count > scores->capacity) {
+        double *more = realloc(scores->at, count * sizeof *more);
+        if (!more)
+            return wgi_error_set(&c->error, WG_ENOMEM, "out of memory");
+        *scores = (wgi_scores){more, count};
+    }
+    for (size_t i = 0; i < count; i++)
+        scores->at[i] = wgi_number(c->model->config->dtype, values, i);
+    *out = (wgi_candidates){scores->at, tokens};
+    return WG_OK;
+}

@@ -1,0 +1,28 @@
+/* The k most probable next tokens of rows: as part of a graph, and read from its plan. */
+#ifndef WG_PRIVATE_DECODE_CANDIDATES_H
+#define WG_PRIVATE_DECODE_CANDIDATES_H
+
+#include "decode/beam.h"
+#include "decode/context.h"
+
+/* Of states [R, ..., d]: outputs "values", log p, and "tokens" [R, ..., k], descending. */
+void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, wg_value **values,
+                          wg_value **tokens);
+
+/* Scores as doubles, of which there are `capacity`. */
+typedef struct wgi_scores {
+    double *at;
+    size_t capacity;
+} wgi_scores;
+
+/* Converts the first `count` of `values`, numbers of the model's dtype; WG_ENOMEM. */
+wg_status wgi_candidates_read(wgi_decode_context *c, wgi_scores *scores, const void *values,
+                              const int64_t *tokens, size_t count, wgi_candidates *out);
+
+/* Number i of an array of `dtype`, f32 or f64. */
+static inline double wgi_number(wg_dtype dtype, const void *x, size_t i)
+{
+    return dtype == WG_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+#endif

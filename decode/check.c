@@ -1,0 +1,112 @@
+#include "decode/check.h"
+#include "graph/error.h"
+#include "models/parameters.h"
+#include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
+
+#include <math.h>
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/* Every parameter is in the store, in its shape: a plan would create the missing ones. */
+static wg_status check_parameters(const wg_transformer_config *c, const wg_store *store,
+                                  wg_error *error)
+{
+    wg_graph *g = wgi_transformer_parameters(c);
+    wg_status status = wg_graph_status(g);
+    if (status != WG_OK)
+        wgi_error_set(error, status, "%s", g ? wg_graph_message(g) : "out of memory");
+    for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
+        const wg_value *w = wg_graph_node(g, i)->out[0];
+        const wg_tensor *t = wg_store_find(store, w->name);
+        char have[160], want[160];
+        if (w->node->op != &wg_op_parameter ||
+            (t && t->dtype == w->dtype && wg_shape_equal(&t->shape, &w->shape)))
+            continue;
+        wg_shape_text(&w->shape, want, sizeof want);
+        if (t)
+            status =
+                wgi_error_set(error, WG_ESHAPE, "the parameter %s is %s%s, must be %s%s", w->name,
+                              wg_dtype_name(t->dtype), wg_shape_text(&t->shape, have, sizeof have),
+                              wg_dtype_name(w->dtype), want);
+        else
+            status = wgi_error_set(error, WG_EINVAL, "there is no parameter %s, %s%s", w->name,
+                                   wg_dtype_name(w->dtype), want);
+    }
+    wg_graph_free(g);
+    return status;
+}
+
+static wg_status check_tokens(const wg_search_model *m, wg_error *error)
+{
+    const struct {
+        const char *name;
+        int32_t id, min;
+    } tokens[] = {{"begin of sentence", m->bos, 0},
+                  {"end of sentence", m->eos, 0},
+                  {"padding", m->pad, -1},
+                  {"unknown", m->unk, -1}};
+    for (int i = 0; i < WG_COUNT(tokens); i++)
+        if (tokens[i].id < tokens[i].min || tokens[i].id >= m->config->target_vocabulary)
+            return wgi_error_set(error, WG_EINVAL, "%s is token %ld, must be in [0,%lld)",
+                                 tokens[i].name, (long)tokens[i].id,
+                                 (long long)m->config->target_vocabulary);
+    return WG_OK;
+}
+
+wg_status wgi_check_model(const wg_search_model *model, wg_error *error)
+{
+    if (!model || !model->config || !model->store)
+        return wgi_error_set(error, WG_EINVAL, "wg_search_create: no configuration or no store");
+    wg_status status = check_tokens(model, error);
+    return status == WG_OK ? check_parameters(model->config, model->store, error) : status;
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+
+wg_status wgi_check_options(const wg_search_options *given, wg_search_options *o, wg_error *error)
+{
+    *o = given ? *given : (wg_search_options){0};
+    o->beam = o->beam ? o->beam : 1;
+    o->n_best = o->n_best ? o->n_best : 1;
+    if (o->beam < 1 || o->beam > WGI_MAX_BEAM)
+        return wgi_error_set(error, WG_EINVAL, "the beam is %lld, must be 1 to %d",
+                             (long long)o->beam, WGI_MAX_BEAM);
+    if (o->n_best < 1 || o->n_best > o->beam)
+        return wgi_error_set(error, WG_EINVAL, "%lld best of a beam of %lld: must be 1 to the beam",
+                             (long long)o->n_best, (long long)o->beam);
+    if (o->penalty != WG_PENALTY_LENGTH && o->penalty != WG_PENALTY_GNMT)
+        return wgi_error_set(error, WG_EINVAL, "there is no length penalty %d", o->penalty);
+    if (!isfinite(o->alpha) || !isfinite(o->max_factor) || o->max_factor < 0 || o->max_extra < 0 ||
+        o->max_length < 0)
+        return wgi_error_set(
+            error, WG_EINVAL,
+            "alpha %g, lengths %g times the source + %lld, at most %lld: must be finite "
+            "and, but alpha, not negative",
+            o->alpha, o->max_factor, (long long)o->max_extra, (long long)o->max_length);
+    if (o->max_factor == 0 && o->max_extra == 0) {
+        o->max_factor = 1;
+        o->max_extra = 50;
+    }
+    return WG_OK;
+}
+
+wg_status wgi_check_ids(const wg_transformer_config *c, const char *what,
+                        const wgi_sentences *sentences, int64_t vocabulary, wg_error *error)
+{
+    for (size_t i = 0; i < sentences->n; i++) {
+        const int32_t *ids = sentences->ids[i];
+        const size_t n = sentences->length[i];
+        for (size_t t = 0; t < n; t++)
+            if (ids[t] < 0 || ids[t] >= vocabulary)
+                return wgi_error_set(error, WG_EDATA,
+                                     "%s of sentence %zu: token %ld is outside [0,%lld)", what, i,
+                                     (long)ids[t], (long long)vocabulary);
+        if (c->positions == WG_POSITIONS_LEARNED && (int64_t)n > c->max_positions)
+            return wgi_error_set(
+                error, WG_EDATA,
+                "%s of sentence %zu has %zu tokens, but only %lld positions were learned", what, i,
+                n, (long long)c->max_positions);
+    }
+    return WG_OK;
+}

@@ -1,0 +1,62 @@
+#include "decode/context.h"
+#include "decode/int8.h"
+#include "graph/error.h"
+
+bool wgi_context_init(wgi_decode_context *c, const wg_search_model *model, int threads)
+{
+    *c = (wgi_decode_context){.model = model, .threads = threads, .workspace = wg_workspace_new()};
+    return c->workspace != NULL;
+}
+
+void wgi_context_clear(wgi_decode_context *c)
+{
+    wg_workspace_free(c->workspace);
+    c->workspace = NULL;
+}
+
+static wg_status create_plan(const wgi_decode_context *c, wg_plan **out, wg_graph *g,
+                             wg_store *store, wg_error *error)
+{
+    const wg_plan_options options = {
+        .backends = c->model->backends,
+        .n_backends = c->model->n_backends,
+        .threads = c->threads,
+        .store = store,
+        .workspace = c->workspace,
+    };
+    wg_status status = wg_plan_create(out, g, &options);
+    if (status != WG_OK)
+        wgi_error_set(error, status, "%s", g ? wg_graph_message(g) : "out of memory");
+    return status;
+}
+
+wg_status wgi_context_plan(const wgi_decode_context *c, wg_plan **out, wg_graph **g,
+                           wg_store *store, wg_value **const *values, size_t n, wg_error *error)
+{
+    wg_status status = WG_OK;
+    if (c->model->int8)
+        status = wgi_int8_rewrite(c->model, g, values, n, error);
+    return status == WG_OK ? create_plan(c, out, *g, store, error) : status;
+}
+
+wg_status wgi_context_run(wgi_decode_context *c, wg_plan *p)
+{
+    wg_status status = wg_plan_run(p, 0);
+    return status == WG_OK ? status : wgi_error_set(&c->error, status, "%s", wg_plan_message(p));
+}
+
+wg_status wgi_context_quantize(wgi_decode_context *c, wg_plan **quantizer)
+{
+    if (!c->model->int8)
+        return WG_OK;
+    if (!*quantizer) {
+        wg_graph *g;
+        wg_status status = wgi_int8_quantizer(c->model, &g, &c->error);
+        if (status == WG_OK)
+            status = create_plan(c, quantizer, g, c->model->store, &c->error);
+        wg_graph_free(g);
+        if (status != WG_OK)
+            return status;
+    }
+    return wgi_context_run(c, *quantizer);
+}

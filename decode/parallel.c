@@ -1,0 +1,132 @@
+/* A step is short: threads that share each of its products wait for each other some fifty times in
+ * it.  So of many sentences each thread gets a share and a worker of its own, whose plans use one
+ * thread.  Sentences are shared out longest first and round robin, so that all workers have about
+ * the same work, and the same sentences in every run. */
+#include "decode/parallel.h"
+#include "graph/error.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+enum { MIN_SENTENCES = 8 }; /* of a worker: with fewer its products would have few rows */
+
+bool wgi_workers_init(wgi_workers *w, const wg_search_model *model)
+{
+    *w = (wgi_workers){.model = model, .shared = wgi_worker_new(model, model->threads)};
+    return w->shared != NULL;
+}
+
+void wgi_workers_clear(wgi_workers *w)
+{
+    wgi_worker_free(w->shared);
+    for (size_t i = 0; i < w->n_single; i++)
+        wgi_worker_free(w->single[i]);
+    free(w->single);
+}
+
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+/* Worker i has the sentences which[first[i]] to which[first[i + 1] - 1]. */
+typedef struct shares {
+    size_t *which, *first; /* [sentences], [workers + 1] */
+} shares;
+
+typedef struct sized {
+    size_t length, index;
+} sized;
+
+static int longer_first(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length < y->length ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool share_out(shares *out, const wgi_sentences *sentences, size_t workers)
+{
+    const size_t n = sentences->n;
+    sized *sorted = malloc((n + 1) * sizeof *sorted);
+    *out = (shares){malloc((n + 1) * sizeof(size_t)), malloc((workers + 1) * sizeof(size_t))};
+    bool ok = sorted && out->which && out->first;
+    for (size_t i = 0; ok && i < n; i++)
+        sorted[i] = (sized){sentences->length[i], i};
+    if (ok)
+        qsort(sorted, n, sizeof *sorted, longer_first);
+    size_t at = 0;
+    for (size_t w = 0; ok && w < workers; w++) {
+        out->first[w] = at;
+        for (size_t i = w; i < n; i += workers)
+            out->which[at++] = sorted[i].index;
+    }
+    if (ok)
+        out->first[workers] = at;
+    free(sorted);
+    return ok;
+}
+
+static void free_shares(shares *s)
+{
+    free(s->which);
+    free(s->first);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* As many as threads if there are enough sentences; else 0. */
+static size_t count_workers(const wgi_workers *w, size_t sentences)
+{
+    int wanted = w->model->threads;
+    size_t threads = wanted < 1 ? (size_t)omp_get_max_threads() : (size_t)wanted;
+    bool enough = sentences / MIN_SENTENCES >= threads;
+    return threads > 1 && !omp_in_parallel() && enough ? threads : 0;
+}
+
+static bool make_workers(wgi_workers *w, size_t count)
+{
+    if (w->n_single >= count)
+        return true;
+    wgi_worker **all = realloc(w->single, count * sizeof *all);
+    if (!all)
+        return false;
+    for (w->single = all; w->n_single < count; w->n_single++)
+        if (!(all[w->n_single] = wgi_worker_new(w->model, 1)))
+            return false;
+    return true;
+}
+
+static wg_status run_single(wgi_workers *w, const wgi_sentences *sentences, const shares *share,
+                            size_t count, const wg_search_options *o, wg_hypothesis *results)
+{
+    size_t failed = count; /* the first worker that failed */
+#pragma omp parallel for num_threads((int)count) schedule(static, 1)
+    for (size_t i = 0; i < count; i++) {
+        const size_t first = share->first[i], n = share->first[i + 1] - first;
+        wg_status status =
+            wgi_worker_run(w->single[i], sentences, share->which + first, n, count, o, results);
+        if (status != WG_OK) {
+#pragma omp critical(wgi_workers_failed)
+            failed = i < failed ? i : failed;
+        }
+    }
+    if (failed == count)
+        return WG_OK;
+    w->shared->context.error = w->single[failed]->context.error;
+    return w->shared->context.error.status;
+}
+
+wg_status wgi_workers_run(wgi_workers *w, const wgi_sentences *sentences,
+                          const wg_search_options *options, wg_hypothesis *results)
+{
+    const size_t count = count_workers(w, sentences->n);
+    shares all;
+    wg_status status;
+    if (!share_out(&all, sentences, count ? count : 1) || !make_workers(w, count))
+        status = wgi_error_set(&w->shared->context.error, WG_ENOMEM, "out of memory");
+    else if (count)
+        status = run_single(w, sentences, &all, count, options, results);
+    else
+        status = wgi_worker_run(w->shared, sentences, all.which, sentences->n, 1, options, results);
+    free_shares(&all);
+    return status;
+}

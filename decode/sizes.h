@@ -1,0 +1,35 @@
+/* The sizes that plans are made for: rounded up, so that one plan serves several batches. */
+#ifndef WG_PRIVATE_DECODE_SIZES_H
+#define WG_PRIVATE_DECODE_SIZES_H
+
+#include "wengert/models/transformer.h"
+
+static inline int64_t wgi_larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The smallest of min, 2 min, 4 min, ... that is at least n. */
+static inline int64_t wgi_round_up_doubling(int64_t n, int64_t min)
+{
+    int64_t up = min;
+    while (up < n)
+        up *= 2;
+    return up;
+}
+
+/* A length of n tokens that was rounded up: no more than the learned positions allow. */
+static inline int64_t wgi_limit_length(const wg_transformer_config *c, int64_t n, int64_t rounded)
+{
+    bool limited = c->positions == WG_POSITIONS_LEARNED && n <= c->max_positions;
+    return limited && rounded > c->max_positions ? c->max_positions : rounded;
+}
+
+/* n tokens rounded up to a multiple of 8. */
+static inline int64_t wgi_round_up_length(const wg_transformer_config *c, int64_t n)
+{
+    enum { STRIDE = 8 };
+    return wgi_limit_length(c, n, (n + STRIDE - 1) / STRIDE * STRIDE);
+}
+
+#endif

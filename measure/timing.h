@@ -1,0 +1,46 @@
+/* How to time. */
+#ifndef WG_MEASURE_TIMING_H
+#define WG_MEASURE_TIMING_H
+
+#include "wengert/graph/status.h"
+
+/* Seconds of one call, over `runs` samples. */
+typedef struct bench_times {
+    double median, min, max;
+    int runs;
+} bench_times;
+
+/* Of n > 0 samples, which it sorts. */
+bench_times bench_summary(double *seconds, int n);
+
+/* The slope of the line through (log x, log y) with the least sum of squares: y ~ x^slope. */
+double bench_exponent(const double *x, const double *y, int count);
+
+/* What is timed. */
+typedef struct bench_subject {
+    wg_status (*run)(void *context);
+    void *context;
+} bench_subject;
+
+/* Zero means the default in every field. */
+typedef struct bench_schedule {
+    int runs;       /* samples of each subject; default 11                               */
+    double seconds; /* starts no round after so long, but 3 in any case; default 10      */
+    double sample;  /* short calls are repeated to fill a sample; default 0.002           */
+} bench_schedule;
+
+/* Seconds since a fixed moment. */
+double bench_now(void);
+
+/* Maximum bytes that this process has had in memory so far. */
+double bench_resident_peak(void);
+
+/* Times n subjects in turn, round by round, so that other load on the machine affects all of them.
+ * Each runs twice before that.  Ends at the first run that fails, with its status. */
+wg_status bench_interleaved(const bench_subject *subject, int n, const bench_schedule *schedule,
+                            bench_times *times);
+
+/* Seconds of one of `calls` calls in a row. */
+wg_status bench_time_calls(const bench_subject *subject, int calls, double *seconds);
+
+#endif
