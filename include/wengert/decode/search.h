@@ -76,19 +76,20 @@ typedef struct wg_search wg_search;
 /** What to search with. */
 typedef struct wg_search_model {
     const wg_transformer_config *config; /**< copied                                           */
-    wg_store *store;  /**< has every parameter; must outlive the search                       */
-    int32_t bos, eos; /**< target tokens: begin and end of sentence                           */
-    int32_t pad;      /**< target token of padding, never produced; -1: there is none         */
-    int32_t unk;      /**< target token of unknown words; -1: there is none                   */
-    bool no_unk;      /**< never produce unk                                                  */
-    bool int8;        /**< products with parameters in 8 bits: wengert/models/quantize.h      */
+    wg_store *store; /**< has every parameter; must outlive the search                       */
+    int32_t bos;     /**< target token: begin of sentence */
+    int32_t eos;     /**< target token: end of sentence */
+    int32_t pad;     /**< target token of padding, never produced; -1: there is none         */
+    int32_t unk;     /**< target token of unknown words; -1: there is none                   */
+    bool no_unk;     /**< never produce unk                                                  */
+    bool int8;       /**< products with parameters in 8 bits: wengert/models/quantize.h      */
     const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options         */
     size_t n_backends; /**< 0: the cpu backend alone                                             */
     int threads;       /**< 0: as many as OpenMP gives                                         */
 } wg_search_model;
 
-/** L^alpha or ((5 + L) / 6)^alpha for L = length, by which log p is divided.
- * @param penalty wg_length_penalty */
+/** L^alpha or ((5 + L) / 6)^alpha for L = length, by which log p is divided; `penalty` is a
+ * wg_length_penalty. */
 WG_API double wg_length_penalty_of(int penalty, double alpha, size_t length);
 
 /** Creates a search.  The values of the parameters may change between runs.
@@ -100,9 +101,11 @@ WG_API wg_status wg_search_create(wg_search **out, const wg_search_model *model,
 WG_API void wg_search_free(wg_search *s);
 
 /** Translates n sentences.
+ * @param s the search
  * @param sources [n] ids of each, with the end of sentence if the model was trained with it; a
  *        sentence without tokens has an empty translation
  * @param lengths [n] tokens of each
+ * @param n sentences
  * @param options NULL: the defaults
  * @param results (*results)[i * n_best + k] is the k-th best translation of sentence i; where there
  *        are fewer, ids is NULL.  The caller frees them by wg_hypotheses_free; NULL on failure.
@@ -113,7 +116,12 @@ WG_API wg_status wg_search_run(wg_search *s, const int32_t *const *sources, cons
                                size_t n, const wg_search_options *options, wg_hypothesis **results);
 
 /** Scores n given translations in one pass, without a search.
+ * @param s the search
+ * @param sources [n] ids of each, as in wg_search_run
+ * @param source_lengths [n] tokens of each
  * @param targets [n] ids of each, with the end of sentence
+ * @param target_lengths [n] tokens of each
+ * @param n pairs of a source and a target
  * @param options NULL: the defaults; only penalty, alpha and attention count
  * @param results (*results)[i] has token_scores, log_probability, score, n_correct and, if asked
  *        for, attention.  Where source or target is empty, there are none and the score is 0.  The
