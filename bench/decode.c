@@ -2,15 +2,10 @@
  * parameters, so that all translations reach the maximum length.  The first time includes everything
  * from the creation of the search on, as in a process of its own; the others reuse its plans.
  *
-<<<<<<< ours
- *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]      tiny 9712 1000 5; TOKENS:
- *     of a batch */
+ *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]
+ *
+ * Defaults: tiny, 9712, 1000, beams 1 and 5, tokens of a batch as the search chooses. */
 #include "wengert/backends/load.h"
-======= *bench_decode[PRESET[VOCABULARY[SENTENCES[BEAM[TOKENS]]]]] * *Defaults : tiny, 9712, 1000,
-    beams 1 and 5,
-    tokens of a batch as the search chooses.* /
-#include "wengert/backends/onednn.h"
-        >>>>>>> theirs
 #include "wengert/backends/plan.h"
 #include "measure/limits.h"
 #include "measure/parameters.h"
@@ -21,10 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-        enum {
-            MAX = 100000,
-            LONGEST = 40
-        };
+enum { MAX = 100000, LONGEST = 40 };
 
 static int32_t ids[MAX * LONGEST];
 
@@ -101,15 +93,9 @@ static wg_status run(const request *r)
                                    .bos = 1,
                                    .eos = 2,
                                    .unk = 3,
-<<<<<<< ours
                                    .backends = built.backend,
                                    .n_backends = built.count};
-    char message[500];
-=======
-                                   .backends = backends,
-                                   .n_backends = backends[0] ? 1 : 0};
     wg_error error;
->>>>>>> theirs
     wg_search *s;
     moment start = now();
     wg_status status = wg_search_create(&s, &model, &error);
