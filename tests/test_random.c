@@ -1,7 +1,7 @@
 /* Random ops: the generator's published values, distributions, and what a number depends on. */
 #include "tests/small.h"
 #include "wengert/autograd/grad.h"
-#include "backends/cpu/random.h"
+#include "graph/random.h"
 #include "backends/mask.h"
 #include "wengert/ops/table.h"
 

@@ -127,7 +127,7 @@ static uint64_t hash_operand(hasher *s, const wgi_place *q, uint64_t h, const wg
 
 static uint64_t hash_place(const wg_picture *p, hasher *s, const wgi_place *q)
 {
-    uint64_t h = wgi_hash_u64(WG_HASH_START, q->n_nodes);
+    uint64_t h = wgi_hash_u64(WGI_HASH_START, q->n_nodes);
     s->outsiders = 0;
     for (size_t i = 0; i < q->n_nodes; i++) {
         s->node.of[q->nodes[i]->id] = q;

@@ -283,7 +283,7 @@ static void merge_leaves(wg_picture *p, links *l)
         return;
     for (size_t i = 0; i < l->n; i++)
         hash[l->link[i].from->number] +=
-            wgi_hash_u64(WG_HASH_START, l->link[i].to->number + UINT64_C(1)); /* in any order */
+            wgi_hash_u64(WGI_HASH_START, l->link[i].to->number + UINT64_C(1)); /* in any order */
     for (wgi_box *a = p->boxes; a; a = a->next)
         for (wgi_box *b = a->next; a->kind == WG_BOX_LEAVES && !a->merged && b; b = b->next)
             if (!b->merged && can_merge(a, b) && hash[a->number] == hash[b->number] &&
