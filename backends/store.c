@@ -2,6 +2,7 @@
 #include "backends/store.h"
 #include "backends/align.h"
 #include "graph/element.h"
+#include "graph/grow.h"
 #include "graph/mix.h"
 #include "graph/random.h"
 #include "wengert/ops/leaf.h"
@@ -90,14 +91,10 @@ const wg_tensor *wg_store_find(const wg_store *s, const char *name)
 /* Room for one more tensor and its slot. */
 static bool reserve(wg_store *s)
 {
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 32;
-        wgi_owned **tensor = realloc(s->tensor, capacity * sizeof(wgi_owned *));
-        if (!tensor)
-            return false;
-        s->tensor = tensor;
-        s->capacity = capacity;
-    }
+    wgi_owned **tensor = wgi_grow(s->tensor, &s->capacity, s->count + 1, sizeof *tensor);
+    if (!tensor)
+        return false;
+    s->tensor = tensor;
     if (2 * (s->count + 1) <= s->slots)
         return true;
     size_t slots = s->slots ? 2 * s->slots : 64;

@@ -221,7 +221,7 @@ static void each_way_to_multiply_is_exact(void **state)
         {{100, 100, 100}, true, true, ""},
     };
     static const float factors[] = {0, 1, -1};
-    int named = 0, by_onednn = 0, count = (int)(sizeof cases / sizeof *cases);
+    int named = 0, by_onednn = 0, count = WG_COUNT(cases);
     for (int turn = 0; turn < 3 * count; turn++) {
         int i = turn / 3, added = turn % 3;
         const int64_t *s = cases[i].size;

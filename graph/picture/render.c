@@ -4,6 +4,7 @@
 
 #ifdef WG_HAVE_GRAPHVIZ
 #include "graph/clock.h"
+#include "graph/grow.h"
 
 #include <graphviz/gvc.h>
 
@@ -44,15 +45,10 @@ typedef struct bytes {
 
 static wg_status grow(bytes *b)
 {
-    if (b->size - b->used >= 1 << 15)
-        return WG_OK;
-    size_t bigger = b->size ? 2 * b->size : 1 << 16;
-    char *moved = realloc(b->data, bigger);
-    if (!moved)
-        return WG_ENOMEM;
-    b->data = moved;
-    b->size = bigger;
-    return WG_OK;
+    char *moved = wgi_grow(b->data, &b->size, b->used + (1 << 15), 1);
+    if (moved)
+        b->data = moved;
+    return moved ? WG_OK : WG_ENOMEM;
 }
 
 static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)

@@ -1,4 +1,4 @@
-/* uniform and normal: four elements share a block of the generator, see backends/cpu/random.h;
+/* uniform and normal: four elements share a block of the generator, see graph/random.h;
  * dropout: see backends/mask.h. */
 #include "backends/cpu/kernel.h"
 #include "graph/random.h"

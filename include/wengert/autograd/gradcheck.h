@@ -83,15 +83,16 @@ typedef struct wg_gradcheck_report {
  *  report->message says where and which rule is at fault: each node between wrt and y is then
  *  checked alone at the values that it had.  WG_EINVAL: integers without range, wrt that are no
  *  float leaves, no evaluator. Other status: the graph could not be differentiated or run. */
-WG_API wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
-                              wg_gradcheck_report *report);
+WG_API WG_MUST_USE wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
+                                          wg_gradcheck_report *report);
 
 /** Checks one op, of the library or of the user, on one of its samples: all elements of all float
  *  operands, with cotangents for all float results at once and for each alone.  Of the options,
  *  `y`, `wrt`, `leaves` and `max` are not used.  Ops without a derivative must get gradients of
  *  exactly zero.  Status as of wg_gradcheck. */
-WG_API wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
-                                 const wg_gradcheck_options *options, wg_gradcheck_report *report);
+WG_API WG_MUST_USE wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
+                                             const wg_gradcheck_options *options,
+                                             wg_gradcheck_report *report);
 
 #ifdef __cplusplus
 }

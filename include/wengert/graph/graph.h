@@ -121,7 +121,7 @@ WG_API wg_value *wg_graph_find(const wg_graph *g, const char *name);
 WG_API wg_status wg_graph_verify(wg_graph *g);
 
 /** Writes one line per node, the same bytes for the same graph.  WG_EIO if writing fails. */
-WG_API wg_status wg_graph_print(const wg_graph *g, FILE *file);
+WG_API WG_MUST_USE wg_status wg_graph_print(const wg_graph *g, FILE *file);
 
 /** A hash of structure (ops, attributes, shapes, wiring; not names, scopes or source lines): equal
  *  graphs have equal hashes on every machine. */

@@ -60,13 +60,13 @@ typedef struct wg_picture_options {
 /** Decides what is drawn.  The graph must outlive the picture; the options, which may be NULL, need
  *  not.  WG_EINVAL for an unknown scope.  After a failure *out may hold the message: free it in any
  *  case. */
-WG_API wg_status wg_picture_create(wg_picture **out, const wg_graph *g,
-                                   const wg_picture_options *options);
+WG_API WG_MUST_USE wg_status wg_picture_create(wg_picture **out, const wg_graph *g,
+                                               const wg_picture_options *options);
 
 /** Appends the picture to `file`; the same graph and options give the same DOT.  The layout runs in
  *  a child process: WG_ETIMEOUT if it takes longer than the limit, WG_EIO if it or writing fails;
  *  then nothing, or a part, of the picture is in the file. */
-WG_API wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file);
+WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file);
 
 /** Why the last call failed, or "". */
 WG_API const char *wg_picture_message(const wg_picture *p);

@@ -7,7 +7,8 @@
 #if !defined(__GNUC__)
 /** Part of the public interface: exported by the shared library. */
 #define WG_API
-/** The compiler warns where the result, a wg_status, is ignored. */
+/** The compiler warns where the result, a wg_status, is ignored.  Not on functions that build a
+ *  graph: their failure is kept by the graph (wg_graph_status). */
 #define WG_MUST_USE
 /** The compiler checks the arguments from `first_at` on against the format at `text_at`. */
 #define WG_PRINTF(text_at, first_at)
