@@ -1,4 +1,4 @@
-/* Whose rule is wrong: each node between wrt and y is checked alone, at the operand values that it
+/* Which rule is wrong: each node between wrt and y is checked alone, at the operand values that it
  * had. */
 #include "autograd/check.h"
 #include "autograd/internal.h"
@@ -71,7 +71,7 @@ static wg_status build_alone(wgi_trial *one, const wgi_trial *t, const wg_node *
 static wg_status error_alone(const wgi_trial *t, const wg_node *n, void *run, double *error)
 {
     wg_gradcheck_report report = {0};
-    wgi_trial one = {.draw = {t->options->seed + n->id},
+    wgi_trial one = {.random = t->options->seed + n->id,
                      .may_skip = true,
                      .h = 6e-6,
                      .tolerance = 1e-8,
@@ -84,11 +84,11 @@ static wg_status error_alone(const wgi_trial *t, const wg_node *n, void *run, do
     if (status == WG_OK && one.n_y && one.n_wrt) {
         dy = calloc(one.n_y, sizeof *dy);
         dx = calloc(one.n_wrt, sizeof *dx);
-        status = dy && dx ? wgi_trial_cotangents(&one, 1, dy) : WG_ENOMEM;
+        status = dy && dx ? wgi_draw_cotangents(&one, 1, dy) : WG_ENOMEM;
         if (status == WG_OK)
             status = wg_vjp(one.y, dy, one.n_y, one.wrt, one.n_wrt, &vjp, dx);
         if (status == WG_OK)
-            status = wgi_trial_compare(&one, 1, dy, dx);
+            status = wgi_compare_differences(&one, 1, dy, dx);
     }
     free(dy);
     free(dx);
@@ -108,7 +108,7 @@ static void name_guilty(wg_gradcheck_report *r, const wg_node *n)
              phases[n->phase]);
 }
 
-wg_status wgi_trial_blame(wgi_trial *t)
+wg_status wgi_blame(wgi_trial *t)
 {
     wgi_path path = {0};
     void *run = NULL;

@@ -1,5 +1,6 @@
 /* One comparison of a gradient with finite differences. */
 #include "autograd/check.h"
+#include "graph/mix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,8 +117,8 @@ static void compare_element(function *f, int order, const wg_value *leaf, double
     note_worst(r, error, order, leaf, index, analytic, numeric);
 }
 
-/* All elements of a leaf, or `most` of them, each once: the first `most` of a random order. */
-static wg_status compare_leaf(function *f, wgi_draw *draw, int order, const wg_value *leaf,
+/* All elements of a leaf, or `max` of them, each once: the first `max` of a random order. */
+static wg_status compare_leaf(function *f, uint64_t *random, int order, const wg_value *leaf,
                               const double *analytic)
 {
     const wgi_trial *t = f->t;
@@ -129,7 +130,7 @@ static wg_status compare_leaf(function *f, wgi_draw *draw, int order, const wg_v
     for (int64_t i = 0; i < count; i++)
         chosen[i] = i;
     for (int64_t i = 0; i < max && f->status == WG_OK; i++) {
-        int64_t k = i + (int64_t)(wgi_draw_bits(draw) % (uint64_t)(count - i)), swap = chosen[i];
+        int64_t k = i + (int64_t)(wgi_splitmix64(random) % (uint64_t)(count - i)), swap = chosen[i];
         chosen[i] = chosen[k];
         chosen[k] = swap;
         compare_element(f, order, leaf, &x[chosen[i]], chosen[i], analytic[chosen[i]]);
@@ -138,23 +139,7 @@ static wg_status compare_leaf(function *f, wgi_draw *draw, int order, const wg_v
     return f->status;
 }
 
-wg_status wgi_trial_open(const wgi_trial *t, wg_value *const *outputs, size_t n, void **run)
-{
-    const wg_evaluator *e = t->options->evaluator;
-    wg_status status = e->create(run, t->g, outputs, n);
-    for (size_t i = 0; status == WG_OK && i < t->n_points; i++) {
-        const wgi_point *p = &t->point[i];
-        size_t bytes = wg_value_bytes(p->leaf);
-        void *to = e->data(*run, p->leaf);
-        if (bytes && !to)
-            status = WG_ENOMEM;
-        else if (bytes)
-            memcpy(to, p->data, bytes);
-    }
-    return status;
-}
-
-wg_status wgi_trial_compare(wgi_trial *t, int order, wg_value *const *dy, wg_value *const *dx)
+wg_status wgi_compare_differences(wgi_trial *t, int order, wg_value *const *dy, wg_value *const *dx)
 {
     const wg_evaluator *e = t->options->evaluator;
     void *gradient = NULL;
@@ -180,7 +165,7 @@ wg_status wgi_trial_compare(wgi_trial *t, int order, wg_value *const *dy, wg_val
     }
     for (size_t i = 0; status == WG_OK && i < t->n_wrt; i++)
         if (wg_value_count(t->wrt[i]))
-            status = compare_leaf(&f, &t->draw, order, t->wrt[i], e->data(gradient, dx[i]));
+            status = compare_leaf(&f, &t->random, order, t->wrt[i], e->data(gradient, dx[i]));
     if (f.status != WG_OK)
         wgi_trial_error(t, status, "the function cannot be computed: %s", e->message(f.run));
     e->destroy(gradient);

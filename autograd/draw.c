@@ -1,46 +1,60 @@
-/* Points for the gradient check. */
+/* Random points and cotangents for the gradient check. */
 #include "autograd/check.h"
+#include "graph/mix.h"
+#include "wengert/ops/leaf.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-uint64_t wgi_draw_bits(wgi_draw *d)
+static double uniform(uint64_t *random, double lo, double hi) /* [lo, hi) */
 {
-    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    return lo + (hi - lo) * ((double)(wgi_splitmix64(random) >> 11) * 0x1p-53);
 }
 
-double wgi_draw_uniform(wgi_draw *d, double lo, double hi)
-{
-    return lo + (hi - lo) * ((double)(wgi_draw_bits(d) >> 11) * 0x1p-53);
-}
-
-static void draw_discrete(wgi_point *p, wgi_draw *d)
+static void draw_discrete(wgi_point *p, uint64_t *random)
 {
     int64_t count = wg_value_count(p->leaf);
     for (int64_t i = 0; i < count; i++) {
-        int64_t k = (int64_t)floor(wgi_draw_uniform(d, p->lo, p->hi));
+        int64_t k = (int64_t)floor(uniform(random, p->lo, p->hi));
         switch (p->leaf->dtype) {
         case WG_I32: ((int32_t *)p->data)[i] = (int32_t)k; break;
         case WG_I64: ((int64_t *)p->data)[i] = k; break;
         case WG_I8: ((int8_t *)p->data)[i] = (int8_t)k; break;
-        case WG_BOOL: ((bool *)p->data)[i] = wgi_draw_bits(d) >> 63; break;
+        case WG_BOOL: ((bool *)p->data)[i] = wgi_splitmix64(random) >> 63; break;
         default: break;
         }
     }
 }
 
-void wgi_point_draw(wgi_point *p, wgi_draw *d)
+void wgi_draw_point(wgi_point *p, uint64_t *random)
 {
     if (p->leaf->dtype != WG_F64) {
-        draw_discrete(p, d);
+        draw_discrete(p, random);
         return;
     }
     int64_t count = wg_value_count(p->leaf);
     for (int64_t i = 0; i < count; i++)
-        ((double *)p->data)[i] = wgi_draw_uniform(d, p->lo, p->hi);
+        ((double *)p->data)[i] = uniform(random, p->lo, p->hi);
+}
+
+wg_status wgi_draw_cotangents(wgi_trial *t, int order, wg_value **dy)
+{
+    for (size_t j = 0; j < t->n_y; j++) {
+        char name[64];
+        snprintf(name, sizeof name, "cotangent %zu of order %d", j, order);
+        dy[j] = wg_input(t->g, name, WG_F64, t->y[j]->shape);
+        wgi_point *p = wgi_trial_add_point(t, dy[j], 0, 0);
+        if (!p)
+            return wg_graph_status(t->g) == WG_OK ? WG_ENOMEM : wg_graph_status(t->g);
+        int64_t count = wg_value_count(dy[j]);
+        for (int64_t i = 0; i < count; i++) {
+            double size = uniform(&t->random, 0.5, 1.5);
+            if (t->dyadic)
+                size = floor(size * 16) / 16;
+            ((double *)p->data)[i] = wgi_splitmix64(&t->random) >> 63 ? size : -size;
+        }
+    }
+    return WG_OK;
 }
 
 /* ---- the grid -------------------------------------------------------------------------------- */
@@ -67,12 +81,12 @@ static bool is_free(const grid *s, int64_t k)
 }
 
 /* A free place in (lo, hi), found from a random one onwards; false if there is none. */
-static bool place(grid *s, wgi_draw *d, double lo, double hi, int64_t *k)
+static bool place(grid *s, uint64_t *random, double lo, double hi, int64_t *k)
 {
     int64_t min = (int64_t)ceil(lo / s->q), count = (int64_t)floor(hi / s->q) - min;
     if (count <= 0)
         return false;
-    int64_t start = (int64_t)(wgi_draw_bits(d) % (uint64_t)count);
+    int64_t start = (int64_t)(wgi_splitmix64(random) % (uint64_t)count);
     for (int64_t i = 0; i < count; i++) {
         *k = min + (start + i) % count;
         if (is_free(s, *k)) {
@@ -83,14 +97,14 @@ static bool place(grid *s, wgi_draw *d, double lo, double hi, int64_t *k)
     return false;
 }
 
-wg_status wgi_trial_draw_grid(wgi_trial *t, const double *kinks, int n_kinks)
+wg_status wgi_draw_grid(wgi_trial *t, const double *kinks, int n_kinks)
 {
     size_t floats = 0;
     double narrowest = INFINITY;
     for (size_t i = 0; i < t->n_points; i++) {
-        wgi_point *p = &t->point[i];
+        wgi_point *p = &t->points[i];
         if (p->leaf->dtype != WG_F64) {
-            wgi_point_draw(p, &t->draw);
+            wgi_draw_point(p, &t->random);
         } else if (wg_value_count(p->leaf)) {
             floats += (size_t)wg_value_count(p->leaf);
             narrowest = fmin(narrowest, p->hi - p->lo);
@@ -108,12 +122,12 @@ wg_status wgi_trial_draw_grid(wgi_trial *t, const double *kinks, int n_kinks)
         return WG_ENOMEM;
     bool ok = narrowest > 0;
     for (size_t i = 0; ok && i < t->n_points; i++) {
-        wgi_point *p = &t->point[i];
+        wgi_point *p = &t->points[i];
         double edge = fmin(4 * t->h, (p->hi - p->lo) / 8); /* differences stay inside (lo, hi) */
         int64_t count = p->leaf->dtype == WG_F64 ? wg_value_count(p->leaf) : 0, k;
         for (int64_t j = 0; ok && j < count; j++) {
-            ok = place(&s, &t->draw, p->lo + edge, p->hi - edge, &k);
-            double off = t->dyadic ? 0.5 : wgi_draw_uniform(&t->draw, 0.375, 0.625);
+            ok = place(&s, &t->random, p->lo + edge, p->hi - edge, &k);
+            double off = t->dyadic ? 0.5 : uniform(&t->random, 0.375, 0.625);
             ((double *)p->data)[j] = ok ? ((double)k + off) * s.q : 0;
         }
     }

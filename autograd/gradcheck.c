@@ -3,20 +3,8 @@
 #include "wengert/ops/ops.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the trial ------------------------------------------------------------------------------- */
-
-wg_status wgi_trial_error(wgi_trial *t, wg_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(t->report->message, sizeof t->report->message, format, args);
-    va_end(args);
-    return status;
-}
 
 /* What the graph's own message says, if it is in error. */
 static wg_status graph_error(wgi_trial *t, wg_status status)
@@ -26,58 +14,6 @@ static wg_status graph_error(wgi_trial *t, wg_status status)
                         wg_graph_status(t->g) == WG_OK ? wg_status_text(status)
                                                        : wg_graph_message(t->g));
     return status;
-}
-
-wgi_point *wgi_trial_add_point(wgi_trial *t, wg_value *leaf, double lo, double hi)
-{
-    if (!leaf)
-        return NULL;
-    size_t bytes = wg_value_bytes(leaf);
-    wgi_point *more = realloc(t->point, sizeof *more * (t->n_points + 1));
-    if (!more)
-        return NULL;
-    t->point = more;
-    more[t->n_points] = (wgi_point){leaf, calloc(1, bytes ? bytes : 1), lo, hi};
-    return more[t->n_points].data ? &more[t->n_points++] : NULL;
-}
-
-wgi_point *wgi_trial_point(const wgi_trial *t, const wg_value *leaf)
-{
-    for (size_t i = 0; i < t->n_points; i++)
-        if (t->point[i].leaf == leaf)
-            return &t->point[i];
-    return NULL;
-}
-
-void wgi_trial_close(wgi_trial *t)
-{
-    for (size_t i = 0; i < t->n_points; i++)
-        free(t->point[i].data);
-    free(t->point);
-    free(t->y);
-    free(t->wrt);
-    t->point = NULL;
-    t->y = t->wrt = NULL;
-}
-
-wg_status wgi_trial_cotangents(wgi_trial *t, int order, wg_value **dy)
-{
-    for (size_t j = 0; j < t->n_y; j++) {
-        char name[64];
-        snprintf(name, sizeof name, "cotangent %zu of order %d", j, order);
-        dy[j] = wg_input(t->g, name, WG_F64, t->y[j]->shape);
-        wgi_point *p = wgi_trial_add_point(t, dy[j], 0, 0);
-        if (!p)
-            return wg_graph_status(t->g) == WG_OK ? WG_ENOMEM : wg_graph_status(t->g);
-        int64_t count = wg_value_count(dy[j]);
-        for (int64_t i = 0; i < count; i++) {
-            double size = wgi_draw_uniform(&t->draw, 0.5, 1.5);
-            if (t->dyadic)
-                size = floor(size * 16) / 16;
-            ((double *)p->data)[i] = wgi_draw_bits(&t->draw) >> 63 ? size : -size;
-        }
-    }
-    return WG_OK;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
@@ -103,13 +39,13 @@ static wg_status check_order(wgi_trial *t, int order, bool last)
     size_t failed = t->report->failed;
     wg_vjp_options vjp = {.hook = order == 1 ? t->options->hook : NULL};
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
-    wg_status status = dy && dx ? wgi_trial_cotangents(t, order, dy) : WG_ENOMEM;
+    wg_status status = dy && dx ? wgi_draw_cotangents(t, order, dy) : WG_ENOMEM;
     if (status == WG_OK)
         status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, &vjp, dx);
     if (status == WG_OK)
-        status = wgi_trial_compare(t, order, dy, dx);
+        status = wgi_compare_differences(t, order, dy, dx);
     if (status == WG_OK && t->report->failed > failed && !t->options->no_blame)
-        status = wgi_trial_blame(t);
+        status = wgi_blame(t);
     if (status == WG_OK && !last) {
         status = differentiate_again(t, dy, dx);
         if (status == WG_OK)
@@ -147,9 +83,9 @@ static wg_status verdict(wgi_trial *t)
     if (r->skipped * 20 > r->skipped + r->compared)
         return wgi_trial_error(t, WG_EDATA, "%zu of %zu elements lie at a kink, more than 5%%",
                                r->skipped, r->skipped + r->compared);
-    return wgi_trial_error(t, WG_OK,
-                           "%zu elements compared, %zu skipped, largest error %.3g (bar %.3g)",
-                           r->compared, r->skipped, r->worst, r->tolerance);
+    return wgi_trial_error(
+        t, WG_OK, "%zu elements compared, %zu skipped, largest error %.3g (tolerance %.3g)",
+        r->compared, r->skipped, r->worst, r->tolerance);
 }
 
 static void set_differences(wgi_trial *t, wg_smoothness smoothness)
@@ -223,7 +159,7 @@ static wg_status open_sample(wgi_trial *t, const wg_op *op, const wg_sample *s)
         if (n->out[i]->dtype == WG_F64)
             t->y[t->n_y++] = n->out[i];
     t->report->no_derivative = op->flags & WG_OP_DISCRETE || !t->n_y || !t->n_wrt;
-    return wgi_trial_draw_grid(t, op->kinks, op->n_kinks);
+    return wgi_draw_grid(t, op->kinks, op->n_kinks);
 }
 
 /* Where there is no derivative, the gradient is made of exact zeros. */
@@ -232,7 +168,7 @@ static wg_status check_zeros(wgi_trial *t)
     const wg_evaluator *e = t->options->evaluator;
     void *run = NULL;
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
-    wg_status status = dy && dx ? wgi_trial_cotangents(t, 1, dy) : WG_ENOMEM;
+    wg_status status = dy && dx ? wgi_draw_cotangents(t, 1, dy) : WG_ENOMEM;
     if (status == WG_OK)
         status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, NULL, dx);
     if (status == WG_OK)
@@ -282,7 +218,7 @@ wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
     size_t results = 1;
     for (int only = -1; status == WG_OK && only < (int)results && !r->failed; only++) {
         /* -1: all results together; then each alone */
-        wgi_trial t = {.draw = {options->seed}, .options = options, .report = r};
+        wgi_trial t = {.random = options->seed, .options = options, .report = r};
         status = check_sample(&t, op, sample, only);
         if (only < 0)
             results = t.n_y > 1 ? t.n_y : 0;
@@ -332,7 +268,7 @@ static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
     if (given && given->data)
         take_data(p, from, given->data);
     else
-        wgi_point_draw(p, &t->draw);
+        wgi_draw_point(p, &t->random);
     return WG_OK;
 }
 
@@ -398,7 +334,7 @@ wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
         snprintf(r->message, sizeof r->message, "%s", wg_graph_message(g));
     if (status != WG_OK)
         return status;
-    wgi_trial t = {.draw = {options->seed},
+    wgi_trial t = {.random = options->seed,
                    .options = options,
                    .report = r,
                    .may_skip = true,

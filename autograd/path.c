@@ -1,5 +1,6 @@
 /* Which nodes matter for a derivative, and whether all of them have a rule. */
 #include "autograd/internal.h"
+#include "graph/grow.h"
 #include "wengert/ops/ops.h"
 
 #include <stdio.h>
@@ -112,15 +113,12 @@ static void add(report *r, const char *item)
     if (there || r->no_memory)
         return;
     size_t need = r->used + strlen(item) + 3;
-    if (need > r->size) {
-        char *more = realloc(r->text, need * 2);
-        if (!more) {
-            r->no_memory = true;
-            return;
-        }
-        r->text = more;
-        r->size = need * 2;
+    char *more = wgi_grow(r->text, &r->size, need, 1);
+    if (!more) {
+        r->no_memory = true;
+        return;
     }
+    r->text = more;
     r->used +=
         (size_t)snprintf(r->text + r->used, r->size - r->used, "%s%s", r->count ? ", " : "", item);
     r->count++;

@@ -12,7 +12,7 @@ const wg_backend *wg_backend_at(size_t i)
 {
     /* simd and onednn both multiply matrices: oneDNN's products are as fast or faster */
     const wg_backend *const all[] = {wg_onednn_backend(), wg_simd_backend(), wg_cpu_backend()};
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+    for (size_t k = 0; k < WG_COUNT(all); k++)
         if (all[k] && i-- == 0) /* one that is not built is NULL */
             return all[k];
     return NULL;

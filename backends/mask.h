@@ -17,6 +17,8 @@
 #ifndef WG_BACKENDS_MASK_H
 #define WG_BACKENDS_MASK_H
 
+#include "graph/mix.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -33,11 +35,8 @@ typedef struct wgi_mask {
 
 static inline wgi_mask wgi_mask_of(uint64_t seed, uint64_t step, uint64_t key, double p)
 {
-    /* splitmix64 of seed and key together: close seeds and keys must not give close Philox keys */
-    uint64_t z = seed + key * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
+    /* of seed and key together: close seeds and keys must not give close Philox keys */
+    uint64_t z = wgi_mix64(seed + key * WGI_GOLDEN);
     long keep = lround((1 - p) * 65536);
     wgi_mask m = {
         {(uint32_t)z, (uint32_t)(z >> 32)}, step, (uint32_t)(keep < 1 ? 1 : keep), 1 / (1 - p)};

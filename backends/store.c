@@ -1,8 +1,10 @@
 /* The store: a growing array of tensors and an open-addressing table from name to place. */
 #include "backends/store.h"
 #include "backends/align.h"
-#include "backends/cpu/any/element.h"
-#include "backends/cpu/random.h"
+#include "graph/element.h"
+#include "graph/grow.h"
+#include "graph/mix.h"
+#include "graph/random.h"
 #include "wengert/ops/leaf.h"
 #include "wengert/ops/table.h"
 
@@ -69,19 +71,10 @@ const wg_tensor *wg_store_at(const wg_store *s, size_t i)
     return s && i < s->count ? &s->tensor[i]->tensor : NULL;
 }
 
-/* 64-bit FNV-1a: the same number for a name on every machine. */
-static uint64_t hash_name(const char *name)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 /* The slot of that name, or the free one where it belongs. */
 static size_t *slot_of(const wg_store *s, const char *name)
 {
-    size_t i = (size_t)hash_name(name) & (s->slots - 1);
+    size_t i = (size_t)wgi_hash_text(name) & (s->slots - 1);
     while (s->slot[i] && strcmp(s->tensor[s->slot[i] - 1]->tensor.name, name) != 0)
         i = (i + 1) & (s->slots - 1);
     return &s->slot[i];
@@ -98,14 +91,10 @@ const wg_tensor *wg_store_find(const wg_store *s, const char *name)
 /* Room for one more tensor and its slot. */
 static bool reserve(wg_store *s)
 {
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity ? 2 * s->capacity : 32;
-        wgi_owned **tensor = realloc(s->tensor, capacity * sizeof(wgi_owned *));
-        if (!tensor)
-            return false;
-        s->tensor = tensor;
-        s->capacity = capacity;
-    }
+    wgi_owned **tensor = wgi_grow(s->tensor, &s->capacity, s->count + 1, sizeof *tensor);
+    if (!tensor)
+        return false;
+    s->tensor = tensor;
     if (2 * (s->count + 1) <= s->slots)
         return true;
     size_t slots = s->slots ? 2 * s->slots : 64;
@@ -179,7 +168,7 @@ static double xavier_bound(const wg_shape *shape, double scale)
 
 static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attrs *a)
 {
-    cpu_random r = {s->seed, 0, hash_name(t->name), CPU_RANDOM_INIT};
+    wgi_random r = {s->seed, 0, wgi_hash_text(t->name), WGI_RANDOM_INIT};
     int64_t count = wg_shape_count(&t->shape);
     double bound = a->init == WG_INIT_XAVIER ? xavier_bound(&t->shape, a->scale) : a->scale;
     if (a->init == WG_INIT_CONSTANT && a->scale == 0) /* as it is */
@@ -188,14 +177,14 @@ static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attr
     for (int64_t i = 0; i < count; i += 4) {
         double x[4] = {0};
         if (a->init == WG_INIT_NORMAL)
-            cpu_normal4(&r, (uint64_t)i / 4, x);
+            wgi_normal4(&r, (uint64_t)i / 4, x);
         else if (a->init != WG_INIT_CONSTANT)
-            cpu_uniform4(&r, (uint64_t)i / 4, x);
+            wgi_uniform4(&r, (uint64_t)i / 4, x);
         for (int64_t k = 0; k < 4 && i + k < count; k++) {
             double y = a->init == WG_INIT_CONSTANT ? a->scale
                        : a->init == WG_INIT_NORMAL ? a->scale * x[k]
                                                    : bound * (2 * x[k] - 1);
-            cpu_put(t->data, t->dtype, i + k, y);
+            wgi_put_element(t->data, t->dtype, i + k, y);
         }
     }
 }

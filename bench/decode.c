@@ -68,7 +68,7 @@ typedef struct moment {
 
 static moment now(void)
 {
-    return (moment){bench_now(), (double)clock() / CLOCKS_PER_SEC};
+    return (moment){wgi_seconds(), (double)clock() / CLOCKS_PER_SEC};
 }
 
 static void report(const request *r, const char *what, const wg_hypothesis *h, moment start)

@@ -43,17 +43,17 @@ static int measure_scale(const char *name, wg_value *(*make)(wg_graph *, size_t)
 {
     wg_value *dw;
     wg_plan *p = NULL;
-    double t0 = bench_now();
+    double t0 = wgi_seconds();
     wg_graph *g = wg_graph_new();
     wg_value *loss = wg_sum(make(g, n), WG_ALL_AXES, WG_DROP);
-    double t1 = bench_now();
+    double t1 = wgi_seconds();
     wg_value *w = wg_graph_find(g, "w");
     wg_grad(loss, &w, 1, &dw);
-    double t2 = bench_now();
+    double t2 = wgi_seconds();
     wg_output(loss, "loss");
     wg_assign(w, wg_sub(w, dw));
     wg_status status = wg_plan_create(&p, g, NULL);
-    double t3 = bench_now();
+    double t3 = wgi_seconds();
     if (status != WG_OK)
         fprintf(stderr, "%s\n", wg_graph_message(g));
     printf("%-8s %8zu %8zu %8zu  %8.4f %8.4f %8.4f %8.4f  %8.1f\n", name, n, wg_graph_node_count(g),

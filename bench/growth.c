@@ -52,10 +52,10 @@ static bool time_products(products *p, bool counts)
     double seconds[2] = {0};
     for (int k = 0; k < 2; k++)
         for (int run = 0; run < 2; run++) { /* the first wakes threads and fills the caches */
-            double start = bench_now();
+            double start = wgi_seconds();
             if (bench_square_run(&p->of[k]) != WG_OK)
                 return false;
-            seconds[k] = bench_now() - start;
+            seconds[k] = wgi_seconds() - start;
         }
     if (counts && p->runs < BENCH_MAX_RUNS)
         p->ratio[p->runs++] = seconds[0] / seconds[1];

@@ -21,7 +21,7 @@ static const bench_case cases[] = {
     {"tiny", {256, 16, 16}, 9712, 0},
     {"base", {8, 128, 128}, 10000, 0},
 };
-enum { CASES = sizeof cases / sizeof cases[0], WARM_UP = 2, MIN_ROUNDS = 7 };
+enum { CASES = WG_COUNT(cases), WARM_UP = 2, MIN_ROUNDS = 7 };
 
 typedef struct harness {
     int rounds;

@@ -9,7 +9,7 @@ static const command subjects[] = {
     {"train-step", "a complete training step of a Transformer", bench_train_step},
 #endif
 };
-enum { N_SUBJECTS = sizeof subjects / sizeof subjects[0] };
+enum { N_SUBJECTS = WG_COUNT(subjects) };
 
 static const char *subject_name_at(size_t i)
 {

@@ -98,7 +98,7 @@ static wg_status add_gradient(setting *s, wg_node *n)
     for (int i = 0; i < n->n_in; i++)
         if (wg_dtype_is_float(n->in[i]->dtype))
             x[n_x++] = n->in[i];
-    for (int i = 0; i < n->n_out && n_y < (int)(sizeof y / sizeof y[0]); i++)
+    for (int i = 0; i < n->n_out && n_y < WG_COUNT(y); i++)
         if (wg_dtype_is_float(n->out[i]->dtype)) {
             char name[16];
             snprintf(name, sizeof name, "dy%d", i);

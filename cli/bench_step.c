@@ -20,7 +20,7 @@ static const struct {
     {"base", {32, 32, 32}, 10000},
     {"big", {16, 32, 32}, 10000},
 };
-enum { N_CONFIGS = sizeof configs / sizeof configs[0] };
+enum { N_CONFIGS = WG_COUNT(configs) };
 
 typedef struct request {
     const char *config;
@@ -55,7 +55,7 @@ static const struct {
     {"encoder-layers", {offsetof(request, settings.net.encoder_layers)}},
     {"decoder-layers", {offsetof(request, settings.net.decoder_layers)}},
 };
-enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
+enum { N_SIZES = WG_COUNT(sizes) };
 
 /* clang-format off */
 static const struct argp_option table[] = {

@@ -1,4 +1,5 @@
 /* wengert bleu: scores translations against references, as sacreBLEU does. */
+#include "graph/grow.h"
 #include "cli/cli.h"
 #include "wengert/text/bleu.h"
 
@@ -128,14 +129,10 @@ static void free_lines(lines *l)
  * not UTF-8. */
 static bool add_line(lines *l, char *line, size_t size)
 {
-    if (l->n == l->room) {
-        size_t room = l->room ? 2 * l->room : 1024;
-        char **more = realloc(l->line, room * sizeof *more);
-        if (!more)
-            return false;
-        l->line = more;
-        l->room = room;
-    }
+    char **more = wgi_grow(l->line, &l->room, l->n + 1, sizeof *more);
+    if (!more)
+        return false;
+    l->line = more;
     if (size && line[size - 1] == '\n')
         line[--size] = '\0';
     if (size && line[size - 1] == '\r')

@@ -66,7 +66,7 @@ static void pick_features(processor *p, const char *flags)
 {
     size_t used = 0;
     p->features[0] = 0;
-    for (size_t i = 0; i < sizeof of_interest / sizeof of_interest[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(of_interest); i++)
         if (has_word(flags, of_interest[i]) && used < sizeof p->features)
             used += (size_t)snprintf(p->features + used, sizeof p->features - used, "%s%s",
                                      used ? " " : "", of_interest[i]);

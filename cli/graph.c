@@ -79,7 +79,7 @@ static void parse_phase(request *r, const char *text, struct argp_state *state)
         {"update", 1u << WG_UPDATE, false},
         {"both", 0, true},
     };
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(choices); i++)
         if (strcmp(text, choices[i].name) == 0) {
             r->picture.phases = choices[i].phases;
             r->grad |= choices[i].grad;
@@ -347,7 +347,7 @@ int command_graph(int argc, char **argv)
     wg_transformer_config trained = {0};
     int code = find_model(r.model, &m, &trained);
     const char *const outputs[] = {r.output, r.svg, r.png};
-    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0] && code == EXIT_OK; i++)
+    for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
         code = check_output(outputs[i]);
     if (code != EXIT_OK) {
         close_backends(&r.backends);

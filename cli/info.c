@@ -138,7 +138,7 @@ static wg_status print_progress(const char *path, char *message, size_t size)
         snprintf(message, size, "%s:%d: %s", path, error.line, error.text);
         return WG_EDATA;
     }
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(shown); i++)
         print_number(shown[i], json_object_get(root, shown[i]));
     json_object_foreach(json_object_get(root, "best"), metric, entry)
     {
@@ -208,7 +208,7 @@ int command_info(int argc, char **argv)
         return EXIT_USAGE;
     if (model_folder(folder) != EXIT_OK)
         return EXIT_IO;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(parts); i++) {
         if (parts[i].file && !wg_folder_has(folder, parts[i].file))
             continue;
         char *path = parts[i].file ? wg_folder_path(folder, "%s", parts[i].file) : strdup(folder);

@@ -27,7 +27,7 @@ static const command commands[] = {
     {"ops", "list the ops, or describe one", command_ops},
     {"help", "show the help of a command", command_help},
 };
-enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+enum { N_COMMANDS = WG_COUNT(commands) };
 
 static const char *command_name_at(size_t i)
 {

@@ -1,4 +1,5 @@
 #include "cli/measure.h"
+#include "graph/mix.h"
 
 #include <string.h>
 
@@ -83,21 +84,12 @@ void json_times(json *j, const char *key, const bench_times *t)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state)
 {
     int64_t count = wg_value_count(v);
     uint64_t span = hi - lo >= 1 ? (uint64_t)(hi - lo) : 1;
     for (int64_t i = 0; i < count; i++) {
-        uint64_t bits = next_random(state);
+        uint64_t bits = wgi_splitmix64(state);
         double real = lo + (hi - lo) * ((double)(bits >> 40) + 0.5) * 0x1p-24;
         int64_t whole = (int64_t)lo + (int64_t)(bits % span);
         switch (v->dtype) {

@@ -92,7 +92,7 @@ static void print_op(const wg_op *op)
            op->expand ? "yes: defined by more primitive ops" : "none: primitive");
     printf("flags      ");
     bool any = false;
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(flags); i++)
         if (op->flags & flags[i].flag) {
             printf(" %s", flags[i].text);
             any = true;

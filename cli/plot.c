@@ -23,7 +23,7 @@ static const struct panel {
     {"chrF", "0 to 100", {{"valid", "chrf", "validation"}}},
     {"learning rate", "", {{"train", "learn-rate", "training"}}},
 };
-enum { N_PANELS = sizeof panels / sizeof panels[0] };
+enum { N_PANELS = WG_COUNT(panels) };
 
 typedef struct request {
     const char *folder, *output;

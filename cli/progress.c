@@ -1,11 +1,11 @@
 #include "cli/progress.h"
+#include "graph/clock.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TOLERANCE = 24 };
@@ -68,9 +68,7 @@ static void add(line *l, const char *format, ...)
 static void draw(progress *p, const wg_event *e)
 {
     char left[32], tolerance[TOLERANCE + 1] = "";
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    double now = wgi_seconds();
     if (now < p->next)
         return;
     p->next = now + 0.2;

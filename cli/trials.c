@@ -166,7 +166,7 @@ static trial trial_of_sample(const wg_op *op, const wg_sample *s)
 static int trials_of_base(trial *t, int *n, const wg_op *op)
 {
     int code = EXIT_OK;
-    for (size_t i = 0; i < sizeof base / sizeof base[0] && code == EXIT_OK; i++)
+    for (size_t i = 0; i < WG_COUNT(base) && code == EXIT_OK; i++)
         if (strcmp(base[i].op, op->name) == 0)
             code = trial_of_shapes(&t[(*n)++], op, base[i].sample, base[i].shape);
     if (code == EXIT_OK && *n == 0) {

@@ -53,11 +53,13 @@ int main(void)
 
     wg_gradcheck_leaf range = {labels, .lo = 0, .hi = CLASSES};
     wg_gradcheck_report report = {0};
-    wg_gradcheck(
+    wg_status checked = wg_gradcheck(
         g,
         &(wg_gradcheck_options){.evaluator = wg_plan_evaluator(), .leaves = &range, .n_leaves = 1},
         &report);
     printf("gradient check: %s\n", report.message);
+    if (checked != WG_OK)
+        return fail("the gradient is wrong");
 
     wg_value *params[6], *grads[6];
     size_t n = wg_graph_parameters(g, params, 6);

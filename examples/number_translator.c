@@ -30,7 +30,7 @@ static wg_status settle(wg_settings *s, const char *updates, const char *folder,
         {"lr-warmup", "100"},
     };
     wg_status status = wg_settings_init(s);
-    for (size_t i = 0; i < sizeof given / sizeof given[0] && status == WG_OK; i++)
+    for (size_t i = 0; i < WG_COUNT(given) && status == WG_OK; i++)
         status = wg_settings_set(s, given[i][0], given[i][1], message, size);
     return status;
 }

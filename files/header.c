@@ -15,7 +15,7 @@ static const wgi_file_dtype dtypes[] = {
     {"I8", 1, WG_I8},   {"U16", 2, 0},        {"I16", 2, 0},        {"U32", 4, 0},
     {"U64", 8, 0},      {"F8_E4M3", 1, 0},    {"F8_E5M2", 1, 0},
 };
-enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+enum { DTYPES = WG_COUNT(dtypes) };
 
 const wgi_file_dtype *wgi_file_dtype_named(const char *name)
 {

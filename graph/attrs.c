@@ -6,14 +6,6 @@
 #define FIELD(type, attrs, field)                                                                  \
     ((type const *)(const void *)((const char *)(attrs) + (field)->offset))
 
-uint64_t wgi_hash_bytes(uint64_t h, const void *bytes, size_t size)
-{
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < size; i++)
-        h = (h ^ b[i]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 uint64_t wgi_hash_shape(uint64_t h, const wg_shape *s)
 {
     h = wgi_hash_u64(h, (uint64_t)s->rank);
@@ -57,7 +49,7 @@ uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
 
 uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs)
 {
-    uint64_t h = WG_HASH_START;
+    uint64_t h = WGI_HASH_START;
     for (int i = 0; attrs && i < op->n_attrs; i++)
         h = wgi_hash_attr(h, attrs, &op->attrs[i]);
     return h;
@@ -165,7 +157,7 @@ static void put_field(writer *w, const void *attrs, const wg_attr *f)
     case WG_ATTR_DATA:
         d = FIELD(wg_data, attrs, f);
         put(w, "%zu bytes #%08llx", d->size,
-            (unsigned long long)wgi_hash_bytes(WG_HASH_START, d->bytes, d->size) & 0xffffffffULL);
+            (unsigned long long)wgi_hash_bytes(WGI_HASH_START, d->bytes, d->size) & 0xffffffffULL);
         break;
     }
 }

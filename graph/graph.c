@@ -1,4 +1,5 @@
 /* The handle: memory, the sticky error, scopes, names, outputs and assignments. */
+#include "graph/grow.h"
 #include "graph/internal.h"
 
 #include <stdlib.h>
@@ -103,17 +104,12 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
 
 bool wgi_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size)
 {
-    if (used < *capacity)
-        return true;
-    size_t bigger = *capacity ? *capacity * 2 : 64;
-    void *moved = realloc(*array, bigger * item_size);
-    if (!moved) {
+    void *moved = wgi_grow(*array, capacity, used + 1, item_size);
+    if (moved)
+        *array = moved;
+    else
         wgi_graph_no_memory(g);
-        return false;
-    }
-    *array = moved;
-    *capacity = bigger;
-    return true;
+    return moved;
 }
 
 void *wg_graph_alloc(wg_graph *g, size_t size)
@@ -137,6 +133,12 @@ static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char
     return s;
 }
 
+static const wg_scope *path_too_long(wg_graph *g, size_t max)
+{
+    wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes", max);
+    return NULL;
+}
+
 const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
 {
     const wg_scope *s = wgi_names_get(&g->scopes, path);
@@ -148,9 +150,7 @@ const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
     char up[1024];
     size_t length = slash ? (size_t)(slash - path) : 0;
     if (length >= sizeof up || strlen(path) >= sizeof up)
-        return wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes",
-                             sizeof up - 1),
-               NULL;
+        return path_too_long(g, sizeof up - 1);
     memcpy(up, path, length);
     up[length] = '\0';
     const wg_scope *parent = wgi_scope_intern(g, up);
@@ -163,9 +163,7 @@ const wg_scope *wgi_scope_child(wg_graph *g, const wg_scope *parent, const char 
     int length =
         snprintf(path, sizeof path, "%s%s%s", parent->path, *parent->path ? "/" : "", name);
     if (length < 0 || (size_t)length >= sizeof path)
-        return wg_graph_fail(g, WG_EINVAL, NULL, "scope", "a path longer than %zu bytes",
-                             sizeof path - 1),
-               NULL;
+        return path_too_long(g, sizeof path - 1);
     return wgi_scope_intern(g, path);
 }
 

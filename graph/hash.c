@@ -24,7 +24,7 @@ static uint64_t hash_node(uint64_t h, const wg_node *n)
 
 uint64_t wg_graph_hash(const wg_graph *g)
 {
-    uint64_t h = WG_HASH_START;
+    uint64_t h = WGI_HASH_START;
     for (size_t i = 0; g && i < g->n_nodes; i++)
         h = hash_node(h, g->nodes[i]);
     for (size_t i = 0; g && i < g->n_outputs; i++)

@@ -4,6 +4,7 @@
 
 #include "graph/arena.h"
 #include "graph/marks.h"
+#include "graph/mix.h"
 #include "wengert/graph/op.h"
 
 #include <stdarg.h>
@@ -59,15 +60,6 @@ const char *wgi_short_at(const char *at);
 const char *wgi_attr_text(const void *attrs, const wg_attr *f, char *text, size_t size);
 uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f);
 
-/* 64-bit FNV-1a, folded over fields one at a time so that padding never counts. */
-uint64_t wgi_hash_bytes(uint64_t h, const void *bytes, size_t size);
-static inline uint64_t wgi_hash_u64(uint64_t h, uint64_t x)
-{
-    for (int i = 0; i < 8; i++)
-        h = (h ^ (unsigned char)(x >> (8 * i))) * UINT64_C(0x100000001b3);
-    return h;
-}
-#define WG_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t wgi_hash_shape(uint64_t h, const wg_shape *s);
 
 #endif

@@ -6,7 +6,7 @@
 
 static size_t place(const wgi_names *t, const char *key)
 {
-    size_t i = (size_t)wgi_hash_bytes(WG_HASH_START, key, strlen(key)) & (t->size - 1);
+    size_t i = (size_t)wgi_hash_text(key) & (t->size - 1);
     while (t->slot[i].key && strcmp(t->slot[i].key, key) != 0)
         i = (i + 1) & (t->size - 1);
     return i;

@@ -234,11 +234,12 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
     if (!g || g->status != WG_OK)
         return NULL;
     if (!op || !op->name)
-        return wg_graph_fail(g, WG_EINVAL, at, "wg_apply", "an op without a name"), NULL;
-    if (n_in < 0 || (n_in > 0 && !in))
-        return wg_graph_fail(g, WG_EINVAL, at, op->name, "%d operands at %s", n_in,
-                             in ? "their array" : "NULL"),
-               NULL;
+        wg_graph_fail(g, WG_EINVAL, at, "wg_apply", "an op without a name");
+    else if (n_in < 0 || (n_in > 0 && !in))
+        wg_graph_fail(g, WG_EINVAL, at, op->name, "%d operands at %s", n_in,
+                      in ? "their array" : "NULL");
+    if (g->status != WG_OK)
+        return NULL;
     wg_op_arity(op, &min, &max);
     while (n_in > min && max != INT32_MAX && !in[n_in - 1])
         n_in--;

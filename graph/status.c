@@ -15,5 +15,5 @@ const char *wg_status_text(wg_status status)
         [WG_ETIMEOUT] = "timed out",
     };
     int i = (int)status;
-    return i >= 0 && i < (int)(sizeof text / sizeof text[0]) ? text[i] : "unknown status";
+    return i >= 0 && i < WG_COUNT(text) ? text[i] : "unknown status";
 }

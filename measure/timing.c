@@ -3,14 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
-
-double bench_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 double bench_resident_peak(void)
 {
@@ -51,10 +43,10 @@ double bench_exponent(const double *x, const double *y, int count)
 wg_status bench_time_calls(const bench_subject *s, int calls, double *seconds)
 {
     wg_status status = WG_OK;
-    double start = bench_now();
+    double start = wgi_seconds();
     for (int i = 0; i < calls && status == WG_OK; i++)
         status = s->run(s->context);
-    *seconds = (bench_now() - start) / calls;
+    *seconds = (wgi_seconds() - start) / calls;
     return status;
 }
 
@@ -84,10 +76,10 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
 
     for (int i = 0; i < n && status == WG_OK; i++)
         status = calibrate(&subject[i], sample, &calls[i]);
-    double start = bench_now();
+    double start = wgi_seconds();
     int rounds = 0;
     while (status == WG_OK && rounds < runs &&
-           (rounds < MIN_ROUNDS || bench_now() - start < limit)) {
+           (rounds < MIN_ROUNDS || wgi_seconds() - start < limit)) {
         for (int i = 0; i < n && status == WG_OK; i++)
             status = bench_time_calls(&subject[i], calls[i], &seconds[i * runs + rounds]);
         rounds++;

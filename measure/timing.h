@@ -2,6 +2,7 @@
 #ifndef WG_MEASURE_TIMING_H
 #define WG_MEASURE_TIMING_H
 
+#include "graph/clock.h"
 #include "wengert/graph/status.h"
 
 /* Seconds of one call, over `runs` samples. */
@@ -28,9 +29,6 @@ typedef struct bench_schedule {
     double seconds; /* starts no round after so long, but 3 in any case; default 10      */
     double sample;  /* short calls are repeated to fill a sample; default 0.002           */
 } bench_schedule;
-
-/* Seconds since a fixed moment. */
-double bench_now(void);
 
 /* Maximum bytes that this process has had in memory so far. */
 double bench_resident_peak(void);

@@ -56,17 +56,17 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
     const bench_batch *b = &o->batch;
     const wg_backend_list built = wg_backend_list_built_in();
     wgi_step s;
-    double start = bench_now();
+    double start = wgi_seconds();
     wgi_step_build(&s, o->settings,
                    &(wgi_step_shape){b->rows, b->source_length, b->target_length, WG_STEP_UPDATES});
-    *out = (bench_step){.graph = s.graph, .build_seconds = bench_now() - start};
+    *out = (bench_step){.graph = s.graph, .build_seconds = wgi_seconds() - start};
     if (!s.graph)
         return WG_ENOMEM;
     wg_store *store = o->store ? o->store : (out->own = wg_store_new(o->settings->seed));
     wg_status status = bench_draw_parameters(s.graph, store);
     if (status != WG_OK)
         return status;
-    start = bench_now();
+    start = wgi_seconds();
     status =
         wg_plan_create(&out->plan, s.graph,
                        &(wg_plan_options){.backends = o->n_backends ? o->backends : built.backend,
@@ -76,7 +76,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
                                           .seed = o->settings->seed,
                                           .profile = o->profile,
                                           .no_fuse = o->no_fuse});
-    out->plan_seconds = bench_now() - start;
+    out->plan_seconds = wgi_seconds() - start;
     if (status == WG_OK)
         fill_batch(out->plan, &s, o);
     return status;

@@ -122,12 +122,12 @@ static const wg_model models[] = {
 
 const wg_model *wg_model_at(size_t i)
 {
-    return i < sizeof models / sizeof models[0] ? &models[i] : NULL;
+    return i < WG_COUNT(models) ? &models[i] : NULL;
 }
 
 const wg_model *wg_model_find(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof models / sizeof models[0]; i++)
+    for (size_t i = 0; name && i < WG_COUNT(models); i++)
         if (strcmp(models[i].name, name) == 0)
             return &models[i];
     return NULL;

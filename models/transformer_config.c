@@ -27,12 +27,12 @@ static const wg_transformer_config configs[] = {
 
 const wg_transformer_config *wg_transformer_config_at(size_t i)
 {
-    return i < sizeof configs / sizeof configs[0] ? &configs[i] : NULL;
+    return i < WG_COUNT(configs) ? &configs[i] : NULL;
 }
 
 const wg_transformer_config *wg_transformer_find(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof configs / sizeof configs[0]; i++)
+    for (size_t i = 0; name && i < WG_COUNT(configs); i++)
         if (strcmp(configs[i].name, name) == 0)
             return &configs[i];
     return NULL;
@@ -88,12 +88,12 @@ static wg_status check_ranges(const wg_transformer_config *c, char *message, siz
         {"activation_dropout", c->activation_dropout},
         {"norm_eps", c->norm_eps},
     };
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(whole); i++)
         if (whole[i].value < whole[i].min || whole[i].value > whole[i].max)
             return refuse(message, size, "%s is %lld, must be from %lld to %lld", whole[i].field,
                           (long long)whole[i].value, (long long)whole[i].min,
                           (long long)whole[i].max);
-    for (size_t i = 0; i < sizeof below_one / sizeof below_one[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(below_one); i++)
         if (!(below_one[i].value >= 0 && below_one[i].value < 1))
             return refuse(message, size, "%s is %g, must be in [0, 1)", below_one[i].field,
                           below_one[i].value);

@@ -45,7 +45,7 @@ static const struct {
 
 bool wg_transformer_variant(size_t i, wg_transformer_config *out)
 {
-    if (i >= sizeof variants / sizeof variants[0])
+    if (i >= WG_COUNT(variants))
         return false;
     wg_transformer_config c = variants[i].c;
     c.target_vocabulary = 11;

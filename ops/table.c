@@ -13,12 +13,12 @@ static const wg_op *const table[] = {
 
 const wg_op *wg_op_at(size_t i)
 {
-    return i < sizeof table / sizeof table[0] ? table[i] : NULL;
+    return i < WG_COUNT(table) ? table[i] : NULL;
 }
 
 const wg_op *wg_op_find(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof table / sizeof table[0]; i++)
+    for (size_t i = 0; name && i < WG_COUNT(table); i++)
         if (strcmp(table[i]->name, name) == 0)
             return table[i];
     return NULL;

@@ -10,7 +10,7 @@
 #define WG_TESTS_CONFORMANCE_H
 
 #include "tests/test.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -169,10 +169,10 @@ static inline void conf_fill(conf_case *c, double lo, double hi, uint64_t *seed)
         assert_non_null(c->data[i]);
         for (int64_t k = 0; k < count; k++) {
             double x = a + (b - a) * ((double)conf_random(seed) + 0.5) * 0x1p-31;
-            cpu_put(c->data[i], dtype, k,
-                    c->whole && real ? (double)(conf_random(seed) % 9) - 4
-                    : real           ? x
-                                     : floor(x));
+            wgi_put_element(c->data[i], dtype, k,
+                            c->whole && real ? (double)(conf_random(seed) % 9) - 4
+                            : real           ? x
+                                             : floor(x));
         }
     }
 }
@@ -313,7 +313,8 @@ static inline bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_ba
     for (int i = 0; i < n->n_in; i++)
         for (int64_t k = 0; k < wg_value_count(in[i]); k++) {
             wg_dtype drawn = c->sample.in[i].dtype ? c->sample.in[i].dtype : WG_F32;
-            cpu_put(wg_plan_data(p, in[i]), in[i]->dtype, k, cpu_get(c->data[i], drawn, k));
+            wgi_put_element(wg_plan_data(p, in[i]), in[i]->dtype, k,
+                            wgi_get_element(c->data[i], drawn, k));
         }
     bool ran = wg_plan_run(p, CONF_STEP) == WG_OK;
     for (int i = 0; ran && i < n->n_out; i++)

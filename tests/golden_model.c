@@ -181,7 +181,7 @@ static void read_sizes(golden_model *m)
         {"encoder_layers", c->encoder_layers},
         {"decoder_layers", c->decoder_layers},
     };
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !m->reason[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(sizes) && !m->reason[0]; i++)
         agree(m, sizes[i].key, sizes[i].value);
     if (size(m, "in.tgt_in", 2, 0) != m->batch || size(m, "in.tgt_out", 2, 0) != m->batch ||
         size(m, "in.tgt_out", 2, 1) != m->target)
@@ -252,12 +252,12 @@ static int translate(const char *ours, char *theirs, size_t size)
     char stack[16], rest[64];
     int layer;
     theirs[0] = '\0';
-    for (size_t i = 0; i < sizeof model_names / sizeof model_names[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(model_names); i++)
         if (strcmp(ours, model_names[i].ours) == 0)
             snprintf(theirs, size, "%s", model_names[i].theirs);
     if (sscanf(ours, "%15[a-z]/layer%d/%63s", stack, &layer, rest) != 3)
         return -1;
-    for (size_t i = 0; i < sizeof layer_names / sizeof layer_names[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(layer_names); i++)
         if (strcmp(rest, layer_names[i].ours) == 0) {
             snprintf(theirs, size, "%s.layers.%d.%s", stack, layer, layer_names[i].theirs);
             return layer_names[i].third;

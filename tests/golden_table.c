@@ -498,22 +498,22 @@ static const golden_op ops[] = {
 
 static bool build(golden *c, const char *op)
 {
-    for (size_t i = 0; i < sizeof unary / sizeof unary[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(unary); i++)
         if (golden_is(unary[i].name, op))
             return golden_give(c, unary[i].build(WG_HERE, golden_in(c, "x|a"))), true;
-    for (size_t i = 0; i < sizeof binary / sizeof binary[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(binary); i++)
         if (golden_is(binary[i].name, op)) {
             wg_value *a = golden_in(c, "a|x");
             return golden_give(c, binary[i].build(WG_HERE, a, golden_in(c, "b|y"))), true;
         }
-    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(reductions); i++)
         if (golden_is(reductions[i].name, op)) {
             wg_axes axes = golden_axes(c, AXIS);
             bool keep = golden_bool(c, KEEP, false);
             return golden_give(c, reductions[i].build(WG_HERE, golden_in(c, "x"), axes, keep)),
                    true;
         }
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(ops); i++)
         if (golden_is(ops[i].name, op))
             return ops[i].build(c), true;
     const golden_op *const tables[] = {golden_nn_ops, golden_layers};

@@ -77,7 +77,7 @@ static void compare(group *c, const char *what, const void *data, wg_dtype dtype
 static void finish(run *r, const group *c, double tolerance)
 {
     bool ok = c->compared > 0 && c->worst <= tolerance;
-    printf("%-6s %-12s %4lld tensors %8lld compared, worst error %8.1e, bar %6.0e%s%s\n",
+    printf("%-6s %-12s %4lld tensors %8lld compared, worst error %8.1e, tolerance %6.0e%s%s\n",
            ok ? "ok" : "FAILED", c->name, (long long)c->tensors, (long long)c->compared, c->worst,
            tolerance, c->where[0] ? ", at " : "", c->where);
     *(ok ? &r->passed : &r->failed) += 1;

@@ -5,7 +5,7 @@
 
 #include "tests/small.h"
 #include "wengert/autograd/grad.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "wengert/ops/table.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static inline wg_value *numbers(wg_graph *g, wg_dtype dtype, wg_shape shape, con
     void *data = calloc((size_t)count + 1, wg_dtype_size(dtype));
     assert_non_null(data);
     for (int64_t i = 0; i < count; i++)
-        cpu_put(data, dtype, i, x[i]);
+        wgi_put_element(data, dtype, i, x[i]);
     wg_value *v = wg_constant(g, dtype, shape, data);
     check_that(v != NULL, "%s", wg_graph_message(g));
     free(data);

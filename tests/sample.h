@@ -3,6 +3,7 @@
 #ifndef WG_TESTS_SAMPLE_H
 #define WG_TESTS_SAMPLE_H
 
+#include "graph/mix.h"
 #include "tests/test.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -15,14 +16,6 @@ typedef struct sample_graph {
     int n_in;
 } sample_graph;
 
-static inline uint64_t sample_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Numbers that f32 holds exactly, so that both precisions see the same ones; not within 1e-3 of a
  * kink. */
 static inline double sample_real(const wg_op *op, uint64_t *state, double lo, double hi)
@@ -30,7 +23,7 @@ static inline double sample_real(const wg_op *op, uint64_t *state, double lo, do
     double x = 0;
     for (int tries = 0; tries < 100; tries++) {
         bool near = false;
-        x = lo + (hi - lo) * (0.01 + 0.98 * ((double)(sample_random(state) >> 40) * 0x1p-24));
+        x = lo + (hi - lo) * (0.01 + 0.98 * ((double)(wgi_splitmix64(state) >> 40) * 0x1p-24));
         x = (double)(float)x;
         for (int i = 0; i < op->n_kinks; i++)
             near |= x - op->kinks[i] < 1e-3 && op->kinks[i] - x < 1e-3;
@@ -49,14 +42,14 @@ static inline void sample_fill(const wg_op *op, const wg_sample_operand *x, cons
     for (int64_t i = 0; i < count; i++) {
         double real = sample_real(op, state, lo, hi);
         int64_t whole =
-            (int64_t)lo + (int64_t)(sample_random(state) % (uint64_t)(hi - lo < 1 ? 1 : hi - lo));
+            (int64_t)lo + (int64_t)(wgi_splitmix64(state) % (uint64_t)(hi - lo < 1 ? 1 : hi - lo));
         switch (v->dtype) {
         case WG_F32: ((float *)data)[i] = (float)real; break;
         case WG_F64: ((double *)data)[i] = real; break;
         case WG_I32: ((int32_t *)data)[i] = (int32_t)whole; break;
         case WG_I64: ((int64_t *)data)[i] = whole; break;
         case WG_I8: ((int8_t *)data)[i] = (int8_t)whole; break;
-        case WG_BOOL: ((bool *)data)[i] = sample_random(state) >> 63; break;
+        case WG_BOOL: ((bool *)data)[i] = wgi_splitmix64(state) >> 63; break;
         default: fail_msg("%s: no numbers for %s", op->name, wg_dtype_name(v->dtype));
         }
     }

@@ -4,7 +4,7 @@
 #define WG_TESTS_SEARCHES_H
 
 #include "tests/test.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "models/parameters.h"
 #include "wengert/decode/search.h"
 #include "wengert/ops/ops.h"
@@ -36,8 +36,8 @@ static inline wg_store *random_parameters(const wg_transformer_config *c, uint64
     for (size_t i = 0; i < wg_store_count(store); i++) {
         const wg_tensor *t = wg_store_at(store, i);
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++)
-            cpu_put(t->data, t->dtype, k,
-                    cpu_get(t->data, t->dtype, k) * (t->shape.rank == 2 ? 2.5 : 1));
+            wgi_put_element(t->data, t->dtype, k,
+                    wgi_get_element(t->data, t->dtype, k) * (t->shape.rank == 2 ? 2.5 : 1));
     }
     return store;
 }

@@ -1,6 +1,7 @@
 /* What plans on each fast backend, and on all of them, keep besides being right (test_conformance.c): their bits, the
  * floating-point mode, the number of threads, the masks of dropout, the name of the node that makes
  * NaN; and speed where numbers are subnormal. */
+#include "graph/clock.h"
 #include "tests/test.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
@@ -9,7 +10,6 @@
 
 #include <math.h>
 #include <omp.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -221,7 +221,7 @@ static void each_way_to_multiply_is_exact(void **state)
         {{100, 100, 100}, true, true, ""},
     };
     static const float factors[] = {0, 1, -1};
-    int named = 0, by_onednn = 0, count = (int)(sizeof cases / sizeof *cases);
+    int named = 0, by_onednn = 0, count = WG_COUNT(cases);
     for (int turn = 0; turn < 3 * count; turn++) {
         int i = turn / 3, added = turn % 3;
         const int64_t *s = cases[i].size;
@@ -318,11 +318,9 @@ static double seconds_of_run(wg_plan *p)
 {
     double best = INFINITY;
     for (int i = 0; i < 7; i++) {
-        struct timespec from, to;
-        clock_gettime(CLOCK_MONOTONIC, &from);
+        double start = wgi_seconds();
         run(p, 0);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        double s = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+        double s = wgi_seconds() - start;
         best = s < best ? s : best;
     }
     return best;

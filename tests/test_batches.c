@@ -427,7 +427,7 @@ static void arguments_that_are_wrong(void **state)
         {.bos = 1, .eos = -1},
     };
     wg_batches *b;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
         message[0] = '\0';
         assert_int_equal(wg_batches_create(&b, c, &wrong[i], message, sizeof message), WG_EINVAL);
         assert_null(b);

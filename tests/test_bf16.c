@@ -122,7 +122,7 @@ static void compare_result(const wg_op *op, const wg_sample *s, const char *back
     check_that(y->dtype == (t->dtype == WG_F64 ? WG_BF16 : t->dtype), "%s: result of %s", op->name,
                wg_dtype_name(y->dtype));
     for (int64_t i = 0; i < wg_value_count(y); i++, ++*compared) {
-        double got = cpu_get(a, y->dtype, i), want = cpu_get(b, t->dtype, i);
+        double got = wgi_get_element(a, y->dtype, i), want = wgi_get_element(b, t->dtype, i);
         double bound = wg_dtype_is_float(y->dtype) ? bound_at(want) : 0;
         check_that(got == want || fabs(got - want) <= bound,
                    "%s, %s, %s: result %d, element %lld is %.9g, the truth is %.9g", op->name,
@@ -144,9 +144,10 @@ static int64_t compare_sample(const wg_op *op, const wg_sample *s, const wg_back
     wg_plan *p = plan_on(backend, g, n->out, (size_t)n->n_out);
     for (int i = 0; i < b.n_in; i++)
         for (int64_t k = 0; k < wg_value_count(in[i]); k++) {
-            cpu_put(wg_plan_data(p, in[i]), in[i]->dtype, k, cpu_get(b.data[i], b.in[i]->dtype, k));
-            cpu_put(wg_plan_data(truth, b.in[i]), b.in[i]->dtype, k,
-                    cpu_get(wg_plan_data(p, in[i]), in[i]->dtype, k));
+            wgi_put_element(wg_plan_data(p, in[i]), in[i]->dtype, k,
+                            wgi_get_element(b.data[i], b.in[i]->dtype, k));
+            wgi_put_element(wg_plan_data(truth, b.in[i]), b.in[i]->dtype, k,
+                            wgi_get_element(wg_plan_data(p, in[i]), in[i]->dtype, k));
         }
     run(truth, 1);
     run(p, 1);
@@ -197,8 +198,8 @@ static double share_of_bound(const conf_results *y, const conf_results *truth)
         bool real = truth->dtype[i] == WG_F64, quantised = truth->dtype[i] == WG_I8;
         int64_t halfway = 0;
         for (int64_t k = 0; k < truth->count[i]; k++) {
-            double a = cpu_get(y->data[i], y->dtype[i], k);
-            double t = cpu_get(truth->data[i], truth->dtype[i], k);
+            double a = wgi_get_element(y->data[i], y->dtype[i], k);
+            double t = wgi_get_element(truth->data[i], truth->dtype[i], k);
             bool same = a == (real ? (double)(float)t : t) || (isnan(a) && isnan(t));
             double share = same        ? 0
                            : real      ? fabs(a - t) / bound_at(t)

@@ -3,7 +3,7 @@
 #include "tests/bf16.h"
 #include "tests/sample.h"
 #include "wengert/autograd/grad.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 
 #include <math.h>
 
@@ -32,7 +32,7 @@ static void values_are_widened_once_and_rounded_where_stored(void **state)
                      6); /* x up, h down and up, cos h down and up, y down */
     assert_int_equal(wg_plan_step_count(p), 3 + 6);
     for (int i = 0; i < 15; i++)
-        cpu_put(wg_plan_data(p, x), WG_BF16, i, 0.1 * i - 0.7);
+        wgi_put_element(wg_plan_data(p, x), WG_BF16, i, 0.1 * i - 0.7);
     run(p, 1);
     for (int i = 0; i < 15; i++) {
         float a = wg_bf16_to_f32(((uint16_t *)wg_plan_data(p, x))[i]);
@@ -128,7 +128,7 @@ static void messages_name_the_users_node(void **state)
     wg_plan *p;
     wg_plan_options o = {.outputs = &y, .n_outputs = 1, .check_nonfinite = true};
     assert_int_equal(wg_plan_create(&p, g, &o), WG_OK);
-    cpu_put(wg_plan_data(p, x), WG_BF16, 0, -1);
+    wgi_put_element(wg_plan_data(p, x), WG_BF16, 0, -1);
     assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
     check_that(strstr(wg_plan_message(p), "log(x): ") &&
                    strstr(wg_plan_message(p), "test_bf16_plans.c:"),
@@ -226,7 +226,7 @@ static void parameters_may_be_bf16(void **state)
         double squares = 0, sum = 0;
         for (int i = 0; i < N; i++) {
             before[i] = wg_bf16_to_f32(((uint16_t *)t->data)[i]);
-            cpu_put(wg_plan_data(p, x), WG_BF16, i, sin(i));
+            wgi_put_element(wg_plan_data(p, x), WG_BF16, i, sin(i));
             at[i] = wg_bf16_to_f32(((uint16_t *)wg_plan_data(p, x))[i]);
             squares += (double)(before[i] * before[i]);
             sum += (double)wg_bf16_to_f32(wg_bf16_from_f32(before[i] * at[i]));
@@ -286,7 +286,7 @@ static double train(const mlp *m, const wg_backend *backend, double *first)
     for (int r = 0; r < ROWS; r++) { /* the class is the largest of the first CLASSES numbers */
         int64_t best = 0;
         for (int c = 0; c < WIDTH; c++) {
-            x[r * WIDTH + c] = (float)(sample_random(&seed) >> 40) * 0x1p-23f - 1;
+            x[r * WIDTH + c] = (float)(wgi_splitmix64(&seed) >> 40) * 0x1p-23f - 1;
             if (c < CLASSES && x[r * WIDTH + c] > x[r * WIDTH + best])
                 best = c;
         }

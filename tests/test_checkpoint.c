@@ -97,7 +97,7 @@ enum { SIZE = 40000 }; /* more than the writer's buffer holds */
 static const char *const names[] = {"a/weight", "b/weight", WG_STATES_OF_AVERAGE "a/weight",
                                     WG_STATES_OF_AVERAGE "b/weight",
                                     WG_STATES_OF_OPTIMIZER "m/a/weight"};
-enum { TENSORS = sizeof names / sizeof *names };
+enum { TENSORS = WG_COUNT(names) };
 
 static wg_store *new_store(void)
 {
@@ -282,7 +282,7 @@ static void where_it_stopped_does_not_count(void **state)
                  {15, false, "5 10 15 "}, {16, true, "5 10 15 "},  {17, true, "5 10 15 "},
                  {18, true, "5 10 15 "},  {20, false, "10 15 20 "}};
     wg_store *s = *state;
-    for (size_t i = 0; i < sizeof saves / sizeof *saves; i++) {
+    for (size_t i = 0; i < WG_COUNT(saves); i++) {
         check_that(save_as(s, saves[i].update, 3, saves[i].stopped) == WG_OK, "%s", message);
         assert_int_equal(restored(), saves[i].update);
         assert_string_equal(models(9), saves[i].models);

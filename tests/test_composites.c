@@ -155,7 +155,7 @@ static void a_layer_multiplies_once_in_training(void **state)
         {WG_ACTIVATION_GELU, &wg_op_gelu}, {WG_ACTIVATION_GELU_TANH, &wg_op_gelu},
         {WG_ACTIVATION_SILU, &wg_op_silu},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < WG_COUNT(cases); i++)
         for (int training = 0; training < 2; training++) {
             wg_graph *g = wg_graph_new();
             wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(5, 4)), *dx[3];

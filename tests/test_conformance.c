@@ -134,8 +134,8 @@ static double error_of(const bound *b, bool exact, const conf_results *y, const 
 {
     double worst = 0, difference = 0, size = 0;
     for (int64_t k = 0; k < y->count[i]; k++) {
-        double a = cpu_get(y->data[i], y->dtype[i], k);
-        double t = cpu_get(truth->data[i], truth->dtype[i], k);
+        double a = wgi_get_element(y->data[i], y->dtype[i], k);
+        double t = wgi_get_element(truth->data[i], truth->dtype[i], k);
         double rounded = y->dtype[i] == WG_F32 ? (double)(float)t : t;
         if (a == rounded || (isnan(a) && isnan(rounded))) {
             size += t * t;
@@ -159,7 +159,7 @@ static bool too_many_zeros(const conf_results *truth)
         if (wg_dtype_is_float(truth->dtype[i])) {
             total += truth->count[i];
             for (int64_t k = 0; k < truth->count[i]; k++)
-                zeros += cpu_get(truth->data[i], truth->dtype[i], k) == 0;
+                zeros += wgi_get_element(truth->data[i], truth->dtype[i], k) == 0;
         }
     return (double)zeros > 0.3 * (double)total;
 }

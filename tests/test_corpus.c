@@ -144,7 +144,7 @@ static void the_hash_tells_corpora_apart(void **state)
         {"a b\nc\n", "A\nC\n"}, {"A\nB\n", "a b\nc\n"}, {"c\na b\n", "B\nA\n"},
         {"a b\n", "A\n"},
     };
-    enum { N = sizeof pairs / sizeof pairs[0] };
+    enum { N = WG_COUNT(pairs) };
     uint64_t hash[N];
     for (size_t i = 0; i < N; i++) {
         wg_corpus *c = of_text(pairs[i][0], pairs[i][1], NULL);
@@ -199,7 +199,7 @@ static void marks_returns_and_missing_newlines(void **state)
          "A\r\nB"},
         {" a  b \n\tc\n", "A\nB\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
         const char *paths[] = {write_text("a", cases[i].source), write_text("b", cases[i].target)};
         wg_corpus *c = read_pair(paths[0], paths[1], NULL);
         assert_int_equal(wg_corpus_count(c), 2);

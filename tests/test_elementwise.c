@@ -112,7 +112,7 @@ static void edge_cases_of_one_operand_and_their_derivatives(void **state)
 {
     (void)state;
     for (size_t d = 0; d < 2; d++)
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t i = 0; i < WG_COUNT(rows); i++) {
             wg_graph *g = wg_graph_new();
             wg_value *x = vector(g, floats[d], rows[i].x, rows[i].n);
             wg_value *y = rows[i].build("here", x), *out[] = {y, slope(y, x)};
@@ -131,7 +131,7 @@ static void second_derivatives_are_finite_far_out(void **state)
                                             gelu_erf, gelu_tanh,  elu};
     static const double points[] = {FAR, -FAR, 60, -60};
     for (size_t d = 0; d < 2; d++)
-        for (size_t i = 0; i < sizeof smooth / sizeof smooth[0]; i++) {
+        for (size_t i = 0; i < WG_COUNT(smooth); i++) {
             wg_graph *g = wg_graph_new();
             wg_value *x = vector(g, floats[d], points, 4),
                      *y = slope(slope(smooth[i]("here", x), x), x);
@@ -183,7 +183,7 @@ static void functions_are_accurate(void **state)
         {wg_silu, 1, 0.73105857863000487925},
         {elu, -1, 2 * -0.63212055882855767840},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(known); i++) {
         wg_graph *g = wg_graph_new();
         wg_value *y = known[i].build("here", vector(g, WG_F64, &known[i].x, 1));
         wg_plan *p = small_run(g, &y, 1, 1);
@@ -337,7 +337,7 @@ static void where_takes_every_dtype(void **state)
     (void)state;
     static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     static const uint8_t coin[] = {1, 0, 1};
-    for (size_t d = 0; d < sizeof all / sizeof all[0]; d++) {
+    for (size_t d = 0; d < WG_COUNT(all); d++) {
         wg_graph *g = wg_graph_new();
         wg_value *c = wg_constant(g, WG_BOOL, WG_SHAPE(3), coin);
         wg_value *a = vector(g, all[d], (const double[]){1, 1, 0}, 3);
@@ -413,7 +413,7 @@ static void broadcasting_is_that_of_plain_loops(void **state)
         {WG_SHAPE(1, 1), WG_SHAPE(1), WG_SHAPE(1, 1, 1)},
         {WG_SHAPE(2, 3, 2, 3, 2, 3, 2, 3), WG_SHAPE(3, 1, 3), WG_SHAPE(2, 1, 2, 1, 2, 1, 2, 1)},
     };
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(shapes); i++)
         for (int threads = 1; threads <= 3; threads++)
             for (size_t d = 0; d < 2; d++)
                 check_broadcast(floats[d], shapes[i][0], shapes[i][1], shapes[i][2], threads);

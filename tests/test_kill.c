@@ -4,6 +4,7 @@
  *
  * WENGERT_TEST_KILLS=200 for more than the usual number.  The trainings run in processes of their
  * own: this program, with the folder as its argument. */
+#include "graph/clock.h"
 #include "tests/training.h"
 
 #include <signal.h>
@@ -69,13 +70,6 @@ static int end_of(pid_t pid, FILE *from)
     return status;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void sleep_for(double s)
 {
     struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
@@ -97,12 +91,13 @@ static void killed_trainings_end_like_one_that_was_not(void **state)
     uint32_t random = (uint32_t)time(NULL);
     FILE *from;
     remove_folder(whole);
-    double begun = seconds();
+    double begun = wgi_seconds();
     pid_t pid = start(whole, &from);
     wait_for_update(from);
-    double to_update = seconds() - begun; /* then the rest of the updates, with their checkpoints */
+    double to_update =
+        wgi_seconds() - begun; /* then the rest of the updates, with their checkpoints */
     assert_int_equal(end_of(pid, from), 0);
-    double rest = seconds() - begun - to_update;
+    double rest = wgi_seconds() - begun - to_update;
     remove_folder(killed);
     for (int i = 0; kills < wanted || !finished; i++) {
         check_that(i < 20 * wanted + 100, "%d processes, %d killed, %d trainings finished", i,

@@ -49,7 +49,7 @@ static void matmul_is_the_triple_loop(void **state)
         {4, 8, 128},  {4, 8, 129},     {2, 3, 257}, {127, 2, 5}, {128, 128, 2}, {129, 9, 65},
         {9, 130, 64}, {131, 137, 150}, {0, 3, 4},   {3, 0, 4},   {3, 4, 0},     {0, 0, 0},
     };
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(sizes); i++)
         for (int transposes = WG_NN; transposes <= WG_TT; transposes++) {
             check_matmul(WG_F32, sizes[i][0], sizes[i][1], sizes[i][2], transposes);
             check_matmul(WG_F64, sizes[i][0], sizes[i][1], sizes[i][2], transposes);
@@ -317,7 +317,7 @@ static void einsum_is_the_sum_over_all_letters(void **state)
         {"abcdefgh,h->abcdefgh", "abcdefgh,h->abcdefgh", {{8, {1, 2, 1, 2, 1, 2, 1, 3}}, {1, {3}}}},
     };
     static double expected[1000];
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
         const einsum_case *e = &cases[i];
         trial t = trial_new();
         int n = 1;
@@ -367,7 +367,7 @@ static void einsum_names_the_letter(void **state)
          {{3, {1, 1, 1}}, {3, {1, 1, 1}}, {3, {1, 1, 1}}}},
         {NULL, "no spec", 1, {{1, {2}}}},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
         trial t = trial_new();
         for (int k = 0; k < wrong[i].n; k++)
             trial_input(&t, WG_F32, wrong[i].shape[k]);

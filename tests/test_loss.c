@@ -146,7 +146,7 @@ static void wrong_targets_are_data_errors(void **state)
         wg_plan_options options = {.outputs = &v, .n_outputs = 1};
         assert_int_equal(wg_plan_create(&p, g, &options), WG_OK);
         for (int k = 0; k < 2; k++)
-            cpu_put(wg_plan_data(p, targets), WG_I32, k, t[k]);
+            wgi_put_element(wg_plan_data(p, targets), WG_I32, k, t[k]);
         assert_int_equal(wg_plan_run(p, 0), WG_EDATA);
         char expected[80];
         snprintf(expected, sizeof expected, "target %d at position 1 is outside [0, 5)",

@@ -84,8 +84,8 @@ static void layers_name_parameters_by_scope(void **state)
         "encoder/norm/gain",       "encoder/norm/bias",
     };
     wg_value *w[32];
-    assert_int_equal(wg_graph_parameters(g, w, 32), sizeof names / sizeof names[0]);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    assert_int_equal(wg_graph_parameters(g, w, 32), WG_COUNT(names));
+    for (size_t i = 0; i < WG_COUNT(names); i++) {
         assert_string_equal(w[i]->name, names[i]);
         assert_int_equal(w[i]->dtype, WG_F64);
     }

@@ -4,7 +4,7 @@
 #include "wengert/autograd/grad.h"
 
 static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
-enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+enum { DTYPES = WG_COUNT(dtypes) };
 
 /* y must have x's numbers, in x's order. */
 static void expect_same(trial *t, const char *what, const wg_value *y, const wg_value *x)

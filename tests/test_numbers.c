@@ -45,7 +45,7 @@ static void known_phrases(void **state)
     };
     (void)state;
     char text[WG_NUMBER_TEXT];
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(known); i++) {
         wg_number_english(known[i].number, text);
         assert_string_equal(text, known[i].english);
         wg_number_german(known[i].number, text);
@@ -89,7 +89,7 @@ static int value_of(const word *words, size_t n, const char *text, size_t size)
             return words[i].value;
     return -1;
 }
-#define VALUE_OF(words, text, size) value_of(words, sizeof words / sizeof words[0], text, size)
+#define VALUE_OF(words, text, size) value_of(words, WG_COUNT(words), text, size)
 
 /* Words from left to right: "hundred" multiplies what came since the last thousand, "thousand" all;
  * a hyphen stands between tens and units and nowhere else. */
@@ -190,9 +190,9 @@ static void the_parser_refuses(void **state)
     static const char *const german[] = {"einsundzwanzig", "zwanzigundein",  "tausend",
                                          "hundert",        "einhundertnull", "vierundzehn"};
     (void)state;
-    for (size_t i = 0; i < sizeof english / sizeof english[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(english); i++)
         assert_int_equal(parse_english(english[i]), -1);
-    for (size_t i = 0; i < sizeof german / sizeof german[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(german); i++)
         assert_int_equal(parse_german(german[i]), -1);
 }
 

@@ -28,7 +28,7 @@ static void start_session(session *s)
 {
     check_that(wg_plan_create(&s->plan, s->g, NULL) == WG_OK, "%s", wg_graph_message(s->g));
     for (int i = 0; i < N; i++)
-        cpu_put(wg_plan_data(s->plan, s->p), s->p->dtype, i, start[i]);
+        wgi_put_element(wg_plan_data(s->plan, s->p), s->p->dtype, i, start[i]);
 }
 
 static double rate(int step) /* 1, 2, ... */
@@ -38,7 +38,7 @@ static double rate(int step) /* 1, 2, ... */
 
 static void step_session(session *s, int step)
 {
-    cpu_put(wg_plan_data(s->plan, s->lr), s->lr->dtype, 0, rate(step));
+    wgi_put_element(wg_plan_data(s->plan, s->lr), s->lr->dtype, 0, rate(step));
     check_that(wg_plan_run(s->plan, (uint64_t)step) == WG_OK, "%s", wg_plan_message(s->plan));
 }
 

@@ -113,7 +113,7 @@ static void interrupted_calls_are_taken_up_again(void **state)
     (void)state;
     static const call interrupted[] = {NONE, POLL, READ, WAIT};
     char text[64], message[200];
-    for (int i = 0; i < (int)(sizeof interrupted / sizeof *interrupted); i++) {
+    for (int i = 0; i < WG_COUNT(interrupted); i++) {
         wg_status status = draw(WG_PICTURE_SVG, interrupted[i], EINTR, text, sizeof text, message);
         check_that(status == WG_OK, "call %d: %s", (int)interrupted[i], message);
         check_that(strncmp(text, "<?xml", 5) == 0, "call %d: %s", (int)interrupted[i], text);
@@ -146,7 +146,7 @@ static void failures_have_a_status_and_a_message(void **state)
         {CHILD_FAILS, 0, WG_EIO, "Graphviz could not lay out or render the picture"},
     };
     char text[64], message[200];
-    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+    for (int i = 0; i < WG_COUNT(cases); i++) {
         wg_status status =
             draw(WG_PICTURE_SVG, cases[i].wrong, cases[i].error, text, sizeof text, message);
         assert_int_equal(status, cases[i].status);

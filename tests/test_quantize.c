@@ -33,7 +33,7 @@ static void rows_are_rounded_to_their_own_grid(void **state)
         {1, 2, NAN, 3, 4, 5},
         {2e-30f, -2e-30f, 1e-30f, 0, 0, 0},
     };
-    enum { ROWS = sizeof x / sizeof *x };
+    enum { ROWS = WG_COUNT(x) };
     static const int8_t expected[ROWS][6] = {
         {127, -127, 0, 2, -2, 126}, {0}, {0}, {-127, 0, 2, 50, 126, -126},
         {127, -127, 0, 64, 0, 1},   {0}, {0}, {127, -127, 64, 0, 0, 0},

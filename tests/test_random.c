@@ -1,7 +1,7 @@
 /* Random ops: the generator's published values, distributions, and what a number depends on. */
 #include "tests/small.h"
 #include "wengert/autograd/grad.h"
-#include "backends/cpu/random.h"
+#include "graph/random.h"
 #include "backends/mask.h"
 #include "wengert/ops/table.h"
 
@@ -26,7 +26,7 @@ static void philox_gives_its_published_values(void **state)
          {0x452821e638d01377, 0xbe5466cf34e90c6c},
          {0xa528f45403e61d95, 0x38c72dbd566e9788, 0xa5a1610e72fd18b5, 0x57bd43b5e52b7fe6}},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(known); i++) {
         philox4x64_ctr_t counter;
         philox4x64_key_t key;
         memcpy(counter.v, known[i].counter, sizeof counter.v);
@@ -131,8 +131,8 @@ static void bernoulli_has_its_rate_in_every_dtype(void **state)
     (void)state;
     static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     static const double rate[] = {0, 0.1, 0.5, 0.999, 1};
-    for (size_t d = 0; d < sizeof all / sizeof all[0]; d++)
-        for (size_t k = 0; k < sizeof rate / sizeof rate[0]; k++) {
+    for (size_t d = 0; d < WG_COUNT(all); d++)
+        for (size_t k = 0; k < WG_COUNT(rate); k++) {
             wg_graph *g = wg_graph_new();
             wg_value *coin = wg_bernoulli(g, all[d], WG_SHAPE(MANY / 10), rate[k]);
             wg_value *y = wg_cast(coin, WG_F64);
@@ -255,7 +255,7 @@ static void masks_are_independent_of_their_neighbours(void **state)
                    expected);
     }
     static const int distance[] = {1, 2, 3, 4, 7, 8, 9, 16, 64, 128, 512, 1024};
-    for (size_t k = 0; k < sizeof distance / sizeof *distance; k++) {
+    for (size_t k = 0; k < WG_COUNT(distance); k++) {
         int64_t both = 0, of = COUNT - distance[k];
         for (int64_t i = 0; i < of; i++)
             both += first[i] >= mask[0].keep && first[i + distance[k]] >= mask[0].keep;

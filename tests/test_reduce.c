@@ -149,7 +149,7 @@ static const case_of cases[] = {
     {"norm 3", b_norm3, p_norm3, 1, true},
     {"norm infinite", b_largest, p_largest, 0, true},
 };
-enum { CASES = sizeof cases / sizeof cases[0] };
+enum { CASES = WG_COUNT(cases) };
 
 /* The elements of x that result element o reduces, in order; returns how many. */
 static int64_t elements_of(const wg_shape *x, const wg_axes *axes, int64_t o, const double *from,
@@ -225,7 +225,7 @@ static void every_set_of_axes_is_as_in_plain_loops(void **state)
         WG_SHAPE(2, 2, 2, 2, 2, 2),
     };
     int64_t compared = 0;
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(shapes); i++)
         for (int set = 1; set < 1 << shapes[i].rank; set++) {
             wg_axes axes = {0};
             for (int k = 0; k < shapes[i].rank; k++)
@@ -252,7 +252,7 @@ static void long_reductions_are_as_in_plain_loops(void **state)
         {WG_SHAPE(40, 8, 101), WG_AXES(0, 2)}, {WG_SHAPE(333, 2, 67), WG_AXES(0)},
         {WG_SHAPE(501, 129), WG_AXES(0)},
     };
-    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(large); i++)
         for (size_t d = 0; d < 2; d++)
             assert_true(check_axes(large[i].shape, large[i].axes, floats[d], 2) > 0);
 }
@@ -268,7 +268,7 @@ static void bits_do_not_depend_on_threads(void **state)
                  {WG_SHAPE(5, 60001), WG_AXES(1)},
                  {WG_SHAPE(70, 40, 107), WG_AXES(0, 2)}};
     for (size_t d = 0; d < 2; d++)
-        for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
+        for (size_t i = 0; i < WG_COUNT(large); i++) {
             wg_graph *g = wg_graph_new();
             wg_value *x = wg_normal(g, floats[d], large[i].shape, 0.1, 3), *y[CASES];
             for (size_t k = 0; k < CASES; k++)

@@ -130,7 +130,7 @@ static const wg_tensor tensors[] = {
     {"bf16", WG_BF16, {1, {2}}, (void *)ints},
     {"i32", WG_I32, {1, {1}}, (void *)ints},
 };
-enum { TENSORS = sizeof tensors / sizeof tensors[0] };
+enum { TENSORS = WG_COUNT(tensors) };
 static const wg_file_note file_notes[] = {{"step", "12"}, {"model", "{\"layers\": 2}"}};
 
 static wg_status write_all_tensors(void)
@@ -194,7 +194,7 @@ static void unusual_headers_are_read(void **state)
          4, "c"},
         {"{" ENTRY("", "I64", "1,1,1,1,1,1,1,1", "0", "8") "}", 8, ""},
     };
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(good); i++) {
         wg_safetensors *f;
         put_header(good[i].header, good[i].data);
         wg_status status = wg_safetensors_open(&f, path, message, sizeof message);
@@ -275,7 +275,7 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
         {"{}", 1, "expected 0 bytes of data, got 1"},
     };
     /* clang-format on */
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(bad); i++) {
         put_header(bad[i].header, bad[i].data);
         wg_status status = open_status();
         check_that(status == WG_EDATA || status == WG_EUNSUPPORTED, "taken: %s", bad[i].header);
@@ -295,7 +295,7 @@ static void lengths_and_kinds_of_files_are_checked(void **state)
 {
     (void)state;
     static const uint64_t lengths[] = {1, 100000001, UINT64_MAX, INT64_MAX, UINT64_MAX - 7};
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(lengths); i++) {
         put_file(&lengths[i], 8);
         assert_int_equal(open_status(), WG_EDATA);
         assert_non_null(strstr(message, "expected a header of at most"));
@@ -414,7 +414,7 @@ static void wrong_tensors_are_not_written(void **state)
         {{{"a", WG_F32, {0, {0}}, NULL}}, 1, WG_EINVAL},
     };
     unlink(path);
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
         assert_int_equal(wg_safetensors_write(path, wrong[i].tensor, wrong[i].n, NULL, 0, message,
                                               sizeof message),
                          wrong[i].status);

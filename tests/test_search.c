@@ -496,7 +496,7 @@ static void bad_options_and_ids_are_refused(void **state)
         {{0}, 3, VOCABULARY, WG_EDATA, "the source of sentence 0: token 13 is outside [0,13)"},
         {{0}, 41, 4, WG_EDATA, "has 41 tokens, but only 40 positions were learned"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
         wg_hypothesis *h = NULL;
         ids[0] = cases[i].id;
         assert_int_equal(wg_search_run(s, &at, &cases[i].length, 1, &cases[i].o, &h),

@@ -110,7 +110,7 @@ static void test_aliases(void **state)
         {"enc-depth", "encoder-layers"},
     };
     size_t checked = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(pairs); i++)
         assert_ptr_equal(wg_option_find(pairs[i][0]), wg_option_find(pairs[i][1]));
     /* no alias is a name or an alias of another option */
     const wg_option *o;
@@ -262,7 +262,7 @@ static void test_bad_values(void **state)
     wg_settings s, before;
     init(&s);
     init(&before);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(bad); i++) {
         assert_int_equal(wg_settings_set(&s, bad[i][0], bad[i][1], message, sizeof message),
                          WG_EINVAL);
         check_that(strstr(message, bad[i][2]), "expected '%s', got '%s'", bad[i][2], message);
@@ -332,7 +332,7 @@ static void test_order_does_not_matter(void **state)
                                            {"after", "3e"},
                                            {"train-sets", "x"},
                                            {"clip-norm", "1"}};
-    enum { N = sizeof given / sizeof given[0] };
+    enum { N = WG_COUNT(given) };
     wg_settings first, s;
     init(&first);
     for (int i = 0; i < N; i++)
@@ -425,7 +425,7 @@ static void test_bad_yaml(void **state)
     wg_settings s, before;
     init(&s);
     init(&before);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(bad); i++) {
         const char *path = write_text("bad.yml", bad[i][0]);
         wg_status status = wg_settings_read_yaml(&s, path, message, sizeof message);
         check_that(status == WG_EDATA, "status %d of\n%s", status, bad[i][0]);

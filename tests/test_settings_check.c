@@ -42,7 +42,7 @@ static void what_does_not_go_together_is_named(void **state)
         {"early-stopping 3; train-sets a", "early-stopping is 3, but nothing is validated"},
         {"early-stopping 3; train-sets a; valid-sets b", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
         wg_settings s;
         assert_int_equal(wg_settings_init(&s), WG_OK);
         set_all(&s, cases[i].list);

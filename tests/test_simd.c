@@ -13,7 +13,7 @@ static void every_set_drops_by_the_same_mask(void **state)
     float *x = numbers(&s, MAX);
     int64_t dropped = 0, compared = 0;
     for (int t = 0; t < s.n_tables; t++)
-        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        for (size_t k = 0; k < WG_COUNT(counts); k++) {
             int64_t n = counts[k];
             float *y = room(n);
             simd_dropout a = {.x = x, .y = y, .count = n, .threads = 2};
@@ -41,7 +41,7 @@ static void rows_take_their_part_of_the_mask(void **state)
     static const int64_t widths[] = {1, 5, 64, 100, 128, 130, 257, 512};
     setting s = all_tables();
     for (int t = 0; t < s.n_tables; t++)
-        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        for (size_t k = 0; k < WG_COUNT(widths); k++) {
             int64_t rows = 7, width = widths[k], n = rows * width;
             float *x = numbers(&s, n), *more = numbers(&s, n), *y = room(n), *sum = room(n);
             float *dropped = room(n), mean[7], rstd[7];
@@ -91,7 +91,7 @@ static void columns_add_up(void **state)
     static const int64_t shapes[][2] = {{1, 16},  {7, 33},    {8, 64},    {9, 1},     {127, 65},
                                         {128, 3}, {129, 100}, {1000, 37}, {16, 2049}, {2000, 19}};
     setting s = all_tables();
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+    for (size_t k = 0; k < WG_COUNT(shapes); k++) {
         int64_t rows = shapes[k][0], width = shapes[k][1];
         float *x = numbers(&s, rows * width), *y[TABLES][2];
         for (int t = 0; t < s.n_tables; t++)
@@ -131,7 +131,7 @@ static void rows_are_added_in_order(void **state)
     enum { ROWS = 301, COUNT = 700 };
     static const int64_t widths[] = {1, 8, 17, 128};
     setting s = all_tables();
-    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+    for (size_t k = 0; k < WG_COUNT(widths); k++) {
         int64_t width = widths[k], n = ROWS * width, ids64[COUNT];
         int32_t ids32[COUNT];
         float *dy = numbers(&s, COUNT * width), *wanted = calloc((size_t)n, sizeof *wanted);
@@ -190,7 +190,7 @@ static void short_sentences_are_attended_to(void **state)
                                         {64, 64, 16}, {70, 65, 32}, {12, 20, 24}};
     setting set = all_tables();
     int64_t compared = 0;
-    for (size_t k = 0; k < 2 * (sizeof shapes / sizeof *shapes); k++) {
+    for (size_t k = 0; k < 2 * WG_COUNT(shapes); k++) {
         int64_t T = shapes[k / 2][0], S = shapes[k / 2][1], d = shapes[k / 2][2];
         float *q = numbers(&set, T * d), *key = numbers(&set, S * d), *v = numbers(&set, S * d);
         float *dy = numbers(&set, T * d);

@@ -108,7 +108,7 @@ static void every_set_finds_the_most_probable(void **state)
     for (int64_t i = 0; i < 3 * MAX; i += 5)
         x[i] = (float)(i % 35) / 40.0f; /* 7 values, repeated */
     for (int t = 0; t < s.n_tables; t++)
-        for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+        for (size_t n = 0; n < WG_COUNT(shapes); n++) {
             int64_t rows = shapes[n][0], width = shapes[n][1], k = shapes[n][2], count = rows * k;
             found f = best_of(s.table[t], x, rows, width, k, 1);
             for (int threads = 2; threads <= 5; threads++) {
@@ -149,7 +149,7 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
         {1, 1, 1, 1},    {5, 7, 60, 9},     {16, 128, 1030, 5},
         {17, 33, 70, 3}, {70, 20, 333, 64}, {40, 64, 2100, 7}}; /* rows, width, classes, k */
     setting s = all_tables();
-    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+    for (size_t n = 0; n < WG_COUNT(shapes); n++) {
         int64_t rows = shapes[n][0], d = shapes[n][1], classes = shapes[n][2], k = shapes[n][3];
         float *x = numbers(&s, rows * d), *w = numbers(&s, classes * d),
               *bias = numbers(&s, classes);

@@ -14,7 +14,7 @@ static void kernels_have_the_bits_of_the_definition(void **state)
     enum { ROWS = 9 };
     setting s = all_tables();
     int64_t compared = 0;
-    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+    for (size_t w = 0; w < WG_COUNT(widths); w++) {
         int64_t width = widths[w], n = ROWS * width;
         wg_graph *g = wg_graph_new();
         wg_value *in = wg_input(g, "x", WG_F32, WG_SHAPE(ROWS, width)),
@@ -117,7 +117,7 @@ static void products_are_exact(void **state)
 {
     (void)state;
     static const int64_t sizes[] = {1, 2, 3, 5, 6, 7, 13, 31, 64, 65, 130};
-    enum { SIZES = sizeof sizes / sizeof *sizes };
+    enum { SIZES = WG_COUNT(sizes) };
     setting s = all_tables();
     int64_t compared = 0;
     for (int i = 0; i < SIZES; i++)
@@ -142,7 +142,7 @@ static void the_best_are_those_of_the_product(void **state)
         {17, 33, 70, 3}, {70, 20, 333, 64}, {40, 66, 2100, 7}}; /* rows, width, outputs, k */
     setting s = all_tables();
     int64_t compared = 0;
-    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+    for (size_t n = 0; n < WG_COUNT(shapes); n++) {
         int64_t rows = shapes[n][0], width = shapes[n][1], outputs = shapes[n][2], k = shapes[n][3];
         int8_t *x = bytes(&s, rows * width, 0), *w = bytes(&s, outputs * width, 0);
         float *x_scale = numbers(&s, rows), *w_scale = numbers(&s, outputs),

@@ -16,7 +16,7 @@ static void sums_over_rows_err_by_rounding_alone(void **state)
     int64_t compared = 0;
     double worst = 0;
     for (int draw = 0; draw < 8; draw++)
-        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        for (size_t k = 0; k < WG_COUNT(shapes); k++) {
             int64_t rows = shapes[k][0], width = shapes[k][1], n = rows * width;
             float *x = numbers(&s, n), *dy = numbers(&s, n), *mean = numbers(&s, rows),
                   *rstd = numbers(&s, rows), *gain = numbers(&s, width);
@@ -101,7 +101,7 @@ static void rows_are_reduced(void **state)
     static const int64_t shapes[][2] = {{1, 2}, {3, 15}, {40, 16}, {7, 33}, {129, 257}, {2, 9999}};
     setting s = all_tables();
     int64_t compared = 0;
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+    for (size_t k = 0; k < WG_COUNT(shapes); k++) {
         int64_t rows = shapes[k][0], width = shapes[k][1];
         float *x = numbers(&s, rows * width);
         for (int t = 0; t < s.n_tables; t++)
@@ -274,7 +274,7 @@ static void functions_at_their_ends(void **state)
             for (int i = 0; i < 20; i++)
                 assert_int_equal(isnan(y[i]) != 0, i == 13);
         }
-        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        for (size_t k = 0; k < WG_COUNT(ends); k++) {
             simd_function f = ends[k].f;
             for (int i = 0; i < 20; i++)
                 x[i] = ends[k].x;

@@ -1,7 +1,7 @@
 /* The store: tensors by name, their initial values, and what plans share through it. */
 #include "tests/test.h"
 #include "wengert/backends/plan.h"
-#include "backends/cpu/random.h"
+#include "graph/random.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>
@@ -207,13 +207,13 @@ static void a_store_over_another_shares_old_tensors_and_keeps_new_ones(void **st
 static void philox_gives_the_published_words(void **state)
 {
     (void)state;
-    cpu_random r = cpu_random_of(0, 0, 0);
+    wgi_random r = wgi_random_of(0, 0, 0);
     uint64_t word[4];
-    cpu_random_words(&r, 0, word);
+    wgi_random_words(&r, 0, word);
     const uint64_t expected[4] = {UINT64_C(0x16554d9eca36314c), UINT64_C(0xdb20fe9d672d0fdc),
                                   UINT64_C(0xd7e772cee186176b), UINT64_C(0x7e68b68aec7ba23b)};
     assert_memory_equal(word, expected, sizeof word);
-    assert_true(cpu_unit(0) == 0 && cpu_unit(UINT64_MAX) < 1);
+    assert_true(wgi_unit(0) == 0 && wgi_unit(UINT64_MAX) < 1);
 }
 
 int main(void)

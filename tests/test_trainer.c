@@ -235,7 +235,7 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
     wg_settings s = small_training("training_changed", brief);
     remove_folder(s.model);
     train(&s, NULL, NULL);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < WG_COUNT(changes); i++) {
         wg_settings other = small_training(s.model, brief);
         char message[2000] = "";
         wg_trainer *t;

@@ -23,7 +23,7 @@ static void sinusoids_of_the_paper_and_of_tensor2tensor(void **state)
         {WG_POSITIONS_HALVES, 100, 256, .862318872},
     };
     enum { D = 512, ROWS = 128, FIRST = 3 };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(known); i++) {
         double x = wg_sinusoid(known[i].kind, known[i].position, known[i].i, D);
         check_that(fabs(x - known[i].value) <= 5e-10, "PE(%lld, %lld) is %.9f, expected %.9f",
                    (long long)known[i].position, (long long)known[i].i, x, known[i].value);
@@ -88,7 +88,7 @@ static void counts_of_parameters(void **state)
         {"base", 37000, 63082496, 44138496},
         {"big", 37000, 214245376, 176357376},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(known); i++) {
         wg_transformer_config c = transformer_sized(known[i].name, known[i].vocabulary);
         transformer t = transformer_of(&c, 2, 5, 7, true);
         int64_t total = count_parameters(t.g);
@@ -113,7 +113,7 @@ static void heads_and_key_sizes_of_table_3(void **state)
                  {8, 64, 63082496},
                  {8, 16, 63082496 - 18 * 2 * 8 * 48 * (512 + 1)},
                  {8, 32, 63082496 - 18 * 2 * 8 * 32 * (512 + 1)}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(known); i++) {
         wg_transformer_config c = transformer_sized("base", 37000);
         c.heads = known[i].heads;
         c.d_k = known[i].d_k;
@@ -184,7 +184,7 @@ static void first_losses(void **state)
         double above, tolerance;
     } cases[] = {
         {WG_TIED_ALL, true, 0, 5e-5}, {WG_UNTIED, false, 0, .05}, {WG_TIED_ALL, false, .5, .2}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
         wg_transformer_config c = transformer_sized("tiny", 9712);
         c.tying = cases[i].tying;
         transformer t = transformer_of(&c, 8, 6, 7, false);

@@ -217,13 +217,13 @@ static void odd_scope_names(void **state)
     static const char *const good[] = {"with space", "\"quoted\" <b> & {x|y} \\n",
                                        "\xc3\xa9t\xc3\xa9", "two\nlines", ".."};
     size_t tried = 0;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++, tried++) {
+    for (size_t i = 0; i < WG_COUNT(bad); i++, tried++) {
         wg_graph *g = wg_graph_new();
         wg_scope_push(g, "%s", bad[i]);
         says(g, WG_EINVAL, "wg_scope_push: a name ");
         wg_graph_free(g);
     }
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++, tried++) {
+    for (size_t i = 0; i < WG_COUNT(good); i++, tried++) {
         wg_graph *g = wg_graph_new();
         wg_scope_push(g, "%s", good[i]);
         wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));

@@ -98,7 +98,7 @@ static void bytes_that_are_no_text(void **state)
                                      sizeof bad - 1, message, sizeof message),
             WG_OK);
         check_there_and_back(v, "b \xef\xbf\xbd a", "b \xef\xbf\xbd a"); /* learned as that */
-        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t i = 0; i < WG_COUNT(cases); i++) {
             char *back = there_and_back_bytes(v, cases[i].bytes, cases[i].size, &n);
             if (kind != WG_VOCABULARY_WORDS) /* for which these are unknown words */
                 check_that(strcmp(back, cases[i].expected) == 0, "kind %d, case %zu: %s", kind, i,

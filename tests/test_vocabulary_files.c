@@ -125,7 +125,7 @@ static void malformed_files(void **state)
          "expected pad in [0, 4), got -1"},
     };
     wg_vocabulary *v;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
         const char *path = write_text("malformed", cases[i].bytes);
         assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
         assert_null(v);

@@ -5,7 +5,7 @@
 #define WG_TESTS_TRIAL_H
 
 #include "tests/test.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
@@ -79,7 +79,7 @@ static inline wg_status trial_try(trial *t, wg_value *const *y, size_t n, int th
     check_that(wg_plan_create(&t->p, t->g, &options) == WG_OK, "%s", wg_graph_message(t->g));
     for (int i = 0; i < t->n; i++)
         for (int64_t k = 0; k < wg_value_count(t->x[i]); k++)
-            cpu_put(wg_plan_data(t->p, t->x[i]), t->x[i]->dtype, k, t->data[i][k]);
+            wgi_put_element(wg_plan_data(t->p, t->x[i]), t->x[i]->dtype, k, t->data[i][k]);
     return wg_plan_run(t->p, 0);
 }
 
@@ -90,7 +90,7 @@ static inline void trial_run(trial *t, wg_value *const *y, size_t n, int threads
 
 static inline double trial_at(const trial *t, const wg_value *y, int64_t i)
 {
-    return cpu_get(wg_plan_data(t->p, y), y->dtype, i);
+    return wgi_get_element(wg_plan_data(t->p, y), y->dtype, i);
 }
 
 /* Element i of y must be exactly `expected`. */

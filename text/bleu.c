@@ -19,9 +19,7 @@ static const struct {
 
 const char *wg_bleu_smoothing_name(int smoothing)
 {
-    return smoothing >= 0 && smoothing < (int)(sizeof smoothings / sizeof smoothings[0])
-               ? smoothings[smoothing].name
-               : NULL;
+    return smoothing >= 0 && smoothing < WG_COUNT(smoothings) ? smoothings[smoothing].name : NULL;
 }
 
 static const wg_bleu_options defaults;

@@ -29,7 +29,7 @@ static int open_regular(const char *path, wgi_message *m, wg_status *status)
         *status = wgi_file_errno(m, path, "open");
     } else if (!S_ISREG(s.st_mode)) {
         const char *got = "something else";
-        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t i = 0; i < WG_COUNT(kinds); i++)
             if ((s.st_mode & S_IFMT) == kinds[i].type)
                 got = kinds[i].name;
         *status = wgi_file_fail(m, WG_EIO, path, "expected a regular file, got %s", got);

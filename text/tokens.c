@@ -64,7 +64,7 @@ static const struct {
     [WG_BLEU_CHAR] = {"char", NULL},
 };
 enum {
-    N_TOKENIZERS = sizeof tokenizers / sizeof tokenizers[0],
+    N_TOKENIZERS = WG_COUNT(tokenizers),
     MAX_RULES = (sizeof lower + sizeof rules_13a) / sizeof(rule)
 };
 

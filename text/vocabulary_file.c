@@ -216,7 +216,7 @@ bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size)
         for (wgi_span spec = f.bytes; f.number == TRAINER_SPEC && spec.size;) {
             if (!next_field(&spec, &inner))
                 return false;
-            if (inner.number == MODEL_TYPE && inner.value < sizeof kinds / sizeof kinds[0])
+            if (inner.number == MODEL_TYPE && inner.value < WG_COUNT(kinds))
                 *kind = kinds[inner.value];
         }
     }

@@ -1,5 +1,5 @@
 #include "wengert/train/average.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "files/internal.h"
 
 #include <stdlib.h>
@@ -53,10 +53,10 @@ static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t
     for (size_t k = 0; k < n && sum && count; k++) {
         memcpy(out, wg_safetensors_find(files[k], t->name)->data, t->size);
         for (int64_t i = 0; i < count; i++)
-            sum[i] += cpu_get(out, t->dtype, i);
+            sum[i] += wgi_get_element(out, t->dtype, i);
     }
     for (int64_t i = 0; i < count && sum; i++)
-        cpu_put(out, t->dtype, i, sum[i] / (double)n);
+        wgi_put_element(out, t->dtype, i, sum[i] / (double)n);
     free(sum);
     return sum;
 }

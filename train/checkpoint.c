@@ -262,7 +262,7 @@ static const struct kind {
              {STOPPED, ".safetensors"},
              {"average", ".safetensors"},
              {"optimizer", ".safetensors"}};
-enum { KINDS = sizeof kinds / sizeof kinds[0], PROGRESS = 0, MODELS };
+enum { KINDS = WG_COUNT(kinds), PROGRESS = 0, MODELS };
 
 /* Removes the files of that kind from number `from` up to `to`, without it. */
 static void remove_range(const char *folder, const struct kind *k, int64_t from, int64_t to)

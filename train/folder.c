@@ -75,7 +75,7 @@ static const char *extension_of(const wg_vocabulary *v)
 /* The path of the file with that stem, NULL if there is none. */
 static char *find(const char *folder, const char *stem)
 {
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+    for (size_t i = 0; i < WG_COUNT(extensions); i++) {
         struct stat s;
         char *path = wg_folder_path(folder, "%s.%s", stem, extensions[i]);
         if (path && stat(path, &s) == 0)
@@ -183,7 +183,7 @@ wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, cha
                                  [TARGET] = joint ? NULL : v->side[1]};
     wg_status status = WG_OK;
     for (int k = JOINT; k <= TARGET; k++)
-        for (size_t i = 0; i < sizeof extensions / sizeof *extensions && status == WG_OK; i++) {
+        for (size_t i = 0; i < WG_COUNT(extensions) && status == WG_OK; i++) {
             bool this_one = of[k] && extension_of(of[k]) == extensions[i];
             status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], message,
                              message_size);

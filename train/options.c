@@ -209,7 +209,7 @@ static const wg_option table[] = {
      "print only errors"},
 };
 /* clang-format on */
-enum { COUNT = sizeof table / sizeof table[0] };
+enum { COUNT = WG_COUNT(table) };
 _Static_assert(COUNT <= (int)WG_MAX_OPTIONS, "each option has a bit in wg_settings.given");
 
 const wg_option *wg_option_at(size_t i)

@@ -1,4 +1,5 @@
 #include "train/presets.h"
+#include "wengert/graph/status.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static const wgi_preset presets[] = {
 
 const wgi_preset *wgi_preset_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(presets); i++)
         if (strcmp(presets[i].name, name) == 0)
             return &presets[i];
     return NULL;

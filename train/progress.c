@@ -30,7 +30,7 @@ static const struct field {
     {"average-file", BITS, offsetof(wg_progress, files[1])},
     {"optimizer-file", BITS, offsetof(wg_progress, files[2])},
 };
-enum { N_FIELDS = sizeof fields / sizeof *fields };
+enum { N_FIELDS = WG_COUNT(fields) };
 
 static json_t *get_field(const wg_progress *p, const struct field *f)
 {

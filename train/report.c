@@ -12,13 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-double wgi_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* Epoch in which the last update was, and how many of its groups are done. */

@@ -121,7 +121,7 @@ static bool read_bool(content *out, const char *text, verdict *v)
 {
     static const char *const no[] = {"false", "no", "off", "0"}, *const yes[] = {"true", "yes",
                                                                                  "on", "1"};
-    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(yes); i++)
         if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
             out->yes = strcmp(text, yes[i]) == 0;
             return true;

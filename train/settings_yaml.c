@@ -30,7 +30,7 @@ static bool is_plain(const char *text)
     static const char more[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/0123456789_.-";
     static const char *const taken[] = {"true", "false", "yes", "no", "on",
                                         "off",  "null",  "y",   "n"};
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(taken); i++)
         if (strcasecmp(text, taken[i]) == 0)
             return false;
     return *text && strchr(first, *text) && text[strspn(text, more)] == '\0';

@@ -4,6 +4,7 @@
 
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/trainer.h"
+#include "graph/clock.h"
 #include "train/validate.h"
 
 /* Sums since the last display. */
@@ -36,7 +37,6 @@ struct wg_trainer {
 };
 
 /* Of a clock that only goes forward. */
-double wgi_seconds(void);
 
 /* ---- trainer.c ------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
  * whether the node is, and for its kernel; and most models repeat their layers.  All get the one
  * primitive descriptor. */
 #include "backends/onednn/internal.h"
+#include "graph/mix.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -81,8 +82,7 @@ static uint64_t hash_of(const wg_node *n)
     uint64_t h = wg_node_attrs_hash(n->op, n->attrs) ^ (uint64_t)(uintptr_t)n->op;
     for (int i = 0; i <= n->n_in; i++)
         for (int k = 0; k < type_of(n, i)->shape.rank; k++)
-            h = (h ^ (uint64_t)type_of(n, i)->shape.dim[k]) *
-                UINT64_C(0x100000001b3); /* FNV-1a's prime */
+            h = wgi_hash_u64(h, (uint64_t)type_of(n, i)->shape.dim[k]);
     return h;
 }
 

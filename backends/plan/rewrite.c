@@ -7,6 +7,7 @@
  *   gradient needs a part of them;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan/planner.h"
+#include "graph/mix.h"
 #include "wengert/ops/elementwise.h"
 #include "wengert/ops/linalg.h"
 
@@ -48,18 +49,12 @@ static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
 
 /* ---- common subexpressions ------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t h, uint64_t x) /* the finalizer of splitmix64 */
-{
-    h = (h ^ x) * UINT64_C(0xbf58476d1ce4e5b9);
-    return h ^ (h >> 31);
-}
-
 static uint64_t hash_of(const wg_node *n, wg_value *const *in)
 {
-    uint64_t h = mix((uintptr_t)n->op, wg_node_attrs_hash(n->op, n->attrs));
+    uint64_t h = wgi_mix64((uintptr_t)n->op ^ wg_node_attrs_hash(n->op, n->attrs));
     for (int k = 0; k < n->n_in; k++)
-        h = mix(h, in[k]->id + UINT64_C(1));
-    return h ^ (h >> 29);
+        h = wgi_mix64(h ^ (in[k]->id + UINT64_C(1)));
+    return h;
 }
 
 static bool equal(const wg_node *a, const wg_node *n, wg_value *const *in)

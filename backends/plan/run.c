@@ -3,12 +3,12 @@
 #include "backends/plan/facts.h"
 #include "backends/plan/plan.h"
 #include "backends/plan/workspace.h"
-#include "backends/cpu/any/element.h"
+#include "graph/clock.h"
+#include "graph/element.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static char *address_in_buffer(const wg_plan *p, size_t offset)
 {
@@ -51,13 +51,6 @@ void wgi_plan_wire(wg_plan *p)
     }
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- non-finite values ----------------------------------------------------------------------- */
 
 enum { HAS_NAN = 1, HAS_PLUS = 2, HAS_MINUS = 4 }; /* infinity of that sign */
@@ -68,7 +61,7 @@ static int nonfinite_in(const wg_value *v, const void *data, int wanted, int64_t
     int found = 0;
     int64_t count = wg_dtype_is_float(v->dtype) ? wg_value_count(v) : 0;
     for (int64_t i = 0; i < count; i++) {
-        double x = cpu_get(data, v->dtype, i);
+        double x = wgi_get_element(data, v->dtype, i);
         int o = isfinite(x) ? 0 : isnan(x) ? HAS_NAN : x > 0 ? HAS_PLUS : HAS_MINUS;
         if ((o & wanted) && !(found & wanted))
             *where = i;
@@ -143,12 +136,12 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
         note_leaves(p);
     for (size_t i = 0; i < p->program.n_work; i++) {
         wgi_work *w = &p->program.work[i];
-        double start = p->options.profile ? seconds_now() : 0;
+        double start = p->options.profile ? wgi_seconds() : 0;
         w->call.step = step;
         w->call.status = WG_OK;
         w->kernel.run(&w->call);
         if (p->options.profile)
-            w->seconds += seconds_now() - start;
+            w->seconds += wgi_seconds() - start;
         w->runs++;
         if (w->call.status != WG_OK)
             *status = w->call.status;

@@ -1,5 +1,5 @@
 /* The gradient of an embedding. */
-#include "backends/cpu/ids.h"
+#include "graph/ids.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/index.h"
 
@@ -16,7 +16,7 @@ static void run_embedding_grad(wg_call *c)
                         .count = wg_value_count(ids),
                         .width = dw->shape.dim[1],
                         .threads = c->threads};
-    if (cpu_ids_valid(c, 1, a.rows))
+    if (wgi_ids_valid(c, 1, a.rows))
         simd_kernels(c)->embedding_grad(&a);
 }
 

@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* clang-format off */
-static const wgi_colours leaves[] = {
+static const wgi_pic_colours leaves[] = {
     {"parameter", "#d3ecd9", "#3f8f57", "#1d3b27"},
     {"state",     "#e3e6d2", "#7d8450", "#34371f"},
     {"input",     "#ffffff", "#22313f", "#22313f"},
 };
 /* by the first letters of an op's family */
-static const wgi_colours families[] = {
+static const wgi_pic_colours families[] = {
     {"linear algebra", "#d5e5fa", "#3d74b8", "#16304f"},
     {"attention",      "#d3efec", "#2b8a83", "#123c39"},
     {"convolution",    "#cfe3ee", "#34789b", "#153444"},
@@ -32,12 +32,12 @@ static const wgi_colours families[] = {
     {"movement",       "#edeff2", "#98a2ad", "#363d44"},
     {"leaf",           "#f7f7f4", "#a9a99c", "#3a3a34"},
 };
-static const wgi_colours other  = {"other op", "#f0ece6", "#a29684", "#3c372f"};
-static const wgi_colours scope  = {"scope",    "#f5f8fb", "#5b6f84", "#1f2d3a"};
-static const wgi_colours output = {"output",   "#34495e", "#22313f", "#ffffff"};
+static const wgi_pic_colours other  = {"other op", "#f0ece6", "#a29684", "#3c372f"};
+static const wgi_pic_colours scope  = {"scope",    "#f5f8fb", "#5b6f84", "#1f2d3a"};
+static const wgi_pic_colours output = {"output",   "#34495e", "#22313f", "#ffffff"};
 /* clang-format on */
 
-static const wgi_colours *leaf_colours(const wg_op *op)
+static const wgi_pic_colours *leaf_colours(const wg_op *op)
 {
     return op->flags & WG_OP_PARAMETER ? &leaves[0]
            : op->flags & WG_OP_STATE   ? &leaves[1]
@@ -45,7 +45,7 @@ static const wgi_colours *leaf_colours(const wg_op *op)
                                        : &other;
 }
 
-static const wgi_colours *family_colours(const char *family)
+static const wgi_pic_colours *family_colours(const char *family)
 {
     for (size_t i = 0; family && i < WG_COUNT(families); i++)
         if (strncmp(families[i].kind, family, strlen(families[i].kind)) == 0)
@@ -53,21 +53,21 @@ static const wgi_colours *family_colours(const char *family)
     return &other;
 }
 
-const wgi_colours *wgi_box_colours(const wgi_box *b)
+const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b)
 {
     switch (b->kind) {
-    case WG_BOX_SCOPE:
-    case WG_BOX_GHOST: return &scope;
-    case WG_BOX_OUTPUTS: return &output;
-    case WG_BOX_LEAVES: return leaf_colours(b->nodes[0]->op);
-    case WG_BOX_OP: return family_colours(b->nodes[0]->op->family);
+    case WGI_BOX_SCOPE:
+    case WGI_BOX_GHOST: return &scope;
+    case WGI_BOX_OUTPUTS: return &output;
+    case WGI_BOX_LEAVES: return leaf_colours(b->nodes[0]->op);
+    case WGI_BOX_OP: return family_colours(b->nodes[0]->op->family);
     }
     return &other;
 }
 
-const wgi_colours *wgi_colours_at(size_t i)
+const wgi_pic_colours *wgi_pic_colours_at(size_t i)
 {
-    static const wgi_colours *const ends[] = {&other, &scope, &output};
+    static const wgi_pic_colours *const ends[] = {&other, &scope, &output};
     if (i < WG_COUNT(leaves))
         return &leaves[i];
     i -= WG_COUNT(leaves);
@@ -77,7 +77,7 @@ const wgi_colours *wgi_colours_at(size_t i)
     return i < WG_COUNT(ends) ? ends[i] : NULL;
 }
 
-const char *wgi_heat_colour(double share, char text[8])
+const char *wgi_pic_heat_colour(double share, char text[8])
 {
     static const int cold[3] = {255, 255, 255}, hot[3] = {226, 74, 51};
     double t =

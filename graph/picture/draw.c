@@ -1,4 +1,5 @@
 /* The scene as a Graphviz graph.  libcgraph does the quoting. */
+#include "graph/grow.h"
 #include "graph/picture/internal.h"
 
 #ifdef WG_HAVE_GRAPHVIZ
@@ -29,14 +30,10 @@ static void *open_numbers(Agraph_t *g, Agdisc_t *discipline)
 
 static size_t new_number(numbers *s, const char *text)
 {
-    if (s->n == s->capacity) {
-        size_t bigger = s->capacity ? 2 * s->capacity : 64;
-        char **moved = realloc(s->name, bigger * sizeof *moved);
-        if (!moved)
-            return 0;
-        s->name = moved;
-        s->capacity = bigger;
-    }
+    char **moved = wgi_grow(s->name, &s->capacity, s->n + 1, sizeof *moved);
+    if (!moved)
+        return 0;
+    s->name = moved;
     s->name[s->n] = NULL;
     if (text && !(s->name[s->n] = wgi_arena_text(&s->p->arena, text)))
         return 0;
@@ -157,24 +154,24 @@ static const struct { int kind; const char *name, *value; } defaults[] = {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static bool framed(const wg_picture *p, const wgi_place *q)
+static bool framed(const wg_picture *p, const wgi_pic_place *q)
 {
     int roots = 0;
-    for (int phase = 0; phase < WG_PHASES; phase++)
-        roots += p->root[phase] && wgi_phase_shown(p, (wg_phase)phase);
+    for (int phase = 0; phase < WGI_PHASES; phase++)
+        roots += p->root[phase] && wgi_pic_phase_shown(p, (wg_phase)phase);
     return q->parent || roots > 1;
 }
 
-static Agraph_t *frame(drawing *d, const wgi_place *q)
+static Agraph_t *frame(drawing *d, const wgi_pic_place *q)
 {
     Agraph_t *around = q->parent ? frame(d, q->parent) : d->g;
     if (!framed(d->p, q))
         return around;
-    char *id = wgi_place_id(q);
+    char *id = wgi_pic_place_id(q);
     Agraph_t *f = id ? agsubg(around, id, 0) : NULL;
     if (!f && id && (f = agsubg(around, id, 1))) {
         static const char *const shade[] = {"#fbfcfd", "#f4f7fa"};
-        set_html(d, f, "label", wgi_place_label(d->p, q));
+        set_html(d, f, "label", wgi_pic_place_label(d->p, q));
         set(d, f, "style", q->phase == WG_FORWARD ? "rounded,filled" : "rounded,filled,dashed");
         set(d, f, "fillcolor", shade[q->scope->depth % 2]);
         set(d, f, "color", "#a9b5c0");
@@ -191,44 +188,44 @@ static Agraph_t *frame(drawing *d, const wgi_place *q)
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-static const char *shape_of(const wgi_box *b)
+static const char *shape_of(const wgi_pic_box *b)
 {
-    if (b->kind == WG_BOX_LEAVES)
+    if (b->kind == WGI_BOX_LEAVES)
         return b->nodes[0]->op->flags & WG_OP_INPUT ? "ellipse" : "cylinder";
-    return b->kind == WG_BOX_OUTPUTS ? "note" : "box";
+    return b->kind == WGI_BOX_OUTPUTS ? "note" : "box";
 }
 
-static const char *style_of(const wgi_box *b)
+static const char *style_of(const wgi_pic_box *b)
 {
-    if (b->kind == WG_BOX_GHOST)
+    if (b->kind == WGI_BOX_GHOST)
         return "rounded,dotted";
-    if (b->kind == WG_BOX_LEAVES || b->kind == WG_BOX_OUTPUTS)
+    if (b->kind == WGI_BOX_LEAVES || b->kind == WGI_BOX_OUTPUTS)
         return "filled";
     wg_phase phase = b->inside ? b->inside->phase : b->nodes[0]->phase;
     return phase == WG_BACKWARD ? "rounded,filled,dashed" : "rounded,filled";
 }
 
-static void draw_box(drawing *d, const wgi_box *b)
+static void draw_box(drawing *d, const wgi_pic_box *b)
 {
-    const wgi_colours *c = wgi_box_colours(b);
-    double share = wgi_box_share(d->p, b);
-    char heat[8], *id = wgi_box_id(d->p, b);
+    const wgi_pic_colours *c = wgi_pic_box_colours(b);
+    double share = wgi_pic_box_share(d->p, b);
+    char heat[8], *id = wgi_pic_box_id(d->p, b);
     Agnode_t *n = id ? agnode(frame(d, b->where ? b->where : b->inside), id, 1) : NULL;
     free(id);
     if (!(d->node[b->number] = n)) {
         d->failed = true;
         return;
     }
-    set_html(d, n, "label", wgi_box_label(d->p, b));
-    set_text(d, n, "tooltip", wgi_box_tooltip(d->p, b));
+    set_html(d, n, "label", wgi_pic_box_label(d->p, b));
+    set_text(d, n, "tooltip", wgi_pic_box_tooltip(d->p, b));
     set(d, n, "shape", shape_of(b));
     set(d, n, "style", style_of(b));
-    set(d, n, "fillcolor", share > 0 ? wgi_heat_colour(share, heat) : c->fill);
+    set(d, n, "fillcolor", share > 0 ? wgi_pic_heat_colour(share, heat) : c->fill);
     set(d, n, "color", c->line);
     set(d, n, "fontcolor", c->text);
     if (strcmp(shape_of(b), "ellipse") == 0)
         set(d, n, "margin", "0.02,0.01");
-    if (b->kind == WG_BOX_SCOPE)
+    if (b->kind == WGI_BOX_SCOPE)
         set(d, n, "penwidth", "1.5");
     if (b->inside && b->inside->copies > 1)
         set(d, n, "peripheries", "2");
@@ -238,34 +235,34 @@ static void draw_box(drawing *d, const wgi_box *b)
 
 /* clang-format off */
 static const struct { const char *colour, *style, *width, *weight; } edge_looks[] = {
-    [WG_EDGE_DATA]     = {"#55626f", "solid",  "1.1", "8"},
-    [WG_EDGE_SAVED]    = {"#a3adb7", "dotted", "1.1", "2"},
-    [WG_EDGE_GRADIENT] = {"#c0532b", "dashed", "1.1", "8"},
-    [WG_EDGE_ASSIGN]   = {"#8b5e3c", "bold",   "1.3", "1"},
+    [WGI_EDGE_DATA]     = {"#55626f", "solid",  "1.1", "8"},
+    [WGI_EDGE_SAVED]    = {"#a3adb7", "dotted", "1.1", "2"},
+    [WGI_EDGE_GRADIENT] = {"#c0532b", "dashed", "1.1", "8"},
+    [WGI_EDGE_ASSIGN]   = {"#8b5e3c", "bold",   "1.3", "1"},
 };
 /* clang-format on */
 
 /* Beside its forward pass the backward pass runs upwards, so that each of its boxes stands next to
  * the one whose derivative it takes: Graphviz gets the edge turned round, and an arrow at its tail.
  */
-static bool turned(const wg_picture *p, const wgi_edge *e)
+static bool turned(const wg_picture *p, const wgi_pic_edge *e)
 {
-    return e->kind == WG_EDGE_GRADIENT && p->root[WG_FORWARD] && wgi_phase_shown(p, WG_FORWARD) &&
-           e->to->kind != WG_BOX_OUTPUTS;
+    return e->kind == WGI_EDGE_GRADIENT && p->root[WG_FORWARD] &&
+           wgi_pic_phase_shown(p, WG_FORWARD) && e->to->kind != WGI_BOX_OUTPUTS;
 }
 
 /* Parameters stand beside the op that reads them: above it they would push the frames apart. */
-static bool beside_reader(const wgi_box *b)
+static bool beside_reader(const wgi_pic_box *b)
 {
-    return b->kind == WG_BOX_LEAVES && !(b->nodes[0]->op->flags & WG_OP_INPUT);
+    return b->kind == WGI_BOX_LEAVES && !(b->nodes[0]->op->flags & WG_OP_INPUT);
 }
 
-static const wgi_place *place_drawn(const wgi_box *b)
+static const wgi_pic_place *place_drawn(const wgi_pic_box *b)
 {
     return b->inside ? b->inside : b->where;
 }
 
-static bool stands_for_others(const wgi_place *q)
+static bool stands_for_others(const wgi_pic_place *q)
 {
     return q && (q->copies > 1 || stands_for_others(q->parent));
 }
@@ -273,14 +270,14 @@ static bool stands_for_others(const wgi_place *q)
 /* Does what is kept put a box next to its reader?  Where one scope is drawn for many, what a layer
  * keeps for the next one seems to go from its end to its start: there only what it keeps for itself
  * does. */
-static bool neighbours(const wg_picture *p, const wgi_edge *e)
+static bool neighbours(const wg_picture *p, const wgi_pic_edge *e)
 {
-    const wgi_place *from = place_drawn(e->from), *to = place_drawn(e->to);
+    const wgi_pic_place *from = place_drawn(e->from), *to = place_drawn(e->to);
     return !(stands_for_others(from) || stands_for_others(to)) ||
-           wgi_takes_derivative_of(p, to, from);
+           wgi_pic_takes_derivative_of(p, to, from);
 }
 
-static void draw_edge(drawing *d, const wgi_edge *e)
+static void draw_edge(drawing *d, const wgi_pic_edge *e)
 {
     bool turn = turned(d->p, e);
     Agnode_t *from = d->node[(turn ? e->to : e->from)->number];
@@ -292,22 +289,22 @@ static void draw_edge(drawing *d, const wgi_edge *e)
         d->failed = true;
         return;
     }
-    char *label = wgi_edge_label(d->p, e);
+    char *label = wgi_pic_edge_label(d->p, e);
     d->failed |= !label;
     if (label && *label)
         set_html(d, edge, "label", label);
     else
         free(label);
-    set_text(d, edge, "tooltip", wgi_edge_tooltip(d->p, e));
+    set_text(d, edge, "tooltip", wgi_pic_edge_tooltip(d->p, e));
     set(d, edge, "color", edge_looks[e->kind].colour);
     set(d, edge, "style", edge_looks[e->kind].style);
     set(d, edge, "penwidth", edge_looks[e->kind].width);
-    set(d, edge, "weight", e->from->kind == WG_BOX_LEAVES ? "1" : edge_looks[e->kind].weight);
+    set(d, edge, "weight", e->from->kind == WGI_BOX_LEAVES ? "1" : edge_looks[e->kind].weight);
     if (turn)
         set(d, edge, "dir", "back");
-    if (e->kind == WG_EDGE_SAVED || beside_reader(e->from))
+    if (e->kind == WGI_EDGE_SAVED || beside_reader(e->from))
         set(d, edge, "minlen", "0");
-    if (e->kind == WG_EDGE_ASSIGN || (e->kind == WG_EDGE_SAVED && !neighbours(d->p, e)))
+    if (e->kind == WGI_EDGE_ASSIGN || (e->kind == WGI_EDGE_SAVED && !neighbours(d->p, e)))
         set(d, edge, "constraint", "false");
 }
 
@@ -315,11 +312,11 @@ static void draw_edge(drawing *d, const wgi_edge *e)
 
 static void draw(drawing *d)
 {
-    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(defaults); i++)
         d->failed |=
             !agattr(d->g, defaults[i].kind, (char *)defaults[i].name, (char *)defaults[i].value);
     set_html(d, d->g, "label", wgi_picture_heading(d->p));
-    for (const wgi_box *b = d->p->boxes; b; b = b->next)
+    for (const wgi_pic_box *b = d->p->boxes; b; b = b->next)
         if (!b->merged)
             draw_box(d, b);
     for (size_t i = 0; i < d->p->n_edges; i++)

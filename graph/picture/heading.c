@@ -5,37 +5,38 @@
 
 static void put_title(FILE *f, const wg_picture *p)
 {
-    wgi_totals t = {0};
+    wgi_pic_totals t = {0};
     fputs("<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"15\"><B>", f);
-    wgi_put_escaped(f, p->options.title ? p->options.title : "graph");
-    fputs("</B></FONT>&#160;&#160;&#160;" WG_SMALL, f);
-    for (int phase = 0; phase < WG_PHASES; phase++)
+    wgi_pic_put_escaped(f, p->options.title ? p->options.title : "graph");
+    fputs("</B></FONT>&#160;&#160;&#160;" WGI_SMALL, f);
+    for (int phase = 0; phase < WGI_PHASES; phase++)
         if (p->root[phase]) {
-            wgi_totals more = wgi_totals_of(p, p->root[phase]->nodes, p->root[phase]->n_nodes);
+            wgi_pic_totals more =
+                wgi_pic_totals_of(p, p->root[phase]->nodes, p->root[phase]->n_nodes);
             t.ops += more.ops;
             t.parameters += more.parameters;
             t.flops += more.flops;
         }
     fprintf(f, "%zu ops, ", t.ops);
-    wgi_put_amount(f, t.parameters, " parameters, ");
-    wgi_put_amount(f, t.flops, "FLOP");
-    fprintf(f, "; %s unless said otherwise", wg_dtype_name(wgi_usual_dtype(p)));
-    fputs(WG_END "</TD></TR>", f);
+    wgi_pic_put_amount(f, t.parameters, " parameters, ");
+    wgi_pic_put_amount(f, t.flops, "FLOP");
+    fprintf(f, "; %s unless said otherwise", wg_dtype_name(wgi_pic_default_dtype(p)));
+    fputs(WGI_END "</TD></TR>", f);
 }
 
-static bool is_drawn(const wg_picture *p, const wgi_colours *c)
+static bool is_drawn(const wg_picture *p, const wgi_pic_colours *c)
 {
-    for (const wgi_box *b = p->boxes; b; b = b->next)
-        if (!b->merged && wgi_box_colours(b) == c)
+    for (const wgi_pic_box *b = p->boxes; b; b = b->next)
+        if (!b->merged && wgi_pic_box_colours(b) == c)
             return true;
     return false;
 }
 
-static const char *kind_name(const wgi_colours *c)
+static const char *kind_name(const wgi_pic_colours *c)
 {
     static const char *const full[][2] = {
         {"normali", "normalisation"}, {"optimi", "optimiser"}, {"leaf", "constant"}};
-    for (size_t i = 0; i < sizeof full / sizeof full[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(full); i++)
         if (strcmp(c->kind, full[i][0]) == 0)
             return full[i][1];
     return c->kind;
@@ -45,16 +46,16 @@ static void put_legend(FILE *f, const wg_picture *p)
 {
     enum { PER_ROW = 8 };
     size_t put = 0;
-    const wgi_colours *c;
-    fputs("<TR><TD ALIGN=\"LEFT\">" WG_SMALL, f);
-    for (size_t i = 0; (c = wgi_colours_at(i)); i++)
+    const wgi_pic_colours *c;
+    fputs("<TR><TD ALIGN=\"LEFT\">" WGI_SMALL, f);
+    for (size_t i = 0; (c = wgi_pic_colours_at(i)); i++)
         if (is_drawn(p, c)) {
             fputs(put && put % PER_ROW == 0 ? "<BR ALIGN=\"LEFT\"/>" : "", f);
             fprintf(f, "<FONT POINT-SIZE=\"13\" COLOR=\"%s\">%s</FONT>&#160;%s&#160;&#160;&#160; ",
                     c->line, strcmp(c->fill, "#ffffff") == 0 ? "&#9633;" : "&#9632;", kind_name(c));
             put++;
         }
-    fputs("<BR ALIGN=\"LEFT\"/>" WG_END "</TD></TR>", f);
+    fputs("<BR ALIGN=\"LEFT\"/>" WGI_END "</TD></TR>", f);
 }
 
 static void put_edge_legend(FILE *f, const wg_picture *p)
@@ -70,11 +71,11 @@ static void put_edge_legend(FILE *f, const wg_picture *p)
         seen[p->edges[i].kind] = true;
     for (int k = 1; k < 4; k++)
         if (seen[k]) {
-            fputs(any ? "&#160;&#160;&#160;" : "<TR><TD ALIGN=\"LEFT\">" WG_SMALL, f);
+            fputs(any ? "&#160;&#160;&#160;" : "<TR><TD ALIGN=\"LEFT\">" WGI_SMALL, f);
             fputs(kind[k], f);
             any = true;
         }
-    fputs(any ? WG_END "</TD></TR>" : "", f);
+    fputs(any ? WGI_END "</TD></TR>" : "", f);
 }
 
 char *wgi_picture_heading(const wg_picture *p)
@@ -91,5 +92,5 @@ char *wgi_picture_heading(const wg_picture *p)
         put_edge_legend(f, p);
     }
     fputs("</TABLE>", f);
-    return wgi_finish_text(f, &text);
+    return wgi_pic_finish_text(f, &text);
 }

@@ -1,71 +1,72 @@
 /* The inside of a picture, in three steps: places (which scopes exist, which are equal), the scene
  * (what boxes and edges are drawn), the drawing (a Graphviz graph of the scene). */
-#ifndef WG_GRAPH_PICTURE_INTERNAL_H
-#define WG_GRAPH_PICTURE_INTERNAL_H
+#ifndef WG_PRIVATE_GRAPH_PICTURE_INTERNAL_H
+#define WG_PRIVATE_GRAPH_PICTURE_INTERNAL_H
 
 #include "graph/internal.h"
 #include "wengert/graph/picture.h"
 
-enum { WG_PHASES = WG_UPDATE + 1 };
+enum { WGI_PHASES = WG_UPDATE + 1 };
 
 /* A scope in one phase: what may become a closed box or a frame around boxes. */
-typedef struct wgi_place {
+typedef struct wgi_pic_place {
     const wg_scope *scope;
     wg_phase phase;
-    struct wgi_place *parent, *first_child, *last_child,
+    struct wgi_pic_place *parent, *first_child, *last_child,
         *next;             /* children in order of first appearance */
     const wg_node **nodes; /* all nodes at or below it, in order of creation */
     size_t n_nodes;
     uint64_t hash; /* of the structure of these nodes */
     bool open;
-    struct wgi_place *twin; /* the earlier sibling of equal structure that stands for this one */
-    struct wgi_place *last; /* of those that this one stands for; itself if none */
-    int copies;             /* how many it stands for, itself included */
-    struct wgi_box *box;    /* if it is drawn closed */
-} wgi_place;
+    struct wgi_pic_place
+        *twin; /* the earlier sibling of equal structure that stands for this one */
+    struct wgi_pic_place *last; /* of those that this one stands for; itself if none */
+    int copies;                 /* how many it stands for, itself included */
+    struct wgi_pic_box *box;    /* if it is drawn closed */
+} wgi_pic_place;
 
-typedef enum wgi_box_kind {
-    WG_BOX_OP,     /* one node                                             */
-    WG_BOX_SCOPE,  /* a closed place                                       */
-    WG_BOX_GHOST,  /* a closed place of a phase that is not shown          */
-    WG_BOX_LEAVES, /* parameters, inputs or states with the same readers   */
-    WG_BOX_OUTPUTS /* outputs of the graph that come from the same box     */
-} wgi_box_kind;
+typedef enum wgi_pic_box_kind {
+    WGI_BOX_OP,     /* one node                                             */
+    WGI_BOX_SCOPE,  /* a closed place                                       */
+    WGI_BOX_GHOST,  /* a closed place of a phase that is not shown          */
+    WGI_BOX_LEAVES, /* parameters, inputs or states with the same readers   */
+    WGI_BOX_OUTPUTS /* outputs of the graph that come from the same box     */
+} wgi_pic_box_kind;
 
-typedef struct wgi_line {
+typedef struct wgi_pic_line {
     const char *text;
-    struct wgi_line *next;
-} wgi_line;
+    struct wgi_pic_line *next;
+} wgi_pic_line;
 
-typedef struct wgi_box {
-    wgi_box_kind kind;
-    const wgi_place *where;  /* the open place that it is drawn in        */
-    const wgi_place *inside; /* of a scope or ghost                       */
-    const wg_node **nodes;   /* of an op or of leaves                     */
+typedef struct wgi_pic_box {
+    wgi_pic_box_kind kind;
+    const wgi_pic_place *where;  /* the open place that it is drawn in        */
+    const wgi_pic_place *inside; /* of a scope or ghost                       */
+    const wg_node **nodes;       /* of an op or of leaves                     */
     size_t n_nodes;
     const size_t *outputs; /* of outputs: their places in the graph     */
     size_t n_outputs;
-    wgi_line *lines;        /* operands told in words: "b = 0.5"         */
-    wgi_line *results;      /* outputs of the graph told in words: "d weight" */
-    struct wgi_box *merged; /* leaves only: the box that took these over */
-    struct wgi_box *next;
+    wgi_pic_line *lines;        /* operands written in the label: "b = 0.5"         */
+    wgi_pic_line *results;      /* outputs of the graph written in the label: "d weight" */
+    struct wgi_pic_box *merged; /* leaves only: the box that took these over */
+    struct wgi_pic_box *next;
     uint32_t number;
-} wgi_box;
+} wgi_pic_box;
 
-typedef enum wgi_edge_kind {
-    WG_EDGE_DATA,
-    WG_EDGE_SAVED,
-    WG_EDGE_GRADIENT,
-    WG_EDGE_ASSIGN
-} wgi_edge_kind;
+typedef enum wgi_pic_edge_kind {
+    WGI_EDGE_DATA,
+    WGI_EDGE_SAVED,
+    WGI_EDGE_GRADIENT,
+    WGI_EDGE_ASSIGN
+} wgi_pic_edge_kind;
 
 /* All values that go from one box to another. */
-typedef struct wgi_edge {
-    wgi_box *from, *to;
-    wgi_edge_kind kind;
+typedef struct wgi_pic_edge {
+    wgi_pic_box *from, *to;
+    wgi_pic_edge_kind kind;
     const wg_value **values;
     size_t n_values;
-} wgi_edge;
+} wgi_pic_edge;
 
 struct wg_picture {
     const wg_graph *g;
@@ -74,87 +75,87 @@ struct wg_picture {
     bool no_memory, ready;
     char message[512];
 
-    wgi_names places[WG_PHASES]; /* path -> wgi_place                          */
-    wgi_place *root[WG_PHASES];  /* NULL if the phase has no nodes            */
-    wgi_place **place_of;        /* [nodes] the innermost, NULL for a node that is left out */
-    const wg_node **stand_in;    /* [nodes] the node of a twin, or itself     */
+    wgi_names places[WGI_PHASES];    /* path -> wgi_pic_place                          */
+    wgi_pic_place *root[WGI_PHASES]; /* NULL if the phase has no nodes            */
+    wgi_pic_place **place_of;        /* [nodes] the innermost, NULL for a node that is left out */
+    const wg_node **stand_in;        /* [nodes] the node of a twin, or itself     */
 
-    wgi_box *boxes, *last_box; /* in order of appearance                    */
+    wgi_pic_box *boxes, *last_box; /* in order of appearance                    */
     size_t n_boxes;
-    wgi_box **box_of;   /* [nodes] of those drawn one by one         */
-    bool *is_output;    /* [nodes]                                   */
-    bool *read_at_once; /* [nodes] in its own phase                  */
-    wgi_edge *edges;
+    wgi_pic_box **box_of; /* [nodes] of those drawn one by one         */
+    bool *is_output;      /* [nodes]                                   */
+    bool *read_at_once;   /* [nodes] in its own phase                  */
+    wgi_pic_edge *edges;
     size_t n_edges;
 };
 
 /* Zeroed memory of the picture; NULL, and p->no_memory, without. */
 void *wgi_picture_alloc(wg_picture *p, size_t count, size_t size);
 
-/* ---- picture_places.c ------------------------------------------------------------------------ */
-bool wgi_places_build(wg_picture *p);
-wg_status wgi_places_open(wg_picture *p);
+/* ---- places.c ------------------------------------------------------------------------ */
+bool wgi_pic_places_build(wg_picture *p);
+wg_status wgi_pic_places_open(wg_picture *p);
 /* The node drawn for n; itself unless a sibling stands for its scope. */
-const wg_node *wgi_drawn_node(const wg_picture *p, const wg_node *n);
+const wg_node *wgi_pic_drawn_node(const wg_picture *p, const wg_node *n);
 /* The outermost closed place that holds n, or NULL. */
-wgi_place *wgi_closed_place(const wg_picture *p, const wg_node *n);
+wgi_pic_place *wgi_pic_closed_place(const wg_picture *p, const wg_node *n);
 /* Do a and b lie in different siblings that are drawn as one? */
-bool wgi_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b);
+bool wgi_pic_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b);
 
 /* Is `forward` what is drawn of the scope of `backward` in the forward pass? */
-bool wgi_takes_derivative_of(const wg_picture *p, const wgi_place *backward,
-                             const wgi_place *forward);
+bool wgi_pic_takes_derivative_of(const wg_picture *p, const wgi_pic_place *backward,
+                                 const wgi_pic_place *forward);
 
-/* ---- picture_scene.c ------------------------------------------------------------------------- */
-bool wgi_scene_build(wg_picture *p);
-bool wgi_phase_shown(const wg_picture *p, wg_phase phase);
-bool wgi_is_leaf(const wg_node *n);
+/* ---- scene.c ------------------------------------------------------------------------- */
+bool wgi_pic_scene_build(wg_picture *p);
+bool wgi_pic_phase_shown(const wg_picture *p, wg_phase phase);
+bool wgi_pic_is_leaf(const wg_node *n);
 /* The value that fills every element, if n is a node without operands that has one. */
-bool wgi_fill_value(const wg_node *n, double *value);
+bool wgi_pic_fill_value(const wg_node *n, double *value);
 
-/* ---- picture_text.c -------------------------------------------------------------------------- */
-#define WG_SMALL "<FONT POINT-SIZE=\"9\" COLOR=\"#5a6672\">"
-#define WG_NAME "<FONT POINT-SIZE=\"10\" COLOR=\"#8a3b12\">"
-#define WG_END "</FONT>"
+/* ---- text.c -------------------------------------------------------------------------- */
+#define WGI_SMALL "<FONT POINT-SIZE=\"9\" COLOR=\"#5a6672\">"
+#define WGI_NAME "<FONT POINT-SIZE=\"10\" COLOR=\"#8a3b12\">"
+#define WGI_END "</FONT>"
 
-typedef struct wgi_totals {
+typedef struct wgi_pic_totals {
     size_t ops;
     double parameters, flops, bytes, share;
-} wgi_totals;
-wgi_totals wgi_totals_of(const wg_picture *p, const wg_node *const *nodes, size_t n);
+} wgi_pic_totals;
+wgi_pic_totals wgi_pic_totals_of(const wg_picture *p, const wg_node *const *nodes, size_t n);
 
-void wgi_put_escaped(FILE *f, const char *text); /* for a label */
-void wgi_put_plain(FILE *f, const char *text);   /* for a tooltip */
-void wgi_put_amount(FILE *f, double x, const char *unit);
-void wgi_put_bytes(FILE *f, double x);
-void wgi_put_type(FILE *f, const wg_picture *p, const wg_value *v);
-wg_dtype wgi_usual_dtype(const wg_picture *p); /* f32 or f64, the more frequent */
+void wgi_pic_put_escaped(FILE *f, const char *text); /* for a label */
+void wgi_pic_put_plain(FILE *f, const char *text);   /* for a tooltip */
+void wgi_pic_put_amount(FILE *f, double x, const char *unit);
+void wgi_pic_put_bytes(FILE *f, double x);
+void wgi_pic_put_type(FILE *f, const wg_picture *p, const wg_value *v);
+wg_dtype wgi_pic_default_dtype(const wg_picture *p); /* f32 or f64, the more frequent */
 /* Closes the memory stream of *text and returns *text. */
-char *wgi_finish_text(FILE *f, char **text);
+char *wgi_pic_finish_text(FILE *f, char **text);
 
 /* Texts on the heap, NULL without memory; labels are Graphviz's HTML-like labels. */
-char *wgi_box_id(const wg_picture *p, const wgi_box *b);
-char *wgi_place_id(const wgi_place *q);
-char *wgi_box_label(const wg_picture *p, const wgi_box *b);
-char *wgi_box_tooltip(const wg_picture *p, const wgi_box *b);
-char *wgi_place_label(const wg_picture *p, const wgi_place *q);
-char *wgi_edge_label(const wg_picture *p, const wgi_edge *e);
-char *wgi_edge_tooltip(const wg_picture *p, const wgi_edge *e);
+char *wgi_pic_box_id(const wg_picture *p, const wgi_pic_box *b);
+char *wgi_pic_place_id(const wgi_pic_place *q);
+char *wgi_pic_box_label(const wg_picture *p, const wgi_pic_box *b);
+char *wgi_pic_box_tooltip(const wg_picture *p, const wgi_pic_box *b);
+char *wgi_pic_place_label(const wg_picture *p, const wgi_pic_place *q);
+char *wgi_pic_edge_label(const wg_picture *p, const wgi_pic_edge *e);
+char *wgi_pic_edge_tooltip(const wg_picture *p, const wgi_pic_edge *e);
 char *wgi_picture_heading(const wg_picture *p); /* with the legend */
-wg_picture_note wgi_node_note(const wg_picture *p, const wg_node *n);
-double wgi_box_share(const wg_picture *p, const wgi_box *b); /* of the time; 0 if unknown */
+wg_picture_note wgi_pic_node_note(const wg_picture *p, const wg_node *n);
+double wgi_pic_box_share(const wg_picture *p, const wgi_pic_box *b); /* of the time; 0 if unknown */
 
-/* ---- picture_colour.c ------------------------------------------------------------------------ */
-typedef struct wgi_colours {
+/* ---- colour.c ------------------------------------------------------------------------ */
+typedef struct wgi_pic_colours {
     const char *kind, *fill, *line, *text;
-} wgi_colours;
-const wgi_colours *wgi_box_colours(const wgi_box *b);
+} wgi_pic_colours;
+const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b);
 /* The i-th kind of box, NULL past the end: for the legend. */
-const wgi_colours *wgi_colours_at(size_t i);
+const wgi_pic_colours *wgi_pic_colours_at(size_t i);
 /* White for nothing to a warm red for all of the time, as "#rrggbb". */
-const char *wgi_heat_colour(double share, char text[8]);
+const char *wgi_pic_heat_colour(double share, char text[8]);
 
-/* ---- picture_draw.c, picture_render.c (with Graphviz) ---------------------------------------- */
+/* ---- draw.c, render.c (with Graphviz) ---------------------------------------- */
 wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file);
 /* Lays out `drawing`, an Agraph_t, in a child process. */
 wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file);

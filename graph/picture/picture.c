@@ -1,4 +1,4 @@
-/* The public face of pictures. */
+/* Creating, writing and freeing pictures. */
 #include "graph/picture/internal.h"
 
 #include <stdlib.h>
@@ -29,8 +29,8 @@ wg_status wg_picture_create(wg_picture **out, const wg_graph *g, const wg_pictur
         p->options.seconds = DEFAULT_SECONDS;
     if (p->options.title && !(p->options.title = wgi_arena_text(&p->arena, p->options.title)))
         p->no_memory = true;
-    wg_status status = wgi_places_build(p) ? wgi_places_open(p) : WG_ENOMEM;
-    if (status == WG_OK && !wgi_scene_build(p))
+    wg_status status = wgi_pic_places_build(p) ? wgi_pic_places_open(p) : WG_ENOMEM;
+    if (status == WG_OK && !wgi_pic_scene_build(p))
         status = WG_ENOMEM;
     p->options.expanded = NULL;
     p->ready = status == WG_OK;
@@ -64,7 +64,7 @@ const char *wg_picture_message(const wg_picture *p)
 size_t wg_picture_box_count(const wg_picture *p)
 {
     size_t count = 0;
-    for (const wgi_box *b = p ? p->boxes : NULL; b; b = b->next)
+    for (const wgi_pic_box *b = p ? p->boxes : NULL; b; b = b->next)
         count += !b->merged;
     return count;
 }
@@ -73,7 +73,7 @@ void wg_picture_free(wg_picture *p)
 {
     if (!p)
         return;
-    for (int phase = 0; phase < WG_PHASES; phase++)
+    for (int phase = 0; phase < WGI_PHASES; phase++)
         free(p->places[phase].slot);
     wgi_arena_free(&p->arena);
     free(p);

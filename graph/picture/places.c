@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BOXES_THAT_ONE_CAN_READ = 30 };
+enum { MAX_READABLE_BOXES = 30 };
 
 void *wgi_picture_alloc(wg_picture *p, size_t count, size_t size)
 {
@@ -17,20 +17,20 @@ void *wgi_picture_alloc(wg_picture *p, size_t count, size_t size)
 
 /* ---- the tree of places ---------------------------------------------------------------------- */
 
-static wgi_place *find_place(const wg_picture *p, const char *path, int phase)
+static wgi_pic_place *find_place(const wg_picture *p, const char *path, int phase)
 {
     return wgi_names_get(&p->places[phase], path);
 }
 
-static wgi_place *make_place(wg_picture *p, const wg_scope *scope, wg_phase phase)
+static wgi_pic_place *make_place(wg_picture *p, const wg_scope *scope, wg_phase phase)
 {
-    wgi_place *q = find_place(p, scope->path, phase);
+    wgi_pic_place *q = find_place(p, scope->path, phase);
     if (q)
         return q;
-    wgi_place *parent = scope->parent ? make_place(p, scope->parent, phase) : NULL;
+    wgi_pic_place *parent = scope->parent ? make_place(p, scope->parent, phase) : NULL;
     if ((scope->parent && !parent) || !(q = wgi_picture_alloc(p, 1, sizeof *q)))
         return NULL;
-    *q = (wgi_place){.scope = scope, .phase = phase, .parent = parent, .copies = 1, .last = q};
+    *q = (wgi_pic_place){.scope = scope, .phase = phase, .parent = parent, .copies = 1, .last = q};
     if (!wgi_names_put(&p->places[phase], scope->path, q)) {
         p->no_memory = true;
         return NULL;
@@ -62,17 +62,17 @@ static bool list_nodes(wg_picture *p)
 {
     const wg_graph *g = p->g;
     const bool *needed = find_needed(p);
-    p->place_of = wgi_picture_alloc(p, g->n_nodes, sizeof(wgi_place *));
+    p->place_of = wgi_picture_alloc(p, g->n_nodes, sizeof(wgi_pic_place *));
     p->stand_in = wgi_picture_alloc(p, g->n_nodes, sizeof(wg_node *));
     for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++) {
         p->stand_in[i] = g->nodes[i];
         if (needed[i])
             p->place_of[i] = make_place(p, g->nodes[i]->scope, g->nodes[i]->phase);
-        for (wgi_place *q = p->place_of[i]; q; q = q->parent)
+        for (wgi_pic_place *q = p->place_of[i]; q; q = q->parent)
             q->n_nodes++;
     }
     for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++)
-        for (wgi_place *q = p->place_of[i]; q && !p->no_memory; q = q->parent) {
+        for (wgi_pic_place *q = p->place_of[i]; q && !p->no_memory; q = q->parent) {
             if (!q->nodes) {
                 q->nodes = wgi_picture_alloc(p, q->n_nodes, sizeof(wg_node *));
                 q->n_nodes = 0;
@@ -87,7 +87,7 @@ static bool list_nodes(wg_picture *p)
 
 /* Numbers that the nodes and values of one place get while it is hashed; `of` says which place. */
 typedef struct numbering {
-    const wgi_place **of;
+    const wgi_pic_place **of;
     uint32_t *number;
 } numbering;
 
@@ -112,7 +112,7 @@ static uint64_t hash_type(uint64_t h, const wg_value *v)
 
 /* An operand from inside counts by its place there, one from outside by its type and order of
  * appearance. */
-static uint64_t hash_operand(hasher *s, const wgi_place *q, uint64_t h, const wg_value *v)
+static uint64_t hash_operand(hasher *s, const wgi_pic_place *q, uint64_t h, const wg_value *v)
 {
     if (s->node.of[v->node->id] == q) {
         h = wgi_hash_u64(h, s->node.number[v->node->id]);
@@ -125,9 +125,9 @@ static uint64_t hash_operand(hasher *s, const wgi_place *q, uint64_t h, const wg
     return hash_type(wgi_hash_u64(h, UINT64_C(1) << 32 | s->outsider.number[v->id]), v);
 }
 
-static uint64_t hash_place(const wg_picture *p, hasher *s, const wgi_place *q)
+static uint64_t hash_place(const wg_picture *p, hasher *s, const wgi_pic_place *q)
 {
-    uint64_t h = wgi_hash_u64(WG_HASH_START, q->n_nodes);
+    uint64_t h = wgi_hash_u64(WGI_HASH_START, q->n_nodes);
     s->outsiders = 0;
     for (size_t i = 0; i < q->n_nodes; i++) {
         s->node.of[q->nodes[i]->id] = q;
@@ -147,10 +147,10 @@ static uint64_t hash_place(const wg_picture *p, hasher *s, const wgi_place *q)
     return h;
 }
 
-static void hash_places(const wg_picture *p, hasher *s, wgi_place *q)
+static void hash_places(const wg_picture *p, hasher *s, wgi_pic_place *q)
 {
     q->hash = hash_place(p, s, q);
-    for (wgi_place *child = q->first_child; child; child = child->next)
+    for (wgi_pic_place *child = q->first_child; child; child = child->next)
         hash_places(p, s, child);
 }
 
@@ -170,13 +170,13 @@ static bool same_stem(const char *a, const char *b)
 }
 
 /* Runs of equal siblings: the first stands for all. */
-static void fold(wg_picture *p, wgi_place *q)
+static void fold(wg_picture *p, wgi_pic_place *q)
 {
-    for (wgi_place *a = q->first_child; a; a = a->next) {
+    for (wgi_pic_place *a = q->first_child; a; a = a->next) {
         if (a->twin)
             continue;
-        for (wgi_place *b = a->next; b && b->hash == a->hash && b->n_nodes == a->n_nodes &&
-                                     same_stem(a->scope->name, b->scope->name);
+        for (wgi_pic_place *b = a->next; b && b->hash == a->hash && b->n_nodes == a->n_nodes &&
+                                         same_stem(a->scope->name, b->scope->name);
              b = b->next) {
             b->twin = a;
             a->last = b;
@@ -188,18 +188,18 @@ static void fold(wg_picture *p, wgi_place *q)
     }
 }
 
-bool wgi_places_build(wg_picture *p)
+bool wgi_pic_places_build(wg_picture *p)
 {
     if (!list_nodes(p))
         return false;
     if (p->options.full)
         return true;
     size_t nodes = p->g->n_nodes + 1, values = p->g->n_values + 1;
-    hasher s = {{calloc(nodes, sizeof(wgi_place *)), calloc(nodes, sizeof(uint32_t))},
-                {calloc(values, sizeof(wgi_place *)), calloc(values, sizeof(uint32_t))},
+    hasher s = {{calloc(nodes, sizeof(wgi_pic_place *)), calloc(nodes, sizeof(uint32_t))},
+                {calloc(values, sizeof(wgi_pic_place *)), calloc(values, sizeof(uint32_t))},
                 0};
     p->no_memory |= !s.node.of || !s.node.number || !s.outsider.of || !s.outsider.number;
-    for (int phase = 0; phase < WG_PHASES && !p->no_memory; phase++)
+    for (int phase = 0; phase < WGI_PHASES && !p->no_memory; phase++)
         if (p->root[phase]) {
             hash_places(p, &s, p->root[phase]);
             fold(p, p->root[phase]);
@@ -213,30 +213,30 @@ bool wgi_places_build(wg_picture *p)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-const wg_node *wgi_drawn_node(const wg_picture *p, const wg_node *n)
+const wg_node *wgi_pic_drawn_node(const wg_picture *p, const wg_node *n)
 {
     while (p->stand_in[n->id] != n)
         n = p->stand_in[n->id];
     return n;
 }
 
-wgi_place *wgi_closed_place(const wg_picture *p, const wg_node *n)
+wgi_pic_place *wgi_pic_closed_place(const wg_picture *p, const wg_node *n)
 {
-    wgi_place *closed = NULL;
-    for (wgi_place *q = p->place_of[n->id]; q; q = q->parent)
+    wgi_pic_place *closed = NULL;
+    for (wgi_pic_place *q = p->place_of[n->id]; q; q = q->parent)
         if (!q->open)
             closed = q;
     return closed;
 }
 
-static const wgi_place *first_twin(const wgi_place *q)
+static const wgi_pic_place *first_twin(const wgi_pic_place *q)
 {
     return q->twin ? q->twin : q;
 }
 
-bool wgi_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b)
+bool wgi_pic_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b)
 {
-    const wgi_place *x = p->place_of[a->id], *y = p->place_of[b->id];
+    const wgi_pic_place *x = p->place_of[a->id], *y = p->place_of[b->id];
     while (x->scope->depth > y->scope->depth)
         x = x->parent;
     while (y->scope->depth > x->scope->depth)
@@ -249,31 +249,32 @@ bool wgi_between_twins(const wg_picture *p, const wg_node *a, const wg_node *b)
 
 /* ---- open and closed ------------------------------------------------------------------------- */
 
-static void open_to(wgi_place *q, int depth)
+static void open_to(wgi_pic_place *q, int depth)
 {
     q->open = q->scope->depth < depth;
-    for (wgi_place *child = q->first_child; child; child = child->next)
+    for (wgi_pic_place *child = q->first_child; child; child = child->next)
         open_to(child, depth);
 }
 
-static int deepest(const wgi_place *q)
+static int deepest(const wgi_pic_place *q)
 {
     int depth = q->scope->depth;
-    for (const wgi_place *child = q->first_child; child; child = child->next) {
+    for (const wgi_pic_place *child = q->first_child; child; child = child->next) {
         int d = deepest(child);
         depth = d > depth ? d : depth;
     }
     return depth;
 }
 
-static size_t count_boxes(const wg_picture *p, const wgi_place *q)
+static size_t count_boxes(const wg_picture *p, const wgi_pic_place *q)
 {
     size_t count = 0;
-    for (size_t i = 0; i < q->n_nodes; i++) { /* nodes directly here, without those told in words */
+    for (size_t i = 0; i < q->n_nodes;
+         i++) { /* nodes directly here, without those written in the label */
         double value;
-        count += p->place_of[q->nodes[i]->id] == q && !wgi_fill_value(q->nodes[i], &value);
+        count += p->place_of[q->nodes[i]->id] == q && !wgi_pic_fill_value(q->nodes[i], &value);
     }
-    for (const wgi_place *child = q->first_child; child; child = child->next)
+    for (const wgi_pic_place *child = q->first_child; child; child = child->next)
         if (!child->twin)
             count += child->open ? count_boxes(p, child) : 1;
     return count;
@@ -282,10 +283,10 @@ static size_t count_boxes(const wg_picture *p, const wgi_place *q)
 static size_t count_at_depth(wg_picture *p, int depth)
 {
     size_t count = 0;
-    for (int phase = 0; phase < WG_PHASES; phase++)
+    for (int phase = 0; phase < WGI_PHASES; phase++)
         if (p->root[phase]) {
             open_to(p->root[phase], depth);
-            count += wgi_phase_shown(p, (wg_phase)phase) ? count_boxes(p, p->root[phase]) : 0;
+            count += wgi_pic_phase_shown(p, (wg_phase)phase) ? count_boxes(p, p->root[phase]) : 0;
         }
     return count;
 }
@@ -293,37 +294,37 @@ static size_t count_at_depth(wg_picture *p, int depth)
 static int readable_depth(wg_picture *p)
 {
     int max = 0, depth = 1;
-    for (int phase = 0; phase < WG_PHASES; phase++)
+    for (int phase = 0; phase < WGI_PHASES; phase++)
         if (p->root[phase]) {
             int d = deepest(p->root[phase]);
             max = d > max ? d : max;
         }
-    while (depth <= max && count_at_depth(p, depth + 1) <= BOXES_THAT_ONE_CAN_READ)
+    while (depth <= max && count_at_depth(p, depth + 1) <= MAX_READABLE_BOXES)
         depth++;
     return depth;
 }
 
 /* The place that is drawn for q: inside a folded sibling, the same place of the first. */
-static wgi_place *drawn_place(const wg_picture *p, const wgi_place *q)
+static wgi_pic_place *drawn_place(const wg_picture *p, const wgi_pic_place *q)
 {
-    wgi_place *r = p->place_of[wgi_drawn_node(p, q->nodes[0])->id];
+    wgi_pic_place *r = p->place_of[wgi_pic_drawn_node(p, q->nodes[0])->id];
     while (r->scope->depth > q->scope->depth)
         r = r->parent;
     return r;
 }
 
-bool wgi_takes_derivative_of(const wg_picture *p, const wgi_place *backward,
-                             const wgi_place *forward)
+bool wgi_pic_takes_derivative_of(const wg_picture *p, const wgi_pic_place *backward,
+                                 const wgi_pic_place *forward)
 {
-    const wgi_place *q = find_place(p, backward->scope->path, WG_FORWARD);
+    const wgi_pic_place *q = find_place(p, backward->scope->path, WG_FORWARD);
     return q && drawn_place(p, q) == forward;
 }
 
 static bool open_path(wg_picture *p, const char *path)
 {
     bool found = false;
-    for (int phase = 0; phase < WG_PHASES; phase++) {
-        wgi_place *q = find_place(p, path, phase);
+    for (int phase = 0; phase < WGI_PHASES; phase++) {
+        wgi_pic_place *q = find_place(p, path, phase);
         found |= q != NULL;
         for (q = q ? drawn_place(p, q) : NULL; q; q = q->parent)
             q->open = true;
@@ -331,7 +332,7 @@ static bool open_path(wg_picture *p, const char *path)
     return found;
 }
 
-wg_status wgi_places_open(wg_picture *p)
+wg_status wgi_pic_places_open(wg_picture *p)
 {
     const wg_picture_options *o = &p->options;
     int depth = o->full ? INT32_MAX : o->depth ? o->depth : readable_depth(p);

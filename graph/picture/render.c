@@ -3,6 +3,9 @@
 #include "graph/picture/internal.h"
 
 #ifdef WG_HAVE_GRAPHVIZ
+#include "graph/clock.h"
+#include "graph/grow.h"
+
 #include <graphviz/gvc.h>
 
 #include <errno.h>
@@ -11,15 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -50,26 +45,21 @@ typedef struct bytes {
 
 static wg_status grow(bytes *b)
 {
-    if (b->size - b->used >= 1 << 15)
-        return WG_OK;
-    size_t bigger = b->size ? 2 * b->size : 1 << 16;
-    char *moved = realloc(b->data, bigger);
-    if (!moved)
-        return WG_ENOMEM;
-    b->data = moved;
-    b->size = bigger;
-    return WG_OK;
+    char *moved = wgi_grow(b->data, &b->size, b->used + (1 << 15), 1);
+    if (moved)
+        b->data = moved;
+    return moved ? WG_OK : WG_ENOMEM;
 }
 
 static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
 {
     for (;;) {
-        double left = deadline - now();
+        double left = deadline - wgi_seconds();
         struct pollfd one = {.fd = from, .events = POLLIN};
         int ready = left > 0 ? poll(&one, 1, left < 1e6 ? (int)(1e3 * left) + 1 : 1000000000) : 0;
         if (ready < 0 && errno == EINTR)
             continue;
-        if (ready == 0 && now() >= deadline) {
+        if (ready == 0 && wgi_seconds() >= deadline) {
             snprintf(p->message, sizeof p->message,
                      "the layout of %zu boxes took longer than %.3g s: draw less of the graph (a "
                      "smaller depth, "
@@ -120,7 +110,7 @@ wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, F
         snprintf(p->message, sizeof p->message, "pipe: %s", strerror(errno));
         return WG_EIO;
     }
-    double deadline = now() + p->options.seconds;
+    double deadline = wgi_seconds() + p->options.seconds;
     fflush(NULL); /* or the child would hold a second copy of what is buffered */
     pid_t pid = fork();
     if (pid == 0) {

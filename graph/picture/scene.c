@@ -1,20 +1,21 @@
 /* The scene: boxes and edges. */
+#include "graph/grow.h"
 #include "graph/picture/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool wgi_phase_shown(const wg_picture *p, wg_phase phase)
+bool wgi_pic_phase_shown(const wg_picture *p, wg_phase phase)
 {
     return !p->options.phases || (p->options.phases >> phase & 1);
 }
 
-bool wgi_is_leaf(const wg_node *n)
+bool wgi_pic_is_leaf(const wg_node *n)
 {
     return n->op->flags & WG_OP_LEAF && n->n_out == 1 && n->out[0]->name;
 }
 
-bool wgi_fill_value(const wg_node *n, double *value)
+bool wgi_pic_fill_value(const wg_node *n, double *value)
 {
     for (int i = 0; n->op->flags & WG_OP_FILL && i < n->op->n_attrs; i++)
         if (n->op->attrs[i].kind == WG_ATTR_REAL) {
@@ -25,20 +26,20 @@ bool wgi_fill_value(const wg_node *n, double *value)
 }
 
 /* A number that stands in its reader's label instead of having a box of its own. */
-static bool told_in_words(const wg_picture *p, const wg_node *n)
+static bool inlined(const wg_picture *p, const wg_node *n)
 {
     double value;
-    return !p->options.full && !p->is_output[n->id] && wgi_fill_value(n, &value);
+    return !p->options.full && !p->is_output[n->id] && wgi_pic_fill_value(n, &value);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-static wgi_box *new_box(wg_picture *p, wgi_box_kind kind, const wgi_place *where)
+static wgi_pic_box *new_box(wg_picture *p, wgi_pic_box_kind kind, const wgi_pic_place *where)
 {
-    wgi_box *b = wgi_picture_alloc(p, 1, sizeof *b);
+    wgi_pic_box *b = wgi_picture_alloc(p, 1, sizeof *b);
     if (!b)
         return NULL;
-    *b = (wgi_box){.kind = kind, .where = where, .number = (uint32_t)p->n_boxes++};
+    *b = (wgi_pic_box){.kind = kind, .where = where, .number = (uint32_t)p->n_boxes++};
     if (p->last_box)
         p->last_box->next = b;
     else
@@ -46,17 +47,18 @@ static wgi_box *new_box(wg_picture *p, wgi_box_kind kind, const wgi_place *where
     return p->last_box = b;
 }
 
-static wgi_box *place_box(wg_picture *p, wgi_place *q, wgi_box_kind kind)
+static wgi_pic_box *place_box(wg_picture *p, wgi_pic_place *q, wgi_pic_box_kind kind)
 {
     if (!q->box && (q->box = new_box(p, kind, q->parent)))
         q->box->inside = q;
     return q->box;
 }
 
-static wgi_box *node_box(wg_picture *p, const wg_node *n)
+static wgi_pic_box *node_box(wg_picture *p, const wg_node *n)
 {
-    wgi_box *b = p->box_of[n->id];
-    if (b || !(b = new_box(p, wgi_is_leaf(n) ? WG_BOX_LEAVES : WG_BOX_OP, p->place_of[n->id])))
+    wgi_pic_box *b = p->box_of[n->id];
+    if (b ||
+        !(b = new_box(p, wgi_pic_is_leaf(n) ? WGI_BOX_LEAVES : WGI_BOX_OP, p->place_of[n->id])))
         return b;
     b->nodes = wgi_picture_alloc(p, 1, sizeof *b->nodes);
     if (!b->nodes)
@@ -67,33 +69,33 @@ static wgi_box *node_box(wg_picture *p, const wg_node *n)
 
 /* Of a phase that is not shown, what is read: leaves of the top by themselves, all else by its
  * outermost scope. */
-static wgi_box *ghost_box(wg_picture *p, const wg_node *n)
+static wgi_pic_box *ghost_box(wg_picture *p, const wg_node *n)
 {
-    wgi_place *q = p->place_of[n->id];
+    wgi_pic_place *q = p->place_of[n->id];
     while (q->scope->depth > 1)
         q = q->parent;
-    if (!q->parent && wgi_is_leaf(n))
+    if (!q->parent && wgi_pic_is_leaf(n))
         return node_box(p, n);
-    return place_box(p, q, WG_BOX_GHOST);
+    return place_box(p, q, WGI_BOX_GHOST);
 }
 
 /* The box in which n, which stands for itself, is drawn; NULL if it is left out. */
-static wgi_box *box_for(wg_picture *p, const wg_node *n)
+static wgi_pic_box *box_for(wg_picture *p, const wg_node *n)
 {
-    if (!wgi_phase_shown(p, n->phase))
+    if (!wgi_pic_phase_shown(p, n->phase))
         return ghost_box(p, n);
-    wgi_place *closed = wgi_closed_place(p, n);
+    wgi_pic_place *closed = wgi_pic_closed_place(p, n);
     if (closed)
-        return place_box(p, closed, WG_BOX_SCOPE);
-    return told_in_words(p, n) ? NULL : node_box(p, n);
+        return place_box(p, closed, WGI_BOX_SCOPE);
+    return inlined(p, n) ? NULL : node_box(p, n);
 }
 
 static bool build_boxes(wg_picture *p)
 {
     const wg_graph *g = p->g;
     for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++)
-        if (p->place_of[i] && wgi_phase_shown(p, g->nodes[i]->phase) &&
-            wgi_drawn_node(p, g->nodes[i]) == g->nodes[i])
+        if (p->place_of[i] && wgi_pic_phase_shown(p, g->nodes[i]->phase) &&
+            wgi_pic_drawn_node(p, g->nodes[i]) == g->nodes[i])
             box_for(p, g->nodes[i]);
     return !p->no_memory;
 }
@@ -101,8 +103,8 @@ static bool build_boxes(wg_picture *p)
 /* ---- links: one operand each, later gathered into edges -------------------------------------- */
 
 typedef struct link {
-    wgi_box *from, *to;
-    wgi_edge_kind kind;
+    wgi_pic_box *from, *to;
+    wgi_pic_edge_kind kind;
     const wg_value *value;
 } link;
 
@@ -111,28 +113,24 @@ typedef struct links {
     size_t n, capacity;
 } links;
 
-static void add_link(wg_picture *p, links *l, wgi_box *from, wgi_box *to, wgi_edge_kind kind,
-                     const wg_value *value)
+static void add_link(wg_picture *p, links *l, wgi_pic_box *from, wgi_pic_box *to,
+                     wgi_pic_edge_kind kind, const wg_value *value)
 {
-    if (l->n == l->capacity) {
-        size_t bigger = l->capacity ? 2 * l->capacity : 256;
-        link *moved = realloc(l->link, bigger * sizeof *moved);
-        if (!moved) {
-            p->no_memory = true;
-            return;
-        }
-        l->link = moved;
-        l->capacity = bigger;
+    link *moved = wgi_grow(l->link, &l->capacity, l->n + 1, sizeof *moved);
+    if (!moved) {
+        p->no_memory = true;
+        return;
     }
+    l->link = moved;
     l->link[l->n++] = (link){from, to, kind, value};
 }
 
-static void say(wg_picture *p, wgi_line **end, const char *text)
+static void say(wg_picture *p, wgi_pic_line **end, const char *text)
 {
     for (; *end; end = &(*end)->next)
         if (strcmp((*end)->text, text) == 0)
             return;
-    wgi_line *line = wgi_picture_alloc(p, 1, sizeof *line);
+    wgi_pic_line *line = wgi_picture_alloc(p, 1, sizeof *line);
     if (!line || !(line->text = wgi_arena_text(&p->arena, text)))
         p->no_memory = true;
     else
@@ -140,13 +138,13 @@ static void say(wg_picture *p, wgi_line **end, const char *text)
 }
 
 /* "b = 0.5" or "a = weight" */
-static void say_operand(wg_picture *p, wgi_box *b, const wg_node *reader, int i)
+static void label_operand(wg_picture *p, wgi_pic_box *b, const wg_node *reader, int i)
 {
     char text[200], name[64];
     double value;
     const wg_node *n = reader->in[i]->node;
     wg_op_operand_name(reader->op, i, name, sizeof name);
-    if (wgi_fill_value(n, &value))
+    if (wgi_pic_fill_value(n, &value))
         snprintf(text, sizeof text, "%s = %.6g", name, value);
     else
         snprintf(text, sizeof text, "%s = %s", name, n->out[0]->name);
@@ -156,30 +154,30 @@ static void say_operand(wg_picture *p, wgi_box *b, const wg_node *reader, int i)
 /* A leaf that its own phase reads is drawn there; readers in a later phase tell it in words. */
 static bool read_again(const wg_picture *p, const wg_node *reader, const wg_node *n)
 {
-    return !p->options.full && wgi_is_leaf(n) && p->read_at_once[n->id] &&
-           reader->phase > n->phase && wgi_phase_shown(p, n->phase);
+    return !p->options.full && wgi_pic_is_leaf(n) && p->read_at_once[n->id] &&
+           reader->phase > n->phase && wgi_pic_phase_shown(p, n->phase);
 }
 
-static wgi_edge_kind kind_of(const wg_node *from, const wg_node *to)
+static wgi_pic_edge_kind kind_of(const wg_node *from, const wg_node *to)
 {
     if (from->phase == WG_FORWARD && to->phase != WG_FORWARD)
-        return WG_EDGE_SAVED;
-    return from->phase == WG_BACKWARD ? WG_EDGE_GRADIENT : WG_EDGE_DATA;
+        return WGI_EDGE_SAVED;
+    return from->phase == WG_BACKWARD ? WGI_EDGE_GRADIENT : WGI_EDGE_DATA;
 }
 
 static void link_operand(wg_picture *p, links *l, const wg_node *reader, int i)
 {
     const wg_value *v = reader->in[i];
-    const wg_node *from = wgi_drawn_node(p, v->node), *to = wgi_drawn_node(p, reader);
-    wgi_box *a, *b = box_for(p, to);
-    if (!b || wgi_between_twins(p, v->node, reader))
+    const wg_node *from = wgi_pic_drawn_node(p, v->node), *to = wgi_pic_drawn_node(p, reader);
+    wgi_pic_box *a, *b = box_for(p, to);
+    if (!b || wgi_pic_between_twins(p, v->node, reader))
         return;
     bool words = read_again(p, reader, v->node);
-    if (told_in_words(p, from) && !wgi_closed_place(p, from))
+    if (inlined(p, from) && !wgi_pic_closed_place(p, from))
         words = true;
     if (words) {
-        if (b->kind == WG_BOX_OP && to == reader)
-            say_operand(p, b, reader, i);
+        if (b->kind == WGI_BOX_OP && to == reader)
+            label_operand(p, b, reader, i);
         return;
     }
     a = box_for(p, from);
@@ -192,12 +190,12 @@ static void link_operands(wg_picture *p, links *l)
     const wg_graph *g = p->g;
     for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++)
         for (int k = 0; p->place_of[i] && k < g->nodes[i]->n_in; k++)
-            if (wgi_phase_shown(p, g->nodes[i]->phase))
+            if (wgi_pic_phase_shown(p, g->nodes[i]->phase))
                 link_operand(p, l, g->nodes[i], k);
 }
 
-/* A derivative is told in words in the box that it comes from, without the path of that box. */
-static void say_output(wg_picture *p, wgi_box *from, const char *name)
+/* A derivative is written in the label in the box that it comes from, without the path of that box. */
+static void label_output(wg_picture *p, wgi_pic_box *from, const char *name)
 {
     char text[200];
     const char *path = from->inside ? from->inside->scope->path : from->where->scope->path;
@@ -214,28 +212,28 @@ static void say_output(wg_picture *p, wgi_box *from, const char *name)
 static void link_outputs(wg_picture *p, links *l)
 {
     const wg_graph *g = p->g;
-    wgi_box **outputs_of = calloc(p->n_boxes + 1, sizeof(wgi_box *));
+    wgi_pic_box **outputs_of = calloc(p->n_boxes + 1, sizeof(wgi_pic_box *));
     size_t n_boxes = p->n_boxes;
     p->no_memory |= !outputs_of;
     for (size_t i = 0; i < g->n_outputs && !p->no_memory; i++) {
         const wg_value *v = g->outputs[i].value;
         const wg_node *n = v->node;
-        if (!wgi_phase_shown(p, n->phase) || wgi_drawn_node(p, n) != n)
+        if (!wgi_pic_phase_shown(p, n->phase) || wgi_pic_drawn_node(p, n) != n)
             continue;
-        wgi_box *from = box_for(p, n);
+        wgi_pic_box *from = box_for(p, n);
         if (!from || from->number >= n_boxes)
             continue;
         if (n->phase == WG_BACKWARD && !p->options.full) {
-            say_output(p, from, g->outputs[i].name);
+            label_output(p, from, g->outputs[i].name);
             continue;
         }
-        wgi_box **to = &outputs_of[from->number];
-        if (!*to && (*to = new_box(p, WG_BOX_OUTPUTS, from->where)))
+        wgi_pic_box **to = &outputs_of[from->number];
+        if (!*to && (*to = new_box(p, WGI_BOX_OUTPUTS, from->where)))
             (*to)->outputs = wgi_picture_alloc(p, g->n_outputs, sizeof(size_t));
         if (!*to || !(*to)->outputs)
             break;
         ((size_t *)(*to)->outputs)[(*to)->n_outputs++] = i;
-        add_link(p, l, from, *to, n->phase == WG_BACKWARD ? WG_EDGE_GRADIENT : WG_EDGE_DATA, v);
+        add_link(p, l, from, *to, n->phase == WG_BACKWARD ? WGI_EDGE_GRADIENT : WGI_EDGE_DATA, v);
     }
     free(outputs_of);
 }
@@ -244,25 +242,25 @@ static void link_assignments(wg_picture *p, links *l)
 {
     const wg_graph *g = p->g;
     for (size_t i = 0; i < g->n_assigns && !p->no_memory; i++) {
-        const wg_node *from = wgi_drawn_node(p, g->assigns[i].value->node);
-        const wg_node *to = wgi_drawn_node(p, g->assigns[i].leaf->node);
-        if (!wgi_phase_shown(p, from->phase) || !wgi_phase_shown(p, to->phase))
+        const wg_node *from = wgi_pic_drawn_node(p, g->assigns[i].value->node);
+        const wg_node *to = wgi_pic_drawn_node(p, g->assigns[i].leaf->node);
+        if (!wgi_pic_phase_shown(p, from->phase) || !wgi_pic_phase_shown(p, to->phase))
             continue;
-        wgi_box *a = box_for(p, from), *b = box_for(p, to);
+        wgi_pic_box *a = box_for(p, from), *b = box_for(p, to);
         if (a && b && a != b)
-            add_link(p, l, a, b, WG_EDGE_ASSIGN, from->out[g->assigns[i].value->index]);
+            add_link(p, l, a, b, WGI_EDGE_ASSIGN, from->out[g->assigns[i].value->index]);
     }
 }
 
 /* ---- leaves with the same readers become one box --------------------------------------------- */
 
-static bool can_merge(const wgi_box *a, const wgi_box *b)
+static bool can_merge(const wgi_pic_box *a, const wgi_pic_box *b)
 {
-    return a->kind == WG_BOX_LEAVES && b->kind == WG_BOX_LEAVES && a->where == b->where &&
+    return a->kind == WGI_BOX_LEAVES && b->kind == WGI_BOX_LEAVES && a->where == b->where &&
            a->nodes[0]->op == b->nodes[0]->op;
 }
 
-static bool take_over(wg_picture *p, wgi_box *a, wgi_box *b)
+static bool take_over(wg_picture *p, wgi_pic_box *a, wgi_pic_box *b)
 {
     const wg_node **both = wgi_picture_alloc(p, a->n_nodes + b->n_nodes, sizeof *both);
     if (!both)
@@ -283,9 +281,9 @@ static void merge_leaves(wg_picture *p, links *l)
         return;
     for (size_t i = 0; i < l->n; i++)
         hash[l->link[i].from->number] +=
-            wgi_hash_u64(WG_HASH_START, l->link[i].to->number + UINT64_C(1)); /* in any order */
-    for (wgi_box *a = p->boxes; a; a = a->next)
-        for (wgi_box *b = a->next; a->kind == WG_BOX_LEAVES && !a->merged && b; b = b->next)
+            wgi_hash_u64(WGI_HASH_START, l->link[i].to->number + UINT64_C(1)); /* in any order */
+    for (wgi_pic_box *a = p->boxes; a; a = a->next)
+        for (wgi_pic_box *b = a->next; a->kind == WGI_BOX_LEAVES && !a->merged && b; b = b->next)
             if (!b->merged && can_merge(a, b) && hash[a->number] == hash[b->number] &&
                 !take_over(p, a, b))
                 break;
@@ -313,7 +311,7 @@ static int compare_links(const void *left, const void *right)
     return c ? c : compare(a->value->id, b->value->id);
 }
 
-static bool same_edge(const link *a, const wgi_edge *e)
+static bool same_edge(const link *a, const wgi_pic_edge *e)
 {
     return a->from == e->from && a->to == e->to && a->kind == e->kind;
 }
@@ -324,12 +322,12 @@ static void gather(wg_picture *p, links *l)
         qsort(l->link, l->n, sizeof *l->link, compare_links);
     p->edges = wgi_picture_alloc(p, l->n + 1, sizeof *p->edges);
     const wg_value **values = wgi_picture_alloc(p, l->n + 1, sizeof *values);
-    wgi_edge *e = NULL;
+    wgi_pic_edge *e = NULL;
     for (size_t i = 0; i < l->n && !p->no_memory; i++) {
         const link *k = &l->link[i];
         if (!e || !same_edge(k, e)) {
             e = &p->edges[p->n_edges++];
-            *e = (wgi_edge){.from = k->from, .to = k->to, .kind = k->kind, .values = values};
+            *e = (wgi_pic_edge){.from = k->from, .to = k->to, .kind = k->kind, .values = values};
         }
         if (!e->n_values || e->values[e->n_values - 1] != k->value) {
             e->values[e->n_values++] = k->value;
@@ -349,10 +347,10 @@ static void look_ahead(wg_picture *p)
                 g->nodes[i]->phase == g->nodes[i]->in[k]->node->phase;
 }
 
-bool wgi_scene_build(wg_picture *p)
+bool wgi_pic_scene_build(wg_picture *p)
 {
     links l = {0};
-    p->box_of = wgi_picture_alloc(p, p->g->n_nodes, sizeof(wgi_box *));
+    p->box_of = wgi_picture_alloc(p, p->g->n_nodes, sizeof(wgi_pic_box *));
     p->is_output = wgi_picture_alloc(p, p->g->n_nodes, sizeof(bool));
     p->read_at_once = wgi_picture_alloc(p, p->g->n_nodes, sizeof(bool));
     if (p->no_memory)

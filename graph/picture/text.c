@@ -22,7 +22,7 @@ static int utf8_length(const unsigned char *s)
     return n > 1 && (overlong || outside || noncharacter) ? 0 : n;
 }
 
-void wgi_put_escaped(FILE *f, const char *text)
+void wgi_pic_put_escaped(FILE *f, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         int n = utf8_length(s);
@@ -39,7 +39,7 @@ void wgi_put_escaped(FILE *f, const char *text)
 }
 
 /* Tooltips are plain strings, in which Graphviz knows \-escapes and entities. */
-void wgi_put_plain(FILE *f, const char *text)
+void wgi_pic_put_plain(FILE *f, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         int n = utf8_length(s);
@@ -67,7 +67,7 @@ static void put_id(FILE *f, const char *text)
 }
 
 /* 12.3 k, 4.5 M */
-void wgi_put_amount(FILE *f, double x, const char *unit)
+void wgi_pic_put_amount(FILE *f, double x, const char *unit)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T", "P"};
     int i = 0;
@@ -79,7 +79,7 @@ void wgi_put_amount(FILE *f, double x, const char *unit)
             *unit == 'F' && !i ? "&#160;" : "", unit);
 }
 
-void wgi_put_bytes(FILE *f, double x)
+void wgi_pic_put_bytes(FILE *f, double x)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     int i = 0;
@@ -90,7 +90,7 @@ void wgi_put_bytes(FILE *f, double x)
     fprintf(f, i ? "%.3g&#160;%s" : "%.0f&#160;%s", x, unit[i]);
 }
 
-wg_dtype wgi_usual_dtype(const wg_picture *p)
+wg_dtype wgi_pic_default_dtype(const wg_picture *p)
 {
     size_t count[WG_DTYPE_COUNT] = {0};
     for (size_t i = 0; i < p->g->n_values; i++)
@@ -98,18 +98,18 @@ wg_dtype wgi_usual_dtype(const wg_picture *p)
     return count[WG_F64] > count[WG_F32] ? WG_F64 : WG_F32;
 }
 
-/* The dtype is said where it is not the graph's usual float. */
-void wgi_put_type(FILE *f, const wg_picture *p, const wg_value *v)
+/* The dtype is written where it is not the graph's default float. */
+void wgi_pic_put_type(FILE *f, const wg_picture *p, const wg_value *v)
 {
     char text[160];
-    if (v->dtype != wgi_usual_dtype(p))
+    if (v->dtype != wgi_pic_default_dtype(p))
         fprintf(f, "%s ", wg_dtype_name(v->dtype));
     fputs(v->shape.rank ? wg_shape_text(&v->shape, text, sizeof text) : "scalar", f);
 }
 
-wgi_totals wgi_totals_of(const wg_picture *p, const wg_node *const *nodes, size_t n)
+wgi_pic_totals wgi_pic_totals_of(const wg_picture *p, const wg_node *const *nodes, size_t n)
 {
-    wgi_totals t = {0};
+    wgi_pic_totals t = {0};
     for (size_t i = 0; i < n; i++) {
         bool leaf = nodes[i]->op->flags & WG_OP_LEAF;
         t.ops += !leaf;
@@ -118,12 +118,12 @@ wgi_totals wgi_totals_of(const wg_picture *p, const wg_node *const *nodes, size_
         t.flops += wg_node_flops(nodes[i]);
         for (int k = 0; k < nodes[i]->n_out; k++)
             t.bytes += (double)wg_value_bytes(nodes[i]->out[k]);
-        t.share += wgi_node_note(p, nodes[i]).share;
+        t.share += wgi_pic_node_note(p, nodes[i]).share;
     }
     return t;
 }
 
-wg_picture_note wgi_node_note(const wg_picture *p, const wg_node *n)
+wg_picture_note wgi_pic_node_note(const wg_picture *p, const wg_node *n)
 {
     wg_picture_note note = {0};
     if (p->options.note)
@@ -131,15 +131,15 @@ wg_picture_note wgi_node_note(const wg_picture *p, const wg_node *n)
     return note;
 }
 
-double wgi_box_share(const wg_picture *p, const wgi_box *b)
+double wgi_pic_box_share(const wg_picture *p, const wgi_pic_box *b)
 {
-    double share = b->n_nodes ? wgi_totals_of(p, b->nodes, b->n_nodes).share : 0;
-    for (const wgi_place *q = b->inside; q; q = q == b->inside->last ? NULL : q->next)
-        share += wgi_totals_of(p, q->nodes, q->n_nodes).share; /* all the folded siblings */
+    double share = b->n_nodes ? wgi_pic_totals_of(p, b->nodes, b->n_nodes).share : 0;
+    for (const wgi_pic_place *q = b->inside; q; q = q == b->inside->last ? NULL : q->next)
+        share += wgi_pic_totals_of(p, q->nodes, q->n_nodes).share; /* all the folded siblings */
     return share;
 }
 
-char *wgi_finish_text(FILE *f, char **text)
+char *wgi_pic_finish_text(FILE *f, char **text)
 {
     bool failed = ferror(f);
     if (fclose(f) != 0 || failed) {
@@ -153,7 +153,7 @@ char *wgi_finish_text(FILE *f, char **text)
 
 static const char *const phase_suffix[] = {"", "@backward", "@update"};
 
-char *wgi_place_id(const wgi_place *q)
+char *wgi_pic_place_id(const wgi_pic_place *q)
 {
     char *text = NULL;
     size_t size;
@@ -163,13 +163,13 @@ char *wgi_place_id(const wgi_place *q)
     fputs("cluster_", f);
     put_id(f, q->scope->path);
     fputs(phase_suffix[q->phase], f);
-    return wgi_finish_text(f, &text);
+    return wgi_pic_finish_text(f, &text);
 }
 
 /* How many like it come before n in its scope and phase: encoder/add, encoder/add.1, ... */
 static size_t ordinal(const wg_picture *p, const wg_node *n)
 {
-    const wgi_place *q = p->place_of[n->id];
+    const wgi_pic_place *q = p->place_of[n->id];
     size_t count = 0;
     for (size_t i = 0; i < q->n_nodes && q->nodes[i] != n; i++)
         count += p->place_of[q->nodes[i]->id] == q && q->nodes[i]->op == n->op;
@@ -177,20 +177,20 @@ static size_t ordinal(const wg_picture *p, const wg_node *n)
 }
 
 /* Stable when other scopes change: path and op, not the number of the node in the graph. */
-char *wgi_box_id(const wg_picture *p, const wgi_box *b)
+char *wgi_pic_box_id(const wg_picture *p, const wgi_pic_box *b)
 {
     char *text = NULL;
     size_t size, n;
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return NULL;
-    if (b->kind == WG_BOX_SCOPE || b->kind == WG_BOX_GHOST) {
+    if (b->kind == WGI_BOX_SCOPE || b->kind == WGI_BOX_GHOST) {
         put_id(f, b->inside->scope->path);
         fprintf(f, "/%s", phase_suffix[b->inside->phase]);
-    } else if (b->kind == WG_BOX_OUTPUTS) {
+    } else if (b->kind == WGI_BOX_OUTPUTS) {
         fputs("output:", f);
         put_id(f, p->g->outputs[b->outputs[0]].name);
-    } else if (b->kind == WG_BOX_LEAVES) {
+    } else if (b->kind == WGI_BOX_LEAVES) {
         fputs("leaf:", f);
         put_id(f, b->nodes[0]->out[0]->name);
     } else {
@@ -201,5 +201,5 @@ char *wgi_box_id(const wg_picture *p, const wgi_box *b)
         if ((n = ordinal(p, b->nodes[0])))
             fprintf(f, ".%zu", n);
     }
-    return wgi_finish_text(f, &text);
+    return wgi_pic_finish_text(f, &text);
 }

@@ -1,5 +1,6 @@
 /* Facts about code points, and UTF-8. */
 #include "text/unicode/unicode.h"
+#include "wengert/graph/status.h"
 
 bool wgi_is_blank(int32_t code)
 {
@@ -9,7 +10,7 @@ bool wgi_is_blank(int32_t code)
         {0x09, 0x0d},     {0x1c, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
         {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000},
     };
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+    for (size_t i = 0; i < WG_COUNT(ranges); i++)
         if (code >= ranges[i].from && code <= ranges[i].to)
             return true;
     return false;
@@ -41,7 +42,7 @@ int32_t wgi_utf8_read(const char **at, const char *end)
         {0xf0, 0xf0, 3, 0x90, 0xbf}, {0xf1, 0xf3, 3, 0x80, 0xbf}, {0xf4, 0xf4, 3, 0x80, 0x8f},
     };
     unsigned char first = (unsigned char)*(*at)++;
-    size_t f = 0, n = sizeof forms / sizeof forms[0];
+    size_t f = 0, n = WG_COUNT(forms);
     while (f < n && !(first >= forms[f].from && first <= forms[f].to))
         f++;
     if (f == n)

@@ -1,4 +1,4 @@
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/kernel.h"
 
 /* Between bf16 and f32: what every node in bf16 does to its operands and results. */
@@ -37,7 +37,7 @@ void wgi_cpu_cast(wg_call *c)
                                                   : v > INT32_MAX ? INT32_MAX
                                                                   : v);
         } else {
-            cpu_put(c->out[0], y->dtype, i, cpu_get(c->in[0], x->dtype, i));
+            wgi_put_element(c->out[0], y->dtype, i, wgi_get_element(c->in[0], x->dtype, i));
         }
     }
 }

@@ -1,4 +1,4 @@
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/kernel.h"
 
 void wgi_cpu_guard(wg_call *c)
@@ -6,7 +6,7 @@ void wgi_cpu_guard(wg_call *c)
     for (int k = 1; k < c->node->n_in; k++) {
         const wg_value *check = c->node->in[k];
         for (int64_t i = 0; i < wg_value_count(check); i++) {
-            double x = cpu_get(c->in[k], check->dtype, i);
+            double x = wgi_get_element(c->in[k], check->dtype, i);
             if (isfinite(x))
                 continue;
             wg_call_fail(c, "%s is %g", check->name ? check->name : "a number under guard", x);

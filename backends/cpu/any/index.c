@@ -1,7 +1,7 @@
 /* Reading at positions that are data: elements of 1, 2, 4 or 8 bytes. */
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/any/strided.h"
-#include "backends/cpu/ids.h"
+#include "graph/ids.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/index.h"
 
@@ -12,11 +12,11 @@ static void take(wg_call *c, int axis)
     cpu_axis x = cpu_axis_split(&c->node->in[0]->shape, axis);
     int64_t count = cpu_count(ids);
     int64_t bytes = x.inner * (int64_t)wg_dtype_size(c->node->in[0]->dtype);
-    if (!cpu_ids_valid(c, 1, x.size))
+    if (!wgi_ids_valid(c, 1, x.size))
         return;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, x.outer *count *x.inner))
     for (int64_t row = 0; row < x.outer * count; row++) {
-        int64_t from = row / count * x.size + cpu_id(c->in[1], ids->dtype, row % count);
+        int64_t from = row / count * x.size + wgi_get_int(c->in[1], ids->dtype, row % count);
         memcpy((char *)c->out[0] + row * bytes, (const char *)c->in[0] + from * bytes,
                (size_t)bytes);
     }
@@ -39,7 +39,7 @@ void wgi_cpu_embedding(wg_call *c)
         type *y = (type *)c->out[0] + to;                                                          \
         const type *x = (const type *)c->in[0] + from;                                             \
         for (int64_t i = 0; i < size; i++)                                                         \
-            y[i * by] = x[cpu_id(c->in[1], dtype, to + i * by) * step];                            \
+            y[i * by] = x[wgi_get_int(c->in[1], dtype, to + i * by) * step];                       \
     }
 
 static void gather_line(const wg_call *c, size_t bytes, int64_t size, int64_t to, int64_t by,
@@ -63,7 +63,7 @@ void wgi_cpu_gather(wg_call *c)
     const wg_index_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
     int axis = wg_axis_of(a->axis, x->shape.rank);
-    if (!cpu_ids_valid(c, 1, x->shape.dim[axis]))
+    if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
     cpu_axis line = cpu_axis_split(&ids->shape, axis);
     int64_t stride[WG_MAX_RANK];
@@ -83,12 +83,12 @@ void wgi_cpu_put_rows(wg_call *c)
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
     cpu_axis split = cpu_axis_split(&x->shape, 0);
     size_t bytes = (size_t)split.inner * wg_dtype_size(x->dtype);
-    if (!cpu_ids_valid(c, 1, split.size))
+    if (!wgi_ids_valid(c, 1, split.size))
         return;
     if (c->out[0] != c->in[0])
         memcpy(c->out[0], c->in[0], wg_value_bytes(x));
     for (int64_t i = 0; i < cpu_count(ids); i++)
-        memcpy((char *)c->out[0] + (size_t)cpu_id(c->in[1], ids->dtype, i) * bytes,
+        memcpy((char *)c->out[0] + (size_t)wgi_get_int(c->in[1], ids->dtype, i) * bytes,
                (const char *)c->in[2] + (size_t)i * bytes, bytes);
 }
 
@@ -125,7 +125,7 @@ void wgi_cpu_masked_fill(wg_call *c)
         wgi_cpu_copy(c, y->dtype, s, c->out[0], wgi_cpu_dense(s), c->in[0], walk);
     }
     uint64_t value = 0; /* in y's dtype */
-    cpu_put(&value, y->dtype, 0, a->value);
+    wgi_put_element(&value, y->dtype, 0, a->value);
     size_t bytes = wg_dtype_size(y->dtype);
     int64_t stride[WG_MAX_RANK];
     cpu_broadcast_strides(&mask->shape, s, stride);

@@ -1,5 +1,5 @@
 /* fill, iota, one_hot. */
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/leaf.h"
 
@@ -8,7 +8,7 @@ void wgi_cpu_fill(wg_call *c)
     const wg_fill_attrs *a = c->node->attrs;
     int64_t count = cpu_count(c->node->out[0]);
     for (int64_t i = 0; i < count; i++)
-        cpu_put(c->out[0], a->dtype, i, a->value);
+        wgi_put_element(c->out[0], a->dtype, i, a->value);
 }
 
 void wgi_cpu_iota(wg_call *c)
@@ -18,7 +18,7 @@ void wgi_cpu_iota(wg_call *c)
     for (int64_t o = 0, i = 0; o < x.outer; o++)
         for (int64_t k = 0; k < x.size; k++)
             for (int64_t j = 0; j < x.inner; j++, i++)
-                cpu_put(c->out[0], a->dtype, i, a->start + (double)k * a->step);
+                wgi_put_element(c->out[0], a->dtype, i, a->start + (double)k * a->step);
 }
 
 void wgi_cpu_one_hot(wg_call *c)
@@ -28,6 +28,6 @@ void wgi_cpu_one_hot(wg_call *c)
     int64_t count = cpu_count(ids);
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < a->depth; k++)
-            cpu_put(c->out[0], a->dtype, i * a->depth + k,
-                    cpu_get_int(c->in[0], ids->dtype, i) == k);
+            wgi_put_element(c->out[0], a->dtype, i * a->depth + k,
+                            wgi_get_int(c->in[0], ids->dtype, i) == k);
 }

@@ -1,5 +1,5 @@
 #include "backends/cpu/any/strided.h"
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/kernel.h"
 
 cpu_walk wgi_cpu_dense(const wg_shape *s)
@@ -155,7 +155,7 @@ static void fill_with_zeros(const wg_call *c, size_t bytes, void *to)
 void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value)
 {
     uint64_t element = 0; /* of any dtype */
-    cpu_put(&element, dtype, 0, value);
+    wgi_put_element(&element, dtype, 0, value);
     if (element == 0) {
         fill_with_zeros(c, (size_t)count * wg_dtype_size(dtype), to);
         return;

@@ -26,4 +26,19 @@ void wgi_cpu_copy(const wg_call *c, wg_dtype dtype, const wg_shape *shape, void 
 /* All `count` elements of a dense tensor become `value`. */
 void wgi_cpu_fill_with(const wg_call *c, wg_dtype dtype, int64_t count, void *to, double value);
 
+/* Where line k along `axis` of shape s begins in a tensor with those strides, at index 0 of the
+ * axis. */
+static inline int64_t cpu_line_start(const wg_shape *s, int axis, int64_t k,
+                                     const int64_t stride[WG_MAX_RANK])
+{
+    int64_t start = 0;
+    for (int i = s->rank - 1; i >= 0; i--) {
+        if (i == axis)
+            continue;
+        start += k % s->dim[i] * stride[i];
+        k /= s->dim[i];
+    }
+    return start;
+}
+
 #endif

@@ -1,7 +1,7 @@
 /* cross_entropy and its gradient; ops/cross_entropy.c has the formulas.  One pass over the
  * targets checks and counts them, one over the rows of logits does the work.  Rows are summed in
  * a fixed number of chunks, so that the sum has the same bits at any number of threads. */
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/cross_entropy.h"
 
@@ -19,7 +19,7 @@ typedef struct rows {
 
 static int64_t target_of(const rows *r, int64_t i) /* -1: ignored */
 {
-    int64_t id = cpu_get_int(r->ids, r->id_dtype, i);
+    int64_t id = wgi_get_int(r->ids, r->id_dtype, i);
     return r->attrs->use_ignore && id == r->attrs->ignore ? -1 : id;
 }
 
@@ -37,7 +37,7 @@ static bool open_rows(wg_call *c, int first, rows *r)
     r->q = wg_target_weights_of(r->attrs, r->classes);
     int64_t kept = 0;
     for (int64_t i = 0; i < r->count; i++) {
-        int64_t id = cpu_get_int(r->ids, r->id_dtype, i);
+        int64_t id = wgi_get_int(r->ids, r->id_dtype, i);
         if (r->attrs->use_ignore && id == r->attrs->ignore)
             continue;
         kept++;

@@ -1,6 +1,6 @@
 /* Optimizer updates: one pass over the elements.  Results may be the memory of operands
  * (WG_OP_UPDATE), so element i of all operands is read before any is written. */
-#include "backends/cpu/any/element.h"
+#include "graph/element.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/optimizer.h"
 
@@ -28,7 +28,8 @@ static void adam(wg_call *c, bool decoupled)
     const wg_adam_attrs *a = c->node->attrs;
     const real *p = c->in[0], *g = c->in[1], *m = c->in[2], *v = c->in[3];
     real *new_p = c->out[0], *new_m = c->out[1], *new_v = c->out[2];
-    double t = cpu_get(c->in[5], c->node->in[5]->dtype, 0), lr = (double)*(const real *)c->in[4];
+    double t = wgi_get_element(c->in[5], c->node->in[5]->dtype, 0),
+           lr = (double)*(const real *)c->in[4];
     if (!(t > 0)) {
         wg_call_fail(c, "step is %g, must be positive", t);
         return;

@@ -1,7 +1,7 @@
-/* uniform and normal: four elements share a block of the generator, see backends/cpu/random.h;
+/* uniform and normal: four elements share a block of the generator, see graph/random.h;
  * dropout: see backends/mask.h. */
 #include "backends/cpu/kernel.h"
-#include "backends/cpu/random.h"
+#include "graph/random.h"
 #include "backends/mask.h"
 #include "wengert/ops/random.h"
 
@@ -11,11 +11,11 @@ static int64_t blocks_of(const wg_call *c)
 }
 
 /* y = shift + scale u for the four numbers u of each block. */
-static void fill(wg_call *c, void (*four)(const cpu_random *, uint64_t, double *), double shift,
+static void fill(wg_call *c, void (*four)(const wgi_random *, uint64_t, double *), double shift,
                  double scale)
 {
     const wg_random_attrs *a = c->node->attrs;
-    cpu_random r = cpu_random_of(c->seed, c->step, (uint64_t)a->key);
+    wgi_random r = wgi_random_of(c->seed, c->step, (uint64_t)a->key);
     real *out = c->out[0];
     int64_t count = cpu_count(c->node->out[0]), blocks = blocks_of(c);
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, 16 * count))
@@ -30,13 +30,13 @@ static void fill(wg_call *c, void (*four)(const cpu_random *, uint64_t, double *
 void KERNEL(uniform)(wg_call *c)
 {
     const wg_random_attrs *a = c->node->attrs;
-    fill(c, cpu_uniform4, a->a, a->b - a->a);
+    fill(c, wgi_uniform4, a->a, a->b - a->a);
 }
 
 void KERNEL(normal)(wg_call *c)
 {
     const wg_random_attrs *a = c->node->attrs;
-    fill(c, cpu_normal4, a->a, a->b);
+    fill(c, wgi_normal4, a->a, a->b);
 }
 
 void KERNEL(dropout)(wg_call *c)

@@ -1,6 +1,6 @@
 /* Each angle's sine and cosine are taken once, for all rows of that position: with positions as
  * data, of one batch.  A row is turned some pairs at a time, which lie side by side. */
-#include "backends/cpu/ids.h"
+#include "graph/ids.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/attention.h"
 
@@ -33,7 +33,7 @@ void KERNEL(rotary)(wg_call *c)
         for (int64_t pair = 0; pair < half; pair += PAIRS) {
             int64_t b = bt / axis.size, t = bt % axis.size;
             int64_t position =
-                a->first + t + (positions ? cpu_id(c->in[1], positions->dtype, b) : 0);
+                a->first + t + (positions ? wgi_get_int(c->in[1], positions->dtype, b) : 0);
             int64_t n = half - pair < PAIRS ? half - pair : PAIRS;
             real cosine[PAIRS], sine[PAIRS];
             for (int64_t i = 0; i < n; i++) {

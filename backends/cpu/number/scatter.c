@@ -1,7 +1,8 @@
 /* Adding at positions that are data.  Threads share out what does not depend on the ids (columns,
  * lines), so that each element of the result is summed by one thread, in the order of the ids. */
-#include "backends/cpu/ids.h"
+#include "backends/cpu/any/strided.h"
 #include "backends/cpu/kernel.h"
+#include "graph/ids.h"
 #include "wengert/ops/index.h"
 
 /* y[o, ids[i], j] += dy[o, i, j] from zero */
@@ -13,7 +14,7 @@ static void take_grad(wg_call *c, int axis)
     const real *dy = c->in[0];
     real *out = c->out[0];
     int64_t count = cpu_count(ids), blocks = (y.inner + COLUMNS - 1) / COLUMNS;
-    if (!cpu_ids_valid(c, 1, y.size))
+    if (!wgi_ids_valid(c, 1, y.size))
         return;
 #pragma omp parallel for schedule(static)                                                          \
     num_threads(cpu_threads(c, y.outer *y.inner *(y.size + count)))
@@ -23,7 +24,7 @@ static void take_grad(wg_call *c, int axis)
         for (int64_t v = 0; v < y.size; v++)
             memset(out + (o * y.size + v) * y.inner + first, 0, sizeof *out * (size_t)width);
         for (int64_t i = 0; i < count; i++) {
-            real *row = out + (o * y.size + cpu_id(c->in[1], ids->dtype, i)) * y.inner + first;
+            real *row = out + (o * y.size + wgi_get_int(c->in[1], ids->dtype, i)) * y.inner + first;
             const real *from = dy + (o * count + i) * y.inner + first;
             for (int64_t j = 0; j < width; j++)
                 row[j] += from[j];
@@ -48,7 +49,7 @@ void KERNEL(scatter_add)(wg_call *c)
     const wg_index_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *ids = c->node->in[1], *src = c->node->in[2];
     int axis = wg_axis_of(a->axis, x->shape.rank);
-    if (!cpu_ids_valid(c, 1, x->shape.dim[axis]))
+    if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
     const real *from = c->in[2];
     real *out = c->out[0];
@@ -65,7 +66,7 @@ void KERNEL(scatter_add)(wg_call *c)
         int64_t to = cpu_line_start(&ids->shape, axis, k, xs),
                 at = cpu_line_start(&ids->shape, axis, k, ss);
         for (int64_t i = 0; i < line.size; i++)
-            out[to + cpu_id(c->in[1], ids->dtype, id + i * line.inner) * xs[axis]] +=
+            out[to + wgi_get_int(c->in[1], ids->dtype, id + i * line.inner) * xs[axis]] +=
                 from[at + i * ss[axis]];
     }
 }

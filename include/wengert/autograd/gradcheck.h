@@ -5,13 +5,13 @@
  * sum softmax has the derivative zero, and any rule of it passes) is differentiated twice: by
  * wg_vjp, and one element at a time by central differences
  *
- *     two-point    (L(x+h) - L(x-h)) / 2h                                  h = 6e-6, bar 1e-8
- *     four-point   (8 (L(x+h) - L(x-h)) - (L(x+2h) - L(x-2h))) / 12h       h = 2^-10, bar 1e-9
+ *     two-point    (L(x+h) - L(x-h)) / 2h                               h = 6e-6, tolerance 1e-8
+ *     four-point   (8 (L(x+h) - L(x-h)) - (L(x+2h) - L(x-2h))) / 12h    h = 2^-10, tolerance 1e-9
  *     dyadic       two-point with x, c and h sums of few powers of two, where a piecewise linear
- *                  function incurs no rounding at all                  h from the grid, bar 1e-15
+ *                  function incurs no rounding at all            h from the grid, tolerance 1e-15
  *
- * and the error |numeric - analytic| / max(1, |numeric|) must not exceed the bar; a NaN does.  The
- * check also fails when nothing was compared, or when more than 5% of the elements had to be
+ * and the error |numeric - analytic| / max(1, |numeric|) must not exceed the tolerance; a NaN does.
+ * The check also fails when nothing was compared, or when more than 5% of the elements had to be
  * skipped because a kink of the graph lies within h (then the slopes of the two sides differ, at
  * every h).
  *
@@ -29,63 +29,70 @@ extern "C" {
 /** What one leaf of the graph holds during the check.  Leaves that are not mentioned get floats
  *  from (-1, 1) and random bools; integers must be mentioned. */
 typedef struct wg_gradcheck_leaf {
-    const wg_value *leaf;
+    const wg_value *leaf; /* a parameter, state or input of the graph */
     const void *data; /* all its elements, in the leaf's own dtype; NULL: drawn from the range */
-    double lo, hi;    /* floats in (lo, hi), integers in [lo, hi) */
+    double lo;        /* lower end of the range: floats in (lo, hi), integers in [lo, hi) */
+    double hi;        /* upper end */
 } wg_gradcheck_leaf;
 
+/** The formula of the numeric derivative. */
 typedef enum wg_differences {
     WG_DIFFERENCES_DEFAULT = 0, /* two-point for graphs, by op->smoothness for ops */
-    WG_DIFFERENCES_TWO_POINT,
-    WG_DIFFERENCES_FOUR_POINT, /* for graphs without kinks */
+    WG_DIFFERENCES_TWO_POINT,   /* for graphs with kinks */
+    WG_DIFFERENCES_FOUR_POINT,  /* for graphs without kinks */
 } wg_differences;
 
 /** Zero means the default in every field but `evaluator`. */
 typedef struct wg_gradcheck_options {
-    const wg_evaluator *evaluator; /* who computes: wg_plan_evaluator() */
-    int order;     /* 1 (default), 2: also the derivatives of the gradient, 3: ...  */
-    uint64_t seed; /* of the points and cotangents                                  */
-    uint64_t step; /* at which every evaluation runs: random ops draw the same      */
-    size_t max;    /* elements compared in each leaf, chosen at random; default 64  */
-    wg_differences differences;
-    const wg_gradcheck_leaf *leaves; /* n_leaves */
-    size_t n_leaves;
-    wg_value *const *y; /* n_y: what is differentiated; default: the graph's float outputs */
-    size_t n_y;
-    wg_value *const *wrt; /* n_wrt leaves: in what; default: float parameters, states and inputs */
-    size_t n_wrt;
+    const wg_evaluator *evaluator; /* computes both sides: wg_plan_evaluator() */
+    int order;                  /* 1 (default), 2: also the derivatives of the gradient, 3: ... */
+    uint64_t seed;              /* of the points and cotangents */
+    uint64_t step;              /* at which every evaluation runs: random ops draw the same */
+    size_t max;                 /* elements compared in each leaf, chosen at random; default 64 */
+    wg_differences differences; /* the formula */
+    const wg_gradcheck_leaf *leaves; /* what some leaves hold */
+    size_t n_leaves;                 /* number of these leaves */
+    wg_value *const *y;       /* what is differentiated; default: the graph's float outputs */
+    size_t n_y;               /* number of y */
+    wg_value *const *wrt;     /* leaves to differentiate in; default: all float leaves */
+    size_t n_wrt;             /* number of wrt */
     const wg_grad_hook *hook; /* of first-order gradients: breaks rules on purpose in tests */
-    bool no_blame;            /* do not look for the guilty node                           */
+    bool no_blame;            /* do not look for the rule at fault */
 } wg_gradcheck_options;
 
+/** What a check found. */
 typedef struct wg_gradcheck_report {
-    size_t compared, skipped, failed; /* elements                                          */
-    bool no_derivative;               /* of an op: discrete, or no float operand or result */
-    bool empty;       /* of an op: all float operands of the sample have no elements */
-    double tolerance; /* allowed error                                     */
-    double worst;     /* largest error, and where it was:                  */
-    int order;
-    char leaf[128];
-    int64_t index;
-    double analytic, numeric;
-    char guilty[256];  /* "op tanh at model.c:41 in encoder (forward)", or ""              */
-    char message[768]; /* the whole verdict in one line                                    */
+    size_t compared;    /* elements whose derivatives were compared */
+    size_t skipped;     /* elements at a kink */
+    size_t failed;      /* of those compared */
+    bool no_derivative; /* of an op: discrete, or no float operand or result */
+    bool empty;         /* of an op: no float operand of the sample has elements */
+    double tolerance;   /* maximum allowed error */
+    double worst;       /* largest error; the next five fields say where it was */
+    int order;          /* 1: of the gradient, 2: of its derivative, ... */
+    char leaf[128];     /* name of the leaf */
+    int64_t index;      /* of the element, row-major */
+    double analytic;    /* by wg_vjp */
+    double numeric;     /* by differences */
+    char guilty[256];   /* "op tanh at model.c:41 in encoder (forward)", or "" */
+    char message[768];  /* the whole verdict in one line */
 } wg_gradcheck_report;
 
-/** Checks a graph, which stays as it is: the check works on a copy in f64.  `report` may be NULL.
- *  WG_OK: all within the bar.  WG_EDATA: not so, and report->message says where and whose fault it
- *  is: each node between is then checked alone at the values that it had.  WG_EINVAL: integers
- *  without range, wrt that are no float leaves, no evaluator.  Other status: the graph could not be
- *  differentiated or run. */
-WG_API wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
-                              wg_gradcheck_report *report);
+/** Checks a graph, which is not changed: the check works on a copy in f64.  `report` may be
+ *  NULL. WG_OK: all errors are within the tolerance.  WG_EDATA: some are not, and
+ *  report->message says where and which rule is at fault: each node between wrt and y is then
+ *  checked alone at the values that it had.  WG_EINVAL: integers without range, wrt that are no
+ *  float leaves, no evaluator. Other status: the graph could not be differentiated or run. */
+WG_API WG_MUST_USE wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
+                                          wg_gradcheck_report *report);
 
 /** Checks one op, of the library or of the user, on one of its samples: all elements of all float
  *  operands, with cotangents for all float results at once and for each alone.  Of the options,
- *  `y`, `wrt`, `leaf` and `most` are not used.  Ops without a derivative must get gradients of
+ *  `y`, `wrt`, `leaves` and `max` are not used.  Ops without a derivative must get gradients of
  *  exactly zero.  Status as of wg_gradcheck. */
-WG_API wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
-                                 const wg_gradcheck_options *options, wg_gradcheck_report *report);
+WG_API WG_MUST_USE wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
+                                             const wg_gradcheck_options *options,
+                                             wg_gradcheck_report *report);
 
 #ifdef __cplusplus
 }

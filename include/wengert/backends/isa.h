@@ -32,7 +32,7 @@ WG_API const char *wg_isa_name(wg_isa isa);
  * empty.  Its values are
  *  the names above in any case, those of oneDNN's own ONEDNN_MAX_CPU_ISA.  WG_EINVAL: it is none of
  *  them, as `message` then says. */
-WG_API wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size);
+WG_API WG_MUST_USE wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size);
 
 /** The best set of the running processor that own kernels have a variant for and the cap allows;
  * never WG_ISA_ALL. */

@@ -52,7 +52,8 @@ typedef struct wg_plan_options {
 /** Makes *out from g, which it does not keep: g may be freed; its values can name data of the plan
  * only while it lives.  `options` may be NULL.  On failure *out is NULL, and the message of g says
  * why. */
-WG_API wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *options);
+WG_API WG_MUST_USE wg_status wg_plan_create(wg_plan **out, wg_graph *g,
+                                            const wg_plan_options *options);
 /** Frees the plan; NULL is allowed. */
 WG_API void wg_plan_free(wg_plan *p);
 
@@ -64,7 +65,7 @@ WG_API void *wg_plan_data(wg_plan *p, const wg_value *v);
 
 /** Lets an input read the caller's memory (dense, 64-byte aligned, alive until the next bind);
  * NULL: the plan's own again.  WG_EINVAL, with a message, for other values and unaligned memory. */
-WG_API wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data);
+WG_API WG_MUST_USE wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data);
 
 /** One run: computes the outputs, then carries out the assignments.  `step` numbers the runs for
  * random ops: what backends promise about equal bits (wg_reproducibility) holds for equal store,
@@ -74,7 +75,7 @@ WG_API wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data);
  * check_nonfinite, keep_all or no_inplace no assignment is then carried out.  Without these, new
  * values are written straight into leaves that no later node reads, so if a node late in a step
  * refuses its data some parameters may have been updated already. */
-WG_API wg_status wg_plan_run(wg_plan *p, uint64_t step);
+WG_API WG_MUST_USE wg_status wg_plan_run(wg_plan *p, uint64_t step);
 /** Why the last function that failed did so, or "".  Valid until the next call. */
 WG_API const char *wg_plan_message(const wg_plan *p);
 /** The store of its options, or the plan's own, which lives as long as the plan. */
@@ -118,11 +119,11 @@ WG_API wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i);
 WG_API const wg_graph *wg_plan_graph(const wg_plan *p);
 /** One line for each step: place in the order, node, backend, kernel, offset, bytes, time; then the
  * statistics and the values alive at the peak.  WG_EIO if writing fails. */
-WG_API wg_status wg_plan_print(const wg_plan *p, FILE *file);
+WG_API WG_MUST_USE wg_status wg_plan_print(const wg_plan *p, FILE *file);
 
 /** Proves that no two values alive at the same time overlap in the buffer; WG_EINVAL with a message
  * that names both if they do. */
-WG_API wg_status wg_plan_check(wg_plan *p);
+WG_API WG_MUST_USE wg_status wg_plan_check(wg_plan *p);
 
 /** The first node that makes NaN or infinity (as check_nonfinite says), found by one run with
  * checks on; wg_plan_message says where.  Parameters and states are as before, outputs are those of

@@ -95,7 +95,8 @@ WG_API double wg_length_penalty_of(int penalty, double alpha, size_t length);
 /** Creates a search.  The values of the parameters may change between runs.
  * @return WG_EINVAL for a bad model, WG_ESHAPE for a parameter of another shape or dtype,
  *         WG_ENOMEM */
-WG_API wg_status wg_search_create(wg_search **out, const wg_search_model *model, wg_error *error);
+WG_API WG_MUST_USE wg_status wg_search_create(wg_search **out, const wg_search_model *model,
+                                              wg_error *error);
 
 /** Frees the search; NULL is allowed. */
 WG_API void wg_search_free(wg_search *s);
@@ -112,8 +113,10 @@ WG_API void wg_search_free(wg_search *s);
  * @return WG_EINVAL for bad options, WG_EDATA for a bad id or a sentence that is too long,
  *         WG_ENONFINITE if no next token has a finite probability, WG_ENOMEM, or what a plan's run
  *         returns; wg_search_message says why */
-WG_API wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_t *lengths,
-                               size_t n, const wg_search_options *options, wg_hypothesis **results);
+WG_API WG_MUST_USE wg_status wg_search_run(wg_search *s, const int32_t *const *sources,
+                                           const size_t *lengths, size_t n,
+                                           const wg_search_options *options,
+                                           wg_hypothesis **results);
 
 /** Scores n given translations in one pass, without a search.
  * @param s the search
@@ -127,10 +130,12 @@ WG_API wg_status wg_search_run(wg_search *s, const int32_t *const *sources, cons
  *        for, attention.  Where source or target is empty, there are none and the score is 0.  The
  *        caller frees them by wg_hypotheses_free; NULL on failure.
  * @return as wg_search_run */
-WG_API wg_status wg_search_score(wg_search *s, const int32_t *const *sources,
-                                 const size_t *source_lengths, const int32_t *const *targets,
-                                 const size_t *target_lengths, size_t n,
-                                 const wg_search_options *options, wg_hypothesis **results);
+WG_API WG_MUST_USE wg_status wg_search_score(wg_search *s, const int32_t *const *sources,
+                                             const size_t *source_lengths,
+                                             const int32_t *const *targets,
+                                             const size_t *target_lengths, size_t n,
+                                             const wg_search_options *options,
+                                             wg_hypothesis **results);
 
 /** Frees the array and what its hypotheses hold; NULL is allowed. */
 WG_API void wg_hypotheses_free(wg_hypothesis *results, size_t count);

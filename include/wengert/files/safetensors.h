@@ -45,8 +45,8 @@ typedef struct wg_file_note {
 /** Opens and checks the file.  WG_EIO: it cannot be read or is no regular file; WG_EDATA: it breaks
  * a rule above; WG_EUNSUPPORTED: a rank above WG_MAX_RANK, more than 65536 tensors or as many
  * notes.  The caller closes *out, which owns all that it returns; on failure *out is NULL. */
-WG_API wg_status wg_safetensors_open(wg_safetensors **out, const char *path, char *message,
-                                     size_t message_size);
+WG_API WG_MUST_USE wg_status wg_safetensors_open(wg_safetensors **out, const char *path,
+                                                 char *message, size_t message_size);
 WG_API void wg_safetensors_close(wg_safetensors *file); /* NULL is allowed */
 
 WG_API size_t wg_safetensors_count(const wg_safetensors *file);
@@ -59,9 +59,10 @@ WG_API const char *wg_safetensors_note(const wg_safetensors *file, const char *k
 
 /** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and
  * notes. WG_EINVAL: a name is missing, doubled, reserved or not UTF-8; WG_ESHAPE; WG_EIO. */
-WG_API wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
-                                      const wg_file_note *notes, size_t n_notes, char *message,
-                                      size_t message_size);
+WG_API WG_MUST_USE wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors,
+                                                  size_t n_tensors, const wg_file_note *notes,
+                                                  size_t n_notes, char *message,
+                                                  size_t message_size);
 
 #ifdef __cplusplus
 }

@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 /** Writes every tensor of the store. */
-WG_API wg_status wg_store_save(const wg_store *store, const char *path, char *message,
-                               size_t message_size);
+WG_API WG_MUST_USE wg_status wg_store_save(const wg_store *store, const char *path, char *message,
+                                           size_t message_size);
 /** Fills the store's tensors from the file, which must have the same names, dtypes and shapes:
  * otherwise nothing is changed and the message lists every difference (as far as it holds them). */
-WG_API wg_status wg_store_load(wg_store *store, const char *path, char *message,
-                               size_t message_size);
+WG_API WG_MUST_USE wg_status wg_store_load(wg_store *store, const char *path, char *message,
+                                           size_t message_size);
 
 #ifdef __cplusplus
 }

@@ -30,8 +30,7 @@ static inline uint16_t wg_bf16_from_f32(float x)
 }
 
 /** The same, with one rounding: on the way through f32, what f32 cannot hold is rounded to an odd
- * last bit, which is
- *  never a tie of the second rounding. */
+ *  last bit, which is never a tie of the second rounding. */
 static inline uint16_t wg_bf16_from_f64(double x)
 {
     float f = (float)x;

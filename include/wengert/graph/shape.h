@@ -12,44 +12,52 @@
 extern "C" {
 #endif
 
+/** Maximum number of axes. */
 enum { WG_MAX_RANK = 8 };
 
-/* Zero means "the default", as in every option struct. */
+/** The type of an element.  Zero means "the default", as in every option struct. */
 typedef enum wg_dtype {
-    WG_DTYPE_DEFAULT = 0,
-    WG_F32,
-    WG_F64,
-    WG_BF16,
-    WG_I32,
-    WG_I64,
-    WG_I8, /* -128 to 127: quantised numbers, which only few ops compute with (wengert/ops/quantize.h) */
-    WG_BOOL, /* one byte, 0 or 1 */
-    WG_DTYPE_COUNT
+    WG_DTYPE_DEFAULT = 0, /* no dtype: whatever the place says */
+    WG_F32,               /* float */
+    WG_F64,               /* double */
+    WG_BF16,              /* uint16_t: wengert/graph/bf16.h */
+    WG_I32,               /* int32_t */
+    WG_I64,               /* int64_t */
+    /** int8_t: quantised numbers, with which few ops compute (wengert/ops/quantize.h). */
+    WG_I8,
+    WG_BOOL,       /* one byte, 0 or 1 */
+    WG_DTYPE_COUNT /* number of dtypes, the default included */
 } wg_dtype;
 
-WG_API const char *wg_dtype_name(wg_dtype dtype); /* "f32" */
-WG_API size_t wg_dtype_size(wg_dtype dtype);      /* bytes an element */
-WG_API bool wg_dtype_is_float(wg_dtype dtype);    /* f32, f64, bf16 */
-WG_API bool wg_dtype_is_int(wg_dtype dtype);      /* i32, i64: not i8 */
+/** "f32"; never NULL. */
+WG_API const char *wg_dtype_name(wg_dtype dtype);
+/** Bytes of an element; 0 if it is no dtype. */
+WG_API size_t wg_dtype_size(wg_dtype dtype);
+/** f32, f64 or bf16. */
+WG_API bool wg_dtype_is_float(wg_dtype dtype);
+/** i32 or i64: not i8. */
+WG_API bool wg_dtype_is_int(wg_dtype dtype);
 
 /** A dense row-major shape.  Rank 0 is a scalar; a dimension of 0 makes an empty tensor. */
 typedef struct wg_shape {
-    int rank;
-    int64_t dim[WG_MAX_RANK];
+    int rank;                 /* number of axes */
+    int64_t dim[WG_MAX_RANK]; /* the first `rank` count */
 } wg_shape;
 
 /** A list of axes (or a permutation).  Negative axes count from the end. */
 typedef struct wg_axes {
-    int count;
-    int axis[WG_MAX_RANK];
+    int count;             /* number of axes */
+    int axis[WG_MAX_RANK]; /* the first `count` count */
 } wg_axes;
 
 /** Shape from an array; a rank outside 0..WG_MAX_RANK gives a shape that every builder refuses. */
 WG_API wg_shape wg_shape_make(int rank, const int64_t *dim);
+/** Axes from an array; a count outside 0..WG_MAX_RANK gives a list that every builder refuses. */
 WG_API wg_axes wg_axes_make(int count, const int *axis);
 
 /** Number of elements: the product of the dimensions, 1 for a scalar. */
 WG_API int64_t wg_shape_count(const wg_shape *shape);
+/** Same rank and dimensions. */
 WG_API bool wg_shape_equal(const wg_shape *a, const wg_shape *b);
 /** Writes "[2,3]" into text; returns text. */
 WG_API const char *wg_shape_text(const wg_shape *shape, char *text, size_t size);
@@ -60,27 +68,36 @@ WG_API void wg_shape_strides(const wg_shape *shape, int64_t stride[WG_MAX_RANK])
 
 #ifdef __cplusplus
 }
-/* WG_SHAPE(2, 3), WG_AXES(0, -1): from a list of integers. */
 #include <initializer_list>
+/** A shape from a list of integers. */
 static inline wg_shape wg_shape_from(std::initializer_list<int64_t> dims)
 {
     return wg_shape_make(static_cast<int>(dims.size()), dims.begin());
 }
+/** Axes from a list of integers. */
 static inline wg_axes wg_axes_from(std::initializer_list<int> axes)
 {
     return wg_axes_make(static_cast<int>(axes.size()), axes.begin());
 }
+/** WG_SHAPE(2, 3) is [2,3]. */
 #define WG_SHAPE(...) wg_shape_from({__VA_ARGS__})
+/** WG_AXES(0, -1): the first and the last axis. */
 #define WG_AXES(...) wg_axes_from({__VA_ARGS__})
+/** The shape of a scalar: rank 0. */
 #define WG_SCALAR wg_shape_make(0, nullptr)
+/** No list of axes: all of them. */
 #define WG_ALL_AXES wg_axes_make(0, nullptr)
 #else
+/** WG_SHAPE(2, 3) is [2,3]. */
 #define WG_SHAPE(...)                                                                              \
     wg_shape_make((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                       \
                   (const int64_t[]){__VA_ARGS__})
+/** WG_AXES(0, -1): the first and the last axis. */
 #define WG_AXES(...)                                                                               \
     wg_axes_make((int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
+/** The shape of a scalar: rank 0. */
 #define WG_SCALAR wg_shape_make(0, NULL)
+/** No list of axes: all of them. */
 #define WG_ALL_AXES wg_axes_make(0, NULL)
 #endif
 #endif

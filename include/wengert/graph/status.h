@@ -4,29 +4,39 @@
 #ifndef WG_GRAPH_STATUS_H
 #define WG_GRAPH_STATUS_H
 
-#if defined(__GNUC__)
-#define WG_API __attribute__((visibility("default")))
-#define WG_PRINTF(text_at, first_at) __attribute__((format(printf, text_at, first_at)))
-#else
+#if !defined(__GNUC__)
+/** Part of the public interface: exported by the shared library. */
 #define WG_API
+/** The compiler warns where the result, a wg_status, is ignored.  Not on functions that build a
+ *  graph: their failure is kept by the graph (wg_graph_status). */
+#define WG_MUST_USE
+/** The compiler checks the arguments from `first_at` on against the format at `text_at`. */
 #define WG_PRINTF(text_at, first_at)
+#else
+#define WG_API __attribute__((visibility("default")))
+#define WG_MUST_USE __attribute__((warn_unused_result))
+#define WG_PRINTF(text_at, first_at) __attribute__((format(printf, text_at, first_at)))
 #endif
+
+/** Number of elements of an array. */
+#define WG_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/** What came of a call. */
 typedef enum wg_status {
-    WG_OK = 0,
-    WG_EINVAL,       /* an argument is wrong: NULL, negative, out of range, unknown name   */
-    WG_ESHAPE,       /* shapes, ranks or axes disagree                                     */
-    WG_EDTYPE,       /* a dtype is not the one needed                                      */
-    WG_ENOMEM,       /* out of memory                                                      */
+    WG_OK = 0,       /* it succeeded */
+    WG_EINVAL,       /* an argument is wrong: NULL, negative, out of range, unknown name */
+    WG_ESHAPE,       /* shapes, ranks or axes disagree */
+    WG_EDTYPE,       /* a dtype is not the one needed */
+    WG_ENOMEM,       /* out of memory */
     WG_EUNSUPPORTED, /* no gradient rule, no kernel, or built without the optional library */
-    WG_EDATA,        /* the numbers are wrong: an id out of range, a malformed file        */
-    WG_ENONFINITE,   /* NaN or infinity where check_nonfinite was asked for                */
-    WG_EIO,          /* a file or process failed                                           */
-    WG_ETIMEOUT,     /* a child process ran past its time limit                            */
+    WG_EDATA,        /* the numbers are wrong: an id out of range, a malformed file */
+    WG_ENONFINITE,   /* NaN or infinity where check_nonfinite was asked for */
+    WG_EIO,          /* a file or process failed */
+    WG_ETIMEOUT,     /* a child process ran past its time limit */
 } wg_status;
 
 /** The status in two or three English words; never NULL. */

@@ -64,8 +64,8 @@ WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 
 /** Can such a model be built?  If not, WG_EINVAL, and `message` (NULL is allowed) says why,
  * beginning with the field. */
-WG_API wg_status wg_transformer_check(const wg_transformer_config *config, char *message,
-                                      size_t message_size);
+WG_API WG_MUST_USE wg_status wg_transformer_check(const wg_transformer_config *config,
+                                                  char *message, size_t message_size);
 
 /** Configurations of two layers and few numbers, one for each option, for checks of every variant.
  * Writes the i-th, whose

@@ -58,14 +58,14 @@ typedef struct wg_bleu {
 
 /** Corpus BLEU of `lines` hypotheses.  WG_EINVAL: NULL where there must be a line, an option out of
  * range. */
-WG_API wg_status wg_bleu_compute(wg_bleu *out, const char *const *hypotheses,
-                                 const char *const *references, size_t lines,
-                                 const wg_bleu_options *options);
+WG_API WG_MUST_USE wg_status wg_bleu_compute(wg_bleu *out, const char *const *hypotheses,
+                                             const char *const *references, size_t lines,
+                                             const wg_bleu_options *options);
 /** Sets score, precisions, brevity penalty and ratio from matches, totals and lengths, such as sums
  * over parts of a
  *  corpus:  BP exp(1/4 sum_n log p_n),  BP = min(1, exp(1 - reference_length /
  * hypothesis_length)). */
-WG_API wg_status wg_bleu_score(wg_bleu *b, const wg_bleu_options *options);
+WG_API WG_MUST_USE wg_status wg_bleu_score(wg_bleu *b, const wg_bleu_options *options);
 /** "BLEU = 41.02 71.0/47.5/34.3/24.5 (BP = 0.999 ratio = 0.999 hyp_len = 12096 ref_len =
  * 12103)". */
 WG_API void wg_bleu_print(const wg_bleu *b, char *text, size_t size);
@@ -87,9 +87,9 @@ typedef struct wg_chrf_options {
 
 /** Corpus chrF, 0 to 100:  (1 + beta^2) P R / (beta^2 P + R)  of the mean precision P and recall R
  * of the orders. */
-WG_API wg_status wg_chrf_compute(double *score, const char *const *hypotheses,
-                                 const char *const *references, size_t lines,
-                                 const wg_chrf_options *options);
+WG_API WG_MUST_USE wg_status wg_chrf_compute(double *score, const char *const *hypotheses,
+                                             const char *const *references, size_t lines,
+                                             const wg_chrf_options *options);
 /** "chrF2 = 52.59", "chrF2++ = 50.29". */
 WG_API void wg_chrf_print(double score, const wg_chrf_options *options, char *text, size_t size);
 /** "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:wengert-0.1.0". */

@@ -29,16 +29,18 @@ typedef struct wg_corpus_options {
  * byte-order mark and
  *  carriage returns at line ends are dropped.  Different counts of lines are WG_EDATA, with both
  *  counts. */
-WG_API wg_status wg_corpus_read(wg_corpus **out, const char *source_path, const char *target_path,
-                                const wg_vocabulary *source, const wg_vocabulary *target,
-                                const wg_corpus_options *options, char *message,
-                                size_t message_size);
+WG_API WG_MUST_USE wg_status wg_corpus_read(wg_corpus **out, const char *source_path,
+                                            const char *target_path, const wg_vocabulary *source,
+                                            const wg_vocabulary *target,
+                                            const wg_corpus_options *options, char *message,
+                                            size_t message_size);
 /** The same from texts in memory. */
-WG_API wg_status wg_corpus_of_text(wg_corpus **out, const char *source_text, size_t source_size,
-                                   const char *target_text, size_t target_size,
-                                   const wg_vocabulary *source, const wg_vocabulary *target,
-                                   const wg_corpus_options *options, char *message,
-                                   size_t message_size);
+WG_API WG_MUST_USE wg_status wg_corpus_of_text(wg_corpus **out, const char *source_text,
+                                               size_t source_size, const char *target_text,
+                                               size_t target_size, const wg_vocabulary *source,
+                                               const wg_vocabulary *target,
+                                               const wg_corpus_options *options, char *message,
+                                               size_t message_size);
 WG_API void wg_corpus_free(wg_corpus *c); /* NULL is allowed */
 
 /** Number of pairs kept. */

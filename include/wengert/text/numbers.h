@@ -22,8 +22,8 @@ WG_API void wg_number_german(int32_t number, char *text);
  *  `held_out` draws from WG_NUMBERS_HELD_OUT numbers, about one in ten from 100 on, that the other
  *  setting never draws, whatever the seeds.  The texts are the caller's to free.  WG_EINVAL: there
  *  are not so many. */
-WG_API wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **english,
-                                   char **german);
+WG_API WG_MUST_USE wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed,
+                                               char **english, char **german);
 
 #ifdef __cplusplus
 }

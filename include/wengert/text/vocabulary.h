@@ -37,23 +37,25 @@ typedef struct wg_vocabulary_options {
  *  white space, and joined by one blank.  SentencePiece does not learn from lines above 65536
  *  bytes.  The same files give the same vocabulary, at any number of threads. WG_EUNSUPPORTED:
  *  built without SentencePiece. */
-WG_API wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *options,
-                                     const char *const *files, size_t n_files, char *message,
-                                     size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabulary_train(wg_vocabulary **out,
+                                                 const wg_vocabulary_options *options,
+                                                 const char *const *files, size_t n_files,
+                                                 char *message, size_t message_size);
 /** The same from lines in memory, each ended by '\n'. */
-WG_API wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_options *options,
-                                          const char *text, size_t text_size, char *message,
-                                          size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabulary_train_text(wg_vocabulary **out,
+                                                      const wg_vocabulary_options *options,
+                                                      const char *text, size_t text_size,
+                                                      char *message, size_t message_size);
 /** Opens a file written by wg_vocabulary_save, or any SentencePiece model (of which the kind may
  * also be words or
  *  characters). */
-WG_API wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, char *message,
-                                    size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path,
+                                                char *message, size_t message_size);
 /** Replaces the file in one step: a SentencePiece model (vocab.spm), or of words and characters a
  * text with a token a line
  *  (vocab.txt). */
-WG_API wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, char *message,
-                                    size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path,
+                                                char *message, size_t message_size);
 WG_API void wg_vocabulary_free(wg_vocabulary *v); /* NULL is allowed */
 
 /** Would both be saved as the same bytes? */
@@ -71,11 +73,11 @@ WG_API const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id);
 /** The ids of one line (text[0..size), without its newline), without begin and end of sentence.
  * *ids is the caller's to
  *  free. */
-WG_API wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t size,
-                                      int32_t **ids, size_t *n_ids);
+WG_API WG_MUST_USE wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text,
+                                                  size_t size, int32_t **ids, size_t *n_ids);
 /** The text of ids; special tokens but unknown are left out.  *text is the caller's to free. */
-WG_API wg_status wg_vocabulary_decode(const wg_vocabulary *v, const int32_t *ids, size_t n_ids,
-                                      char **text);
+WG_API WG_MUST_USE wg_status wg_vocabulary_decode(const wg_vocabulary *v, const int32_t *ids,
+                                                  size_t n_ids, char **text);
 
 #ifdef __cplusplus
 }

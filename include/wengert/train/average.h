@@ -13,8 +13,8 @@ extern "C" {
  * dtype; `out` may be one
  *  of them.  WG_EDATA: they do not have the same names, dtypes and shapes, or tensors of integers
  *  are not equal; all differences from the first file are listed. */
-WG_API wg_status wg_average_files(const char *const *paths, size_t n, const char *out,
-                                  char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_average_files(const char *const *paths, size_t n, const char *out,
+                                              char *message, size_t message_size);
 
 #ifdef __cplusplus
 }

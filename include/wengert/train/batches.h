@@ -46,9 +46,9 @@ typedef struct wg_batches_options {
 
 /** The corpus must outlive *out.  WG_EDATA: a sentence is longer than `tokens`; give the corpus a
  * max_length. */
-WG_API wg_status wg_batches_create(wg_batches **out, const wg_corpus *corpus,
-                                   const wg_batches_options *options, char *message,
-                                   size_t message_size);
+WG_API WG_MUST_USE wg_status wg_batches_create(wg_batches **out, const wg_corpus *corpus,
+                                               const wg_batches_options *options, char *message,
+                                               size_t message_size);
 WG_API void wg_batches_free(wg_batches *b);
 
 /** Where the reader stands. */
@@ -58,14 +58,15 @@ typedef struct wg_cursor {
 } wg_cursor;
 WG_API wg_cursor wg_batches_cursor(const wg_batches *b);
 /** Epoch >= 0 and group in [0, groups]; all groups is the start of the next epoch. */
-WG_API wg_status wg_batches_seek(wg_batches *b, wg_cursor cursor);
+WG_API WG_MUST_USE wg_status wg_batches_seek(wg_batches *b, wg_cursor cursor);
 /** Groups in an epoch: the same number in each. */
 WG_API int64_t wg_batches_groups(const wg_batches *b);
 
 /** The next group: up to options.group batches (fewer at the end of an epoch), in memory of b.
  * After the last group of an
  *  epoch the cursor is at the first one of the next.  Allocates nothing, and fails on NULL only. */
-WG_API wg_status wg_batches_next(wg_batches *b, const wg_batch **batches, size_t *n_batches);
+WG_API WG_MUST_USE wg_status wg_batches_next(wg_batches *b, const wg_batch **batches,
+                                             size_t *n_batches);
 
 #ifdef __cplusplus
 }

@@ -52,9 +52,9 @@ typedef struct wg_progress {
  * where the training
  *  stopped, and removes what is older than the last two checkpoints and the last settings->keep
  *  models of save_freq (at least two).  On failure the checkpoints that there were are whole. */
-WG_API wg_status wg_checkpoint_save(const char *folder, const wg_store *store,
-                                    wg_progress *progress, const wg_settings *settings,
-                                    bool stopped, char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_checkpoint_save(const char *folder, const wg_store *store,
+                                                wg_progress *progress, const wg_settings *settings,
+                                                bool stopped, char *message, size_t message_size);
 
 /** Is there a training to go on with? */
 WG_API bool wg_checkpoint_exists(const char *folder);
@@ -62,21 +62,22 @@ WG_API bool wg_checkpoint_exists(const char *folder);
  * checkpoint.  If a
  *  newer one is damaged, `message` says so even though the status is WG_OK; else it is then empty.
  *  WG_EINVAL: a setting differs that may not. */
-WG_API wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress,
-                                    const wg_settings *settings, char *message,
-                                    size_t message_size);
+WG_API WG_MUST_USE wg_status wg_checkpoint_load(const char *folder, wg_store *store,
+                                                wg_progress *progress, const wg_settings *settings,
+                                                char *message, size_t message_size);
 /** Removes all checkpoints, the last and the best models and the metrics. */
-WG_API wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_checkpoint_clear(const char *folder, char *message,
+                                                 size_t message_size);
 
 /** Writes the store's parameters alone. */
-WG_API wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, char *message,
-                                           size_t message_size);
+WG_API WG_MUST_USE wg_status wg_checkpoint_write_model(const wg_store *store, const char *path,
+                                                       char *message, size_t message_size);
 /** Exchanges parameters and their averages; without averages nothing happens. */
 WG_API void wg_checkpoint_swap_averages(wg_store *store);
 /** The paths of the newest models of save_freq, at most `most`, oldest first: the array and each are
  * the caller's to free. */
-WG_API wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, size_t *n,
-                                      char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths,
+                                                  size_t *n, char *message, size_t message_size);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,7 @@ extern "C" {
 WG_API char *wg_folder_path(const char *folder, const char *format, ...) WG_PRINTF(2, 3);
 WG_API bool wg_folder_has(const char *folder, const char *name);
 /** Makes the folder and those above it that are missing. */
-WG_API wg_status wg_folder_make(const char *folder, char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_folder_make(const char *folder, char *message, size_t message_size);
 
 /** Source and target vocabulary; a joint one stands in both places. */
 typedef struct wg_vocabularies {
@@ -38,18 +38,20 @@ typedef struct wg_vocabularies {
 } wg_vocabularies;
 
 WG_API bool wg_vocabularies_exist(const char *folder);
-WG_API wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message,
-                                      size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder,
+                                                  char *message, size_t message_size);
 /** From two files; target NULL, or the source's path again: one for both sides. */
-WG_API wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target,
-                                      char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source,
+                                                  const char *target, char *message,
+                                                  size_t message_size);
 /** WG_EINVAL, with a message, unless the files have the vocabularies that the folder has; else as
  * wg_vocabularies_read. */
-WG_API wg_status wg_vocabularies_expect(const char *folder, const char *source, const char *target,
-                                        char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabularies_expect(const char *folder, const char *source,
+                                                    const char *target, char *message,
+                                                    size_t message_size);
 /** Takes the place of vocabularies that were there. */
-WG_API wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message,
-                                      size_t message_size);
+WG_API WG_MUST_USE wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder,
+                                                  char *message, size_t message_size);
 /** Frees both and sets them to NULL. */
 WG_API void wg_vocabularies_free(wg_vocabularies *v);
 

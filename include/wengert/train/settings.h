@@ -141,34 +141,36 @@ WG_API const char *wg_option_group_title(int group);
 
 /** Defaults and the preset "numbers" (which gives way to "tiny" once training sets are given, unless
  * it was given itself). */
-WG_API wg_status wg_settings_init(wg_settings *s);
+WG_API WG_MUST_USE wg_status wg_settings_init(wg_settings *s);
 WG_API void wg_settings_free(wg_settings *s);
-WG_API wg_status wg_settings_copy(wg_settings *out, const wg_settings *s);
+WG_API WG_MUST_USE wg_status wg_settings_copy(wg_settings *out, const wg_settings *s);
 
 /** Sets an option by name or alias to a value written as a flag's argument (of a pair, both if both
  * are needed); NULL
  *  takes texts away.  On failure (WG_EINVAL, WG_ENOMEM) nothing changes and `message` tells "NAME:
  *  what, expected, got". */
-WG_API wg_status wg_settings_set(wg_settings *s, const char *name, const char *value, char *message,
-                                 size_t message_size);
+WG_API WG_MUST_USE wg_status wg_settings_set(wg_settings *s, const char *name, const char *value,
+                                             char *message, size_t message_size);
 /** The same with n values: two for a pair, words for WG_OPTION_WORDS; n = 0 takes the texts
  * away. */
-WG_API wg_status wg_settings_assign(wg_settings *s, const wg_option *o, const char *const *values,
-                                    size_t n, char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_settings_assign(wg_settings *s, const wg_option *o,
+                                                const char *const *values, size_t n, char *message,
+                                                size_t message_size);
 WG_API bool wg_settings_given(const wg_settings *s, const wg_option *o);
 WG_API bool wg_settings_equal(const wg_settings *a, const wg_settings *b, const wg_option *o);
 /** The value of o as it is written in YAML; *text is the caller's to free. */
-WG_API wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char **text);
+WG_API WG_MUST_USE wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char **text);
 
 /** Lays what was given in `over` over the settings of a model that exists.  WG_EINVAL with the names
  * of all options that would
  *  make it another model (wg_option.use without WG_MAY_CHANGE); then nothing changes. */
-WG_API wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char *message,
-                                      size_t message_size);
+WG_API WG_MUST_USE wg_status wg_settings_override(wg_settings *model, const wg_settings *over,
+                                                  char *message, size_t message_size);
 
 /** Can there be such a model and such a training of it?  If not, WG_EINVAL, and `message` says why
  * by the names of options. */
-WG_API wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_settings_check(const wg_settings *s, char *message,
+                                               size_t message_size);
 /** Most tokens of a sentence, without its end, for which a batch has room, and the table of learned
  * positions. */
 WG_API int64_t wg_settings_longest(const wg_settings *s);
@@ -177,10 +179,10 @@ WG_API int64_t wg_settings_longest(const wg_settings *s);
  * values are due.  Messages
  *  read "file:line: what, expected, got"; unknown and repeated keys are errors (WG_EDATA), and
  *  nothing changes then. */
-WG_API wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
-                                       size_t message_size);
+WG_API WG_MUST_USE wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
+                                                   size_t message_size);
 /** Writes all options, with comments; the bytes depend on the values alone. */
-WG_API wg_status wg_settings_write_yaml(const wg_settings *s, FILE *f);
+WG_API WG_MUST_USE wg_status wg_settings_write_yaml(const wg_settings *s, FILE *f);
 
 #ifdef __cplusplus
 }

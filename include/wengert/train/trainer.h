@@ -43,15 +43,16 @@ typedef struct wg_listener {
  * `listener` may be NULL, and
  *  so may `message`.  On failure *out is NULL and the message says why: WG_EINVAL (settings),
  *  WG_EDATA (texts or a folder's files), WG_EIO, WG_ENOMEM. */
-WG_API wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
-                                   const wg_listener *listener, char *message, size_t message_size);
+WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
+                                               const wg_listener *listener, char *message,
+                                               size_t message_size);
 WG_API void wg_trainer_free(wg_trainer *t); /* NULL is allowed */
 /** Trains until settings->after, early stopping, or *stop becomes nonzero (then after the update in
  * progress), saving
  *  as set and at the end; a training that was stopped is WG_OK.  `stop` may be NULL.
  *  WG_ENONFINITE: a loss or a gradient was not finite; that update was not carried out and nothing
  *  is saved after it. */
-WG_API wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
+WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
 /** Why the last run failed; lives as long as t. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);
 

@@ -23,9 +23,9 @@ typedef struct wg_translator_options {
 } wg_translator_options;
 
 /** Opens a folder written by training: config.yml, vocabularies, weights. */
-WG_API wg_status wg_translator_open(wg_translator **out, const char *folder,
-                                    const wg_translator_options *options, char *message,
-                                    size_t message_size);
+WG_API WG_MUST_USE wg_status wg_translator_open(wg_translator **out, const char *folder,
+                                                const wg_translator_options *options, char *message,
+                                                size_t message_size);
 WG_API void wg_translator_free(wg_translator *t);
 WG_API const char *wg_translator_message(const wg_translator *t);
 /** Of source (0) or target (1); owned by the translator. */
@@ -41,12 +41,14 @@ typedef struct wg_translation {
  * NULL), freed by
  *  wg_translations_free.  A blank line has an empty translation.  Attention has a column for each
  *  source token, the last of which is the end of sentence. */
-WG_API wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
-                                   const wg_search_options *options, wg_translation **results);
+WG_API WG_MUST_USE wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
+                                               const wg_search_options *options,
+                                               wg_translation **results);
 /** Scores given pairs of lines. */
-WG_API wg_status wg_translator_score(wg_translator *t, const char *const *sources,
-                                     const char *const *targets, size_t n,
-                                     const wg_search_options *options, wg_translation **results);
+WG_API WG_MUST_USE wg_status wg_translator_score(wg_translator *t, const char *const *sources,
+                                                 const char *const *targets, size_t n,
+                                                 const wg_search_options *options,
+                                                 wg_translation **results);
 WG_API void wg_translations_free(wg_translation *results, size_t count);
 
 #ifdef __cplusplus

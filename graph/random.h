@@ -6,8 +6,8 @@
  * Philox turns a counter of four words into four random words:
  *     counter = {element / 4, step, domain, 0},  key = {seed, key};  word element % 4 belongs to
  * the element. */
-#ifndef WG_BACKENDS_CPU_RANDOM_H
-#define WG_BACKENDS_CPU_RANDOM_H
+#ifndef WG_PRIVATE_GRAPH_RANDOM_H
+#define WG_PRIVATE_GRAPH_RANDOM_H
 
 #include <math.h>
 #include <stdint.h>
@@ -15,22 +15,22 @@
 #include <Random123/philox.h>
 
 /* What the numbers are for: two domains never share a counter. */
-typedef enum cpu_random_domain { CPU_RANDOM_OP = 0, CPU_RANDOM_INIT = 1 } cpu_random_domain;
+typedef enum wgi_random_domain { WGI_RANDOM_OP = 0, WGI_RANDOM_INIT = 1 } wgi_random_domain;
 
-typedef struct cpu_random {
+typedef struct wgi_random {
     uint64_t seed, step, key;
-    cpu_random_domain domain;
-} cpu_random;
+    wgi_random_domain domain;
+} wgi_random;
 
-/* The stream of one node in one run: cpu_random_of(c->seed, c->step, attrs->key). */
-static inline cpu_random cpu_random_of(uint64_t seed, uint64_t step, uint64_t key)
+/* The stream of one node in one run: wgi_random_of(c->seed, c->step, attrs->key). */
+static inline wgi_random wgi_random_of(uint64_t seed, uint64_t step, uint64_t key)
 {
-    cpu_random r = {seed, step, key, CPU_RANDOM_OP};
+    wgi_random r = {seed, step, key, WGI_RANDOM_OP};
     return r;
 }
 
 /* The words of the elements 4 block ... 4 block + 3. */
-static inline void cpu_random_words(const cpu_random *r, uint64_t block, uint64_t word[4])
+static inline void wgi_random_words(const wgi_random *r, uint64_t block, uint64_t word[4])
 {
     philox4x64_ctr_t counter = {{block, r->step, (uint64_t)r->domain, 0}};
     philox4x64_key_t key = {{r->seed, r->key}};
@@ -40,33 +40,33 @@ static inline void cpu_random_words(const cpu_random *r, uint64_t block, uint64_
 }
 
 /* A word as a number of [0, 1): its upper 53 bits. */
-static inline double cpu_unit(uint64_t word)
+static inline double wgi_unit(uint64_t word)
 {
     return (double)(word >> 11) * 0x1p-53;
 }
 
 /* Uniform in [0, 1), for the four elements of a block, or for one. */
-static inline void cpu_uniform4(const cpu_random *r, uint64_t block, double u[4])
+static inline void wgi_uniform4(const wgi_random *r, uint64_t block, double u[4])
 {
     uint64_t word[4];
-    cpu_random_words(r, block, word);
+    wgi_random_words(r, block, word);
     for (int i = 0; i < 4; i++)
-        u[i] = cpu_unit(word[i]);
+        u[i] = wgi_unit(word[i]);
 }
 
-static inline double cpu_uniform(const cpu_random *r, uint64_t element)
+static inline double wgi_uniform(const wgi_random *r, uint64_t element)
 {
     double u[4];
-    cpu_uniform4(r, element / 4, u);
+    wgi_uniform4(r, element / 4, u);
     return u[element % 4];
 }
 
 /* Standard normal, by Box and Muller (1958): each pair (u, v) of uniforms, u in (0, 1], gives
  *     sqrt(-2 ln u) cos(2 pi v),  sqrt(-2 ln u) sin(2 pi v). */
-static inline void cpu_normal4(const cpu_random *r, uint64_t block, double z[4])
+static inline void wgi_normal4(const wgi_random *r, uint64_t block, double z[4])
 {
     double u[4];
-    cpu_uniform4(r, block, u);
+    wgi_uniform4(r, block, u);
     for (int i = 0; i < 4; i += 2) {
         double radius = sqrt(-2 * log(1 - u[i])), angle = 6.283185307179586 * u[i + 1];
         z[i] = radius * cos(angle);
@@ -74,10 +74,10 @@ static inline void cpu_normal4(const cpu_random *r, uint64_t block, double z[4])
     }
 }
 
-static inline double cpu_normal(const cpu_random *r, uint64_t element)
+static inline double wgi_normal(const wgi_random *r, uint64_t element)
 {
     double z[4];
-    cpu_normal4(r, element / 4, z);
+    wgi_normal4(r, element / 4, z);
     return z[element % 4];
 }
 

@@ -1,14 +1,14 @@
 /* Elements of any dtype, one at a time, through double (i64: through int64_t, which double cannot
  * hold). */
-#ifndef WG_BACKENDS_CPU_ANY_ELEMENT_H
-#define WG_BACKENDS_CPU_ANY_ELEMENT_H
+#ifndef WG_PRIVATE_GRAPH_ELEMENT_H
+#define WG_PRIVATE_GRAPH_ELEMENT_H
 
 #include "wengert/graph/bf16.h"
 #include "wengert/graph/shape.h"
 
 #include <string.h>
 
-static inline double cpu_get(const void *data, wg_dtype dtype, int64_t i)
+static inline double wgi_get_element(const void *data, wg_dtype dtype, int64_t i)
 {
     switch (dtype) {
     case WG_F32: return (double)((const float *)data)[i];
@@ -22,31 +22,30 @@ static inline double cpu_get(const void *data, wg_dtype dtype, int64_t i)
     }
 }
 
-/* The cast of C, except that NaN and what an integer cannot hold go to its nearest limit (NaN to
- * 0). */
-static inline int64_t cpu_to_int(double x, int64_t lo, int64_t hi)
+/* The cast of C, except that NaN becomes 0 and what does not fit becomes the nearest limit. */
+static inline int64_t wgi_to_int(double x, int64_t lo, int64_t hi)
 {
     if (x != x)
         return 0;
     return x <= (double)lo ? lo : x >= (double)hi ? hi : (int64_t)x;
 }
 
-static inline void cpu_put(void *data, wg_dtype dtype, int64_t i, double x)
+static inline void wgi_put_element(void *data, wg_dtype dtype, int64_t i, double x)
 {
     switch (dtype) {
     case WG_F32: ((float *)data)[i] = (float)x; break;
     case WG_F64: ((double *)data)[i] = x; break;
     case WG_BF16: ((uint16_t *)data)[i] = wg_bf16_from_f64(x); break;
-    case WG_I32: ((int32_t *)data)[i] = (int32_t)cpu_to_int(x, INT32_MIN, INT32_MAX); break;
-    case WG_I64: ((int64_t *)data)[i] = cpu_to_int(x, INT64_MIN, INT64_MAX); break;
-    case WG_I8: ((int8_t *)data)[i] = (int8_t)cpu_to_int(x, INT8_MIN, INT8_MAX); break;
+    case WG_I32: ((int32_t *)data)[i] = (int32_t)wgi_to_int(x, INT32_MIN, INT32_MAX); break;
+    case WG_I64: ((int64_t *)data)[i] = wgi_to_int(x, INT64_MIN, INT64_MAX); break;
+    case WG_I8: ((int8_t *)data)[i] = (int8_t)wgi_to_int(x, INT8_MIN, INT8_MAX); break;
     case WG_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: break;
     }
 }
 
-/* Of the integers dtypes only. */
-static inline int64_t cpu_get_int(const void *data, wg_dtype dtype, int64_t i)
+/* Exact, of WG_I32 and WG_I64 only. */
+static inline int64_t wgi_get_int(const void *data, wg_dtype dtype, int64_t i)
 {
     return dtype == WG_I32 ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i];
 }

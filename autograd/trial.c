@@ -1,0 +1,63 @@
+/* A trial: its points, its evaluations, its error. */
+#include "autograd/trial.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+wg_status wgi_trial_error(wgi_trial *t, wg_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->report->message, sizeof t->report->message, format, args);
+    va_end(args);
+    return status;
+}
+
+wgi_point *wgi_trial_add_point(wgi_trial *t, wg_value *leaf, double lo, double hi)
+{
+    if (!leaf)
+        return NULL;
+    size_t bytes = wg_value_bytes(leaf);
+    wgi_point *more = realloc(t->points, sizeof *more * (t->n_points + 1));
+    if (!more)
+        return NULL;
+    t->points = more;
+    more[t->n_points] = (wgi_point){leaf, calloc(1, bytes ? bytes : 1), lo, hi};
+    return more[t->n_points].data ? &more[t->n_points++] : NULL;
+}
+
+wgi_point *wgi_trial_point(const wgi_trial *t, const wg_value *leaf)
+{
+    for (size_t i = 0; i < t->n_points; i++)
+        if (t->points[i].leaf == leaf)
+            return &t->points[i];
+    return NULL;
+}
+
+void wgi_trial_close(wgi_trial *t)
+{
+    for (size_t i = 0; i < t->n_points; i++)
+        free(t->points[i].data);
+    free(t->points);
+    free(t->y);
+    free(t->wrt);
+    t->points = NULL;
+    t->y = t->wrt = NULL;
+}
+
+wg_status wgi_trial_open(const wgi_trial *t, wg_value *const *outputs, size_t n, void **run)
+{
+    const wg_evaluator *e = t->options->evaluator;
+    wg_status status = e->create(run, t->g, outputs, n);
+    for (size_t i = 0; status == WG_OK && i < t->n_points; i++) {
+        const wgi_point *p = &t->points[i];
+        size_t bytes = wg_value_bytes(p->leaf);
+        void *to = e->data(*run, p->leaf);
+        if (bytes && !to)
+            status = WG_ENOMEM;
+        else if (bytes)
+            memcpy(to, p->data, bytes);
+    }
+    return status;
+}

@@ -1,0 +1,59 @@
+/* Reading the nodes of a graph: for passes, backends, rules, and whoever looks at a graph. */
+#ifndef WG_GRAPH_NODE_H
+#define WG_GRAPH_NODE_H
+
+#include "wengert/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What an operation is: wengert/graph/op.h. */
+typedef struct wg_op wg_op;
+
+/** A scope is interned: equal paths are equal pointers. */
+typedef struct wg_scope {
+    const struct wg_scope *parent; /* NULL at the top */
+    const char *name;              /* last component, "" at the top */
+    const char *path;              /* "encoder/layer3", "" at the top */
+    int depth;                     /* 0 at the top */
+    bool recompute;                /* its activations are recomputed: wg_scope_recompute */
+} wg_scope;
+
+/** One application of an op.  Read only, except for a shape rule, which fills the results. */
+struct wg_node {
+    wg_graph *graph;       /* the graph that owns it */
+    const wg_op *op;       /* what it computes */
+    const void *attrs;     /* the op's own struct, owned by the graph; NULL if it has none */
+    wg_value **in;         /* n_in operands, none NULL */
+    wg_value **out;        /* n_out results */
+    int n_in;              /* number of operands */
+    int n_out;             /* number of results */
+    const wg_scope *scope; /* where it was built */
+    const char *at;        /* "file:line" of the user's call, or NULL */
+    wg_phase phase;        /* forward, backward or update */
+    uint32_t id;           /* 0, 1, 2, ... in order of creation */
+};
+
+/** Number of elements; 0 for NULL. */
+WG_API int64_t wg_value_count(const wg_value *v);
+/** Size in bytes; 0 for NULL. */
+WG_API size_t wg_value_bytes(const wg_value *v);
+/** Writes "%12" or the value's name into text of `size` bytes; returns text. */
+WG_API const char *wg_value_text(const wg_value *v, char *text, size_t size);
+
+/** Floating-point operations of one run of the node. */
+WG_API double wg_node_flops(const wg_node *n);
+/** Bytes of all its operands and results; 0 for leaves and views, which move nothing. */
+WG_API double wg_node_bytes(const wg_node *n);
+/** Writes the attributes as "axis=1, keep=true" into text; returns text.  Long data is
+ *  abbreviated. */
+WG_API const char *wg_node_attrs_text(const wg_node *n, char *text, size_t size);
+/** Writes "scope: op(operands): what (file:line)", as messages of the graph are, into text; returns
+ *  text. */
+WG_API const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
