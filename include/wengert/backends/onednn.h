@@ -1,5 +1,5 @@
-/* The oneDNN backend (oneDNN 2.6 or 3.x): fast f32 kernels, and fused ones of its own where oneDNN
- * has none. */
+/* The oneDNN backend (oneDNN 2.6 or 3.x): its primitives for matrix products, convolution, pooling
+ * and elementwise functions. */
 #ifndef WG_BACKENDS_ONEDNN_H
 #define WG_BACKENDS_ONEDNN_H
 
