@@ -70,12 +70,6 @@ void *wgi_graph_no_memory(wg_graph *g)
     return NULL;
 }
 
-const char *wgi_short_at(const char *at)
-{
-    const char *slash = strrchr(at, '/');
-    return slash ? slash + 1 : at;
-}
-
 wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const char *builder,
                         const char *format, ...)
 {

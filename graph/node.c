@@ -3,54 +3,8 @@
 
 #include <string.h>
 
-/* ---- what the operand and result texts of an op say ------------------------------------------ */
-
-/* The i-th word of "x weight bias?"; the last word answers for all further ones if it ends in
- * '*'. */
-static const char *word(const char *words, int i, size_t *length)
-{
-    const char *w = words;
-    for (;;) {
-        w += strspn(w, " ");
-        *length = strcspn(w, " ");
-        if (*length == 0)
-            return NULL;
-        if (i == 0 || w[*length - 1] == '*')
-            return w;
-        i--;
-        w += *length;
-    }
-}
-
-void wg_op_arity(const wg_op *op, int *min, int *max)
-{
-    *min = *max = 0;
-    for (const char *w = op->operands ? op->operands : "";;) {
-        w += strspn(w, " ");
-        size_t length = strcspn(w, " ");
-        if (length == 0)
-            return;
-        char mark = w[length - 1];
-        *min += mark != '?' && mark != '*';
-        *max = mark == '*' ? INT32_MAX : *max + 1;
-        w += length;
-    }
-}
-
-const char *wg_op_operand_name(const wg_op *op, int i, char *text, size_t size)
-{
-    size_t length;
-    const char *w = word(op->operands ? op->operands : "", i, &length);
-    if (!w)
-        snprintf(text, size, "operand %d", i);
-    else if (w[length - 1] == '*')
-        snprintf(text, size, "%.*s%d", (int)length - 1, w, i);
-    else
-        snprintf(text, size, "%.*s", (int)(w[length - 1] == '?' ? length - 1 : length), w);
-    return text;
-}
-
-static int fixed_result_count(const wg_op *op) /* -1: the shape rule decides */
+/* How many results the op's text names; -1: the shape rule decides. */
+static int fixed_result_count(const wg_op *op)
 {
     int count = 0;
     for (const char *w = op->results ? op->results : "y";;) {
@@ -63,45 +17,6 @@ static int fixed_result_count(const wg_op *op) /* -1: the shape rule decides */
         count++;
         w += length;
     }
-}
-
-const char *wg_value_text(const wg_value *v, char *text, size_t size)
-{
-    if (v->name)
-        snprintf(text, size, "%s", v->name);
-    else
-        snprintf(text, size, "%%%u", v->id);
-    return text;
-}
-
-/* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, others their
- * op. */
-void wgi_node_title(const wg_node *n, char *text, size_t size)
-{
-    const char *path = n->scope->path;
-    int used = snprintf(text, size, "%s%s%s(", path, *path ? ": " : "", n->op->name);
-    for (int i = 0; i < n->n_in && used > 0 && (size_t)used < size; i++) {
-        char name[128];
-        const wg_value *v = n->in[i];
-        const char *shown = !v ? "NULL" : wg_value_text(v, name, sizeof name);
-        if (i == 6 && n->n_in > 8) {
-            used += snprintf(text + used, size - (size_t)used, ", ... %d more", n->n_in - i);
-            break;
-        }
-        used +=
-            snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", wgi_short_at(shown));
-    }
-    if (used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, ")");
-}
-
-const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size)
-{
-    char title[512];
-    wgi_node_title(n, title, sizeof title);
-    snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "",
-             n->at ? wgi_short_at(n->at) : "", n->at ? ")" : "");
-    return text;
 }
 
 /* ---- building -------------------------------------------------------------------------------- */

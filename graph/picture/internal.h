@@ -106,12 +106,14 @@ bool wgi_pic_between_twins(const wg_picture *p, const wg_node *a, const wg_node 
 bool wgi_pic_takes_derivative_of(const wg_picture *p, const wgi_pic_place *backward,
                                  const wgi_pic_place *forward);
 
-/* ---- scene.c ------------------------------------------------------------------------- */
-bool wgi_pic_scene_build(wg_picture *p);
+/* ---- facts.c ------------------------------------------------------------------------- */
 bool wgi_pic_phase_shown(const wg_picture *p, wg_phase phase);
 bool wgi_pic_is_leaf(const wg_node *n);
 /* The value that fills every element, if n is a node without operands that has one. */
 bool wgi_pic_fill_value(const wg_node *n, double *value);
+
+/* ---- scene.c ------------------------------------------------------------------------- */
+bool wgi_pic_scene_build(wg_picture *p);
 
 /* ---- text.c -------------------------------------------------------------------------- */
 #define WGI_SMALL "<FONT POINT-SIZE=\"9\" COLOR=\"#5a6672\">"

@@ -61,14 +61,6 @@ const char *wg_picture_message(const wg_picture *p)
     return p ? p->message : "out of memory";
 }
 
-size_t wg_picture_box_count(const wg_picture *p)
-{
-    size_t count = 0;
-    for (const wgi_pic_box *b = p ? p->boxes : NULL; b; b = b->next)
-        count += !b->merged;
-    return count;
-}
-
 void wg_picture_free(wg_picture *p)
 {
     if (!p)
