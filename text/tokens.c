@@ -1,6 +1,5 @@
 /* Tokenizers as lists of substitutions, in the regular expressions in which they are published. */
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "files/internal.h"
 #include "text/tokens.h"
 #include "text/unicode/unicode.h"
 
