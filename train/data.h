@@ -1,4 +1,4 @@
-/* Vocabularies and corpora of a training; not installed. */
+/* Vocabularies and corpora of a run. */
 #ifndef WG_TRAIN_DATA_H
 #define WG_TRAIN_DATA_H
 

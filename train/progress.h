@@ -1,4 +1,4 @@
-/* progress.json; not installed. */
+/* progress.json. */
 #ifndef WG_TRAIN_PROGRESS_H
 #define WG_TRAIN_PROGRESS_H
 

@@ -1,4 +1,4 @@
-/* What is computed for one batch, as a graph; not installed. */
+/* What is computed for one batch, as a graph. */
 #ifndef WG_TRAIN_STEP_H
 #define WG_TRAIN_STEP_H
 

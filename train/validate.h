@@ -1,4 +1,4 @@
-/* How good a model is on sentences that it was not trained on; not installed. */
+/* How good a model is on sentences that it was not trained on. */
 #ifndef WG_TRAIN_VALIDATE_H
 #define WG_TRAIN_VALIDATE_H
 

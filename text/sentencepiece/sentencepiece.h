@@ -1,4 +1,4 @@
-/* What Wengert uses of SentencePiece, in C; not installed.  No exception and no process exit
+/* What Wengert uses of SentencePiece, in C.  No exception and no process exit
  * crosses it; messages are SentencePiece's own.  sentencepiece.cc, or absent.c in builds without
  * the library. */
 #ifndef WG_TEXT_SENTENCEPIECE_SENTENCEPIECE_H

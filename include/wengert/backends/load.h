@@ -37,8 +37,7 @@ typedef struct wg_loaded_backend {
  *  the backend.  On failure *out is zero:
  *  WG_EIO if there is no such object or it lacks symbols, WG_EINVAL if it is no backend,
  *  WG_EUNSUPPORTED if it is one for another ABI. */
-WG_API wg_status wg_backend_load(wg_loaded_backend *out, const char *path,
-                                 wg_error *error);
+WG_API wg_status wg_backend_load(wg_loaded_backend *out, const char *path, wg_error *error);
 /** Unloads and zeroes; zero and NULL are allowed. */
 WG_API void wg_backend_unload(wg_loaded_backend *loaded);
 
@@ -58,8 +57,7 @@ WG_API wg_backend_list wg_backend_list_built_in(void);
  * what
  * wg_backend_list_built_in gives.  The caller calls wg_backend_list_close once no plan uses them; on
  *  failure *out is empty. */
-WG_API wg_status wg_backend_list_open(wg_backend_list *out, const char *names,
-                                      wg_error *error);
+WG_API wg_status wg_backend_list_open(wg_backend_list *out, const char *names, wg_error *error);
 WG_API void wg_backend_list_close(wg_backend_list *list);
 
 #ifdef __cplusplus

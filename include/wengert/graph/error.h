@@ -5,8 +5,8 @@
  *     if (wg_store_load(store, "model.safetensors", &error) != WG_OK)
  *         fprintf(stderr, "%s\n", error.text);
  *
- * A function that takes a wg_error takes it last, and NULL is allowed.  It begins by clearing it and
- * returns error->status. */
+ * A function that takes a wg_error takes it last, NULL allowed.  It begins by clearing it, and
+ * returns its status. */
 #ifndef WG_GRAPH_ERROR_H
 #define WG_GRAPH_ERROR_H
 

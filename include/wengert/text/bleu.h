@@ -92,7 +92,7 @@ typedef struct wg_chrf_options {
 } wg_chrf_options;
 
 /** Corpus chrF, 0 to 100:  (1 + beta^2) P R / (beta^2 P + R)  of the mean precision P and recall R
- * of the orders.  WG_EINVAL: NULL where there must be a line, an option out of range.  WG_ENOMEM. */
+ * of the orders.  WG_EINVAL: NULL where there must be a line, an option out of range; WG_ENOMEM. */
 WG_API wg_status wg_chrf_compute(double *score, const char *const *hypotheses,
                                  const char *const *references, size_t lines,
                                  const wg_chrf_options *options);

@@ -21,8 +21,8 @@ WG_API void wg_number_english(int32_t number, char *text);
 /** The same in German, one word. */
 WG_API void wg_number_german(int32_t number, char *text);
 
-/** `count` lines a side of distinct numbers drawn by seed, as many of each count of digits as far as
- * there are any.  `held_out` draws from WG_NUMBERS_HELD_OUT numbers, about one in ten from 100 on,
+/** `count` lines a side of distinct numbers drawn by seed, as many of each count of digits as long
+ * as there are any.  `held_out` draws from WG_NUMBERS_HELD_OUT numbers, about one in ten from 100 on,
  * that the other setting never draws, whatever the seeds.  The texts are the caller's to free.
  * WG_EINVAL: there are not so many; WG_ENOMEM. */
 WG_API wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **english,

@@ -176,13 +176,13 @@ WG_API bool wg_settings_equal(const wg_settings *a, const wg_settings *b, const 
 /** The value of o as it is written in YAML; *text is the caller's to free.  WG_ENOMEM. */
 WG_API wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char **text);
 
-/** Lays what was given in `over` over the settings of a model that exists.  WG_EINVAL with the names
- * of all options that would make it another model (wg_option.use without WG_MAY_CHANGE); then
+/** Lays what was given in `over` over the settings of a model that exists.  WG_EINVAL with the
+ * names of all options that would make it another model (wg_option.use without WG_MAY_CHANGE); then
  * nothing changes. */
 WG_API wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_error *error);
 
-/** Can there be such a model and such a run?  If not, WG_EINVAL, and the error says why by the names
- * of options. */
+/** Can there be such a model and such a run?  If not, WG_EINVAL, and the error says why by the
+ * names of options. */
 WG_API wg_status wg_settings_check(const wg_settings *s, wg_error *error);
 /** The maximum number of tokens of a sentence, without its end, for which a batch has room, and the
  * table of learned positions. */
