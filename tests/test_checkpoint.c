@@ -104,7 +104,7 @@ static wg_store *new_store(void)
     wg_store *s = wg_store_new(1);
     wg_shape shape = WG_SHAPE(SIZE);
     for (int i = 0; i < TENSORS; i++)
-        assert_non_null(wg_store_add(s, names[i], WG_F32, &shape, NULL));
+        assert_int_equal(wg_store_add(s, names[i], WG_F32, &shape, NULL), WG_OK);
     return s;
 }
 

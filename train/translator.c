@@ -55,8 +55,8 @@ static wg_status make_store(wg_translator *t, const char *folder, wg_error *erro
     t->store = wg_store_new(0);
     for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
         const wg_node *n = wg_graph_node(g, i);
-        if (n->op == &wg_op_parameter &&
-            !wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype, &n->out[0]->shape, NULL))
+        if (n->op == &wg_op_parameter && wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype,
+                                                      &n->out[0]->shape, NULL) != WG_OK)
             status = wgi_error_file(error, WG_ENOMEM, folder, "no memory for the parameters");
     }
     wg_graph_free(g);
