@@ -1,7 +1,7 @@
 #include "wengert/backends/isa.h"
 #include "wengert/graph/op.h"
+#include "graph/error.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -12,8 +12,9 @@ const char *wg_isa_name(wg_isa isa)
     return names[isa];
 }
 
-wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size)
+wg_status wg_isa_cap(wg_isa *cap, wg_error *error)
 {
+    wgi_error_clear(error);
     const char *asked = getenv(WG_ISA_VARIABLE);
     *cap = WG_ISA_ALL;
     if (!asked || !*asked)
@@ -23,10 +24,9 @@ wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size)
             *cap = (wg_isa)i;
             return WG_OK;
         }
-    size_t used =
-        (size_t)snprintf(message, size, "%s is '%.40s', which is none of", WG_ISA_VARIABLE, asked);
-    for (int i = 0; i < WG_COUNT(names) && used < size; i++)
-        used += (size_t)snprintf(message + used, size - used, i ? ", %s" : " %s", names[i]);
+    wgi_error_set(error, WG_EINVAL, "%s is '%.40s', which is none of", WG_ISA_VARIABLE, asked);
+    for (int i = 0; i < WG_COUNT(names); i++)
+        wgi_error_add(error, i ? ", %s" : " %s", names[i]);
     return WG_EINVAL;
 }
 
@@ -45,6 +45,5 @@ static wg_isa processor(void)
 wg_isa wg_isa_best(void)
 {
     wg_isa cap, have = processor();
-    char unread[1];
-    return wg_isa_cap(&cap, unread, 0) == WG_OK && cap < have ? cap : have;
+    return wg_isa_cap(&cap, NULL) == WG_OK && cap < have ? cap : have;
 }

@@ -1,6 +1,7 @@
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/simd.h"
+#include "graph/error.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -32,59 +33,44 @@ const wg_backend *wg_backend_find(const char *name)
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
-/* What the object offers, or NULL and why not. */
-static const wg_backend *enter(void *handle, const char *path, wg_status *status, char *why,
-                               size_t size)
+/* What the object offers: *out is left alone on failure. */
+static wg_status enter(const wg_backend **out, void *handle, const char *path, wg_error *error)
 {
     wg_backend_entry *entry = NULL;
     void *symbol = dlsym(handle, TEXT(WG_BACKEND_ENTRY));
     memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
-    if (!entry) {
-        *status = WG_EINVAL;
-        snprintf(why, size, "%s is no backend: it has no function '%s'", path,
-                 TEXT(WG_BACKEND_ENTRY));
-        return NULL;
-    }
+    if (!entry)
+        return wgi_error_set(error, WG_EINVAL, "%s is no backend: it has no function '%s'", path,
+                             TEXT(WG_BACKEND_ENTRY));
     const wg_backend *b = entry(WG_BACKEND_ABI);
-    if (!b || b->abi != WG_BACKEND_ABI) {
-        *status = WG_EUNSUPPORTED;
-        if (b)
-            snprintf(why, size, "%s is a backend for ABI %u, this is ABI %u", path,
-                     (unsigned)b->abi, (unsigned)WG_BACKEND_ABI);
-        else
-            snprintf(why, size, "%s is a backend that does not speak ABI %u", path,
-                     (unsigned)WG_BACKEND_ABI);
-        return NULL;
-    }
-    if (!b->name || !b->refuses || !b->prepare) {
-        *status = WG_EINVAL;
-        snprintf(why, size, "%s: its table lacks name, refuses or prepare", path);
-        return NULL;
-    }
-    return b;
+    if (!b)
+        return wgi_error_set(error, WG_EUNSUPPORTED, "%s is a backend that does not speak ABI %u",
+                             path, (unsigned)WG_BACKEND_ABI);
+    if (b->abi != WG_BACKEND_ABI)
+        return wgi_error_set(error, WG_EUNSUPPORTED, "%s is a backend for ABI %u, this is ABI %u",
+                             path, (unsigned)b->abi, (unsigned)WG_BACKEND_ABI);
+    if (!b->name || !b->refuses || !b->prepare)
+        return wgi_error_set(error, WG_EINVAL, "%s: its table lacks name, refuses or prepare",
+                             path);
+    *out = b;
+    return WG_OK;
 }
 
-wg_status wg_backend_load(wg_loaded_backend *out, const char *path, char *message, size_t size)
+wg_status wg_backend_load(wg_loaded_backend *out, const char *path, wg_error *error)
 {
-    size = message ? size : 0; /* snprintf then writes nothing */
-    if (size)
-        message[0] = 0;
+    wgi_error_clear(error);
     if (out)
         *out = (wg_loaded_backend){0};
-    if (!out || !path || !*path) { /* dlopen takes "" for the program itself */
-        snprintf(message, size, "no path of a backend");
-        return WG_EINVAL;
-    }
+    if (!out || !path || !*path) /* dlopen takes "" for the program itself */
+        return wgi_error_set(error, WG_EINVAL, "no path of a backend");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *text = dlerror(); /* names the path */
-        snprintf(message, size, "%s", text ? text : path);
-        return WG_EIO;
+        return wgi_error_set(error, WG_EIO, "%s", text ? text : path);
     }
-    wg_status status = WG_OK;
-    const wg_backend *b = enter(handle, path, &status, message, size);
-    if (b)
-        *out = (wg_loaded_backend){b, handle};
+    wg_status status = enter(&out->backend, handle, path, error);
+    if (status == WG_OK)
+        out->handle = handle;
     else
         dlclose(handle);
     return status;
@@ -100,26 +86,24 @@ void wg_backend_unload(wg_loaded_backend *loaded)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static wg_status add_named(wg_backend_list *list, const char *name, char *message, size_t size)
+static wg_status add_named(wg_backend_list *list, const char *name, wg_error *error)
 {
     wg_loaded_backend loaded = {0};
     const wg_backend *b = wg_backend_find(name);
     size_t n = strlen(name);
-    if (list->count == WG_MAX_BACKENDS) {
-        snprintf(message, size, "backend %s: expected at most %d backends", name, WG_MAX_BACKENDS);
-        return WG_EINVAL;
-    }
+    if (list->count == WG_MAX_BACKENDS)
+        return wgi_error_set(error, WG_EINVAL, "backend %s: expected at most %d backends", name,
+                             WG_MAX_BACKENDS);
     if (!b && (strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0))) {
-        wg_status status = wg_backend_load(&loaded, name, message, size);
+        wg_status status = wg_backend_load(&loaded, name, error);
         if (status != WG_OK)
             return status;
         b = loaded.backend;
     }
     if (!b) {
-        snprintf(message, size, "backend %s: expected", name);
-        for (size_t i = 0, used = 0;
-             size && (b = wg_backend_at(i)) && (used = strlen(message)) < size; i++)
-            snprintf(message + used, size - used, "%s %s", i ? "," : "", b->name);
+        wgi_error_set(error, WG_EINVAL, "backend %s: expected", name);
+        for (size_t i = 0; (b = wg_backend_at(i)); i++)
+            wgi_error_add(error, "%s %s", i ? "," : "", b->name);
         return WG_EINVAL;
     }
     list->backend[list->count] = b;
@@ -135,10 +119,10 @@ wg_backend_list wg_backend_list_built_in(void)
     return list;
 }
 
-wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *message, size_t size)
+wg_status wg_backend_list_open(wg_backend_list *out, const char *names, wg_error *error)
 {
     wg_status status = WG_OK;
-    size = message ? size : 0;
+    wgi_error_clear(error);
     *out = (wg_backend_list){.count = 0};
     if (!names || !*names) {
         *out = wg_backend_list_built_in();
@@ -148,13 +132,11 @@ wg_status wg_backend_list_open(wg_backend_list *out, const char *names, char *me
         char name[1024];
         end = names + strcspn(names, ",");
         int n = snprintf(name, sizeof name, "%.*s", (int)(end - names), names);
-        if (n < (int)sizeof name) {
-            status = add_named(out, name, message, size);
-        } else {
-            snprintf(message, size, "a backend's name has %d bytes, expected less than %zu", n,
-                     sizeof name);
-            status = WG_EINVAL;
-        }
+        status = n < (int)sizeof name
+                     ? add_named(out, name, error)
+                     : wgi_error_set(error, WG_EINVAL,
+                                     "a backend's name has %d bytes, expected less than %zu", n,
+                                     sizeof name);
     }
     if (status != WG_OK)
         wg_backend_list_close(out);

@@ -130,28 +130,30 @@ static wgi_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *s
     return t;
 }
 
-const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape,
-                              wg_status *status)
+wg_status wg_store_add(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape,
+                       const wg_tensor **out)
 {
-    wg_status ignored;
-    status = status ? status : &ignored;
-    *status = WG_EINVAL;
+    const wg_tensor *ignored;
+    out = out ? out : &ignored;
+    *out = NULL;
     if (!s || !name || !shape || !wg_shape_valid(shape, dtype))
-        return NULL;
+        return WG_EINVAL;
     const wg_tensor *old = wg_store_find(s, name);
+    if (old && old->dtype != dtype)
+        return WG_EDTYPE;
+    if (old && !wg_shape_equal(&old->shape, shape))
+        return WG_ESHAPE;
     if (old) {
-        *status = old->dtype != dtype                   ? WG_EDTYPE
-                  : !wg_shape_equal(&old->shape, shape) ? WG_ESHAPE
-                                                        : WG_OK;
-        return *status == WG_OK ? old : NULL;
+        *out = old;
+        return WG_OK;
     }
     wgi_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
-    *status = t ? WG_OK : WG_ENOMEM;
     if (!t)
-        return NULL;
+        return WG_ENOMEM;
     s->tensor[s->count++] = t;
     *slot_of(s, name) = s->count;
-    return &t->tensor;
+    *out = &t->tensor;
+    return WG_OK;
 }
 
 /* ---- initial values -------------------------------------------------------------------------- */
@@ -189,12 +191,12 @@ static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attr
     }
 }
 
-const wg_tensor *wgi_store_leaf(wg_store *s, const wg_value *leaf, wg_status *status)
+wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out)
 {
     bool fresh = !wg_store_find(s, leaf->name);
-    const wg_tensor *t = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, status);
+    wg_status status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
     const wg_op *op = leaf->node->op;
-    if (t && fresh && (op == &wg_op_parameter || op == &wg_op_state))
-        initialise(s, t, leaf->node->attrs);
-    return t;
+    if (status == WG_OK && fresh && (op == &wg_op_parameter || op == &wg_op_state))
+        initialise(s, *out, leaf->node->attrs);
+    return status;
 }

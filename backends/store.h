@@ -5,8 +5,8 @@
 #include "wengert/backends/store.h"
 #include "wengert/graph/op.h"
 
-/* The tensor of a parameter or state, added with its initial value if it is new.  NULL on the same
- * errors as wg_store_add. */
-const wg_tensor *wgi_store_leaf(wg_store *s, const wg_value *leaf, wg_status *status);
+/* The tensor of a parameter or state, added with its initial value if it is new.  Fails as
+ * wg_store_add does. */
+wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out);
 
 #endif

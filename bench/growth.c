@@ -184,12 +184,11 @@ typedef struct planner {
 
 static bool planner_open(planner *p, const char *config, int64_t vocabulary)
 {
-    char message[300];
+    wg_error error;
     *p = (planner){.store = wg_store_new(1)};
-    wg_status status =
-        bench_step_settings(&p->settings, config, vocabulary, 0, message, sizeof message);
+    wg_status status = bench_step_settings(&p->settings, config, vocabulary, 0, &error);
     if (status != WG_OK)
-        fprintf(stderr, "bench_growth: %s\n", message);
+        fprintf(stderr, "bench_growth: %s\n", error.text);
     return status == WG_OK && p->store;
 }
 

@@ -1,7 +1,8 @@
 /* wengert average: the mean of the weights of several models of the same shape. */
-#include "cli/model.h"
+#include "cli/cli.h"
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
+#include "wengert/train/folder.h"
 
 #include <stdlib.h>
 
@@ -9,12 +10,14 @@ enum { LAST = 1000 };
 
 static const struct argp_option table[] = {
     {"last", LAST, "N", 0, "average the last N checkpoints that --save-freq saved in FOLDER", 0},
+    {"model", 'm', "FOLDER", 0, "folder of --last", 0},
     {0},
 };
 
 typedef struct request {
     long last;
-    char **arguments; /* output, then files or one folder */
+    const char *folder; /* of --last */
+    char **arguments;   /* output, then files or one folder */
     int n;
 } request;
 
@@ -23,15 +26,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     request *r = state->input;
     switch (key) {
     case LAST: r->last = number_argument(state, "--last", arg, 1, 100000); break;
+    case 'm': take_argument(state, &r->folder, "folder", arg); break;
     case ARGP_KEY_ARGS:
         r->arguments = state->argv + state->next;
         r->n = state->argc - state->next;
         break;
     case ARGP_KEY_END:
-        if (r->n < 2)
+        if (r->n + (r->folder != NULL) < 2 || (r->folder && !r->last))
             argp_error(state, "expected OUTPUT FILE..., or --last N OUTPUT FOLDER");
         if (r->last && r->n > 2)
             argp_error(state, "--last: expected one folder, got '%s' as well", r->arguments[2]);
+        if (r->last && r->n == 2)
+            take_argument(state, &r->folder, "folder", r->arguments[1]);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -41,33 +47,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* The checkpoints of --last, oldest first; an exit code.  Complains. */
 static int find_last(const request *r, char ***paths, size_t *n)
 {
-    char message[2000];
-    const char *folder = r->arguments[1];
-    int code = model_folder(folder);
-    if (code != EXIT_OK)
-        return code;
-    wg_status status =
-        wg_checkpoint_models(folder, (size_t)r->last, paths, n, message, sizeof message);
-    if (status == WG_OK && *n < (size_t)r->last) {
-        snprintf(message, sizeof message,
-                 "%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld",
-                 folder, r->last, *n, r->last);
-        status = WG_EDATA;
-    }
-    if (status != WG_OK)
-        complain("%s", message);
-    return exit_code(status);
+    wg_error error;
+    if (wg_folder_check(r->folder, &error) != WG_OK ||
+        wg_checkpoint_models(r->folder, (size_t)r->last, paths, n, &error) != WG_OK)
+        return complain_error(&error);
+    if (*n == (size_t)r->last)
+        return EXIT_OK;
+    complain("%s: expected %ld checkpoints of --save-freq, got %zu; train with --keep %ld",
+             r->folder, r->last, *n, r->last);
+    return EXIT_DATA;
 }
 
 static int average(const char *output, const char *const *paths, size_t n)
 {
-    char message[2000];
-    wg_status status = wg_average_files(paths, n, output, message, sizeof message);
+    wg_error error;
+    wg_status status = wg_average_files(paths, n, output, &error);
     for (size_t i = 0; status == WG_OK && i < n; i++)
         fprintf(stderr, "%s\n", paths[i]);
-    if (status != WG_OK)
-        complain("%s", message);
-    return exit_code(status);
+    return complain_error(&error);
 }
 
 int command_average(int argc, char **argv)

@@ -8,7 +8,8 @@ enum { BACKEND = 2000, THREADS };
 
 static const struct argp_option table[] = {
     {"backend", BACKEND, "NAME|FILE", 0,
-     "a built-in backend or the path of a shared object, such as ./libmine.so; comma-separated, they "
+     "a built-in backend or the path of a shared object, such as ./libmine.so; comma-separated, "
+     "they "
      "are asked in that order; may be repeated",
      0},
     {"threads", THREADS, "N", 0, "number of threads (default: all)", 0},
@@ -19,14 +20,11 @@ static const struct argp_option table[] = {
 static void add(backend_choice *c, const char *names, struct argp_state *state)
 {
     backend_set *set = &c->set[c->n_sets];
-    char message[400];
+    wg_error error;
     if (c->n_sets == MAX_BACKENDS)
         argp_error(state, "more than %d lists of backends", MAX_BACKENDS);
-    wg_status status = wg_backend_list_open(&set->list, names, message, sizeof message);
-    if (status != WG_OK) {
-        complain("%s", message);
-        exit(exit_code(status));
-    }
+    if (wg_backend_list_open(&set->list, names, &error) != WG_OK)
+        exit(complain_error(&error));
     if (c->count + set->list.count > MAX_BACKENDS)
         argp_error(state, "more than %d backends", MAX_BACKENDS);
     const char *slash = names ? strrchr(names, '/') : NULL, *file = slash ? slash + 1 : names;

@@ -7,28 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG = 1000, RUNS, PROFILE, JSON, NO_LIMITS, DROPOUT, CLIP, SIZE };
+enum { PRESET = 1000, RUNS, PROFILE, JSON, NO_LIMITS, DROPOUT, CLIP, SIZE };
 
-/* Batches to go with the configurations, of about as many tokens as fill the caches. */
+/* Batches to go with the presets, of about as many tokens as fill the caches. */
 static const struct {
     const char *name;
     bench_batch batch;
     int64_t vocabulary;
-} configs[] = {
+} presets[] = {
     {"tiny", {256, 16, 16}, 9712},
     {"small", {64, 16, 16}, 9712},
     {"base", {32, 32, 32}, 10000},
     {"big", {16, 32, 32}, 10000},
 };
-enum { N_CONFIGS = WG_COUNT(configs) };
+enum { N_PRESETS = WG_COUNT(presets) };
 
 typedef struct request {
-    const char *config;
+    const char *preset;
     bench_batch batch;
     wg_settings settings;
-    double dropout; /* negative: as the configuration says */
+    double dropout; /* negative: as the preset says */
     double clip;
-    int64_t changed[16]; /* by row of `sizes`; 0: as the configuration says */
+    int64_t changed[16]; /* by row of `sizes`; 0: as the preset says */
     int runs;
     bool profile, no_limits, json;
     backend_choice backends;
@@ -60,7 +60,7 @@ enum { N_SIZES = WG_COUNT(sizes) };
 /* clang-format off */
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "Model and batch:", 1},
-    {"config", CONFIG, "tiny|small|base|big", 0,
+    {"preset", PRESET, "tiny|small|base|big", 0,
      "sizes of the model and the batch (default: base)", 1},
     {"batch", SIZE, "N", 0, "number of sentences", 1},
     {"length", SIZE + 1, "N", 0, "tokens per sentence, source and target", 1},
@@ -73,7 +73,7 @@ static const struct argp_option table[] = {
     {"layers", SIZE + 8, "N", 0, "layers of the encoder and of the decoder", 1},
     {"encoder-layers", SIZE + 9, "N", 0, "layers of the encoder", 1},
     {"decoder-layers", SIZE + 10, "N", 0, "layers of the decoder", 1},
-    {"dropout", DROPOUT, "P", 0, "dropout probability (default: that of --config)", 1},
+    {"dropout", DROPOUT, "P", 0, "dropout probability (default: that of --preset)", 1},
     {"clip-norm", CLIP, "NORM", 0,
      "clip the gradient to this global norm (default: 25; 0: no clipping)", 1},
     {0, 0, 0, 0, "Measurement:", 2},
@@ -104,29 +104,29 @@ static void apply_changes(request *r)
     r->settings.clip_norm = r->clip;
 }
 
-/* The configuration, and what was changed of it; complains. */
+/* The preset, and what was changed of it; complains. */
 static wg_status configure(request *r)
 {
-    char message[300];
+    wg_error error;
     size_t i = 0;
-    while (strcmp(configs[i].name, r->config) != 0)
+    while (strcmp(presets[i].name, r->preset) != 0)
         i++;
-    r->batch = configs[i].batch;
-    wg_status status = bench_step_settings(&r->settings, r->config, configs[i].vocabulary,
-                                           r->backends.threads, message, sizeof message);
+    r->batch = presets[i].batch;
+    wg_status status = bench_step_settings(&r->settings, r->preset, presets[i].vocabulary,
+                                           r->backends.threads, &error);
     if (status == WG_OK)
         apply_changes(r);
     else
-        complain("%s", message);
+        complain_error(&error);
     return status;
 }
 
-static const char *check_config(const char *name, const struct argp_state *state)
+static const char *check_preset(const char *name, const struct argp_state *state)
 {
-    for (size_t i = 0; i < N_CONFIGS; i++)
-        if (strcmp(configs[i].name, name) == 0)
+    for (size_t i = 0; i < N_PRESETS; i++)
+        if (strcmp(presets[i].name, name) == 0)
             return name;
-    argp_error(state, "--config: expected tiny, small, base or big, got '%s'", name);
+    argp_error(state, "--preset: expected tiny, small, base or big, got '%s'", name);
     return name;
 }
 
@@ -153,7 +153,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
-    case CONFIG: r->config = check_config(arg, state); break;
+    case PRESET: r->preset = check_preset(arg, state); break;
     case DROPOUT: r->dropout = parse_real("--dropout", arg, 1, state); break;
     case CLIP: r->clip = parse_real("--clip-norm", arg, 1e30, state); break;
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
@@ -350,7 +350,7 @@ static void print_json(request *r, const result *seen, const bench_limits *l)
     json j = {.file = stdout};
     put_json_begin(&j, NULL, '{');
     put_json_begin(&j, "model", '{');
-    put_json_text(&j, "config", r->config);
+    put_json_text(&j, "preset", r->preset);
     for (int row = 0; row < N_SIZES; row++)
         if (!size_at(r, row, 1) || strcmp(sizes[row].name, "vocabulary") == 0)
             put_json_whole(&j, sizes[row].name, *size_at(r, row, 0));
@@ -430,7 +430,7 @@ int bench_train_step(int argc, char **argv)
         children,
         NULL,
         NULL};
-    request r = {.config = "base", .dropout = -1, .clip = 25};
+    request r = {.preset = "base", .dropout = -1, .clip = 25};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
     if (!r.backends.threads)

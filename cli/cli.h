@@ -36,6 +36,9 @@ int exit_code(wg_status status);
 /** "wengert: TEXT" on stderr. */
 void complain(const char *format, ...) WG_PRINTF(1, 2);
 
+/** The same for an error, unless its status is WG_OK; returns its exit code. */
+int complain_error(const wg_error *error);
+
 /** The i-th of a list of names, NULL past the end. */
 typedef const char *name_at(size_t i);
 const char *op_name_at(size_t i);

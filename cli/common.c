@@ -33,6 +33,13 @@ void complain(const char *format, ...)
     fputc('\n', stderr);
 }
 
+int complain_error(const wg_error *error)
+{
+    if (error->status != WG_OK)
+        complain("%s", error->text);
+    return exit_code(error->status);
+}
+
 const char *op_name_at(size_t i)
 {
     const wg_op *op = wg_op_at(i);

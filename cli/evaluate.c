@@ -126,7 +126,8 @@ static int evaluate_texts(const request *r, texts *t)
 static int draw_numbers(const model *m, wg_corpus **pairs)
 {
     enum { COUNT = 1000 };
-    char message[500] = "out of memory", *text[2] = {NULL, NULL};
+    char *text[2] = {NULL, NULL};
+    wg_error error = {.text = "out of memory"};
     if (m->settings.train_sets[0]) {
         complain("expected two files, SOURCE TARGET; only a model of the built-in numbers can be "
                  "evaluated without");
@@ -134,12 +135,12 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
     }
     wg_status status = wg_numbers_corpus(COUNT, true, m->settings.seed + 1, &text[0], &text[1]);
     if (status == WG_OK)
-        status = wg_corpus_of_text(
-            pairs, text[0], strlen(text[0]), text[1], strlen(text[1]),
-            wg_translator_vocabulary(m->translator, 0), wg_translator_vocabulary(m->translator, 1),
-            &(wg_corpus_options){.keep_text = true}, message, sizeof message);
+        status = wg_corpus_of_text(pairs, text[0], strlen(text[0]), text[1], strlen(text[1]),
+                                   wg_translator_vocabulary(m->translator, 0),
+                                   wg_translator_vocabulary(m->translator, 1),
+                                   &(wg_corpus_options){.keep_text = true}, &error);
     if (status != WG_OK)
-        complain("built-in numbers: %s", message);
+        complain("built-in numbers: %s", error.text);
     free(text[0]);
     free(text[1]);
     return exit_code(status);

@@ -37,6 +37,7 @@ static const struct argp_option table[] = {
     {"output", 'o', "FILE", 0,
      "write the output of --print and --dot to FILE instead of standard output", 1},
     {0, 0, 0, 0, "Graph:", 2},
+    {"model", 'm', "FOLDER", 0, "the model trained in FOLDER", 2},
     {"grad", GRAD, 0, 0, "add the gradient of the loss with respect to all parameters", 2},
     {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
     {"profile", PROFILE, 0, 0,
@@ -59,6 +60,7 @@ enum { MAX_EXPAND = 64 };
 
 typedef struct request {
     const char *model, *output, *svg, *png;
+    bool folder; /* the model is in a folder: --model */
     bool print, dot, grad, plan, profile;
     const char *expand[MAX_EXPAND];
     wg_picture_options picture;
@@ -124,7 +126,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case MEMORY: r->picture.memory = true; break;
     case NO_LEGEND: r->picture.no_legend = true; break;
     case SECONDS: r->picture.seconds = parse_seconds(arg, state); break;
-    case ARGP_KEY_ARG: take_argument(state, &r->model, "model", arg); break;
+    case 'm':
+    case ARGP_KEY_ARG:
+        take_argument(state, &r->model, "model", arg);
+        r->folder = key == 'm';
+        break;
     case ARGP_KEY_END:
         if (!r->model)
             argp_error(state, "no model given");
@@ -235,11 +241,12 @@ static int write_picture(wg_picture *p, wg_picture_format format, const char *pa
     char *bytes = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&bytes, &size);
-    wg_status status = f ? wg_picture_write(p, format, f) : WG_ENOMEM;
+    wg_error error = {.text = "out of memory"};
+    wg_status status = f ? wg_picture_write(p, format, f, &error) : WG_ENOMEM;
     if (f && fclose(f) != 0 && status == WG_OK)
         status = WG_ENOMEM;
     if (status != WG_OK)
-        complain("%s", f ? wg_picture_message(p) : "out of memory");
+        complain("%s", *error.text ? error.text : "out of memory");
     int code = status == WG_OK ? deliver(path, bytes, size) : exit_code(status);
     free(bytes);
     return code;
@@ -248,11 +255,11 @@ static int write_picture(wg_picture *p, wg_picture_format format, const char *pa
 static int draw(const wg_graph *g, const request *r)
 {
     wg_picture *p;
-    wg_status status = wg_picture_create(&p, g, &r->picture);
-    int code = exit_code(status);
-    if (status != WG_OK)
-        complain("%s", wg_picture_message(p));
-    if (code == EXIT_OK && r->dot)
+    wg_error error;
+    int code = EXIT_OK;
+    if (wg_picture_create(&p, g, &r->picture, &error) != WG_OK)
+        return complain_error(&error);
+    if (r->dot)
         code = write_picture(p, WG_PICTURE_DOT, r->output);
     if (code == EXIT_OK && r->svg)
         code = write_picture(p, WG_PICTURE_SVG, r->svg);
@@ -301,11 +308,12 @@ static int show(wg_graph *g, const wg_model *m, request *r)
 /* ---- which graph ----------------------------------------------------------------------------- */
 
 /* A trained model is the built-in "transformer" in sizes of its own. */
-static int find_model(const char *name, const wg_model **out, wg_transformer_config *trained)
+static int find_model(const request *r, const wg_model **out, wg_transformer_config *trained)
 {
-    *out = wg_model_find(name);
+    const char *name = r->model;
+    *out = r->folder ? NULL : wg_model_find(name);
 #ifdef WG_HAVE_TRAINING
-    if (!*out && wg_folder_has(name, WG_FILE_CONFIG)) {
+    if (r->folder || (!*out && wg_folder_has(name, WG_FILE_CONFIG))) {
         *out = wg_model_find("transformer");
         return model_network(name, trained);
     }
@@ -345,7 +353,7 @@ int command_graph(int argc, char **argv)
         return EXIT_USAGE;
     const wg_model *m;
     wg_transformer_config trained = {0};
-    int code = find_model(r.model, &m, &trained);
+    int code = find_model(&r, &m, &trained);
     const char *const outputs[] = {r.output, r.svg, r.png};
     for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
         code = check_output(outputs[i]);

@@ -1,5 +1,5 @@
 /* wengert info: describes a model folder. */
-#include "cli/model.h"
+#include "cli/cli.h"
 #include "wengert/train/folder.h"
 
 #include <dirent.h>
@@ -31,13 +31,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-static wg_status print_settings(const char *path, char *message, size_t size)
+static int print_settings(const char *folder)
 {
     wg_settings s;
     const wg_option *o;
-    wg_status status = wg_settings_init(&s);
-    if (status == WG_OK)
-        status = wg_settings_read_yaml(&s, path, message, size);
+    wg_error error;
+    wg_status status = wg_folder_settings(&s, folder, &error);
     int group = -1;
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
         char *text = NULL;
@@ -50,7 +49,7 @@ static wg_status print_settings(const char *path, char *message, size_t size)
         free(text);
     }
     wg_settings_free(&s);
-    return status;
+    return complain_error(&error);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -89,23 +88,24 @@ static void print_parts(const wg_safetensors *file)
     }
 }
 
-static wg_status print_parameters(const char *path, char *message, size_t size)
+static int print_parameters(const char *path)
 {
     wg_safetensors *file = NULL;
-    wg_status status = wg_safetensors_open(&file, path, message, size);
-    if (status == WG_OK)
+    wg_error error;
+    if (wg_safetensors_open(&file, path, &error) == WG_OK)
         print_parts(file);
     wg_safetensors_close(file);
-    return status;
+    return complain_error(&error);
 }
 
 /* ---- vocabularies ---------------------------------------------------------------------------- */
 
-static wg_status print_vocabularies(const char *folder, char *message, size_t size)
+static int print_vocabularies(const char *folder)
 {
     static const char *const kinds[] = {"bpe", "unigram", "words", "characters"};
     wg_vocabularies v;
-    wg_status status = wg_vocabularies_open(&v, folder, message, size);
+    wg_error error;
+    wg_status status = wg_vocabularies_open(&v, folder, &error);
     bool joint = status == WG_OK && v.side[0] == v.side[1];
     for (int i = 0; status == WG_OK && i < (joint ? 1 : 2); i++)
         printf("  %-24s %lld tokens (%s)\n",
@@ -114,7 +114,7 @@ static wg_status print_vocabularies(const char *folder, char *message, size_t si
                      : "source",
                (long long)wg_vocabulary_size(v.side[i]), kinds[wg_vocabulary_kind_of(v.side[i])]);
     wg_vocabularies_free(&v);
-    return status;
+    return complain_error(&error);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -127,16 +127,16 @@ static void print_number(const char *key, const json_t *value)
         printf("  %-24s %.1f\n", key, json_real_value(value));
 }
 
-static wg_status print_progress(const char *path, char *message, size_t size)
+static int print_progress(const char *path)
 {
     static const char *const shown[] = {"update",        "epoch",   "sentences",
                                         "target-tokens", "seconds", "stalled"};
-    json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error), *entry;
+    json_error_t malformed;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &malformed), *entry;
     const char *metric;
     if (!root) {
-        snprintf(message, size, "%s:%d: %s", path, error.line, error.text);
-        return WG_EDATA;
+        complain("%s:%d: %s", path, malformed.line, malformed.text);
+        return EXIT_DATA;
     }
     for (size_t i = 0; i < WG_COUNT(shown); i++)
         print_number(shown[i], json_object_get(root, shown[i]));
@@ -149,7 +149,7 @@ static wg_status print_progress(const char *path, char *message, size_t size)
                (long long)json_integer_value(json_object_get(entry, "update")));
     }
     json_decref(root);
-    return WG_OK;
+    return EXIT_OK;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -159,14 +159,14 @@ static int visible(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-static wg_status print_files(const char *folder, char *message, size_t size)
+static int print_files(const char *folder)
 {
     struct dirent **entry;
     char number[32];
     int n = scandir(folder, &entry, visible, alphasort);
     if (n < 0) {
-        snprintf(message, size, "%s: %s", folder, strerror(errno));
-        return WG_EIO;
+        complain("%s: %s", folder, strerror(errno));
+        return EXIT_IO;
     }
     for (int i = 0; i < n; i++) {
         struct stat s;
@@ -179,7 +179,7 @@ static wg_status print_files(const char *folder, char *message, size_t size)
         free(entry[i]);
     }
     free(entry);
-    return WG_OK;
+    return EXIT_OK;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -187,10 +187,10 @@ static wg_status print_files(const char *folder, char *message, size_t size)
 /* The parts, in the order of printing.  A part is skipped if its `file` is missing. */
 static const struct {
     const char *title, *file;
-    wg_status (*print)(const char *path, char *message, size_t size);
+    int (*print)(const char *path);
 } parts[] = {
     {"Progress", WG_FILE_PROGRESS, print_progress}, {"Weights", WG_FILE_MODEL, print_parameters},
-    {"Vocabularies", NULL, print_vocabularies},     {"", WG_FILE_CONFIG, print_settings},
+    {"Vocabularies", NULL, print_vocabularies},     {"", NULL, print_settings},
     {"Folder contents", NULL, print_files},
 };
 
@@ -202,23 +202,20 @@ int command_info(int argc, char **argv)
         NULL,     NULL,
         NULL};
     const char *folder = NULL;
-    char message[500];
+    wg_error error;
     int code = EXIT_OK;
     if (argp_parse(&argp, argc, argv, 0, NULL, &folder) != 0)
         return EXIT_USAGE;
-    if (model_folder(folder) != EXIT_OK)
-        return EXIT_IO;
+    if (wg_folder_check(folder, &error) != WG_OK)
+        return complain_error(&error);
     for (size_t i = 0; i < WG_COUNT(parts); i++) {
         if (parts[i].file && !wg_folder_has(folder, parts[i].file))
             continue;
         char *path = parts[i].file ? wg_folder_path(folder, "%s", parts[i].file) : strdup(folder);
         printf("%s%s%s", i ? "\n" : "", parts[i].title, parts[i].title[0] ? "\n" : "");
-        wg_status status = path ? parts[i].print(path, message, sizeof message) : WG_ENOMEM;
+        int failed = path ? parts[i].print(path) : exit_code(WG_ENOMEM);
+        code = failed ? failed : code;
         free(path);
-        if (status == WG_OK)
-            continue;
-        complain("%s", status == WG_ENOMEM ? "out of memory" : message);
-        code = exit_code(status);
     }
     return code;
 }

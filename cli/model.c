@@ -5,28 +5,10 @@
 
 enum { WEIGHTS = 3000 };
 
-int model_folder(const char *folder)
-{
-    if (wg_folder_has(folder, WG_FILE_CONFIG))
-        return EXIT_OK;
-    complain("%s: not a model folder: it has no %s", folder, WG_FILE_CONFIG);
-    return EXIT_IO;
-}
-
 int model_settings(wg_settings *s, const char *folder)
 {
-    *s = (wg_settings){0};
-    if (model_folder(folder) != EXIT_OK)
-        return EXIT_IO;
-    char message[500], *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
-    wg_status status = path ? wg_settings_init(s) : WG_ENOMEM;
-    snprintf(message, sizeof message, "%s", wg_status_text(status));
-    if (status == WG_OK)
-        status = wg_settings_read_yaml(s, path, message, sizeof message);
-    free(path);
-    if (status != WG_OK)
-        complain("%s", message);
-    return exit_code(status);
+    wg_error error;
+    return wg_folder_settings(s, folder, &error) == WG_OK ? EXIT_OK : complain_error(&error);
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -48,8 +30,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case WEIGHTS: m->weights = arg; break;
     case ARGP_KEY_ARG:
-        if (p->command->max_files == 0)
-            argp_error(state, "unexpected argument '%s'; text is read from standard input", arg);
+        if (p->command->max_files == 0) {
+            settings_args_model(&m->args, arg, state);
+            break;
+        }
         if (m->n_files == p->command->max_files)
             argp_error(
                 state,
@@ -88,32 +72,40 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+/* With the settings as the folder has them: what the command line changes is not of the model. */
+static int open_translator(model *m, const char *folder, const wg_settings *of_folder)
+{
+    wg_error error;
+    if (wg_backend_list_open(&m->backends, m->settings.backend, &error) != WG_OK)
+        return complain_error(&error);
+    const wg_translator_options options = {.weights = m->weights,
+                                           .settings = of_folder,
+                                           .backends = m->backends.backend,
+                                           .n_backends = m->backends.count,
+                                           .threads = (int)m->settings.threads,
+                                           .int8 = m->settings.int8};
+    wg_status status = wg_translator_open(&m->translator, folder, &options, &error);
+    return status == WG_OK ? EXIT_OK : complain_error(&error);
+}
+
 int model_open(model *m)
 {
-    char message[1000];
+    wg_settings of_folder;
     const char *folder = settings_args_value(&m->args, "model");
     if (!folder || !*folder) {
         complain("no model given; use --model FOLDER");
         return EXIT_USAGE;
     }
-    int code = model_settings(&m->settings, folder);
-    if (code == EXIT_OK)
-        code = settings_args_apply(&m->args, &m->settings);
+    int code = model_settings(&of_folder, folder);
     if (code != EXIT_OK)
         return code;
-    wg_status status =
-        wg_backend_list_open(&m->backends, m->settings.backend, message, sizeof message);
-    if (status == WG_OK)
-        status = wg_translator_open(&m->translator, folder,
-                                    &(wg_translator_options){.weights = m->weights,
-                                                             .backends = m->backends.backend,
-                                                             .n_backends = m->backends.count,
-                                                             .threads = (int)m->settings.threads,
-                                                             .int8 = m->settings.int8},
-                                    message, sizeof message);
-    if (status != WG_OK)
-        complain("%s", message);
-    return exit_code(status);
+    code = exit_code(wg_settings_copy(&m->settings, &of_folder));
+    if (code == EXIT_OK)
+        code = settings_args_apply(&m->args, &m->settings);
+    if (code == EXIT_OK)
+        code = open_translator(m, folder, &of_folder);
+    wg_settings_free(&of_folder);
+    return code;
 }
 
 void model_close(model *m)
@@ -126,33 +118,26 @@ void model_close(model *m)
 
 int model_network(const char *folder, wg_transformer_config *network)
 {
-    char message[500];
+    wg_error error;
     wg_settings s;
     wg_vocabularies v = {0};
-    int code = model_settings(&s, folder);
-    wg_status status =
-        code == EXIT_OK ? wg_vocabularies_open(&v, folder, message, sizeof message) : WG_OK;
-    if (status != WG_OK) {
-        complain("%s", message);
-        code = exit_code(status);
-    } else if (code == EXIT_OK) {
+    if (wg_folder_settings(&s, folder, &error) == WG_OK &&
+        wg_vocabularies_open(&v, folder, &error) == WG_OK) {
         *network = s.net;
         network->source_vocabulary = wg_vocabulary_size(v.side[0]);
         network->target_vocabulary = wg_vocabulary_size(v.side[1]);
     }
     wg_vocabularies_free(&v);
     wg_settings_free(&s);
-    return code;
+    return complain_error(&error);
 }
 
 int model_read_pairs(const model *m, wg_corpus **pairs)
 {
-    char message[500];
-    wg_status status = wg_corpus_read(
-        pairs, m->files[0], m->files[1], wg_translator_vocabulary(m->translator, 0),
-        wg_translator_vocabulary(m->translator, 1),
-        &(wg_corpus_options){.keep_empty = true, .keep_text = true}, message, sizeof message);
-    if (status != WG_OK)
-        complain("%s", message);
-    return exit_code(status);
+    wg_error error;
+    const wg_corpus_options options = {.keep_empty = true, .keep_text = true};
+    wg_status status =
+        wg_corpus_read(pairs, m->files[0], m->files[1], wg_translator_vocabulary(m->translator, 0),
+                       wg_translator_vocabulary(m->translator, 1), &options, &error);
+    return status == WG_OK ? EXIT_OK : complain_error(&error);
 }

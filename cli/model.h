@@ -23,7 +23,8 @@ typedef struct model_command {
     const struct argp_option *options; /* of group WG_GROUP_COUNT + 1 */
     argp_parser_t parse; /* of these; input is the model, with which the command's request begins */
     const char *usage, *doc;
-    int min_files, max_files; /* of SOURCE TARGET: 0 or 2 */
+    /* Of SOURCE TARGET: 0 or 2.  Where max_files is 0, the one argument is the model's folder. */
+    int min_files, max_files;
 } model_command;
 
 /* Reads the command line, and makes the model's flags known; an exit code, after which model_close
@@ -33,10 +34,7 @@ int model_parse(model *m, const model_command *command, int argc, char **argv);
 int model_open(model *m);
 void model_close(model *m);
 
-/* Is it a model's folder?  An exit code; complains. */
-int model_folder(const char *folder);
-/* The settings of the model in that folder; an exit code, after which they are due to be freed in
- * any case.  Complains. */
+/* The settings of the model in that folder, which the caller frees; an exit code.  Complains. */
 int model_settings(wg_settings *settings, const char *folder);
 
 /* The network of the model in that folder, with the sizes of its vocabularies; complains. */

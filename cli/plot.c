@@ -163,8 +163,8 @@ int command_plot(int argc, char **argv)
         for (int k = 0; k < MAX_CURVES && panels[i].curve[k].kind && code == EXIT_OK; k++)
             code = series_read(&r.curve[i][k], r.folder, panels[i].curve[k].kind,
                                panels[i].curve[k].key);
-    char *usual = wg_folder_path(r.folder, "curves.svg");
-    const char *path = r.output ? r.output : usual;
+    char *in_folder = wg_folder_path(r.folder, "curves.svg");
+    const char *path = r.output ? r.output : in_folder;
     if (code == EXIT_OK && !path) {
         complain("out of memory");
         code = EXIT_RUN;
@@ -173,7 +173,7 @@ int command_plot(int argc, char **argv)
         code = check_output(path);
     if (code == EXIT_OK)
         code = draw(&r, path);
-    free(usual);
+    free(in_folder);
     for (int i = 0; i < N_PANELS; i++)
         for (int k = 0; k < MAX_CURVES; k++)
             series_free(&r.curve[i][k]);

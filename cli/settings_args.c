@@ -61,9 +61,9 @@ static const char *doc_of(settings_args *a, const wg_option *o)
     }
     bool of_model = !(a->use & WG_FOR_TRAINING) &&
                     o->use & WG_FOR_TRAINING; /* then its settings have the default */
-    if (!o->usual || !o->usual[0] || o->kind == WG_OPTION_BOOL || of_model)
+    if (!o->default_value || !o->default_value[0] || o->kind == WG_OPTION_BOOL || of_model)
         return text(a, "%s%s", o->doc, names);
-    return text(a, "%s%s (default: %s)", o->doc, names, o->usual);
+    return text(a, "%s%s (default: %s)", o->doc, names, o->default_value);
 }
 
 static void add_option(settings_args *a, const wg_option *o)
@@ -76,7 +76,7 @@ static void add_option(settings_args *a, const wg_option *o)
                    .arg = choices   ? o->choices
                           : o->unit ? o->unit
                                     : "true|false",
-                   .flags = o->bare ? OPTION_ARG_OPTIONAL : 0,
+                   .flags = o->implied_value ? OPTION_ARG_OPTIONAL : 0,
                    .doc = doc_of(a, o),
                    .group = group,
                });
@@ -92,8 +92,7 @@ static void add_option(settings_args *a, const wg_option *o)
 static bool accepts(const wg_option *o, const char *const *values, size_t n)
 {
     wg_settings s;
-    bool ok =
-        wg_settings_init(&s) == WG_OK && wg_settings_assign(&s, o, values, n, NULL, 0) == WG_OK;
+    bool ok = wg_settings_init(&s) == WG_OK && wg_settings_assign(&s, o, values, n, NULL) == WG_OK;
     wg_settings_free(&s);
     return ok;
 }
@@ -119,7 +118,7 @@ static void take_values(given_option *g, char *arg, struct argp_state *state)
         state->next++;
     }
     if (g->n == 0)
-        g->values[g->n++] = o->bare;
+        g->values[g->n++] = o->implied_value;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -139,6 +138,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     a->given[a->n] = (given_option){.option = o};
     take_values(&a->given[a->n++], arg, state);
     return 0;
+}
+
+void settings_args_model(settings_args *a, const char *folder, const struct argp_state *state)
+{
+    const char *model = settings_args_value(a, "model");
+    take_argument(state, &model, "folder", folder);
+    if (a->n == MAX_GIVEN)
+        argp_error(state, "more than %d options", MAX_GIVEN);
+    a->given[a->n++] = (given_option){wg_option_find("model"), {folder}, 1};
 }
 
 /* ---- what commands see ----------------------------------------------------------------------- */
@@ -183,19 +191,15 @@ void settings_args_free(settings_args *a)
 
 int settings_args_apply(const settings_args *a, wg_settings *s)
 {
-    char message[400];
-    wg_status status = WG_OK;
+    wg_error error;
     for (size_t i = 0; i < a->n_configs; i++)
-        if ((status = wg_settings_read_yaml(s, a->configs[i], message, sizeof message)) != WG_OK) {
-            complain("%s", message);
-            return exit_code(status);
-        }
+        if (wg_settings_read_yaml(s, a->configs[i], &error) != WG_OK)
+            return complain_error(&error);
     for (size_t i = 0; i < a->n; i++) {
         const given_option *g = &a->given[i];
-        status = wg_settings_assign(s, g->option, g->values, g->n, message, sizeof message);
-        if (status != WG_OK) {
-            complain("--%s", message);
-            return exit_code(status);
+        if (wg_settings_assign(s, g->option, g->values, g->n, &error) != WG_OK) {
+            complain("--%s", error.text);
+            return exit_code(error.status);
         }
     }
     return EXIT_OK;

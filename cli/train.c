@@ -25,7 +25,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
     case DUMP_CONFIG: r->dump = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); break;
+    case ARGP_KEY_ARG: settings_args_model(&r->args, arg, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -34,22 +34,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* A folder keeps its vocabularies: other --vocabs are refused instead of silently ignored. */
 static int check_vocabularies(const wg_settings *asked)
 {
-    char message[1000];
+    wg_error error;
     if (!asked->model || asked->overwrite || !asked->vocabs[0] ||
         !wg_vocabularies_exist(asked->model))
         return EXIT_OK;
-    wg_status status = wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1],
-                                              message, sizeof message);
+    wg_status status =
+        wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1], &error);
     if (status != WG_OK)
-        complain("--vocabs: %s%s", message,
+        complain("--vocabs: %s%s", error.text,
                  status == WG_EINVAL ? "; use --overwrite to train from scratch" : "");
     return exit_code(status);
 }
 
 /* The settings of the model in the folder, overridden by `asked`; without a model, `asked`. */
-static int settle(wg_settings *s, wg_settings *asked)
+static int merge_settings(wg_settings *s, wg_settings *asked)
 {
-    char message[2000];
+    wg_error error;
     if (!asked->model || asked->overwrite || !wg_folder_has(asked->model, WG_FILE_CONFIG)) {
         *s = *asked;
         *asked = (wg_settings){0};
@@ -58,25 +58,24 @@ static int settle(wg_settings *s, wg_settings *asked)
     int code = model_settings(s, asked->model);
     if (code != EXIT_OK)
         return code;
-    wg_status status = wg_settings_override(s, asked, message, sizeof message);
+    wg_status status = wg_settings_override(s, asked, &error);
     if (status != WG_OK)
         complain("%s has a different model: %s; use --overwrite to train from scratch",
-                 asked->model, message);
+                 asked->model, error.text);
     return exit_code(status);
 }
 
 static int train(const wg_settings *s)
 {
-    static volatile int
-        signal_number; /* static, since the thread that writes it outlives this call */
-    char message[1000];
+    /* static, since the thread that writes it outlives this call */
+    static volatile int signal_number;
+    wg_error error;
     progress p = progress_on(stderr, s->quiet);
     wg_trainer *t = NULL;
     stop_on_signals(&signal_number);
-    wg_status status =
-        wg_trainer_create(&t, s, &(wg_listener){progress_tell, &p}, message, sizeof message);
+    wg_status status = wg_trainer_create(&t, s, &(wg_listener){progress_tell, &p}, &error);
     if (status != WG_OK)
-        complain("%s", message);
+        complain_error(&error);
     else if ((status = wg_trainer_run(t, &signal_number)) != WG_OK) {
         progress_end(&p);
         complain("%s", wg_trainer_message(t));
@@ -101,7 +100,7 @@ int command_train(int argc, char **argv)
     const struct argp argp = {
         table,
         parse,
-        "",
+        "[FOLDER]",
         "Trains a Transformer on parallel text, or resumes a training run.\v"
         "The folder --model keeps the whole state of the run; the same command resumes it.  "
         "Without --train-sets the model learns to translate number phrases from English to "
@@ -118,7 +117,7 @@ int command_train(int argc, char **argv)
     if (code == EXIT_OK)
         code = check_vocabularies(&asked);
     if (code == EXIT_OK)
-        code = settle(&s, &asked);
+        code = merge_settings(&s, &asked);
     if (code == EXIT_OK && r.dump)
         code = exit_code(wg_settings_write_yaml(&s, stdout));
     else if (code == EXIT_OK && !s.model) {

@@ -109,7 +109,7 @@ static int translate_all(request *r)
     return code;
 }
 
-static int settle(request *r)
+static int take_search_options(request *r)
 {
     r->search = r->model.settings.search;
     r->search.attention = r->plot != NULL;
@@ -139,7 +139,7 @@ int command_translate(int argc, char **argv)
     if (code == EXIT_OK)
         code = model_open(&r.model);
     if (code == EXIT_OK)
-        code = settle(&r);
+        code = take_search_options(&r);
     if (code == EXIT_OK)
         code = translate_all(&r);
     model_close(&r.model);

@@ -66,7 +66,7 @@ int main(void)
     wg_grad(loss, params, n, grads);
     wg_adam_update(params, grads, n, wg_fill(g, WG_F32, WG_SCALAR, 0.01), NULL);
 
-    char message[256];
+    wg_error error;
     wg_store *store = wg_store_new(1);
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store}) != WG_OK)
@@ -84,13 +84,13 @@ int main(void)
                    (double)right / N);
     }
 
-    if (wg_store_save(store, "mlp.safetensors", message, sizeof message) != WG_OK)
-        return fail(message);
+    if (wg_store_save(store, "mlp.safetensors", &error) != WG_OK)
+        return fail(error.text);
     wg_picture *picture;
     FILE *file = fopen("mlp.svg", "w");
-    if (wg_picture_create(&picture, g, NULL) != WG_OK ||
-        wg_picture_write(picture, WG_PICTURE_SVG, file) != WG_OK)
-        printf("no picture: %s\n", wg_picture_message(picture));
+    if (wg_picture_create(&picture, g, NULL, &error) != WG_OK ||
+        wg_picture_write(picture, WG_PICTURE_SVG, file, &error) != WG_OK)
+        printf("no picture: %s\n", error.text);
     wg_picture_free(picture);
     if (file)
         fclose(file);

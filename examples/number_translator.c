@@ -18,8 +18,8 @@ static void tell(void *unused, const wg_event *event)
 }
 
 /* What `wengert train` takes as flags; all other settings are those of the preset "numbers". */
-static wg_status settle(wg_settings *s, const char *updates, const char *folder, char *message,
-                        size_t size)
+static wg_status make_settings(wg_settings *s, const char *updates, const char *folder,
+                               wg_error *error)
 {
     const char *const given[][2] = {
         {"model", folder},       {"after", updates},
@@ -31,23 +31,23 @@ static wg_status settle(wg_settings *s, const char *updates, const char *folder,
     };
     wg_status status = wg_settings_init(s);
     for (size_t i = 0; i < WG_COUNT(given) && status == WG_OK; i++)
-        status = wg_settings_set(s, given[i][0], given[i][1], message, size);
+        status = wg_settings_set(s, given[i][0], given[i][1], error);
     return status;
 }
 
-static wg_status train(const wg_settings *s, char *message, size_t size)
+static wg_status train(const wg_settings *s, wg_error *error)
 {
     const wg_listener listener = {.tell = tell};
     wg_trainer *t = NULL;
-    wg_status status = wg_trainer_create(&t, s, &listener, message, size);
+    wg_status status = wg_trainer_create(&t, s, &listener, error);
     if (status == WG_OK && (status = wg_trainer_run(t, NULL)) != WG_OK)
-        snprintf(message, size, "%s", wg_trainer_message(t));
+        snprintf(error->text, sizeof error->text, "%s", wg_trainer_message(t));
     wg_trainer_free(t);
     return status;
 }
 
-/* Needs nothing of the training but its folder: this half could be another program. */
-static wg_status translate(const char *folder, char *message, size_t size)
+/* Needs nothing of the run but its folder: this half could be another program. */
+static wg_status translate(const char *folder, wg_error *error)
 {
     enum { LINES = 3 };
     const char *const lines[LINES] = {"seven", "forty-two", "three hundred forty-two"};
@@ -58,9 +58,9 @@ static wg_status translate(const char *folder, char *message, size_t size)
     wg_status status = wg_translator_open(
         &t, folder,
         &(wg_translator_options){.backends = built_in.backend, .n_backends = built_in.count},
-        message, size);
+        error);
     if (status == WG_OK && (status = wg_translator_run(t, lines, LINES, &search, &found)) != WG_OK)
-        snprintf(message, size, "%s", wg_translator_message(t));
+        snprintf(error->text, sizeof error->text, "%s", wg_translator_message(t));
     for (int i = 0; i < LINES && status == WG_OK; i++)
         printf("%s -> %s  (log p %.2f)\n", lines[i], found[i].text,
                found[i].hypothesis.log_probability);
@@ -71,17 +71,18 @@ static wg_status translate(const char *folder, char *message, size_t size)
 
 int main(int argc, char **argv)
 {
-    char updates[32], message[1000] = "";
+    char updates[32];
+    wg_error error = {.status = WG_OK};
     const char *folder = argc > 2 ? argv[2] : "number_translator.model";
     wg_settings s = {0};
     snprintf(updates, sizeof updates, "%ldu", argc > 1 ? strtol(argv[1], NULL, 10) : 20L);
-    wg_status status = settle(&s, updates, folder, message, sizeof message);
+    wg_status status = make_settings(&s, updates, folder, &error);
     if (status == WG_OK)
-        status = train(&s, message, sizeof message);
+        status = train(&s, &error);
     if (status == WG_OK)
-        status = translate(folder, message, sizeof message);
+        status = translate(folder, &error);
     wg_settings_free(&s);
     if (status != WG_OK)
-        fprintf(stderr, "%s\n", *message ? message : wg_status_text(status));
+        fprintf(stderr, "%s\n", *error.text ? error.text : wg_status_text(status));
     return status != WG_OK;
 }

@@ -3,6 +3,7 @@
  * A parser of its own rather than a JSON library's tree, because a tree takes many times the size
  * of a hostile header, and because every deviation from the form can be named with its byte. */
 #include "files/internal.h"
+#include "graph/error.h"
 #include "text/unicode/unicode.h"
 
 #include <inttypes.h>
@@ -38,12 +39,12 @@ const wgi_file_dtype *wgi_file_dtype_of(wg_dtype dtype)
 typedef struct parser {
     const char *path;
     char *start, *at, *end;
-    wgi_message *message;
+    wg_error *error;
     wg_status status;
 } parser;
 
 #define REFUSE(p, status_, ...)                                                                    \
-    ((p)->status = wgi_file_fail((p)->message, (status_), (p)->path, __VA_ARGS__), false)
+    ((p)->status = wgi_error_file((p)->error, (status_), (p)->path, __VA_ARGS__), false)
 
 /* "path: header byte 12: expected ':', got 'x'" */
 static bool expected(parser *p, const char *what)
@@ -334,12 +335,12 @@ static bool unique(parser *p, wgi_header *h)
 }
 
 wg_status wgi_header_parse(wgi_header *out, const char *path, char *text, size_t size,
-                           wgi_message *m)
+                           wg_error *error)
 {
-    parser p = {path, text, text, text + size, m, WG_OK};
+    parser p = {path, text, text, text + size, error, WG_OK};
     *out = (wgi_header){0};
     if (!wgi_utf8_valid(text, size))
-        return wgi_file_fail(m, WG_EDATA, path, "header: expected UTF-8, got other bytes");
+        return wgi_error_file(error, WG_EDATA, path, "header: expected UTF-8, got other bytes");
     if (header(&p, out)) {
         space(&p);
         if (p.at != p.end)

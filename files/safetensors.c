@@ -1,4 +1,6 @@
 #include "files/internal.h"
+#include "files/replace.h"
+#include "graph/error.h"
 #include "text/unicode/unicode.h"
 
 #include <fcntl.h>
@@ -23,25 +25,25 @@ struct wg_safetensors {
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Maps a regular file of at least 8 bytes. */
-static wg_status map(wg_safetensors *f, const char *path, wgi_message *m)
+static wg_status map(wg_safetensors *f, const char *path, wg_error *error)
 {
     struct stat about;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not wait for a FIFO's writer */
     if (fd < 0)
-        return wgi_file_errno(m, path, "open");
+        return wgi_error_errno(error, path, "open");
     wg_status status = WG_OK;
     if (fstat(fd, &about) != 0)
-        status = wgi_file_errno(m, path, "stat");
+        status = wgi_error_errno(error, path, "stat");
     else if (!S_ISREG(about.st_mode))
-        status = wgi_file_fail(m, WG_EIO, path, "expected a regular file, got another kind");
+        status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got another kind");
     else if (about.st_size < 8)
-        status = wgi_file_fail(m, WG_EDATA, path, "expected at least 8 bytes, got %lld",
-                               (long long)about.st_size);
+        status = wgi_error_file(error, WG_EDATA, path, "expected at least 8 bytes, got %lld",
+                                (long long)about.st_size);
     if (status == WG_OK) {
         f->size = (size_t)about.st_size;
         void *bytes = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED)
-            status = wgi_file_errno(m, path, "map");
+            status = wgi_error_errno(error, path, "map");
         else
             f->map = bytes;
     }
@@ -51,37 +53,37 @@ static wg_status map(wg_safetensors *f, const char *path, wgi_message *m)
 
 /* dtype, shape and offsets of one tensor against each other and the file */
 static wg_status check_tensor(wgi_header_entry *e, const char *data, uint64_t size,
-                              const char *path, wgi_message *m)
+                              const char *path, wg_error *error)
 {
     wg_file_tensor *t = &e->tensor;
     char text[200];
     const wgi_file_dtype *dtype = wgi_file_dtype_named(t->dtype_name);
     if (!dtype)
-        return wgi_file_fail(m, WG_EDATA, path, "tensor %s: expected a dtype, got \"%s\"", t->name,
-                             t->dtype_name);
+        return wgi_error_file(error, WG_EDATA, path, "tensor %s: expected a dtype, got \"%s\"",
+                              t->name, t->dtype_name);
     t->dtype = dtype->dtype;
     /* a dtype that wengert lacks is checked as if its elements were of 8 bytes: not less strict */
     if (!wg_shape_valid(&t->shape, t->dtype ? t->dtype : WG_I64))
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "tensor %s: expected a size below 2^63, got shape %s", t->name,
-                             wg_shape_text(&t->shape, text, sizeof text));
+        return wgi_error_file(error, WG_EDATA, path,
+                              "tensor %s: expected a size below 2^63, got shape %s", t->name,
+                              wg_shape_text(&t->shape, text, sizeof text));
     uint64_t bytes = (uint64_t)wg_shape_count(&t->shape) * dtype->size;
     if (e->begin > e->end || e->end > size)
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "tensor %s: expected offsets within %" PRIu64 " bytes, got [%" PRIu64
-                             ", %" PRIu64 "]",
-                             t->name, size, e->begin, e->end);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "tensor %s: expected offsets within %" PRIu64 " bytes, got [%" PRIu64
+                              ", %" PRIu64 "]",
+                              t->name, size, e->begin, e->end);
     if (e->end - e->begin != bytes)
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "tensor %s: expected %" PRIu64 " bytes for %s %s, got %" PRIu64,
-                             t->name, bytes, t->dtype_name,
-                             wg_shape_text(&t->shape, text, sizeof text), e->end - e->begin);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "tensor %s: expected %" PRIu64 " bytes for %s %s, got %" PRIu64,
+                              t->name, bytes, t->dtype_name,
+                              wg_shape_text(&t->shape, text, sizeof text), e->end - e->begin);
     t->data = data + e->begin;
     t->size = (size_t)bytes;
     for (size_t i = 0; t->dtype == WG_BOOL && i < t->size; i++)
         if (((const unsigned char *)t->data)[i] > 1)
-            return wgi_file_fail(m, WG_EDATA, path, "tensor %s: expected 0 or 1, got %d", t->name,
-                                 ((const unsigned char *)t->data)[i]);
+            return wgi_error_file(error, WG_EDATA, path, "tensor %s: expected 0 or 1, got %d",
+                                  t->name, ((const unsigned char *)t->data)[i]);
     return WG_OK;
 }
 
@@ -95,11 +97,11 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* The tensors follow one another from the first byte to the last. */
-static wg_status check_layout(const wgi_header *h, uint64_t size, const char *path, wgi_message *m)
+static wg_status check_layout(const wgi_header *h, uint64_t size, const char *path, wg_error *error)
 {
     const wgi_header_entry **order = malloc((h->n_entries + 1) * sizeof *order);
     if (!order)
-        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to check it");
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to check it");
     for (size_t i = 0; i < h->n_entries; i++)
         order[i] = &h->entries[i];
     qsort(order, h->n_entries, sizeof *order, by_offset);
@@ -107,48 +109,47 @@ static wg_status check_layout(const wgi_header *h, uint64_t size, const char *pa
     wg_status status = WG_OK;
     for (size_t i = 0; i < h->n_entries && status == WG_OK; at = order[i++]->end)
         if (order[i]->begin != at)
-            status = wgi_file_fail(m, WG_EDATA, path,
-                                   "tensor %s: expected to begin at %" PRIu64 ", got %" PRIu64,
-                                   order[i]->tensor.name, at, order[i]->begin);
+            status = wgi_error_file(error, WG_EDATA, path,
+                                    "tensor %s: expected to begin at %" PRIu64 ", got %" PRIu64,
+                                    order[i]->tensor.name, at, order[i]->begin);
     if (status == WG_OK && at != size)
-        status = wgi_file_fail(m, WG_EDATA, path,
-                               "expected %" PRIu64 " bytes of data, got %" PRIu64, at, size);
+        status = wgi_error_file(error, WG_EDATA, path,
+                                "expected %" PRIu64 " bytes of data, got %" PRIu64, at, size);
     free(order);
     return status;
 }
 
-static wg_status read_header(wg_safetensors *f, const char *path, wgi_message *m)
+static wg_status read_header(wg_safetensors *f, const char *path, wg_error *error)
 {
     uint64_t n;
     memcpy(&n, f->map, 8);
     if (n > MAX_HEADER)
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "expected a header of at most %d bytes, got %" PRIu64
-                             "; is it a safetensors file?",
-                             MAX_HEADER, n);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "expected a header of at most %d bytes, got %" PRIu64
+                              "; is it a safetensors file?",
+                              MAX_HEADER, n);
     if (n > f->size - 8)
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "expected a header of at most %zu bytes, got %" PRIu64
-                             "; is the file cut off, or no safetensors file?",
-                             f->size - 8, n);
-    wg_status status = wgi_header_parse(&f->header, path, f->map + 8, (size_t)n, m);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "expected a header of at most %zu bytes, got %" PRIu64
+                              "; is the file cut off, or no safetensors file?",
+                              f->size - 8, n);
+    wg_status status = wgi_header_parse(&f->header, path, f->map + 8, (size_t)n, error);
     uint64_t size = f->size - 8 - n;
     for (size_t i = 0; i < f->header.n_entries && status == WG_OK; i++)
-        status = check_tensor(&f->header.entries[i], f->map + 8 + n, size, path, m);
-    return status == WG_OK ? check_layout(&f->header, size, path, m) : status;
+        status = check_tensor(&f->header.entries[i], f->map + 8 + n, size, path, error);
+    return status == WG_OK ? check_layout(&f->header, size, path, error) : status;
 }
 
-wg_status wg_safetensors_open(wg_safetensors **out, const char *path, char *message,
-                              size_t message_size)
+wg_status wg_safetensors_open(wg_safetensors **out, const char *path, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     *out = NULL;
     wg_safetensors *f = calloc(1, sizeof *f);
     if (!f)
-        return wgi_file_fail(&m, WG_ENOMEM, path, "no memory to open it");
-    wg_status status = map(f, path, &m);
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to open it");
+    wg_status status = map(f, path, error);
     if (status == WG_OK)
-        status = read_header(f, path, &m);
+        status = read_header(f, path, error);
     if (status == WG_OK)
         *out = f;
     else
@@ -297,55 +298,55 @@ static int text_order(const void *a, const void *b)
 }
 
 /* Names (of tensors, or keys) are there, UTF-8 and unique; sorts them. */
-static wg_status check_names(const char **names, size_t n, const char *path, wgi_message *m)
+static wg_status check_names(const char **names, size_t n, const char *path, wg_error *error)
 {
     for (size_t i = 0; i < n; i++)
         if (!names[i] || !wgi_utf8_valid(names[i], strlen(names[i])))
-            return wgi_file_fail(m, WG_EINVAL, path, "name %zu: expected UTF-8, got %s", i,
-                                 names[i] ? "other bytes" : "none");
+            return wgi_error_file(error, WG_EINVAL, path, "name %zu: expected UTF-8, got %s", i,
+                                  names[i] ? "other bytes" : "none");
     qsort(names, n, sizeof *names, text_order);
     for (size_t i = 1; i < n; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            return wgi_file_fail(m, WG_EINVAL, path, "name %s: expected once, got twice", names[i]);
+            return wgi_error_file(error, WG_EINVAL, path, "name %s: expected once, got twice",
+                                  names[i]);
     return WG_OK;
 }
 
-static wg_status check_content(const content *c, const char *path, wgi_message *m)
+static wg_status check_content(const content *c, const char *path, wg_error *error)
 {
     for (size_t i = 0; i < c->n_notes; i++)
         if (!c->notes[i].text || !wgi_utf8_valid(c->notes[i].text, strlen(c->notes[i].text)))
-            return wgi_file_fail(m, WG_EINVAL, path, "text of note %zu: expected UTF-8", i);
+            return wgi_error_file(error, WG_EINVAL, path, "text of note %zu: expected UTF-8", i);
     for (size_t i = 0; i < c->n_tensors; i++) {
         const wg_tensor *t = &c->tensors[i];
         if (!wgi_file_dtype_of(t->dtype) || !wg_shape_valid(&t->shape, t->dtype))
-            return wgi_file_fail(m, WG_ESHAPE, path, "tensor %zu: expected a valid dtype and shape",
-                                 i);
+            return wgi_error_file(error, WG_ESHAPE, path,
+                                  "tensor %zu: expected a valid dtype and shape", i);
         if (!t->data && wg_shape_count(&t->shape))
-            return wgi_file_fail(m, WG_EINVAL, path, "tensor %zu: expected data, got NULL", i);
+            return wgi_error_file(error, WG_EINVAL, path, "tensor %zu: expected data, got NULL", i);
         if (t->name && strcmp(t->name, "__metadata__") == 0)
-            return wgi_file_fail(m, WG_EINVAL, path,
-                                 "tensor %zu: the name __metadata__ is reserved", i);
+            return wgi_error_file(error, WG_EINVAL, path,
+                                  "tensor %zu: the name __metadata__ is reserved", i);
     }
     const char **names = malloc((c->n_tensors + c->n_notes + 1) * sizeof *names);
     if (!names)
-        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to write it");
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     for (size_t i = 0; i < c->n_tensors; i++)
         names[i] = c->tensors[i].name;
     for (size_t i = 0; i < c->n_notes; i++)
         names[c->n_tensors + i] = c->notes[i].key;
-    wg_status status = check_names(names, c->n_tensors, path, m);
+    wg_status status = check_names(names, c->n_tensors, path, error);
     if (status == WG_OK)
-        status = check_names(names + c->n_tensors, c->n_notes, path, m);
+        status = check_names(names + c->n_tensors, c->n_notes, path, error);
     free(names);
     return status;
 }
 
 wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
-                               const wg_file_note *notes, size_t n_notes, char *message,
-                               size_t message_size)
+                               const wg_file_note *notes, size_t n_notes, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     content c = {tensors, notes, n_tensors, n_notes, NULL, 0};
-    wg_status status = check_content(&c, path, &m);
-    return status == WG_OK ? wgi_file_replace(path, write_content, &c, &m) : status;
+    wg_status status = check_content(&c, path, error);
+    return status == WG_OK ? wgi_file_replace(path, write_content, &c, error) : status;
 }

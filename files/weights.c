@@ -1,5 +1,6 @@
-#include "wengert/files/weights.h"
+#include "files/weights.h"
 #include "files/internal.h"
+#include "graph/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,14 @@ static wg_tensor *list_of(const wg_store *store, size_t *n)
     return list;
 }
 
-wg_status wg_store_save(const wg_store *store, const char *path, char *message, size_t message_size)
+wg_status wg_store_save(const wg_store *store, const char *path, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     size_t n;
     wg_tensor *list = list_of(store, &n);
     if (!list)
-        return wgi_file_fail(&m, WG_ENOMEM, path, "no memory to write it");
-    wg_status status = wg_safetensors_write(path, list, n, NULL, 0, message, message_size);
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    wg_status status = wg_safetensors_write(path, list, n, NULL, 0, error);
     free(list);
     return status;
 }
@@ -34,46 +35,39 @@ static const wg_tensor *find(const wg_tensor *list, size_t n, const char *name)
     return NULL;
 }
 
-/* One line for each difference between what is wanted and what the file has; how many there are. */
-static size_t differences(const wg_tensor *list, size_t n, const wg_safetensors *f,
-                          const char *path, wgi_message *m)
+/* WG_EDATA, with a line for each difference between what is wanted and what the file has. */
+static wg_status compare(const wg_tensor *list, size_t n, const wg_safetensors *f, const char *path,
+                         wg_error *error)
 {
-    size_t found = 0;
+    wg_status status = WG_OK;
     char want[200], have[200];
     for (size_t i = 0; i < n; i++) {
         const wg_tensor *t = &list[i];
         const wg_file_tensor *got = wg_safetensors_find(f, t->name);
         if (got && got->dtype == t->dtype && wg_shape_equal(&got->shape, &t->shape))
             continue;
-        wgi_message_add(m, "%s%s: tensor %s: expected %s %s, got ", found++ ? "\n" : "", path,
-                        t->name, wgi_file_dtype_of(t->dtype)->name,
-                        wg_shape_text(&t->shape, want, sizeof want));
-        if (got)
-            wgi_message_add(m, "%s %s", got->dtype_name,
-                            wg_shape_text(&got->shape, have, sizeof have));
-        else
-            wgi_message_add(m, "none");
+        status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected %s %s, got %s%s%s", path,
+                                t->name, wgi_file_dtype_of(t->dtype)->name,
+                                wg_shape_text(&t->shape, want, sizeof want),
+                                got ? got->dtype_name : "none", got ? " " : "",
+                                got ? wg_shape_text(&got->shape, have, sizeof have) : "");
     }
-    if (!found && wg_safetensors_count(f) == n) /* the same names */
-        return 0;
+    if (status == WG_OK && wg_safetensors_count(f) == n) /* the same names */
+        return WG_OK;
     for (size_t i = 0; i < wg_safetensors_count(f); i++)
         if (!find(list, n, wg_safetensors_at(f, i)->name))
-            wgi_message_add(m, "%s%s: tensor %s: expected none", found++ ? "\n" : "", path,
-                            wg_safetensors_at(f, i)->name);
-    return found;
+            status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected none", path,
+                                    wg_safetensors_at(f, i)->name);
+    return status;
 }
 
-wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wgi_message *m)
+wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wg_error *error)
 {
     wg_safetensors *f;
-    char why[512];
-    wg_status status = wg_safetensors_open(&f, path, why, sizeof why);
-    if (status != WG_OK) {
-        wgi_message_add(m, "%s", why);
+    wg_status status = wg_safetensors_open(&f, path, error);
+    if (status != WG_OK)
         return status;
-    }
-    if (differences(list, n, f, path, m))
-        status = WG_EDATA;
+    status = compare(list, n, f, path, error);
     for (size_t i = 0; i < n && status == WG_OK; i++) {
         const wg_file_tensor *t = wg_safetensors_find(f, list[i].name);
         if (t->size)
@@ -83,13 +77,13 @@ wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wg
     return status;
 }
 
-wg_status wg_store_load(wg_store *store, const char *path, char *message, size_t message_size)
+wg_status wg_store_load(wg_store *store, const char *path, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     size_t n;
     wg_tensor *list = list_of(store, &n);
-    wg_status status = list ? wgi_tensors_load(list, n, path, &m)
-                            : wgi_file_fail(&m, WG_ENOMEM, path, "no memory to read it");
+    wg_status status = list ? wgi_tensors_load(list, n, path, error)
+                            : wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     free(list);
     return status;
 }

@@ -184,11 +184,11 @@ bool bench_child_serve(int argc, char **argv, int *code)
         return false;
     wg_settings settings = {0};
     bench_step s = {0};
-    char message[300];
-    wg_status status = bench_step_settings(&settings, argv[2], atoll(argv[6]), atoi(argv[7]),
-                                           message, sizeof message);
+    wg_error error;
+    wg_status status =
+        bench_step_settings(&settings, argv[2], atoll(argv[6]), atoi(argv[7]), &error);
     if (status != WG_OK) {
-        printf("%s\n", message);
+        printf("%s\n", error.text);
     } else {
         status = bench_step_make(
             &s, &(bench_step_options){.settings = &settings,

@@ -1,4 +1,5 @@
 #include "measure/train_step.h"
+#include "graph/error.h"
 #include "measure/limits.h"
 #include "measure/parameters.h"
 #include "train/step.h"
@@ -6,14 +7,14 @@
 #include <stdio.h>
 
 wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
-                              char *message, size_t message_size)
+                              wg_error *error)
 {
-    snprintf(message, message_size, "out of memory");
     wg_status status = wg_settings_init(s);
-    if (status == WG_OK)
-        status = wg_settings_set(s, "preset", preset, message, message_size);
+    if (status != WG_OK)
+        return wgi_error_set(error, status, "out of memory");
+    status = wg_settings_set(s, "preset", preset, error);
     if (status == WG_OK) /* of the recipe for small corpora; it costs the same whatever it is */
-        status = wg_settings_set(s, "clip-norm", "25", message, message_size);
+        status = wg_settings_set(s, "clip-norm", "25", error);
     s->net.source_vocabulary = s->net.target_vocabulary = vocabulary;
     s->threads = threads;
     return status;
@@ -36,7 +37,7 @@ static void fill_lengths(wg_plan *p, const wg_value *v, int64_t length)
         lengths[i] = (int32_t)length;
 }
 
-static void fill_batch(wg_plan *p, const wgi_step *s, const bench_step_options *o)
+static void fill_batch(wg_plan *p, const wgi_step_graph *s, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
     int64_t source = o->settings->net.source_vocabulary,
@@ -55,7 +56,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
     const wg_backend_list built = wg_backend_list_built_in();
-    wgi_step s;
+    wgi_step_graph s;
     double start = wgi_seconds();
     wgi_step_build(&s, o->settings,
                    &(wgi_step_shape){b->rows, b->source_length, b->target_length, WG_STEP_UPDATES});

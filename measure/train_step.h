@@ -33,7 +33,7 @@ typedef struct bench_step {
 /* The settings of the preset of that name (of wg_transformer_find) over a vocabulary for both
  * sides, with clipping. The caller calls wg_settings_free in any case. */
 wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
-                              char *message, size_t message_size);
+                              wg_error *error);
 
 /* Builds and plans the step and fills in the batch.  The caller calls bench_step_free in any case;
  * the graph, and after a failed run the plan, have the message. */

@@ -167,9 +167,9 @@ wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
                                      const wg_transformer_config *config, bool training)
 {
     wg_transformer m = {.graph = g, .training = training};
-    char why[200];
-    if (wg_transformer_check(config, why, sizeof why) != WG_OK)
-        wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "%s", why);
+    wg_error error;
+    if (wg_transformer_check(config, &error) != WG_OK)
+        wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "%s", error.text);
     if (wg_graph_status(g) != WG_OK)
         return m;
     wg_transformer_config *c = &m.config;

@@ -1,8 +1,7 @@
 /* Configurations: the named ones, and what can be built. */
 #include "models/internal.h"
+#include "graph/error.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* tiny and small are for small corpora: the sizes of Wu et al. 2021 ("Good for Misconceived
@@ -40,20 +39,8 @@ const wg_transformer_config *wg_transformer_find(const char *name)
 
 /* ---- what can be built ----------------------------------------------------------------------- */
 
-/* Writes why a configuration cannot be built, beginning with the field. */
-static wg_status refuse(char *message, size_t size, const char *format, ...) WG_PRINTF(3, 4);
-static wg_status refuse(char *message, size_t size, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    if (message && size)
-        vsnprintf(message, size, format, list);
-    va_end(list);
-    return WG_EINVAL;
-}
-
 /* Is each field in its range?  The first that is not is told. */
-static wg_status check_ranges(const wg_transformer_config *c, char *message, size_t size)
+static wg_status check_ranges(const wg_transformer_config *c, wg_error *error)
 {
     enum { MAX = 1 << 30 };
     const struct {
@@ -90,47 +77,51 @@ static wg_status check_ranges(const wg_transformer_config *c, char *message, siz
     };
     for (size_t i = 0; i < WG_COUNT(whole); i++)
         if (whole[i].value < whole[i].min || whole[i].value > whole[i].max)
-            return refuse(message, size, "%s is %lld, must be from %lld to %lld", whole[i].field,
-                          (long long)whole[i].value, (long long)whole[i].min,
-                          (long long)whole[i].max);
+            return wgi_error_set(error, WG_EINVAL, "%s is %lld, must be from %lld to %lld",
+                                 whole[i].field, (long long)whole[i].value, (long long)whole[i].min,
+                                 (long long)whole[i].max);
     for (size_t i = 0; i < WG_COUNT(below_one); i++)
         if (!(below_one[i].value >= 0 && below_one[i].value < 1))
-            return refuse(message, size, "%s is %g, must be in [0, 1)", below_one[i].field,
-                          below_one[i].value);
+            return wgi_error_set(error, WG_EINVAL, "%s is %g, must be in [0, 1)",
+                                 below_one[i].field, below_one[i].value);
     return WG_OK;
 }
 
-wg_status wg_transformer_check(const wg_transformer_config *c, char *message, size_t size)
+wg_status wg_transformer_check(const wg_transformer_config *c, wg_error *error)
 {
+    wgi_error_clear(error);
     if (!c)
-        return refuse(message, size, "there is no configuration");
-    wg_status status = check_ranges(c, message, size);
+        return wgi_error_set(error, WG_EINVAL, "there is no configuration");
+    wg_status status = check_ranges(c, error);
     if (status != WG_OK)
         return status;
     long long d = c->d_model, heads = c->heads;
     long long d_k = c->d_k ? c->d_k : d / heads;
     if (d % heads != 0 && !(c->d_k && c->d_v))
-        return refuse(
-            message, size,
+        return wgi_error_set(
+            error, WG_EINVAL,
             "heads is %lld, must divide d_model, which is %lld, unless d_k and d_v are given",
             heads, d);
     if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
-        return refuse(message, size,
-                      "d_model is %lld, must be even where positions are sines and cosines", d);
+        return wgi_error_set(error, WG_EINVAL,
+                             "d_model is %lld, must be even where positions are sines and cosines",
+                             d);
     if (d_k % 2 != 0 && c->positions == WG_POSITIONS_ROTARY)
-        return refuse(message, size, "d_k is %lld%s, must be even where positions are rotary", d_k,
-                      c->d_k ? "" : " (d_model / heads)");
+        return wgi_error_set(error, WG_EINVAL,
+                             "d_k is %lld%s, must be even where positions are rotary", d_k,
+                             c->d_k ? "" : " (d_model / heads)");
     if (c->positions == WG_POSITIONS_ROTARY && c->attention == WG_ATTENTION_ADDITIVE)
-        return refuse(
-            message, size,
+        return wgi_error_set(
+            error, WG_EINVAL,
             "positions that are rotary show in products of queries and keys, which additive "
             "attention does not take");
     if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
-        return refuse(
-            message, size,
+        return wgi_error_set(
+            error, WG_EINVAL,
             "tying of all embeddings, but source_vocabulary is %lld, target_vocabulary %lld",
             (long long)c->source_vocabulary, (long long)c->target_vocabulary);
     if (c->dtype && c->dtype != WG_F32 && c->dtype != WG_F64)
-        return refuse(message, size, "dtype is %s, must be f32 or f64", wg_dtype_name(c->dtype));
+        return wgi_error_set(error, WG_EINVAL, "dtype is %s, must be f32 or f64",
+                             wg_dtype_name(c->dtype));
     return WG_OK;
 }

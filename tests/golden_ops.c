@@ -220,14 +220,15 @@ static bool run_case(const wg_safetensors *file, const char *name, const char *d
  * case that share a prefix up to the last '/' come together. */
 int main(int count, char **arguments)
 {
-    char message[1024], name[256] = "";
+    char name[256] = "";
+    wg_error error;
     wg_safetensors *file;
     if (count != 2) {
         fprintf(stderr, "usage: golden_ops FILE.safetensors\n");
         return 2;
     }
-    if (wg_safetensors_open(&file, arguments[1], message, sizeof message) != WG_OK) {
-        fprintf(stderr, "%s\n", message);
+    if (wg_safetensors_open(&file, arguments[1], &error) != WG_OK) {
+        fprintf(stderr, "%s\n", error.text);
         return 3;
     }
     int passed = 0, failed = 0;

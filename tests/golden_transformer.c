@@ -377,10 +377,10 @@ int main(int count, char **arguments)
         fprintf(stderr, "\n");
         return 2;
     }
-    char message[1024];
+    wg_error error;
     wg_safetensors *file;
-    if (wg_safetensors_open(&file, path, message, sizeof message) != WG_OK) {
-        fprintf(stderr, "%s\n", message);
+    if (wg_safetensors_open(&file, path, &error) != WG_OK) {
+        fprintf(stderr, "%s\n", error.text);
         return 3;
     }
     int code = check_file(&r, file);

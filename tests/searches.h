@@ -37,7 +37,7 @@ static inline wg_store *random_parameters(const wg_transformer_config *c, uint64
         const wg_tensor *t = wg_store_at(store, i);
         for (int64_t k = 0; k < wg_shape_count(&t->shape); k++)
             wgi_put_element(t->data, t->dtype, k,
-                    wgi_get_element(t->data, t->dtype, k) * (t->shape.rank == 2 ? 2.5 : 1));
+                            wgi_get_element(t->data, t->dtype, k) * (t->shape.rank == 2 ? 2.5 : 1));
     }
     return store;
 }

@@ -5,15 +5,14 @@
 
 #include <unistd.h>
 
-static char message[1000];
+static wg_error error;
 static const char *const paths[] = {"average_a.safetensors", "average_b.safetensors",
                                     "average_c.safetensors"};
 static const char out[] = "average_out.safetensors";
 
 static void write_file(const char *path, const wg_tensor *tensors, size_t n)
 {
-    assert_int_equal(wg_safetensors_write(path, tensors, n, NULL, 0, message, sizeof message),
-                     WG_OK);
+    assert_int_equal(wg_safetensors_write(path, tensors, n, NULL, 0, &error), WG_OK);
 }
 
 static void remove_all(void)
@@ -39,9 +38,9 @@ static void the_mean_is_computed_in_double(void **state)
                                  {"steps", WG_I64, WG_SCALAR, &steps},
                                  {"empty", WG_F32, WG_SHAPE(0, 3), x[i]}},
                    5);
-    assert_int_equal(wg_average_files(paths, 3, out, message, sizeof message), WG_OK);
+    assert_int_equal(wg_average_files(paths, 3, out, &error), WG_OK);
     wg_safetensors *f;
-    assert_int_equal(wg_safetensors_open(&f, out, message, sizeof message), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, out, &error), WG_OK);
     assert_int_equal(wg_safetensors_count(f), 5);
     float gx[2];
     double gy;
@@ -55,8 +54,8 @@ static void the_mean_is_computed_in_double(void **state)
     wg_safetensors_close(f);
     /* of one file: the file; and in its place */
     const char *const again[] = {out};
-    assert_int_equal(wg_average_files(again, 1, out, message, sizeof message), WG_OK);
-    assert_int_equal(wg_safetensors_open(&f, out, message, sizeof message), WG_OK);
+    assert_int_equal(wg_average_files(again, 1, out, &error), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, out, &error), WG_OK);
     assert_memory_equal(wg_safetensors_find(f, "x")->data, gx, sizeof gx);
     wg_safetensors_close(f);
     remove_all();
@@ -82,17 +81,18 @@ static void all_differences_are_listed(void **state)
                              {"new", WG_F32, WG_SHAPE(3), x},
                              {"steps", WG_I64, WG_SCALAR, &two}},
                5);
-    assert_int_equal(wg_average_files(paths, 2, out, message, sizeof message), WG_EDATA);
+    assert_int_equal(wg_average_files(paths, 2, out, &error), WG_EDATA);
     assert_string_equal(
-        message, "average_b.safetensors: tensor dtype: expected F32 [3], got F64 [3]\n"
-                 "average_b.safetensors: tensor gone: expected F32 [3], got none\n"
-                 "average_b.safetensors: tensor shape: expected F32 [3], got F32 [1,3]\n"
-                 "average_b.safetensors: tensor steps: expected I64 [] equal to the first file's\n"
-                 "average_b.safetensors: tensor new: expected none");
+        error.text,
+        "average_b.safetensors: tensor dtype: expected F32 [3], got F64 [3]\n"
+        "average_b.safetensors: tensor gone: expected F32 [3], got none\n"
+        "average_b.safetensors: tensor shape: expected F32 [3], got F32 [1,3]\n"
+        "average_b.safetensors: tensor steps: expected I64 [] equal to the first file's\n"
+        "average_b.safetensors: tensor new: expected none");
     assert_int_equal(access(out, F_OK), -1);
-    assert_int_equal(wg_average_files(paths, 3, out, message, sizeof message), WG_EIO);
-    assert_non_null(strstr(message, "average_c.safetensors"));
-    assert_int_equal(wg_average_files(paths, 0, out, message, sizeof message), WG_EINVAL);
+    assert_int_equal(wg_average_files(paths, 3, out, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "average_c.safetensors"));
+    assert_int_equal(wg_average_files(paths, 0, out, &error), WG_EINVAL);
     remove_all();
 }
 

@@ -5,7 +5,7 @@
 
 enum { BOS = 1, EOS = 2, PAIRS = 700 };
 
-static char message[400];
+static wg_error error;
 
 /* ---- corpora of known lengths ---------------------------------------------------------------- */
 
@@ -15,7 +15,7 @@ static wg_vocabulary *letters(void)
     const char *text = "a b c d e f g h\n";
     assert_int_equal(wg_vocabulary_train_text(
                          &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 20},
-                         text, strlen(text), message, sizeof message),
+                         text, strlen(text), &error),
                      WG_OK);
     return v;
 }
@@ -50,10 +50,10 @@ static wg_corpus *make_corpus(size_t n, size_t max, const size_t *lengths)
             size_t words = lengths ? lengths[2 * i + side] : 1 + (size_t)(random >> 33) % max;
             end[side] = put_line(end[side], words, 2 * i + side);
         }
-    wg_status status = wg_corpus_of_text(
-        &c, text[0], (size_t)(end[0] - text[0]), text[1], (size_t)(end[1] - text[1]), v, v,
-        &(wg_corpus_options){.keep_empty = true}, message, sizeof message);
-    check_that(status == WG_OK, "%s", message);
+    wg_status status = wg_corpus_of_text(&c, text[0], (size_t)(end[0] - text[0]), text[1],
+                                         (size_t)(end[1] - text[1]), v, v,
+                                         &(wg_corpus_options){.keep_empty = true}, &error);
+    check_that(status == WG_OK, "%s", error.text);
     free(text[0]);
     free(text[1]);
     wg_vocabulary_free(v);
@@ -69,7 +69,7 @@ static wg_batches_options usual(void)
 static wg_batches *make(const wg_corpus *c, const wg_batches_options *o)
 {
     wg_batches *b;
-    check_that(wg_batches_create(&b, c, o, message, sizeof message) == WG_OK, "%s", message);
+    check_that(wg_batches_create(&b, c, o, &error) == WG_OK, "%s", error.text);
     return b;
 }
 
@@ -371,10 +371,10 @@ static void one_long_sentence(void **state)
     }
     wg_batches_free(b);
     o.tokens = 31;
-    assert_int_equal(wg_batches_create(&b, c, &o, message, sizeof message), WG_EDATA);
+    assert_int_equal(wg_batches_create(&b, c, &o, &error), WG_EDATA);
     assert_null(b);
     assert_string_equal(
-        message,
+        error.text,
         "pair 1 (counted from 0): expected at most 31 tokens with padding, as a batch has, got 32");
     o.tokens = 33;
     o.multiple = 3; /* padded, 32 is 33 */
@@ -382,7 +382,7 @@ static void one_long_sentence(void **state)
     check_epoch(b, c, &o);
     wg_batches_free(b);
     o.multiple = 10; /* padded, 32 is 40 */
-    assert_int_equal(wg_batches_create(&b, c, &o, NULL, 0), WG_EDATA);
+    assert_int_equal(wg_batches_create(&b, c, &o, NULL), WG_EDATA);
     wg_corpus_free(c);
 }
 
@@ -428,13 +428,14 @@ static void arguments_that_are_wrong(void **state)
     };
     wg_batches *b;
     for (size_t i = 0; i < WG_COUNT(wrong); i++) {
-        message[0] = '\0';
-        assert_int_equal(wg_batches_create(&b, c, &wrong[i], message, sizeof message), WG_EINVAL);
+        error.text[0] = '\0';
+        assert_int_equal(wg_batches_create(&b, c, &wrong[i], &error), WG_EINVAL);
         assert_null(b);
-        check_that(strstr(message, "expected") && strstr(message, "got"), "%zu: %s", i, message);
+        check_that(strstr(error.text, "expected") && strstr(error.text, "got"), "%zu: %s", i,
+                   error.text);
     }
-    assert_int_equal(wg_batches_create(NULL, c, NULL, NULL, 0), WG_EINVAL);
-    assert_int_equal(wg_batches_create(&b, NULL, NULL, NULL, 0), WG_EINVAL);
+    assert_int_equal(wg_batches_create(NULL, c, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_batches_create(&b, NULL, NULL, NULL), WG_EINVAL);
     wg_batches_options o = usual();
     o.group = INT64_MAX; /* all of them */
     b = make(c, &o);
@@ -458,7 +459,7 @@ static wg_status read_two(void *corpus)
     wg_batches *b;
     const wg_batch *x;
     size_t n;
-    wg_status status = wg_batches_create(&b, corpus, &o, message, sizeof message);
+    wg_status status = wg_batches_create(&b, corpus, &o, &error);
     for (int i = 0; i < 2 && status == WG_OK; i++)
         status = wg_batches_next(b, &x, &n);
     wg_batches_free(b);

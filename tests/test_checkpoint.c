@@ -90,7 +90,7 @@ WRAP_ALLOCATION(realloc, (void *p, size_t n), p, n)
 /* ---- a store whose numbers tell of which update it is ---------------------------------------- */
 
 static const char folder[] = "checkpoint_folder";
-static char message[2000];
+static wg_error error;
 static wg_settings settings;
 
 enum { SIZE = 40000 }; /* more than the writer's buffer holds */
@@ -104,7 +104,7 @@ static wg_store *new_store(void)
     wg_store *s = wg_store_new(1);
     wg_shape shape = WG_SHAPE(SIZE);
     for (int i = 0; i < TENSORS; i++)
-        assert_non_null(wg_store_add(s, names[i], WG_F32, &shape, NULL));
+        assert_int_equal(wg_store_add(s, names[i], WG_F32, &shape, NULL), WG_OK);
     return s;
 }
 
@@ -130,7 +130,7 @@ static wg_status save_as(wg_store *s, int64_t update, int64_t keep, bool stopped
     p.best[0] = (wg_best){"bleu", 0.1, update - 1};
     fill(s, update);
     settings.keep = keep;
-    return wg_checkpoint_save(folder, s, &p, &settings, stopped, message, sizeof message);
+    return wg_checkpoint_save(folder, s, &p, &settings, stopped, &error);
 }
 
 static wg_status save(wg_store *s, int64_t update, int64_t keep)
@@ -140,7 +140,7 @@ static wg_status save(wg_store *s, int64_t update, int64_t keep)
 
 static void must_save(wg_store *s, int64_t update, int64_t keep)
 {
-    check_that(save(s, update, keep) == WG_OK, "%s", message);
+    check_that(save(s, update, keep) == WG_OK, "%s", error.text);
 }
 
 /* The update of the checkpoint that is restored, which must be whole. */
@@ -148,8 +148,8 @@ static int64_t restored(void)
 {
     wg_store *s = new_store();
     wg_progress p;
-    wg_status status = wg_checkpoint_load(folder, s, &p, &settings, message, sizeof message);
-    check_that(status == WG_OK, "%s", message);
+    wg_status status = wg_checkpoint_load(folder, s, &p, &settings, &error);
+    check_that(status == WG_OK, "%s", error.text);
     for (int t = 0; t < TENSORS; t++)
         for (int i = 0; i < SIZE; i++)
             check_that(((float *)wg_store_find(s, names[t])->data)[i] == number(p.update, t, i),
@@ -209,16 +209,16 @@ static void the_last_ones_are_kept(void **state)
     }
     char **paths;
     size_t n;
-    assert_int_equal(wg_checkpoint_models(folder, 3, &paths, &n, message, sizeof message), WG_OK);
+    assert_int_equal(wg_checkpoint_models(folder, 3, &paths, &n, &error), WG_OK);
     assert_int_equal(n, 3);
     assert_string_equal(paths[0], "checkpoint_folder/checkpoints/model-00000004.safetensors");
     assert_string_equal(paths[2], "checkpoint_folder/checkpoints/model-00000006.safetensors");
     for (size_t i = 0; i < n; i++)
         free(paths[i]);
     free(paths);
-    assert_int_equal(wg_checkpoint_clear(folder, message, sizeof message), WG_OK);
+    assert_int_equal(wg_checkpoint_clear(folder, &error), WG_OK);
     assert_false(wg_checkpoint_exists(folder));
-    assert_int_equal(wg_checkpoint_models(folder, 3, &paths, &n, message, sizeof message), WG_EIO);
+    assert_int_equal(wg_checkpoint_models(folder, 3, &paths, &n, &error), WG_EIO);
     assert_null(paths);
 }
 
@@ -236,11 +236,11 @@ static void no_memory_to_list_models(void **state)
         world.way = ONCE;
         world.at = ++at;
         world.calls = 0;
-        status = wg_checkpoint_models(folder, 3, &paths, &n, message, sizeof message);
+        status = wg_checkpoint_models(folder, 3, &paths, &n, &error);
         world.what = 0;
         if (status != WG_OK) {
-            check_that(status == WG_ENOMEM && strstr(message, "no memory"), "call %ld: %s", at,
-                       message);
+            check_that(status == WG_ENOMEM && strstr(error.text, "no memory"), "call %ld: %s", at,
+                       error.text);
             assert_null(paths);
             assert_int_equal(n, 0);
         }
@@ -258,7 +258,7 @@ static const char *models(size_t max)
     static char text[200];
     char **paths;
     size_t n, used = 0;
-    if (wg_checkpoint_models(folder, max, &paths, &n, message, sizeof message) != WG_OK)
+    if (wg_checkpoint_models(folder, max, &paths, &n, &error) != WG_OK)
         return "none";
     for (size_t i = 0; i < n; i++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%d ",
@@ -283,7 +283,7 @@ static void where_it_stopped_does_not_count(void **state)
                  {18, true, "5 10 15 "},  {20, false, "10 15 20 "}};
     wg_store *s = *state;
     for (size_t i = 0; i < WG_COUNT(saves); i++) {
-        check_that(save_as(s, saves[i].update, 3, saves[i].stopped) == WG_OK, "%s", message);
+        check_that(save_as(s, saves[i].update, 3, saves[i].stopped) == WG_OK, "%s", error.text);
         assert_int_equal(restored(), saves[i].update);
         assert_string_equal(models(9), saves[i].models);
         for (size_t k = 0; k <= i; k++) { /* the last two are whole */
@@ -293,7 +293,7 @@ static void where_it_stopped_does_not_count(void **state)
         }
     }
     assert_string_equal(models(2), "15 20 ");
-    assert_int_equal(wg_checkpoint_clear(folder, message, sizeof message), WG_OK);
+    assert_int_equal(wg_checkpoint_clear(folder, &error), WG_OK);
     assert_false(has("checkpoints/stopped-00000018.safetensors"));
     /* a file left by a process that died is not the checkpoint's */
     assert_int_equal(save_as(s, 5, 3, true), WG_OK);
@@ -316,7 +316,7 @@ static void check_published(void)
     for (int i = 0; i < 3; i++) {
         wg_safetensors *f;
         char *path = wg_folder_path(folder, "%s", files[i].file);
-        check_that(wg_safetensors_open(&f, path, message, sizeof message) == WG_OK, "%s", message);
+        check_that(wg_safetensors_open(&f, path, &error) == WG_OK, "%s", error.text);
         assert_int_equal(wg_safetensors_count(f), files[i].n);
         float x;
         memcpy(&x, wg_safetensors_find(f, files[i].name)->data, sizeof x);
@@ -366,11 +366,12 @@ static void a_damaged_one_gives_way_to_the_one_before(void **state)
                                         : 0,
                              0);
             assert_int_equal(restored(), 1);
-            bool told = strstr(message, files[i]);
-            check_that(told || (i == 3 && way == 2), "%s, way %d: %s", files[i], way, message);
+            bool told = strstr(error.warning, files[i]);
+            check_that(told || (i == 3 && way == 2), "%s, way %d: %s", files[i], way,
+                       error.warning);
             free(path);
             assert_int_equal(restored(), 1); /* and now without a word */
-            assert_string_equal(message, "");
+            assert_string_equal(error.warning, "");
         }
 }
 
@@ -387,15 +388,15 @@ static void each_failing_call_leaves_the_one_before(void **state)
                 world.calls = 0;
                 world.way = way;
                 world.what = whats[what];
-                message[0] = '\0';
+                error.text[0] = '\0';
                 wg_status status = save(*state, 2, 0);
                 world.what = 0;
                 if (status == WG_OK && world.calls < at)
                     break;
                 failed += status != WG_OK;
-                check_that(status == WG_OK ||
-                               (status == (what ? WG_ENOMEM : WG_EIO) && strstr(message, folder)),
-                           "call %ld: status %d: %s", at, status, message);
+                check_that(status == WG_OK || (status == (what ? WG_ENOMEM : WG_EIO) &&
+                                               strstr(error.text, folder)),
+                           "call %ld: status %d: %s", at, status, error.text);
                 int64_t update = restored(); /* 2: the checkpoint was whole when the call failed */
                 check_that(update == 1 || update == 2, "%d", (int)update);
                 if (update == 2) {
@@ -453,8 +454,9 @@ static void a_full_disk_is_told_of(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(status, WG_EIO);
-    check_that(strstr(message, "model-00000002.safetensors") && strstr(message, "File too large"),
-               "%s", message);
+    check_that(strstr(error.text, "model-00000002.safetensors") &&
+                   strstr(error.text, "File too large"),
+               "%s", error.text);
     assert_int_equal(restored(), 1);
 }
 

@@ -58,7 +58,7 @@ code 2 graph mlp --nonsense
 code 2 graph mlp --seconds 0;  says err "--seconds: expected"
 code 2 gradcheck;              says err "nothing to check"
 code 2 gradcheck --op matmull; says err "did you mean 'matmul'?"
-code 2 gradcheck --model mpl;  says err "did you mean 'mlp'?"
+code 2 gradcheck mpl;  says err "did you mean 'mlp'?"
 code 2 gradcheck --op add --order 3
 code 2 gradcheck --op add --seed -1
 code 2 gradcheck matmul
@@ -77,7 +77,7 @@ code 0 graph mlp --profile
 code 0 gradcheck --op matmul --op tanh --order 2
 says out "op matmul (nn)"; says out "compared, worst"; says out " 0 failed"
 code 0 gradcheck --op floor;   says out "no derivative"
-code 0 gradcheck --model mlp --seed 7; says out "model mlp"; says out "1 passed, 0 failed"
+code 0 gradcheck mlp --seed 7; says out "model mlp"; says out "1 passed, 0 failed"
 
 # ops
 code 0 ops;                    says out "matmul"; says out " ops"
@@ -119,7 +119,7 @@ code 2 bench op neg --preset base;      says err "no preset for neg"
 code 2 bench op add --preset tiny
 code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): inner sizes 6 and 7 differ"
 code 3 bench op embedding $quick --shape 4x8,5@400; says err "outside"
-step="bench train-step --config tiny --batch 2 --length 5 --vocabulary 50 $quick"
+step="bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 $quick"
 json_step=
 if "$wengert" bench --help | grep -q train-step; then # built with training
     json_step="$step --profile"
@@ -135,7 +135,7 @@ if "$wengert" bench --help | grep -q train-step; then # built with training
     code 0 $step --d-model 8 --d-ff 8 --heads 2 --layers 1 --target-length 1 --json --backend cpu
     says out '"matmul_flops": 47616'
     code 2 $step --heads 3; says err "heads is 3, must divide d_model, which is 128"
-    code 2 bench train-step --config huge; says err "--config: expected"
+    code 2 bench train-step --preset huge; says err "--preset: expected"
     code 2 bench train-step --batch 0;   says err "--batch: expected a whole number from 1"
     code 2 bench train-step --dropout 1
 fi

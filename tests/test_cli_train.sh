@@ -72,7 +72,7 @@ for option in $(sed -n 's/^\([a-z0-9-]*\): .*/\1/p' out); do
 done
 holds "options in the dump" "$(grep -c '^[a-z]' out)" -gt 60
 code 2 train; says err "no model folder given; use --model FOLDER"
-code 2 train --model m extra; says err "unexpected argument 'extra'"
+code 2 train --model m extra; says err "expected one folder, got 'm' and 'extra'"
 code 2 train --model m --heads x; says err "--heads: expected a whole number from 1 to 10000, got 'x'"
 code 2 train --model m --nonsense 1
 code 2 train --model m --train-sets a
@@ -189,6 +189,7 @@ holds "an empty line stays empty" -z "$(sed -n 2p out)"
 cp out first
 printf 'seven\n' >input
 code 0 translate $model; holds "alone or in company" "$(cat out)" = "$(sed -n 3p first)"
+code 0 translate parts ${model#--model parts}; holds "without --model" "$(cat out)" = "$(sed -n 3p first)"
 : >input
 code 0 translate $model; holds "no line" ! -s out
 printf 'forty-two\nseven\n' >input
@@ -204,7 +205,7 @@ code 2 translate $model --int8=perhaps; says err "int8: expected true or false"
 code 2 translate $model --n-best 3; says err "--n-best: expected at most the beam size, 2, got 3"
 code 2 translate; says err "no model given"
 code 2 translate --model ""; says err "no model given"
-code 2 translate $model words; says err "unexpected argument 'words'"
+code 2 translate $model words; says err "expected one folder"
 code 2 translate $model --beam-size 0
 code 2 translate $model --attention-plot map.jpg; says err ".svg or .png"
 code 4 translate --model nowhere; says err "nowhere"
@@ -279,6 +280,8 @@ code 0 train --config small.yml --model kept --after 6u --save-freq 2u --keep 3 
 code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 3
 code 0 average same.safetensors kept/model.safetensors kept/model.safetensors
 code 0 translate --model kept --max-output-length 4 --weights "$work/mean.safetensors"
+code 0 average --last 3 --model kept mean.safetensors; holds "files" "$(lines err)" -eq 3
+code 2 average --model kept mean.safetensors; says err "expected OUTPUT FILE"
 code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints of --save-freq, got 3"
 code 4 average --last 2 mean.safetensors nowhere; says err "nowhere: not a model"
 code 4 average --last 2 mean.safetensors parts; says err "where a training merely ended does not count"
@@ -307,6 +310,8 @@ code 0 info parts; says out "parameters"; says out "encoder"; says out "tokens (
 says out "d-model"; says out "model.safetensors"
 code 4 info nowhere; says err "nowhere: not a model"
 code 0 info --model parts; says out "parameters"
+code 0 graph --model parts --print; says out "encoder"
+code 4 graph --model mlp --print; says err "mlp: not a model"
 code 2 info
 code 4 plot nowhere -o curves.svg
 code 2 plot parts -o curves.pdf

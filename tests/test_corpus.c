@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-static char message[800];
+static wg_error error;
 static wg_vocabulary *words;
 
 static const char english[] = "a b c\nb\na a a a\n\nc d\n";
@@ -18,7 +18,7 @@ static int setup(void **state)
     return make_folder(state) == 0 &&
                    wg_vocabulary_train_text(
                        &words, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 50},
-                       text, strlen(text), message, sizeof message) == WG_OK
+                       text, strlen(text), &error) == WG_OK
                ? 0
                : -1;
 }
@@ -42,8 +42,8 @@ static const char *write_gzip(const char *name, const char *text)
 static wg_corpus *read_pair(const char *source, const char *target, const wg_corpus_options *o)
 {
     wg_corpus *c;
-    wg_status status = wg_corpus_read(&c, source, target, words, words, o, message, sizeof message);
-    check_that(status == WG_OK, "%s: %s", wg_status_text(status), message);
+    wg_status status = wg_corpus_read(&c, source, target, words, words, o, &error);
+    check_that(status == WG_OK, "%s: %s", wg_status_text(status), error.text);
     return c;
 }
 
@@ -51,8 +51,8 @@ static wg_corpus *of_text(const char *source, const char *target, const wg_corpu
 {
     wg_corpus *c;
     wg_status status = wg_corpus_of_text(&c, source, strlen(source), target, strlen(target), words,
-                                         words, o, message, sizeof message);
-    check_that(status == WG_OK, "%s: %s", wg_status_text(status), message);
+                                         words, o, &error);
+    check_that(status == WG_OK, "%s: %s", wg_status_text(status), error.text);
     return c;
 }
 
@@ -61,13 +61,12 @@ static void check_refused(const char *source, const char *target, wg_status expe
                           const char *first, const char *second)
 {
     wg_corpus *c = (wg_corpus *)&c;
-    message[0] = '\0';
-    wg_status status =
-        wg_corpus_read(&c, source, target, words, words, NULL, message, sizeof message);
-    check_that(status == expected, "%s: %s", wg_status_text(status), message);
+    error.text[0] = '\0';
+    wg_status status = wg_corpus_read(&c, source, target, words, words, NULL, &error);
+    check_that(status == expected, "%s: %s", wg_status_text(status), error.text);
     assert_null(c);
-    check_that(strstr(message, first) && strstr(message, second), "\"%s\" lacks \"%s\" or \"%s\"",
-               message, first, second);
+    check_that(strstr(error.text, first) && strstr(error.text, second),
+               "\"%s\" lacks \"%s\" or \"%s\"", error.text, first, second);
 }
 
 /* The sentence in words, as it decodes. */
@@ -264,11 +263,11 @@ static void nothing_to_use(void **state)
     check_refused(none, none, WG_EDATA, "expected at least one pair", "got none of 0");
     check_refused(two, blank, WG_EDATA, "expected at least one pair",
                   "got none of 2 (2 with an empty side)");
-    assert_int_equal(wg_corpus_read(&c, two, two, words, words,
-                                    &(wg_corpus_options){.max_length = 1}, message, sizeof message),
-                     WG_EDATA);
-    check_that(strstr(message, "got none of 2 (0 with an empty side, 2 longer than 1 tokens)"),
-               "%s", message);
+    assert_int_equal(
+        wg_corpus_read(&c, two, two, words, words, &(wg_corpus_options){.max_length = 1}, &error),
+        WG_EDATA);
+    check_that(strstr(error.text, "got none of 2 (0 with an empty side, 2 longer than 1 tokens)"),
+               "%s", error.text);
 }
 
 static void files_that_cannot_be_read(void **state)
@@ -305,18 +304,18 @@ static void damaged_gzip(void **state)
         bytes[i % size] ^= cut ? 0 : 4;
         const char *path = write_bytes("bad.gz", bytes, cut ? i : size);
         bytes[i % size] ^= cut ? 0 : 4;
-        wg_status status =
-            wg_corpus_read(&c, path, good, words, words, NULL, message, sizeof message);
+        wg_status status = wg_corpus_read(&c, path, good, words, words, NULL, &error);
         if (status == WG_OK) {
             text++;
             /* without its first bytes it is no gzip, but some text */
             assert_true(cut ? i <= 2 : i - size < 10);
         } else {
             refused++;
-            check_that(status == WG_EDATA && strstr(message, "bad.gz") && !strstr(message, "<fd"),
-                       "%zu: %s: %s", i, wg_status_text(status), message);
-            check_that(!cut || i <= 2 || strstr(message, "bad.gz: gzip: unexpected end of file"),
-                       "%zu: %s", i, message);
+            check_that(status == WG_EDATA && strstr(error.text, "bad.gz") &&
+                           !strstr(error.text, "<fd"),
+                       "%zu: %s: %s", i, wg_status_text(status), error.text);
+            check_that(!cut || i <= 2 || strstr(error.text, "bad.gz: gzip: unexpected end of file"),
+                       "%zu: %s", i, error.text);
         }
         wg_corpus_free(c);
     }
@@ -329,12 +328,11 @@ static void arguments_that_are_wrong(void **state)
     (void)state;
     wg_corpus *c;
     const char *good = write_text("good", "a\n");
-    assert_int_equal(wg_corpus_read(NULL, good, good, words, words, NULL, NULL, 0), WG_EINVAL);
-    assert_int_equal(wg_corpus_read(&c, NULL, good, words, words, NULL, NULL, 0), WG_EINVAL);
-    assert_int_equal(wg_corpus_read(&c, good, good, NULL, words, NULL, NULL, 0), WG_EINVAL);
-    assert_int_equal(wg_corpus_of_text(&c, NULL, 3, "a", 1, words, words, NULL, NULL, 0),
-                     WG_EINVAL);
-    assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, NULL, NULL, NULL, 0), WG_EINVAL);
+    assert_int_equal(wg_corpus_read(NULL, good, good, words, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_read(&c, NULL, good, words, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_read(&c, good, good, NULL, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_of_text(&c, NULL, 3, "a", 1, words, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, NULL, NULL, NULL), WG_EINVAL);
 }
 
 /* ---- without memory -------------------------------------------------------------------------- */
@@ -343,10 +341,10 @@ static wg_status read_both(void *context)
 {
     wg_corpus *c;
     (void)context;
-    wg_status status = wg_corpus_read(&c, path_of("a"), path_of("b"), words, words,
-                                      &(wg_corpus_options){.keep_text = true, .threads = 1},
-                                      message, sizeof message);
-    assert_true((status == WG_OK) == !*message);
+    wg_status status =
+        wg_corpus_read(&c, path_of("a"), path_of("b"), words, words,
+                       &(wg_corpus_options){.keep_text = true, .threads = 1}, &error);
+    assert_true((status == WG_OK) == !*error.text);
     wg_corpus_free(c);
     return status;
 }

@@ -30,14 +30,13 @@ static int child(const char *folder)
 {
     wg_settings s = small_training(folder, often);
     wg_trainer *t = NULL;
-    char message[2000];
+    wg_error error;
     int told = 0;
-    wg_status status =
-        wg_trainer_create(&t, &s, &(wg_listener){tell_first, &told}, message, sizeof message);
+    wg_status status = wg_trainer_create(&t, &s, &(wg_listener){tell_first, &told}, &error);
     if (status == WG_OK)
         status = wg_trainer_run(t, NULL);
     if (status != WG_OK)
-        fprintf(stderr, "%s\n", t ? wg_trainer_message(t) : message);
+        fprintf(stderr, "%s\n", t ? wg_trainer_message(t) : error.text);
     wg_trainer_free(t);
     wg_settings_free(&s);
     return (int)status;

@@ -242,13 +242,14 @@ static wg_status draw(void *context)
     assert_non_null(file);
     for (int i = 0; status == WG_OK && i < WG_COUNT(ways); i++) {
         wg_picture *p = NULL;
-        status = wg_picture_create(&p, g, &ways[i]);
+        wg_error error;
+        status = wg_picture_create(&p, g, &ways[i], &error);
 #ifdef WG_HAVE_GRAPHVIZ
         if (status == WG_OK)
-            status = wg_picture_write(p, WG_PICTURE_DOT, file);
+            status = wg_picture_write(p, WG_PICTURE_DOT, file, &error);
 #endif
         if (status != WG_OK)
-            assert_string_equal(wg_picture_message(p), "out of memory");
+            assert_string_equal(error.text, "out of memory");
         wg_picture_free(p);
     }
     fclose(file);

@@ -104,7 +104,7 @@ static void each_pass_leaves_a_valid_graph(void **state)
     (void)state;
     wg_backend_list all;
     wg_graph *g = small_model();
-    assert_int_equal(wg_backend_list_open(&all, NULL, NULL, 0), WG_OK);
+    assert_int_equal(wg_backend_list_open(&all, NULL, NULL), WG_OK);
     const wg_plan_options ways[] = {
         {.backends = all.backend, .n_backends = all.count},
         {.keep_all = true},

@@ -49,8 +49,9 @@ static wg_graph *tower(bool gradient)
 static wg_picture *picture(wg_graph *g, const wg_picture_options *options)
 {
     wg_picture *p;
-    wg_status status = wg_picture_create(&p, g, options);
-    check_that(status == WG_OK, "%s", wg_picture_message(p));
+    wg_error error;
+    wg_status status = wg_picture_create(&p, g, options, &error);
+    check_that(status == WG_OK, "%s", error.text);
     return p;
 }
 
@@ -117,18 +118,16 @@ static void mistakes_have_messages(void **state)
     wg_graph *g = tower(false), *bad = wg_graph_new();
     wg_picture *p;
     const char *open[] = {"decoder"};
-    assert_int_equal(
-        wg_picture_create(&p, g, &(wg_picture_options){.expanded = open, .n_expanded = 1}),
-        WG_EINVAL);
-    assert_string_equal(wg_picture_message(p), "no scope 'decoder' in this graph");
-    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout), WG_EINVAL);
-    wg_picture_free(p);
-    assert_int_equal(wg_picture_create(&p, g, &(wg_picture_options){.depth = -1}), WG_EINVAL);
-    wg_picture_free(p);
+    wg_error error;
+    wg_picture_options unknown = {.expanded = open, .n_expanded = 1}, negative = {.depth = -1};
+    assert_int_equal(wg_picture_create(&p, g, &unknown, &error), WG_EINVAL);
+    assert_string_equal(error.text, "no scope 'decoder' in this graph");
+    assert_null(p);
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout, &error), WG_EINVAL);
+    assert_int_equal(wg_picture_create(&p, g, &negative, NULL), WG_EINVAL);
     wg_scope_pop(bad);
-    assert_int_equal(wg_picture_create(&p, bad, NULL), WG_EINVAL);
-    assert_non_null(strstr(wg_picture_message(p), "no scope is open"));
-    wg_picture_free(p);
+    assert_int_equal(wg_picture_create(&p, bad, NULL, &error), WG_EINVAL);
+    assert_non_null(strstr(error.text, "no scope is open"));
     wg_picture_free(NULL);
     wg_graph_free(bad);
     wg_graph_free(g);
@@ -152,8 +151,9 @@ static char *written(wg_graph *g, const wg_picture_options *options, wg_picture_
     char *text = NULL;
     FILE *f = open_memstream(&text, size);
     assert_non_null(f);
-    wg_status status = wg_picture_write(p, format, f);
-    check_that(status == WG_OK, "%s", wg_picture_message(p));
+    wg_error error;
+    wg_status status = wg_picture_write(p, format, f, &error);
+    check_that(status == WG_OK, "%s", error.text);
     fclose(f);
     wg_picture_free(p);
     return text;
@@ -259,10 +259,11 @@ static void a_layout_past_its_time_is_stopped(void **state)
     wg_graph *g = tower(true);
     wg_picture *p = picture(g, &(wg_picture_options){.full = true, .seconds = 1e-4});
     FILE *f = tmpfile();
-    assert_int_equal(wg_picture_write(p, WG_PICTURE_SVG, f), WG_ETIMEOUT);
-    assert_non_null(strstr(wg_picture_message(p), "--depth"));
+    wg_error error;
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_SVG, f, &error), WG_ETIMEOUT);
+    assert_non_null(strstr(error.text, "--depth"));
     assert_int_equal(ftell(f), 0);
-    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, f), WG_OK); /* the picture is still good */
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, f, NULL), WG_OK); /* still good */
     assert_true(ftell(f) > 0);
     fclose(f);
     wg_picture_free(p);
@@ -277,9 +278,11 @@ static void a_full_disk_is_an_error(void **state)
     if (!full)
         skip();
     wg_picture *p = picture(g, NULL);
-    for (int format = WG_PICTURE_DOT; format <= WG_PICTURE_PNG; format++)
-        assert_int_equal(wg_picture_write(p, (wg_picture_format)format, full), WG_EIO);
-    assert_true(*wg_picture_message(p));
+    for (int format = WG_PICTURE_DOT; format <= WG_PICTURE_PNG; format++) {
+        wg_error error;
+        assert_int_equal(wg_picture_write(p, (wg_picture_format)format, full, &error), WG_EIO);
+        assert_true(*error.text);
+    }
     fclose(full);
     wg_picture_free(p);
     wg_graph_free(g);
@@ -314,8 +317,9 @@ static void without_graphviz_writing_says_so(void **state)
     (void)state;
     wg_graph *g = tower(false);
     wg_picture *p = picture(g, NULL);
-    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout), WG_EUNSUPPORTED);
-    assert_non_null(strstr(wg_picture_message(p), "libgraphviz-dev"));
+    wg_error error;
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout, &error), WG_EUNSUPPORTED);
+    assert_non_null(strstr(error.text, "libgraphviz-dev"));
     wg_picture_free(p);
     wg_graph_free(g);
 }

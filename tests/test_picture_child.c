@@ -88,7 +88,8 @@ static wg_status draw(wg_picture_format format, call wrong, int error, char *tex
     wg_graph *g = wg_graph_new();
     wg_output(wg_tanh(wg_input(g, "x", WG_F32, WG_SHAPE(3))), "y");
     wg_picture *p = NULL;
-    assert_int_equal(wg_picture_create(&p, g, NULL), WG_OK);
+    assert_int_equal(wg_picture_create(&p, g, NULL, NULL), WG_OK);
+    wg_error why;
     char *all = NULL;
     size_t bytes;
     FILE *file = open_memstream(&all, &bytes);
@@ -96,9 +97,9 @@ static wg_status draw(wg_picture_format format, call wrong, int error, char *tex
     plan.wrong = wrong;
     plan.error = error;
     plan.times = 1;
-    wg_status status = wg_picture_write(p, format, file);
+    wg_status status = wg_picture_write(p, format, file, &why);
     plan.wrong = NONE;
-    snprintf(message, 200, "%s", wg_picture_message(p));
+    snprintf(message, 200, "%.199s", why.text);
     fclose(file);
     memset(text, 0, size);
     memcpy(text, all, bytes < size ? bytes : size - 1);

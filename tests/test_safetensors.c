@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "safetensors-XXXXXX", path[64], message[1024];
+static char folder[] = "safetensors-XXXXXX", path[64];
+static wg_error error;
 
 /* ---- calls that fail on request (linked with --wrap) ----------------------------------------- */
 
@@ -112,7 +113,7 @@ static void put_header(const char *header, size_t data)
 static wg_status open_status(void)
 {
     wg_safetensors *f;
-    wg_status status = wg_safetensors_open(&f, path, message, sizeof message);
+    wg_status status = wg_safetensors_open(&f, path, &error);
     assert_int_equal(f == NULL, status != WG_OK);
     wg_safetensors_close(f);
     return status;
@@ -135,7 +136,7 @@ static const wg_file_note file_notes[] = {{"step", "12"}, {"model", "{\"layers\"
 
 static wg_status write_all_tensors(void)
 {
-    return wg_safetensors_write(path, tensors, TENSORS, file_notes, 2, message, sizeof message);
+    return wg_safetensors_write(path, tensors, TENSORS, file_notes, 2, &error);
 }
 
 static void what_is_written_is_read(void **state)
@@ -143,7 +144,7 @@ static void what_is_written_is_read(void **state)
     (void)state;
     assert_int_equal(write_all_tensors(), WG_OK);
     wg_safetensors *f;
-    assert_int_equal(wg_safetensors_open(&f, path, message, sizeof message), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, path, &error), WG_OK);
     assert_int_equal(wg_safetensors_count(f), TENSORS);
     for (int i = 0; i < TENSORS; i++) {
         const wg_file_tensor *t = wg_safetensors_find(f, tensors[i].name);
@@ -164,7 +165,7 @@ static void what_is_written_is_read(void **state)
     wg_safetensors_close(f);
     wg_safetensors_close(NULL);
 
-    assert_int_equal(wg_safetensors_write(path, NULL, 0, NULL, 0, NULL, 0), WG_OK);
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, NULL, 0, NULL), WG_OK);
     assert_int_equal(open_status(), WG_OK);
 }
 
@@ -197,8 +198,8 @@ static void unusual_headers_are_read(void **state)
     for (size_t i = 0; i < WG_COUNT(good); i++) {
         wg_safetensors *f;
         put_header(good[i].header, good[i].data);
-        wg_status status = wg_safetensors_open(&f, path, message, sizeof message);
-        check_that(status == WG_OK, "%s", message);
+        wg_status status = wg_safetensors_open(&f, path, &error);
+        check_that(status == WG_OK, "%s", error.text);
         assert_true(!good[i].name || wg_safetensors_find(f, good[i].name));
         wg_safetensors_close(f);
     }
@@ -279,8 +280,9 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
         put_header(bad[i].header, bad[i].data);
         wg_status status = open_status();
         check_that(status == WG_EDATA || status == WG_EUNSUPPORTED, "taken: %s", bad[i].header);
-        check_that(strncmp(message, path, strlen(path)) == 0 && strstr(message, bad[i].reason),
-                   "%s\n  expected: %s\n  got:      %s", bad[i].header, bad[i].reason, message);
+        check_that(strncmp(error.text, path, strlen(path)) == 0 &&
+                       strstr(error.text, bad[i].reason),
+                   "%s\n  expected: %s\n  got:      %s", bad[i].header, bad[i].reason, error.text);
     }
     put_header("{" ENTRY("a", "BOOL", "2", "0", "2") "}", 2);
     char file[128];
@@ -288,7 +290,7 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
     file[n - 1] = 2;
     put_file(file, n);
     assert_int_equal(open_status(), WG_EDATA);
-    assert_non_null(strstr(message, "expected 0 or 1, got 2"));
+    assert_non_null(strstr(error.text, "expected 0 or 1, got 2"));
 }
 
 static void lengths_and_kinds_of_files_are_checked(void **state)
@@ -298,19 +300,19 @@ static void lengths_and_kinds_of_files_are_checked(void **state)
     for (size_t i = 0; i < WG_COUNT(lengths); i++) {
         put_file(&lengths[i], 8);
         assert_int_equal(open_status(), WG_EDATA);
-        assert_non_null(strstr(message, "expected a header of at most"));
+        assert_non_null(strstr(error.text, "expected a header of at most"));
     }
     for (size_t n = 0; n < 8; n++) {
         put_file("\0\0\0\0\0\0\0", n);
         assert_int_equal(open_status(), WG_EDATA);
-        assert_non_null(strstr(message, "expected at least 8 bytes"));
+        assert_non_null(strstr(error.text, "expected at least 8 bytes"));
     }
     unlink(path);
     assert_int_equal(open_status(), WG_EIO);
-    assert_non_null(strstr(message, "No such file"));
+    assert_non_null(strstr(error.text, "No such file"));
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(open_status(), WG_EIO);
-    assert_non_null(strstr(message, "expected a regular file"));
+    assert_non_null(strstr(error.text, "expected a regular file"));
     unlink(path);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(open_status(), WG_EIO);
@@ -338,8 +340,7 @@ static void every_changed_byte_is_detected_or_harmless(void **state)
 {
     (void)state;
     char file[1024];
-    assert_int_equal(wg_safetensors_write(path, tensors, 2, file_notes, 1, message, sizeof message),
-                     WG_OK);
+    assert_int_equal(wg_safetensors_write(path, tensors, 2, file_notes, 1, &error), WG_OK);
     size_t n = get_file(file, sizeof file);
     uint64_t header;
     memcpy(&header, file, 8);
@@ -352,10 +353,10 @@ static void every_changed_byte_is_detected_or_harmless(void **state)
             char byte = (char)(file[i] ^ change);
             assert_int_equal(pwrite(fd, &byte, 1, (off_t)i), 1);
             wg_safetensors *f;
-            wg_status status = wg_safetensors_open(&f, path, message, sizeof message);
+            wg_status status = wg_safetensors_open(&f, path, &error);
             refused += status != WG_OK;
             harmless += status == WG_OK;
-            check_that(status == WG_OK ? i >= 8 : message[0] != '\0', "byte %zu as 0x%02x", i,
+            check_that(status == WG_OK ? i >= 8 : error.text[0] != '\0', "byte %zu as 0x%02x", i,
                        (unsigned char)byte);
             if (f)
                 use(f);
@@ -415,19 +416,17 @@ static void wrong_tensors_are_not_written(void **state)
     };
     unlink(path);
     for (size_t i = 0; i < WG_COUNT(wrong); i++) {
-        assert_int_equal(wg_safetensors_write(path, wrong[i].tensor, wrong[i].n, NULL, 0, message,
-                                              sizeof message),
+        assert_int_equal(wg_safetensors_write(path, wrong[i].tensor, wrong[i].n, NULL, 0, &error),
                          wrong[i].status);
-        assert_true(message[0] != '\0' && access(path, F_OK) != 0);
+        assert_true(error.text[0] != '\0' && access(path, F_OK) != 0);
     }
     const wg_file_note twice[] = {{"k", "1"}, {"k", "2"}}, none[] = {{"k", NULL}},
                        bad[] = {{"k", "\xff"}};
-    assert_int_equal(wg_safetensors_write(path, NULL, 0, twice, 2, NULL, 0), WG_EINVAL);
-    assert_int_equal(wg_safetensors_write(path, NULL, 0, none, 1, NULL, 0), WG_EINVAL);
-    assert_int_equal(wg_safetensors_write(path, NULL, 0, bad, 1, NULL, 0), WG_EINVAL);
-    assert_int_equal(
-        wg_safetensors_write("no/such/folder", NULL, 0, NULL, 0, message, sizeof message), WG_EIO);
-    assert_non_null(strstr(message, "open for writing: No such file"));
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, twice, 2, NULL), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, none, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, bad, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write("no/such/folder", NULL, 0, NULL, 0, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "open for writing: No such file"));
 }
 
 /* Each call of the writer fails, once or from then on, or writes short: the file is the old one or
@@ -447,18 +446,17 @@ static void a_failed_write_leaves_a_whole_file(void **state)
             world.fail_at = i;
             world.from_then_on = mode == 1;
             world.shorten = mode == 2;
-            wg_status status =
-                wg_safetensors_write(path, after, 2, NULL, 0, message, sizeof message);
+            wg_status status = wg_safetensors_write(path, after, 2, NULL, 0, &error);
             bool reached = world.calls >= i;
             world.fail_at = 0;
             wg_safetensors *f;
-            assert_int_equal(wg_safetensors_open(&f, path, NULL, 0), WG_OK);
+            assert_int_equal(wg_safetensors_open(&f, path, NULL), WG_OK);
             size_t count = wg_safetensors_count(f);
             assert_true(count == TENSORS || count == 2);
             if (status == WG_OK)
                 assert_int_equal(count, 2);
             else
-                assert_true(message[0] != '\0');
+                assert_true(error.text[0] != '\0');
             use(f);
             wg_safetensors_close(f);
             if (!reached)
@@ -484,7 +482,7 @@ static void a_failed_allocation_is_a_status(void **state)
         world.calls = 0;
         world.fail_at = ++i;
         world.from_then_on = true;
-        status = wg_safetensors_open(&f, path, message, sizeof message);
+        status = wg_safetensors_open(&f, path, &error);
         world.fail_at = 0;
         assert_true(status == WG_OK || status == WG_ENOMEM || status == WG_EIO);
         wg_safetensors_close(f);

@@ -4,7 +4,7 @@
 #include "wengert/ops/linalg.h"
 #include "wengert/train/settings.h"
 
-static char message[400];
+static wg_error error;
 
 static void init(wg_settings *s)
 {
@@ -13,8 +13,8 @@ static void init(wg_settings *s)
 
 static void set(wg_settings *s, const char *name, const char *value)
 {
-    wg_status status = wg_settings_set(s, name, value, message, sizeof message);
-    check_that(status == WG_OK, "%s %s: %s", name, value ? value : "(none)", message);
+    wg_status status = wg_settings_set(s, name, value, &error);
+    check_that(status == WG_OK, "%s %s: %s", name, value ? value : "(none)", error.text);
 }
 
 static void check_equal(const wg_settings *a, const wg_settings *b)
@@ -41,9 +41,8 @@ static void check_round_trip(const wg_settings *s)
     wg_settings back;
     char *first = dump(s);
     init(&back);
-    wg_status status =
-        wg_settings_read_yaml(&back, write_text("round.yml", first), message, sizeof message);
-    check_that(status == WG_OK, "%s in\n%s", message, first);
+    wg_status status = wg_settings_read_yaml(&back, write_text("round.yml", first), &error);
+    check_that(status == WG_OK, "%s in\n%s", error.text, first);
     check_equal(s, &back);
     char *second = dump(&back);
     assert_string_equal(first, second);
@@ -72,8 +71,8 @@ static void test_table_is_sound(void **state)
                    "%s: a trained model cannot be asked for another", o->name);
         assert_ptr_equal(wg_option_find(o->name), o);
         check_that(strlen(o->name) < 32, "%s is too long a name", o->name);
-        check_that(o->unit || (o->kind == WG_OPTION_BOOL && o->bare), "%s: what is its argument?",
-                   o->name);
+        check_that(o->unit || (o->kind == WG_OPTION_BOOL && o->implied_value),
+                   "%s: what is its argument?", o->name);
         check_that((o->kind != WG_OPTION_CHOICE && o->kind != WG_OPTION_WORDS) || o->choices, "%s",
                    o->name);
         for (size_t i = 0; i < n; i++) {
@@ -173,9 +172,8 @@ static void test_each_option(void **state)
         for (int k = 0; k < 2; k++) {
             init(&s[k]);
             assert_false(wg_settings_given(&s[k], o));
-            wg_status status =
-                wg_settings_assign(&s[k], o, values[k], n[k], message, sizeof message);
-            check_that(status == WG_OK, "%s", message);
+            wg_status status = wg_settings_assign(&s[k], o, values[k], n[k], &error);
+            check_that(status == WG_OK, "%s", error.text);
             assert_true(wg_settings_given(&s[k], o));
             check_round_trip(&s[k]);
         }
@@ -263,26 +261,20 @@ static void test_bad_values(void **state)
     init(&s);
     init(&before);
     for (size_t i = 0; i < WG_COUNT(bad); i++) {
-        assert_int_equal(wg_settings_set(&s, bad[i][0], bad[i][1], message, sizeof message),
-                         WG_EINVAL);
-        check_that(strstr(message, bad[i][2]), "expected '%s', got '%s'", bad[i][2], message);
+        assert_int_equal(wg_settings_set(&s, bad[i][0], bad[i][1], &error), WG_EINVAL);
+        check_that(strstr(error.text, bad[i][2]), "expected '%s', got '%s'", bad[i][2], error.text);
         check_equal(&s, &before);
     }
     const char *three[] = {"a", "b", "c"};
-    assert_int_equal(
-        wg_settings_assign(&s, wg_option_find("train-sets"), three, 1, message, sizeof message),
-        WG_EINVAL);
-    assert_string_equal(message, "train-sets: expected 2 values, got 'a'");
-    assert_int_equal(
-        wg_settings_assign(&s, wg_option_find("train-sets"), three, 3, message, sizeof message),
-        WG_EINVAL);
-    assert_int_equal(
-        wg_settings_assign(&s, wg_option_find("heads"), three, 0, message, sizeof message),
-        WG_EINVAL);
-    assert_int_equal(
-        wg_settings_assign(NULL, wg_option_find("heads"), three, 1, message, sizeof message),
-        WG_EINVAL);
-    assert_int_equal(wg_settings_set(&s, "heads", "x", NULL, 0), WG_EINVAL);
+    assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), three, 1, &error),
+                     WG_EINVAL);
+    assert_string_equal(error.text, "train-sets: expected 2 values, got 'a'");
+    assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), three, 3, &error),
+                     WG_EINVAL);
+    assert_int_equal(wg_settings_assign(&s, wg_option_find("heads"), three, 0, &error), WG_EINVAL);
+    assert_int_equal(wg_settings_assign(NULL, wg_option_find("heads"), three, 1, &error),
+                     WG_EINVAL);
+    assert_int_equal(wg_settings_set(&s, "heads", "x", NULL), WG_EINVAL);
     assert_int_equal(wg_settings_init(NULL), WG_EINVAL);
     check_equal(&s, &before);
     wg_settings_free(&s);
@@ -298,7 +290,7 @@ static void test_presets(void **state)
     init(&s);
     assert_string_equal(s.preset, "numbers");
     const char *sets[] = {"a", "b"};
-    assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), sets, 2, NULL, 0), WG_OK);
+    assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), sets, 2, NULL), WG_OK);
     assert_string_equal(s.preset, "tiny");
     assert_int_equal(s.net.d_model, wg_transformer_find("tiny")->d_model);
     set(&s, "heads", "16");
@@ -356,15 +348,15 @@ static void test_override(void **state)
     set(&model, "heads", "2");
     set(&over, "after", "3e");
     set(&over, "heads", "2");
-    assert_int_equal(wg_settings_override(&model, &over, message, sizeof message), WG_OK);
+    assert_int_equal(wg_settings_override(&model, &over, &error), WG_OK);
     assert_true(model.after.n == 3 && model.after.unit == 'e');
     set(&over, "heads", "8");
     set(&over, "gated", "true");
     set(&over, "train-sets", "x");
     set(&over, "after", "5e");
-    assert_int_equal(wg_settings_override(&model, &over, message, sizeof message), WG_EINVAL);
-    assert_string_equal(message, "heads: expected 2, as the model has it, got 8; "
-                                 "gated: expected false, as the model has it, got true");
+    assert_int_equal(wg_settings_override(&model, &over, &error), WG_EINVAL);
+    assert_string_equal(error.text, "heads: expected 2, as the model has it, got 8; "
+                                    "gated: expected false, as the model has it, got true");
     assert_true(model.after.n == 3);
     wg_settings_free(&model);
     wg_settings_free(&over);
@@ -383,15 +375,14 @@ static void test_yaml(void **state)
                                               "vocabs: joint.spm\n"
                                               "valid-metrics:\n  - bleu\n  - chrf\n"
                                               "pre-norm: yes\n");
-    assert_int_equal(wg_settings_read_yaml(&s, path, message, sizeof message), WG_OK);
+    assert_int_equal(wg_settings_read_yaml(&s, path, &error), WG_OK);
     assert_true(s.schedule.rate == 0.5 && s.net.pre_norm);
     assert_string_equal(s.train_sets[1], "b c.de");
     assert_string_equal(s.vocabs[0], "joint.spm");
     assert_string_equal(s.valid_metrics, "bleu chrf");
     assert_string_equal(s.preset, "tiny");
-    assert_int_equal(
-        wg_settings_read_yaml(&s, write_text("empty.yml", "# nothing\n"), message, sizeof message),
-        WG_OK);
+    assert_int_equal(wg_settings_read_yaml(&s, write_text("empty.yml", "# nothing\n"), &error),
+                     WG_OK);
     assert_true(s.schedule.rate == 0.5);
     wg_settings_free(&s);
 }
@@ -427,23 +418,22 @@ static void test_bad_yaml(void **state)
     init(&before);
     for (size_t i = 0; i < WG_COUNT(bad); i++) {
         const char *path = write_text("bad.yml", bad[i][0]);
-        wg_status status = wg_settings_read_yaml(&s, path, message, sizeof message);
+        wg_status status = wg_settings_read_yaml(&s, path, &error);
         check_that(status == WG_EDATA, "status %d of\n%s", status, bad[i][0]);
-        check_that(strstr(message, bad[i][1]), "expected '%s', got '%s'", bad[i][1], message);
+        check_that(strstr(error.text, bad[i][1]), "expected '%s', got '%s'", bad[i][1], error.text);
         check_equal(&s, &before);
     }
-    assert_int_equal(wg_settings_read_yaml(&s, path_of("missing.yml"), message, sizeof message),
-                     WG_EIO);
-    assert_non_null(strstr(message, "missing.yml: open: No such file"));
-    assert_int_equal(wg_settings_read_yaml(&s, folder, message, sizeof message), WG_EIO);
-    assert_non_null(strstr(message, "Is a directory"));
-    assert_int_equal(wg_settings_read_yaml(&s, NULL, message, sizeof message), WG_EINVAL);
+    assert_int_equal(wg_settings_read_yaml(&s, path_of("missing.yml"), &error), WG_EIO);
+    assert_non_null(strstr(error.text, "missing.yml: open: No such file"));
+    assert_int_equal(wg_settings_read_yaml(&s, folder, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "Is a directory"));
+    assert_int_equal(wg_settings_read_yaml(&s, NULL, &error), WG_EINVAL);
     char *large = malloc(2 << 20);
     assert_non_null(large);
     memset(large, '#', 2 << 20);
     const char *path = write_bytes("large.yml", large, 2 << 20);
-    assert_int_equal(wg_settings_read_yaml(&s, path, message, sizeof message), WG_EDATA);
-    assert_non_null(strstr(message, "expected settings of at most"));
+    assert_int_equal(wg_settings_read_yaml(&s, path, &error), WG_EDATA);
+    assert_non_null(strstr(error.text, "expected settings of at most"));
     free(large);
     check_equal(&s, &before);
     wg_settings_free(&s);
@@ -470,10 +460,11 @@ static void test_damaged_yaml(void **state)
         }
         wg_settings out;
         init(&out);
-        wg_status status = wg_settings_read_yaml(&out, write_bytes("damaged.yml", text, size),
-                                                 message, sizeof message);
-        check_that(status == WG_OK || status == WG_EDATA, "status %d: %s", status, message);
-        check_that(status == WG_OK || strstr(message, "damaged.yml:"), "no place in '%s'", message);
+        wg_status status =
+            wg_settings_read_yaml(&out, write_bytes("damaged.yml", text, size), &error);
+        check_that(status == WG_OK || status == WG_EDATA, "status %d: %s", status, error.text);
+        check_that(status == WG_OK || strstr(error.text, "damaged.yml:"), "no place in '%s'",
+                   error.text);
         read += status == WG_OK;
         refused += status == WG_EDATA;
         wg_settings_free(&out);

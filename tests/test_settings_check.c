@@ -1,9 +1,9 @@
 /* Settings that do not go together are refused by the names of options, before anything is read or
  * written. */
 #include "tests/training.h"
-#include "train/trainer_internal.h"
+#include "train/trainer.h"
 
-static char message[400];
+static wg_error error;
 
 /* Each message begins with the name of an option. */
 static void what_does_not_go_together_is_named(void **state)
@@ -46,14 +46,15 @@ static void what_does_not_go_together_is_named(void **state)
         wg_settings s;
         assert_int_equal(wg_settings_init(&s), WG_OK);
         set_all(&s, cases[i].list);
-        wg_status status = wg_settings_check(&s, message, sizeof message);
-        assert_int_equal(wg_settings_check(&s, NULL, 0), status);
+        wg_status status = wg_settings_check(&s, &error);
+        assert_int_equal(wg_settings_check(&s, NULL), status);
         check_that(status == (cases[i].message ? WG_EINVAL : WG_OK), "%s: %s", cases[i].list,
-                   message);
+                   error.text);
         if (cases[i].message) {
-            check_that(strstr(message, cases[i].message) != NULL, "%s: %s", cases[i].list, message);
-            message[strcspn(message, " ")] = '\0';
-            check_that(wg_option_find(message) != NULL, "%s is no option", message);
+            check_that(strstr(error.text, cases[i].message) != NULL, "%s: %s", cases[i].list,
+                       error.text);
+            error.text[strcspn(error.text, " ")] = '\0';
+            check_that(wg_option_find(error.text) != NULL, "%s is no option", error.text);
         }
         wg_settings_free(&s);
     }
@@ -79,9 +80,7 @@ static void the_longest_sentences_have_room(void **state)
     }
     static const char *const sets[] = {"train-sets", "valid-sets"};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            wg_settings_assign(&s, wg_option_find(sets[i]), files, 2, message, sizeof message),
-            WG_OK);
+        assert_int_equal(wg_settings_assign(&s, wg_option_find(sets[i]), files, 2, &error), WG_OK);
     remove_folder(s.model);
     wg_trainer *t = trainer_of(&s, NULL);
     check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
@@ -112,10 +111,9 @@ static void what_cannot_be_leaves_nothing(void **state)
             set_all(&s, bad[i]);
             s.overwrite = true;
             wg_trainer *t;
-            assert_int_equal(wg_trainer_create(&t, &s, NULL, message, sizeof message),
-                             i ? WG_EIO : WG_EINVAL);
+            assert_int_equal(wg_trainer_create(&t, &s, NULL, &error), i ? WG_EIO : WG_EINVAL);
             assert_null(t);
-            check_that(access(s.model, F_OK) == (there ? 0 : -1), "%s: %s", bad[i], message);
+            check_that(access(s.model, F_OK) == (there ? 0 : -1), "%s: %s", bad[i], error.text);
             if (there) {
                 char *same = contents(s.model, WG_FILE_MODEL, &after);
                 assert_true(before == after && memcmp(model, same, before) == 0);

@@ -15,8 +15,7 @@ static int64_t draw_size(setting *s, int64_t largest)
 {
     static const int64_t borders[] = {1,  2,  4,  5,  7,  8,  12,  13,  16,  31,
                                       32, 33, 48, 49, 64, 65, 100, 128, 129, 513};
-    return draw(s, 2) ? 1 + draw(s, largest)
-                      : borders[draw(s, (int64_t)WG_COUNT(borders))];
+    return draw(s, 2) ? 1 + draw(s, largest) : borders[draw(s, (int64_t)WG_COUNT(borders))];
 }
 
 /* Element (i, j), and in *size the sum of magnitudes, which bounds the rounding error. */

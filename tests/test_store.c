@@ -10,15 +10,13 @@ static void tensors_are_found_by_name(void **state)
 {
     (void)state;
     wg_store *s = wg_store_new(1);
-    wg_status status;
     const wg_shape shape = {2, {2, 3}};
     enum { MANY = 500 };
     const wg_tensor *given[MANY];
     char name[32];
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "layer%d/w", i);
-        given[i] = wg_store_add(s, name, WG_F32, &shape, &status);
-        assert_non_null(given[i]);
+        assert_int_equal(wg_store_add(s, name, WG_F32, &shape, &given[i]), WG_OK);
         assert_int_equal((uintptr_t)given[i]->data % 64, 0);
         assert_true(((const float *)given[i]->data)[5] == 0);
     }
@@ -41,18 +39,16 @@ static void an_unequal_tensor_of_the_same_name_is_refused(void **state)
 {
     (void)state;
     wg_store *s = wg_store_new(1);
-    wg_status status;
     const wg_shape a = {2, {2, 3}}, b = {1, {6}}, bad = {1, {-1}}, huge = {2, {INT64_MAX, 4}};
-    const wg_tensor *t = wg_store_add(s, "w", WG_F32, &a, &status);
-    assert_ptr_equal(wg_store_add(s, "w", WG_F32, &a, NULL), t);
-    assert_null(wg_store_add(s, "w", WG_F32, &b, &status));
-    assert_int_equal(status, WG_ESHAPE);
-    assert_null(wg_store_add(s, "w", WG_F64, &a, &status));
-    assert_int_equal(status, WG_EDTYPE);
-    assert_null(wg_store_add(s, "v", WG_F32, &bad, &status));
-    assert_int_equal(status, WG_EINVAL);
-    assert_null(wg_store_add(s, "v", WG_F32, &huge, &status));
-    assert_int_equal(status, WG_EINVAL);
+    const wg_tensor *t, *again;
+    assert_int_equal(wg_store_add(s, "w", WG_F32, &a, &t), WG_OK);
+    assert_int_equal(wg_store_add(s, "w", WG_F32, &a, &again), WG_OK);
+    assert_ptr_equal(again, t);
+    assert_int_equal(wg_store_add(s, "w", WG_F32, &b, &t), WG_ESHAPE);
+    assert_null(t);
+    assert_int_equal(wg_store_add(s, "w", WG_F64, &a, NULL), WG_EDTYPE);
+    assert_int_equal(wg_store_add(s, "v", WG_F32, &bad, NULL), WG_EINVAL);
+    assert_int_equal(wg_store_add(s, "v", WG_F32, &huge, NULL), WG_EINVAL);
     assert_int_equal(wg_store_count(s), 1);
 
     wg_graph *g = wg_graph_new();
@@ -178,10 +174,12 @@ static void a_store_over_another_shares_old_tensors_and_keeps_new_ones(void **st
     (void)state;
     wg_store *base = wg_store_new(3), *over = wg_store_new_over(base);
     const wg_shape shape = {1, {4}};
-    const wg_tensor *w = wg_store_add(base, "w", WG_F32, &shape, NULL);
+    const wg_tensor *w, *again;
+    assert_int_equal(wg_store_add(base, "w", WG_F32, &shape, &w), WG_OK);
     ((float *)w->data)[2] = 5;
     assert_ptr_equal(wg_store_find(over, "w"), w);
-    assert_ptr_equal(wg_store_add(over, "w", WG_F32, &shape, NULL), w);
+    assert_int_equal(wg_store_add(over, "w", WG_F32, &shape, &again), WG_OK);
+    assert_ptr_equal(again, w);
     assert_null(wg_store_find(over, "cache"));
 
     wg_graph *g = wg_graph_new();

@@ -2,7 +2,7 @@
  * up; numbers that are none stop a training before they do harm. */
 #include "tests/training.h"
 #include "wengert/text/numbers.h"
-#include "train/trainer_internal.h"
+#include "train/trainer.h"
 
 #include <math.h>
 
@@ -150,7 +150,7 @@ static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
     wg_settings s = small_training("unused", exact);
     s.net.source_vocabulary = s.net.target_vocabulary = VOCABULARY;
     wg_backend_list backends;
-    assert_int_equal(wg_backend_list_open(&backends, NULL, NULL, 0), WG_OK);
+    assert_int_equal(wg_backend_list_open(&backends, NULL, NULL), WG_OK);
     double cost, norm;
     wg_store *whole = updated(&s, &backends, 1, &cost, &norm);
     assert_true(cost > 1 && norm > 0.5); /* it is clipped */
@@ -199,7 +199,7 @@ static void a_cost_that_is_not_finite_stops_the_training(void **state)
     float *x = NULL;
     wg_safetensors *f;
     char *path = wg_folder_path(s.model, WG_FILE_MODEL);
-    assert_int_equal(wg_safetensors_open(&f, path, NULL, 0), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, path, NULL), WG_OK);
     assert_true(wg_safetensors_count(f) > 10);
     for (size_t i = 0; i < wg_safetensors_count(f); i++) {
         const wg_file_tensor *t = wg_safetensors_at(f, i);
@@ -237,16 +237,16 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
     train(&s, NULL, NULL);
     for (size_t i = 0; i < WG_COUNT(changes); i++) {
         wg_settings other = small_training(s.model, brief);
-        char message[2000] = "";
+        wg_error error = {.text = ""};
         wg_trainer *t;
         set(&other, changes[i].name, changes[i].value);
-        wg_status status = wg_trainer_create(&t, &other, NULL, message, sizeof message);
+        wg_status status = wg_trainer_create(&t, &other, NULL, &error);
         if (changes[i].message) {
             assert_int_equal(status, WG_EINVAL);
             assert_null(t);
-            check_that(strstr(message, changes[i].message) != NULL, "%s", message);
+            check_that(strstr(error.text, changes[i].message) != NULL, "%s", error.text);
         } else {
-            check_that(status == WG_OK, "%s", message);
+            check_that(status == WG_OK, "%s", error.text);
         }
         wg_trainer_free(t);
         wg_settings_free(&other);
@@ -263,7 +263,8 @@ static void write_numbers(wg_settings *s)
     static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"},
                              *const sets[] = {"train-sets", "valid-sets"};
     FILE *f[] = {fopen(files[0], "w"), fopen(files[1], "w")};
-    char text[WG_NUMBER_TEXT], message[500];
+    char text[WG_NUMBER_TEXT];
+    wg_error error;
     for (int32_t i = 0; i < 32; i++) {
         wg_number_english(i, text);
         fprintf(f[0], "%s\n", text);
@@ -272,9 +273,8 @@ static void write_numbers(wg_settings *s)
     }
     for (int i = 0; i < 2; i++) {
         fclose(f[i]);
-        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, message,
-                                      sizeof message) == WG_OK,
-                   "%s", message);
+        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, &error) == WG_OK, "%s",
+                   error.text);
     }
 }
 
@@ -378,10 +378,10 @@ static void few_pairs_are_learned_by_heart(void **state)
     write_numbers(&s);
     wg_trainer *t = trainer_of(&s, NULL);
     check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
-    char **texts, why[500];
-    wgi_message m = wgi_message_in(why, sizeof why);
+    char **texts;
+    wg_error error;
     const wg_corpus *c = t->data.valid;
-    check_that(wgi_translate_corpus(&t->validator, c, &texts, &m) == WG_OK, "%s", why);
+    check_that(wgi_translate_corpus(&t->validator, c, &texts, &error) == WG_OK, "%s", error.text);
     assert_int_equal(wg_corpus_count(c), 32);
     for (size_t i = 0; i < 32; i++)
         assert_string_equal(texts[i], wg_corpus_text(c, i, 1));

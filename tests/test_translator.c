@@ -27,9 +27,9 @@ static int drop_folder(void **state)
 static wg_translator *opened(const char *weights)
 {
     wg_translator *t = NULL;
-    char message[600] = "";
+    wg_error error = {.text = ""};
     const wg_translator_options o = {.weights = weights, .threads = 2};
-    check_that(wg_translator_open(&t, FOLDER, &o, message, sizeof message) == WG_OK, "%s", message);
+    check_that(wg_translator_open(&t, FOLDER, &o, &error) == WG_OK, "%s", error.text);
     return t;
 }
 
@@ -171,11 +171,11 @@ static void weights_can_be_chosen(void **state)
 static void expect_refusal(const char *folder, const char *weights, const char *expected)
 {
     wg_translator *t = NULL;
-    char message[600] = "";
+    wg_error error = {.text = ""};
     const wg_translator_options o = {.weights = weights};
-    assert_true(wg_translator_open(&t, folder, &o, message, sizeof message) != WG_OK);
+    assert_true(wg_translator_open(&t, folder, &o, &error) != WG_OK);
     assert_null(t);
-    check_that(strstr(message, expected) != NULL, "\"%s\" has no \"%s\"", message, expected);
+    check_that(strstr(error.text, expected) != NULL, "\"%s\" has no \"%s\"", error.text, expected);
 }
 
 static void write_text(const char *name, const char *text)
@@ -190,8 +190,8 @@ static void write_text(const char *name, const char *text)
 static void strangers_are_told_what_is_wrong(void **state)
 {
     (void)state;
-    expect_refusal(".", NULL, ".: not a model's folder: it has no config.yml");
-    expect_refusal("there is none", NULL, "there is none: not a model's folder");
+    expect_refusal(".", NULL, ".: not a model folder: it has no config.yml");
+    expect_refusal("there is none", NULL, "there is none: not a model folder");
     expect_refusal(NULL, NULL, "no folder was given");
     expect_refusal(FOLDER, "missing.safetensors", "missing.safetensors");
     expect_refusal(FOLDER, "config.yml", "config.yml");

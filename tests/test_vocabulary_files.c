@@ -7,13 +7,13 @@ static void saved_and_opened(void **state)
     for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
         wg_vocabulary *v = make(kind, 90), *w;
         const char *path = path_of("vocab"), *again = path_of("again");
-        assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
-        wg_status status = wg_vocabulary_open(&w, path, message, sizeof message);
-        check_that(status == WG_OK, "%s", message);
-        assert_string_equal(message, "");
+        assert_int_equal(wg_vocabulary_save(v, path, &error), WG_OK);
+        wg_status status = wg_vocabulary_open(&w, path, &error);
+        check_that(status == WG_OK, "%s", error.text);
+        assert_string_equal(error.text, "");
         check_same(v, w, text);
         assert_true(wg_vocabulary_equal(v, w));
-        assert_int_equal(wg_vocabulary_save(w, again, message, sizeof message), WG_OK);
+        assert_int_equal(wg_vocabulary_save(w, again, &error), WG_OK);
         size_t n[2];
         char *a = read_bytes(path, &n[0]), *b = read_bytes(again, &n[1]);
         assert_int_equal(n[0], n[1]);
@@ -53,8 +53,7 @@ static void what_differs(void **state)
         char bytes[200];
         snprintf(bytes, sizeof bytes, "%s%s", heading[i / 2], tokens[i % 2]);
         const char *path = write_text("vocab", bytes);
-        assert_int_equal(wg_vocabulary_open(&v[i / 2][i % 2], path, message, sizeof message),
-                         WG_OK);
+        assert_int_equal(wg_vocabulary_open(&v[i / 2][i % 2], path, &error), WG_OK);
     }
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 4; k++)
@@ -71,9 +70,9 @@ static void a_file_to_read(void **state)
     size_t n;
     assert_int_equal(wg_vocabulary_train_text(
                          &v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_CHARS, .size = 90},
-                         lines, strlen(lines), message, 0),
+                         lines, strlen(lines), NULL),
                      WG_OK);
-    assert_int_equal(wg_vocabulary_save(v, path_of("vocab.txt"), message, sizeof message), WG_OK);
+    assert_int_equal(wg_vocabulary_save(v, path_of("vocab.txt"), &error), WG_OK);
     char *bytes = read_bytes(path_of("vocab.txt"), &n);
     assert_string_equal(
         bytes, "# wengert vocabulary: chars pad 0 bos 1 eos 2 unk 3\n<pad>\n<s>\n</s>\n<unk>\n"
@@ -89,7 +88,7 @@ static void other_ids(void **state)
     const char *path = write_text(
         "other",
         "# wengert vocabulary: words pad 3 bos 2 eos 0 unk 1\r\n.\r\n?\r\n!\r\n-\r\nhi\r\n");
-    check_that(wg_vocabulary_open(&v, path, message, sizeof message) == WG_OK, "%s", message);
+    check_that(wg_vocabulary_open(&v, path, &error) == WG_OK, "%s", error.text);
     assert_int_equal(wg_vocabulary_size(v), 5);
     assert_int_equal(wg_vocabulary_pad(v), 3);
     assert_int_equal(wg_vocabulary_bos(v), 2);
@@ -127,17 +126,17 @@ static void malformed_files(void **state)
     wg_vocabulary *v;
     for (size_t i = 0; i < WG_COUNT(cases); i++) {
         const char *path = write_text("malformed", cases[i].bytes);
-        assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
+        assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
         assert_null(v);
-        check_that(strstr(message, cases[i].expected) && strstr(message, path), "%zu: %s", i,
-                   message);
+        check_that(strstr(error.text, cases[i].expected) && strstr(error.text, path), "%zu: %s", i,
+                   error.text);
     }
     char long_line[6000];
     memset(long_line, 'a', sizeof long_line);
     memcpy(long_line, HEADING, sizeof HEADING - 1);
     const char *path = write_bytes("malformed", long_line, sizeof long_line);
-    assert_int_equal(wg_vocabulary_open(&v, path, message, sizeof message), WG_EDATA);
-    check_that(strstr(message, "line 2: expected at most"), "%s", message);
+    assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+    check_that(strstr(error.text, "line 2: expected at most"), "%s", error.text);
 }
 
 /* Whatever one byte is changed to: refused with a message, or a vocabulary that works.
@@ -149,7 +148,7 @@ static void every_byte_changed(void **state)
     for (int kind = WG_VOCABULARY_WORDS; kind <= WG_VOCABULARY_CHARS; kind++) {
         wg_vocabulary *v = make(kind, 50);
         const char *path = path_of("changed");
-        assert_int_equal(wg_vocabulary_save(v, path, message, sizeof message), WG_OK);
+        assert_int_equal(wg_vocabulary_save(v, path, &error), WG_OK);
         wg_vocabulary_free(v);
         size_t size, n;
         char *bytes = read_bytes(path, &size);
@@ -158,8 +157,8 @@ static void every_byte_changed(void **state)
             bytes[i / 2] = (char)(i % 2 ? old ^ 1 << (i / 2) % 8 : (char)(old + 128));
             write_bytes("changed", bytes, size);
             bytes[i / 2] = old;
-            wg_status status = wg_vocabulary_open(&v, path, message, sizeof message);
-            assert_true((status == WG_OK) == !*message);
+            wg_status status = wg_vocabulary_open(&v, path, &error);
+            assert_true((status == WG_OK) == !*error.text);
             opened += status == WG_OK;
             refused += status != WG_OK;
             if (status != WG_OK)
@@ -177,17 +176,17 @@ static void files_that_cannot_be_read(void **state)
     (void)state;
     wg_vocabulary *v;
     const char *missing = path_of("missing");
-    assert_int_equal(wg_vocabulary_open(&v, missing, message, sizeof message), WG_EIO);
-    check_that(strstr(message, missing) && strstr(message, "No such file"), "%s", message);
-    assert_int_equal(wg_vocabulary_open(&v, folder, message, sizeof message), WG_EIO);
-    check_that(strstr(message, "got a directory"), "%s", message);
+    assert_int_equal(wg_vocabulary_open(&v, missing, &error), WG_EIO);
+    check_that(strstr(error.text, missing) && strstr(error.text, "No such file"), "%s", error.text);
+    assert_int_equal(wg_vocabulary_open(&v, folder, &error), WG_EIO);
+    check_that(strstr(error.text, "got a directory"), "%s", error.text);
     assert_int_equal(
         wg_vocabulary_train(&v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
-                            &missing, 1, message, sizeof message),
+                            &missing, 1, &error),
         WG_EIO);
     v = make(WG_VOCABULARY_WORDS, 90);
-    assert_int_equal(wg_vocabulary_save(v, "/dev/null/vocab.txt", message, sizeof message), WG_EIO);
-    check_that(strstr(message, "/dev/null/vocab.txt"), "%s", message);
+    assert_int_equal(wg_vocabulary_save(v, "/dev/null/vocab.txt", &error), WG_EIO);
+    check_that(strstr(error.text, "/dev/null/vocab.txt"), "%s", error.text);
     wg_vocabulary_free(v);
 }
 

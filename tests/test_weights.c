@@ -6,14 +6,13 @@
 #include <unistd.h>
 
 static const char path[] = "weights.safetensors";
-static char message[1024];
+static wg_error error;
 
 static float *add(wg_store *s, const char *name, int64_t n)
 {
-    wg_status status;
+    const wg_tensor *t;
     wg_shape shape = WG_SHAPE(n);
-    const wg_tensor *t = wg_store_add(s, name, WG_F32, &shape, &status);
-    assert_non_null(t);
+    assert_int_equal(wg_store_add(s, name, WG_F32, &shape, &t), WG_OK);
     return t->data;
 }
 
@@ -24,8 +23,8 @@ static void a_store_comes_back_from_its_file(void **state)
     memcpy(add(from, "a", 2), (float[]){1, 2}, 8);
     memcpy(add(from, "b", 1), (float[]){3}, 4);
     float *b = add(to, "b", 1), *a = add(to, "a", 2); /* order does not matter */
-    assert_int_equal(wg_store_save(from, path, message, sizeof message), WG_OK);
-    assert_int_equal(wg_store_load(to, path, message, sizeof message), WG_OK);
+    assert_int_equal(wg_store_save(from, path, &error), WG_OK);
+    assert_int_equal(wg_store_load(to, path, &error), WG_OK);
     assert_true(a[0] == 1 && a[1] == 2 && b[0] == 3);
     wg_store_free(from);
     wg_store_free(to);
@@ -42,15 +41,15 @@ static void every_difference_is_listed_and_nothing_changed(void **state)
     add(to, "shape", 3);
     add(to, "new", 1);
     same[0] = 5;
-    assert_int_equal(wg_store_save(from, path, message, sizeof message), WG_OK);
-    assert_int_equal(wg_store_load(to, path, message, sizeof message), WG_EDATA);
-    assert_string_equal(message,
+    assert_int_equal(wg_store_save(from, path, &error), WG_OK);
+    assert_int_equal(wg_store_load(to, path, &error), WG_EDATA);
+    assert_string_equal(error.text,
                         "weights.safetensors: tensor shape: expected F32 [3], got F32 [2]\n"
                         "weights.safetensors: tensor new: expected F32 [1], got none\n"
                         "weights.safetensors: tensor old: expected none");
     assert_true(same[0] == 5);
     unlink(path);
-    assert_int_equal(wg_store_load(to, path, message, sizeof message), WG_EIO);
+    assert_int_equal(wg_store_load(to, path, &error), WG_EIO);
     wg_store_free(from);
     wg_store_free(to);
 }

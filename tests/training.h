@@ -13,8 +13,8 @@
 
 static inline void set(wg_settings *s, const char *name, const char *value)
 {
-    char message[500];
-    check_that(wg_settings_set(s, name, value, message, sizeof message) == WG_OK, "%s", message);
+    wg_error error;
+    check_that(wg_settings_set(s, name, value, &error) == WG_OK, "%s", error.text);
 }
 
 /* Each "NAME VALUE" of a list with semicolons. */
@@ -101,8 +101,8 @@ static inline void same_training(const char *a, const char *b)
 static inline wg_trainer *trainer_of(const wg_settings *s, const wg_listener *listener)
 {
     wg_trainer *t;
-    char message[2000];
-    check_that(wg_trainer_create(&t, s, listener, message, sizeof message) == WG_OK, "%s", message);
+    wg_error error;
+    check_that(wg_trainer_create(&t, s, listener, &error) == WG_OK, "%s", error.text);
     return t;
 }
 

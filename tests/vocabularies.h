@@ -12,7 +12,7 @@ enum { FIRST_KIND = WG_VOCABULARY_BPE };
 enum { FIRST_KIND = WG_VOCABULARY_WORDS };
 #endif
 
-static char message[600];
+static wg_error error;
 
 /* Ended by a newline; each word of it at least twice. */
 static const char text[] = "the house is green .\n"
@@ -24,10 +24,9 @@ static const char text[] = "the house is green .\n"
 static inline wg_vocabulary *make_of(const wg_vocabulary_options *options, const char *lines)
 {
     wg_vocabulary *v;
-    wg_status status =
-        wg_vocabulary_train_text(&v, options, lines, strlen(lines), message, sizeof message);
+    wg_status status = wg_vocabulary_train_text(&v, options, lines, strlen(lines), &error);
     check_that(status == WG_OK, "kind %d: %s: %s", (int)options->kind, wg_status_text(status),
-               message);
+               error.text);
     return v;
 }
 

@@ -30,25 +30,25 @@ typedef struct encoded {
 typedef struct reader {
     const char *name[SIDES];
     wgi_text text[SIDES];
-    wgi_span *lines[SIDES];
+    wgi_slice *lines[SIDES];
     size_t n_lines[SIDES];
     encoded *sentence; /* [2 n_lines]: line i of side s at 2 i + s */
     wg_corpus_options options;
-    wgi_message message;
+    wg_error *error;
 } reader;
 
 static wg_status no_memory(reader *r)
 {
-    return wgi_file_fail(&r->message, WG_ENOMEM, r->name[0], "no memory for a corpus");
+    return wgi_error_file(r->error, WG_ENOMEM, r->name[0], "no memory for a corpus");
 }
 
 static wg_status split(reader *r, int side)
 {
-    wgi_span rest = {r->text[side].bytes, r->text[side].size}, line;
+    wgi_slice rest = {r->text[side].bytes, r->text[side].size}, line;
     size_t n = 0;
     while (wgi_next_line(&rest, &line))
         n++;
-    rest = (wgi_span){r->text[side].bytes, r->text[side].size};
+    rest = (wgi_slice){r->text[side].bytes, r->text[side].size};
     r->n_lines[side] = n;
     r->lines[side] = malloc((n + 1) * sizeof *r->lines[side]);
     if (!r->lines[side])
@@ -63,11 +63,10 @@ static wg_status split_both(reader *r)
     wg_status status = split(r, 0);
     if (status == WG_OK)
         status = split(r, 1);
-    if (status == WG_OK && r->n_lines[0] != r->n_lines[1]) {
-        wgi_message_add(&r->message, "%s and %s: expected equally many lines, got %zu and %zu",
-                        r->name[0], r->name[1], r->n_lines[0], r->n_lines[1]);
-        status = WG_EDATA;
-    }
+    if (status == WG_OK && r->n_lines[0] != r->n_lines[1])
+        return wgi_error_set(r->error, WG_EDATA,
+                             "%s and %s: expected equally many lines, got %zu and %zu", r->name[0],
+                             r->name[1], r->n_lines[0], r->n_lines[1]);
     return status;
 }
 
@@ -83,17 +82,17 @@ static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
         return no_memory(r);
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads) reduction(max : worst)
     for (size_t i = 0; i < n; i++) {
-        wgi_span line = r->lines[i % SIDES][i / SIDES];
+        wgi_slice line = r->lines[i % SIDES][i / SIDES];
         int status = wg_vocabulary_encode(vocabulary[i % SIDES], line.text, line.size,
                                           &r->sentence[i].ids, &r->sentence[i].n);
         worst = status > worst ? status : worst;
     }
     if (worst == WG_ENOMEM)
         return no_memory(r);
-    return worst == WG_OK
-               ? WG_OK
-               : wgi_file_fail(&r->message, (wg_status)worst, r->name[0],
-                               "a line could not be encoded: %s", wg_status_text((wg_status)worst));
+    return worst == WG_OK ? WG_OK
+                          : wgi_error_file(r->error, (wg_status)worst, r->name[0],
+                                           "a line could not be encoded: %s",
+                                           wg_status_text((wg_status)worst));
 }
 
 /* ---- choosing and keeping -------------------------------------------------------------------- */
@@ -159,7 +158,7 @@ static wg_status pack_text(wg_corpus *c, reader *r)
     if (!c->bytes || !c->line)
         return no_memory(r);
     for (size_t i = 0; i < n; i++) {
-        wgi_span line = r->lines[i % SIDES][i / SIDES];
+        wgi_slice line = r->lines[i % SIDES][i / SIDES];
         c->line[i] = used;
         used += wgi_text_clean_into(c->bytes + used, line.text, line.size);
         c->bytes[used++] = '\0';
@@ -169,14 +168,13 @@ static wg_status pack_text(wg_corpus *c, reader *r)
 
 static wg_status nothing_left(reader *r, const wg_corpus *c)
 {
-    wgi_message_add(&r->message,
-                    "%s and %s: expected at least one pair of sentences to use, got none of %zu "
-                    "(%zu with an empty side",
-                    r->name[0], r->name[1], r->n_lines[0], c->empty);
+    wgi_error_set(r->error, WG_EDATA,
+                  "%s and %s: expected at least one pair of sentences to use, got none of %zu "
+                  "(%zu with an empty side",
+                  r->name[0], r->name[1], r->n_lines[0], c->empty);
     if (r->options.max_length)
-        wgi_message_add(&r->message, ", %zu longer than %zu tokens", c->too_long,
-                        r->options.max_length);
-    wgi_message_add(&r->message, ")");
+        wgi_error_add(r->error, ", %zu longer than %zu tokens", c->too_long, r->options.max_length);
+    wgi_error_add(r->error, ")");
     return WG_EDATA;
 }
 
@@ -210,19 +208,18 @@ static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vo
 
 wg_status wg_corpus_read(wg_corpus **out, const char *source_path, const char *target_path,
                          const wg_vocabulary *source, const wg_vocabulary *target,
-                         const wg_corpus_options *options, char *message, size_t message_size)
+                         const wg_corpus_options *options, wg_error *error)
 {
-    reader r = {.name = {source_path, target_path},
-                .message = wgi_message_in(message, message_size)};
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if (!source_path || !target_path || !source || !target)
-        return WG_EINVAL;
+    reader r = {.name = {source_path, target_path}, .error = error};
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || !source_path || !target_path || !source || !target)
+        return wgi_error_set(error, WG_EINVAL, "wg_corpus_read: an argument is NULL");
     r.options = options ? *options : (wg_corpus_options){0};
-    wg_status status = wgi_text_read(&r.text[0], source_path, &r.message);
+    wg_status status = wgi_text_read(&r.text[0], source_path, error);
     if (status == WG_OK)
-        status = wgi_text_read(&r.text[1], target_path, &r.message);
+        status = wgi_text_read(&r.text[1], target_path, error);
     if (status == WG_OK)
         status = build(out, &r, (const wg_vocabulary *const[]){source, target});
     free(r.text[0].bytes);
@@ -233,15 +230,15 @@ wg_status wg_corpus_read(wg_corpus **out, const char *source_path, const char *t
 wg_status wg_corpus_of_text(wg_corpus **out, const char *source_text, size_t source_size,
                             const char *target_text, size_t target_size,
                             const wg_vocabulary *source, const wg_vocabulary *target,
-                            const wg_corpus_options *options, char *message, size_t message_size)
+                            const wg_corpus_options *options, wg_error *error)
 {
-    reader r = {.name = {"source text", "target text"},
-                .message = wgi_message_in(message, message_size)};
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if ((!source_text && source_size) || (!target_text && target_size) || !source || !target)
-        return WG_EINVAL;
+    reader r = {.name = {"source text", "target text"}, .error = error};
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || (!source_text && source_size) || (!target_text && target_size) || !source ||
+        !target)
+        return wgi_error_set(error, WG_EINVAL, "wg_corpus_of_text: an argument is NULL");
     r.options = options ? *options : (wg_corpus_options){0};
     r.text[0] = (wgi_text){(char *)source_text, source_size};
     r.text[1] = (wgi_text){(char *)target_text, target_size};

@@ -1,8 +1,9 @@
-/* Shared by the files of train/text/; not installed. */
+/* Shared by the files of text/. */
 #ifndef WG_TEXT_INTERNAL_H
 #define WG_TEXT_INTERNAL_H
 
-#include "files/internal.h"
+#include "files/replace.h"
+#include "graph/error.h"
 #include "text/unicode/unicode.h"
 #include "wengert/text/vocabulary.h"
 
@@ -16,17 +17,17 @@ typedef struct wgi_text {
 
 /* A whole regular file, plain or gzip, without its byte-order mark.  A directory, pipe or device is
  * WG_EIO, a damaged or truncated gzip WG_EDATA. */
-wg_status wgi_text_read(wgi_text *out, const char *path, wgi_message *m);
+wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error);
 
 /* Part of a text. */
-typedef struct wgi_span {
+typedef struct wgi_slice {
     const char *text;
     size_t size;
-} wgi_span;
+} wgi_slice;
 
 /* Takes the next line from *rest, without its newline or carriage return and newline; false if none
  * is left.  The last line need not be ended. */
-bool wgi_next_line(wgi_span *rest, wgi_span *line);
+bool wgi_next_line(wgi_slice *rest, wgi_slice *line);
 
 /* Is it UTF-8 without NUL? */
 bool wgi_text_clean(const char *text, size_t size);
@@ -39,37 +40,37 @@ bool wgi_text_cleaned(wgi_text *out, const char *text, size_t size);
 /* ---- tables of tokens (token_table.c) -------------------------------------------------------- */
 
 /* Different texts numbered 0, 1, ... in the order in which they are added. */
-typedef struct wgi_token {
+typedef struct wgi_token_entry {
     size_t at, size; /* its text in `bytes` */
     uint64_t count;
-} wgi_token;
+} wgi_token_entry;
 
-typedef struct wgi_tokens {
-    wgi_token *token;
+typedef struct wgi_token_table {
+    wgi_token_entry *token;
     size_t n, room;
     char *bytes; /* texts, each ended by NUL */
     size_t n_bytes, room_bytes;
     uint32_t *slot; /* open addressing: number + 1, or 0 */
     size_t n_slots; /* 0 or a power of two */
-} wgi_tokens;
+} wgi_token_table;
 
 enum { WG_MAX_TOKENS = 1 << 30 };
 
 /* The number of a text, -1 if it is not there. */
-int64_t wgi_tokens_find(const wgi_tokens *t, wgi_span text);
+int64_t wgi_tokens_find(const wgi_token_table *t, wgi_slice text);
 /* Its number; added with count 0 if it is not there; -1 without memory. */
-int64_t wgi_tokens_add(wgi_tokens *t, wgi_span text);
-void wgi_tokens_free(wgi_tokens *t);
-static inline const char *wgi_token_text(const wgi_tokens *t, size_t number)
+int64_t wgi_tokens_add(wgi_token_table *t, wgi_slice text);
+void wgi_tokens_free(wgi_token_table *t);
+static inline const char *wgi_token_text(const wgi_token_table *t, size_t number)
 {
     return t->bytes + t->token[number].at;
 }
 
 /* The next word (split at ASCII white space) or character of a line; false if none is left. */
-bool wgi_next_token(wg_vocabulary_kind kind, wgi_span *rest, wgi_span *token);
+bool wgi_next_token(wg_vocabulary_kind kind, wgi_slice *rest, wgi_slice *token);
 /* The `size` - n_first most frequent words or characters of a text, ties by their bytes, behind the
  * n_first given ones. */
-wg_status wgi_tokens_count(wgi_tokens *out, wg_vocabulary_kind kind, int64_t size,
+wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_t size,
                            const char *const *first, size_t n_first, const char *text,
                            size_t text_size);
 
@@ -80,10 +81,11 @@ enum { WG_PAD, WG_BOS, WG_EOS, WG_UNK, WG_SPECIALS };
 /* vocab.txt: "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3", then a token a line in order of
  * ids, with \s \t \n \r \\ for blank, tab, newline, carriage return and backslash. */
 bool wgi_is_token_file(const char *bytes, size_t size);
-wg_status wgi_tokens_parse(wgi_tokens *out, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS],
-                           const char *path, const char *bytes, size_t size, wgi_message *m);
-wg_status wgi_tokens_write(const wgi_tokens *t, wg_vocabulary_kind kind,
-                           const int32_t special[WG_SPECIALS], const char *path, wgi_message *m);
+wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
+                           int32_t special[WG_SPECIALS], const char *path, const char *bytes,
+                           size_t size, wg_error *error);
+wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
+                           const int32_t special[WG_SPECIALS], const char *path, wg_error *error);
 /* What a SentencePiece model says it is, trainer_spec.model_type; false: not of the form of such a
  * file. */
 bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size);

@@ -1,5 +1,4 @@
 /* Units of a text, and how many n-grams two texts share. */
-#include "files/internal.h"
 #include "text/tokens.h"
 #include "text/unicode/unicode.h"
 

@@ -1,4 +1,4 @@
-/* Reproducible random order, by Philox; not installed. */
+/* Reproducible random order, by Philox. */
 #ifndef WG_TEXT_SHUFFLE_H
 #define WG_TEXT_SHUFFLE_H
 

@@ -12,9 +12,8 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Opens a regular file; -1 with a message.  O_NONBLOCK: opening a FIFO that nobody writes to must
- * not wait. */
-static int open_regular(const char *path, wgi_message *m, wg_status *status)
+/* Opens a regular file.  O_NONBLOCK: opening a FIFO that nobody writes to must not wait. */
+static wg_status open_regular(int *fd, const char *path, wg_error *error)
 {
     static const struct {
         mode_t type;
@@ -23,39 +22,38 @@ static int open_regular(const char *path, wgi_message *m, wg_status *status)
                  {S_IFIFO, "a FIFO"},
                  {S_IFCHR, "a device"},
                  {S_IFBLK, "a device"}};
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat s;
-    if (fd < 0 || fstat(fd, &s) != 0) {
-        *status = wgi_file_errno(m, path, "open");
+    wg_status status = WG_OK;
+    *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (*fd < 0 || fstat(*fd, &s) != 0) {
+        status = wgi_error_errno(error, path, "open");
     } else if (!S_ISREG(s.st_mode)) {
         const char *got = "something else";
         for (size_t i = 0; i < WG_COUNT(kinds); i++)
             if ((s.st_mode & S_IFMT) == kinds[i].type)
                 got = kinds[i].name;
-        *status = wgi_file_fail(m, WG_EIO, path, "expected a regular file, got %s", got);
-    } else {
-        return fd;
+        status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got %s", got);
     }
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    if (status != WG_OK && *fd >= 0)
+        close(*fd);
+    return status;
 }
 
 /* What stopped the reading of gzip; Z_BUF_ERROR is its end before time. */
-static wg_status gzip_error(gzFile gz, const char *path, wgi_message *m)
+static wg_status gzip_error(gzFile gz, const char *path, wg_error *error)
 {
     int code;
     const char *text = gzerror(gz, &code);
     if (code == Z_ERRNO)
-        return wgi_file_errno(m, path, "read");
+        return wgi_error_errno(error, path, "read");
     if (code == Z_MEM_ERROR)
-        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to read it");
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     const char *name = strstr(text, ">: "); /* zlib knows the file as "<fd:4>" */
     return code == Z_OK ? WG_OK
-                        : wgi_file_fail(m, WG_EDATA, path, "gzip: %s", name ? name + 3 : text);
+                        : wgi_error_file(error, WG_EDATA, path, "gzip: %s", name ? name + 3 : text);
 }
 
-static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wgi_message *m)
+static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wg_error *error)
 {
     size_t room = 0;
     for (;;) {
@@ -63,31 +61,31 @@ static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wgi_messag
             room = room ? 2 * room : 1 << 16;
             char *more = realloc(out->bytes, room);
             if (!more)
-                return wgi_file_fail(m, WG_ENOMEM, path, "no memory for %zu bytes", room);
+                return wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu bytes", room);
             out->bytes = more;
         }
         size_t want = room - out->size;
         int n = gzread(gz, out->bytes + out->size, want < 1 << 30 ? (unsigned)want : 1u << 30);
         if (n <= 0)
-            return gzip_error(gz, path, m);
+            return gzip_error(gz, path, error);
         out->size += (size_t)n;
     }
 }
 
-wg_status wgi_text_read(wgi_text *out, const char *path, wgi_message *m)
+wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF */
-    wg_status status = WG_OK;
+    int fd;
     *out = (wgi_text){0};
-    int fd = open_regular(path, m, &status);
-    if (fd < 0)
+    wg_status status = open_regular(&fd, path, error);
+    if (status != WG_OK)
         return status;
     gzFile gz = gzdopen(fd, "rb");
     if (!gz) {
         close(fd);
-        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to read it");
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     }
-    status = read_all(out, gz, path, m);
+    status = read_all(out, gz, path, error);
     gzclose(gz);
     if (status != WG_OK) {
         free(out->bytes);
@@ -100,13 +98,13 @@ wg_status wgi_text_read(wgi_text *out, const char *path, wgi_message *m)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-bool wgi_next_line(wgi_span *rest, wgi_span *line)
+bool wgi_next_line(wgi_slice *rest, wgi_slice *line)
 {
     if (!rest->size)
         return false;
     const char *newline = memchr(rest->text, '\n', rest->size);
     size_t n = newline ? (size_t)(newline - rest->text) : rest->size;
-    *line = (wgi_span){rest->text, n};
+    *line = (wgi_slice){rest->text, n};
     if (newline && n && rest->text[n - 1] == '\r')
         line->size--;
     n += newline != NULL;

@@ -8,27 +8,27 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-void wgi_tokens_free(wgi_tokens *t)
+void wgi_tokens_free(wgi_token_table *t)
 {
     free(t->token);
     free(t->bytes);
     free(t->slot);
-    *t = (wgi_tokens){0};
+    *t = (wgi_token_table){0};
 }
 
 /* The slot of a text, or the free one where it would go. */
-static size_t slot_of(const wgi_tokens *t, wgi_span text)
+static size_t slot_of(const wgi_token_table *t, wgi_slice text)
 {
     size_t mask = t->n_slots - 1, s = (size_t)XXH3_64bits(text.text, text.size) & mask;
     for (; t->slot[s]; s = (s + 1) & mask) {
-        const wgi_token *token = &t->token[t->slot[s] - 1];
+        const wgi_token_entry *token = &t->token[t->slot[s] - 1];
         if (token->size == text.size && memcmp(t->bytes + token->at, text.text, text.size) == 0)
             break;
     }
     return s;
 }
 
-int64_t wgi_tokens_find(const wgi_tokens *t, wgi_span text)
+int64_t wgi_tokens_find(const wgi_token_table *t, wgi_slice text)
 {
     return t->n_slots ? (int64_t)t->slot[slot_of(t, text)] - 1 : -1;
 }
@@ -50,24 +50,24 @@ static bool reserve(void **array, size_t *room, size_t need, size_t size)
 }
 
 /* At most half of the slots are taken. */
-static bool reserve_slots(wgi_tokens *t)
+static bool reserve_slots(wgi_token_table *t)
 {
     if (2 * (t->n + 1) <= t->n_slots)
         return true;
-    wgi_tokens larger = *t;
+    wgi_token_table larger = *t;
     larger.n_slots = t->n_slots ? 2 * t->n_slots : 128;
     larger.slot = calloc(larger.n_slots, sizeof *larger.slot);
     if (!larger.slot)
         return false;
     for (size_t i = 0; i < t->n; i++)
-        larger.slot[slot_of(&larger, (wgi_span){wgi_token_text(t, i), t->token[i].size})] =
+        larger.slot[slot_of(&larger, (wgi_slice){wgi_token_text(t, i), t->token[i].size})] =
             (uint32_t)i + 1;
     free(t->slot);
     *t = larger;
     return true;
 }
 
-int64_t wgi_tokens_add(wgi_tokens *t, wgi_span text)
+int64_t wgi_tokens_add(wgi_token_table *t, wgi_slice text)
 {
     void *token = t->token, *bytes = t->bytes;
     int64_t known = wgi_tokens_find(t, text);
@@ -80,7 +80,7 @@ int64_t wgi_tokens_add(wgi_tokens *t, wgi_span text)
     if (!ok || !reserve_slots(t))
         return -1;
     t->slot[slot_of(t, text)] = (uint32_t)t->n + 1;
-    t->token[t->n] = (wgi_token){t->n_bytes, text.size, 0};
+    t->token[t->n] = (wgi_token_entry){t->n_bytes, text.size, 0};
     memcpy(t->bytes + t->n_bytes, text.text, text.size);
     t->n_bytes += text.size;
     t->bytes[t->n_bytes++] = '\0';
@@ -94,7 +94,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-bool wgi_next_token(wg_vocabulary_kind kind, wgi_span *rest, wgi_span *token)
+bool wgi_next_token(wg_vocabulary_kind kind, wgi_slice *rest, wgi_slice *token)
 {
     bool words = kind == WG_VOCABULARY_WORDS;
     const char *at = rest->text, *end = at + rest->size;
@@ -107,15 +107,15 @@ bool wgi_next_token(wg_vocabulary_kind kind, wgi_span *rest, wgi_span *token)
         wgi_utf8_read(&at, end);
     while (words && at < end && !is_blank(*at))
         at++;
-    *token = (wgi_span){start, (size_t)(at - start)};
-    *rest = (wgi_span){at, (size_t)(end - at)};
+    *token = (wgi_slice){start, (size_t)(at - start)};
+    *rest = (wgi_slice){at, (size_t)(end - at)};
     return true;
 }
 
 /* Adds the tokens of a text, counted. */
-static bool count_all(wgi_tokens *t, wg_vocabulary_kind kind, wgi_span text)
+static bool count_all(wgi_token_table *t, wg_vocabulary_kind kind, wgi_slice text)
 {
-    wgi_span line, token;
+    wgi_slice line, token;
     while (wgi_next_line(&text, &line))
         while (wgi_next_token(kind, &line, &token)) {
             int64_t i = wgi_tokens_add(t, token);
@@ -129,7 +129,7 @@ static bool count_all(wgi_tokens *t, wg_vocabulary_kind kind, wgi_span text)
 /* A token with its text at hand, as sorting needs it. */
 typedef struct counted {
     uint64_t count;
-    wgi_span text;
+    wgi_slice text;
 } counted;
 
 static int by_count(const void *a, const void *b)
@@ -140,14 +140,14 @@ static int by_count(const void *a, const void *b)
     return strcmp(x->text.text, y->text.text); /* texts are different, ended, and without NUL */
 }
 
-wg_status wgi_tokens_count(wgi_tokens *out, wg_vocabulary_kind kind, int64_t size,
+wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_t size,
                            const char *const *first, size_t n_first, const char *text,
                            size_t text_size)
 {
-    wgi_tokens all = {0};
+    wgi_token_table all = {0};
     counted *order = NULL;
-    *out = (wgi_tokens){0};
-    bool ok = count_all(&all, kind, (wgi_span){text, text_size});
+    *out = (wgi_token_table){0};
+    bool ok = count_all(&all, kind, (wgi_slice){text, text_size});
     if (ok)
         order = malloc((all.n ? all.n : 1) * sizeof *order);
     ok = order != NULL;
@@ -156,7 +156,7 @@ wg_status wgi_tokens_count(wgi_tokens *out, wg_vocabulary_kind kind, int64_t siz
     if (ok && all.n)
         qsort(order, all.n, sizeof *order, by_count);
     for (size_t i = 0; ok && i < n_first; i++)
-        ok = wgi_tokens_add(out, (wgi_span){first[i], strlen(first[i])}) >= 0;
+        ok = wgi_tokens_add(out, (wgi_slice){first[i], strlen(first[i])}) >= 0;
     for (size_t i = 0; ok && i < all.n && (int64_t)out->n < size; i++)
         ok = wgi_tokens_add(out, order[i].text) >= 0;
     free(order);

@@ -1,6 +1,5 @@
 /* Tokenizers as lists of substitutions, in the regular expressions in which they are published. */
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "files/internal.h"
 #include "text/tokens.h"
 #include "text/unicode/unicode.h"
 
@@ -218,8 +217,8 @@ static wg_status substitute(wgi_tokenizer *t, const struct step *s)
         if (count == PCRE2_ERROR_NOMEMORY && (size <= t->next.room || !make_room(&t->next, size)))
             return WG_ENOMEM;
     } while (count == PCRE2_ERROR_NOMEMORY);
-    if (count < 0)
-        return WG_ENOMEM; /* the limits of matching are on memory alone for patterns that do not backtrack */
+    if (count < 0) /* patterns that do not backtrack only run into the limit of memory */
+        return WG_ENOMEM;
     t->next.size = size;
     buffer text = t->text;
     t->text = t->next;

@@ -7,8 +7,8 @@
 
 struct wg_vocabulary {
     wg_vocabulary_kind kind;
-    wgi_spm *spm;      /* NULL: it is `tokens` */
-    wgi_tokens tokens; /* words or characters  */
+    wgi_spm *spm;           /* NULL: it is `tokens` */
+    wgi_token_table tokens; /* words or characters  */
     int32_t special[WG_SPECIALS];
     int64_t size;
 };
@@ -26,9 +26,9 @@ static wg_vocabulary *finish(wg_vocabulary *v)
 }
 
 /* Is there anything to learn from: a word in a line that is not too long? */
-static bool has_words(wgi_span text, size_t longest)
+static bool has_words(wgi_slice text, size_t longest)
 {
-    wgi_span line, word;
+    wgi_slice line, word;
     while (wgi_next_line(&text, &line))
         if (line.size <= longest && wgi_next_token(WG_VOCABULARY_WORDS, &line, &word))
             return true;
@@ -37,47 +37,42 @@ static bool has_words(wgi_span text, size_t longest)
 
 /* From text that is clean. */
 static wg_status train_clean(wg_vocabulary *v, const wg_vocabulary_options *o, wgi_text text,
-                             wgi_message *m)
+                             wg_error *error)
 {
     bool pieces = v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM;
-    if (!has_words((wgi_span){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX)) {
-        wgi_message_add(m, "a vocabulary: expected text%s, got none",
-                        pieces && text.size > WG_SPM_LONGEST ? " with lines of at most 65536 bytes"
-                                                             : "");
-        return WG_EDATA;
-    }
+    if (!has_words((wgi_slice){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX))
+        return wgi_error_set(
+            error, WG_EDATA, "a vocabulary: expected text%s, got none",
+            pieces && text.size > WG_SPM_LONGEST ? " with lines of at most 65536 bytes" : "");
     if (pieces)
-        return wgi_spm_train(&v->spm, o, text.bytes, text.size, m);
+        return wgi_spm_train(&v->spm, o, text.bytes, text.size, error);
     for (int i = 0; i < WG_SPECIALS; i++)
         v->special[i] = i;
     wg_status status = wgi_tokens_count(&v->tokens, v->kind, o->size, first_tokens, WG_SPECIALS,
                                         text.bytes, text.size);
-    if (status != WG_OK)
-        wgi_message_add(m, "no memory for a vocabulary");
-    return status;
+    return status == WG_OK ? WG_OK : wgi_error_set(error, status, "no memory for a vocabulary");
 }
 
 static wg_status train(wg_vocabulary **out, const wg_vocabulary_options *o, wgi_text text,
-                       wgi_message *m)
+                       wg_error *error)
 {
     wgi_text cleaned = {0};
     wg_vocabulary *v = NULL;
-    wg_status status = WG_ENOMEM;
+    wg_status status;
     if (o->kind < WG_VOCABULARY_BPE || o->kind > WG_VOCABULARY_CHARS || o->size <= WG_SPECIALS ||
-        o->size > WG_MAX_TOKENS) {
-        wgi_message_add(m,
-                        "a vocabulary: expected a kind of it and a size of %d to %d, got kind %d "
-                        "and size %" PRId64,
-                        WG_SPECIALS + 1, WG_MAX_TOKENS, (int)o->kind, o->size);
-        return WG_EINVAL;
-    }
+        o->size > WG_MAX_TOKENS)
+        return wgi_error_set(
+            error, WG_EINVAL,
+            "a vocabulary: expected a kind of it and a size of %d to %d, got kind %d and size "
+            "%" PRId64,
+            WG_SPECIALS + 1, WG_MAX_TOKENS, (int)o->kind, o->size);
     bool clean = wgi_text_clean(text.bytes, text.size);
     if ((clean || wgi_text_cleaned(&cleaned, text.bytes, text.size)) &&
         (v = calloc(1, sizeof *v))) {
         v->kind = o->kind;
-        status = train_clean(v, o, clean ? text : cleaned, m);
+        status = train_clean(v, o, clean ? text : cleaned, error);
     } else {
-        wgi_message_add(m, "no memory for a vocabulary");
+        status = wgi_error_set(error, WG_ENOMEM, "no memory for a vocabulary");
     }
     free(cleaned.bytes);
     if (status == WG_OK)
@@ -88,23 +83,21 @@ static wg_status train(wg_vocabulary **out, const wg_vocabulary_options *o, wgi_
 }
 
 wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_options *options,
-                                   const char *text, size_t text_size, char *message,
-                                   size_t message_size)
+                                   const char *text, size_t text_size, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if (!options || (!text && text_size))
-        return WG_EINVAL;
-    return train(out, options, (wgi_text){(char *)(text ? text : ""), text_size}, &m);
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || !options || (!text && text_size))
+        return wgi_error_set(error, WG_EINVAL, "wg_vocabulary_train_text: an argument is NULL");
+    return train(out, options, (wgi_text){(char *)(text ? text : ""), text_size}, error);
 }
 
 /* Appends the file, ended by a newline. */
-static wg_status append_file(wgi_text *all, const char *path, wgi_message *m)
+static wg_status append_file(wgi_text *all, const char *path, wg_error *error)
 {
     wgi_text more;
-    wg_status status = wgi_text_read(&more, path, m);
+    wg_status status = wgi_text_read(&more, path, error);
     if (status != WG_OK)
         return status;
     char *bytes = realloc(all->bytes, all->size + more.size + 1);
@@ -117,28 +110,28 @@ static wg_status append_file(wgi_text *all, const char *path, wgi_message *m)
             bytes[all->size++] = '\n';
     }
     free(more.bytes);
-    return bytes ? WG_OK : wgi_file_fail(m, WG_ENOMEM, path, "no memory for %zu bytes", more.size);
+    return bytes ? WG_OK
+                 : wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu bytes", more.size);
 }
 
 wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *options,
-                              const char *const *files, size_t n_files, char *message,
-                              size_t message_size)
+                              const char *const *files, size_t n_files, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wgi_text all = {0};
     wg_status status = WG_OK;
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if (!options || !files)
-        return WG_EINVAL;
+    if (out)
+        *out = NULL;
+    bool missing = !out || !options || !files;
+    for (size_t i = 0; !missing && i < n_files; i++)
+        missing = !files[i];
+    if (missing)
+        return wgi_error_set(error, WG_EINVAL, "wg_vocabulary_train: an argument is NULL");
     for (size_t i = 0; status == WG_OK && i < n_files; i++)
-        status = files[i] ? append_file(&all, files[i], &m) : WG_EINVAL;
-    if (status == WG_OK) {
-        for (size_t i = 0; i < n_files; i++)
-            wgi_message_add(&m, "%s%s", files[i], i + 1 < n_files ? " and " : ": ");
-        status = train(out, options, all, &m);
-    }
+        status = append_file(&all, files[i], error);
+    if (status == WG_OK && (status = train(out, options, all, error)) != WG_OK)
+        for (size_t i = n_files; i-- > 0;) /* "a and b: what" */
+            wgi_error_prefix(error, status, "%s%s", files[i], i + 1 < n_files ? " and " : ": ");
     free(all.bytes);
     return status;
 }
@@ -154,41 +147,37 @@ void wg_vocabulary_free(wg_vocabulary *v)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, wgi_message *m)
+static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, wg_error *error)
 {
     if (wgi_is_token_file(text.bytes, text.size))
-        return wgi_tokens_parse(&v->tokens, &v->kind, v->special, path, text.bytes, text.size, m);
+        return wgi_tokens_parse(&v->tokens, &v->kind, v->special, path, text.bytes, text.size,
+                                error);
     if (!wgi_spm_kind(&v->kind, text.bytes, text.size))
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "expected a vocabulary or a SentencePiece model, got something else");
-    wgi_message_add(m, "%s: ", path);
-    return wgi_spm_open(&v->spm, text.bytes, text.size, m);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "expected a vocabulary or a SentencePiece model, got something else");
+    wg_status status = wgi_spm_open(&v->spm, text.bytes, text.size, error);
+    return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", path);
 }
 
-wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, char *message,
-                             size_t message_size)
+wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wgi_text text = {0};
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if (!path)
-        return WG_EINVAL;
-    wg_status status = wgi_text_read(&text, path, &m);
+    if (out)
+        *out = NULL;
+    if (!out || !path)
+        return wgi_error_set(error, WG_EINVAL, "wg_vocabulary_open: an argument is NULL");
+    wg_status status = wgi_text_read(&text, path, error);
     if (status != WG_OK)
         return status;
     wg_vocabulary *v = calloc(1, sizeof *v);
-    status = v ? open_bytes(v, path, text, &m)
-               : wgi_file_fail(&m, WG_ENOMEM, path, "no memory for a vocabulary");
+    status = v ? open_bytes(v, path, text, error)
+               : wgi_error_file(error, WG_ENOMEM, path, "no memory for a vocabulary");
     free(text.bytes);
-    if (status == WG_OK) {
+    if (status == WG_OK)
         *out = finish(v);
-        if (message && message_size)
-            message[0] = '\0';
-    } else {
+    else
         wg_vocabulary_free(v);
-    }
     return status;
 }
 
@@ -199,14 +188,13 @@ static void put_model(wgi_file_writer *w, void *context)
     wgi_file_put(w, bytes, size);
 }
 
-wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, char *message,
-                             size_t message_size)
+wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     if (!v || !path)
-        return WG_EINVAL;
-    return v->spm ? wgi_file_replace(path, put_model, v->spm, &m)
-                  : wgi_tokens_write(&v->tokens, v->kind, v->special, path, &m);
+        return wgi_error_set(error, WG_EINVAL, "wg_vocabulary_save: an argument is NULL");
+    return v->spm ? wgi_file_replace(path, put_model, v->spm, error)
+                  : wgi_tokens_write(&v->tokens, v->kind, v->special, path, error);
 }
 
 /* ---- what it is ------------------------------------------------------------------------------ */
@@ -267,7 +255,7 @@ const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id)
 /* ---- encoding -------------------------------------------------------------------------------- */
 
 /* A special token's name, met in a text, is an unknown token. */
-static int32_t id_of(const wg_vocabulary *v, wgi_span token)
+static int32_t id_of(const wg_vocabulary *v, wgi_slice token)
 {
     int64_t id = wgi_tokens_find(&v->tokens, token);
     for (int i = 0; i < WG_SPECIALS; i++)
@@ -276,9 +264,9 @@ static int32_t id_of(const wg_vocabulary *v, wgi_span token)
     return id < 0 ? v->special[WG_UNK] : (int32_t)id;
 }
 
-static wg_status encode_tokens(const wg_vocabulary *v, wgi_span line, int32_t **ids, size_t *n_ids)
+static wg_status encode_tokens(const wg_vocabulary *v, wgi_slice line, int32_t **ids, size_t *n_ids)
 {
-    wgi_span rest = line, token;
+    wgi_slice rest = line, token;
     size_t n = 0;
     while (wgi_next_token(v->kind, &rest, &token))
         n++;
@@ -300,11 +288,11 @@ wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t 
         return WG_EINVAL;
     *ids = NULL;
     *n_ids = 0;
-    wgi_span line = {text ? text : "", size};
+    wgi_slice line = {text ? text : "", size};
     if (!wgi_text_clean(line.text, size)) {
         if (!wgi_text_cleaned(&cleaned, text, size))
             return WG_ENOMEM;
-        line = (wgi_span){cleaned.bytes, cleaned.size};
+        line = (wgi_slice){cleaned.bytes, cleaned.size};
     }
     wg_status status = v->spm ? wgi_spm_encode(v->spm, line.text, line.size, ids, n_ids)
                               : encode_tokens(v, line, ids, n_ids);
@@ -330,7 +318,7 @@ static wg_status decode_tokens(const wg_vocabulary *v, const int32_t *ids, size_
         return WG_ENOMEM;
     *text = to;
     for (size_t i = 0; i < n_ids; i++) {
-        const wgi_token *token = &v->tokens.token[ids[i]];
+        const wgi_token_entry *token = &v->tokens.token[ids[i]];
         if (left_out(v, ids[i]))
             continue;
         if (v->kind == WG_VOCABULARY_WORDS && to != *text)

@@ -2,6 +2,7 @@
 #include "text/internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- tables of tokens ------------------------------------------------------------------------ */
@@ -17,7 +18,7 @@ bool wgi_is_token_file(const char *bytes, size_t size)
 }
 
 /* "words pad 0 bos 1 eos 2 unk 3" */
-static bool parse_heading(wgi_span line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
+static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
 {
     char text[128], name[8];
     int end = 0;
@@ -52,60 +53,62 @@ static bool unescape(char *text, size_t *size)
 }
 
 /* One line, at number n of the table. */
-static wg_status parse_token(wgi_tokens *t, wgi_span line, const char *path, wgi_message *m)
+static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *path, wg_error *error)
 {
     char text[4096];
     size_t n = line.size, number = t->n;
     if (n > sizeof text)
-        return wgi_file_fail(m, WG_EDATA, path, "line %zu: expected at most %zu bytes, got %zu",
-                             number + 2, sizeof text, n);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "line %zu: expected at most %zu bytes, got %zu", number + 2,
+                              sizeof text, n);
     memcpy(text, line.text, n);
     if (!wgi_text_clean(text, n) || !unescape(text, &n))
-        return wgi_file_fail(
-            m, WG_EDATA, path,
+        return wgi_error_file(
+            error, WG_EDATA, path,
             "line %zu: expected a token in UTF-8 with escapes \\\\ \\s \\t \\n \\r", number + 2);
-    int64_t at = wgi_tokens_add(t, (wgi_span){text, n});
+    int64_t at = wgi_tokens_add(t, (wgi_slice){text, n});
     if (at < 0)
-        return wgi_file_fail(m, WG_ENOMEM, path, "no memory for %zu tokens", number + 1);
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu tokens", number + 1);
     if ((size_t)at < number)
-        return wgi_file_fail(m, WG_EDATA, path,
-                             "line %zu: expected a new token, got that of line %zu", number + 2,
-                             (size_t)at + 2);
+        return wgi_error_file(error, WG_EDATA, path,
+                              "line %zu: expected a new token, got that of line %zu", number + 2,
+                              (size_t)at + 2);
     return WG_OK;
 }
 
 /* Special tokens are of the table, and different. */
 static wg_status check_special(const int32_t special[WG_SPECIALS], size_t n, const char *path,
-                               wgi_message *m)
+                               wg_error *error)
 {
     for (int i = 0; i < WG_SPECIALS; i++) {
         if (special[i] < 0 || (size_t)special[i] >= n)
-            return wgi_file_fail(m, WG_EDATA, path, "expected %s in [0, %zu), got %" PRId32,
-                                 special_names[i], n, special[i]);
+            return wgi_error_file(error, WG_EDATA, path, "expected %s in [0, %zu), got %" PRId32,
+                                  special_names[i], n, special[i]);
         for (int j = 0; j < i; j++)
             if (special[i] == special[j])
-                return wgi_file_fail(m, WG_EDATA, path,
-                                     "expected different ids of %s and %s, got %" PRId32 " twice",
-                                     special_names[j], special_names[i], special[i]);
+                return wgi_error_file(error, WG_EDATA, path,
+                                      "expected different ids of %s and %s, got %" PRId32 " twice",
+                                      special_names[j], special_names[i], special[i]);
     }
     return WG_OK;
 }
 
-wg_status wgi_tokens_parse(wgi_tokens *out, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS],
-                           const char *path, const char *bytes, size_t size, wgi_message *m)
+wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
+                           int32_t special[WG_SPECIALS], const char *path, const char *bytes,
+                           size_t size, wg_error *error)
 {
-    wgi_span rest = {bytes + sizeof opening - 1, size - (sizeof opening - 1)}, line = {"", 0};
+    wgi_slice rest = {bytes + sizeof opening - 1, size - (sizeof opening - 1)}, line = {"", 0};
     wg_status status = WG_OK;
-    *out = (wgi_tokens){0};
+    *out = (wgi_token_table){0};
     wgi_next_line(&rest, &line);
     if (!parse_heading(line, kind, special))
         status =
-            wgi_file_fail(m, WG_EDATA, path,
-                          "line 1: expected \"%swords|chars pad N bos N eos N unk N\"", opening);
+            wgi_error_file(error, WG_EDATA, path,
+                           "line 1: expected \"%swords|chars pad N bos N eos N unk N\"", opening);
     while (status == WG_OK && wgi_next_line(&rest, &line))
-        status = parse_token(out, line, path, m);
+        status = parse_token(out, line, path, error);
     if (status == WG_OK)
-        status = check_special(special, out->n, path, m);
+        status = check_special(special, out->n, path, error);
     if (status != WG_OK)
         wgi_tokens_free(out);
     return status;
@@ -114,7 +117,7 @@ wg_status wgi_tokens_parse(wgi_tokens *out, wg_vocabulary_kind *kind, int32_t sp
 /* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct table {
-    const wgi_tokens *tokens;
+    const wgi_token_table *tokens;
     wg_vocabulary_kind kind;
     const int32_t *special;
 } table;
@@ -144,10 +147,10 @@ static void put_table(wgi_file_writer *w, void *context)
         put_token(w, wgi_token_text(t->tokens, i));
 }
 
-wg_status wgi_tokens_write(const wgi_tokens *t, wg_vocabulary_kind kind,
-                           const int32_t special[WG_SPECIALS], const char *path, wgi_message *m)
+wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
+                           const int32_t special[WG_SPECIALS], const char *path, wg_error *error)
 {
-    return wgi_file_replace(path, put_table, &(table){t, kind, special}, m);
+    return wgi_file_replace(path, put_table, &(table){t, kind, special}, error);
 }
 
 /* ---- SentencePiece models -------------------------------------------------------------------- */
@@ -156,15 +159,15 @@ wg_status wgi_tokens_write(const wgi_tokens *t, wg_vocabulary_kind kind,
  * bytes. */
 typedef struct field {
     uint64_t number, value;
-    wgi_span bytes;
+    wgi_slice bytes;
 } field;
 
-static bool varint(wgi_span *rest, uint64_t *value)
+static bool varint(wgi_slice *rest, uint64_t *value)
 {
     *value = 0;
     for (int shift = 0; shift < 64 && rest->size; shift += 7) {
         unsigned char c = (unsigned char)*rest->text;
-        *rest = (wgi_span){rest->text + 1, rest->size - 1};
+        *rest = (wgi_slice){rest->text + 1, rest->size - 1};
         *value |= (uint64_t)(c & 0x7f) << shift;
         if (c < 0x80)
             return true;
@@ -172,7 +175,7 @@ static bool varint(wgi_span *rest, uint64_t *value)
     return false;
 }
 
-static bool next_field(wgi_span *rest, field *f)
+static bool next_field(wgi_slice *rest, field *f)
 {
     uint64_t key, skip = 0;
     *f = (field){0};
@@ -191,8 +194,8 @@ static bool next_field(wgi_span *rest, field *f)
     }
     if (skip > rest->size)
         return false;
-    f->bytes = (wgi_span){rest->text, (size_t)skip};
-    *rest = (wgi_span){rest->text + skip, rest->size - (size_t)skip};
+    f->bytes = (wgi_slice){rest->text, (size_t)skip};
+    *rest = (wgi_slice){rest->text + skip, rest->size - (size_t)skip};
     return true;
 }
 
@@ -205,7 +208,7 @@ bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size)
     static const wg_vocabulary_kind kinds[] = {WG_VOCABULARY_UNIGRAM, WG_VOCABULARY_UNIGRAM,
                                                WG_VOCABULARY_BPE, WG_VOCABULARY_WORDS,
                                                WG_VOCABULARY_CHARS};
-    wgi_span rest = {bytes, size};
+    wgi_slice rest = {bytes, size};
     field f, inner;
     bool pieces = false;
     *kind = WG_VOCABULARY_UNIGRAM;
@@ -213,7 +216,7 @@ bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size)
         if (!next_field(&rest, &f))
             return false;
         pieces = pieces || f.number == PIECES;
-        for (wgi_span spec = f.bytes; f.number == TRAINER_SPEC && spec.size;) {
+        for (wgi_slice spec = f.bytes; f.number == TRAINER_SPEC && spec.size;) {
             if (!next_field(&spec, &inner))
                 return false;
             if (inner.number == MODEL_TYPE && inner.value < WG_COUNT(kinds))

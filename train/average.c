@@ -1,45 +1,51 @@
 #include "wengert/train/average.h"
 #include "graph/element.h"
-#include "files/internal.h"
+#include "graph/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- what differs ---------------------------------------------------------------------------- */
 
-static void add_difference(wgi_message *m, size_t *found, const char *path, const char *name)
+/* WG_EDATA, with a line for each difference of file f from the first one. */
+static wg_status compare(const wg_safetensors *first, const wg_safetensors *f, const char *path,
+                         wg_error *error)
 {
-    wgi_message_add(m, "%s%s: tensor %s: ", (*found)++ ? "\n" : "", path, name);
-}
-
-/* One line for each difference of file f from the first one. */
-static void compare(const wg_safetensors *first, const wg_safetensors *f, const char *path,
-                    size_t *found, wgi_message *m)
-{
+    wg_status status = WG_OK;
     const wg_file_tensor *a, *b;
     char want[200], have[200];
     for (size_t i = 0; (a = wg_safetensors_at(first, i)); i++) {
         b = wg_safetensors_find(f, a->name);
-        if (b && strcmp(a->dtype_name, b->dtype_name) == 0 &&
-            wg_shape_equal(&a->shape, &b->shape) &&
-            (wg_dtype_is_float(a->dtype) || memcmp(a->data, b->data, a->size) == 0))
+        bool same_type =
+            b && strcmp(a->dtype_name, b->dtype_name) == 0 && wg_shape_equal(&a->shape, &b->shape);
+        if (same_type && (wg_dtype_is_float(a->dtype) || memcmp(a->data, b->data, a->size) == 0))
             continue;
-        add_difference(m, found, path, a->name);
-        wgi_message_add(m, "expected %s %s", a->dtype_name,
-                        wg_shape_text(&a->shape, want, sizeof want));
+        status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected %s %s", path, a->name,
+                                a->dtype_name, wg_shape_text(&a->shape, want, sizeof want));
         if (!b)
-            wgi_message_add(m, ", got none");
-        else if (strcmp(a->dtype_name, b->dtype_name) == 0 && wg_shape_equal(&a->shape, &b->shape))
-            wgi_message_add(m, " equal to the first file's");
+            wgi_error_add(error, ", got none");
+        else if (same_type)
+            wgi_error_add(error, " equal to the first file's");
         else
-            wgi_message_add(m, ", got %s %s", b->dtype_name,
-                            wg_shape_text(&b->shape, have, sizeof have));
+            wgi_error_add(error, ", got %s %s", b->dtype_name,
+                          wg_shape_text(&b->shape, have, sizeof have));
     }
     for (size_t i = 0; (b = wg_safetensors_at(f, i)); i++)
-        if (!wg_safetensors_find(first, b->name)) {
-            add_difference(m, found, path, b->name);
-            wgi_message_add(m, "expected none");
-        }
+        if (!wg_safetensors_find(first, b->name))
+            status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected none", path, b->name);
+    return status;
+}
+
+/* WG_EDATA, with a line for each tensor that there are no kernels for. */
+static wg_status check_dtypes(const wg_safetensors *first, const char *path, wg_error *error)
+{
+    wg_status status = WG_OK;
+    const wg_file_tensor *t;
+    for (size_t i = 0; (t = wg_safetensors_at(first, i)); i++)
+        if (t->dtype == WG_DTYPE_DEFAULT)
+            status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: %s is no type to compute with",
+                                    path, t->name, t->dtype_name);
+    return status;
 }
 
 /* ---- the mean -------------------------------------------------------------------------------- */
@@ -61,10 +67,9 @@ static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t
     return sum;
 }
 
-static wg_status average(wg_safetensors *const *files, size_t n, const char *out, char *message,
-                         size_t size)
+static wg_status average(wg_safetensors *const *files, size_t n, const char *out, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, size);
+    wgi_error_clear(error);
     size_t count = wg_safetensors_count(files[0]);
     wg_tensor *list = calloc(count + 1, sizeof *list);
     bool ok = list;
@@ -78,39 +83,32 @@ static wg_status average(wg_safetensors *const *files, size_t n, const char *out
             memcpy(list[i].data, t->data, t->size);
     }
     wg_status status =
-        ok ? wg_safetensors_write(out, list, count, NULL, 0, message, size)
-           : wgi_file_fail(&m, WG_ENOMEM, out, "no memory to average %zu tensors", count);
+        ok ? wg_safetensors_write(out, list, count, NULL, 0, error)
+           : wgi_error_file(error, WG_ENOMEM, out, "no memory to average %zu tensors", count);
     for (size_t i = 0; list && i < count; i++)
         free(list[i].data);
     free(list);
     return status;
 }
 
-wg_status wg_average_files(const char *const *paths, size_t n, const char *out, char *message,
-                           size_t message_size)
+wg_status wg_average_files(const char *const *paths, size_t n, const char *out, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
-    size_t differences = 0;
+    wgi_error_clear(error);
     if (n == 0 || !paths || !out)
-        return wgi_message_add(&m, "average: expected files, got none"), WG_EINVAL;
+        return wgi_error_set(error, WG_EINVAL, "average: expected files, got none");
     wg_safetensors **files = calloc(n, sizeof(wg_safetensors *));
     wg_status status =
-        files ? WG_OK : wgi_file_fail(&m, WG_ENOMEM, out, "no memory for %zu files", n);
+        files ? WG_OK : wgi_error_file(error, WG_ENOMEM, out, "no memory for %zu files", n);
     for (size_t i = 0; i < n && status == WG_OK; i++)
-        status = wg_safetensors_open(&files[i], paths[i], message, message_size);
-    for (size_t i = 0; i < n && status == WG_OK; i++)
-        compare(files[0], files[i], paths[i], &differences, &m);
-    for (size_t i = 0; status == WG_OK && i < wg_safetensors_count(files[0]); i++) {
-        const wg_file_tensor *t = wg_safetensors_at(files[0], i);
-        if (t->dtype == WG_DTYPE_DEFAULT) {
-            add_difference(&m, &differences, paths[0], t->name);
-            wgi_message_add(&m, "%s is no type to compute with", t->dtype_name);
-        }
-    }
-    if (status == WG_OK && differences)
+        status = wg_safetensors_open(&files[i], paths[i], error);
+    bool opened = status == WG_OK;
+    for (size_t i = 0; i < n && opened; i++)
+        if (compare(files[0], files[i], paths[i], error) != WG_OK)
+            status = WG_EDATA;
+    if (opened && check_dtypes(files[0], paths[0], error) != WG_OK)
         status = WG_EDATA;
     if (status == WG_OK)
-        status = average(files, n, out, message, message_size);
+        status = average(files, n, out, error);
     for (size_t i = 0; files && i < n; i++)
         wg_safetensors_close(files[i]);
     free(files);

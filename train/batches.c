@@ -1,7 +1,7 @@
 /* Batches of like length: cut once, since lengths alone say where; shuffled each epoch. */
 #include "wengert/train/batches.h"
 
-#include "files/internal.h"
+#include "graph/error.h"
 #include "text/shuffle.h"
 
 #include <inttypes.h>
@@ -135,20 +135,18 @@ static uint32_t padded(const wg_batches *b, size_t n)
                       b->options.multiple);
 }
 
-static wg_status measure(wg_batches *b, wgi_message *m)
+static wg_status measure(wg_batches *b, wg_error *error)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         lengths *l = &b->lengths[i];
         for (int side = 0; side < 2; side++) {
             size_t n =
                 wg_corpus_sentence(b->corpus, i, side).n + (side || b->options.source_eos >= 0);
-            if (n > (size_t)b->options.tokens || padded(b, n) > b->options.tokens) {
-                wgi_message_add(m,
-                                "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
-                                " tokens with padding, as a batch has, got %zu",
-                                i, b->options.tokens, n);
-                return WG_EDATA;
-            }
+            if (n > (size_t)b->options.tokens || padded(b, n) > b->options.tokens)
+                return wgi_error_set(error, WG_EDATA,
+                                     "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
+                                     " tokens with padding, as a batch has, got %zu",
+                                     i, b->options.tokens, n);
             l->padded[side] = padded(b, n);
         }
         l->larger = l->padded[0] > l->padded[1] ? l->padded[0] : l->padded[1];
@@ -157,14 +155,13 @@ static wg_status measure(wg_batches *b, wgi_message *m)
     return WG_OK;
 }
 
-static wg_status no_memory(wgi_message *m)
+static wg_status no_memory(wg_error *error)
 {
-    wgi_message_add(m, "no memory for batches");
-    return WG_ENOMEM;
+    return wgi_error_set(error, WG_ENOMEM, "no memory for batches");
 }
 
 /* Memory for the batches of a group: each as large as the largest. */
-static wg_status reserve(wg_batches *b, wgi_message *m)
+static wg_status reserve(wg_batches *b, wg_error *error)
 {
     int64_t rows = 0, source = 0, target = 0;
     size_t group = (size_t)b->options.group;
@@ -179,7 +176,7 @@ static wg_status reserve(wg_batches *b, wgi_message *m)
     b->ids = malloc(group * each * sizeof *b->ids);
     b->pairs = malloc(group * (size_t)rows * sizeof *b->pairs);
     if (!b->batches || !b->ids || !b->pairs)
-        return no_memory(m);
+        return no_memory(error);
     for (size_t i = 0; i < group; i++) {
         wg_batch *batch = &b->batches[i];
         batch->source = b->ids + i * each;
@@ -191,78 +188,76 @@ static wg_status reserve(wg_batches *b, wgi_message *m)
     return WG_OK;
 }
 
-static wg_status prepare(wg_batches *b, wgi_message *m)
+static wg_status prepare(wg_batches *b, wg_error *error)
 {
     size_t n = b->n;
     b->lengths = malloc(n * sizeof *b->lengths);
     b->order = malloc(n * sizeof *b->order);
     b->scratch = malloc(n * sizeof *b->scratch);
     if (!b->lengths || !b->order || !b->scratch)
-        return no_memory(m);
-    wg_status status = measure(b, m);
+        return no_memory(error);
+    wg_status status = measure(b, error);
     if (status != WG_OK)
         return status;
     b->places = malloc(((size_t)b->largest + 2) * sizeof *b->places);
     if (!b->places)
-        return no_memory(m);
+        return no_memory(error);
     arrange(b, 0);
     cut_all(b);
     b->cuts = malloc(b->n_cuts * sizeof *b->cuts);
     b->cut_order = malloc(b->n_cuts * sizeof *b->cut_order);
     if (!b->cuts || !b->cut_order)
-        return no_memory(m);
+        return no_memory(error);
     cut_all(b);
     b->arranged = -1; /* the batches are not shuffled yet */
     if (b->options.group > b->n_cuts)
         b->options.group = b->n_cuts;
-    return reserve(b, m);
+    return reserve(b, error);
 }
 
-static wg_status check(const wg_batches_options *o, size_t n, wgi_message *m)
+static wg_status check(const wg_batches_options *o, size_t n, wg_error *error)
 {
     if (o->tokens < 1 || o->tokens > INT32_MAX || o->multiple < 1 || o->multiple > o->tokens ||
         o->group < 1 || o->sentences < 0)
-        wgi_message_add(m,
-                        "batches: expected tokens in [1, 2^31), multiple in [1, tokens], group >= "
-                        "1, sentences >= 0, "
-                        "got %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
-                        o->tokens, o->multiple, o->group, o->sentences);
-    else if (o->bos < 0 || o->eos < 0)
-        wgi_message_add(m,
-                        "batches: expected ids of begin and end of a target sentence, got %" PRId32
-                        " and %" PRId32,
-                        o->bos, o->eos);
-    else if (n == 0 || n > INT32_MAX)
-        wgi_message_add(m, "batches: expected 1 to %d pairs, got %zu", INT32_MAX, n);
-    else
-        return WG_OK;
-    return WG_EINVAL;
+        return wgi_error_set(error, WG_EINVAL,
+                             "batches: expected tokens in [1, 2^31), multiple in [1, tokens], "
+                             "group >= 1, sentences >= 0, "
+                             "got %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
+                             o->tokens, o->multiple, o->group, o->sentences);
+    if (o->bos < 0 || o->eos < 0)
+        return wgi_error_set(error, WG_EINVAL,
+                             "batches: expected ids of begin and end of a target sentence, got "
+                             "%" PRId32 " and %" PRId32,
+                             o->bos, o->eos);
+    if (n == 0 || n > INT32_MAX)
+        return wgi_error_set(error, WG_EINVAL, "batches: expected 1 to %d pairs, got %zu",
+                             INT32_MAX, n);
+    return WG_OK;
 }
 
 wg_status wg_batches_create(wg_batches **out, const wg_corpus *corpus,
-                            const wg_batches_options *options, char *message, size_t message_size)
+                            const wg_batches_options *options, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_batches_options o = options ? *options : (wg_batches_options){0};
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if (!corpus)
-        return WG_EINVAL;
+    if (out)
+        *out = NULL;
+    if (!out || !corpus)
+        return wgi_error_set(error, WG_EINVAL, "wg_batches_create: an argument is NULL");
     o.tokens = o.tokens ? o.tokens : 4096;
     o.multiple = o.multiple ? o.multiple : 2;
     o.group = o.group ? o.group : 1;
-    wg_status status = check(&o, wg_corpus_count(corpus), &m);
+    wg_status status = check(&o, wg_corpus_count(corpus), error);
     if (status != WG_OK)
         return status;
     wg_batches *b = calloc(1, sizeof *b);
     if (!b)
-        return no_memory(&m);
+        return no_memory(error);
     b->corpus = corpus;
     b->options = o;
     b->n = (uint32_t)wg_corpus_count(corpus);
     b->arranged = -1;
-    status = prepare(b, &m);
+    status = prepare(b, error);
     if (status == WG_OK)
         *out = b;
     else

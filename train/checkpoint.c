@@ -1,6 +1,8 @@
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"
-#include "files/internal.h"
+#include "files/replace.h"
+#include "files/weights.h"
+#include "graph/error.h"
 #include "train/progress.h"
 #include "train/step.h"
 
@@ -66,14 +68,13 @@ static uint64_t fingerprint(const wg_tensor *list, size_t n)
     return h;
 }
 
-wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, char *message,
-                                    size_t message_size)
+wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, wg_error *error)
 {
     size_t n;
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_tensor *list = collect(store, &groups[MODEL], &n);
-    wg_status status = list ? wg_safetensors_write(path, list, n, NULL, 0, message, message_size)
-                            : wgi_file_fail(&m, WG_ENOMEM, path, "no memory to write it");
+    wg_status status = list ? wg_safetensors_write(path, list, n, NULL, 0, error)
+                            : wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     free(list);
     return status;
 }
@@ -180,9 +181,9 @@ static char *found_path(const char *folder, int which, int64_t number)
 }
 
 wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, size_t *n,
-                               char *message, size_t message_size)
+                               wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     numbers all;
     wg_status status = list_numbers(&all, folder, groups[MODEL].stem, ".safetensors");
     size_t first = all.count > max ? all.count - max : 0;
@@ -200,30 +201,30 @@ wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, si
     free(*paths);
     *paths = NULL;
     *n = 0;
-    return none ? wgi_file_fail(&m, WG_EIO, folder,
-                                "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
-                                "/, got none (where a training merely ended does not count)")
-                : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to list its checkpoints");
+    return none ? wgi_error_file(error, WG_EIO, folder,
+                                 "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
+                                 "/, got none (where a training merely ended does not count)")
+                : wgi_error_file(error, WG_ENOMEM, folder, "no memory to list its checkpoints");
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which,
-                            bool stopped, char *message, size_t size)
+                            bool stopped, wg_error *error)
 {
     const struct group *g = &groups[which];
     const char *stem = which == MODEL && stopped ? STOPPED : g->stem;
-    wgi_message m = wgi_message_in(message, size);
+    wgi_error_clear(error);
     size_t n = 0;
     wg_tensor *list = collect(store, g, &n);
     char *path = tensors_path(folder, stem, p->update);
-    wg_status status = list && path
-                           ? WG_OK
-                           : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
+    wg_status status =
+        list && path ? WG_OK
+                     : wgi_error_file(error, WG_ENOMEM, folder, "no memory to save a checkpoint");
     if (status == WG_OK) {
         p->files[which] = fingerprint(list, n);
         if (n)
-            status = wg_safetensors_write(path, list, n, NULL, 0, message, size);
+            status = wg_safetensors_write(path, list, n, NULL, 0, error);
     }
     free(list);
     free(path);
@@ -231,27 +232,28 @@ static wg_status save_group(const char *folder, const wg_store *store, wg_progre
 }
 
 /* The checkpoint's file becomes the folder's. */
-static wg_status publish(const char *folder, char *from, const char *name, wgi_message *m)
+static wg_status publish(const char *folder, char *from, const char *name, wg_error *error)
 {
     char *to = wg_folder_path(folder, "%s", name);
-    wg_status status =
-        from && to ? wgi_file_link(from, to, m) : wgi_file_fail(m, WG_ENOMEM, folder, "no memory");
+    wg_status status = from && to ? wgi_file_link(from, to, error)
+                                  : wgi_error_file(error, WG_ENOMEM, folder, "no memory");
     free(from);
     free(to);
     return status;
 }
 
-static wg_status publish_all(const char *folder, const wg_progress *p, wgi_message *m)
+static wg_status publish_all(const char *folder, const wg_progress *p, wg_error *error)
 {
     wg_status status = WG_OK;
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++) {
         char name[40];
         snprintf(name, sizeof name, "%s.safetensors", groups[i].stem);
         if (p->files[i])
-            status = publish(folder, found_path(folder, i, p->update), name, m);
+            status = publish(folder, found_path(folder, i, p->update), name, error);
     }
-    return status == WG_OK ? publish(folder, progress_path(folder, p->update), WG_FILE_PROGRESS, m)
-                           : status;
+    return status == WG_OK
+               ? publish(folder, progress_path(folder, p->update), WG_FILE_PROGRESS, error)
+               : status;
 }
 
 /* What checkpoints/ has, by stem and extension; progress first. */
@@ -321,23 +323,22 @@ static void tidy(const char *folder, int64_t keep)
 }
 
 wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
-                             const wg_settings *settings, bool stopped, char *message,
-                             size_t message_size)
+                             const wg_settings *settings, bool stopped, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS),
          *path = progress_path(folder, p->update);
-    wg_status status = checkpoints && path
-                           ? wg_folder_make(checkpoints, message, message_size)
-                           : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to save a checkpoint");
+    wg_status status = checkpoints && path ? wg_folder_make(checkpoints, error)
+                                           : wgi_error_file(error, WG_ENOMEM, folder,
+                                                            "no memory to save a checkpoint");
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
-        status = save_group(folder, store, p, i, stopped, message, message_size);
+        status = save_group(folder, store, p, i, stopped, error);
     if (status == WG_OK) /* what a process left that died before this was a checkpoint */
         remove_path(tensors_path(folder, stopped ? groups[MODEL].stem : STOPPED, p->update));
     if (status == WG_OK)
-        status = wgi_progress_write(p, settings, path, &m);
+        status = wgi_progress_write(p, settings, path, error);
     if (status == WG_OK)
-        status = publish_all(folder, p, &m);
+        status = publish_all(folder, p, error);
     if (status == WG_OK)
         tidy(folder, settings->keep);
     free(checkpoints);
@@ -356,59 +357,77 @@ bool wg_checkpoint_exists(const char *folder)
 }
 
 static wg_status load_group(const char *folder, const wg_store *store, const wg_progress *p,
-                            int which, wgi_message *m)
+                            int which, wg_error *error)
 {
     size_t n = 0;
     wg_tensor *list = collect(store, &groups[which], &n);
     char *path = found_path(folder, which, p->update);
-    wg_status status = list && path
-                           ? WG_OK
-                           : wgi_file_fail(m, WG_ENOMEM, folder, "no memory to load a checkpoint");
+    wg_status status =
+        list && path ? WG_OK
+                     : wgi_error_file(error, WG_ENOMEM, folder, "no memory to load a checkpoint");
     if (status == WG_OK && n)
-        status = wgi_tensors_load(list, n, path, m);
+        status = wgi_tensors_load(list, n, path, error);
     if (status == WG_OK && fingerprint(list, n) != p->files[which])
         status =
-            wgi_file_fail(m, WG_EDATA, path,
-                          "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,
-                          p->files[which], fingerprint(list, n));
+            wgi_error_file(error, WG_EDATA, path,
+                           "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,
+                           p->files[which], fingerprint(list, n));
     free(list);
     free(path);
     return status;
 }
 
 static wg_status load_number(const char *folder, wg_store *store, wg_progress *p,
-                             const wg_settings *settings, int64_t number, wgi_message *m)
+                             const wg_settings *settings, int64_t number, wg_error *error)
 {
     char *path = progress_path(folder, number);
-    wg_status status = path ? wgi_progress_read(p, settings, path, m) : WG_ENOMEM;
+    wg_status status =
+        path ? wgi_progress_read(p, settings, path, error)
+             : wgi_error_file(error, WG_ENOMEM, folder, "no memory to load a checkpoint");
     if (status == WG_OK && p->update != number)
-        status = wgi_file_fail(m, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
-                               number, p->update);
+        status = wgi_error_file(error, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
+                                number, p->update);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
-        status = load_group(folder, store, p, i, m);
+        status = load_group(folder, store, p, i, error);
     free(path);
     return status;
 }
 
-wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress,
-                             const wg_settings *settings, char *message, size_t message_size)
+/* The newest whole one of the checkpoints of those numbers; a line for each that is damaged. */
+static wg_status load_newest(const char *folder, wg_store *store, wg_progress *progress,
+                             const wg_settings *settings, const numbers *all, wg_error *damaged)
 {
-    wgi_message m = wgi_message_in(message, message_size);
-    numbers all;
-    wg_status status = list_numbers(&all, folder, "progress", ".json");
-    if (status == WG_OK && all.count == 0)
-        status = wgi_file_fail(&m, WG_EDATA, folder,
-                               "expected checkpoints beside " WG_FILE_PROGRESS ", got none");
-    for (size_t i = all.count; i-- > 0;) {
-        status = load_number(folder, store, progress, settings, all.n[i], &m);
-        if (status != WG_EDATA && status != WG_EIO)
-            break;
-        if (i)
-            wgi_message_add(&m, "\n");
+    wg_status status = WG_EDATA;
+    wgi_error_clear(damaged);
+    for (size_t i = all->count; i-- > 0 && (status == WG_EDATA || status == WG_EIO);) {
+        wg_error why;
+        wgi_error_clear(&why);
+        status = load_number(folder, store, progress, settings, all->n[i], &why);
+        if (status != WG_OK)
+            wgi_error_line(damaged, status, "%s", why.text);
     }
-    if (status == WG_OK) {
+    return status;
+}
+
+wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress,
+                             const wg_settings *settings, wg_error *error)
+{
+    wgi_error_clear(error);
+    numbers all;
+    wg_error damaged;
+    wg_status status = list_numbers(&all, folder, "progress", ".json");
+    if (status != WG_OK)
+        status = wgi_error_file(error, status, folder, "no memory to list its checkpoints");
+    else if (all.count == 0)
+        status = wgi_error_file(error, WG_EDATA, folder,
+                                "expected checkpoints beside " WG_FILE_PROGRESS ", got none");
+    else if ((status = load_newest(folder, store, progress, settings, &all, &damaged)) != WG_OK)
+        wgi_error_set(error, status, "%s", damaged.text);
+    else {
+        if (*damaged.text)
+            wgi_error_warn(error, "%s", damaged.text);
         remove_newer(folder, progress->update);
-        status = publish_all(folder, progress, &m);
+        status = publish_all(folder, progress, error);
     }
     free(all.n);
     return status;
@@ -416,12 +435,12 @@ wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *p
 
 /* ---- starting anew --------------------------------------------------------------------------- */
 
-wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_size)
+wg_status wg_checkpoint_clear(const char *folder, wg_error *error)
 {
     static const char *const names[] = {
         WG_FILE_PROGRESS, WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER, WG_FILE_METRICS,
         WG_FILE_CONFIG,   NULL};
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     for (int i = 0; names[i]; i++)
         remove_path(wg_folder_path(folder, "%s", names[i]));
     for (int i = 0; i < KINDS; i++)
@@ -433,6 +452,6 @@ wg_status wg_checkpoint_clear(const char *folder, char *message, size_t message_
     if (d)
         closedir(d);
     return wg_checkpoint_exists(folder)
-               ? wgi_file_fail(&m, WG_EIO, folder, "its training could not be removed")
+               ? wgi_error_file(error, WG_EIO, folder, "its training could not be removed")
                : WG_OK;
 }

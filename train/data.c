@@ -1,5 +1,5 @@
 #include "train/data.h"
-#include "files/internal.h"
+#include "graph/error.h"
 #include "wengert/text/numbers.h"
 
 #include <stdlib.h>
@@ -28,101 +28,94 @@ static wg_vocabulary_options vocabulary_options(const wg_settings *s)
 }
 
 static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, const numbers *n,
-                                   int first, int last, char *message, size_t size)
+                                   int first, int last, wg_error *error)
 {
     char *text = malloc(strlen(n->text[first]) + strlen(n->text[last]) + 1);
     if (!text)
-        return snprintf(message, size, "out of memory"), WG_ENOMEM;
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
     strcpy(text, n->text[first]);
     if (last != first)
         strcat(text, n->text[last]);
     const wg_vocabulary_options options = vocabulary_options(s);
-    wg_status status = wg_vocabulary_train_text(out, &options, text, strlen(text), message, size);
+    wg_status status = wg_vocabulary_train_text(out, &options, text, strlen(text), error);
     free(text);
     return status;
 }
 
 /* From the training texts of sides first..last. */
 static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first,
-                      int last, char *message, size_t size)
+                      int last, wg_error *error)
 {
     if (n->text[0])
-        return make_from_numbers(out, s, n, first, last, message, size);
+        return make_from_numbers(out, s, n, first, last, error);
     const wg_vocabulary_options options = vocabulary_options(s);
     return wg_vocabulary_train(out, &options, (const char *const *)&s->train_sets[first],
-                               (size_t)(last - first + 1), message, size);
+                               (size_t)(last - first + 1), error);
 }
 
 static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n,
-                          char *message, size_t size)
+                          wg_error *error)
 {
     bool joint = s->net.tying == WG_TIED_ALL;
-    wg_status status = make(&out->side[0], s, n, 0, joint, message, size);
+    wg_status status = make(&out->side[0], s, n, 0, joint, error);
     if (joint)
         out->side[1] = out->side[0];
     else if (status == WG_OK)
-        status = make(&out->side[1], s, n, 1, 1, message, size);
+        status = make(&out->side[1], s, n, 1, 1, error);
     return status;
 }
 
 /* What a model needs of its vocabularies. */
-static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, char *message,
-                                    size_t size)
+static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, wg_error *error)
 {
     for (int i = 0; i < 2; i++)
-        if (wg_vocabulary_eos(v->side[i]) < 0 || (i == 1 && wg_vocabulary_bos(v->side[i]) < 0)) {
-            snprintf(message, size, "%s: the %s vocabulary has no begin or end of sentence",
-                     s->model, i ? "target" : "source");
-            return WG_EDATA;
-        }
+        if (wg_vocabulary_eos(v->side[i]) < 0 || (i == 1 && wg_vocabulary_bos(v->side[i]) < 0))
+            return wgi_error_file(error, WG_EDATA, s->model,
+                                  "the %s vocabulary has no begin or end of sentence",
+                                  i ? "target" : "source");
     if (s->net.tying == WG_TIED_ALL &&
-        wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1])) {
-        snprintf(message, size,
-                 "%s: all embeddings are tied: expected a joint vocabulary, got two of %lld and "
-                 "%lld tokens",
-                 s->model, (long long)wg_vocabulary_size(v->side[0]),
-                 (long long)wg_vocabulary_size(v->side[1]));
-        return WG_EDATA;
-    }
+        wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1]))
+        return wgi_error_file(error, WG_EDATA, s->model,
+                              "all embeddings are tied: expected a joint vocabulary, got two of "
+                              "%lld and %lld tokens",
+                              (long long)wg_vocabulary_size(v->side[0]),
+                              (long long)wg_vocabulary_size(v->side[1]));
     return WG_OK;
 }
 
 static wg_status get_vocabularies(wgi_training_data *out, const wg_settings *s, const numbers *n,
-                                  char *message, size_t size)
+                                  wg_error *error)
 {
     wg_vocabularies *v = &out->vocabularies;
     out->of_folder = !s->overwrite && wg_vocabularies_exist(s->model);
-    wg_status status = out->of_folder ? wg_vocabularies_open(v, s->model, message, size)
-                       : s->vocabs[0]
-                           ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], message, size)
-                           : make_all(v, s, n, message, size);
-    return status == WG_OK ? check_vocabularies(v, s, message, size) : status;
+    wg_status status = out->of_folder ? wg_vocabularies_open(v, s->model, error)
+                       : s->vocabs[0] ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], error)
+                                      : make_all(v, s, n, error);
+    return status == WG_OK ? check_vocabularies(v, s, error) : status;
 }
 
 /* ---- corpora --------------------------------------------------------------------------------- */
 
 static wg_status read_corpus(wg_corpus **out, char *const sets[2], const numbers *n,
                              const wg_vocabularies *v, const wg_corpus_options *options,
-                             char *message, size_t size)
+                             wg_error *error)
 {
     if (n->text[0])
         return wg_corpus_of_text(out, n->text[0], strlen(n->text[0]), n->text[1],
-                                 strlen(n->text[1]), v->side[0], v->side[1], options, message,
-                                 size);
-    return wg_corpus_read(out, sets[0], sets[1], v->side[0], v->side[1], options, message, size);
+                                 strlen(n->text[1]), v->side[0], v->side[1], options, error);
+    return wg_corpus_read(out, sets[0], sets[1], v->side[0], v->side[1], options, error);
 }
 
-static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out, char *message,
-                              size_t size)
+static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out, wg_error *error)
 {
     wg_status status = wg_numbers_corpus(held_out ? NUMBERS_TO_VALIDATE : (size_t)s->numbers,
                                          held_out, s->seed, &out->text[0], &out->text[1]);
     if (status != WG_OK)
-        snprintf(message, size, "no memory for the built-in corpus");
+        wgi_error_set(error, status, "no memory for the built-in corpus");
     return status;
 }
 
-wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, char *message, size_t size)
+wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *error)
 {
     bool built_in = !s->train_sets[0];
     numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
@@ -132,17 +125,16 @@ wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, char *mess
                                      .keep_text = true,
                                      .threads = (int)s->threads};
     *out = (wgi_training_data){.train = NULL};
-    wg_status status = built_in ? draw_numbers(&n, s, false, message, size) : WG_OK;
+    wg_status status = built_in ? draw_numbers(&n, s, false, error) : WG_OK;
     if (status == WG_OK)
-        status = get_vocabularies(out, s, &n, message, size);
+        status = get_vocabularies(out, s, &n, error);
     if (status == WG_OK)
-        status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, message,
-                             size);
+        status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, error);
     if (status == WG_OK && built_in)
-        status = draw_numbers(&held_out, s, true, message, size);
+        status = draw_numbers(&held_out, s, true, error);
     if (status == WG_OK && (built_in || s->valid_sets[0]))
         status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies,
-                             &to_validate, message, size);
+                             &to_validate, error);
     free_numbers(&n);
     free_numbers(&held_out);
     if (status != WG_OK)
@@ -159,7 +151,7 @@ void wgi_data_free(wgi_training_data *d)
 }
 
 wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const wg_corpus *corpus,
-                           const wg_settings *s, char *message, size_t size)
+                           const wg_settings *s, wg_error *error)
 {
     const wg_vocabulary *source = d->vocabularies.side[0], *target = d->vocabularies.side[1];
     bool trains = corpus == d->train;
@@ -174,10 +166,9 @@ wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const w
                                         .pad = wg_vocabulary_pad(target),
                                         .source_eos = wg_vocabulary_eos(source),
                                         .source_pad = wg_vocabulary_pad(source)};
-    wg_status status = wg_batches_create(out, corpus, &options, message, size);
-    size_t used = message && size ? strlen(message) : size;
-    if (status == WG_EDATA && used < size)
-        snprintf(message + used, size - used, "; max-length %lld leaves such pairs out",
-                 (long long)wg_settings_longest(s));
+    wg_status status = wg_batches_create(out, corpus, &options, error);
+    if (status == WG_EDATA)
+        wgi_error_add(error, "; max-length %lld leaves such pairs out",
+                      (long long)wg_settings_longest(s));
     return status;
 }

@@ -1,4 +1,4 @@
-/* Vocabularies and corpora of a training; not installed. */
+/* Vocabularies and corpora of a run. */
 #ifndef WG_TRAIN_DATA_H
 #define WG_TRAIN_DATA_H
 
@@ -14,11 +14,10 @@ typedef struct wgi_training_data {
 
 /* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else
  * made from the training sets.  Writes nothing. */
-wg_status wgi_data_open(wgi_training_data *out, const wg_settings *settings, char *message,
-                        size_t message_size);
+wg_status wgi_data_open(wgi_training_data *out, const wg_settings *settings, wg_error *error);
 void wgi_data_free(wgi_training_data *d);
 /* Batches of a corpus with the special tokens of its vocabularies. */
 wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const wg_corpus *corpus,
-                           const wg_settings *settings, char *message, size_t message_size);
+                           const wg_settings *settings, wg_error *error);
 
 #endif

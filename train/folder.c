@@ -1,5 +1,5 @@
 #include "wengert/train/folder.h"
-#include "files/internal.h"
+#include "graph/error.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -35,15 +35,15 @@ bool wg_folder_has(const char *folder, const char *name)
     return has;
 }
 
-wg_status wg_folder_make(const char *folder, char *message, size_t message_size)
+wg_status wg_folder_make(const char *folder, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     size_t n = strlen(folder);
     char *path = malloc(n + 1);
     struct stat s;
     wg_status status = WG_OK;
     if (!path)
-        return wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to make it");
+        return wgi_error_file(error, WG_ENOMEM, folder, "no memory to make it");
     memcpy(path, folder, n + 1);
     for (size_t i = 1; i <= n && status == WG_OK; i++) {
         if (path[i] != '/' && path[i] != '\0')
@@ -51,12 +51,40 @@ wg_status wg_folder_make(const char *folder, char *message, size_t message_size)
         char old = path[i];
         path[i] = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            status = wgi_file_errno(&m, path, "make the folder");
+            status = wgi_error_errno(error, path, "make the folder");
         path[i] = old;
     }
     if (status == WG_OK && (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)))
-        status = wgi_file_fail(&m, WG_EIO, folder, "expected a folder, got a file");
+        status = wgi_error_file(error, WG_EIO, folder, "expected a folder, got a file");
     free(path);
+    return status;
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+wg_status wg_folder_check(const char *folder, wg_error *error)
+{
+    wgi_error_clear(error);
+    return wg_folder_has(folder, WG_FILE_CONFIG)
+               ? WG_OK
+               : wgi_error_file(error, WG_EIO, folder, "not a model folder: it has no %s",
+                                WG_FILE_CONFIG);
+}
+
+wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *error)
+{
+    *out = (wg_settings){0};
+    wg_status status = wg_folder_check(folder, error);
+    if (status != WG_OK)
+        return status;
+    char *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
+    if (!path || wg_settings_init(out) != WG_OK)
+        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
+    else
+        status = wg_settings_read_yaml(out, path, error);
+    free(path);
+    if (status != WG_OK)
+        wg_settings_free(out);
     return status;
 }
 
@@ -85,16 +113,16 @@ static char *find(const char *folder, const char *stem)
     return NULL;
 }
 
-static wg_status open_one(wg_vocabulary **out, const char *folder, const char *stem, char *message,
-                          size_t message_size)
+static wg_status open_one(wg_vocabulary **out, const char *folder, const char *stem,
+                          wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     char *path = find(folder, stem);
-    wg_status status = path
-                           ? wg_vocabulary_open(out, path, message, message_size)
-                           : wgi_file_fail(&m, WG_EIO, folder,
-                                           "expected a vocabulary, vocab.spm or vocab.txt, or both "
-                                           "vocab.source.* and vocab.target.*");
+    wg_status status =
+        path ? wg_vocabulary_open(out, path, error)
+             : wgi_error_file(error, WG_EIO, folder,
+                              "expected a vocabulary, vocab.spm or vocab.txt, or both "
+                              "vocab.source.* and vocab.target.*");
     free(path);
     return status;
 }
@@ -108,15 +136,13 @@ bool wg_vocabularies_exist(const char *folder)
     return exist;
 }
 
-wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *message,
-                               size_t message_size)
+wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, wg_error *error)
 {
     *out = (wg_vocabularies){{NULL, NULL}};
     char *source = find(folder, stems[SOURCE]);
-    wg_status status =
-        open_one(&out->side[0], folder, stems[source ? SOURCE : JOINT], message, message_size);
+    wg_status status = open_one(&out->side[0], folder, stems[source ? SOURCE : JOINT], error);
     if (status == WG_OK && source)
-        status = open_one(&out->side[1], folder, stems[TARGET], message, message_size);
+        status = open_one(&out->side[1], folder, stems[TARGET], error);
     else if (status == WG_OK)
         out->side[1] = out->side[0];
     free(source);
@@ -126,12 +152,12 @@ wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, char *m
 }
 
 wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target,
-                               char *message, size_t message_size)
+                               wg_error *error)
 {
     *out = (wg_vocabularies){{NULL, NULL}};
-    wg_status status = wg_vocabulary_open(&out->side[0], source, message, message_size);
+    wg_status status = wg_vocabulary_open(&out->side[0], source, error);
     if (status == WG_OK && target && strcmp(source, target) != 0)
-        status = wg_vocabulary_open(&out->side[1], target, message, message_size);
+        status = wg_vocabulary_open(&out->side[1], target, error);
     else if (status == WG_OK)
         out->side[1] = out->side[0];
     if (status != WG_OK)
@@ -140,19 +166,19 @@ wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const c
 }
 
 wg_status wg_vocabularies_expect(const char *folder, const char *source, const char *target,
-                                 char *message, size_t message_size)
+                                 wg_error *error)
 {
     const char *const files[] = {source, target ? target : source};
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_vocabularies here = {{NULL, NULL}}, there = {{NULL, NULL}};
-    wg_status status = wg_vocabularies_open(&here, folder, message, message_size);
+    wg_status status = wg_vocabularies_open(&here, folder, error);
     if (status == WG_OK)
-        status = wg_vocabularies_read(&there, source, target, message, message_size);
+        status = wg_vocabularies_read(&there, source, target, error);
     for (int i = 0; status == WG_OK && i < 2; i++)
         if (!wg_vocabulary_equal(here.side[i], there.side[i]))
-            status = wgi_file_fail(&m, WG_EINVAL, files[i],
-                                   "expected the %s vocabulary that %s has, got another",
-                                   i ? "target" : "source", folder);
+            status = wgi_error_file(error, WG_EINVAL, files[i],
+                                    "expected the %s vocabulary that %s has, got another",
+                                    i ? "target" : "source", folder);
     wg_vocabularies_free(&here);
     wg_vocabularies_free(&there);
     return status;
@@ -160,22 +186,21 @@ wg_status wg_vocabularies_expect(const char *folder, const char *source, const c
 
 /* The vocabulary of that file, or no such file if NULL. */
 static wg_status put_one(const wg_vocabulary *v, const char *folder, const char *stem,
-                         const char *extension, char *message, size_t message_size)
+                         const char *extension, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     char *path = wg_folder_path(folder, "%s.%s", stem, extension);
     wg_status status =
-        path ? WG_OK : wgi_file_fail(&m, WG_ENOMEM, folder, "no memory to save its vocabulary");
+        path ? WG_OK : wgi_error_file(error, WG_ENOMEM, folder, "no memory to save its vocabulary");
     if (path && v)
-        status = wg_vocabulary_save(v, path, message, message_size);
+        status = wg_vocabulary_save(v, path, error);
     else if (path && unlink(path) != 0 && errno != ENOENT)
-        status = wgi_file_errno(&m, path, "remove");
+        status = wgi_error_errno(error, path, "remove");
     free(path);
     return status;
 }
 
-wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, char *message,
-                               size_t message_size)
+wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, wg_error *error)
 {
     bool joint = v->side[0] == v->side[1];
     const wg_vocabulary *of[] = {[JOINT] = joint ? v->side[0] : NULL,
@@ -185,8 +210,7 @@ wg_status wg_vocabularies_save(const wg_vocabularies *v, const char *folder, cha
     for (int k = JOINT; k <= TARGET; k++)
         for (size_t i = 0; i < WG_COUNT(extensions) && status == WG_OK; i++) {
             bool this_one = of[k] && extension_of(of[k]) == extensions[i];
-            status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], message,
-                             message_size);
+            status = put_one(this_one ? of[k] : NULL, folder, stems[k], extensions[i], error);
         }
     return status;
 }

@@ -32,7 +32,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
 {
     const wgi_plans *p = plans;
     const int64_t *n = key->n;
-    wgi_step s;
+    wgi_step_graph s;
     wgi_step_build(&s, p->settings, &(wgi_step_shape){n[0], n[1], n[2], (int)n[3]});
     size_t tensors = wg_store_count(p->store);
     wg_status status = wg_plan_create(plan, s.graph,
@@ -55,7 +55,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
             .cost = place_of(*plan, s.cost),
             .norm = place_of(*plan, s.norm),
             .nll = place_of(*plan, s.nll),
-            .hits = place_of(*plan, s.hits),
+            .correct = place_of(*plan, s.correct),
         };
     } else {
         wgi_error_set(error, status, "plan for a batch [%lld, %lld, %lld]: %s", (long long)n[0],

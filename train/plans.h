@@ -6,7 +6,7 @@
 #include "wengert/backends/plan.h"
 #include "wengert/train/batches.h"
 #include "backends/plan_cache.h"
-#include "files/internal.h"
+#include "graph/error.h"
 #include "train/step.h"
 
 /* A plan and where its inputs and outputs are; NULL where the kind of step has none. */
@@ -14,7 +14,7 @@ typedef struct wgi_step_plan {
     wg_plan *plan;
     int32_t *source, *source_lengths, *target_in, *target_out;
     void *normaliser, *rate;
-    const void *cost, *norm, *nll, *hits;
+    const void *cost, *norm, *nll, *correct;
 } wgi_step_plan;
 
 typedef struct wgi_plans {

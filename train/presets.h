@@ -1,4 +1,4 @@
-/* What a preset sets; not installed. */
+/* What a preset sets. */
 #ifndef WG_TRAIN_PRESETS_H
 #define WG_TRAIN_PRESETS_H
 

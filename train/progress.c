@@ -84,7 +84,7 @@ static json_t *get_settings(const wg_settings *s)
 }
 
 static wg_status compare_settings(const wg_settings *s, const json_t *all, const char *path,
-                                  wgi_message *m)
+                                  wg_error *error)
 {
     wg_status status = WG_OK;
     const wg_option *o;
@@ -92,11 +92,10 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
         char *now = NULL;
         const char *then = json_string_value(json_object_get(all, o->name));
         if (must_stay(o) && then && wg_settings_get(s, o, &now) == WG_OK && now &&
-            strcmp(now, then) != 0) {
-            wgi_message_add(m, "%s%s: %s: expected %s, as this training began, got %s",
-                            status == WG_OK ? "" : "\n", path, o->name, then, now);
-            status = WG_EINVAL;
-        }
+            strcmp(now, then) != 0)
+            status = wgi_error_line(error, WG_EINVAL,
+                                    "%s: %s: expected %s, as this training began, got %s", path,
+                                    o->name, then, now);
         free(now);
     }
     return status;
@@ -141,7 +140,7 @@ static void put_text(wgi_file_writer *w, void *text)
 }
 
 wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const char *path,
-                             wgi_message *m)
+                             wg_error *error)
 {
     json_t *root = json_object();
     for (int i = 0; i < N_FIELDS; i++)
@@ -152,31 +151,32 @@ wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const c
     char *text = whole ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text)
-        return wgi_file_fail(m, WG_ENOMEM, path, "no memory to write it");
-    wg_status status = wgi_file_replace(path, put_text, text, m);
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    wg_status status = wgi_file_replace(path, put_text, text, error);
     free(text);
     return status;
 }
 
-wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wgi_message *m)
+wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wg_error *error)
 {
-    json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    json_error_t malformed;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &malformed);
     *p = (wg_progress){.update = 0};
-    if (!root && json_error_code(&error) == json_error_cannot_open_file)
-        return wgi_file_fail(m, WG_EIO, path, "%s", error.text);
+    if (!root && json_error_code(&malformed) == json_error_cannot_open_file)
+        return wgi_error_file(error, WG_EIO, path, "%s", malformed.text);
     if (!root)
-        return wgi_message_add(m, "%s:%d: %s", path, error.line, error.text), WG_EDATA;
+        return wgi_error_set(error, WG_EDATA, "%s:%d: %s", path, malformed.line, malformed.text);
     wg_status status = WG_OK;
     for (int i = 0; i < N_FIELDS && status == WG_OK; i++)
         if (!set_field(p, &fields[i], json_object_get(root, fields[i].name)))
-            status = wgi_file_fail(m, WG_EDATA, path, "expected %s \"%s\"",
-                                   fields[i].kind == BITS ? "16 hexadecimal digits" : "a number",
-                                   fields[i].name);
+            status = wgi_error_file(error, WG_EDATA, path, "expected %s \"%s\"",
+                                    fields[i].kind == BITS ? "16 hexadecimal digits" : "a number",
+                                    fields[i].name);
     if (status == WG_OK && !set_best(p, json_object_get(root, "best")))
-        status = wgi_file_fail(m, WG_EDATA, path, "expected metrics and their values as \"best\"");
+        status =
+            wgi_error_file(error, WG_EDATA, path, "expected metrics and their values as \"best\"");
     if (status == WG_OK && s)
-        status = compare_settings(s, json_object_get(root, "settings"), path, m);
+        status = compare_settings(s, json_object_get(root, "settings"), path, error);
     json_decref(root);
     return status;
 }

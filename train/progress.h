@@ -1,13 +1,15 @@
-/* progress.json; not installed. */
+/* progress.json. */
 #ifndef WG_TRAIN_PROGRESS_H
 #define WG_TRAIN_PROGRESS_H
 
 #include "wengert/train/checkpoint.h"
-#include "files/internal.h"
+#include "files/replace.h"
+#include "graph/error.h"
 
 wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const char *path,
-                             wgi_message *m);
+                             wg_error *error);
 /* WG_EDATA: it is malformed; WG_EINVAL: settings differ that may not change, all of them named. */
-wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wgi_message *m);
+wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path,
+                            wg_error *error);
 
 #endif

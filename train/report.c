@@ -1,5 +1,5 @@
 /* What a training tells: lines for people, and records in metrics.jsonl. */
-#include "train/trainer_internal.h"
+#include "train/trainer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { MAX_LINE = WG_ERROR_TEXT + 256 }; /* bytes of an event's text; the rest is cut off */
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -55,7 +57,7 @@ static void tell(wg_trainer *t, int kind, const char *text)
 
 void wgi_report_note(wg_trainer *t, const char *format, ...)
 {
-    char text[1024];
+    char text[MAX_LINE];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
@@ -86,9 +88,8 @@ static const char *duration(double seconds, char *text, size_t size)
 
 static wg_status fail(wg_trainer *t, const char *what)
 {
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
-    wg_status status = wgi_file_errno(&m, path ? path : WG_FILE_METRICS, what);
+    wg_status status = wgi_error_errno(&t->error, path ? path : WG_FILE_METRICS, what);
     free(path);
     return status;
 }
@@ -165,24 +166,47 @@ wg_status wgi_report_span(wg_trainer *t)
     return record(t, root);
 }
 
-wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v, const char *news)
+/* Appends to a line, as far as it fits. */
+static void append(char line[MAX_LINE], const char *format, ...) WG_PRINTF(2, 3);
+static void append(char line[MAX_LINE], const char *format, ...)
 {
-    char line[800];
-    wgi_message text = wgi_message_in(line, sizeof line);
+    size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, MAX_LINE - used, format, list);
+    va_end(list);
+}
+
+/* "; new best bleu", or since when the metric that decides has not improved */
+static void append_best(char line[MAX_LINE], wg_trainer *t, const wgi_validation *v)
+{
+    int metric;
+    for (size_t i = 0; (metric = wgi_metric_named(t->settings.valid_metrics, i)) >= 0; i++) {
+        const char *name = wgi_metric_kinds[metric].name;
+        const wg_best *best = wgi_best_of(&t->progress, name);
+        if (v->is_best[metric])
+            append(line, "; new best %s", name);
+        else if (i == 0 && best)
+            append(line, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")", name,
+                   t->progress.stalled, best->value, best->update);
+    }
+}
+
+wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v)
+{
+    char line[MAX_LINE] = "";
     json_t *root = begin(t, "valid");
-    wgi_message_add(&text,
-                    "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats per token",
-                    position(t).epoch, t->progress.update, v->cost);
+    append(line, "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats per token",
+           position(t).epoch, t->progress.update, v->cost);
     add_real(root, "cost", v->cost);
     for (int i = 0; i < WG_METRICS; i++) {
         if (!isfinite(v->value[i]))
             continue;
-        wgi_message_add(&text,
-                        i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
-                        wgi_metric_kinds[i].name, v->value[i]);
+        append(line, i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
+               wgi_metric_kinds[i].name, v->value[i]);
         add_real(root, wgi_metric_kinds[i].name, v->value[i]);
     }
-    wgi_message_add(&text, "%s", news);
+    append_best(line, t, v);
     tell(t, WG_EVENT_VALID, line);
     json_object_set_new(root, "stalled", json_integer(t->progress.stalled));
     return record(t, root);

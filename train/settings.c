@@ -2,7 +2,7 @@
 #include "wengert/train/settings.h"
 #include "text/unicode/unicode.h"
 
-#include "files/internal.h"
+#include "graph/error.h"
 #include "train/presets.h"
 
 #include <errno.h>
@@ -76,34 +76,6 @@ typedef union content {
     char *texts[2];
 } content;
 
-/* How a value is rejected: what was expected; NULL: it was accepted. */
-typedef struct verdict {
-    char expected[200];
-} verdict;
-
-static bool expect(verdict *v, const char *format, ...) WG_PRINTF(2, 3);
-static bool expect(verdict *v, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(v->expected, sizeof v->expected, format, list);
-    va_end(list);
-    return false;
-}
-
-/* "a, b or c" of "a|b|c" */
-static void list_choices(const char *choices, char *text, size_t size)
-{
-    wgi_message m = wgi_message_in(text, size);
-    for (const char *at = choices; *at;) {
-        int n = (int)strcspn(at, "|");
-        const char *next = at + n + (at[n] == '|');
-        const char *before = at == choices ? "" : *next ? ", " : " or ";
-        wgi_message_add(&m, "%s%.*s", before, n, at);
-        at = next;
-    }
-}
-
 /* Place of the word[0..n) among the choices, or -1. */
 static int choice_of(const char *choices, const char *word, size_t n)
 {
@@ -117,19 +89,34 @@ static int choice_of(const char *choices, const char *word, size_t n)
     return -1;
 }
 
-static bool read_bool(content *out, const char *text, verdict *v)
+/* "a, b or c" of "a|b|c" */
+static wg_status expect_choice(const wg_option *o, wg_error *why)
+{
+    bool several = o->kind == WG_OPTION_WORDS && o->max > 1;
+    wgi_error_set(why, WG_EINVAL, "%s", several ? "some of: " : "");
+    for (const char *at = o->choices; *at;) {
+        int n = (int)strcspn(at, "|");
+        const char *next = at + n + (at[n] == '|');
+        const char *before = at == o->choices ? "" : *next ? ", " : " or ";
+        wgi_error_add(why, "%s%.*s", before, n, at);
+        at = next;
+    }
+    return WG_EINVAL;
+}
+
+static wg_status read_bool(content *out, const char *text, wg_error *why)
 {
     static const char *const no[] = {"false", "no", "off", "0"}, *const yes[] = {"true", "yes",
                                                                                  "on", "1"};
     for (size_t i = 0; i < WG_COUNT(yes); i++)
         if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
             out->yes = strcmp(text, yes[i]) == 0;
-            return true;
+            return WG_OK;
         }
-    return expect(v, "true or false");
+    return wgi_error_set(why, WG_EINVAL, "true or false");
 }
 
-static bool read_whole(content *out, const wg_option *o, const char *text, verdict *v)
+static wg_status read_whole(content *out, const wg_option *o, const char *text, wg_error *why)
 {
     char *end;
     errno = 0;
@@ -137,32 +124,33 @@ static bool read_whole(content *out, const wg_option *o, const char *text, verdi
     out->whole = n;
     bool blank = *text == ' ' || *text == '\t' || *text == '\n';
     if (end == text || *end || blank || errno || !((double)n >= o->min && (double)n <= o->max))
-        return expect(v, "a whole number from %.0f to %.0f", o->min, o->max);
-    return true;
+        return wgi_error_set(why, WG_EINVAL, "a whole number from %.0f to %.0f", o->min, o->max);
+    return WG_OK;
 }
 
-static bool read_seed(content *out, const char *text, verdict *v)
+static wg_status read_seed(content *out, const char *text, wg_error *why)
 {
     char *end;
     errno = 0;
     out->seed = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno)
-        return expect(v, "a whole number from 0 to %llu", (unsigned long long)UINT64_MAX);
-    return true;
+        return wgi_error_set(why, WG_EINVAL, "a whole number from 0 to %llu",
+                             (unsigned long long)UINT64_MAX);
+    return WG_OK;
 }
 
-static bool read_real(content *out, const wg_option *o, const char *text, verdict *v)
+static wg_status read_real(content *out, const wg_option *o, const char *text, wg_error *why)
 {
     char *end;
     out->real = strtod(text, &end);
     bool blank = *text == ' ' || *text == '\t' || *text == '\n';
     if (end == text || *end || blank || !(out->real >= o->min && out->real <= o->max))
-        return expect(v, "a number from %g to %g", o->min, o->max);
+        return wgi_error_set(why, WG_EINVAL, "a number from %g to %g", o->min, o->max);
     out->real += 0.0; /* -0 is 0 */
-    return true;
+    return WG_OK;
 }
 
-static bool read_amount(content *out, const char *text, verdict *v)
+static wg_status read_amount(content *out, const char *text, wg_error *why)
 {
     static const int64_t max = 1000000000000000;
     char *end;
@@ -170,76 +158,75 @@ static bool read_amount(content *out, const char *text, verdict *v)
     long long n = strtoll(text, &end, 10);
     char unit = *end ? *end : 'u';
     if (*text < '0' || *text > '9' || errno || n > max || !strchr("uet", unit) || (*end && end[1]))
-        return expect(v, "an amount as 10e epochs, 8000u updates or 5000000t tokens");
+        return wgi_error_set(why, WG_EINVAL,
+                             "an amount as 10e epochs, 8000u updates or 5000000t tokens");
     out->amount = (wg_amount){n, n ? unit : 'u'};
-    return true;
+    return WG_OK;
 }
 
-static bool read_choice(content *out, const wg_option *o, const char *text, verdict *v)
+static wg_status read_choice(content *out, const wg_option *o, const char *text, wg_error *why)
 {
-    char choices[160];
     int i = choice_of(o->choices, text, strlen(text));
-    list_choices(o->choices, choices, sizeof choices);
     out->choice = i + (int)o->min;
-    return i >= 0 || expect(v, "%s", choices);
+    return i >= 0 ? WG_OK : expect_choice(o, why);
 }
 
 /* All values, and the words within them, become one text, with a blank between. */
-static bool read_words(content *out, const wg_option *o, const char *const *values, size_t n,
-                       verdict *v)
+static wg_status read_words(content *out, const wg_option *o, const char *const *values, size_t n,
+                            wg_error *why)
 {
-    char choices[160], text[200];
     int words = 0;
-    wgi_message m = wgi_message_in(text, sizeof text);
-    list_choices(o->choices, choices, sizeof choices);
+    size_t room = 1;
+    for (size_t i = 0; i < n; i++)
+        room += strlen(values[i]) + 1;
+    char *to = out->texts[0] = calloc(room, 1);
     for (size_t i = 0; i < n; i++)
         for (const char *at = values[i] + strspn(values[i], " ,"); *at; at += strspn(at, " ,")) {
             size_t length = strcspn(at, " ,");
             if (choice_of(o->choices, at, length) < 0 || words++ >= o->max)
-                return expect(v, "%s%s", o->max > 1 ? "some of: " : "", choices);
-            wgi_message_add(&m, "%s%.*s", words > 1 ? " " : "", (int)length, at);
+                return expect_choice(o, why);
+            if (to)
+                to += sprintf(to, "%s%.*s", words > 1 ? " " : "", (int)length, at);
             at += length;
         }
-    if (words < o->min)
-        return expect(v, "%s%s", o->max > 1 ? "some of: " : "", choices);
-    out->texts[0] = strdup(text);
-    return true;
+    return words < o->min ? expect_choice(o, why) : WG_OK;
 }
 
-static bool read_texts(content *out, const wg_option *o, const char *const *values, size_t n,
-                       verdict *v)
+static wg_status read_texts(content *out, const wg_option *o, const char *const *values, size_t n,
+                            wg_error *why)
 {
     size_t max = o->kind == WG_OPTION_PAIR ? 2 : 1;
     while (n > 0 && !values[n - 1][0]) /* "" is no text */
         n--;
     if (n > max || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->min))
-        return expect(v, n > max ? "%zu values at most" : "%zu values", max);
+        return wgi_error_set(why, WG_EINVAL, n > max ? "%zu values at most" : "%zu values", max);
     for (size_t i = 0; i < n; i++)
         if (!values[i][0] || !wgi_utf8_valid(values[i], strlen(values[i])))
-            return expect(v, values[i][0] ? "a text in UTF-8" : "no empty text");
+            return wgi_error_set(why, WG_EINVAL,
+                                 values[i][0] ? "a text in UTF-8" : "no empty text");
     for (size_t i = 0; i < n; i++)
         out->texts[i] = strdup(values[i]);
-    return true;
+    return WG_OK;
 }
 
-static bool read_value(content *out, const wg_option *o, const char *const *values, size_t n,
-                       verdict *v)
+static wg_status read_value(content *out, const wg_option *o, const char *const *values, size_t n,
+                            wg_error *why)
 {
     switch (o->kind) {
-    case WG_OPTION_WORDS: return read_words(out, o, values, n, v);
+    case WG_OPTION_WORDS: return read_words(out, o, values, n, why);
     case WG_OPTION_TEXT:
-    case WG_OPTION_PAIR: return read_texts(out, o, values, n, v);
+    case WG_OPTION_PAIR: return read_texts(out, o, values, n, why);
     default: break;
     }
     if (n != 1)
-        return expect(v, "one value");
+        return wgi_error_set(why, WG_EINVAL, "one value");
     switch (o->kind) {
-    case WG_OPTION_BOOL: return read_bool(out, values[0], v);
-    case WG_OPTION_WHOLE: return read_whole(out, o, values[0], v);
-    case WG_OPTION_SEED: return read_seed(out, values[0], v);
-    case WG_OPTION_REAL: return read_real(out, o, values[0], v);
-    case WG_OPTION_AMOUNT: return read_amount(out, values[0], v);
-    default: return read_choice(out, o, values[0], v);
+    case WG_OPTION_BOOL: return read_bool(out, values[0], why);
+    case WG_OPTION_WHOLE: return read_whole(out, o, values[0], why);
+    case WG_OPTION_SEED: return read_seed(out, values[0], why);
+    case WG_OPTION_REAL: return read_real(out, o, values[0], why);
+    case WG_OPTION_AMOUNT: return read_amount(out, values[0], why);
+    default: return read_choice(out, o, values[0], why);
     }
 }
 
@@ -247,34 +234,31 @@ static bool read_value(content *out, const wg_option *o, const char *const *valu
 
 /* Parses the values and puts them into their field; the given bit is the caller's. */
 static wg_status put(wg_settings *s, const wg_option *o, const char *const *values, size_t n,
-                     wgi_message *m)
+                     wg_error *error)
 {
     content v = {.texts = {NULL, NULL}};
-    verdict why;
-    if (!read_value(&v, o, values, n, &why)) {
-        wgi_message_add(m, "%s: expected %s, got %s", o->name, why.expected, n ? "'" : "nothing");
-        for (size_t i = 0; i < n; i++)
-            wgi_message_add(m, "%s%s", values[i], i + 1 < n ? " " : "'");
-        return WG_EINVAL;
-    }
     char **texts = field(s, o);
     int n_texts = kinds[o->kind].texts;
+    wg_status status = read_value(&v, o, values, n, error);
+    if (status != WG_OK) {
+        wgi_error_prefix(error, status, "%s: expected ", o->name);
+        wgi_error_add(error, ", got %s", n ? "'" : "nothing");
+        for (size_t i = 0; i < n; i++)
+            wgi_error_add(error, "%s%s", values[i], i + 1 < n ? " " : "'");
+    }
+    for (int i = 0; i < n_texts && status == WG_OK; i++)
+        if (!v.texts[i] && (o->kind == WG_OPTION_WORDS || ((size_t)i < n && values[i][0])))
+            status = wgi_error_set(error, WG_ENOMEM, "%s: out of memory", o->name);
     for (int i = 0; i < n_texts; i++)
-        if (!v.texts[i] && (o->kind == WG_OPTION_WORDS || ((size_t)i < n && values[i][0]))) {
-            free(v.texts[0]);
-            free(v.texts[1]);
-            wgi_message_add(m, "%s: out of memory", o->name);
-            return WG_ENOMEM;
-        }
-    for (int i = 0; i < n_texts; i++)
-        free(texts[i]);
-    memcpy(texts, &v, kinds[o->kind].size);
-    return WG_OK;
+        free(status == WG_OK ? texts[i] : v.texts[i]);
+    if (status == WG_OK)
+        memcpy(texts, &v, kinds[o->kind].size);
+    return status;
 }
 
 /* Gives all options that were not given their values by preset: default, then network, then
  * recipe. */
-static wg_status apply_preset(wg_settings *s, wgi_message *m)
+static wg_status apply_preset(wg_settings *s, wg_error *error)
 {
     const wgi_preset *preset = wgi_preset_find(s->preset);
     const wg_transformer_config *network = wg_transformer_find(preset->network);
@@ -284,81 +268,76 @@ static wg_status apply_preset(wg_settings *s, wgi_message *m)
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
         if (wg_settings_given(s, o) || o->offset == offsetof(wg_settings, preset))
             continue;
-        if (o->usual)
-            status = put(s, o, &o->usual, 1, m);
+        if (o->default_value)
+            status = put(s, o, &o->default_value, 1, error);
         else
             memcpy(field(s, o), field(&sizes, o), kinds[o->kind].size);
     }
     for (const char *const(*row)[2] = preset->recipe; status == WG_OK && (*row)[0]; row++) {
         o = wg_option_find((*row)[0]);
         if (!wg_settings_given(s, o))
-            status = put(s, o, &(*row)[1], 1, m);
+            status = put(s, o, &(*row)[1], 1, error);
     }
     s->net.name = network->name;
     return status;
 }
 
 /* After a change of `o`: what depends on it. */
-static wg_status follow(wg_settings *s, const wg_option *o, wgi_message *m)
+static wg_status follow(wg_settings *s, const wg_option *o, wg_error *error)
 {
-    static const char *const usual[] = {"numbers", "tiny"};
+    static const char *const implied[] = {"numbers", "tiny"};
     const wg_option *preset = wg_option_find("preset");
     bool sets = o->offset == offsetof(wg_settings, train_sets);
     wg_status status = WG_OK;
     if (sets && !wg_settings_given(s, preset))
-        status = put(s, preset, &usual[s->train_sets[0] != NULL], 1, m);
+        status = put(s, preset, &implied[s->train_sets[0] != NULL], 1, error);
     if (status == WG_OK && (sets || o == preset))
-        status = apply_preset(s, m);
+        status = apply_preset(s, error);
     s->schedule.d_model = s->net.d_model;
     return status;
 }
 
 wg_status wg_settings_assign(wg_settings *s, const wg_option *o, const char *const *values,
-                             size_t n, char *message, size_t message_size)
+                             size_t n, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
-    if (!s || !o || (n && !values)) {
-        wgi_message_add(&m, "settings, option and values must not be NULL");
-        return WG_EINVAL;
-    }
-    wg_status status = put(s, o, values, n, &m);
+    wgi_error_clear(error);
+    if (!s || !o || (n && !values))
+        return wgi_error_set(error, WG_EINVAL, "settings, option and values must not be NULL");
+    wg_status status = put(s, o, values, n, error);
     if (status != WG_OK)
         return status;
     mark_given(s, o);
-    return follow(s, o, &m);
+    return follow(s, o, error);
 }
 
-wg_status wg_settings_set(wg_settings *s, const char *name, const char *value, char *message,
-                          size_t message_size)
+wg_status wg_settings_set(wg_settings *s, const char *name, const char *value, wg_error *error)
 {
     const wg_option *o = wg_option_find(name);
     if (!o) {
-        wgi_message m = wgi_message_in(message, message_size);
         const char *nearest = wg_option_nearest(name);
-        wgi_message_add(&m, "no option '%s'", name ? name : "");
+        wgi_error_clear(error);
+        wgi_error_set(error, WG_EINVAL, "no option '%s'", name ? name : "");
         if (nearest)
-            wgi_message_add(&m, "; did you mean '%s'?", nearest);
+            wgi_error_add(error, "; did you mean '%s'?", nearest);
         return WG_EINVAL;
     }
     const char *both[] = {value, value};
-    return wg_settings_assign(s, o, both,
-                              value ? (o->kind == WG_OPTION_PAIR ? (size_t)o->min : 1) : 0, message,
-                              message_size);
+    size_t n = !value ? 0 : o->kind == WG_OPTION_PAIR ? (size_t)o->min : 1;
+    return wg_settings_assign(s, o, both, n, error);
 }
 
 /* ---- the struct ------------------------------------------------------------------------------ */
 
 wg_status wg_settings_init(wg_settings *s)
 {
-    static const char *const usual = "numbers";
+    static const char *const initial = "numbers";
     if (!s)
         return WG_EINVAL;
     *s = (wg_settings){0};
-    wgi_message none = wgi_message_in(NULL, 0);
     const wg_option *preset = wg_option_find("preset");
-    wg_status status = put(s, preset, &usual, 1, &none);
+    wg_status status = put(s, preset, &initial, 1, NULL);
     if (status == WG_OK)
-        status = follow(s, preset, &none);
+        status = follow(s, preset, NULL);
     if (status != WG_OK)
         wg_settings_free(s);
     return status;
@@ -411,13 +390,12 @@ static wg_status take(wg_settings *to, const wg_settings *from, const wg_option 
     return WG_OK;
 }
 
-wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char *message,
-                               size_t message_size)
+wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_status status = WG_OK;
     const wg_option *o;
-    int refused = 0;
+    bool refused = false;
     for (size_t i = 0; (o = wg_option_at(i)); i++) {
         if (!wg_settings_given(over, o) || wg_settings_equal(model, over, o) ||
             o->use & WG_MAY_CHANGE)
@@ -425,8 +403,9 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, char
         char *old = NULL, *new = NULL;
         status = wg_settings_get(model, o, &old);
         status = status == WG_OK ? wg_settings_get(over, o, &new) : status;
-        wgi_message_add(&m, "%s%s: expected %s, as the model has it, got %s", refused++ ? "; " : "",
-                        o->name, old ? old : "?", new ? new : "?");
+        wgi_error_add(error, "%s%s: expected %s, as the model has it, got %s", refused ? "; " : "",
+                      o->name, old ? old : "?", new ? new : "?");
+        refused = true;
         free(old);
         free(new);
     }
@@ -464,37 +443,35 @@ int64_t wg_settings_longest(const wg_settings *s)
     return room / multiple * multiple - 1; /* lengths are padded, after the end is added */
 }
 
-wg_status wg_settings_check(const wg_settings *s, char *message, size_t message_size)
+wg_status wg_settings_check(const wg_settings *s, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_transformer_config net = s->net;
     net.source_vocabulary = net.target_vocabulary = 1; /* not known yet */
-    if (wg_transformer_check(&net, message, message_size) != WG_OK) {
-        for (char *at = m.size ? message : NULL; at && (at = strchr(at, '_'));)
+    if (wg_transformer_check(&net, error) != WG_OK) {
+        for (char *at = error ? error->text : NULL; at && (at = strchr(at, '_'));)
             *at = '-'; /* fields have the names of their options */
         return WG_EINVAL;
     }
     long long longest = wg_settings_longest(s), max = s->max_length, multiple = s->length_multiple;
     if (longest < 1)
-        wgi_message_add(&m, "length-multiple is %lld, must be at most mini-batch-words (%lld)%s",
-                        multiple, (long long)s->batch_tokens,
-                        positions_are_learned(s) ? " and max-positions" : "");
-    else if (positions_are_learned(s) && (max < 1 || max > longest))
-        wgi_message_add(&m,
-                        "max-length is %lld, must be from 1 to %lld: max-positions is %lld, and "
-                        "sentences are padded to "
-                        "multiples of %lld",
-                        max, longest, (long long)s->net.max_positions, multiple);
-    else if (falls(s) && s->schedule.updates == 0 && s->after.n == 0)
-        wgi_message_add(
-            &m,
-            "lr-updates is 0, must be given where lr-schedule is cosine or linear and after is 0");
-    else if (s->early_stopping > 0 && !validates(s))
-        wgi_message_add(&m,
-                        "early-stopping is %lld, but nothing is validated: valid-sets and "
-                        "valid-freq must be given",
-                        (long long)s->early_stopping);
-    else
-        return WG_OK;
-    return WG_EINVAL;
+        return wgi_error_set(error, WG_EINVAL,
+                             "length-multiple is %lld, must be at most mini-batch-words (%lld)%s",
+                             multiple, (long long)s->batch_tokens,
+                             positions_are_learned(s) ? " and max-positions" : "");
+    if (positions_are_learned(s) && (max < 1 || max > longest))
+        return wgi_error_set(error, WG_EINVAL,
+                             "max-length is %lld, must be from 1 to %lld: max-positions is %lld, "
+                             "and sentences are padded to multiples of %lld",
+                             max, longest, (long long)s->net.max_positions, multiple);
+    if (falls(s) && s->schedule.updates == 0 && s->after.n == 0)
+        return wgi_error_set(error, WG_EINVAL,
+                             "lr-updates is 0, must be given where lr-schedule is cosine or linear "
+                             "and after is 0");
+    if (s->early_stopping > 0 && !validates(s))
+        return wgi_error_set(error, WG_EINVAL,
+                             "early-stopping is %lld, but nothing is validated: valid-sets and "
+                             "valid-freq must be given",
+                             (long long)s->early_stopping);
+    return WG_OK;
 }

@@ -4,7 +4,7 @@
 #include "wengert/train/settings.h"
 #include "text/unicode/unicode.h"
 
-#include "files/internal.h"
+#include "graph/error.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -156,19 +156,18 @@ typedef struct reader {
     yaml_event_t event; /* the current one */
     wg_settings *settings;
     size_t lines[WG_MAX_OPTIONS]; /* where each option stood; 0: not yet */
-    wgi_message *message;
+    wg_error *error;
 } reader;
 
 static wg_status fail(reader *r, wg_status status, size_t line, const char *format, ...)
     WG_PRINTF(4, 5);
 static wg_status fail(reader *r, wg_status status, size_t line, const char *format, ...)
 {
-    char text[400];
     va_list list;
+    wgi_error_set(r->error, status, "%s:%zu: ", r->path, line);
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    wgi_error_add_list(r->error, format, list);
     va_end(list);
-    wgi_message_add(r->message, "%s:%zu: %s", r->path, line, text);
     return status;
 }
 
@@ -233,21 +232,21 @@ static wg_status read_values(reader *r, const char *key, char *values[MAX_VALUES
 
 static wg_status read_option(reader *r, const wg_option *o, const char *key, size_t line)
 {
-    char *values[MAX_VALUES] = {0}, why[300];
+    char *values[MAX_VALUES] = {0};
     size_t n = 0, *seen = &r->lines[o - wg_option_at(0)];
     if (*seen)
         return fail(r, WG_EDATA, line, "%s: given already in line %zu", key, *seen);
     *seen = line;
     wg_status status = read_values(r, key, values, &n);
     if (status == WG_OK) {
-        status =
-            wg_settings_assign(r->settings, o, (const char *const *)values, n, why, sizeof why);
+        status = wg_settings_assign(r->settings, o, (const char *const *)values, n, r->error);
         if (status != WG_OK)
-            fail(r, status, line, "%s", why);
+            status = wgi_error_prefix(r->error, status == WG_EINVAL ? WG_EDATA : status,
+                                      "%s:%zu: ", r->path, line);
     }
     for (size_t i = 0; i < n; i++)
         free(values[i]);
-    return status == WG_EINVAL ? WG_EDATA : status;
+    return status;
 }
 
 static wg_status read_key(reader *r)
@@ -289,42 +288,38 @@ static wg_status read_stream(reader *r)
 enum { MAX_BYTES = 1 << 20 };
 
 /* The bytes of the file, which are the caller's to free. */
-static wg_status read_file(const char *path, char **bytes, size_t *size, wgi_message *m)
+static wg_status read_file(const char *path, char **bytes, size_t *size, wg_error *error)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
-        return wgi_file_errno(m, path, "open");
+        return wgi_error_errno(error, path, "open");
     *bytes = malloc(MAX_BYTES + 1);
-    wg_status status = *bytes ? WG_OK : wgi_file_fail(m, WG_ENOMEM, path, "out of memory");
+    wg_status status = *bytes ? WG_OK : wgi_error_file(error, WG_ENOMEM, path, "out of memory");
     if (status == WG_OK) {
         *size = fread(*bytes, 1, MAX_BYTES + 1, f);
         if (ferror(f))
-            status = wgi_file_errno(m, path, "read");
+            status = wgi_error_errno(error, path, "read");
         else if (*size > MAX_BYTES)
-            status = wgi_file_fail(m, WG_EDATA, path,
-                                   "expected settings of at most %d bytes, got more", MAX_BYTES);
+            status = wgi_error_file(error, WG_EDATA, path,
+                                    "expected settings of at most %d bytes, got more", MAX_BYTES);
     }
     fclose(f);
     return status;
 }
 
-wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
-                                size_t message_size)
+wg_status wg_settings_read_yaml(wg_settings *s, const char *path, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_settings copy = {0};
     char *bytes = NULL;
     size_t size = 0;
-    if (!s || !path) {
-        wgi_message_add(&m, "settings and path must not be NULL");
-        return WG_EINVAL;
-    }
-    wg_status status = read_file(path, &bytes, &size, &m);
-    if (status == WG_OK)
-        status = wg_settings_copy(&copy, s);
-    reader r = {.path = path, .settings = &copy, .message = &m};
-    if (status == WG_OK && !yaml_parser_initialize(&r.parser))
-        status = WG_ENOMEM;
+    if (!s || !path)
+        return wgi_error_set(error, WG_EINVAL, "settings and path must not be NULL");
+    wg_status status = read_file(path, &bytes, &size, error);
+    reader r = {.path = path, .settings = &copy, .error = error};
+    if (status == WG_OK &&
+        (wg_settings_copy(&copy, s) != WG_OK || !yaml_parser_initialize(&r.parser)))
+        status = wgi_error_file(error, WG_ENOMEM, path, "out of memory");
     else if (status == WG_OK) {
         yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
         yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, size);
@@ -332,8 +327,6 @@ wg_status wg_settings_read_yaml(wg_settings *s, const char *path, char *message,
         yaml_event_delete(&r.event);
         yaml_parser_delete(&r.parser);
     }
-    if (status == WG_ENOMEM && m.used == 0)
-        wgi_message_add(&m, "%s: out of memory", path);
     wg_settings *loser = status == WG_OK ? s : &copy;
     wg_settings_free(loser);
     if (status == WG_OK)

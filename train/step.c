@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Costs without dropout, summed over the targets that count. */
-static void evaluate(wgi_step *s, wg_transformer *m)
+static void evaluate(wgi_step_graph *s, wg_transformer *m)
 {
     const wg_transformer_config *c = &m->config;
     wg_value *memory = wg_transformer_encode(m, s->in.source, s->in.source_lengths);
@@ -24,7 +24,7 @@ static void evaluate(wgi_step *s, wg_transformer *m)
     wg_value *best = wg_argmax(logits, -1, WG_DROP);
     wg_value *hit = wg_equal(best, targets ? wg_cast(targets, WG_I64)
                                            : NULL); /* never where there is no target */
-    s->hits = wg_output(wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP), "hits");
+    s->correct = wg_output(wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP), "hits");
 }
 
 static wg_value *state_of(wg_graph *g, const char *prefix, const wg_value *parameter)
@@ -49,8 +49,8 @@ static void smooth(wg_graph *g, double s)
 
 /* Clips the gradients and updates the parameters; but nothing of it if cost or norm are not
  * finite. */
-static void update(wgi_step *s, const wg_settings *o, wg_value *const *params, wg_value **grads,
-                   size_t n)
+static void update(wgi_step_graph *s, const wg_settings *o, wg_value *const *params,
+                   wg_value **grads, size_t n)
 {
     s->rate = wg_input(s->graph, "rate", o->net.dtype, WG_SCALAR);
     s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(grads, n, o->clip_norm, grads)
@@ -77,8 +77,8 @@ static void update(wgi_step *s, const wg_settings *o, wg_value *const *params, w
 
 /* grads[i] += what earlier batches of the update left; then either the update, or they are left for
  * the next. */
-static void train(wgi_step *s, const wg_settings *o, int kind, wg_value **params, wg_value **grads,
-                  size_t n)
+static void train(wgi_step_graph *s, const wg_settings *o, int kind, wg_value **params,
+                  wg_value **grads, size_t n)
 {
     wg_graph_parameters(s->graph, params, n);
     if (wg_grad(s->cost, params, n, grads) != WG_OK)
@@ -94,10 +94,10 @@ static void train(wgi_step *s, const wg_settings *o, int kind, wg_value **params
         update(s, o, params, grads, n);
 }
 
-void wgi_step_build(wgi_step *out, const wg_settings *settings, const wgi_step_shape *shape)
+void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_step_shape *shape)
 {
     wg_graph *g = wg_graph_new();
-    *out = (wgi_step){.graph = g};
+    *out = (wgi_step_graph){.graph = g};
     if (!g)
         return;
     bool evaluates = shape->kind & WG_STEP_EVALUATES;

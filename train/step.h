@@ -1,4 +1,4 @@
-/* What is computed for one batch, as a graph; not installed. */
+/* What is computed for one batch, as a graph. */
 #ifndef WG_TRAIN_STEP_H
 #define WG_TRAIN_STEP_H
 
@@ -9,7 +9,7 @@
 enum {
     WG_STEP_ADDS = 1,     /* adds what the states hold to its gradient           */
     WG_STEP_UPDATES = 2,  /* updates parameters, instead of leaving the gradient */
-    WG_STEP_EVALUATES = 4 /* neither: sums of costs and hits, without dropout    */
+    WG_STEP_EVALUATES = 4 /* neither: sums of costs and correct targets, without dropout    */
 };
 
 typedef struct wgi_step_shape {
@@ -18,7 +18,7 @@ typedef struct wgi_step_shape {
 } wgi_step_shape;
 
 /* Values are of the model's dtype and scalars; those that the kind does not have are NULL. */
-typedef struct wgi_step {
+typedef struct wgi_step_graph {
     wg_graph *graph;
     wg_transformer_inputs in;
     wg_value *normaliser; /* target tokens of the whole update      */
@@ -26,11 +26,11 @@ typedef struct wgi_step {
     wg_value *cost;       /* label-smoothed; summed if evaluating   */
     wg_value *norm;       /* of the gradient, before clipping       */
     wg_value *nll;        /* -sum of log p of the targets           */
-    wg_value *hits;       /* targets that have the greatest logit   */
-} wgi_step;
+    wg_value *correct;    /* targets that have the greatest logit   */
+} wgi_step_graph;
 
 /* Builds the graph, which the caller frees; its status tells of errors. */
-void wgi_step_build(wgi_step *out, const wg_settings *settings, const wgi_step_shape *shape);
+void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_step_shape *shape);
 
 #define WG_STATES_OF_AVERAGE "average/"
 #define WG_STATES_OF_OPTIMIZER "optimizer/"

@@ -1,4 +1,6 @@
-#include "train/trainer_internal.h"
+#include "train/trainer.h"
+#include "files/replace.h"
+#include "graph/error.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -72,52 +74,48 @@ typedef struct group {
     double rate;
 } group;
 
-static wg_status fill(wg_trainer *t, const group *g, size_t k, wgi_step_plan **p, wgi_message *m)
+static wg_status fill(wg_trainer *t, const group *g, size_t k, wgi_step_plan **p, wg_error *error)
 {
     int kind = (k > 0 ? WG_STEP_ADDS : 0) | (k + 1 == g->n ? WG_STEP_UPDATES : 0);
-    wg_error error;
-    wg_status status = wgi_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, &error);
-    if (status != WG_OK)
-        wgi_message_add(m, "%s", error.text);
-    return status;
+    return wgi_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, error);
 }
 
 /* Batch k made `what` to be no number: a message that names the node which did so first.
  * Parameters are still those of before the update. */
-static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wgi_message *m)
+static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wg_error *error)
 {
     int64_t update = t->progress.update + 1;
-    wgi_message_add(
-        m, "update %" PRId64 ": %s is not finite; training stopped, checkpoints are as they were",
-        update, what);
+    wgi_error_set(error, WG_ENONFINITE,
+                  "update %" PRId64
+                  ": %s is not finite; training stopped, checkpoints are as they were",
+                  update, what);
     for (size_t i = 0; i <= k; i++) {
         wgi_step_plan *p;
-        if (fill(t, g, i, &p, m) == WG_OK &&
+        if (fill(t, g, i, &p, NULL) == WG_OK &&
             wg_plan_first_nonfinite(p->plan, step_of(t, update, i))) {
-            wgi_message_add(m, "; first in batch %zu of the update: %s", i + 1,
-                            wg_plan_message(p->plan));
+            wgi_error_add(error, "; first in batch %zu of the update: %s", i + 1,
+                          wg_plan_message(p->plan));
             break;
         }
     }
     return WG_ENONFINITE;
 }
 
-static wg_status run_group(wg_trainer *t, const group *g, wgi_message *m)
+static wg_status run_group(wg_trainer *t, const group *g, wg_error *error)
 {
     double cost = 0;
     wgi_step_plan *p = NULL;
     for (size_t k = 0; k < g->n; k++) {
-        wg_status status = fill(t, g, k, &p, m);
+        wg_status status = fill(t, g, k, &p, error);
         if (status != WG_OK)
             return status;
         status = wg_plan_run(p->plan, step_of(t, t->progress.update + 1, k));
         double part = wgi_plans_scalar(&t->plans, p->cost);
         if (status == WG_ENONFINITE || (status == WG_OK && !isfinite(part)))
-            return blame(t, g, k, isfinite(part) ? "the gradient's norm" : "the cost", m);
+            return blame(t, g, k, isfinite(part) ? "the gradient's norm" : "the cost", error);
         if (status != WG_OK)
-            return wgi_message_add(m, "update %" PRId64 ": %s", t->progress.update + 1,
-                                   wg_plan_message(p->plan)),
-                   status;
+            return wgi_error_set(error, status, "update %" PRId64 ": %s", t->progress.update + 1,
+                                 wg_plan_message(p->plan));
         cost += part;
         t->span.sentences += g->batch[k].sentences;
         t->progress.sentences += g->batch[k].sentences;
@@ -132,16 +130,15 @@ static wg_status run_group(wg_trainer *t, const group *g, wgi_message *m)
 
 static wg_status update(wg_trainer *t)
 {
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     group g = {.rate = rate_of(t, t->progress.update + 1)};
     wg_status status = wg_batches_next(t->batches, &g.batch, &g.n);
     if (status != WG_OK)
-        return wgi_message_add(&m, "the next batches: %s", wg_status_text(status)), status;
+        return wgi_error_set(&t->error, status, "the next batches: %s", wg_status_text(status));
     int64_t tokens = 0;
     for (size_t k = 0; k < g.n; k++)
         tokens += g.batch[k].target_tokens;
     g.tokens = (double)tokens;
-    status = run_group(t, &g, &m);
+    status = run_group(t, &g, &t->error);
     if (status != WG_OK)
         return status;
     t->progress.update++;
@@ -154,7 +151,7 @@ static wg_status update(wg_trainer *t)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-static wg_best *best_of(wg_progress *p, const char *metric)
+wg_best *wgi_best_of(wg_progress *p, const char *metric)
 {
     for (size_t i = 0; i < p->n_best; i++)
         if (strcmp(p->best[i].metric, metric) == 0)
@@ -168,7 +165,7 @@ static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
 {
     const wgi_metric_kind *kind = &wgi_metric_kinds[metric];
     wg_progress *p = &t->progress;
-    wg_best *best = best_of(p, kind->name);
+    wg_best *best = wgi_best_of(p, kind->name);
     *is_best = !best || (kind->greater_is_better ? value > best->value : value < best->value);
     if (!*is_best)
         return WG_OK;
@@ -179,31 +176,22 @@ static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
     best->value = value;
     best->update = p->update;
     char *path = wg_folder_path(t->settings.model, "best-%s.safetensors", kind->name);
-    wg_status status =
-        path ? wg_checkpoint_write_model(t->store, path, t->message, sizeof t->message) : WG_ENOMEM;
+    wg_status status = path ? wg_checkpoint_write_model(t->store, path, &t->error) : WG_ENOMEM;
     free(path);
     return status;
 }
 
-static wg_status rank_all(wg_trainer *t, const wgi_validation *v, wgi_message *news)
+static wg_status rank_all(wg_trainer *t, wgi_validation *v)
 {
     wg_status status = WG_OK;
     for (size_t i = 0; status == WG_OK && i < WG_METRICS; i++) {
         int metric = wgi_metric_named(t->settings.valid_metrics, i);
-        bool is_best = false;
         if (metric < 0)
             break;
         if (isfinite(v->value[metric]))
-            status = rank(t, metric, v->value[metric], &is_best);
+            status = rank(t, metric, v->value[metric], &v->is_best[metric]);
         if (i == 0)
-            t->progress.stalled = is_best ? 0 : t->progress.stalled + 1;
-        const wg_best *best = best_of(&t->progress, wgi_metric_kinds[metric].name);
-        if (is_best)
-            wgi_message_add(news, "; new best %s", wgi_metric_kinds[metric].name);
-        else if (i == 0 && best)
-            wgi_message_add(
-                news, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")",
-                wgi_metric_kinds[metric].name, t->progress.stalled, best->value, best->update);
+            t->progress.stalled = v->is_best[metric] ? 0 : t->progress.stalled + 1;
     }
     return status;
 }
@@ -211,22 +199,19 @@ static wg_status rank_all(wg_trainer *t, const wgi_validation *v, wgi_message *n
 static wg_status validate(wg_trainer *t)
 {
     double start = wgi_seconds();
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
-    char text[400];
-    wgi_message news = wgi_message_in(text, sizeof text);
     wgi_validation v;
     wg_checkpoint_swap_averages(t->store);
-    wg_status status = wgi_validate(&v, &t->validator, &m);
+    wg_status status = wgi_validate(&v, &t->validator, &t->error);
     if (status == WG_OK)
-        status = rank_all(t, &v, &news);
+        status = rank_all(t, &v);
     wg_checkpoint_swap_averages(t->store);
     if (status == WG_OK)
-        status = wgi_report_validation(t, &v, text);
+        status = wgi_report_validation(t, &v);
     t->span.start += wgi_seconds() - start; /* words per second are those of updates */
     return status;
 }
 
-/* ---- the course ------------------------------------------------------------------------------ */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* `stopped`: not because settings.save_freq says so. */
 static wg_status save(wg_trainer *t, bool stopped)
@@ -237,7 +222,7 @@ static wg_status save(wg_trainer *t, bool stopped)
     wg_status status = wgi_report_saving(t);
     if (status == WG_OK)
         status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings,
-                                    stopped, t->message, sizeof t->message);
+                                    stopped, &t->error);
     if (status != WG_OK)
         return status;
     t->saved = t->progress.update;
@@ -286,7 +271,6 @@ static void put_text(wgi_file_writer *w, void *text)
 /* config.yml, so that the folder is all that it takes to go on, or to translate. */
 static wg_status write_config(wg_trainer *t)
 {
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     char *text = NULL, *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
     size_t size = 0;
     FILE *f = path ? open_memstream(&text, &size) : NULL;
@@ -294,50 +278,43 @@ static wg_status write_config(wg_trainer *t)
     if (f && fclose(f) != 0)
         status = WG_ENOMEM;
     if (status == WG_OK)
-        status = wgi_file_replace(path, put_text, text, &m);
+        status = wgi_file_replace(path, put_text, text, &t->error);
     else
-        wgi_message_add(&m, "%s/" WG_FILE_CONFIG ": %s", t->settings.model, wg_status_text(status));
+        wgi_error_set(&t->error, status, "%s/" WG_FILE_CONFIG ": %s", t->settings.model,
+                      wg_status_text(status));
     free(text);
     free(path);
     return status;
 }
 
 /* Puts all tensors into the store, by a plan for the least of batches. */
-static wg_status fill_store(wg_trainer *t, wgi_message *m)
+static wg_status fill_store(wg_trainer *t, wg_error *error)
 {
     int64_t min = t->settings.length_multiple;
     wgi_step_plan *p;
-    wg_error error;
-    wg_status status =
-        wgi_plans_get(&t->plans, &(wgi_step_shape){1, min, min, WG_STEP_UPDATES}, &p, &error);
-    if (status != WG_OK)
-        wgi_message_add(m, "%s", error.text);
-    return status;
+    return wgi_plans_get(&t->plans, &(wgi_step_shape){1, min, min, WG_STEP_UPDATES}, &p, error);
 }
 
 static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
 {
     wg_progress *p = &t->progress;
     const char *folder = t->settings.model;
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
-    wg_status status =
-        wg_checkpoint_load(folder, t->store, p, &t->settings, t->message, sizeof t->message);
+    wg_status status = wg_checkpoint_load(folder, t->store, p, &t->settings, &t->error);
     if (status != WG_OK)
         return status;
-    char damaged[sizeof t->message];
-    memcpy(damaged, t->message, sizeof damaged);
     if (p->data != data || p->vocabularies != vocabularies)
-        return wgi_file_fail(&m, WG_EINVAL, folder,
-                             "%s: expected those with which this training began, got others",
-                             p->vocabularies != vocabularies ? "vocabs" : "train-sets");
+        return wgi_error_file(&t->error, WG_EINVAL, folder,
+                              "%s: expected those with which this training began, got others",
+                              p->vocabularies != vocabularies ? "vocabs" : "train-sets");
     status = wg_batches_seek(t->batches, p->cursor);
     if (status != WG_OK)
-        return wgi_file_fail(&m, status, folder, "it has no epoch %" PRId64 ", group %" PRId64,
-                             p->cursor.epoch, p->cursor.group);
+        return wgi_error_file(&t->error, status, folder,
+                              "it has no epoch %" PRId64 ", group %" PRId64, p->cursor.epoch,
+                              p->cursor.group);
     t->saved = p->update;
     t->seconds_until = p->seconds;
-    if (*damaged)
-        wgi_report_note(t, "%s", damaged);
+    if (*t->error.warning)
+        wgi_report_note(t, "%s", t->error.warning);
     wgi_report_note(t, "%s: resuming after update %" PRId64, folder, p->update);
     return WG_OK;
 }
@@ -364,23 +341,21 @@ static void note_sizes(wg_trainer *t)
 /* Folder, backends, data.  Nothing is written or removed yet. */
 static wg_status open_all(wg_trainer *t, const wg_settings *settings)
 {
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
-    char *why = t->message;
-    const size_t size = sizeof t->message;
+    wg_error *error = &t->error;
     wg_status status = wg_settings_copy(&t->settings, settings);
     if (status != WG_OK)
-        return wgi_message_add(&m, "out of memory"), status;
+        return wgi_error_set(error, status, "out of memory");
     wg_settings *s = &t->settings;
     if (!s->model || !*s->model)
-        return wgi_message_add(&m, "model: expected a folder, got none"), WG_EINVAL;
-    status = wg_settings_check(s, why, size);
+        return wgi_error_set(error, WG_EINVAL, "model: expected a folder, got none");
+    status = wg_settings_check(s, error);
     t->made_folder = status == WG_OK && access(s->model, F_OK) != 0;
     if (status == WG_OK)
-        status = wg_folder_make(s->model, why, size);
+        status = wg_folder_make(s->model, error);
     if (status == WG_OK)
-        status = wg_backend_list_open(&t->backends, s->backend, why, size);
+        status = wg_backend_list_open(&t->backends, s->backend, error);
     if (status == WG_OK)
-        status = wgi_data_open(&t->data, s, why, size);
+        status = wgi_data_open(&t->data, s, error);
     if (status != WG_OK)
         return status;
     s->net.source_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[0]);
@@ -389,8 +364,8 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     t->validator = (wgi_validator){&t->plans, &t->data, NULL};
     status = wgi_plans_init(&t->plans, s, &t->backends, t->store);
     if (status != WG_OK || !t->store)
-        return wgi_message_add(&m, "out of memory"), WG_ENOMEM;
-    return wgi_data_batches(&t->batches, &t->data, t->data.train, s, why, size);
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
+    return wgi_data_batches(&t->batches, &t->data, t->data.train, s, error);
 }
 
 /* Now that there is a model to train: an old one goes if it is to be overwritten, new vocabularies
@@ -400,11 +375,10 @@ static wg_status start_folder(wg_trainer *t)
     wg_settings *s = &t->settings;
     wg_status status = WG_OK;
     if (s->overwrite)
-        status = wg_checkpoint_clear(s->model, t->message, sizeof t->message);
+        status = wg_checkpoint_clear(s->model, &t->error);
     s->overwrite = false; /* what is written to config.yml must not be asked for again */
     if (status == WG_OK && !t->data.of_folder)
-        status =
-            wg_vocabularies_save(&t->data.vocabularies, s->model, t->message, sizeof t->message);
+        status = wg_vocabularies_save(&t->data.vocabularies, s->model, &t->error);
     return status;
 }
 
@@ -415,10 +389,9 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
     wg_status status = open_all(t, settings);
     if (status != WG_OK)
         return status;
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     uint64_t data = wg_corpus_hash(t->data.train),
              vocabularies = hash_of_vocabularies(&t->data.vocabularies);
-    status = fill_store(t, &m);
+    status = fill_store(t, &t->error);
     if (status != WG_OK)
         return status;
     note_sizes(t);
@@ -433,13 +406,13 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
 }
 
 wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
-                            const wg_listener *listener, char *message, size_t message_size)
+                            const wg_listener *listener, wg_error *error)
 {
-    wgi_message m = wgi_message_in(message, message_size);
+    wgi_error_clear(error);
     wg_trainer *t = calloc(1, sizeof *t);
     *out = NULL;
     if (!t)
-        return wgi_message_add(&m, "out of memory"), WG_ENOMEM;
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
     if (listener)
         t->listener = *listener;
     wg_status status = begin(t, settings);
@@ -447,7 +420,7 @@ wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
         *out = t;
         return WG_OK;
     }
-    wgi_message_add(&m, "%s", *t->message ? t->message : wg_status_text(status));
+    wgi_error_set(error, status, "%s", *t->error.text ? t->error.text : wg_status_text(status));
     if (t->made_folder)
         rmdir(t->settings.model); /* if nothing was put there */
     wg_trainer_free(t);
@@ -472,5 +445,5 @@ void wg_trainer_free(wg_trainer *t)
 
 const char *wg_trainer_message(const wg_trainer *t)
 {
-    return t->message;
+    return t->error.text;
 }

@@ -48,11 +48,10 @@ static void free_sources(sources *s)
     free(s->length);
 }
 
-static wg_status make_search(wgi_validator *v, wgi_message *m)
+static wg_status make_search(wgi_validator *v, wg_error *error)
 {
     const wgi_plans *p = v->plans;
     const wg_vocabulary *target = v->data->vocabularies.side[1];
-    wg_error why;
     if (v->search)
         return WG_OK;
     wg_status status = wg_search_create(&v->search,
@@ -65,14 +64,12 @@ static wg_status make_search(wgi_validator *v, wgi_message *m)
                                                            .backends = p->backends->backend,
                                                            .n_backends = p->backends->count,
                                                            .threads = (int)p->settings->threads},
-                                        &why);
-    if (status != WG_OK)
-        wgi_message_add(m, "translation: %s", why.text);
-    return status;
+                                        error);
+    return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "translation: ");
 }
 
 wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char ***texts,
-                               wgi_message *m)
+                               wg_error *error)
 {
     const wg_vocabularies *words = &v->data->vocabularies;
     wg_search_options options = v->plans->settings->search;
@@ -82,14 +79,18 @@ wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char *
     options.n_best = 1;
     *texts = calloc(n + 1, sizeof(char *));
     bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
-    wg_status status = ok ? make_search(v, m) : WG_ENOMEM;
-    if (status == WG_OK &&
-        (status = wg_search_run(v->search, s.at, s.length, n, &options, &best)) != WG_OK)
-        wgi_message_add(m, "translation: %s", wg_search_message(v->search));
-    for (size_t i = 0; i < n && status == WG_OK; i++)
+    wg_status status =
+        ok ? make_search(v, error) : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
+    if (status == WG_OK) {
+        status = wg_search_run(v->search, s.at, s.length, n, &options, &best);
+        if (status != WG_OK)
+            wgi_error_set(error, status, "translation: %s", wg_search_message(v->search));
+    }
+    for (size_t i = 0; i < n && status == WG_OK; i++) {
         status = wg_vocabulary_decode(words->side[1], best[i].ids, best[i].n, &(*texts)[i]);
-    if (status != WG_OK && !m->used)
-        wgi_message_add(m, "translation: %s", wg_status_text(status));
+        if (status != WG_OK)
+            wgi_error_set(error, status, "translation: %s", wg_status_text(status));
+    }
     if (status != WG_OK) {
         wgi_translated_free(*texts, n);
         *texts = NULL;

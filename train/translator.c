@@ -1,9 +1,8 @@
 #include "wengert/train/translator.h"
 #include "wengert/ops/table.h"
 #include "wengert/train/folder.h"
-#include "files/internal.h"
+#include "graph/error.h"
 #include "models/parameters.h"
-#include "wengert/train/settings.h"
 #include "train/validate.h"
 #include "wengert/files/weights.h"
 
@@ -17,57 +16,48 @@ struct wg_translator {
     wg_store *store;
     wg_search *search;
     int threads;
-    char message[600];
+    wg_error error; /* of the last call */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static wg_status read_config(wg_translator *t, const char *folder, wgi_message *m)
+static wg_status take_settings(wg_translator *t, const char *folder, const wg_translator_options *o,
+                               wg_error *error)
 {
-    char why[400];
-    if (!wg_folder_has(folder, WG_FILE_CONFIG))
-        return wgi_file_fail(m, WG_EIO, folder, "not a model's folder: it has no %s",
-                             WG_FILE_CONFIG);
-    char *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
-    wg_status status = path ? wg_settings_init(&t->settings) : WG_ENOMEM;
-    snprintf(why, sizeof why, "%s: %s", folder, wg_status_text(status));
-    if (status == WG_OK)
-        status = wg_settings_read_yaml(&t->settings, path, why, sizeof why);
-    if (status != WG_OK)
-        wgi_message_add(m, "%s", why);
-    free(path);
-    return status;
+    if (!o->settings)
+        return wg_folder_settings(&t->settings, folder, error);
+    wg_status status = wg_settings_copy(&t->settings, o->settings);
+    return status == WG_OK ? WG_OK : wgi_error_file(error, status, folder, "out of memory");
 }
 
-static wg_status open_vocabularies(wg_translator *t, const char *folder, wgi_message *m)
+static wg_status open_vocabularies(wg_translator *t, const char *folder, wg_error *error)
 {
-    char why[400];
-    wg_status status = wg_vocabularies_open(&t->vocabularies, folder, why, sizeof why);
+    wg_status status = wg_vocabularies_open(&t->vocabularies, folder, error);
     if (status != WG_OK)
-        return wgi_message_add(m, "%s", why), status;
+        return status;
     const wg_vocabulary *source = t->vocabularies.side[0], *target = t->vocabularies.side[1];
     if (wg_vocabulary_eos(source) < 0 || wg_vocabulary_eos(target) < 0 ||
         wg_vocabulary_bos(target) < 0)
-        return wgi_file_fail(m, WG_EDATA, folder,
-                             "a vocabulary has no begin or no end of sentence");
+        return wgi_error_file(error, WG_EDATA, folder,
+                              "a vocabulary has no begin or no end of sentence");
     t->settings.net.source_vocabulary = wg_vocabulary_size(source);
     t->settings.net.target_vocabulary = wg_vocabulary_size(target);
     return WG_OK;
 }
 
 /* The parameters' tensors, zeroed: those that a graph of the model has. */
-static wg_status make_store(wg_translator *t, const char *folder, wgi_message *m)
+static wg_status make_store(wg_translator *t, const char *folder, wg_error *error)
 {
     wg_graph *g = wgi_transformer_parameters(&t->settings.net);
     wg_status status = wg_graph_status(g);
     if (status != WG_OK)
-        wgi_file_fail(m, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
+        wgi_error_file(error, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
     t->store = wg_store_new(0);
     for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
         const wg_node *n = wg_graph_node(g, i);
-        if (n->op == &wg_op_parameter &&
-            !wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype, &n->out[0]->shape, NULL))
-            status = wgi_file_fail(m, WG_ENOMEM, folder, "no memory for the parameters");
+        if (n->op == &wg_op_parameter && wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype,
+                                                      &n->out[0]->shape, NULL) != WG_OK)
+            status = wgi_error_file(error, WG_ENOMEM, folder, "no memory for the parameters");
     }
     wg_graph_free(g);
     return status;
@@ -93,28 +83,24 @@ static char *path_of_weights(const wg_translator *t, const char *folder, const c
 }
 
 static wg_status load_weights(wg_translator *t, const char *folder, const char *wanted,
-                              wgi_message *m)
+                              wg_error *error)
 {
-    char why[500] = "";
     if (wanted && !wg_folder_has(folder, wanted) && access(wanted, F_OK) != 0)
-        return wgi_file_fail(
-            m, WG_EIO, wanted,
+        return wgi_error_file(
+            error, WG_EIO, wanted,
             "expected a file in the model's folder %s, or at this path; got neither", folder);
     char *path = path_of_weights(t, folder, wanted);
     if (!path)
-        return wgi_file_fail(m, WG_ENOMEM, folder, "out of memory");
-    wg_status status = wg_store_load(t->store, path, why, sizeof why);
-    if (status != WG_OK)
-        wgi_message_add(m, "%s", why);
+        return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
+    wg_status status = wg_store_load(t->store, path, error);
     free(path);
     return status;
 }
 
 static wg_status make_search(wg_translator *t, const char *folder, const wg_translator_options *o,
-                             wgi_message *m)
+                             wg_error *error)
 {
     const wg_vocabulary *target = t->vocabularies.side[1];
-    wg_error why;
     const wg_search_model model = {
         .config = &t->settings.net,
         .store = t->store,
@@ -127,35 +113,33 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
         .threads = o->threads,
         .int8 = o->int8,
     };
-    wg_status status = wg_search_create(&t->search, &model, &why);
-    return status == WG_OK ? status : wgi_file_fail(m, status, folder, "%s", why.text);
+    wg_status status = wg_search_create(&t->search, &model, error);
+    return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", folder);
 }
 
 wg_status wg_translator_open(wg_translator **out, const char *folder,
-                             const wg_translator_options *options, char *message,
-                             size_t message_size)
+                             const wg_translator_options *options, wg_error *error)
 {
     static const wg_translator_options none = {0};
     const wg_translator_options *o = options ? options : &none;
-    wgi_message m = wgi_message_in(message, message_size);
-    if (!out)
-        return WG_EINVAL;
-    *out = NULL;
-    if (!folder)
-        return wgi_file_fail(&m, WG_EINVAL, "wg_translator_open", "no folder was given");
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || !folder)
+        return wgi_error_set(error, WG_EINVAL, "wg_translator_open: no folder was given");
     wg_translator *t = calloc(1, sizeof *t);
     if (!t)
-        return wgi_file_fail(&m, WG_ENOMEM, folder, "out of memory");
+        return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
     t->threads = o->threads;
-    wg_status status = read_config(t, folder, &m);
+    wg_status status = take_settings(t, folder, o, error);
     if (status == WG_OK)
-        status = open_vocabularies(t, folder, &m);
+        status = open_vocabularies(t, folder, error);
     if (status == WG_OK)
-        status = make_store(t, folder, &m);
+        status = make_store(t, folder, error);
     if (status == WG_OK)
-        status = load_weights(t, folder, o->weights, &m);
+        status = load_weights(t, folder, o->weights, error);
     if (status == WG_OK)
-        status = make_search(t, folder, o, &m);
+        status = make_search(t, folder, o, error);
     if (status == WG_OK)
         *out = t;
     else
@@ -176,7 +160,7 @@ void wg_translator_free(wg_translator *t)
 
 const char *wg_translator_message(const wg_translator *t)
 {
-    return t ? t->message : "the translator is NULL";
+    return t ? t->error.text : "the translator is NULL";
 }
 
 const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side)
@@ -190,12 +174,6 @@ const wg_transformer_config *wg_translator_config(const wg_translator *t)
 }
 
 /* ---- lines and tokens ------------------------------------------------------------------------ */
-
-static wg_status fail(wg_translator *t, wg_status status, const char *what)
-{
-    snprintf(t->message, sizeof t->message, "%s", what);
-    return status;
-}
 
 typedef struct token_lines {
     int32_t **ids; /* [n], each the array's own */
@@ -236,7 +214,7 @@ static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
 {
     *out = (token_lines){calloc(n + 1, sizeof *out->ids), calloc(n + 1, sizeof *out->length), n};
     if (!out->ids || !out->length)
-        return fail(t, WG_ENOMEM, "out of memory");
+        return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     const wg_vocabulary *v = t->vocabularies.side[side];
     wg_status first = WG_OK;
 #pragma omp parallel for schedule(static) if (n > 64)
@@ -248,7 +226,7 @@ static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
             first = status;
         }
     }
-    return first == WG_OK ? first : fail(t, first, wg_status_text(first));
+    return first == WG_OK ? first : wgi_error_set(&t->error, first, "%s", wg_status_text(first));
 }
 
 /* Takes the hypotheses over, with the text of each that there is. */
@@ -267,7 +245,7 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
     wg_hypotheses_free(h, count);
     if (status != WG_OK) {
         wg_translations_free(out, count);
-        return fail(t, status, wg_status_text(status));
+        return wgi_error_set(&t->error, status, "%s", wg_status_text(status));
     }
     *results = out;
     return WG_OK;
@@ -277,13 +255,12 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
  * decides. */
 static wg_status fail_search(wg_translator *t, wg_status status, const token_lines *source)
 {
-    wgi_message m = wgi_message_in(t->message, sizeof t->message);
     size_t longest = 0;
     for (size_t i = 0; i < source->n; i++)
         longest = source->length[i] > longest ? source->length[i] : longest;
-    wgi_message_add(&m, "%s", wg_search_message(t->search));
+    wgi_error_set(&t->error, status, "%s", wg_search_message(t->search));
     if (status == WG_ENOMEM)
-        wgi_message_add(&m, "; the longest line has %zu tokens", longest);
+        wgi_error_add(&t->error, "; the longest line has %zu tokens", longest);
     return status;
 }
 
@@ -291,7 +268,8 @@ wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n
                             const wg_search_options *options, wg_translation **results)
 {
     if (!t || !results || (n && !lines))
-        return t ? fail(t, WG_EINVAL, "wg_translator_run: an argument is NULL") : WG_EINVAL;
+        return t ? wgi_error_set(&t->error, WG_EINVAL, "wg_translator_run: an argument is NULL")
+                 : WG_EINVAL;
     *results = NULL;
     token_lines source;
     wg_hypothesis *found = NULL;
@@ -314,7 +292,8 @@ wg_status wg_translator_score(wg_translator *t, const char *const *sources,
                               const wg_search_options *options, wg_translation **results)
 {
     if (!t || !results || (n && (!sources || !targets)))
-        return t ? fail(t, WG_EINVAL, "wg_translator_score: an argument is NULL") : WG_EINVAL;
+        return t ? wgi_error_set(&t->error, WG_EINVAL, "wg_translator_score: an argument is NULL")
+                 : WG_EINVAL;
     *results = NULL;
     token_lines source, target = {0};
     wg_hypothesis *found = NULL;

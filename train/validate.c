@@ -31,45 +31,41 @@ int wgi_metric_named(const char *words, size_t i)
 
 /* Sums over the whole validation set. */
 typedef struct sums {
-    double cost, nll, hits;
+    double cost, nll, correct;
     int64_t tokens, sentences;
 } sums;
 
-static wg_status add_batch(sums *s, wgi_plans *plans, const wg_batch *batch, wgi_message *m)
+static wg_status add_batch(sums *s, wgi_plans *plans, const wg_batch *batch, wg_error *error)
 {
     wgi_step_plan *p;
-    wg_error error;
-    wg_status status = wgi_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, &error);
-    if (status != WG_OK)
-        wgi_message_add(m, "%s", error.text);
-    else if ((status = wg_plan_run(p->plan, 0)) != WG_OK)
-        wgi_message_add(m, "validation: %s", wg_plan_message(p->plan));
+    wg_status status = wgi_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, error);
     if (status != WG_OK)
         return status;
+    status = wg_plan_run(p->plan, 0);
+    if (status != WG_OK)
+        return wgi_error_set(error, status, "validation: %s", wg_plan_message(p->plan));
     s->cost += wgi_plans_scalar(plans, p->cost);
     s->nll += wgi_plans_scalar(plans, p->nll);
-    s->hits += wgi_plans_scalar(plans, p->hits);
+    s->correct += wgi_plans_scalar(plans, p->correct);
     s->tokens += batch->target_tokens;
     s->sentences += batch->sentences;
     return WG_OK;
 }
 
-static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *data, wgi_message *m)
+static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *data, wg_error *error)
 {
     wg_batches *batches;
-    char why[400];
-    wg_status status =
-        wgi_data_batches(&batches, data, data->valid, plans->settings, why, sizeof why);
+    wg_status status = wgi_data_batches(&batches, data, data->valid, plans->settings, error);
     if (status != WG_OK)
-        return wgi_message_add(m, "validation set: %s", why), status;
+        return wgi_error_prefix(error, status, "validation set: ");
     for (int64_t i = 0, n = wg_batches_groups(batches); i < n && status == WG_OK; i++) {
         const wg_batch *batch;
         size_t count = 0;
         status = wg_batches_next(batches, &batch, &count);
         if (status != WG_OK)
-            wgi_message_add(m, "validation set: %s", wg_status_text(status));
+            wgi_error_set(error, status, "validation set: %s", wg_status_text(status));
         for (size_t k = 0; k < count && status == WG_OK; k++)
-            status = add_batch(s, plans, &batch[k], m);
+            status = add_batch(s, plans, &batch[k], error);
     }
     wg_batches_free(batches);
     return status;
@@ -77,13 +73,16 @@ static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *dat
 
 /* BLEU and chrF of translations against the lines as they were read. */
 static wg_status score_translations(wgi_validation *out, wgi_validator *v, bool bleu, bool chrf,
-                                    wgi_message *m)
+                                    wg_error *error)
 {
     const wg_corpus *c = v->data->valid;
     size_t n = wg_corpus_count(c);
     char **texts = NULL;
     const char **references = calloc(n + 1, sizeof(char *));
-    wg_status status = references ? wgi_translate_corpus(v, c, &texts, m) : WG_ENOMEM;
+    if (!references)
+        return wgi_error_set(error, WG_ENOMEM, "scores of translations: out of memory");
+    wg_status status = wgi_translate_corpus(v, c, &texts, error);
+    bool translated = status == WG_OK;
     for (size_t i = 0; i < n && status == WG_OK; i++)
         references[i] = wg_corpus_text(c, i, 1);
     if (status == WG_OK && bleu) {
@@ -96,8 +95,8 @@ static wg_status score_translations(wgi_validation *out, wgi_validator *v, bool 
     if (status == WG_OK && chrf)
         status = wg_chrf_compute(&out->value[WG_METRIC_CHRF], (const char *const *)texts,
                                  references, n, NULL);
-    if (status != WG_OK && !m->used)
-        wgi_message_add(m, "scores of translations: %s", wg_status_text(status));
+    if (translated && status != WG_OK)
+        wgi_error_set(error, status, "scores of translations: %s", wg_status_text(status));
     wgi_translated_free(texts, n);
     free(references);
     return status;
@@ -112,20 +111,21 @@ static bool asked_for(const char *words, int metric)
     return false;
 }
 
-wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wgi_message *m)
+wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wg_error *error)
 {
     sums s = {0};
     const char *metrics = v->plans->settings->valid_metrics;
     bool bleu = asked_for(metrics, WG_METRIC_BLEU), chrf = asked_for(metrics, WG_METRIC_CHRF);
-    wg_status status = add_all(&s, v->plans, v->data, m);
+    wg_status status = add_all(&s, v->plans, v->data, error);
     double n = s.tokens ? (double)s.tokens : 1;
     *out = (wgi_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
     for (int i = 0; i < WG_METRICS; i++)
         out->value[i] = NAN;
     out->value[WG_METRIC_CROSS_ENTROPY] = s.nll / n;
     out->value[WG_METRIC_PERPLEXITY] = exp(s.nll / n);
-    out->value[WG_METRIC_ACCURACY] = s.hits / n;
-    return status == WG_OK && (bleu || chrf) ? score_translations(out, v, bleu, chrf, m) : status;
+    out->value[WG_METRIC_ACCURACY] = s.correct / n;
+    return status == WG_OK && (bleu || chrf) ? score_translations(out, v, bleu, chrf, error)
+                                             : status;
 }
 
 void wgi_validator_free(wgi_validator *v)

@@ -1,4 +1,4 @@
-/* How good a model is on sentences that it was not trained on; not installed. */
+/* How good a model is on sentences that it was not trained on. */
 #ifndef WG_TRAIN_VALIDATE_H
 #define WG_TRAIN_VALIDATE_H
 
@@ -26,6 +26,7 @@ int wgi_metric_named(const char *words, size_t i);
 typedef struct wgi_validation {
     double cost;              /* label-smoothed cross entropy a target token, in nats */
     double value[WG_METRICS]; /* NAN: not measured                                    */
+    bool is_best[WG_METRICS]; /* better than any before; set by the trainer           */
     int64_t tokens, sentences;
 } wgi_validation;
 
@@ -37,7 +38,7 @@ typedef struct wgi_validator {
 
 /* All that settings->valid_metrics asks for on the validation set, by the parameters in the plans'
  * store. */
-wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wgi_message *m);
+wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wg_error *error);
 void wgi_validator_free(wgi_validator *v);
 
 /* ---- translations.c -------------------------------------------------------------------------- */
@@ -45,7 +46,7 @@ void wgi_validator_free(wgi_validator *v);
 /* Translates the source side as settings->search says: a text for each pair; the array and the
  * texts are freed by wgi_translated_free. */
 wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char ***texts,
-                               wgi_message *m);
+                               wg_error *error);
 void wgi_translated_free(char **texts, size_t n);
 
 #endif

@@ -109,8 +109,7 @@ static void cap_instructions(void)
                                           [WG_ISA_AVX512_CORE_VNNI] =
                                               dnnl_cpu_isa_avx512_core_vnni};
     wg_isa cap;
-    char unread[1];
-    if (wg_isa_cap(&cap, unread, 0) == WG_OK && cap != WG_ISA_ALL)
+    if (wg_isa_cap(&cap, NULL) == WG_OK && cap != WG_ISA_ALL)
         dnnl_set_max_cpu_isa(sets[cap]);
 }
 

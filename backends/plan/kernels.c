@@ -10,9 +10,9 @@ bool wgi_pass_backends(wgi_planner *p)
     const wg_plan_options *o = &p->options;
     wgi_backends *list = &p->backends;
     wg_isa cap;
-    char problem[128];
-    if (wg_isa_cap(&cap, problem, sizeof problem) != WG_OK)
-        return wgi_planner_fail(p, WG_EINVAL, "%s", problem);
+    wg_error error;
+    if (wg_isa_cap(&cap, &error) != WG_OK)
+        return wgi_planner_fail(p, WG_EINVAL, "%s", error.text);
     list->open = calloc(o->n_backends + 1, sizeof *list->open);
     if (!list->open)
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");

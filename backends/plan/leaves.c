@@ -8,8 +8,8 @@
 /* A parameter or state lies in the store, where it is created if it is new. */
 static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
 {
-    wg_status status;
-    const wg_tensor *t = wgi_store_leaf(p->store, v, &status);
+    const wg_tensor *t;
+    wg_status status = wgi_store_leaf(p->store, v, &t);
     const wg_tensor *old = t ? t : wg_store_find(p->store, v->name);
     char have[160], want[160];
     if (!t && status != WG_ENOMEM && old)

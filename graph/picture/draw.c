@@ -339,8 +339,7 @@ wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
         else if (agwrite(d.g, file) == 0 && fflush(file) == 0 && !ferror(file))
             status = WG_OK;
         else {
-            snprintf(p->message, sizeof p->message, "the DOT could not be written");
-            status = WG_EIO;
+            status = wgi_error_set(p->error, WG_EIO, "the DOT could not be written");
         }
     }
     if (d.g)

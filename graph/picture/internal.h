@@ -3,6 +3,7 @@
 #ifndef WG_PRIVATE_GRAPH_PICTURE_INTERNAL_H
 #define WG_PRIVATE_GRAPH_PICTURE_INTERNAL_H
 
+#include "graph/error.h"
 #include "graph/internal.h"
 #include "wengert/graph/picture.h"
 
@@ -72,8 +73,8 @@ struct wg_picture {
     const wg_graph *g;
     wg_picture_options options;
     wgi_arena arena;
-    bool no_memory, ready;
-    char message[512];
+    bool no_memory;
+    wg_error *error; /* of the call that runs; may be NULL */
 
     wgi_names places[WGI_PHASES];    /* path -> wgi_pic_place                          */
     wgi_pic_place *root[WGI_PHASES]; /* NULL if the phase has no nodes            */

@@ -5,26 +5,13 @@
 
 enum { DEFAULT_SECONDS = 30 };
 
-static wg_status fail(wg_picture *p, wg_status status, const char *message)
+/* Places, boxes and what they hold. */
+static wg_status build(wg_picture *p)
 {
-    snprintf(p->message, sizeof p->message, "%s", message);
-    return status;
-}
-
-wg_status wg_picture_create(wg_picture **out, const wg_graph *g, const wg_picture_options *options)
-{
-    if (!out)
-        return WG_EINVAL;
-    wg_picture *p = *out = calloc(1, sizeof *p);
-    if (!p)
-        return WG_ENOMEM;
-    if (wg_graph_status(g) != WG_OK)
-        return fail(p, wg_graph_status(g), wg_graph_message(g));
-    p->g = g;
-    if (options)
-        p->options = *options;
+    if (wg_graph_status(p->g) != WG_OK)
+        return wgi_error_set(p->error, wg_graph_status(p->g), "%s", wg_graph_message(p->g));
     if (p->options.depth < 0)
-        return fail(p, WG_EINVAL, "a negative depth");
+        return wgi_error_set(p->error, WG_EINVAL, "a negative depth");
     if (!(p->options.seconds > 0))
         p->options.seconds = DEFAULT_SECONDS;
     if (p->options.title && !(p->options.title = wgi_arena_text(&p->arena, p->options.title)))
@@ -33,32 +20,48 @@ wg_status wg_picture_create(wg_picture **out, const wg_graph *g, const wg_pictur
     if (status == WG_OK && !wgi_pic_scene_build(p))
         status = WG_ENOMEM;
     p->options.expanded = NULL;
-    p->ready = status == WG_OK;
-    return status == WG_ENOMEM ? fail(p, status, "out of memory") : status;
+    return status == WG_ENOMEM ? wgi_error_set(p->error, status, "out of memory") : status;
 }
 
-wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file)
+wg_status wg_picture_create(wg_picture **out, const wg_graph *g, const wg_picture_options *options,
+                            wg_error *error)
 {
+    wgi_error_clear(error);
+    if (!out)
+        return wgi_error_set(error, WG_EINVAL, "wg_picture_create: an argument is NULL");
+    wg_picture *p = *out = calloc(1, sizeof *p);
+    if (!p)
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
+    p->g = g;
+    p->error = error;
+    if (options)
+        p->options = *options;
+    wg_status status = build(p);
+    p->error = NULL;
+    if (status != WG_OK) {
+        wg_picture_free(p);
+        *out = NULL;
+    }
+    return status;
+}
+
+wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file, wg_error *error)
+{
+    wgi_error_clear(error);
     if (!p || !file)
-        return WG_EINVAL;
-    if (!p->ready)
-        return WG_EINVAL; /* the message still says why */
-    p->message[0] = '\0';
+        return wgi_error_set(error, WG_EINVAL, "wg_picture_write: an argument is NULL");
     if ((unsigned)format > WG_PICTURE_PNG)
-        return fail(p, WG_EINVAL, "an unknown picture format");
+        return wgi_error_set(error, WG_EINVAL, "an unknown picture format");
 #ifdef WG_HAVE_GRAPHVIZ
+    p->error = error;
     wg_status status = wgi_picture_draw(p, format, file);
-    return status == WG_ENOMEM ? fail(p, status, "out of memory") : status;
+    p->error = NULL;
+    return status == WG_ENOMEM ? wgi_error_set(error, status, "out of memory") : status;
 #else
-    return fail(
-        p, WG_EUNSUPPORTED,
+    return wgi_error_set(
+        error, WG_EUNSUPPORTED,
         "built without Graphviz: install libgraphviz-dev and configure with -DWG_GRAPHVIZ=ON");
 #endif
-}
-
-const char *wg_picture_message(const wg_picture *p)
-{
-    return p ? p->message : "out of memory";
 }
 
 void wg_picture_free(wg_picture *p)

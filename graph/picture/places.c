@@ -338,9 +338,8 @@ wg_status wgi_pic_places_open(wg_picture *p)
     int depth = o->full ? INT32_MAX : o->depth ? o->depth : readable_depth(p);
     count_at_depth(p, depth);
     for (size_t i = 0; i < o->n_expanded; i++)
-        if (!open_path(p, o->expanded[i])) {
-            snprintf(p->message, sizeof p->message, "no scope '%s' in this graph", o->expanded[i]);
-            return WG_EINVAL;
-        }
+        if (!open_path(p, o->expanded[i]))
+            return wgi_error_set(p->error, WG_EINVAL, "no scope '%s' in this graph",
+                                 o->expanded[i]);
     return WG_OK;
 }

@@ -59,14 +59,11 @@ static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
         int ready = left > 0 ? poll(&one, 1, left < 1e6 ? (int)(1e3 * left) + 1 : 1000000000) : 0;
         if (ready < 0 && errno == EINTR)
             continue;
-        if (ready == 0 && wgi_seconds() >= deadline) {
-            snprintf(p->message, sizeof p->message,
-                     "the layout of %zu boxes took longer than %.3g s: draw less of the graph (a "
-                     "smaller depth, "
-                     "--depth 1) or write DOT",
-                     wg_picture_box_count(p), p->options.seconds);
-            return WG_ETIMEOUT;
-        }
+        if (ready == 0 && wgi_seconds() >= deadline)
+            return wgi_error_set(p->error, WG_ETIMEOUT,
+                                 "the layout of %zu boxes took longer than %.3g s: draw less of "
+                                 "the graph (a smaller depth, --depth 1) or write DOT",
+                                 wg_picture_box_count(p), p->options.seconds);
         if (ready <= 0)
             continue;
         if (grow(b) != WG_OK)
@@ -76,11 +73,9 @@ static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
             return WG_OK;
         if (n > 0)
             b->used += (size_t)n;
-        else if (errno != EINTR) {
-            snprintf(p->message, sizeof p->message, "the layout could not be read: %s",
-                     strerror(errno));
-            return WG_EIO;
-        }
+        else if (errno != EINTR)
+            return wgi_error_set(p->error, WG_EIO, "the layout could not be read: %s",
+                                 strerror(errno));
     }
 }
 
@@ -96,20 +91,16 @@ static wg_status wait_for(wg_picture *p, pid_t pid, bool report)
     if (!report)
         return WG_EIO;
     if (done == pid && WIFSIGNALED(how))
-        snprintf(p->message, sizeof p->message, "Graphviz was killed by signal %d", WTERMSIG(how));
-    else
-        snprintf(p->message, sizeof p->message, "Graphviz could not lay out or render the picture");
-    return WG_EIO;
+        return wgi_error_set(p->error, WG_EIO, "Graphviz was killed by signal %d", WTERMSIG(how));
+    return wgi_error_set(p->error, WG_EIO, "Graphviz could not lay out or render the picture");
 }
 
 wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file)
 {
     int pipes[2];
     bytes b = {0};
-    if (pipe(pipes) != 0) {
-        snprintf(p->message, sizeof p->message, "pipe: %s", strerror(errno));
-        return WG_EIO;
-    }
+    if (pipe(pipes) != 0)
+        return wgi_error_set(p->error, WG_EIO, "pipe: %s", strerror(errno));
     double deadline = wgi_seconds() + p->options.seconds;
     fflush(NULL); /* or the child would hold a second copy of what is buffered */
     pid_t pid = fork();
@@ -119,7 +110,7 @@ wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, F
     }
     close(pipes[1]);
     if (pid < 0) {
-        snprintf(p->message, sizeof p->message, "fork: %s", strerror(errno));
+        wgi_error_set(p->error, WG_EIO, "fork: %s", strerror(errno));
         close(pipes[0]);
         return WG_EIO;
     }
@@ -130,11 +121,9 @@ wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, F
     wg_status end = wait_for(p, pid, status == WG_OK);
     if (status == WG_OK)
         status = end;
-    if (status == WG_OK && (fwrite(b.data, 1, b.used, file) != b.used || fflush(file) != 0)) {
-        snprintf(p->message, sizeof p->message, "the picture could not be written: %s",
-                 strerror(errno));
-        status = WG_EIO;
-    }
+    if (status == WG_OK && (fwrite(b.data, 1, b.used, file) != b.used || fflush(file) != 0))
+        status = wgi_error_set(p->error, WG_EIO, "the picture could not be written: %s",
+                               strerror(errno));
     free(b.data);
     return status;
 }

@@ -19,7 +19,7 @@ static void read_batches(const wg_corpus *c, const wg_vocabulary *v)
     wg_batches *b;
     wg_batches_options o = {
         .tokens = 64, .bos = wg_vocabulary_bos(v), .eos = wg_vocabulary_eos(v), .source_eos = -1};
-    if (wg_batches_create(&b, c, &o, NULL, 0) != WG_OK)
+    if (wg_batches_create(&b, c, &o, NULL) != WG_OK)
         return;
     size_t pairs = 0, n;
     const wg_batch *batch;
@@ -35,8 +35,8 @@ static void read_corpus(const wg_vocabulary *v, const char *text, size_t size)
 {
     wg_corpus *c;
     wg_corpus_options o = {.keep_text = true, .keep_empty = true, .threads = 1};
-    if (wg_corpus_of_text(&c, text, size / 2, text + size / 2, size - size / 2, v, v, &o, NULL,
-                          0) != WG_OK)
+    if (wg_corpus_of_text(&c, text, size / 2, text + size / 2, size - size / 2, v, v, &o, NULL) !=
+        WG_OK)
         return;
     for (size_t i = 0; i < wg_corpus_count(c) && wg_vocabulary_kind_of(v) == WG_VOCABULARY_CHARS;
          i++) {
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         wg_vocabulary *v;
         const char *text = (const char *)data;
         if (wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 1 << 20},
-                                     text + size / 2, size - size / 2, NULL, 0) != WG_OK)
+                                     text + size / 2, size - size / 2, NULL) != WG_OK)
             continue;
         read_corpus(v, text, size);
         wg_vocabulary_free(v);

@@ -31,20 +31,21 @@ static void there_and_back(const wg_vocabulary *v, const char *line)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char path[] = "/tmp/wg_fuzz_XXXXXX", message[256];
+    static char path[] = "/tmp/wg_fuzz_XXXXXX";
+    static wg_error error;
     static int file = -1;
     wg_vocabulary *v, *again;
     if (file < 0)
         file = mkstemp(path);
     need(file >= 0);
     need(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size);
-    if (wg_vocabulary_open(&v, path, message, sizeof message) != WG_OK) {
-        need(!v && message[0]);
+    if (wg_vocabulary_open(&v, path, &error) != WG_OK) {
+        need(!v && error.text[0]);
         return 0;
     }
     there_and_back(v, "the house is green \xff , \xe2\x82\xac  5");
-    need(wg_vocabulary_save(v, path, NULL, 0) == WG_OK); /* another file, of the same name */
-    need(wg_vocabulary_open(&again, path, NULL, 0) == WG_OK);
+    need(wg_vocabulary_save(v, path, NULL) == WG_OK); /* another file, of the same name */
+    need(wg_vocabulary_open(&again, path, NULL) == WG_OK);
     need(wg_vocabulary_size(v) == wg_vocabulary_size(again));
     for (int32_t i = 0; i < wg_vocabulary_size(v); i++)
         need(strcmp(wg_vocabulary_piece(v, i), wg_vocabulary_piece(again, i)) == 0);

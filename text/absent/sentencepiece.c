@@ -1,23 +1,22 @@
 /* Built instead of sentencepiece.cc where SentencePiece is not found. */
 #include "text/sentencepiece/sentencepiece.h"
 
-static wg_status refuse(wgi_message *m)
+static wg_status refuse(wg_error *error)
 {
-    wgi_message_add(m, "built without SentencePiece");
-    return WG_EUNSUPPORTED;
+    return wgi_error_set(error, WG_EUNSUPPORTED, "built without SentencePiece");
 }
 
 wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
-                        size_t text_size, wgi_message *m)
+                        size_t text_size, wg_error *error)
 {
     (void)out, (void)o, (void)text, (void)text_size;
-    return refuse(m);
+    return refuse(error);
 }
 
-wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wgi_message *m)
+wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wg_error *error)
 {
     (void)out, (void)bytes, (void)size;
-    return refuse(m);
+    return refuse(error);
 }
 
 /* ---- no model exists, so these are never called ---------------------------------------------- */

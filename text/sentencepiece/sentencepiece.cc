@@ -1,5 +1,4 @@
 // SentencePiece behind a few C functions.  Exceptions end here; statuses become messages.
-#include "wengert/files/safetensors.h"
 #include "wengert/text/vocabulary.h"
 extern "C" { // what is left are internal headers, which know nothing of C++
 #include "text/sentencepiece/sentencepiece.h"
@@ -28,36 +27,27 @@ namespace
 {
 
 // Calls f and turns what it throws into a status.
-template <class F> wg_status guarded(wgi_message *m, F f) noexcept
+template <class F> wg_status guarded(wg_error *error, F f) noexcept
 {
     try {
         return f();
     } catch (const std::bad_alloc &) {
-        wgi_message_add(m, "no memory for SentencePiece");
-        return WG_ENOMEM;
+        return wgi_error_set(error, WG_ENOMEM, "no memory for SentencePiece");
     } catch (const std::exception &e) {
-        wgi_message_add(m, "SentencePiece: %s", e.what());
+        return wgi_error_set(error, WG_EDATA, "SentencePiece: %s", e.what());
     } catch (...) {
-        wgi_message_add(m, "SentencePiece failed");
+        return wgi_error_set(error, WG_EDATA, "SentencePiece failed");
     }
-    return WG_EDATA;
 }
 
-// The same where no message is wanted.
-template <class F> wg_status guarded(F f) noexcept
-{
-    wgi_message none = {};
-    return guarded(&none, f);
-}
-
-// A failed check reads "Internal: FILE(LINE) [CONDITION] WHAT IS WRONG", of which people want the end.
-wg_status refused(wgi_message *m, const sp::util::Status &status)
+// A failed check reads "Internal: FILE(LINE) [CONDITION] WHAT IS WRONG", of which people want the
+// end.
+wg_status refused(wg_error *error, const sp::util::Status &status)
 {
     const std::string text = status.ToString();
     const size_t condition = text.find(")] ");
-    wgi_message_add(m, "SentencePiece: %s",
-                    text.c_str() + (condition < text.size() - 3 ? condition + 3 : 0));
-    return WG_EDATA;
+    return wgi_error_set(error, WG_EDATA, "SentencePiece: %s",
+                         text.c_str() + (condition < text.size() - 3 ? condition + 3 : 0));
 }
 
 // The lines of a text.
@@ -74,10 +64,10 @@ class Lines : public sp::SentenceIterator
     }
     void Next() override
     {
-        wgi_span span;
-        at_end = !wgi_next_line(&rest, &span);
+        wgi_slice next;
+        at_end = !wgi_next_line(&rest, &next);
         if (!at_end)
-            line.assign(span.text, span.size);
+            line.assign(next.text, next.size);
     }
     const std::string &value() const override
     {
@@ -89,30 +79,30 @@ class Lines : public sp::SentenceIterator
     }
 
   private:
-    wgi_span rest;
+    wgi_slice rest;
     std::string line;
     bool at_end = false;
 };
 
-wg_status open_model(wgi_spm **out, std::string bytes, wgi_message *m)
+wg_status open_model(wgi_spm **out, std::string bytes, wg_error *error)
 {
     auto s = std::make_unique<wgi_spm>();
     s->bytes = std::move(bytes);
     const sp::util::Status status = s->processor.LoadFromSerializedProto(s->bytes);
     if (!status.ok())
-        return refused(m, status);
+        return refused(error, status);
     *out = s.release();
     return WG_OK;
 }
 
 } // namespace
 
-// Text stays as it is (`identity`), so that decoding gives back the same tokens.  The number of threads is fixed because
-// sums of a unigram model are split by it.
+// Text stays as it is (`identity`), so that decoding gives back the same tokens.  The number of
+// threads is fixed because sums of a unigram model are split by it.
 wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
-                        size_t text_size, wgi_message *m)
+                        size_t text_size, wg_error *error)
 {
-    return guarded(m, [&] {
+    return guarded(error, [&] {
         const char *const tokenized = o->tokenized ? "true" : "false";
         const char *const splits = o->tokenized ? "false" : "true";
         const std::unordered_map<std::string, std::string> options = {
@@ -136,13 +126,13 @@ wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const cha
         Lines lines(text, text_size);
         std::string bytes;
         const sp::util::Status status = sp::SentencePieceTrainer::Train(options, &lines, &bytes);
-        return status.ok() ? open_model(out, std::move(bytes), m) : refused(m, status);
+        return status.ok() ? open_model(out, std::move(bytes), error) : refused(error, status);
     });
 }
 
-wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wgi_message *m)
+wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wg_error *error)
 {
-    return guarded(m, [&] { return open_model(out, std::string(bytes, size), m); });
+    return guarded(error, [&] { return open_model(out, std::string(bytes, size), error); });
 }
 
 void wgi_spm_free(wgi_spm *s)
@@ -179,7 +169,7 @@ const char *wgi_spm_piece(const wgi_spm *s, int32_t id)
 wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,
                          size_t *n_ids)
 {
-    return guarded([&] {
+    return guarded(nullptr, [&] {
         std::vector<int> found;
         if (!s->processor.Encode({text, size}, &found).ok())
             return WG_EDATA;
@@ -203,7 +193,7 @@ static bool ends_word(const std::string &piece)
 // SentencePiece takes away the blank before the first word, but not that behind the last one.
 wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, char **text)
 {
-    return guarded([&] {
+    return guarded(nullptr, [&] {
         std::vector<int> kept;
         for (size_t i = 0; i < n_ids; i++)
             if (!s->processor.IsControl(ids[i]))

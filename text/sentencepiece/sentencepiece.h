@@ -1,4 +1,4 @@
-/* What Wengert uses of SentencePiece, in C; not installed.  No exception and no process exit
+/* What Wengert uses of SentencePiece, in C.  No exception and no process exit
  * crosses it; messages are SentencePiece's own.  sentencepiece.cc, or absent.c in builds without
  * the library. */
 #ifndef WG_TEXT_SENTENCEPIECE_SENTENCEPIECE_H
@@ -12,9 +12,9 @@ enum { WG_SPM_LONGEST = 65536 }; /* longer lines are not learned from, as their 
 
 /* Learns a model from lines ended by '\n', in UTF-8. */
 wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
-                        size_t text_size, wgi_message *m);
+                        size_t text_size, wg_error *error);
 /* From the bytes of a model file. */
-wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wgi_message *m);
+wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wg_error *error);
 void wgi_spm_free(wgi_spm *s);
 /* The bytes of its model file, which belong to s. */
 const char *wgi_spm_bytes(const wgi_spm *s, size_t *size);

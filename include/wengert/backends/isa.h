@@ -4,9 +4,7 @@
 #ifndef WG_BACKENDS_ISA_H
 #define WG_BACKENDS_ISA_H
 
-#include "wengert/graph/status.h"
-
-#include <stddef.h>
+#include "wengert/graph/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,8 +29,8 @@ WG_API const char *wg_isa_name(wg_isa isa);
 /** The cap that the environment variable WENGERT_MAX_CPU_ISA sets, WG_ISA_ALL if it is not set or
  * empty.  Its values are
  *  the names above in any case, those of oneDNN's own ONEDNN_MAX_CPU_ISA.  WG_EINVAL: it is none of
- *  them, as `message` then says. */
-WG_API WG_MUST_USE wg_status wg_isa_cap(wg_isa *cap, char *message, size_t size);
+ *  them, as `error` then says. */
+WG_API WG_MUST_USE wg_status wg_isa_cap(wg_isa *cap, wg_error *error);
 
 /** The best set of the running processor that own kernels have a variant for and the cap allows;
  * never WG_ISA_ALL. */

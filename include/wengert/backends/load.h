@@ -10,6 +10,7 @@
 #define WG_BACKENDS_LOAD_H
 
 #include "wengert/backends/backend.h"
+#include "wengert/graph/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,11 +34,11 @@ typedef struct wg_loaded_backend {
 /** Loads the shared object at `path`.  A path without '/' is searched for where the dynamic linker
  * looks, so a file
  *  of the current folder is "./libmine.so".  The caller calls wg_backend_unload once no plan uses
- *  the backend.  On failure *out is zero and `message` (of `size` bytes, may be NULL) says why:
+ *  the backend.  On failure *out is zero:
  *  WG_EIO if there is no such object or it lacks symbols, WG_EINVAL if it is no backend,
  *  WG_EUNSUPPORTED if it is one for another ABI. */
 WG_API WG_MUST_USE wg_status wg_backend_load(wg_loaded_backend *out, const char *path,
-                                             char *message, size_t size);
+                                             wg_error *error);
 /** Unloads and zeroes; zero and NULL are allowed. */
 WG_API void wg_backend_unload(wg_loaded_backend *loaded);
 
@@ -58,7 +59,7 @@ WG_API wg_backend_list wg_backend_list_built_in(void);
  * wg_backend_list_built_in gives.  The caller calls wg_backend_list_close once no plan uses them; on
  *  failure *out is empty. */
 WG_API WG_MUST_USE wg_status wg_backend_list_open(wg_backend_list *out, const char *names,
-                                                  char *message, size_t size);
+                                                  wg_error *error);
 WG_API void wg_backend_list_close(wg_backend_list *list);
 
 #ifdef __cplusplus

@@ -39,11 +39,11 @@ WG_API size_t wg_store_count(const wg_store *s);
 WG_API const wg_tensor *wg_store_at(const wg_store *s, size_t i);
 /** The tensor of that name, its own or its base's, or NULL. */
 WG_API const wg_tensor *wg_store_find(const wg_store *s, const char *name);
-/** Adds a tensor of zeros, or returns the one of that name if it has the same dtype and shape.
- * Otherwise NULL, and *status, which may be NULL, is WG_EDTYPE or WG_ESHAPE (the name is in use
- * with another), WG_EINVAL (NULL or an invalid shape) or WG_ENOMEM. */
-WG_API const wg_tensor *wg_store_add(wg_store *s, const char *name, wg_dtype dtype,
-                                     const wg_shape *shape, wg_status *status);
+/** Adds a tensor of zeros, or finds the one of that name if it has the same dtype and shape.  `out`
+ * may be NULL.  On failure *out is NULL: WG_EDTYPE or WG_ESHAPE (the name is in use with another),
+ * WG_EINVAL (NULL or an invalid shape), WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_store_add(wg_store *s, const char *name, wg_dtype dtype,
+                                          const wg_shape *shape, const wg_tensor **out);
 
 #ifdef __cplusplus
 }

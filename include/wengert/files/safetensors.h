@@ -1,10 +1,9 @@
 /* Files of named tensors in the safetensors format:
  *
  *     8 bytes   N, little-endian: length of the header
- *     N bytes   header, JSON: {"__metadata__": {key: text, ...},
- *                              name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin,
- * end]}, ...} the rest  the tensors' bytes, dense, row-major, little-endian; offsets count from
- * here
+ *     N bytes   header, JSON: {"__metadata__": {key: text, ...}, name: TENSOR, ...} with TENSOR =
+ *               {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}
+ *     the rest  the tensors' bytes, dense, row-major, little-endian; offsets count from here
  *
  * Files are untrusted.  The reader maps the file and needs, whatever is in it, at most its size and
  * 16 MB of memory; it accepts a file only if the header is at most 100 MB and lies in the file, is
@@ -13,42 +12,46 @@
  * dtype say.  The writer replaces a file in one step: after a failure or a crash at any moment the
  * old file is intact or the new one complete.
  *
- * Messages read "file: what, expected, got".  On failure they are written to `message` (may be
- * NULL), which holds `message_size` bytes.  No function here keeps global state; files are
+ * Messages read "file: what, expected, got".  No function here keeps global state; files are
  * independent of each other. */
 #ifndef WG_FILES_SAFETENSORS_H
 #define WG_FILES_SAFETENSORS_H
 
 #include "wengert/backends/store.h"
+#include "wengert/graph/error.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/** An open file. */
 typedef struct wg_safetensors wg_safetensors;
 
-/** One tensor of a file. */
+/** One tensor of a file; what it points at belongs to the file. */
 typedef struct wg_file_tensor {
-    const char *name;
-    const char *dtype_name; /* as in the file: "F32"                                              */
-    wg_dtype dtype;         /* WG_DTYPE_DEFAULT for one that wengert lacks, such as F16           */
-    wg_shape shape;
-    const void *data; /* `size` bytes, perhaps not aligned: copy them; no bool is but 0 or 1 */
-    size_t size;
+    const char *name;       /**< unique in the file */
+    const char *dtype_name; /**< as in the file: "F32" */
+    wg_dtype dtype;         /**< WG_DTYPE_DEFAULT for one that wengert lacks, such as F16 */
+    wg_shape shape;         /**< any rank up to WG_MAX_RANK */
+    const void *data;       /**< may be unaligned, so copy it; each bool is 0 or 1 */
+    size_t size;            /**< of data, in bytes */
 } wg_file_tensor;
 
 /** A pair of the header's metadata. */
 typedef struct wg_file_note {
-    const char *key, *text;
+    const char *key;  /**< unique in the file */
+    const char *text; /**< UTF-8 */
 } wg_file_note;
 
 /** Opens and checks the file.  WG_EIO: it cannot be read or is no regular file; WG_EDATA: it breaks
  * a rule above; WG_EUNSUPPORTED: a rank above WG_MAX_RANK, more than 65536 tensors or as many
  * notes.  The caller closes *out, which owns all that it returns; on failure *out is NULL. */
 WG_API WG_MUST_USE wg_status wg_safetensors_open(wg_safetensors **out, const char *path,
-                                                 char *message, size_t message_size);
-WG_API void wg_safetensors_close(wg_safetensors *file); /* NULL is allowed */
+                                                 wg_error *error);
+/** Closes the file and frees what it returned; NULL is allowed. */
+WG_API void wg_safetensors_close(wg_safetensors *file);
 
+/** The number of tensors. */
 WG_API size_t wg_safetensors_count(const wg_safetensors *file);
 /** The i-th tensor in order of names, NULL past the end. */
 WG_API const wg_file_tensor *wg_safetensors_at(const wg_safetensors *file, size_t i);
@@ -58,11 +61,11 @@ WG_API const wg_file_tensor *wg_safetensors_find(const wg_safetensors *file, con
 WG_API const char *wg_safetensors_note(const wg_safetensors *file, const char *key);
 
 /** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and
- * notes. WG_EINVAL: a name is missing, doubled, reserved or not UTF-8; WG_ESHAPE; WG_EIO. */
+ * notes.  WG_EINVAL: a name is missing, doubled, reserved or not UTF-8; WG_ESHAPE: an invalid dtype
+ * or shape; WG_EIO. */
 WG_API WG_MUST_USE wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors,
                                                   size_t n_tensors, const wg_file_note *notes,
-                                                  size_t n_notes, char *message,
-                                                  size_t message_size);
+                                                  size_t n_notes, wg_error *error);
 
 #ifdef __cplusplus
 }

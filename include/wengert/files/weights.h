@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/** Writes every tensor of the store. */
-WG_API WG_MUST_USE wg_status wg_store_save(const wg_store *store, const char *path, char *message,
-                                           size_t message_size);
+/** Writes every tensor of the store.  Fails as wg_safetensors_write does. */
+WG_API WG_MUST_USE wg_status wg_store_save(const wg_store *store, const char *path,
+                                           wg_error *error);
 /** Fills the store's tensors from the file, which must have the same names, dtypes and shapes:
- * otherwise nothing is changed and the message lists every difference (as far as it holds them). */
-WG_API WG_MUST_USE wg_status wg_store_load(wg_store *store, const char *path, char *message,
-                                           size_t message_size);
+ * otherwise (WG_EDATA) nothing is changed and the error lists every difference, as far as it holds
+ * them.  Fails as wg_safetensors_open does as well. */
+WG_API WG_MUST_USE wg_status wg_store_load(wg_store *store, const char *path, wg_error *error);
 
 #ifdef __cplusplus
 }

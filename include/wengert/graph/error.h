@@ -5,8 +5,8 @@
  *     if (wg_store_load(store, "model.safetensors", &error) != WG_OK)
  *         fprintf(stderr, "%s\n", error.text);
  *
- * A function that takes a wg_error takes it last, and NULL is allowed.  It begins by clearing it and
- * returns error->status. */
+ * A function that takes a wg_error takes it last, NULL allowed.  It begins by clearing it, and
+ * returns its status. */
 #ifndef WG_GRAPH_ERROR_H
 #define WG_GRAPH_ERROR_H
 
@@ -16,13 +16,14 @@
 extern "C" {
 #endif
 
-enum { WG_ERROR_TEXT = 1000 };
+/** Bytes of a text, its NUL included; a longer one is cut off. */
+enum { WG_ERROR_TEXT = 2000 };
 
-/** Owns nothing and may be copied. */
+/** Why a function failed.  Owns nothing and may be copied. */
 typedef struct wg_error {
-    wg_status status;
-    char text[WG_ERROR_TEXT];    /* why it failed: "FILE: what"; "" where status is WG_OK */
-    char warning[WG_ERROR_TEXT]; /* what did not keep it from succeeding; "" if nothing */
+    wg_status status;            /**< as returned */
+    char text[WG_ERROR_TEXT];    /**< why it failed: "FILE: what"; "" where status is WG_OK */
+    char warning[WG_ERROR_TEXT]; /**< what did not keep it from succeeding; "" if nothing */
 } wg_error;
 
 #ifdef __cplusplus

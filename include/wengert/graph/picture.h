@@ -6,9 +6,10 @@
  * of the op that reads them.  The options open it up.
  *
  *     wg_picture *p;
- *     if (wg_picture_create(&p, g, NULL) != WG_OK ||
- *         wg_picture_write(p, WG_PICTURE_SVG, file) != WG_OK)
- *         fprintf(stderr, "%s\n", wg_picture_message(p));
+ *     wg_error error;
+ *     if (wg_picture_create(&p, g, NULL, &error) != WG_OK ||
+ *         wg_picture_write(p, WG_PICTURE_SVG, file, &error) != WG_OK)
+ *         fprintf(stderr, "%s\n", error.text);
  *     wg_picture_free(p);
  *
  * Graphviz is an optional part of the build: without it writing is WG_EUNSUPPORTED.  Its libraries
@@ -16,6 +17,7 @@
 #ifndef WG_GRAPH_PICTURE_H
 #define WG_GRAPH_PICTURE_H
 
+#include "wengert/graph/error.h"
 #include "wengert/graph/node.h"
 
 #ifdef __cplusplus
@@ -57,19 +59,16 @@ typedef struct wg_picture_options {
     double seconds; /* time limit of the layout of one SVG or PNG; 0: 30 */
 } wg_picture_options;
 
-/** Decides what is drawn.  The graph must outlive the picture; the options, which may be NULL, need
- *  not.  WG_EINVAL for an unknown scope.  After a failure *out may hold the message: free it in any
- *  case. */
+/** Decides what is drawn.  The graph must outlive the picture; the options need not.  WG_EINVAL
+ * names an unknown scope.  On failure *out is NULL. */
 WG_API WG_MUST_USE wg_status wg_picture_create(wg_picture **out, const wg_graph *g,
-                                               const wg_picture_options *options);
+                                               const wg_picture_options *options, wg_error *error);
 
 /** Appends the picture to `file`; the same graph and options give the same DOT.  The layout runs in
- *  a child process: WG_ETIMEOUT if it takes longer than the limit, WG_EIO if it or writing fails;
- *  then nothing, or a part, of the picture is in the file. */
-WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file);
-
-/** Why the last call failed, or "". */
-WG_API const char *wg_picture_message(const wg_picture *p);
+ * a child process: WG_ETIMEOUT if it takes longer than the limit, WG_EIO if it or writing fails;
+ * then nothing, or a part, of the picture is in the file. */
+WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file,
+                                              wg_error *error);
 
 /** How many boxes it draws. */
 WG_API size_t wg_picture_box_count(const wg_picture *p);

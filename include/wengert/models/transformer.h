@@ -13,6 +13,7 @@
 #ifndef WG_MODELS_TRANSFORMER_H
 #define WG_MODELS_TRANSFORMER_H
 
+#include "wengert/graph/error.h"
 #include "wengert/models/positions.h"
 
 #ifdef __cplusplus
@@ -62,10 +63,10 @@ typedef struct wg_transformer_config {
 WG_API const wg_transformer_config *wg_transformer_config_at(size_t i);
 WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 
-/** Can such a model be built?  If not, WG_EINVAL, and `message` (NULL is allowed) says why,
+/** Can such a model be built?  If not, WG_EINVAL, and `error` (NULL is allowed) says why,
  * beginning with the field. */
 WG_API WG_MUST_USE wg_status wg_transformer_check(const wg_transformer_config *config,
-                                                  char *message, size_t message_size);
+                                                  wg_error *error);
 
 /** Configurations of two layers and few numbers, one for each option, for checks of every variant.
  * Writes the i-th, whose

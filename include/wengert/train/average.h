@@ -1,4 +1,4 @@
-/* The mean of several models: of the last checkpoints of a training it is better than any of them
+/* The mean of several models: of the last checkpoints of a run it is better than any of them
  * (Vaswani et al. 2017, section 6.1). */
 #ifndef WG_TRAIN_AVERAGE_H
 #define WG_TRAIN_AVERAGE_H
@@ -10,11 +10,10 @@ extern "C" {
 #endif
 
 /** Writes to `out` the mean of n files of tensors, computed in f64 and rounded to each tensor's
- * dtype; `out` may be one
- *  of them.  WG_EDATA: they do not have the same names, dtypes and shapes, or tensors of integers
- *  are not equal; all differences from the first file are listed. */
+ * dtype; `out` may be one of them.  WG_EDATA: they do not have the same names, dtypes and shapes,
+ * or tensors of integers are not equal; all differences from the first file are listed. */
 WG_API WG_MUST_USE wg_status wg_average_files(const char *const *paths, size_t n, const char *out,
-                                              char *message, size_t message_size);
+                                              wg_error *error);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
  * longest first, cuts batches of at most `tokens` padded tokens on either side, and shuffles the
  * batches; all by (seed, epoch), so that (epoch, next group) is the whole state of the reader.
  * Lengths are padded up to a multiple of `multiple`, so few shapes occur, and since lengths alone
- * say where is cut, the same ones in each epoch. */
+ * say where to cut, the same ones in each epoch. */
 #ifndef WG_TRAIN_BATCHES_H
 #define WG_TRAIN_BATCHES_H
 
@@ -14,57 +14,65 @@
 extern "C" {
 #endif
 
+/** A reader of batches. */
 typedef struct wg_batches wg_batches;
 
 /** The rows of one batch, in memory of wg_batches until the next call. */
 typedef struct wg_batch {
-    int64_t rows, source_length, target_length; /* B, S, T                                       */
-    int64_t sentences;                          /* rows that are not filler                      */
-    int64_t source_tokens, target_tokens;       /* that count, ends of sentences included        */
-    int32_t *source;                            /* [B, S] x_1, ..., end of sentence, padding     */
-    int32_t *source_lengths;                    /* [B] 0 for filler                              */
-    int32_t *target_in;                         /* [B, T] begin of sentence, y_1, ..., padding   */
-    int32_t *target_out;                        /* [B, T] y_1, ..., end of sentence, then -1     */
-    const size_t *pairs;                        /* [B] index in the corpus; SIZE_MAX for filler  */
+    int64_t rows;            /**< B */
+    int64_t source_length;   /**< S, padded */
+    int64_t target_length;   /**< T, padded */
+    int64_t sentences;       /**< rows that are not filler */
+    int64_t source_tokens;   /**< not padding, ends of sentences included */
+    int64_t target_tokens;   /**< not padding, ends of sentences included */
+    int32_t *source;         /**< [B, S] x_1, ..., end of sentence, padding */
+    int32_t *source_lengths; /**< [B] 0 for filler */
+    int32_t *target_in;      /**< [B, T] begin of sentence, y_1, ..., padding */
+    int32_t *target_out;     /**< [B, T] y_1, ..., end of sentence, then -1 */
+    const size_t *pairs;     /**< [B] index in the corpus; SIZE_MAX for filler */
 } wg_batch;
 
 /** Zero means the default in every field but the ids. */
 typedef struct wg_batches_options {
-    int64_t
-        tokens; /* 4096: most padded tokens of a batch, on each side; rows times padded length */
-    int64_t sentences; /* most rows; 0: no limit                             */
-    int64_t multiple;  /* 2: lengths are padded to multiples of this         */
-    int64_t group;     /* 1: batches that make one update                    */
-    bool in_order;     /* neither shuffled nor sorted: for validation        */
-    bool
-        fixed_rows; /* S and T give the rows: tokens / max(S, T), from 8 on a multiple of 8, filled up if need be
-                        * (a plan is made for each shape); else as many rows as there are sentences */
-    uint64_t seed;
-    int32_t bos, eos, pad;          /* of the target; padding -1, none, is written as 0 */
-    int32_t source_eos, source_pad; /* of the source; end -1: sentences are not ended   */
+    int64_t tokens;    /**< maximum of rows times padded length, on each side; 0: 4096 */
+    int64_t sentences; /**< maximum number of rows; 0: no limit */
+    int64_t multiple;  /**< lengths are padded to multiples of this; 0: 2 */
+    int64_t group;     /**< batches that make one update; 0: 1 */
+    bool in_order;     /**< neither shuffled nor sorted: for validation */
+    /** S and T give the rows, since a plan is made for each shape: tokens / max(S, T), from 8 on
+     * rounded down to a multiple of 8, filled up if need be.  Else a row for each sentence. */
+    bool fixed_rows;
+    uint64_t seed;      /**< of all shuffling */
+    int32_t bos;        /**< begin of a target sentence */
+    int32_t eos;        /**< end of a target sentence */
+    int32_t pad;        /**< padding of the target; -1, none, is written as 0 */
+    int32_t source_eos; /**< end of a source sentence; -1: sentences are not ended */
+    int32_t source_pad; /**< padding of the source; -1, none, is written as 0 */
 } wg_batches_options;
 
-/** The corpus must outlive *out.  WG_EDATA: a sentence is longer than `tokens`; give the corpus a
- * max_length. */
+/** The corpus must outlive *out, which the caller frees; on failure it is NULL.  WG_EDATA: a
+ * sentence is longer than `tokens`, give the corpus a max_length; WG_EINVAL: an option out of
+ * range; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_batches_create(wg_batches **out, const wg_corpus *corpus,
-                                               const wg_batches_options *options, char *message,
-                                               size_t message_size);
+                                               const wg_batches_options *options, wg_error *error);
+/** NULL is allowed. */
 WG_API void wg_batches_free(wg_batches *b);
 
 /** Where the reader stands. */
 typedef struct wg_cursor {
-    int64_t epoch; /* 0, 1, ...                           */
-    int64_t group; /* next group of batches in this epoch */
+    int64_t epoch; /**< 0, 1, ... */
+    int64_t group; /**< next group of batches in this epoch */
 } wg_cursor;
+/** Where the next group will come from. */
 WG_API wg_cursor wg_batches_cursor(const wg_batches *b);
-/** Epoch >= 0 and group in [0, groups]; all groups is the start of the next epoch. */
+/** Epoch >= 0 and group in [0, groups], else WG_EINVAL; `groups` is the start of the next epoch. */
 WG_API WG_MUST_USE wg_status wg_batches_seek(wg_batches *b, wg_cursor cursor);
 /** Groups in an epoch: the same number in each. */
 WG_API int64_t wg_batches_groups(const wg_batches *b);
 
 /** The next group: up to options.group batches (fewer at the end of an epoch), in memory of b.
- * After the last group of an
- *  epoch the cursor is at the first one of the next.  Allocates nothing, and fails on NULL only. */
+ * After the last group of an epoch the cursor is at the first one of the next.  Allocates nothing,
+ * and fails on NULL only (WG_EINVAL). */
 WG_API WG_MUST_USE wg_status wg_batches_next(wg_batches *b, const wg_batch **batches,
                                              size_t *n_batches);
 

@@ -8,30 +8,30 @@
 extern "C" {
 #endif
 
+/** The rate at update t = 1, 2, ...; all but noam rise linearly from `start` to `rate` during the
+ * warm-up. */
 typedef enum wg_schedule_kind {
-    WG_SCHEDULE_NOAM =
-        0, /* rate d^-.5 min(t^-.5, t warmup^-1.5)  (Vaswani et al. 2017, eq. 3)                  */
-    WG_SCHEDULE_INVERSE_SQRT, /* from `start` linearly to `rate` at warmup, then rate sqrt(warmup / t)   (fairseq)  */
-    WG_SCHEDULE_COSINE, /* from `start` linearly to `rate` at warmup, then down to `floor` at `updates` by half a
-                                 cosine */
-    WG_SCHEDULE_LINEAR, /* the same, down in a straight line                                                   */
-    WG_SCHEDULE_CONSTANT /* from `start` linearly to `rate` at warmup, then `rate`                              */
+    WG_SCHEDULE_NOAM = 0,     /**< rate d^-.5 min(t^-.5, t warmup^-1.5)  (Vaswani et al. 2017) */
+    WG_SCHEDULE_INVERSE_SQRT, /**< then rate sqrt(warmup / t)  (fairseq) */
+    WG_SCHEDULE_COSINE,       /**< then down to `floor` at `updates` by half a cosine */
+    WG_SCHEDULE_LINEAR,       /**< then down to `floor` at `updates` in a straight line */
+    WG_SCHEDULE_CONSTANT      /**< then `rate` */
 } wg_schedule_kind;
 
+/** A schedule and its numbers. */
 typedef struct wg_schedule {
-    int kind;        /* wg_schedule_kind                                        */
-    double rate;     /* the peak; of noam: a factor, usually 1                  */
-    int64_t warmup;  /* updates; 0: none                                        */
-    double start;    /* rate before the first update of the warm-up             */
-    double floor;    /* cosine, linear                                          */
-    int64_t updates; /* cosine, linear: when the floor is reached               */
-    int64_t d_model; /* noam                                                    */
+    int kind;        /**< wg_schedule_kind */
+    double rate;     /**< the peak; of noam: a factor, typically 1 */
+    int64_t warmup;  /**< updates; 0: none */
+    double start;    /**< rate before the first update of the warm-up */
+    double floor;    /**< cosine, linear: the lowest rate */
+    int64_t updates; /**< cosine, linear: when the floor is reached */
+    int64_t d_model; /**< noam: d */
 } wg_schedule;
 
 /** The rate of update t = 1, 2, ...; an earlier one has the rate of the first, an unknown kind NaN.
- * Without warm-up
- *  inverse_sqrt falls from its peak at update 1; cosine and linear stay at the floor from `updates`
- *  on, but a warm-up is finished first. */
+ * Without warm-up inverse_sqrt falls from its peak at update 1; cosine and linear stay at the floor
+ * from `updates` on, but a warm-up is finished first. */
 WG_API double wg_schedule_rate(const wg_schedule *s, int64_t t);
 
 #ifdef __cplusplus

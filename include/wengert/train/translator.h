@@ -4,51 +4,59 @@
 
 #include "wengert/decode/search.h"
 #include "wengert/text/vocabulary.h"
+#include "wengert/train/settings.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/** A model with its vocabularies; for one thread at a time. */
 typedef struct wg_translator wg_translator;
 
 /** Zero means the default in every field. */
 typedef struct wg_translator_options {
-    const char *
-        weights; /* file within the folder, or any path; NULL: the best by the metric that decided, else by
-                            another, else the average, else the last */
-    const wg_backend *const *backends;
-    size_t n_backends;
-    int threads;
-    bool int8; /* products with weights in integers of 8 bits, see wengert/models/quantize.h */
+    /** A file within the folder, or any path; NULL: the best by the metric that decided, else by
+     * another, else the average, else the last. */
+    const char *weights;
+    const wg_settings *settings;       /**< of the folder, if already read (wg_folder_settings) */
+    const wg_backend *const *backends; /**< [n_backends] the preferred first; NULL: the fastest */
+    size_t n_backends;                 /**< length of backends */
+    int threads;                       /**< 0: as many as there are */
+    bool int8; /**< products with weights in 8-bit integers, see wengert/models/quantize.h */
 } wg_translator_options;
 
-/** Opens a folder written by training: config.yml, vocabularies, weights. */
+/** Opens a folder written by training: config.yml, vocabularies, weights.  `options` may be NULL.
+ * On failure *out is NULL: WG_EIO, WG_EDATA (files that do not go together), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_translator_open(wg_translator **out, const char *folder,
-                                                const wg_translator_options *options, char *message,
-                                                size_t message_size);
+                                                const wg_translator_options *options,
+                                                wg_error *error);
+/** NULL is allowed. */
 WG_API void wg_translator_free(wg_translator *t);
+/** Why the last call failed; lives until the next call. */
 WG_API const char *wg_translator_message(const wg_translator *t);
 /** Of source (0) or target (1); owned by the translator. */
 WG_API const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side);
+/** The network, with the sizes of the vocabularies; owned by the translator. */
 WG_API const wg_transformer_config *wg_translator_config(const wg_translator *t);
 
+/** A line's translation, or the score of a given one. */
 typedef struct wg_translation {
-    char *text;
-    wg_hypothesis hypothesis;
+    char *text;               /**< NULL: there are fewer than n_best */
+    wg_hypothesis hypothesis; /**< its tokens and scores */
 } wg_translation;
 
-/** n lines, each without its newline: results[i * n_best + k], the k-th best of line i (fewer: text
- * NULL), freed by
- *  wg_translations_free.  A blank line has an empty translation.  Attention has a column for each
- *  source token, the last of which is the end of sentence. */
+/** n lines, each without its newline: (*results)[i * n_best + k] is the k-th best of line i (fewer:
+ * text NULL), freed by wg_translations_free.  A blank line has an empty translation.  Attention has
+ * a column for each source token, the last of which is the end of sentence. */
 WG_API WG_MUST_USE wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
                                                const wg_search_options *options,
                                                wg_translation **results);
-/** Scores given pairs of lines. */
+/** Scores given pairs of lines: (*results)[i] is that of pair i, freed by wg_translations_free. */
 WG_API WG_MUST_USE wg_status wg_translator_score(wg_translator *t, const char *const *sources,
                                                  const char *const *targets, size_t n,
                                                  const wg_search_options *options,
                                                  wg_translation **results);
+/** Frees `count` results and what they own; NULL is allowed. */
 WG_API void wg_translations_free(wg_translation *results, size_t count);
 
 #ifdef __cplusplus

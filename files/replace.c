@@ -1,57 +1,13 @@
-/* Messages about files, and the replacement of a file in one step. */
-#include "files/internal.h"
+#include "files/replace.h"
+#include "graph/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- messages -------------------------------------------------------------------------------- */
-
-wgi_message wgi_message_in(char *text, size_t size)
-{
-    if (text && size)
-        text[0] = '\0';
-    return (wgi_message){text, text ? size : 0, 0};
-}
-
-static void add(wgi_message *m, const char *format, va_list list)
-{
-    if (m->used >= m->size)
-        return;
-    int n = vsnprintf(m->text + m->used, m->size - m->used, format, list);
-    m->used += n > 0 ? (size_t)n : 0;
-}
-
-void wgi_message_add(wgi_message *m, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    add(m, format, list);
-    va_end(list);
-}
-
-wg_status wgi_file_fail(wgi_message *m, wg_status status, const char *path, const char *format, ...)
-{
-    va_list list;
-    wgi_message_add(m, "%s: ", path);
-    va_start(list, format);
-    add(m, format, list);
-    va_end(list);
-    return status;
-}
-
-wg_status wgi_file_errno(wgi_message *m, const char *path, const char *what)
-{
-    char text[128];
-    int error = errno;
-    if (strerror_r(error, text, sizeof text) != 0)
-        snprintf(text, sizeof text, "error %d", error);
-    return wgi_file_fail(m, WG_EIO, path, "%s: %s", what, text);
-}
 
 /* ---- replacing a file ------------------------------------------------------------------------ */
 
@@ -110,31 +66,31 @@ static bool sync_folder(char *path)
     int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool ok =
-        fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a file system that has nothing to sync */
-    int error = errno;
+    /* EINVAL: a file system that has nothing to sync */
+    bool ok = fsync(fd) == 0 || errno == EINVAL;
+    int saved = errno;
     ok = close(fd) == 0 && ok;
-    errno = error;
+    errno = saved;
     return ok;
 }
 
 wg_status wgi_file_replace(const char *path, void (*write)(wgi_file_writer *w, void *context),
-                           void *context, wgi_message *m)
+                           void *context, wg_error *error)
 {
     size_t room = strlen(path) + 32;
     char *temporary = malloc(room);
     wgi_file_writer *w = malloc(sizeof *w);
     wg_status status = WG_OK;
     struct stat s;
-    if (stat(path, &s) == 0 &&
-        !S_ISREG(s.st_mode)) { /* a rename would take a device's or a pipe's place */
-        status =
-            wgi_file_fail(m, WG_EIO, path, "expected a regular file to replace, or none, got a %s",
-                          S_ISDIR(s.st_mode) ? "directory" : "pipe or device");
+    /* a rename would replace a device or a pipe */
+    if (stat(path, &s) == 0 && !S_ISREG(s.st_mode)) {
+        status = wgi_error_file(error, WG_EIO, path,
+                                "expected a regular file to replace, or none, got a %s",
+                                S_ISDIR(s.st_mode) ? "directory" : "pipe or device");
         goto end;
     }
     if (!temporary || !w) {
-        status = wgi_file_fail(m, WG_ENOMEM, path, "no memory to write it");
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
         goto end;
     }
     snprintf(temporary, room, "%s.tmp-%ld", path, (long)getpid());
@@ -142,24 +98,24 @@ wg_status wgi_file_replace(const char *path, void (*write)(wgi_file_writer *w, v
     w->error = 0;
     w->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (w->fd < 0) {
-        status = wgi_file_errno(m, temporary, "open for writing");
+        status = wgi_error_errno(error, temporary, "open for writing");
         goto end;
     }
     write(w, context);
     if (!flush(w)) {
         errno = w->error;
-        status = wgi_file_errno(m, temporary, "write");
+        status = wgi_error_errno(error, temporary, "write");
     } else if (fsync(w->fd) != 0) {
-        status = wgi_file_errno(m, temporary, "fsync");
+        status = wgi_error_errno(error, temporary, "fsync");
     }
     if (close(w->fd) != 0 && status == WG_OK)
-        status = wgi_file_errno(m, temporary, "close");
+        status = wgi_error_errno(error, temporary, "close");
     if (status == WG_OK && rename(temporary, path) != 0)
-        status = wgi_file_errno(m, path, "rename");
+        status = wgi_error_errno(error, path, "rename");
     if (status != WG_OK)
         unlink(temporary);
     else if (!sync_folder(temporary))
-        status = wgi_file_errno(m, path, "fsync of its folder");
+        status = wgi_error_errno(error, path, "fsync of its folder");
 end:
     free(w);
     free(temporary);
@@ -185,33 +141,34 @@ static void copy(wgi_file_writer *w, void *context)
         w->error = c->error = errno;
 }
 
-static wg_status copy_file(const char *from, const char *to, wgi_message *m)
+static wg_status copy_file(const char *from, const char *to, wg_error *error)
 {
     copying c = {open(from, O_RDONLY | O_CLOEXEC), 0};
     if (c.from < 0)
-        return wgi_file_errno(m, from, "open");
-    wg_status status = wgi_file_replace(to, copy, &c, m);
+        return wgi_error_errno(error, from, "open");
+    wg_status status = wgi_file_replace(to, copy, &c, error);
     close(c.from);
     return status;
 }
 
-wg_status wgi_file_link(const char *from, const char *to, wgi_message *m)
+wg_status wgi_file_link(const char *from, const char *to, wg_error *error)
 {
     size_t room = strlen(to) + 32;
     char *temporary = malloc(room);
     if (!temporary)
-        return wgi_file_fail(m, WG_ENOMEM, to, "no memory to write it");
+        return wgi_error_file(error, WG_ENOMEM, to, "no memory to write it");
     snprintf(temporary, room, "%s.tmp-%ld", to, (long)getpid());
     unlink(temporary);
     wg_status status = WG_OK;
     bool linked = link(from, temporary) == 0;
     if (!linked)
-        status = errno == ENOENT ? wgi_file_errno(m, from, "link") : copy_file(from, to, m);
+        status =
+            errno == ENOENT ? wgi_error_errno(error, from, "link") : copy_file(from, to, error);
     else if (rename(temporary, to) != 0)
-        status = wgi_file_errno(m, to, "rename");
+        status = wgi_error_errno(error, to, "rename");
     unlink(temporary); /* a rename of one name of a file to another of the same leaves both */
     if (linked && status == WG_OK && !sync_folder(temporary))
-        status = wgi_file_errno(m, to, "fsync of its folder");
+        status = wgi_error_errno(error, to, "fsync of its folder");
     free(temporary);
     return status;
 }

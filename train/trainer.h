@@ -1,6 +1,6 @@
-/* The trainer and its reports; not installed. */
-#ifndef WG_TRAIN_TRAINER_INTERNAL_H
-#define WG_TRAIN_TRAINER_INTERNAL_H
+/* The trainer and its reports. */
+#ifndef WG_PRIVATE_TRAIN_TRAINER_H
+#define WG_PRIVATE_TRAIN_TRAINER_H
 
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/trainer.h"
@@ -33,13 +33,15 @@ struct wg_trainer {
     double run;           /* wgi_seconds of wg_trainer_run                */
     double done_until;    /* share of the training that was done by then */
     FILE *metrics;
-    char message[2048];
+    wg_error error;
 };
 
 /* Of a clock that only goes forward. */
 
 /* ---- trainer.c ------------------------------------------------------------------------------- */
 
+/* The best value of that metric so far; NULL if there is none. */
+wg_best *wgi_best_of(wg_progress *p, const char *metric);
 /* Share of settings.after that is done, 0 to 1; 0 if there is no end. */
 double wgi_trainer_done(const wg_trainer *t);
 
@@ -52,8 +54,7 @@ void wgi_report_note(wg_trainer *t, const char *format, ...) WG_PRINTF(2, 3);
 void wgi_report_update(wg_trainer *t);
 /* A line and a record of the span, and the next one begins. */
 wg_status wgi_report_span(wg_trainer *t);
-/* `news` tells what is best or stalled. */
-wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v, const char *news);
+wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v);
 /* Before the checkpoint is written, since it tells how far metrics.jsonl belongs to it; the line
  * comes after. */
 wg_status wgi_report_saving(wg_trainer *t);
