@@ -72,7 +72,7 @@ static wg_status check_ranges(const wg_transformer_config *c, char *message, siz
         {"max_positions", c->max_positions, 1, MAX},
         {"first_position", c->first_position, 0, MAX},
         {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_ROTARY},
-        {"norm", c->norm, WG_NORM_LAYER, WG_NORM_RMS},
+        {"norm", c->norm, WG_LAYERNORM, WG_RMSNORM},
         {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_ADDITIVE},
         {"activation", c->activation, WG_ACTIVATION_RELU, WG_ACTIVATION_SILU},
         {"tying", c->tying, WG_TIED_ALL, WG_UNTIED},

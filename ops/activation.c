@@ -188,7 +188,7 @@ static const wg_gelu_attrs by_erf = {WG_GELU_ERF}, by_tanh = {WG_GELU_TANH};
 static void grad_gelu(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_gelu_attrs *a = n->attrs;
-    dx[0] = wg_gelu_grad(n->in[0], dy[0], (wg_gelu_kind)a->kind);
+    dx[0] = wg_gelu_grad(n->in[0], dy[0], a->kind);
 }
 
 static const wg_sample gelu_samples[] = {
@@ -212,7 +212,7 @@ const wg_op wg_op_gelu = {
 
 wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind)
 {
-    return wg_apply1(at, &wg_op_gelu, &(wg_gelu_attrs){(int)kind}, x);
+    return wg_apply1(at, &wg_op_gelu, &(wg_gelu_attrs){kind}, x);
 }
 
 /* ---- derivatives as ops ---------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ const wg_op wg_op_gelu_grad = {
 
 wg_value *(wg_gelu_grad)(const char *at, wg_value *x, wg_value *dy, wg_gelu_kind kind)
 {
-    return wg_apply2(at, &wg_op_gelu_grad, &(wg_gelu_attrs){(int)kind}, x, dy);
+    return wg_apply2(at, &wg_op_gelu_grad, &(wg_gelu_attrs){kind}, x, dy);
 }
 
 /* ---- gated units ----------------------------------------------------------------------------- */
@@ -353,7 +353,7 @@ static void expand_gated(wg_node *n, wg_value **y)
     wg_value *x = n->in[0];
     int64_t half = n->out[0]->shape.dim[n->out[0]->shape.rank - 1];
     wg_value *a = wg_slice(x, -1, 0, half, 1), *b = wg_slice(x, -1, half, 2 * half, 1);
-    switch ((wg_gate)t->kind) {
+    switch (t->kind) {
     case WG_GLU: b = wg_sigmoid(b); break;
     case WG_REGLU: b = wg_relu(b); break;
     case WG_GEGLU: b = wg_gelu(b, WG_GELU_ERF); break;
@@ -394,5 +394,5 @@ const wg_op wg_op_gated = {
 
 wg_value *(wg_gated)(const char *at, wg_value *x, wg_gate kind)
 {
-    return wg_apply1(at, &wg_op_gated, &(wg_gated_attrs){(int)kind}, x);
+    return wg_apply1(at, &wg_op_gated, &(wg_gated_attrs){kind}, x);
 }

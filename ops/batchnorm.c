@@ -133,7 +133,7 @@ static void expand_groupnorm(wg_node *n, wg_value **y)
     for (int i = 2; i < x->shape.rank; i++)
         row *= x->shape.dim[i];
     wg_value *rows = wg_reshape(x, WG_SHAPE(x->shape.dim[0], a->groups, row));
-    wg_value *h = wg_reshape(wg_layernorm(rows, NULL, NULL, 1, a->eps), x->shape);
+    wg_value *h = wg_reshape(wg_layernorm(rows, NULL, NULL, WG_LAST_AXIS, a->eps), x->shape);
     y[0] = affine(h, operand(n, 1), operand(n, 2));
 }
 

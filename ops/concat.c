@@ -38,7 +38,7 @@ static bool infer_concat(wg_node *n)
 static void grad_concat(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_concat_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->out[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->out[0]->shape.rank);
     int64_t from = 0;
     for (int i = 0; i < n->n_in; i++) {
         int64_t to = from + n->in[i]->shape.dim[axis];
@@ -111,7 +111,7 @@ static bool infer_stack(wg_node *n)
     if (!wg_need_rank(n, 0, 0, WG_MAX_RANK - 1))
         return false;
     const wg_shape *x = &n->in[0]->shape;
-    int axis = wg_axis_of(a->axis, x->rank + 1);
+    int axis = wg_normalize_axis(a->axis, x->rank + 1);
     if (axis < 0)
         return wg_fail(n, WG_ESHAPE, "axis %lld is outside the stack of %s", (long long)a->axis,
                        wg_shape_text(x, text, sizeof text));
@@ -126,7 +126,7 @@ static bool infer_stack(wg_node *n)
 static void expand_stack(wg_node *n, wg_value **y)
 {
     const wg_concat_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->out[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->out[0]->shape.rank);
     wg_value **x = wg_graph_alloc(n->graph, sizeof *x * (size_t)n->n_in);
     for (int i = 0; x && i < n->n_in; i++)
         x[i] = wg_reshape(n->in[i], unsqueezed(&n->in[i]->shape, axis));
@@ -210,7 +210,7 @@ static bool infer_split(wg_node *n)
 static void expand_split(wg_node *n, wg_value **y)
 {
     const wg_split_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->in[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->in[0]->shape.rank);
     int64_t from = 0;
     for (int i = 0; i < n->n_out; i++) {
         y[i] = wg_slice(n->in[0], axis, from, from + piece(a, (size_t)i), 1);
@@ -263,7 +263,7 @@ wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t
     if (!x)
         return NULL;
     wg_graph *g = wg_graph_of(x);
-    int k = wg_axis_of(axis, x->shape.rank);
+    int k = wg_normalize_axis(axis, x->shape.rank);
     if (n < 1)
         return wg_graph_fail(g, WG_EINVAL, at, "split", "%d pieces", n);
     if (!sizes && k >= 0 && x->shape.dim[k] % n != 0)

@@ -16,7 +16,7 @@ static bool infer_best(wg_node *n)
     int rank = n->in[0]->shape.rank;
     if (!wg_need_float(n, 0) || !wg_op_topk.infer(n))
         return false;
-    return wg_axis_of(a->axis, rank) == rank - 1 ||
+    return wg_normalize_axis(a->axis, rank) == rank - 1 ||
            wg_fail(n, WG_EINVAL, "axis is %lld, must be the last", (long long)a->axis);
 }
 
@@ -69,7 +69,9 @@ static void expand_of_linear(wg_node *n, wg_value **y)
 static void expand_of_quantized(wg_node *n, wg_value **y)
 {
     wg_value *bias = n->n_in > 4 ? n->in[4] : NULL;
-    best_of(n, wg_quantized_linear(n->in[0], n->in[1], n->in[2], n->in[3], bias, false), y);
+    best_of(n,
+            wg_quantized_linear(n->in[0], n->in[1], n->in[2], n->in[3], bias, WG_ACTIVATION_NONE),
+            y);
 }
 
 static double flops_of_best(const wg_node *n)

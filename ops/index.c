@@ -36,7 +36,7 @@ static void grad_take(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_index_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
-    int axis = wg_axis_of(a->axis, x->rank);
+    int axis = wg_normalize_axis(a->axis, x->rank);
     dx[0] = wg_take_grad(dy[0], n->in[1], axis, x->dim[axis]);
 }
 
@@ -91,7 +91,7 @@ static bool infer_take_grad(wg_node *n)
     if (!wg_need_number(n, 0) || !wg_need_int(n, 1))
         return false;
     wg_shape s = {.rank = dy->rank - ids->rank + 1};
-    int axis = wg_axis_of(a->axis, s.rank);
+    int axis = wg_normalize_axis(a->axis, s.rank);
     if (s.rank < 1 || s.rank > WG_MAX_RANK || axis < 0)
         return wg_fail(n, WG_ESHAPE, "ids of %s along axis %lld cannot have made %s",
                        wg_shape_text(ids, text, sizeof text), (long long)a->axis,

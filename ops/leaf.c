@@ -38,14 +38,14 @@ const wg_op wg_op_input = {
 wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                          wg_shape shape, wg_init init)
 {
-    wg_leaf_attrs a = {dtype, shape, (int)init.kind, init.scale};
+    wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
     return wg_name_leaf(wg_apply0(at, g, &wg_op_parameter, &a), name);
 }
 
 wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
                      wg_init init)
 {
-    wg_leaf_attrs a = {dtype, shape, (int)init.kind, init.scale};
+    wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
     return wg_name_leaf(wg_apply0(at, g, &wg_op_state, &a), name);
 }
 
@@ -162,7 +162,7 @@ static bool infer_iota(wg_node *n)
     char text[160];
     if (!wg_set_result(n, 0, a->dtype, a->shape))
         return false;
-    if (wg_axis_of(a->axis, a->shape.rank) < 0)
+    if (wg_normalize_axis(a->axis, a->shape.rank) < 0)
         return wg_fail(n, WG_ESHAPE, "axis %lld is outside %s", (long long)a->axis,
                        wg_shape_text(&a->shape, text, sizeof text));
     return a->dtype != WG_BOOL || wg_fail(n, WG_EDTYPE, "bool cannot count");

@@ -209,7 +209,7 @@ static void expand_linear(wg_node *n, wg_value **y)
 {
     const wg_linear_attrs *a = n->attrs;
     wg_value *z = a->activation == WG_ACTIVATION_NONE ? product(n) : preactivation(n);
-    y[0] = wg_activate(z, (wg_activation)a->activation);
+    y[0] = wg_activate(z, a->activation);
 }
 
 /* The cotangent of z: from y where the derivative is a function of y, so that z need not be kept;
@@ -301,6 +301,6 @@ const wg_op wg_op_linear = {
 wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                       wg_activation activation)
 {
-    wg_linear_attrs a = {.activation = (int)activation};
+    wg_linear_attrs a = {.activation = activation};
     return wg_apply3(at, &wg_op_linear, &a, x, weight, bias);
 }

@@ -232,21 +232,21 @@ const wg_op wg_op_kl = {
 
 wg_value *(wg_mse)(const char *at, wg_value *a, wg_value *b, wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_mse, &(wg_loss_attrs){(int)reduction}, a, b);
+    return wg_apply2(at, &wg_op_mse, &(wg_loss_attrs){reduction}, a, b);
 }
 
 wg_value *(wg_huber)(const char *at, wg_value *a, wg_value *b, double delta, wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_huber, &(wg_huber_attrs){delta, (int)reduction}, a, b);
+    return wg_apply2(at, &wg_op_huber, &(wg_huber_attrs){delta, reduction}, a, b);
 }
 
 wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t, wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_bce_with_logits, &(wg_loss_attrs){(int)reduction}, x, t);
+    return wg_apply2(at, &wg_op_bce_with_logits, &(wg_loss_attrs){reduction}, x, t);
 }
 
 wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, bool log_target,
                   wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_kl, &(wg_kl_attrs){log_target, (int)reduction}, log_q, p);
+    return wg_apply2(at, &wg_op_kl, &(wg_kl_attrs){log_target, reduction}, log_q, p);
 }

@@ -75,7 +75,7 @@ wg_value *(wg_squeeze)(const char *at, wg_value *x, int axis)
     char text[160];
     if (!x)
         return NULL;
-    int k = wg_axis_of(axis, x->shape.rank);
+    int k = wg_normalize_axis(axis, x->shape.rank);
     if (k < 0 || x->shape.dim[k] != 1)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze",
                              "axis %d of %s is not of size 1", axis,
@@ -89,7 +89,7 @@ wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis)
     char text[160];
     if (!x)
         return NULL;
-    int k = wg_axis_of(axis, x->shape.rank + 1);
+    int k = wg_normalize_axis(axis, x->shape.rank + 1);
     if (k < 0 || x->shape.rank == WG_MAX_RANK)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "unsqueeze", "%s takes no new axis %d",
                              wg_shape_text(&x->shape, text, sizeof text), axis);
@@ -130,7 +130,7 @@ static void grad_permute(wg_node *n, wg_value *const *dy, wg_value **dx)
     const wg_permute_attrs *a = n->attrs;
     wg_axes back = {.count = a->order.count};
     for (int i = 0; i < back.count; i++)
-        back.axis[wg_axis_of(a->order.axis[i], back.count)] = i;
+        back.axis[wg_normalize_axis(a->order.axis[i], back.count)] = i;
     dx[0] = wg_permute(dy[0], back);
 }
 
@@ -161,7 +161,7 @@ wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order)
 {
     bool moves = !x || order.count != x->shape.rank;
     for (int i = 0; !moves && i < order.count; i++)
-        moves = wg_axis_of(order.axis[i], order.count) != i;
+        moves = wg_normalize_axis(order.axis[i], order.count) != i;
     if (!moves)
         return x;
     return wg_apply1(at, &wg_op_permute, &(wg_permute_attrs){order}, x);

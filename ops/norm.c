@@ -362,13 +362,13 @@ const wg_op wg_op_rmsnorm_grad = {
     .n_samples = WG_COUNT(rmsnorm_grad_samples),
 };
 
-wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias, int axes,
+wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias, int last_axes,
                          double eps)
 {
-    return wg_apply3(at, &wg_op_layernorm, &(wg_rownorm_attrs){axes, eps}, x, gain, bias);
+    return wg_apply3(at, &wg_op_layernorm, &(wg_rownorm_attrs){last_axes, eps}, x, gain, bias);
 }
 
-wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int axes, double eps)
+wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int last_axes, double eps)
 {
-    return wg_apply2(at, &wg_op_rmsnorm, &(wg_rownorm_attrs){axes, eps}, x, gain);
+    return wg_apply2(at, &wg_op_rmsnorm, &(wg_rownorm_attrs){last_axes, eps}, x, gain);
 }

@@ -113,7 +113,7 @@ wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64
     char text[160];
     if (!x)
         return NULL;
-    int k = wg_axis_of(axis, x->shape.rank);
+    int k = wg_normalize_axis(axis, x->shape.rank);
     if (k < 0)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "slice",
                              "axis %d is outside x, which is %s", axis,
@@ -270,7 +270,7 @@ static void expand_flip(wg_node *n, wg_value **y)
 {
     const wg_flip_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
-    wg_axes axes = wg_axes_of(&a->axes, x->rank);
+    wg_axes axes = wg_normalize_axes(&a->axes, x->rank);
     wg_slice_attrs w = everything(x);
     for (int i = 0; i < axes.count; i++) {
         w.start.dim[axes.axis[i]] = x->dim[axes.axis[i]] - 1;
@@ -334,7 +334,7 @@ static int64_t rolled(const wg_node *n)
 {
     const wg_roll_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
-    int64_t size = x->dim[wg_axis_of(a->axis, x->rank)];
+    int64_t size = x->dim[wg_normalize_axis(a->axis, x->rank)];
     int64_t shift = size ? a->shift % size : 0;
     return shift < 0 ? shift + size : shift;
 }
@@ -342,7 +342,7 @@ static int64_t rolled(const wg_node *n)
 static void expand_roll(wg_node *n, wg_value **y)
 {
     const wg_roll_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->in[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->in[0]->shape.rank);
     int64_t cut = n->in[0]->shape.dim[axis] - rolled(n);
     wg_value *parts[] = {wg_slice(n->in[0], axis, cut, WG_TO_END, 1),
                          wg_slice(n->in[0], axis, 0, cut, 1)};

@@ -14,7 +14,7 @@ static bool infer(wg_node *n)
 static wg_axes axis_of(const wg_node *n)
 {
     const wg_softmax_attrs *a = n->attrs;
-    return WG_AXES(wg_axis_of(a->axis, n->in[0]->shape.rank));
+    return WG_AXES(wg_normalize_axis(a->axis, n->in[0]->shape.rank));
 }
 
 static double flops(const wg_node *n)

@@ -101,8 +101,9 @@ void wgi_step_build(wgi_step *out, const wg_settings *settings, const wgi_step_s
     if (!g)
         return;
     bool evaluates = shape->kind & WG_STEP_EVALUATES;
-    wg_transformer m = wg_transformer_begin(g, &settings->net, !evaluates);
-    out->in = wg_transformer_inputs_of(g, shape->rows, shape->source_length, shape->target_length);
+    wg_transformer m =
+        wg_transformer_begin(g, &settings->net, evaluates ? WG_MODE_INFERENCE : WG_MODE_TRAINING);
+    out->in = wg_transformer_inputs_new(g, shape->rows, shape->source_length, shape->target_length);
     if (evaluates) {
         evaluate(out, &m);
         return;

@@ -239,7 +239,7 @@ WG_API wg_origin wg_graph_origin(const wg_graph *g);
 WG_API void wg_graph_set_origin(wg_graph *g, wg_origin origin);
 
 /** The scope of the same path in g, where `s` may belong to another graph; NULL without memory. */
-WG_API const wg_scope *wg_scope_of(wg_graph *g, const wg_scope *s);
+WG_API const wg_scope *wg_scope_intern(wg_graph *g, const wg_scope *s);
 
 /** A fresh key for a random node: same build order, same keys. */
 WG_API uint64_t wg_graph_new_key(wg_graph *g);

@@ -21,11 +21,11 @@ typedef struct wg_elu_attrs {
 } wg_elu_attrs;
 
 typedef struct wg_gelu_attrs {
-    int kind; /* wg_gelu_kind */
+    wg_gelu_kind kind; /**< by erf or by tanh */
 } wg_gelu_attrs;
 
 typedef struct wg_gated_attrs {
-    int kind; /* wg_gate */
+    wg_gate kind; /**< what gates */
 } wg_gated_attrs;
 
 /** y = tanh(x). */

@@ -77,10 +77,10 @@ typedef enum wg_rotary_pairs {
 } wg_rotary_pairs;
 
 typedef struct wg_rotary_attrs {
-    double base;   /* 0: 10000            */
-    int64_t first; /* the position of t = 0 */
-    int pairs;     /* wg_rotary_pairs     */
-    bool inverse;  /* rotates back        */
+    double base;           /* 0: 10000            */
+    int64_t first;         /* the position of t = 0 */
+    wg_rotary_pairs pairs; /**< which elements are rotated together */
+    bool inverse;          /* rotates back        */
 } wg_rotary_attrs;
 
 /** Rotates pair i of x[..., t, :] by the angle (first + t) base^(-2 i / d); x [..., T, d] float,

@@ -52,8 +52,8 @@ static inline wg_init wg_xavier(double gain)
 typedef struct wg_leaf_attrs { /* parameter, state, input */
     wg_dtype dtype;
     wg_shape shape;
-    int init; /* wg_init */
-    double scale;
+    wg_init_kind init; /**< how the store first fills it */
+    double scale;      /**< of init */
 } wg_leaf_attrs;
 
 typedef struct wg_constant_attrs {

@@ -24,8 +24,8 @@ typedef enum wg_activation {
 } wg_activation;
 
 typedef struct wg_linear_attrs {
-    int activation; /* wg_activation                                                       */
-    bool in_first;  /* weight is [in, out]: what a plan makes of matmul(x, weight) + bias  */
+    wg_activation activation; /**< of the result */
+    bool in_first; /**< weight is [in, out]: what a plan makes of matmul(x, weight) + bias */
 } wg_linear_attrs;
 
 enum {

@@ -24,25 +24,28 @@ typedef enum wg_smoothing {
 
 /** Zero means the default in every field. */
 typedef struct wg_cross_entropy_attrs {
-    double smoothing; /* eps in [0, 1]                          */
-    int spread;       /* wg_smoothing                           */
-    bool use_ignore;  /* targets equal to `ignore` do not count */
-    int64_t ignore;
-    int reduction; /* wg_reduction                           */
+    double smoothing;       /**< eps in [0, 1] */
+    wg_smoothing spread;    /**< where eps goes */
+    bool use_ignore;        /**< targets equal to `ignore` do not count */
+    int64_t ignore;         /**< a class id, or a number that is none */
+    wg_reduction reduction; /**< over all rows */
 } wg_cross_entropy_attrs;
 
-typedef struct wg_loss_attrs { /* mse, bce_with_logits */
-    int reduction;
+/** Of mse and bce_with_logits, as kernels and passes see them. */
+typedef struct wg_loss_attrs {
+    wg_reduction reduction; /**< over all elements */
 } wg_loss_attrs;
 
+/** Of huber. */
 typedef struct wg_huber_attrs {
-    double delta;
-    int reduction;
+    double delta;           /**< where the parabola meets the line, > 0 */
+    wg_reduction reduction; /**< over all elements */
 } wg_huber_attrs;
 
+/** Of kl. */
 typedef struct wg_kl_attrs {
-    bool log_target;
-    int reduction;
+    bool log_target;        /**< p is given as ln p */
+    wg_reduction reduction; /**< over all elements */
 } wg_kl_attrs;
 
 /** The cross entropy of the distribution q (1 - eps on the target, eps spread by smoothing) and

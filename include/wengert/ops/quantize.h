@@ -10,7 +10,7 @@
 #ifndef WG_OPS_QUANTIZE_H
 #define WG_OPS_QUANTIZE_H
 
-#include "wengert/graph/op.h"
+#include "wengert/ops/linalg.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +38,7 @@ WG_API wg_value *(wg_quantize)(const char *at, wg_value *x);
  *  inputs, whose sums fit 32 bits. */
 WG_API wg_value *(wg_quantized_linear)(const char *at, wg_value *x, wg_value *x_scale,
                                        wg_value *weight, wg_value *weight_scale, wg_value *bias,
-                                       bool relu);
+                                       wg_activation activation);
 #define wg_quantized_linear(...) wg_quantized_linear(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus

@@ -23,11 +23,11 @@ typedef struct wg_var_attrs {
     int64_t correction; /* the divisor is the number of elements less this */
 } wg_var_attrs;
 
-typedef struct wg_norm_attrs {
+typedef struct wg_vector_norm_attrs {
     wg_axes axes;
     bool keep;
     double p; /* > 0, may be infinite */
-} wg_norm_attrs;
+} wg_vector_norm_attrs;
 
 typedef struct wg_cumsum_attrs {
     int64_t axis;
@@ -60,12 +60,18 @@ WG_API wg_value *(wg_logsumexp)(const char *at, wg_value *x, wg_axes axes, bool 
 #define wg_logsumexp(...) wg_logsumexp(WG_HERE, __VA_ARGS__)
 /** y = (sum |x|^p)^(1/p), p > 0; floats; p = INFINITY: y = max |x|, whose ties share the
  * derivative.  Where y is 0 the derivative is 0. */
-WG_API wg_value *(wg_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
-#define wg_norm(...) wg_norm(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
+#define wg_vector_norm(...) wg_vector_norm(WG_HERE, __VA_ARGS__)
 
-/** y[i] = sum of x[j] along `axis` over j <= i; exclusive: j < i; reverse: j >= i (exclusive: j >
- * i).  Numbers. */
-WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, bool reverse, bool exclusive);
+/** Flags of wg_cumsum, to be combined by |. */
+enum {
+    WG_CUMSUM_FORWARD = 0,   /**< over j <= i */
+    WG_CUMSUM_REVERSE = 1,   /**< over j >= i */
+    WG_CUMSUM_EXCLUSIVE = 2, /**< without j = i */
+};
+
+/** y[i] = sum of x[j] along `axis`, over the j that `flags` says; numbers. */
+WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags);
 #define wg_cumsum(...) wg_cumsum(WG_HERE, __VA_ARGS__)
 
 /** x summed down to `shape`, which broadcasts to x's: the transpose of broadcasting. */

@@ -29,7 +29,7 @@ typedef struct wg_upsample2d_options {
 
 /** As kernels and passes see it. */
 typedef struct wg_upsample_attrs {
-    int mode; /* wg_upsample_mode */
+    wg_upsample_mode mode; /**< nearest or linear */
     bool align_corners;
     int64_t height, width; /* of the result */
 } wg_upsample_attrs;
