@@ -108,15 +108,18 @@ static const char *transformer_variant(wg_graph *g, size_t i)
 static const wg_model models[] = {
     {"mlp", "multi-layer perceptron: two hidden layers, cross entropy over 10 classes", mlp, NULL,
      {{"labels", 10}}},
-    {"attention", "multi-head self-attention with residual and layer normalisation", attention, NULL, {{0}}},
+    {"attention", "multi-head self-attention with residual and layer normalisation", attention,
+     NULL, {{0}}},
     {"encoder", "Transformer encoder of six layers over embedded tokens", encoder, NULL,
      {{"tokens", 50}, {"lengths", 9}}},
     {"convnet", "two convolutions with pooling, cross entropy over 10 classes", convnet, NULL,
      {{"labels", 10}}},
-    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm, NULL,
-     {{"tokens", 20}, {"next", 20}}},
-    {"transformer", "Transformer of six encoder and six decoder layers, from source and target to the loss", transformer,
-     transformer_variant, {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}},
+    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm,
+     NULL, {{"tokens", 20}, {"next", 20}}},
+    {"transformer",
+     "Transformer of six encoder and six decoder layers, from source and target to the loss",
+     transformer, transformer_variant,
+     {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}},
 };
 /* clang-format on */
 

@@ -23,7 +23,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_barrier = {
     .name = "barrier",
     .formula = "y = x, computed after the tokens",
-    .family = "movement",
+    .family = "order",
     .operands = "x token*",
     .results = "y",
     .flags = WG_OP_VIEW | WG_OP_OPAQUE,
@@ -31,8 +31,7 @@ const wg_op wg_op_barrier = {
     .reads = WG_READS_NOTHING,
     .infer = infer,
     .grad = grad,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 wg_value *(wg_barrier)(const char *at, wg_value *x, wg_value *const *tokens, int n_tokens)

@@ -177,9 +177,7 @@ static const wg_sample groupnorm_samples[] = {
     {"empty batch", &two_groups, 1, {WG_FLOATS(-3, 3, 3, 0, 4, 3)}},
 };
 
-#define BATCHNORM                                                                                  \
-    .family = "normalisation", .attrs_size = sizeof(wg_batchnorm_attrs), .attrs = batchnorm_attrs, \
-    .n_attrs = WG_COUNT(batchnorm_attrs)
+#define BATCHNORM .family = "normalisation", WG_ATTRS(wg_batchnorm_attrs, batchnorm_attrs)
 
 const wg_op wg_op_batchnorm = {
     .name = "batchnorm",
@@ -190,8 +188,7 @@ const wg_op wg_op_batchnorm = {
     .flops = flops,
     .infer = infer_batchnorm,
     .expand = expand_batchnorm,
-    .samples = batchnorm_samples,
-    .n_samples = WG_COUNT(batchnorm_samples),
+    WG_SAMPLES(batchnorm_samples),
 };
 const wg_op wg_op_batchnorm_eval = {
     .name = "batchnorm_eval",
@@ -202,8 +199,7 @@ const wg_op wg_op_batchnorm_eval = {
     .flops = flops_eval,
     .infer = infer_batchnorm_eval,
     .expand = expand_batchnorm_eval,
-    .samples = batchnorm_eval_samples,
-    .n_samples = WG_COUNT(batchnorm_eval_samples),
+    WG_SAMPLES(batchnorm_eval_samples),
 };
 const wg_op wg_op_groupnorm = {
     .name = "groupnorm",
@@ -212,13 +208,10 @@ const wg_op wg_op_groupnorm = {
     .operands = "x gain? bias?",
     .results = "y",
     .flops = flops,
-    .attrs_size = sizeof(wg_groupnorm_attrs),
-    .attrs = groupnorm_attrs,
-    .n_attrs = WG_COUNT(groupnorm_attrs),
+    WG_ATTRS(wg_groupnorm_attrs, groupnorm_attrs),
     .infer = infer_groupnorm,
     .expand = expand_groupnorm,
-    .samples = groupnorm_samples,
-    .n_samples = WG_COUNT(groupnorm_samples),
+    WG_SAMPLES(groupnorm_samples),
 };
 
 /* ---- builders -------------------------------------------------------------------------------- */

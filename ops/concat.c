@@ -71,14 +71,11 @@ const wg_op wg_op_concat = {
     .operands = "x*",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_concat_attrs),
-    .attrs = concat_attrs,
-    .n_attrs = WG_COUNT(concat_attrs),
+    WG_ATTRS(wg_concat_attrs, concat_attrs),
     .infer = infer_concat,
     .grad = grad_concat,
     .reads = WG_READS_NOTHING,
-    .samples = concat_samples,
-    .n_samples = WG_COUNT(concat_samples),
+    WG_SAMPLES(concat_samples),
 };
 
 static wg_value *first(const wg_node *n)
@@ -152,13 +149,10 @@ const wg_op wg_op_stack = {
     .operands = "x*",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_concat_attrs),
-    .attrs = concat_attrs,
-    .n_attrs = WG_COUNT(concat_attrs),
+    WG_ATTRS(wg_concat_attrs, concat_attrs),
     .infer = infer_stack,
     .expand = expand_stack,
-    .samples = stack_samples,
-    .n_samples = WG_COUNT(stack_samples),
+    WG_SAMPLES(stack_samples),
 };
 
 wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis)
@@ -247,15 +241,12 @@ const wg_op wg_op_split = {
     .operands = "x",
     .results = "y*",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_split_attrs),
-    .attrs = split_attrs,
-    .n_attrs = WG_COUNT(split_attrs),
+    WG_ATTRS(wg_split_attrs, split_attrs),
     .infer = infer_split,
     .grad = grad_split,
     .reads = WG_READS_NOTHING,
     .expand = expand_split,
-    .samples = split_samples,
-    .n_samples = WG_COUNT(split_samples),
+    WG_SAMPLES(split_samples),
 };
 
 wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t *sizes)
@@ -343,13 +334,10 @@ const wg_op wg_op_tile = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_tile_attrs),
-    .attrs = tile_attrs,
-    .n_attrs = WG_COUNT(tile_attrs),
+    WG_ATTRS(wg_tile_attrs, tile_attrs),
     .infer = infer_tile,
     .expand = expand_tile,
-    .samples = tile_samples,
-    .n_samples = WG_COUNT(tile_samples),
+    WG_SAMPLES(tile_samples),
 };
 
 wg_value *(wg_tile)(const char *at, wg_value *x, wg_shape times)

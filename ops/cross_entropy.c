@@ -219,9 +219,7 @@ static const wg_sample grad_samples[] = {
     {"no rows", &plain, 3, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 0, 5), TARGETS(1, 0)}},
 };
 
-#define CROSS_ENTROPY                                                                              \
-    .family = "loss", .attrs_size = sizeof(wg_cross_entropy_attrs),                                \
-    .attrs = wgi_cross_entropy_table, .n_attrs = WG_COUNT(wgi_cross_entropy_table)
+#define CROSS_ENTROPY .family = "loss", WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table)
 
 const wg_op wg_op_cross_entropy = {
     .name = "cross_entropy",
@@ -234,8 +232,7 @@ const wg_op wg_op_cross_entropy = {
     .expand = expand,
     .grad = grad,
     .reads = WG_READS_X | WG_READS_Y,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 const wg_op wg_op_cross_entropy_grad = {
     .name = "cross_entropy_grad",
@@ -247,8 +244,7 @@ const wg_op wg_op_cross_entropy_grad = {
     .inplace = 1 << 1,
     .infer = infer_grad,
     .expand = expand_grad,
-    .samples = grad_samples,
-    .n_samples = WG_COUNT(grad_samples),
+    WG_SAMPLES(grad_samples),
 };
 
 wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,

@@ -449,15 +449,12 @@ const wg_op wg_op_einsum = {
     .family = "linear algebra",
     .operands = "x*",
     .results = "y",
-    .attrs_size = sizeof(wg_einsum_attrs),
-    .attrs = einsum_attrs,
-    .n_attrs = WG_COUNT(einsum_attrs),
+    WG_ATTRS(wg_einsum_attrs, einsum_attrs),
     .infer = infer_einsum,
     .expand = expand_einsum,
     .flops = einsum_flops,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .samples = einsum_samples,
-    .n_samples = WG_COUNT(einsum_samples),
+    WG_SAMPLES(einsum_samples),
 };
 
 wg_value *(wg_einsum)(const char *at, const char *text, wg_value *const *x, int n)

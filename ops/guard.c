@@ -29,7 +29,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_guard = {
     .name = "guard",
     .formula = "y = x, if all checks are finite",
-    .family = "movement",
+    .family = "order",
     .operands = "x check*",
     .results = "y",
     .flags = WG_OP_OPAQUE,
@@ -38,8 +38,7 @@ const wg_op wg_op_guard = {
     .reads = WG_READS_NOTHING,
     .infer = infer,
     .grad = grad,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, int n_checks)

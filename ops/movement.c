@@ -53,14 +53,11 @@ const wg_op wg_op_reshape = {
     .results = "y",
     .flags = WG_OP_VIEW,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_shape_attrs),
-    .attrs = shape_attrs,
-    .n_attrs = WG_COUNT(shape_attrs),
+    WG_ATTRS(wg_shape_attrs, shape_attrs),
     .infer = infer_reshape,
     .grad = grad_reshape,
     .reads = WG_READS_NOTHING,
-    .samples = reshape_samples,
-    .n_samples = WG_COUNT(reshape_samples),
+    WG_SAMPLES(reshape_samples),
 };
 
 wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape)
@@ -147,14 +144,11 @@ const wg_op wg_op_permute = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_permute_attrs),
-    .attrs = permute_attrs,
-    .n_attrs = WG_COUNT(permute_attrs),
+    WG_ATTRS(wg_permute_attrs, permute_attrs),
     .infer = infer_permute,
     .grad = grad_permute,
     .reads = WG_READS_NOTHING,
-    .samples = permute_samples,
-    .n_samples = WG_COUNT(permute_samples),
+    WG_SAMPLES(permute_samples),
 };
 
 wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order)
@@ -216,14 +210,11 @@ const wg_op wg_op_expand = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_shape_attrs),
-    .attrs = shape_attrs,
-    .n_attrs = WG_COUNT(shape_attrs),
+    WG_ATTRS(wg_shape_attrs, shape_attrs),
     .infer = infer_expand,
     .grad = grad_expand,
     .reads = WG_READS_NOTHING,
-    .samples = expand_samples,
-    .n_samples = WG_COUNT(expand_samples),
+    WG_SAMPLES(expand_samples),
 };
 
 wg_value *(wg_expand)(const char *at, wg_value *x, wg_shape shape)

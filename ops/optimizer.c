@@ -247,9 +247,8 @@ static const wg_sample global_norm_samples[] = {
 
 #define ADAM                                                                                       \
     .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 15,       \
-    .flags = WG_OP_UPDATE, .attrs_size = sizeof(wg_adam_attrs), .attrs = adam_attrs,               \
-    .n_attrs = WG_COUNT(adam_attrs), .infer = infer_adam, .expand = expand_adam,                   \
-    .flops = flops_adam, .samples = adam_samples, .n_samples = WG_COUNT(adam_samples)
+    .flags = WG_OP_UPDATE, WG_ATTRS(wg_adam_attrs, adam_attrs), .infer = infer_adam,               \
+    .expand = expand_adam, .flops = flops_adam, WG_SAMPLES(adam_samples)
 
 const wg_op wg_op_sgd = {
     .name = "sgd",
@@ -260,14 +259,11 @@ const wg_op wg_op_sgd = {
     .flags = WG_OP_UPDATE,
     .inplace = 11,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_sgd_attrs),
-    .attrs = sgd_attrs,
-    .n_attrs = WG_COUNT(sgd_attrs),
+    WG_ATTRS(wg_sgd_attrs, sgd_attrs),
     .infer = infer_sgd,
     .expand = expand_sgd,
     .flops = flops_sgd,
-    .samples = sgd_samples,
-    .n_samples = WG_COUNT(sgd_samples),
+    WG_SAMPLES(sgd_samples),
 };
 const wg_op wg_op_adam = {
     .name = "adam",
@@ -288,15 +284,12 @@ const wg_op wg_op_moving_average = {
     .inplace = 3,
     .flags = WG_OP_ELEMENTWISE,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_moving_average_attrs),
-    .attrs = moving_average_attrs,
-    .n_attrs = WG_COUNT(moving_average_attrs),
+    WG_ATTRS(wg_moving_average_attrs, moving_average_attrs),
     .infer = infer_moving_average,
     .grad = grad_moving_average,
     .reads = WG_READS_NOTHING,
     .flops = flops_moving_average,
-    .samples = moving_average_samples,
-    .n_samples = WG_COUNT(moving_average_samples),
+    WG_SAMPLES(moving_average_samples),
 };
 const wg_op wg_op_global_norm = {
     .name = "global_norm",
@@ -309,8 +302,7 @@ const wg_op wg_op_global_norm = {
     .grad = grad_global_norm,
     .reads = WG_READS_X | WG_READS_Y,
     .flops = flops_global_norm,
-    .samples = global_norm_samples,
-    .n_samples = WG_COUNT(global_norm_samples),
+    WG_SAMPLES(global_norm_samples),
 };
 
 static wg_value *first_of(wg_node *n)

@@ -93,13 +93,10 @@ const wg_op wg_op_paged_attention = {
     .operands = "q k v slots lengths",
     .results = "y",
     .flops = flops,
-    .attrs_size = sizeof(wg_paged_attention_attrs),
-    .attrs = attrs,
-    .n_attrs = WG_COUNT(attrs),
+    WG_ATTRS(wg_paged_attention_attrs, attrs),
     .infer = infer,
     .expand = expand,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,

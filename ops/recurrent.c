@@ -231,23 +231,25 @@ static const wg_sample gru_cell_samples[] = {
 static const wg_sample rnn_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(1, 2, 2)}},
     {"relu, reverse, biases, state", RELU, 6,
-     {POSITIVE(3, 1, 2, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2), POSITIVE(1, 2), POSITIVE(1, 2), POSITIVE(2, 1, 2)}},
+     {POSITIVE(3, 1, 2, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2), POSITIVE(1, 2), POSITIVE(1, 2),
+      POSITIVE(2, 1, 2)}},
     {"no steps", FORWARD, 6, {F(3, 2, 0, 3), WEIGHTS(1, 3, 2), BIASES(1, 2), F(2, 2, 2)}},
 };
 static const wg_sample lstm_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(4, 2, 1)}},
-    {"reverse, biases, states", REVERSE, 7, {F(3, 2, 2, 1), WEIGHTS(4, 1, 2), BIASES(4, 2), F(2, 2, 2), F(2, 2, 2)}},
+    {"reverse, biases, states", REVERSE, 7,
+     {F(3, 2, 2, 1), WEIGHTS(4, 1, 2), BIASES(4, 2), F(2, 2, 2), F(2, 2, 2)}},
 };
 static const wg_sample gru_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(3, 2, 1)}},
-    {"reverse, biases, state", REVERSE, 6, {F(3, 2, 2, 1), WEIGHTS(3, 1, 2), BIASES(3, 2), F(2, 2, 2)}},
+    {"reverse, biases, state", REVERSE, 6,
+     {F(3, 2, 2, 1), WEIGHTS(3, 1, 2), BIASES(3, 2), F(2, 2, 2)}},
 };
 
 #define RECURRENT(kind, which, words, outs)                                                        \
     .family = "recurrent", .operands = words, .results = outs,                                     \
-    .attrs_size = sizeof(wg_recurrent_attrs),                                                      \
     .infer = infer_##which, .expand = expand_##which, .flops = flops_##kind,                       \
-    .samples = which##_samples, .n_samples = WG_COUNT(which##_samples)
+    WG_SAMPLES(which##_samples)
 
 #define RULES(kind, which, c)                                                                      \
     static bool infer_##which(wg_node *n)                                                          \
@@ -268,31 +270,34 @@ RULES(sequence, gru, gru)
 const wg_op wg_op_rnn_cell = {
     .name = "rnn_cell", .formula = "h' = tanh(wi x + bi + wh h + bh)",
     RECURRENT(cell, rnn_cell, "x h wi wh bi? bh?", "h"),
-    .attrs = rnn_cell_attrs, .n_attrs = WG_COUNT(rnn_cell_attrs),
+    WG_ATTRS(wg_recurrent_attrs, rnn_cell_attrs),
 };
 const wg_op wg_op_lstm_cell = {
     .name = "lstm_cell",
     .formula = "c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'); i, f, g, o = wi x + bi + wh h + bh",
     RECURRENT(cell, lstm_cell, "x h c wi wh bi? bh?", "h c"),
+    .attrs_size = sizeof(wg_recurrent_attrs),
 };
 const wg_op wg_op_gru_cell = {
-    .name = "gru_cell", .formula = "h' = (1 - z) tanh(n_x + r n_h) + z h; r, z, n from wi x + bi and wh h + bh",
+    .name = "gru_cell",
+    .formula = "h' = (1 - z) tanh(n_x + r n_h) + z h; r, z, n from wi x + bi and wh h + bh",
     RECURRENT(cell, gru_cell, "x h wi wh bi? bh?", "h"),
+    .attrs_size = sizeof(wg_recurrent_attrs),
 };
 const wg_op wg_op_rnn = {
     .name = "rnn", .formula = "y[t], h = rnn_cell(x[t], h)",
     RECURRENT(sequence, rnn, "x wi wh bi? bh? h?", "y h"),
-    .attrs = rnn_attrs, .n_attrs = WG_COUNT(rnn_attrs),
+    WG_ATTRS(wg_recurrent_attrs, rnn_attrs),
 };
 const wg_op wg_op_lstm = {
     .name = "lstm", .formula = "y[t], h, c = lstm_cell(x[t], h, c)",
     RECURRENT(sequence, lstm, "x wi wh bi? bh? h? c?", "y h c"),
-    .attrs = sequence_attrs, .n_attrs = WG_COUNT(sequence_attrs),
+    WG_ATTRS(wg_recurrent_attrs, sequence_attrs),
 };
 const wg_op wg_op_gru = {
     .name = "gru", .formula = "y[t], h = gru_cell(x[t], h)",
     RECURRENT(sequence, gru, "x wi wh bi? bh? h?", "y h"),
-    .attrs = sequence_attrs, .n_attrs = WG_COUNT(sequence_attrs),
+    WG_ATTRS(wg_recurrent_attrs, sequence_attrs),
 };
 /* clang-format on */
 

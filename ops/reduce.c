@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-/* clang-format off: ops are read as tables */
-
 /* ---- what reductions share ------------------------------------------------------------------- */
 
 static const wg_attr reduce_attrs[] = {
@@ -86,9 +84,8 @@ static double reduce_flops(const wg_node *n)
 REDUCE_SAMPLES(reduce_samples, -2, 2);
 
 #define REDUCTION                                                                                  \
-    .family = "reduction", .operands = "x", .results = "y", .attrs_size = sizeof(wg_reduce_attrs), \
-    .attrs = reduce_attrs, .n_attrs = WG_COUNT(reduce_attrs), .flops = reduce_flops,               \
-    .samples = reduce_samples, .n_samples = WG_COUNT(reduce_samples)
+    .family = "reduction", .operands = "x", .results = "y",                                        \
+    WG_ATTRS(wg_reduce_attrs, reduce_attrs), .flops = reduce_flops, WG_SAMPLES(reduce_samples)
 
 #define BUILDER(name)                                                                              \
     wg_value *(wg_##name)(const char *at, wg_value *x, wg_axes axes, bool keep)                    \
@@ -269,15 +266,12 @@ const wg_op wg_op_var = {
     .family = "reduction",
     .operands = "x",
     .results = "y",
-    .attrs_size = sizeof(wg_var_attrs),
-    .attrs = var_attrs,
-    .n_attrs = WG_COUNT(var_attrs),
+    WG_ATTRS(wg_var_attrs, var_attrs),
     .infer = infer_var,
     .grad = grad_var,
     .reads = WG_READS_X,
     .flops = var_flops,
-    .samples = var_samples,
-    .n_samples = WG_COUNT(var_samples),
+    WG_SAMPLES(var_samples),
 };
 
 wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t correction)
@@ -378,17 +372,13 @@ const wg_op wg_op_vector_norm = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_KINKED,
-    .attrs_size = sizeof(wg_vector_norm_attrs),
-    .attrs = norm_attrs,
-    .n_attrs = WG_COUNT(norm_attrs),
+    WG_ATTRS(wg_vector_norm_attrs, norm_attrs),
     .infer = infer_norm,
     .grad = grad_norm,
     .reads = WG_READS_X | WG_READS_Y,
     .flops = norm_flops,
-    .samples = norm_samples,
-    .n_samples = WG_COUNT(norm_samples),
-    .kinks = zero,
-    .n_kinks = 1,
+    WG_SAMPLES(norm_samples),
+    WG_KINKS(zero),
 };
 
 wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p)
@@ -435,14 +425,11 @@ const wg_op wg_op_cumsum = {
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_cumsum_attrs),
-    .attrs = cumsum_attrs,
-    .n_attrs = WG_COUNT(cumsum_attrs),
+    WG_ATTRS(wg_cumsum_attrs, cumsum_attrs),
     .infer = infer_cumsum,
     .grad = grad_cumsum,
     .reads = WG_READS_NOTHING,
-    .samples = cumsum_samples,
-    .n_samples = WG_COUNT(cumsum_samples),
+    WG_SAMPLES(cumsum_samples),
 };
 
 wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags)

@@ -199,6 +199,16 @@ WG_API uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs);
 /** Whether all attributes are equal; reals bit for bit. */
 WG_API bool wg_node_attrs_equal(const wg_op *op, const void *a, const void *b);
 
+/* Lists of an op, each with its count:
+ *     static const wg_attr clamp_attrs[] = {WG_ATTR(REAL, wg_clamp_attrs, min), ...};
+ *     const wg_op clamp = {..., WG_ATTRS(wg_clamp_attrs, clamp_attrs), WG_SAMPLES(clamp_samples)};
+ */
+/* clang-format off */
+#define WG_ATTRS(type, fields) .attrs_size = sizeof(type), .attrs = (fields), .n_attrs = WG_COUNT(fields)
+#define WG_SAMPLES(array) .samples = (array), .n_samples = WG_COUNT(array)
+#define WG_KINKS(array) .kinks = (array), .n_kinks = WG_COUNT(array)
+/* clang-format on */
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 /** Appends a node.  `g` may be NULL if there are operands.  `attrs` is copied.  Trailing NULL

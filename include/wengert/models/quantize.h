@@ -34,7 +34,8 @@ typedef struct wg_quantized {
  * wg_graph_value_count(g) places and receives what stands for each value of g in the new graph;
  * NULL where there is nothing, as for a parameter that is read only in integers now.  WG_EINVAL for
  * NULL, the status of g where that is in error, WG_ENOMEM; *out is then empty. */
-WG_API wg_status wg_quantize_products(wg_quantized *out, const wg_graph *g, wg_value **map);
+WG_API WG_MUST_USE wg_status wg_quantize_products(wg_quantized *out, const wg_graph *g,
+                                                  wg_value **map);
 /** Frees both graphs; NULL and an empty one are allowed. */
 WG_API void wg_quantized_free(wg_quantized *q);
 
