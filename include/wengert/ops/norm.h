@@ -40,7 +40,8 @@ WG_API wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_
 
 /** y = x / sqrt(mean of x^2 + eps) * gain over the last `last_axes` axes; gain may be NULL.  Result 1
  *  is 1 / sqrt(mean of x^2 + eps).  Zhang, Sennrich 2019. */
-WG_API wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int last_axes, double eps);
+WG_API wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int last_axes,
+                              double eps);
 #define wg_rmsnorm(...) wg_rmsnorm(WG_HERE, __VA_ARGS__)
 
 /** y = (x - mean) / sqrt(var + eps) * gain + bias for x [N, C, ...], where mean and var [C] of
