@@ -377,8 +377,7 @@ wg_value *(wg_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v, 
     wg_attention_attrs a = options ? *options : (wg_attention_attrs){0};
     if (a.dropout > 0 && a.key == 0 && q)
         a.key = (int64_t)wg_graph_new_key(wg_graph_of(q));
-    wg_node *n = wg_apply(at, NULL, &wg_op_attention, &a, in, 4);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_attention, &a, in, 4);
 }
 
 /* ---- additive attention ---------------------------------------------------------------------- */
@@ -486,6 +485,5 @@ wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_v
     wg_additive_attrs a = options ? *options : (wg_additive_attrs){0};
     if (a.dropout > 0 && a.key == 0 && q)
         a.key = (int64_t)wg_graph_new_key(wg_graph_of(q));
-    wg_node *n = wg_apply(at, NULL, &wg_op_additive_attention, &a, in, 5);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_additive_attention, &a, in, 5);
 }

@@ -1,4 +1,5 @@
 /* batchnorm and groupnorm: x is [N, C, ...], statistics and gains belong to channels. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -225,8 +226,7 @@ wg_value *(wg_batchnorm_eval)(const char *at, wg_value *x, wg_value *mean, wg_va
                               wg_value *gain, wg_value *bias, double eps)
 {
     wg_value *in[] = {x, mean, var, gain, bias};
-    wg_node *n = wg_apply(at, NULL, &wg_op_batchnorm_eval, &(wg_batchnorm_attrs){eps}, in, 5);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_batchnorm_eval, &(wg_batchnorm_attrs){eps}, in, 5);
 }
 
 wg_value *(wg_groupnorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,

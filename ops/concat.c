@@ -1,3 +1,4 @@
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -78,14 +79,9 @@ const wg_op wg_op_concat = {
     WG_SAMPLES(concat_samples),
 };
 
-static wg_value *first(const wg_node *n)
+wg_value *(wg_concat)(const char *at, wg_value *const *x, size_t n, int axis)
 {
-    return n ? n->out[0] : NULL;
-}
-
-wg_value *(wg_concat)(const char *at, wg_value *const *x, int n, int axis)
-{
-    return first(wg_apply(at, NULL, &wg_op_concat, &(wg_concat_attrs){axis}, x, n));
+    return wgi_apply_list(at, &wg_op_concat, &(wg_concat_attrs){axis}, x, n);
 }
 
 /* ---- stack: concat along an axis of size 1 --------------------------------------------------- */
@@ -155,9 +151,9 @@ const wg_op wg_op_stack = {
     WG_SAMPLES(stack_samples),
 };
 
-wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis)
+wg_value *(wg_stack)(const char *at, wg_value *const *x, size_t n, int axis)
 {
-    return first(wg_apply(at, NULL, &wg_op_stack, &(wg_concat_attrs){axis}, x, n));
+    return wgi_apply_list(at, &wg_op_stack, &(wg_concat_attrs){axis}, x, n);
 }
 
 /* ---- split: a slice for each piece ----------------------------------------------------------- */
@@ -249,27 +245,27 @@ const wg_op wg_op_split = {
     WG_SAMPLES(split_samples),
 };
 
-wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t *sizes)
+wg_value *(wg_split)(const char *at, wg_value *x, int axis, size_t n, const int64_t *sizes)
 {
     if (!x)
         return NULL;
     wg_graph *g = wg_graph_of(x);
     int k = wg_normalize_axis(axis, x->shape.rank);
-    if (n < 1)
-        return wg_graph_fail(g, WG_EINVAL, at, "split", "%d pieces", n);
-    if (!sizes && k >= 0 && x->shape.dim[k] % n != 0)
+    if (n < 1 || n > INT32_MAX)
+        return wg_graph_fail(g, WG_EINVAL, at, "split", "%zu pieces", n);
+    if (!sizes && k >= 0 && x->shape.dim[k] % (int64_t)n != 0)
         return wg_graph_fail(g, WG_ESHAPE, at, "split",
-                             "axis %d of size %lld does not cut into %d equal pieces", axis,
+                             "axis %d of size %lld does not cut into %zu equal pieces", axis,
                              (long long)x->shape.dim[k], n);
     if (!sizes) {
-        int64_t *equal = wg_graph_alloc(g, sizeof *equal * (size_t)n);
+        int64_t *equal = wg_graph_alloc(g, sizeof *equal * n);
         if (!equal)
             return NULL;
-        for (int i = 0; i < n; i++)
-            equal[i] = k < 0 ? 0 : x->shape.dim[k] / n;
+        for (size_t i = 0; i < n; i++)
+            equal[i] = k < 0 ? 0 : x->shape.dim[k] / (int64_t)n;
         sizes = equal;
     }
-    wg_split_attrs a = {axis, {sizes, sizeof *sizes * (size_t)n}};
+    wg_split_attrs a = {axis, {sizes, sizeof *sizes * n}};
     return wg_apply1(at, &wg_op_split, &a, x);
 }
 

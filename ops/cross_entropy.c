@@ -154,8 +154,7 @@ static void expand_grad(wg_node *n, wg_value **y)
 static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_value *in[] = {dy[0], n->in[0], n->in[1], n->n_in > 2 ? n->in[2] : NULL};
-    wg_node *d = wg_apply(WG_HERE, NULL, &wg_op_cross_entropy_grad, n->attrs, in, 4);
-    dx[0] = d ? d->out[0] : NULL;
+    dx[0] = wgi_apply_list(WG_HERE, &wg_op_cross_entropy_grad, n->attrs, in, 4);
     if (n->n_in > 2)
         dx[2] = wg_neg(wg_div(wg_mul(dy[0], n->out[0]), divisor(n, 0)));
 }

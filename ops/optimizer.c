@@ -1,5 +1,6 @@
 /* Optimizer updates.  They need no gradient to train; all have one (of learned learning rates,
  * say). */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -305,30 +306,25 @@ const wg_op wg_op_global_norm = {
     WG_SAMPLES(global_norm_samples),
 };
 
-static wg_value *first_of(wg_node *n)
-{
-    return n ? n->out[0] : NULL;
-}
-
 wg_value *(wg_sgd)(const char *at, wg_value *p, wg_value *g, wg_value *lr, wg_value *velocity,
                    const wg_sgd_attrs *a)
 {
     wg_value *in[] = {p, g, lr, velocity};
-    return first_of(wg_apply(at, NULL, &wg_op_sgd, a, in, 4));
+    return wgi_apply_list(at, &wg_op_sgd, a, in, 4);
 }
 
 wg_value *(wg_adam)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                     wg_value *lr, wg_value *step, const wg_adam_attrs *a)
 {
     wg_value *in[] = {p, g, m, v, lr, step};
-    return first_of(wg_apply(at, NULL, &wg_op_adam, a, in, 6));
+    return wgi_apply_list(at, &wg_op_adam, a, in, 6);
 }
 
 wg_value *(wg_adamw)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                      wg_value *lr, wg_value *step, const wg_adam_attrs *a)
 {
     wg_value *in[] = {p, g, m, v, lr, step};
-    return first_of(wg_apply(at, NULL, &wg_op_adamw, a, in, 6));
+    return wgi_apply_list(at, &wg_op_adamw, a, in, 6);
 }
 
 wg_value *(wg_moving_average)(const char *at, wg_value *avg, wg_value *x, double decay)
@@ -338,6 +334,5 @@ wg_value *(wg_moving_average)(const char *at, wg_value *avg, wg_value *x, double
 
 wg_value *(wg_global_norm)(const char *at, wg_value *const *g, size_t n)
 {
-    return n <= INT32_MAX ? first_of(wg_apply(at, NULL, &wg_op_global_norm, NULL, g, (int)n))
-                          : NULL;
+    return wgi_apply_list(at, &wg_op_global_norm, NULL, g, n);
 }

@@ -2,6 +2,7 @@
  * own: a query names its slots.  So a cache of keys grows by writing one row (wg_put_rows),
  * hypotheses with a common beginning share its slots, and a reordered beam copies numbers of slots
  * instead of keys.  Kwon et al. 2023, with pages of one token. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -103,7 +104,5 @@ wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, wg_valu
                                wg_value *slots, wg_value *lengths, double scale)
 {
     wg_value *in[] = {q, k, v, slots, lengths};
-    wg_node *n =
-        wg_apply(at, NULL, &wg_op_paged_attention, &(wg_paged_attention_attrs){scale}, in, 5);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_paged_attention, &(wg_paged_attention_attrs){scale}, in, 5);
 }

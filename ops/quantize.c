@@ -160,7 +160,6 @@ wg_value *(wg_quantized_linear)(const char *at, wg_value *x, wg_value *x_scale, 
 {
     wg_value *const in[] = {x, x_scale, weight, weight_scale, bias};
     const wg_quantized_linear_attrs a = {activation == WG_ACTIVATION_RELU};
-    wg_node *n = wg_apply(at, wg_graph_of(x), &wg_op_quantized_linear, &a, in, WG_COUNT(in));
-    wg_value *y = n ? n->out[0] : NULL;
+    wg_value *y = wgi_apply_list(at, &wg_op_quantized_linear, &a, in, WG_COUNT(in));
     return a.relu ? y : (wg_activate)(at, y, activation);
 }

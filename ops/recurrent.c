@@ -1,5 +1,6 @@
 /* Composites: one step of each cell is written down once and serves the cell and the sequence.  A
  * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -321,8 +322,7 @@ static wg_value *apply(const char *at, const wg_op *op, const wg_recurrent_attrs
                                    : WG_SHAPE(x->shape.dim[0], wh->shape.dim[1]),
                               0);
     }
-    wg_node *n = wg_apply(at, NULL, op, a, in, n_in);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, op, a, in, n_in);
 }
 
 wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,

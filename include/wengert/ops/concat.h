@@ -22,16 +22,16 @@ typedef struct wg_tile_attrs {
 } wg_tile_attrs;
 
 /** x[0], ..., x[n-1] one after the other along `axis`; other sizes and the dtype agree. */
-WG_API wg_value *(wg_concat)(const char *at, wg_value *const *x, int n, int axis);
+WG_API wg_value *(wg_concat)(const char *at, wg_value *const *x, size_t n, int axis);
 #define wg_concat(...) wg_concat(WG_HERE, __VA_ARGS__)
 
 /** n tensors of one shape along a new axis, which is `axis` of the result: [.., n, ..]. */
-WG_API wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis);
+WG_API wg_value *(wg_stack)(const char *at, wg_value *const *x, size_t n, int axis);
 #define wg_stack(...) wg_stack(WG_HERE, __VA_ARGS__)
 
 /** x cut along `axis` into n pieces of the given sizes, which must sum to the axis; sizes NULL:
  *  into n equal pieces.  Returns the first; wg_result_of(y, i) is piece i. */
-WG_API wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t *sizes);
+WG_API wg_value *(wg_split)(const char *at, wg_value *x, int axis, size_t n, const int64_t *sizes);
 #define wg_split(...) wg_split(WG_HERE, __VA_ARGS__)
 
 /** x repeated times[k] times along each axis k, as a whole: [a, b] three times is [a, b, a, b, a,

@@ -18,7 +18,7 @@ typedef struct wg_einsum_attrs {
  *  "->" the result has the axes of "...", then the letters that occur once, in alphabetical
  *  order. Floats.  Contracted from left to right, so the order of operands is the order of work;
  *  no intermediate result may have more than 8 axes. */
-WG_API wg_value *(wg_einsum)(const char *at, const char *spec, wg_value *const *x, int n);
+WG_API wg_value *(wg_einsum)(const char *at, const char *spec, wg_value *const *x, size_t n);
 #define wg_einsum(...) wg_einsum(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus
