@@ -16,6 +16,7 @@
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/plan.h"
+#include "wengert/models/optimizer.h"
 #include "bench/direct.h"
 #include "measure/limits.h"
 #include "wengert/ops/ops.h"

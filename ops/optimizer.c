@@ -332,7 +332,7 @@ wg_value *(wg_moving_average)(const char *at, wg_value *avg, wg_value *x, double
     return wg_apply2(at, &wg_op_moving_average, &(wg_moving_average_attrs){decay}, avg, x);
 }
 
-wg_value *(wg_global_norm)(const char *at, wg_value *const *g, size_t n)
+wg_value *(wg_global_norm)(const char *at, wg_value *const *x, size_t n)
 {
-    return wgi_apply_list(at, &wg_op_global_norm, NULL, g, n);
+    return wgi_apply_list(at, &wg_op_global_norm, NULL, x, n);
 }

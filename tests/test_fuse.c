@@ -1,6 +1,7 @@
 /* Fusions: each pattern fires where it should, not where it must not, and changes no result beyond
  * rounding. */
 #include "tests/fusions.h"
+#include "wengert/models/optimizer.h"
 
 /* ---- attention between permutations ---------------------------------------------------------- */
 

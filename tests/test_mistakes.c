@@ -2,6 +2,7 @@
  * through. */
 #include "tests/test.h"
 #include "wengert/graph/op.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 

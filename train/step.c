@@ -1,5 +1,6 @@
 #include "train/step.h"
 #include "wengert/autograd/grad.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 

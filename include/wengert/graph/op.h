@@ -204,7 +204,8 @@ WG_API bool wg_node_attrs_equal(const wg_op *op, const void *a, const void *b);
  *     const wg_op clamp = {..., WG_ATTRS(wg_clamp_attrs, clamp_attrs), WG_SAMPLES(clamp_samples)};
  */
 /* clang-format off */
-#define WG_ATTRS(type, fields) .attrs_size = sizeof(type), .attrs = (fields), .n_attrs = WG_COUNT(fields)
+#define WG_ATTRS(type, fields)                                                                     \
+    .attrs_size = sizeof(type), .attrs = (fields), .n_attrs = WG_COUNT(fields)
 #define WG_SAMPLES(array) .samples = (array), .n_samples = WG_COUNT(array)
 #define WG_KINKS(array) .kinks = (array), .n_kinks = WG_COUNT(array)
 /* clang-format on */
