@@ -245,7 +245,7 @@ const wg_op wg_op_split = {
     WG_SAMPLES(split_samples),
 };
 
-wg_value *(wg_split)(const char *at, wg_value *x, int axis, size_t n, const int64_t *sizes)
+wg_value *(wg_split)(const char *at, wg_value *x, int axis, const int64_t *sizes, size_t n)
 {
     if (!x)
         return NULL;

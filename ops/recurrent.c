@@ -28,7 +28,7 @@ static void step_lstm(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg
 {
     (void)a;
     wg_value *gates = wg_add(p, wg_linear(state[0], wh, bh, WG_ACTIVATION_NONE));
-    wg_value *part = wg_split(gates, -1, 4, NULL);
+    wg_value *part = wg_split(gates, -1, NULL, 4);
     wg_value *i = wg_sigmoid(wg_result_of(part, 0)), *f = wg_sigmoid(wg_result_of(part, 1));
     wg_value *g = wg_tanh(wg_result_of(part, 2)), *o = wg_sigmoid(wg_result_of(part, 3));
     state[1] = wg_add(wg_mul(f, state[1]), wg_mul(i, g));
@@ -40,8 +40,8 @@ static void step_gru(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_
 {
     (void)a;
     wg_value *h = state[0];
-    wg_value *x_part = wg_split(p, -1, 3, NULL);
-    wg_value *h_part = wg_split(wg_linear(h, wh, bh, WG_ACTIVATION_NONE), -1, 3, NULL);
+    wg_value *x_part = wg_split(p, -1, NULL, 3);
+    wg_value *h_part = wg_split(wg_linear(h, wh, bh, WG_ACTIVATION_NONE), -1, NULL, 3);
     wg_value *r = wg_sigmoid(wg_add(wg_result_of(x_part, 0), wg_result_of(h_part, 0)));
     wg_value *z = wg_sigmoid(wg_add(wg_result_of(x_part, 1), wg_result_of(h_part, 1)));
     wg_value *n = wg_tanh(wg_add(wg_result_of(x_part, 2), wg_mul(r, wg_result_of(h_part, 2))));
@@ -159,7 +159,7 @@ static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
     }
     int steps = (int)s->dim[1];
     wg_value **h = steps ? wg_graph_alloc(n->graph, sizeof *h * (size_t)steps) : NULL;
-    wg_value *each = h ? wg_split(p, 1, steps, NULL) : NULL;
+    wg_value *each = h ? wg_split(p, 1, NULL, steps) : NULL;
     if (steps && !each)
         return;
     for (int k = 0; k < steps; k++) {

@@ -346,7 +346,7 @@ static void build_split(golden *c)
         for (n = 0; piece > 0 && n < GOLDEN_TENSORS && (int64_t)n * piece < size; n++)
             sizes[n] = size - n * piece < piece ? size - n * piece : piece;
     }
-    golden_give_results(c, wg_split(x, axis, n, sizes), n);
+    golden_give_results(c, wg_split(x, axis, sizes, n), n);
 }
 
 /* "before" and "after" for each axis, or F.pad's "pad": pairs from the last axis on. */

@@ -33,23 +33,23 @@ typedef struct wg_moving_average_attrs {
 /** One step of gradient descent (formulas as torch.optim.SGD with dampening 0):
  *      d = g + weight_decay p;  velocity' = momentum velocity + d;
  *      p' = p - lr (d + momentum velocity' if nesterov, else velocity')
- *  velocity may be NULL if momentum is 0.  Result 0 is p', result 1 velocity' if there is one. */
+ * velocity may be NULL if momentum is 0.  Result 0 is p', result 1 velocity' if there is one. */
 WG_API wg_value *(wg_sgd)(const char *at, wg_value *p, wg_value *g, wg_value *lr,
                           wg_value *velocity, const wg_sgd_attrs *a);
 #define wg_sgd(...) wg_sgd(WG_HERE, __VA_ARGS__)
 
 /** One step of Adam (Kingma, Ba 2015, algorithm 1); t = `step` is a scalar, int or float, 1 at
- *  the first step:
+ * the first step:
  *      m' = beta1 m + (1 - beta1) g;  v' = beta2 v + (1 - beta2) g^2;
  *      p' = p - lr (m' / (1 - beta1^t)) / (sqrt(v' / (1 - beta2^t)) + eps)
- *  with weight_decay p added to g first.  Results 0, 1, 2 are p', m', v'.  The run fails with
- *  WG_EDATA if t is not positive. */
+ * with weight_decay p added to g first.  Results 0, 1, 2 are p', m', v'.  The run fails with
+ * WG_EDATA if t is not positive. */
 WG_API wg_value *(wg_adam)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                            wg_value *lr, wg_value *step, const wg_adam_attrs *a);
 #define wg_adam(...) wg_adam(WG_HERE, __VA_ARGS__)
 
 /** The same with weight decay apart from the gradient (Loshchilov, Hutter 2019): p' loses lr
- *  weight_decay p. */
+ * weight_decay p. */
 WG_API wg_value *(wg_adamw)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                             wg_value *lr, wg_value *step, const wg_adam_attrs *a);
 #define wg_adamw(...) wg_adamw(WG_HERE, __VA_ARGS__)
