@@ -72,7 +72,7 @@ static wg_status make(void *wanted, const wgi_plan_key *key, wg_plan **plan, voi
     wg_graph *g = wg_graph_new();
     wg_transformer_inputs in =
         wg_transformer_inputs_new(g, key->n[ROWS], key->n[SOURCE], key->n[TARGET]);
-    wg_transformer m = wg_transformer_begin(g, model->config, false);
+    wg_transformer m = wg_transformer_begin(g, model->config, WG_MODE_INFERENCE);
     wg_value *memory = wg_transformer_encode(&m, in.source, in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, in.target_in, memory, in.source_lengths);
     wg_value *weights = NULL, *losses = NULL, *likeliest = NULL;
