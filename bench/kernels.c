@@ -16,6 +16,7 @@
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/plan.h"
+#include "wengert/models/optimizer.h"
 #include "bench/direct.h"
 #include "measure/limits.h"
 #include "wengert/ops/ops.h"
@@ -158,7 +159,8 @@ static wg_plan *product_plan(wg_graph *g, int64_t rows, int64_t out, int64_t in,
     if (int8) {
         wg_value *q = wg_quantize(x), *w = wg_input(g, "w", WG_I8, WG_SHAPE(out, in));
         wg_value *scale = input(g, "scale", WG_SHAPE(out));
-        wg_output(wg_quantized_linear(q, wg_result_of(q, 1), w, scale, NULL, false), "y");
+        wg_output(wg_quantized_linear(q, wg_result_of(q, 1), w, scale, NULL, WG_ACTIVATION_NONE),
+                  "y");
     } else {
         wg_output(wg_linear(x, input(g, "w", WG_SHAPE(out, in)), NULL, WG_ACTIVATION_NONE), "y");
     }
@@ -354,7 +356,7 @@ static void build_norm(wg_graph *g, row_plan *r, bool residual, bool backward)
              *bias = input(g, "bias", WG_SHAPE(WIDTH));
     wg_value *branch = residual ? input(g, "branch", shape) : NULL, *dy = input(g, "dy", shape);
     wg_value *sum = residual ? wg_add(x, wg_dropout(branch, 0.1)) : x;
-    wg_value *y = wg_layernorm(sum, gain, bias, 1, 1e-5);
+    wg_value *y = wg_layernorm(sum, gain, bias, WG_LAST_AXIS, 1e-5);
     wg_value *wrt[] = {x, gain, bias, branch}, *dx[4];
     int n = residual ? 4 : 3;
     double tensor = (double)ROWS * WIDTH * sizeof(float);

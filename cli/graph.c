@@ -330,8 +330,8 @@ static wg_value *build(wg_graph *g, const wg_model *m, const wg_transformer_conf
 {
     if (!trained->d_model)
         return m->build(g);
-    wg_transformer t = wg_transformer_begin(g, trained, true);
-    wg_transformer_inputs in = wg_transformer_inputs_of(g, 2, 7, 6);
+    wg_transformer t = wg_transformer_begin(g, trained, WG_MODE_TRAINING);
+    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, 7, 6);
     return wg_output(wg_transformer_loss(&t, &in, NULL), "loss");
 }
 

@@ -77,7 +77,7 @@ static wgi_tokens tokens_of(const token_inputs *in)
 static void build_encode(const wgi_cached *c, wg_graph *g, token_inputs *in, int64_t rows)
 {
     *in = inputs_of(g, rows, c->limits.source, 0);
-    wg_transformer m = wg_transformer_begin(g, c->context->model->config, false);
+    wg_transformer m = wg_transformer_begin(g, c->context->model->config, WG_MODE_INFERENCE);
     const wgi_tokens t = tokens_of(in);
     wg_value *memory = wgi_stepwise_encode(&m, &t, c->limits.source);
     wgi_stepwise_keep_memory(&m, memory, in->to, c->source.count);
@@ -87,7 +87,7 @@ static void build_step(const wgi_cached *c, wg_graph *g, token_inputs *in, int64
                        wg_value **values, wg_value **tokens)
 {
     *in = inputs_of(g, rows, c->limits.target, c->limits.source);
-    wg_transformer m = wg_transformer_begin(g, c->context->model->config, false);
+    wg_transformer m = wg_transformer_begin(g, c->context->model->config, WG_MODE_INFERENCE);
     const wgi_step step = {
         .tokens = tokens_of(in),
         .to = in->to,

@@ -71,8 +71,8 @@ static wg_status make(void *wanted, const wgi_plan_key *key, wg_plan **plan, voi
     const wg_search_model *model = f->context->model;
     wg_graph *g = wg_graph_new();
     wg_transformer_inputs in =
-        wg_transformer_inputs_of(g, key->n[ROWS], key->n[SOURCE], key->n[TARGET]);
-    wg_transformer m = wg_transformer_begin(g, model->config, false);
+        wg_transformer_inputs_new(g, key->n[ROWS], key->n[SOURCE], key->n[TARGET]);
+    wg_transformer m = wg_transformer_begin(g, model->config, WG_MODE_INFERENCE);
     wg_value *memory = wg_transformer_encode(&m, in.source, in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, in.target_in, memory, in.source_lengths);
     wg_value *weights = NULL, *losses = NULL, *likeliest = NULL;

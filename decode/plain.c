@@ -29,9 +29,9 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
     wgi_decode_context *c = ((wgi_plain *)decoder)->context;
     const int64_t *size = key->n;
     wg_graph *g = wg_graph_new();
-    wg_transformer_inputs in = wg_transformer_inputs_of(g, size[ROWS], size[SOURCE], size[TARGET]);
+    wg_transformer_inputs in = wg_transformer_inputs_new(g, size[ROWS], size[SOURCE], size[TARGET]);
     wg_value *last = wg_input(g, "last", WG_I32, WG_SHAPE(size[ROWS]));
-    wg_transformer m = wg_transformer_begin(g, c->model->config, false);
+    wg_transformer m = wg_transformer_begin(g, c->model->config, WG_MODE_INFERENCE);
     wg_value *memory = wg_transformer_encode(&m, in.source, in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, in.target_in, memory, in.source_lengths);
     wg_value *values, *tokens;

@@ -64,14 +64,11 @@ static const wg_op isru_op = {
     .flags = WG_OP_ELEMENTWISE,
     .reads = WG_READS_X,
     .inplace = 1 << 0,
-    .attrs_size = sizeof(isru_attrs),
-    .attrs = attrs,
-    .n_attrs = WG_COUNT(attrs),
+    WG_ATTRS(isru_attrs, attrs),
     .infer = infer,
     .grad = grad,
     .reference = kernel,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 /* The builder; the macro hands it the caller's file and line for messages. */

@@ -67,7 +67,7 @@ static bool retyped(wg_graph *to, const wg_node *n, wg_dtype from, wg_dtype as, 
 }
 
 /* With its marks. */
-const wg_scope *wg_scope_of(wg_graph *to, const wg_scope *from)
+const wg_scope *wg_scope_intern(wg_graph *to, const wg_scope *from)
 {
     const wg_scope *s = wgi_scope_intern(to, from->path);
     const wg_scope *up = s;
@@ -98,7 +98,7 @@ wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_
         attrs = changed;
     }
     wg_origin before = to->origin;
-    const wg_scope *scope = to == n->graph ? n->scope : wg_scope_of(to, n->scope);
+    const wg_scope *scope = to == n->graph ? n->scope : wg_scope_intern(to, n->scope);
     wg_node *copy = NULL;
     if (scope) {
         to->origin = (wg_origin){scope, NULL, n->phase};
@@ -192,7 +192,7 @@ static bool replaced(wg_graph *to, const wg_node *n, const wg_clone_options *o, 
 {
     wgi_operands operands;
     const wg_origin before = to->origin;
-    const wg_scope *scope = wg_scope_of(to, n->scope);
+    const wg_scope *scope = wg_scope_intern(to, n->scope);
     wg_value **in = wgi_operands_new(&operands, n->n_in);
     if (!scope || !in) {
         wgi_operands_free(&operands);

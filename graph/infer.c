@@ -133,7 +133,7 @@ bool wg_need_dim(wg_node *n, int i, int axis, int64_t size)
 {
     char name[64], shape[160];
     const wg_shape *s = &n->in[i]->shape;
-    int k = wg_axis_of(axis, s->rank);
+    int k = wg_normalize_axis(axis, s->rank);
     operand(n, i, name, sizeof name);
     wg_shape_text(s, shape, sizeof shape);
     if (k < 0 || k >= s->rank)
@@ -143,7 +143,7 @@ bool wg_need_dim(wg_node *n, int i, int axis, int64_t size)
                    (long long)size, (long long)s->dim[k]);
 }
 
-int wg_axis_of(int64_t axis, int rank)
+int wg_normalize_axis(int64_t axis, int rank)
 {
     return axis < -rank || axis >= rank ? -1 : (int)(axis < 0 ? axis + rank : axis);
 }
@@ -152,19 +152,19 @@ bool wg_need_axis(wg_node *n, int i, int64_t axis, int *out)
 {
     char name[64], shape[160];
     const wg_shape *s = &n->in[i]->shape;
-    *out = wg_axis_of(axis, s->rank);
+    *out = wg_normalize_axis(axis, s->rank);
     if (*out >= 0)
         return true;
     return wg_fail(n, WG_ESHAPE, "axis %lld is outside %s, which is %s", (long long)axis,
                    operand(n, i, name, sizeof name), wg_shape_text(s, shape, sizeof shape));
 }
 
-wg_axes wg_axes_of(const wg_axes *axes, int rank)
+wg_axes wg_normalize_axes(const wg_axes *axes, int rank)
 {
     bool chosen[WG_MAX_RANK] = {false};
     wg_axes out = {0};
     for (int i = 0; i < axes->count; i++) {
-        int k = wg_axis_of(axes->axis[i], rank);
+        int k = wg_normalize_axis(axes->axis[i], rank);
         if (k >= 0)
             chosen[k] = true;
     }
@@ -187,7 +187,7 @@ bool wg_need_axes(wg_node *n, int i, const wg_axes *axes, wg_axes *out)
             return wg_fail(n, WG_ESHAPE, "axis %d is given twice", axes->axis[k]);
         chosen[axis] = true;
     }
-    *out = wg_axes_of(axes, n->in[i]->shape.rank);
+    *out = wg_normalize_axes(axes, n->in[i]->shape.rank);
     return true;
 }
 

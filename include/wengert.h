@@ -4,7 +4,8 @@
  * works on it; then inputs and options; then what the function fills (an array is followed by its
  * capacity); a wg_error last.  Builders of ops hide the caller's file and line before the first.
  *
- * Counts are size_t, except those of one node (operands, results, axes, samples), which are int. */
+ * Counts of arrays that a caller passes are size_t; numbers of axes, and what a wg_node or a wg_op
+ * counts in its own fields (operands, results, samples), are int. */
 #ifndef WENGERT_H
 #define WENGERT_H
 
@@ -22,6 +23,7 @@
 #include "wengert/backends/workspace.h"
 #include "wengert/models/layers.h"
 #include "wengert/models/models.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/decode/search.h"
 #include "wengert/models/positions.h"
 #include "wengert/models/quantize.h"

@@ -91,7 +91,7 @@ wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *
     if (o->fused && x == memory) {
         wg_value *qkv = wg_dense_with("qkv", x, 2 * keys + values, &dense);
         const int64_t sizes[] = {keys, keys, values};
-        p.q = wg_split(qkv, -1, 3, sizes); /* its gradient is one concat, that of slices a sum */
+        p.q = wg_split(qkv, -1, sizes, 3); /* its gradient is one concat, that of slices a sum */
         p.k = wg_result_of(p.q, 1);
         p.v = wg_result_of(p.q, 2);
     } else {

@@ -14,6 +14,12 @@ wg_value *wgi_layer_leave(wg_graph *g, wg_origin before, wg_value *y);
 /* Size of axis i, or 0 where there is none: the op that reads x then says so. */
 int64_t wgi_layer_size(const wg_value *x, int i);
 
+/* ---- transformer_variants.c ------------------------------------------------------------------ */
+
+/* Configurations of two layers and few numbers, one for each option, for checks of every variant.
+ * Writes the i-th, whose name says what is special about it; false past the end. */
+bool wgi_transformer_variant(size_t i, wg_transformer_config *config);
+
 /* ---- transformer.c: the parts of a layer, for decoders that feed one token at a time --------- */
 
 /* The options of self-attention and of cross-attention over `lengths` of the memory. */

@@ -40,13 +40,13 @@ wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t
     const wg_shape rows = WG_SHAPE(features), matrix = WG_SHAPE(features, wgi_layer_size(x, -1));
     wg_value *w = wg_parameter(g, "weight", x->dtype, matrix, wg_xavier(o.gain != 0 ? o.gain : 1));
     wg_value *b = o.no_bias ? NULL : wg_parameter(g, "bias", x->dtype, rows, wg_zeros());
-    return wgi_layer_leave(g, before, wg_linear(x, w, b, (wg_activation)o.activation));
+    return wgi_layer_leave(g, before, wg_linear(x, w, b, o.activation));
 }
 
 wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64_t features,
                      wg_activation activation)
 {
-    const wg_dense_options o = {.activation = (int)activation};
+    const wg_dense_options o = {.activation = activation};
     return (wg_dense_with)(at, name, x, features, &o);
 }
 
@@ -59,16 +59,17 @@ wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm
     wg_origin before = wgi_layer_enter(at, g, name);
     const wg_shape d = WG_SHAPE(wgi_layer_size(x, -1));
     wg_value *gain = wg_parameter(g, "gain", x->dtype, d, wg_ones()), *y;
-    if (kind == WG_NORM_RMS)
-        y = wg_rmsnorm(x, gain, 1, eps);
+    if (kind == WG_RMSNORM)
+        y = wg_rmsnorm(x, gain, WG_LAST_AXIS, eps);
     else
-        y = wg_layernorm(x, gain, wg_parameter(g, "bias", x->dtype, d, wg_zeros()), 1, eps);
+        y = wg_layernorm(x, gain, wg_parameter(g, "bias", x->dtype, d, wg_zeros()), WG_LAST_AXIS,
+                         eps);
     return wgi_layer_leave(g, before, y);
 }
 
-wg_value *(wg_layer_norm)(const char *at, const char *name, wg_value *x)
+wg_value *(wg_layernorm_layer)(const char *at, const char *name, wg_value *x)
 {
-    return (wg_norm_layer)(at, name, x, WG_NORM_LAYER, 1e-5);
+    return (wg_norm_layer)(at, name, x, WG_LAYERNORM, 1e-5);
 }
 
 wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64_t features,
@@ -79,7 +80,7 @@ wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64
     if (!g)
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
-    wg_activation act = o.activation ? (wg_activation)o.activation : WG_ACTIVATION_RELU;
+    wg_activation act = o.activation ? o.activation : WG_ACTIVATION_RELU;
     wg_value *h = wg_dense("inner", x, features, act);
     if (o.gated)
         h = wg_mul(h, wg_dense("gate", x, features, WG_ACTIVATION_NONE));

@@ -1,5 +1,5 @@
 #include "wengert/models/models.h"
-#include "wengert/models/transformer.h"
+#include "models/internal.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static wg_value *attention(wg_graph *g)
     wg_value *target = wg_input(g, "target", WG_F32, WG_SHAPE(2, 8, 32));
 
     wg_value *a = wg_multi_head_attention("self_attn", x, x, &(wg_multi_head_options){.heads = 4});
-    wg_value *y = wg_layer_norm("norm", wg_add(x, a));
+    wg_value *y = wg_layernorm_layer("norm", wg_add(x, a));
     return wg_output(wg_mse(y, target, WG_LOSS_MEAN), "loss");
 }
 
@@ -60,8 +60,8 @@ static wg_value *lstm(wg_graph *g)
 /* The Transformer: 2 sentences of 7 and 6 tokens. */
 static wg_value *build_transformer(wg_graph *g, const wg_transformer_config *c)
 {
-    wg_transformer m = wg_transformer_begin(g, c, true);
-    wg_transformer_inputs in = wg_transformer_inputs_of(g, 2, 7, 6);
+    wg_transformer m = wg_transformer_begin(g, c, WG_MODE_TRAINING);
+    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, 7, 6);
     return wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
 }
 
@@ -89,7 +89,7 @@ static wg_value *encoder(wg_graph *g)
     wg_value *tokens = wg_input(g, "tokens", WG_I64, WG_SHAPE(2, 8));
     wg_value *lengths = wg_input(g, "lengths", WG_I64, WG_SHAPE(2));
 
-    wg_transformer m = wg_transformer_begin(g, &c, false);
+    wg_transformer m = wg_transformer_begin(g, &c, WG_MODE_INFERENCE);
     wg_value *states = wg_transformer_encode(&m, tokens, lengths);
     return classify(wg_transformer_logits(&m, states), tokens);
 }
@@ -97,7 +97,7 @@ static wg_value *encoder(wg_graph *g)
 static const char *transformer_variant(wg_graph *g, size_t i)
 {
     wg_transformer_config c;
-    if (!wg_transformer_variant(i, &c))
+    if (!wgi_transformer_variant(i, &c))
         return NULL;
     if (g)
         build_transformer(g, &c);
@@ -108,15 +108,18 @@ static const char *transformer_variant(wg_graph *g, size_t i)
 static const wg_model models[] = {
     {"mlp", "multi-layer perceptron: two hidden layers, cross entropy over 10 classes", mlp, NULL,
      {{"labels", 10}}},
-    {"attention", "multi-head self-attention with residual and layer normalisation", attention, NULL, {{0}}},
+    {"attention", "multi-head self-attention with residual and layer normalisation", attention,
+     NULL, {{0}}},
     {"encoder", "Transformer encoder of six layers over embedded tokens", encoder, NULL,
      {{"tokens", 50}, {"lengths", 9}}},
     {"convnet", "two convolutions with pooling, cross entropy over 10 classes", convnet, NULL,
      {{"labels", 10}}},
-    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm, NULL,
-     {{"tokens", 20}, {"next", 20}}},
-    {"transformer", "Transformer of six encoder and six decoder layers, from source and target to the loss", transformer,
-     transformer_variant, {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}},
+    {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm,
+     NULL, {{"tokens", 20}, {"next", 20}}},
+    {"transformer",
+     "Transformer of six encoder and six decoder layers, from source and target to the loss",
+     transformer, transformer_variant,
+     {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}},
 };
 /* clang-format on */
 
@@ -135,8 +138,8 @@ const wg_model *wg_model_find(const char *name)
 
 int64_t wg_model_range(const wg_model *model, const char *input)
 {
-    for (int i = 0; i < WG_MODEL_INPUTS && model->range[i].input; i++)
-        if (strcmp(model->range[i].input, input) == 0)
-            return model->range[i].below;
+    for (int i = 0; i < WG_MODEL_INPUTS && model->ranges[i].input; i++)
+        if (strcmp(model->ranges[i].input, input) == 0)
+            return model->ranges[i].below;
     return 2;
 }

@@ -104,7 +104,7 @@ static const integers *integers_of(rewrite *r, wg_graph *to, const wg_value *par
     integers *x = &r->list[r->n];
     x->parameter = parameter;
     const wg_origin inside = wg_graph_origin(to);
-    const wg_origin home = {wg_scope_of(to, parameter->node->scope), parameter->node->at,
+    const wg_origin home = {wg_scope_intern(to, parameter->node->scope), parameter->node->at,
                             inside.phase};
     wg_graph_set_origin(to, home);
     bool made = home.scope && add_states(to, parameter, &x->q, &x->scale);
@@ -121,16 +121,14 @@ static wg_value *product(rewrite *r, wg_graph *to, const wg_node *n, wg_value *c
 {
     const integers *weight = integers_of(r, to, n->in[1]);
     wg_activation activation = n->op == &wg_op_linear
-                                   ? (wg_activation)((const wg_linear_attrs *)n->attrs)->activation
+                                   ? ((const wg_linear_attrs *)n->attrs)->activation
                                    : WG_ACTIVATION_NONE;
     if (!weight)
         return NULL;
     r->products++;
-    bool relu = activation == WG_ACTIVATION_RELU;
     wg_value *x = wg_quantize(in[0]);
-    wg_value *y = wg_quantized_linear(x, wg_result_of(x, 1), weight->q, weight->scale,
-                                      n->n_in > 2 ? in[2] : NULL, relu);
-    return relu ? y : wg_activate(y, activation);
+    return wg_quantized_linear(x, wg_result_of(x, 1), weight->q, weight->scale,
+                               n->n_in > 2 ? in[2] : NULL, activation);
 }
 
 /* Called for each node that is copied. */

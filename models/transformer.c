@@ -20,14 +20,19 @@
 
 /* ---- sublayers ------------------------------------------------------------------------------- */
 
+static bool is_training(const wg_transformer *m)
+{
+    return m->mode == WG_MODE_TRAINING;
+}
+
 static wg_value *drop(const wg_transformer *m, wg_value *x)
 {
-    return m->training && m->config.dropout > 0 ? wg_dropout(x, m->config.dropout) : x;
+    return is_training(m) && m->config.dropout > 0 ? wg_dropout(x, m->config.dropout) : x;
 }
 
 static wg_value *norm(const wg_transformer *m, const char *name, wg_value *x)
 {
-    return wg_norm_layer(name, x, (wg_norm_kind)m->config.norm, m->config.norm_eps);
+    return wg_norm_layer(name, x, m->config.norm, m->config.norm_eps);
 }
 
 wg_value *wgi_transformer_before(const wg_transformer *m, const char *name, wg_value *x)
@@ -57,7 +62,7 @@ wg_multi_head_options wgi_transformer_cross(const wg_transformer *m, wg_value *l
         .kind = c->attention,
         .no_bias = !c->attention_bias,
         .gain = c->fused_projections ? sqrt(0.5) : 1,
-        .dropout = m->training ? c->attention_dropout : 0,
+        .dropout = is_training(m) ? c->attention_dropout : 0,
     };
 }
 
@@ -78,7 +83,7 @@ wg_value *wgi_transformer_feed_forward(const wg_transformer *m, wg_value *x)
     const wg_feed_forward_options o = {
         .activation = c->activation,
         .gated = c->gated,
-        .dropout = m->training ? c->activation_dropout : 0,
+        .dropout = is_training(m) ? c->activation_dropout : 0,
     };
     return wg_feed_forward("ff", x, c->d_ff, &o);
 }
@@ -126,8 +131,8 @@ wg_value *wgi_transformer_positions(const char *at, const wg_transformer *m, int
     if (c->positions == WG_POSITIONS_ROTARY)
         return NULL;
     if (c->positions != WG_POSITIONS_LEARNED)
-        return wg_name((wg_sinusoids)(at, m->graph, (wg_positions)c->positions, c->dtype, rows,
-                                      c->d_model, c->first_position + first),
+        return wg_name((wg_sinusoids)(at, m->graph, c->positions, c->dtype, rows, c->d_model,
+                                      c->first_position + first),
                        "positions");
     return (wg_learned_positions)(at, "positions", m->graph, c->dtype, first, rows, c->d_model,
                                   c->first_position, c->max_positions);
@@ -164,9 +169,9 @@ static wg_value *matrix(const wg_transformer *m, const char *name, int64_t rows,
 }
 
 wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
-                                     const wg_transformer_config *config, bool training)
+                                     const wg_transformer_config *config, wg_mode mode)
 {
-    wg_transformer m = {.graph = g, .training = training};
+    wg_transformer m = {.graph = g, .mode = mode};
     wg_error error;
     if (wg_transformer_check(config, &error) != WG_OK)
         wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_begin", "%s", error.text);
@@ -237,8 +242,8 @@ wg_value *wg_transformer_logits(wg_transformer *m, wg_value *states)
 
 /* ---- training -------------------------------------------------------------------------------- */
 
-wg_transformer_inputs wg_transformer_inputs_of(wg_graph *g, int64_t rows, int64_t source_length,
-                                               int64_t target_length)
+wg_transformer_inputs wg_transformer_inputs_new(wg_graph *g, int64_t rows, int64_t source_length,
+                                                int64_t target_length)
 {
     return (wg_transformer_inputs){
         .source = wg_input(g, "source", WG_I32, WG_SHAPE(rows, source_length)),

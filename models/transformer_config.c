@@ -9,17 +9,21 @@
  * their code, tensor2tensor. */
 /* clang-format off */
 static const wg_transformer_config configs[] = {
-    {.name = "tiny",  .d_model = 128,  .d_ff = 256,  .heads = 4,  .encoder_layers = 4, .decoder_layers = 4,
-     .max_positions = 1024, .norm_eps = 1e-5, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+    {.name = "tiny",  .d_model = 128,  .d_ff = 256,  .heads = 4,
+     .encoder_layers = 4, .decoder_layers = 4, .max_positions = 1024, .norm_eps = 1e-5,
+     .attention_bias = true, .activation = WG_ACTIVATION_RELU,
      .label_smoothing = 0.1, .dropout = 0.3, .dtype = WG_F32},
-    {.name = "small", .d_model = 512,  .d_ff = 1024, .heads = 4,  .encoder_layers = 6, .decoder_layers = 6,
-     .max_positions = 1024, .norm_eps = 1e-5, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+    {.name = "small", .d_model = 512,  .d_ff = 1024, .heads = 4,
+     .encoder_layers = 6, .decoder_layers = 6, .max_positions = 1024, .norm_eps = 1e-5,
+     .attention_bias = true, .activation = WG_ACTIVATION_RELU,
      .label_smoothing = 0.1, .dropout = 0.3, .dtype = WG_F32},
-    {.name = "base",  .d_model = 512,  .d_ff = 2048, .heads = 8,  .encoder_layers = 6, .decoder_layers = 6,
-     .max_positions = 1024, .norm_eps = 1e-6, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+    {.name = "base",  .d_model = 512,  .d_ff = 2048, .heads = 8,
+     .encoder_layers = 6, .decoder_layers = 6, .max_positions = 1024, .norm_eps = 1e-6,
+     .attention_bias = true, .activation = WG_ACTIVATION_RELU,
      .label_smoothing = 0.1, .dropout = 0.1, .dtype = WG_F32},
-    {.name = "big",   .d_model = 1024, .d_ff = 4096, .heads = 16, .encoder_layers = 6, .decoder_layers = 6,
-     .max_positions = 1024, .norm_eps = 1e-6, .attention_bias = true, .activation = WG_ACTIVATION_RELU,
+    {.name = "big",   .d_model = 1024, .d_ff = 4096, .heads = 16,
+     .encoder_layers = 6, .decoder_layers = 6, .max_positions = 1024, .norm_eps = 1e-6,
+     .attention_bias = true, .activation = WG_ACTIVATION_RELU,
      .label_smoothing = 0.1, .dropout = 0.3, .dtype = WG_F32},
 };
 /* clang-format on */
@@ -59,7 +63,7 @@ static wg_status check_ranges(const wg_transformer_config *c, wg_error *error)
         {"max_positions", c->max_positions, 1, MAX},
         {"first_position", c->first_position, 0, MAX},
         {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_ROTARY},
-        {"norm", c->norm, WG_NORM_LAYER, WG_NORM_RMS},
+        {"norm", c->norm, WG_LAYERNORM, WG_RMSNORM},
         {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_ADDITIVE},
         {"activation", c->activation, WG_ACTIVATION_RELU, WG_ACTIVATION_SILU},
         {"tying", c->tying, WG_TIED_ALL, WG_UNTIED},

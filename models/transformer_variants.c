@@ -1,4 +1,5 @@
-#include "wengert/models/transformer.h"
+/* Small Transformers for checks: the paper's, and one for each option. */
+#include "models/internal.h"
 
 /* What is special about each; the rest is filled in below. */
 /* clang-format off */
@@ -9,16 +10,19 @@ static const struct {
     {{.name = "as in the paper"}, false, false},
     {{.name = "positions in halves", .positions = WG_POSITIONS_HALVES}, false, false},
     {{.name = "learned positions", .positions = WG_POSITIONS_LEARNED}, false, false},
-    {{.name = "learned positions from 2", .positions = WG_POSITIONS_LEARNED, .first_position = 2}, false, false},
+    {{.name = "learned positions from 2", .positions = WG_POSITIONS_LEARNED, .first_position = 2},
+     false, false},
     {{.name = "rotary positions", .positions = WG_POSITIONS_ROTARY}, false, false},
     {{.name = "positions from 1", .first_position = 1}, false, false},
-    {{.name = "rotary positions from 1", .positions = WG_POSITIONS_ROTARY, .first_position = 1}, false, false},
+    {{.name = "rotary positions from 1", .positions = WG_POSITIONS_ROTARY, .first_position = 1},
+     false, false},
     {{.name = "pre-norm", .pre_norm = true}, false, false},
-    {{.name = "rmsnorm", .norm = WG_NORM_RMS}, false, false},
-    {{.name = "pre-norm, rmsnorm", .pre_norm = true, .norm = WG_NORM_RMS}, false, false},
+    {{.name = "rmsnorm", .norm = WG_RMSNORM}, false, false},
+    {{.name = "pre-norm, rmsnorm", .pre_norm = true, .norm = WG_RMSNORM}, false, false},
     {{.name = "additive attention", .attention = WG_ATTENTION_ADDITIVE}, false, false},
     {{.name = "small keys", .d_k = 2}, false, false},
-    {{.name = "three heads of two sizes", .heads = 3, .d_k = 2, .d_v = 5, .fused_projections = true}, false, false},
+    {{.name = "three heads of two sizes", .heads = 3, .d_k = 2, .d_v = 5,
+      .fused_projections = true}, false, false},
     {{.name = "no attention bias"}, true, false},
     {{.name = "fused projections", .fused_projections = true}, false, false},
     {{.name = "fused projections, no bias", .fused_projections = true}, true, false},
@@ -34,16 +38,19 @@ static const struct {
     {{.name = "no smoothing"}, false, true},
     {{.name = "smoothing off target", .smoothing_spread = WG_SMOOTH_OFF_TARGET}, false, false},
     {{.name = "dropout", .dropout = 0.3}, false, false},
-    {{.name = "dropout everywhere", .dropout = 0.2, .attention_dropout = 0.2, .activation_dropout = 0.2}, false, false},
-    {{.name = "additive attention, dropout", .attention = WG_ATTENTION_ADDITIVE, .attention_dropout = 0.3},
+    {{.name = "dropout everywhere", .dropout = 0.2, .attention_dropout = 0.2,
+      .activation_dropout = 0.2}, false, false},
+    {{.name = "additive attention, dropout", .attention = WG_ATTENTION_ADDITIVE,
+      .attention_dropout = 0.3},
      false, false},
-    {{.name = "much at once", .positions = WG_POSITIONS_ROTARY, .norm = WG_NORM_RMS, .pre_norm = true,
-      .fused_projections = true, .gated = true, .activation = WG_ACTIVATION_SILU, .tying = WG_UNTIED,
+    {{.name = "much at once", .positions = WG_POSITIONS_ROTARY, .norm = WG_RMSNORM,
+      .pre_norm = true, .fused_projections = true, .gated = true,
+      .activation = WG_ACTIVATION_SILU, .tying = WG_UNTIED,
       .output_bias = true, .dropout = 0.1, .attention_dropout = 0.1}, true, false},
 };
 /* clang-format on */
 
-bool wg_transformer_variant(size_t i, wg_transformer_config *out)
+bool wgi_transformer_variant(size_t i, wg_transformer_config *out)
 {
     if (i >= WG_COUNT(variants))
         return false;

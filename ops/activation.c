@@ -1,113 +1,33 @@
-#include "wengert/ops/ops.h"
-#include "wengert/ops/table.h"
+/* Activations and gated units. */
+#include "ops/rows.h"
 
 #include <math.h>
 
-/* clang-format off: ops are read as tables */
-
-static bool infer_float(wg_node *n)
-{
-    return wg_need_float(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
-}
-
-static const wg_sample samples[] = {
-    {"matrix", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 5)}},
-    {"scalar", NULL, 1, {WG_FLOATS(-2, 2, 0, 0)}},
-    {"empty", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 0)}},
-};
 static const double zero[] = {0};
 
-#define ACTIVATION                                                                                 \
-    .family = "activation", .operands = "x", .results = "y", .flags = WG_OP_ELEMENTWISE,           \
-    .inplace = 1, .infer = infer_float
-#define SAMPLES .samples = samples, .n_samples = WG_COUNT(samples)
-#define KINK .kinks = zero, .n_kinks = WG_COUNT(zero)
+#define REAL .family = "activation", WG_SAMPLES(wgi_unary_samples)
+#define KINK WG_KINKS(zero)
 
 /* ---- without attributes ---------------------------------------------------------------------- */
 
-/* dx = dy (1 - y^2) */
-static void grad_tanh(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    dx[0] = wg_sub(dy[0], wg_mul(dy[0], wg_square(n->out[0])));
-}
-const wg_op wg_op_tanh = {
-    .name = "tanh",
-    .formula = "y = tanh(x)",
-    ACTIVATION,
-    SAMPLES,
-    .grad = grad_tanh,
-    .reads = WG_READS_Y,
-};
-
+/* clang-format off */
+UNARY_OP(tanh, "y = tanh(x)", float, WG_SMOOTH, WG_READS_Y,
+         wg_sub(dy, wg_mul(dy, wg_square(y))), REAL)
 /* reads y, so that x may die: y > 0 where x > 0 */
-static void grad_relu(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    dx[0] = wg_relu_grad(n->out[0], dy[0]);
-}
-const wg_op wg_op_relu = {
-    .name = "relu",
-    .formula = "y = max(x, 0)",
-    ACTIVATION,
-    SAMPLES,
-    KINK,
-    .smoothness = WG_PIECEWISE_LINEAR,
-    .grad = grad_relu,
-    .reads = WG_READS_Y,
-};
-
-/* dx = dy y (1 - y) */
-static void grad_sigmoid(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    wg_value *y = n->out[0];
-    dx[0] = wg_mul(dy[0], wg_sub(y, wg_square(y)));
-}
-const wg_op wg_op_sigmoid = {
-    .name = "sigmoid",
-    .formula = "y = 1 / (1 + exp(-x))",
-    ACTIVATION,
-    SAMPLES,
-    .grad = grad_sigmoid,
-    .reads = WG_READS_Y,
-};
-
-static void grad_silu(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    dx[0] = wg_silu_grad(n->in[0], dy[0]);
-}
-const wg_op wg_op_silu = {
-    .name = "silu",
-    .formula = "y = x sigmoid(x)",
-    ACTIVATION,
-    SAMPLES,
-    .grad = grad_silu,
-    .reads = WG_READS_X,
-};
-
-static void grad_softplus(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    dx[0] = wg_mul(dy[0], wg_sigmoid(n->in[0]));
-}
-const wg_op wg_op_softplus = {
-    .name = "softplus",
-    .formula = "y = ln(1 + exp(x))",
-    ACTIVATION,
-    SAMPLES,
-    .grad = grad_softplus,
-    .reads = WG_READS_X,
-};
-
-#define BUILDER(name)                                                                              \
-    wg_value *(wg_##name)(const char *at, wg_value *x)                                             \
-    {                                                                                              \
-        return wg_apply1(at, &wg_op_##name, NULL, x);                                              \
-    }
-BUILDER(tanh)
-BUILDER(relu)
-BUILDER(sigmoid)
-BUILDER(silu)
-BUILDER(softplus)
+UNARY_OP(relu, "y = max(x, 0)", float, WG_PIECEWISE_LINEAR, WG_READS_Y, wg_relu_grad(y, dy), REAL,
+         KINK)
+UNARY_OP(sigmoid, "y = 1 / (1 + exp(-x))", float, WG_SMOOTH, WG_READS_Y,
+         wg_mul(dy, wg_sub(y, wg_square(y))), REAL)
+UNARY_OP(silu, "y = x sigmoid(x)", float, WG_SMOOTH, WG_READS_X, wg_silu_grad(x, dy), REAL)
+UNARY_OP(softplus, "y = ln(1 + exp(x))", float, WG_SMOOTH, WG_READS_X, wg_mul(dy, wg_sigmoid(x)),
+         REAL)
+/* clang-format on */
 
 /* ---- leaky_relu, elu ------------------------------------------------------------------------- */
+
+#define ACTIVATION                                                                                 \
+    .family = "activation", .operands = "x", .results = "y", .flags = WG_OP_ELEMENTWISE,           \
+    .inplace = 1, .infer = wgi_infer_unary_float
 
 static const wg_attr leaky_relu_attrs[] = {WG_ATTR(REAL, wg_leaky_relu_attrs, slope)};
 
@@ -129,13 +49,10 @@ const wg_op wg_op_leaky_relu = {
     ACTIVATION,
     KINK,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_leaky_relu_attrs),
-    .attrs = leaky_relu_attrs,
-    .n_attrs = WG_COUNT(leaky_relu_attrs),
+    WG_ATTRS(wg_leaky_relu_attrs, leaky_relu_attrs),
     .grad = grad_leaky_relu,
     .reads = WG_READS_X,
-    .samples = leaky_relu_samples,
-    .n_samples = WG_COUNT(leaky_relu_samples),
+    WG_SAMPLES(leaky_relu_samples),
 };
 
 wg_value *(wg_leaky_relu)(const char *at, wg_value *x, double slope)
@@ -165,13 +82,10 @@ const wg_op wg_op_elu = {
     ACTIVATION,
     KINK,
     .smoothness = WG_KINKED,
-    .attrs_size = sizeof(wg_elu_attrs),
-    .attrs = elu_attrs,
-    .n_attrs = WG_COUNT(elu_attrs),
+    WG_ATTRS(wg_elu_attrs, elu_attrs),
     .grad = grad_elu,
     .reads = WG_READS_X | WG_READS_Y,
-    .samples = elu_samples,
-    .n_samples = WG_COUNT(elu_samples),
+    WG_SAMPLES(elu_samples),
 };
 
 wg_value *(wg_elu)(const char *at, wg_value *x, double alpha)
@@ -188,7 +102,7 @@ static const wg_gelu_attrs by_erf = {WG_GELU_ERF}, by_tanh = {WG_GELU_TANH};
 static void grad_gelu(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_gelu_attrs *a = n->attrs;
-    dx[0] = wg_gelu_grad(n->in[0], dy[0], (wg_gelu_kind)a->kind);
+    dx[0] = wg_gelu_grad(n->in[0], dy[0], a->kind);
 }
 
 static const wg_sample gelu_samples[] = {
@@ -196,8 +110,7 @@ static const wg_sample gelu_samples[] = {
     {"tanh", &by_tanh, 1, {WG_FLOATS(-3, 3, 2, 3, 5)}},
 };
 
-#define GELU_ATTRS                                                                                 \
-    .attrs_size = sizeof(wg_gelu_attrs), .attrs = gelu_attrs, .n_attrs = WG_COUNT(gelu_attrs)
+#define GELU_ATTRS WG_ATTRS(wg_gelu_attrs, gelu_attrs)
 
 const wg_op wg_op_gelu = {
     .name = "gelu",
@@ -206,24 +119,15 @@ const wg_op wg_op_gelu = {
     GELU_ATTRS,
     .grad = grad_gelu,
     .reads = WG_READS_X,
-    .samples = gelu_samples,
-    .n_samples = WG_COUNT(gelu_samples),
+    WG_SAMPLES(gelu_samples),
 };
 
 wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind)
 {
-    return wg_apply1(at, &wg_op_gelu, &(wg_gelu_attrs){(int)kind}, x);
+    return wg_apply1(at, &wg_op_gelu, &(wg_gelu_attrs){kind}, x);
 }
 
 /* ---- derivatives as ops ---------------------------------------------------------------------- */
-
-static bool infer_product(wg_node *n)
-{
-    wg_shape s;
-    return wg_need_float(n, 0) && wg_need_same_dtype(n, 0, 1) &&
-           wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &s) &&
-           wg_set_result(n, 0, n->in[0]->dtype, s);
-}
 
 static const wg_sample product_samples[] = {
     {"same shape", NULL, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
@@ -236,7 +140,7 @@ static const wg_sample gelu_grad_samples[] = {
 
 #define DERIVATIVE                                                                                 \
     .family = "activation", .results = "dx", .flags = WG_OP_ELEMENTWISE, .inplace = 3,             \
-    .infer = infer_product
+    .infer = wgi_infer_binary_float
 
 /* piecewise linear in dy, piecewise constant in y */
 static void grad_relu_grad(wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -252,8 +156,7 @@ const wg_op wg_op_relu_grad = {
     .smoothness = WG_PIECEWISE_LINEAR,
     .grad = grad_relu_grad,
     .reads = WG_READS_X,
-    .samples = product_samples,
-    .n_samples = WG_COUNT(product_samples),
+    WG_SAMPLES(product_samples),
 };
 
 wg_value *(wg_relu_grad)(const char *at, wg_value *y, wg_value *dy)
@@ -274,8 +177,7 @@ const wg_op wg_op_silu_grad = {
     DERIVATIVE,
     .operands = "x dy",
     .expand = expand_silu_grad,
-    .samples = product_samples,
-    .n_samples = WG_COUNT(product_samples),
+    WG_SAMPLES(product_samples),
 };
 
 wg_value *(wg_silu_grad)(const char *at, wg_value *x, wg_value *dy)
@@ -320,13 +222,12 @@ const wg_op wg_op_gelu_grad = {
     GELU_ATTRS,
     .operands = "x dy",
     .expand = expand_gelu_grad,
-    .samples = gelu_grad_samples,
-    .n_samples = WG_COUNT(gelu_grad_samples),
+    WG_SAMPLES(gelu_grad_samples),
 };
 
 wg_value *(wg_gelu_grad)(const char *at, wg_value *x, wg_value *dy, wg_gelu_kind kind)
 {
-    return wg_apply2(at, &wg_op_gelu_grad, &(wg_gelu_attrs){(int)kind}, x, dy);
+    return wg_apply2(at, &wg_op_gelu_grad, &(wg_gelu_attrs){kind}, x, dy);
 }
 
 /* ---- gated units ----------------------------------------------------------------------------- */
@@ -353,7 +254,7 @@ static void expand_gated(wg_node *n, wg_value **y)
     wg_value *x = n->in[0];
     int64_t half = n->out[0]->shape.dim[n->out[0]->shape.rank - 1];
     wg_value *a = wg_slice(x, -1, 0, half, 1), *b = wg_slice(x, -1, half, 2 * half, 1);
-    switch ((wg_gate)t->kind) {
+    switch (t->kind) {
     case WG_GLU: b = wg_sigmoid(b); break;
     case WG_REGLU: b = wg_relu(b); break;
     case WG_GEGLU: b = wg_gelu(b, WG_GELU_ERF); break;
@@ -382,17 +283,14 @@ const wg_op wg_op_gated = {
     .results = "y",
     .smoothness = WG_KINKED,
     KINK,
-    .attrs_size = sizeof(wg_gated_attrs),
-    .attrs = gated_attrs,
-    .n_attrs = WG_COUNT(gated_attrs),
+    WG_ATTRS(wg_gated_attrs, gated_attrs),
     .infer = infer_gated,
     .expand = expand_gated,
     .flops = gated_flops,
-    .samples = gated_samples,
-    .n_samples = WG_COUNT(gated_samples),
+    WG_SAMPLES(gated_samples),
 };
 
 wg_value *(wg_gated)(const char *at, wg_value *x, wg_gate kind)
 {
-    return wg_apply1(at, &wg_op_gated, &(wg_gated_attrs){(int)kind}, x);
+    return wg_apply1(at, &wg_op_gated, &(wg_gated_attrs){kind}, x);
 }

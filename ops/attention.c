@@ -324,9 +324,7 @@ static const wg_sample attention_grad_samples[] = {
     {"dropout", &with_dropout, 4, {F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3)}},
 };
 
-#define ATTENTION                                                                                  \
-    .family = "attention", .attrs_size = sizeof(wg_attention_attrs), .attrs = wgi_attention_table, \
-    .n_attrs = WG_COUNT(wgi_attention_table)
+#define ATTENTION .family = "attention", WG_ATTRS(wg_attention_attrs, wgi_attention_table)
 
 const wg_op wg_op_attention_weights = {
     .name = "attention_weights",
@@ -337,8 +335,7 @@ const wg_op wg_op_attention_weights = {
     .flops = flops_weights,
     .infer = infer_weights,
     .expand = expand_weights,
-    .samples = weights_samples,
-    .n_samples = WG_COUNT(weights_samples),
+    WG_SAMPLES(weights_samples),
 };
 const wg_op wg_op_attention = {
     .name = "attention",
@@ -352,8 +349,7 @@ const wg_op wg_op_attention = {
     .expand = expand_attention,
     .grad = grad_attention,
     .reads = WG_READS_X,
-    .samples = attention_samples,
-    .n_samples = WG_COUNT(attention_samples),
+    WG_SAMPLES(attention_samples),
 };
 const wg_op wg_op_attention_grad = {
     .name = "attention_grad",
@@ -365,8 +361,7 @@ const wg_op wg_op_attention_grad = {
     .flops = flops_attention_grad,
     .infer = infer_attention_grad,
     .expand = expand_attention_grad,
-    .samples = attention_grad_samples,
-    .n_samples = WG_COUNT(attention_grad_samples),
+    WG_SAMPLES(attention_grad_samples),
 };
 
 wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k, wg_value *lengths,
@@ -382,8 +377,7 @@ wg_value *(wg_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v, 
     wg_attention_attrs a = options ? *options : (wg_attention_attrs){0};
     if (a.dropout > 0 && a.key == 0 && q)
         a.key = (int64_t)wg_graph_new_key(wg_graph_of(q));
-    wg_node *n = wg_apply(at, NULL, &wg_op_attention, &a, in, 4);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_attention, &a, in, 4);
 }
 
 /* ---- additive attention ---------------------------------------------------------------------- */
@@ -474,17 +468,14 @@ const wg_op wg_op_additive_attention = {
     .name = "additive_attention",
     .formula = "y = dropout(softmax over s of (w . tanh(q_t + k_s))) v",
     .family = "attention",
-    .attrs_size = sizeof(wg_additive_attrs),
-    .attrs = additive_attrs,
-    .n_attrs = WG_COUNT(additive_attrs),
+    WG_ATTRS(wg_additive_attrs, additive_attrs),
     .flags = WG_OP_RANDOM,
     .operands = "q k w v lengths?",
     .results = "y",
     .flops = flops_additive,
     .infer = infer_additive,
     .expand = expand_additive,
-    .samples = additive_samples,
-    .n_samples = WG_COUNT(additive_samples),
+    WG_SAMPLES(additive_samples),
 };
 
 wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_value *w,
@@ -494,6 +485,5 @@ wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_v
     wg_additive_attrs a = options ? *options : (wg_additive_attrs){0};
     if (a.dropout > 0 && a.key == 0 && q)
         a.key = (int64_t)wg_graph_new_key(wg_graph_of(q));
-    wg_node *n = wg_apply(at, NULL, &wg_op_additive_attention, &a, in, 5);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_additive_attention, &a, in, 5);
 }

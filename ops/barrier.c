@@ -1,4 +1,5 @@
 /* barrier: y = x, after the tokens. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/barrier.h"
 #include "wengert/ops/table.h"
 
@@ -23,7 +24,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_barrier = {
     .name = "barrier",
     .formula = "y = x, computed after the tokens",
-    .family = "movement",
+    .family = "order",
     .operands = "x token*",
     .results = "y",
     .flags = WG_OP_VIEW | WG_OP_OPAQUE,
@@ -31,26 +32,26 @@ const wg_op wg_op_barrier = {
     .reads = WG_READS_NOTHING,
     .infer = infer,
     .grad = grad,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
-wg_value *(wg_barrier)(const char *at, wg_value *x, wg_value *const *tokens, int n_tokens)
+wg_value *(wg_barrier)(const char *at, wg_value *x, wg_value *const *tokens, size_t n_tokens)
 {
     wg_value *few[8], **in = few;
-    if (!x || n_tokens < 0 || (n_tokens && !tokens))
-        return x ? wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "barrier", "no list of %d tokens",
-                                 n_tokens)
-                 : NULL;
-    if (n_tokens > 7 && !(in = malloc(sizeof *in * ((size_t)n_tokens + 1))))
+    if (!x)
+        return NULL;
+    if (n_tokens >= INT32_MAX || (n_tokens && !tokens))
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "barrier", "no list of %zu tokens",
+                             n_tokens);
+    if (n_tokens >= WG_COUNT(few) && !(in = malloc(sizeof *in * (n_tokens + 1))))
         return wg_graph_fail(wg_graph_of(x), WG_ENOMEM, at, "barrier", "out of memory");
-    int n_in = 0;
-    in[n_in++] = x;
-    for (int i = 0; i < n_tokens; i++)
+    size_t n = 0;
+    in[n++] = x;
+    for (size_t i = 0; i < n_tokens; i++)
         if (tokens[i])
-            in[n_in++] = tokens[i];
-    wg_node *n = wg_apply(at, NULL, &wg_op_barrier, NULL, in, n_in);
+            in[n++] = tokens[i];
+    wg_value *y = wgi_apply_list(at, &wg_op_barrier, NULL, in, n);
     if (in != few)
         free(in);
-    return n ? n->out[0] : NULL;
+    return y;
 }

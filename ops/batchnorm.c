@@ -1,4 +1,5 @@
 /* batchnorm and groupnorm: x is [N, C, ...], statistics and gains belong to channels. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -133,7 +134,7 @@ static void expand_groupnorm(wg_node *n, wg_value **y)
     for (int i = 2; i < x->shape.rank; i++)
         row *= x->shape.dim[i];
     wg_value *rows = wg_reshape(x, WG_SHAPE(x->shape.dim[0], a->groups, row));
-    wg_value *h = wg_reshape(wg_layernorm(rows, NULL, NULL, 1, a->eps), x->shape);
+    wg_value *h = wg_reshape(wg_layernorm(rows, NULL, NULL, WG_LAST_AXIS, a->eps), x->shape);
     y[0] = affine(h, operand(n, 1), operand(n, 2));
 }
 
@@ -177,9 +178,7 @@ static const wg_sample groupnorm_samples[] = {
     {"empty batch", &two_groups, 1, {WG_FLOATS(-3, 3, 3, 0, 4, 3)}},
 };
 
-#define BATCHNORM                                                                                  \
-    .family = "normalisation", .attrs_size = sizeof(wg_batchnorm_attrs), .attrs = batchnorm_attrs, \
-    .n_attrs = WG_COUNT(batchnorm_attrs)
+#define BATCHNORM .family = "normalisation", WG_ATTRS(wg_batchnorm_attrs, batchnorm_attrs)
 
 const wg_op wg_op_batchnorm = {
     .name = "batchnorm",
@@ -190,8 +189,7 @@ const wg_op wg_op_batchnorm = {
     .flops = flops,
     .infer = infer_batchnorm,
     .expand = expand_batchnorm,
-    .samples = batchnorm_samples,
-    .n_samples = WG_COUNT(batchnorm_samples),
+    WG_SAMPLES(batchnorm_samples),
 };
 const wg_op wg_op_batchnorm_eval = {
     .name = "batchnorm_eval",
@@ -202,8 +200,7 @@ const wg_op wg_op_batchnorm_eval = {
     .flops = flops_eval,
     .infer = infer_batchnorm_eval,
     .expand = expand_batchnorm_eval,
-    .samples = batchnorm_eval_samples,
-    .n_samples = WG_COUNT(batchnorm_eval_samples),
+    WG_SAMPLES(batchnorm_eval_samples),
 };
 const wg_op wg_op_groupnorm = {
     .name = "groupnorm",
@@ -212,13 +209,10 @@ const wg_op wg_op_groupnorm = {
     .operands = "x gain? bias?",
     .results = "y",
     .flops = flops,
-    .attrs_size = sizeof(wg_groupnorm_attrs),
-    .attrs = groupnorm_attrs,
-    .n_attrs = WG_COUNT(groupnorm_attrs),
+    WG_ATTRS(wg_groupnorm_attrs, groupnorm_attrs),
     .infer = infer_groupnorm,
     .expand = expand_groupnorm,
-    .samples = groupnorm_samples,
-    .n_samples = WG_COUNT(groupnorm_samples),
+    WG_SAMPLES(groupnorm_samples),
 };
 
 /* ---- builders -------------------------------------------------------------------------------- */
@@ -232,8 +226,7 @@ wg_value *(wg_batchnorm_eval)(const char *at, wg_value *x, wg_value *mean, wg_va
                               wg_value *gain, wg_value *bias, double eps)
 {
     wg_value *in[] = {x, mean, var, gain, bias};
-    wg_node *n = wg_apply(at, NULL, &wg_op_batchnorm_eval, &(wg_batchnorm_attrs){eps}, in, 5);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_batchnorm_eval, &(wg_batchnorm_attrs){eps}, in, 5);
 }
 
 wg_value *(wg_groupnorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,

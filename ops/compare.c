@@ -1,7 +1,5 @@
-#include "wengert/ops/ops.h"
-#include "wengert/ops/table.h"
-
-/* clang-format off: ops are read as tables */
+/* Comparisons, logic and choice. */
+#include "ops/rows.h"
 
 /* ---- comparisons and logic ------------------------------------------------------------------- */
 
@@ -43,24 +41,9 @@ static const wg_sample not_samples[] = {
     {"scalar", NULL, 1, {WG_BOOLS(0, 0)}},
 };
 
-#define BUILDER(op_name)                                                                           \
-    wg_value *(wg_##op_name)(const char *at, wg_value *a, wg_value *b)                             \
-    {                                                                                              \
-        return wg_apply2(at, &wg_op_##op_name, NULL, a, b);                                        \
-    }
-
-#define COMPARISON(op_name, text)                                                                  \
-    const wg_op wg_op_##op_name = {.name = #op_name,                                               \
-                                   .formula = text,                                                \
-                                   .family = "comparison",                                         \
-                                   .operands = "a b",                                              \
-                                   .results = "y",                                                 \
-                                   .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE,                    \
-                                   .infer = infer_comparison,                                      \
-                                   .samples = comparison_samples,                                  \
-                                   .n_samples = WG_COUNT(comparison_samples)};                     \
-    BUILDER(op_name)
-
+#define COMPARISON(NAME, FORMULA)                                                                  \
+    BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_comparison, .family = "comparison",            \
+               WG_SAMPLES(comparison_samples))
 COMPARISON(equal, "y = (a == b)")
 COMPARISON(not_equal, "y = (a != b)")
 COMPARISON(less, "y = (a < b)")
@@ -68,40 +51,15 @@ COMPARISON(less_equal, "y = (a <= b)")
 COMPARISON(greater, "y = (a > b)")
 COMPARISON(greater_equal, "y = (a >= b)")
 
-#define LOGIC(op_name, text)                                                                       \
-    const wg_op wg_op_##op_name = {.name = #op_name,                                               \
-                                   .formula = text,                                                \
-                                   .family = "logic",                                              \
-                                   .operands = "a b",                                              \
-                                   .results = "y",                                                 \
-                                   .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE,                    \
-                                   .inplace = 3,                                                   \
-                                   .infer = infer_logic,                                           \
-                                   .samples = logic_samples,                                       \
-                                   .n_samples = WG_COUNT(logic_samples)};                          \
-    BUILDER(op_name)
-
+#define LOGIC(NAME, FORMULA)                                                                       \
+    BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_logic, .family = "logic", .inplace = 3,        \
+               WG_SAMPLES(logic_samples))
 LOGIC(logical_and, "y = a and b")
 LOGIC(logical_or, "y = a or b")
 LOGIC(logical_xor, "y = a or b, not both")
 
-const wg_op wg_op_logical_not = {
-    .name = "logical_not",
-    .formula = "y = not x",
-    .family = "logic",
-    .operands = "x",
-    .results = "y",
-    .flags = WG_OP_ELEMENTWISE | WG_OP_DISCRETE,
-    .inplace = 1,
-    .infer = infer_not,
-    .samples = not_samples,
-    .n_samples = WG_COUNT(not_samples),
-};
-
-wg_value *(wg_logical_not)(const char *at, wg_value *x)
-{
-    return wg_apply1(at, &wg_op_logical_not, NULL, x);
-}
+UNARY_ROW(logical_not, "y = not x", WG_OP_DISCRETE, infer_not, .family = "logic",
+          WG_SAMPLES(not_samples))
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
@@ -146,8 +104,7 @@ const wg_op wg_op_where = {
     .infer = infer_where,
     .grad = grad_where,
     .reads = WG_READS_X,
-    .samples = where_samples,
-    .n_samples = WG_COUNT(where_samples),
+    WG_SAMPLES(where_samples),
 };
 
 wg_value *(wg_where)(const char *at, wg_value *condition, wg_value *a, wg_value *b)

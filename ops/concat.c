@@ -1,3 +1,4 @@
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -38,7 +39,7 @@ static bool infer_concat(wg_node *n)
 static void grad_concat(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_concat_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->out[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->out[0]->shape.rank);
     int64_t from = 0;
     for (int i = 0; i < n->n_in; i++) {
         int64_t to = from + n->in[i]->shape.dim[axis];
@@ -71,24 +72,16 @@ const wg_op wg_op_concat = {
     .operands = "x*",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_concat_attrs),
-    .attrs = concat_attrs,
-    .n_attrs = WG_COUNT(concat_attrs),
+    WG_ATTRS(wg_concat_attrs, concat_attrs),
     .infer = infer_concat,
     .grad = grad_concat,
     .reads = WG_READS_NOTHING,
-    .samples = concat_samples,
-    .n_samples = WG_COUNT(concat_samples),
+    WG_SAMPLES(concat_samples),
 };
 
-static wg_value *first(const wg_node *n)
+wg_value *(wg_concat)(const char *at, wg_value *const *x, size_t n, int axis)
 {
-    return n ? n->out[0] : NULL;
-}
-
-wg_value *(wg_concat)(const char *at, wg_value *const *x, int n, int axis)
-{
-    return first(wg_apply(at, NULL, &wg_op_concat, &(wg_concat_attrs){axis}, x, n));
+    return wgi_apply_list(at, &wg_op_concat, &(wg_concat_attrs){axis}, x, n);
 }
 
 /* ---- stack: concat along an axis of size 1 --------------------------------------------------- */
@@ -111,7 +104,7 @@ static bool infer_stack(wg_node *n)
     if (!wg_need_rank(n, 0, 0, WG_MAX_RANK - 1))
         return false;
     const wg_shape *x = &n->in[0]->shape;
-    int axis = wg_axis_of(a->axis, x->rank + 1);
+    int axis = wg_normalize_axis(a->axis, x->rank + 1);
     if (axis < 0)
         return wg_fail(n, WG_ESHAPE, "axis %lld is outside the stack of %s", (long long)a->axis,
                        wg_shape_text(x, text, sizeof text));
@@ -126,7 +119,7 @@ static bool infer_stack(wg_node *n)
 static void expand_stack(wg_node *n, wg_value **y)
 {
     const wg_concat_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->out[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->out[0]->shape.rank);
     wg_value **x = wg_graph_alloc(n->graph, sizeof *x * (size_t)n->n_in);
     for (int i = 0; x && i < n->n_in; i++)
         x[i] = wg_reshape(n->in[i], unsqueezed(&n->in[i]->shape, axis));
@@ -152,18 +145,15 @@ const wg_op wg_op_stack = {
     .operands = "x*",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_concat_attrs),
-    .attrs = concat_attrs,
-    .n_attrs = WG_COUNT(concat_attrs),
+    WG_ATTRS(wg_concat_attrs, concat_attrs),
     .infer = infer_stack,
     .expand = expand_stack,
-    .samples = stack_samples,
-    .n_samples = WG_COUNT(stack_samples),
+    WG_SAMPLES(stack_samples),
 };
 
-wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis)
+wg_value *(wg_stack)(const char *at, wg_value *const *x, size_t n, int axis)
 {
-    return first(wg_apply(at, NULL, &wg_op_stack, &(wg_concat_attrs){axis}, x, n));
+    return wgi_apply_list(at, &wg_op_stack, &(wg_concat_attrs){axis}, x, n);
 }
 
 /* ---- split: a slice for each piece ----------------------------------------------------------- */
@@ -210,7 +200,7 @@ static bool infer_split(wg_node *n)
 static void expand_split(wg_node *n, wg_value **y)
 {
     const wg_split_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->in[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->in[0]->shape.rank);
     int64_t from = 0;
     for (int i = 0; i < n->n_out; i++) {
         y[i] = wg_slice(n->in[0], axis, from, from + piece(a, (size_t)i), 1);
@@ -247,38 +237,35 @@ const wg_op wg_op_split = {
     .operands = "x",
     .results = "y*",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_split_attrs),
-    .attrs = split_attrs,
-    .n_attrs = WG_COUNT(split_attrs),
+    WG_ATTRS(wg_split_attrs, split_attrs),
     .infer = infer_split,
     .grad = grad_split,
     .reads = WG_READS_NOTHING,
     .expand = expand_split,
-    .samples = split_samples,
-    .n_samples = WG_COUNT(split_samples),
+    WG_SAMPLES(split_samples),
 };
 
-wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t *sizes)
+wg_value *(wg_split)(const char *at, wg_value *x, int axis, const int64_t *sizes, size_t n)
 {
     if (!x)
         return NULL;
     wg_graph *g = wg_graph_of(x);
-    int k = wg_axis_of(axis, x->shape.rank);
-    if (n < 1)
-        return wg_graph_fail(g, WG_EINVAL, at, "split", "%d pieces", n);
-    if (!sizes && k >= 0 && x->shape.dim[k] % n != 0)
+    int k = wg_normalize_axis(axis, x->shape.rank);
+    if (n < 1 || n > INT32_MAX)
+        return wg_graph_fail(g, WG_EINVAL, at, "split", "%zu pieces", n);
+    if (!sizes && k >= 0 && x->shape.dim[k] % (int64_t)n != 0)
         return wg_graph_fail(g, WG_ESHAPE, at, "split",
-                             "axis %d of size %lld does not cut into %d equal pieces", axis,
+                             "axis %d of size %lld does not cut into %zu equal pieces", axis,
                              (long long)x->shape.dim[k], n);
     if (!sizes) {
-        int64_t *equal = wg_graph_alloc(g, sizeof *equal * (size_t)n);
+        int64_t *equal = wg_graph_alloc(g, sizeof *equal * n);
         if (!equal)
             return NULL;
-        for (int i = 0; i < n; i++)
-            equal[i] = k < 0 ? 0 : x->shape.dim[k] / n;
+        for (size_t i = 0; i < n; i++)
+            equal[i] = k < 0 ? 0 : x->shape.dim[k] / (int64_t)n;
         sizes = equal;
     }
-    wg_split_attrs a = {axis, {sizes, sizeof *sizes * (size_t)n}};
+    wg_split_attrs a = {axis, {sizes, sizeof *sizes * n}};
     return wg_apply1(at, &wg_op_split, &a, x);
 }
 
@@ -343,13 +330,10 @@ const wg_op wg_op_tile = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_tile_attrs),
-    .attrs = tile_attrs,
-    .n_attrs = WG_COUNT(tile_attrs),
+    WG_ATTRS(wg_tile_attrs, tile_attrs),
     .infer = infer_tile,
     .expand = expand_tile,
-    .samples = tile_samples,
-    .n_samples = WG_COUNT(tile_samples),
+    WG_SAMPLES(tile_samples),
 };
 
 wg_value *(wg_tile)(const char *at, wg_value *x, wg_shape times)

@@ -17,9 +17,11 @@
     FIELD("groups", groups)
 
 static const wg_attr attrs_2d[] = {GEOMETRY_2D};
-static const wg_attr attrs_adjoint[] = {GEOMETRY_2D, FIELD("height", height), FIELD("width", width)};
+static const wg_attr attrs_adjoint[] = {GEOMETRY_2D, FIELD("height", height),
+    FIELD("width", width)};
 static const wg_attr attrs_transpose2d[] = {
-    GEOMETRY_2D, FIELD("output_padding_h", output_padding_h), FIELD("output_padding_w", output_padding_w),
+    GEOMETRY_2D, FIELD("output_padding_h", output_padding_h),
+        FIELD("output_padding_w", output_padding_w),
 };
 static const wg_attr attrs_1d[] = {GEOMETRY_1D};
 static const wg_attr attrs_transpose1d[] = {GEOMETRY_1D, FIELD("output_padding", output_padding_w)};
@@ -204,56 +206,65 @@ static double flops_grad_w(const wg_node *n)
 /* clang-format off */
 
 /* CONV(stride, padding, dilation: along H, W; groups; height, width) */
-#define CONV(sh, sw, ph, pw, dh, dw, g, h, w) &(const wg_conv_attrs){sh, sw, ph, pw, dh, dw, g, 0, 0, h, w}
+#define CONV(sh, sw, ph, pw, dh, dw, g, h, w)                                                      \
+    &(const wg_conv_attrs){sh, sw, ph, pw, dh, dw, g, 0, 0, h, w}
 #define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
 
 static const wg_sample conv2d_samples[] = {
     {"plain", CONV(1, 1, 0, 0, 1, 1, 1, 0, 0), 2, {F(4, 2, 2, 4, 5), F(4, 3, 2, 3, 2)}},
-    {"bias, padding", CONV(1, 1, 1, 2, 1, 1, 1, 0, 0), 3, {F(4, 1, 2, 3, 3), F(4, 2, 2, 3, 3), F(1, 2)}},
-    {"stride with a rest", CONV(2, 3, 1, 0, 1, 1, 1, 0, 0), 3, {F(4, 1, 2, 4, 6), F(4, 2, 2, 3, 2), F(1, 2)}},
-    {"dilation, groups", CONV(1, 2, 2, 1, 2, 1, 2, 0, 0), 3, {F(4, 1, 4, 3, 4), F(4, 2, 2, 3, 2), F(1, 2)}},
+    {"bias, padding", CONV(1, 1, 1, 2, 1, 1, 1, 0, 0), 3,
+     {F(4, 1, 2, 3, 3), F(4, 2, 2, 3, 3), F(1, 2)}},
+    {"stride with a rest", CONV(2, 3, 1, 0, 1, 1, 1, 0, 0), 3,
+     {F(4, 1, 2, 4, 6), F(4, 2, 2, 3, 2), F(1, 2)}},
+    {"dilation, groups", CONV(1, 2, 2, 1, 2, 1, 2, 0, 0), 3,
+     {F(4, 1, 4, 3, 4), F(4, 2, 2, 3, 2), F(1, 2)}},
     {"depthwise", CONV(1, 1, 1, 1, 1, 1, 3, 0, 0), 2, {F(4, 1, 3, 3, 3), F(4, 3, 1, 3, 3)}},
     {"1x1", CONV(1, 1, 0, 0, 1, 1, 1, 0, 0), 2, {F(4, 2, 3, 2, 2), F(4, 2, 3, 1, 1)}},
-    {"stride over kernel", CONV(3, 2, 0, 0, 1, 1, 1, 0, 0), 2, {F(4, 1, 2, 5, 5), F(4, 2, 2, 1, 1)}},
+    {"stride over kernel", CONV(3, 2, 0, 0, 1, 1, 1, 0, 0), 2,
+     {F(4, 1, 2, 5, 5), F(4, 2, 2, 1, 1)}},
     {"empty batch", CONV(1, 1, 0, 0, 1, 1, 1, 0, 0), 2, {F(4, 0, 2, 3, 3), F(4, 2, 2, 2, 2)}},
 };
 static const wg_sample grad_x_samples[] = {
     {"plain", CONV(1, 1, 0, 0, 1, 1, 1, 4, 5), 2, {F(4, 2, 3, 2, 4), F(4, 3, 2, 3, 2)}},
-    {"stride with a rest", CONV(2, 3, 1, 0, 1, 1, 1, 4, 6), 2, {F(4, 1, 2, 2, 2), F(4, 2, 2, 3, 2)}},
+    {"stride with a rest", CONV(2, 3, 1, 0, 1, 1, 1, 4, 6), 2,
+     {F(4, 1, 2, 2, 2), F(4, 2, 2, 3, 2)}},
     {"dilation, groups", CONV(1, 2, 2, 1, 2, 1, 2, 3, 4), 2, {F(4, 1, 2, 3, 3), F(4, 2, 2, 3, 2)}},
-    {"stride over kernel", CONV(3, 2, 0, 0, 1, 1, 1, 5, 5), 2, {F(4, 1, 2, 2, 3), F(4, 2, 2, 1, 1)}},
+    {"stride over kernel", CONV(3, 2, 0, 0, 1, 1, 1, 5, 5), 2,
+     {F(4, 1, 2, 2, 3), F(4, 2, 2, 1, 1)}},
 };
 static const wg_sample grad_w_samples[] = {
     {"plain", CONV(1, 1, 0, 0, 1, 1, 1, 3, 2), 2, {F(4, 2, 2, 4, 5), F(4, 2, 3, 2, 4)}},
-    {"stride with a rest", CONV(2, 3, 1, 0, 1, 1, 1, 3, 2), 2, {F(4, 1, 2, 4, 6), F(4, 1, 2, 2, 2)}},
+    {"stride with a rest", CONV(2, 3, 1, 0, 1, 1, 1, 3, 2), 2,
+     {F(4, 1, 2, 4, 6), F(4, 1, 2, 2, 2)}},
     {"dilation, groups", CONV(1, 2, 2, 1, 2, 1, 2, 3, 2), 2, {F(4, 1, 4, 3, 4), F(4, 1, 2, 3, 3)}},
     {"empty batch", CONV(1, 1, 0, 0, 1, 1, 1, 2, 2), 2, {F(4, 0, 2, 3, 3), F(4, 0, 2, 2, 2)}},
 };
 
 #define CONVOLUTION                                                                                \
-    .family = "convolution", .attrs_size = sizeof(wg_conv_attrs), .smoothness = WG_PIECEWISE_LINEAR
+    .family = "convolution", .smoothness = WG_PIECEWISE_LINEAR
 
 const wg_op wg_op_conv2d = {
     .name = "conv2d",
-    .formula = "y[b,o,p,q] = sum over c, k, l of w[o,c,k,l] x[b,c,p s - pad + k d, q ... l ...] + bias[o]",
+    .formula = "y[b,o,p,q] = sum over c, k, l of "
+               "w[o,c,k,l] x[b,c,p s - pad + k d, q ... l ...] + bias[o]",
     CONVOLUTION, .operands = "x weight bias?", .results = "y",
-    .attrs = attrs_2d, .n_attrs = WG_COUNT(attrs_2d),
+    WG_ATTRS(wg_conv_attrs, attrs_2d),
     .infer = infer_conv2d, .grad = grad_conv2d, .reads = WG_READS_X, .flops = flops_conv2d,
-    .samples = conv2d_samples, .n_samples = WG_COUNT(conv2d_samples),
+    WG_SAMPLES(conv2d_samples),
 };
 const wg_op wg_op_conv2d_grad_x = {
     .name = "conv2d_grad_x", .formula = "<x, dx> = <conv2d(x, weight), dy> for all x",
     CONVOLUTION, .operands = "dy weight", .results = "dx",
-    .attrs = attrs_adjoint, .n_attrs = WG_COUNT(attrs_adjoint),
+    WG_ATTRS(wg_conv_attrs, attrs_adjoint),
     .infer = infer_grad_x, .grad = grad_grad_x, .reads = WG_READS_X, .flops = flops_grad_x,
-    .samples = grad_x_samples, .n_samples = WG_COUNT(grad_x_samples),
+    WG_SAMPLES(grad_x_samples),
 };
 const wg_op wg_op_conv2d_grad_w = {
     .name = "conv2d_grad_w", .formula = "<w, dw> = <conv2d(x, w), dy> for all w",
     CONVOLUTION, .operands = "x dy", .results = "dw",
-    .attrs = attrs_adjoint, .n_attrs = WG_COUNT(attrs_adjoint),
+    WG_ATTRS(wg_conv_attrs, attrs_adjoint),
     .infer = infer_grad_w, .grad = grad_grad_w, .reads = WG_READS_X, .flops = flops_grad_w,
-    .samples = grad_w_samples, .n_samples = WG_COUNT(grad_w_samples),
+    WG_SAMPLES(grad_w_samples),
 };
 /* clang-format on */
 
@@ -402,7 +413,8 @@ static double flops_transpose(const wg_node *n)
 
 /* clang-format off */
 #define CONV1D(s, p, d, g, out) &(const wg_conv_attrs){1, s, 0, p, 1, d, g, 0, out, 0, 0}
-#define TRANSPOSE2D(sh, sw, ph, pw, dh, dw, g, oh, ow) &(const wg_conv_attrs){sh, sw, ph, pw, dh, dw, g, oh, ow, 0, 0}
+#define TRANSPOSE2D(sh, sw, ph, pw, dh, dw, g, oh, ow)                                             \
+    &(const wg_conv_attrs){sh, sw, ph, pw, dh, dw, g, oh, ow, 0, 0}
 
 static const wg_sample conv1d_samples[] = {
     {"plain", CONV1D(1, 0, 1, 1, 0), 2, {F(3, 2, 2, 5), F(3, 3, 2, 3)}},
@@ -410,7 +422,8 @@ static const wg_sample conv1d_samples[] = {
 };
 static const wg_sample transpose2d_samples[] = {
     {"plain", TRANSPOSE2D(1, 1, 0, 0, 1, 1, 1, 0, 0), 2, {F(4, 2, 2, 2, 3), F(4, 2, 3, 2, 3)}},
-    {"all options", TRANSPOSE2D(2, 3, 1, 0, 1, 2, 2, 1, 2), 3, {F(4, 1, 4, 2, 2), F(4, 4, 2, 3, 2), F(1, 4)}},
+    {"all options", TRANSPOSE2D(2, 3, 1, 0, 1, 2, 2, 1, 2), 3,
+     {F(4, 1, 4, 2, 2), F(4, 4, 2, 3, 2), F(1, 4)}},
 };
 static const wg_sample transpose1d_samples[] = {
     {"plain", CONV1D(1, 0, 1, 1, 0), 2, {F(3, 2, 2, 4), F(3, 2, 3, 3)}},
@@ -418,25 +431,28 @@ static const wg_sample transpose1d_samples[] = {
 };
 
 const wg_op wg_op_conv1d = {
-    .name = "conv1d", .formula = "y[b,o,p] = sum over c, k of w[o,c,k] x[b,c,p s - pad + k d] + bias[o]",
+    .name = "conv1d",
+    .formula = "y[b,o,p] = sum over c, k of w[o,c,k] x[b,c,p s - pad + k d] + bias[o]",
     CONVOLUTION, .operands = "x weight bias?", .results = "y",
-    .attrs = attrs_1d, .n_attrs = WG_COUNT(attrs_1d),
+    WG_ATTRS(wg_conv_attrs, attrs_1d),
     .infer = infer_conv1d, .expand = expand_conv1d, .flops = flops_conv1d,
-    .samples = conv1d_samples, .n_samples = WG_COUNT(conv1d_samples),
+    WG_SAMPLES(conv1d_samples),
 };
 const wg_op wg_op_conv_transpose2d = {
-    .name = "conv_transpose2d", .formula = "y[b,o,i s - pad + k d, j ... l ...] += w[c,o,k,l] x[b,c,i,j], plus bias[o]",
+    .name = "conv_transpose2d",
+    .formula = "y[b,o,i s - pad + k d, j ... l ...] += w[c,o,k,l] x[b,c,i,j], plus bias[o]",
     CONVOLUTION, .operands = "x weight bias?", .results = "y",
-    .attrs = attrs_transpose2d, .n_attrs = WG_COUNT(attrs_transpose2d),
+    WG_ATTRS(wg_conv_attrs, attrs_transpose2d),
     .infer = infer_transpose2d, .expand = expand_transpose2d, .flops = flops_transpose,
-    .samples = transpose2d_samples, .n_samples = WG_COUNT(transpose2d_samples),
+    WG_SAMPLES(transpose2d_samples),
 };
 const wg_op wg_op_conv_transpose1d = {
-    .name = "conv_transpose1d", .formula = "y[b,o,i s - pad + k d] += w[c,o,k] x[b,c,i], plus bias[o]",
+    .name = "conv_transpose1d",
+    .formula = "y[b,o,i s - pad + k d] += w[c,o,k] x[b,c,i], plus bias[o]",
     CONVOLUTION, .operands = "x weight bias?", .results = "y",
-    .attrs = attrs_transpose1d, .n_attrs = WG_COUNT(attrs_transpose1d),
+    WG_ATTRS(wg_conv_attrs, attrs_transpose1d),
     .infer = infer_transpose1d, .expand = expand_transpose1d, .flops = flops_transpose,
-    .samples = transpose1d_samples, .n_samples = WG_COUNT(transpose1d_samples),
+    WG_SAMPLES(transpose1d_samples),
 };
 /* clang-format on */
 

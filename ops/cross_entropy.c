@@ -154,8 +154,7 @@ static void expand_grad(wg_node *n, wg_value **y)
 static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_value *in[] = {dy[0], n->in[0], n->in[1], n->n_in > 2 ? n->in[2] : NULL};
-    wg_node *d = wg_apply(WG_HERE, NULL, &wg_op_cross_entropy_grad, n->attrs, in, 4);
-    dx[0] = d ? d->out[0] : NULL;
+    dx[0] = wgi_apply_list(WG_HERE, &wg_op_cross_entropy_grad, n->attrs, in, 4);
     if (n->n_in > 2)
         dx[2] = wg_neg(wg_div(wg_mul(dy[0], n->out[0]), divisor(n, 0)));
 }
@@ -219,9 +218,7 @@ static const wg_sample grad_samples[] = {
     {"no rows", &plain, 3, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 0, 5), TARGETS(1, 0)}},
 };
 
-#define CROSS_ENTROPY                                                                              \
-    .family = "loss", .attrs_size = sizeof(wg_cross_entropy_attrs),                                \
-    .attrs = wgi_cross_entropy_table, .n_attrs = WG_COUNT(wgi_cross_entropy_table)
+#define CROSS_ENTROPY .family = "loss", WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table)
 
 const wg_op wg_op_cross_entropy = {
     .name = "cross_entropy",
@@ -234,8 +231,7 @@ const wg_op wg_op_cross_entropy = {
     .expand = expand,
     .grad = grad,
     .reads = WG_READS_X | WG_READS_Y,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 const wg_op wg_op_cross_entropy_grad = {
     .name = "cross_entropy_grad",
@@ -247,8 +243,7 @@ const wg_op wg_op_cross_entropy_grad = {
     .inplace = 1 << 1,
     .infer = infer_grad,
     .expand = expand_grad,
-    .samples = grad_samples,
-    .n_samples = WG_COUNT(grad_samples),
+    WG_SAMPLES(grad_samples),
 };
 
 wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,

@@ -1,6 +1,7 @@
 /* einsum: a spec is parsed into labels, one for each axis of each operand; the expansion
  * contracts the operands from left to right, each time by one matrix product or one broadcast
  * product. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -449,19 +450,15 @@ const wg_op wg_op_einsum = {
     .family = "linear algebra",
     .operands = "x*",
     .results = "y",
-    .attrs_size = sizeof(wg_einsum_attrs),
-    .attrs = einsum_attrs,
-    .n_attrs = WG_COUNT(einsum_attrs),
+    WG_ATTRS(wg_einsum_attrs, einsum_attrs),
     .infer = infer_einsum,
     .expand = expand_einsum,
     .flops = einsum_flops,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .samples = einsum_samples,
-    .n_samples = WG_COUNT(einsum_samples),
+    WG_SAMPLES(einsum_samples),
 };
 
-wg_value *(wg_einsum)(const char *at, const char *text, wg_value *const *x, int n)
+wg_value *(wg_einsum)(const char *at, const char *text, wg_value *const *x, size_t n)
 {
-    wg_node *y = wg_apply(at, NULL, &wg_op_einsum, &(wg_einsum_attrs){text}, x, n);
-    return y ? y->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_einsum, &(wg_einsum_attrs){text}, x, n);
 }

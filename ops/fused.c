@@ -94,7 +94,8 @@ static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 
 #define F(...) WG_FLOATS(-2, 2, 4, __VA_ARGS__)
 static const wg_sample attention_samples[] = {
     {"plain", &plain, 3, {F(2, 3, 2, 4), F(2, 3, 2, 4), F(2, 3, 2, 4)}},
-    {"causal, lengths, grouped", &causal, 4, {F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 3), WG_INTS(1, 4, 1, 2)}},
+    {"causal, lengths, grouped", &causal, 4,
+     {F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 3), WG_INTS(1, 4, 1, 2)}},
     {"dropout", &dropped, 3, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
 };
 static const wg_sample attention_grad_samples[] = {
@@ -105,19 +106,20 @@ static const wg_sample attention_grad_samples[] = {
 };
 
 #define BY_TOKEN                                                                                   \
-    .family = "fused", .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_attention_attrs),            \
-    .attrs = wgi_attention_table, .n_attrs = WG_COUNT(wgi_attention_table)
+    .family = "fused", .flags = WG_OP_RANDOM, WG_ATTRS(wg_attention_attrs, wgi_attention_table)
 
 const wg_op wg_op_attention_by_token = {
-    .name = "attention_by_token", .formula = "attention of q, k, v [B, T, H, d]: tokens before heads", BY_TOKEN,
-    .operands = "q k v lengths?", .results = "y", .infer = infer_attention, .expand = expand_attention,
-    .flops = flops_attention, .samples = attention_samples, .n_samples = WG_COUNT(attention_samples),
+    .name = "attention_by_token",
+    .formula = "attention of q, k, v [B, T, H, d]: tokens before heads", BY_TOKEN,
+    .operands = "q k v lengths?", .results = "y", .infer = infer_attention,
+    .expand = expand_attention, .flops = flops_attention, WG_SAMPLES(attention_samples),
 };
 const wg_op wg_op_attention_by_token_grad = {
-    .name = "attention_by_token_grad", .formula = "attention_grad of dy, q, k, v [B, T, H, d]", BY_TOKEN,
+    .name = "attention_by_token_grad", .formula = "attention_grad of dy, q, k, v [B, T, H, d]",
+    BY_TOKEN,
     .operands = "dy q k v lengths?", .results = "dq dk dv", .infer = infer_attention_grad,
-    .expand = expand_attention_grad, .flops = flops_attention_grad, .samples = attention_grad_samples,
-    .n_samples = WG_COUNT(attention_grad_samples),
+    .expand = expand_attention_grad, .flops = flops_attention_grad,
+    WG_SAMPLES(attention_grad_samples),
 };
 /* clang-format on */
 
@@ -230,22 +232,26 @@ static const wg_sample residual_samples[] = {
 static const wg_sample residual_grad_samples[] = {
     {"gain", &sure, 5, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1), R(1, 7)}},
     {"dropout", &chance, 4, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
-    {"dropout, gain, dsum", &chance, 6, {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1), R(1, 7), R(2, 3, 7)}},
+    {"dropout, gain, dsum", &chance, 6,
+     {R(2, 3, 7), R(2, 3, 7), R(2, 3, 1), WG_FLOATS(0.5, 1.5, 2, 3, 1), R(1, 7), R(2, 3, 7)}},
 };
 
 #define RESIDUAL                                                                                   \
-    .family = "fused", .flags = WG_OP_RANDOM, .attrs_size = sizeof(wg_residual_layernorm_attrs),   \
-    .attrs = residual_attrs, .n_attrs = WG_COUNT(residual_attrs), .flops = flops_residual
+    .family = "fused", .flags = WG_OP_RANDOM, .flops = flops_residual,                             \
+    WG_ATTRS(wg_residual_layernorm_attrs, residual_attrs)
 
 const wg_op wg_op_residual_layernorm = {
-    .name = "residual_layernorm", .formula = "sum = x + dropout(branch), y = layernorm(sum)", RESIDUAL,
+    .name = "residual_layernorm", .formula = "sum = x + dropout(branch), y = layernorm(sum)",
+    RESIDUAL,
     .operands = "x branch gain? bias?", .results = "y mean rstd sum",
     .infer = infer_residual, .expand = expand_residual,
-    .samples = residual_samples, .n_samples = WG_COUNT(residual_samples),
+    WG_SAMPLES(residual_samples),
 };
 const wg_op wg_op_residual_layernorm_grad = {
-    .name = "residual_layernorm_grad", .formula = "dx = layernorm_grad(dy) + dsum, dbranch = dropout(dx)", RESIDUAL,
-    .operands = "dy sum mean rstd gain? dsum?", .results = "dx dgain dbias dbranch", .infer = infer_residual_grad,
-    .expand = expand_residual_grad, .samples = residual_grad_samples, .n_samples = WG_COUNT(residual_grad_samples),
+    .name = "residual_layernorm_grad",
+    .formula = "dx = layernorm_grad(dy) + dsum, dbranch = dropout(dx)", RESIDUAL,
+    .operands = "dy sum mean rstd gain? dsum?", .results = "dx dgain dbias dbranch",
+    .infer = infer_residual_grad,
+    .expand = expand_residual_grad, WG_SAMPLES(residual_grad_samples),
 };
 /* clang-format on */

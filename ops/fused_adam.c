@@ -64,7 +64,9 @@ static const wg_adam_attrs plain = {0.9, 0.98, 1e-9, 0}, decay = {0.8, 0.9, 1e-3
 
 #define X(lo, hi, ...) WG_FLOATS(lo, hi, __VA_ARGS__)
 #define SCALARS X(0.01, 0.1, 0, 0), WG_INTS(1, 6, 0, 0), X(0.5, 1, 0, 0)
-#define TENSOR(...) X(-2, 2, __VA_ARGS__), X(-2, 2, __VA_ARGS__), X(-2, 2, __VA_ARGS__), X(0.5, 2, __VA_ARGS__)
+#define TENSOR(...)                                                                                \
+    X(-2, 2, __VA_ARGS__), X(-2, 2, __VA_ARGS__), X(-2, 2, __VA_ARGS__),                           \
+    X(0.5, 2, __VA_ARGS__)
 static const wg_sample samples[] = {
     {"one", &plain, 7, {SCALARS, TENSOR(2, 2, 3)}},
     {"two, weight decay", &decay, 11, {SCALARS, TENSOR(2, 2, 3), TENSOR(1, 5)}},
@@ -73,14 +75,16 @@ static const wg_sample samples[] = {
 
 #define SCALED                                                                                     \
     .family = "fused", .operands = "lr step factor tensors*", .results = "p*",                     \
-    .flags = WG_OP_UPDATE, .overwrites = overwrites, .attrs_size = sizeof(wg_adam_attrs),          \
-    .attrs = attrs, .n_attrs = WG_COUNT(attrs), .infer = infer, .expand = expand, .flops = flops,  \
-    .samples = samples, .n_samples = WG_COUNT(samples)
+    .flags = WG_OP_UPDATE, .overwrites = overwrites, WG_ATTRS(wg_adam_attrs, attrs),               \
+    .infer = infer, .expand = expand, .flops = flops,                                              \
+    WG_SAMPLES(samples)
 
 const wg_op wg_op_adam_scaled = {
-    .name = "adam_scaled", .formula = "p, m, v = adam(p, factor g, m, v, lr, step) for each p, g, m, v", SCALED,
+    .name = "adam_scaled",
+    .formula = "p, m, v = adam(p, factor g, m, v, lr, step) for each p, g, m, v", SCALED,
 };
 const wg_op wg_op_adamw_scaled = {
-    .name = "adamw_scaled", .formula = "p, m, v = adamw(p, factor g, m, v, lr, step) for each p, g, m, v", SCALED,
+    .name = "adamw_scaled",
+    .formula = "p, m, v = adamw(p, factor g, m, v, lr, step) for each p, g, m, v", SCALED,
 };
 /* clang-format on */

@@ -77,23 +77,27 @@ static const wg_sample loss_samples[] = {
     {"normaliser", &plain, 4, {X(2, 6, 4), X(2, 5, 4), WG_INTS(0, 5, 1, 6), WG_FLOATS(2, 4, 0, 0)}},
 };
 static const wg_sample step_samples[] = {
-    {"mean, ignored targets", &mean, 4, {X(3, 2, 3, 4), X(2, 5, 4), WG_INTS(0, 5, 2, 2, 3), X(0, 0)}},
+    {"mean, ignored targets", &mean, 4,
+     {X(3, 2, 3, 4), X(2, 5, 4), WG_INTS(0, 5, 2, 2, 3), X(0, 0)}},
     {"sum, off target", &sum, 4, {X(2, 6, 4), X(2, 5, 4), WG_INTS(0, 5, 1, 6), X(0, 0)}},
-    {"normaliser", &plain, 5, {X(2, 6, 4), X(2, 5, 4), WG_INTS(0, 5, 1, 6), X(0, 0), WG_FLOATS(2, 4, 0, 0)}},
+    {"normaliser", &plain, 5,
+     {X(2, 6, 4), X(2, 5, 4), WG_INTS(0, 5, 1, 6), X(0, 0), WG_FLOATS(2, 4, 0, 0)}},
 };
 
 #define LINEAR_LOSS                                                                                \
-    .family = "fused", .attrs_size = sizeof(wg_cross_entropy_attrs), .attrs = wgi_cross_entropy_table,               \
-    .n_attrs = WG_COUNT(wgi_cross_entropy_table), .expand = expand, .flops = flops
+    .family = "fused", WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table),                  \
+    .expand = expand, .flops = flops
 
 const wg_op wg_op_linear_cross_entropy = {
-    .name = "linear_cross_entropy", .formula = "loss = cross_entropy(x weight', targets)", LINEAR_LOSS,
+    .name = "linear_cross_entropy", .formula = "loss = cross_entropy(x weight', targets)",
+    LINEAR_LOSS,
     .operands = "x weight targets normaliser?", .results = "loss", .infer = infer_loss,
-    .samples = loss_samples, .n_samples = WG_COUNT(loss_samples),
+    WG_SAMPLES(loss_samples),
 };
 const wg_op wg_op_linear_cross_entropy_step = {
-    .name = "linear_cross_entropy_step", .formula = "the same, with dx and dweight for the cotangent dy of the loss",
-    LINEAR_LOSS, .operands = "x weight targets dy normaliser?", .results = "loss dx dweight", .infer = infer_step,
-    .samples = step_samples, .n_samples = WG_COUNT(step_samples),
+    .name = "linear_cross_entropy_step",
+    .formula = "the same, with dx and dweight for the cotangent dy of the loss",
+    LINEAR_LOSS, .operands = "x weight targets dy normaliser?", .results = "loss dx dweight",
+    .infer = infer_step, WG_SAMPLES(step_samples),
 };
 /* clang-format on */

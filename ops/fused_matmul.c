@@ -35,7 +35,8 @@ static double flops(const wg_node *n)
 }
 
 /* clang-format off */
-static const wg_matmul_attrs nn = {false, false}, tn = {true, false}, nt = {false, true}, tt = {true, true};
+static const wg_matmul_attrs nn = {false, false}, tn = {true, false}, nt = {false, true},
+    tt = {true, true};
 
 #define X(...) WG_FLOATS(-2, 2, __VA_ARGS__)
 static const wg_sample samples[] = {
@@ -49,9 +50,10 @@ static const wg_sample samples[] = {
 };
 
 const wg_op wg_op_matmul_add = {
-    .name = "matmul_add", .formula = "y[..., M, N] = a[..., M, K] b[..., K, N] + bias[N] + c[..., M, N]",
+    .name = "matmul_add",
+    .formula = "y[..., M, N] = a[..., M, K] b[..., K, N] + bias[N] + c[..., M, N]",
     .family = "fused", .operands = "a b c bias?", .results = "y", .inplace = 1 << 2,
-    .attrs_size = sizeof(wg_matmul_attrs), .attrs = wgi_matmul_table, .n_attrs = WG_COUNT(wgi_matmul_table),
-    .infer = infer, .expand = expand, .flops = flops, .samples = samples, .n_samples = WG_COUNT(samples),
+    WG_ATTRS(wg_matmul_attrs, wgi_matmul_table),
+    .infer = infer, .expand = expand, .flops = flops, WG_SAMPLES(samples),
 };
 /* clang-format on */

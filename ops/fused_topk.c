@@ -16,7 +16,7 @@ static bool infer_best(wg_node *n)
     int rank = n->in[0]->shape.rank;
     if (!wg_need_float(n, 0) || !wg_op_topk.infer(n))
         return false;
-    return wg_axis_of(a->axis, rank) == rank - 1 ||
+    return wg_normalize_axis(a->axis, rank) == rank - 1 ||
            wg_fail(n, WG_EINVAL, "axis is %lld, must be the last", (long long)a->axis);
 }
 
@@ -69,7 +69,9 @@ static void expand_of_linear(wg_node *n, wg_value **y)
 static void expand_of_quantized(wg_node *n, wg_value **y)
 {
     wg_value *bias = n->n_in > 4 ? n->in[4] : NULL;
-    best_of(n, wg_quantized_linear(n->in[0], n->in[1], n->in[2], n->in[3], bias, false), y);
+    best_of(n,
+            wg_quantized_linear(n->in[0], n->in[1], n->in[2], n->in[3], bias, WG_ACTIVATION_NONE),
+            y);
 }
 
 static double flops_of_best(const wg_node *n)
@@ -109,32 +111,36 @@ static const wg_sample linear_samples[] = {
 #define BYTES(...) {WG_I8, WG_STATIC_SHAPE(__VA_ARGS__), -127, 128}
 #define SCALES(...) WG_FLOATS(0.01, 0.02, __VA_ARGS__)
 static const wg_sample quantized_samples[] = {
-    {"three of each row", &(const wg_topk_attrs){3, -1}, 4, {BYTES(3, 2, 2, 5), SCALES(2, 2, 2), BYTES(2, 9, 5), SCALES(1, 9)}},
-    {"bias", &(const wg_topk_attrs){7, 0}, 5, {BYTES(1, 6), SCALES(0, 0), BYTES(2, 7, 6), SCALES(1, 7), X(1, 7)}},
-    {"several blocks", &(const wg_topk_attrs){3, 1}, 4, {BYTES(2, 2, 4), SCALES(1, 2), BYTES(2, 70, 4), SCALES(1, 70)}},
+    {"three of each row", &(const wg_topk_attrs){3, -1}, 4,
+     {BYTES(3, 2, 2, 5), SCALES(2, 2, 2), BYTES(2, 9, 5), SCALES(1, 9)}},
+    {"bias", &(const wg_topk_attrs){7, 0}, 5,
+     {BYTES(1, 6), SCALES(0, 0), BYTES(2, 7, 6), SCALES(1, 7), X(1, 7)}},
+    {"several blocks", &(const wg_topk_attrs){3, 1}, 4,
+     {BYTES(2, 2, 4), SCALES(1, 2), BYTES(2, 70, 4), SCALES(1, 70)}},
 };
 
 #define BEST                                                                                       \
-    .family = "fused", .results = "values indices", .attrs_size = sizeof(wg_topk_attrs),           \
-    .attrs = attrs, .n_attrs = WG_COUNT(attrs)
+    .family = "fused", .results = "values indices", WG_ATTRS(wg_topk_attrs, attrs)
 
 const wg_op wg_op_log_softmax_topk = {
     .name = "log_softmax_topk",
     .formula = "the k largest log_softmax(x) in each row, descending, and where they are", BEST,
     .operands = "x", .flops = flops_of_best, .infer = infer_best, .expand = expand_best,
-    .samples = best_samples, .n_samples = WG_COUNT(best_samples),
+    WG_SAMPLES(best_samples),
 };
 const wg_op wg_op_linear_log_softmax_topk = {
     .name = "linear_log_softmax_topk",
-    .formula = "the k largest log_softmax(x weight' + bias) in each row, descending, and where they are", BEST,
-    .operands = "x weight bias?", .flops = flops_of_linear, .infer = infer_of_linear, .expand = expand_of_linear,
-    .samples = linear_samples, .n_samples = WG_COUNT(linear_samples),
+    .formula = "the k largest log_softmax(x weight' + bias) in each row, descending, and where "
+               "they are", BEST,
+    .operands = "x weight bias?", .flops = flops_of_linear, .infer = infer_of_linear,
+    .expand = expand_of_linear, WG_SAMPLES(linear_samples),
 };
 const wg_op wg_op_quantized_linear_log_softmax_topk = {
     .name = "quantized_linear_log_softmax_topk",
-    .formula = "the same of log_softmax(quantized_linear(x, x_scale, weight, weight_scale, bias))", BEST,
-    .operands = "x x_scale weight weight_scale bias?", .flops = flops_of_quantized, .infer = infer_of_quantized,
-    .expand = expand_of_quantized, .flags = WG_OP_DISCRETE, .samples = quantized_samples,
-    .n_samples = WG_COUNT(quantized_samples),
+    .formula = "the same of log_softmax(quantized_linear(x, x_scale, weight, weight_scale, bias))",
+    BEST,
+    .operands = "x x_scale weight weight_scale bias?", .flops = flops_of_quantized,
+    .infer = infer_of_quantized, .expand = expand_of_quantized, .flags = WG_OP_DISCRETE,
+    WG_SAMPLES(quantized_samples),
 };
 /* clang-format on */

@@ -1,4 +1,5 @@
 /* guard: y = x, if all checks are finite. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/guard.h"
 #include "wengert/ops/table.h"
 
@@ -29,7 +30,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_guard = {
     .name = "guard",
     .formula = "y = x, if all checks are finite",
-    .family = "movement",
+    .family = "order",
     .operands = "x check*",
     .results = "y",
     .flags = WG_OP_OPAQUE,
@@ -38,21 +39,19 @@ const wg_op wg_op_guard = {
     .reads = WG_READS_NOTHING,
     .infer = infer,
     .grad = grad,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
-wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, int n_checks)
+wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, size_t n_checks)
 {
     enum { MAX = 15 };
     wg_value *in[1 + MAX] = {x};
     if (!x)
         return NULL;
-    if (n_checks < 0 || n_checks > MAX || (n_checks && !checks))
+    if (n_checks > MAX || (n_checks && !checks))
         return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "guard",
-                             "no list of %d checks, of which %d may be", n_checks, MAX);
-    for (int i = 0; i < n_checks; i++)
+                             "no list of %zu checks, at most %d are allowed", n_checks, MAX);
+    for (size_t i = 0; i < n_checks; i++)
         in[1 + i] = checks[i];
-    wg_node *n = wg_apply(at, NULL, &wg_op_guard, NULL, in, 1 + n_checks);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_guard, NULL, in, 1 + n_checks);
 }

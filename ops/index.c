@@ -36,7 +36,7 @@ static void grad_take(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_index_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
-    int axis = wg_axis_of(a->axis, x->rank);
+    int axis = wg_normalize_axis(a->axis, x->rank);
     dx[0] = wg_take_grad(dy[0], n->in[1], axis, x->dim[axis]);
 }
 
@@ -60,14 +60,11 @@ const wg_op wg_op_take = {
     .operands = "x ids",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_index_attrs),
-    .attrs = index_attrs,
-    .n_attrs = WG_COUNT(index_attrs),
+    WG_ATTRS(wg_index_attrs, index_attrs),
     .infer = infer_take,
     .grad = grad_take,
     .reads = WG_READS_X,
-    .samples = take_samples,
-    .n_samples = WG_COUNT(take_samples),
+    WG_SAMPLES(take_samples),
 };
 
 wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
@@ -91,7 +88,7 @@ static bool infer_take_grad(wg_node *n)
     if (!wg_need_number(n, 0) || !wg_need_int(n, 1))
         return false;
     wg_shape s = {.rank = dy->rank - ids->rank + 1};
-    int axis = wg_axis_of(a->axis, s.rank);
+    int axis = wg_normalize_axis(a->axis, s.rank);
     if (s.rank < 1 || s.rank > WG_MAX_RANK || axis < 0)
         return wg_fail(n, WG_ESHAPE, "ids of %s along axis %lld cannot have made %s",
                        wg_shape_text(ids, text, sizeof text), (long long)a->axis,
@@ -145,15 +142,12 @@ const wg_op wg_op_take_grad = {
     .operands = "dy ids",
     .results = "dx",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_take_grad_attrs),
-    .attrs = take_grad_attrs,
-    .n_attrs = WG_COUNT(take_grad_attrs),
+    WG_ATTRS(wg_take_grad_attrs, take_grad_attrs),
     .infer = infer_take_grad,
     .grad = grad_take_grad,
     .reads = WG_READS_X,
     .flops = take_grad_flops,
-    .samples = take_grad_samples,
-    .n_samples = WG_COUNT(take_grad_samples),
+    WG_SAMPLES(take_grad_samples),
 };
 
 wg_value *(wg_take_grad)(const char *at, wg_value *dy, wg_value *ids, int axis, int64_t size)
@@ -192,8 +186,7 @@ const wg_op wg_op_embedding = {
     .infer = infer_embedding,
     .grad = grad_embedding,
     .reads = WG_READS_X,
-    .samples = embedding_samples,
-    .n_samples = WG_COUNT(embedding_samples),
+    WG_SAMPLES(embedding_samples),
 };
 
 wg_value *(wg_embedding)(const char *at, wg_value *weight, wg_value *ids)
@@ -242,15 +235,12 @@ const wg_op wg_op_embedding_grad = {
     .operands = "dy ids",
     .results = "dweight",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_embedding_grad_attrs),
-    .attrs = embedding_grad_attrs,
-    .n_attrs = WG_COUNT(embedding_grad_attrs),
+    WG_ATTRS(wg_embedding_grad_attrs, embedding_grad_attrs),
     .infer = infer_embedding_grad,
     .grad = grad_embedding_grad,
     .reads = WG_READS_X,
     .flops = take_grad_flops,
-    .samples = embedding_grad_samples,
-    .n_samples = WG_COUNT(embedding_grad_samples),
+    WG_SAMPLES(embedding_grad_samples),
 };
 
 wg_value *(wg_embedding_grad)(const char *at, wg_value *dy, wg_value *ids, int64_t rows)
@@ -313,14 +303,11 @@ const wg_op wg_op_gather = {
     .operands = "x ids",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_index_attrs),
-    .attrs = index_attrs,
-    .n_attrs = WG_COUNT(index_attrs),
+    WG_ATTRS(wg_index_attrs, index_attrs),
     .infer = infer_gather,
     .grad = grad_gather,
     .reads = WG_READS_X,
-    .samples = gather_samples,
-    .n_samples = WG_COUNT(gather_samples),
+    WG_SAMPLES(gather_samples),
 };
 
 wg_value *(wg_gather)(const char *at, wg_value *x, wg_value *ids, int axis)
@@ -373,15 +360,12 @@ const wg_op wg_op_scatter_add = {
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_index_attrs),
-    .attrs = index_attrs,
-    .n_attrs = WG_COUNT(index_attrs),
+    WG_ATTRS(wg_index_attrs, index_attrs),
     .infer = infer_scatter_add,
     .grad = grad_scatter_add,
     .reads = WG_READS_X,
     .flops = scatter_flops,
-    .samples = scatter_add_samples,
-    .n_samples = WG_COUNT(scatter_add_samples),
+    WG_SAMPLES(scatter_add_samples),
 };
 
 wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value *src, int axis)
@@ -431,14 +415,11 @@ const wg_op wg_op_masked_fill = {
     .flags = WG_OP_ELEMENTWISE,
     .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_masked_fill_attrs),
-    .attrs = masked_fill_attrs,
-    .n_attrs = WG_COUNT(masked_fill_attrs),
+    WG_ATTRS(wg_masked_fill_attrs, masked_fill_attrs),
     .infer = infer_masked_fill,
     .grad = grad_masked_fill,
     .reads = WG_READS_X,
-    .samples = masked_fill_samples,
-    .n_samples = WG_COUNT(masked_fill_samples),
+    WG_SAMPLES(masked_fill_samples),
 };
 
 wg_value *(wg_masked_fill)(const char *at, wg_value *x, wg_value *mask, double value)

@@ -25,8 +25,7 @@ static const wg_sample leaf_samples[] = {{"matrix", &sample_leaf, 0, {{0}}}};
 
 #define LEAF_OP(flag)                                                                              \
     .family = "leaf", .operands = "", .results = "y", .flags = WG_OP_LEAF | WG_OP_OPAQUE | (flag), \
-    .attrs_size = sizeof(wg_leaf_attrs), .attrs = leaf_attrs, .n_attrs = WG_COUNT(leaf_attrs),     \
-    .infer = infer_leaf, .samples = leaf_samples, .n_samples = WG_COUNT(leaf_samples)
+    WG_ATTRS(wg_leaf_attrs, leaf_attrs), .infer = infer_leaf, WG_SAMPLES(leaf_samples)
 
 const wg_op wg_op_parameter = {
     .name = "parameter", .formula = "a trained tensor of the store", LEAF_OP(WG_OP_PARAMETER)};
@@ -38,14 +37,14 @@ const wg_op wg_op_input = {
 wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                          wg_shape shape, wg_init init)
 {
-    wg_leaf_attrs a = {dtype, shape, (int)init.kind, init.scale};
+    wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
     return wg_name_leaf(wg_apply0(at, g, &wg_op_parameter, &a), name);
 }
 
 wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
                      wg_init init)
 {
-    wg_leaf_attrs a = {dtype, shape, (int)init.kind, init.scale};
+    wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
     return wg_name_leaf(wg_apply0(at, g, &wg_op_state, &a), name);
 }
 
@@ -84,12 +83,9 @@ const wg_op wg_op_constant = {
     .family = "leaf",
     .operands = "",
     .flags = WG_OP_LEAF,
-    .attrs_size = sizeof(wg_constant_attrs),
-    .attrs = constant_attrs,
-    .n_attrs = WG_COUNT(constant_attrs),
+    WG_ATTRS(wg_constant_attrs, constant_attrs),
     .infer = infer_constant,
-    .samples = constant_samples,
-    .n_samples = WG_COUNT(constant_samples),
+    WG_SAMPLES(constant_samples),
 };
 
 wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
@@ -124,12 +120,9 @@ const wg_op wg_op_fill = {
     .family = "leaf",
     .operands = "",
     .flags = WG_OP_FILL,
-    .attrs_size = sizeof(wg_fill_attrs),
-    .attrs = fill_attrs,
-    .n_attrs = WG_COUNT(fill_attrs),
+    WG_ATTRS(wg_fill_attrs, fill_attrs),
     .infer = infer_fill,
-    .samples = fill_samples,
-    .n_samples = WG_COUNT(fill_samples),
+    WG_SAMPLES(fill_samples),
 };
 
 wg_value *(wg_fill)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, double value)
@@ -162,7 +155,7 @@ static bool infer_iota(wg_node *n)
     char text[160];
     if (!wg_set_result(n, 0, a->dtype, a->shape))
         return false;
-    if (wg_axis_of(a->axis, a->shape.rank) < 0)
+    if (wg_normalize_axis(a->axis, a->shape.rank) < 0)
         return wg_fail(n, WG_ESHAPE, "axis %lld is outside %s", (long long)a->axis,
                        wg_shape_text(&a->shape, text, sizeof text));
     return a->dtype != WG_BOOL || wg_fail(n, WG_EDTYPE, "bool cannot count");
@@ -176,12 +169,9 @@ const wg_op wg_op_iota = {
     .formula = "y[i along axis] = start + i step",
     .family = "leaf",
     .operands = "",
-    .attrs_size = sizeof(wg_iota_attrs),
-    .attrs = iota_attrs,
-    .n_attrs = WG_COUNT(iota_attrs),
+    WG_ATTRS(wg_iota_attrs, iota_attrs),
     .infer = infer_iota,
-    .samples = iota_samples,
-    .n_samples = WG_COUNT(iota_samples),
+    WG_SAMPLES(iota_samples),
 };
 
 wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, int axis,
@@ -220,12 +210,9 @@ const wg_op wg_op_one_hot = {
     .family = "leaf",
     .operands = "ids",
     .flags = WG_OP_DISCRETE,
-    .attrs_size = sizeof(wg_one_hot_attrs),
-    .attrs = one_hot_attrs,
-    .n_attrs = WG_COUNT(one_hot_attrs),
+    WG_ATTRS(wg_one_hot_attrs, one_hot_attrs),
     .infer = infer_one_hot,
-    .samples = one_hot_samples,
-    .n_samples = WG_COUNT(one_hot_samples),
+    WG_SAMPLES(one_hot_samples),
 };
 
 wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dtype)

@@ -112,15 +112,12 @@ const wg_op wg_op_matmul = {
     .family = "linear algebra",
     .operands = "a b",
     .results = "y",
-    .attrs_size = sizeof(wg_matmul_attrs),
-    .attrs = wgi_matmul_table,
-    .n_attrs = WG_COUNT(wgi_matmul_table),
+    WG_ATTRS(wg_matmul_attrs, wgi_matmul_table),
     .infer = infer_matmul,
     .grad = grad_matmul,
     .reads = WG_READS_X,
     .flops = matmul_flops,
-    .samples = matmul_samples,
-    .n_samples = WG_COUNT(matmul_samples),
+    WG_SAMPLES(matmul_samples),
 };
 
 wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes)
@@ -209,7 +206,7 @@ static void expand_linear(wg_node *n, wg_value **y)
 {
     const wg_linear_attrs *a = n->attrs;
     wg_value *z = a->activation == WG_ACTIVATION_NONE ? product(n) : preactivation(n);
-    y[0] = wg_activate(z, (wg_activation)a->activation);
+    y[0] = wg_activate(z, a->activation);
 }
 
 /* The cotangent of z: from y where the derivative is a function of y, so that z need not be kept;
@@ -286,21 +283,18 @@ const wg_op wg_op_linear = {
     .operands = "x weight bias?",
     .results = "y",
     .smoothness = WG_KINKED,
-    .attrs_size = sizeof(wg_linear_attrs),
-    .attrs = linear_attrs,
-    .n_attrs = WG_COUNT(linear_attrs),
+    WG_ATTRS(wg_linear_attrs, linear_attrs),
     .infer = infer_linear,
     .grad = grad_linear,
     .reads = WG_READS_X | WG_READS_Y,
     .expand = expand_linear,
     .flops = linear_flops,
-    .samples = linear_samples,
-    .n_samples = WG_COUNT(linear_samples),
+    WG_SAMPLES(linear_samples),
 };
 
 wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                       wg_activation activation)
 {
-    wg_linear_attrs a = {.activation = (int)activation};
+    wg_linear_attrs a = {.activation = activation};
     return wg_apply3(at, &wg_op_linear, &a, x, weight, bias);
 }

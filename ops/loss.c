@@ -181,8 +181,7 @@ static const wg_sample kl_samples[] = {
 };
 
 #define LOSS(type, fields)                                                                         \
-    .family = "loss", .results = "loss", .flops = flops, .attrs_size = sizeof(type),               \
-    .attrs = fields, .n_attrs = WG_COUNT(fields)
+    .family = "loss", .results = "loss", .flops = flops, WG_ATTRS(type, fields)
 
 const wg_op wg_op_mse = {
     .name = "mse",
@@ -191,8 +190,7 @@ const wg_op wg_op_mse = {
     LOSS(wg_loss_attrs, loss_attrs),
     .infer = infer_plain,
     .expand = expand_mse,
-    .samples = mse_samples,
-    .n_samples = WG_COUNT(mse_samples),
+    WG_SAMPLES(mse_samples),
 };
 const wg_op wg_op_huber = {
     .name = "huber",
@@ -202,8 +200,7 @@ const wg_op wg_op_huber = {
     .smoothness = WG_KINKED,
     .infer = infer_huber,
     .expand = expand_huber,
-    .samples = huber_samples,
-    .n_samples = WG_COUNT(huber_samples),
+    WG_SAMPLES(huber_samples),
 };
 const wg_op wg_op_bce_with_logits = {
     .name = "bce_with_logits",
@@ -214,8 +211,7 @@ const wg_op wg_op_bce_with_logits = {
     .expand = expand_bce,
     .grad = grad_bce,
     .reads = WG_READS_X,
-    .samples = bce_samples,
-    .n_samples = WG_COUNT(bce_samples),
+    WG_SAMPLES(bce_samples),
 };
 const wg_op wg_op_kl = {
     .name = "kl",
@@ -224,29 +220,28 @@ const wg_op wg_op_kl = {
     LOSS(wg_kl_attrs, kl_attrs),
     .infer = infer_kl,
     .expand = expand_kl,
-    .samples = kl_samples,
-    .n_samples = WG_COUNT(kl_samples),
+    WG_SAMPLES(kl_samples),
 };
 
 /* ---- builders -------------------------------------------------------------------------------- */
 
 wg_value *(wg_mse)(const char *at, wg_value *a, wg_value *b, wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_mse, &(wg_loss_attrs){(int)reduction}, a, b);
+    return wg_apply2(at, &wg_op_mse, &(wg_loss_attrs){reduction}, a, b);
 }
 
 wg_value *(wg_huber)(const char *at, wg_value *a, wg_value *b, double delta, wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_huber, &(wg_huber_attrs){delta, (int)reduction}, a, b);
+    return wg_apply2(at, &wg_op_huber, &(wg_huber_attrs){delta, reduction}, a, b);
 }
 
 wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t, wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_bce_with_logits, &(wg_loss_attrs){(int)reduction}, x, t);
+    return wg_apply2(at, &wg_op_bce_with_logits, &(wg_loss_attrs){reduction}, x, t);
 }
 
 wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, bool log_target,
                   wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_kl, &(wg_kl_attrs){log_target, (int)reduction}, log_q, p);
+    return wg_apply2(at, &wg_op_kl, &(wg_kl_attrs){log_target, reduction}, log_q, p);
 }

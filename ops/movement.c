@@ -53,14 +53,11 @@ const wg_op wg_op_reshape = {
     .results = "y",
     .flags = WG_OP_VIEW,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_shape_attrs),
-    .attrs = shape_attrs,
-    .n_attrs = WG_COUNT(shape_attrs),
+    WG_ATTRS(wg_shape_attrs, shape_attrs),
     .infer = infer_reshape,
     .grad = grad_reshape,
     .reads = WG_READS_NOTHING,
-    .samples = reshape_samples,
-    .n_samples = WG_COUNT(reshape_samples),
+    WG_SAMPLES(reshape_samples),
 };
 
 wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape)
@@ -75,7 +72,7 @@ wg_value *(wg_squeeze)(const char *at, wg_value *x, int axis)
     char text[160];
     if (!x)
         return NULL;
-    int k = wg_axis_of(axis, x->shape.rank);
+    int k = wg_normalize_axis(axis, x->shape.rank);
     if (k < 0 || x->shape.dim[k] != 1)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze",
                              "axis %d of %s is not of size 1", axis,
@@ -89,7 +86,7 @@ wg_value *(wg_unsqueeze)(const char *at, wg_value *x, int axis)
     char text[160];
     if (!x)
         return NULL;
-    int k = wg_axis_of(axis, x->shape.rank + 1);
+    int k = wg_normalize_axis(axis, x->shape.rank + 1);
     if (k < 0 || x->shape.rank == WG_MAX_RANK)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "unsqueeze", "%s takes no new axis %d",
                              wg_shape_text(&x->shape, text, sizeof text), axis);
@@ -130,7 +127,7 @@ static void grad_permute(wg_node *n, wg_value *const *dy, wg_value **dx)
     const wg_permute_attrs *a = n->attrs;
     wg_axes back = {.count = a->order.count};
     for (int i = 0; i < back.count; i++)
-        back.axis[wg_axis_of(a->order.axis[i], back.count)] = i;
+        back.axis[wg_normalize_axis(a->order.axis[i], back.count)] = i;
     dx[0] = wg_permute(dy[0], back);
 }
 
@@ -147,21 +144,18 @@ const wg_op wg_op_permute = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_permute_attrs),
-    .attrs = permute_attrs,
-    .n_attrs = WG_COUNT(permute_attrs),
+    WG_ATTRS(wg_permute_attrs, permute_attrs),
     .infer = infer_permute,
     .grad = grad_permute,
     .reads = WG_READS_NOTHING,
-    .samples = permute_samples,
-    .n_samples = WG_COUNT(permute_samples),
+    WG_SAMPLES(permute_samples),
 };
 
 wg_value *(wg_permute)(const char *at, wg_value *x, wg_axes order)
 {
     bool moves = !x || order.count != x->shape.rank;
     for (int i = 0; !moves && i < order.count; i++)
-        moves = wg_axis_of(order.axis[i], order.count) != i;
+        moves = wg_normalize_axis(order.axis[i], order.count) != i;
     if (!moves)
         return x;
     return wg_apply1(at, &wg_op_permute, &(wg_permute_attrs){order}, x);
@@ -216,14 +210,11 @@ const wg_op wg_op_expand = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_shape_attrs),
-    .attrs = shape_attrs,
-    .n_attrs = WG_COUNT(shape_attrs),
+    WG_ATTRS(wg_shape_attrs, shape_attrs),
     .infer = infer_expand,
     .grad = grad_expand,
     .reads = WG_READS_NOTHING,
-    .samples = expand_samples,
-    .n_samples = WG_COUNT(expand_samples),
+    WG_SAMPLES(expand_samples),
 };
 
 wg_value *(wg_expand)(const char *at, wg_value *x, wg_shape shape)

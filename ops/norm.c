@@ -305,9 +305,7 @@ static const wg_sample rmsnorm_grad_samples[] = {
      {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-3, 3, 2, 3, 5), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
 };
 
-#define NORM                                                                                       \
-    .family = "normalisation", .attrs_size = sizeof(wg_rownorm_attrs), .attrs = norm_attrs,        \
-    .n_attrs = WG_COUNT(norm_attrs)
+#define NORM .family = "normalisation", WG_ATTRS(wg_rownorm_attrs, norm_attrs)
 
 const wg_op wg_op_layernorm = {
     .name = "layernorm",
@@ -320,8 +318,7 @@ const wg_op wg_op_layernorm = {
     .expand = expand_layernorm,
     .grad = grad_layernorm,
     .reads = WG_READS_X | WG_READS_Y,
-    .samples = layernorm_samples,
-    .n_samples = WG_COUNT(layernorm_samples),
+    WG_SAMPLES(layernorm_samples),
 };
 const wg_op wg_op_layernorm_grad = {
     .name = "layernorm_grad",
@@ -332,8 +329,7 @@ const wg_op wg_op_layernorm_grad = {
     .flops = flops_grad,
     .infer = infer_layernorm_grad,
     .expand = expand_layernorm_grad,
-    .samples = layernorm_grad_samples,
-    .n_samples = WG_COUNT(layernorm_grad_samples),
+    WG_SAMPLES(layernorm_grad_samples),
 };
 const wg_op wg_op_rmsnorm = {
     .name = "rmsnorm",
@@ -346,8 +342,7 @@ const wg_op wg_op_rmsnorm = {
     .expand = expand_rmsnorm,
     .grad = grad_rmsnorm,
     .reads = WG_READS_X | WG_READS_Y,
-    .samples = rmsnorm_samples,
-    .n_samples = WG_COUNT(rmsnorm_samples),
+    WG_SAMPLES(rmsnorm_samples),
 };
 const wg_op wg_op_rmsnorm_grad = {
     .name = "rmsnorm_grad",
@@ -358,17 +353,16 @@ const wg_op wg_op_rmsnorm_grad = {
     .flops = flops_grad,
     .infer = infer_rmsnorm_grad,
     .expand = expand_rmsnorm_grad,
-    .samples = rmsnorm_grad_samples,
-    .n_samples = WG_COUNT(rmsnorm_grad_samples),
+    WG_SAMPLES(rmsnorm_grad_samples),
 };
 
-wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias, int axes,
+wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias, int last_axes,
                          double eps)
 {
-    return wg_apply3(at, &wg_op_layernorm, &(wg_rownorm_attrs){axes, eps}, x, gain, bias);
+    return wg_apply3(at, &wg_op_layernorm, &(wg_rownorm_attrs){last_axes, eps}, x, gain, bias);
 }
 
-wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int axes, double eps)
+wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int last_axes, double eps)
 {
-    return wg_apply2(at, &wg_op_rmsnorm, &(wg_rownorm_attrs){axes, eps}, x, gain);
+    return wg_apply2(at, &wg_op_rmsnorm, &(wg_rownorm_attrs){last_axes, eps}, x, gain);
 }

@@ -1,5 +1,6 @@
 /* Optimizer updates.  They need no gradient to train; all have one (of learned learning rates,
  * say). */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -247,9 +248,8 @@ static const wg_sample global_norm_samples[] = {
 
 #define ADAM                                                                                       \
     .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 15,       \
-    .flags = WG_OP_UPDATE, .attrs_size = sizeof(wg_adam_attrs), .attrs = adam_attrs,               \
-    .n_attrs = WG_COUNT(adam_attrs), .infer = infer_adam, .expand = expand_adam,                   \
-    .flops = flops_adam, .samples = adam_samples, .n_samples = WG_COUNT(adam_samples)
+    .flags = WG_OP_UPDATE, WG_ATTRS(wg_adam_attrs, adam_attrs), .infer = infer_adam,               \
+    .expand = expand_adam, .flops = flops_adam, WG_SAMPLES(adam_samples)
 
 const wg_op wg_op_sgd = {
     .name = "sgd",
@@ -260,14 +260,11 @@ const wg_op wg_op_sgd = {
     .flags = WG_OP_UPDATE,
     .inplace = 11,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_sgd_attrs),
-    .attrs = sgd_attrs,
-    .n_attrs = WG_COUNT(sgd_attrs),
+    WG_ATTRS(wg_sgd_attrs, sgd_attrs),
     .infer = infer_sgd,
     .expand = expand_sgd,
     .flops = flops_sgd,
-    .samples = sgd_samples,
-    .n_samples = WG_COUNT(sgd_samples),
+    WG_SAMPLES(sgd_samples),
 };
 const wg_op wg_op_adam = {
     .name = "adam",
@@ -288,15 +285,12 @@ const wg_op wg_op_moving_average = {
     .inplace = 3,
     .flags = WG_OP_ELEMENTWISE,
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_moving_average_attrs),
-    .attrs = moving_average_attrs,
-    .n_attrs = WG_COUNT(moving_average_attrs),
+    WG_ATTRS(wg_moving_average_attrs, moving_average_attrs),
     .infer = infer_moving_average,
     .grad = grad_moving_average,
     .reads = WG_READS_NOTHING,
     .flops = flops_moving_average,
-    .samples = moving_average_samples,
-    .n_samples = WG_COUNT(moving_average_samples),
+    WG_SAMPLES(moving_average_samples),
 };
 const wg_op wg_op_global_norm = {
     .name = "global_norm",
@@ -309,34 +303,28 @@ const wg_op wg_op_global_norm = {
     .grad = grad_global_norm,
     .reads = WG_READS_X | WG_READS_Y,
     .flops = flops_global_norm,
-    .samples = global_norm_samples,
-    .n_samples = WG_COUNT(global_norm_samples),
+    WG_SAMPLES(global_norm_samples),
 };
-
-static wg_value *first_of(wg_node *n)
-{
-    return n ? n->out[0] : NULL;
-}
 
 wg_value *(wg_sgd)(const char *at, wg_value *p, wg_value *g, wg_value *lr, wg_value *velocity,
                    const wg_sgd_attrs *a)
 {
     wg_value *in[] = {p, g, lr, velocity};
-    return first_of(wg_apply(at, NULL, &wg_op_sgd, a, in, 4));
+    return wgi_apply_list(at, &wg_op_sgd, a, in, 4);
 }
 
 wg_value *(wg_adam)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                     wg_value *lr, wg_value *step, const wg_adam_attrs *a)
 {
     wg_value *in[] = {p, g, m, v, lr, step};
-    return first_of(wg_apply(at, NULL, &wg_op_adam, a, in, 6));
+    return wgi_apply_list(at, &wg_op_adam, a, in, 6);
 }
 
 wg_value *(wg_adamw)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                      wg_value *lr, wg_value *step, const wg_adam_attrs *a)
 {
     wg_value *in[] = {p, g, m, v, lr, step};
-    return first_of(wg_apply(at, NULL, &wg_op_adamw, a, in, 6));
+    return wgi_apply_list(at, &wg_op_adamw, a, in, 6);
 }
 
 wg_value *(wg_moving_average)(const char *at, wg_value *avg, wg_value *x, double decay)
@@ -344,8 +332,7 @@ wg_value *(wg_moving_average)(const char *at, wg_value *avg, wg_value *x, double
     return wg_apply2(at, &wg_op_moving_average, &(wg_moving_average_attrs){decay}, avg, x);
 }
 
-wg_value *(wg_global_norm)(const char *at, wg_value *const *g, size_t n)
+wg_value *(wg_global_norm)(const char *at, wg_value *const *x, size_t n)
 {
-    return n <= INT32_MAX ? first_of(wg_apply(at, NULL, &wg_op_global_norm, NULL, g, (int)n))
-                          : NULL;
+    return wgi_apply_list(at, &wg_op_global_norm, NULL, x, n);
 }

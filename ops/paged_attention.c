@@ -2,6 +2,7 @@
  * own: a query names its slots.  So a cache of keys grows by writing one row (wg_put_rows),
  * hypotheses with a common beginning share its slots, and a reordered beam copies numbers of slots
  * instead of keys.  Kwon et al. 2023, with pages of one token. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -93,20 +94,15 @@ const wg_op wg_op_paged_attention = {
     .operands = "q k v slots lengths",
     .results = "y",
     .flops = flops,
-    .attrs_size = sizeof(wg_paged_attention_attrs),
-    .attrs = attrs,
-    .n_attrs = WG_COUNT(attrs),
+    WG_ATTRS(wg_paged_attention_attrs, attrs),
     .infer = infer,
     .expand = expand,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
                                wg_value *slots, wg_value *lengths, double scale)
 {
     wg_value *in[] = {q, k, v, slots, lengths};
-    wg_node *n =
-        wg_apply(at, NULL, &wg_op_paged_attention, &(wg_paged_attention_attrs){scale}, in, 5);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, &wg_op_paged_attention, &(wg_paged_attention_attrs){scale}, in, 5);
 }

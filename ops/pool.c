@@ -228,9 +228,11 @@ static double flops_avg_grad(const wg_node *n)
 
 /* clang-format off */
 #define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
-#define MAX2D(kh, kw, sh, sw, ph, pw, dh, dw) &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, dh, dw, false, 0, 0}
+#define MAX2D(kh, kw, sh, sw, ph, pw, dh, dw)                                                      \
+    &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, dh, dw, false, 0, 0}
 #define MAX1D(k, s, p, d) MAX2D(1, k, 1, s, 0, p, 1, d)
-#define AVG2D(kh, kw, sh, sw, ph, pw, exclude, h, w) &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, 1, 1, exclude, h, w}
+#define AVG2D(kh, kw, sh, sw, ph, pw, exclude, h, w)                                               \
+    &(const wg_pool_attrs){kh, kw, sh, sw, ph, pw, 1, 1, exclude, h, w}
 #define AVG1D(k, s, p, exclude) AVG2D(1, k, 1, s, 0, p, exclude, 0, 0)
 #define PLANE(h, w) &(const wg_pool_attrs){0, 0, 0, 0, 0, 0, 0, 0, false, h, w}
 
@@ -269,49 +271,53 @@ static const wg_sample gather_samples[] = {
     {"repeated", NULL, 2, {F(4, 1, 2, 1, 2), WG_INTS(0, 2, 4, 1, 2, 2, 3)}},
 };
 
-#define POOLING .family = "pooling", .attrs_size = sizeof(wg_pool_attrs), .smoothness = WG_PIECEWISE_LINEAR
+#define POOLING .family = "pooling", .smoothness = WG_PIECEWISE_LINEAR
 
 const wg_op wg_op_max_pool2d = {
-    .name = "max_pool2d", .formula = "y = max of x over each window, index = where it lies in its plane",
-    POOLING, .operands = "x", .results = "y index", .attrs = attrs_max2d, .n_attrs = WG_COUNT(attrs_max2d),
+    .name = "max_pool2d",
+    .formula = "y = max of x over each window, index = where it lies in its plane",
+    POOLING, .operands = "x", .results = "y index", WG_ATTRS(wg_pool_attrs, attrs_max2d),
     .infer = infer_max2d, .grad = grad_max2d, .reads = WG_READS_Y, .flops = flops_pool,
-    .samples = max2d_samples, .n_samples = WG_COUNT(max2d_samples),
+    WG_SAMPLES(max2d_samples),
 };
 const wg_op wg_op_max_pool1d = {
-    .name = "max_pool1d", .formula = "y = max of x over each window, index = where it lies in its row",
-    POOLING, .operands = "x", .results = "y index", .attrs = attrs_max1d, .n_attrs = WG_COUNT(attrs_max1d),
+    .name = "max_pool1d",
+    .formula = "y = max of x over each window, index = where it lies in its row",
+    POOLING, .operands = "x", .results = "y index", WG_ATTRS(wg_pool_attrs, attrs_max1d),
     .infer = infer_max1d, .expand = expand_max1d, .flops = flops_pool,
-    .samples = max1d_samples, .n_samples = WG_COUNT(max1d_samples),
+    WG_SAMPLES(max1d_samples),
 };
 const wg_op wg_op_pool_scatter = {
-    .name = "pool_scatter", .formula = "x[b,c,i] = sum of y[b,c,o] over the o with index[b,c,o] = i",
-    POOLING, .operands = "y index", .results = "x", .attrs = attrs_scatter, .n_attrs = WG_COUNT(attrs_scatter),
+    .name = "pool_scatter",
+    .formula = "x[b,c,i] = sum of y[b,c,o] over the o with index[b,c,o] = i",
+    POOLING, .operands = "y index", .results = "x", WG_ATTRS(wg_pool_attrs, attrs_scatter),
     .infer = infer_scatter, .grad = grad_scatter, .reads = WG_READS_X,
-    .samples = scatter_samples, .n_samples = WG_COUNT(scatter_samples),
+    WG_SAMPLES(scatter_samples),
 };
 const wg_op wg_op_pool_gather = {
     .name = "pool_gather", .formula = "y[b,c,o] = x[b,c,index[b,c,o]]",
     .family = "pooling", .smoothness = WG_PIECEWISE_LINEAR, .operands = "x index", .results = "y",
     .infer = infer_gather, .grad = grad_gather, .reads = WG_READS_X,
-    .samples = gather_samples, .n_samples = WG_COUNT(gather_samples),
+    WG_SAMPLES(gather_samples),
 };
 const wg_op wg_op_avg_pool2d = {
     .name = "avg_pool2d", .formula = "y = mean of x over each window",
-    POOLING, .operands = "x", .results = "y", .attrs = attrs_avg2d, .n_attrs = WG_COUNT(attrs_avg2d),
+    POOLING, .operands = "x", .results = "y", WG_ATTRS(wg_pool_attrs, attrs_avg2d),
     .infer = infer_avg2d, .grad = grad_avg2d, .reads = WG_READS_NOTHING, .flops = flops_pool,
-    .samples = avg2d_samples, .n_samples = WG_COUNT(avg2d_samples),
+    WG_SAMPLES(avg2d_samples),
 };
 const wg_op wg_op_avg_pool1d = {
     .name = "avg_pool1d", .formula = "y = mean of x over each window",
-    POOLING, .operands = "x", .results = "y", .attrs = attrs_avg1d, .n_attrs = WG_COUNT(attrs_avg1d),
+    POOLING, .operands = "x", .results = "y", WG_ATTRS(wg_pool_attrs, attrs_avg1d),
     .infer = infer_avg1d, .expand = expand_avg1d, .flops = flops_pool,
-    .samples = avg1d_samples, .n_samples = WG_COUNT(avg1d_samples),
+    WG_SAMPLES(avg1d_samples),
 };
 const wg_op wg_op_avg_pool2d_grad = {
     .name = "avg_pool2d_grad", .formula = "<x, dx> = <avg_pool2d(x), dy> for all x",
-    POOLING, .operands = "dy", .results = "dx", .attrs = attrs_avg_grad, .n_attrs = WG_COUNT(attrs_avg_grad),
-    .infer = infer_avg_grad, .grad = grad_avg_grad, .reads = WG_READS_NOTHING, .flops = flops_avg_grad,
-    .samples = avg_grad_samples, .n_samples = WG_COUNT(avg_grad_samples),
+    POOLING, .operands = "dy", .results = "dx", WG_ATTRS(wg_pool_attrs, attrs_avg_grad),
+    .infer = infer_avg_grad, .grad = grad_avg_grad, .reads = WG_READS_NOTHING,
+    .flops = flops_avg_grad,
+    WG_SAMPLES(avg_grad_samples),
 };
 /* clang-format on */
 

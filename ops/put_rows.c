@@ -68,8 +68,7 @@ const wg_op wg_op_put_rows = {
     .grad = grad,
     .reads = WG_READS_X,
     .flops = flops,
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 wg_value *(wg_put_rows)(const char *at, wg_value *x, wg_value *ids, wg_value *rows)

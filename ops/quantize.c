@@ -55,8 +55,7 @@ const wg_op wg_op_quantize = {
     .flops = quantize_flops,
     .infer = infer_quantize,
     .expand = expand_quantize,
-    .samples = quantize_samples,
-    .n_samples = WG_COUNT(quantize_samples),
+    WG_SAMPLES(quantize_samples),
 };
 
 wg_value *(wg_quantize)(const char *at, wg_value *x)
@@ -150,20 +149,17 @@ const wg_op wg_op_quantized_linear = {
     .results = "y",
     .flags = WG_OP_DISCRETE,
     .flops = linear_flops,
-    .attrs_size = sizeof(wg_quantized_linear_attrs),
-    .attrs = linear_attrs,
-    .n_attrs = WG_COUNT(linear_attrs),
+    WG_ATTRS(wg_quantized_linear_attrs, linear_attrs),
     .infer = infer_linear,
     .expand = expand_linear,
-    .samples = linear_samples,
-    .n_samples = WG_COUNT(linear_samples),
+    WG_SAMPLES(linear_samples),
 };
 
 wg_value *(wg_quantized_linear)(const char *at, wg_value *x, wg_value *x_scale, wg_value *weight,
-                                wg_value *weight_scale, wg_value *bias, bool relu)
+                                wg_value *weight_scale, wg_value *bias, wg_activation activation)
 {
     wg_value *const in[] = {x, x_scale, weight, weight_scale, bias};
-    const wg_quantized_linear_attrs a = {relu};
-    wg_node *n = wg_apply(at, wg_graph_of(x), &wg_op_quantized_linear, &a, in, WG_COUNT(in));
-    return n ? n->out[0] : NULL;
+    const wg_quantized_linear_attrs a = {activation == WG_ACTIVATION_RELU};
+    wg_value *y = wgi_apply_list(at, &wg_op_quantized_linear, &a, in, WG_COUNT(in));
+    return a.relu ? y : (wg_activate)(at, y, activation);
 }

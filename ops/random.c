@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-/* clang-format off: ops are read as tables */
-
 /* ---- tensors from nothing -------------------------------------------------------------------- */
 
 #define RANDOM_ATTRS(name, a_name, b_name)                                                         \
@@ -82,12 +80,9 @@ static const wg_sample bernoulli_samples[] = {
                                    .operands = "",                                                 \
                                    .results = "y",                                                 \
                                    .flags = WG_OP_RANDOM,                                          \
-                                   .attrs_size = sizeof(wg_random_attrs),                          \
-                                   .attrs = op_name##_attrs,                                       \
-                                   .n_attrs = WG_COUNT(op_name##_attrs),                           \
+                                   WG_ATTRS(wg_random_attrs, op_name##_attrs),                     \
                                    .infer = infer_##op_name,                                       \
-                                   .samples = op_name##_samples,                                   \
-                                   .n_samples = WG_COUNT(op_name##_samples)}
+                                   WG_SAMPLES(op_name##_samples)}
 
 RANDOM(uniform, "y ~ U[low, high)");
 RANDOM(normal, "y ~ N(mean, std^2)");
@@ -155,14 +150,11 @@ const wg_op wg_op_dropout = {
     .flags = WG_OP_RANDOM | WG_OP_ELEMENTWISE,
     .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_dropout_attrs),
-    .attrs = dropout_attrs,
-    .n_attrs = WG_COUNT(dropout_attrs),
+    WG_ATTRS(wg_dropout_attrs, dropout_attrs),
     .infer = infer_dropout,
     .grad = grad_dropout,
     .reads = WG_READS_NOTHING,
-    .samples = dropout_samples,
-    .n_samples = WG_COUNT(dropout_samples),
+    WG_SAMPLES(dropout_samples),
 };
 
 wg_value *(wg_dropout)(const char *at, wg_value *x, double p)

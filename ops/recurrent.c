@@ -1,5 +1,6 @@
 /* Composites: one step of each cell is written down once and serves the cell and the sequence.  A
  * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest. */
+#include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -27,7 +28,7 @@ static void step_lstm(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg
 {
     (void)a;
     wg_value *gates = wg_add(p, wg_linear(state[0], wh, bh, WG_ACTIVATION_NONE));
-    wg_value *part = wg_split(gates, -1, 4, NULL);
+    wg_value *part = wg_split(gates, -1, NULL, 4);
     wg_value *i = wg_sigmoid(wg_result_of(part, 0)), *f = wg_sigmoid(wg_result_of(part, 1));
     wg_value *g = wg_tanh(wg_result_of(part, 2)), *o = wg_sigmoid(wg_result_of(part, 3));
     state[1] = wg_add(wg_mul(f, state[1]), wg_mul(i, g));
@@ -39,8 +40,8 @@ static void step_gru(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_
 {
     (void)a;
     wg_value *h = state[0];
-    wg_value *x_part = wg_split(p, -1, 3, NULL);
-    wg_value *h_part = wg_split(wg_linear(h, wh, bh, WG_ACTIVATION_NONE), -1, 3, NULL);
+    wg_value *x_part = wg_split(p, -1, NULL, 3);
+    wg_value *h_part = wg_split(wg_linear(h, wh, bh, WG_ACTIVATION_NONE), -1, NULL, 3);
     wg_value *r = wg_sigmoid(wg_add(wg_result_of(x_part, 0), wg_result_of(h_part, 0)));
     wg_value *z = wg_sigmoid(wg_add(wg_result_of(x_part, 1), wg_result_of(h_part, 1)));
     wg_value *n = wg_tanh(wg_add(wg_result_of(x_part, 2), wg_mul(r, wg_result_of(h_part, 2))));
@@ -158,7 +159,7 @@ static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
     }
     int steps = (int)s->dim[1];
     wg_value **h = steps ? wg_graph_alloc(n->graph, sizeof *h * (size_t)steps) : NULL;
-    wg_value *each = h ? wg_split(p, 1, steps, NULL) : NULL;
+    wg_value *each = h ? wg_split(p, 1, NULL, steps) : NULL;
     if (steps && !each)
         return;
     for (int k = 0; k < steps; k++) {
@@ -231,23 +232,25 @@ static const wg_sample gru_cell_samples[] = {
 static const wg_sample rnn_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(1, 2, 2)}},
     {"relu, reverse, biases, state", RELU, 6,
-     {POSITIVE(3, 1, 2, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2), POSITIVE(1, 2), POSITIVE(1, 2), POSITIVE(2, 1, 2)}},
+     {POSITIVE(3, 1, 2, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2), POSITIVE(1, 2), POSITIVE(1, 2),
+      POSITIVE(2, 1, 2)}},
     {"no steps", FORWARD, 6, {F(3, 2, 0, 3), WEIGHTS(1, 3, 2), BIASES(1, 2), F(2, 2, 2)}},
 };
 static const wg_sample lstm_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(4, 2, 1)}},
-    {"reverse, biases, states", REVERSE, 7, {F(3, 2, 2, 1), WEIGHTS(4, 1, 2), BIASES(4, 2), F(2, 2, 2), F(2, 2, 2)}},
+    {"reverse, biases, states", REVERSE, 7,
+     {F(3, 2, 2, 1), WEIGHTS(4, 1, 2), BIASES(4, 2), F(2, 2, 2), F(2, 2, 2)}},
 };
 static const wg_sample gru_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(3, 2, 1)}},
-    {"reverse, biases, state", REVERSE, 6, {F(3, 2, 2, 1), WEIGHTS(3, 1, 2), BIASES(3, 2), F(2, 2, 2)}},
+    {"reverse, biases, state", REVERSE, 6,
+     {F(3, 2, 2, 1), WEIGHTS(3, 1, 2), BIASES(3, 2), F(2, 2, 2)}},
 };
 
 #define RECURRENT(kind, which, words, outs)                                                        \
     .family = "recurrent", .operands = words, .results = outs,                                     \
-    .attrs_size = sizeof(wg_recurrent_attrs),                                                      \
     .infer = infer_##which, .expand = expand_##which, .flops = flops_##kind,                       \
-    .samples = which##_samples, .n_samples = WG_COUNT(which##_samples)
+    WG_SAMPLES(which##_samples)
 
 #define RULES(kind, which, c)                                                                      \
     static bool infer_##which(wg_node *n)                                                          \
@@ -268,31 +271,34 @@ RULES(sequence, gru, gru)
 const wg_op wg_op_rnn_cell = {
     .name = "rnn_cell", .formula = "h' = tanh(wi x + bi + wh h + bh)",
     RECURRENT(cell, rnn_cell, "x h wi wh bi? bh?", "h"),
-    .attrs = rnn_cell_attrs, .n_attrs = WG_COUNT(rnn_cell_attrs),
+    WG_ATTRS(wg_recurrent_attrs, rnn_cell_attrs),
 };
 const wg_op wg_op_lstm_cell = {
     .name = "lstm_cell",
     .formula = "c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'); i, f, g, o = wi x + bi + wh h + bh",
     RECURRENT(cell, lstm_cell, "x h c wi wh bi? bh?", "h c"),
+    .attrs_size = sizeof(wg_recurrent_attrs),
 };
 const wg_op wg_op_gru_cell = {
-    .name = "gru_cell", .formula = "h' = (1 - z) tanh(n_x + r n_h) + z h; r, z, n from wi x + bi and wh h + bh",
+    .name = "gru_cell",
+    .formula = "h' = (1 - z) tanh(n_x + r n_h) + z h; r, z, n from wi x + bi and wh h + bh",
     RECURRENT(cell, gru_cell, "x h wi wh bi? bh?", "h"),
+    .attrs_size = sizeof(wg_recurrent_attrs),
 };
 const wg_op wg_op_rnn = {
     .name = "rnn", .formula = "y[t], h = rnn_cell(x[t], h)",
     RECURRENT(sequence, rnn, "x wi wh bi? bh? h?", "y h"),
-    .attrs = rnn_attrs, .n_attrs = WG_COUNT(rnn_attrs),
+    WG_ATTRS(wg_recurrent_attrs, rnn_attrs),
 };
 const wg_op wg_op_lstm = {
     .name = "lstm", .formula = "y[t], h, c = lstm_cell(x[t], h, c)",
     RECURRENT(sequence, lstm, "x wi wh bi? bh? h? c?", "y h c"),
-    .attrs = sequence_attrs, .n_attrs = WG_COUNT(sequence_attrs),
+    WG_ATTRS(wg_recurrent_attrs, sequence_attrs),
 };
 const wg_op wg_op_gru = {
     .name = "gru", .formula = "y[t], h = gru_cell(x[t], h)",
     RECURRENT(sequence, gru, "x wi wh bi? bh? h?", "y h"),
-    .attrs = sequence_attrs, .n_attrs = WG_COUNT(sequence_attrs),
+    WG_ATTRS(wg_recurrent_attrs, sequence_attrs),
 };
 /* clang-format on */
 
@@ -316,8 +322,7 @@ static wg_value *apply(const char *at, const wg_op *op, const wg_recurrent_attrs
                                    : WG_SHAPE(x->shape.dim[0], wh->shape.dim[1]),
                               0);
     }
-    wg_node *n = wg_apply(at, NULL, op, a, in, n_in);
-    return n ? n->out[0] : NULL;
+    return wgi_apply_list(at, op, a, in, n_in);
 }
 
 wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,

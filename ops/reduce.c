@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-/* clang-format off: ops are read as tables */
-
 /* ---- what reductions share ------------------------------------------------------------------- */
 
 static const wg_attr reduce_attrs[] = {
@@ -14,7 +12,7 @@ static const wg_attr reduce_attrs[] = {
 
 static int64_t terms_over(const wg_shape *x, const wg_axes *axes)
 {
-    wg_axes set = wg_axes_of(axes, x->rank);
+    wg_axes set = wg_normalize_axes(axes, x->rank);
     int64_t terms = 1;
     for (int i = 0; i < set.count; i++)
         terms *= x->dim[set.axis[i]];
@@ -53,7 +51,7 @@ static bool infer_extreme(wg_node *n)
  */
 static wg_value *kept_over(const wg_node *n, wg_value *y, const wg_axes *axes)
 {
-    wg_axes set = wg_axes_of(axes, n->in[0]->shape.rank);
+    wg_axes set = wg_normalize_axes(axes, n->in[0]->shape.rank);
     return wg_reshape(y, wg_shape_reduced(&n->in[0]->shape, &set, WG_KEEP));
 }
 
@@ -86,9 +84,8 @@ static double reduce_flops(const wg_node *n)
 REDUCE_SAMPLES(reduce_samples, -2, 2);
 
 #define REDUCTION                                                                                  \
-    .family = "reduction", .operands = "x", .results = "y", .attrs_size = sizeof(wg_reduce_attrs), \
-    .attrs = reduce_attrs, .n_attrs = WG_COUNT(reduce_attrs), .flops = reduce_flops,               \
-    .samples = reduce_samples, .n_samples = WG_COUNT(reduce_samples)
+    .family = "reduction", .operands = "x", .results = "y",                                        \
+    WG_ATTRS(wg_reduce_attrs, reduce_attrs), .flops = reduce_flops, WG_SAMPLES(reduce_samples)
 
 #define BUILDER(name)                                                                              \
     wg_value *(wg_##name)(const char *at, wg_value *x, wg_axes axes, bool keep)                    \
@@ -179,7 +176,7 @@ BUILDER(min)
 /* x with the reduced axes moved to the end and made one: [..., terms] */
 static wg_value *reduced_last(wg_value *x, const wg_axes *axes)
 {
-    wg_axes set = wg_axes_of(axes, x->shape.rank), order = {0};
+    wg_axes set = wg_normalize_axes(axes, x->shape.rank), order = {0};
     wg_shape shape = wg_shape_reduced(&x->shape, &set, WG_DROP);
     for (int i = 0, k = 0; i < x->shape.rank; i++)
         if (k < set.count && set.axis[k] == i)
@@ -269,15 +266,12 @@ const wg_op wg_op_var = {
     .family = "reduction",
     .operands = "x",
     .results = "y",
-    .attrs_size = sizeof(wg_var_attrs),
-    .attrs = var_attrs,
-    .n_attrs = WG_COUNT(var_attrs),
+    WG_ATTRS(wg_var_attrs, var_attrs),
     .infer = infer_var,
     .grad = grad_var,
     .reads = WG_READS_X,
     .flops = var_flops,
-    .samples = var_samples,
-    .n_samples = WG_COUNT(var_samples),
+    WG_SAMPLES(var_samples),
 };
 
 wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t correction)
@@ -309,14 +303,14 @@ BUILDER(logsumexp)
 /* ---- norm ------------------------------------------------------------------------------------ */
 
 static const wg_attr norm_attrs[] = {
-    WG_ATTR(AXES, wg_norm_attrs, axes),
-    WG_ATTR(BOOL, wg_norm_attrs, keep),
-    WG_ATTR(REAL, wg_norm_attrs, p),
+    WG_ATTR(AXES, wg_vector_norm_attrs, axes),
+    WG_ATTR(BOOL, wg_vector_norm_attrs, keep),
+    WG_ATTR(REAL, wg_vector_norm_attrs, p),
 };
 
 static bool infer_norm(wg_node *n)
 {
-    const wg_norm_attrs *a = n->attrs;
+    const wg_vector_norm_attrs *a = n->attrs;
     if (!wg_need_float(n, 0) || !infer_over(n, &a->axes, a->keep))
         return false;
     return a->p > 0 || wg_fail(n, WG_EINVAL, "p is %g, must be positive", a->p);
@@ -331,7 +325,7 @@ static wg_value *not_0(wg_value *v)
 /* dx = dy sign(x) (|x| / y)^(p - 1);  p infinite: the largest |x| share dy */
 static void grad_norm(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
-    const wg_norm_attrs *a = n->attrs;
+    const wg_vector_norm_attrs *a = n->attrs;
     wg_value *x = n->in[0], *y = kept_over(n, n->out[0], &a->axes),
              *d = kept_over(n, dy[0], &a->axes);
     if (a->p == 1) {
@@ -354,40 +348,42 @@ static double norm_flops(const wg_node *n)
 }
 
 static const wg_sample norm_samples[] = {
-    {"p 2", &(const wg_norm_attrs){{1, {-1}}, false, 2}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"p 2 over all", &(const wg_norm_attrs){{0, {0}}, false, 2}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"p 1", &(const wg_norm_attrs){{1, {0}}, true, 1}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"p 3", &(const wg_norm_attrs){{2, {0, 2}}, false, 3}, 1, {WG_FLOATS(-2, 2, 3, 2, 3, 2)}},
+    {"p 2", &(const wg_vector_norm_attrs){{1, {-1}}, false, 2}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"p 2 over all",
+     &(const wg_vector_norm_attrs){{0, {0}}, false, 2},
+     1,
+     {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"p 1", &(const wg_vector_norm_attrs){{1, {0}}, true, 1}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"p 3",
+     &(const wg_vector_norm_attrs){{2, {0, 2}}, false, 3},
+     1,
+     {WG_FLOATS(-2, 2, 3, 2, 3, 2)}},
     {"p infinite",
-     &(const wg_norm_attrs){{1, {-1}}, false, INFINITY},
+     &(const wg_vector_norm_attrs){{1, {-1}}, false, INFINITY},
      1,
      {WG_FLOATS(-2, 2, 2, 3, 4)}},
 };
 static const double zero[] = {0};
 
-const wg_op wg_op_norm = {
-    .name = "norm",
+const wg_op wg_op_vector_norm = {
+    .name = "vector_norm",
     .formula = "y = (sum |x|^p)^(1/p) over axes",
     .family = "reduction",
     .operands = "x",
     .results = "y",
     .smoothness = WG_KINKED,
-    .attrs_size = sizeof(wg_norm_attrs),
-    .attrs = norm_attrs,
-    .n_attrs = WG_COUNT(norm_attrs),
+    WG_ATTRS(wg_vector_norm_attrs, norm_attrs),
     .infer = infer_norm,
     .grad = grad_norm,
     .reads = WG_READS_X | WG_READS_Y,
     .flops = norm_flops,
-    .samples = norm_samples,
-    .n_samples = WG_COUNT(norm_samples),
-    .kinks = zero,
-    .n_kinks = 1,
+    WG_SAMPLES(norm_samples),
+    WG_KINKS(zero),
 };
 
-wg_value *(wg_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p)
+wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p)
 {
-    return wg_apply1(at, &wg_op_norm, &(wg_norm_attrs){axes, keep, p}, x);
+    return wg_apply1(at, &wg_op_vector_norm, &(wg_vector_norm_attrs){axes, keep, p}, x);
 }
 
 /* ---- cumsum ---------------------------------------------------------------------------------- */
@@ -410,7 +406,8 @@ static bool infer_cumsum(wg_node *n)
 static void grad_cumsum(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     const wg_cumsum_attrs *a = n->attrs;
-    dx[0] = wg_cumsum(dy[0], (int)a->axis, !a->reverse, a->exclusive);
+    const wg_cumsum_attrs back = {a->axis, !a->reverse, a->exclusive};
+    dx[0] = wg_apply1(WG_HERE, n->op, &back, dy[0]);
 }
 
 static const wg_sample cumsum_samples[] = {
@@ -428,17 +425,15 @@ const wg_op wg_op_cumsum = {
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
     .inplace = 1,
-    .attrs_size = sizeof(wg_cumsum_attrs),
-    .attrs = cumsum_attrs,
-    .n_attrs = WG_COUNT(cumsum_attrs),
+    WG_ATTRS(wg_cumsum_attrs, cumsum_attrs),
     .infer = infer_cumsum,
     .grad = grad_cumsum,
     .reads = WG_READS_NOTHING,
-    .samples = cumsum_samples,
-    .n_samples = WG_COUNT(cumsum_samples),
+    WG_SAMPLES(cumsum_samples),
 };
 
-wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, bool reverse, bool exclusive)
+wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags)
 {
-    return wg_apply1(at, &wg_op_cumsum, &(wg_cumsum_attrs){axis, reverse, exclusive}, x);
+    const wg_cumsum_attrs a = {axis, flags & WG_CUMSUM_REVERSE, flags & WG_CUMSUM_EXCLUSIVE};
+    return wg_apply1(at, &wg_op_cumsum, &a, x);
 }

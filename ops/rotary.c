@@ -75,14 +75,11 @@ const wg_op wg_op_rotary = {
     .results = "y",
     .inplace = 1,
     .flops = flops,
-    .attrs_size = sizeof(wg_rotary_attrs),
-    .attrs = rotary_attrs,
-    .n_attrs = WG_COUNT(rotary_attrs),
+    WG_ATTRS(wg_rotary_attrs, rotary_attrs),
     .infer = infer,
     .grad = grad,
     .reads = WG_READS_X, /* the positions */
-    .samples = samples,
-    .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 
 wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options)

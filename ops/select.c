@@ -1,8 +1,6 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
-/* clang-format off: ops are read as tables */
-
 /* ---- argmax, argmin -------------------------------------------------------------------------- */
 
 static const wg_attr arg_attrs[] = {
@@ -38,9 +36,8 @@ static const wg_sample arg_samples[] = {
 
 #define ARG                                                                                        \
     .family = "selection", .operands = "x", .results = "index", .flags = WG_OP_DISCRETE,           \
-    .attrs_size = sizeof(wg_arg_attrs), .attrs = arg_attrs, .n_attrs = WG_COUNT(arg_attrs),        \
-    .infer = infer_arg, .flops = arg_flops, .samples = arg_samples,                                \
-    .n_samples = WG_COUNT(arg_samples)
+    WG_ATTRS(wg_arg_attrs, arg_attrs), .infer = infer_arg, .flops = arg_flops,                     \
+    WG_SAMPLES(arg_samples)
 
 const wg_op wg_op_argmax = {
     .name = "argmax", .formula = "where along axis the largest x is, the first", ARG};
@@ -107,15 +104,12 @@ const wg_op wg_op_topk = {
     .operands = "x",
     .results = "values indices",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_topk_attrs),
-    .attrs = topk_attrs,
-    .n_attrs = WG_COUNT(topk_attrs),
+    WG_ATTRS(wg_topk_attrs, topk_attrs),
     .infer = infer_topk,
     .grad = grad_topk,
     .reads = WG_READS_Y,
     .flops = topk_flops,
-    .samples = topk_samples,
-    .n_samples = WG_COUNT(topk_samples),
+    WG_SAMPLES(topk_samples),
 };
 
 wg_value *(wg_topk)(const char *at, wg_value *x, int64_t k, int axis)

@@ -76,14 +76,11 @@ const wg_op wg_op_slice = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_slice_attrs),
-    .attrs = slice_attrs,
-    .n_attrs = WG_COUNT(slice_attrs),
+    WG_ATTRS(wg_slice_attrs, slice_attrs),
     .infer = infer_slice,
     .grad = grad_slice,
     .reads = WG_READS_NOTHING,
-    .samples = slice_samples,
-    .n_samples = WG_COUNT(slice_samples),
+    WG_SAMPLES(slice_samples),
 };
 
 wg_value *(wg_window)(const char *at, wg_value *x, wg_shape start, wg_shape size, wg_shape step)
@@ -113,7 +110,7 @@ wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64
     char text[160];
     if (!x)
         return NULL;
-    int k = wg_axis_of(axis, x->shape.rank);
+    int k = wg_normalize_axis(axis, x->shape.rank);
     if (k < 0)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "slice",
                              "axis %d is outside x, which is %s", axis,
@@ -174,14 +171,11 @@ const wg_op wg_op_slice_grad = {
     .operands = "dy",
     .results = "dx",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_slice_grad_attrs),
-    .attrs = slice_grad_attrs,
-    .n_attrs = WG_COUNT(slice_grad_attrs),
+    WG_ATTRS(wg_slice_grad_attrs, slice_grad_attrs),
     .infer = infer_slice_grad,
     .grad = grad_slice_grad,
     .reads = WG_READS_NOTHING,
-    .samples = slice_grad_samples,
-    .n_samples = WG_COUNT(slice_grad_samples),
+    WG_SAMPLES(slice_grad_samples),
 };
 
 wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, wg_shape start,
@@ -239,14 +233,11 @@ const wg_op wg_op_pad = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_pad_attrs),
-    .attrs = pad_attrs,
-    .n_attrs = WG_COUNT(pad_attrs),
+    WG_ATTRS(wg_pad_attrs, pad_attrs),
     .infer = infer_pad,
     .grad = grad_pad,
     .reads = WG_READS_NOTHING,
-    .samples = pad_samples,
-    .n_samples = WG_COUNT(pad_samples),
+    WG_SAMPLES(pad_samples),
 };
 
 wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after, double value)
@@ -270,7 +261,7 @@ static void expand_flip(wg_node *n, wg_value **y)
 {
     const wg_flip_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
-    wg_axes axes = wg_axes_of(&a->axes, x->rank);
+    wg_axes axes = wg_normalize_axes(&a->axes, x->rank);
     wg_slice_attrs w = everything(x);
     for (int i = 0; i < axes.count; i++) {
         w.start.dim[axes.axis[i]] = x->dim[axes.axis[i]] - 1;
@@ -298,15 +289,12 @@ const wg_op wg_op_flip = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_flip_attrs),
-    .attrs = flip_attrs,
-    .n_attrs = WG_COUNT(flip_attrs),
+    WG_ATTRS(wg_flip_attrs, flip_attrs),
     .infer = infer_flip,
     .grad = grad_flip,
     .reads = WG_READS_NOTHING,
     .expand = expand_flip,
-    .samples = flip_samples,
-    .n_samples = WG_COUNT(flip_samples),
+    WG_SAMPLES(flip_samples),
 };
 
 wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes)
@@ -334,7 +322,7 @@ static int64_t rolled(const wg_node *n)
 {
     const wg_roll_attrs *a = n->attrs;
     const wg_shape *x = &n->in[0]->shape;
-    int64_t size = x->dim[wg_axis_of(a->axis, x->rank)];
+    int64_t size = x->dim[wg_normalize_axis(a->axis, x->rank)];
     int64_t shift = size ? a->shift % size : 0;
     return shift < 0 ? shift + size : shift;
 }
@@ -342,7 +330,7 @@ static int64_t rolled(const wg_node *n)
 static void expand_roll(wg_node *n, wg_value **y)
 {
     const wg_roll_attrs *a = n->attrs;
-    int axis = wg_axis_of(a->axis, n->in[0]->shape.rank);
+    int axis = wg_normalize_axis(a->axis, n->in[0]->shape.rank);
     int64_t cut = n->in[0]->shape.dim[axis] - rolled(n);
     wg_value *parts[] = {wg_slice(n->in[0], axis, cut, WG_TO_END, 1),
                          wg_slice(n->in[0], axis, 0, cut, 1)};
@@ -371,15 +359,12 @@ const wg_op wg_op_roll = {
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
-    .attrs_size = sizeof(wg_roll_attrs),
-    .attrs = roll_attrs,
-    .n_attrs = WG_COUNT(roll_attrs),
+    WG_ATTRS(wg_roll_attrs, roll_attrs),
     .infer = infer_roll,
     .grad = grad_roll,
     .reads = WG_READS_NOTHING,
     .expand = expand_roll,
-    .samples = roll_samples,
-    .n_samples = WG_COUNT(roll_samples),
+    WG_SAMPLES(roll_samples),
 };
 
 wg_value *(wg_roll)(const char *at, wg_value *x, int64_t shift, int axis)

@@ -14,7 +14,7 @@ static bool infer(wg_node *n)
 static wg_axes axis_of(const wg_node *n)
 {
     const wg_softmax_attrs *a = n->attrs;
-    return WG_AXES(wg_axis_of(a->axis, n->in[0]->shape.rank));
+    return WG_AXES(wg_normalize_axis(a->axis, n->in[0]->shape.rank));
 }
 
 static double flops(const wg_node *n)
@@ -34,9 +34,7 @@ static const wg_sample samples[] = {
 
 #define SOFTMAX                                                                                    \
     .family = "normalisation", .operands = "x", .results = "y", .inplace = 1,                      \
-    .attrs_size = sizeof(wg_softmax_attrs), .attrs = softmax_attrs,                                \
-    .n_attrs = WG_COUNT(softmax_attrs), .infer = infer, .flops = flops, .samples = samples,        \
-    .n_samples = WG_COUNT(samples)
+    WG_ATTRS(wg_softmax_attrs, softmax_attrs), .infer = infer, .flops = flops, WG_SAMPLES(samples)
 
 /* dx = y (dy - sum dy y) */
 static void grad_softmax(wg_node *n, wg_value *const *dy, wg_value **dx)

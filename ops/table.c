@@ -2,13 +2,10 @@
 
 #include <string.h>
 
-#define LEAF(name) &wg_op_##name,
-#define ANY LEAF
-#define FLOAT LEAF
-#define NUMBER LEAF
-#define COMPOSITE LEAF
 static const wg_op *const table[] = {
+#define WG_OP(kind, name) &wg_op_##name,
 #include "wengert/ops/ops.def"
+#undef WG_OP
 };
 
 const wg_op *wg_op_at(size_t i)

@@ -90,18 +90,18 @@ static const wg_sample grad_samples[] = {
 
 /* linear, but with weights such as 1/3 that round: so not checked as exact */
 #define UPSAMPLING                                                                                 \
-    .family = "upsampling", .attrs_size = sizeof(wg_upsample_attrs), .attrs = attrs,               \
-    .n_attrs = WG_COUNT(attrs), .infer = infer, .reads = WG_READS_NOTHING
+    .family = "upsampling", WG_ATTRS(wg_upsample_attrs, attrs), .infer = infer,                    \
+    .reads = WG_READS_NOTHING
 
 const wg_op wg_op_upsample2d = {
     .name = "upsample2d", .formula = "y = x resampled to another height and width", UPSAMPLING,
     .operands = "x", .results = "y", .grad = grad_upsample, .flops = flops_upsample,
-    .samples = samples, .n_samples = WG_COUNT(samples),
+    WG_SAMPLES(samples),
 };
 const wg_op wg_op_upsample2d_grad = {
     .name = "upsample2d_grad", .formula = "<x, dx> = <upsample2d(x), dy> for all x", UPSAMPLING,
     .operands = "dy", .results = "dx", .grad = grad_upsample_grad, .flops = flops_upsample_grad,
-    .samples = grad_samples, .n_samples = WG_COUNT(grad_samples),
+    WG_SAMPLES(grad_samples),
 };
 /* clang-format on */
 

@@ -17,8 +17,7 @@ defined -g --defined-only "$static" >"$work/static"
 [ "$(wc -l <"$work/shared")" -gt 400 ] || fail "only $(wc -l <"$work/shared") exported symbols"
 
 grep -rhoE '\bwg_[a-z0-9_]+' "$include" | sort -u >"$work/written"
-sed -nE 's/^OP\([A-Z]+, *([a-z0-9_]+)\).*/wg_op_\1/p; s/^(LEAF|COMPOSITE|ANY|FLOAT|NUMBER)\(([a-z0-9_]+)\).*/wg_op_\2/p' \
-    "$include/wengert/ops/ops.def" >>"$work/written"
+sed -nE 's/^WG_OP\([A-Z]+, *([a-z0-9_]+)\).*/wg_op_\1/p' "$include/wengert/ops/ops.def" >>"$work/written"
 sort -u -o "$work/written" "$work/written"
 undocumented=$(comm -23 "$work/shared" "$work/written")
 [ -z "$undocumented" ] || fail "exported, but in no public header: $undocumented"

@@ -104,7 +104,7 @@ static void build_cross_entropy(golden *c)
     wg_cross_entropy_attrs a = {.smoothing = golden_real(c, "label_smoothing", 0)};
     a.use_ignore = true;
     a.ignore = golden_int(c, "ignore_index", -100);
-    a.reduction = (int)reduction_of(c);
+    a.reduction = reduction_of(c);
     if (x && x->shape.rank > 2) {
         wg_axes order = {x->shape.rank, {0}};
         for (int i = 1; i + 1 < x->shape.rank; i++)

@@ -183,12 +183,12 @@ static void build_norm(golden *c)
 {
     double p = golden_real(c, "p|ord", 2);
     wg_axes axes = golden_axes(c, AXIS);
-    golden_give(c, wg_norm(golden_in(c, "x"), axes, golden_bool(c, KEEP, false), p));
+    golden_give(c, wg_vector_norm(golden_in(c, "x"), axes, golden_bool(c, KEEP, false), p));
 }
 
 static void build_cumsum(golden *c)
 {
-    golden_give(c, wg_cumsum(golden_in(c, "x"), axis_of(c, 0), false, false));
+    golden_give(c, wg_cumsum(golden_in(c, "x"), axis_of(c, 0), WG_CUMSUM_FORWARD));
 }
 
 static void build_argmax(golden *c)
@@ -270,12 +270,12 @@ static void build_transpose(golden *c)
     wg_axes order = {.count = rank};
     for (int i = 0; i < rank; i++)
         order.axis[i] = i;
-    if (wg_axis_of(a, rank) < 0 || wg_axis_of(b, rank) < 0) {
+    if (wg_normalize_axis(a, rank) < 0 || wg_normalize_axis(b, rank) < 0) {
         golden_fail(c, "axes %d and %d are outside rank %d", a, b, rank);
         return;
     }
-    order.axis[wg_axis_of(a, rank)] = wg_axis_of(b, rank);
-    order.axis[wg_axis_of(b, rank)] = wg_axis_of(a, rank);
+    order.axis[wg_normalize_axis(a, rank)] = wg_normalize_axis(b, rank);
+    order.axis[wg_normalize_axis(b, rank)] = wg_normalize_axis(a, rank);
     golden_give(c, wg_permute(x, order));
 }
 
@@ -336,7 +336,7 @@ static void build_split(golden *c)
 {
     wg_value *x = golden_in(c, "x");
     int64_t sizes[GOLDEN_TENSORS], chunks = golden_int(c, "chunks|sections", 0);
-    int axis = axis_of(c, 0), normal = x ? wg_axis_of(axis, x->shape.rank) : -1;
+    int axis = axis_of(c, 0), normal = x ? wg_normalize_axis(axis, x->shape.rank) : -1;
     int n = golden_ints(c, "split_size_or_sections|split_size|sizes", sizes, GOLDEN_TENSORS, 1);
     if (normal < 0)
         return;
@@ -346,7 +346,7 @@ static void build_split(golden *c)
         for (n = 0; piece > 0 && n < GOLDEN_TENSORS && (int64_t)n * piece < size; n++)
             sizes[n] = size - n * piece < piece ? size - n * piece : piece;
     }
-    golden_give_results(c, wg_split(x, axis, n, sizes), n);
+    golden_give_results(c, wg_split(x, axis, sizes, n), n);
 }
 
 /* "before" and "after" for each axis, or F.pad's "pad": pairs from the last axis on. */

@@ -112,8 +112,8 @@ static bool build(run *r)
     r->g = wg_graph_new();
     r->store = wg_store_new(0);
     m->config.dtype = r->dtype;
-    wg_transformer t = wg_transformer_begin(r->g, &m->config, true);
-    r->in = wg_transformer_inputs_of(r->g, m->batch, m->source, m->target);
+    wg_transformer t = wg_transformer_begin(r->g, &m->config, WG_MODE_TRAINING);
+    r->in = wg_transformer_inputs_new(r->g, m->batch, m->source, m->target);
     t.target_lengths = wg_input(r->g, "target_lengths", WG_I32, WG_SHAPE(m->batch));
     r->lr = wg_input(r->g, "lr", r->dtype, WG_SCALAR);
     r->loss = wg_output(wg_transformer_loss(&t, &r->in, NULL), "loss");

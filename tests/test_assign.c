@@ -1,5 +1,6 @@
 /* Assignments: what leaves hold after a run, and when new values are written in place. */
 #include "tests/plans.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>

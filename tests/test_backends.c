@@ -111,7 +111,8 @@ static model block(int64_t length, double dropout)
     wg_value *up = leaf(&m, WG_SHAPE(HIDDEN, WIDTH)), *down = leaf(&m, WG_SHAPE(WIDTH, HIDDEN));
     wg_value *y =
         wg_attention(x, x, x, NULL, &(wg_attention_attrs){.causal = true, .dropout = dropout});
-    y = wg_layernorm(wg_add(x, dropout > 0 ? wg_dropout(y, dropout) : y), gain, bias, 1, 1e-5);
+    y = wg_layernorm(wg_add(x, dropout > 0 ? wg_dropout(y, dropout) : y), gain, bias, WG_LAST_AXIS,
+                     1e-5);
     y = wg_linear(wg_linear(y, up, NULL, WG_ACTIVATION_GELU), down, NULL, WG_ACTIVATION_NONE);
     outputs(&m, y);
     return m;

@@ -4,6 +4,7 @@
 #include "tests/sample.h"
 #include "wengert/autograd/grad.h"
 #include "graph/element.h"
+#include "wengert/models/optimizer.h"
 
 #include <math.h>
 

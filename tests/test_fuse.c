@@ -1,6 +1,7 @@
 /* Fusions: each pattern fires where it should, not where it must not, and changes no result beyond
  * rounding. */
 #include "tests/fusions.h"
+#include "wengert/models/optimizer.h"
 
 /* ---- attention between permutations ---------------------------------------------------------- */
 
@@ -47,7 +48,7 @@ static wg_value *post_norm(model *m, double p, bool branch_first, wg_value **sum
     wg_value *x = leaf(m, WG_SHAPE(B, T, D)), *branch = wg_dropout(leaf(m, WG_SHAPE(B, T, D)), p);
     *sum = branch_first ? wg_add(branch, x) : wg_add(x, branch);
     wg_value *gain = leaf(m, WG_SHAPE(D)), *bias = leaf(m, WG_SHAPE(D));
-    return wg_layernorm(*sum, gain, bias, 1, 1e-5);
+    return wg_layernorm(*sum, gain, bias, WG_LAST_AXIS, 1e-5);
 }
 
 static void a_residual_sum_is_fused_with_its_norm(void **state)
@@ -90,7 +91,7 @@ static void a_broadcast_sum_is_not_fused_with_its_norm(void **state)
     (void)state;
     model m = new_model();
     wg_value *x = leaf(&m, WG_SHAPE(B, T, D)), *shift = leaf(&m, WG_SHAPE(D));
-    output(&m, wg_layernorm(wg_add(x, shift), NULL, NULL, 1, 1e-5));
+    output(&m, wg_layernorm(wg_add(x, shift), NULL, NULL, WG_LAST_AXIS, 1e-5));
     check_fusion(&m, &wg_op_residual_layernorm, 0);
 }
 
@@ -101,7 +102,7 @@ static void a_branch_that_others_read_is_not_dropped_inside(void **state)
     wg_value *x = leaf(&m, WG_SHAPE(B, T, D)),
              *branch = wg_dropout(leaf(&m, WG_SHAPE(B, T, D)), 0.25);
     output(&m, branch);
-    output(&m, wg_layernorm(wg_add(x, branch), NULL, NULL, 1, 1e-5));
+    output(&m, wg_layernorm(wg_add(x, branch), NULL, NULL, WG_LAST_AXIS, 1e-5));
     check_fusion(&m, &wg_op_residual_layernorm, 1); /* of the sum, without its dropout */
 }
 
@@ -425,8 +426,9 @@ static void quantized_log_softmax_and_topk_are_fused(void **state)
         wg_value *x = wg_quantize(leaf(&m, WG_SHAPE(B, T, D))),
                  *weight = wg_quantize(leaf(&m, WG_SHAPE(700, D))),
                  *bias = variant == WITH_BIAS ? leaf(&m, WG_SHAPE(700)) : NULL;
-        wg_value *logits = wg_quantized_linear(x, wg_result_of(x, 1), weight,
-                                               wg_result_of(weight, 1), bias, variant == CUT_OFF);
+        wg_value *logits =
+            wg_quantized_linear(x, wg_result_of(x, 1), weight, wg_result_of(weight, 1), bias,
+                                variant == CUT_OFF ? WG_ACTIVATION_RELU : WG_ACTIVATION_NONE);
         wg_value *best = output(&m, wg_topk(wg_log_softmax(logits, -1), 4, -1));
         output(&m, wg_cast(wg_result_of(best, 1), WG_F32));
         if (variant == READ)

@@ -153,12 +153,8 @@ static const wg_attr kinds[] = {
     WG_ATTR(SHAPE, all_kinds, shape), WG_ATTR(TEXT, all_kinds, text),
     WG_ATTR(DATA, all_kinds, data),
 };
-static const wg_op op_of_all_kinds = {.name = "kinds",
-                                      .operands = "x",
-                                      .infer = same,
-                                      .attrs_size = sizeof(all_kinds),
-                                      .attrs = kinds,
-                                      .n_attrs = WG_COUNT(kinds)};
+static const wg_op op_of_all_kinds = {
+    .name = "kinds", .operands = "x", .infer = same, WG_ATTRS(all_kinds, kinds)};
 
 static all_kinds some_attrs(void)
 {

@@ -2,6 +2,7 @@
  * through. */
 #include "tests/test.h"
 #include "wengert/graph/op.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -96,9 +97,9 @@ static void barrier_without_list(scene *s)
 {
     assert_null((wg_barrier)(NULL, s->x, NULL, 3));
 }
-static void barrier_of_fewer_than_none(scene *s)
+static void barrier_of_too_many(scene *s)
 {
-    assert_null((wg_barrier)(NULL, s->x, &s->y, -1));
+    assert_null((wg_barrier)(NULL, s->x, &s->y, INT32_MAX));
 }
 static void builder_with_a_long_text(scene *s)
 {
@@ -140,7 +141,7 @@ static const struct {
     {too_many_operands, "exp(x, x): 2 operands, must be at most 1"},
     {no_operand, "exp("},
     {barrier_without_list, "barrier: no list of 3 tokens"},
-    {barrier_of_fewer_than_none, "barrier: no list of -1 tokens"},
+    {barrier_of_too_many, "barrier: no list of 2147483647 tokens"},
     {builder_with_a_long_text, "mine: 0000000000"},
     {clip_to_less_than_nothing, "clip_by_global_norm: max_norm is -1, must be 0 or more"},
     {update_of_no_leaf, "adam: the parameter's name is missing"},

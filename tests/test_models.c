@@ -72,7 +72,7 @@ static void layers_name_parameters_by_scope(void **state)
     wg_scope_push(g, "encoder");
     wg_value *y =
         wg_multi_head_attention("attn", x, x, &(wg_multi_head_options){.heads = 2, .causal = true});
-    y = wg_layer_norm("norm", wg_feed_forward("ff", y, 16, NULL));
+    y = wg_layernorm_layer("norm", wg_feed_forward("ff", y, 16, NULL));
     wg_scope_pop(g);
     assert_int_equal(wg_graph_status(g), WG_OK);
     assert_true(wg_shape_equal(&y->shape, &x->shape));
@@ -118,7 +118,7 @@ static void layers_refuse_nonsense(void **state)
 {
     (void)state;
     assert_null(wg_dense("l", NULL, 1, WG_ACTIVATION_NONE));
-    assert_null(wg_layer_norm("l", NULL));
+    assert_null(wg_layernorm_layer("l", NULL));
     assert_null(wg_multi_head_attention("l", NULL, NULL, NULL));
     assert_null(wg_feed_forward("l", NULL, 1, NULL));
     assert_null(wg_conv_layer("l", NULL, 1, 1, NULL));

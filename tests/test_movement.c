@@ -128,7 +128,7 @@ static void pieces_put_together_are_the_whole(void **state)
         for (int axis = -1; axis < 3; axis++) {
             trial t = trial_new();
             wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(6, 6, 6));
-            wg_value *cut = wg_split(x, axis, 4, sizes), *equal = wg_split(x, axis, 3, NULL),
+            wg_value *cut = wg_split(x, axis, sizes, 4), *equal = wg_split(x, axis, NULL, 3),
                      *parts[7];
             for (int i = 0; i < 7; i++)
                 parts[i] = i < 4 ? wg_result_of(cut, i) : wg_result_of(equal, i - 4);
@@ -266,7 +266,7 @@ static void the_gradient_of_split_fills_in_zeros(void **state)
     trial t = trial_new();
     wg_value *x = trial_input(&t, WG_F64, WG_SHAPE(2, 6)),
              *c = trial_input(&t, WG_F64, WG_SHAPE(2, 2)), *dx;
-    wg_value *y = wg_result_of(wg_split(x, 1, 3, NULL), 1);
+    wg_value *y = wg_result_of(wg_split(x, 1, NULL, 3), 1);
     assert_int_equal(wg_vjp(&y, &c, 1, &x, 1, NULL, &dx), WG_OK);
     trial_run(&t, &dx, 1, 1);
     for (int i = 0; i < 12; i++)
@@ -311,13 +311,13 @@ static void wrong_arguments_are_named(void **state)
     WRONG("concat(x, z): axis 2 is outside", wg_concat(xz, 2, 2));
     WRONG("stack(x, z): x0 is [3,4] but x1 is [2,5]", wg_stack(xz, 2, 0));
     WRONG("stack(x): axis 3 is outside the stack of [3,4]", wg_stack(xz, 1, 3));
-    WRONG("split: axis 1 of size 4 does not cut into 3 equal pieces", wg_split(x, 1, 3, NULL));
-    WRONG("split: 0 pieces", wg_split(x, 1, 0, NULL));
-    WRONG("split(x): axis 5 is outside x", wg_split(x, 5, 2, NULL));
+    WRONG("split: axis 1 of size 4 does not cut into 3 equal pieces", wg_split(x, 1, NULL, 3));
+    WRONG("split: 0 pieces", wg_split(x, 1, NULL, 0));
+    WRONG("split(x): axis 5 is outside x", wg_split(x, 5, NULL, 2));
     WRONG("split(x): piece 1 of 3 does not fit into the 2 left of axis 1",
-          wg_split(x, 1, 2, ((int64_t[]){2, 3})));
-    WRONG("split(x): piece 1 of -1 does not fit", wg_split(x, 1, 2, ((int64_t[]){2, -1})));
-    WRONG("split(x): the pieces sum to 3, axis 1 has 4", wg_split(x, 1, 2, ((int64_t[]){1, 2})));
+          wg_split(x, 1, ((int64_t[]){2, 3}), 2));
+    WRONG("split(x): piece 1 of -1 does not fit", wg_split(x, 1, ((int64_t[]){2, -1}), 2));
+    WRONG("split(x): the pieces sum to 3, axis 1 has 4", wg_split(x, 1, ((int64_t[]){1, 2}), 2));
     WRONG("tile(x): -1 repetitions of axis 0", wg_tile(x, WG_SHAPE(-1, 1)));
     WRONG("tile(x): the size of axis 1 overflows", wg_tile(x, WG_SHAPE(1, INT64_MAX / 2)));
     WRONG("flip(x): axis 0 is given twice", wg_flip(x, WG_AXES(0, 0)));

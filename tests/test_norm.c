@@ -10,7 +10,7 @@ static void layernorm_of_a_unit_vector(void **state)
     assert_true(fabs(y[0] - 1.732046) < 1e-6 && fabs(y[1] + 0.577349) < 1e-6);
     for (wg_dtype d = WG_F32; d <= WG_F64; d++) {
         wg_graph *g = wg_graph_new();
-        wg_value *v = wg_layernorm(numbers(g, d, WG_SHAPE(4), x), NULL, NULL, 1, 1e-6);
+        wg_value *v = wg_layernorm(numbers(g, d, WG_SHAPE(4), x), NULL, NULL, WG_LAST_AXIS, 1e-6);
         wg_value *out[] = {v, wg_result_of(v, 1), wg_result_of(v, 2)};
         wg_plan *p = small_run(g, out, 3, 1);
         double tolerance = d == WG_F32 ? 2e-7 : 1e-15;
@@ -42,8 +42,8 @@ static void rmsnorm_of_three_and_four(void **state)
     (void)state;
     const double x[] = {3, 4}, gain[] = {1, 10}, s = 1 / sqrt(12.5);
     wg_graph *g = wg_graph_new();
-    wg_value *v =
-        wg_rmsnorm(numbers(g, WG_F64, WG_SHAPE(2), x), numbers(g, WG_F64, WG_SHAPE(2), gain), 1, 0);
+    wg_value *v = wg_rmsnorm(numbers(g, WG_F64, WG_SHAPE(2), x),
+                             numbers(g, WG_F64, WG_SHAPE(2), gain), WG_LAST_AXIS, 0);
     wg_plan *p = small_run(g, &v, 1, 1);
     numbers_near("y", p, v, (const double[]){3 * s, 40 * s}, 2, 1e-15);
     wg_plan_free(p);
@@ -69,7 +69,7 @@ static void far_from_zero(void **state)
     for (int i = 0; i < SIZE; i++)
         x[i] = 4096 + (i % 2 ? 0.5 : -0.5);
     wg_graph *g = wg_graph_new();
-    wg_value *v = wg_layernorm(numbers(g, WG_F32, WG_SHAPE(SIZE), x), NULL, NULL, 1, 0);
+    wg_value *v = wg_layernorm(numbers(g, WG_F32, WG_SHAPE(SIZE), x), NULL, NULL, WG_LAST_AXIS, 0);
     wg_plan *p = small_run(g, &v, 1, 1);
     for (int i = 0; i < SIZE; i++)
         assert_true(fabs(small_at(p, v, i) - (i % 2 ? 1 : -1)) <= 1e-6);
@@ -84,7 +84,7 @@ static void a_constant_row_gives_the_bias(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *in = numbers(g, WG_F32, WG_SHAPE(3), x), *dx;
     wg_value *v = wg_layernorm(in, numbers(g, WG_F32, WG_SHAPE(3), gain),
-                               numbers(g, WG_F32, WG_SHAPE(3), bias), 1, 1e-5);
+                               numbers(g, WG_F32, WG_SHAPE(3), bias), WG_LAST_AXIS, 1e-5);
     assert_int_equal(wg_vjp(&v, NULL, 1, &in, 1, NULL, &dx), WG_OK);
     wg_value *out[] = {v, dx};
     wg_plan *p = small_run(g, out, 2, 1);
@@ -103,7 +103,7 @@ static void gradients_have_the_same_bits_at_any_number_of_threads(void **state)
     wg_value *in[] = {x, numbers_drawn(g, WG_F32, WG_SHAPE(301), -1, 1, &seed),
                       numbers_drawn(g, WG_F32, WG_SHAPE(301), -1, 1, &seed)};
     wg_value *dy = numbers_drawn(g, WG_F32, WG_SHAPE(113, 301), -1, 1, &seed), *out[4];
-    out[3] = wg_layernorm(in[0], in[1], in[2], 1, 1e-5);
+    out[3] = wg_layernorm(in[0], in[1], in[2], WG_LAST_AXIS, 1e-5);
     assert_int_equal(wg_vjp(&out[3], &dy, 1, in, 3, NULL, out), WG_OK);
     wg_plan *one = small_run(g, out, 4, 1), *four = small_run(g, out, 4, 4);
     for (int i = 0; i < 4; i++)
@@ -166,7 +166,8 @@ static void groupnorm_is_layernorm_of_groups(void **state)
     wg_graph *g = wg_graph_new();
     uint64_t seed = 9;
     wg_value *x = numbers_drawn(g, WG_F64, WG_SHAPE(2, 6, 5), -3, 3, &seed);
-    wg_value *out[] = {wg_groupnorm(x, NULL, NULL, 6, 1e-5), wg_layernorm(x, NULL, NULL, 1, 1e-5),
+    wg_value *out[] = {wg_groupnorm(x, NULL, NULL, 6, 1e-5),
+                       wg_layernorm(x, NULL, NULL, WG_LAST_AXIS, 1e-5),
                        wg_groupnorm(x, NULL, NULL, 1, 1e-5), wg_layernorm(x, NULL, NULL, 2, 1e-5)};
     wg_plan *p = small_run(g, out, 4, 1);
     for (int i = 0; i < 60; i++) {
@@ -182,13 +183,13 @@ static void bad_shapes_are_refused(void **state)
     (void)state;
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_fill(g, WG_F32, WG_SHAPE(2, 6), 0);
-    wg_layernorm(x, wg_fill(g, WG_F32, WG_SHAPE(5), 1), NULL, 1, 1e-5);
+    wg_layernorm(x, wg_fill(g, WG_F32, WG_SHAPE(5), 1), NULL, WG_LAST_AXIS, 1e-5);
     small_refused(g, "gain is [5], must be [6]");
     g = wg_graph_new();
     wg_layernorm(wg_fill(g, WG_F32, WG_SHAPE(2, 6), 0), NULL, NULL, 3, 1e-5);
     small_refused(g, "axes is 3, must be 1 to 2");
     g = wg_graph_new();
-    wg_rmsnorm(wg_fill(g, WG_F32, WG_SHAPE(2, 6), 0), NULL, 1, -1);
+    wg_rmsnorm(wg_fill(g, WG_F32, WG_SHAPE(2, 6), 0), NULL, WG_LAST_AXIS, -1);
     small_refused(g, "eps is -1, must be 0 or more");
     g = wg_graph_new();
     wg_groupnorm(wg_fill(g, WG_F32, WG_SHAPE(2, 6), 0), NULL, NULL, 4, 1e-5);

@@ -1,6 +1,7 @@
 /* Optimizers against the same formulas in plain C, over several steps with states in
  * the store; clipping. */
 #include "tests/numbers.h"
+#include "wengert/models/optimizer.h"
 
 enum { N = 7, STEPS = 10 };
 

@@ -65,7 +65,7 @@ static wg_graph *build(void)
     h = wg_sum(wg_reshape(h, WG_SHAPE(MANY, 4, 3)), WG_AXES(0), WG_DROP);
     wg_scope_pop(g);
     wg_scope_pop(g);
-    h = wg_layernorm(h, NULL, NULL, 1, 1e-5);
+    h = wg_layernorm(h, NULL, NULL, WG_LAST_AXIS, 1e-5);
     wg_name(wg_exp(h), "h");
     wg_value *loss = wg_mean(wg_mul(h, h), WG_ALL_AXES, WG_DROP);
     wg_grad(loss, &w, 1, &dw);

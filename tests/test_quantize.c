@@ -82,7 +82,7 @@ static void what_does_not_fit_is_refused(void **state)
                  *w = wg_input(g, "w", cases[i].w, WG_SHAPE(5, cases[i].weight_in)),
                  *xs = wg_input(g, "xs", WG_F32, WG_SHAPE(cases[i].scales)),
                  *ws = wg_input(g, "ws", WG_F32, WG_SHAPE(5));
-        assert_null(wg_quantized_linear(x, xs, w, ws, NULL, false));
+        assert_null(wg_quantized_linear(x, xs, w, ws, NULL, WG_ACTIVATION_NONE));
         check_that(strstr(wg_graph_message(g), cases[i].says), "%s", wg_graph_message(g));
         wg_graph_free(g);
     }

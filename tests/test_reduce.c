@@ -95,19 +95,19 @@ static double p_logsumexp(const double *x, int64_t n)
 }
 static wg_value *b_norm1(wg_value *x, wg_axes axes, bool keep)
 {
-    return wg_norm(x, axes, keep, 1);
+    return wg_vector_norm(x, axes, keep, 1);
 }
 static wg_value *b_norm2(wg_value *x, wg_axes axes, bool keep)
 {
-    return wg_norm(x, axes, keep, 2);
+    return wg_vector_norm(x, axes, keep, 2);
 }
 static wg_value *b_norm3(wg_value *x, wg_axes axes, bool keep)
 {
-    return wg_norm(x, axes, keep, 3);
+    return wg_vector_norm(x, axes, keep, 3);
 }
 static wg_value *b_largest(wg_value *x, wg_axes axes, bool keep)
 {
-    return wg_norm(x, axes, keep, INFINITY);
+    return wg_vector_norm(x, axes, keep, INFINITY);
 }
 static double p_norm(const double *x, int64_t n, double p)
 {
@@ -188,7 +188,7 @@ static int64_t check_axes(wg_shape shape, wg_axes axes, wg_dtype dtype, int thre
     int64_t compared = 0;
     double epsilon = dtype == WG_F32 ? 0x1p-23 : 0x1p-52;
     size_t n = 0;
-    axes = wg_axes_of(&axes, shape.rank);
+    axes = wg_normalize_axes(&axes, shape.rank);
     bool empty = false;
     for (int i = 0; i < axes.count; i++)
         empty |= shape.dim[axes.axis[i]] == 0;
@@ -298,7 +298,7 @@ static void ten_million_elements_of_f32_are_summed_accurately(void **state)
     wg_value *y[] = {
         wg_sum(x, WG_ALL_AXES, WG_DROP),
         wg_mean(x, WG_ALL_AXES, WG_DROP),
-        wg_norm(x, WG_ALL_AXES, WG_DROP, 2),
+        wg_vector_norm(x, WG_ALL_AXES, WG_DROP, 2),
         wg_logsumexp(x, WG_ALL_AXES, WG_DROP),
         wg_var(ramp, WG_ALL_AXES, WG_DROP, 0),
         wg_sum(wg_reshape(x, WG_SHAPE(n / 10, 10)), WG_AXES(0), WG_DROP),
@@ -368,7 +368,7 @@ static void ties_share_the_derivative(void **state)
     (void)state;
     EXACT("max", 5, LIST(1, 4, 4, 0, 4), wg_scale(wg_max(x, ALL), 3), 12, {0, 1, 1, 0, 1})
     EXACT("min", 4, LIST(2, -1, -1, 0), wg_min(x, ALL), -1, {0, 0.5, 0.5, 0})
-    EXACT("largest", 4, LIST(2, -2, 1, 0), wg_norm(x, ALL, INFINITY), 2, {0.5, -0.5, 0, 0})
+    EXACT("largest", 4, LIST(2, -2, 1, 0), wg_vector_norm(x, ALL, INFINITY), 2, {0.5, -0.5, 0, 0})
 }
 
 static void products_with_zeros_have_their_derivatives(void **state)
@@ -403,12 +403,12 @@ static void log_sums_of_extremes(void **state)
 static void norms_at_zero_have_the_derivative_zero(void **state)
 {
     (void)state;
-    EXACT("norm 1", 2, LIST(0, 0), wg_norm(x, ALL, 1), 0, {0, 0})
-    EXACT("norm 2", 2, LIST(0, 0), wg_norm(x, ALL, 2), 0, {0, 0})
-    EXACT("norm 3", 2, LIST(0, 0), wg_norm(x, ALL, 3), 0, {0, 0})
-    EXACT("norm 1/2", 2, LIST(0, 4), wg_norm(x, ALL, 0.5), 4, {0, 1})
-    EXACT("norm infinite", 2, LIST(0, 0), wg_norm(x, ALL, INFINITY), 0, {0, 0})
-    EXACT("3, 4, 5", 2, LIST(3, -4), wg_scale(wg_norm(x, ALL, 2), 5), 25, {3, -4})
+    EXACT("norm 1", 2, LIST(0, 0), wg_vector_norm(x, ALL, 1), 0, {0, 0})
+    EXACT("norm 2", 2, LIST(0, 0), wg_vector_norm(x, ALL, 2), 0, {0, 0})
+    EXACT("norm 3", 2, LIST(0, 0), wg_vector_norm(x, ALL, 3), 0, {0, 0})
+    EXACT("norm 1/2", 2, LIST(0, 4), wg_vector_norm(x, ALL, 0.5), 4, {0, 1})
+    EXACT("norm infinite", 2, LIST(0, 0), wg_vector_norm(x, ALL, INFINITY), 0, {0, 0})
+    EXACT("3, 4, 5", 2, LIST(3, -4), wg_scale(wg_vector_norm(x, ALL, 2), 5), 25, {3, -4})
 }
 
 static void nan_shows_in_every_reduction(void **state)
@@ -476,9 +476,10 @@ static void cumulative_sums_run_both_ways(void **state)
     for (size_t d = 0; d < 2; d++) {
         wg_graph *g = wg_graph_new();
         wg_value *v = wg_reshape(vector(g, floats[d], x, 6), WG_SHAPE(3, 2));
-        wg_value *y[] = {wg_cumsum(v, 0, false, false), wg_cumsum(v, 0, false, true),
-                         wg_cumsum(v, 0, true, false), wg_cumsum(v, 0, true, true),
-                         wg_cumsum(v, -1, false, false)};
+        wg_value *y[] = {wg_cumsum(v, 0, WG_CUMSUM_FORWARD), wg_cumsum(v, 0, WG_CUMSUM_EXCLUSIVE),
+                         wg_cumsum(v, 0, WG_CUMSUM_REVERSE),
+                         wg_cumsum(v, 0, WG_CUMSUM_REVERSE | WG_CUMSUM_EXCLUSIVE),
+                         wg_cumsum(v, -1, WG_CUMSUM_FORWARD)};
         wg_plan *p = small_run(g, y, 5, 1);
         for (int i = 0; i < 5; i++)
             small_equal("cumsum", p, y[i], expected[i], 6);
@@ -562,14 +563,14 @@ static void what_cannot_be_is_refused(void **state)
     check_refused("axis 2 is outside x, which is [2,3]", wg_sum(i, WG_AXES(2), WG_DROP));
     check_refused("axis -1 is given twice", wg_sum(i, WG_AXES(1, -1), WG_DROP));
     check_refused("x is i64, must be f32", wg_mean(i, ALL));
-    check_refused("p is 0, must be positive", wg_norm(x, ALL, 0));
-    check_refused("p is NaN", wg_norm(x, ALL, NAN));
+    check_refused("p is 0, must be positive", wg_vector_norm(x, ALL, 0));
+    check_refused("p is NaN", wg_vector_norm(x, ALL, NAN));
     check_refused("correction is -1, must be 0 or more", wg_var(x, ALL, -1));
     check_refused("3 elements with a correction of 3 leave nothing to divide by",
                   wg_var(wg_cast(i, WG_F32), WG_AXES(1), WG_DROP, 3));
     check_refused("k is 4, must be 0 to the 3 of axis 1 of [2,3]", wg_topk(i, 4, -1));
     check_refused("k is -1", wg_topk(i, -1, -1));
-    check_refused("axis -3 is outside x", wg_cumsum(i, -3, false, false));
+    check_refused("axis -3 is outside x", wg_cumsum(i, -3, WG_CUMSUM_FORWARD));
 }
 
 int main(void)

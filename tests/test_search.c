@@ -16,7 +16,7 @@ static wg_transformer_config variant(int i)
     case 2:
         c.positions = WG_POSITIONS_LEARNED, c.tying = WG_TIED_OUTPUT, c.output_bias = true;
         break;
-    case 3: c.positions = WG_POSITIONS_ROTARY, c.norm = WG_NORM_RMS, c.pre_norm = true; break;
+    case 3: c.positions = WG_POSITIONS_ROTARY, c.norm = WG_RMSNORM, c.pre_norm = true; break;
     case 4: c.attention = WG_ATTENTION_ADDITIVE, c.attention_bias = false; break;
     case 5:
         c.fused_projections = true, c.positions = WG_POSITIONS_ROTARY, c.first_position = 1;

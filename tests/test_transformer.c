@@ -211,7 +211,7 @@ static void layer_norm_takes_the_variance_of_the_population(void **state)
     static const double row[] = {1, 0, 0, 0}, expected[] = {1.732046, -.577349, -.577349, -.577349};
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_constant(g, WG_F64, WG_SHAPE(1, 4), row);
-    wg_value *y = wg_norm_layer("norm", x, WG_NORM_LAYER, 1e-6);
+    wg_value *y = wg_norm_layer("norm", x, WG_LAYERNORM, 1e-6);
     wg_plan *p = plan_of(g, &(wg_plan_options){.threads = 1, .outputs = &y, .n_outputs = 1});
     run(p, 0);
     const double *got = wg_plan_data(p, y);

@@ -8,7 +8,7 @@ static void bad_configurations_are_refused(void **state)
 {
     (void)state;
     wg_transformer_config good, c;
-    assert_true(wg_transformer_variant(0, &good));
+    assert_true(wgi_transformer_variant(0, &good));
     struct {
         const char *words;
         wg_transformer_config c;
@@ -44,9 +44,9 @@ static void bad_configurations_are_refused(void **state)
     for (int i = 0; i < n; i++) {
         char line[64];
         wg_graph *g = wg_graph_new();
-        wg_transformer m = wg_transformer_begin(g, &bad[i].c, true);
+        wg_transformer m = wg_transformer_begin(g, &bad[i].c, WG_MODE_TRAINING);
         snprintf(line, sizeof line, "(test_transformer_errors.c:%d)", __LINE__ - 1);
-        wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, 2, 3);
+        wg_transformer_inputs in = wg_transformer_inputs_new(g, 1, 2, 3);
         assert_null(wg_transformer_loss(&m, &in, NULL));
         assert_int_equal(wg_graph_status(g), WG_EINVAL);
         check_that(strstr(wg_graph_message(g), bad[i].words) && strstr(wg_graph_message(g), line),
@@ -54,7 +54,7 @@ static void bad_configurations_are_refused(void **state)
         wg_graph_free(g);
     }
     wg_graph *g = wg_graph_new();
-    wg_transformer_begin(g, NULL, true);
+    wg_transformer_begin(g, NULL, WG_MODE_TRAINING);
     assert_non_null(strstr(wg_graph_message(g), "no configuration"));
     wg_graph_free(g);
     assert_null(wg_transformer_find("huge"));
@@ -67,15 +67,16 @@ static void sentences_beyond_the_learned_positions_are_refused(void **state)
 {
     (void)state;
     wg_transformer_config c;
-    for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant++) {
         bool learned = c.positions == WG_POSITIONS_LEARNED;
         const int64_t lengths[][2] = {{c.max_positions, c.max_positions},
                                       {c.max_positions + 1, c.max_positions},
                                       {c.max_positions, c.max_positions + 1}};
         for (int i = 0; i < 3; i++) {
             wg_graph *g = wg_graph_new();
-            wg_transformer m = wg_transformer_begin(g, &c, true);
-            wg_transformer_inputs in = wg_transformer_inputs_of(g, 1, lengths[i][0], lengths[i][1]);
+            wg_transformer m = wg_transformer_begin(g, &c, WG_MODE_TRAINING);
+            wg_transformer_inputs in =
+                wg_transformer_inputs_new(g, 1, lengths[i][0], lengths[i][1]);
             bool refused = wg_transformer_loss(&m, &in, NULL) == NULL;
             check_that(refused == (learned && i > 0), "%s, case %d: %s", c.name, i,
                        wg_graph_message(g));

@@ -70,7 +70,7 @@ static void check_on_all_backends(void (*check)(wg_plan *, const transformer *, 
                                   int64_t width)
 {
     wg_transformer_config c;
-    for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant++) {
         c.d_model = width;
         c.d_ff = 2 * width;
         transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, false);
@@ -106,12 +106,12 @@ static void lengths_of_targets_matter_to_padding_only(void **state)
     enum { COUNT = 4 }; /* of TARGET targets */
     float logits[2][TARGET * 16];
     wg_transformer_config c;
-    assert_true(wg_transformer_variant(0, &c));
+    assert_true(wgi_transformer_variant(0, &c));
     int64_t v = c.target_vocabulary;
     for (int with = 0; with < 2; with++) {
         wg_graph *g = wg_graph_new();
-        wg_transformer m = wg_transformer_begin(g, &c, false);
-        transformer t = {g, c, wg_transformer_inputs_of(g, 1, SOURCE, TARGET), NULL, NULL};
+        wg_transformer m = wg_transformer_begin(g, &c, WG_MODE_INFERENCE);
+        transformer t = {g, c, wg_transformer_inputs_new(g, 1, SOURCE, TARGET), NULL, NULL};
         if (with)
             m.target_lengths = wg_input(g, "target_lengths", WG_I32, WG_SHAPE(1));
         wg_value *memory = wg_transformer_encode(&m, t.in.source, t.in.source_lengths);

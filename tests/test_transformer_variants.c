@@ -19,7 +19,7 @@ static void every_variant_trains(void **state)
     (void)state;
     wg_transformer_config c;
     size_t variants = 0;
-    for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant++) {
         transformer t = transformer_of(&c, 3, 5, 6, true);
         wg_value *w[TRANSFORMER_MAX_PARAMETERS], *dw[TRANSFORMER_MAX_PARAMETERS];
         size_t n = transformer_gradients(&t, w, dw);
@@ -55,7 +55,7 @@ static void runs_are_reproducible(void **state)
 {
     (void)state;
     wg_transformer_config c;
-    for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant++) {
         transformer t = transformer_of(&c, 3, 5, 6, true);
         wg_store *store[] = {wg_store_new(9), wg_store_new(9)};
         wg_plan *p[2];
@@ -129,7 +129,7 @@ static void learned_positions_can_be_sinusoids(void **state)
     (void)state;
     static const char *const tables[] = {"encoder/positions/weight", "decoder/positions/weight"};
     wg_transformer_config c, l;
-    assert_true(wg_transformer_variant(0, &c));
+    assert_true(wgi_transformer_variant(0, &c));
     l = c;
     l.positions = WG_POSITIONS_LEARNED;
     l.first_position = 3;
@@ -151,7 +151,7 @@ static void fused_projections_are_the_separate_ones(void **state)
     static const char *const layers[] = {"encoder/layer0", "encoder/layer1", "decoder/layer0",
                                          "decoder/layer1"};
     wg_transformer_config c, f;
-    assert_true(wg_transformer_variant(0, &c));
+    assert_true(wgi_transformer_variant(0, &c));
     f = c;
     f.fused_projections = true;
     pair m = pair_of(&c, &f);
@@ -178,7 +178,7 @@ static void each_stack_has_its_norms_once(void **state)
 {
     (void)state;
     wg_transformer_config c;
-    assert_true(wg_transformer_variant(0, &c));
+    assert_true(wgi_transformer_variant(0, &c));
     for (int pre = 0; pre < 2; pre++) {
         c.pre_norm = pre;
         transformer t = transformer_of(&c, 1, 2, 3, false);
@@ -197,7 +197,7 @@ static void evaluation_has_no_dropout(void **state)
 {
     (void)state;
     wg_transformer_config c;
-    for (size_t variant = 0; wg_transformer_variant(variant, &c); variant++) {
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant++) {
         c.dropout = c.attention_dropout = c.activation_dropout = 0.5;
         for (int training = 0; training < 2; training++) {
             transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, training);

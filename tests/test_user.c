@@ -272,7 +272,8 @@ static void an_empty_batch_trains(void **state)
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(0, 4)),
              *t = wg_input(g, "t", WG_I64, WG_SHAPE(0));
     wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(3, 4), wg_ones()), *dw;
-    wg_value *y = wg_layernorm(wg_linear(x, w, NULL, WG_ACTIVATION_GELU), NULL, NULL, 1, 1e-5);
+    wg_value *y =
+        wg_layernorm(wg_linear(x, w, NULL, WG_ACTIVATION_GELU), NULL, NULL, WG_LAST_AXIS, 1e-5);
     wg_value *loss = wg_cross_entropy(y, t, NULL, NULL);
     wg_output(loss, "loss");
     wg_grad(loss, &w, 1, &dw);
@@ -358,7 +359,7 @@ static void training_with_a_gradient_penalty(void **state)
     wg_value *f = wg_linear(wg_tanh(wg_linear(x, w1, NULL, WG_ACTIVATION_NONE)), w2, NULL,
                             WG_ACTIVATION_NONE);
     wg_grad(wg_sum(f, WG_ALL_AXES, WG_DROP), &x, 1, &dx);
-    wg_value *slope = wg_norm(dx, WG_AXES(1), WG_DROP, 2);
+    wg_value *slope = wg_vector_norm(dx, WG_AXES(1), WG_DROP, 2);
     wg_value *loss = wg_add(wg_mean(wg_square(f), WG_ALL_AXES, WG_DROP),
                             wg_mean(wg_square(wg_shift(slope, -1)), WG_ALL_AXES, WG_DROP));
     wg_output(loss, "loss");

@@ -2,6 +2,7 @@
 #ifndef WG_TESTS_TRANSFORMERS_H
 #define WG_TESTS_TRANSFORMERS_H
 
+#include "models/internal.h"
 #include "tests/plans.h"
 #include "wengert.h"
 
@@ -19,8 +20,9 @@ static inline transformer transformer_of(const wg_transformer_config *c, int64_t
                                          int64_t source, int64_t target, bool training)
 {
     transformer t = {.g = wg_graph_new(), .config = *c};
-    wg_transformer m = wg_transformer_begin(t.g, c, training);
-    t.in = wg_transformer_inputs_of(t.g, rows, source, target);
+    wg_transformer m =
+        wg_transformer_begin(t.g, c, training ? WG_MODE_TRAINING : WG_MODE_INFERENCE);
+    t.in = wg_transformer_inputs_new(t.g, rows, source, target);
     t.loss = wg_output(wg_transformer_loss(&m, &t.in, NULL), "loss");
     check_that(t.loss != NULL, "%s: %s", c->name, wg_graph_message(t.g));
     t.logits = wg_output(t.loss->node->in[0], "logits");

@@ -89,7 +89,7 @@ static const wg_option table[] = {
      "maximum number of learned positions"},
     {"first-position", 0, 0, WHOLE, MODEL, TRAIN, AT(net.first_position), 0, 1e6, 0, 0, 0, "N",
      "index of the first position"},
-    {"norm", "transformer-norm", 0, CHOICE, MODEL, TRAIN, AT(net.norm), WG_NORM_LAYER, 0, "layer|rms", 0, 0, "KIND",
+    {"norm", "transformer-norm", 0, CHOICE, MODEL, TRAIN, AT(net.norm), WG_LAYERNORM, 0, "layer|rms", 0, 0, "KIND",
      "layer normalisation, or root mean square normalisation"},
     {"pre-norm", "encoder-normalize-before|decoder-normalize-before", 0, BOOL, MODEL, TRAIN, AT(net.pre_norm), 0, 0, 0, 0, "true", 0,
      "normalise before each sublayer, x + f(norm(x)), instead of after it, norm(x + f(x))"},

@@ -1,5 +1,6 @@
 #include "train/step.h"
 #include "wengert/autograd/grad.h"
+#include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -101,8 +102,9 @@ void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_
     if (!g)
         return;
     bool evaluates = shape->kind & WG_STEP_EVALUATES;
-    wg_transformer m = wg_transformer_begin(g, &settings->net, !evaluates);
-    out->in = wg_transformer_inputs_of(g, shape->rows, shape->source_length, shape->target_length);
+    wg_transformer m =
+        wg_transformer_begin(g, &settings->net, evaluates ? WG_MODE_INFERENCE : WG_MODE_TRAINING);
+    out->in = wg_transformer_inputs_new(g, shape->rows, shape->source_length, shape->target_length);
     if (evaluates) {
         evaluate(out, &m);
         return;

@@ -11,26 +11,18 @@ typedef struct entry {
     cpu_kernel *of[WG_DTYPE_COUNT];
 } entry;
 
-#define LEAF(name)
-#define COMPOSITE(name)
-#define ANY(name) {&wg_op_##name, wgi_cpu_##name, {NULL}},
-#define FLOAT(name)                                                                                \
-    {&wg_op_##name, NULL, {[WG_F32] = wgi_cpu_##name##_f32, [WG_F64] = wgi_cpu_##name##_f64}},
-#define NUMBER(name)                                                                               \
-    {&wg_op_##name,                                                                                \
-     NULL,                                                                                         \
-     {[WG_F32] = wgi_cpu_##name##_f32,                                                             \
-      [WG_F64] = wgi_cpu_##name##_f64,                                                             \
-      [WG_I32] = wgi_cpu_##name##_i32,                                                             \
-      [WG_I64] = wgi_cpu_##name##_i64}},
+#define ENTRY_LEAF(name)
+#define ENTRY_COMPOSITE(name)
+#define ENTRY_ANY(name) {&wg_op_##name, wgi_cpu_##name, {NULL}},
+#define FLOATS(name) [WG_F32] = wgi_cpu_##name##_f32, [WG_F64] = wgi_cpu_##name##_f64
+#define INTEGERS(name) [WG_I32] = wgi_cpu_##name##_i32, [WG_I64] = wgi_cpu_##name##_i64
+#define ENTRY_FLOAT(name) {&wg_op_##name, NULL, {FLOATS(name)}},
+#define ENTRY_NUMBER(name) {&wg_op_##name, NULL, {FLOATS(name), INTEGERS(name)}},
 static const entry entries[] = {
+#define WG_OP(kind, name) ENTRY_##kind(name)
 #include "wengert/ops/ops.def"
+#undef WG_OP
 };
-#undef LEAF
-#undef COMPOSITE
-#undef ANY
-#undef FLOAT
-#undef NUMBER
 
 /* The backend's state: entries hashed by the op's address. */
 enum { SLOTS = 1024 };

@@ -6,18 +6,14 @@
 
 typedef void cpu_kernel(wg_call *);
 
-#define LEAF(name)
-#define COMPOSITE(name)
-#define ANY(name) cpu_kernel wgi_cpu_##name;
-#define FLOAT(name) cpu_kernel wgi_cpu_##name##_f32, wgi_cpu_##name##_f64;
-#define NUMBER(name)                                                                               \
-    cpu_kernel wgi_cpu_##name##_f32, wgi_cpu_##name##_f64, wgi_cpu_##name##_i32,                   \
-        wgi_cpu_##name##_i64;
+#define DECLARE_LEAF(name)
+#define DECLARE_COMPOSITE(name)
+#define DECLARE_ANY(name) cpu_kernel wgi_cpu_##name;
+#define DECLARE_FLOAT(name) cpu_kernel wgi_cpu_##name##_f32, wgi_cpu_##name##_f64;
+#define DECLARE_NUMBER(name)                                                                       \
+    DECLARE_FLOAT(name) cpu_kernel wgi_cpu_##name##_i32, wgi_cpu_##name##_i64;
+#define WG_OP(kind, name) DECLARE_##kind(name)
 #include "wengert/ops/ops.def"
-#undef LEAF
-#undef COMPOSITE
-#undef ANY
-#undef FLOAT
-#undef NUMBER
+#undef WG_OP
 
 #endif

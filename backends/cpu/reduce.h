@@ -83,7 +83,7 @@ static inline cpu_reducer cpu_reducer_of(const wg_call *c, const wg_axes *axes,
                      .along = true,
                      .runs = 1,
                      .width = 1};
-    wg_axes set = wg_axes_of(axes, x->rank);
+    wg_axes set = wg_normalize_axes(axes, x->rank);
     int64_t stride[WG_MAX_RANK], outputs = 1;
     bool reduced[WG_MAX_RANK] = {false}, before = false, any = false;
     wg_shape_strides(x, stride);

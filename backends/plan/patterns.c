@@ -29,7 +29,7 @@ static bool swaps_heads(const wg_node *n)
         return false;
     const wg_permute_attrs *a = n->attrs;
     for (int i = 0; i < 4; i++)
-        if (a->order.count != 4 || wg_axis_of(a->order.axis[i], 4) != order[i])
+        if (a->order.count != 4 || wg_normalize_axis(a->order.axis[i], 4) != order[i])
             return false;
     return true;
 }
@@ -350,7 +350,7 @@ static bool linear_with_activation(const wgi_fusion_view *view, wg_node *n, wgi_
     bool sum = z->node->op == &wg_op_add;
     if (only_reader(view, z) != n || !(sum ? biased(view, z->node, out) : affine(z, out)))
         return false;
-    out->attrs.linear.activation = (int)activation_of(n);
+    out->attrs.linear.activation = activation_of(n);
     out->replaces[0] = n->out[0];
     return true;
 }
@@ -365,8 +365,9 @@ static bool log_softmax_topk(const wgi_fusion_view *view, wg_node *n, wgi_fused 
     wg_node *softmax = made_by(n->in[0], &wg_op_log_softmax);
     const wg_topk_attrs *a = n->attrs;
     int rank = n->in[0]->shape.rank;
-    if (!softmax || only_reader(view, n->in[0]) != n || wg_axis_of(a->axis, rank) != rank - 1 ||
-        wg_axis_of(((const wg_softmax_attrs *)softmax->attrs)->axis, rank) != rank - 1)
+    if (!softmax || only_reader(view, n->in[0]) != n ||
+        wg_normalize_axis(a->axis, rank) != rank - 1 ||
+        wg_normalize_axis(((const wg_softmax_attrs *)softmax->attrs)->axis, rank) != rank - 1)
         return false;
     out->op = &wg_op_log_softmax_topk;
     out->attrs.topk = *a;

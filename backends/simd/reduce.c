@@ -12,7 +12,7 @@
 static int leading_axes(const wg_node *n)
 {
     int rank = n->in[0]->shape.rank;
-    wg_axes axes = wg_axes_of(&((const wg_reduce_attrs *)n->attrs)->axes, rank);
+    wg_axes axes = wg_normalize_axes(&((const wg_reduce_attrs *)n->attrs)->axes, rank);
     for (int i = 0; i < axes.count; i++)
         if (axes.axis[i] != i)
             return 0;
@@ -60,9 +60,9 @@ static const struct {
     const wg_op *op;
     simd_reduction how;
 } reductions[] = {
-    {&wg_op_sum, SIMD_SUM},   {&wg_op_mean, SIMD_MEAN}, {&wg_op_max, SIMD_MAX},
-    {&wg_op_min, SIMD_MIN},   {&wg_op_var, SIMD_VAR},   {&wg_op_logsumexp, SIMD_LOGSUMEXP},
-    {&wg_op_norm, SIMD_NORM},
+    {&wg_op_sum, SIMD_SUM},          {&wg_op_mean, SIMD_MEAN}, {&wg_op_max, SIMD_MAX},
+    {&wg_op_min, SIMD_MIN},          {&wg_op_var, SIMD_VAR},   {&wg_op_logsumexp, SIMD_LOGSUMEXP},
+    {&wg_op_vector_norm, SIMD_NORM},
 };
 
 static simd_reduction reduction_of(const wg_op *op)
@@ -75,13 +75,13 @@ static simd_reduction reduction_of(const wg_op *op)
 
 /* The attributes of all these ops begin with their axes. */
 _Static_assert(offsetof(wg_reduce_attrs, axes) == 0 && offsetof(wg_var_attrs, axes) == 0 &&
-                   offsetof(wg_norm_attrs, axes) == 0,
+                   offsetof(wg_vector_norm_attrs, axes) == 0,
                "axes come first");
 
 static bool over_last_axes(const wg_node *n)
 {
     int rank = n->in[0]->shape.rank;
-    wg_axes axes = wg_axes_of(n->attrs, rank);
+    wg_axes axes = wg_normalize_axes(n->attrs, rank);
     for (int i = 0; i < axes.count; i++)
         if (axes.axis[i] != rank - axes.count + i)
             return false;
@@ -100,7 +100,7 @@ static const char *refuses_rows(const wg_node *n)
         return "an empty operand";
     if (rows < FEW && count >= LONG)
         return "few long rows, which threads could not share";
-    if (n->op == &wg_op_norm && ((const wg_norm_attrs *)n->attrs)->p != 2)
+    if (n->op == &wg_op_vector_norm && ((const wg_vector_norm_attrs *)n->attrs)->p != 2)
         return "not the Euclidean norm";
     return NULL;
 }
@@ -128,6 +128,6 @@ const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_min, "rows", refuses_rows, NULL, run_rows},
     {&wg_op_var, "rows", refuses_rows, NULL, run_rows},
     {&wg_op_logsumexp, "rows", refuses_rows, NULL, run_rows},
-    {&wg_op_norm, "rows", refuses_rows, NULL, run_rows},
+    {&wg_op_vector_norm, "rows", refuses_rows, NULL, run_rows},
     {.op = NULL},
 };

@@ -8,7 +8,7 @@ static const char *refuses_softmax(const wg_node *n)
     const wg_shape *s = &n->in[0]->shape;
     if (n->in[0]->dtype != WG_F32)
         return "not f32";
-    return wg_axis_of(a->axis, s->rank) == s->rank - 1 ? NULL : "not along the last axis";
+    return wg_normalize_axis(a->axis, s->rank) == s->rank - 1 ? NULL : "not along the last axis";
 }
 
 static simd_rows rows_of(const wg_call *c)

@@ -25,7 +25,7 @@ static void take(wg_call *c, int axis)
 void wgi_cpu_take(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
-    take(c, wg_axis_of(a->axis, c->node->in[0]->shape.rank));
+    take(c, wg_normalize_axis(a->axis, c->node->in[0]->shape.rank));
 }
 
 void wgi_cpu_embedding(wg_call *c)
@@ -62,7 +62,7 @@ void wgi_cpu_gather(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *ids = c->node->in[1];
-    int axis = wg_axis_of(a->axis, x->shape.rank);
+    int axis = wg_normalize_axis(a->axis, x->shape.rank);
     if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
     cpu_axis line = cpu_axis_split(&ids->shape, axis);

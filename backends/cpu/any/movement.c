@@ -20,7 +20,7 @@ void wgi_cpu_permute(wg_call *c)
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     cpu_walk dense = wgi_cpu_dense(&x->shape), walk = {0};
     for (int i = 0; i < a->order.count; i++)
-        walk.stride[i] = dense.stride[wg_axis_of(a->order.axis[i], a->order.count)];
+        walk.stride[i] = dense.stride[wg_normalize_axis(a->order.axis[i], a->order.count)];
     wgi_cpu_copy(c, y->dtype, &y->shape, c->out[0], wgi_cpu_dense(&y->shape), c->in[0], walk);
 }
 
@@ -72,7 +72,7 @@ void wgi_cpu_concat(wg_call *c)
     const wg_concat_attrs *a = c->node->attrs;
     const wg_value *y = c->node->out[0];
     cpu_walk walk = wgi_cpu_dense(&y->shape);
-    int axis = wg_axis_of(a->axis, y->shape.rank);
+    int axis = wg_normalize_axis(a->axis, y->shape.rank);
     for (int i = 0; i < c->node->n_in; i++) {
         const wg_value *x = c->node->in[i];
         wgi_cpu_copy(c, y->dtype, &x->shape, c->out[0], walk, c->in[i], wgi_cpu_dense(&x->shape));

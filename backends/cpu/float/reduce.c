@@ -128,7 +128,7 @@ void KERNEL(logsumexp)(wg_call *c)
 
 static void take_norm(partial *p, const real *x, int64_t n, const void *attrs)
 {
-    double power = ((const wg_norm_attrs *)attrs)->p;
+    double power = ((const wg_vector_norm_attrs *)attrs)->p;
     wide sum = 0;
     if (power == 2) {
 #pragma omp simd reduction(+ : sum)
@@ -147,7 +147,7 @@ static void take_norm(partial *p, const real *x, int64_t n, const void *attrs)
 
 static real result_norm(const partial *p, const void *attrs)
 {
-    double power = ((const wg_norm_attrs *)attrs)->p;
+    double power = ((const wg_vector_norm_attrs *)attrs)->p;
     return (real)(power == 1 ? p->a : power == 2 ? sqrt(p->a) : pow(p->a, 1 / power));
 }
 
@@ -177,9 +177,9 @@ static real result_largest(const partial *p, const void *attrs)
     return (real)p->a;
 }
 
-void KERNEL(norm)(wg_call *c)
+void KERNEL(vector_norm)(wg_call *c)
 {
-    const wg_norm_attrs *a = c->node->attrs;
+    const wg_vector_norm_attrs *a = c->node->attrs;
     static const reduction powers = {take_norm, join_norm, result_norm, NULL};
     static const reduction largest = {take_largest, join_largest, result_largest, NULL};
     cpu_reduce(c, &a->axes, isinf(a->p) ? &largest : &powers);

@@ -39,7 +39,7 @@ static void each_row(wg_call *c, void (*row)(real *, const real *, int64_t, int6
 {
     const wg_softmax_attrs *a = c->node->attrs;
     const wg_shape *s = &c->node->in[0]->shape;
-    cpu_axis axis = cpu_axis_split(s, wg_axis_of(a->axis, s->rank));
+    cpu_axis axis = cpu_axis_split(s, wg_normalize_axis(a->axis, s->rank));
     int64_t rows = axis.outer * axis.inner;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows *axis.size))
     for (int64_t r = 0; r < rows; r++) {

@@ -7,7 +7,7 @@
 static cpu_axis axis_of(const wg_call *c, int64_t axis)
 {
     const wg_shape *x = &c->node->in[0]->shape;
-    return cpu_axis_split(x, wg_axis_of(axis, x->rank));
+    return cpu_axis_split(x, wg_normalize_axis(axis, x->rank));
 }
 
 /* ---- cumsum ---------------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ static void take_grad(wg_call *c, int axis)
 void KERNEL(take_grad)(wg_call *c)
 {
     const wg_take_grad_attrs *a = c->node->attrs;
-    take_grad(c, wg_axis_of(a->axis, c->node->out[0]->shape.rank));
+    take_grad(c, wg_normalize_axis(a->axis, c->node->out[0]->shape.rank));
 }
 
 void KERNEL(embedding_grad)(wg_call *c)
@@ -48,7 +48,7 @@ void KERNEL(scatter_add)(wg_call *c)
 {
     const wg_index_attrs *a = c->node->attrs;
     const wg_value *x = c->node->in[0], *ids = c->node->in[1], *src = c->node->in[2];
-    int axis = wg_axis_of(a->axis, x->shape.rank);
+    int axis = wg_normalize_axis(a->axis, x->shape.rank);
     if (!wgi_ids_valid(c, 1, x->shape.dim[axis]))
         return;
     const real *from = c->in[2];

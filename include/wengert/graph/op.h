@@ -199,6 +199,17 @@ WG_API uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs);
 /** Whether all attributes are equal; reals bit for bit. */
 WG_API bool wg_node_attrs_equal(const wg_op *op, const void *a, const void *b);
 
+/* Lists of an op, each with its count:
+ *     static const wg_attr clamp_attrs[] = {WG_ATTR(REAL, wg_clamp_attrs, min), ...};
+ *     const wg_op clamp = {..., WG_ATTRS(wg_clamp_attrs, clamp_attrs), WG_SAMPLES(clamp_samples)};
+ */
+/* clang-format off */
+#define WG_ATTRS(type, fields)                                                                     \
+    .attrs_size = sizeof(type), .attrs = (fields), .n_attrs = WG_COUNT(fields)
+#define WG_SAMPLES(array) .samples = (array), .n_samples = WG_COUNT(array)
+#define WG_KINKS(array) .kinks = (array), .n_kinks = WG_COUNT(array)
+/* clang-format on */
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 /** Appends a node.  `g` may be NULL if there are operands.  `attrs` is copied.  Trailing NULL
@@ -239,7 +250,7 @@ WG_API wg_origin wg_graph_origin(const wg_graph *g);
 WG_API void wg_graph_set_origin(wg_graph *g, wg_origin origin);
 
 /** The scope of the same path in g, where `s` may belong to another graph; NULL without memory. */
-WG_API const wg_scope *wg_scope_of(wg_graph *g, const wg_scope *s);
+WG_API const wg_scope *wg_scope_intern(wg_graph *g, const wg_scope *s);
 
 /** A fresh key for a random node: same build order, same keys. */
 WG_API uint64_t wg_graph_new_key(wg_graph *g);

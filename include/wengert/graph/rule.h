@@ -43,9 +43,9 @@ WG_API bool wg_need_axes(wg_node *n, int i, const wg_axes *axes, wg_axes *out);
 WG_API bool wg_need_broadcast(wg_node *n, const wg_shape *a, const wg_shape *b, wg_shape *out);
 
 /** wg_need_axis for code that has a valid node: axis in 0..rank-1; -1 if it is out of range. */
-WG_API int wg_axis_of(int64_t axis, int rank);
+WG_API int wg_normalize_axis(int64_t axis, int rank);
 /** wg_need_axes for code that has a valid node: ascending, all if none are given. */
-WG_API wg_axes wg_axes_of(const wg_axes *axes, int rank);
+WG_API wg_axes wg_normalize_axes(const wg_axes *axes, int rank);
 /** The shape without the given normalised axes; `keep`: with size 1 at these. */
 WG_API wg_shape wg_shape_reduced(const wg_shape *shape, const wg_axes *axes, bool keep);
 

@@ -18,9 +18,9 @@ WG_API wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64
 
 /** Zero means the default in every field. */
 typedef struct wg_dense_options {
-    int activation; /* wg_activation        */
-    bool no_bias;
-    double gain; /* of Xavier's rule; 0: 1 */
+    wg_activation activation; /**< of the result; default: none */
+    bool no_bias;             /**< y = activation(x W') */
+    double gain;              /**< of Xavier's rule; 0: 1 */
 } wg_dense_options;
 
 /** The same with options, which may be NULL. */
@@ -30,12 +30,13 @@ WG_API wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, 
 
 /** Layer normalisation over the last axis, eps = 1e-5.  Parameters: gain [d], one, and bias [d],
  * zero. */
-WG_API wg_value *(wg_layer_norm)(const char *at, const char *name, wg_value *x);
-#define wg_layer_norm(...) wg_layer_norm(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_layernorm_layer)(const char *at, const char *name, wg_value *x);
+#define wg_layernorm_layer(...) wg_layernorm_layer(WG_HERE, __VA_ARGS__)
 
+/** Kinds of normalisation over the last axis. */
 typedef enum wg_norm_kind {
-    WG_NORM_LAYER = 0, /* layernorm: gain and bias */
-    WG_NORM_RMS        /* rmsnorm: gain            */
+    WG_LAYERNORM = 0, /**< wg_layernorm: gain and bias */
+    WG_RMSNORM        /**< wg_rmsnorm: gain */
 } wg_norm_kind;
 
 /** Normalisation of either kind over the last axis, parameters as above. */
@@ -43,29 +44,31 @@ WG_API wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, 
                                  double eps);
 #define wg_norm_layer(...) wg_norm_layer(WG_HERE, __VA_ARGS__)
 
+/** How attention compares queries with keys. */
 typedef enum wg_attention_kind {
-    WG_ATTENTION_DOT = 0, /* softmax(q k' / sqrt(d_k)) v                                    */
-    WG_ATTENTION_ADDITIVE /* softmax(w . tanh(q + k)) v, a w for each head: parameter score [heads, d_k] */
+    WG_ATTENTION_DOT = 0, /**< softmax(q k' / sqrt(d_k)) v */
+    /** softmax(w . tanh(q + k)) v with a vector w per head: parameter score [heads, d_k]. */
+    WG_ATTENTION_ADDITIVE
 } wg_attention_kind;
 
 /** Zero means the default in every field. */
 typedef struct wg_multi_head_options {
-    int64_t heads; /* 0: 1                                                              */
-    int64_t d_k,
-        d_v; /* numbers in a query and a key, and in a value, of each head; 0: d / heads, which must be whole */
-    bool causal;            /* query t sees the keys 0..t                                        */
-    wg_value *lengths;      /* [B] i32 or i64: the first lengths[b] keys count; NULL: all        */
-    double dropout;         /* probability with which an attention weight becomes 0              */
-    int kind;               /* wg_attention_kind                                                 */
-    bool no_bias;           /* of the dense layers                                               */
-    double gain;            /* of Xavier's rule for q, k and v; 0: 1                             */
-    bool fused;             /* q, k, v by one dense layer qkv; self-attention only               */
-    bool rotary;            /* queries and keys are rotated by their positions (wg_rotary)       */
-    int64_t first_position; /* of t = 0 and s = 0, for `rotary`                             */
-    wg_value *positions;    /* [B] i32 or i64, added to it; NULL: 0                         */
-    /* [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools [N, 1, heads
-     * d_k] and [N, 1, heads d_v], of which query b sees those at slots[b, 0 .. lengths[b]); all
-     * slots must be in [0, N) */
+    int64_t heads;          /**< 0: 1 */
+    int64_t d_k;            /**< size of a query and a key of a head; 0: d / heads, must be whole */
+    int64_t d_v;            /**< size of a value of a head; 0: d / heads, must be whole */
+    bool causal;            /**< query t sees the keys 0..t */
+    wg_value *lengths;      /**< [B] i32 or i64: the first lengths[b] keys count; NULL: all */
+    double dropout;         /**< probability with which an attention weight becomes 0 */
+    wg_attention_kind kind; /**< how queries are compared with keys */
+    bool no_bias;           /**< of the dense layers */
+    double gain;            /**< of Xavier's rule for q, k and v; 0: 1 */
+    bool fused;             /**< q, k, v by one dense layer qkv; self-attention only */
+    bool rotary;            /**< queries and keys are rotated by their positions (wg_rotary) */
+    int64_t first_position; /**< of t = 0 and s = 0, for `rotary` */
+    wg_value *positions;    /**< [B] i32 or i64, added to it; NULL: 0 */
+    /** [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools
+     * [N, 1, heads d_k] and [N, 1, heads d_v], of which query b sees those at
+     * slots[b, 0 .. lengths[b]); all slots must be in [0, N). */
     wg_value *slots;
 } wg_multi_head_options;
 
@@ -79,10 +82,12 @@ WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_
 /* The two halves of multi-head attention, without a scope of their own, for a caller that keeps
  * keys and values between them (an incremental decoder). */
 
+/** Queries, keys and values of all heads. */
 typedef struct wg_projections {
-    wg_value *q, *k;  /* [B, T, heads d_k], [B, S, heads d_k]; rotated if so wanted */
-    wg_value *v;      /* [B, S, heads d_v]                                          */
-    int64_t features; /* d, of y; 0: as many as q has                               */
+    wg_value *q;      /**< [B, T, heads d_k], rotated under `rotary` */
+    wg_value *k;      /**< [B, S, heads d_k], rotated under `rotary` */
+    wg_value *v;      /**< [B, S, heads d_v] */
+    int64_t features; /**< d, of y; 0: as many as q has */
 } wg_projections;
 
 /** q = x Wq' + bq, k = memory Wk' + bk, v = memory Wv' + bv.  Without x there is no q, without
@@ -99,9 +104,10 @@ WG_API wg_value *(wg_attention_heads)(const char *at, wg_projections p,
 
 /** Zero means the default in every field. */
 typedef struct wg_feed_forward_options {
-    int activation; /* wg_activation; 0: relu                            */
-    bool gated; /* W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020) */
-    double dropout; /* of the inner values                                */
+    wg_activation activation; /**< act; 0: relu */
+    /** W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020). */
+    bool gated;
+    double dropout; /**< of the inner values */
 } wg_feed_forward_options;
 
 /** W2 relu(W1 x + b1) + b2 at every position of x [..., d]; dense layers inner (of `features`) and
@@ -110,9 +116,8 @@ WG_API wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x
                                    const wg_feed_forward_options *options);
 #define wg_feed_forward(...) wg_feed_forward(WG_HERE, __VA_ARGS__)
 
-/** conv2d(x [N, C, H, W]) + b.  Parameters: weight [features, C/groups,
- * kernel, kernel], uniform within 1 / sqrt(fan in), and bias [features], zero.  `options` may be
- * NULL. */
+/** conv2d(x [N, C, H, W]) + b.  Parameters: weight [features, C/groups, kernel, kernel], uniform
+ * within 1 / sqrt(fan in), and bias [features], zero.  `options` may be NULL. */
 WG_API wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, int64_t features,
                                  int64_t kernel, const wg_conv2d_options *options);
 #define wg_conv_layer(...) wg_conv_layer(WG_HERE, __VA_ARGS__)

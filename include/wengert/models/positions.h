@@ -8,12 +8,14 @@
 extern "C" {
 #endif
 
+/** PE(p, i) is the number added to element i, of d, of the embedding at position p. */
 typedef enum wg_positions {
-    WG_POSITIONS_INTERLEAVED =
-        0, /* PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(same): the paper  */
-    WG_POSITIONS_HALVES, /* sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian */
-    WG_POSITIONS_LEARNED, /* a table of max_positions rows                                                  */
-    WG_POSITIONS_ROTARY /* q and k are rotated, nothing is added (Su et al. 2021)                         */
+    /** PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(same): the paper. */
+    WG_POSITIONS_INTERLEAVED = 0,
+    /** Sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian. */
+    WG_POSITIONS_HALVES,
+    WG_POSITIONS_LEARNED, /**< a table of max_positions rows */
+    WG_POSITIONS_ROTARY   /**< q and k are rotated, nothing is added (Su et al. 2021) */
 } wg_positions;
 
 /** PE(position, i) of d numbers, interleaved or halves; d even. */
@@ -25,10 +27,9 @@ WG_API wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, 
                                 int64_t rows, int64_t d, int64_t first);
 #define wg_sinusoids(...) wg_sinusoids(WG_HERE, __VA_ARGS__)
 
-/** Rows first + from, ..., first + from + rows - 1 of a learned table [first + most, d], drawn from
- * N(0, 1/d), of which
- *  the first token of a sentence has row `first`: [rows, d].  An error if from + rows > most.
- *  Parameter: weight. */
+/** Rows first + from, ..., first + from + rows - 1 of a learned table [first + max, d], drawn from
+ * N(0, 1/d), whose row `first` belongs to the first token: [rows, d].  An error if from + rows >
+ * max.  Parameter: weight. */
 WG_API wg_value *(wg_learned_positions)(const char *at, const char *name, wg_graph *g,
                                         wg_dtype dtype, int64_t from, int64_t rows, int64_t d,
                                         int64_t first, int64_t max);

@@ -2,10 +2,11 @@
  * products two to four times as fast where the CPU has instructions for them (AVX-512 VNNI), at the
  * price of rounding.
  *
- *     wg_quantized q; wg_quantize_products(&q, g, NULL);          // g: the model as it is used,
- *     without dropout and losses ... a plan of q.weights, run once           // fills the states
- *     "NAME.int8" and "NAME.scale" of the store ... a plan of q.graph on the same store, run as
- *     often as wanted
+ *     wg_quantized q;
+ *     wg_quantize_products(&q, g, NULL);   // g: the model for inference, without loss
+ *
+ * A plan of q.weights, run once, fills the states "NAME.int8" and "NAME.scale" of the store; plans
+ * of q.graph on the same store then compute the model.
  *
  * Each product of rows with a parameter, x weight' (+ bias), becomes wg_quantized_linear: rows of x
  * are quantised as they come, each by its own largest number (dynamic quantisation), rows of the
@@ -20,24 +21,22 @@
 extern "C" {
 #endif
 
+/** The two graphs that take the place of one. */
 typedef struct wg_quantized {
-    wg_graph *
-        graph; /* computes what g does, up to rounding                                            */
-    wg_graph *
-        weights; /* quantises the parameters: to be run before, and again whenever they have changed */
-    size_t
-        products; /* so many are in integers                                                         */
+    wg_graph *graph;   /**< computes what g does, up to rounding */
+    wg_graph *weights; /**< quantises the parameters: run it first, and after each change of them */
+    size_t products;   /**< how many products are in integers */
 } wg_quantized;
 
-/** Makes both graphs, which the caller frees by wg_quantized_free.  Taken are wg_linear, and
- * wg_matmul_t with WG_NT, where the
- *  weight [out, in] is a parameter of f32 or f64 with at most WG_QUANTIZED_INPUTS (wengert/ops/quantize.h)
- *  inputs.  `map`, if not NULL, has wg_graph_value_count(g) places and receives what stands for
- *  each value of g in the new graph (NULL: nothing, as for a parameter that is read only in
- *  integers now).  WG_EINVAL for NULL, the status of g where that is in error, WG_ENOMEM; *out is
- *  then empty. */
+/** Makes both graphs, which the caller frees by wg_quantized_free.  Replaced are wg_linear, and
+ * wg_matmul_t with WG_NT, where the weight [out, in] is a parameter of f32 or f64 with at most
+ * WG_QUANTIZED_INPUTS (wengert/ops/quantize.h) inputs.  `map`, if not NULL, has
+ * wg_graph_value_count(g) places and receives what stands for each value of g in the new graph;
+ * NULL where there is nothing, as for a parameter that is read only in integers now.  WG_EINVAL for
+ * NULL, the status of g where that is in error, WG_ENOMEM; *out is then empty. */
 WG_API WG_MUST_USE wg_status wg_quantize_products(wg_quantized *out, const wg_graph *g,
                                                   wg_value **map);
+/** Frees both graphs; NULL and an empty one are allowed. */
 WG_API void wg_quantized_free(wg_quantized *q);
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  * over tokens, with the variants that other systems use as options, so that their weights and
  * results carry over.
  *
- *     wg_transformer m = wg_transformer_begin(g, config);
+ *     wg_transformer m = wg_transformer_begin(g, config, WG_MODE_TRAINING);
  *     wg_value *memory = wg_transformer_encode(&m, source, source_lengths);
  *     wg_value *states = wg_transformer_decode(&m, target_in, memory, source_lengths);
  *     wg_value *logits = wg_transformer_logits(&m, states);
@@ -20,47 +20,59 @@
 extern "C" {
 #endif
 
+/** Which of the embeddings and the output projection share one matrix. */
 typedef enum wg_tying {
-    WG_TIED_ALL = 0, /* one matrix: source embedding, target embedding, logits (section 3.4) */
-    WG_TIED_OUTPUT,  /* target embedding and logits                                           */
-    WG_UNTIED
+    WG_TIED_ALL = 0, /**< source embedding, target embedding and logits (section 3.4) */
+    WG_TIED_OUTPUT,  /**< target embedding and logits */
+    WG_UNTIED        /**< none */
 } wg_tying;
 
-/** Every field says what it is; start from wg_transformer_find and change some. */
+/** What a model is built for. */
+typedef enum wg_mode {
+    WG_MODE_INFERENCE = 0, /**< no dropout */
+    WG_MODE_TRAINING       /**< dropout as configured */
+} wg_mode;
+
+/** Sizes and options of a model.  No field has a default: start from wg_transformer_find and change
+ * some. */
 typedef struct wg_transformer_config {
-    const char *name;                             /* of the named configuration it came from */
-    int64_t source_vocabulary, target_vocabulary; /* equal if all embeddings are tied */
-    int64_t d_model, d_ff;
-    int64_t heads, encoder_layers, decoder_layers;
-    int64_t d_k,
-        d_v; /* of a head: numbers in a key and in a value; 0: d_model / heads, which must be whole */
-    int64_t max_positions; /* longest sentence in tokens (a limit of learned positions only) */
-    int64_t
-        first_position; /* of the first token: 0 (paper), 1 (CTranslate2), padding id + 1 (fairseq) */
-    int positions;      /* wg_positions                                   */
-    int norm;           /* wg_norm_kind                                   */
-    bool pre_norm;      /* x + f(norm(x)), and a last norm for each stack; else norm(x + f(x)) */
-    double norm_eps;
-    int attention;       /* wg_attention_kind                           */
-    bool attention_bias; /* of the projections q, k, v and out          */
-    bool
-        fused_projections; /* q, k, v of self-attention as one matrix [3 d, d].  All q, k, v then have Xavier's bound
-                                  for that shape, 1/sqrt 2 of their own, as in PyTorch and fairseq */
-    int activation;            /* wg_activation of the feed-forward layers    */
-    bool gated;                /* W2 (act(W1 x) * W3 x)                       */
-    int tying;                 /* wg_tying                                    */
-    bool output_bias;          /* of the logits                               */
-    double label_smoothing;    /* in the loss                                 */
-    int smoothing_spread;      /* wg_smoothing                                */
-    double dropout;            /* after each sublayer and on embeddings plus positions */
-    double attention_dropout;  /* of attention weights                        */
-    double activation_dropout; /* inside the feed-forward layer               */
-    wg_dtype dtype;            /* f32, or f64 for checks                      */
+    const char *name;          /**< of the named configuration it came from */
+    int64_t source_vocabulary; /**< tokens; equal to target_vocabulary under WG_TIED_ALL */
+    int64_t target_vocabulary; /**< tokens */
+    int64_t d_model;           /**< size of a state, d */
+    int64_t d_ff;              /**< inner size of the feed-forward layers */
+    int64_t heads;             /**< attention heads of a layer */
+    int64_t encoder_layers;    /**< layers of the encoder */
+    int64_t decoder_layers;    /**< layers of the decoder */
+    int64_t d_k;               /**< size of a key of a head; 0: d_model / heads, must be whole */
+    int64_t d_v;               /**< size of a value of a head; 0: d_model / heads */
+    int64_t max_positions;     /**< longest sentence in tokens; limits learned positions only */
+    int64_t first_position;    /**< of the first token: 0 (paper), 1 (CTranslate2), padding id + 1
+                                  (fairseq) */
+    wg_positions positions;    /**< how positions enter the model */
+    wg_norm_kind norm;         /**< of every sublayer */
+    bool pre_norm;             /**< x + f(norm(x)) and a last norm per stack; else norm(x + f(x)) */
+    double norm_eps;           /**< added to variances */
+    wg_attention_kind attention; /**< how queries are compared with keys */
+    bool attention_bias;         /**< the projections q, k, v and out have a bias */
+    /** q, k, v of self-attention are one matrix [3 d, d].  All q, k, v then have Xavier's bound for
+     * that shape, 1/sqrt 2 of their own, as in PyTorch and fairseq. */
+    bool fused_projections;
+    wg_activation activation;      /**< of the feed-forward layers */
+    bool gated;                    /**< feed-forward is W2 (act(W1 x) * W3 x) */
+    wg_tying tying;                /**< shared matrices */
+    bool output_bias;              /**< the logits have a bias */
+    double label_smoothing;        /**< in the loss, in [0, 1) */
+    wg_smoothing smoothing_spread; /**< which classes share label_smoothing */
+    double dropout;                /**< after each sublayer and on embeddings plus positions */
+    double attention_dropout;      /**< of attention weights */
+    double activation_dropout;     /**< inside the feed-forward layers */
+    wg_dtype dtype;                /**< f32, or f64 for checks */
 } wg_transformer_config;
 
-/** The named configurations tiny, small, base and big; NULL past the end, or for a name that is none
- * of them. */
+/** The i-th of the named configurations tiny, small, base and big; NULL past the end. */
 WG_API const wg_transformer_config *wg_transformer_config_at(size_t i);
+/** The configuration of that name, or NULL. */
 WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 
 /** Can such a model be built?  If not, WG_EINVAL, and `error` (NULL is allowed) says why,
@@ -68,44 +80,39 @@ WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 WG_API WG_MUST_USE wg_status wg_transformer_check(const wg_transformer_config *config,
                                                   wg_error *error);
 
-/** Configurations of two layers and few numbers, one for each option, for checks of every variant.
- * Writes the i-th, whose
- *  name says what is special about it; false past the end. */
-WG_API bool wg_transformer_variant(size_t i, wg_transformer_config *config);
-
-/** A model under construction in one graph: the parameters that several parts share. */
+/** A model under construction in one graph: what its parts share. */
 typedef struct wg_transformer {
-    wg_graph *graph;
-    wg_transformer_config config;
-    bool training; /* dropout is on */
-    wg_value *source_embedding, *target_embedding, *output_weight, *output_bias;
-    wg_value *
-        target_lengths; /* [B] or NULL: hides padded targets from each other; the positions that count never see
-                                 them, so this changes only what is computed for padding */
+    wg_graph *graph;              /**< of all parts; not owned */
+    wg_transformer_config config; /**< as checked by wg_transformer_begin */
+    wg_mode mode;                 /**< whether there is dropout */
+    wg_value *source_embedding;   /**< [source_vocabulary, d] */
+    wg_value *target_embedding;   /**< [V, d] */
+    wg_value *output_weight;      /**< [V, d] */
+    wg_value *output_bias;        /**< [V], or NULL */
+    /** [B] or NULL: hides padded targets from each other.  The positions that count never see them,
+     * so this changes only what is computed for padding. */
+    wg_value *target_lengths;
 } wg_transformer;
 
-/** Begins the model in g; without `training` there is no dropout.  A bad configuration is an error
- * of the graph.
+/** Begins the model in g.  A bad configuration is an error of the graph.
  *
- *  The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and
- *  output/weight where they are not tied; output/bias; encoder/layer0/... with norm1,
- *  self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...
- *  with cross_attn and norm3 besides; encoder/norm and decoder/norm for pre_norm; encoder/positions
- *  and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule, embeddings from
- *  N(0, 1/d). */
+ * The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and
+ * output/weight where they are not tied; output/bias; encoder/layer0/... with norm1,
+ * self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...
+ * with cross_attn and norm3 besides; encoder/norm and decoder/norm for pre_norm; encoder/positions
+ * and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule, embeddings from
+ * N(0, 1/d). */
 WG_API wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
-                                            const wg_transformer_config *config, bool training);
+                                            const wg_transformer_config *config, wg_mode mode);
 #define wg_transformer_begin(...) wg_transformer_begin(WG_HERE, __VA_ARGS__)
 
-/** source [B, S], lengths [B] (of which the first lengths[b] tokens count): memory [B, S, d].  An
- * error if S is more than
- *  max_positions and positions are learned. */
+/** source [B, S], of which the first lengths[b] tokens count, lengths [B]: memory [B, S, d].  An
+ * error if S is more than max_positions and positions are learned. */
 WG_API wg_value *(wg_transformer_encode)(const char *at, wg_transformer *m, wg_value *source,
                                          wg_value *lengths);
 #define wg_transformer_encode(...) wg_transformer_encode(WG_HERE, __VA_ARGS__)
 /** target_in [B, T] (begin-of-sentence first), memory [B, S, d] and its lengths: states [B, T, d],
- * causal.  An error as
- *  above. */
+ * causal.  An error if T is more than max_positions and positions are learned. */
 WG_API wg_value *(wg_transformer_decode)(const char *at, wg_transformer *m, wg_value *target_in,
                                          wg_value *memory, wg_value *source_lengths);
 #define wg_transformer_decode(...) wg_transformer_decode(WG_HERE, __VA_ARGS__)
@@ -114,19 +121,23 @@ WG_API wg_value *wg_transformer_logits(wg_transformer *m, wg_value *states);
 
 /** A batch as inputs of the graph, all i32. */
 typedef struct wg_transformer_inputs {
-    wg_value *source;         /* "source" [B, S]                                                */
-    wg_value *source_lengths; /* "source_lengths" [B]                                           */
-    wg_value *target_in;      /* "target_in" [B, T]: begin-of-sentence, y_1, y_2, ...           */
-    wg_value *target_out; /* "target_out" [B, T]: y_1, ..., end-of-sentence, then WG_NO_TARGET */
+    wg_value *source;         /**< "source" [B, S] */
+    wg_value *source_lengths; /**< "source_lengths" [B] */
+    wg_value *target_in;      /**< "target_in" [B, T]: begin-of-sentence, y_1, y_2, ... */
+    wg_value *target_out; /**< "target_out" [B, T]: y_1, ..., end-of-sentence, WG_NO_TARGET... */
 } wg_transformer_inputs;
+
+/** In target_out: no target here. */
 enum { WG_NO_TARGET = -1 };
 
-WG_API wg_transformer_inputs wg_transformer_inputs_of(wg_graph *g, int64_t rows,
-                                                      int64_t source_length, int64_t target_length);
+/** Adds the inputs of a batch to g: B = rows, S = source_length, T = target_length. */
+WG_API wg_transformer_inputs wg_transformer_inputs_new(wg_graph *g, int64_t rows,
+                                                       int64_t source_length,
+                                                       int64_t target_length);
 
 /** The label-smoothed cross entropy of the whole model, summed over the targets that count and
- * divided by
- *  `normaliser` (a float scalar; NULL: by their number): a scalar of the model's dtype. */
+ * divided by `normaliser` (a float scalar; NULL: by their number): a scalar of the model's dtype.
+ */
 WG_API wg_value *wg_transformer_loss(wg_transformer *m, const wg_transformer_inputs *in,
                                      wg_value *normaliser);
 

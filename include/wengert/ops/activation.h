@@ -8,24 +8,38 @@
 extern "C" {
 #endif
 
-typedef enum wg_gelu_kind { WG_GELU_ERF = 0, WG_GELU_TANH } wg_gelu_kind;
+/** How gelu is computed. */
+typedef enum wg_gelu_kind {
+    WG_GELU_ERF = 0, /**< by erf, exact */
+    WG_GELU_TANH     /**< by tanh, approximate */
+} wg_gelu_kind;
 
-typedef enum wg_gate { WG_GLU = 0, WG_REGLU, WG_GEGLU, WG_SWIGLU } wg_gate;
+/** What wg_gated applies to the second half. */
+typedef enum wg_gate {
+    WG_GLU = 0, /**< sigmoid */
+    WG_REGLU,   /**< relu */
+    WG_GEGLU,   /**< gelu by erf */
+    WG_SWIGLU   /**< silu */
+} wg_gate;
 
+/** Of leaky_relu. */
 typedef struct wg_leaky_relu_attrs {
-    double slope;
+    double slope; /**< where x <= 0 */
 } wg_leaky_relu_attrs;
 
+/** Of elu. */
 typedef struct wg_elu_attrs {
-    double alpha;
+    double alpha; /**< -y as x goes to -infinity */
 } wg_elu_attrs;
 
+/** Of gelu and gelu_grad. */
 typedef struct wg_gelu_attrs {
-    int kind; /* wg_gelu_kind */
+    wg_gelu_kind kind; /**< by erf or by tanh */
 } wg_gelu_attrs;
 
+/** Of gated. */
 typedef struct wg_gated_attrs {
-    int kind; /* wg_gate */
+    wg_gate kind; /**< what is applied to the second half */
 } wg_gated_attrs;
 
 /** y = tanh(x). */
@@ -56,7 +70,7 @@ WG_API wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind);
 
 /** Splits the last axis, of even size, in halves a and b: y = a act(b) with act sigmoid (WG_GLU),
  * relu (WG_REGLU), gelu by erf (WG_GEGLU) or silu (WG_SWIGLU).  x: [..., 2 d], y: [..., d]
- *  (Shazeer, "GLU variants improve transformer", 2020; the order of the halves is PyTorch's glu).
+ * (Shazeer, "GLU variants improve transformer", 2020; the order of the halves is PyTorch's glu).
  */
 WG_API wg_value *(wg_gated)(const char *at, wg_value *x, wg_gate kind);
 #define wg_gated(...) wg_gated(WG_HERE, __VA_ARGS__)

@@ -17,17 +17,17 @@ extern "C" {
 
 /** Zero means the default in every field. */
 typedef struct wg_attention_attrs {
-    bool causal; /* query t sees the keys s <= t + causal_offset                          */
-    int64_t causal_offset; /* 0: as is_causal of PyTorch, aligned at the first key; S - T: at the
-                              last */
-    double scale;   /* of q.k; 0: 1 / sqrt(d)                                                */
-    double dropout; /* probability with which a weight becomes 0 (others grow by 1 / (1 - p)) */
-    int64_t key;    /* of the dropout mask; the builder fills in 0                           */
+    bool causal; /**< query t sees the keys s <= t + causal_offset */
+    /** 0: aligned at the first key, as is_causal of PyTorch; S - T: aligned at the last. */
+    int64_t causal_offset;
+    double scale;   /**< of q.k; 0: 1 / sqrt(d) */
+    double dropout; /**< probability p that a weight becomes 0; others grow by 1 / (1 - p) */
+    int64_t key;    /**< of the dropout mask; 0: a fresh one */
 } wg_attention_attrs;
 
 /** y = dropout(softmax(scale q k' + mask)) v.  q [B,H,T,d], k [B,Hk,S,d], v [B,Hk,S,dv] of one
- *  float dtype; lengths [B] i32 or i64 (the first lengths[b] keys count) or NULL; y [B,H,T,dv].
- *  `options` may be NULL.  Vaswani et al. 2017, eq. 1. */
+ * float dtype; lengths [B] i32 or i64 (the first lengths[b] keys count) or NULL; y [B,H,T,dv].
+ * `options` may be NULL.  Vaswani et al. 2017, eq. 1. */
 WG_API wg_value *(wg_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
                                 wg_value *lengths, const wg_attention_attrs *options);
 #define wg_attention(...) wg_attention(WG_HERE, __VA_ARGS__)
@@ -37,17 +37,18 @@ WG_API wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k
                                         const wg_attention_attrs *options);
 #define wg_attention_weights(...) wg_attention_weights(WG_HERE, __VA_ARGS__)
 
+/** Of additive_attention.  Zero means the default in every field. */
 typedef struct wg_additive_attrs {
-    bool causal; /* query t sees the keys s <= t + causal_offset */
-    int64_t causal_offset;
-    double dropout; /* of the weights, as above                     */
-    int64_t key;    /* of its mask; the builder fills in 0          */
+    bool causal;           /**< query t sees the keys s <= t + causal_offset */
+    int64_t causal_offset; /**< as in wg_attention_attrs */
+    double dropout;        /**< of the weights, as in wg_attention_attrs */
+    int64_t key;           /**< of the dropout mask; 0: a fresh one */
 } wg_additive_attrs;
 
 /** y = dropout(softmax over s of (w . tanh(q_t + k_s))) v.  q [B,T,d], k [B,S,d], w [d],
- *  v [B,S,dv], y [B,T,dv]; or with heads: q [B,H,T,d], k [B,H,S,d], w [H,d], v [B,H,S,dv], y
- *  [B,H,T,dv]; lengths as above.  `options` may be NULL.  Bahdanau, Cho, Bengio 2014 (q and k
- *  already multiplied by their matrices). */
+ * v [B,S,dv], y [B,T,dv]; or with heads: q [B,H,T,d], k [B,H,S,d], w [H,d], v [B,H,S,dv], y
+ * [B,H,T,dv]; lengths as above.  `options` may be NULL.  Bahdanau, Cho, Bengio 2014 (q and k
+ * already multiplied by their matrices). */
 WG_API wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *k, wg_value *w,
                                          wg_value *v, wg_value *lengths,
                                          const wg_additive_attrs *options);
@@ -55,15 +56,15 @@ WG_API wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *
 
 /* ---- paged attention ------------------------------------------------------------------------- */
 
+/** Of paged_attention. */
 typedef struct wg_paged_attention_attrs {
-    double scale;
+    double scale; /**< of q.k; 0: 1 / sqrt(d) */
 } wg_paged_attention_attrs;
 
 /** Attention of query r over the keys and values at slots[r, 0], ..., slots[r, lengths[r] - 1] of a
- * pool:
- *  q [R,H,d], k [N,Hk,d], v [N,Hk,dv] of one float dtype; slots [R,L] and lengths [R] i32 or i64;
- *  scale 0: 1 / sqrt(d); y [R,H,dv].  A slot that is read and not in [0, N) ends the run with
- *  WG_EDATA; those past the lengths may hold anything. */
+ * pool: q [R,H,d], k [N,Hk,d], v [N,Hk,dv] of one float dtype; slots [R,L] and lengths [R] i32 or
+ * i64; scale 0: 1 / sqrt(d); y [R,H,dv].  A slot that is read and not in [0, N) ends the run with
+ * WG_EDATA; those past the lengths may hold anything. */
 WG_API wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
                                       wg_value *slots, wg_value *lengths, double scale);
 #define wg_paged_attention(...) wg_paged_attention(WG_HERE, __VA_ARGS__)
@@ -72,26 +73,26 @@ WG_API wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, 
 
 /** Which two of d numbers are rotated together. */
 typedef enum wg_rotary_pairs {
-    WG_ROTARY_INTERLEAVED = 0, /* 2i and 2i + 1   */
-    WG_ROTARY_HALVES           /* i and i + d / 2 */
+    WG_ROTARY_INTERLEAVED = 0, /**< 2i and 2i + 1 */
+    WG_ROTARY_HALVES           /**< i and i + d / 2 */
 } wg_rotary_pairs;
 
+/** Of rotary.  Zero means the default in every field. */
 typedef struct wg_rotary_attrs {
-    double base;   /* 0: 10000            */
-    int64_t first; /* the position of t = 0 */
-    int pairs;     /* wg_rotary_pairs     */
-    bool inverse;  /* rotates back        */
+    double base;           /**< 0: 10000 */
+    int64_t first;         /**< the position of t = 0 */
+    wg_rotary_pairs pairs; /**< which elements are rotated together */
+    bool inverse;          /**< rotates back */
 } wg_rotary_attrs;
 
 /** Rotates pair i of x[..., t, :] by the angle (first + t) base^(-2 i / d); x [..., T, d] float,
- *  d even.  The product of a rotated query and a rotated key depends on the difference of their
- *  positions only.  Su et al. 2021. */
+ * d even.  The product of a rotated query and a rotated key depends on the difference of their
+ * positions only.  Su et al. 2021. */
 WG_API wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options);
 #define wg_rotary(...) wg_rotary(WG_HERE, __VA_ARGS__)
 
 /** The same with positions that are data: x[b, ..., t, :] is at first + positions[b] + t; positions
- * [B] i32 or
- *  i64, x [B, ..., T, d]. */
+ * [B] i32 or i64, x [B, ..., T, d]. */
 WG_API wg_value *(wg_rotary_at)(const char *at, wg_value *x, wg_value *positions,
                                 const wg_rotary_attrs *options);
 #define wg_rotary_at(...) wg_rotary_at(WG_HERE, __VA_ARGS__)

@@ -8,34 +8,37 @@
 extern "C" {
 #endif
 
-typedef struct wg_concat_attrs { /* concat, stack */
-    int64_t axis;
+/** Of concat and stack. */
+typedef struct wg_concat_attrs {
+    int64_t axis; /**< of the result */
 } wg_concat_attrs;
 
+/** Of split. */
 typedef struct wg_split_attrs {
-    int64_t axis;
-    wg_data sizes; /* int64_t of each piece */
+    int64_t axis;  /**< of x */
+    wg_data sizes; /**< int64_t of each piece */
 } wg_split_attrs;
 
+/** Of tile. */
 typedef struct wg_tile_attrs {
-    wg_shape times; /* one entry for each axis of x */
+    wg_shape times; /**< one entry for each axis of x */
 } wg_tile_attrs;
 
 /** x[0], ..., x[n-1] one after the other along `axis`; other sizes and the dtype agree. */
-WG_API wg_value *(wg_concat)(const char *at, wg_value *const *x, int n, int axis);
+WG_API wg_value *(wg_concat)(const char *at, wg_value *const *x, size_t n, int axis);
 #define wg_concat(...) wg_concat(WG_HERE, __VA_ARGS__)
 
 /** n tensors of one shape along a new axis, which is `axis` of the result: [.., n, ..]. */
-WG_API wg_value *(wg_stack)(const char *at, wg_value *const *x, int n, int axis);
+WG_API wg_value *(wg_stack)(const char *at, wg_value *const *x, size_t n, int axis);
 #define wg_stack(...) wg_stack(WG_HERE, __VA_ARGS__)
 
 /** x cut along `axis` into n pieces of the given sizes, which must sum to the axis; sizes NULL:
- *  into n equal pieces.  Returns the first; wg_result_of(y, i) is piece i. */
-WG_API wg_value *(wg_split)(const char *at, wg_value *x, int axis, int n, const int64_t *sizes);
+ * into n equal pieces.  Returns the first; wg_result_of(y, i) is piece i. */
+WG_API wg_value *(wg_split)(const char *at, wg_value *x, int axis, const int64_t *sizes, size_t n);
 #define wg_split(...) wg_split(WG_HERE, __VA_ARGS__)
 
 /** x repeated times[k] times along each axis k, as a whole: [a, b] three times is [a, b, a, b, a,
- *  b]. */
+ * b]. */
 WG_API wg_value *(wg_tile)(const char *at, wg_value *x, wg_shape times);
 #define wg_tile(...) wg_tile(WG_HERE, __VA_ARGS__)
 

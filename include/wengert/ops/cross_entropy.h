@@ -9,11 +9,14 @@ extern "C" {
 #endif
 
 /** q is `on` at the target and `off` at each other class; `sum` is 1, except for one class and
- *  WG_SMOOTH_OFF_TARGET, where the smoothing mass has no place to go. */
+ * WG_SMOOTH_OFF_TARGET, where the smoothing mass has no place to go. */
 typedef struct wg_target_weights {
-    double on, off, sum;
+    double on;  /**< q of the target */
+    double off; /**< q of each other class */
+    double sum; /**< of q */
 } wg_target_weights;
 
+/** q for `classes` classes. */
 static inline wg_target_weights wg_target_weights_of(const wg_cross_entropy_attrs *a,
                                                      int64_t classes)
 {

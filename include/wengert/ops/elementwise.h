@@ -9,12 +9,15 @@
 extern "C" {
 #endif
 
+/** Of cast. */
 typedef struct wg_cast_attrs {
-    wg_dtype dtype;
+    wg_dtype dtype; /**< of y */
 } wg_cast_attrs;
 
+/** Of clamp. */
 typedef struct wg_clamp_attrs {
-    double min, max; /* -INFINITY, INFINITY: no bound */
+    double min; /**< -INFINITY: no bound */
+    double max; /**< INFINITY: no bound */
 } wg_clamp_attrs;
 
 /* ---- two operands: same dtype, shapes broadcast ---------------------------------------------- */
@@ -37,16 +40,17 @@ WG_API wg_value *(wg_div)(const char *at, wg_value *a, wg_value *b);
  * infinite.) */
 WG_API wg_value *(wg_pow)(const char *at, wg_value *a, wg_value *b);
 #define wg_pow(...) wg_pow(WG_HERE, __VA_ARGS__)
-/** y = max(a, b) and y = min(a, b); NaN if either is NaN.  Equal operands share the derivative half
- * and half. */
+/** y = max(a, b); NaN if either is NaN.  Equal operands share the derivative half and half. */
 WG_API wg_value *(wg_maximum)(const char *at, wg_value *a, wg_value *b);
 #define wg_maximum(...) wg_maximum(WG_HERE, __VA_ARGS__)
+/** y = min(a, b); otherwise as wg_maximum. */
 WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
 #define wg_minimum(...) wg_minimum(WG_HERE, __VA_ARGS__)
 
-/** y = s x and y = x + s, for a number s. */
+/** y = s x, for a number s. */
 WG_API wg_value *(wg_scale)(const char *at, wg_value *x, double s);
 #define wg_scale(...) wg_scale(WG_HERE, __VA_ARGS__)
+/** y = x + s, for a number s. */
 WG_API wg_value *(wg_shift)(const char *at, wg_value *x, double s);
 #define wg_shift(...) wg_shift(WG_HERE, __VA_ARGS__)
 
@@ -79,20 +83,22 @@ WG_API wg_value *(wg_rsqrt)(const char *at, wg_value *x);
 /** y = 1 / x. */
 WG_API wg_value *(wg_reciprocal)(const char *at, wg_value *x);
 #define wg_reciprocal(...) wg_reciprocal(WG_HERE, __VA_ARGS__)
-/** y = sin(x) and y = cos(x), x in radians. */
+/** y = sin(x), x in radians. */
 WG_API wg_value *(wg_sin)(const char *at, wg_value *x);
 #define wg_sin(...) wg_sin(WG_HERE, __VA_ARGS__)
+/** y = cos(x), x in radians. */
 WG_API wg_value *(wg_cos)(const char *at, wg_value *x);
 #define wg_cos(...) wg_cos(WG_HERE, __VA_ARGS__)
 /** y = erf(x), the error function. */
 WG_API wg_value *(wg_erf)(const char *at, wg_value *x);
 #define wg_erf(...) wg_erf(WG_HERE, __VA_ARGS__)
-/** The next whole number below, above, and nearest (halves to even); floats.  The derivative is 0.
- */
+/** y = the largest whole number <= x; floats.  The derivative is 0. */
 WG_API wg_value *(wg_floor)(const char *at, wg_value *x);
 #define wg_floor(...) wg_floor(WG_HERE, __VA_ARGS__)
+/** y = the smallest whole number >= x; floats.  The derivative is 0. */
 WG_API wg_value *(wg_ceil)(const char *at, wg_value *x);
 #define wg_ceil(...) wg_ceil(WG_HERE, __VA_ARGS__)
+/** y = the nearest whole number, halves to even; floats.  The derivative is 0. */
 WG_API wg_value *(wg_round)(const char *at, wg_value *x);
 #define wg_round(...) wg_round(WG_HERE, __VA_ARGS__)
 /** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 within the

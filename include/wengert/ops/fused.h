@@ -10,10 +10,11 @@
 extern "C" {
 #endif
 
+/** Of residual_layernorm and residual_layernorm_grad. */
 typedef struct wg_residual_layernorm_attrs {
-    double p;    /* of dropout on the branch, 0: none */
-    int64_t key; /* of its mask                       */
-    double eps;
+    double p;    /**< of dropout on the branch; 0: none */
+    int64_t key; /**< of its mask */
+    double eps;  /**< added to the variance */
 } wg_residual_layernorm_attrs;
 
 #ifdef __cplusplus

@@ -10,9 +10,9 @@ extern "C" {
 
 /** y = x; but if an element of `checks` (floats; any shapes) is NaN or infinite, the run ends here
  * with WG_ENONFINITE,
- *  and whatever reads y does not run.  A learning rate behind a guard of loss and gradient norm
- *  keeps every update from happening that one of these would spoil. */
-WG_API wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, int n_checks);
+ * and whatever reads y does not run.  A learning rate behind a guard of loss and gradient norm
+ * keeps every update from happening that one of these would spoil. */
+WG_API wg_value *(wg_guard)(const char *at, wg_value *x, wg_value *const *checks, size_t n_checks);
 #define wg_guard(...) wg_guard(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus

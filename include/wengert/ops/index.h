@@ -9,20 +9,25 @@
 extern "C" {
 #endif
 
+/** Of embedding_grad. */
 typedef struct wg_embedding_grad_attrs {
-    int64_t rows;
+    int64_t rows; /**< of the table */
 } wg_embedding_grad_attrs;
 
-typedef struct wg_index_attrs { /* take, gather, scatter_add */
-    int64_t axis;
+/** Of take, gather and scatter_add. */
+typedef struct wg_index_attrs {
+    int64_t axis; /**< of x */
 } wg_index_attrs;
 
+/** Of take_grad. */
 typedef struct wg_take_grad_attrs {
-    int64_t axis, size;
+    int64_t axis; /**< of x */
+    int64_t size; /**< of that axis */
 } wg_take_grad_attrs;
 
+/** Of masked_fill. */
 typedef struct wg_masked_fill_attrs {
-    double value;
+    double value; /**< where the mask is true */
 } wg_masked_fill_attrs;
 
 /** y[..., :] = weight[ids[...], :] for weight [V, d] and ids of any shape. */
@@ -30,12 +35,12 @@ WG_API wg_value *(wg_embedding)(const char *at, wg_value *weight, wg_value *ids)
 #define wg_embedding(...) wg_embedding(WG_HERE, __VA_ARGS__)
 
 /** The transpose of wg_embedding: row v of [rows, d] is the sum, in the order of ids, of all
- *  dy[..., :] whose id is v. */
+ * dy[..., :] whose id is v. */
 WG_API wg_value *(wg_embedding_grad)(const char *at, wg_value *dy, wg_value *ids, int64_t rows);
 #define wg_embedding_grad(...) wg_embedding_grad(WG_HERE, __VA_ARGS__)
 
 /** x[a.., n, b..] and ids of any shape [i..] give y[a.., i.., b..] with y[.., i, ..] = x[..,
- *  ids[i], ..]: take of NumPy, index_select of PyTorch for ids [n]. */
+ * ids[i], ..]: take of NumPy, index_select of PyTorch for ids [n]. */
 WG_API wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis);
 #define wg_take(...) wg_take(WG_HERE, __VA_ARGS__)
 
@@ -45,25 +50,25 @@ WG_API wg_value *(wg_take_grad)(const char *at, wg_value *dy, wg_value *ids, int
 #define wg_take_grad(...) wg_take_grad(WG_HERE, __VA_ARGS__)
 
 /** y[i, j, k] = x[i, ids[i, j, k], k] (for axis 1 of three): gather of PyTorch.  ids has x's rank
- *  and, off the axis, sizes not above x's; y has the shape of ids. */
+ * and, off the axis, sizes not above x's; y has the shape of ids. */
 WG_API wg_value *(wg_gather)(const char *at, wg_value *x, wg_value *ids, int axis);
 #define wg_gather(...) wg_gather(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[i, ids[i, j, k], k] += src[i, j, k] (for axis 1 of three) in the order of j:
- *  scatter_add of PyTorch.  ids and src have x's rank; sizes of ids are not above those of src
- *  nor, off the axis, of x. */
+ * scatter_add of PyTorch.  ids and src have x's rank; sizes of ids are not above those of src
+ * nor, off the axis, of x. */
 WG_API wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value *src,
                                   int axis);
 #define wg_scatter_add(...) wg_scatter_add(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[ids[i], ..] = rows[i, ..] for x [n, ..], ids [m] and rows [m, ..]: index_copy of
- *  PyTorch along axis 0.  Of equal ids the last counts.  Where x is a state that takes y
- *  (wg_assign) and nothing else reads it, only the rows are written. */
+ * PyTorch along axis 0.  Of equal ids the last counts.  Where x is a state that takes y
+ * (wg_assign) and nothing else reads it, only the rows are written. */
 WG_API wg_value *(wg_put_rows)(const char *at, wg_value *x, wg_value *ids, wg_value *rows);
 #define wg_put_rows(...) wg_put_rows(WG_HERE, __VA_ARGS__)
 
 /** y = value where mask, else x; mask is bool and broadcasts with x.  Nothing of x, not even a
- *  NaN, is seen where the mask is set. */
+ * NaN, is seen where the mask is set. */
 WG_API wg_value *(wg_masked_fill)(const char *at, wg_value *x, wg_value *mask, double value);
 #define wg_masked_fill(...) wg_masked_fill(WG_HERE, __VA_ARGS__)
 

@@ -8,39 +8,45 @@
 extern "C" {
 #endif
 
+/** Distributions of initial numbers. */
 typedef enum wg_init_kind {
-    WG_INIT_CONSTANT = 0, /* scale                                                               */
-    WG_INIT_NORMAL,       /* N(0, scale^2)                                                       */
-    WG_INIT_UNIFORM,      /* U(-scale, scale)                                                    */
-    WG_INIT_XAVIER,       /* U(-b, b), b = scale sqrt(6 / (fan in + fan out)), last two axes     */
+    WG_INIT_CONSTANT = 0, /**< scale */
+    WG_INIT_NORMAL,       /**< N(0, scale^2) */
+    WG_INIT_UNIFORM,      /**< U(-scale, scale) */
+    WG_INIT_XAVIER,       /**< U(-b, b), b = scale sqrt(6 / (fan in + fan out)), last two axes */
 } wg_init_kind;
 
 /** How the store first fills a parameter or a state; {0} is all zeros. */
 typedef struct wg_init {
-    wg_init_kind kind;
-    double scale;
+    wg_init_kind kind; /**< the distribution */
+    double scale;      /**< its parameter */
 } wg_init;
 
+/** All zeros. */
 static inline wg_init wg_zeros(void)
 {
     wg_init init = {WG_INIT_CONSTANT, 0};
     return init;
 }
+/** All ones. */
 static inline wg_init wg_ones(void)
 {
     wg_init init = {WG_INIT_CONSTANT, 1};
     return init;
 }
+/** N(0, std^2). */
 static inline wg_init wg_normal_init(double std)
 {
     wg_init init = {WG_INIT_NORMAL, std};
     return init;
 }
+/** U(-bound, bound). */
 static inline wg_init wg_uniform_init(double bound)
 {
     wg_init init = {WG_INIT_UNIFORM, bound};
     return init;
 }
+/** U(-b, b) by Xavier's rule, times `gain`. */
 static inline wg_init wg_xavier(double gain)
 {
     wg_init init = {WG_INIT_XAVIER, gain};
@@ -49,35 +55,41 @@ static inline wg_init wg_xavier(double gain)
 
 /* ---- attributes, as kernels and passes see them ---------------------------------------------- */
 
-typedef struct wg_leaf_attrs { /* parameter, state, input */
-    wg_dtype dtype;
-    wg_shape shape;
-    int init; /* wg_init */
-    double scale;
+/** Of parameter, state and input. */
+typedef struct wg_leaf_attrs {
+    wg_dtype dtype;    /**< of the tensor */
+    wg_shape shape;    /**< of the tensor */
+    wg_init_kind init; /**< how the store first fills it */
+    double scale;      /**< of init */
 } wg_leaf_attrs;
 
+/** Of constant. */
 typedef struct wg_constant_attrs {
-    wg_dtype dtype;
-    wg_shape shape;
-    wg_data data;
+    wg_dtype dtype; /**< of y */
+    wg_shape shape; /**< of y */
+    wg_data data;   /**< its numbers, dense */
 } wg_constant_attrs;
 
+/** Of fill. */
 typedef struct wg_fill_attrs {
-    wg_dtype dtype;
-    wg_shape shape;
-    double value;
+    wg_dtype dtype; /**< of y */
+    wg_shape shape; /**< of y */
+    double value;   /**< of each element */
 } wg_fill_attrs;
 
+/** Of iota. */
 typedef struct wg_iota_attrs {
-    wg_dtype dtype;
-    wg_shape shape;
-    int64_t axis;
-    double start, step;
+    wg_dtype dtype; /**< of y */
+    wg_shape shape; /**< of y */
+    int64_t axis;   /**< along which numbers grow */
+    double start;   /**< the first number */
+    double step;    /**< between numbers */
 } wg_iota_attrs;
 
+/** Of one_hot. */
 typedef struct wg_one_hot_attrs {
-    int64_t depth;
-    wg_dtype dtype;
+    int64_t depth;  /**< size of the new last axis */
+    wg_dtype dtype; /**< of y */
 } wg_one_hot_attrs;
 
 /* ---- builders -------------------------------------------------------------------------------- */
@@ -122,8 +134,7 @@ WG_API wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape
 #define wg_iota(...) wg_iota(WG_HERE, __VA_ARGS__)
 
 /** ids: any shape, i32 or i64; y[..., c] = (ids[...] == c), of `dtype`, c in [0, depth).  An id
- * outside gives
- *  a row of zeros. */
+ * outside gives a row of zeros. */
 WG_API wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dtype);
 #define wg_one_hot(...) wg_one_hot(WG_HERE, __VA_ARGS__)
 

@@ -8,32 +8,36 @@
 extern "C" {
 #endif
 
+/** Of matmul: which operands are transposed in their last two axes. */
 typedef struct wg_matmul_attrs {
-    bool transpose_a, transpose_b;
+    bool transpose_a; /**< a is [..., K, M] */
+    bool transpose_b; /**< b is [..., N, K] */
 } wg_matmul_attrs;
 
-/* What linear applies to its result. */
+/** What linear applies to its result. */
 typedef enum wg_activation {
-    WG_ACTIVATION_NONE = 0,
-    WG_ACTIVATION_RELU,
-    WG_ACTIVATION_TANH,
-    WG_ACTIVATION_SIGMOID,
-    WG_ACTIVATION_GELU,      /* by erf  */
-    WG_ACTIVATION_GELU_TANH, /* by tanh */
-    WG_ACTIVATION_SILU,
+    WG_ACTIVATION_NONE = 0,  /**< y = x */
+    WG_ACTIVATION_RELU,      /**< wg_relu */
+    WG_ACTIVATION_TANH,      /**< wg_tanh */
+    WG_ACTIVATION_SIGMOID,   /**< wg_sigmoid */
+    WG_ACTIVATION_GELU,      /**< wg_gelu by erf */
+    WG_ACTIVATION_GELU_TANH, /**< wg_gelu by tanh */
+    WG_ACTIVATION_SILU,      /**< wg_silu */
 } wg_activation;
 
+/** Of linear. */
 typedef struct wg_linear_attrs {
-    int activation; /* wg_activation                                                       */
-    bool in_first;  /* weight is [in, out]: what a plan makes of matmul(x, weight) + bias  */
+    wg_activation activation; /**< of the result */
+    bool in_first; /**< weight is [in, out]: what a plan makes of matmul(x, weight) + bias */
 } wg_linear_attrs;
 
+/** Which operands of wg_matmul_t are transposed. */
 enum {
-    WG_NN = 0,
-    WG_TN = 1,
-    WG_NT = 2,
-    WG_TT = 3
-}; /* which operands of wg_matmul_t are transposed */
+    WG_NN = 0, /**< none */
+    WG_TN = 1, /**< a */
+    WG_NT = 2, /**< b */
+    WG_TT = 3  /**< both */
+};
 
 /** y[..., M, N] = a[..., M, K] b[..., K, N]; leading axes broadcast. */
 WG_API wg_value *(wg_matmul)(const char *at, wg_value *a, wg_value *b);
@@ -43,7 +47,7 @@ WG_API wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int tra
 #define wg_matmul_t(...) wg_matmul_t(WG_HERE, __VA_ARGS__)
 
 /** y[..., out] = activation(x[..., in] weight' + bias) for weight [out, in] and bias [out], which
- *  may be NULL. */
+ * may be NULL. */
 WG_API wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                              wg_activation activation);
 #define wg_linear(...) wg_linear(WG_HERE, __VA_ARGS__)

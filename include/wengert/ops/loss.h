@@ -10,49 +10,52 @@ extern "C" {
 
 /** What becomes of the loss of each element. */
 typedef enum wg_reduction {
-    WG_LOSS_MEAN = 0, /* over elements; cross_entropy: over targets that are not ignored */
-    WG_LOSS_SUM,
-    WG_LOSS_NONE,      /* stays, in the operands' shape */
-    WG_LOSS_BATCH_MEAN /* sum / size of the first axis; not for cross_entropy */
+    WG_LOSS_MEAN = 0,  /**< over elements; cross_entropy: over targets that are not ignored */
+    WG_LOSS_SUM,       /**< over elements */
+    WG_LOSS_NONE,      /**< stays, in the operands' shape */
+    WG_LOSS_BATCH_MEAN /**< sum / size of the first axis; not for cross_entropy */
 } wg_reduction;
 
 /** Where label smoothing puts its mass eps, for V classes. */
 typedef enum wg_smoothing {
-    WG_SMOOTH_UNIFORM = 0, /* eps / V on every class, the target too                  */
-    WG_SMOOTH_OFF_TARGET   /* eps / (V - 1) on every class but the target             */
+    WG_SMOOTH_UNIFORM = 0, /**< eps / V on every class, the target too */
+    WG_SMOOTH_OFF_TARGET   /**< eps / (V - 1) on every class but the target */
 } wg_smoothing;
 
 /** Zero means the default in every field. */
 typedef struct wg_cross_entropy_attrs {
-    double smoothing; /* eps in [0, 1]                          */
-    int spread;       /* wg_smoothing                           */
-    bool use_ignore;  /* targets equal to `ignore` do not count */
-    int64_t ignore;
-    int reduction; /* wg_reduction                           */
+    double smoothing;       /**< eps in [0, 1] */
+    wg_smoothing spread;    /**< where eps goes */
+    bool use_ignore;        /**< targets equal to `ignore` do not count */
+    int64_t ignore;         /**< a class id, or a number that is none */
+    wg_reduction reduction; /**< over all rows */
 } wg_cross_entropy_attrs;
 
-typedef struct wg_loss_attrs { /* mse, bce_with_logits */
-    int reduction;
+/** Of mse and bce_with_logits, as kernels and passes see them. */
+typedef struct wg_loss_attrs {
+    wg_reduction reduction; /**< over all elements */
 } wg_loss_attrs;
 
+/** Of huber. */
 typedef struct wg_huber_attrs {
-    double delta;
-    int reduction;
+    double delta;           /**< where the parabola meets the line, > 0 */
+    wg_reduction reduction; /**< over all elements */
 } wg_huber_attrs;
 
+/** Of kl. */
 typedef struct wg_kl_attrs {
-    bool log_target;
-    int reduction;
+    bool log_target;        /**< p is given as ln p */
+    wg_reduction reduction; /**< over all elements */
 } wg_kl_attrs;
 
 /** The cross entropy of the distribution q (1 - eps on the target, eps spread by smoothing) and
- *  softmax(logits):
+ * softmax(logits):
  *      loss = -sum over classes c of q_c log softmax(logits)_c,  with 0 log 0 = 0.
- *  logits [..., V] float; targets [...] i32 or i64 in [0, V).  The result is a scalar, or [...]
- *  for WG_LOSS_NONE.  If `normaliser`, a float scalar, is not NULL, the mean divides by it (a
- *  number of tokens) rather than by the number of targets that count; a divisor of 0 is taken as
- *  1.  The run fails with WG_EDATA if a target that counts is outside [0, V).  Logits of ignored
- *  targets are not looked at. */
+ * logits [..., V] float; targets [...] i32 or i64 in [0, V).  The result is a scalar, or [...]
+ * for WG_LOSS_NONE.  If `normaliser`, a float scalar, is not NULL, the mean divides by it (a
+ * number of tokens) rather than by the number of targets that count; a divisor of 0 is taken as
+ * 1.  The run fails with WG_EDATA if a target that counts is outside [0, V).  Logits of ignored
+ * targets are not looked at. */
 WG_API wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
                                     wg_value *normaliser, const wg_cross_entropy_attrs *options);
 #define wg_cross_entropy(...) wg_cross_entropy(WG_HERE, __VA_ARGS__)
@@ -75,7 +78,7 @@ WG_API wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
 #define wg_bce_with_logits(...) wg_bce_with_logits(WG_HERE, __VA_ARGS__)
 
 /** The Kullback-Leibler divergence of p from q, p (ln p - ln q), with 0 ln 0 = 0.  `log_q` is ln
- *  q; `p` is p, or ln p if log_target.  (The order is that of torch.nn.functional.kl_div.) */
+ * q; `p` is p, or ln p if log_target.  (The order is that of torch.nn.functional.kl_div.) */
 WG_API wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, bool log_target,
                          wg_reduction reduction);
 #define wg_kl(...) wg_kl(WG_HERE, __VA_ARGS__)

@@ -8,16 +8,18 @@
 extern "C" {
 #endif
 
+/** Of reshape and expand. */
 typedef struct wg_shape_attrs {
-    wg_shape shape;
+    wg_shape shape; /**< of y */
 } wg_shape_attrs;
 
+/** Of permute. */
 typedef struct wg_permute_attrs {
-    wg_axes order;
+    wg_axes order; /**< axis i of y is axis order[i] of x */
 } wg_permute_attrs;
 
 /** The same elements in row-major order under another shape of as many elements; one size may be
- *  -1. */
+ * -1. */
 WG_API wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape);
 #define wg_reshape(...) wg_reshape(WG_HERE, __VA_ARGS__)
 /** Axis i of y is axis order[i] of x. */

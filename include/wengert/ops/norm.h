@@ -9,36 +9,44 @@
 extern "C" {
 #endif
 
-typedef struct wg_rownorm_attrs { /* layernorm, rmsnorm and their gradients */
-    int64_t axes;                 /* the last so many axes make a row; 0: one */
-    double eps;
+/** How many axes, counted from the last, make a row. */
+enum { WG_LAST_AXIS = 1, WG_LAST_TWO_AXES = 2 };
+
+/** Of layernorm, rmsnorm and their gradients. */
+typedef struct wg_rownorm_attrs {
+    int64_t axes; /**< a row is the last `axes` axes; 0: WG_LAST_AXIS */
+    double eps;   /**< added to the variance */
 } wg_rownorm_attrs;
 
+/** Of batchnorm and batchnorm_eval. */
 typedef struct wg_batchnorm_attrs {
-    double eps;
+    double eps; /**< added to the variance */
 } wg_batchnorm_attrs;
 
+/** Of groupnorm. */
 typedef struct wg_groupnorm_attrs {
-    int64_t groups;
-    double eps;
+    int64_t groups; /**< equal parts of the channels */
+    double eps;     /**< added to the variance */
 } wg_groupnorm_attrs;
 
-/** y = (x - mean) / sqrt(var + eps) * gain + bias, where mean and var are taken over the last
- *  `axes` axes (0 stands for 1).  gain and bias have the shape of those axes; both, or bias
- *  alone, may be NULL.  Further results (wg_result_of): 1 is the mean, 2 is 1 / sqrt(var + eps),
- *  both of x's shape with those axes of size 1.  Ba, Kiros, Hinton 2016. */
+/** y = (x - mean) / sqrt(var + eps) * gain + bias, where mean and var are taken over a row, the
+ * last `last_axes` axes: WG_LAST_AXIS (which 0 stands for), WG_LAST_TWO_AXES or any number up to
+ * the rank.  gain and bias have the shape of a row; both, or bias alone, may be NULL.  Further
+ * results (wg_result_of): 1 is the mean, 2 is 1 / sqrt(var + eps), both of x's shape with those
+ * axes of size 1.  Ba, Kiros, Hinton 2016. */
 WG_API wg_value *(wg_layernorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
-                                int axes, double eps);
+                                int last_axes, double eps);
 #define wg_layernorm(...) wg_layernorm(WG_HERE, __VA_ARGS__)
 
-/** y = x / sqrt(mean of x^2 + eps) * gain over the last `axes` axes; gain may be NULL.  Result 1
- *  is 1 / sqrt(mean of x^2 + eps).  Zhang, Sennrich 2019. */
-WG_API wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int axes, double eps);
+/** y = x / sqrt(mean of x^2 + eps) * gain over the last `last_axes` axes; gain may be NULL.  Result
+ * 1 is 1 / sqrt(mean of x^2 + eps).  Zhang, Sennrich 2019. */
+WG_API wg_value *(wg_rmsnorm)(const char *at, wg_value *x, wg_value *gain, int last_axes,
+                              double eps);
 #define wg_rmsnorm(...) wg_rmsnorm(WG_HERE, __VA_ARGS__)
 
 /** y = (x - mean) / sqrt(var + eps) * gain + bias for x [N, C, ...], where mean and var [C] of
- *  this batch are taken over all axes but the second; gain and bias [C] as in layernorm.  Results
- *  1 and 2 are mean and var. */
+ * this batch are taken over all axes but the second; gain and bias [C] as in layernorm.  Results
+ * 1 and 2 are mean and var. */
 WG_API wg_value *(wg_batchnorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
                                 double eps);
 #define wg_batchnorm(...) wg_batchnorm(WG_HERE, __VA_ARGS__)
@@ -51,14 +59,14 @@ WG_API wg_value *(wg_batchnorm_eval)(const char *at, wg_value *x, wg_value *mean
 /** wg_batchnorm that also makes the run update two leaves of shape [C] (states):
  *      running_mean <- (1 - momentum) running_mean + momentum mean
  *      running_var  <- (1 - momentum) running_var  + momentum var n / (n - 1)
- *  with the n = N x ... numbers of each channel; for n = 1 the factor is 1. */
+ * with the n = N x ... numbers of each channel; for n = 1 the factor is 1. */
 WG_API wg_value *(wg_batchnorm_train)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
                                       wg_value *running_mean, wg_value *running_var,
                                       double momentum, double eps);
 #define wg_batchnorm_train(...) wg_batchnorm_train(WG_HERE, __VA_ARGS__)
 
 /** x [N, C, ...]: the C channels in `groups` equal parts, each normalised as one row; gain and
- *  bias [C] as in layernorm.  Wu, He 2018. */
+ * bias [C] as in layernorm.  Wu, He 2018. */
 WG_API wg_value *(wg_groupnorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
                                 int64_t groups, double eps);
 #define wg_groupnorm(...) wg_groupnorm(WG_HERE, __VA_ARGS__)

@@ -18,25 +18,32 @@ extern "C" {
 #endif
 
 /** Zero means the default: the stride is the kernel, no padding, dilation 1.  The kernel must be
- *  given; the padding is at most half of it. */
+ * given; the padding is at most half of it. */
 typedef struct wg_pool1d_options {
-    int64_t kernel, stride, padding;
-    int64_t dilation;     /* of maxima only */
-    bool exclude_padding; /* means over the elements of x only; else padding counts as zeros */
+    int64_t kernel;       /**< size of a window */
+    int64_t stride;       /**< between windows */
+    int64_t padding;      /**< at each end of x */
+    int64_t dilation;     /**< between taps; of maxima only */
+    bool exclude_padding; /**< means over the elements of x only; else padding counts as zeros */
 } wg_pool1d_options;
 
 /** The same along H and along W. */
 typedef struct wg_pool2d_options {
-    int64_t kernel[2], stride[2], padding[2];
-    int64_t dilation[2];
-    bool exclude_padding;
+    int64_t kernel[2];    /**< size of a window */
+    int64_t stride[2];    /**< between windows */
+    int64_t padding[2];   /**< at each end */
+    int64_t dilation[2];  /**< between taps; of maxima only */
+    bool exclude_padding; /**< means over the elements of x only */
 } wg_pool2d_options;
 
 /** Of every op of this family, as kernels see it; ops of one dimension use the w fields. */
 typedef struct wg_pool_attrs {
-    int64_t kernel_h, kernel_w, stride_h, stride_w, padding_h, padding_w, dilation_h, dilation_w;
-    bool exclude_padding;
-    int64_t height, width; /* of the result of pool_scatter and avg_pool2d_grad */
+    int64_t kernel_h, kernel_w;     /**< size of a window */
+    int64_t stride_h, stride_w;     /**< between windows */
+    int64_t padding_h, padding_w;   /**< at each end */
+    int64_t dilation_h, dilation_w; /**< between taps */
+    bool exclude_padding;           /**< means over the elements of x only */
+    int64_t height, width;          /**< of the result of pool_scatter and avg_pool2d_grad */
 } wg_pool_attrs;
 
 /** The windows along H and W of a valid node that takes planes of `from` to planes of `to`. */
@@ -44,8 +51,8 @@ WG_API void wg_pool_windows(const wg_pool_attrs *a, const wg_shape *from, const 
                             wg_sliding *h, wg_sliding *w);
 
 /** y[N, C, P, Q]: the maximum of x[N, C, H, W], float, in each window, where
- *  P = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 and Q likewise.
- *  wg_result_of(y, 1) is its index (i64, of y's shape), the first among equals.  A NaN is larger
+ * P = floor((H + 2 padding - dilation (kernel - 1) - 1) / stride) + 1 and Q likewise.
+ * wg_result_of(y, 1) is its index (i64, of y's shape), the first among equals.  A NaN is larger
  * than any number. */
 WG_API wg_value *(wg_max_pool2d)(const char *at, wg_value *x, const wg_pool2d_options *options);
 #define wg_max_pool2d(...) wg_max_pool2d(WG_HERE, __VA_ARGS__)

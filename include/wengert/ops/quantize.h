@@ -10,35 +10,38 @@
 #ifndef WG_OPS_QUANTIZE_H
 #define WG_OPS_QUANTIZE_H
 
-#include "wengert/graph/op.h"
+#include "wengert/ops/linalg.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define WG_QUANTIZE_STEPS 127.0         /* on each side of 0                                    */
-#define WG_QUANTIZE_MIN 1e-30           /* what counts as 0: 127 / it must not overflow in f32 */
-enum { WG_QUANTIZED_INPUTS = 1 << 16 }; /* of a sum, at most: 2^16 128 255 < 2^31 */
+/** Integers on each side of 0. */
+#define WG_QUANTIZE_STEPS 127.0
+/** A row with no larger magnitude counts as 0: 127 / it must not overflow in f32. */
+#define WG_QUANTIZE_MIN 1e-30
+/** The largest number of inputs of a product: 2^16 128 255 < 2^31. */
+enum { WG_QUANTIZED_INPUTS = 1 << 16 };
 
+/** Of quantized_linear. */
 typedef struct wg_quantized_linear_attrs {
-    bool relu; /* y = max(y, 0) */
+    bool relu; /**< y = max(y, 0) */
 } wg_quantized_linear_attrs;
 
-/** q = round(x / s) as i8 [..., K] and, as result 1 (wg_result_of), s = max |x| / 127 over the last
- * axis [...], of x's
- *  dtype; x float [..., K], halves to even.  A row whose largest magnitude is at most 1e-30 has q =
- *  0 and s = 0; one with a number that is not finite an s that is not. */
+/** q = round(x / s) as i8 [..., K], halves to even, and as result 1 (wg_result_of) s = max |x| /
+ * 127 over the last axis [...], of x's dtype; x float [..., K].  A row whose largest magnitude is
+ * at most WG_QUANTIZE_MIN has q = 0 and s = 0; one with a number that is not finite, an s that is
+ * not. */
 WG_API wg_value *(wg_quantize)(const char *at, wg_value *x);
 #define wg_quantize(...) wg_quantize(WG_HERE, __VA_ARGS__)
 
-/** y[..., out] = relu(x_scale[...] weight_scale[out] (x weight')[..., out] + bias[out]) for x i8
- * [..., in] and weight
- *  i8 [out, in] with the scales that wg_quantize gives, and bias [out], which may be NULL; y,
- *  scales and bias of one float dtype.  Without `relu` the sum itself.  At most WG_QUANTIZED_INPUTS
- *  inputs, whose sums fit 32 bits. */
+/** y[..., out] = activation(x_scale[...] weight_scale[out] (x weight')[..., out] + bias[out]) for x
+ * i8 [..., in] and weight i8 [out, in] with the scales that wg_quantize gives, and bias [out],
+ * which may be NULL; y, scales and bias of one float dtype.  An error for more than
+ * WG_QUANTIZED_INPUTS inputs, whose sums might not fit 32 bits. */
 WG_API wg_value *(wg_quantized_linear)(const char *at, wg_value *x, wg_value *x_scale,
                                        wg_value *weight, wg_value *weight_scale, wg_value *bias,
-                                       bool relu);
+                                       wg_activation activation);
 #define wg_quantized_linear(...) wg_quantized_linear(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus

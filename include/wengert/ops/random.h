@@ -11,16 +11,18 @@
 extern "C" {
 #endif
 
-typedef struct wg_random_attrs { /* uniform, normal, bernoulli */
-    wg_dtype dtype;
-    wg_shape shape;
-    double a, b; /* uniform: low, high; normal: mean, std; bernoulli: p, unused */
-    int64_t key;
+/** Of uniform, normal and bernoulli. */
+typedef struct wg_random_attrs {
+    wg_dtype dtype; /**< of y */
+    wg_shape shape; /**< of y */
+    double a, b;    /**< uniform: low, high; normal: mean, std; bernoulli: p, unused */
+    int64_t key;    /**< of the numbers */
 } wg_random_attrs;
 
+/** Of dropout. */
 typedef struct wg_dropout_attrs {
-    double p;
-    int64_t key;
+    double p;    /**< probability of 0 */
+    int64_t key; /**< of the mask */
 } wg_dropout_attrs;
 
 /** Uniform on [low, high), low <= high; floats.  (Rounding may make it high itself.) */

@@ -12,30 +12,38 @@
 extern "C" {
 #endif
 
+/** Of sum, mean, max, min, prod and logsumexp. */
 typedef struct wg_reduce_attrs {
-    wg_axes axes; /* none: all */
-    bool keep;    /* reduced axes stay, with size 1 */
+    wg_axes axes; /**< none: all */
+    bool keep;    /**< reduced axes stay, with size 1 */
 } wg_reduce_attrs;
 
+/** Of var. */
 typedef struct wg_var_attrs {
-    wg_axes axes;
-    bool keep;
-    int64_t correction; /* the divisor is the number of elements less this */
+    wg_axes axes;       /**< none: all */
+    bool keep;          /**< reduced axes stay, with size 1 */
+    int64_t correction; /**< the divisor is the number of elements less this */
 } wg_var_attrs;
 
-typedef struct wg_norm_attrs {
-    wg_axes axes;
-    bool keep;
-    double p; /* > 0, may be infinite */
-} wg_norm_attrs;
+/** Of vector_norm. */
+typedef struct wg_vector_norm_attrs {
+    wg_axes axes; /**< none: all */
+    bool keep;    /**< reduced axes stay, with size 1 */
+    double p;     /**< > 0, may be infinite */
+} wg_vector_norm_attrs;
 
+/** Of cumsum. */
 typedef struct wg_cumsum_attrs {
-    int64_t axis;
-    bool reverse;   /* from the end                  */
-    bool exclusive; /* without the element itself    */
+    int64_t axis;   /**< along which numbers add up */
+    bool reverse;   /**< from the end */
+    bool exclusive; /**< without the element itself */
 } wg_cumsum_attrs;
 
-enum { WG_DROP = 0, WG_KEEP = 1 }; /* for `keep` */
+/** What becomes of reduced axes: the argument `keep`. */
+enum {
+    WG_DROP = 0, /**< they go */
+    WG_KEEP = 1  /**< they stay, with size 1 */
+};
 
 /** y = sum of x; numbers. */
 WG_API wg_value *(wg_sum)(const char *at, wg_value *x, wg_axes axes, bool keep);
@@ -43,9 +51,10 @@ WG_API wg_value *(wg_sum)(const char *at, wg_value *x, wg_axes axes, bool keep);
 /** y = mean of x; floats. */
 WG_API wg_value *(wg_mean)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_mean(...) wg_mean(WG_HERE, __VA_ARGS__)
-/** y = largest, smallest of x; numbers; NaN if there is one.  Ties share the derivative equally. */
+/** y = largest of x; numbers; NaN if there is one.  Ties share the derivative equally. */
 WG_API wg_value *(wg_max)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_max(...) wg_max(WG_HERE, __VA_ARGS__)
+/** y = smallest of x; otherwise as wg_max. */
 WG_API wg_value *(wg_min)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_min(...) wg_min(WG_HERE, __VA_ARGS__)
 /** y = product of x; numbers.  The derivatives are right where elements are 0. */
@@ -60,12 +69,18 @@ WG_API wg_value *(wg_logsumexp)(const char *at, wg_value *x, wg_axes axes, bool 
 #define wg_logsumexp(...) wg_logsumexp(WG_HERE, __VA_ARGS__)
 /** y = (sum |x|^p)^(1/p), p > 0; floats; p = INFINITY: y = max |x|, whose ties share the
  * derivative.  Where y is 0 the derivative is 0. */
-WG_API wg_value *(wg_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
-#define wg_norm(...) wg_norm(WG_HERE, __VA_ARGS__)
+WG_API wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
+#define wg_vector_norm(...) wg_vector_norm(WG_HERE, __VA_ARGS__)
 
-/** y[i] = sum of x[j] along `axis` over j <= i; exclusive: j < i; reverse: j >= i (exclusive: j >
- * i).  Numbers. */
-WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, bool reverse, bool exclusive);
+/** Flags of wg_cumsum, to be combined by |. */
+enum {
+    WG_CUMSUM_FORWARD = 0,   /**< over j <= i */
+    WG_CUMSUM_REVERSE = 1,   /**< over j >= i */
+    WG_CUMSUM_EXCLUSIVE = 2, /**< without j = i */
+};
+
+/** y[i] = sum of x[j] along `axis`, over the j that `flags` says; numbers. */
+WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags);
 #define wg_cumsum(...) wg_cumsum(WG_HERE, __VA_ARGS__)
 
 /** x summed down to `shape`, which broadcasts to x's: the transpose of broadcasting. */

@@ -8,13 +8,16 @@
 extern "C" {
 #endif
 
+/** Of argmax and argmin. */
 typedef struct wg_arg_attrs {
-    int64_t axis;
-    bool keep;
+    int64_t axis; /**< of x */
+    bool keep;    /**< reduced axes stay, with size 1 */
 } wg_arg_attrs;
 
+/** Of topk and its fused forms. */
 typedef struct wg_topk_attrs {
-    int64_t k, axis;
+    int64_t k;    /**< how many are selected */
+    int64_t axis; /**< of x */
 } wg_topk_attrs;
 
 /** y = where along `axis` the largest, smallest element is, the first of equal ones; i64.  NaN

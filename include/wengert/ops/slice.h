@@ -9,25 +9,36 @@ extern "C" {
 #endif
 
 /* One entry for each axis of x (wg_shape serves as a list of integers). */
+/** Of slice: y[i] = x[start + i step], 0 <= i < size, along each axis. */
 typedef struct wg_slice_attrs {
-    wg_shape start, size, step; /* y[i] = x[start + i step], 0 <= i < size */
+    wg_shape start; /**< of the first element */
+    wg_shape size;  /**< of y */
+    wg_shape step;  /**< not 0 */
 } wg_slice_attrs;
 
+/** Of slice_grad. */
 typedef struct wg_slice_grad_attrs {
-    wg_shape shape, start, step; /* shape: of the result */
+    wg_shape shape; /**< of the result */
+    wg_shape start; /**< of the slice */
+    wg_shape step;  /**< of the slice */
 } wg_slice_grad_attrs;
 
+/** Of pad. */
 typedef struct wg_pad_attrs {
-    wg_shape before, after; /* how many elements are added along each axis */
-    double value;
+    wg_shape before; /**< elements added before each axis */
+    wg_shape after;  /**< elements added after it */
+    double value;    /**< of the added elements */
 } wg_pad_attrs;
 
+/** Of flip. */
 typedef struct wg_flip_attrs {
-    wg_axes axes; /* none: all */
+    wg_axes axes; /**< none: all */
 } wg_flip_attrs;
 
+/** Of roll. */
 typedef struct wg_roll_attrs {
-    int64_t shift, axis;
+    int64_t shift; /**< to higher indices */
+    int64_t axis;  /**< of x */
 } wg_roll_attrs;
 
 /* Beyond the last element (with step < 0: the first); for `stop` of wg_slice. */
@@ -35,14 +46,14 @@ typedef struct wg_roll_attrs {
 #define WG_TO_START INT64_MIN
 
 /** x[start:stop:step] of Python along one axis: negative positions count from the end, positions
- *  outside are clamped, step may be negative but not 0.  The whole axis reversed: (WG_TO_END,
- *  WG_TO_START, -1). */
+ * outside are clamped, step may be negative but not 0.  The whole axis reversed: (WG_TO_END,
+ * WG_TO_START, -1). */
 WG_API wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop,
                             int64_t step);
 #define wg_slice(...) wg_slice(WG_HERE, __VA_ARGS__)
 
 /** y[i] = x[start + i step] with one entry of start, size and step for each axis; every element
- *  read must lie within x. */
+ * read must lie within x. */
 WG_API wg_value *(wg_window)(const char *at, wg_value *x, wg_shape start, wg_shape size,
                              wg_shape step);
 #define wg_window(...) wg_window(WG_HERE, __VA_ARGS__)
@@ -53,7 +64,7 @@ WG_API wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, w
 #define wg_slice_grad(...) wg_slice_grad(WG_HERE, __VA_ARGS__)
 
 /** x with `before` and `after` elements of `value` around it; one entry for each axis, none
- *  negative. */
+ * negative. */
 WG_API wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after,
                           double value);
 #define wg_pad(...) wg_pad(WG_HERE, __VA_ARGS__)

@@ -22,10 +22,14 @@
 extern "C" {
 #endif
 
+/** Windows along one axis. */
 typedef struct wg_sliding {
-    int64_t size; /* positions of the input, without padding */
-    int64_t kernel, stride, padding, dilation;
-    int64_t count; /* windows that fit */
+    int64_t size;     /**< positions of the input, without padding */
+    int64_t kernel;   /**< taps of a window */
+    int64_t stride;   /**< between windows */
+    int64_t padding;  /**< positions added at each end */
+    int64_t dilation; /**< between taps */
+    int64_t count;    /**< windows that fit */
 } wg_sliding;
 
 /** Position of tap k of window o. */

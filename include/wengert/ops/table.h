@@ -8,17 +8,9 @@
 extern "C" {
 #endif
 
-#define LEAF(name) extern WG_API const wg_op wg_op_##name;
-#define ANY LEAF
-#define FLOAT LEAF
-#define NUMBER LEAF
-#define COMPOSITE LEAF
+#define WG_OP(kind, name) extern WG_API const wg_op wg_op_##name;
 #include "wengert/ops/ops.def"
-#undef LEAF
-#undef ANY
-#undef FLOAT
-#undef NUMBER
-#undef COMPOSITE
+#undef WG_OP
 
 /** The i-th built-in op in the order of ops.def, NULL past the end. */
 WG_API const wg_op *wg_op_at(size_t i);

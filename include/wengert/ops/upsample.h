@@ -17,29 +17,34 @@
 extern "C" {
 #endif
 
-typedef enum wg_upsample_mode { WG_NEAREST = 0, WG_BILINEAR } wg_upsample_mode;
+/** How new elements are made of old ones. */
+typedef enum wg_upsample_mode {
+    WG_NEAREST = 0, /**< a copy of one */
+    WG_BILINEAR     /**< a weighted mean of four */
+} wg_upsample_mode;
 
 /** The new size, or the factors by which it grows (rounded down), along H and along W. */
 typedef struct wg_upsample2d_options {
-    wg_upsample_mode mode;
-    bool align_corners; /* bilinear only */
-    int64_t size[2];    /* 0: by scale   */
-    double scale[2];
+    wg_upsample_mode mode; /**< nearest or bilinear */
+    bool align_corners;    /**< bilinear only: corners keep their values */
+    int64_t size[2];       /**< 0: by scale */
+    double scale[2];       /**< where size is 0 */
 } wg_upsample2d_options;
 
 /** As kernels and passes see it. */
 typedef struct wg_upsample_attrs {
-    int mode; /* wg_upsample_mode */
-    bool align_corners;
-    int64_t height, width; /* of the result */
+    wg_upsample_mode mode; /**< nearest or bilinear */
+    bool align_corners;    /**< bilinear only */
+    int64_t height, width; /**< of the result */
 } wg_upsample_attrs;
 
 /** What element o reads: (1 - weight) x[first] + weight x[second]. */
 typedef struct wg_upsample_tap {
-    int64_t first, second;
-    double weight;
+    int64_t first, second; /**< indices in x */
+    double weight;         /**< in [0, 1) */
 } wg_upsample_tap;
 
+/** What element o of an axis of `to` elements reads of one of `from`. */
 static inline wg_upsample_tap wg_upsample_tap_of(const wg_upsample_attrs *a, int64_t from,
                                                  int64_t to, int64_t o)
 {

@@ -1,5 +1,5 @@
-/* Builders of the update phase: clipping, and optimizers with their states. */
-#include "wengert/ops/ops.h"
+/* The update phase: clipping, and optimizers with their states. */
+#include "wengert/models/optimizer.h"
 
 /* From here on nodes are of the update phase; returns what to go back to. */
 static wg_origin begin_update(wg_graph *g)
@@ -10,26 +10,26 @@ static wg_origin begin_update(wg_graph *g)
     return before;
 }
 
-wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *g, size_t n, double max_norm,
-                                   wg_value **out)
+wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads, size_t n,
+                                   double max_norm, wg_value **clipped)
 {
-    wg_graph *graph = g && n ? wg_graph_of(g[0]) : NULL;
-    if (!graph)
+    wg_graph *g = grads && n ? wg_graph_of(grads[0]) : NULL;
+    if (!g)
         return NULL;
-    if (!out)
-        return wg_graph_fail(graph, WG_EINVAL, at, "clip_by_global_norm",
+    if (!clipped)
+        return wg_graph_fail(g, WG_EINVAL, at, "clip_by_global_norm",
                              "the array for the results is NULL");
     if (!(max_norm >= 0))
-        return wg_graph_fail(graph, WG_EINVAL, at, "clip_by_global_norm",
+        return wg_graph_fail(g, WG_EINVAL, at, "clip_by_global_norm",
                              "max_norm is %g, must be 0 or more", max_norm);
-    wg_origin before = begin_update(graph);
-    wg_value *norm = (wg_global_norm)(at, g, n);
+    wg_origin before = begin_update(g);
+    wg_value *norm = (wg_global_norm)(at, grads, n);
     wg_value *factor =
         (wg_div)(at, (wg_scalar_like)(at, norm, max_norm), (wg_shift)(at, norm, 1e-6));
     factor = (wg_minimum)(at, factor, (wg_scalar_like)(at, norm, 1));
     for (size_t i = 0; i < n; i++)
-        out[i] = (wg_mul)(at, g[i], factor);
-    wg_graph_set_origin(graph, before);
+        clipped[i] = (wg_mul)(at, grads[i], factor);
+    wg_graph_set_origin(g, before);
     return norm;
 }
 
