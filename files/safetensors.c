@@ -131,7 +131,7 @@ static wg_status read_header(wg_safetensors *f, const char *path, wg_error *erro
     if (n > f->size - 8)
         return wgi_error_file(error, WG_EDATA, path,
                               "expected a header of at most %zu bytes, got %" PRIu64
-                              "; is the file cut off, or no safetensors file?",
+                              "; the file is truncated or not a safetensors file",
                               f->size - 8, n);
     wg_status status = wgi_header_parse(&f->header, path, f->map + 8, (size_t)n, error);
     uint64_t size = f->size - 8 - n;

@@ -123,7 +123,7 @@ code 0 train --model parts --after 12u; says err "resuming after update 7"
 checks=$((checks + 1)); cmp -s whole/model.safetensors parts/model.safetensors || fail "training in parts differs"
 code 0 train --model whole; says err "resuming after update 12" # nothing is left to do
 code 2 train --config small.yml --model whole --d-model 32
-says err "d-model: expected 16, as the model has it, got 32"; says err "--overwrite"
+says err "d-model: expected 16, as in the model, got 32"; says err "--overwrite"
 code 0 train --config small.yml --model whole --d-model 32 --after 2u --overwrite --quiet
 holds "quiet" ! -s err
 code 0 train --config small.yml --model whole --vocab-kind words --tying none --after 1u --overwrite
@@ -284,7 +284,7 @@ code 0 average --last 3 --model kept mean.safetensors; holds "files" "$(lines er
 code 2 average --model kept mean.safetensors; says err "expected OUTPUT FILE"
 code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints of --save-freq, got 3"
 code 4 average --last 2 mean.safetensors nowhere; says err "nowhere: not a model"
-code 4 average --last 2 mean.safetensors parts; says err "where a training merely ended does not count"
+code 4 average --last 2 mean.safetensors parts; says err "the one at the end of a run does not count"
 code 2 average mean.safetensors
 code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors
 says err "nowhere/mean.safetensors: cannot be"
@@ -303,7 +303,7 @@ head -c 100 kept/model.safetensors >hurt/model.safetensors
 code 3 train --model hurt --after 9u; says err "hurt/checkpoints/progress-00000006.json:"; says err "near end of file"
 : >input
 code 3 translate --model hurt; says err "hurt/model.safetensors: expected a header of at most 92 bytes, got "
-says err "is the file cut off, or no safetensors file?"
+says err "the file is truncated or not a safetensors file"
 
 # info, plot
 code 0 info parts; says out "parameters"; says out "encoder"; says out "tokens (characters)"; says out "update "

@@ -355,8 +355,8 @@ static void test_override(void **state)
     set(&over, "train-sets", "x");
     set(&over, "after", "5e");
     assert_int_equal(wg_settings_override(&model, &over, &error), WG_EINVAL);
-    assert_string_equal(error.text, "heads: expected 2, as the model has it, got 8; "
-                                    "gated: expected false, as the model has it, got true");
+    assert_string_equal(error.text, "heads: expected 2, as in the model, got 8; "
+                                    "gated: expected false, as in the model, got true");
     assert_true(model.after.n == 3);
     wg_settings_free(&model);
     wg_settings_free(&over);

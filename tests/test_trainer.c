@@ -224,11 +224,11 @@ static void a_training_goes_on_only_as_what_it_is(void **state)
     static const struct {
         const char *name, *value, *message;
     } changes[] = {
-        {"d-model", "32", "d-model: expected 16, as this training began, got 32"},
-        {"dropout", "0.2", "dropout: expected 0.1, as this training began, got 0.2"},
-        {"optimizer-delay", "3", "optimizer-delay: expected 2, as this training began, got 3"},
-        {"seed", "2", "seed: expected 1, as this training began, got 2"},
-        {"numbers", "151", "train-sets: expected those with which this training began, got others"},
+        {"d-model", "32", "d-model: expected 16, as at the start of this run, got 32"},
+        {"dropout", "0.2", "dropout: expected 0.1, as at the start of this run, got 0.2"},
+        {"optimizer-delay", "3", "optimizer-delay: expected 2, as at the start of this run, got 3"},
+        {"seed", "2", "seed: expected 1, as at the start of this run, got 2"},
+        {"numbers", "151", "train-sets: expected those that this run started with, got others"},
         {"disp-freq", "1u", NULL},
     };
     static const char brief[] = "after 2u";

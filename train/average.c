@@ -43,8 +43,8 @@ static wg_status check_dtypes(const wg_safetensors *first, const char *path, wg_
     const wg_file_tensor *t;
     for (size_t i = 0; (t = wg_safetensors_at(first, i)); i++)
         if (t->dtype == WG_DTYPE_DEFAULT)
-            status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: %s is no type to compute with",
-                                    path, t->name, t->dtype_name);
+            status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: %s cannot be averaged", path,
+                                    t->name, t->dtype_name);
     return status;
 }
 

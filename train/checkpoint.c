@@ -203,7 +203,7 @@ wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, si
     *n = 0;
     return none ? wgi_error_file(error, WG_EIO, folder,
                                  "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
-                                 "/, got none (where a training merely ended does not count)")
+                                 "/, got none (the one at the end of a run does not count)")
                 : wgi_error_file(error, WG_ENOMEM, folder, "no memory to list its checkpoints");
 }
 
@@ -452,6 +452,6 @@ wg_status wg_checkpoint_clear(const char *folder, wg_error *error)
     if (d)
         closedir(d);
     return wg_checkpoint_exists(folder)
-               ? wgi_error_file(error, WG_EIO, folder, "its training could not be removed")
+               ? wgi_error_file(error, WG_EIO, folder, "cannot remove its training run")
                : WG_OK;
 }

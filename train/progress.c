@@ -94,8 +94,8 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
         if (must_stay(o) && then && wg_settings_get(s, o, &now) == WG_OK && now &&
             strcmp(now, then) != 0)
             status = wgi_error_line(error, WG_EINVAL,
-                                    "%s: %s: expected %s, as this training began, got %s", path,
-                                    o->name, then, now);
+                                    "%s: %s: expected %s, as at the start of this run, got %s",
+                                    path, o->name, then, now);
         free(now);
     }
     return status;

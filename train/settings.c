@@ -158,8 +158,8 @@ static wg_status read_amount(content *out, const char *text, wg_error *why)
     long long n = strtoll(text, &end, 10);
     char unit = *end ? *end : 'u';
     if (*text < '0' || *text > '9' || errno || n > max || !strchr("uet", unit) || (*end && end[1]))
-        return wgi_error_set(why, WG_EINVAL,
-                             "an amount as 10e epochs, 8000u updates or 5000000t tokens");
+        return wgi_error_set(
+            why, WG_EINVAL, "an amount such as 10e (epochs), 8000u (updates) or 5000000t (tokens)");
     out->amount = (wg_amount){n, n ? unit : 'u'};
     return WG_OK;
 }
@@ -403,7 +403,7 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_e
         char *old = NULL, *new = NULL;
         status = wg_settings_get(model, o, &old);
         status = status == WG_OK ? wg_settings_get(over, o, &new) : status;
-        wgi_error_add(error, "%s%s: expected %s, as the model has it, got %s", refused ? "; " : "",
+        wgi_error_add(error, "%s%s: expected %s, as in the model, got %s", refused ? "; " : "",
                       o->name, old ? old : "?", new ? new : "?");
         refused = true;
         free(old);

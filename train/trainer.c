@@ -87,7 +87,7 @@ static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what
     int64_t update = t->progress.update + 1;
     wgi_error_set(error, WG_ENONFINITE,
                   "update %" PRId64
-                  ": %s is not finite; training stopped, checkpoints are as they were",
+                  ": %s is not finite; training stopped; the checkpoints are unchanged",
                   update, what);
     for (size_t i = 0; i <= k; i++) {
         wgi_step_plan *p;
@@ -133,7 +133,8 @@ static wg_status update(wg_trainer *t)
     group g = {.rate = rate_of(t, t->progress.update + 1)};
     wg_status status = wg_batches_next(t->batches, &g.batch, &g.n);
     if (status != WG_OK)
-        return wgi_error_set(&t->error, status, "the next batches: %s", wg_status_text(status));
+        return wgi_error_set(&t->error, status, "cannot read the next batches: %s",
+                             wg_status_text(status));
     int64_t tokens = 0;
     for (size_t k = 0; k < g.n; k++)
         tokens += g.batch[k].target_tokens;
@@ -304,7 +305,7 @@ static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
         return status;
     if (p->data != data || p->vocabularies != vocabularies)
         return wgi_error_file(&t->error, WG_EINVAL, folder,
-                              "%s: expected those with which this training began, got others",
+                              "%s: expected those that this run started with, got others",
                               p->vocabularies != vocabularies ? "vocabs" : "train-sets");
     status = wg_batches_seek(t->batches, p->cursor);
     if (status != WG_OK)
