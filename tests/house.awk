@@ -18,7 +18,7 @@ BEGIN {
     allow("backends/onednn", "graph ops backends")
     allow("backends/plan", "graph ops backends")
     allow("models", "graph ops")
-    allow("text/unicode")
+    allow("text/unicode", "graph")
     allow("files", "graph backends text/unicode")
     allow("decode", "graph ops backends models")
     allow("text", "graph files text/unicode")

@@ -409,12 +409,12 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_e
         free(old);
         free(new);
     }
-    if (refused)
-        return WG_EINVAL;
+    if (refused) /* the text is complete: only the status is missing */
+        return wgi_error_prefix(error, WG_EINVAL, "%s", "");
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++)
         if (wg_settings_given(over, o))
             status = take(model, over, o);
-    return status;
+    return status == WG_OK ? WG_OK : wgi_error_set(error, status, "out of memory");
 }
 
 /* ---- what goes together ---------------------------------------------------------------------- */

@@ -11,34 +11,17 @@
 
 /* ---- amounts of training --------------------------------------------------------------------- */
 
-/* How much is done in the amount's unit; of epochs, whole ones. */
-static int64_t done_in(const wg_progress *p, char unit)
-{
-    return unit == 'e' ? p->cursor.epoch : unit == 't' ? p->tokens : p->update;
-}
-
 /* Did the update from `before` to `now` complete another `every`? */
 static bool due(wg_amount every, const wg_progress *before, const wg_progress *now)
 {
     return every.n > 0 &&
-           done_in(now, every.unit) / every.n > done_in(before, every.unit) / every.n;
-}
-
-double wgi_trainer_done(const wg_trainer *t)
-{
-    wg_amount after = t->settings.after;
-    double done = (double)done_in(&t->progress, after.unit);
-    if (after.n <= 0)
-        return 0;
-    if (after.unit == 'e')
-        done += (double)t->progress.cursor.group / (double)wg_batches_groups(t->batches);
-    return fmin(1, done / (double)after.n);
+           wgi_done_in(now, every.unit) / every.n > wgi_done_in(before, every.unit) / every.n;
 }
 
 static bool finished(const wg_trainer *t)
 {
     const wg_settings *s = &t->settings;
-    return (s->after.n > 0 && done_in(&t->progress, s->after.unit) >= s->after.n) ||
+    return (s->after.n > 0 && wgi_done_in(&t->progress, s->after.unit) >= s->after.n) ||
            (s->early_stopping > 0 && t->progress.stalled >= s->early_stopping);
 }
 
@@ -151,14 +134,6 @@ static wg_status update(wg_trainer *t)
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
-
-wg_best *wgi_best_of(wg_progress *p, const char *metric)
-{
-    for (size_t i = 0; i < p->n_best; i++)
-        if (strcmp(p->best[i].metric, metric) == 0)
-            return &p->best[i];
-    return NULL;
-}
 
 /* Keeps the model if it is the best so far by that metric.  While parameters are exchanged with
  * their averages. */

@@ -36,13 +36,13 @@ struct wg_trainer {
     wg_error error;
 };
 
-/* Of a clock that only goes forward. */
+/* ---- state.c --------------------------------------------------------------------------------- */
 
-/* ---- trainer.c ------------------------------------------------------------------------------- */
-
+/* How much is done in the unit of an amount ('e', 'u', 't'); only whole epochs count. */
+int64_t wgi_done_in(const wg_progress *p, char unit);
 /* The best value of that metric so far; NULL if there is none. */
 wg_best *wgi_best_of(wg_progress *p, const char *metric);
-/* Share of settings.after that is done, 0 to 1; 0 if there is no end. */
+/* Fraction of settings.after that is done, 0 to 1; 0 if the run has no end. */
 double wgi_trainer_done(const wg_trainer *t);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
