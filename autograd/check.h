@@ -1,4 +1,5 @@
-/* The steps of the gradient check, from the lowest to the highest; gradcheck.c puts them together. */
+/* The steps of the gradient check, from the lowest to the highest; gradcheck.c puts them
+ * together. */
 #ifndef WG_PRIVATE_AUTOGRAD_CHECK_H
 #define WG_PRIVATE_AUTOGRAD_CHECK_H
 

@@ -1,6 +1,7 @@
 /* Decoding speed: sentences of the lengths of a test set, translated by a model with random
- * parameters, so that all translations reach the maximum length.  The first time includes everything
- * from the creation of the search on, as in a process of its own; the others reuse its plans.
+ * parameters, so that all translations reach the maximum length.  The first time includes
+ * everything from the creation of the search on, as in a process of its own; the others reuse its
+ * plans.
  *
  *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]
  *

@@ -32,7 +32,8 @@ static wg_status run_plan(void *plan)
     return wg_plan_run(plan, 1);
 }
 
-/* The plan of g on all built-in backends, inputs filled with small numbers; NULL after a message. */
+/* The plan of g on all built-in backends, inputs filled with small numbers; NULL after a
+ * message. */
 static wg_plan *plan_of(wg_graph *g, bool fuse)
 {
     const wg_backend_list built = wg_backend_list_built_in();
@@ -335,9 +336,7 @@ static bool bench_loss(void)
     return true;
 }
 
-/* ---- rows
- *
- * ----------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* One memory-bound plan: its name, and the bytes that it must move at least. */
 typedef struct row_plan {

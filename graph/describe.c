@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- what the operand text of an op says ------------------------------------------------------ */
+/* ---- what the operand text of an op says ----------------------------------------------------- */
 
 /* The i-th word of "x weight bias?"; the last word answers for all further ones if it ends in
  * '*'. */

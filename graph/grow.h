@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /* `array` with room for at least `needed` > 0 items of `size` bytes, moved if it had less; at least
- * doubled then, and *capacity is the new room.  NULL without memory; the array and *capacity are then
- * as before.
+ * doubled then, and *capacity is the new room.  NULL without memory; the array and *capacity are
+ * then as before.
  *
  *     item *moved = wgi_grow(list->item, &list->capacity, list->count + 1, sizeof *moved);
  *     if (!moved)

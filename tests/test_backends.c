@@ -1,6 +1,6 @@
-/* What plans on each fast backend, and on all of them, keep besides being right (test_conformance.c): their bits, the
- * floating-point mode, the number of threads, the masks of dropout, the name of the node that makes
- * NaN; and speed where numbers are subnormal. */
+/* What plans on each fast backend, and on all of them, keep besides being right
+ * (test_conformance.c): their bits, the floating-point mode, the number of threads, the masks of
+ * dropout, the name of the node that makes NaN; and speed where numbers are subnormal. */
 #include "graph/clock.h"
 #include "tests/test.h"
 #include "wengert/autograd/grad.h"

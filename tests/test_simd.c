@@ -256,9 +256,7 @@ static void short_sentences_are_attended_to(void **state)
     assert_true(compared > 10000);
 }
 
-/* ---- updates
- *
- * ----------------------------------------------------------------------------------------------- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /* Tensors of several pieces, of less than one, and of none. */
 static void every_set_takes_the_same_steps(void **state)
@@ -352,9 +350,7 @@ static void every_set_finds_the_norm(void **state)
         free(x[k]);
 }
 
-/* ---- NaN
- *
- * --------------------------------------------------------------------------------------------------- */
+/* ---- NaN ------------------------------------------------------------------------------------- */
 
 static void nan_shows(void **state)
 {

@@ -225,9 +225,9 @@ static int steps_of(const wg_plan *p, const char *op)
     return n;
 }
 
-/* A training step on the built-in backends: attention without permutations, norms with their residual sums, the
- * loss with its projection, activations within linear layers, cotangents accumulated by
- * products. */
+/* A training step on the built-in backends: attention without permutations, norms with their
+ * residual sums, the loss with its projection, activations within linear layers, cotangents
+ * accumulated by products. */
 static void plans_use_the_fused_kernels(void **state)
 {
     (void)state;

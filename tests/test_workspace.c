@@ -217,8 +217,8 @@ static void the_search_for_nan_follows_memory_that_grows(void **state)
 
 /* ---- freeing --------------------------------------------------------------------------------- */
 
-/* The caller's workspace and two plans are freed in each of the six orders; what is left still runs.
- */
+/* The caller's workspace and two plans are freed in each of the six orders; what is left still
+ * runs. */
 static void all_is_freed_in_any_order(void **state)
 {
     (void)state;

@@ -43,7 +43,7 @@ typedef struct od_plan {
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;
-    int adds_to; /* the operand that the primitive adds its result to, 0: none (operand 0 is never that) */
+    int adds_to; /* the operand that the result is added to; 0 (never such an operand): none */
 } od_plan;
 
 /* NULL and a filled plan, or why not (static text). */

@@ -7,8 +7,8 @@
  *
  * oneDNN multiplies matrices of f32 in three ways: with b as it lies there, with b packed first
  * into the layout that oneDNN likes best, or by its sgemm.  way_of chooses by shape, from what
- * docs/notes/performance.md lists.  Plans measure nothing themselves: that takes longer than all else of
- * planning, and two runs of a program would differ in their bits. */
+ * docs/notes/performance.md lists.  Plans measure nothing themselves: that takes longer than all
+ * else of planning, and two runs of a program would differ in their bits. */
 #include "backends/onednn/internal.h"
 #include "wengert/ops/linalg.h"
 

@@ -1,5 +1,5 @@
-/* attention and its gradient by kernels/attention.c, with heads before tokens ([B, H, T, d]) or after
- * ([B, T, H, d]). */
+/* attention and its gradient by kernels/attention.c, with heads before tokens ([B, H, T, d]) or
+ * after ([B, T, H, d]). */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/attention.h"

@@ -74,7 +74,7 @@ static size_t norm_grad_scratch(const wg_node *n, int threads)
     return 2 * (size_t)(simd_norm_blocks(rows) * width) * sizeof(float);
 }
 
-/* ---- layernorm(residual + dropout(branch)) -------------------------------------------------- */
+/* ---- layernorm(residual + dropout(branch)) --------------------------------------------------- */
 
 static simd_norm residual_of(const wg_call *c)
 {

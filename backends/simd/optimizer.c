@@ -1,4 +1,5 @@
-/* adam and adamw, of one parameter or of several, and the norm of all gradients, by kernels/adam.c. */
+/* adam and adamw, of one parameter or of several, and the norm of all gradients, by
+ * kernels/adam.c. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/optimizer.h"

@@ -93,7 +93,7 @@ struct wg_picture {
 /* Zeroed memory of the picture; NULL, and p->no_memory, without. */
 void *wgi_picture_alloc(wg_picture *p, size_t count, size_t size);
 
-/* ---- places.c ------------------------------------------------------------------------ */
+/* ---- places.c -------------------------------------------------------------------------------- */
 bool wgi_pic_places_build(wg_picture *p);
 wg_status wgi_pic_places_open(wg_picture *p);
 /* The node drawn for n; itself unless a sibling stands for its scope. */
@@ -107,16 +107,16 @@ bool wgi_pic_between_twins(const wg_picture *p, const wg_node *a, const wg_node 
 bool wgi_pic_takes_derivative_of(const wg_picture *p, const wgi_pic_place *backward,
                                  const wgi_pic_place *forward);
 
-/* ---- facts.c ------------------------------------------------------------------------- */
+/* ---- facts.c --------------------------------------------------------------------------------- */
 bool wgi_pic_phase_shown(const wg_picture *p, wg_phase phase);
 bool wgi_pic_is_leaf(const wg_node *n);
 /* The value that fills every element, if n is a node without operands that has one. */
 bool wgi_pic_fill_value(const wg_node *n, double *value);
 
-/* ---- scene.c ------------------------------------------------------------------------- */
+/* ---- scene.c --------------------------------------------------------------------------------- */
 bool wgi_pic_scene_build(wg_picture *p);
 
-/* ---- text.c -------------------------------------------------------------------------- */
+/* ---- text.c ---------------------------------------------------------------------------------- */
 #define WGI_SMALL "<FONT POINT-SIZE=\"9\" COLOR=\"#5a6672\">"
 #define WGI_NAME "<FONT POINT-SIZE=\"10\" COLOR=\"#8a3b12\">"
 #define WGI_END "</FONT>"
@@ -148,7 +148,7 @@ char *wgi_picture_heading(const wg_picture *p); /* with the legend */
 wg_picture_note wgi_pic_node_note(const wg_picture *p, const wg_node *n);
 double wgi_pic_box_share(const wg_picture *p, const wgi_pic_box *b); /* of the time; 0 if unknown */
 
-/* ---- colour.c ------------------------------------------------------------------------ */
+/* ---- colour.c -------------------------------------------------------------------------------- */
 typedef struct wgi_pic_colours {
     const char *kind, *fill, *line, *text;
 } wgi_pic_colours;
@@ -158,7 +158,7 @@ const wgi_pic_colours *wgi_pic_colours_at(size_t i);
 /* White for nothing to a warm red for all of the time, as "#rrggbb". */
 const char *wgi_pic_heat_colour(double share, char text[8]);
 
-/* ---- draw.c, render.c (with Graphviz) ---------------------------------------- */
+/* ---- draw.c, render.c (with Graphviz) -------------------------------------------------------- */
 wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file);
 /* Lays out `drawing`, an Agraph_t, in a child process. */
 wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file);

@@ -6,8 +6,8 @@
 
 /* ---- labels of boxes ------------------------------------------------------------------------- */
 
-/* Whether it stands in the label.  Shapes and dtypes stand on the edges; zero is the default, but for an
- * axis. */
+/* Whether it stands in the label.  Shapes and dtypes stand on the edges; zero is the default, but
+ * for an axis. */
 static bool is_shown(const wg_attr *a, const char *value)
 {
     bool axis = strncmp(a->name, "axis", 4) == 0;

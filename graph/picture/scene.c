@@ -174,7 +174,8 @@ static void link_operands(wg_picture *p, links *l)
                 link_operand(p, l, g->nodes[i], k);
 }
 
-/* A derivative is written in the label in the box that it comes from, without the path of that box. */
+/* A derivative is written in the label in the box that it comes from, without the path of that
+ * box. */
 static void label_output(wg_picture *p, wgi_pic_box *from, const char *name)
 {
     char text[200];

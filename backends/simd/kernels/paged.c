@@ -29,9 +29,7 @@ static int64_t length_of(const simd_paged *a, int64_t r)
     return n < 0 ? 0 : n > a->max ? a->max : n;
 }
 
-/* ---- memory
- *
- * ------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MAX_LINES = 256 };
 
@@ -52,9 +50,7 @@ static inline __attribute__((always_inline)) void ask_for(const simd_paged *a, c
     }
 }
 
-/* ---- scores
- *
- * ------------------------------------------------------------------------------------------------- */
+/* ---- scores ---------------------------------------------------------------------------------- */
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 

@@ -82,9 +82,7 @@ static int64_t round_up(int64_t a, int64_t b)
     return divide_up(a, b) * b;
 }
 
-/* ---- a tile
- *
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- a tile ---------------------------------------------------------------------------------- */
 
 /* Number (i, p) of a panel of A lies at a[i a_row + p a_step], and row p of a panel of B at b + p
  * b_step. */
@@ -273,9 +271,7 @@ static void loose_tiles(tile t)
     }
 }
 
-/* ---- packing
- *
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* Some rows or columns of an operand, `count` of them, and some of their terms.  Number (i, p) lies
  * at x[p ld + i], or at x[i ld + p] if they lie `across`. */
@@ -529,9 +525,7 @@ static void end_task(plan *w, turn *my)
     my->ticket = take(&w->taken);
 }
 
-/* ---- pieces
- *
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Of block `block`: where it begins, how many terms it has */
 static int64_t terms_of(const plan *w, int64_t block)
@@ -639,9 +633,7 @@ static void run_slabs(plan *w)
         }
 }
 
-/* ---- thin products
- *
- * ------------------------------------------------------------------------------------------------ */
+/* ---- thin products --------------------------------------------------------------------------- */
 
 /* All rows of a panel of WIDE vectors; the last three at most one at a time, all vectors together,
  * so that there are enough sums that do not wait for one another */
