@@ -1,0 +1,135 @@
+/* How often a plan asks oneDNN for a matrix product: wgi_od_matmul is replaced by a function that
+ * counts. */
+#include "tests/test.h"
+#include "backends/onednn/internal.h"
+#include "wengert/backends/onednn.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
+
+static int asked, refused_from; /* calls so far; from that one on nothing is offered, 0: never */
+
+dnnl_status_t __real_wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                   od_const_md bias, od_const_md dst,
+                                   const_dnnl_primitive_attr_t attr);
+dnnl_status_t __wrap_wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                   od_const_md bias, od_const_md dst,
+                                   const_dnnl_primitive_attr_t attr);
+
+dnnl_status_t __wrap_wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
+                                   od_const_md bias, od_const_md dst,
+                                   const_dnnl_primitive_attr_t attr)
+{
+    if (++asked >= refused_from && refused_from)
+        return dnnl_unimplemented;
+    return __real_wgi_od_matmul(pd, e, src, weights, bias, dst, attr);
+}
+
+/* Layers of equal width, each x w' + b, which a fusion makes one op; the plan of all. */
+static wg_plan *layers(int count, wg_graph **g, wg_value **y)
+{
+    enum { ROWS = 6, WIDTH = 8 };
+    const wg_backend *fast = wg_onednn_backend();
+    char name[16];
+    wg_plan *p;
+    *g = wg_graph_new();
+    wg_value *x = *y = wg_input(*g, "x", WG_F32, WG_SHAPE(ROWS, WIDTH));
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "w%d", i);
+        wg_value *w = wg_input(*g, name, WG_F32, WG_SHAPE(WIDTH, WIDTH));
+        snprintf(name, sizeof name, "b%d", i);
+        wg_value *b = wg_input(*g, name, WG_F32, WG_SHAPE(WIDTH));
+        *y = wg_add(wg_matmul_t(*y, w, WG_NT), b);
+    }
+    wg_plan_options o = {
+        .outputs = y, .n_outputs = 1, .backends = &fast, .n_backends = 1, .threads = 1};
+    check_that(wg_plan_create(&p, *g, &o) == WG_OK, "%s", wg_graph_message(*g));
+    for (int64_t i = 0; i < wg_value_count(x); i++)
+        ((float *)wg_plan_data(p, x))[i] = 1;
+    return p;
+}
+
+static int steps_by(wg_plan *p, const char *backend)
+{
+    int count = 0;
+    for (size_t i = 0; i < wg_plan_step_count(p); i++)
+        count += strcmp(wg_plan_step_at(p, i).backend, backend) == 0;
+    return count;
+}
+
+static void equal_layers_are_asked_for_once(void **state)
+{
+    (void)state;
+    for (int count = 1; count <= 4; count += 3) {
+        wg_graph *g;
+        wg_value *y;
+        asked = refused_from = 0;
+        wg_plan *p = layers(count, &g, &y);
+        assert_int_equal(steps_by(p, "onednn"), count);
+        assert_int_equal(asked, 1);
+        assert_int_equal(wg_plan_run(p, 1), WG_OK); /* the offers are gone, the kernels are not */
+        assert_int_equal(wg_plan_run(p, 2), WG_OK);
+        assert_int_equal(asked, 1);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+static void ops_that_onednn_refuses_run_on_another_backend(void **state)
+{
+    (void)state;
+    wg_graph *g;
+    wg_value *y;
+    asked = 0;
+    refused_from = 1;
+    wg_plan *p = layers(3, &g, &y);
+    assert_true(asked > 0);
+    assert_int_equal(steps_by(p, "onednn"), 0);
+    assert_int_equal(wg_plan_run(p, 1), WG_OK);
+    wg_plan_free(p);
+    wg_graph_free(g);
+    refused_from = 0;
+}
+
+/* An offer depends on op, attributes, dtypes and shapes: the same four operands in other orders are
+ * other kinds. */
+static void other_kinds_get_other_offers(void **state)
+{
+    (void)state;
+    od_backend *b;
+    const wg_backend *fast = wg_onednn_backend();
+    void *opened = NULL;
+    assert_int_equal(fast->open(&opened, &(wg_backend_config){.threads = 1}), WG_OK);
+    b = opened;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 8)),
+             *z = wg_input(g, "z", WG_F32, WG_SHAPE(8, 8));
+    wg_value *wide = wg_input(g, "wide", WG_F32, WG_SHAPE(8, 9));
+    wg_value *different[] = {wg_matmul_t(x, z, WG_NN),
+                             wg_matmul_t(x, z, WG_TN),
+                             wg_matmul_t(x, z, WG_NT),
+                             wg_matmul_t(x, wide, WG_NN),
+                             wg_exp(x),
+                             wg_tanh(x)};
+    const od_offer *offer[WG_COUNT(different)];
+    for (int i = 0; i < WG_COUNT(different); i++) {
+        offer[i] = wgi_od_offer_for(b, different[i]->node);
+        assert_non_null(offer[i]);
+        for (int k = 0; k < i; k++)
+            assert_ptr_not_equal(offer[i], offer[k]);
+    }
+    assert_ptr_equal(wgi_od_offer_for(b, wg_matmul_t(z, x, WG_TN)->node), offer[1]);
+    wgi_od_offers_clear(b);
+    assert_null(b->offers);
+    fast->close(b);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_layers_are_asked_for_once),
+        cmocka_unit_test(ops_that_onednn_refuses_run_on_another_backend),
+        cmocka_unit_test(other_kinds_get_other_offers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,524 @@
+/* safetensors files: what is written is read; what is malformed is refused with its reason; no
+ * single byte that changes does harm; a failure of any call leaves the old file or the new one. */
+#include "tests/test.h"
+#include "wengert/files/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "safetensors-XXXXXX", path[64];
+static wg_error error;
+
+/* ---- calls that fail on request (linked with --wrap) ----------------------------------------- */
+
+/* The call number `fail_at` (from 1; 0: none) fails, and with `from_then_on` all later ones too. */
+static struct {
+    int calls, fail_at;
+    bool from_then_on, shorten; /* shorten: a write takes half instead of failing */
+    size_t largest;             /* block asked of malloc, calloc or realloc */
+} world;
+
+static bool fails(void)
+{
+    int n = ++world.calls;
+    return world.fail_at && (world.from_then_on ? n >= world.fail_at : n == world.fail_at);
+}
+
+#define WRAP(type, name, parameters, ...)                                                          \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters                                                                  \
+    {                                                                                              \
+        if (fails()) {                                                                             \
+            errno = EIO;                                                                           \
+            return -1;                                                                             \
+        }                                                                                          \
+        return __real_##name(__VA_ARGS__);                                                         \
+    }
+WRAP(int, fsync, (int fd), fd)
+WRAP(int, rename, (const char *from, const char *to), from, to)
+
+ssize_t __real_write(int fd, const void *bytes, size_t size);
+ssize_t __wrap_write(int fd, const void *bytes, size_t size);
+ssize_t __wrap_write(int fd, const void *bytes, size_t size)
+{
+    if (fails()) {
+        if (world.shorten && size > 1)
+            return __real_write(fd, bytes, size / 2);
+        errno = world.shorten ? EINTR : EIO;
+        return -1;
+    }
+    return __real_write(fd, bytes, size);
+}
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd)
+{
+    int result = __real_close(fd);
+    return fails() ? (errno = EIO, -1) : result;
+}
+
+static void *note_size(size_t size, void *block)
+{
+    if (size > world.largest)
+        world.largest = size;
+    return block;
+}
+
+#define WRAP_ALLOCATION(name, parameters, size, ...)                                               \
+    void *__real_##name parameters;                                                                \
+    void *__wrap_##name parameters;                                                                \
+    void *__wrap_##name parameters                                                                 \
+    {                                                                                              \
+        return fails() ? NULL : note_size(size, __real_##name(__VA_ARGS__));                       \
+    }
+WRAP_ALLOCATION(malloc, (size_t n), n, n)
+WRAP_ALLOCATION(calloc, (size_t n, size_t m), n *m, n, m)
+WRAP_ALLOCATION(realloc, (void *p, size_t n), n, p, n)
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void put_file(const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+static size_t get_file(char *bytes, size_t max)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, max, f);
+    fclose(f);
+    return n;
+}
+
+/* A file of that header and that many bytes of data, all 1. */
+static void put_header(const char *header, size_t data)
+{
+    uint64_t n = strlen(header);
+    char *file = malloc(8 + n + data);
+    memcpy(file, &n, 8);
+    memcpy(file + 8, header, n);
+    memset(file + 8 + n, 1, data);
+    put_file(file, 8 + n + data);
+    free(file);
+}
+
+static wg_status open_status(void)
+{
+    wg_safetensors *f;
+    wg_status status = wg_safetensors_open(&f, path, &error);
+    assert_int_equal(f == NULL, status != WG_OK);
+    wg_safetensors_close(f);
+    return status;
+}
+
+static const float floats[] = {1.5f, -2, 3, 4, 5, 6};
+static const int64_t ints[] = {-1, INT64_MAX};
+static const unsigned char bools[] = {0, 1, 1};
+static const wg_tensor tensors[] = {
+    {"b/\"weight\"\\\n\xc3\xa9", WG_F32, {2, {2, 3}}, (void *)floats},
+    {"a", WG_I64, {1, {2}}, (void *)ints},
+    {"empty", WG_F64, {2, {0, 4}}, NULL},
+    {"scalar", WG_F64, {0, {0}}, (void *)ints},
+    {"bools", WG_BOOL, {1, {3}}, (void *)bools},
+    {"bf16", WG_BF16, {1, {2}}, (void *)ints},
+    {"i32", WG_I32, {1, {1}}, (void *)ints},
+};
+enum { TENSORS = WG_COUNT(tensors) };
+static const wg_file_note file_notes[] = {{"step", "12"}, {"model", "{\"layers\": 2}"}};
+
+static wg_status write_all_tensors(void)
+{
+    return wg_safetensors_write(path, tensors, TENSORS, file_notes, 2, &error);
+}
+
+static void files_round_trip(void **state)
+{
+    (void)state;
+    assert_int_equal(write_all_tensors(), WG_OK);
+    wg_safetensors *f;
+    assert_int_equal(wg_safetensors_open(&f, path, &error), WG_OK);
+    assert_int_equal(wg_safetensors_count(f), TENSORS);
+    for (int i = 0; i < TENSORS; i++) {
+        const wg_file_tensor *t = wg_safetensors_find(f, tensors[i].name);
+        assert_non_null(t);
+        assert_int_equal(t->dtype, tensors[i].dtype);
+        assert_true(wg_shape_equal(&t->shape, &tensors[i].shape));
+        assert_int_equal(t->size, wg_shape_count(&t->shape) * (int64_t)wg_dtype_size(t->dtype));
+        if (t->size)
+            assert_memory_equal(t->data, tensors[i].data, t->size);
+    }
+    for (size_t i = 1; i < TENSORS; i++)
+        assert_true(strcmp(wg_safetensors_at(f, i - 1)->name, wg_safetensors_at(f, i)->name) < 0);
+    assert_null(wg_safetensors_at(f, TENSORS));
+    assert_null(wg_safetensors_find(f, "b"));
+    assert_string_equal(wg_safetensors_note(f, "step"), "12");
+    assert_string_equal(wg_safetensors_note(f, "model"), "{\"layers\": 2}");
+    assert_null(wg_safetensors_note(f, "epoch"));
+    wg_safetensors_close(f);
+    wg_safetensors_close(NULL);
+
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, NULL, 0, NULL), WG_OK);
+    assert_int_equal(open_status(), WG_OK);
+}
+
+#define ENTRY(name, dtype, shape, begin, end)                                                      \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end \
+    "]}"
+
+/* Headers that must be taken: other orders, spaces, escapes, dtypes that wengert lacks. */
+static void unusual_headers_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *name;
+    } good[] = {
+        {"{}", 0, NULL},
+        {"{ }   ", 0, NULL},
+        {"{\"__metadata__\":{}}", 0, NULL},
+        {"{ \"a\" : {\"data_offsets\" : [ 0 , 4 ] ,\n\t\"shape\":[ ] , \"dtype\":\"F32\" } }\r", 4,
+         "a"},
+        {"{" ENTRY("\\u00e9\\n\\ud83d\\ude00\\u20AC", "U8", "2", "0", "2") "}", 2,
+         "\xc3\xa9\n\xf0\x9f\x98\x80\xe2\x82\xac"},
+        {"{" ENTRY("z", "F16", "2", "0", "4") "," ENTRY("a", "BOOL", "1,3", "4", "7") "}", 7, "z"},
+        {"{" ENTRY("a", "F32", "0", "0", "0") "," ENTRY("b", "F32", "1", "0", "4") "," ENTRY(
+             "c", "F32", "5,0", "4", "4") "}",
+         4, "c"},
+        {"{" ENTRY("", "I64", "1,1,1,1,1,1,1,1", "0", "8") "}", 8, ""},
+    };
+    for (size_t i = 0; i < WG_COUNT(good); i++) {
+        wg_safetensors *f;
+        put_header(good[i].header, good[i].data);
+        wg_status status = wg_safetensors_open(&f, path, &error);
+        check_that(status == WG_OK, "%s", error.text);
+        assert_true(!good[i].name || wg_safetensors_find(f, good[i].name));
+        wg_safetensors_close(f);
+    }
+}
+
+static void malformed_headers_are_refused_with_the_reason(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *reason;
+    } bad[] = {
+        /* JSON */
+        {"", 0, "expected '{', got its end"},
+        {" {}", 0, "header byte 0: expected '{', got 0x20"},
+        {"[]", 0, "expected '{', got '['"},
+        {"{", 0, "expected a string, got its end"},
+        {"{}x", 0, "header byte 2: expected the end of the header, got 'x'"},
+        {"{\"a", 0, "expected the end of a string"},
+        {"{\"a\nb\":0}", 0, "expected the end of a string, got 0x0a"},
+        {"{\"\\x\":0}", 0, "expected an escape, got 'x'"},
+        {"{\"\\u00g0\":0}", 0, "expected a hexadecimal digit, got 'g'"},
+        {"{\"\\u0000\":0}", 0, "no NUL"},
+        {"{\"\\udc00\":0}", 0, "lone surrogate"},
+        {"{\"\\ud800\":0}", 0, "second half"},
+        {"{\"\\ud800\\u0041\":0}", 0, "low surrogate"},
+        {"{\"a\"}", 0, "expected ':', got '}'"},
+        {"{\"a\":1}", 0, "expected '{', got '1'"},
+        {"{\"\xff\":1}", 0, "expected UTF-8"},
+        {"{\"\xc0\x80\":1}", 0, "expected UTF-8"},
+        {"{\"\xed\xa0\x80\":1}", 0, "expected UTF-8"},
+        {"{\"\xf4\x90\x80\x80\":1}", 0, "expected UTF-8"},
+        {"{\"\xe2\x82", 0, "expected UTF-8"},
+        {"{" ENTRY("a", "U8", "1", "0", "1") ",}", 1, "expected a string, got '}'"},
+        {"{" ENTRY("a", "U8", "01", "0", "1") "}", 1, "expected a natural number"},
+        {"{" ENTRY("a", "U8", "-1", "0", "1") "}", 1, "expected a natural number, got '-'"},
+        {"{" ENTRY("a", "U8", "1.0", "0", "1") "}", 1, "expected ',', got '.'"},
+        {"{" ENTRY("a", "U8", "1e0", "0", "1") "}", 1, "expected ',', got 'e'"},
+        {"{" ENTRY("a", "U8", "1,", "0", "1") "}", 1, "expected a natural number, got ']'"},
+        {"{" ENTRY("a", "U8", "9223372036854775808", "0", "1") "}", 1, "expected a number below 2^63"},
+        {"{" ENTRY("a", "U8", "1", "0", "99999999999999999999") "}", 1, "expected a number below 2^63"},
+        /* form */
+        {"{\"a\":{}}", 0, "expected a string, got '}'"},
+        {"{\"a\":{\"dtype\":\"F32\"}}", 0, "expected dtype, shape and data_offsets, got fewer"},
+        {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 0, "once each, got \"dtype\""},
+        {"{\"a\":{\"extra\":\"F32\"}}", 0, "once each, got \"extra\""},
+        {"{\"a\":{\"dtype\":1}}", 0, "expected a string, got '1'"},
+        {"{\"a\":{\"shape\":1}}", 0, "expected '[', got '1'"},
+        {"{\"a\":{\"data_offsets\":[1]}}", 0, "expected ',', got ']'"},
+        {"{\"a\":{\"data_offsets\":[1,2,3]}}", 0, "expected ']', got ','"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, "expected a string, got '1'"},
+        {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, "note a: expected once, got twice"},
+        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "expected one __metadata__, got two"},
+        {"{" ENTRY("a", "U8", "1", "0", "1") "," ENTRY("a", "U8", "1", "1", "2") "}", 2,
+         "tensor a: expected once, got twice"},
+        {"{" ENTRY("a", "F31", "1", "0", "4") "}", 4, "expected a dtype, got \"F31\""},
+        {"{" ENTRY("a", "U8", "1,1,1,1,1,1,1,1,1", "0", "1") "}", 1, "expected at most 8 dimensions"},
+        /* sizes and offsets */
+        {"{" ENTRY("a", "F32", "2", "0", "4") "}", 4, "tensor a: expected 8 bytes for F32 [2], got 4"},
+        {"{" ENTRY("a", "F32", "4611686018427387904,4", "0", "4") "}", 4, "expected a size below 2^63"},
+        {"{" ENTRY("a", "F32", "9223372036854775807,9223372036854775807,0", "0", "0") "}", 0,
+         "expected a size below 2^63"},
+        {"{" ENTRY("a", "U8", "2305843009213693952", "0", "1") "}", 1, "expected a size below 2^63"},
+        {"{" ENTRY("a", "U8", "1", "1", "0") "}", 1, "expected offsets within 1 bytes, got [1, 0]"},
+        {"{" ENTRY("a", "U8", "2", "0", "2") "}", 1, "expected offsets within 1 bytes, got [0, 2]"},
+        {"{" ENTRY("a", "U8", "1", "1", "2") "}", 2, "tensor a: expected to begin at 0, got 1"},
+        {"{" ENTRY("a", "U8", "2", "0", "2") "," ENTRY("b", "U8", "2", "1", "3") "}", 3,
+         "tensor b: expected to begin at 2, got 1"},
+        {"{" ENTRY("a", "U8", "1", "0", "1") "," ENTRY("b", "U8", "1", "2", "3") "}", 3,
+         "tensor b: expected to begin at 1, got 2"},
+        {"{" ENTRY("a", "U8", "1", "0", "1") "}", 2, "expected 1 bytes of data, got 2"},
+        {"{}", 1, "expected 0 bytes of data, got 1"},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < WG_COUNT(bad); i++) {
+        put_header(bad[i].header, bad[i].data);
+        wg_status status = open_status();
+        check_that(status == WG_EDATA || status == WG_EUNSUPPORTED, "taken: %s", bad[i].header);
+        check_that(strncmp(error.text, path, strlen(path)) == 0 &&
+                       strstr(error.text, bad[i].reason),
+                   "%s\n  expected: %s\n  got:      %s", bad[i].header, bad[i].reason, error.text);
+    }
+    put_header("{" ENTRY("a", "BOOL", "2", "0", "2") "}", 2);
+    char file[128];
+    size_t n = get_file(file, sizeof file);
+    file[n - 1] = 2;
+    put_file(file, n);
+    assert_int_equal(open_status(), WG_EDATA);
+    assert_non_null(strstr(error.text, "expected 0 or 1, got 2"));
+}
+
+static void lengths_and_kinds_of_files_are_checked(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {1, 100000001, UINT64_MAX, INT64_MAX, UINT64_MAX - 7};
+    for (size_t i = 0; i < WG_COUNT(lengths); i++) {
+        put_file(&lengths[i], 8);
+        assert_int_equal(open_status(), WG_EDATA);
+        assert_non_null(strstr(error.text, "expected a header of at most"));
+    }
+    for (size_t n = 0; n < 8; n++) {
+        put_file("\0\0\0\0\0\0\0", n);
+        assert_int_equal(open_status(), WG_EDATA);
+        assert_non_null(strstr(error.text, "expected at least 8 bytes"));
+    }
+    unlink(path);
+    assert_int_equal(open_status(), WG_EIO);
+    assert_non_null(strstr(error.text, "No such file"));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(open_status(), WG_EIO);
+    assert_non_null(strstr(error.text, "expected a regular file"));
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(open_status(), WG_EIO);
+    rmdir(path);
+}
+
+/* Reads all that a file offers, as a user would. */
+static uint64_t use(const wg_safetensors *f)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < wg_safetensors_count(f); i++) {
+        const wg_file_tensor *t = wg_safetensors_at(f, i);
+        const unsigned char *bytes = t->data;
+        assert_ptr_equal(wg_safetensors_find(f, t->name), t);
+        assert_true(!t->dtype ||
+                    t->size == (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
+        for (size_t k = 0; k < t->size; k++)
+            sum += bytes[k];
+    }
+    return sum;
+}
+
+/* Every byte of a file set to every other value: refused, or read without harm. */
+static void every_changed_byte_is_detected_or_harmless(void **state)
+{
+    (void)state;
+    char file[1024];
+    assert_int_equal(wg_safetensors_write(path, tensors, 2, file_notes, 1, &error), WG_OK);
+    size_t n = get_file(file, sizeof file);
+    uint64_t header;
+    memcpy(&header, file, 8);
+    assert_true(n > 100 && n < sizeof file);
+    int refused = 0, harmless = 0;
+    int fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < n; i++) {
+        for (int change = 1; change < 256; change++) {
+            char byte = (char)(file[i] ^ change);
+            assert_int_equal(pwrite(fd, &byte, 1, (off_t)i), 1);
+            wg_safetensors *f;
+            wg_status status = wg_safetensors_open(&f, path, &error);
+            refused += status != WG_OK;
+            harmless += status == WG_OK;
+            check_that(status == WG_OK ? i >= 8 : error.text[0] != '\0', "byte %zu as 0x%02x", i,
+                       (unsigned char)byte);
+            if (f)
+                use(f);
+            wg_safetensors_close(f);
+        }
+        assert_int_equal(pwrite(fd, &file[i], 1, (off_t)i), 1);
+    }
+    print_message("%d changes refused, %d harmless\n", refused, harmless);
+    /* changes in the data and in names are harmless, most others refused */
+    assert_true(refused > 10000 && harmless > 255 * 40 - 1);
+    for (size_t i = n; i-- > 0;) {
+        assert_int_equal(ftruncate(fd, (off_t)i), 0);
+        assert_int_equal(open_status(), WG_EDATA);
+    }
+    close(fd);
+    assert_int_equal(open_status(), WG_EDATA);
+}
+
+/* As many tensors as fit, one more, and far more: memory stays within 16 MB of the file's size. */
+static void a_hostile_header_takes_little_memory(void **state)
+{
+    (void)state;
+    static const int counts[] = {65536, 65537, 500000};
+    for (int c = 0; c < 3; c++) {
+        char *text = malloc((size_t)counts[c] * 80), *at = text;
+        *at++ = '{';
+        for (int i = 0; i < counts[c]; i++)
+            at += sprintf(at, "%s\"%d\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}",
+                          i ? "," : "", i);
+        strcpy(at, "}");
+        put_header(text, 0);
+        free(text);
+        world.largest = 0;
+        wg_status status = open_status();
+        assert_int_equal(status, c == 0 ? WG_OK : WG_EUNSUPPORTED);
+        assert_true(world.largest > 0 && world.largest <= 15u << 20);
+    }
+}
+
+static void wrong_tensors_are_not_written(void **state)
+{
+    (void)state;
+    float x = 1;
+    const struct {
+        wg_tensor tensor[2];
+        size_t n;
+        wg_status status;
+    } wrong[] = {
+        {{{NULL, WG_F32, {0, {0}}, &x}}, 1, WG_EINVAL},
+        {{{"a\xff", WG_F32, {0, {0}}, &x}}, 1, WG_EINVAL},
+        {{{"__metadata__", WG_F32, {0, {0}}, &x}}, 1, WG_EINVAL},
+        {{{"a", WG_F32, {0, {0}}, &x}, {"a", WG_F32, {0, {0}}, &x}}, 2, WG_EINVAL},
+        {{{"a", WG_F32, {1, {-1}}, &x}}, 1, WG_ESHAPE},
+        {{{"a", WG_DTYPE_DEFAULT, {0, {0}}, &x}}, 1, WG_ESHAPE},
+        {{{"a", WG_F32, {9, {1}}, &x}}, 1, WG_ESHAPE},
+        {{{"a", WG_F32, {0, {0}}, NULL}}, 1, WG_EINVAL},
+    };
+    unlink(path);
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
+        assert_int_equal(wg_safetensors_write(path, wrong[i].tensor, wrong[i].n, NULL, 0, &error),
+                         wrong[i].status);
+        assert_true(error.text[0] != '\0' && access(path, F_OK) != 0);
+    }
+    const wg_file_note twice[] = {{"k", "1"}, {"k", "2"}}, none[] = {{"k", NULL}},
+                       bad[] = {{"k", "\xff"}};
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, twice, 2, NULL), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, none, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, bad, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_safetensors_write("no/such/folder", NULL, 0, NULL, 0, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "open for writing: No such file"));
+}
+
+/* Each call of the writer fails, once or from then on, or writes short: the file is the old one or
+ * the new one, and the status tells whether it surely is the new one. */
+static void a_failed_write_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    enum { BIG = 200000 }; /* past the writer's buffer */
+    float *big = calloc(BIG, sizeof *big);
+    const wg_tensor after[] = {{"b", WG_F32, {1, {BIG}}, big},
+                               {"c", WG_F32, {2, {2, 3}}, (void *)floats}};
+    int tried = 0;
+    for (int mode = 0; mode < 3; mode++) {
+        for (int i = 1;; i++) {
+            assert_int_equal(write_all_tensors(), WG_OK);
+            world.calls = 0;
+            world.fail_at = i;
+            world.from_then_on = mode == 1;
+            world.shorten = mode == 2;
+            wg_status status = wg_safetensors_write(path, after, 2, NULL, 0, &error);
+            bool reached = world.calls >= i;
+            world.fail_at = 0;
+            wg_safetensors *f;
+            assert_int_equal(wg_safetensors_open(&f, path, NULL), WG_OK);
+            size_t count = wg_safetensors_count(f);
+            assert_true(count == TENSORS || count == 2);
+            if (status == WG_OK)
+                assert_int_equal(count, 2);
+            else
+                assert_true(error.text[0] != '\0');
+            use(f);
+            wg_safetensors_close(f);
+            if (!reached)
+                break;
+            assert_true(mode == 2 || status == WG_EIO || status == WG_ENOMEM);
+            tried++;
+        }
+    }
+    free(big);
+    print_message("%d failures tried\n", tried);
+    assert_true(tried > 20);
+}
+
+/* Each allocation of the reader fails: a status, and nothing is leaked (checked under ASan). */
+static void a_failed_allocation_is_a_status(void **state)
+{
+    (void)state;
+    assert_int_equal(write_all_tensors(), WG_OK);
+    int i = 0;
+    wg_status status;
+    do {
+        wg_safetensors *f;
+        world.calls = 0;
+        world.fail_at = ++i;
+        world.from_then_on = true;
+        status = wg_safetensors_open(&f, path, &error);
+        world.fail_at = 0;
+        assert_true(status == WG_OK || status == WG_ENOMEM || status == WG_EIO);
+        wg_safetensors_close(f);
+    } while (status != WG_OK && i < 100);
+    assert_true(i > 4 && i < 100);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/file.safetensors", folder);
+    return 0;
+}
+
+/* The folder must be empty but for the one file: no temporary file is left over. */
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_round_trip),
+        cmocka_unit_test(unusual_headers_are_read),
+        cmocka_unit_test(malformed_headers_are_refused_with_the_reason),
+        cmocka_unit_test(lengths_and_kinds_of_files_are_checked),
+        cmocka_unit_test(every_changed_byte_is_detected_or_harmless),
+        cmocka_unit_test(a_hostile_header_takes_little_memory),
+        cmocka_unit_test(wrong_tensors_are_not_written),
+        cmocka_unit_test(a_failed_write_leaves_a_whole_file),
+        cmocka_unit_test(a_failed_allocation_is_a_status),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

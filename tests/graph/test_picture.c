@@ -1,0 +1,349 @@
+/* Pictures: what is drawn, folded, told in words; that DOT parses again; that a layout can be
+ * stopped. */
+#include "tests/test.h"
+#include "wengert.h"
+#include "wengert/graph/picture.h"
+
+#ifdef WG_HAVE_GRAPHVIZ
+#include <graphviz/cgraph.h>
+#endif
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static wg_value *dense(wg_graph *g, const char *name, wg_value *x, int64_t features)
+{
+    wg_scope_push(g, "%s", name);
+    wg_value *w = wg_parameter(g, "weight", WG_F32, WG_SHAPE(features, x ? x->shape.dim[1] : 1),
+                               wg_xavier(1));
+    wg_value *y = wg_tanh(wg_scale(wg_matmul_t(x, w, WG_NT), 0.5));
+    wg_scope_pop(g);
+    return y;
+}
+
+/* encoder/layer0 ... layer5 in one frame, then "head", then a scalar. */
+static wg_graph *tower(bool gradient)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16)), *w[16], *dw[16];
+    wg_scope_push(g, "encoder");
+    for (int i = 0; i < 6; i++) {
+        wg_scope_push(g, "layer%d", i);
+        x = dense(g, "second", dense(g, "first", x, 32), 16);
+        wg_scope_pop(g);
+    }
+    wg_scope_pop(g);
+    wg_value *loss = wg_sum(dense(g, "head", x, 4), WG_ALL_AXES, WG_DROP);
+    wg_output(loss, "loss");
+    size_t n = wg_graph_parameters(g, w, 16);
+    if (gradient) {
+        assert_int_equal(wg_grad(loss, w, n, dw), WG_OK);
+        for (size_t i = 0; i < n; i++)
+            wg_output(dw[i], w[i]->name);
+    }
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    return g;
+}
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+static wg_picture *picture(wg_graph *g, const wg_picture_options *options)
+{
+    wg_picture *p;
+    wg_error error;
+    wg_status status = wg_picture_create(&p, g, options, &error);
+    check_that(status == WG_OK, "%s", error.text);
+    return p;
+}
+
+static size_t boxes(wg_graph *g, const wg_picture_options *options)
+{
+    wg_picture *p = picture(g, options);
+    size_t n = wg_picture_box_count(p);
+    wg_picture_free(p);
+    return n;
+}
+
+static void options_decide_how_much_is_drawn(void **state)
+{
+    (void)state;
+    wg_graph *g = tower(false);
+    /* x, encoder, head, sum, output */
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 5);
+    /* the encoder's frame holds one box for six layers; weight, matmul, mul and tanh of the head
+     * are drawn */
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 2}), 8);
+    /* first and second of the one layer */
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 3}), 9);
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 4}), 15);
+    /* a folded sibling may be named too */
+    const char *open[] = {"encoder/layer4"};
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1, .expanded = open, .n_expanded = 1}),
+                     6);
+    /* everything: the 66 nodes and the output */
+    assert_int_equal(boxes(g, &(wg_picture_options){.full = true}), wg_graph_node_count(g) + 1);
+    /* some 30 boxes by default: here all depths */
+    assert_int_equal(boxes(g, NULL), 15);
+    wg_graph_free(g);
+}
+
+static void phases_are_drawn_together_or_alone(void **state)
+{
+    (void)state;
+    wg_graph *g = tower(true);
+    size_t forward = boxes(g, &(wg_picture_options){.depth = 1, .phases = 1u << WG_FORWARD});
+    size_t both = boxes(g, &(wg_picture_options){.depth = 1});
+    size_t backward = boxes(g, &(wg_picture_options){.depth = 1, .phases = 1u << WG_BACKWARD});
+    assert_int_equal(forward, 5);
+    assert_int_equal(both, forward + 4); /* encoder, head; reshape and expand of the seed */
+    assert_true(backward >= 3);          /* with ghosts of what it reads */
+    wg_graph_free(g);
+}
+
+static void siblings_that_differ_are_not_folded(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16));
+    for (int i = 0; i < 4; i++) /* sizes 16, 16, 8, 8: the third reads 16 and the fourth 8 */
+        x = dense(g, (const char *[]){"layer0", "layer1", "layer2", "layer3"}[i], x,
+                  i < 2 ? 16 : 8);
+    wg_output(x, "y");
+    assert_int_equal(boxes(g, &(wg_picture_options){.depth = 1}), 2 + 3);
+    wg_graph_free(g);
+}
+
+static void bad_arguments_have_messages(void **state)
+{
+    (void)state;
+    wg_graph *g = tower(false), *bad = wg_graph_new();
+    wg_picture *p;
+    const char *open[] = {"decoder"};
+    wg_error error;
+    wg_picture_options unknown = {.expanded = open, .n_expanded = 1}, negative = {.depth = -1};
+    assert_int_equal(wg_picture_create(&p, g, &unknown, &error), WG_EINVAL);
+    assert_string_equal(error.text, "no scope 'decoder' in this graph");
+    assert_null(p);
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout, &error), WG_EINVAL);
+    assert_int_equal(wg_picture_create(&p, g, &negative, NULL), WG_EINVAL);
+    wg_scope_pop(bad);
+    assert_int_equal(wg_picture_create(&p, bad, NULL, &error), WG_EINVAL);
+    assert_non_null(strstr(error.text, "no scope is open"));
+    wg_picture_free(NULL);
+    wg_graph_free(bad);
+    wg_graph_free(g);
+}
+
+static void an_empty_graph_is_an_empty_picture(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    assert_int_equal(boxes(g, NULL), 0);
+    wg_graph_free(g);
+}
+
+/* ---- with Graphviz --------------------------------------------------------------------------- */
+
+#ifdef WG_HAVE_GRAPHVIZ
+static char *written(wg_graph *g, const wg_picture_options *options, wg_picture_format format,
+                     size_t *size)
+{
+    wg_picture *p = picture(g, options);
+    char *text = NULL;
+    FILE *f = open_memstream(&text, size);
+    assert_non_null(f);
+    wg_error error;
+    wg_status status = wg_picture_write(p, format, f, &error);
+    check_that(status == WG_OK, "%s", error.text);
+    fclose(f);
+    wg_picture_free(p);
+    return text;
+}
+
+static void the_same_graph_gives_the_same_dot(void **state)
+{
+    (void)state;
+    size_t n, m;
+    wg_graph *a = tower(true), *b = tower(true);
+    char *first = written(a, NULL, WG_PICTURE_DOT, &n),
+         *again = written(a, NULL, WG_PICTURE_DOT, &m);
+    char *other = written(b, NULL, WG_PICTURE_DOT, &m);
+    assert_true(n > 1000);
+    assert_string_equal(first, again);
+    assert_string_equal(first, other);
+    free(first);
+    free(again);
+    free(other);
+    wg_graph_free(a);
+    wg_graph_free(b);
+}
+
+static void dot_parses_again_with_its_labels(void **state)
+{
+    (void)state;
+    size_t n;
+    wg_graph *g = tower(true);
+    wg_picture_options o = {.depth = 2, .memory = true};
+    char *dot = written(g, &o, WG_PICTURE_DOT, &n);
+    Agraph_t *read = agmemread(dot);
+    assert_non_null(read);
+    assert_int_equal(agnnodes(read), (int)boxes(g, &o));
+    assert_true(agnedges(read) >= 8);
+    Agnode_t *layers = agnode(read, (char *)"encoder/layer0/", 0);
+    assert_non_null(layers);
+    const char *label = agget(layers, (char *)"label");
+    assert_non_null(strstr(label, "layer0"));
+    assert_non_null(strstr(label, "layer5"));
+    assert_non_null(strstr(label, "&#215;6"));
+    assert_non_null(strstr(label, "KiB")); /* memory */
+    assert_non_null(
+        agnode(read, (char *)"encoder/layer5/@backward", 0)); /* layers 5 to 1 are alike */
+    assert_non_null(agnode(read, (char *)"encoder/layer0/@backward", 0)); /* 0 needs no dx */
+    Agnode_t *mul = agnode(read, (char *)"head/mul", 0);
+    assert_non_null(mul);
+    assert_non_null(
+        strstr(agget(mul, (char *)"label"), "b = 0.5")); /* the scalar is told in words */
+    assert_non_null(strstr(agget(mul, (char *)"tooltip"), "test_picture.c:"));
+    agclose(read);
+    free(dot);
+    wg_graph_free(g);
+}
+
+static const char hostile[] = "a\"b\\N<b>&lt;\n\t\x01 ]; x -> y \xff\xc3\xa9%s";
+
+static void hostile_names_stay_names(void **state)
+{
+    (void)state;
+    size_t n;
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, "%s", hostile);
+    wg_value *x = wg_input(g, hostile, WG_F32, WG_SHAPE(2, 2));
+    wg_value *y = wg_name(wg_tanh(x), "%s", hostile + 1);
+    wg_scope_pop(g);
+    wg_output(wg_exp(wg_name(wg_neg(y), "trailing\\")), "out\\\"</FONT>");
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    for (int depth = 1; depth <= 3; depth++) {
+        wg_picture_options o = {.depth = depth, .title = hostile};
+        char *dot = written(g, &o, WG_PICTURE_DOT, &n);
+        Agraph_t *read = agmemread(dot);
+        assert_non_null(read);
+        assert_int_equal(agnnodes(read), (int)boxes(g, &o));
+        assert_null(agnode(read, (char *)"y", 0));
+        agclose(read);
+        free(dot);
+        char *svg = written(g, &o, WG_PICTURE_SVG, &n); /* the layout takes every label as it is */
+        assert_non_null(strstr(svg, "a&quot;b\\N&lt;b&gt;&amp;lt;"));
+        free(svg);
+    }
+    wg_graph_free(g);
+}
+
+static void pictures_are_laid_out(void **state)
+{
+    (void)state;
+    size_t n;
+    wg_graph *g = tower(true);
+    char *svg = written(g, NULL, WG_PICTURE_SVG, &n);
+    assert_non_null(strstr(svg, "<svg"));
+    assert_non_null(strstr(svg, "</svg>"));
+    char *png = written(g, NULL, WG_PICTURE_PNG, &n);
+    assert_true(n > 1000);
+    assert_memory_equal(png, "\x89PNG\r\n\x1a\n", 8);
+    free(svg);
+    free(png);
+    wg_graph_free(g);
+}
+
+static void a_layout_past_its_time_is_stopped(void **state)
+{
+    (void)state;
+    wg_graph *g = tower(true);
+    wg_picture *p = picture(g, &(wg_picture_options){.full = true, .seconds = 1e-4});
+    FILE *f = tmpfile();
+    wg_error error;
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_SVG, f, &error), WG_ETIMEOUT);
+    assert_non_null(strstr(error.text, "--depth"));
+    assert_int_equal(ftell(f), 0);
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, f, NULL), WG_OK); /* still good */
+    assert_true(ftell(f) > 0);
+    fclose(f);
+    wg_picture_free(p);
+    wg_graph_free(g);
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    wg_graph *g = tower(false);
+    FILE *full = fopen("/dev/full", "w");
+    if (!full)
+        skip();
+    wg_picture *p = picture(g, NULL);
+    for (int format = WG_PICTURE_DOT; format <= WG_PICTURE_PNG; format++) {
+        wg_error error;
+        assert_int_equal(wg_picture_write(p, (wg_picture_format)format, full, &error), WG_EIO);
+        assert_true(*error.text);
+    }
+    fclose(full);
+    wg_picture_free(p);
+    wg_graph_free(g);
+}
+
+static void half_of_the_time(void *context, const wg_node *n, wg_picture_note *note)
+{
+    (void)context;
+    if (strcmp(n->op->name, "matmul") == 0 && strcmp(n->scope->path, "head") == 0)
+        *note = (wg_picture_note){
+            .backend = "abacus", .kernel = "wooden", .seconds = 0.5, .share = 0.5};
+}
+
+static void notes_colour_the_picture(void **state)
+{
+    (void)state;
+    size_t n;
+    wg_graph *g = tower(false);
+    char *plain = written(g, NULL, WG_PICTURE_DOT, &n);
+    char *dot = written(g, &(wg_picture_options){.note = half_of_the_time}, WG_PICTURE_DOT, &n);
+    assert_null(strstr(plain, "of the time"));
+    assert_non_null(strstr(dot, "50 % of the time"));
+    assert_non_null(strstr(dot, "abacus"));
+    assert_non_null(strstr(dot, "500 ms"));
+    free(plain);
+    free(dot);
+    wg_graph_free(g);
+}
+#else
+static void without_graphviz_writing_says_so(void **state)
+{
+    (void)state;
+    wg_graph *g = tower(false);
+    wg_picture *p = picture(g, NULL);
+    wg_error error;
+    assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout, &error), WG_EUNSUPPORTED);
+    assert_non_null(strstr(error.text, "libgraphviz-dev"));
+    wg_picture_free(p);
+    wg_graph_free(g);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_decide_how_much_is_drawn),
+        cmocka_unit_test(phases_are_drawn_together_or_alone),
+        cmocka_unit_test(siblings_that_differ_are_not_folded),
+        cmocka_unit_test(bad_arguments_have_messages),
+        cmocka_unit_test(an_empty_graph_is_an_empty_picture),
+#ifdef WG_HAVE_GRAPHVIZ
+        cmocka_unit_test(the_same_graph_gives_the_same_dot),
+        cmocka_unit_test(dot_parses_again_with_its_labels),
+        cmocka_unit_test(hostile_names_stay_names),
+        cmocka_unit_test(pictures_are_laid_out),
+        cmocka_unit_test(a_layout_past_its_time_is_stopped),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(notes_colour_the_picture),
+#else
+        cmocka_unit_test(without_graphviz_writing_says_so),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
