@@ -1,7 +1,9 @@
-/* Training and translation, beside wengert.h: vocabularies, corpora, trainings, models in use,
- * scores.  Only installed where the library has them, which WG_TRAINING says when it is built; so
- * "#if __has_include(<wengert-train.h>)" tells a program, wengert_TRAINING a CMake project that has
- * found wengert, `pkg-config --variable=training wengert` any other. */
+/* Training and translation: vocabularies, corpora, training runs, translators, scores.  Includes
+ * wengert.h.
+ *
+ * This header is installed only if the library was built with WG_TRAINING.  A program tests for it
+ * with "#if __has_include(<wengert-train.h>)", a CMake project with wengert_TRAINING after
+ * find_package(wengert), any other build with "pkg-config --variable=training wengert". */
 #ifndef WENGERT_TRAIN_H
 #define WENGERT_TRAIN_H
 

@@ -1,11 +1,13 @@
-/* Everything of the library that a program needs: include this one.
+/* The public interface of the library: the one header that a program includes.  (Text and training
+ * are in wengert-train.h.)
  *
- * Order of arguments, in all headers: the object comes first, whether a function makes it (`out`) or
- * works on it; then inputs and options; then what the function fills (an array is followed by its
- * capacity); a wg_error last.  Builders of ops hide the caller's file and line before the first.
+ * Order of arguments, in all headers: the object comes first, whether a function makes it (`out`)
+ * or works on it; then inputs and options; then what the function fills (an array is followed by
+ * its capacity); a wg_error last.  Builders of ops have a hidden first argument, the caller's file
+ * and line.
  *
- * Counts of arrays that a caller passes are size_t; numbers of axes, and what a wg_node or a wg_op
- * counts in its own fields (operands, results, samples), are int. */
+ * Lengths of arrays that a caller passes are size_t; axes, ranks, and the counts in the fields of
+ * wg_node and wg_op (operands, results, samples) are int. */
 #ifndef WENGERT_H
 #define WENGERT_H
 

@@ -9,29 +9,30 @@
 extern "C" {
 #endif
 
-/** dx[i] = d y / d wrt[i] for a scalar y; dx[i] has the shape and dtype of wrt[i], and is zeros
- *  where y does not depend on it.  wrt may be any float values, leaves or not.  Before anything is
- *  built, every op on the path without a gradient rule is listed by name and line in the graph's
- *  message (WG_EUNSUPPORTED). */
+/** dx[i] = d y / d wrt[i] for a scalar y; dx[i] has the shape and dtype of wrt[i], and is zero if y
+ *  does not depend on it.  wrt may be any float values, leaves or not.  If ops on the path lack a
+ *  gradient rule, nothing is built and the graph's message lists them all by name and line
+ *  (WG_EUNSUPPORTED). */
 WG_API wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_wrt,
                           wg_value **dx);
 #define wg_grad(...) wg_grad(WG_HERE, __VA_ARGS__)
 
-/** Sees the cotangents that a rule made and may change them: how the mutation test breaks rules. */
+/** Sees the cotangents that a rule has built and may change them; the mutation test uses it to
+ *  break rules. */
 typedef struct wg_grad_hook {
     /** Called after the rule of n has made dx (n->n_in) from dy (n->n_out). */
     void (*after_rule)(void *context, wg_node *n, wg_value *const *dy, wg_value **dx);
     void *context; /* first argument of `after_rule` */
 } wg_grad_hook;
 
-/** Zero means the default in every field. */
+/** Options of wg_vjp.  Zero means the default in every field. */
 typedef struct wg_vjp_options {
     const wg_grad_hook *hook; /* NULL: none */
 } wg_vjp_options;
 
 /** Vector-Jacobian product: dx[i] = sum over j of dy[j]' (d y[j] / d wrt[i]).  dy[j] has the shape
  *  and dtype of y[j]; NULL, for one or for the array, stands for ones.  `options` may be NULL.  dx,
- *  shapes and errors are as of wg_grad; WG_EINVAL if all of y and wrt are NULL. */
+ *  shapes and errors are as for wg_grad; WG_EINVAL if all of y and wrt are NULL. */
 WG_API wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
                          wg_value *const *wrt, size_t n_wrt, const wg_vjp_options *options,
                          wg_value **dx);

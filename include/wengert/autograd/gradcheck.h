@@ -1,19 +1,19 @@
-/* Are the derivatives right?  Gradients of a graph, or of one op, against finite differences in
+/* The gradient check: compares the gradients of a graph or of one op with finite differences in
  * double precision.
  *
- * The scalar  L(x) = sum_j <c_j, y_j(x)>  with random cotangents c (never all ones: under a plain
- * sum softmax has the derivative zero, and any rule of it passes) is differentiated twice: by
- * wg_vjp, and one element at a time by central differences
+ * The scalar  L(x) = sum_j <c_j, y_j(x)>  with random cotangents c is differentiated twice: by
+ * wg_vjp, and one element at a time by central differences.  (Cotangents of ones would not do: the
+ * sum of a softmax has the derivative zero, so any multiple of a right rule would pass.)
  *
  *     two-point    (L(x+h) - L(x-h)) / 2h                               h = 6e-6, tolerance 1e-8
  *     four-point   (8 (L(x+h) - L(x-h)) - (L(x+2h) - L(x-2h))) / 12h    h = 2^-10, tolerance 1e-9
- *     dyadic       two-point with x, c and h sums of few powers of two, where a piecewise linear
- *                  function incurs no rounding at all            h from the grid, tolerance 1e-15
+ *     dyadic       two-point with x, c and h sums of few powers of two, for which a piecewise
+ *                  linear function has no rounding errors        h from the grid, tolerance 1e-15
  *
- * and the error |numeric - analytic| / max(1, |numeric|) must not exceed the tolerance; a NaN does.
+ * and the error |numeric - analytic| / max(1, |numeric|) must not exceed the tolerance; NaN fails.
  * The check also fails when nothing was compared, or when more than 5% of the elements had to be
- * skipped because a kink of the graph lies within h (then the slopes of the two sides differ, at
- * every h).
+ * skipped because a kink of the graph lies within h (the slopes on both sides then differ at every
+ * h).
  *
  * Second order: the gradient is itself a function of x and c, and is checked in the same way. */
 #ifndef WG_AUTOGRAD_GRADCHECK_H
@@ -26,8 +26,8 @@
 extern "C" {
 #endif
 
-/** What one leaf of the graph holds during the check.  Leaves that are not mentioned get floats
- *  from (-1, 1) and random bools; integers must be mentioned. */
+/** The numbers of one leaf during the check.  Leaves without such an entry get floats from (-1, 1)
+ *  or random bools; integer leaves need one. */
 typedef struct wg_gradcheck_leaf {
     const wg_value *leaf; /* a parameter, state or input of the graph */
     const void *data; /* all its elements, in the leaf's own dtype; NULL: drawn from the range */
@@ -47,20 +47,20 @@ typedef struct wg_gradcheck_options {
     const wg_evaluator *evaluator; /* computes both sides: wg_plan_evaluator() */
     int order;                  /* 1 (default), 2: also the derivatives of the gradient, 3: ... */
     uint64_t seed;              /* of the points and cotangents */
-    uint64_t step;              /* at which every evaluation runs: random ops draw the same */
+    uint64_t step;              /* of every evaluation: random ops always draw the same */
     size_t max;                 /* elements compared in each leaf, chosen at random; default 64 */
     wg_differences differences; /* the formula */
-    const wg_gradcheck_leaf *leaves; /* what some leaves hold */
+    const wg_gradcheck_leaf *leaves; /* the numbers of some leaves */
     size_t n_leaves;                 /* number of these leaves */
-    wg_value *const *y;       /* what is differentiated; default: the graph's float outputs */
+    wg_value *const *y;       /* values to differentiate; default: the graph's float outputs */
     size_t n_y;               /* number of y */
     wg_value *const *wrt;     /* leaves to differentiate in; default: all float leaves */
     size_t n_wrt;             /* number of wrt */
     const wg_grad_hook *hook; /* of first-order gradients: breaks rules on purpose in tests */
-    bool no_blame;            /* do not look for the rule at fault */
+    bool no_blame;            /* do not search for the faulty rule */
 } wg_gradcheck_options;
 
-/** What a check found. */
+/** The result of a check. */
 typedef struct wg_gradcheck_report {
     size_t compared;    /* elements whose derivatives were compared */
     size_t skipped;     /* elements at a kink */
@@ -78,18 +78,18 @@ typedef struct wg_gradcheck_report {
     char message[768];  /* the whole verdict in one line */
 } wg_gradcheck_report;
 
-/** Checks a graph, which is not changed: the check works on a copy in f64.  `report` may be
- *  NULL. WG_OK: all errors are within the tolerance.  WG_EDATA: some are not, and
- *  report->message says where and which rule is at fault: each node between wrt and y is then
- *  checked alone at the values that it had.  WG_EINVAL: integers without range, wrt that are no
- *  float leaves, no evaluator. Other status: the graph could not be differentiated or run. */
+/** Checks a graph, which is not changed: the check works on a copy in f64.  `report` may be NULL.
+ *  WG_OK: all errors are within the tolerance.  WG_EDATA: some are not, and report->message names
+ *  the element and the faulty node, which is found by checking each node between wrt and y alone at
+ *  its values.  WG_EINVAL: integers without a range, a wrt that is not a float leaf, no evaluator.
+ *  Any other status: the graph could not be differentiated or run. */
 WG_API WG_MUST_USE wg_status wg_gradcheck(wg_graph *g, const wg_gradcheck_options *options,
                                           wg_gradcheck_report *report);
 
-/** Checks one op, of the library or of the user, on one of its samples: all elements of all float
- *  operands, with cotangents for all float results at once and for each alone.  Of the options,
+/** Checks one op, built-in or user-defined, on one of its samples: all elements of all float
+ *  operands, with cotangents for all float results together and for each alone.  Of the options,
  *  `y`, `wrt`, `leaves` and `max` are not used.  Ops without a derivative must get gradients of
- *  exactly zero.  Status as of wg_gradcheck. */
+ *  exactly zero.  Returns the status as wg_gradcheck does. */
 WG_API WG_MUST_USE wg_status wg_gradcheck_op(const wg_op *op, const wg_sample *sample,
                                              const wg_gradcheck_options *options,
                                              wg_gradcheck_report *report);

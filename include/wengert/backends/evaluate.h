@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/** Each run is a plan on the cpu backend with a store and one thread of its own; assignments are
- * left out.  Static, never NULL. */
+/** An evaluator whose runs are plans on the cpu backend, each with its own store and one thread,
+ * without assignments.  Static, never NULL. */
 WG_API const wg_evaluator *wg_plan_evaluator(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* The instruction set that kernels may use: what the processor has, below a cap that the
- * environment may set.  With it every variant of every kernel can be run, and is tested, on any
- * machine that has a better one. */
+/* The instruction set that kernels may use: the best one of the processor, up to a cap that the
+ * environment may set.  With the cap, one machine can run and test every variant of a kernel up to
+ * its own best. */
 #ifndef WG_BACKENDS_ISA_H
 #define WG_BACKENDS_ISA_H
 
@@ -10,30 +10,29 @@
 extern "C" {
 #endif
 
-/** Each includes those before it.  On other processors than x86-64 only WG_ISA_SSE41 and WG_ISA_ALL
- * mean anything: the
- *  portable kernels, and whatever there is. */
+/** Instruction sets in ascending order; each includes the previous ones.  On other architectures
+ * than x86-64 only WG_ISA_SSE41 (portable kernels) and WG_ISA_ALL differ. */
 typedef enum wg_isa {
-    WG_ISA_SSE41,            /* kernels of our own: the baseline of the compiler */
+    WG_ISA_SSE41,            /* the project's kernels: the compiler's baseline */
     WG_ISA_AVX2,             /* with FMA */
     WG_ISA_AVX512_CORE,      /* F, BW, DQ, VL */
     WG_ISA_AVX512_CORE_VNNI, /* and products of 8-bit integers */
     WG_ISA_ALL               /* no cap */
 } wg_isa;
 
+/** The environment variable that sets the cap. */
 #define WG_ISA_VARIABLE "WENGERT_MAX_CPU_ISA"
 
-/** The name, as in the environment: "AVX2".  Static. */
+/** The name, as in the environment variable: "AVX2".  Static. */
 WG_API const char *wg_isa_name(wg_isa isa);
 
-/** The cap that the environment variable WENGERT_MAX_CPU_ISA sets, WG_ISA_ALL if it is not set or
- * empty.  Its values are
- *  the names above in any case, those of oneDNN's own ONEDNN_MAX_CPU_ISA.  WG_EINVAL: it is none of
- *  them, as `error` then says. */
+/** Reads the cap from the environment variable; WG_ISA_ALL if it is not set or empty.  Its values
+ * are those of oneDNN's ONEDNN_MAX_CPU_ISA, in upper or lower case: SSE41, AVX2, AVX512_CORE,
+ * AVX512_CORE_VNNI, ALL.  WG_EINVAL: any other value. */
 WG_API WG_MUST_USE wg_status wg_isa_cap(wg_isa *cap, wg_error *error);
 
-/** The best set of the running processor that own kernels have a variant for and the cap allows;
- * never WG_ISA_ALL. */
+/** The best instruction set of this processor that the cap allows and the simd backend has kernels
+ * for; never WG_ISA_ALL. */
 WG_API wg_isa wg_isa_best(void);
 
 #ifdef __cplusplus

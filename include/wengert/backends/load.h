@@ -4,8 +4,8 @@
  *     const wg_backend *wengert_backend(uint32_t abi)
  *
  * `abi` is the WG_BACKEND_ABI of the program that loads it; the function returns its table, which
- * lives as long as the object is loaded, or NULL if it does not speak that version.
- * docs/adding-a-backend.md follows one. */
+ * lives as long as the object is loaded, or NULL if it has another ABI.  docs/adding-a-backend.md
+ * explains an example. */
 #ifndef WG_BACKENDS_LOAD_H
 #define WG_BACKENDS_LOAD_H
 
@@ -16,8 +16,9 @@
 extern "C" {
 #endif
 
-/** The type and the name of that function. */
+/** The type of that function. */
 typedef const wg_backend *wg_backend_entry(uint32_t abi);
+/** The name of that function. */
 #define WG_BACKEND_ENTRY wengert_backend
 
 /** The i-th backend built into the library: "onednn" (if the library was built with it), "simd",
@@ -26,40 +27,42 @@ WG_API const wg_backend *wg_backend_at(size_t i);
 /** The built-in backend of that name, or NULL. */
 WG_API const wg_backend *wg_backend_find(const char *name);
 
+/** A backend in a shared object. */
 typedef struct wg_loaded_backend {
-    const wg_backend *backend;
-    void *handle; /* of the dynamic linker */
+    const wg_backend *backend; /* its table; valid while the object is loaded */
+    void *handle;              /* of the dynamic linker */
 } wg_loaded_backend;
 
-/** Loads the shared object at `path`.  A path without '/' is searched for where the dynamic linker
- * looks, so a file
- *  of the current folder is "./libmine.so".  The caller calls wg_backend_unload once no plan uses
- *  the backend.  On failure *out is zero:
- *  WG_EIO if there is no such object or it lacks symbols, WG_EINVAL if it is no backend,
- *  WG_EUNSUPPORTED if it is one for another ABI. */
+/** Loads the shared object at `path`.  The dynamic linker searches for a path without '/', so a
+ * file in the current folder is "./libmine.so".  The caller calls wg_backend_unload once no plan
+ * uses the backend.  On failure *out is zero.  WG_EIO: there is no such object, or symbols are
+ * missing; WG_EINVAL: it is not a backend; WG_EUNSUPPORTED: it has another ABI. */
 WG_API WG_MUST_USE wg_status wg_backend_load(wg_loaded_backend *out, const char *path,
                                              wg_error *error);
-/** Unloads and zeroes; zero and NULL are allowed. */
+/** Unloads the object and clears *loaded; a cleared one and NULL are allowed. */
 WG_API void wg_backend_unload(wg_loaded_backend *loaded);
 
-/** Backends in the order in which plans ask them. */
+/** Capacity of a wg_backend_list. */
 enum { WG_MAX_BACKENDS = 8 };
+
+/** Backends in the order in which plans ask them. */
 typedef struct wg_backend_list {
-    const wg_backend *backend[WG_MAX_BACKENDS];
-    wg_loaded_backend loaded[WG_MAX_BACKENDS];
-    size_t count;
+    const wg_backend *backend[WG_MAX_BACKENDS]; /* the first `count` are set */
+    wg_loaded_backend loaded[WG_MAX_BACKENDS];  /* the shared object of each; zero if built in */
+    size_t count;                               /* number of backends */
 } wg_backend_list;
 
-/** All built-in backends in the order of wg_backend_at, the fastest list for general use.  There is
- * nothing to close. */
+/** All built-in backends in the order of wg_backend_at, the fastest list for general use.  It need
+ * not be closed. */
 WG_API wg_backend_list wg_backend_list_built_in(void);
 
-/** Names of built-in backends and paths of shared objects, by comma: "./libmine.so,cpu"; NULL or "":
- * what
- * wg_backend_list_built_in gives.  The caller calls wg_backend_list_close once no plan uses them; on
- *  failure *out is empty. */
+/** Opens a comma-separated list of names of built-in backends and paths of shared objects:
+ * "./libmine.so,cpu".  NULL or "": the list of wg_backend_list_built_in.  The caller calls
+ * wg_backend_list_close once no plan uses them.  On failure *out is empty: WG_EINVAL for an unknown
+ * name or too many, or as wg_backend_load. */
 WG_API WG_MUST_USE wg_status wg_backend_list_open(wg_backend_list *out, const char *names,
                                                   wg_error *error);
+/** Unloads the shared objects and empties the list. */
 WG_API void wg_backend_list_close(wg_backend_list *list);
 
 #ifdef __cplusplus

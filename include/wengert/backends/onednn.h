@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/** NULL if the library was built without oneDNN. */
+/** The oneDNN backend; NULL if the library was built without oneDNN. */
 WG_API const wg_backend *wg_onednn_backend(void);
 
-/** The version of the oneDNN that runs (not of the headers): {2, 6, 3}.  false if the library was
- * built without. */
+/** The version of oneDNN in use at run time (not of its headers): {2, 6, 3}.  false if the library
+ * was built without oneDNN. */
 WG_API bool wg_onednn_version(int version[3]);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* A plan is a graph made ready to run: a private, simplified copy of it (without dead code and
  * common subexpressions, constant parts computed, composites expanded where no backend takes them
  * whole), a kernel for each node, an order of execution, and one buffer in which values that are
- * never alive together share memory (several plans may share the buffer: workspace.h).
+ * never live at the same time share memory (several plans may share the buffer: workspace.h).
  *
  *     wg_plan *p;
  *     if (wg_plan_create(&p, g, &(wg_plan_options){.store = store}) != WG_OK)
@@ -27,31 +27,31 @@ typedef struct wg_plan wg_plan;
 
 /** How a plan is made.  Zero means the default in every field. */
 typedef struct wg_plan_options {
-    /** What to compute, all values of the graph; NULL: its outputs and assignments. */
+    /** Values of the graph to compute; NULL: its outputs and assignments. */
     wg_value *const *outputs;
     size_t n_outputs; /**< length of `outputs` */
     /** Backends in the order in which they are asked; cpu is always asked last. */
     const wg_backend *const *backends;
     size_t n_backends;       /**< length of `backends` */
-    int threads;             /**< of a run; 0: as many as OpenMP gives */
+    int threads;             /**< of a run; 0: OpenMP's default */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
-    wg_workspace *workspace; /**< shared with other plans; NULL, or with keep_all: its own */
+    wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
-    /** A run stops at the first node that makes NaN, or infinity where no operand had it (a mask of
-     * -inf passes). */
+    /** Stop a run at the first node that makes NaN, or that makes infinity from finite operands (a
+     * mask of -inf passes). */
     bool check_nonfinite;
-    bool poison;     /**< dead memory is filled with 0xff, so that reads of it show */
+    bool poison;     /**< fill dead memory with 0xff, to expose reads of it */
     bool profile;    /**< time each node */
-    bool keep_all;   /**< buffers are not reused: every value can be read after a run */
-    bool no_inplace; /**< no result is written over an operand */
-    bool no_cse;     /**< equal nodes are not merged */
-    bool no_fold;    /**< nothing is computed when the plan is made */
-    bool no_fuse;    /**< patterns of nodes are not replaced by fused ops */
+    bool keep_all;   /**< do not reuse buffers: every value can be read after a run */
+    bool no_inplace; /**< do not write results over operands */
+    bool no_cse;     /**< do not merge equal nodes */
+    bool no_fold;    /**< do not compute constant parts when the plan is created */
+    bool no_fuse;    /**< do not replace patterns of nodes by fused ops */
 } wg_plan_options;
 
-/** Makes *out from g, which it does not keep: g may be freed; its values can name data of the plan
- * only while it lives.  `options` may be NULL.  On failure *out is NULL, and the message of g says
- * why. */
+/** Creates a plan of g.  The plan copies what it needs, so g may be freed before the plan; but
+ * wg_plan_data and wg_plan_bind take values of g.  `options` may be NULL.  On failure *out is NULL
+ * and wg_graph_message(g) says why. */
 WG_API WG_MUST_USE wg_status wg_plan_create(wg_plan **out, wg_graph *g,
                                             const wg_plan_options *options);
 /** Frees the plan; NULL is allowed. */
@@ -59,26 +59,27 @@ WG_API void wg_plan_free(wg_plan *p);
 
 /** The memory of a leaf (to read or write), of an output (to read after a run) or, with keep_all,
  * of any value; otherwise NULL.  `v` is a value of the graph that the plan was made from.
- * Addresses stay the same for the life of the plan.  An input that nothing reads has memory as
- * well, so it may be filled. */
+ * Addresses stay the same for the life of the plan.  An input that nothing reads has memory too, so
+ * that it may be filled. */
 WG_API void *wg_plan_data(wg_plan *p, const wg_value *v);
 
-/** Lets an input read the caller's memory (dense, 64-byte aligned, alive until the next bind);
- * NULL: the plan's own again.  WG_EINVAL, with a message, for other values and unaligned memory. */
+/** Makes an input read the caller's memory, which is dense, 64-byte aligned and must stay valid
+ * until the next bind or the end of the plan.  NULL: the plan's own memory again.  WG_EINVAL: the
+ * value is not an input, or the memory is not aligned. */
 WG_API WG_MUST_USE wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data);
 
 /** One run: computes the outputs, then carries out the assignments.  `step` numbers the runs for
  * random ops: what backends promise about equal bits (wg_reproducibility) holds for equal store,
  * inputs, seed and step.  Allocates nothing.
  *
- * WG_EDATA (a kernel refuses the numbers) and WG_ENONFINITE name the node in wg_plan_message.  With
+ * After WG_EDATA (a kernel found bad data) and WG_ENONFINITE, wg_plan_message names the node.  With
  * check_nonfinite, keep_all or no_inplace no assignment is then carried out.  Without these, new
- * values are written straight into leaves that no later node reads, so if a node late in a step
- * refuses its data some parameters may have been updated already. */
+ * values are written straight into leaves that no later node reads; so if a node fails late in a
+ * step, some parameters may have been updated already. */
 WG_API WG_MUST_USE wg_status wg_plan_run(wg_plan *p, uint64_t step);
-/** Why the last function that failed did so, or "".  Valid until the next call. */
+/** Why the last function of this plan failed, or "".  Valid until the next call. */
 WG_API const char *wg_plan_message(const wg_plan *p);
-/** The store of its options, or the plan's own, which lives as long as the plan. */
+/** The store from the options, or the plan's own, which lives as long as the plan. */
 WG_API wg_store *wg_plan_store(wg_plan *p);
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -87,15 +88,15 @@ WG_API wg_store *wg_plan_store(wg_plan *p);
 typedef struct wg_plan_stats {
     size_t nodes;        /**< nodes that a run computes */
     size_t buffer_bytes; /**< of the buffer: intermediate values and scratch */
-    size_t shared_bytes; /**< the part of it in a workspace that other plans use as well */
+    size_t shared_bytes; /**< the part of it that is in a workspace shared with other plans */
     size_t value_bytes;  /**< sum over its values, as if no memory were reused */
-    size_t live_bytes;   /**< largest sum of values alive together: a lower bound of the buffer */
+    size_t live_bytes;   /**< largest sum of values live at once: a lower bound of the buffer */
     size_t leaf_bytes;   /**< parameters, states, inputs and constants */
     double flops;        /**< floating-point operations of one run */
     double bytes;        /**< bytes that its nodes read and write */
 } wg_plan_stats;
 
-/** Zero for NULL. */
+/** The sizes and costs of a plan; zeros for NULL. */
 WG_API wg_plan_stats wg_plan_statistics(const wg_plan *p);
 
 /** One node of a run. */
@@ -104,25 +105,26 @@ typedef struct wg_plan_step {
     const char *backend; /**< its name */
     const char *kernel;  /**< its name, "" if it has none */
     const char *refused; /**< why earlier backends refused the node, "" if none did */
-    double flops, bytes; /**< of one run, as in wg_plan_stats */
+    double flops;        /**< floating-point operations of one run */
+    double bytes;        /**< read and written in one run */
     double seconds;      /**< over all runs so far, if profiled */
-    uint64_t runs;       /**< how many these are */
+    uint64_t runs;       /**< number of runs so far */
     size_t offset;       /**< of result 0 in the buffer, SIZE_MAX if it is elsewhere */
     bool inplace;        /**< result 0 is written over an operand */
 } wg_plan_step;
 
 /** The number of nodes that a run computes. */
 WG_API size_t wg_plan_step_count(const wg_plan *p);
-/** The i-th of them; zero past the end. */
+/** The i-th step; zeros past the end. */
 WG_API wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i);
 /** The plan's private graph, for printing and drawing.  Owned by the plan. */
 WG_API const wg_graph *wg_plan_graph(const wg_plan *p);
-/** One line for each step: place in the order, node, backend, kernel, offset, bytes, time; then the
- * statistics and the values alive at the peak.  WG_EIO if writing fails. */
+/** Writes one line for each step: number, node, backend, kernel, offset, bytes, time; then the
+ * statistics and the values that are live at the peak.  WG_EIO if writing fails. */
 WG_API WG_MUST_USE wg_status wg_plan_print(const wg_plan *p, FILE *file);
 
-/** Proves that no two values alive at the same time overlap in the buffer; WG_EINVAL with a message
- * that names both if they do. */
+/** Proves that no two values that are live at the same time overlap in the buffer; WG_EINVAL and a
+ * message that names both if they do. */
 WG_API WG_MUST_USE wg_status wg_plan_check(wg_plan *p);
 
 /** The first node that makes NaN or infinity (as check_nonfinite says), found by one run with

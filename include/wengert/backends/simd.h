@@ -8,9 +8,10 @@
 extern "C" {
 #endif
 
-/** Fused and row-wise kernels (attention, softmax, normalisation, losses, top-k, 8-bit products,
- * optimizers) and matrix products, each in a variant for every instruction set of isa.h; a plan's
- * kernels are those for wg_isa_best.  Promises WG_ANY_THREADS.  Always built; static, never NULL. */
+/** The simd backend: fused and row-wise kernels (attention, softmax, normalisation, losses, top-k,
+ * 8-bit products, optimizers) and matrix products.  Each has a variant for every instruction set of
+ * isa.h; a plan uses the variant for wg_isa_best.  Promises WG_ANY_THREADS.  Always built; static,
+ * never NULL. */
 WG_API const wg_backend *wg_simd_backend(void);
 
 #ifdef __cplusplus

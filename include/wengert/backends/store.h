@@ -1,6 +1,6 @@
-/* A store holds what outlives a run: the tensors of parameters and states, by full name.  Plans of
- * different graphs (training and evaluation, one for each length of batches) that share a store
- * share its tensors.
+/* A store holds what outlives a run: the tensors of parameters and states, by full name.  Plans
+ * that use one store share its tensors, also if their graphs differ (training and evaluation, or
+ * one graph for each length of batches).
  *
  * Ownership: the store owns its tensors until wg_store_free; plans that use it must be freed first.
  * Not thread-safe. */
@@ -13,23 +13,23 @@
 extern "C" {
 #endif
 
-/** Tensors by name. */
+/** A set of named tensors. */
 typedef struct wg_store wg_store;
 
 /** A tensor of a store, which owns it. */
 typedef struct wg_tensor {
     const char *name; /**< full name of the leaf */
     wg_dtype dtype;   /**< of its elements */
-    wg_shape shape;   /**< fixed when it is added */
+    wg_shape shape;   /**< fixed */
     void *data;       /**< dense, row-major, 64-byte aligned */
 } wg_tensor;
 
-/** An empty store; initial values are drawn with `seed` and the tensor's name.  NULL without
+/** An empty store; initial values are drawn with `seed` and the tensor's name.  NULL if out of
  * memory. */
 WG_API wg_store *wg_store_new(uint64_t seed);
-/** An empty store over another: what it does not have is looked up in `base`, so plans can share
- * the parameters of `base` and keep states of their own (caches of a decoder, say).  `base` must
- * outlive it.  NULL without memory. */
+/** An empty store layered over `base`: names that it lacks are looked up in `base`.  Plans share
+ * the parameters of `base` and keep states of their own, such as the caches of a decoder.  `base`
+ * must outlive it.  NULL if out of memory. */
 WG_API wg_store *wg_store_new_over(wg_store *base);
 /** Frees the store and its tensors, not those of its base; NULL is allowed. */
 WG_API void wg_store_free(wg_store *s);
@@ -40,8 +40,8 @@ WG_API const wg_tensor *wg_store_at(const wg_store *s, size_t i);
 /** The tensor of that name, its own or its base's, or NULL. */
 WG_API const wg_tensor *wg_store_find(const wg_store *s, const char *name);
 /** Adds a tensor of zeros, or finds the one of that name if it has the same dtype and shape.  `out`
- * may be NULL.  On failure *out is NULL: WG_EDTYPE or WG_ESHAPE (the name is in use with another),
- * WG_EINVAL (NULL or an invalid shape), WG_ENOMEM. */
+ * may be NULL.  On failure *out is NULL: WG_EDTYPE or WG_ESHAPE (that name has another dtype or
+ * shape), WG_EINVAL (NULL or an invalid shape), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_store_add(wg_store *s, const char *name, wg_dtype dtype,
                                           const wg_shape *shape, const wg_tensor **out);
 

@@ -1,4 +1,4 @@
-/* A workspace: the memory in which plans compute.  Every plan has one; plans that never run at the
+/* A workspace: the memory in which plans compute.  Every plan has one.  Plans that never run at the
  * same time, such as those of one model for batches of different length, may share one, which is
  * then as large as the largest of them needs.
  *
@@ -9,8 +9,8 @@
  *             ...
  *     wg_workspace_free(w);
  *
- * Only intermediate values are shared.  Each plan has its own inputs and outputs: what wg_plan_data
- * gives stays at its address, and an output keeps its numbers while other plans run.
+ * Only intermediate values are shared.  Each plan has its own inputs and outputs: addresses from
+ * wg_plan_data stay valid, and an output keeps its numbers while other plans run.
  *
  * Two plans of one workspace must not run at the same time, nor may one be created while another
  * runs: its memory may move.  A workspace is not thread-safe. */
@@ -25,14 +25,14 @@
 extern "C" {
 #endif
 
-/** Memory of plans. */
+/** Memory that plans share. */
 typedef struct wg_workspace wg_workspace;
 
-/** An empty workspace; it grows as plans are made.  NULL without memory. */
+/** An empty workspace; it grows as plans are created.  NULL if out of memory. */
 WG_API wg_workspace *wg_workspace_new(void);
 /** Ends the caller's use; the memory is freed with the last plan that uses it.  NULL is allowed. */
 WG_API void wg_workspace_free(wg_workspace *w);
-/** Its size: the maximum that one of its plans has needed so far; 0 for NULL. */
+/** Its size in bytes: the maximum that one of its plans has needed; 0 for NULL. */
 WG_API size_t wg_workspace_bytes(const wg_workspace *w);
 
 #ifdef __cplusplus

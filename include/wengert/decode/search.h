@@ -1,5 +1,5 @@
-/* Decoding: the best translations of sentences by a Transformer, greedily or by beam search, with
- * the keys and values of earlier positions kept; and the scores of given translations.
+/* Decoding: finds the best translations of sentences with a Transformer, greedily or by beam
+ * search, with a cache of keys and values; and scores given translations.
  *
  *     wg_error error;
  *     wg_search *s;
@@ -12,9 +12,9 @@
  *     wg_hypotheses_free(best, n);
  *     wg_search_free(s);
  *
- * Sentences are batched longest first, and a sentence that is done makes room for the next.  Many
- * sentences are shared out among threads, each of which decodes its share by itself, so that none
- * waits for another within a step; with few sentences the threads share each step.
+ * Sentences are batched longest first, and a finished sentence makes room for the next one.  Many
+ * sentences are divided among the threads, which decode their shares independently; with few
+ * sentences the threads work on each step together.
  *
  * The result of a sentence depends neither on the order of the sentences nor on which others are in
  * the same call, except for the rounding of a backend whose products depend on the number of rows
@@ -31,52 +31,52 @@
 extern "C" {
 #endif
 
-/** By what log p of a translation of L tokens, the end of sentence included, is divided. */
+/** The divisor of log p of a translation of L tokens, end of sentence included. */
 typedef enum wg_length_penalty {
     WG_PENALTY_LENGTH = 0, /**< L^alpha: the normalisation of fairseq and Marian */
     WG_PENALTY_GNMT        /**< ((5 + L) / 6)^alpha: Wu et al. 2016, equation 14 */
 } wg_length_penalty;
 
-/** How to search.  Zero means the default in every field except alpha, where 0 is no penalty. */
+/** Options of a search.  Zero means the default in every field; alpha 0 is no penalty. */
 typedef struct wg_search_options {
     int64_t beam;   /**< hypotheses kept at each step; default 1: greedy                       */
     int64_t n_best; /**< translations of each sentence, at most `beam`; default 1              */
     int penalty;    /**< wg_length_penalty                                                     */
     double alpha;   /**< exponent of the length penalty                                        */
-    /** The maximum length of a translation of S source tokens, in tokens, is the lesser of
+    /** The maximum length of a translation of S source tokens, in tokens, is the smaller of
      * max_length (0: no such limit) and max_factor S + max_extra (both 0: S + 50). */
     int64_t max_length;
     double max_factor; /**< see max_length */
     int64_t max_extra; /**< see max_length */
-    /** Tokens of a step: its hypotheses times the longest source; default: chosen by the search. */
+    /** Maximum size of a step: hypotheses times the longest source; 0: chosen automatically. */
     int64_t batch_tokens;
     bool attention; /**< also return attention weights                                         */
-    bool uncached;  /**< compute all positions again at each step: slow, for checks            */
+    bool uncached;  /**< recompute all positions at each step: slow, for checks                */
 } wg_search_options;
 
-/** A translation, or a scored target.  wg_hypotheses_free frees its arrays. */
+/** A translation or a scored target.  wg_hypotheses_free frees its arrays. */
 typedef struct wg_hypothesis {
-    /** [n] without begin of sentence; the last is end of sentence unless the maximum length cut it
-     * off.  NULL if there is no such hypothesis. */
+    /** [n] without begin of sentence; the last is end of sentence unless the maximum length was
+     * reached.  NULL if there is no such hypothesis. */
     int32_t *ids;
     size_t n;               /**< tokens                                                        */
     double log_probability; /**< sum of token_scores                                           */
     double score;           /**< log_probability divided by the length penalty                 */
     float *token_scores;    /**< [n] log p of each token                                       */
-    size_t n_correct;       /**< of a scored target: tokens that are the model's most probable */
-    /** [n, source_tokens] mean over heads of the last layer's cross-attention; NULL unless asked
-     * for. */
+    size_t n_correct;       /**< scored target: number of tokens that the model ranks first */
+    /** [n, source_tokens] mean over heads of the last layer's cross-attention; NULL unless
+     * requested. */
     float *attention;
     size_t source_tokens; /**< end of sentence included */
 } wg_hypothesis;
 
-/** A search: its model and the plans made for it so far.  To be used by one thread at a time. */
+/** A search: its model and the plans created so far.  Only one thread may use it at a time. */
 typedef struct wg_search wg_search;
 
-/** What to search with. */
+/** The model to search with. */
 typedef struct wg_search_model {
     const wg_transformer_config *config; /**< copied                                           */
-    wg_store *store; /**< has every parameter; must outlive the search                       */
+    wg_store *store; /**< has all parameters; must outlive the search                        */
     int32_t bos;     /**< target token: begin of sentence */
     int32_t eos;     /**< target token: end of sentence */
     int32_t pad;     /**< target token of padding, never produced; -1: there is none         */
@@ -85,10 +85,10 @@ typedef struct wg_search_model {
     bool int8;       /**< products with parameters in 8 bits: wengert/models/quantize.h      */
     const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options         */
     size_t n_backends; /**< 0: the cpu backend alone                                             */
-    int threads;       /**< 0: as many as OpenMP gives                                         */
+    int threads;       /**< 0: OpenMP's default                                                */
 } wg_search_model;
 
-/** L^alpha or ((5 + L) / 6)^alpha for L = length, by which log p is divided; `penalty` is a
+/** The divisor of log p, L^alpha or ((5 + L) / 6)^alpha with L = length; `penalty` is a
  * wg_length_penalty. */
 WG_API double wg_length_penalty_of(int penalty, double alpha, size_t length);
 
@@ -125,10 +125,10 @@ WG_API WG_MUST_USE wg_status wg_search_run(wg_search *s, const int32_t *const *s
  * @param targets [n] ids of each, with the end of sentence
  * @param target_lengths [n] tokens of each
  * @param n pairs of a source and a target
- * @param options NULL: the defaults; only penalty, alpha and attention count
- * @param results (*results)[i] has token_scores, log_probability, score, n_correct and, if asked
- *        for, attention.  Where source or target is empty, there are none and the score is 0.  The
- *        caller frees them by wg_hypotheses_free; NULL on failure.
+ * @param options NULL: the defaults; only penalty, alpha and attention are used
+ * @param results (*results)[i] has token_scores, log_probability, score, n_correct and, if
+ *        requested, attention.  Where source or target is empty, there are none and the score is
+ *        0.  The caller frees them by wg_hypotheses_free; NULL on failure.
  * @return as wg_search_run */
 WG_API WG_MUST_USE wg_status wg_search_score(wg_search *s, const int32_t *const *sources,
                                              const size_t *source_lengths,

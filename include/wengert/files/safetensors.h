@@ -5,14 +5,18 @@
  *               {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}
  *     the rest  the tensors' bytes, dense, row-major, little-endian; offsets count from here
  *
- * Files are untrusted.  The reader maps the file and needs, whatever is in it, at most its size and
- * 16 MB of memory; it accepts a file only if the header is at most 100 MB and lies in the file, is
- * JSON of exactly that form in valid UTF-8 with unique keys, and the tensors fill the rest of the
- * file from its first byte to its last without holes or overlap, each as large as its shape and
- * dtype say.  The writer replaces a file in one step: after a failure or a crash at any moment the
- * old file is intact or the new one complete.
+ * Files are untrusted.  The reader maps the file and, whatever its contents, needs at most its size
+ * and 16 MB of memory.  It accepts a file only if
  *
- * Messages read "file: what, expected, got".  No function here keeps global state; files are
+ *   - the header is at most 100 MB, lies within the file, and is JSON of exactly that form, in
+ *     valid UTF-8 and with unique keys,
+ *   - the tensors fill the rest of the file without gaps or overlap, and
+ *   - the size of each is that of its shape and dtype.
+ *
+ * The writer replaces a file in one step: after a failure or a crash at any moment the old file is
+ * intact or the new one is complete.
+ *
+ * Messages read "file: what, expected, got".  The functions keep no global state; files are
  * independent of each other. */
 #ifndef WG_FILES_SAFETENSORS_H
 #define WG_FILES_SAFETENSORS_H
@@ -27,25 +31,26 @@ extern "C" {
 /** An open file. */
 typedef struct wg_safetensors wg_safetensors;
 
-/** One tensor of a file; what it points at belongs to the file. */
+/** One tensor of a file, which owns what the fields point to. */
 typedef struct wg_file_tensor {
     const char *name;       /**< unique in the file */
     const char *dtype_name; /**< as in the file: "F32" */
-    wg_dtype dtype;         /**< WG_DTYPE_DEFAULT for one that wengert lacks, such as F16 */
-    wg_shape shape;         /**< any rank up to WG_MAX_RANK */
-    const void *data;       /**< may be unaligned, so copy it; each bool is 0 or 1 */
+    wg_dtype dtype;         /**< WG_DTYPE_DEFAULT for one that the library lacks, such as F16 */
+    wg_shape shape;         /**< rank at most WG_MAX_RANK */
+    const void *data;       /**< may be unaligned: copy it; bools are 0 or 1 */
     size_t size;            /**< of data, in bytes */
 } wg_file_tensor;
 
-/** A pair of the header's metadata. */
+/** A metadata entry of the header. */
 typedef struct wg_file_note {
     const char *key;  /**< unique in the file */
     const char *text; /**< UTF-8 */
 } wg_file_note;
 
-/** Opens and checks the file.  WG_EIO: it cannot be read or is no regular file; WG_EDATA: it breaks
- * a rule above; WG_EUNSUPPORTED: a rank above WG_MAX_RANK, more than 65536 tensors or as many
- * notes.  The caller closes *out, which owns all that it returns; on failure *out is NULL. */
+/** Opens and checks the file.  WG_EIO: it cannot be read or is not a regular file; WG_EDATA: it
+ * violates a rule above; WG_EUNSUPPORTED: a rank above WG_MAX_RANK, more than 65536 tensors or more
+ * than 65536 metadata entries.  The caller closes *out, which owns everything that it returns; on
+ * failure *out is NULL. */
 WG_API WG_MUST_USE wg_status wg_safetensors_open(wg_safetensors **out, const char *path,
                                                  wg_error *error);
 /** Closes the file and frees what it returned; NULL is allowed. */
@@ -60,9 +65,9 @@ WG_API const wg_file_tensor *wg_safetensors_find(const wg_safetensors *file, con
 /** The metadata text of that key, or NULL. */
 WG_API const char *wg_safetensors_note(const wg_safetensors *file, const char *key);
 
-/** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and
- * notes.  WG_EINVAL: a name is missing, doubled, reserved or not UTF-8; WG_ESHAPE: an invalid dtype
- * or shape; WG_EIO. */
+/** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and the
+ * metadata entries `notes`.  WG_EINVAL: a name is missing, repeated, reserved or not UTF-8;
+ * WG_ESHAPE: an invalid dtype or shape; WG_EIO: the file cannot be written. */
 WG_API WG_MUST_USE wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors,
                                                   size_t n_tensors, const wg_file_note *notes,
                                                   size_t n_notes, wg_error *error);

@@ -1,6 +1,6 @@
-/* bf16: the upper half of an f32, 8 bits of exponent and 7 of fraction.  A dtype to store numbers
- * in: they are computed in f32.  Numbers of this dtype are uint16_t in memory; rounding is to
- * nearest, ties to even. */
+/* bf16: the upper half of an f32, 8 bits of exponent and 7 of fraction.  A storage format:
+ * computation is in f32.  Numbers of this dtype are uint16_t in memory; rounding is to nearest,
+ * ties to even. */
 #ifndef WG_GRAPH_BF16_H
 #define WG_GRAPH_BF16_H
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/** Exact. */
+/** The f32 of the same value; exact. */
 static inline float wg_bf16_to_f32(uint16_t b)
 {
     uint32_t bits = (uint32_t)b << 16;
@@ -20,7 +20,7 @@ static inline float wg_bf16_to_f32(uint16_t b)
     return x;
 }
 
-/** Nearest; what is beyond the largest finite number becomes infinite, NaN stays NaN. */
+/** The nearest bf16; values beyond the largest finite one become infinite, NaN stays NaN. */
 static inline uint16_t wg_bf16_from_f32(float x)
 {
     uint32_t bits;
@@ -29,8 +29,8 @@ static inline uint16_t wg_bf16_from_f32(float x)
     return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet_nan : rounded);
 }
 
-/** The same, with one rounding: on the way through f32, what f32 cannot hold is rounded to an odd
- *  last bit, which is never a tie of the second rounding. */
+/** The nearest bf16 of an f64.  The intermediate f32 is rounded to odd where it is inexact, so it
+ * is never a tie and the two roundings act as one. */
 static inline uint16_t wg_bf16_from_f64(double x)
 {
     float f = (float)x;

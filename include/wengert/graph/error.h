@@ -1,12 +1,12 @@
-/* How everything outside a graph says that it failed.  (Builders of a graph report to the graph:
+/* How functions outside a graph report failure.  (Builders report to their graph:
  * wg_graph_message.)
  *
  *     wg_error error;
  *     if (wg_store_load(store, "model.safetensors", &error) != WG_OK)
  *         fprintf(stderr, "%s\n", error.text);
  *
- * A function that takes a wg_error takes it last, NULL allowed.  It begins by clearing it, and
- * returns its status. */
+ * The wg_error is the last argument and may be NULL.  The function clears it first, and returns the
+ * status that it stores. */
 #ifndef WG_GRAPH_ERROR_H
 #define WG_GRAPH_ERROR_H
 
@@ -16,14 +16,14 @@
 extern "C" {
 #endif
 
-/** Bytes of a text, its NUL included; a longer one is cut off. */
+/** Capacity of a text in bytes, NUL included; longer texts are truncated. */
 enum { WG_ERROR_TEXT = 2000 };
 
 /** Why a function failed.  Owns nothing and may be copied. */
 typedef struct wg_error {
-    wg_status status;            /**< as returned */
+    wg_status status;            /**< as the function returned it */
     char text[WG_ERROR_TEXT];    /**< why it failed: "FILE: what"; "" where status is WG_OK */
-    char warning[WG_ERROR_TEXT]; /**< what did not keep it from succeeding; "" if nothing */
+    char warning[WG_ERROR_TEXT]; /**< a problem that was not fatal; "" if there is none */
 } wg_error;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* How code that must not know backends (the gradient check) gets numbers out of a graph: a const
- * table of functions, given by whoever knows one (wengert/backends/evaluate.h). */
+/* How code that does not know backends (the gradient check) computes values of a graph: a const
+ * table of functions, supplied by the caller (wengert/backends/evaluate.h has one). */
 #ifndef WG_GRAPH_EVALUATOR_H
 #define WG_GRAPH_EVALUATOR_H
 
@@ -18,9 +18,9 @@ typedef struct wg_evaluator {
      *  row-major, the same address each time.  NULL for other values.  A leaf that no output needs
      *  has memory too. */
     void *(*data)(void *run, const wg_value *v);
-    /** Computes the outputs; same leaves and step, same bits.  Carries out no assignment. */
+    /** Computes the outputs; equal leaves and step give equal bits.  Performs no assignments. */
     wg_status (*run)(void *run, uint64_t step);
-    /** Why the last run failed, or "". */
+    /** Why the last run failed; "" if it did not. */
     const char *(*message)(void *run);
     /** Frees run; NULL is allowed. */
     void (*destroy)(void *run);

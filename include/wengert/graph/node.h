@@ -1,4 +1,4 @@
-/* Reading the nodes of a graph: for passes, backends, rules, and whoever looks at a graph. */
+/* The nodes of a graph, for reading: by passes, backends, rules and tools. */
 #ifndef WG_GRAPH_NODE_H
 #define WG_GRAPH_NODE_H
 
@@ -11,7 +11,7 @@ extern "C" {
 /** What an operation is: wengert/graph/op.h. */
 typedef struct wg_op wg_op;
 
-/** A scope is interned: equal paths are equal pointers. */
+/** A scope.  Scopes are interned: equal paths in one graph are equal pointers. */
 typedef struct wg_scope {
     const struct wg_scope *parent; /* NULL at the top */
     const char *name;              /* last component, "" at the top */
@@ -49,8 +49,8 @@ WG_API double wg_node_bytes(const wg_node *n);
 /** Writes the attributes as "axis=1, keep=true" into text; returns text.  Long data is
  *  abbreviated. */
 WG_API const char *wg_node_attrs_text(const wg_node *n, char *text, size_t size);
-/** Writes "scope: op(operands): what (file:line)", as messages of the graph are, into text; returns
- *  text. */
+/** Writes "scope: op(operands): what (file:line)", the form of a graph's messages, into text;
+ *  returns text. */
 WG_API const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
-/* What an operation is: for authors of ops, who need to include nothing else.  Model code needs
- * wengert/ops/ops.h only.
+/* The definition of an operation, for authors of ops, who need to include nothing else.  Model code
+ * needs wengert/ops/ops.h only.
  *
  * An op is one const struct that says everything about it: name, formula, operands, attributes,
  * shape rule, gradient rule, cost, samples.  Lists, documentation, generic tests, text print,
  * hashing, cloning and common-subexpression elimination are all driven by this struct, so an op
- * defined in a program outside the library has the same rights as a built-in one. */
+ * that a program defines outside the library is the equal of a built-in one. */
 #ifndef WG_GRAPH_OP_H
 #define WG_GRAPH_OP_H
 
@@ -28,7 +28,7 @@ typedef enum wg_attr_kind {
     WG_ATTR_SHAPE, /* wg_shape */
     WG_ATTR_TEXT,  /* const char *, copied into the graph */
     WG_ATTR_DATA,  /* wg_data, bytes copied into the graph */
-    WG_ATTR_KEY,   /* int64_t: the key of a random op, by which alone two draws differ */
+    WG_ATTR_KEY,   /* int64_t: the key of a random op, which tells its draws from others */
 } wg_attr_kind;
 
 /** Bytes as an attribute: the numbers of a constant. */
@@ -57,28 +57,27 @@ typedef struct wg_attr {
 /** Bytes of wg_call.message. */
 enum { WG_CALL_MESSAGE = 256 };
 
-/** One call of a kernel: what backends hand to kernels, the reference of a user-defined op
- *  included. Buffers are dense, row-major and 64-byte aligned; in[i] and out[j] have the shapes
- *  of node->in[i] and node->out[j].  An out may be the same buffer as an in only where the op's
- *  `inplace` allows it. */
+/** One call of a kernel, including the reference kernel of a user-defined op.  Buffers are dense,
+ *  row-major and 64-byte aligned; in[i] and out[j] have the shapes of node->in[i] and node->out[j].
+ *  An out may be the same buffer as an in only where the op's `inplace` allows it. */
 typedef struct wg_call {
-    const wg_node *node;   /* what is computed */
+    const wg_node *node;   /* the node to compute */
     const void *const *in; /* node->n_in buffers */
     void *const *out;      /* node->n_out buffers */
     void *state;           /* of the kernel, as its backend prepared it */
     void *scratch;         /* as many bytes as the kernel asked for when prepared */
-    int threads;           /* maximum number of threads; results must not depend on it */
+    int threads;           /* maximum number of threads; see wg_backend.reproducible */
     uint64_t seed;         /* with `step` and the node's key, the counter of random ops */
     uint64_t step;         /* number of the run */
     wg_status status;      /* set through wg_call_fail */
     char *message;         /* WG_CALL_MESSAGE bytes, owned by the caller of the kernel, or NULL */
 } wg_call;
 
-/** Reports that the numbers are wrong ("id 12 is outside [0,9)"); the run ends with WG_EDATA and
- *  the node's name.  Threads may report at the same time only if each passes a call of its own. */
+/** Reports bad data ("id 12 is outside [0,9)"): the run ends with WG_EDATA and the name of the
+ *  node.  Not thread-safe for one call: threads that may report at once need copies of the call. */
 WG_API void wg_call_fail(wg_call *call, const char *format, ...) WG_PRINTF(2, 3);
 
-/* ---- samples: what generic tests feed an op -------------------------------------------------- */
+/* ---- samples: inputs of the generic tests of an op ------------------------------------------- */
 
 /** Maximum number of operands of a sample. */
 enum { WG_MAX_SAMPLE_OPERANDS = 12 };
@@ -94,7 +93,7 @@ typedef struct wg_sample_operand {
 
 /** Operands and attributes with which the op is tested. */
 typedef struct wg_sample {
-    const char *name;  /* what it covers: "broadcast", "axis 0"; NULL when it is the only one */
+    const char *name;  /* what it covers: "broadcast", "axis 0"; NULL if it is the only one */
     const void *attrs; /* the op's struct, or NULL */
     int n_in;          /* number of operands */
     wg_sample_operand in[WG_MAX_SAMPLE_OPERANDS]; /* n_in operands */
@@ -113,11 +112,11 @@ typedef struct wg_sample {
 
 /* ---- the op ---------------------------------------------------------------------------------- */
 
-/** Facts of an op, in the set wg_op.flags. */
+/** Properties of an op: bits of wg_op.flags. */
 typedef enum wg_op_flag {
     WG_OP_LEAF = 1 << 0,   /* no operands; its data come from outside: parameter, input, state */
     WG_OP_RANDOM = 1 << 1, /* depends on (seed, step): never folded */
-    WG_OP_VIEW = 1 << 2,   /* result 0 has the very bytes of operand 0: nothing is copied */
+    WG_OP_VIEW = 1 << 2,   /* result 0 shares the memory of operand 0: nothing is copied */
     WG_OP_OPAQUE = 1 << 3, /* never merged with an equal node */
     WG_OP_ELEMENTWISE = 1 << 4, /* result element i depends on operand element i, broadcast */
     WG_OP_DISCRETE = 1 << 5,    /* the derivative is zero wherever it exists: floor, argmax */
@@ -125,12 +124,12 @@ typedef enum wg_op_flag {
      *  before they write any. */
     WG_OP_UPDATE = 1 << 6,
     WG_OP_PARAMETER = 1 << 7, /* a leaf that is trained: see wg_graph_parameters */
-    WG_OP_STATE = 1 << 8,     /* a leaf that a step updates but no gradient trains */
+    WG_OP_STATE = 1 << 8,     /* a leaf that runs update by assignment, not by gradients */
     WG_OP_INPUT = 1 << 9,     /* a leaf that the caller fills */
     WG_OP_FILL = 1 << 10, /* every element of the result is the attribute of kind WG_ATTR_REAL */
 } wg_op_flag;
 
-/** How a numeric derivative may be taken: step, formula and tolerance of the gradient check. */
+/** How smooth a function is: sets step, formula and tolerance of the gradient check. */
 typedef enum wg_smoothness {
     WG_SMOOTH = 0,      /* four-point differences, tolerance 1e-9 */
     WG_KINKED,          /* smooth between kinks: two-point differences, tolerance 1e-8 */
@@ -154,9 +153,9 @@ struct wg_op {
     unsigned flags;           /* set of wg_op_flag */
     wg_smoothness smoothness; /* of the function, for the gradient check */
     int reads;                /* set of wg_reads: what `grad` reads */
-    int inplace; /* bit i: result 0 may take the buffer of operand i, if of equal size */
-    /** Instead of `inplace` where operands and results are lists: whether that result may take the
-     *  buffer of that operand, if of equal size. */
+    int inplace;              /* bit i: result 0 may overwrite operand i, given equal sizes */
+    /** Instead of `inplace` where operands and results are lists: true if the result may overwrite
+     *  the operand, given equal sizes. */
     bool (*overwrites)(int result, int operand);
 
     size_t attrs_size;    /* of the op's attribute struct; 0 if it has none */
@@ -167,21 +166,21 @@ struct wg_op {
      *  each result by wg_set_result.  false after wg_fail. */
     bool (*infer)(wg_node *n);
 
-    /** Vector-Jacobian product: from the cotangents dy of the results (NULL: none, that is zero)
-     *  builds the cotangents dx of the operands; dx[i] left NULL means zero.  Where operand i was
-     *  broadcast, dx[i] may have the result's shape: the walker sums it down.  NULL rule: through
-     *  `expand`, else missing. */
+    /** Vector-Jacobian product: from the cotangents dy of the results (NULL means zero) builds the
+     *  cotangents dx of the operands (dx[i] left NULL means zero).  Where operand i was broadcast,
+     *  dx[i] may have the result's shape: wg_grad sums it down.  NULL: the op is differentiated
+     *  through `expand`; without that either, it has no derivative rule. */
     void (*grad)(wg_node *n, wg_value *const *dy, wg_value **dx);
 
     /** The op in terms of more primitive ops: the definition that every fused kernel is tested
-     *  against, and what a plan runs where no backend takes the op whole.  y has n->n_out places.
+     *  against, and what a plan runs where no backend takes the op whole.  y has n->n_out entries.
      *  NULL for a primitive. */
     void (*expand)(wg_node *n, wg_value **y);
 
     /** Floating-point operations; NULL: one per element of the results. */
     double (*flops)(const wg_node *n);
 
-    /** Kernel of the cpu backend for ops that it does not know, that is user-defined ones. */
+    /** Reference kernel of a user-defined op, run by the cpu backend. */
     void (*reference)(wg_call *call);
 
     const wg_sample *samples; /* n_samples inputs of the generic tests */
@@ -190,31 +189,34 @@ struct wg_op {
     int n_kinks;              /* number of kinks */
 };
 
-/** Minimum and maximum number of operands by op->operands; the maximum is INT32_MAX for '*'. */
+/** Minimum and maximum number of operands, from op->operands; *max is INT32_MAX for '*'. */
 WG_API void wg_op_arity(const wg_op *op, int *min, int *max);
 /** Writes the name of operand i ("weight") into text; returns text. */
 WG_API const char *wg_op_operand_name(const wg_op *op, int i, char *text, size_t size);
-/** A hash of attributes, field by field, the same on every machine; attrs may be NULL. */
+/** A hash of the attributes, field by field, the same on every machine; attrs may be NULL. */
 WG_API uint64_t wg_node_attrs_hash(const wg_op *op, const void *attrs);
-/** Whether all attributes are equal; reals bit for bit. */
+/** True if all attributes are equal, reals bit for bit. */
 WG_API bool wg_node_attrs_equal(const wg_op *op, const void *a, const void *b);
 
-/* Lists of an op, each with its count:
+/* clang-format off */
+/** Initialises the fields of wg_op for attributes: the size of the struct `type`, and the array
+ * `fields` with its length.
+ *
  *     static const wg_attr clamp_attrs[] = {WG_ATTR(REAL, wg_clamp_attrs, min), ...};
  *     const wg_op clamp = {..., WG_ATTRS(wg_clamp_attrs, clamp_attrs), WG_SAMPLES(clamp_samples)};
  */
-/* clang-format off */
 #define WG_ATTRS(type, fields)                                                                     \
     .attrs_size = sizeof(type), .attrs = (fields), .n_attrs = WG_COUNT(fields)
+/** Initialises `samples` and `n_samples` of wg_op from an array of wg_sample. */
 #define WG_SAMPLES(array) .samples = (array), .n_samples = WG_COUNT(array)
+/** Initialises `kinks` and `n_kinks` of wg_op from an array of double. */
 #define WG_KINKS(array) .kinks = (array), .n_kinks = WG_COUNT(array)
 /* clang-format on */
 
 /* ---- building -------------------------------------------------------------------------------- */
 
 /** Appends a node.  `g` may be NULL if there are operands.  `attrs` is copied.  Trailing NULL
- *  operands are taken as absent where the op has optional ones.  Returns NULL if the graph is or
- *  comes into error. */
+ *  operands count as absent where the op has optional ones.  Returns NULL after an error. */
 WG_API wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attrs,
                          wg_value *const *in, int n_in);
 /** wg_apply without operands; returns result 0. */
@@ -228,8 +230,8 @@ WG_API wg_value *wg_apply2(const char *at, const wg_op *op, const void *attrs, w
 WG_API wg_value *wg_apply3(const char *at, const wg_op *op, const void *attrs, wg_value *a,
                            wg_value *b, wg_value *c);
 
-/** Sets the graph's error in the name of a builder that is no op: "scope: builder: text (at)".
- *  Returns NULL, so that a builder can return it. */
+/** Sets the graph's error for a builder that is not an op: "scope: builder: text (at)".  Returns
+ *  NULL, so that a builder can return it. */
 WG_API wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const char *builder,
                                const char *format, ...) WG_PRINTF(5, 6);
 
@@ -237,8 +239,8 @@ WG_API wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, co
  *  returns v, or NULL after an error. */
 WG_API wg_value *wg_name_leaf(wg_value *v, const char *name);
 
-/** Where new nodes belong.  The gradient walker and expansions set it, so that what they build
- *  carries the scope, file:line and phase of the node it comes from. */
+/** Where new nodes belong.  wg_grad and expansions set it, so that the nodes they build carry the
+ *  scope, file:line and phase of the node that they come from. */
 typedef struct wg_origin {
     const wg_scope *scope; /* of the same graph */
     const char *at;        /* not NULL: replaces the builder's own file:line */
@@ -249,14 +251,15 @@ WG_API wg_origin wg_graph_origin(const wg_graph *g);
 /** Sets where new nodes of g belong; no effect for an origin without a scope. */
 WG_API void wg_graph_set_origin(wg_graph *g, wg_origin origin);
 
-/** The scope of the same path in g, where `s` may belong to another graph; NULL without memory. */
+/** The scope of the same path in g, where `s` may belong to another graph; NULL if out of
+ * memory. */
 WG_API const wg_scope *wg_scope_intern(wg_graph *g, const wg_scope *s);
 
-/** A fresh key for a random node: same build order, same keys. */
+/** A new key for a random node: the same build order gives the same keys. */
 WG_API uint64_t wg_graph_new_key(wg_graph *g);
 
-/** Zeroed memory that lives as long as the graph; NULL without memory (then the graph is in
- *  error). */
+/** Zeroed memory that lives as long as the graph; NULL if out of memory, which is then the graph's
+ *  error. */
 WG_API void *wg_graph_alloc(wg_graph *g, size_t size);
 
 /** Appends to `to` a copy of n with operands `in`: same op, attributes, scope, line and phase; no
@@ -267,12 +270,12 @@ WG_API wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in
 WG_API wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype from,
                                wg_dtype as);
 
-/** Gives v the name of `from`, a value of another graph; where another value has it, as a label
- *  only.  false without memory. */
+/** Gives v the name of `from`, a value of another graph.  If another value has that name already, v
+ *  shows it but wg_graph_find does not find v by it.  false if out of memory. */
 WG_API bool wg_name_copy(wg_value *v, const wg_value *from);
 
-/** Builds the expansion of n (same operands) at the present end of the graph, under n's origin; y
- *  has n->n_out places.  false if it has none or the graph is in error. */
+/** Builds the expansion of n (same operands) at the end of the graph, under n's origin; y has
+ *  n->n_out entries.  false if it has none or the graph is in error. */
 WG_API bool wg_expand_node(wg_node *n, wg_value **y);
 
 #ifdef __cplusplus

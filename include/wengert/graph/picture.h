@@ -1,9 +1,9 @@
 /* Pictures of a graph: DOT, and SVG or PNG laid out by Graphviz.
  *
- * A graph of any size gives a picture that can be read: scopes deeper than `depth` are closed
- * boxes, one for each phase, labelled with what they hold; numbered siblings of equal structure
- * (layer0 ... layer5) are drawn once and marked x6; scalars that fill an operand stand in the label
- * of the op that reads them.  The options open it up.
+ * Pictures of large graphs stay readable: scopes deeper than `depth` are closed boxes, one for each
+ * phase, labelled with their contents; numbered siblings of equal structure (layer0 ... layer5) are
+ * drawn once and marked x6; constant scalars appear in the label of the op that reads them.
+ * Options show more.
  *
  *     wg_picture *p;
  *     wg_error error;
@@ -12,8 +12,8 @@
  *         fprintf(stderr, "%s\n", error.text);
  *     wg_picture_free(p);
  *
- * Graphviz is an optional part of the build: without it writing is WG_EUNSUPPORTED.  Its libraries
- * keep global state, so one thread at a time may write pictures. */
+ * Graphviz is an optional part of the build: without it wg_picture_write returns WG_EUNSUPPORTED.
+ * Its libraries keep global state: only one thread at a time may write pictures. */
 #ifndef WG_GRAPH_PICTURE_H
 #define WG_GRAPH_PICTURE_H
 
@@ -27,15 +27,15 @@ extern "C" {
 /** A graph's picture; opaque. */
 typedef struct wg_picture wg_picture;
 
-/** The form in which it is written. */
+/** File formats. */
 typedef enum wg_picture_format {
     WG_PICTURE_DOT, /* text for Graphviz */
     WG_PICTURE_SVG, /* laid out, with tooltips */
     WG_PICTURE_PNG  /* laid out, 132 dpi */
 } wg_picture_format;
 
-/** What is known of a node beyond the graph, such as a plan's report.  Zero means unknown in every
- *  field. */
+/** What is known about a node beyond the graph, for example from a plan.  Zero means unknown in
+ *  every field. */
 typedef struct wg_picture_note {
     const char *backend; /* that runs the node */
     const char *kernel;  /* of that backend */
@@ -43,7 +43,7 @@ typedef struct wg_picture_note {
     double share;        /* of the time of a run, 0 to 1; colours the node */
 } wg_picture_note;
 
-/** Zero means the default in every field. */
+/** What a picture shows.  Zero means the default in every field. */
 typedef struct wg_picture_options {
     const char *title; /* NULL: "graph" */
     int depth;         /* scopes below this depth are closed; 0: as deep as about 30 boxes allow */
@@ -64,16 +64,16 @@ typedef struct wg_picture_options {
 WG_API WG_MUST_USE wg_status wg_picture_create(wg_picture **out, const wg_graph *g,
                                                const wg_picture_options *options, wg_error *error);
 
-/** Appends the picture to `file`; the same graph and options give the same DOT.  The layout runs in
- * a child process: WG_ETIMEOUT if it takes longer than the limit, WG_EIO if it or writing fails;
- * then nothing, or a part, of the picture is in the file. */
+/** Appends the picture to `file`; equal graphs and options give equal DOT.  The layout runs in a
+ * child process.  WG_ETIMEOUT: it exceeded the time limit; WG_EIO: the layout or writing failed.
+ * After a failure the file may contain part of the picture. */
 WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file,
                                               wg_error *error);
 
-/** How many boxes it draws. */
+/** The number of boxes drawn. */
 WG_API size_t wg_picture_box_count(const wg_picture *p);
 
-/** Frees it, not the graph; NULL is allowed. */
+/** Frees the picture, not the graph; NULL is allowed. */
 WG_API void wg_picture_free(wg_picture *p);
 
 #ifdef __cplusplus

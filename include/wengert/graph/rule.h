@@ -14,9 +14,9 @@ extern "C" {
 /** Sets the graph's error "scope: op(operands): text (file:line)".  Returns false. */
 WG_API bool wg_fail(wg_node *n, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 
-/** Sets dtype and shape of result i; false (and an error) for a shape that cannot be. */
+/** Sets dtype and shape of result i; false (and an error) for an invalid shape. */
 WG_API bool wg_set_result(wg_node *n, int i, wg_dtype dtype, wg_shape shape);
-/** For ops with results "y*": how many there are; call before wg_set_result. */
+/** Sets the number of results of an op with results "y*"; call it before wg_set_result. */
 WG_API bool wg_set_result_count(wg_node *n, int count);
 
 /** Operand i is f32, f64 or bf16. */
@@ -42,11 +42,11 @@ WG_API bool wg_need_axes(wg_node *n, int i, const wg_axes *axes, wg_axes *out);
 /** NumPy's broadcasting of *a with *b into *out. */
 WG_API bool wg_need_broadcast(wg_node *n, const wg_shape *a, const wg_shape *b, wg_shape *out);
 
-/** wg_need_axis for code that has a valid node: axis in 0..rank-1; -1 if it is out of range. */
+/** The axis in 0..rank-1, without a node to report to; -1 if it is out of range. */
 WG_API int wg_normalize_axis(int64_t axis, int rank);
-/** wg_need_axes for code that has a valid node: ascending, all if none are given. */
+/** The axes of a valid node in ascending order; all of them if none are given. */
 WG_API wg_axes wg_normalize_axes(const wg_axes *axes, int rank);
-/** The shape without the given normalised axes; `keep`: with size 1 at these. */
+/** The shape without the given normalised axes; with `keep`, these have size 1. */
 WG_API wg_shape wg_shape_reduced(const wg_shape *shape, const wg_axes *axes, bool keep);
 
 #ifdef __cplusplus

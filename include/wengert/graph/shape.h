@@ -17,13 +17,13 @@ enum { WG_MAX_RANK = 8 };
 
 /** The type of an element.  Zero means "the default", as in every option struct. */
 typedef enum wg_dtype {
-    WG_DTYPE_DEFAULT = 0, /* no dtype: whatever the place says */
+    WG_DTYPE_DEFAULT = 0, /* none given: the default of the context */
     WG_F32,               /* float */
     WG_F64,               /* double */
     WG_BF16,              /* uint16_t: wengert/graph/bf16.h */
     WG_I32,               /* int32_t */
     WG_I64,               /* int64_t */
-    /** int8_t: quantised numbers, with which few ops compute (wengert/ops/quantize.h). */
+    /** int8_t: quantised numbers, which few ops accept (wengert/ops/quantize.h). */
     WG_I8,
     WG_BOOL,       /* one byte, 0 or 1 */
     WG_DTYPE_COUNT /* number of dtypes, the default included */
@@ -31,23 +31,23 @@ typedef enum wg_dtype {
 
 /** "f32"; never NULL. */
 WG_API const char *wg_dtype_name(wg_dtype dtype);
-/** Bytes of an element; 0 if it is no dtype. */
+/** Bytes of an element; 0 for anything that is not a dtype. */
 WG_API size_t wg_dtype_size(wg_dtype dtype);
-/** f32, f64 or bf16. */
+/** True for f32, f64 and bf16. */
 WG_API bool wg_dtype_is_float(wg_dtype dtype);
-/** i32 or i64: not i8. */
+/** True for i32 and i64, but not for i8. */
 WG_API bool wg_dtype_is_int(wg_dtype dtype);
 
 /** A dense row-major shape.  Rank 0 is a scalar; a dimension of 0 makes an empty tensor. */
 typedef struct wg_shape {
     int rank;                 /* number of axes */
-    int64_t dim[WG_MAX_RANK]; /* the first `rank` count */
+    int64_t dim[WG_MAX_RANK]; /* the first `rank` entries are used */
 } wg_shape;
 
 /** A list of axes (or a permutation).  Negative axes count from the end. */
 typedef struct wg_axes {
     int count;             /* number of axes */
-    int axis[WG_MAX_RANK]; /* the first `count` count */
+    int axis[WG_MAX_RANK]; /* the first `count` entries are used */
 } wg_axes;
 
 /** Shape from an array; a rank outside 0..WG_MAX_RANK gives a shape that every builder refuses. */
@@ -57,11 +57,11 @@ WG_API wg_axes wg_axes_make(int count, const int *axis);
 
 /** Number of elements: the product of the dimensions, 1 for a scalar. */
 WG_API int64_t wg_shape_count(const wg_shape *shape);
-/** Same rank and dimensions. */
+/** True if rank and dimensions are equal. */
 WG_API bool wg_shape_equal(const wg_shape *a, const wg_shape *b);
 /** Writes "[2,3]" into text; returns text. */
 WG_API const char *wg_shape_text(const wg_shape *shape, char *text, size_t size);
-/** Checks rank, signs and that the bytes of `dtype` elements fit in int64_t. */
+/** True if rank and dimensions are in range and the size in bytes fits in int64_t. */
 WG_API bool wg_shape_valid(const wg_shape *shape, wg_dtype dtype);
 /** Row-major strides in elements. */
 WG_API void wg_shape_strides(const wg_shape *shape, int64_t stride[WG_MAX_RANK]);

@@ -1,14 +1,14 @@
-/* Status codes.  Every failure of caller, memory or file is one of these, with a message kept by
- * the handle at hand (wg_graph_message, wg_plan_message).  Nothing in the library aborts or
- * exits. */
+/* Status codes.  Every failure of the caller, of memory or of a file is one of these, with a
+ * message in the graph (wg_graph_message), in the plan (wg_plan_message) or in a wg_error.  Nothing
+ * in the library aborts or exits. */
 #ifndef WG_GRAPH_STATUS_H
 #define WG_GRAPH_STATUS_H
 
 #if !defined(__GNUC__)
 /** Part of the public interface: exported by the shared library. */
 #define WG_API
-/** The compiler warns where the result, a wg_status, is ignored.  Not on functions that build a
- *  graph: their failure is kept by the graph (wg_graph_status). */
+/** The compiler warns if the result, a wg_status, is ignored.  Functions that build a graph lack
+ *  it, since the graph keeps their error (wg_graph_status). */
 #define WG_MUST_USE
 /** The compiler checks the arguments from `first_at` on against the format at `text_at`. */
 #define WG_PRINTF(text_at, first_at)
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/** What came of a call. */
+/** The outcome of a call. */
 typedef enum wg_status {
     WG_OK = 0,       /* it succeeded */
     WG_EINVAL,       /* an argument is wrong: NULL, negative, out of range, unknown name */
@@ -33,10 +33,10 @@ typedef enum wg_status {
     WG_EDTYPE,       /* a dtype is not the one needed */
     WG_ENOMEM,       /* out of memory */
     WG_EUNSUPPORTED, /* no gradient rule, no kernel, or built without the optional library */
-    WG_EDATA,        /* the numbers are wrong: an id out of range, a malformed file */
-    WG_ENONFINITE,   /* NaN or infinity where check_nonfinite was asked for */
+    WG_EDATA,        /* bad data: an id out of range, a malformed file */
+    WG_ENONFINITE,   /* NaN or infinity found by a check, such as check_nonfinite */
     WG_EIO,          /* a file or process failed */
-    WG_ETIMEOUT,     /* a child process ran past its time limit */
+    WG_ETIMEOUT,     /* a child process exceeded its time limit */
 } wg_status;
 
 /** The status in two or three English words; never NULL. */

@@ -1,6 +1,7 @@
 /* Layers: functions that create parameters and build a few nodes.  Each opens the scope `name`, in
- * which its parameters are named ("hidden1/weight"), takes its sizes and its dtype from x, and
- * passes NULL through like every builder.  Errors name the line of the layer's caller. */
+ * which its parameters are named ("hidden1/weight"), takes its sizes and its dtype from x, and,
+ * like every builder, accepts NULL and then returns NULL.  Errors name the line of the layer's
+ * caller. */
 #ifndef WG_MODELS_LAYERS_H
 #define WG_MODELS_LAYERS_H
 
@@ -16,14 +17,14 @@ WG_API wg_value *(wg_dense)(const char *at, const char *name, wg_value *x, int64
                             wg_activation activation);
 #define wg_dense(...) wg_dense(WG_HERE, __VA_ARGS__)
 
-/** Zero means the default in every field. */
+/** Options of wg_dense_with.  Zero means the default in every field. */
 typedef struct wg_dense_options {
     wg_activation activation; /**< of the result; default: none */
     bool no_bias;             /**< y = activation(x W') */
     double gain;              /**< of Xavier's rule; 0: 1 */
 } wg_dense_options;
 
-/** The same with options, which may be NULL. */
+/** wg_dense with options, which may be NULL. */
 WG_API wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t features,
                                  const wg_dense_options *options);
 #define wg_dense_with(...) wg_dense_with(WG_HERE, __VA_ARGS__)
@@ -51,21 +52,21 @@ typedef enum wg_attention_kind {
     WG_ATTENTION_ADDITIVE
 } wg_attention_kind;
 
-/** Zero means the default in every field. */
+/** Options of attention.  Zero means the default in every field. */
 typedef struct wg_multi_head_options {
     int64_t heads;          /**< 0: 1 */
-    int64_t d_k;            /**< size of a query and a key of a head; 0: d / heads, must be whole */
-    int64_t d_v;            /**< size of a value of a head; 0: d / heads, must be whole */
+    int64_t d_k;            /**< width of a head's queries and keys; 0: d / heads, a whole number */
+    int64_t d_v;            /**< width of a head's values; 0: d / heads, a whole number */
     bool causal;            /**< query t sees the keys 0..t */
     wg_value *lengths;      /**< [B] i32 or i64: the first lengths[b] keys count; NULL: all */
     double dropout;         /**< probability with which an attention weight becomes 0 */
     wg_attention_kind kind; /**< how queries are compared with keys */
     bool no_bias;           /**< of the dense layers */
     double gain;            /**< of Xavier's rule for q, k and v; 0: 1 */
-    bool fused;             /**< q, k, v by one dense layer qkv; self-attention only */
+    bool fused;             /**< one dense layer qkv for q, k and v; self-attention only */
     bool rotary;            /**< queries and keys are rotated by their positions (wg_rotary) */
     int64_t first_position; /**< of t = 0 and s = 0, for `rotary` */
-    wg_value *positions;    /**< [B] i32 or i64, added to it; NULL: 0 */
+    wg_value *positions;    /**< [B] i32 or i64, added to first_position; NULL: 0 */
     /** [B, L] i32 or i64, with T = 1 (wg_paged_attention): keys and values are pools
      * [N, 1, heads d_k] and [N, 1, heads d_v], of which query b sees those at
      * slots[b, 0 .. lengths[b]); all slots must be in [0, N). */
@@ -73,21 +74,21 @@ typedef struct wg_multi_head_options {
 } wg_multi_head_options;
 
 /** Multi-head attention (Vaswani et al. 2017, section 3.2.2): queries from x [B, T, d], keys and
- * values from memory [B, S, d] (x again: self-attention); y [B, T, d].  Dense layers q and k of
+ * values from memory [B, S, d] (x itself for self-attention); y [B, T, d].  Dense layers q and k of
  * heads d_k features, v of heads d_v, and out of d.  `options` may be NULL. */
 WG_API wg_value *(wg_multi_head_attention)(const char *at, const char *name, wg_value *x,
                                            wg_value *memory, const wg_multi_head_options *options);
 #define wg_multi_head_attention(...) wg_multi_head_attention(WG_HERE, __VA_ARGS__)
 
-/* The two halves of multi-head attention, without a scope of their own, for a caller that keeps
+/* The two halves of multi-head attention, without a scope of their own, for a caller that stores
  * keys and values between them (an incremental decoder). */
 
 /** Queries, keys and values of all heads. */
 typedef struct wg_projections {
-    wg_value *q;      /**< [B, T, heads d_k], rotated under `rotary` */
-    wg_value *k;      /**< [B, S, heads d_k], rotated under `rotary` */
+    wg_value *q;      /**< [B, T, heads d_k], rotated if `rotary` */
+    wg_value *k;      /**< [B, S, heads d_k], rotated if `rotary` */
     wg_value *v;      /**< [B, S, heads d_v] */
-    int64_t features; /**< d, of y; 0: as many as q has */
+    int64_t features; /**< d of y; 0: that of q */
 } wg_projections;
 
 /** q = x Wq' + bq, k = memory Wk' + bk, v = memory Wv' + bv.  Without x there is no q, without
@@ -102,7 +103,7 @@ WG_API wg_value *(wg_attention_heads)(const char *at, wg_projections p,
                                       const wg_multi_head_options *options);
 #define wg_attention_heads(...) wg_attention_heads(WG_HERE, __VA_ARGS__)
 
-/** Zero means the default in every field. */
+/** Options of wg_feed_forward.  Zero means the default in every field. */
 typedef struct wg_feed_forward_options {
     wg_activation activation; /**< act; 0: relu */
     /** W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020). */

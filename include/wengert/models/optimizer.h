@@ -1,10 +1,10 @@
-/* Optimizers: what makes a training step of a graph with gradients.
+/* Optimizers: they turn a graph with gradients into a training step.
  *
  *     wg_grad(loss, params, n, grads);
  *     wg_clip_by_global_norm(grads, n, 1.0, grads);
  *     wg_adam_update(params, grads, n, lr, NULL);
  *
- * lr is a scalar value, often an input that a schedule fills before each run.  All nodes are of
+ * lr is a scalar value, often an input that a schedule fills before each run.  All nodes have the
  * phase WG_UPDATE. */
 #ifndef WG_MODELS_OPTIMIZER_H
 #define WG_MODELS_OPTIMIZER_H
@@ -15,35 +15,35 @@
 extern "C" {
 #endif
 
-/** clipped[i] = grads[i] min(1, max_norm / (norm + 1e-6)) for n gradients, with the global norm
- * before clipping, which is returned.  A norm of NaN or infinity stays visible, in the norm and in
- * `clipped`, which may be `grads`. */
+/** clipped[i] = grads[i] min(1, max_norm / (norm + 1e-6)) for n gradients, where norm is the global
+ * norm before clipping, which is returned.  A norm that is NaN or infinite stays visible in the
+ * result and in `clipped`.  `clipped` may be `grads`. */
 WG_API wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads, size_t n,
                                           double max_norm, wg_value **clipped);
 #define wg_clip_by_global_norm(...) wg_clip_by_global_norm(WG_HERE, __VA_ARGS__)
 
-/** Zero means the default in every field. */
+/** Options of wg_sgd_update.  Zero means the default in every field. */
 typedef struct wg_sgd_options {
     double momentum;     /**< 0: none */
     double weight_decay; /**< 0: none */
     bool nesterov;       /**< Nesterov's momentum */
-    const char *name;    /**< of the states; NULL: "sgd".  Two updates in a graph need two names */
+    const char *name;    /**< prefix of the states; NULL: "sgd".  Unique in the graph */
 } wg_sgd_options;
 
-/** At the end of a run each of n params[i] takes one step of wg_sgd against grads[i].  Velocities
- * are states named "sgd/velocity/PARAMETER".  Returns the graph's status. */
+/** At the end of a run each of the n params[i] takes one step of wg_sgd along -grads[i].
+ * Velocities are states named "sgd/velocity/PARAMETER".  Returns the graph's status. */
 WG_API wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *const *grads,
                                 size_t n, wg_value *lr, const wg_sgd_options *options);
 #define wg_sgd_update(...) wg_sgd_update(WG_HERE, __VA_ARGS__)
 
-/** Zero means the default in every field. */
+/** Options of wg_adam_update.  Zero means the default in every field. */
 typedef struct wg_adam_options {
     double beta1;        /**< 0: 0.9 */
     double beta2;        /**< 0: 0.999 */
     double eps;          /**< 0: 1e-8 */
     double weight_decay; /**< 0: none */
     bool decoupled;      /**< wg_adamw instead of wg_adam */
-    const char *name;    /**< of the states; NULL: "adam" */
+    const char *name;    /**< prefix of the states; NULL: "adam".  Unique in the graph */
 } wg_adam_options;
 
 /** The same with Adam; the states are "adam/step" (i64, the number of steps done),

@@ -1,4 +1,4 @@
-/* Positions: what tells a model the order of its tokens. */
+/* Positions: how a model learns the order of its tokens. */
 #ifndef WG_MODELS_POSITIONS_H
 #define WG_MODELS_POSITIONS_H
 
@@ -8,21 +8,22 @@
 extern "C" {
 #endif
 
-/** PE(p, i) is the number added to element i, of d, of the embedding at position p. */
+/** How positions enter a model.  PE(p, i) is added to element i of d of the embedding at position
+ * p. */
 typedef enum wg_positions {
-    /** PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(same): the paper. */
+    /** PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same): the paper. */
     WG_POSITIONS_INTERLEAVED = 0,
     /** Sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian. */
     WG_POSITIONS_HALVES,
     WG_POSITIONS_LEARNED, /**< a table of max_positions rows */
-    WG_POSITIONS_ROTARY   /**< q and k are rotated, nothing is added (Su et al. 2021) */
+    WG_POSITIONS_ROTARY   /**< q and k are rotated and nothing is added (Su et al. 2021) */
 } wg_positions;
 
-/** PE(position, i) of d numbers, interleaved or halves; d even. */
+/** PE(position, i) for d elements; `kind` is interleaved or halves, d is even. */
 WG_API double wg_sinusoid(wg_positions kind, int64_t position, int64_t i, int64_t d);
 
-/** PE of the positions first, first + 1, ...: a constant [rows, d] of f32 or f64; interleaved or
- * halves, d even. */
+/** PE of the positions first, first + 1, ...: a constant [rows, d] of f32 or f64; `kind` is
+ * interleaved or halves, d is even. */
 WG_API wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, wg_dtype dtype,
                                 int64_t rows, int64_t d, int64_t first);
 #define wg_sinusoids(...) wg_sinusoids(WG_HERE, __VA_ARGS__)

@@ -8,8 +8,7 @@
  *     wg_value *logits = wg_transformer_logits(&m, states);
  *
  * Shapes: B sentences, S source and T target positions, d = d_model, V target tokens.  Ids are i32
- * or i64.  Sentences are padded at the end; no number of a padded position shows in any position
- * that counts. */
+ * or i64.  Sentences are padded at the end; padding does not affect any position that counts. */
 #ifndef WG_MODELS_TRANSFORMER_H
 #define WG_MODELS_TRANSFORMER_H
 
@@ -33,8 +32,8 @@ typedef enum wg_mode {
     WG_MODE_TRAINING       /**< dropout as configured */
 } wg_mode;
 
-/** Sizes and options of a model.  No field has a default: start from wg_transformer_find and change
- * some. */
+/** Sizes and options of a model.  Fields have no defaults: start from wg_transformer_find and
+ * change fields. */
 typedef struct wg_transformer_config {
     const char *name;          /**< of the named configuration it came from */
     int64_t source_vocabulary; /**< tokens; equal to target_vocabulary under WG_TIED_ALL */
@@ -44,26 +43,26 @@ typedef struct wg_transformer_config {
     int64_t heads;             /**< attention heads of a layer */
     int64_t encoder_layers;    /**< layers of the encoder */
     int64_t decoder_layers;    /**< layers of the decoder */
-    int64_t d_k;               /**< size of a key of a head; 0: d_model / heads, must be whole */
-    int64_t d_v;               /**< size of a value of a head; 0: d_model / heads */
+    int64_t d_k;               /**< width of a head's keys; 0: d_model / heads, a whole number */
+    int64_t d_v;               /**< width of a head's values; 0: d_model / heads, a whole number */
     int64_t max_positions;     /**< longest sentence in tokens; limits learned positions only */
-    int64_t first_position;    /**< of the first token: 0 (paper), 1 (CTranslate2), padding id + 1
-                                  (fairseq) */
+    int64_t first_position;    /**< 0 (paper), 1 (CTranslate2), padding id + 1 (fairseq) */
     wg_positions positions;    /**< how positions enter the model */
     wg_norm_kind norm;         /**< of every sublayer */
-    bool pre_norm;             /**< x + f(norm(x)) and a last norm per stack; else norm(x + f(x)) */
+    bool pre_norm;             /**< x + f(norm(x)), final norm per stack; else norm(x + f(x)) */
     double norm_eps;           /**< added to variances */
     wg_attention_kind attention; /**< how queries are compared with keys */
     bool attention_bias;         /**< the projections q, k, v and out have a bias */
-    /** q, k, v of self-attention are one matrix [3 d, d].  All q, k, v then have Xavier's bound for
-     * that shape, 1/sqrt 2 of their own, as in PyTorch and fairseq. */
+    /** q, k, v of self-attention are one matrix [3 d, d].  All q, k, v, also of cross-attention,
+     * are then drawn within Xavier's bound for that shape, 1/sqrt 2 of their own, as in PyTorch and
+     * fairseq. */
     bool fused_projections;
     wg_activation activation;      /**< of the feed-forward layers */
     bool gated;                    /**< feed-forward is W2 (act(W1 x) * W3 x) */
     wg_tying tying;                /**< shared matrices */
     bool output_bias;              /**< the logits have a bias */
     double label_smoothing;        /**< in the loss, in [0, 1) */
-    wg_smoothing smoothing_spread; /**< which classes share label_smoothing */
+    wg_smoothing smoothing_spread; /**< which classes get the mass of label_smoothing */
     double dropout;                /**< after each sublayer and on embeddings plus positions */
     double attention_dropout;      /**< of attention weights */
     double activation_dropout;     /**< inside the feed-forward layers */
@@ -75,33 +74,33 @@ WG_API const wg_transformer_config *wg_transformer_config_at(size_t i);
 /** The configuration of that name, or NULL. */
 WG_API const wg_transformer_config *wg_transformer_find(const char *name);
 
-/** Can such a model be built?  If not, WG_EINVAL, and `error` (NULL is allowed) says why,
- * beginning with the field. */
+/** Checks that such a model can be built.  WG_EINVAL: it cannot, and the error begins with the name
+ * of the field. */
 WG_API WG_MUST_USE wg_status wg_transformer_check(const wg_transformer_config *config,
                                                   wg_error *error);
 
-/** A model under construction in one graph: what its parts share. */
+/** A model under construction in one graph: the values that its parts share. */
 typedef struct wg_transformer {
     wg_graph *graph;              /**< of all parts; not owned */
     wg_transformer_config config; /**< as checked by wg_transformer_begin */
-    wg_mode mode;                 /**< whether there is dropout */
+    wg_mode mode;                 /**< training or inference */
     wg_value *source_embedding;   /**< [source_vocabulary, d] */
     wg_value *target_embedding;   /**< [V, d] */
     wg_value *output_weight;      /**< [V, d] */
     wg_value *output_bias;        /**< [V], or NULL */
-    /** [B] or NULL: hides padded targets from each other.  The positions that count never see them,
-     * so this changes only what is computed for padding. */
+    /** [B] lengths of the targets, or NULL.  They hide padded targets, which positions that count
+     * do not see anyway; so they change only the numbers computed for padding. */
     wg_value *target_lengths;
 } wg_transformer;
 
-/** Begins the model in g.  A bad configuration is an error of the graph.
+/** Begins the model in g.  An invalid configuration is an error of the graph.
  *
  * The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and
  * output/weight where they are not tied; output/bias; encoder/layer0/... with norm1,
- * self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...
- * with cross_attn and norm3 besides; encoder/norm and decoder/norm for pre_norm; encoder/positions
- * and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule, embeddings from
- * N(0, 1/d). */
+ * self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...,
+ * which also has cross_attn and norm3; encoder/norm and decoder/norm for pre_norm;
+ * encoder/positions and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule,
+ * embeddings from N(0, 1/d). */
 WG_API wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
                                             const wg_transformer_config *config, wg_mode mode);
 #define wg_transformer_begin(...) wg_transformer_begin(WG_HERE, __VA_ARGS__)
@@ -127,7 +126,7 @@ typedef struct wg_transformer_inputs {
     wg_value *target_out; /**< "target_out" [B, T]: y_1, ..., end-of-sentence, WG_NO_TARGET... */
 } wg_transformer_inputs;
 
-/** In target_out: no target here. */
+/** Marks a position of target_out without a target. */
 enum { WG_NO_TARGET = -1 };
 
 /** Adds the inputs of a batch to g: B = rows, S = source_length, T = target_length. */
@@ -136,8 +135,8 @@ WG_API wg_transformer_inputs wg_transformer_inputs_new(wg_graph *g, int64_t rows
                                                        int64_t target_length);
 
 /** The label-smoothed cross entropy of the whole model, summed over the targets that count and
- * divided by `normaliser` (a float scalar; NULL: by their number): a scalar of the model's dtype.
- */
+ * divided by `normaliser` (a float scalar; NULL: by their number): a scalar of the model's
+ * dtype. */
 WG_API wg_value *wg_transformer_loss(wg_transformer *m, const wg_transformer_inputs *in,
                                      wg_value *normaliser);
 

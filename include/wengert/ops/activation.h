@@ -22,22 +22,22 @@ typedef enum wg_gate {
     WG_SWIGLU   /**< silu */
 } wg_gate;
 
-/** Of leaky_relu. */
+/** Attributes of leaky_relu. */
 typedef struct wg_leaky_relu_attrs {
-    double slope; /**< where x <= 0 */
+    double slope; /**< of y where x <= 0 */
 } wg_leaky_relu_attrs;
 
-/** Of elu. */
+/** Attributes of elu. */
 typedef struct wg_elu_attrs {
-    double alpha; /**< -y as x goes to -infinity */
+    double alpha; /**< y tends to -alpha as x tends to -infinity */
 } wg_elu_attrs;
 
-/** Of gelu and gelu_grad. */
+/** Attributes of gelu and gelu_grad. */
 typedef struct wg_gelu_attrs {
     wg_gelu_kind kind; /**< by erf or by tanh */
 } wg_gelu_attrs;
 
-/** Of gated. */
+/** Attributes of gated. */
 typedef struct wg_gated_attrs {
     wg_gate kind; /**< what is applied to the second half */
 } wg_gated_attrs;
@@ -68,14 +68,14 @@ WG_API wg_value *(wg_softplus)(const char *at, wg_value *x);
 WG_API wg_value *(wg_gelu)(const char *at, wg_value *x, wg_gelu_kind kind);
 #define wg_gelu(...) wg_gelu(WG_HERE, __VA_ARGS__)
 
-/** Splits the last axis, of even size, in halves a and b: y = a act(b) with act sigmoid (WG_GLU),
+/** Splits the last axis, of even size, into halves a and b: y = a act(b) with act sigmoid (WG_GLU),
  * relu (WG_REGLU), gelu by erf (WG_GEGLU) or silu (WG_SWIGLU).  x: [..., 2 d], y: [..., d]
  * (Shazeer, "GLU variants improve transformer", 2020; the order of the halves is PyTorch's glu).
  */
 WG_API wg_value *(wg_gated)(const char *at, wg_value *x, wg_gate kind);
 #define wg_gated(...) wg_gated(WG_HERE, __VA_ARGS__)
 
-/* ---- derivatives as ops of their own: one pass over memory ----------------------------------- */
+/* ---- derivatives as ops: a single pass over memory ------------------------------------------- */
 
 /** dx = dy where y > 0, else 0; y is relu's result or its operand.  Shapes broadcast. */
 WG_API wg_value *(wg_relu_grad)(const char *at, wg_value *y, wg_value *dy);

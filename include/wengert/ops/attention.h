@@ -1,11 +1,11 @@
-/* Attention: averages of values, weighted by how well each key answers a query; and rotary
+/* Attention: means of values, weighted by the similarity of a query and the keys; and rotary
  * positions.
  *
- * Shapes: B batch, H heads of queries, Hk heads of keys and values (Hk divides H; head h reads
- * key head h / (H / Hk)), T queries, S keys, d and dv the widths of a head.  A key that a query
- * must not see has weight exactly 0, and a query that sees no key gets zeros.  Keys and values
- * past `lengths` may hold anything, NaN too: nothing of them shows.  Those that `causal` hides may
- * be any finite numbers. */
+ * Shapes: B batch, H heads of queries, Hk heads of keys and values (Hk divides H; head h reads key
+ * head h / (H / Hk)), T queries, S keys, d and dv the widths of a head.  A key that a query must
+ * not see has weight exactly 0, and a query that sees no key gets zeros.  Keys and values past
+ * `lengths` never affect the result, even if they are NaN.  Those that `causal` hides must be
+ * finite, and do not affect it either. */
 #ifndef WG_OPS_ATTENTION_H
 #define WG_OPS_ATTENTION_H
 
@@ -15,14 +15,14 @@
 extern "C" {
 #endif
 
-/** Zero means the default in every field. */
+/** Attributes of attention.  Zero means the default in every field. */
 typedef struct wg_attention_attrs {
     bool causal; /**< query t sees the keys s <= t + causal_offset */
     /** 0: aligned at the first key, as is_causal of PyTorch; S - T: aligned at the last. */
     int64_t causal_offset;
     double scale;   /**< of q.k; 0: 1 / sqrt(d) */
-    double dropout; /**< probability p that a weight becomes 0; others grow by 1 / (1 - p) */
-    int64_t key;    /**< of the dropout mask; 0: a fresh one */
+    double dropout; /**< probability p that a weight becomes 0; others are divided by 1 - p */
+    int64_t key;    /**< of the dropout mask; 0: a new one */
 } wg_attention_attrs;
 
 /** y = dropout(softmax(scale q k' + mask)) v.  q [B,H,T,d], k [B,Hk,S,d], v [B,Hk,S,dv] of one
@@ -37,12 +37,12 @@ WG_API wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k
                                         const wg_attention_attrs *options);
 #define wg_attention_weights(...) wg_attention_weights(WG_HERE, __VA_ARGS__)
 
-/** Of additive_attention.  Zero means the default in every field. */
+/** Attributes of additive_attention.  Zero means the default in every field. */
 typedef struct wg_additive_attrs {
     bool causal;           /**< query t sees the keys s <= t + causal_offset */
     int64_t causal_offset; /**< as in wg_attention_attrs */
     double dropout;        /**< of the weights, as in wg_attention_attrs */
-    int64_t key;           /**< of the dropout mask; 0: a fresh one */
+    int64_t key;           /**< of the dropout mask; 0: a new one */
 } wg_additive_attrs;
 
 /** y = dropout(softmax over s of (w . tanh(q_t + k_s))) v.  q [B,T,d], k [B,S,d], w [d],
@@ -56,7 +56,7 @@ WG_API wg_value *(wg_additive_attention)(const char *at, wg_value *q, wg_value *
 
 /* ---- paged attention ------------------------------------------------------------------------- */
 
-/** Of paged_attention. */
+/** Attributes of paged_attention. */
 typedef struct wg_paged_attention_attrs {
     double scale; /**< of q.k; 0: 1 / sqrt(d) */
 } wg_paged_attention_attrs;
@@ -71,23 +71,23 @@ WG_API wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, 
 
 /* ---- rotary positions ------------------------------------------------------------------------ */
 
-/** Which two of d numbers are rotated together. */
+/** Which two of the d elements are rotated together. */
 typedef enum wg_rotary_pairs {
     WG_ROTARY_INTERLEAVED = 0, /**< 2i and 2i + 1 */
     WG_ROTARY_HALVES           /**< i and i + d / 2 */
 } wg_rotary_pairs;
 
-/** Of rotary.  Zero means the default in every field. */
+/** Attributes of rotary.  Zero means the default in every field. */
 typedef struct wg_rotary_attrs {
     double base;           /**< 0: 10000 */
     int64_t first;         /**< the position of t = 0 */
     wg_rotary_pairs pairs; /**< which elements are rotated together */
-    bool inverse;          /**< rotates back */
+    bool inverse;          /**< rotates by the negative angle */
 } wg_rotary_attrs;
 
-/** Rotates pair i of x[..., t, :] by the angle (first + t) base^(-2 i / d); x [..., T, d] float,
- * d even.  The product of a rotated query and a rotated key depends on the difference of their
- * positions only.  Su et al. 2021. */
+/** Rotates pair i of x[..., t, :] by the angle (first + t) base^(-2 i / d); x [..., T, d] float, d
+ * even.  The product of a rotated query and a rotated key depends only on the difference of their
+ * positions.  Su et al. 2021. */
 WG_API wg_value *(wg_rotary)(const char *at, wg_value *x, const wg_rotary_attrs *options);
 #define wg_rotary(...) wg_rotary(WG_HERE, __VA_ARGS__)
 

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/** Comparisons of two numbers of the same dtype; the result is bool.  With NaN all are false,
+/** Comparisons of two operands of the same dtype; the result is bool.  With NaN all are false,
  * except not_equal. */
 WG_API wg_value *(wg_equal)(const char *at, wg_value *a, wg_value *b);
 #define wg_equal(...) wg_equal(WG_HERE, __VA_ARGS__)
@@ -23,7 +23,7 @@ WG_API wg_value *(wg_greater)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_greater_equal)(const char *at, wg_value *a, wg_value *b);
 #define wg_greater_equal(...) wg_greater_equal(WG_HERE, __VA_ARGS__)
 
-/** Logic on bool. */
+/** Logical functions of bools. */
 WG_API wg_value *(wg_logical_and)(const char *at, wg_value *a, wg_value *b);
 #define wg_logical_and(...) wg_logical_and(WG_HERE, __VA_ARGS__)
 WG_API wg_value *(wg_logical_or)(const char *at, wg_value *a, wg_value *b);
@@ -33,8 +33,8 @@ WG_API wg_value *(wg_logical_xor)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_logical_not)(const char *at, wg_value *x);
 #define wg_logical_not(...) wg_logical_not(WG_HERE, __VA_ARGS__)
 
-/** y = a where `condition` (bool) holds, else b; a and b are of one dtype, any.  All three
- * broadcast.  NaN in what is not chosen does not show, neither in y nor in the derivative. */
+/** y = a where `condition` (bool) is true, else b.  a and b have the same dtype, any.  All three
+ * broadcast.  NaN in an element that is not chosen affects neither y nor the derivative. */
 WG_API wg_value *(wg_where)(const char *at, wg_value *condition, wg_value *a, wg_value *b);
 #define wg_where(...) wg_where(WG_HERE, __VA_ARGS__)
 

@@ -1,4 +1,4 @@
-/* Tensors put together and taken apart along one axis. */
+/* Joining, splitting and repeating tensors along axes. */
 #ifndef WG_OPS_CONCAT_H
 #define WG_OPS_CONCAT_H
 
@@ -8,23 +8,23 @@
 extern "C" {
 #endif
 
-/** Of concat and stack. */
+/** Attributes of concat and stack. */
 typedef struct wg_concat_attrs {
     int64_t axis; /**< of the result */
 } wg_concat_attrs;
 
-/** Of split. */
+/** Attributes of split. */
 typedef struct wg_split_attrs {
     int64_t axis;  /**< of x */
     wg_data sizes; /**< int64_t of each piece */
 } wg_split_attrs;
 
-/** Of tile. */
+/** Attributes of tile. */
 typedef struct wg_tile_attrs {
     wg_shape times; /**< one entry for each axis of x */
 } wg_tile_attrs;
 
-/** x[0], ..., x[n-1] one after the other along `axis`; other sizes and the dtype agree. */
+/** x[0], ..., x[n-1] one after another along `axis`; dtypes and all other sizes are equal. */
 WG_API wg_value *(wg_concat)(const char *at, wg_value *const *x, size_t n, int axis);
 #define wg_concat(...) wg_concat(WG_HERE, __VA_ARGS__)
 
@@ -37,8 +37,8 @@ WG_API wg_value *(wg_stack)(const char *at, wg_value *const *x, size_t n, int ax
 WG_API wg_value *(wg_split)(const char *at, wg_value *x, int axis, const int64_t *sizes, size_t n);
 #define wg_split(...) wg_split(WG_HERE, __VA_ARGS__)
 
-/** x repeated times[k] times along each axis k, as a whole: [a, b] three times is [a, b, a, b, a,
- * b]. */
+/** x as a whole repeated times[k] times along each axis k: [a, b] three times is
+ * [a, b, a, b, a, b]. */
 WG_API wg_value *(wg_tile)(const char *at, wg_value *x, wg_shape times);
 #define wg_tile(...) wg_tile(WG_HERE, __VA_ARGS__)
 

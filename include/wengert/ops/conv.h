@@ -1,20 +1,20 @@
 /* Convolution (cross-correlation, as in every neural-network library) and its adjoints.
  *
- * One form that is linear in each of three tensors stands behind all of them:
+ * All of them come from one form, which is linear in each of three tensors:
  *
  *   T(x, w, dy) = sum over b, o, c, windows (p, q), taps (k, l) of
  *                 dy[b, o, p, q]  w[o, c, k, l]  x[b, c', i, j],
  *                 i = p stride - padding + k dilation,  j = q stride - padding + l dilation,
  *
- * where x is 0 in the padding and c' is channel c of the group of output channel o.  Leaving one of
- * the three out gives the three primitives:
+ * where x is 0 in the padding and c' is channel c of the group of output channel o.  Leaving out
+ * one of the three tensors gives the three primitives:
  *
  *   conv2d        (x, w)  -> y     T(x, w, dy) = <conv2d(x, w), dy>
  *   conv2d_grad_x (dy, w) -> dx                = <x, conv2d_grad_x(dy, w)>, transposed convolution
  *   conv2d_grad_w (x, dy) -> dw                = <w, conv2d_grad_w(x, dy)>
  *
- * so the derivative of each is made of the other two, to any order.  The geometry along H and W is
- * that of wengert/ops/sliding.h, one for all three.  One dimension is the case H = 1. */
+ * so the derivatives of each are built from the other two, to any order.  All three share the
+ * geometry of wengert/ops/sliding.h along H and W.  One dimension is the case H = 1. */
 #ifndef WG_OPS_CONV_H
 #define WG_OPS_CONV_H
 
@@ -24,41 +24,49 @@
 extern "C" {
 #endif
 
-/** Of conv1d, conv_transpose1d.  Zero means the default: stride, dilation and groups 1. */
+/** Options of conv1d and conv_transpose1d.  Zero means the default: 1 for stride, dilation and
+ * groups, else 0. */
 typedef struct wg_conv1d_options {
     int64_t stride;         /**< between windows */
     int64_t padding;        /**< zeros at each end of x */
     int64_t dilation;       /**< between the taps of a window */
-    int64_t groups;         /**< of channels, each convolved apart */
-    int64_t output_padding; /**< conv_transpose1d only: adds to the size of y, below the stride */
+    int64_t groups;         /**< of channels, each convolved separately */
+    int64_t output_padding; /**< conv_transpose1d only: added to the size of y; < stride */
 } wg_conv1d_options;
 
-/** Of conv2d, conv_transpose2d: along H and along W, as above.  Zero means the default. */
+/** Options of conv2d and conv_transpose2d: along H and along W, with defaults as above. */
 typedef struct wg_conv2d_options {
     int64_t stride[2];         /**< between windows */
     int64_t padding[2];        /**< zeros at each end of x */
     int64_t dilation[2];       /**< between the taps of a window */
-    int64_t groups;            /**< of channels, each convolved apart */
+    int64_t groups;            /**< of channels, each convolved separately */
     int64_t output_padding[2]; /**< conv_transpose2d only */
 } wg_conv2d_options;
 
-/** Of every op of this family, as kernels see it; ops of one dimension use the w fields. */
+/** Attributes of every op of this family; ops of one dimension use the fields of W. */
 typedef struct wg_conv_attrs {
-    int64_t stride_h, stride_w;                 /**< between windows */
-    int64_t padding_h, padding_w;               /**< zeros at each end */
-    int64_t dilation_h, dilation_w;             /**< between taps */
-    int64_t groups;                             /**< of channels */
-    int64_t output_padding_h, output_padding_w; /**< conv_transpose only */
-    int64_t height, width;                      /**< grad_x: those of x; grad_w: of the kernel */
+    int64_t stride_h;         /**< between windows along H */
+    int64_t stride_w;         /**< between windows along W */
+    int64_t padding_h;        /**< zeros at each end of H */
+    int64_t padding_w;        /**< zeros at each end of W */
+    int64_t dilation_h;       /**< between taps along H */
+    int64_t dilation_w;       /**< between taps along W */
+    int64_t groups;           /**< of channels */
+    int64_t output_padding_h; /**< conv_transpose only: added to the height of y */
+    int64_t output_padding_w; /**< conv_transpose only: added to the width of y */
+    int64_t height;           /**< grad_x: height of x; grad_w: height of the kernel */
+    int64_t width;            /**< grad_x: width of x; grad_w: width of the kernel */
 } wg_conv_attrs;
 
 /** All sizes of a convolution: x[batch, groups * in, h.size, w.size], w[groups * out, in, h.kernel,
  * w.kernel], y[batch, groups * out, h.count, w.count]. */
 typedef struct wg_conv_geometry {
-    int64_t batch;   /**< N */
-    int64_t groups;  /**< of channels */
-    int64_t in, out; /**< channels of one group */
-    wg_sliding h, w; /**< along H, along W */
+    int64_t batch;  /**< N */
+    int64_t groups; /**< of channels */
+    int64_t in;     /**< input channels of a group */
+    int64_t out;    /**< output channels of a group */
+    wg_sliding h;   /**< windows along H */
+    wg_sliding w;   /**< windows along W */
 } wg_conv_geometry;
 
 /** The geometry of a valid node from the shapes of x, w and y, whichever of these it computes. */

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/** q is `on` at the target and `off` at each other class; `sum` is 1, except for one class and
- * WG_SMOOTH_OFF_TARGET, where the smoothing mass has no place to go. */
+/** The distribution q: `on` at the target, `off` at each other class.  `sum` is 1, except for a
+ * single class with WG_SMOOTH_OFF_TARGET, where no other class can take the smoothing mass. */
 typedef struct wg_target_weights {
     double on;  /**< q of the target */
     double off; /**< q of each other class */

@@ -9,12 +9,12 @@
 extern "C" {
 #endif
 
-/** Of cast. */
+/** Attributes of cast. */
 typedef struct wg_cast_attrs {
     wg_dtype dtype; /**< of y */
 } wg_cast_attrs;
 
-/** Of clamp. */
+/** Attributes of clamp. */
 typedef struct wg_clamp_attrs {
     double min; /**< -INFINITY: no bound */
     double max; /**< INFINITY: no bound */
@@ -40,10 +40,10 @@ WG_API wg_value *(wg_div)(const char *at, wg_value *a, wg_value *b);
  * infinite.) */
 WG_API wg_value *(wg_pow)(const char *at, wg_value *a, wg_value *b);
 #define wg_pow(...) wg_pow(WG_HERE, __VA_ARGS__)
-/** y = max(a, b); NaN if either is NaN.  Equal operands share the derivative half and half. */
+/** y = max(a, b); NaN if either is NaN.  Where a = b, each gets half of the derivative. */
 WG_API wg_value *(wg_maximum)(const char *at, wg_value *a, wg_value *b);
 #define wg_maximum(...) wg_maximum(WG_HERE, __VA_ARGS__)
-/** y = min(a, b); otherwise as wg_maximum. */
+/** y = min(a, b); otherwise like wg_maximum. */
 WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
 #define wg_minimum(...) wg_minimum(WG_HERE, __VA_ARGS__)
 
@@ -101,8 +101,8 @@ WG_API wg_value *(wg_ceil)(const char *at, wg_value *x);
 /** y = the nearest whole number, halves to even; floats.  The derivative is 0. */
 WG_API wg_value *(wg_round)(const char *at, wg_value *x);
 #define wg_round(...) wg_round(WG_HERE, __VA_ARGS__)
-/** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 within the
- * bounds, these included, else 0. */
+/** y = min(max(x, min), max), floats, min <= max; NaN stays NaN.  The derivative is 1 in
+ * [min, max], else 0. */
 WG_API wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max);
 #define wg_clamp(...) wg_clamp(WG_HERE, __VA_ARGS__)
 /** y = x, with the derivative 0. */

@@ -1,6 +1,6 @@
-/* Ops that a plan makes out of several plain ones (backends/plan/fuse.c), where a backend has one
- * kernel for all of them.  Each is defined by its expansion into those plain ops; models do not
- * build them. */
+/* Fused ops: a plan puts one in the place of several plain ops (backends/plan/fuse.c) if a backend
+ * has a kernel for it.  Each is defined by its expansion into the plain ops; models do not build
+ * them. */
 #ifndef WG_OPS_FUSED_H
 #define WG_OPS_FUSED_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/** Of residual_layernorm and residual_layernorm_grad. */
+/** Attributes of residual_layernorm and residual_layernorm_grad. */
 typedef struct wg_residual_layernorm_attrs {
     double p;    /**< of dropout on the branch; 0: none */
     int64_t key; /**< of its mask */

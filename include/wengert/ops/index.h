@@ -1,5 +1,5 @@
-/* Reading and writing at positions that are data.  ids are i32 or i64; an id outside its axis
- * ends the run with WG_EDATA (negative ids do not count from the end). */
+/* Reading and writing at indices that are data.  ids are i32 or i64; an id outside its axis ends
+ * the run with WG_EDATA (negative ids do not count from the end). */
 #ifndef WG_OPS_INDEX_H
 #define WG_OPS_INDEX_H
 
@@ -9,25 +9,25 @@
 extern "C" {
 #endif
 
-/** Of embedding_grad. */
+/** Attributes of embedding_grad. */
 typedef struct wg_embedding_grad_attrs {
     int64_t rows; /**< of the table */
 } wg_embedding_grad_attrs;
 
-/** Of take, gather and scatter_add. */
+/** Attributes of take, gather and scatter_add. */
 typedef struct wg_index_attrs {
     int64_t axis; /**< of x */
 } wg_index_attrs;
 
-/** Of take_grad. */
+/** Attributes of take_grad. */
 typedef struct wg_take_grad_attrs {
     int64_t axis; /**< of x */
     int64_t size; /**< of that axis */
 } wg_take_grad_attrs;
 
-/** Of masked_fill. */
+/** Attributes of masked_fill. */
 typedef struct wg_masked_fill_attrs {
-    double value; /**< where the mask is true */
+    double value; /**< of y where the mask is true */
 } wg_masked_fill_attrs;
 
 /** y[..., :] = weight[ids[...], :] for weight [V, d] and ids of any shape. */
@@ -62,13 +62,13 @@ WG_API wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg
 #define wg_scatter_add(...) wg_scatter_add(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[ids[i], ..] = rows[i, ..] for x [n, ..], ids [m] and rows [m, ..]: index_copy of
- * PyTorch along axis 0.  Of equal ids the last counts.  Where x is a state that takes y
- * (wg_assign) and nothing else reads it, only the rows are written. */
+ * PyTorch along axis 0.  If ids repeat, the last one wins.  If x is a state that is assigned y
+ * (wg_assign) and has no other reader, only these rows are written. */
 WG_API wg_value *(wg_put_rows)(const char *at, wg_value *x, wg_value *ids, wg_value *rows);
 #define wg_put_rows(...) wg_put_rows(WG_HERE, __VA_ARGS__)
 
-/** y = value where mask, else x; mask is bool and broadcasts with x.  Nothing of x, not even a
- * NaN, is seen where the mask is set. */
+/** y = value where mask, else x; mask is bool and broadcasts with x.  Where the mask is true, x
+ * does not affect y, even if it is NaN. */
 WG_API wg_value *(wg_masked_fill)(const char *at, wg_value *x, wg_value *mask, double value);
 #define wg_masked_fill(...) wg_masked_fill(WG_HERE, __VA_ARGS__)
 

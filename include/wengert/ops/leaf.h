@@ -1,4 +1,4 @@
-/* Leaves: tensors whose numbers come from outside the graph, and those made from nothing. */
+/* Leaves: tensors whose numbers come from outside the graph, and generated ones. */
 #ifndef WG_OPS_LEAF_H
 #define WG_OPS_LEAF_H
 
@@ -8,18 +8,18 @@
 extern "C" {
 #endif
 
-/** Distributions of initial numbers. */
+/** Distributions of initial values. */
 typedef enum wg_init_kind {
-    WG_INIT_CONSTANT = 0, /**< scale */
+    WG_INIT_CONSTANT = 0, /**< all are `scale` */
     WG_INIT_NORMAL,       /**< N(0, scale^2) */
     WG_INIT_UNIFORM,      /**< U(-scale, scale) */
-    WG_INIT_XAVIER,       /**< U(-b, b), b = scale sqrt(6 / (fan in + fan out)), last two axes */
+    WG_INIT_XAVIER,       /**< U(-b, b), b = scale sqrt(6 / sum of the last two axes) */
 } wg_init_kind;
 
 /** How the store first fills a parameter or a state; {0} is all zeros. */
 typedef struct wg_init {
     wg_init_kind kind; /**< the distribution */
-    double scale;      /**< its parameter */
+    double scale;      /**< as the distribution says */
 } wg_init;
 
 /** All zeros. */
@@ -53,9 +53,9 @@ static inline wg_init wg_xavier(double gain)
     return init;
 }
 
-/* ---- attributes, as kernels and passes see them ---------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
-/** Of parameter, state and input. */
+/** Attributes of parameter, state and input. */
 typedef struct wg_leaf_attrs {
     wg_dtype dtype;    /**< of the tensor */
     wg_shape shape;    /**< of the tensor */
@@ -63,30 +63,30 @@ typedef struct wg_leaf_attrs {
     double scale;      /**< of init */
 } wg_leaf_attrs;
 
-/** Of constant. */
+/** Attributes of constant. */
 typedef struct wg_constant_attrs {
     wg_dtype dtype; /**< of y */
     wg_shape shape; /**< of y */
     wg_data data;   /**< its numbers, dense */
 } wg_constant_attrs;
 
-/** Of fill. */
+/** Attributes of fill. */
 typedef struct wg_fill_attrs {
     wg_dtype dtype; /**< of y */
     wg_shape shape; /**< of y */
     double value;   /**< of each element */
 } wg_fill_attrs;
 
-/** Of iota. */
+/** Attributes of iota. */
 typedef struct wg_iota_attrs {
     wg_dtype dtype; /**< of y */
     wg_shape shape; /**< of y */
-    int64_t axis;   /**< along which numbers grow */
+    int64_t axis;   /**< along which numbers increase */
     double start;   /**< the first number */
     double step;    /**< between numbers */
 } wg_iota_attrs;
 
-/** Of one_hot. */
+/** Attributes of one_hot. */
 typedef struct wg_one_hot_attrs {
     int64_t depth;  /**< size of the new last axis */
     wg_dtype dtype; /**< of y */
@@ -99,8 +99,8 @@ WG_API wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, w
                                 wg_shape shape, wg_init init);
 #define wg_parameter(...) wg_parameter(WG_HERE, __VA_ARGS__)
 
-/** A tensor that a step updates but no gradient trains (a moment, a running mean): see
- * wg_assign. */
+/** A tensor that is updated by wg_assign but not trained by a gradient: a moment, a running
+ * mean. */
 WG_API wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                             wg_shape shape, wg_init init);
 #define wg_state(...) wg_state(WG_HERE, __VA_ARGS__)
@@ -128,13 +128,13 @@ WG_API wg_value *(wg_scalar_like)(const char *at, wg_value *x, double value);
 WG_API wg_value *(wg_zeros_like)(const char *at, wg_value *x);
 #define wg_zeros_like(...) wg_zeros_like(WG_HERE, __VA_ARGS__)
 
-/** y[..., i, ...] = start + i * step along `axis`, the same along all others. */
+/** y[..., i, ...] = start + i * step along `axis`, constant along all other axes. */
 WG_API wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape, int axis,
                            double start, double step);
 #define wg_iota(...) wg_iota(WG_HERE, __VA_ARGS__)
 
-/** ids: any shape, i32 or i64; y[..., c] = (ids[...] == c), of `dtype`, c in [0, depth).  An id
- * outside gives a row of zeros. */
+/** ids: any shape, i32 or i64; y[..., c] = (ids[...] == c), of `dtype`, c in [0, depth).  An id out
+ * of range gives a row of zeros. */
 WG_API wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dtype);
 #define wg_one_hot(...) wg_one_hot(WG_HERE, __VA_ARGS__)
 

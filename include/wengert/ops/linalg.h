@@ -1,4 +1,4 @@
-/* Linear algebra. */
+/* Matrix products. */
 #ifndef WG_OPS_LINALG_H
 #define WG_OPS_LINALG_H
 
@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/** Of matmul: which operands are transposed in their last two axes. */
+/** Attributes of matmul: which operands are transposed in their last two axes. */
 typedef struct wg_matmul_attrs {
     bool transpose_a; /**< a is [..., K, M] */
     bool transpose_b; /**< b is [..., N, K] */
 } wg_matmul_attrs;
 
-/** What linear applies to its result. */
+/** The function that linear applies to its result. */
 typedef enum wg_activation {
     WG_ACTIVATION_NONE = 0,  /**< y = x */
     WG_ACTIVATION_RELU,      /**< wg_relu */
@@ -25,10 +25,10 @@ typedef enum wg_activation {
     WG_ACTIVATION_SILU,      /**< wg_silu */
 } wg_activation;
 
-/** Of linear. */
+/** Attributes of linear. */
 typedef struct wg_linear_attrs {
     wg_activation activation; /**< of the result */
-    bool in_first; /**< weight is [in, out]: what a plan makes of matmul(x, weight) + bias */
+    bool in_first; /**< weight is [in, out]: a plan fuses matmul(x, weight) + bias into it */
 } wg_linear_attrs;
 
 /** Which operands of wg_matmul_t are transposed. */
@@ -52,7 +52,7 @@ WG_API wg_value *(wg_linear)(const char *at, wg_value *x, wg_value *weight, wg_v
                              wg_activation activation);
 #define wg_linear(...) wg_linear(WG_HERE, __VA_ARGS__)
 
-/** What wg_linear applies to its result; x itself for WG_ACTIVATION_NONE. */
+/** The activation as an op of its own; x itself for WG_ACTIVATION_NONE. */
 WG_API wg_value *(wg_activate)(const char *at, wg_value *x, wg_activation activation);
 #define wg_activate(...) wg_activate(WG_HERE, __VA_ARGS__)
 

@@ -1,4 +1,4 @@
-/* Losses.  All are 0 for nothing (no elements, or every target ignored), never 0/0. */
+/* Losses.  A loss over nothing (no elements, or every target ignored) is 0, not NaN. */
 #ifndef WG_OPS_LOSS_H
 #define WG_OPS_LOSS_H
 
@@ -8,41 +8,41 @@
 extern "C" {
 #endif
 
-/** What becomes of the loss of each element. */
+/** How the losses of the elements are reduced. */
 typedef enum wg_reduction {
     WG_LOSS_MEAN = 0,  /**< over elements; cross_entropy: over targets that are not ignored */
     WG_LOSS_SUM,       /**< over elements */
-    WG_LOSS_NONE,      /**< stays, in the operands' shape */
+    WG_LOSS_NONE,      /**< not reduced: the shape of the operands */
     WG_LOSS_BATCH_MEAN /**< sum / size of the first axis; not for cross_entropy */
 } wg_reduction;
 
 /** Where label smoothing puts its mass eps, for V classes. */
 typedef enum wg_smoothing {
-    WG_SMOOTH_UNIFORM = 0, /**< eps / V on every class, the target too */
+    WG_SMOOTH_UNIFORM = 0, /**< eps / V on every class, including the target */
     WG_SMOOTH_OFF_TARGET   /**< eps / (V - 1) on every class but the target */
 } wg_smoothing;
 
-/** Zero means the default in every field. */
+/** Attributes of cross_entropy.  Zero means the default in every field. */
 typedef struct wg_cross_entropy_attrs {
     double smoothing;       /**< eps in [0, 1] */
     wg_smoothing spread;    /**< where eps goes */
     bool use_ignore;        /**< targets equal to `ignore` do not count */
-    int64_t ignore;         /**< a class id, or a number that is none */
+    int64_t ignore;         /**< any number, a class id or not */
     wg_reduction reduction; /**< over all rows */
 } wg_cross_entropy_attrs;
 
-/** Of mse and bce_with_logits, as kernels and passes see them. */
+/** Attributes of mse and bce_with_logits. */
 typedef struct wg_loss_attrs {
     wg_reduction reduction; /**< over all elements */
 } wg_loss_attrs;
 
-/** Of huber. */
+/** Attributes of huber. */
 typedef struct wg_huber_attrs {
     double delta;           /**< where the parabola meets the line, > 0 */
     wg_reduction reduction; /**< over all elements */
 } wg_huber_attrs;
 
-/** Of kl. */
+/** Attributes of kl. */
 typedef struct wg_kl_attrs {
     bool log_target;        /**< p is given as ln p */
     wg_reduction reduction; /**< over all elements */
@@ -51,11 +51,11 @@ typedef struct wg_kl_attrs {
 /** The cross entropy of the distribution q (1 - eps on the target, eps spread by smoothing) and
  * softmax(logits):
  *      loss = -sum over classes c of q_c log softmax(logits)_c,  with 0 log 0 = 0.
- * logits [..., V] float; targets [...] i32 or i64 in [0, V).  The result is a scalar, or [...]
- * for WG_LOSS_NONE.  If `normaliser`, a float scalar, is not NULL, the mean divides by it (a
- * number of tokens) rather than by the number of targets that count; a divisor of 0 is taken as
- * 1.  The run fails with WG_EDATA if a target that counts is outside [0, V).  Logits of ignored
- * targets are not looked at. */
+ * logits [..., V] float; targets [...] i32 or i64 in [0, V).  The result is a scalar, or [...] for
+ * WG_LOSS_NONE.  If `normaliser`, a float scalar, is not NULL, the mean divides by it (a number of
+ * tokens) rather than by the number of targets that count; a divisor of 0 counts as 1.  The run
+ * fails with WG_EDATA if a target that counts is outside [0, V).  Logits of ignored targets are not
+ * read. */
 WG_API wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
                                     wg_value *normaliser, const wg_cross_entropy_attrs *options);
 #define wg_cross_entropy(...) wg_cross_entropy(WG_HERE, __VA_ARGS__)

@@ -1,4 +1,4 @@
-/* Movement: the same elements in other places. */
+/* Reshaping, permuting and broadcasting: the same elements in another layout. */
 #ifndef WG_OPS_MOVEMENT_H
 #define WG_OPS_MOVEMENT_H
 
@@ -8,18 +8,18 @@
 extern "C" {
 #endif
 
-/** Of reshape and expand. */
+/** Attributes of reshape and expand. */
 typedef struct wg_shape_attrs {
     wg_shape shape; /**< of y */
 } wg_shape_attrs;
 
-/** Of permute. */
+/** Attributes of permute. */
 typedef struct wg_permute_attrs {
     wg_axes order; /**< axis i of y is axis order[i] of x */
 } wg_permute_attrs;
 
-/** The same elements in row-major order under another shape of as many elements; one size may be
- * -1. */
+/** The same elements in row-major order with another shape.  One size may be -1: it follows from
+ * the number of elements. */
 WG_API wg_value *(wg_reshape)(const char *at, wg_value *x, wg_shape shape);
 #define wg_reshape(...) wg_reshape(WG_HERE, __VA_ARGS__)
 /** Axis i of y is axis order[i] of x. */

@@ -1,5 +1,5 @@
-/* Normalisation by mean and variance: over a row (layernorm, rmsnorm), over the batch, over
- * groups of channels.  Variances are of the population (divided by n). */
+/* Normalisation by mean and variance: over a row (layernorm, rmsnorm), over the batch, over groups
+ * of channels.  Variances are divided by n, not n - 1. */
 #ifndef WG_OPS_NORM_H
 #define WG_OPS_NORM_H
 
@@ -9,23 +9,23 @@
 extern "C" {
 #endif
 
-/** How many axes, counted from the last, make a row. */
+/** The number of trailing axes that make a row. */
 enum { WG_LAST_AXIS = 1, WG_LAST_TWO_AXES = 2 };
 
-/** Of layernorm, rmsnorm and their gradients. */
+/** Attributes of layernorm, rmsnorm and their gradients. */
 typedef struct wg_rownorm_attrs {
     int64_t axes; /**< a row is the last `axes` axes; 0: WG_LAST_AXIS */
     double eps;   /**< added to the variance */
 } wg_rownorm_attrs;
 
-/** Of batchnorm and batchnorm_eval. */
+/** Attributes of batchnorm and batchnorm_eval. */
 typedef struct wg_batchnorm_attrs {
     double eps; /**< added to the variance */
 } wg_batchnorm_attrs;
 
-/** Of groupnorm. */
+/** Attributes of groupnorm. */
 typedef struct wg_groupnorm_attrs {
-    int64_t groups; /**< equal parts of the channels */
+    int64_t groups; /**< number of equal parts of the channels */
     double eps;     /**< added to the variance */
 } wg_groupnorm_attrs;
 
@@ -56,10 +56,10 @@ WG_API wg_value *(wg_batchnorm_eval)(const char *at, wg_value *x, wg_value *mean
                                      wg_value *gain, wg_value *bias, double eps);
 #define wg_batchnorm_eval(...) wg_batchnorm_eval(WG_HERE, __VA_ARGS__)
 
-/** wg_batchnorm that also makes the run update two leaves of shape [C] (states):
+/** wg_batchnorm that also updates two states of shape [C] at the end of the run (wg_assign):
  *      running_mean <- (1 - momentum) running_mean + momentum mean
  *      running_var  <- (1 - momentum) running_var  + momentum var n / (n - 1)
- * with the n = N x ... numbers of each channel; for n = 1 the factor is 1. */
+ * where n is the number of elements of a channel; for n = 1 the factor n / (n - 1) is 1. */
 WG_API wg_value *(wg_batchnorm_train)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
                                       wg_value *running_mean, wg_value *running_var,
                                       double momentum, double eps);

@@ -1,5 +1,5 @@
-/* Every builder.  Each takes the caller's file:line as a hidden first argument (see WG_HERE in
- * wengert/graph/op.h), appends one node (or a few) to the graph of its operands and returns the
+/* All builders.  Each takes the caller's file:line as a hidden first argument (see WG_HERE in
+ * wengert/graph/graph.h), appends one node (or a few) to the graph of its operands and returns the
  * result, or NULL once the graph is in error.  Shapes are written [B, T, d]; "float" is f32, f64 or
  * bf16.  Broadcasting follows NumPy's rules.
  *

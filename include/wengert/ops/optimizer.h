@@ -1,4 +1,5 @@
-/* Updates of parameters as ops.  wengert/models/optimizer.h makes whole training steps of them. */
+/* Updates of parameters as ops.  wengert/models/optimizer.h builds whole training steps from
+ * them. */
 #ifndef WG_OPS_OPTIMIZER_H
 #define WG_OPS_OPTIMIZER_H
 
@@ -8,14 +9,14 @@
 extern "C" {
 #endif
 
-/** Of sgd; all fields may be 0. */
+/** Attributes of sgd; all fields may be 0. */
 typedef struct wg_sgd_attrs {
     double momentum;     /**< in [0, 1) */
     double weight_decay; /**< 0 or more */
     bool nesterov;       /**< Nesterov's momentum */
 } wg_sgd_attrs;
 
-/** Of adam and adamw. */
+/** Attributes of adam and adamw. */
 typedef struct wg_adam_attrs {
     double beta1;        /**< decay of the mean m, in [0, 1) */
     double beta2;        /**< decay of the mean square v, in [0, 1) */
@@ -23,7 +24,7 @@ typedef struct wg_adam_attrs {
     double weight_decay; /**< 0 or more */
 } wg_adam_attrs;
 
-/** Of moving_average. */
+/** Attributes of moving_average. */
 typedef struct wg_moving_average_attrs {
     double decay; /**< in [0, 1] */
 } wg_moving_average_attrs;
@@ -48,8 +49,8 @@ WG_API wg_value *(wg_adam)(const char *at, wg_value *p, wg_value *g, wg_value *m
                            wg_value *lr, wg_value *step, const wg_adam_attrs *a);
 #define wg_adam(...) wg_adam(WG_HERE, __VA_ARGS__)
 
-/** The same with weight decay apart from the gradient (Loshchilov, Hutter 2019): p' loses lr
- * weight_decay p. */
+/** The same with decoupled weight decay (Loshchilov, Hutter 2019): lr weight_decay p is subtracted
+ * from p', and nothing is added to g. */
 WG_API wg_value *(wg_adamw)(const char *at, wg_value *p, wg_value *g, wg_value *m, wg_value *v,
                             wg_value *lr, wg_value *step, const wg_adam_attrs *a);
 #define wg_adamw(...) wg_adamw(WG_HERE, __VA_ARGS__)

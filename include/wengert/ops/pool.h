@@ -1,7 +1,7 @@
 /* Pooling: a maximum or a mean over sliding windows of each channel (wengert/ops/sliding.h).
  *
- * Maxima remember where they lie.  `index` is a position in the plane of one channel, i W + j, and
- * the pair
+ * A maximum also returns its position: `index` is the position i W + j in the plane of one
+ * channel, and the pair
  *
  *   pool_gather (x, index)[b, c, o]  =  x[b, c, index[b, c, o]]
  *   pool_scatter(y, index)[b, c, i]  =  sum of y[b, c, o] over the o with index[b, c, o] = i
@@ -24,7 +24,7 @@ typedef struct wg_pool1d_options {
     int64_t stride;       /**< between windows */
     int64_t padding;      /**< at each end of x */
     int64_t dilation;     /**< between taps; of maxima only */
-    bool exclude_padding; /**< means over the elements of x only; else padding counts as zeros */
+    bool exclude_padding; /**< means are over elements of x only; else padding counts as zeros */
 } wg_pool1d_options;
 
 /** The same along H and along W. */
@@ -36,17 +36,22 @@ typedef struct wg_pool2d_options {
     bool exclude_padding; /**< means over the elements of x only */
 } wg_pool2d_options;
 
-/** Of every op of this family, as kernels see it; ops of one dimension use the w fields. */
+/** Attributes of every op of this family; ops of one dimension use the fields of W. */
 typedef struct wg_pool_attrs {
-    int64_t kernel_h, kernel_w;     /**< size of a window */
-    int64_t stride_h, stride_w;     /**< between windows */
-    int64_t padding_h, padding_w;   /**< at each end */
-    int64_t dilation_h, dilation_w; /**< between taps */
-    bool exclude_padding;           /**< means over the elements of x only */
-    int64_t height, width;          /**< of the result of pool_scatter and avg_pool2d_grad */
+    int64_t kernel_h;     /**< height of a window */
+    int64_t kernel_w;     /**< width of a window */
+    int64_t stride_h;     /**< between windows along H */
+    int64_t stride_w;     /**< between windows along W */
+    int64_t padding_h;    /**< at each end of H */
+    int64_t padding_w;    /**< at each end of W */
+    int64_t dilation_h;   /**< between taps along H */
+    int64_t dilation_w;   /**< between taps along W */
+    bool exclude_padding; /**< means over the elements of x only */
+    int64_t height;       /**< of the result of pool_scatter and avg_pool2d_grad */
+    int64_t width;        /**< of the result of pool_scatter and avg_pool2d_grad */
 } wg_pool_attrs;
 
-/** The windows along H and W of a valid node that takes planes of `from` to planes of `to`. */
+/** The windows along H and W of a valid node that maps planes of shape `from` to planes of `to`. */
 WG_API void wg_pool_windows(const wg_pool_attrs *a, const wg_shape *from, const wg_shape *to,
                             wg_sliding *h, wg_sliding *w);
 
@@ -67,17 +72,18 @@ WG_API wg_value *(wg_avg_pool2d)(const char *at, wg_value *x, const wg_pool2d_op
 WG_API wg_value *(wg_avg_pool1d)(const char *at, wg_value *x, const wg_pool1d_options *options);
 #define wg_avg_pool1d(...) wg_avg_pool1d(WG_HERE, __VA_ARGS__)
 
-/** y[N, C, 1, 1]: the maximum, or the mean, of each plane of x[N, C, H, W]; H and W are not 0. */
+/** y[N, C, 1, 1]: the maximum of each plane of x[N, C, H, W]; H and W are not 0. */
 WG_API wg_value *(wg_global_max_pool2d)(const char *at, wg_value *x);
 #define wg_global_max_pool2d(...) wg_global_max_pool2d(WG_HERE, __VA_ARGS__)
+/** y[N, C, 1, 1]: the mean of each plane of x[N, C, H, W]; H and W are not 0. */
 WG_API wg_value *(wg_global_avg_pool2d)(const char *at, wg_value *x);
 #define wg_global_avg_pool2d(...) wg_global_avg_pool2d(WG_HERE, __VA_ARGS__)
 
-/** y, of the shape of index[N, C, P, Q] (i64): the elements of x[N, C, H, W] there.  An index
- * outside [0, H W) ends the run with WG_EDATA. */
+/** y[N, C, P, Q]: the elements of x[N, C, H, W] at index[N, C, P, Q] (i64).  An index outside
+ * [0, H W) ends the run with WG_EDATA. */
 WG_API wg_value *(wg_pool_gather)(const char *at, wg_value *x, wg_value *index);
 #define wg_pool_gather(...) wg_pool_gather(WG_HERE, __VA_ARGS__)
-/** x[N, C, height, width]: the sums of the y[N, C, P, Q] that index sends there, 0 where none. */
+/** x[N, C, height, width]: each y[N, C, P, Q] is added at its index; all other elements are 0. */
 WG_API wg_value *(wg_pool_scatter)(const char *at, wg_value *y, wg_value *index, int64_t height,
                                    int64_t width);
 #define wg_pool_scatter(...) wg_pool_scatter(WG_HERE, __VA_ARGS__)

@@ -19,21 +19,21 @@
 extern "C" {
 #endif
 
-/** Zero means the default in every field. */
+/** Options of rnn, lstm and gru.  Zero means the default in every field. */
 typedef struct wg_recurrent_options {
     wg_value *h;  /**< state before the first step, [B, H]; NULL: zeros */
-    wg_value *c;  /**< lstm only: cell state before it, [B, H]; NULL: zeros */
+    wg_value *c;  /**< lstm only: cell state before the first step, [B, H]; NULL: zeros */
     bool reverse; /**< from the last step to the first */
-    bool relu;    /**< rnn only: relu in the place of tanh */
+    bool relu;    /**< rnn only: relu instead of tanh */
 } wg_recurrent_options;
 
-/** As backends and passes see it. */
+/** Attributes of rnn, lstm, gru and their cells. */
 typedef struct wg_recurrent_attrs {
     bool reverse; /**< from the last step to the first */
-    bool relu;    /**< rnn only: relu in the place of tanh */
+    bool relu;    /**< rnn only: relu instead of tanh */
 } wg_recurrent_attrs;
 
-/** h'[B, H] from x[B, C] and h[B, H]; relu: in the place of tanh. */
+/** h'[B, H] from x[B, C] and h[B, H]; `relu` replaces tanh. */
 WG_API wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
                                wg_value *bi, wg_value *bh, bool relu);
 #define wg_rnn_cell(...) wg_rnn_cell(WG_HERE, __VA_ARGS__)
@@ -46,9 +46,8 @@ WG_API wg_value *(wg_gru_cell)(const char *at, wg_value *x, wg_value *h, wg_valu
                                wg_value *bi, wg_value *bh);
 #define wg_gru_cell(...) wg_gru_cell(WG_HERE, __VA_ARGS__)
 
-/** y[B, T, H], the h' of every step, from x[B, T, C]; T may be 0.  After the last step carried out
- * h[B, H] is wg_result_of(y, 1), and c[B, H] of lstm wg_result_of(y, 2).  `options` may be NULL.
- */
+/** y[B, T, H], the h' of every step, from x[B, T, C]; T may be 0.  wg_result_of(y, 1) is the
+ * h[B, H] after the last step, wg_result_of(y, 2) the c[B, H] of lstm.  `options` may be NULL. */
 WG_API wg_value *(wg_rnn)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
                           wg_value *bh, const wg_recurrent_options *options);
 #define wg_rnn(...) wg_rnn(WG_HERE, __VA_ARGS__)

@@ -1,8 +1,8 @@
 /* Reductions over any set of axes, and cumulative sums.
  *
  * `axes` may be WG_ALL_AXES; with WG_KEEP reduced axes stay, with size 1.  Over no elements a sum
- * is 0, a product 1, a norm 0, a logsumexp -inf and a mean NaN; max and min are errors when built.
- */
+ * is 0, a product 1, a norm 0, a logsumexp -inf and a mean NaN; max and min over no elements are
+ * errors of the graph. */
 #ifndef WG_OPS_REDUCE_H
 #define WG_OPS_REDUCE_H
 
@@ -12,37 +12,37 @@
 extern "C" {
 #endif
 
-/** Of sum, mean, max, min, prod and logsumexp. */
+/** Attributes of sum, mean, max, min, prod and logsumexp. */
 typedef struct wg_reduce_attrs {
     wg_axes axes; /**< none: all */
     bool keep;    /**< reduced axes stay, with size 1 */
 } wg_reduce_attrs;
 
-/** Of var. */
+/** Attributes of var. */
 typedef struct wg_var_attrs {
     wg_axes axes;       /**< none: all */
     bool keep;          /**< reduced axes stay, with size 1 */
-    int64_t correction; /**< the divisor is the number of elements less this */
+    int64_t correction; /**< the divisor is the number of elements minus this */
 } wg_var_attrs;
 
-/** Of vector_norm. */
+/** Attributes of vector_norm. */
 typedef struct wg_vector_norm_attrs {
     wg_axes axes; /**< none: all */
     bool keep;    /**< reduced axes stay, with size 1 */
     double p;     /**< > 0, may be infinite */
 } wg_vector_norm_attrs;
 
-/** Of cumsum. */
+/** Attributes of cumsum. */
 typedef struct wg_cumsum_attrs {
-    int64_t axis;   /**< along which numbers add up */
+    int64_t axis;   /**< along which numbers are summed */
     bool reverse;   /**< from the end */
     bool exclusive; /**< without the element itself */
 } wg_cumsum_attrs;
 
-/** What becomes of reduced axes: the argument `keep`. */
+/** Values of the argument `keep`. */
 enum {
-    WG_DROP = 0, /**< they go */
-    WG_KEEP = 1  /**< they stay, with size 1 */
+    WG_DROP = 0, /**< reduced axes are removed */
+    WG_KEEP = 1  /**< reduced axes stay, with size 1 */
 };
 
 /** y = sum of x; numbers. */
@@ -54,10 +54,10 @@ WG_API wg_value *(wg_mean)(const char *at, wg_value *x, wg_axes axes, bool keep)
 /** y = largest of x; numbers; NaN if there is one.  Ties share the derivative equally. */
 WG_API wg_value *(wg_max)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_max(...) wg_max(WG_HERE, __VA_ARGS__)
-/** y = smallest of x; otherwise as wg_max. */
+/** y = smallest of x; otherwise like wg_max. */
 WG_API wg_value *(wg_min)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_min(...) wg_min(WG_HERE, __VA_ARGS__)
-/** y = product of x; numbers.  The derivatives are right where elements are 0. */
+/** y = product of x; numbers.  Derivatives are exact even where elements are 0. */
 WG_API wg_value *(wg_prod)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_prod(...) wg_prod(WG_HERE, __VA_ARGS__)
 /** y = sum (x - mean)^2 / (n - correction) over n > correction >= 0 elements; floats.  correction 1
@@ -67,7 +67,7 @@ WG_API wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, 
 /** y = ln sum exp(x); floats.  Where all x are -inf, y is -inf and the derivative 0. */
 WG_API wg_value *(wg_logsumexp)(const char *at, wg_value *x, wg_axes axes, bool keep);
 #define wg_logsumexp(...) wg_logsumexp(WG_HERE, __VA_ARGS__)
-/** y = (sum |x|^p)^(1/p), p > 0; floats; p = INFINITY: y = max |x|, whose ties share the
+/** y = (sum |x|^p)^(1/p), p > 0; floats; p = INFINITY: y = max |x|, where ties share the
  * derivative.  Where y is 0 the derivative is 0. */
 WG_API wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
 #define wg_vector_norm(...) wg_vector_norm(WG_HERE, __VA_ARGS__)
@@ -79,7 +79,7 @@ enum {
     WG_CUMSUM_EXCLUSIVE = 2, /**< without j = i */
 };
 
-/** y[i] = sum of x[j] along `axis`, over the j that `flags` says; numbers. */
+/** y[i] = sum of x[j] along `axis`, over the j that `flags` selects; numbers. */
 WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags);
 #define wg_cumsum(...) wg_cumsum(WG_HERE, __VA_ARGS__)
 

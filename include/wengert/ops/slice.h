@@ -8,46 +8,47 @@
 extern "C" {
 #endif
 
-/* One entry for each axis of x (wg_shape serves as a list of integers). */
-/** Of slice: y[i] = x[start + i step], 0 <= i < size, along each axis. */
+/** Attributes of slice: y[i] = x[start + i step], 0 <= i < size, along each axis.  Lists with an
+ * entry for each axis are of type wg_shape. */
 typedef struct wg_slice_attrs {
     wg_shape start; /**< of the first element */
     wg_shape size;  /**< of y */
     wg_shape step;  /**< not 0 */
 } wg_slice_attrs;
 
-/** Of slice_grad. */
+/** Attributes of slice_grad. */
 typedef struct wg_slice_grad_attrs {
     wg_shape shape; /**< of the result */
     wg_shape start; /**< of the slice */
     wg_shape step;  /**< of the slice */
 } wg_slice_grad_attrs;
 
-/** Of pad. */
+/** Attributes of pad. */
 typedef struct wg_pad_attrs {
     wg_shape before; /**< elements added before each axis */
     wg_shape after;  /**< elements added after it */
     double value;    /**< of the added elements */
 } wg_pad_attrs;
 
-/** Of flip. */
+/** Attributes of flip. */
 typedef struct wg_flip_attrs {
     wg_axes axes; /**< none: all */
 } wg_flip_attrs;
 
-/** Of roll. */
+/** Attributes of roll. */
 typedef struct wg_roll_attrs {
-    int64_t shift; /**< to higher indices */
+    int64_t shift; /**< towards higher indices */
     int64_t axis;  /**< of x */
 } wg_roll_attrs;
 
-/* Beyond the last element (with step < 0: the first); for `stop` of wg_slice. */
+/** `stop` of wg_slice: up to and including the last element; `start` with step < 0: from it. */
 #define WG_TO_END INT64_MAX
+/** `stop` of wg_slice with step < 0: down to and including the first element. */
 #define WG_TO_START INT64_MIN
 
 /** x[start:stop:step] of Python along one axis: negative positions count from the end, positions
- * outside are clamped, step may be negative but not 0.  The whole axis reversed: (WG_TO_END,
- * WG_TO_START, -1). */
+ * outside are clamped, step may be negative but not 0.  To reverse the whole axis: start WG_TO_END,
+ * stop WG_TO_START, step -1. */
 WG_API wg_value *(wg_slice)(const char *at, wg_value *x, int axis, int64_t start, int64_t stop,
                             int64_t step);
 #define wg_slice(...) wg_slice(WG_HERE, __VA_ARGS__)
@@ -73,7 +74,7 @@ WG_API wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape
 WG_API wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes);
 #define wg_flip(...) wg_flip(WG_HERE, __VA_ARGS__)
 
-/** y[i + shift] = x[i] along `axis`, round the end. */
+/** y[i + shift] = x[i] along `axis`, wrapping around at the end. */
 WG_API wg_value *(wg_roll)(const char *at, wg_value *x, int64_t shift, int axis);
 #define wg_roll(...) wg_roll(WG_HERE, __VA_ARGS__)
 

@@ -10,8 +10,8 @@
  *
  *   count = floor((size + 2 padding - span) / stride) + 1
  *
- * windows fit into the padded axis.  Where the division leaves a rest, the last few positions
- * belong to no window; so several sizes have the same count, and an op that goes back from windows
+ * windows fit into the padded axis.  Where the division has a remainder, the last few positions
+ * belong to no window.  So several sizes have the same count, and an op that goes back from windows
  * to positions (a data gradient, a transposed convolution) must be told the size. */
 #ifndef WG_OPS_SLIDING_H
 #define WG_OPS_SLIDING_H
@@ -60,7 +60,7 @@ static inline void wg_sliding_taps(const wg_sliding *w, int64_t o, int64_t *firs
         *end = *first;
 }
 
-/** The window of which tap k lies at `position`, or -1. */
+/** The window whose tap k lies at `position`, or -1. */
 static inline int64_t wg_sliding_at(const wg_sliding *w, int64_t position, int64_t k)
 {
     int64_t distance = position + w->padding - k * w->dilation;
@@ -68,7 +68,7 @@ static inline int64_t wg_sliding_at(const wg_sliding *w, int64_t position, int64
     return distance >= 0 && distance % w->stride == 0 && o < w->count ? o : -1;
 }
 
-/** For shape rules: checks all numbers along `axis` ("H") and sets count. */
+/** For shape rules: checks the fields of *w for the axis named `axis` ("H") and sets w->count. */
 WG_API bool wg_need_sliding(wg_node *n, const char *axis, wg_sliding *w);
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 extern "C" {
 #endif
 
+/** Declares the op of a line of ops.def: wg_op_add, ... */
 #define WG_OP(kind, name) extern WG_API const wg_op wg_op_##name;
 #include "wengert/ops/ops.def"
 #undef WG_OP

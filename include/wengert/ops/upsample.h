@@ -5,8 +5,8 @@
  *   bilinear                    at  s = max(0, (o + 1/2) from / to - 1/2)    centres match
  *   bilinear, corners aligned   at  s = o (from - 1) / (to - 1)              ends match
  *
- * where a place s between i = floor(s) and i + 1 reads  (1 - (s - i)) x[i] + (s - i) x[i + 1], with
- * the last element in the place of any beyond it.  upsample2d_grad is the transposed map; each is
+ * where position s with i = floor(s) reads  (1 - (s - i)) x[i] + (s - i) x[i + 1], and positions
+ * beyond the last element read the last element.  upsample2d_grad is the transposed map; each is
  * the other's derivative. */
 #ifndef WG_OPS_UPSAMPLE_H
 #define WG_OPS_UPSAMPLE_H
@@ -17,34 +17,37 @@
 extern "C" {
 #endif
 
-/** How new elements are made of old ones. */
+/** How new elements are computed from old ones. */
 typedef enum wg_upsample_mode {
     WG_NEAREST = 0, /**< a copy of one */
     WG_BILINEAR     /**< a weighted mean of four */
 } wg_upsample_mode;
 
-/** The new size, or the factors by which it grows (rounded down), along H and along W. */
+/** The new size along H and along W, or the factor by which the size is multiplied and rounded
+ * down. */
 typedef struct wg_upsample2d_options {
     wg_upsample_mode mode; /**< nearest or bilinear */
     bool align_corners;    /**< bilinear only: corners keep their values */
-    int64_t size[2];       /**< 0: by scale */
-    double scale[2];       /**< where size is 0 */
+    int64_t size[2];       /**< 0: from scale */
+    double scale[2];       /**< used where size is 0 */
 } wg_upsample2d_options;
 
-/** As kernels and passes see it. */
+/** Attributes of upsample2d and upsample2d_grad. */
 typedef struct wg_upsample_attrs {
     wg_upsample_mode mode; /**< nearest or bilinear */
     bool align_corners;    /**< bilinear only */
-    int64_t height, width; /**< of the result */
+    int64_t height;        /**< of the result */
+    int64_t width;         /**< of the result */
 } wg_upsample_attrs;
 
-/** What element o reads: (1 - weight) x[first] + weight x[second]. */
+/** The elements of x that one element of y reads: (1 - weight) x[first] + weight x[second]. */
 typedef struct wg_upsample_tap {
-    int64_t first, second; /**< indices in x */
-    double weight;         /**< in [0, 1) */
+    int64_t first;  /**< index in x */
+    int64_t second; /**< index in x */
+    double weight;  /**< in [0, 1) */
 } wg_upsample_tap;
 
-/** What element o of an axis of `to` elements reads of one of `from`. */
+/** What element o reads along an axis that is resampled from `from` to `to` elements. */
 static inline wg_upsample_tap wg_upsample_tap_of(const wg_upsample_attrs *a, int64_t from,
                                                  int64_t to, int64_t o)
 {

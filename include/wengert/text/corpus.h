@@ -17,29 +17,29 @@ typedef struct wg_sentence {
     size_t n;           /**< tokens */
 } wg_sentence;
 
-/** Zero means the default in every field. */
+/** How a corpus is read.  Zero means the default in every field. */
 typedef struct wg_corpus_options {
     size_t max_length; /**< pairs with a side of more tokens are left out; 0: no limit */
     bool keep_empty;   /**< keep pairs with an empty side: for validation, line by line */
     bool keep_text;    /**< keep the lines as well, for wg_corpus_text */
-    int threads;       /**< that encode; 0: as OpenMP chooses.  The result does not depend on it */
+    int threads;       /**< for encoding; 0: OpenMP's default.  The result does not depend on it */
 } wg_corpus_options;
 
-/** Reads two files of equally many lines (plain or gzip; "-" is not allowed) and encodes them.  A
- * byte-order mark and carriage returns at line ends are dropped.  The caller frees *out; on failure
- * it is NULL.  WG_EDATA: different counts of lines, or no pair is left; WG_EIO; WG_EINVAL: an
- * argument is NULL.  `options` may be NULL. */
+/** Reads two files with equal numbers of lines (plain or gzip; "-" is not allowed) and encodes
+ * them.  A byte-order mark and carriage returns at line ends are dropped.  The caller frees *out;
+ * on failure it is NULL.  WG_EDATA: different numbers of lines, or no pair is left; WG_EIO;
+ * WG_EINVAL: an argument is NULL.  `options` may be NULL. */
 WG_API WG_MUST_USE wg_status wg_corpus_read(wg_corpus **out, const char *source_path,
                                             const char *target_path, const wg_vocabulary *source,
                                             const wg_vocabulary *target,
                                             const wg_corpus_options *options, wg_error *error);
-/** The same from texts in memory. */
+/** The same for texts in memory. */
 WG_API WG_MUST_USE wg_status wg_corpus_of_text(wg_corpus **out, const char *source_text,
                                                size_t source_size, const char *target_text,
                                                size_t target_size, const wg_vocabulary *source,
                                                const wg_vocabulary *target,
                                                const wg_corpus_options *options, wg_error *error);
-/** NULL is allowed. */
+/** Frees the corpus; NULL is allowed. */
 WG_API void wg_corpus_free(wg_corpus *c);
 
 /** Number of pairs kept. */
@@ -52,7 +52,7 @@ WG_API size_t wg_corpus_too_long(const wg_corpus *c);
 WG_API wg_sentence wg_corpus_sentence(const wg_corpus *c, size_t i, int side);
 /** Line i of a side as text, NULL without keep_text. */
 WG_API const char *wg_corpus_text(const wg_corpus *c, size_t i, int side);
-/** A fingerprint of all ids (xxHash), by which a resumed run recognises its data. */
+/** A hash of all ids (xxHash), by which a resumed run recognises its data. */
 WG_API uint64_t wg_corpus_hash(const wg_corpus *c);
 
 #ifdef __cplusplus

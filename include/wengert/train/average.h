@@ -1,5 +1,5 @@
-/* The mean of several models: of the last checkpoints of a run it is better than any of them
- * (Vaswani et al. 2017, section 6.1). */
+/* The mean of several models.  The mean of the last checkpoints of a run is often better than each
+ * of them (Vaswani et al. 2017, section 6.1). */
 #ifndef WG_TRAIN_AVERAGE_H
 #define WG_TRAIN_AVERAGE_H
 
@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /** Writes to `out` the mean of n files of tensors, computed in f64 and rounded to each tensor's
- * dtype; `out` may be one of them.  WG_EDATA: they do not have the same names, dtypes and shapes,
- * or tensors of integers are not equal; all differences from the first file are listed. */
+ * dtype; `out` may be one of them.  WG_EDATA: names, dtypes or shapes differ, or tensors of
+ * integers are not equal; the error lists all differences from the first file. */
 WG_API WG_MUST_USE wg_status wg_average_files(const char *const *paths, size_t n, const char *out,
                                               wg_error *error);
 

@@ -1,4 +1,4 @@
-/* Learning rates as functions of the update's number. */
+/* Learning rates as functions of the number of the update. */
 #ifndef WG_TRAIN_SCHEDULE_H
 #define WG_TRAIN_SCHEDULE_H
 
@@ -18,10 +18,10 @@ typedef enum wg_schedule_kind {
     WG_SCHEDULE_CONSTANT      /**< then `rate` */
 } wg_schedule_kind;
 
-/** A schedule and its numbers. */
+/** A schedule and its parameters. */
 typedef struct wg_schedule {
     int kind;        /**< wg_schedule_kind */
-    double rate;     /**< the peak; of noam: a factor, typically 1 */
+    double rate;     /**< the peak; for noam a factor, typically 1 */
     int64_t warmup;  /**< updates; 0: none */
     double start;    /**< rate before the first update of the warm-up */
     double floor;    /**< cosine, linear: the lowest rate */
@@ -29,9 +29,9 @@ typedef struct wg_schedule {
     int64_t d_model; /**< noam: d */
 } wg_schedule;
 
-/** The rate of update t = 1, 2, ...; an earlier one has the rate of the first, an unknown kind NaN.
- * Without warm-up inverse_sqrt falls from its peak at update 1; cosine and linear stay at the floor
- * from `updates` on, but a warm-up is finished first. */
+/** The rate at update t = 1, 2, ...; for t < 1 that of t = 1; NaN for an unknown kind.  Without a
+ * warm-up, inverse_sqrt is at its peak at update 1.  Cosine and linear stay at the floor from
+ * `updates` on, but finish the warm-up first. */
 WG_API double wg_schedule_rate(const wg_schedule *s, int64_t t);
 
 #ifdef __cplusplus

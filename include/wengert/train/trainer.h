@@ -1,8 +1,8 @@
-/* Training a Transformer: data, a plan for each shape of batch, updates, validation, checkpoints.
+/* Training a Transformer: data, one plan per shape of a batch, updates, validation, checkpoints.
  *
- * All that belongs to a run stands in its folder (wengert/train/folder.h).  Creating a trainer on a
- * folder that has a progress.json resumes the run: final parameters are then bit-identical to those
- * of a run that was never interrupted. */
+ * The folder (wengert/train/folder.h) holds the whole state of a run.  A trainer created on a
+ * folder with a progress.json resumes that run.  On the same machine with the same number of
+ * threads, the final parameters are bit for bit those of an uninterrupted run. */
 #ifndef WG_TRAIN_TRAINER_H
 #define WG_TRAIN_TRAINER_H
 
@@ -12,53 +12,53 @@
 extern "C" {
 #endif
 
-/** A run of training, from wg_trainer_create to wg_trainer_free. */
+/** A training run. */
 typedef struct wg_trainer wg_trainer;
 
-/** What an event is about. */
+/** Kinds of events. */
 typedef enum wg_event_kind {
-    WG_EVENT_NOTE = 0, /**< something to know: sizes, a damaged checkpoint */
+    WG_EVENT_NOTE = 0, /**< a remark: sizes, a damaged checkpoint */
     WG_EVENT_UPDATE,   /**< an update was done; no text */
-    WG_EVENT_DISPLAY,  /**< settings.disp_freq: how training goes */
-    WG_EVENT_VALID,    /**< settings.valid_freq: metrics of the validation set */
+    WG_EVENT_DISPLAY,  /**< progress, every settings.disp_freq */
+    WG_EVENT_VALID,    /**< validation metrics, every settings.valid_freq */
     WG_EVENT_SAVED     /**< a checkpoint was written */
 } wg_event_kind;
 
-/** What is reported while training; `text` lives during the call only. */
+/** An event of a run.  `text` is valid only during the call. */
 typedef struct wg_event {
     int kind;                    /**< wg_event_kind */
     const char *text;            /**< one line for people */
     int64_t epoch;               /**< 1, 2, ... */
     int64_t update;              /**< updates done in the whole run */
     int64_t updates_in_epoch;    /**< done in this epoch */
-    int64_t of_updates_in_epoch; /**< of so many */
-    double cost;                 /**< label-smoothed nats a target token since the last display */
+    int64_t of_updates_in_epoch; /**< updates in one epoch */
+    double cost;                 /**< label-smoothed nats per target token since the last display */
     double rate;                 /**< learning rate of the last update */
     double gradient_norm;        /**< of the last update, before clipping */
-    double words_per_second;     /**< target tokens since the last display */
-    double done;                 /**< share of settings.after, 0 to 1 */
-    double seconds_left;         /**< NaN: not known */
+    double words_per_second;     /**< target tokens per second since the last display */
+    double done;                 /**< fraction of settings.after, 0 to 1 */
+    double seconds_left;         /**< NaN: unknown */
 } wg_event;
 
-/** Who is told. */
+/** A receiver of events. */
 typedef struct wg_listener {
     void (*tell)(void *context, const wg_event *event); /**< NULL: nobody */
-    void *context;                                      /**< for tell */
+    void *context;                                      /**< first argument of `tell` */
 } wg_listener;
 
-/** Reads or makes vocabularies, reads data, restores a checkpoint.  The settings are copied;
- * `listener` may be NULL.  On failure *out is NULL: WG_EINVAL (settings), WG_EDATA (texts or a
- * folder's files), WG_EIO, WG_ENOMEM. */
+/** Creates a trainer: reads or trains vocabularies, reads data, restores a checkpoint.  The
+ * settings are copied; `listener` may be NULL.  On failure *out is NULL: WG_EINVAL (settings),
+ * WG_EDATA (texts or a folder's files), WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
                                                const wg_listener *listener, wg_error *error);
-/** NULL is allowed. */
+/** Frees the trainer; NULL is allowed. */
 WG_API void wg_trainer_free(wg_trainer *t);
-/** Trains until settings->after, early stopping, or *stop becomes nonzero (then after the update in
- * progress), saving as set and at the end; a run that was stopped is WG_OK.  `stop` may be NULL.
- * WG_ENONFINITE: a loss or a gradient was not finite; that update was not carried out and nothing
- * is saved after it. */
+/** Trains until settings->after, until early stopping, or until *stop is nonzero after an update,
+ * and saves at the set frequency and at the end.  Returns WG_OK if it was stopped.  `stop` may be
+ * NULL.  WG_ENONFINITE: a loss or a gradient was not finite; that update was not applied, and
+ * nothing was saved after it. */
 WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
-/** Why the last run failed; lives as long as t. */
+/** Why the last run failed; valid as long as t. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);
 
 #ifdef __cplusplus

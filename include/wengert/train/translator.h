@@ -1,4 +1,4 @@
-/* A trained model folder in use: text in, text out. */
+/* Translation of text with a trained model folder. */
 #ifndef WG_TRAIN_TRANSLATOR_H
 #define WG_TRAIN_TRANSLATOR_H
 
@@ -10,33 +10,33 @@
 extern "C" {
 #endif
 
-/** A model with its vocabularies; for one thread at a time. */
+/** A model with its vocabularies.  Only one thread may use it at a time. */
 typedef struct wg_translator wg_translator;
 
-/** Zero means the default in every field. */
+/** How a folder is opened.  Zero means the default in every field. */
 typedef struct wg_translator_options {
-    /** A file within the folder, or any path; NULL: the best by the metric that decided, else by
-     * another, else the average, else the last. */
+    /** A file in the folder, or any path.  NULL: the best parameters by the first validation
+     * metric, else by another metric, else the moving average, else the last parameters. */
     const char *weights;
-    const wg_settings *settings;       /**< of the folder, if already read (wg_folder_settings) */
-    const wg_backend *const *backends; /**< [n_backends] the preferred first; NULL: the fastest */
+    const wg_settings *settings;       /**< those of the folder, if already read; or NULL */
+    const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: the fastest */
     size_t n_backends;                 /**< length of backends */
-    int threads;                       /**< 0: as many as there are */
+    int threads;                       /**< 0: OpenMP's default */
     bool int8; /**< products with weights in 8-bit integers, see wengert/models/quantize.h */
 } wg_translator_options;
 
 /** Opens a folder written by training: config.yml, vocabularies, weights.  `options` may be NULL.
- * On failure *out is NULL: WG_EIO, WG_EDATA (files that do not go together), WG_ENOMEM. */
+ * On failure *out is NULL: WG_EIO, WG_EDATA (files that do not match), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_translator_open(wg_translator **out, const char *folder,
                                                 const wg_translator_options *options,
                                                 wg_error *error);
-/** NULL is allowed. */
+/** Frees the translator; NULL is allowed. */
 WG_API void wg_translator_free(wg_translator *t);
-/** Why the last call failed; lives until the next call. */
+/** Why the last call failed; valid until the next call. */
 WG_API const char *wg_translator_message(const wg_translator *t);
-/** Of source (0) or target (1); owned by the translator. */
+/** The vocabulary of the source (0) or the target (1); owned by the translator. */
 WG_API const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side);
-/** The network, with the sizes of the vocabularies; owned by the translator. */
+/** The configuration of the model, with the sizes of its vocabularies; owned by the translator. */
 WG_API const wg_transformer_config *wg_translator_config(const wg_translator *t);
 
 /** A line's translation, or the score of a given one. */
@@ -45,13 +45,15 @@ typedef struct wg_translation {
     wg_hypothesis hypothesis; /**< its tokens and scores */
 } wg_translation;
 
-/** n lines, each without its newline: (*results)[i * n_best + k] is the k-th best of line i (fewer:
- * text NULL), freed by wg_translations_free.  A blank line has an empty translation.  Attention has
- * a column for each source token, the last of which is the end of sentence. */
+/** Translates n lines, each without its newline.  (*results)[i * n_best + k] is the k-th best
+ * translation of line i; text is NULL if there are fewer.  The caller frees the results by
+ * wg_translations_free.  A blank line has an empty translation.  Attention has a column for each
+ * source token, the last of which is the end of sentence. */
 WG_API WG_MUST_USE wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
                                                const wg_search_options *options,
                                                wg_translation **results);
-/** Scores given pairs of lines: (*results)[i] is that of pair i, freed by wg_translations_free. */
+/** Scores n given pairs of lines: (*results)[i] is the score of pair i.  The caller frees the
+ * results by wg_translations_free. */
 WG_API WG_MUST_USE wg_status wg_translator_score(wg_translator *t, const char *const *sources,
                                                  const char *const *targets, size_t n,
                                                  const wg_search_options *options,
