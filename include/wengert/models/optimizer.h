@@ -30,7 +30,7 @@ typedef struct wg_sgd_options {
     const char *name;    /**< prefix of the states; NULL: "sgd".  Unique in the graph */
 } wg_sgd_options;
 
-/** At the end of a run each of the n params[i] takes one step of wg_sgd along -grads[i].
+/** At the end of a run each of the n params[i] takes one step of wg_sgd with the gradient grads[i].
  * Velocities are states named "sgd/velocity/PARAMETER".  Returns the graph's status. */
 WG_API wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *const *grads,
                                 size_t n, wg_value *lr, const wg_sgd_options *options);

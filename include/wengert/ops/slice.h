@@ -41,9 +41,9 @@ typedef struct wg_roll_attrs {
     int64_t axis;  /**< of x */
 } wg_roll_attrs;
 
-/** `stop` of wg_slice: up to and including the last element; `start` with step < 0: from it. */
+/** For wg_slice: as `stop`, the end of the axis; as `start` with step < 0, the last element. */
 #define WG_TO_END INT64_MAX
-/** `stop` of wg_slice with step < 0: down to and including the first element. */
+/** For wg_slice with step < 0: as `stop`, beyond the first element, which is included. */
 #define WG_TO_START INT64_MIN
 
 /** x[start:stop:step] of Python along one axis: negative positions count from the end, positions

@@ -27,7 +27,7 @@ typedef enum wg_event_kind {
 /** An event of a run.  `text` is valid only during the call. */
 typedef struct wg_event {
     int kind;                    /**< wg_event_kind */
-    const char *text;            /**< one line for people */
+    const char *text;            /**< one line of text, without newline */
     int64_t epoch;               /**< 1, 2, ... */
     int64_t update;              /**< updates done in the whole run */
     int64_t updates_in_epoch;    /**< done in this epoch */
