@@ -1,7 +1,7 @@
-/* golden_ops FILE: runs every case of a file of golden vectors (tests/golden/golden.h) in f64, outputs and
- * gradients, and prints the worst error of each, relative to max(1, |value|).  The last line is "N
- * passed, N failed"; the exit status is 0 if none failed, 1 if any did, 2 for wrong usage, 3 if the
- * file cannot be read. */
+/* golden_ops FILE: runs every case of a file of golden vectors (tests/golden/golden.h) in f64,
+ * outputs and gradients, and prints the worst error of each, relative to max(1, |value|).  The last
+ * line is "N passed, N failed"; the exit status is 0 if none failed, 1 if any did, 2 for wrong
+ * usage, 3 if the file cannot be read. */
 #include "tests/golden/golden.h"
 #include "tests/golden/golden_file.h"
 

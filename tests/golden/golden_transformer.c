@@ -1,7 +1,7 @@
 /* golden_transformer FILE [--backend NAME] [--f32]: builds the model of a file of golden vectors
- * (tests/golden/golden_model.h) and compares logits, loss, every gradient, the loss before each step of
- * Adam and the parameters after the last, a line each.  The exit status is 0 if all are right, 1 if
- * not, 2 for wrong usage, 3 if the file cannot be read or is of another kind.
+ * (tests/golden/golden_model.h) and compares logits, loss, every gradient, the loss before each
+ * step of Adam and the parameters after the last, a line each.  The exit status is 0 if all are
+ * right, 1 if not, 2 for wrong usage, 3 if the file cannot be read or is of another kind.
  *
  * In f64 an error is |got - want| / max(1, |want|) of the worst element.
  *
