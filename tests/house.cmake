@@ -19,6 +19,8 @@ endif()
 add_test(NAME house_format COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_format.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(house_format PROPERTIES SKIP_RETURN_CODE 77)
 
+add_test(NAME house_repeats COMMAND awk -f tests/repeats.awk ${house} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+
 # Every public symbol is documented: Doxygen has nothing to warn of.
 find_program(DOXYGEN doxygen)
 if(DOXYGEN)

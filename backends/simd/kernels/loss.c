@@ -107,75 +107,115 @@ static void multiply_long(const simd_product *p, int64_t pieces, float *partial,
     }
 }
 
-void SIMD(linear_loss)(const simd_loss *a)
+/* One chunk of rows: x [rows, d], logits and then their gradients g [rows, v], losses [rows]. */
+typedef struct chunk {
+    const simd_loss *a;
+    int64_t first, rows, blocks;
+    const float *x;
+    float *g, *losses;
+    room room;
+} chunk;
+
+/* g = x w' */
+static void make_logits(const chunk *c)
 {
-    int64_t d = a->width, v = a->classes, blocks = simd_blocks(v, SIMD_BLOCK_OF_CLASSES);
-    double loss = 0;
-    const room each = {a->scratch + simd_loss_chunk(a->chunk, d, v), simd_loss_gemm(a->chunk, d, v),
-                       a->threads};
-    for (int64_t first = 0; first < a->rows; first += a->chunk) {
-        int64_t rows = a->rows - first < a->chunk ? a->rows - first : a->chunk;
-        const float *x = a->x + first * d;
-        float *g = a->scratch, *losses = a->scratch + a->chunk * v;
-        multiply(&(simd_product){.m = rows,
+    int64_t d = c->a->width, v = c->a->classes;
+    const simd_product logits = {.m = c->rows,
                                  .n = v,
                                  .k = d,
                                  .alpha = 1,
-                                 .a = x,
+                                 .a = c->x,
                                  .lda = d,
-                                 .b = a->w,
+                                 .b = c->a->w,
                                  .ldb = d,
                                  .tb = true,
-                                 .c = g,
+                                 .c = c->g,
                                  .ldc = v,
-                                 .threads = 1},
-                 1, blocks, &each);
+                                 .threads = 1};
+    multiply(&logits, 1, c->blocks, &c->room);
+}
+
+/* Each row of g becomes its gradient; *loss += the rows' losses, in their order. */
+static void add_losses(const chunk *c, double *loss)
+{
+    const simd_loss *a = c->a;
+    int64_t v = a->classes;
 #pragma omp parallel for schedule(static) num_threads(a->threads)
-        for (int64_t r = 0; r < rows; r++) {
-            int64_t target = a->targets[first + r];
-            float weight = a->weights[first + r];
-            if (weight != 0) { /* NaN too: it must show */
-                losses[r] = loss_row(g + r * v, v, target, a->on, a->off, weight);
-            } else {
-                losses[r] = 0;
-                memset(g + r * v, 0, (size_t)v * sizeof *g);
-            }
+    for (int64_t r = 0; r < c->rows; r++) {
+        int64_t target = a->targets[c->first + r];
+        float weight = a->weights[c->first + r];
+        if (weight != 0) { /* NaN too: it must show */
+            c->losses[r] = loss_row(c->g + r * v, v, target, a->on, a->off, weight);
+        } else {
+            c->losses[r] = 0;
+            memset(c->g + r * v, 0, (size_t)v * sizeof *c->g);
         }
-        for (int64_t r = 0; r < rows; r++)
-            loss += losses[r];
-        if (a->dx) {
-            simd_product dx = {.m = rows,
-                               .n = d,
-                               .k = v,
-                               .alpha = a->scale,
-                               .a = g,
-                               .lda = v,
-                               .b = a->w,
-                               .ldb = d,
-                               .c = a->dx + first * d,
-                               .ldc = d,
-                               .threads = 1};
-            int64_t pieces = simd_loss_pieces(a->chunk, v); /* as the scratch has room for */
-            if (pieces > 1)
-                multiply_long(&dx, pieces, losses + a->chunk, &each);
-            else
-                multiply(&dx, simd_blocks(rows, SIMD_BLOCK_OF_ROWS), 1, &each);
-        }
+    }
+    for (int64_t r = 0; r < c->rows; r++)
+        *loss += c->losses[r];
+}
+
+/* dx = scale g w */
+static void make_dx(const chunk *c)
+{
+    int64_t d = c->a->width, v = c->a->classes;
+    const simd_product dx = {.m = c->rows,
+                             .n = d,
+                             .k = v,
+                             .alpha = c->a->scale,
+                             .a = c->g,
+                             .lda = v,
+                             .b = c->a->w,
+                             .ldb = d,
+                             .c = c->a->dx + c->first * d,
+                             .ldc = d,
+                             .threads = 1};
+    int64_t pieces = simd_loss_pieces(c->a->chunk, v); /* as the scratch has room for */
+    if (pieces > 1)
+        multiply_long(&dx, pieces, c->losses + c->a->chunk, &c->room);
+    else
+        multiply(&dx, simd_blocks(c->rows, SIMD_BLOCK_OF_ROWS), 1, &c->room);
+}
+
+/* dw += scale g' x */
+static void add_dw(const chunk *c)
+{
+    int64_t d = c->a->width, v = c->a->classes;
+    const simd_product dw = {.m = v,
+                             .n = d,
+                             .k = c->rows,
+                             .alpha = c->a->scale,
+                             .a = c->g,
+                             .lda = v,
+                             .ta = true,
+                             .b = c->x,
+                             .ldb = d,
+                             .beta = c->first ? 1 : 0,
+                             .c = c->a->dw,
+                             .ldc = d,
+                             .threads = 1};
+    multiply(&dw, c->blocks, 1, &c->room);
+}
+
+void SIMD(linear_loss)(const simd_loss *a)
+{
+    int64_t d = a->width, v = a->classes;
+    chunk c = {.a = a,
+               .blocks = simd_blocks(v, SIMD_BLOCK_OF_CLASSES),
+               .g = a->scratch,
+               .losses = a->scratch + a->chunk * v,
+               .room = {a->scratch + simd_loss_chunk(a->chunk, d, v),
+                        simd_loss_gemm(a->chunk, d, v), a->threads}};
+    double loss = 0;
+    for (; c.first < a->rows; c.first += a->chunk) {
+        c.rows = a->rows - c.first < a->chunk ? a->rows - c.first : a->chunk;
+        c.x = a->x + c.first * d;
+        make_logits(&c);
+        add_losses(&c, &loss);
+        if (a->dx)
+            make_dx(&c);
         if (a->dw)
-            multiply(&(simd_product){.m = v,
-                                     .n = d,
-                                     .k = rows,
-                                     .alpha = a->scale,
-                                     .a = g,
-                                     .lda = v,
-                                     .ta = true,
-                                     .b = x,
-                                     .ldb = d,
-                                     .beta = first ? 1 : 0,
-                                     .c = a->dw,
-                                     .ldc = d,
-                                     .threads = 1},
-                     blocks, 1, &each);
+            add_dw(&c);
     }
     *a->loss = (float)loss;
 }

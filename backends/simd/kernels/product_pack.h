@@ -1,0 +1,160 @@
+/* Packing for a product (product.c): rows of A and columns of B become panels that a tile reads from
+ * one end to the other. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_PACK_H
+#define WG_BACKENDS_SIMD_KERNELS_PRODUCT_PACK_H
+
+#include "backends/simd/kernels/product_tile.h"
+
+/* Some rows or columns of an operand, `count` of them, and some of their terms.  Number (i, p) lies
+ * at x[p ld + i], or at x[i ld + p] if they lie `across`. */
+typedef struct strip {
+    const float *x;
+    int64_t ld;
+    bool across;
+    int64_t count, terms;
+} strip;
+
+/* Four rows of STEP numbers become STEP columns of four: STEP / 4 squares beside one another are
+ * transposed at a time. */
+#if defined(__AVX2__)
+enum { STEP = 8 };
+typedef float group __attribute__((vector_size(32), aligned(4), may_alias));
+#define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#else
+enum { STEP = 4 };
+typedef four group;
+#define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#endif
+
+/* One column of each square */
+INLINE void put(group x, float *to, int64_t width)
+{
+    *(four *)to = __builtin_shufflevector(x, x, 0, 1, 2, 3);
+#if defined(__AVX2__)
+    *(four *)(to + 4 * width) = __builtin_shufflevector(x, x, 4, 5, 6, 7);
+#else
+    (void)width;
+#endif
+}
+
+INLINE void transpose(const float *x, int64_t ld, float *to, int64_t width)
+{
+    group a = *(const group *)x, b = *(const group *)(x + ld);
+    group c = *(const group *)(x + 2 * ld), d = *(const group *)(x + 3 * ld);
+    group low_ab = LOW_PAIRS(a, b), high_ab = HIGH_PAIRS(a, b);
+    group low_cd = LOW_PAIRS(c, d), high_cd = HIGH_PAIRS(c, d);
+    put(LOW_HALVES(low_ab, low_cd), to, width);
+    put(HIGH_HALVES(low_ab, low_cd), to + width, width);
+    put(LOW_HALVES(high_ab, high_cd), to + 2 * width, width);
+    put(HIGH_HALVES(high_ab, high_cd), to + 3 * width, width);
+}
+
+/* Four rows of `count` numbers, which the next panel will need */
+INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
+{
+    for (int row = 0; row < 4; row++)
+        for (int64_t p = 0; p < count; p += 16)
+            __builtin_prefetch(x + row * ld + p);
+}
+
+/* A full panel; the last four rows overlap others where width is no multiple of four. */
+INLINE void pack_across(const strip *s, float *to, int width)
+{
+    enum { TOGETHER = 64 };
+    int64_t whole = s->terms / STEP * STEP;
+    for (int64_t first = 0; first < whole; first += TOGETHER)
+        for (int i = 0; i < width; i += 4) {
+            int row = i + 4 <= width ? i : width - 4;
+            const float *x = s->x + row * s->ld;
+            int64_t end = smaller(first + TOGETHER, whole);
+            if (s->count > width)
+                fetch_rows(x + width * s->ld + first, s->ld, end - first);
+            for (int64_t p = first; p < end; p += STEP)
+                transpose(x + p, s->ld, to + p * width + row, width);
+        }
+    for (int64_t p = whole; p < s->terms; p++)
+        for (int i = 0; i < width; i++)
+            to[p * width + i] = s->x[i * s->ld + p];
+}
+
+INLINE void copy(const float *x, float *to, int width)
+{
+    int i = 0;
+    for (; i + LANES <= width; i += LANES)
+        *(vector *)(to + i) = *(const vector *)(x + i);
+    for (; i + 4 <= width; i += 4)
+        *(four *)(to + i) = *(const four *)(x + i);
+    for (; i < width; i++)
+        to[i] = x[i];
+}
+
+/* `panels` full panels together, so that memory is read in its order. */
+INLINE void pack_along(const strip *s, float *to, int width, int panels)
+{
+    const float *x = s->x;
+    for (int64_t p = 0; p < s->terms; p++, x += s->ld, to += width)
+        UNROLLED
+    for (int i = 0; i < panels; i++)
+        copy(x + i * width, to + i * width * s->terms, width);
+}
+
+/* Of a panel at the edge: zeros fill it up. */
+INLINE void pack_part(const strip *s, float *to, int width)
+{
+    int64_t row = s->across ? s->ld : 1, step = s->across ? 1 : s->ld;
+    for (int64_t p = 0; p < s->terms; p++)
+        for (int64_t i = 0; i < width; i++)
+            to[p * width + i] = i < s->count ? s->x[i * row + p * step] : 0;
+}
+
+/* One panel after the other, or TOGETHER of them at a time; the last may not be full. */
+INLINE void pack(const strip *s, float *to, int width)
+{
+    enum { TOGETHER = 4 };
+    strip part = *s;
+    for (int64_t i = 0, step; i < s->count; i += step) {
+        part.x = s->x + i * (s->across ? s->ld : 1);
+        part.count = s->count - i;
+        step = !s->across && part.count >= TOGETHER * width ? TOGETHER * width : width;
+        if (part.count < width)
+            pack_part(&part, to + i * s->terms, width);
+        else if (s->across)
+            pack_across(&part, to + i * s->terms, width);
+        else if (step > width)
+            pack_along(&part, to + i * s->terms, width, TOGETHER);
+        else
+            pack_along(&part, to + i * s->terms, width, 1);
+    }
+}
+
+static const float *a_at(const simd_product *p, int64_t row, int64_t term)
+{
+    return p->ta ? p->a + term * p->lda + row : p->a + row * p->lda + term;
+}
+
+static const float *b_at(const simd_product *p, int64_t term, int64_t column)
+{
+    return p->tb ? p->b + column * p->ldb + term : p->b + term * p->ldb + column;
+}
+
+static void pack_a(const simd_product *p, int64_t row, int64_t rows, int64_t term, int64_t terms,
+                   float *to)
+{
+    strip s = {a_at(p, row, term), p->lda, !p->ta, rows, terms};
+    pack(&s, to, HEIGHT);
+}
+
+static void pack_b(const simd_product *p, int64_t column, int64_t columns, int64_t term,
+                   int64_t terms, float *to)
+{
+    strip s = {b_at(p, term, column), p->ldb, p->tb, columns, terms};
+    pack(&s, to, WIDTH);
+}
+
+#endif

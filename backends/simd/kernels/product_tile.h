@@ -1,0 +1,238 @@
+/* Tiles of a product (product.c): some rows and vectors of C, held in registers while k passes.  Their
+ * sizes are those of the instruction set that this is compiled for. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
+#define WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
+
+#include "backends/simd/kernels/kernels.h"
+
+#include <string.h>
+
+#if defined(__AVX512F__)
+enum { LANES = 16, HEIGHT = 12, VECTORS = 2, DEPTH = 256, AHEAD = 4 };
+#elif defined(__AVX2__)
+enum { LANES = 8, HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0 };
+#elif defined(__aarch64__)
+enum { LANES = 4, HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0 };
+#else
+enum { LANES = 4, HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0 };
+#endif
+enum { WIDTH = VECTORS * LANES, WIDE = 4 * VECTORS }; /* WIDE: vectors of a tile of one row */
+typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t bits __attribute__((vector_size(4 * LANES)));
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Loops over a tile's rows and vectors must vanish, so that sums live in registers. */
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 16")
+#endif
+
+static inline int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* a / b and a, rounded up to a whole number (of b) */
+static inline int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int64_t round_up(int64_t a, int64_t b)
+{
+    return divide_up(a, b) * b;
+}
+
+/* ---- a tile ---------------------------------------------------------------------------------- */
+
+/* Number (i, p) of a panel of A lies at a[i a_row + p a_step], and row p of a panel of B at b + p
+ * b_step. */
+typedef struct tile {
+    int64_t terms;
+    const float *a;
+    int64_t a_row, a_step;
+    const float *b;
+    int64_t b_step;
+    float *c;
+    int64_t ldc;
+    int64_t rows, columns; /* of C: others are made but not written */
+    float alpha, beta;
+    const float *bias; /* NULL: none */
+    bool relu;
+} tile;
+
+/* sum of a(i, p) b(p, j) over p; `height` and `vectors` are constants where this is called */
+INLINE void multiply(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
+                     int vectors, vector *sum)
+{
+    const float *a = t->a, *b = t->b;
+    const int64_t ahead = b_step == WIDTH ? 0 : AHEAD; /* rows of B, where it is not packed */
+    for (int64_t p = t->terms; p > 0; p--, a += a_step, b += b_step) {
+        vector row[WIDE];
+        UNROLLED
+        for (int v = 0; v < vectors; v++)
+            row[v] = *(const vector *)(b + v * LANES);
+        for (int v = 0; ahead > 0 && v < vectors; v += 16 / LANES)
+            __builtin_prefetch(b + ahead * b_step + v * LANES);
+        UNROLLED
+        for (int i = 0; i < height; i++)
+            UNROLLED
+        for (int v = 0; v < vectors; v++)
+            sum[i * vectors + v] += a[i * a_row] * row[v];
+    }
+}
+
+/* c = alpha sum + beta c */
+INLINE void write(const tile *t, float *c, int64_t ldc, bool add, int height, int vectors,
+                  vector *sum)
+{
+    UNROLLED
+    for (int i = 0; i < height; i++)
+        UNROLLED
+    for (int v = 0; v < vectors; v++) {
+        vector *to = (vector *)(c + i * ldc + v * LANES);
+        *to =
+            add ? t->alpha * sum[i * vectors + v] + t->beta * *to : t->alpha * sum[i * vectors + v];
+    }
+}
+
+/* c = relu(c + bias), on what was just written */
+static void finish(const tile *t, float *c, int64_t ldc, const float *bias, int64_t rows,
+                   int64_t vectors)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t v = 0; v < vectors; v++) {
+            vector *to = (vector *)(c + i * ldc + v * LANES), y = *to;
+            if (bias)
+                y += *(const vector *)(bias + v * LANES);
+            if (t->relu)
+                y = (vector)((bits)y & ~(y <= 0)); /* NaN stays */
+            *to = y;
+        }
+}
+
+/* Where some of the tile's rows or columns lie beyond C, through a copy of it, WIDTH numbers a
+ * row. */
+static void copy_in(const tile *t, float *copy, float *bias)
+{
+    size_t size = (size_t)t->columns * sizeof *copy;
+    for (int64_t i = 0; t->beta != 0 && i < t->rows; i++)
+        memcpy(copy + i * WIDTH, t->c + i * t->ldc, size);
+    if (t->bias)
+        memcpy(bias, t->bias, size);
+}
+
+static void copy_out(const tile *t, const float *copy)
+{
+    for (int64_t i = 0; i < t->rows; i++)
+        memcpy(t->c + i * t->ldc, copy + i * WIDTH, (size_t)t->columns * sizeof *copy);
+}
+
+INLINE void write_tile(const tile *t, float *c, int64_t ldc, const float *bias, int height,
+                       int vectors, vector *sum)
+{
+    if (t->beta != 0)
+        write(t, c, ldc, true, height, vectors, sum);
+    else
+        write(t, c, ldc, false, height, vectors, sum);
+    if (bias || t->relu)
+        finish(t, c, ldc, bias, height, vectors);
+}
+
+INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
+                     int vectors)
+{
+    vector sum[HEIGHT * VECTORS] = {{0}};
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int v = 0; v < vectors; v += 16 / LANES)
+            __builtin_prefetch(t->c + i * t->ldc + v * LANES, 1);
+    multiply(t, a_row, a_step, b_step, height, vectors, sum);
+    if (t->rows >= height && t->columns >= vectors * LANES) {
+        write_tile(t, t->c, t->ldc, t->bias, height, vectors, sum);
+        return;
+    }
+    float copy[HEIGHT * WIDTH] = {0}, bias[WIDE * LANES] = {0};
+    copy_in(t, copy, bias);
+    write_tile(t, copy, WIDTH, t->bias ? bias : NULL, height, vectors, sum);
+    copy_out(t, copy);
+}
+
+/* Tiles of each size; functions of their own, as clang merges calls that differ in constants
+ * only. */
+#define PACKED(name, height)                                                                       \
+    static void name(const tile *t)                                                                \
+    {                                                                                              \
+        run_tile(t, 1, HEIGHT, WIDTH, height, VECTORS);                                            \
+    }
+#define LOOSE(name, height, vectors)                                                               \
+    static void name(const tile *t)                                                                \
+    {                                                                                              \
+        run_tile(t, t->a_row, t->a_step, t->b_step, height, vectors);                              \
+    }
+enum { EIGHT = HEIGHT < 8 ? HEIGHT : 8 };
+PACKED(packed_full, HEIGHT)
+PACKED(packed_8, EIGHT)
+PACKED(packed_4, 4)
+PACKED(packed_2, 2)
+LOOSE(loose_full, HEIGHT, VECTORS)
+LOOSE(loose_8, EIGHT, VECTORS)
+LOOSE(loose_4, 4, VECTORS)
+LOOSE(loose_2, 2, VECTORS)
+LOOSE(loose_1, 1, VECTORS)
+LOOSE(slim_full, HEIGHT, 1) /* one vector wide */
+LOOSE(slim_8, EIGHT, 1)
+LOOSE(slim_4, 4, 1)
+LOOSE(slim_2, 2, 1)
+LOOSE(slim_1, 1, 1)
+
+/* Both operands are packed, with zeros where a panel reaches beyond them: some rows too many do no
+ * harm. */
+static void packed_tile(const tile *t)
+{
+    if (HEIGHT > 8 && t->rows > 8)
+        packed_full(t);
+    else if (t->rows > 4)
+        packed_8(t);
+    else if (t->rows > 2)
+        packed_4(t);
+    else
+        packed_2(t);
+}
+
+/* The same where A lies anywhere, and maybe B: rows that are not there must not be read. */
+static void loose_tile(const tile *t)
+{
+    bool slim = t->columns <= LANES;
+    if (t->rows == HEIGHT)
+        (slim ? slim_full : loose_full)(t);
+    else if (t->rows == 8)
+        (slim ? slim_8 : loose_8)(t);
+    else if (t->rows == 4)
+        (slim ? slim_4 : loose_4)(t);
+    else if (t->rows == 2)
+        (slim ? slim_2 : loose_2)(t);
+    else
+        (slim ? slim_1 : loose_1)(t);
+}
+
+static int64_t loose_height(int64_t rows)
+{
+    if (HEIGHT > 8 && rows < HEIGHT && rows >= 8)
+        return 8;
+    return rows >= HEIGHT ? HEIGHT : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+}
+
+static void loose_tiles(tile t)
+{
+    for (int64_t left = t.rows; left > 0; left -= t.rows) {
+        t.rows = loose_height(left);
+        loose_tile(&t);
+        t.a += t.rows * t.a_row;
+        t.c += t.rows * t.ldc;
+    }
+}
+
+#endif
