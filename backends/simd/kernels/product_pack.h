@@ -1,5 +1,5 @@
-/* Packing for a product (product.c): rows of A and columns of B become panels that a tile reads from
- * one end to the other. */
+/* Packing for a product (product.c): rows of A and columns of B become panels that a tile reads
+ * from one end to the other. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_PACK_H
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_PACK_H
 

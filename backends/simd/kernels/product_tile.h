@@ -1,5 +1,5 @@
-/* Tiles of a product (product.c): some rows and vectors of C, held in registers while k passes.  Their
- * sizes are those of the instruction set that this is compiled for. */
+/* Tiles of a product (product.c): some rows and vectors of C, held in registers while k passes.
+ * Their sizes are those of the instruction set that this is compiled for. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
 
