@@ -22,7 +22,7 @@ sort -u -o "$work/written" "$work/written"
 undocumented=$(comm -23 "$work/shared" "$work/written")
 [ -z "$undocumented" ] || fail "exported, but in no public header: $undocumented"
 
-unmarked=$(comm -23 "$work/static" "$work/shared" | grep -vE '^(\.gomp_critical_user_)?wgi_' || true)
+unmarked=$(comm -23 "$work/static" "$work/shared" | grep -vE '^(\.|wgi_)' || true)
 [ -z "$unmarked" ] || fail "private without the mark wgi_: $unmarked"
 
 sed -n 's/^wgi_//p' "$work/static" >"$work/bare"
