@@ -180,7 +180,7 @@ done:
     return wg_graph_status(g);
 }
 
-/* ---- the public face ------------------------------------------------------------------------- */
+/* ---- public functions ------------------------------------------------------------------------ */
 
 static void check_value(wg_graph *g, const char *what, size_t i, const wg_value *v)
 {

@@ -1,4 +1,5 @@
 /* wengert COMMAND ...: finds and runs the command; output that cannot be written is an error. */
+#include "wengert/backends/isa.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -111,5 +112,9 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     const command *c = find_command(argv[1]);
+    wg_isa cap; /* a misspelt cap is told before anything runs without it */
+    wg_error error;
+    if (c && wg_isa_cap(&cap, &error) != WG_OK)
+        return complain_error(&error);
     return c ? run_command(c, argc - 1, argv + 1) : EXIT_USAGE;
 }

@@ -8,7 +8,7 @@
 /* Of the built-in corpus. */
 enum { NUMBERS_TO_VALIDATE = 1000 };
 
-/* The built-in corpus as text, for a training without files. */
+/* The built-in corpus as text, for a run without files. */
 typedef struct numbers {
     char *text[2]; /* English, German */
 } numbers;

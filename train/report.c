@@ -1,4 +1,4 @@
-/* What a training tells: lines for people, and records in metrics.jsonl. */
+/* What a run reports: lines for people, and records in metrics.jsonl. */
 #include "train/trainer.h"
 
 #include <errno.h>

@@ -91,6 +91,11 @@ code 0 graph mlp --plan --backend cpu; says out "cpu reference"
 code 2 graph mlp --backend cpus;       says err "backend cpus: expected "
 code 4 graph mlp --backend ./nowhere.so; says err "./nowhere.so: cannot open shared object file"
 code 2 devices --threads 0
+export WENGERT_MAX_CPU_ISA=avx3
+code 2 ops;                    says err "WENGERT_MAX_CPU_ISA is 'avx3', which is none of SSE41, AVX2"
+WENGERT_MAX_CPU_ISA=avx2
+code 0 devices --no-limits
+unset WENGERT_MAX_CPU_ISA
 code 2 devices cpu;            says err "unexpected argument 'cpu'"
 if [ -n "$module" ]; then
     code 0 devices --no-limits --backend "$module"; says out "relu and add in f32"
