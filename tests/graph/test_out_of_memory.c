@@ -4,6 +4,7 @@
  * or a wrong verdict. */
 #include "tests/allocations.h"
 #include "tests/sample.h"
+#include "wengert/autograd/derivatives.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
 #include "graph/arena.h"
@@ -229,6 +230,35 @@ static void checking(void **state)
     fail_each("check of a discrete op", check_op, (void *)"floor", WG_OK);
 }
 
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+/* By a rule, by an expansion and by copies. */
+static wg_status matrices(void *context)
+{
+    (void)context;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2)), *y = wg_tanh(x), *J, *H, *d;
+    wg_value *table =
+        wg_scatter_add(wg_reshape(y, WG_SHAPE(1, 2)), wg_fill(g, WG_I64, WG_SHAPE(1, 1), 0),
+                       wg_fill(g, WG_F32, WG_SHAPE(1, 1), 1), 0);
+    wg_value *L = wg_mse(wg_embedding(table, wg_fill(g, WG_I64, WG_SHAPE(1), 0)),
+                         wg_reshape(x, WG_SHAPE(1, 2)), WG_LOSS_SUM);
+    const wg_jacobian_options chunk = {WG_JACOBIAN_REVERSE, 1};
+    wg_jvp(&y, 1, &x, NULL, 1, &d);
+    wg_jacobian(y, &x, 1, &chunk, &J);
+    wg_hessian(L, &x, 1, NULL, &H);
+    wg_laplacian(L, x);
+    wg_status status = g ? wg_graph_status(g) : WG_ENOMEM;
+    wg_graph_free(g);
+    return status;
+}
+
+static void whole_derivatives(void **state)
+{
+    (void)state;
+    fail_each("Jacobian and Hessian", matrices, NULL, WG_OK);
+}
+
 /* ---- pictures -------------------------------------------------------------------------------- */
 
 static wg_status draw(void *context)
@@ -294,8 +324,8 @@ const char *__lsan_default_suppressions(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(building), cmocka_unit_test(cloning), cmocka_unit_test(every_op),
-        cmocka_unit_test(checking), cmocka_unit_test(drawing),
+        cmocka_unit_test(building), cmocka_unit_test(cloning),           cmocka_unit_test(every_op),
+        cmocka_unit_test(checking), cmocka_unit_test(whole_derivatives), cmocka_unit_test(drawing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
