@@ -15,16 +15,16 @@
 
 typedef struct numbers {
     Agdisc_t discipline; /* first: libcgraph hands back its address */
-    wg_picture *p;
+    Agraph_t *g;
     wgi_names by_name;
-    char **name; /* [n], NULL for the unnamed */
+    char **name; /* [n], NULL for the unnamed; libcgraph's own strings, which it looks behind */
     size_t n, capacity;
     bool failed; /* without memory for an id: libcgraph would go on without */
 } numbers;
 
 static void *open_numbers(Agraph_t *g, Agdisc_t *discipline)
 {
-    (void)g;
+    ((numbers *)(void *)discipline)->g = g;
     return discipline;
 }
 
@@ -35,7 +35,7 @@ static size_t new_number(numbers *s, const char *text)
         return 0;
     s->name = moved;
     s->name[s->n] = NULL;
-    if (text && !(s->name[s->n] = wgi_arena_text(&s->p->arena, text)))
+    if (text && !(s->name[s->n] = agstrdup(s->g, (char *)text)))
         return 0;
     return ++s->n; /* 1, 2, ... */
 }
@@ -327,7 +327,7 @@ wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
 {
     wg_status status = WG_ENOMEM;
     Agiddisc_t functions = number_functions();
-    numbers ids = {.discipline = {.id = &functions, .io = &AgIoDisc}, .p = p};
+    numbers ids = {.discipline = {.id = &functions, .io = &AgIoDisc}};
     drawing d = {.p = p,
                  .g = agopen((char *)"wengert", Agdirected, &ids.discipline),
                  .node = calloc(p->n_boxes + 1, sizeof *d.node)};
