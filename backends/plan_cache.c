@@ -1,5 +1,6 @@
 #include "backends/plan_cache.h"
 #include "graph/error.h"
+#include "graph/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,15 +50,9 @@ static void evict(wgi_plan_cache *c, size_t bytes)
 
 static bool reserve_entry(wgi_plan_cache *c)
 {
-    if (c->count < c->capacity)
-        return true;
-    size_t capacity = c->capacity ? 2 * c->capacity : 16;
-    wgi_plan_cache_entry **more = realloc(c->entry, capacity * sizeof *more);
-    if (!more)
-        return false;
-    c->entry = more;
-    c->capacity = capacity;
-    return true;
+    wgi_plan_cache_entry **moved = wgi_grow(c->entry, &c->capacity, c->count + 1, sizeof *moved);
+    c->entry = moved ? moved : c->entry;
+    return moved;
 }
 
 wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_key *key, void **io,

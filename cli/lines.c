@@ -1,5 +1,6 @@
 #include "cli/lines.h"
 #include "cli/cli.h"
+#include "graph/grow.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,15 +12,9 @@ enum { PIECE = 1 << 16, MANY_BYTES = 1 << 20 };
 
 static bool reserve(lines *l, size_t more)
 {
-    if (l->size + more <= l->capacity)
-        return true;
-    size_t capacity = 2 * l->capacity + more;
-    char *bytes = realloc(l->bytes, capacity);
-    if (!bytes)
-        return false;
-    l->bytes = bytes;
-    l->capacity = capacity;
-    return true;
+    char *bytes = wgi_grow(l->bytes, &l->capacity, l->size + more, 1);
+    l->bytes = bytes ? bytes : l->bytes;
+    return bytes;
 }
 
 static size_t count_newlines(const char *bytes, size_t size)
@@ -74,13 +69,10 @@ static int split(lines *l, size_t max, size_t *n)
     count = count < max ? count : max;
     if (!reserve(l, 1)) /* for the NUL after a last line without newline */
         return EXIT_RUN;
-    if (count > l->max_lines) {
-        const char **line = realloc(l->line, count * sizeof *line);
-        if (!line)
-            return EXIT_RUN;
-        l->line = line;
-        l->max_lines = count;
-    }
+    const char **line = wgi_grow(l->line, &l->max_lines, count, sizeof *line);
+    if (!line)
+        return EXIT_RUN;
+    l->line = line;
     if (!l->begun && l->size - l->at >= 3 && memcmp(l->bytes + l->at, "\xef\xbb\xbf", 3) == 0)
         l->at += 3;
     l->begun = true;

@@ -1,5 +1,6 @@
 #include "cli/metrics.h"
 #include "cli/cli.h"
+#include "graph/grow.h"
 #include "wengert/train/folder.h"
 
 #include <errno.h>
@@ -9,17 +10,14 @@
 
 static bool append(series *s, double update, double value)
 {
-    if ((s->n & (s->n - 1)) == 0) { /* room for the next power of two */
-        size_t room = s->n ? 2 * s->n : 1;
-        double *u = realloc(s->update, room * sizeof *u);
-        s->update = u ? u : s->update;
-        double *v = u ? realloc(s->value, room * sizeof *v) : NULL;
-        s->value = v ? v : s->value;
-        if (!v)
-            return false;
-    }
-    s->update[s->n] = update;
-    s->value[s->n++] = value;
+    double *u = wgi_grow(s->update, &s->update_room, s->n + 1, sizeof *u);
+    double *v = wgi_grow(s->value, &s->value_room, s->n + 1, sizeof *v);
+    s->update = u ? u : s->update;
+    s->value = v ? v : s->value;
+    if (!u || !v)
+        return false;
+    u[s->n] = update;
+    v[s->n++] = value;
     return true;
 }
 

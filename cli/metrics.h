@@ -7,7 +7,7 @@
 /* A time series: value[i] after update[i]. */
 typedef struct series {
     double *update, *value;
-    size_t n;
+    size_t n, update_room, value_room;
 } series;
 
 /* The values under `key` of the records of that kind ("train", "valid"); records without it are

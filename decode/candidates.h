@@ -19,10 +19,4 @@ typedef struct wgi_scores {
 wg_status wgi_candidates_read(wgi_decode_context *c, wgi_scores *scores, const void *values,
                               const int64_t *tokens, size_t count, wgi_candidates *out);
 
-/* Number i of an array of `dtype`, f32 or f64. */
-static inline double wgi_number(wg_dtype dtype, const void *x, size_t i)
-{
-    return dtype == WG_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
-}
-
 #endif

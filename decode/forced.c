@@ -2,8 +2,8 @@
  * output says how probable each token was, and what it attended to. */
 #include "decode/forced.h"
 #include "backends/plan_cache.h"
-#include "decode/candidates.h"
 #include "decode/sizes.h"
+#include "graph/element.h"
 #include "graph/error.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -158,7 +158,7 @@ static bool take_scores(wg_dtype dtype, const forced_io *io, size_t first, wg_hy
     y->log_probability = 0;
     y->n_correct = 0;
     for (size_t t = 0; y->token_scores && t < y->n; t++) {
-        double p = -wgi_number(dtype, io->losses, first + t);
+        double p = -wgi_get_element(io->losses, dtype, (int64_t)(first + t));
         y->token_scores[t] = (float)p;
         y->log_probability += p;
         y->n_correct += io->likeliest[first + t] == y->ids[t];
@@ -172,9 +172,10 @@ static bool take_attention(wg_dtype dtype, const forced_io *io, size_t first, si
 {
     size_t columns = y->source_tokens;
     y->attention = malloc((y->n * columns + 1) * sizeof *y->attention);
-    for (size_t i = 0; y->attention && i < y->n * columns; i++)
-        y->attention[i] =
-            (float)wgi_number(dtype, io->attention, first + i / columns * width + i % columns);
+    for (size_t i = 0; y->attention && i < y->n * columns; i++) {
+        size_t at = first + i / columns * width + i % columns;
+        y->attention[i] = (float)wgi_get_element(io->attention, dtype, (int64_t)at);
+    }
     return y->attention != NULL;
 }
 

@@ -4,6 +4,7 @@
  * the same work, and the same sentences in every run. */
 #include "decode/parallel.h"
 #include "graph/error.h"
+#include "graph/grow.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static bool make_workers(wgi_workers *w, size_t count)
 {
     if (w->n_single >= count)
         return true;
-    wgi_worker **all = realloc(w->single, count * sizeof *all);
+    wgi_worker **all = wgi_grow(w->single, &w->capacity, count, sizeof *all);
     if (!all)
         return false;
     for (w->single = all; w->n_single < count; w->n_single++)

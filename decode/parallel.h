@@ -8,7 +8,7 @@ typedef struct wgi_workers {
     const wg_search_model *model;
     wgi_worker *shared;  /* for few sentences: all threads share each step */
     wgi_worker **single; /* [n_single] for many: one thread each           */
-    size_t n_single;
+    size_t n_single, capacity;
 } wgi_workers;
 
 bool wgi_workers_init(wgi_workers *w, const wg_search_model *model); /* false without memory */

@@ -4,6 +4,7 @@
  * of a hostile header, and because every deviation from the form can be named with its byte. */
 #include "files/internal.h"
 #include "graph/error.h"
+#include "graph/grow.h"
 #include "text/unicode/unicode.h"
 
 #include <inttypes.h>
@@ -242,19 +243,18 @@ static bool entry(parser *p, wgi_header_entry *e)
                   e->tensor.name);
 }
 
-/* Room for one more item in a growing array. */
-static bool grow(parser *p, void **array, size_t count, size_t size)
+/* `array` with room for one more item; NULL is refused. */
+static void *grow(parser *p, void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (count == WG_MAX_FILE_TENSORS)
-        return REFUSE(p, WG_EUNSUPPORTED, "expected at most %d tensors and as many notes, got more",
-                      WG_MAX_FILE_TENSORS);
-    if (count & (count - 1)) /* room is doubled at each power of two */
-        return true;
-    void *more = realloc(*array, (count ? 2 * count : 1) * size);
-    if (!more)
-        return REFUSE(p, WG_ENOMEM, "no memory for its header");
-    *array = more;
-    return true;
+    if (count == WG_MAX_FILE_TENSORS) {
+        (void)REFUSE(p, WG_EUNSUPPORTED, "expected at most %d tensors and as many notes, got more",
+                     WG_MAX_FILE_TENSORS);
+        return NULL;
+    }
+    void *moved = wgi_grow(array, capacity, count + 1, size);
+    if (!moved)
+        (void)REFUSE(p, WG_ENOMEM, "no memory for its header");
+    return moved;
 }
 
 static bool notes(parser *p, wgi_header *h)
@@ -264,10 +264,10 @@ static bool notes(parser *p, wgi_header *h)
     if (next(p, '}'))
         return true;
     do {
-        void *array = h->notes;
-        if (!grow(p, &array, h->n_notes, sizeof *h->notes))
+        wg_file_note *moved = grow(p, h->notes, &h->note_room, h->n_notes, sizeof *moved);
+        if (!moved)
             return false;
-        h->notes = array;
+        h->notes = moved;
         wg_file_note *note = &h->notes[h->n_notes++];
         if (!string(p, &note->key) || !need(p, ':') || !string(p, &note->text))
             return false;
@@ -295,11 +295,11 @@ static bool header(parser *p, wgi_header *h)
                 return false;
             continue;
         }
-        void *array = h->entries;
-        if (!grow(p, &array, h->n_entries, sizeof *h->entries))
+        wgi_header_entry *e = grow(p, h->entries, &h->entry_room, h->n_entries, sizeof *e);
+        if (!e)
             return false;
-        h->entries = array;
-        wgi_header_entry *e = &h->entries[h->n_entries++];
+        h->entries = e;
+        e += h->n_entries++;
         *e = (wgi_header_entry){.tensor.name = name};
         if (!entry(p, e))
             return false;

@@ -23,7 +23,7 @@ typedef struct wgi_header_entry {
 typedef struct wgi_header {
     wgi_header_entry *entries; /* n_entries, by name */
     wg_file_note *notes;       /* n_notes, by key    */
-    size_t n_entries, n_notes;
+    size_t n_entries, n_notes, entry_room, note_room;
 } wgi_header;
 enum { WG_MAX_FILE_TENSORS = 65536 };
 wg_status wgi_header_parse(wgi_header *out, const char *path, char *text, size_t size,

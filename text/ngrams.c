@@ -1,4 +1,5 @@
 /* Units of a text, and how many n-grams two texts share. */
+#include "graph/grow.h"
 #include "text/tokens.h"
 #include "text/unicode/unicode.h"
 
@@ -17,24 +18,12 @@ void wgi_units_free(wgi_units *u)
 /* Empty, with room for `size` bytes of text in at most as many units, and a blank behind each. */
 static bool clear(wgi_units *u, size_t size)
 {
-    size_t size_room = 2 * size + 1, n_room = size + 1;
+    char *text = wgi_grow(u->text, &u->size_room, 2 * size + 1, 1);
+    struct wgi_unit *at = wgi_grow(u->at, &u->n_room, size + 1, sizeof *at);
+    u->text = text ? text : u->text;
+    u->at = at ? at : u->at;
     u->n = u->size = 0;
-    if (size_room > u->size_room) {
-        char *text = realloc(u->text, size_room);
-        if (!text)
-            return false;
-        u->text = text;
-        u->size_room = size_room;
-    }
-    if (n_room > u->n_room) {
-        struct wgi_unit *at =
-            n_room <= SIZE_MAX / sizeof *at ? realloc(u->at, n_room * sizeof *at) : NULL;
-        if (!at)
-            return false;
-        u->at = at;
-        u->n_room = n_room;
-    }
-    return true;
+    return text && at;
 }
 
 static void add_unit(wgi_units *u, const char *begin, const char *end)

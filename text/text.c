@@ -1,4 +1,5 @@
 /* Reading texts: files, lines, and what is not UTF-8. */
+#include "graph/grow.h"
 #include "text/internal.h"
 #include "text/unicode/unicode.h"
 
@@ -55,15 +56,13 @@ static wg_status gzip_error(gzFile gz, const char *path, wg_error *error)
 
 static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wg_error *error)
 {
-    size_t room = 0;
-    for (;;) {
-        if (out->size == room) {
-            room = room ? 2 * room : 1 << 16;
-            char *more = realloc(out->bytes, room);
-            if (!more)
-                return wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu bytes", room);
-            out->bytes = more;
-        }
+    enum { PIECE = 1 << 16 };
+    for (size_t room = 0;;) {
+        char *more = wgi_grow(out->bytes, &room, out->size + PIECE, 1);
+        if (!more)
+            return wgi_error_file(error, WG_ENOMEM, path, "no memory for more than %zu bytes",
+                                  room);
+        out->bytes = more;
         size_t want = room - out->size;
         int n = gzread(gz, out->bytes + out->size, want < 1 << 30 ? (unsigned)want : 1u << 30);
         if (n <= 0)

@@ -1,4 +1,5 @@
 /* Tables of tokens, and the most frequent words or characters of a text. */
+#include "graph/grow.h"
 #include "text/internal.h"
 #include "text/unicode/unicode.h"
 
@@ -33,20 +34,18 @@ int64_t wgi_tokens_find(const wgi_token_table *t, wgi_slice text)
     return t->n_slots ? (int64_t)t->slot[slot_of(t, text)] - 1 : -1;
 }
 
-/* Room for `need` items, doubling. */
-static bool reserve(void **array, size_t *room, size_t need, size_t size)
+static bool reserve_token(wgi_token_table *t)
 {
-    size_t more = *room ? *room : 64;
-    while (more < need)
-        more *= 2;
-    if (more == *room)
-        return true;
-    void *moved = realloc(*array, more * size);
-    if (!moved)
-        return false;
-    *array = moved;
-    *room = more;
-    return true;
+    wgi_token_entry *token = wgi_grow(t->token, &t->room, t->n + 1, sizeof *token);
+    t->token = token ? token : t->token;
+    return token;
+}
+
+static bool reserve_bytes(wgi_token_table *t, size_t size)
+{
+    char *bytes = wgi_grow(t->bytes, &t->room_bytes, t->n_bytes + size, 1);
+    t->bytes = bytes ? bytes : t->bytes;
+    return bytes;
 }
 
 /* At most half of the slots are taken. */
@@ -69,15 +68,11 @@ static bool reserve_slots(wgi_token_table *t)
 
 int64_t wgi_tokens_add(wgi_token_table *t, wgi_slice text)
 {
-    void *token = t->token, *bytes = t->bytes;
     int64_t known = wgi_tokens_find(t, text);
     if (known >= 0)
         return known;
-    bool ok = t->n < WG_MAX_TOKENS && reserve(&token, &t->room, t->n + 1, sizeof *t->token);
-    t->token = token;
-    ok = ok && reserve(&bytes, &t->room_bytes, t->n_bytes + text.size + 1, 1);
-    t->bytes = bytes;
-    if (!ok || !reserve_slots(t))
+    if (t->n >= WG_MAX_TOKENS || !reserve_token(t) || !reserve_bytes(t, text.size + 1) ||
+        !reserve_slots(t))
         return -1;
     t->slot[slot_of(t, text)] = (uint32_t)t->n + 1;
     t->token[t->n] = (wgi_token_entry){t->n_bytes, text.size, 0};

@@ -1,6 +1,7 @@
 /* Tokenizers as lists of substitutions, in the regular expressions in which they are published. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/tokens.h"
+#include "graph/grow.h"
 #include "text/unicode/unicode.h"
 
 #include <pcre2.h>
@@ -165,13 +166,8 @@ void wgi_tokenizer_free(wgi_tokenizer *t)
 
 static bool make_room(buffer *b, size_t size)
 {
-    if (size <= b->room)
-        return true;
-    char *bytes = size <= SIZE_MAX / 2 ? realloc(b->bytes, 2 * size) : NULL;
-    if (bytes) {
-        b->bytes = bytes;
-        b->room = 2 * size;
-    }
+    char *bytes = wgi_grow(b->bytes, &b->room, size, 1);
+    b->bytes = bytes ? bytes : b->bytes;
     return bytes;
 }
 

@@ -1,4 +1,5 @@
 /* Vocabularies: a table of words or characters, or a SentencePiece model. */
+#include "graph/grow.h"
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <inttypes.h>
@@ -93,14 +94,14 @@ wg_status wg_vocabulary_train_text(wg_vocabulary **out, const wg_vocabulary_opti
     return train(out, options, (wgi_text){(char *)(text ? text : ""), text_size}, error);
 }
 
-/* Appends the file, ended by a newline. */
-static wg_status append_file(wgi_text *all, const char *path, wg_error *error)
+/* Appends the file, ended by a newline; `all` has *room bytes. */
+static wg_status append_file(wgi_text *all, size_t *room, const char *path, wg_error *error)
 {
     wgi_text more;
     wg_status status = wgi_text_read(&more, path, error);
     if (status != WG_OK)
         return status;
-    char *bytes = realloc(all->bytes, all->size + more.size + 1);
+    char *bytes = wgi_grow(all->bytes, room, all->size + more.size + 1, 1);
     if (bytes) {
         all->bytes = bytes;
         if (more.size)
@@ -119,6 +120,7 @@ wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *
 {
     wgi_error_clear(error);
     wgi_text all = {0};
+    size_t room = 0;
     wg_status status = WG_OK;
     if (out)
         *out = NULL;
@@ -128,7 +130,7 @@ wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *
     if (missing)
         return wgi_error_set(error, WG_EINVAL, "wg_vocabulary_train: an argument is NULL");
     for (size_t i = 0; status == WG_OK && i < n_files; i++)
-        status = append_file(&all, files[i], error);
+        status = append_file(&all, &room, files[i], error);
     if (status == WG_OK && (status = train(out, options, all, error)) != WG_OK)
         for (size_t i = n_files; i-- > 0;) /* "a and b: what" */
             wgi_error_prefix(error, status, "%s%s", files[i], i + 1 < n_files ? " and " : ": ");

@@ -1,4 +1,5 @@
 #include "train/plans.h"
+#include "graph/element.h"
 #include "graph/error.h"
 #include "wengert/ops/ops.h"
 
@@ -98,15 +99,13 @@ wg_status wgi_plans_get(wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan
 
 static void put_scalar(const wgi_plans *p, void *at, double x)
 {
-    if (at && p->settings->net.dtype == WG_F64)
-        *(double *)at = x;
-    else if (at)
-        *(float *)at = (float)x;
+    if (at)
+        wgi_put_element(at, p->settings->net.dtype, 0, x);
 }
 
 double wgi_plans_scalar(const wgi_plans *p, const void *at)
 {
-    return p->settings->net.dtype == WG_F64 ? *(const double *)at : (double)*(const float *)at;
+    return wgi_get_element(at, p->settings->net.dtype, 0);
 }
 
 wg_status wgi_plans_fill(wgi_plans *p, const wg_batch *batch, int kind, double normaliser,

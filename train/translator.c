@@ -1,3 +1,4 @@
+#include "graph/grow.h"
 #include "wengert/train/translator.h"
 #include "wengert/ops/table.h"
 #include "wengert/train/folder.h"
@@ -198,7 +199,8 @@ static wg_status encode_line(const wg_vocabulary *v, const char *line, bool blan
     wg_status status = wg_vocabulary_encode(v, line, strlen(line), &ids, &count);
     if (status != WG_OK)
         return status;
-    int32_t *more = realloc(ids, (count + 1) * sizeof *more);
+    size_t room = count;
+    int32_t *more = wgi_grow(ids, &room, count + 1, sizeof *more);
     if (!more) {
         free(ids);
         return WG_ENOMEM;

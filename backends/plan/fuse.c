@@ -10,6 +10,7 @@
  * is no obstacle. */
 #include "backends/plan/patterns.h"
 #include "backends/plan/planner.h"
+#include "graph/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,14 +97,10 @@ static bool admit(pass *s, wgi_fused *f)
             return true;
     if (start == UINT32_MAX || s->starts[start] != WG_NONE)
         return true;
-    if (s->n_found == s->room) {
-        size_t room = s->room ? 2 * s->room : 32;
-        wgi_fused *more = realloc(s->found, room * sizeof *more);
-        if (!more)
-            return false;
-        s->found = more;
-        s->room = room;
-    }
+    wgi_fused *moved = wgi_grow(s->found, &s->room, s->n_found + 1, sizeof *moved);
+    if (!moved)
+        return false;
+    s->found = moved;
     s->found[s->n_found] = *f;
     s->starts[start] = (int64_t)s->n_found;
     for (int i = 0; i < n; i++)

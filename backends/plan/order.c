@@ -13,6 +13,7 @@
  * is copied at the end of the run. */
 #include "backends/align.h"
 #include "backends/plan/planner.h"
+#include "graph/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,16 +68,12 @@ static bool before(entry a, entry b)
 
 static void push(schedule *s, entry e)
 {
-    if (s->heap_size == s->heap_capacity) {
-        size_t capacity = 2 * s->heap_capacity + 64;
-        entry *bigger = realloc(s->heap, capacity * sizeof *bigger);
-        if (!bigger) {
-            s->failed = true;
-            return;
-        }
-        s->heap = bigger;
-        s->heap_capacity = capacity;
+    entry *moved = wgi_grow(s->heap, &s->heap_capacity, s->heap_size + 1, sizeof *moved);
+    if (!moved) {
+        s->failed = true;
+        return;
     }
+    s->heap = moved;
     size_t i = s->heap_size++;
     for (; i > 0 && before(e, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
         s->heap[i] = s->heap[(i - 1) / 2];

@@ -7,6 +7,7 @@
  *   gradient needs a part of them;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan/planner.h"
+#include "graph/grow.h"
 #include "graph/mix.h"
 #include "wengert/ops/elementwise.h"
 #include "wengert/ops/linalg.h"
@@ -34,16 +35,14 @@ static wg_value *current(const rewrite *r, wg_value *v)
 
 static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
 {
-    if (from->id >= r->capacity) {
-        size_t capacity = 2 * (size_t)from->id + 64;
-        wg_value **bigger = realloc(r->replacement, capacity * sizeof(wg_value *));
-        if (!bigger)
-            return false;
-        memset(bigger + r->capacity, 0, (capacity - r->capacity) * sizeof(wg_value *));
-        r->replacement = bigger;
-        r->capacity = capacity;
-    }
-    r->replacement[from->id] = to;
+    size_t known = r->capacity;
+    wg_value **moved =
+        wgi_grow(r->replacement, &r->capacity, (size_t)from->id + 1, sizeof(wg_value *));
+    if (!moved)
+        return false;
+    r->replacement = moved;
+    memset(moved + known, 0, (r->capacity - known) * sizeof(wg_value *));
+    moved[from->id] = to;
     return true;
 }
 
@@ -315,7 +314,6 @@ static void run_copy(wg_call *c)
 static const wg_op wgi_op_copy = {
     .name = "copy",
     .formula = "y = x, kept while x is assigned",
-    .family = "plan",
     .operands = "x",
     .results = "y",
     .flags = WG_OP_OPAQUE,
