@@ -18,10 +18,6 @@ typedef struct wgi_vmap_node {
  * it, or none for these operands. */
 bool wgi_vmap_by_rule(wgi_vmap_node *m);
 
-/* Operand i as [K, 1, ..., 1, shape], of at least rank `rank` without K, so that it broadcasts; an
- * operand that is not batched as it is. */
-wg_value *wgi_vmap_aligned(const wgi_vmap_node *m, int i, int rank);
-
 /* [K, shape]: v repeated K times. */
 wg_value *wgi_vmap_repeat(wg_value *v, int64_t K);
 

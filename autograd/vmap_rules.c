@@ -20,7 +20,9 @@ wg_value *wgi_vmap_repeat(wg_value *v, int64_t K)
     return v ? wg_expand(v, wgi_vmap_shape(K, &v->shape)) : NULL;
 }
 
-wg_value *wgi_vmap_aligned(const wgi_vmap_node *m, int i, int rank)
+/* Operand i as [K, 1, ..., 1, shape], of at least rank `rank` without K, so that it broadcasts; an
+ * operand that is not batched as it is. */
+static wg_value *aligned(const wgi_vmap_node *m, int i, int rank)
 {
     wg_value *v = m->in[i];
     const wg_shape *s = &m->node->in[i]->shape;
@@ -77,7 +79,7 @@ static bool elementwise(wgi_vmap_node *m)
     if (m->node->n_in > 8)
         return false;
     for (int i = 0; i < m->node->n_in; i++) {
-        m->in[i] = wgi_vmap_aligned(m, i, m->node->out[0]->shape.rank);
+        m->in[i] = aligned(m, i, m->node->out[0]->shape.rank);
         shared |= !m->batched[i];
     }
     if (shared && !accepts(m))
@@ -116,7 +118,7 @@ static wg_axes shifted(const wg_axes *axes, int rank)
     return set;
 }
 
-/* Attributes `axis` and `axes` are of operand 0: behind K, each is one further. */
+/* Attributes that are axes are those of operand 0: behind K, each is one further. */
 static bool axes(wgi_vmap_node *m)
 {
     const wg_op *op = m->node->op;
@@ -128,7 +130,7 @@ static bool axes(wgi_vmap_node *m)
         void *field = attrs + op->attrs[i].offset;
         if (op->attrs[i].kind == WG_ATTR_AXES)
             *(wg_axes *)field = shifted(field, rank);
-        else if (op->attrs[i].kind == WG_ATTR_INT && strcmp(op->attrs[i].name, "axis") == 0)
+        else if (op->attrs[i].kind == WG_ATTR_AXIS)
             *(int64_t *)field = 1 + wg_normalize_axis(*(int64_t *)field, rank);
     }
     return apply(m, attrs);
@@ -180,7 +182,7 @@ static bool reshape(wgi_vmap_node *m)
 static bool expand(wgi_vmap_node *m)
 {
     const wg_shape *to = &m->node->out[0]->shape;
-    m->y[0] = wg_expand(wgi_vmap_aligned(m, 0, to->rank), wgi_vmap_shape(m->size, to));
+    m->y[0] = wg_expand(aligned(m, 0, to->rank), wgi_vmap_shape(m->size, to));
     return true;
 }
 
@@ -215,7 +217,7 @@ static bool pad(wgi_vmap_node *m)
 static bool matmul(wgi_vmap_node *m)
 {
     for (int i = 0; i < 2; i++)
-        m->in[i] = wgi_vmap_aligned(m, i, m->node->out[0]->shape.rank);
+        m->in[i] = aligned(m, i, m->node->out[0]->shape.rank);
     return apply(m, m->node->attrs);
 }
 

@@ -133,7 +133,8 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
                  "evaluated without");
         return EXIT_USAGE;
     }
-    wg_status status = wg_numbers_corpus(COUNT, true, m->settings.seed + 1, &text[0], &text[1]);
+    wg_status status =
+        wg_numbers_corpus(COUNT, WG_NUMBERS_TO_TEST, m->settings.seed + 1, &text[0], &text[1]);
     if (status == WG_OK)
         status = wg_corpus_of_text(pairs, text[0], strlen(text[0]), text[1], strlen(text[1]),
                                    wg_translator_vocabulary(m->translator, 0),

@@ -52,11 +52,6 @@ static const char *reads_of(const wg_op *op)
     return reads[op->reads & (WG_READS_X | WG_READS_Y)];
 }
 
-static const char *family_of(const wg_op *op)
-{
-    return op->family ? op->family : "other";
-}
-
 /* ---- one op ---------------------------------------------------------------------------------- */
 
 static void print_attribute(const wg_attr *a)
@@ -65,7 +60,7 @@ static void print_attribute(const wg_attr *a)
         [WG_ATTR_INT] = "integer",    [WG_ATTR_REAL] = "real",   [WG_ATTR_BOOL] = "boolean",
         [WG_ATTR_ENUM] = "one of",    [WG_ATTR_DTYPE] = "dtype", [WG_ATTR_AXES] = "axes",
         [WG_ATTR_SHAPE] = "shape",    [WG_ATTR_TEXT] = "text",   [WG_ATTR_DATA] = "data",
-        [WG_ATTR_KEY] = "random key",
+        [WG_ATTR_KEY] = "random key", [WG_ATTR_AXIS] = "axis",
     };
     printf("  %-16s %s", a->name, kinds[a->kind]);
     for (int i = 0; a->names && a->names[i]; i++)
@@ -83,7 +78,7 @@ static void print_op(const wg_op *op)
         {WG_OP_OPAQUE, "opaque"}, {WG_OP_ELEMENTWISE, "elementwise"}, {WG_OP_DISCRETE, "discrete"},
     };
     printf("%s: %s\n\n", op->name, op->formula ? op->formula : "");
-    printf("family      %s\n", family_of(op));
+    printf("family      %s\n", wg_family_name(op->family));
     printf("operands    %s\n", op->operands && *op->operands ? op->operands : "none");
     printf("results     %s\n", op->results ? op->results : "y");
     printf("gradient    %s%s%s\n", gradient_of(op), op->grad ? ", reads cotangents and " : "",
@@ -116,7 +111,7 @@ static void print_list(void)
     size_t count = 0;
     printf("%-24s %-18s %-10s %s\n", "op", "family", "gradient", "formula");
     for (; (op = wg_op_at(count)); count++)
-        printf("%-24s %-18s %-10s %s\n", op->name, family_of(op), gradient_of(op),
+        printf("%-24s %-18s %-10s %s\n", op->name, wg_family_name(op->family), gradient_of(op),
                op->formula ? op->formula : "");
     printf("%zu ops\n", count);
 }
@@ -146,7 +141,7 @@ static void put_row(const wg_op *op)
 static bool first_of_family(size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (strcmp(family_of(wg_op_at(k)), family_of(wg_op_at(i))) == 0)
+        if (wg_op_at(k)->family == wg_op_at(i)->family)
             return false;
     return true;
 }
@@ -163,9 +158,9 @@ static void print_markdown(void)
             continue;
         printf("\n## %s\n\n| op | formula | operands | results | attributes | gradient |\n"
                "|---|---|---|---|---|---|\n",
-               family_of(op));
+               wg_family_name(op->family));
         for (size_t k = i; (other = wg_op_at(k)); k++)
-            if (strcmp(family_of(other), family_of(op)) == 0)
+            if (other->family == op->family)
                 put_row(other);
     }
 }

@@ -58,7 +58,7 @@ static const wg_sample samples[] = {
 static const wg_op isru_op = {
     .name = "isru",
     .formula = "y = x / sqrt(1 + alpha x^2)",
-    .family = "activation",
+    .family = WG_FAMILY_ACTIVATION,
     .operands = "x",
     .results = "y",
     .flags = WG_OP_ELEMENTWISE,

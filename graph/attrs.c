@@ -28,6 +28,7 @@ uint64_t wgi_hash_attr(uint64_t h, const void *attrs, const wg_attr *f)
     const char *text;
     switch (f->kind) {
     case WG_ATTR_INT:
+    case WG_ATTR_AXIS:
     case WG_ATTR_KEY: return wgi_hash_u64(h, (uint64_t)*FIELD(int64_t, attrs, f));
     case WG_ATTR_REAL:
         memcpy(&bits, FIELD(double, attrs, f), sizeof bits);
@@ -75,6 +76,7 @@ static bool equal_field(const void *a, const void *b, const wg_attr *f)
     const wg_data *x, *y;
     switch (f->kind) {
     case WG_ATTR_INT:
+    case WG_ATTR_AXIS:
     case WG_ATTR_KEY: return *FIELD(int64_t, a, f) == *FIELD(int64_t, b, f);
     case WG_ATTR_REAL: return memcmp(FIELD(double, a, f), FIELD(double, b, f), sizeof(double)) == 0;
     case WG_ATTR_BOOL: return *FIELD(bool, a, f) == *FIELD(bool, b, f);
@@ -141,6 +143,7 @@ static void put_field(writer *w, const void *attrs, const wg_attr *f)
     put(w, "%s=", f->name);
     switch (f->kind) {
     case WG_ATTR_INT:
+    case WG_ATTR_AXIS:
     case WG_ATTR_KEY: put(w, "%lld", (long long)*FIELD(int64_t, attrs, f)); break;
     case WG_ATTR_REAL: put(w, "%.9g", *FIELD(double, attrs, f)); break;
     case WG_ATTR_BOOL: put(w, "%s", *FIELD(bool, attrs, f) ? "true" : "false"); break;

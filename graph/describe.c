@@ -3,6 +3,38 @@
 
 #include <string.h>
 
+const char *wg_family_name(wg_family family)
+{
+    /* clang-format off */
+    static const char *const names[] = {
+        [WG_FAMILY_OTHER] = "other",
+        [WG_FAMILY_LINEAR_ALGEBRA] = "linear algebra",
+        [WG_FAMILY_ATTENTION] = "attention",
+        [WG_FAMILY_CONVOLUTION] = "convolution",
+        [WG_FAMILY_UPSAMPLING] = "upsampling",
+        [WG_FAMILY_POOLING] = "pooling",
+        [WG_FAMILY_RECURRENT] = "recurrent",
+        [WG_FAMILY_NORMALISATION] = "normalisation",
+        [WG_FAMILY_ACTIVATION] = "activation",
+        [WG_FAMILY_ELEMENTWISE] = "elementwise",
+        [WG_FAMILY_COMPARISON] = "comparison",
+        [WG_FAMILY_LOGIC] = "logic",
+        [WG_FAMILY_SELECTION] = "selection",
+        [WG_FAMILY_REDUCTION] = "reduction",
+        [WG_FAMILY_LOSS] = "loss",
+        [WG_FAMILY_RANDOM] = "random",
+        [WG_FAMILY_OPTIMIZER] = "optimizer",
+        [WG_FAMILY_INDEXING] = "indexing",
+        [WG_FAMILY_MOVEMENT] = "movement",
+        [WG_FAMILY_LEAF] = "leaf",
+        [WG_FAMILY_FUSED] = "fused",
+        [WG_FAMILY_QUANTISATION] = "quantisation",
+        [WG_FAMILY_ORDER] = "order",
+    };
+    /* clang-format on */
+    return names[(size_t)family < WG_COUNT(names) ? family : WG_FAMILY_OTHER];
+}
+
 /* ---- what the operand text of an op says ----------------------------------------------------- */
 
 /* The i-th word of "x weight bias?"; the last word answers for all further ones if it ends in
@@ -69,7 +101,7 @@ const char *wg_value_text(const wg_value *v, char *text, size_t size)
 
 /* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, others their
  * op. */
-void wgi_node_title(const wg_node *n, char *text, size_t size)
+static void node_title(const wg_node *n, char *text, size_t size)
 {
     const char *path = n->scope->path;
     int used = snprintf(text, size, "%s%s%s(", path, *path ? ": " : "", n->op->name);
@@ -91,7 +123,7 @@ void wgi_node_title(const wg_node *n, char *text, size_t size)
 const char *wg_node_message(const wg_node *n, const char *what, char *text, size_t size)
 {
     char title[512];
-    wgi_node_title(n, title, sizeof title);
+    node_title(n, title, sizeof title);
     snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "",
              n->at ? wgi_short_at(n->at) : "", n->at ? ")" : "");
     return text;

@@ -151,7 +151,7 @@ const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
     return parent ? new_scope(g, parent, path) : NULL;
 }
 
-const wg_scope *wgi_scope_child(wg_graph *g, const wg_scope *parent, const char *name)
+static const wg_scope *scope_child(wg_graph *g, const wg_scope *parent, const char *name)
 {
     char path[1024];
     int length =
@@ -179,7 +179,7 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "a name with a slash: '%s'", name);
         return;
     }
-    const wg_scope *s = wgi_scope_child(g, g->origin.scope, name);
+    const wg_scope *s = scope_child(g, g->origin.scope, name);
     if (s)
         g->origin.scope = s;
 }

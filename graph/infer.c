@@ -209,7 +209,7 @@ bool wg_need_broadcast(wg_node *n, const wg_shape *a, const wg_shape *b, wg_shap
     return true;
 }
 
-wg_shape wg_shape_reduced(const wg_shape *shape, const wg_axes *axes, bool keep)
+wg_shape wg_shape_reduced(const wg_shape *shape, const wg_axes *axes, wg_keep keep)
 {
     bool reduced[WG_MAX_RANK] = {false};
     for (int i = 0; i < axes->count; i++)

@@ -45,14 +45,11 @@ void *wgi_graph_no_memory(wg_graph *g);
 /* Sticks the first error, text already complete. */
 void wgi_graph_stick(wg_graph *g, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 
-const wg_scope *wgi_scope_child(wg_graph *g, const wg_scope *parent, const char *name);
 const wg_scope *wgi_scope_intern(wg_graph *g, const char *path);
 
 /* Gives v that full name; error if another value has it. */
 bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full);
 
-/* "scope: op(operands)" of a node that may still be under construction. */
-void wgi_node_title(const wg_node *n, char *text, size_t size);
 /* the file name without its folders: "model.c:41" */
 const char *wgi_short_at(const char *at);
 

@@ -7,7 +7,8 @@
  * and line.
  *
  * Lengths of arrays that a caller passes are size_t; axes, ranks, and the counts in the fields of
- * wg_node and wg_op (operands, results, samples) are int. */
+ * wg_node and wg_op (operands, results, samples) are int.  An argument that chooses is an enum,
+ * never a bool: WG_KEEP says what `true` does not. */
 #ifndef WENGERT_H
 #define WENGERT_H
 

@@ -5,7 +5,7 @@
 
 static const double zero[] = {0};
 
-#define REAL .family = "activation", WG_SAMPLES(wgi_unary_samples)
+#define REAL .family = WG_FAMILY_ACTIVATION, WG_SAMPLES(wgi_unary_samples)
 #define KINK WG_KINKS(zero)
 
 /* ---- without attributes ---------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ UNARY_OP(softplus, "y = ln(1 + exp(x))", float, WG_SMOOTH, WG_READS_X, wg_mul(dy
 /* ---- leaky_relu, elu ------------------------------------------------------------------------- */
 
 #define ACTIVATION                                                                                 \
-    .family = "activation", .operands = "x", .results = "y", .flags = WG_OP_ELEMENTWISE,           \
+    .family = WG_FAMILY_ACTIVATION, .operands = "x", .results = "y", .flags = WG_OP_ELEMENTWISE,   \
     .inplace = 1, .infer = wgi_infer_unary_float
 
 static const wg_attr leaky_relu_attrs[] = {WG_ATTR(REAL, wg_leaky_relu_attrs, slope)};
@@ -139,7 +139,7 @@ static const wg_sample gelu_grad_samples[] = {
 };
 
 #define DERIVATIVE                                                                                 \
-    .family = "activation", .results = "dx", .flags = WG_OP_ELEMENTWISE, .inplace = 3,             \
+    .family = WG_FAMILY_ACTIVATION, .results = "dx", .flags = WG_OP_ELEMENTWISE, .inplace = 3,     \
     .infer = wgi_infer_binary_float
 
 /* piecewise linear in dy, piecewise constant in y */
@@ -278,7 +278,7 @@ static const wg_sample gated_samples[] = {
 const wg_op wg_op_gated = {
     .name = "gated",
     .formula = "y = a act(b), x = [a, b] along its last axis",
-    .family = "activation",
+    .family = WG_FAMILY_ACTIVATION,
     .operands = "x",
     .results = "y",
     .smoothness = WG_KINKED,

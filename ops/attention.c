@@ -324,7 +324,7 @@ static const wg_sample attention_grad_samples[] = {
     {"dropout", &with_dropout, 4, {F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3), F(1, 2, 4, 3)}},
 };
 
-#define ATTENTION .family = "attention", WG_ATTRS(wg_attention_attrs, wgi_attention_table)
+#define ATTENTION .family = WG_FAMILY_ATTENTION, WG_ATTRS(wg_attention_attrs, wgi_attention_table)
 
 const wg_op wg_op_attention_weights = {
     .name = "attention_weights",
@@ -467,7 +467,7 @@ static const wg_sample additive_samples[] = {
 const wg_op wg_op_additive_attention = {
     .name = "additive_attention",
     .formula = "y = dropout(softmax over s of (w . tanh(q_t + k_s))) v",
-    .family = "attention",
+    .family = WG_FAMILY_ATTENTION,
     WG_ATTRS(wg_additive_attrs, additive_attrs),
     .flags = WG_OP_RANDOM,
     .operands = "q k w v lengths?",

@@ -24,7 +24,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_barrier = {
     .name = "barrier",
     .formula = "y = x, computed after the tokens",
-    .family = "order",
+    .family = WG_FAMILY_ORDER,
     .operands = "x token*",
     .results = "y",
     .flags = WG_OP_VIEW | WG_OP_OPAQUE,

@@ -178,7 +178,7 @@ static const wg_sample groupnorm_samples[] = {
     {"empty batch", &two_groups, 1, {WG_FLOATS(-3, 3, 3, 0, 4, 3)}},
 };
 
-#define BATCHNORM .family = "normalisation", WG_ATTRS(wg_batchnorm_attrs, batchnorm_attrs)
+#define BATCHNORM .family = WG_FAMILY_NORMALISATION, WG_ATTRS(wg_batchnorm_attrs, batchnorm_attrs)
 
 const wg_op wg_op_batchnorm = {
     .name = "batchnorm",
@@ -205,7 +205,7 @@ const wg_op wg_op_batchnorm_eval = {
 const wg_op wg_op_groupnorm = {
     .name = "groupnorm",
     .formula = "y = (x - mean) / sqrt(var + eps) * gain + bias, mean and var of each group",
-    .family = "normalisation",
+    .family = WG_FAMILY_NORMALISATION,
     .operands = "x gain? bias?",
     .results = "y",
     .flops = flops,

@@ -42,7 +42,7 @@ static const wg_sample not_samples[] = {
 };
 
 #define COMPARISON(NAME, FORMULA)                                                                  \
-    BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_comparison, .family = "comparison",            \
+    BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_comparison, .family = WG_FAMILY_COMPARISON,    \
                WG_SAMPLES(comparison_samples))
 COMPARISON(equal, "y = (a == b)")
 COMPARISON(not_equal, "y = (a != b)")
@@ -52,13 +52,13 @@ COMPARISON(greater, "y = (a > b)")
 COMPARISON(greater_equal, "y = (a >= b)")
 
 #define LOGIC(NAME, FORMULA)                                                                       \
-    BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_logic, .family = "logic", .inplace = 3,        \
-               WG_SAMPLES(logic_samples))
+    BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_logic, .family = WG_FAMILY_LOGIC,              \
+               .inplace = 3, WG_SAMPLES(logic_samples))
 LOGIC(logical_and, "y = a and b")
 LOGIC(logical_or, "y = a or b")
 LOGIC(logical_xor, "y = a or b, not both")
 
-UNARY_ROW(logical_not, "y = not x", WG_OP_DISCRETE, infer_not, .family = "logic",
+UNARY_ROW(logical_not, "y = not x", WG_OP_DISCRETE, infer_not, .family = WG_FAMILY_LOGIC,
           WG_SAMPLES(not_samples))
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static const wg_sample where_samples[] = {
 const wg_op wg_op_where = {
     .name = "where",
     .formula = "y = a where condition, else b",
-    .family = "comparison",
+    .family = WG_FAMILY_COMPARISON,
     .operands = "condition a b",
     .results = "y",
     .flags = WG_OP_ELEMENTWISE,

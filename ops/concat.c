@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const wg_attr concat_attrs[] = {WG_ATTR(INT, wg_concat_attrs, axis)};
+static const wg_attr concat_attrs[] = {WG_ATTR(AXIS, wg_concat_attrs, axis)};
 
 /* ---- concat ---------------------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ static const wg_sample concat_samples[] = {
 const wg_op wg_op_concat = {
     .name = "concat",
     .formula = "operands one after the other along axis",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x*",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -141,7 +141,7 @@ static const wg_sample stack_samples[] = {
 const wg_op wg_op_stack = {
     .name = "stack",
     .formula = "y[.., i, ..] = x_i along a new axis",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x*",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -159,7 +159,7 @@ wg_value *(wg_stack)(const char *at, wg_value *const *x, size_t n, int axis)
 /* ---- split: a slice for each piece ----------------------------------------------------------- */
 
 static const wg_attr split_attrs[] = {
-    WG_ATTR(INT, wg_split_attrs, axis),
+    WG_ATTR(AXIS, wg_split_attrs, axis),
     WG_ATTR(DATA, wg_split_attrs, sizes),
 };
 
@@ -233,7 +233,7 @@ static const wg_sample split_samples[] = {
 const wg_op wg_op_split = {
     .name = "split",
     .formula = "x cut along axis into pieces of the given sizes",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y*",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -326,7 +326,7 @@ static const wg_sample tile_samples[] = {
 const wg_op wg_op_tile = {
     .name = "tile",
     .formula = "x repeated as a whole along each axis",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,

@@ -241,7 +241,7 @@ static const wg_sample grad_w_samples[] = {
 };
 
 #define CONVOLUTION                                                                                \
-    .family = "convolution", .smoothness = WG_PIECEWISE_LINEAR
+    .family = WG_FAMILY_CONVOLUTION, .smoothness = WG_PIECEWISE_LINEAR
 
 const wg_op wg_op_conv2d = {
     .name = "conv2d",

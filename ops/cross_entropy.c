@@ -218,7 +218,8 @@ static const wg_sample grad_samples[] = {
     {"no rows", &plain, 3, {WG_FLOATS(-2, 2, 0, 0), WG_FLOATS(-2, 2, 2, 0, 5), TARGETS(1, 0)}},
 };
 
-#define CROSS_ENTROPY .family = "loss", WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table)
+#define CROSS_ENTROPY                                                                              \
+    .family = WG_FAMILY_LOSS, WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table)
 
 const wg_op wg_op_cross_entropy = {
     .name = "cross_entropy",

@@ -447,7 +447,7 @@ static const wg_sample einsum_samples[] = {
 const wg_op wg_op_einsum = {
     .name = "einsum",
     .formula = "y[result] = sum over other letters of the product of operands",
-    .family = "linear algebra",
+    .family = WG_FAMILY_LINEAR_ALGEBRA,
     .operands = "x*",
     .results = "y",
     WG_ATTRS(wg_einsum_attrs, einsum_attrs),

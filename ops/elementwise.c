@@ -6,25 +6,6 @@
 
 /* ---- two operands ---------------------------------------------------------------------------- */
 
-bool wgi_infer_binary_number(wg_node *n)
-{
-    wg_shape s;
-    return wg_need_same_dtype(n, 0, 1) && wg_need_number(n, 0) &&
-           wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &s) &&
-           wg_set_result(n, 0, n->in[0]->dtype, s);
-}
-
-bool wgi_infer_binary_float(wg_node *n)
-{
-    return wg_need_float(n, 0) && wgi_infer_binary_number(n);
-}
-
-const wg_sample wgi_binary_samples[] = {
-    {"same shape", NULL, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}},
-    {"broadcast", NULL, 2, {WG_FLOATS(-2, 2, 3, 2, 1, 4), WG_FLOATS(-2, 2, 2, 3, 1)}},
-    {"scalar", NULL, 2, {WG_FLOATS(-2, 2, 2, 3, 2), WG_FLOATS(-2, 2, 0, 0)}},
-    {"empty", NULL, 2, {WG_FLOATS(-2, 2, 2, 0, 4), WG_FLOATS(-2, 2, 1, 4)}},
-};
 static const wg_sample divisor_samples[] = {
     {"same shape", NULL, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(0.5, 2, 2, 3, 4)}},
     {"broadcast", NULL, 2, {WG_FLOATS(-2, 2, 3, 2, 1, 4), WG_FLOATS(-2, -0.5, 2, 3, 1)}},
@@ -37,9 +18,9 @@ static const wg_sample pow_samples[] = {
     {"scalar", NULL, 2, {WG_FLOATS(0.4, 2.5, 2, 3, 2), WG_FLOATS(0.5, 3, 0, 0)}},
 };
 
-#define ANY_SIGN .family = "elementwise", WG_SAMPLES(wgi_binary_samples)
-#define DIVISOR .family = "elementwise", WG_SAMPLES(divisor_samples)
-#define POSITIVE_BASE .family = "elementwise", WG_SAMPLES(pow_samples)
+#define ANY_SIGN .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(wgi_binary_samples)
+#define DIVISOR .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(divisor_samples)
+#define POSITIVE_BASE .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(pow_samples)
 
 /* clang-format off */
 BINARY_OP(add, "y = a + b", number, WG_PIECEWISE_LINEAR, WG_READS_NOTHING, dy, dy, ANY_SIGN)
@@ -101,29 +82,14 @@ wg_value *(wg_shift)(const char *at, wg_value *x, double s)
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
-bool wgi_infer_unary_number(wg_node *n)
-{
-    return wg_need_number(n, 0) && wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
-}
-
-bool wgi_infer_unary_float(wg_node *n)
-{
-    return wg_need_float(n, 0) && wgi_infer_unary_number(n);
-}
-
-const wg_sample wgi_unary_samples[] = {
-    {"matrix", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 5)}},
-    {"scalar", NULL, 1, {WG_FLOATS(-2, 2, 0, 0)}},
-    {"empty", NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 0)}},
-};
 static const wg_sample positive_samples[] = {
     {"matrix", NULL, 1, {WG_FLOATS(0.3, 3, 2, 3, 5)}},
     {"scalar", NULL, 1, {WG_FLOATS(0.3, 3, 0, 0)}},
 };
 static const double zero[] = {0};
 
-#define REAL .family = "elementwise", WG_SAMPLES(wgi_unary_samples)
-#define POSITIVE .family = "elementwise", WG_SAMPLES(positive_samples)
+#define REAL .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(wgi_unary_samples)
+#define POSITIVE .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(positive_samples)
 
 static const double two_by_sqrt_pi = 1.12837916709551257390;
 
@@ -182,7 +148,7 @@ static const wg_sample cast_samples[] = {
 const wg_op wg_op_cast = {
     .name = "cast",
     .formula = "y = x in another dtype",
-    .family = "elementwise",
+    .family = WG_FAMILY_ELEMENTWISE,
     .operands = "x",
     .flags = WG_OP_ELEMENTWISE,
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -234,7 +200,7 @@ static const double clamp_kinks[] = {-0.5, 0.75};
 const wg_op wg_op_clamp = {
     .name = "clamp",
     .formula = "y = min(max(x, min), max)",
-    .family = "elementwise",
+    .family = WG_FAMILY_ELEMENTWISE,
     .operands = "x",
     .results = "y",
     .flags = WG_OP_ELEMENTWISE,
@@ -263,7 +229,7 @@ static bool infer_same(wg_node *n)
 const wg_op wg_op_stop_gradient = {
     .name = "stop_gradient",
     .formula = "y = x, with the derivative 0",
-    .family = "elementwise",
+    .family = WG_FAMILY_ELEMENTWISE,
     .operands = "x",
     .results = "y",
     .flags = WG_OP_ELEMENTWISE | WG_OP_VIEW | WG_OP_DISCRETE,

@@ -106,7 +106,8 @@ static const wg_sample attention_grad_samples[] = {
 };
 
 #define BY_TOKEN                                                                                   \
-    .family = "fused", .flags = WG_OP_RANDOM, WG_ATTRS(wg_attention_attrs, wgi_attention_table)
+    .family = WG_FAMILY_FUSED, .flags = WG_OP_RANDOM,                                              \
+    WG_ATTRS(wg_attention_attrs, wgi_attention_table)
 
 const wg_op wg_op_attention_by_token = {
     .name = "attention_by_token",
@@ -237,7 +238,7 @@ static const wg_sample residual_grad_samples[] = {
 };
 
 #define RESIDUAL                                                                                   \
-    .family = "fused", .flags = WG_OP_RANDOM, .flops = flops_residual,                             \
+    .family = WG_FAMILY_FUSED, .flags = WG_OP_RANDOM, .flops = flops_residual,                     \
     WG_ATTRS(wg_residual_layernorm_attrs, residual_attrs)
 
 const wg_op wg_op_residual_layernorm = {

@@ -74,7 +74,7 @@ static const wg_sample samples[] = {
 };
 
 #define SCALED                                                                                     \
-    .family = "fused", .operands = "lr step factor tensors*", .results = "p*",                     \
+    .family = WG_FAMILY_FUSED, .operands = "lr step factor tensors*", .results = "p*",             \
     .flags = WG_OP_UPDATE, .overwrites = overwrites, WG_ATTRS(wg_adam_attrs, attrs),               \
     .infer = infer, .expand = expand, .flops = flops,                                              \
     WG_SAMPLES(samples)

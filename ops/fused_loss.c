@@ -85,7 +85,7 @@ static const wg_sample step_samples[] = {
 };
 
 #define LINEAR_LOSS                                                                                \
-    .family = "fused", WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table),                  \
+    .family = WG_FAMILY_FUSED, WG_ATTRS(wg_cross_entropy_attrs, wgi_cross_entropy_table),          \
     .expand = expand, .flops = flops
 
 const wg_op wg_op_linear_cross_entropy = {

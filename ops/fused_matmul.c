@@ -52,7 +52,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_matmul_add = {
     .name = "matmul_add",
     .formula = "y[..., M, N] = a[..., M, K] b[..., K, N] + bias[N] + c[..., M, N]",
-    .family = "fused", .operands = "a b c bias?", .results = "y", .inplace = 1 << 2,
+    .family = WG_FAMILY_FUSED, .operands = "a b c bias?", .results = "y", .inplace = 1 << 2,
     WG_ATTRS(wg_matmul_attrs, wgi_matmul_table),
     .infer = infer, .expand = expand, .flops = flops, WG_SAMPLES(samples),
 };

@@ -6,7 +6,7 @@
 
 static const wg_attr attrs[] = {
     WG_ATTR(INT, wg_topk_attrs, k),
-    WG_ATTR(INT, wg_topk_attrs, axis),
+    WG_ATTR(AXIS, wg_topk_attrs, axis),
 };
 
 /* Of logits that may exist in shape only. */
@@ -41,7 +41,9 @@ static bool infer_of_linear(wg_node *n)
 static bool infer_of_quantized(wg_node *n)
 {
     wg_node product = *n, seen = *n;
-    if (!wg_op_quantized_linear.infer(&product)) /* sets result 0, for now */
+    /* The copy shares n's results: this puts the logits into result 0, which infer_best then
+     * replaces by the values. */
+    if (!wg_op_quantized_linear.infer(&product))
         return false;
     wg_value logits = *n->out[0];
     seen.in = (wg_value *[]){&logits};
@@ -120,7 +122,7 @@ static const wg_sample quantized_samples[] = {
 };
 
 #define BEST                                                                                       \
-    .family = "fused", .results = "values indices", WG_ATTRS(wg_topk_attrs, attrs)
+    .family = WG_FAMILY_FUSED, .results = "values indices", WG_ATTRS(wg_topk_attrs, attrs)
 
 const wg_op wg_op_log_softmax_topk = {
     .name = "log_softmax_topk",

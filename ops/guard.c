@@ -30,7 +30,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_guard = {
     .name = "guard",
     .formula = "y = x, if all checks are finite",
-    .family = "order",
+    .family = WG_FAMILY_ORDER,
     .operands = "x check*",
     .results = "y",
     .flags = WG_OP_OPAQUE,

@@ -3,7 +3,7 @@
 
 /* ---- take: whole rows (planes, ...) along one axis ------------------------------------------- */
 
-static const wg_attr index_attrs[] = {WG_ATTR(INT, wg_index_attrs, axis)};
+static const wg_attr index_attrs[] = {WG_ATTR(AXIS, wg_index_attrs, axis)};
 
 /* [a.., n, b..] with the axis replaced by the axes of ids. */
 static bool taken(wg_node *n, const wg_shape *x, const wg_shape *ids, int axis, wg_shape *out)
@@ -56,7 +56,7 @@ static const wg_sample take_samples[] = {
 const wg_op wg_op_take = {
     .name = "take",
     .formula = "y[.., i, ..] = x[.., ids[i], ..]",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "x ids",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -75,7 +75,7 @@ wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
 /* ---- take_grad ------------------------------------------------------------------------------- */
 
 static const wg_attr take_grad_attrs[] = {
-    WG_ATTR(INT, wg_take_grad_attrs, axis),
+    WG_ATTR(AXIS, wg_take_grad_attrs, axis),
     WG_ATTR(INT, wg_take_grad_attrs, size),
 };
 
@@ -138,7 +138,7 @@ static const wg_sample take_grad_samples[] = {
 const wg_op wg_op_take_grad = {
     .name = "take_grad",
     .formula = "dx[.., v, ..] = sum of dy[.., i, ..] over ids[i] = v",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "dy ids",
     .results = "dx",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -179,7 +179,7 @@ static const wg_sample embedding_samples[] = {
 const wg_op wg_op_embedding = {
     .name = "embedding",
     .formula = "y[..., :] = weight[ids[...], :]",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "weight ids",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -231,7 +231,7 @@ static const wg_sample embedding_grad_samples[] = {
 const wg_op wg_op_embedding_grad = {
     .name = "embedding_grad",
     .formula = "dweight[v, :] = sum of dy[i, :] over ids[i] = v",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "dy ids",
     .results = "dweight",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -299,7 +299,7 @@ static const wg_sample gather_samples[] = {
 const wg_op wg_op_gather = {
     .name = "gather",
     .formula = "y[i, j, k] = x[i, ids[i, j, k], k]",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "x ids",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -355,7 +355,7 @@ static const wg_sample scatter_add_samples[] = {
 const wg_op wg_op_scatter_add = {
     .name = "scatter_add",
     .formula = "y = x, then y[i, ids[i, j, k], k] += src[i, j, k]",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "x ids src",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -409,7 +409,7 @@ static const wg_sample masked_fill_samples[] = {
 const wg_op wg_op_masked_fill = {
     .name = "masked_fill",
     .formula = "y = value where mask, else x",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "x mask",
     .results = "y",
     .flags = WG_OP_ELEMENTWISE,

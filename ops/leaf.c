@@ -24,8 +24,9 @@ static const wg_leaf_attrs sample_leaf = {WG_F64, {2, {2, 3}}, 0, 0};
 static const wg_sample leaf_samples[] = {{"matrix", &sample_leaf, 0, {{0}}}};
 
 #define LEAF_OP(flag)                                                                              \
-    .family = "leaf", .operands = "", .results = "y", .flags = WG_OP_LEAF | WG_OP_OPAQUE | (flag), \
-    WG_ATTRS(wg_leaf_attrs, leaf_attrs), .infer = infer_leaf, WG_SAMPLES(leaf_samples)
+    .family = WG_FAMILY_LEAF, .operands = "", .results = "y",                                      \
+    .flags = WG_OP_LEAF | WG_OP_OPAQUE | (flag), WG_ATTRS(wg_leaf_attrs, leaf_attrs),              \
+    .infer = infer_leaf, WG_SAMPLES(leaf_samples)
 
 const wg_op wg_op_parameter = {
     .name = "parameter", .formula = "a trained tensor of the store", LEAF_OP(WG_OP_PARAMETER)};
@@ -80,7 +81,7 @@ static const wg_sample constant_samples[] = {{"vector", &sample_constant, 0, {{0
 const wg_op wg_op_constant = {
     .name = "constant",
     .formula = "the given numbers",
-    .family = "leaf",
+    .family = WG_FAMILY_LEAF,
     .operands = "",
     .flags = WG_OP_LEAF,
     WG_ATTRS(wg_constant_attrs, constant_attrs),
@@ -117,7 +118,7 @@ static const wg_sample fill_samples[] = {{"matrix", &sample_fill, 0, {{0}}}};
 const wg_op wg_op_fill = {
     .name = "fill",
     .formula = "y = value",
-    .family = "leaf",
+    .family = WG_FAMILY_LEAF,
     .operands = "",
     .flags = WG_OP_FILL,
     WG_ATTRS(wg_fill_attrs, fill_attrs),
@@ -145,7 +146,7 @@ wg_value *(wg_zeros_like)(const char *at, wg_value *x)
 
 static const wg_attr iota_attrs[] = {
     WG_ATTR(DTYPE, wg_iota_attrs, dtype), WG_ATTR(SHAPE, wg_iota_attrs, shape),
-    WG_ATTR(INT, wg_iota_attrs, axis),    WG_ATTR(REAL, wg_iota_attrs, start),
+    WG_ATTR(AXIS, wg_iota_attrs, axis),   WG_ATTR(REAL, wg_iota_attrs, start),
     WG_ATTR(REAL, wg_iota_attrs, step),
 };
 
@@ -167,7 +168,7 @@ static const wg_sample iota_samples[] = {{"last axis", &sample_iota, 0, {{0}}}};
 const wg_op wg_op_iota = {
     .name = "iota",
     .formula = "y[i along axis] = start + i step",
-    .family = "leaf",
+    .family = WG_FAMILY_LEAF,
     .operands = "",
     WG_ATTRS(wg_iota_attrs, iota_attrs),
     .infer = infer_iota,
@@ -207,7 +208,7 @@ static const wg_sample one_hot_samples[] = {
 const wg_op wg_op_one_hot = {
     .name = "one_hot",
     .formula = "y[..., c] = (ids[...] == c)",
-    .family = "leaf",
+    .family = WG_FAMILY_LEAF,
     .operands = "ids",
     .flags = WG_OP_DISCRETE,
     WG_ATTRS(wg_one_hot_attrs, one_hot_attrs),

@@ -109,7 +109,7 @@ const wg_op wg_op_matmul = {
     .name = "matmul",
     .smoothness = WG_PIECEWISE_LINEAR,
     .formula = "y[..., M, N] = a[..., M, K] b[..., K, N]",
-    .family = "linear algebra",
+    .family = WG_FAMILY_LINEAR_ALGEBRA,
     .operands = "a b",
     .results = "y",
     WG_ATTRS(wg_matmul_attrs, wgi_matmul_table),
@@ -279,7 +279,7 @@ static const wg_sample linear_samples[] = {
 const wg_op wg_op_linear = {
     .name = "linear",
     .formula = "y = activation(x weight' + bias)",
-    .family = "linear algebra",
+    .family = WG_FAMILY_LINEAR_ALGEBRA,
     .operands = "x weight bias?",
     .results = "y",
     .smoothness = WG_KINKED,

@@ -181,7 +181,7 @@ static const wg_sample kl_samples[] = {
 };
 
 #define LOSS(type, fields)                                                                         \
-    .family = "loss", .results = "loss", .flops = flops, WG_ATTRS(type, fields)
+    .family = WG_FAMILY_LOSS, .results = "loss", .flops = flops, WG_ATTRS(type, fields)
 
 const wg_op wg_op_mse = {
     .name = "mse",
@@ -240,8 +240,8 @@ wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t, wg_redu
     return wg_apply2(at, &wg_op_bce_with_logits, &(wg_loss_attrs){reduction}, x, t);
 }
 
-wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, bool log_target,
+wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, wg_kl_target given,
                   wg_reduction reduction)
 {
-    return wg_apply2(at, &wg_op_kl, &(wg_kl_attrs){log_target, reduction}, log_q, p);
+    return wg_apply2(at, &wg_op_kl, &(wg_kl_attrs){given == WG_KL_LOG_P, reduction}, log_q, p);
 }

@@ -305,7 +305,7 @@ static const wg_sample rmsnorm_grad_samples[] = {
      {WG_FLOATS(-2, 2, 2, 3, 5), WG_FLOATS(-3, 3, 2, 3, 5), WG_FLOATS(0.5, 1.5, 2, 3, 1)}},
 };
 
-#define NORM .family = "normalisation", WG_ATTRS(wg_rownorm_attrs, norm_attrs)
+#define NORM .family = WG_FAMILY_NORMALISATION, WG_ATTRS(wg_rownorm_attrs, norm_attrs)
 
 const wg_op wg_op_layernorm = {
     .name = "layernorm",

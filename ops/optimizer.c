@@ -247,14 +247,14 @@ static const wg_sample global_norm_samples[] = {
 };
 
 #define ADAM                                                                                       \
-    .family = "optimizer", .operands = "p g m v lr step", .results = "p m v", .inplace = 15,       \
-    .flags = WG_OP_UPDATE, WG_ATTRS(wg_adam_attrs, adam_attrs), .infer = infer_adam,               \
-    .expand = expand_adam, .flops = flops_adam, WG_SAMPLES(adam_samples)
+    .family = WG_FAMILY_OPTIMIZER, .operands = "p g m v lr step", .results = "p m v",              \
+    .inplace = 15, .flags = WG_OP_UPDATE, WG_ATTRS(wg_adam_attrs, adam_attrs),                     \
+    .infer = infer_adam, .expand = expand_adam, .flops = flops_adam, WG_SAMPLES(adam_samples)
 
 const wg_op wg_op_sgd = {
     .name = "sgd",
     .formula = "velocity = momentum velocity + g + weight_decay p, p = p - lr velocity",
-    .family = "optimizer",
+    .family = WG_FAMILY_OPTIMIZER,
     .operands = "p g lr velocity?",
     .results = "p*",
     .flags = WG_OP_UPDATE,
@@ -279,7 +279,7 @@ const wg_op wg_op_adamw = {
 const wg_op wg_op_moving_average = {
     .name = "moving_average",
     .formula = "y = decay avg + (1 - decay) x",
-    .family = "optimizer",
+    .family = WG_FAMILY_OPTIMIZER,
     .operands = "avg x",
     .results = "y",
     .inplace = 3,
@@ -295,7 +295,7 @@ const wg_op wg_op_moving_average = {
 const wg_op wg_op_global_norm = {
     .name = "global_norm",
     .formula = "y = sqrt(sum of all squares)",
-    .family = "optimizer",
+    .family = WG_FAMILY_OPTIMIZER,
     .operands = "g*",
     .results = "norm",
     .infer = infer_global_norm,

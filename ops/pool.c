@@ -271,7 +271,7 @@ static const wg_sample gather_samples[] = {
     {"repeated", NULL, 2, {F(4, 1, 2, 1, 2), WG_INTS(0, 2, 4, 1, 2, 2, 3)}},
 };
 
-#define POOLING .family = "pooling", .smoothness = WG_PIECEWISE_LINEAR
+#define POOLING .family = WG_FAMILY_POOLING, .smoothness = WG_PIECEWISE_LINEAR
 
 const wg_op wg_op_max_pool2d = {
     .name = "max_pool2d",
@@ -296,7 +296,7 @@ const wg_op wg_op_pool_scatter = {
 };
 const wg_op wg_op_pool_gather = {
     .name = "pool_gather", .formula = "y[b,c,o] = x[b,c,index[b,c,o]]",
-    .family = "pooling", .smoothness = WG_PIECEWISE_LINEAR, .operands = "x index", .results = "y",
+    .family = WG_FAMILY_POOLING, .smoothness = WG_PIECEWISE_LINEAR, .operands = "x index", .results = "y",
     .infer = infer_gather, .grad = grad_gather, .reads = WG_READS_X,
     WG_SAMPLES(gather_samples),
 };

@@ -59,7 +59,7 @@ static const wg_sample samples[] = {
 const wg_op wg_op_put_rows = {
     .name = "put_rows",
     .formula = "y = x, but y[ids[i], ..] = rows[i, ..]",
-    .family = "indexing",
+    .family = WG_FAMILY_INDEXING,
     .operands = "x ids rows",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,

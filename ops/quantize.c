@@ -48,7 +48,7 @@ static const wg_sample quantize_samples[] = {
 const wg_op wg_op_quantize = {
     .name = "quantize",
     .formula = "q = round(x / scale) of 8 bits, scale = max |x| / 127 of each row",
-    .family = "quantisation",
+    .family = WG_FAMILY_QUANTISATION,
     .operands = "x",
     .results = "q scale",
     .flags = WG_OP_DISCRETE,
@@ -144,7 +144,7 @@ const wg_op wg_op_quantized_linear = {
     .name = "quantized_linear",
     .formula =
         "y = x_scale (x weight') weight_scale + bias, of integers x, weight; perhaps relu(y)",
-    .family = "quantisation",
+    .family = WG_FAMILY_QUANTISATION,
     .operands = "x x_scale weight weight_scale bias?",
     .results = "y",
     .flags = WG_OP_DISCRETE,

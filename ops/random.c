@@ -76,7 +76,7 @@ static const wg_sample bernoulli_samples[] = {
 #define RANDOM(op_name, text)                                                                      \
     const wg_op wg_op_##op_name = {.name = #op_name,                                               \
                                    .formula = text,                                                \
-                                   .family = "random",                                             \
+                                   .family = WG_FAMILY_RANDOM,                                     \
                                    .operands = "",                                                 \
                                    .results = "y",                                                 \
                                    .flags = WG_OP_RANDOM,                                          \
@@ -144,7 +144,7 @@ static const wg_sample dropout_samples[] = {
 const wg_op wg_op_dropout = {
     .name = "dropout",
     .formula = "y = x coin / (1 - p), coin = 1 with probability 1 - p, else 0",
-    .family = "random",
+    .family = WG_FAMILY_RANDOM,
     .operands = "x",
     .results = "y",
     .flags = WG_OP_RANDOM | WG_OP_ELEMENTWISE,

@@ -248,7 +248,7 @@ static const wg_sample gru_samples[] = {
 };
 
 #define RECURRENT(kind, which, words, outs)                                                        \
-    .family = "recurrent", .operands = words, .results = outs,                                     \
+    .family = WG_FAMILY_RECURRENT, .operands = words, .results = outs,                             \
     .infer = infer_##which, .expand = expand_##which, .flops = flops_##kind,                       \
     WG_SAMPLES(which##_samples)
 
@@ -326,9 +326,9 @@ static wg_value *apply(const char *at, const wg_op *op, const wg_recurrent_attrs
 }
 
 wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
-                        wg_value *bi, wg_value *bh, bool relu)
+                        wg_value *bi, wg_value *bh, wg_rnn_activation activation)
 {
-    return apply(at, &wg_op_rnn_cell, &(wg_recurrent_attrs){.relu = relu},
+    return apply(at, &wg_op_rnn_cell, &(wg_recurrent_attrs){.relu = activation == WG_RNN_RELU},
                  (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&rnn));
 }
 

@@ -19,7 +19,7 @@ static int64_t terms_over(const wg_shape *x, const wg_axes *axes)
     return terms;
 }
 
-static bool infer_over(wg_node *n, const wg_axes *axes, bool keep)
+static bool infer_over(wg_node *n, const wg_axes *axes, wg_keep keep)
 {
     wg_axes set;
     return wg_need_axes(n, 0, axes, &set) &&
@@ -84,11 +84,11 @@ static double reduce_flops(const wg_node *n)
 REDUCE_SAMPLES(reduce_samples, -2, 2);
 
 #define REDUCTION                                                                                  \
-    .family = "reduction", .operands = "x", .results = "y",                                        \
+    .family = WG_FAMILY_REDUCTION, .operands = "x", .results = "y",                                \
     WG_ATTRS(wg_reduce_attrs, reduce_attrs), .flops = reduce_flops, WG_SAMPLES(reduce_samples)
 
 #define BUILDER(name)                                                                              \
-    wg_value *(wg_##name)(const char *at, wg_value *x, wg_axes axes, bool keep)                    \
+    wg_value *(wg_##name)(const char *at, wg_value *x, wg_axes axes, wg_keep keep)                 \
     {                                                                                              \
         return wg_apply1(at, &wg_op_##name, &(wg_reduce_attrs){axes, keep}, x);                    \
     }
@@ -263,7 +263,7 @@ static const wg_sample var_samples[] = {
 const wg_op wg_op_var = {
     .name = "var",
     .formula = "y = sum (x - mean)^2 / (n - correction) over axes",
-    .family = "reduction",
+    .family = WG_FAMILY_REDUCTION,
     .operands = "x",
     .results = "y",
     WG_ATTRS(wg_var_attrs, var_attrs),
@@ -274,7 +274,7 @@ const wg_op wg_op_var = {
     WG_SAMPLES(var_samples),
 };
 
-wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t correction)
+wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, wg_keep keep, int64_t correction)
 {
     return wg_apply1(at, &wg_op_var, &(wg_var_attrs){axes, keep, correction}, x);
 }
@@ -368,7 +368,7 @@ static const double zero[] = {0};
 const wg_op wg_op_vector_norm = {
     .name = "vector_norm",
     .formula = "y = (sum |x|^p)^(1/p) over axes",
-    .family = "reduction",
+    .family = WG_FAMILY_REDUCTION,
     .operands = "x",
     .results = "y",
     .smoothness = WG_KINKED,
@@ -381,7 +381,7 @@ const wg_op wg_op_vector_norm = {
     WG_KINKS(zero),
 };
 
-wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p)
+wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, wg_keep keep, double p)
 {
     return wg_apply1(at, &wg_op_vector_norm, &(wg_vector_norm_attrs){axes, keep, p}, x);
 }
@@ -389,7 +389,7 @@ wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep,
 /* ---- cumsum ---------------------------------------------------------------------------------- */
 
 static const wg_attr cumsum_attrs[] = {
-    WG_ATTR(INT, wg_cumsum_attrs, axis),
+    WG_ATTR(AXIS, wg_cumsum_attrs, axis),
     WG_ATTR(BOOL, wg_cumsum_attrs, reverse),
     WG_ATTR(BOOL, wg_cumsum_attrs, exclusive),
 };
@@ -420,7 +420,7 @@ static const wg_sample cumsum_samples[] = {
 const wg_op wg_op_cumsum = {
     .name = "cumsum",
     .formula = "y[i] = sum of x[j] over j <= i along axis",
-    .family = "reduction",
+    .family = WG_FAMILY_REDUCTION,
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,

@@ -1,7 +1,7 @@
 /* Rows: one-line definitions of elementwise ops without attributes.
  *
  *     UNARY_OP(exp, "y = exp(x)", float, WG_SMOOTH, WG_READS_Y, wg_mul(dy, y),
- *              .family = "elementwise", WG_SAMPLES(samples))
+ *              .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(samples))
  *
  * defines the op wg_op_exp, its gradient rule and its builder wg_exp.  The parameters:
  *

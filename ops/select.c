@@ -4,7 +4,7 @@
 /* ---- argmax, argmin -------------------------------------------------------------------------- */
 
 static const wg_attr arg_attrs[] = {
-    WG_ATTR(INT, wg_arg_attrs, axis),
+    WG_ATTR(AXIS, wg_arg_attrs, axis),
     WG_ATTR(BOOL, wg_arg_attrs, keep),
 };
 
@@ -35,7 +35,7 @@ static const wg_sample arg_samples[] = {
 };
 
 #define ARG                                                                                        \
-    .family = "selection", .operands = "x", .results = "index", .flags = WG_OP_DISCRETE,           \
+    .family = WG_FAMILY_SELECTION, .operands = "x", .results = "index", .flags = WG_OP_DISCRETE,   \
     WG_ATTRS(wg_arg_attrs, arg_attrs), .infer = infer_arg, .flops = arg_flops,                     \
     WG_SAMPLES(arg_samples)
 
@@ -44,12 +44,12 @@ const wg_op wg_op_argmax = {
 const wg_op wg_op_argmin = {
     .name = "argmin", .formula = "where along axis the smallest x is, the first", ARG};
 
-wg_value *(wg_argmax)(const char *at, wg_value *x, int axis, bool keep)
+wg_value *(wg_argmax)(const char *at, wg_value *x, int axis, wg_keep keep)
 {
     return wg_apply1(at, &wg_op_argmax, &(wg_arg_attrs){axis, keep}, x);
 }
 
-wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, bool keep)
+wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, wg_keep keep)
 {
     return wg_apply1(at, &wg_op_argmin, &(wg_arg_attrs){axis, keep}, x);
 }
@@ -58,7 +58,7 @@ wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, bool keep)
 
 static const wg_attr topk_attrs[] = {
     WG_ATTR(INT, wg_topk_attrs, k),
-    WG_ATTR(INT, wg_topk_attrs, axis),
+    WG_ATTR(AXIS, wg_topk_attrs, axis),
 };
 
 static bool infer_topk(wg_node *n)
@@ -100,7 +100,7 @@ static const wg_sample topk_samples[] = {
 const wg_op wg_op_topk = {
     .name = "topk",
     .formula = "the k largest x along axis, descending, and where they are",
-    .family = "selection",
+    .family = WG_FAMILY_SELECTION,
     .operands = "x",
     .results = "values indices",
     .smoothness = WG_PIECEWISE_LINEAR,

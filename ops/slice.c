@@ -72,7 +72,7 @@ static const wg_sample slice_samples[] = {
 const wg_op wg_op_slice = {
     .name = "slice",
     .formula = "y[i] = x[start + i step]",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -167,7 +167,7 @@ static const wg_sample slice_grad_samples[] = {
 const wg_op wg_op_slice_grad = {
     .name = "slice_grad",
     .formula = "zeros, but dx[start + i step] = dy[i]",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "dy",
     .results = "dx",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -229,7 +229,7 @@ static const wg_sample pad_samples[] = {
 const wg_op wg_op_pad = {
     .name = "pad",
     .formula = "y[before + i] = x[i], value elsewhere",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -285,7 +285,7 @@ static const wg_sample flip_samples[] = {
 const wg_op wg_op_flip = {
     .name = "flip",
     .formula = "y[i] = x[size - 1 - i] along axes",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,
@@ -306,7 +306,7 @@ wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes)
 
 static const wg_attr roll_attrs[] = {
     WG_ATTR(INT, wg_roll_attrs, shift),
-    WG_ATTR(INT, wg_roll_attrs, axis),
+    WG_ATTR(AXIS, wg_roll_attrs, axis),
 };
 
 static bool infer_roll(wg_node *n)
@@ -355,7 +355,7 @@ static const wg_sample roll_samples[] = {
 const wg_op wg_op_roll = {
     .name = "roll",
     .formula = "y[i + shift] = x[i] along axis, round the end",
-    .family = "movement",
+    .family = WG_FAMILY_MOVEMENT,
     .operands = "x",
     .results = "y",
     .smoothness = WG_PIECEWISE_LINEAR,

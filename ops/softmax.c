@@ -1,7 +1,7 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
-static const wg_attr softmax_attrs[] = {WG_ATTR(INT, wg_softmax_attrs, axis)};
+static const wg_attr softmax_attrs[] = {WG_ATTR(AXIS, wg_softmax_attrs, axis)};
 
 static bool infer(wg_node *n)
 {
@@ -33,7 +33,7 @@ static const wg_sample samples[] = {
 };
 
 #define SOFTMAX                                                                                    \
-    .family = "normalisation", .operands = "x", .results = "y", .inplace = 1,                      \
+    .family = WG_FAMILY_NORMALISATION, .operands = "x", .results = "y", .inplace = 1,              \
     WG_ATTRS(wg_softmax_attrs, softmax_attrs), .infer = infer, .flops = flops, WG_SAMPLES(samples)
 
 /* dx = y (dy - sum dy y) */

@@ -90,7 +90,7 @@ static const wg_sample grad_samples[] = {
 
 /* linear, but with weights such as 1/3 that round: so not checked as exact */
 #define UPSAMPLING                                                                                 \
-    .family = "upsampling", WG_ATTRS(wg_upsample_attrs, attrs), .infer = infer,                    \
+    .family = WG_FAMILY_UPSAMPLING, WG_ATTRS(wg_upsample_attrs, attrs), .infer = infer,            \
     .reads = WG_READS_NOTHING
 
 const wg_op wg_op_upsample2d = {

@@ -2,6 +2,7 @@
 # check_symbols.sh STATIC SHARED INCLUDE CC...: what the libraries define.
 #   - the shared library exports names that begin with wg_ and stand in a public header, and nothing else;
 #   - the static one defines no others but private ones, which begin with wgi_;
+#   - a private function is called by another file than its own (else it is static);
 #   - a program may define a function under the bare name of any private one and still link with the static library.
 set -eu
 static=$1 shared=$2 include=$3
@@ -24,6 +25,19 @@ undocumented=$(comm -23 "$work/shared" "$work/written")
 
 unmarked=$(comm -23 "$work/static" "$work/shared" | grep -vE '^(\.|wgi_)' || true)
 [ -z "$unmarked" ] || fail "private without the mark wgi_: $unmarked"
+
+# "lib.a:shape.c.o:0000 T wgi_name" or "... U wgi_name": what no other object of the library uses.  A test may, or a part
+# that is not built.
+nm -A -g "$static" 2>/dev/null | awk '$NF ~ /^wgi_/ { if ($(NF - 1) == "U") used[$NF]; else defined[$NF] }
+    END { for (name in defined) if (!(name in used)) print name }' >"$work/unused"
+[ "$(wc -l <"$work/unused")" -lt "$(wc -l <"$work/static")" ] || fail "no private symbol is used by another object"
+rooms=$(for room in graph ops autograd backends models decode files text train measure cli bench tests; do
+    echo "${include%/include}/$room"
+done)
+while read -r name; do
+    files=$(grep -rlw --include='*.c' --include='*.cc' "$name" $rooms | wc -l)
+    [ "$files" -ge 2 ] || fail "$name is used by no file but its own: it should be static"
+done <"$work/unused"
 
 sed -n 's/^wgi_//p' "$work/static" >"$work/bare"
 [ "$(wc -l <"$work/bare")" -gt 100 ] || fail "only $(wc -l <"$work/bare") private symbols"

@@ -72,9 +72,11 @@ static inline void conf_rename_attrs(const conf_names *m, const wg_op *op, void 
 {
     for (int i = 0; i < op->n_attrs; i++) {
         char *field = (char *)attrs + op->attrs[i].offset;
-        if (op->attrs[i].kind == WG_ATTR_SHAPE)
+        const wg_attr_kind kind = op->attrs[i].kind;
+        bool integer = kind == WG_ATTR_INT || kind == WG_ATTR_AXIS || kind == WG_ATTR_KEY;
+        if (kind == WG_ATTR_SHAPE)
             conf_rename(m, (wg_shape *)(void *)field);
-        else if ((op->attrs[i].kind == WG_ATTR_INT || op->attrs[i].kind == WG_ATTR_KEY) && integers)
+        else if (integer && integers)
             *(int64_t *)(void *)field = conf_renamed(m, *(int64_t *)(void *)field);
     }
 }

@@ -152,7 +152,7 @@ static char *write_lines(const uint32_t *number, size_t count,
     return text;
 }
 
-wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **english,
+wg_status wg_numbers_corpus(size_t count, wg_numbers_part part, uint64_t seed, char **english,
                             char **german)
 {
     pool pools[DIGITS];
@@ -162,7 +162,7 @@ wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed, char **e
     uint32_t *all = malloc(WG_NUMBERS * sizeof *all);
     uint32_t *drawn = malloc(WG_NUMBERS * sizeof *drawn);
     wg_status status = all && drawn ? WG_OK : WG_ENOMEM;
-    if (status == WG_OK && fill_pools(pools, all, held_out) < count)
+    if (status == WG_OK && fill_pools(pools, all, part == WG_NUMBERS_TO_TEST) < count)
         status = WG_EINVAL;
     if (status == WG_OK) {
         draw_numbers(drawn, (uint32_t)count, pools, seed);

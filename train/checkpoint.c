@@ -1,3 +1,4 @@
+#include "graph/grow.h"
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"
 #include "files/replace.h"
@@ -133,16 +134,11 @@ static wg_status list_numbers(numbers *out, const char *folder, const char *stem
         int64_t number = number_in(e->d_name, stem, extension);
         if (number < 0)
             continue;
-        if (out->count == room) {
-            room = room ? 2 * room : 16;
-            int64_t *more = realloc(out->n, room * sizeof *more);
-            if (!more) {
-                status = WG_ENOMEM;
-                break;
-            }
-            out->n = more;
-        }
-        out->n[out->count++] = number;
+        int64_t *more = wgi_grow(out->n, &room, out->count + 1, sizeof *more);
+        if (more)
+            (out->n = more)[out->count++] = number;
+        else
+            status = WG_ENOMEM;
     }
     if (d)
         closedir(d);
@@ -323,9 +319,11 @@ static void tidy(const char *folder, int64_t keep)
 }
 
 wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
-                             const wg_settings *settings, bool stopped, wg_error *error)
+                             const wg_settings *settings, wg_checkpoint_reason reason,
+                             wg_error *error)
 {
     wgi_error_clear(error);
+    const bool stopped = reason == WG_CHECKPOINT_STOPPED;
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS),
          *path = progress_path(folder, p->update);
     wg_status status = checkpoints && path ? wg_folder_make(checkpoints, error)

@@ -106,10 +106,11 @@ static wg_status read_corpus(wg_corpus **out, char *const sets[2], const numbers
     return wg_corpus_read(out, sets[0], sets[1], v->side[0], v->side[1], options, error);
 }
 
-static wg_status draw_numbers(numbers *out, const wg_settings *s, bool held_out, wg_error *error)
+static wg_status draw_numbers(numbers *out, const wg_settings *s, wg_numbers_part part,
+                              wg_error *error)
 {
-    wg_status status = wg_numbers_corpus(held_out ? NUMBERS_TO_VALIDATE : (size_t)s->numbers,
-                                         held_out, s->seed, &out->text[0], &out->text[1]);
+    size_t count = part == WG_NUMBERS_TO_TEST ? NUMBERS_TO_VALIDATE : (size_t)s->numbers;
+    wg_status status = wg_numbers_corpus(count, part, s->seed, &out->text[0], &out->text[1]);
     if (status != WG_OK)
         wgi_error_set(error, status, "no memory for the built-in corpus");
     return status;
@@ -125,13 +126,13 @@ wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *
                                      .keep_text = true,
                                      .threads = (int)s->threads};
     *out = (wgi_training_data){.train = NULL};
-    wg_status status = built_in ? draw_numbers(&n, s, false, error) : WG_OK;
+    wg_status status = built_in ? draw_numbers(&n, s, WG_NUMBERS_TO_TRAIN, error) : WG_OK;
     if (status == WG_OK)
         status = get_vocabularies(out, s, &n, error);
     if (status == WG_OK)
         status = read_corpus(&out->train, s->train_sets, &n, &out->vocabularies, &options, error);
     if (status == WG_OK && built_in)
-        status = draw_numbers(&held_out, s, true, error);
+        status = draw_numbers(&held_out, s, WG_NUMBERS_TO_TEST, error);
     if (status == WG_OK && (built_in || s->valid_sets[0]))
         status = read_corpus(&out->valid, s->valid_sets, &held_out, &out->vocabularies,
                              &to_validate, error);

@@ -189,16 +189,15 @@ static wg_status validate(wg_trainer *t)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* `stopped`: not because settings.save_freq says so. */
-static wg_status save(wg_trainer *t, bool stopped)
+static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)
 {
     double start = wgi_seconds();
     if (t->saved == t->progress.update)
         return WG_OK;
     wg_status status = wgi_report_saving(t);
     if (status == WG_OK)
-        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings,
-                                    stopped, &t->error);
+        status = wg_checkpoint_save(t->settings.model, t->store, &t->progress, &t->settings, reason,
+                                    &t->error);
     if (status != WG_OK)
         return status;
     t->saved = t->progress.update;
@@ -221,9 +220,9 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
         if (status == WG_OK && t->data.valid && due(s->valid_freq, &before, &t->progress))
             status = validate(t);
         if (status == WG_OK && due(s->save_freq, &before, &t->progress))
-            status = save(t, false);
+            status = save(t, WG_CHECKPOINT_DUE);
     }
-    return status == WG_OK ? save(t, true) : status;
+    return status == WG_OK ? save(t, WG_CHECKPOINT_STOPPED) : status;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "graph/picture/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* clang-format off */
 static const wgi_pic_colours leaves[] = {
@@ -10,47 +9,45 @@ static const wgi_pic_colours leaves[] = {
     {"state",     "#e3e6d2", "#7d8450", "#34371f"},
     {"input",     "#ffffff", "#22313f", "#22313f"},
 };
-/* by the first letters of an op's family */
+/* Of a family without colours: those of OTHER. */
 static const wgi_pic_colours families[] = {
-    {"linear algebra", "#d5e5fa", "#3d74b8", "#16304f"},
-    {"attention",      "#d3efec", "#2b8a83", "#123c39"},
-    {"convolution",    "#cfe3ee", "#34789b", "#153444"},
-    {"upsampling",     "#dfe9d6", "#6f8a55", "#2f3f1e"},
-    {"pooling",        "#e0edd2", "#74974f", "#2f3f1e"},
-    {"recurrent",      "#d9dcf7", "#5560b8", "#22274f"},
-    {"normali",        "#e7def8", "#7e62b8", "#332552"},
-    {"activation",     "#ffe7a8", "#b8860b", "#4b390d"},
-    {"elementwise",    "#fff2cf", "#c2962c", "#4b390d"},
-    {"comparison",     "#f6f2d8", "#a39a3f", "#413d17"},
-    {"logic",          "#f6f2d8", "#a39a3f", "#413d17"},
-    {"selection",      "#f6f2d8", "#a39a3f", "#413d17"},
-    {"reduction",      "#fde0ca", "#cb7a34", "#502c0d"},
-    {"loss",           "#fad7dc", "#bd4459", "#4e1722"},
-    {"random",         "#f4deee", "#a85a90", "#44203a"},
-    {"optimi",         "#ead9cd", "#8b5e3c", "#3c2716"},
-    {"indexing",       "#dfe6ee", "#6d8299", "#273442"},
-    {"movement",       "#edeff2", "#98a2ad", "#363d44"},
-    {"leaf",           "#f7f7f4", "#a9a99c", "#3a3a34"},
+    [WG_FAMILY_OTHER]          = {"other op",       "#f0ece6", "#a29684", "#3c372f"},
+    [WG_FAMILY_LINEAR_ALGEBRA] = {"linear algebra", "#d5e5fa", "#3d74b8", "#16304f"},
+    [WG_FAMILY_ATTENTION]      = {"attention",      "#d3efec", "#2b8a83", "#123c39"},
+    [WG_FAMILY_CONVOLUTION]    = {"convolution",    "#cfe3ee", "#34789b", "#153444"},
+    [WG_FAMILY_UPSAMPLING]     = {"upsampling",     "#dfe9d6", "#6f8a55", "#2f3f1e"},
+    [WG_FAMILY_POOLING]        = {"pooling",        "#e0edd2", "#74974f", "#2f3f1e"},
+    [WG_FAMILY_RECURRENT]      = {"recurrent",      "#d9dcf7", "#5560b8", "#22274f"},
+    [WG_FAMILY_NORMALISATION]  = {"normalisation",  "#e7def8", "#7e62b8", "#332552"},
+    [WG_FAMILY_ACTIVATION]     = {"activation",     "#ffe7a8", "#b8860b", "#4b390d"},
+    [WG_FAMILY_ELEMENTWISE]    = {"elementwise",    "#fff2cf", "#c2962c", "#4b390d"},
+    [WG_FAMILY_COMPARISON]     = {"comparison",     "#f6f2d8", "#a39a3f", "#413d17"},
+    [WG_FAMILY_LOGIC]          = {"logic",          "#f6f2d8", "#a39a3f", "#413d17"},
+    [WG_FAMILY_SELECTION]      = {"selection",      "#f6f2d8", "#a39a3f", "#413d17"},
+    [WG_FAMILY_REDUCTION]      = {"reduction",      "#fde0ca", "#cb7a34", "#502c0d"},
+    [WG_FAMILY_LOSS]           = {"loss",           "#fad7dc", "#bd4459", "#4e1722"},
+    [WG_FAMILY_RANDOM]         = {"random",         "#f4deee", "#a85a90", "#44203a"},
+    [WG_FAMILY_OPTIMIZER]      = {"optimiser",      "#ead9cd", "#8b5e3c", "#3c2716"},
+    [WG_FAMILY_INDEXING]       = {"indexing",       "#dfe6ee", "#6d8299", "#273442"},
+    [WG_FAMILY_MOVEMENT]       = {"movement",       "#edeff2", "#98a2ad", "#363d44"},
+    [WG_FAMILY_LEAF]           = {"constant",       "#f7f7f4", "#a9a99c", "#3a3a34"},
 };
-static const wgi_pic_colours other  = {"other op", "#f0ece6", "#a29684", "#3c372f"};
 static const wgi_pic_colours scope  = {"scope",    "#f5f8fb", "#5b6f84", "#1f2d3a"};
 static const wgi_pic_colours output = {"output",   "#34495e", "#22313f", "#ffffff"};
 /* clang-format on */
+
+static const wgi_pic_colours *family_colours(wg_family family)
+{
+    bool has_own = (size_t)family < WG_COUNT(families) && families[family].fill;
+    return &families[has_own ? family : WG_FAMILY_OTHER];
+}
 
 static const wgi_pic_colours *leaf_colours(const wg_op *op)
 {
     return op->flags & WG_OP_PARAMETER ? &leaves[0]
            : op->flags & WG_OP_STATE   ? &leaves[1]
            : op->flags & WG_OP_INPUT   ? &leaves[2]
-                                       : &other;
-}
-
-static const wgi_pic_colours *family_colours(const char *family)
-{
-    for (size_t i = 0; family && i < WG_COUNT(families); i++)
-        if (strncmp(families[i].kind, family, strlen(families[i].kind)) == 0)
-            return &families[i];
-    return &other;
+                                       : family_colours(WG_FAMILY_OTHER);
 }
 
 const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b)
@@ -62,18 +59,19 @@ const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b)
     case WGI_BOX_LEAVES: return leaf_colours(b->nodes[0]->op);
     case WGI_BOX_OP: return family_colours(b->nodes[0]->op->family);
     }
-    return &other;
+    return family_colours(WG_FAMILY_OTHER);
 }
 
 const wgi_pic_colours *wgi_pic_colours_at(size_t i)
 {
-    static const wgi_pic_colours *const ends[] = {&other, &scope, &output};
+    static const wgi_pic_colours *const ends[] = {&families[WG_FAMILY_OTHER], &scope, &output};
+    enum { OWN = WG_COUNT(families) - 1 }; /* all but OTHER */
     if (i < WG_COUNT(leaves))
         return &leaves[i];
     i -= WG_COUNT(leaves);
-    if (i < WG_COUNT(families))
-        return &families[i];
-    i -= WG_COUNT(families);
+    if (i < OWN)
+        return &families[i + 1];
+    i -= OWN;
     return i < WG_COUNT(ends) ? ends[i] : NULL;
 }
 

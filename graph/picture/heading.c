@@ -32,16 +32,6 @@ static bool is_drawn(const wg_picture *p, const wgi_pic_colours *c)
     return false;
 }
 
-static const char *kind_name(const wgi_pic_colours *c)
-{
-    static const char *const full[][2] = {
-        {"normali", "normalisation"}, {"optimi", "optimiser"}, {"leaf", "constant"}};
-    for (size_t i = 0; i < WG_COUNT(full); i++)
-        if (strcmp(c->kind, full[i][0]) == 0)
-            return full[i][1];
-    return c->kind;
-}
-
 static void put_legend(FILE *f, const wg_picture *p)
 {
     enum { PER_ROW = 8 };
@@ -52,7 +42,7 @@ static void put_legend(FILE *f, const wg_picture *p)
         if (is_drawn(p, c)) {
             fputs(put && put % PER_ROW == 0 ? "<BR ALIGN=\"LEFT\"/>" : "", f);
             fprintf(f, "<FONT POINT-SIZE=\"13\" COLOR=\"%s\">%s</FONT>&#160;%s&#160;&#160;&#160; ",
-                    c->line, strcmp(c->fill, "#ffffff") == 0 ? "&#9633;" : "&#9632;", kind_name(c));
+                    c->line, strcmp(c->fill, "#ffffff") == 0 ? "&#9633;" : "&#9632;", c->kind);
             put++;
         }
     fputs("<BR ALIGN=\"LEFT\"/>" WGI_END "</TD></TR>", f);

@@ -150,7 +150,7 @@ double wgi_pic_box_share(const wg_picture *p, const wgi_pic_box *b); /* of the t
 
 /* ---- colour.c -------------------------------------------------------------------------------- */
 typedef struct wgi_pic_colours {
-    const char *kind, *fill, *line, *text;
+    const char *kind, *fill, *line, *text; /* kind: as the legend says it */
 } wgi_pic_colours;
 const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b);
 /* The i-th kind of box, NULL past the end: for the legend. */

@@ -10,14 +10,15 @@
  * for an axis. */
 static bool is_shown(const wg_attr *a, const char *value)
 {
-    bool axis = strncmp(a->name, "axis", 4) == 0;
     switch (a->kind) {
-    case WG_ATTR_INT: return axis || strcmp(value, "0") != 0;
+    case WG_ATTR_INT:
     case WG_ATTR_REAL: return strcmp(value, "0") != 0;
     case WG_ATTR_BOOL: return strcmp(value, "true") == 0;
     case WG_ATTR_ENUM: return !a->names || strcmp(value, a->names[0]) != 0;
     case WG_ATTR_AXES: return strcmp(value, "()") != 0;
-    default: return a->kind == WG_ATTR_TEXT;
+    case WG_ATTR_AXIS:
+    case WG_ATTR_TEXT: return true;
+    default: return false;
     }
 }
 

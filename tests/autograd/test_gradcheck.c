@@ -110,15 +110,15 @@ static void grad_nan(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const wg_sample cube_samples[] = {{NULL, NULL, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}}};
 #define CUBE                                                                                       \
-    .name = "cube", .formula = "y = x^3", .family = "user", .operands = "x", .infer = infer_cube,  \
-    .reference = cube, .samples = cube_samples, .n_samples = 1
+    .name = "cube", .formula = "y = x^3", .operands = "x", .infer = infer_cube, .reference = cube, \
+    .samples = cube_samples, .n_samples = 1
 static const wg_op op_cube = {CUBE, .grad = grad_cube, .reads = WG_READS_X};
 static const wg_op op_cube_once = {CUBE, .grad = grad_cube_once, .reads = WG_READS_X};
 static const wg_op op_cube_nan = {CUBE, .grad = grad_nan};
 static const wg_op op_cube_missing = {CUBE};
 static const wg_op op_square_kernel = {.name = "square_of",
                                        .formula = "y = x^2",
-                                       .family = "user",
+
                                        .operands = "x",
                                        .infer = infer_cube,
                                        .reference = cube,
@@ -354,7 +354,7 @@ static void graphs_without_float_ends_are_refused(void **state)
     wg_gradcheck_report r;
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
-    wg_output(wg_argmax(x, 0, false), "place");
+    wg_output(wg_argmax(x, 0, WG_DROP), "place");
     assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
     assert_string_equal(r.message, "no float output");
     wg_graph_free(g);
@@ -385,7 +385,7 @@ static void options_choose_what_is_compared(void **state)
              *flag = wg_input(g, "flag", WG_BOOL, WG_SHAPE(3));
     wg_value *y = wg_where(flag, wg_exp(wg_mul(x, w)), x), *z = wg_take(wg_sin(x), id, 0);
     wg_output(y, "y");
-    wg_output(wg_argmax(x, 0, false), "place"); /* no float: left out */
+    wg_output(wg_argmax(x, 0, WG_DROP), "place"); /* no float: left out */
     const wg_gradcheck_leaf leaf[] = {{x, numbers, 0, 0}, {id, NULL, 0, 3}};
     wg_gradcheck_options o = options_of_order(1);
     o.leaves = leaf;

@@ -18,7 +18,6 @@ static void expand_twice(wg_node *n, wg_value **y)
 }
 static const wg_op twice = {.name = "twice",
                             .formula = "y = 2 x",
-                            .family = "test",
                             .operands = "x",
                             .results = "y",
                             .infer = infer_twice,
@@ -30,7 +29,6 @@ static void expand_fourfold(wg_node *n, wg_value **y)
 }
 static const wg_op fourfold = {.name = "fourfold",
                                .formula = "y = 4 x",
-                               .family = "test",
                                .operands = "x",
                                .results = "y",
                                .infer = infer_twice,

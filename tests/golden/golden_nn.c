@@ -155,14 +155,14 @@ static void build_l1(golden *c)
 static void build_kl(golden *c)
 {
     wg_value *log_q = golden_in(c, LEFT), *p = golden_in(c, RIGHT);
-    bool log_target = golden_bool(c, "log_target", false);
+    wg_kl_target given = golden_bool(c, "log_target", false) ? WG_KL_LOG_P : WG_KL_P;
     wg_reduction r;
     const char *text = golden_text(c, "reduction", "mean");
     bool batch = golden_is(text, "batchmean");
     r = golden_is(text, "none")           ? WG_LOSS_NONE
         : golden_is(text, "sum") || batch ? WG_LOSS_SUM
                                           : WG_LOSS_MEAN;
-    wg_value *y = wg_kl(log_q, p, log_target, r);
+    wg_value *y = wg_kl(log_q, p, given, r);
     golden_give(c, batch && y ? wg_scale(y, 1 / (double)log_q->shape.dim[0]) : y);
 }
 

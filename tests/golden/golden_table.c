@@ -59,7 +59,7 @@ static const struct {
 
 static const struct {
     const char *name;
-    wg_value *(*build)(const char *at, wg_value *x, wg_axes axes, bool keep);
+    wg_value *(*build)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 } reductions[] = {
     {"sum", wg_sum},  {"mean", wg_mean}, {"amax", wg_max},  {"max", wg_max},
     {"amin", wg_min}, {"min", wg_min},   {"prod", wg_prod}, {"logsumexp", wg_logsumexp},
@@ -509,7 +509,7 @@ static bool build(golden *c, const char *op)
     for (size_t i = 0; i < WG_COUNT(reductions); i++)
         if (golden_is(reductions[i].name, op)) {
             wg_axes axes = golden_axes(c, AXIS);
-            bool keep = golden_bool(c, KEEP, false);
+            wg_keep keep = golden_bool(c, KEEP, false) ? WG_KEEP : WG_DROP;
             return golden_give(c, reductions[i].build(WG_HERE, golden_in(c, "x"), axes, keep)),
                    true;
         }

@@ -143,6 +143,7 @@ typedef struct all_kinds {
     wg_shape shape;
     const char *text;
     wg_data data;
+    int64_t axis;
 } all_kinds;
 
 static const char *const colours[] = {"red", "green", NULL};
@@ -151,7 +152,7 @@ static const wg_attr kinds[] = {
     WG_ATTR(BOOL, all_kinds, b),      WG_ATTR_NAMED(all_kinds, e, colours),
     WG_ATTR(DTYPE, all_kinds, dtype), WG_ATTR(AXES, all_kinds, axes),
     WG_ATTR(SHAPE, all_kinds, shape), WG_ATTR(TEXT, all_kinds, text),
-    WG_ATTR(DATA, all_kinds, data),
+    WG_ATTR(DATA, all_kinds, data),   WG_ATTR(AXIS, all_kinds, axis),
 };
 static const wg_op op_of_all_kinds = {
     .name = "kinds", .operands = "x", .infer = same, WG_ATTRS(all_kinds, kinds)};
@@ -169,6 +170,7 @@ static all_kinds some_attrs(void)
     a.shape = WG_SHAPE(2, 3);
     a.text = "t";
     a.data = (wg_data){"12345678", 8};
+    a.axis = -1;
     return a;
 }
 
@@ -190,8 +192,8 @@ static void attributes_of_every_kind(void **state)
     wg_node_attrs_text(y->node, none, 0);
     assert_int_equal(none[0], '?');
 
-    all_kinds other[9];
-    for (int i = 0; i < 9; i++)
+    all_kinds other[10];
+    for (int i = 0; i < 10; i++)
         other[i] = some_attrs();
     other[0].i = 4;
     other[1].r = -0.5;
@@ -202,10 +204,11 @@ static void attributes_of_every_kind(void **state)
     other[6].shape = WG_SHAPE(2, 4);
     other[7].text = NULL;
     other[8].data = (wg_data){"12345679", 8};
+    other[9].axis = 0;
     uint64_t hash = wg_node_attrs_hash(&op_of_all_kinds, &a);
     assert_true(hash == wg_node_attrs_hash(&op_of_all_kinds, y->node->attrs));
     assert_true(wg_node_attrs_equal(&op_of_all_kinds, &a, y->node->attrs));
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         check_that(!wg_node_attrs_equal(&op_of_all_kinds, &a, &other[i]), "field %d", i);
         check_that(!wg_node_attrs_equal(&op_of_all_kinds, &other[i], &a), "field %d", i);
         check_that(wg_node_attrs_hash(&op_of_all_kinds, &other[i]) != hash, "field %d", i);

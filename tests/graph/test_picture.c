@@ -168,6 +168,7 @@ static void the_same_graph_gives_the_same_dot(void **state)
          *again = written(a, NULL, WG_PICTURE_DOT, &m);
     char *other = written(b, NULL, WG_PICTURE_DOT, &m);
     assert_true(n > 1000);
+    assert_ptr_equal(strstr(first, "digraph wengert {"), first);
     assert_string_equal(first, again);
     assert_string_equal(first, other);
     free(first);
@@ -235,6 +236,50 @@ static void hostile_names_stay_names(void **state)
         free(svg);
     }
     wg_graph_free(g);
+}
+
+static bool infer_flip(wg_node *n)
+{
+    return wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+}
+
+typedef struct flip_attrs {
+    int64_t count, axis;
+} flip_attrs;
+static const wg_attr flip_fields[] = {WG_ATTR(INT, flip_attrs, count),
+                                      WG_ATTR(AXIS, flip_attrs, axis)};
+
+/* An op of a program is drawn as the built-in ones of its family, and an axis of 0 is shown. */
+static void ops_of_programs_have_a_family(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_family family;
+        const char *legend, *colour;
+    } cases[] = {
+        {WG_FAMILY_MOVEMENT, "movement", "#edeff2"}, {WG_FAMILY_OPTIMIZER, "optimiser", "#ead9cd"},
+        {WG_FAMILY_ORDER, "other op", "#f0ece6"}, /* has no colour of its own */
+        {WG_FAMILY_OTHER, "other op", "#f0ece6"},    {(wg_family)1000, "other op", "#f0ece6"},
+    };
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
+        wg_op flip = {.name = "flip",
+                      .operands = "x",
+                      .infer = infer_flip,
+                      .family = cases[i].family,
+                      WG_ATTRS(flip_attrs, flip_fields)};
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 2));
+        wg_output(wg_apply1(WG_HERE, &flip, &(flip_attrs){0, 0}, x), "y");
+        assert_int_equal(wg_graph_status(g), WG_OK);
+        size_t n;
+        char *dot = written(g, NULL, WG_PICTURE_DOT, &n);
+        assert_non_null(strstr(dot, cases[i].legend));
+        assert_non_null(strstr(dot, cases[i].colour));
+        assert_non_null(strstr(dot, ">axis=0<"));
+        assert_null(strstr(dot, ">count=0<"));
+        free(dot);
+        wg_graph_free(g);
+    }
 }
 
 static void pictures_are_laid_out(void **state)
@@ -337,6 +382,7 @@ int main(void)
         cmocka_unit_test(the_same_graph_gives_the_same_dot),
         cmocka_unit_test(dot_parses_again_with_its_labels),
         cmocka_unit_test(hostile_names_stay_names),
+        cmocka_unit_test(ops_of_programs_have_a_family),
         cmocka_unit_test(pictures_are_laid_out),
         cmocka_unit_test(a_layout_past_its_time_is_stopped),
         cmocka_unit_test(a_full_disk_is_an_error),

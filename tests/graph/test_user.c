@@ -55,7 +55,7 @@ static void grad_polar_wrong(wg_node *n, wg_value *const *d, wg_value **dx)
 static const wg_sample polar_samples[] = {
     {NULL, NULL, 2, {WG_FLOATS(0.5, 2, 2, 3, 4), WG_FLOATS(-2, 2, 2, 3, 4)}}};
 #define POLAR                                                                                      \
-    .formula = "r = sqrt(x^2 + y^2), angle = atan2(y, x)", .family = "user", .operands = "x y",    \
+    .formula = "r = sqrt(x^2 + y^2), angle = atan2(y, x)", .operands = "x y",                      \
     .results = "r angle", .infer = infer_polar, .reference = polar,                                \
     .reads = WG_READS_X | WG_READS_Y, .samples = polar_samples, .n_samples = 1
 static const wg_op op_polar = {.name = "polar", POLAR, .grad = grad_polar};

@@ -205,6 +205,7 @@ static const struct values {
     [WG_ATTR_AXES] = {axes, sizeof axes[0], WG_COUNT(axes)},
     [WG_ATTR_SHAPE] = {shapes, sizeof shapes[0], WG_COUNT(shapes)},
     [WG_ATTR_TEXT] = {texts, sizeof texts[0], WG_COUNT(texts)},
+    [WG_ATTR_AXIS] = {ints, sizeof ints[0], WG_COUNT(ints)},
     [WG_ATTR_KEY] = {ints, sizeof ints[0], WG_COUNT(ints)},
     [WG_ATTR_DATA] = {datas, sizeof datas[0], WG_COUNT(datas)},
 };

@@ -256,7 +256,7 @@ static wg_value *build(int which, wg_value *a, wg_value *b, wg_reduction r)
     return which == 0   ? wg_mse(a, b, r)
            : which == 1 ? wg_huber(a, b, 0.75, r)
            : which == 2 ? wg_bce_with_logits(a, b, r)
-                        : wg_kl(a, b, which == 4, r);
+                        : wg_kl(a, b, which == 4 ? WG_KL_LOG_P : WG_KL_P, r);
 }
 
 static void losses_by_their_definitions(void **state)
@@ -323,12 +323,12 @@ static void kl_of_zeros(void **state)
     (void)state;
     const double log_q[] = {-INFINITY, -INFINITY, log(0.5), log(0.5)};
     const double p_of[2][4] = {{0, 0, 0, 1}, {-INFINITY, -INFINITY, -INFINITY, 0}};
-    for (int log_target = 0; log_target < 2; log_target++) {
+    for (wg_kl_target given = WG_KL_P; given <= WG_KL_LOG_P; given++) {
         wg_graph *g = wg_graph_new();
         wg_value *in[] = {numbers(g, WG_F64, WG_SHAPE(4), log_q),
-                          numbers(g, WG_F64, WG_SHAPE(4), p_of[log_target])};
+                          numbers(g, WG_F64, WG_SHAPE(4), p_of[given])};
         wg_value *out[3];
-        out[2] = wg_kl(in[0], in[1], log_target, WG_LOSS_NONE);
+        out[2] = wg_kl(in[0], in[1], given, WG_LOSS_NONE);
         assert_int_equal(wg_vjp(&out[2], NULL, 1, in, 2, NULL, out), WG_OK);
         wg_plan *p = small_run(g, out, 3, 1);
         numbers_near("kl", p, out[2], (const double[]){0, 0, 0, log(2)}, 4, F64_BAR);

@@ -55,8 +55,8 @@ static void cells_are_their_equations(void **state)
         w[gates][3] = wg_constant(g, WG_F64, WG_SHAPE(gates), bh);
     }
     wg_value *lstm = wg_lstm_cell(vx, vh, vc, w[4][0], w[4][1], w[4][2], w[4][3]);
-    wg_value *got[] = {wg_rnn_cell(vx, vh, w[1][0], w[1][1], w[1][2], w[1][3], false),
-                       wg_rnn_cell(vx, vh, w[1][0], w[1][1], w[1][2], w[1][3], true), lstm,
+    wg_value *got[] = {wg_rnn_cell(vx, vh, w[1][0], w[1][1], w[1][2], w[1][3], WG_RNN_TANH),
+                       wg_rnn_cell(vx, vh, w[1][0], w[1][1], w[1][2], w[1][3], WG_RNN_RELU), lstm,
                        wg_result_of(lstm, 1),
                        wg_gru_cell(vx, vh, w[3][0], w[3][1], w[3][2], w[3][3])};
     wg_plan *p = small_run(g, got, 5, 1);
@@ -89,7 +89,7 @@ static wg_value *cell(kind k, wg_value *x, wg_value *h, wg_value **c, weights w)
     if (k == GRU)
         return wg_gru_cell(x, h, w.wi, w.wh, w.bi, w.bh);
     if (k != LSTM)
-        return wg_rnn_cell(x, h, w.wi, w.wh, w.bi, w.bh, k == RNN_RELU);
+        return wg_rnn_cell(x, h, w.wi, w.wh, w.bi, w.bh, k == RNN_RELU ? WG_RNN_RELU : WG_RNN_TANH);
     h = wg_lstm_cell(x, h, *c, w.wi, w.wh, w.bi, w.bh);
     *c = wg_result_of(h, 1);
     return h;

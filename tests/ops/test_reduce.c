@@ -11,13 +11,13 @@ static const wg_dtype floats[] = {WG_F32, WG_F64};
 
 typedef struct case_of {
     const char *name;
-    wg_value *(*build)(wg_value *x, wg_axes axes, bool keep);
+    wg_value *(*build)(wg_value *x, wg_axes axes, wg_keep keep);
     double (*plain)(const double *x, int64_t n);
     double tolerance; /* in units of the dtype's epsilon; 0: exact */
     bool empty;       /* defined over no elements */
 } case_of;
 
-static wg_value *b_sum(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_sum(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_sum(x, axes, keep);
 }
@@ -28,7 +28,7 @@ static double p_sum(const double *x, int64_t n)
         s += x[i];
     return s;
 }
-static wg_value *b_mean(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_mean(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_mean(x, axes, keep);
 }
@@ -36,7 +36,7 @@ static double p_mean(const double *x, int64_t n)
 {
     return n ? p_sum(x, n) / (double)n : NAN;
 }
-static wg_value *b_max(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_max(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_max(x, axes, keep);
 }
@@ -47,7 +47,7 @@ static double p_max(const double *x, int64_t n)
         m = x[i] > m ? x[i] : m;
     return m;
 }
-static wg_value *b_min(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_min(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_min(x, axes, keep);
 }
@@ -58,7 +58,7 @@ static double p_min(const double *x, int64_t n)
         m = x[i] < m ? x[i] : m;
     return m;
 }
-static wg_value *b_prod(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_prod(wg_value *x, wg_axes axes, wg_keep keep)
 {
     wg_value *one = wg_scalar_like(x, 1), *tiny = wg_scalar_like(x, 0x1p-20);
     return wg_prod(wg_add(one, wg_mul(x, tiny)), axes, keep);
@@ -70,7 +70,7 @@ static double p_prod(const double *x, int64_t n)
         p *= 1 + x[i] * 0x1p-20;
     return p;
 }
-static wg_value *b_var(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_var(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_var(x, axes, keep, 0);
 }
@@ -82,7 +82,7 @@ static double p_var(const double *x, int64_t n)
         squares += x[i] * x[i];
     return ((double)n * squares - sum * sum) / ((double)n * (double)n);
 }
-static wg_value *b_logsumexp(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_logsumexp(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_logsumexp(x, axes, keep);
 }
@@ -93,19 +93,19 @@ static double p_logsumexp(const double *x, int64_t n)
         s += exp(x[i]);
     return log(s);
 }
-static wg_value *b_norm1(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_norm1(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_vector_norm(x, axes, keep, 1);
 }
-static wg_value *b_norm2(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_norm2(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_vector_norm(x, axes, keep, 2);
 }
-static wg_value *b_norm3(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_norm3(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_vector_norm(x, axes, keep, 3);
 }
-static wg_value *b_largest(wg_value *x, wg_axes axes, bool keep)
+static wg_value *b_largest(wg_value *x, wg_axes axes, wg_keep keep)
 {
     return wg_vector_norm(x, axes, keep, INFINITY);
 }
@@ -495,8 +495,8 @@ static void the_first_of_equal_elements_is_found(void **state)
     for (size_t d = 0; d < 2; d++) {
         wg_graph *g = wg_graph_new();
         wg_value *v = wg_reshape(vector(g, floats[d], x, 9), WG_SHAPE(3, 3));
-        wg_value *y[] = {wg_argmax(v, -1, false), wg_argmin(v, -1, true), wg_argmax(v, 0, false),
-                         wg_argmin(v, 0, false)};
+        wg_value *y[] = {wg_argmax(v, -1, WG_DROP), wg_argmin(v, -1, WG_KEEP),
+                         wg_argmax(v, 0, WG_DROP), wg_argmin(v, 0, WG_DROP)};
         wg_plan *p = small_run(g, y, 4, 1);
         small_equal("argmax", p, y[0], (const double[]){1, 2, 0}, 3);
         small_equal("argmin", p, y[1], (const double[]){0, 0, 0}, 3);
@@ -559,7 +559,7 @@ static void bad_arguments_are_refused(void **state)
     (void)state;
     check_refused("max(x): x is [2,0,3]: there is none among no elements", wg_max(x, ALL));
     check_refused("there is none among no elements", wg_min(x, WG_AXES(1), WG_KEEP));
-    check_refused("there is none among no elements", wg_argmax(x, 1, false));
+    check_refused("there is none among no elements", wg_argmax(x, 1, WG_DROP));
     check_refused("axis 2 is outside x, which is [2,3]", wg_sum(i, WG_AXES(2), WG_DROP));
     check_refused("axis -1 is given twice", wg_sum(i, WG_AXES(1, -1), WG_DROP));
     check_refused("x is i64, must be f32", wg_mean(i, ALL));

@@ -228,11 +228,11 @@ static size_t read_corpus(const char *english, const char *german, unsigned char
     return count;
 }
 
-static size_t draw(size_t count, bool held_out, uint64_t seed, unsigned char *seen,
+static size_t draw(size_t count, wg_numbers_part part, uint64_t seed, unsigned char *seen,
                    unsigned char mark)
 {
     char *english, *german;
-    assert_int_equal(wg_numbers_corpus(count, held_out, seed, &english, &german), WG_OK);
+    assert_int_equal(wg_numbers_corpus(count, part, seed, &english, &german), WG_OK);
     size_t got = read_corpus(english, german, seen, mark);
     assert_int_equal(got, count);
     free(english);
@@ -248,15 +248,16 @@ static void held_out_numbers_are_never_drawn(void **state)
     char *english, *german;
     size_t both = 0;
     assert_non_null(seen);
-    draw(WG_NUMBERS_HELD_OUT, true, 5, seen, HELD);
-    draw(WG_NUMBERS - WG_NUMBERS_HELD_OUT, false, 77, seen, TRAIN);
-    assert_int_equal(wg_numbers_corpus(WG_NUMBERS_HELD_OUT + 1, true, 5, &english, &german),
-                     WG_EINVAL);
+    draw(WG_NUMBERS_HELD_OUT, WG_NUMBERS_TO_TEST, 5, seen, HELD);
+    draw(WG_NUMBERS - WG_NUMBERS_HELD_OUT, WG_NUMBERS_TO_TRAIN, 77, seen, TRAIN);
+    assert_int_equal(
+        wg_numbers_corpus(WG_NUMBERS_HELD_OUT + 1, WG_NUMBERS_TO_TEST, 5, &english, &german),
+        WG_EINVAL);
     assert_null(english);
     assert_null(german);
-    assert_int_equal(
-        wg_numbers_corpus(WG_NUMBERS - WG_NUMBERS_HELD_OUT + 1, false, 7, &english, &german),
-        WG_EINVAL);
+    assert_int_equal(wg_numbers_corpus(WG_NUMBERS - WG_NUMBERS_HELD_OUT + 1, WG_NUMBERS_TO_TRAIN, 7,
+                                       &english, &german),
+                     WG_EINVAL);
     for (int32_t i = 0; i < WG_NUMBERS; i++) {
         both += seen[i] == (TRAIN | HELD);
         check_that(seen[i], "%d is drawn by neither", i);
@@ -272,9 +273,9 @@ static void digits_are_even_and_seeds_matter(void **state)
     enum { MANY = 12000 };
     static unsigned char seen[WG_NUMBERS];
     memset(seen, 0, sizeof seen);
-    draw(MANY, false, 1, seen, 1);
-    draw(MANY, false, 1, seen, 2);
-    draw(MANY, false, 2, seen, 4);
+    draw(MANY, WG_NUMBERS_TO_TRAIN, 1, seen, 1);
+    draw(MANY, WG_NUMBERS_TO_TRAIN, 1, seen, 2);
+    draw(MANY, WG_NUMBERS_TO_TRAIN, 2, seen, 4);
     size_t digits[7] = {0}, same = 0, other = 0;
     for (int32_t i = 0; i < WG_NUMBERS; i++) {
         digits[snprintf(NULL, 0, "%d", i)] += seen[i] & 1;
@@ -290,8 +291,8 @@ static void digits_are_even_and_seeds_matter(void **state)
         assert_in_range(digits[d], (MANY - 10 - 90 - 840) / 3, (MANY - 10 - 90 - 780) / 3 + 1);
 
     char *first[2], *second[2];
-    assert_int_equal(wg_numbers_corpus(500, true, 9, &first[0], &first[1]), WG_OK);
-    assert_int_equal(wg_numbers_corpus(500, true, 9, &second[0], &second[1]), WG_OK);
+    assert_int_equal(wg_numbers_corpus(500, WG_NUMBERS_TO_TEST, 9, &first[0], &first[1]), WG_OK);
+    assert_int_equal(wg_numbers_corpus(500, WG_NUMBERS_TO_TEST, 9, &second[0], &second[1]), WG_OK);
     for (int side = 0; side < 2; side++) {
         assert_string_equal(first[side], second[side]); /* in the same order */
         free(first[side]);
@@ -303,20 +304,21 @@ static void a_corpus_of_no_pairs_is_empty(void **state)
 {
     (void)state;
     char *english, *german;
-    assert_int_equal(wg_numbers_corpus(0, false, 0, &english, &german), WG_OK);
+    assert_int_equal(wg_numbers_corpus(0, WG_NUMBERS_TO_TRAIN, 0, &english, &german), WG_OK);
     assert_string_equal(english, "");
     assert_string_equal(german, "");
     free(english);
     free(german);
-    assert_int_equal(wg_numbers_corpus(1, false, 0, NULL, &german), WG_EINVAL);
-    assert_int_equal(wg_numbers_corpus(SIZE_MAX, false, 0, &english, &german), WG_EINVAL);
+    assert_int_equal(wg_numbers_corpus(1, WG_NUMBERS_TO_TRAIN, 0, NULL, &german), WG_EINVAL);
+    assert_int_equal(wg_numbers_corpus(SIZE_MAX, WG_NUMBERS_TO_TRAIN, 0, &english, &german),
+                     WG_EINVAL);
 }
 
 static wg_status make_corpus(void *context)
 {
     char *english, *german;
     (void)context;
-    wg_status status = wg_numbers_corpus(10, true, 3, &english, &german);
+    wg_status status = wg_numbers_corpus(10, WG_NUMBERS_TO_TEST, 3, &english, &german);
     free(english);
     free(german);
     return status;

@@ -120,7 +120,7 @@ static void fill(wg_store *s, int64_t update)
             ((float *)wg_store_find(s, names[t])->data)[i] = number(update, t, i);
 }
 
-static wg_status save_as(wg_store *s, int64_t update, int64_t keep, bool stopped)
+static wg_status save_as(wg_store *s, int64_t update, int64_t keep, wg_checkpoint_reason reason)
 {
     wg_progress p = {.update = update,
                      .cursor = {1, update},
@@ -130,12 +130,12 @@ static wg_status save_as(wg_store *s, int64_t update, int64_t keep, bool stopped
     p.best[0] = (wg_best){"bleu", 0.1, update - 1};
     fill(s, update);
     settings.keep = keep;
-    return wg_checkpoint_save(folder, s, &p, &settings, stopped, &error);
+    return wg_checkpoint_save(folder, s, &p, &settings, reason, &error);
 }
 
 static wg_status save(wg_store *s, int64_t update, int64_t keep)
 {
-    return save_as(s, update, keep, false);
+    return save_as(s, update, keep, WG_CHECKPOINT_DUE);
 }
 
 static void must_save(wg_store *s, int64_t update, int64_t keep)
@@ -226,7 +226,7 @@ static void no_memory_to_list_models(void **state)
 {
     wg_store *s = *state;
     for (int update = 1; update <= 3; update++)
-        assert_int_equal(save_as(s, update, 3, false), WG_OK);
+        assert_int_equal(save_as(s, update, 3, WG_CHECKPOINT_DUE), WG_OK);
     char **paths;
     size_t n;
     long at = 0;
@@ -283,7 +283,8 @@ static void checkpoints_of_interrupted_runs_do_not_count_as_kept_ones(void **sta
                  {18, true, "5 10 15 "},  {20, false, "10 15 20 "}};
     wg_store *s = *state;
     for (size_t i = 0; i < WG_COUNT(saves); i++) {
-        check_that(save_as(s, saves[i].update, 3, saves[i].stopped) == WG_OK, "%s", error.text);
+        wg_checkpoint_reason reason = saves[i].stopped ? WG_CHECKPOINT_STOPPED : WG_CHECKPOINT_DUE;
+        check_that(save_as(s, saves[i].update, 3, reason) == WG_OK, "%s", error.text);
         assert_int_equal(restored(), saves[i].update);
         assert_string_equal(models(9), saves[i].models);
         for (size_t k = 0; k <= i; k++) { /* the last two are whole */
@@ -296,7 +297,7 @@ static void checkpoints_of_interrupted_runs_do_not_count_as_kept_ones(void **sta
     assert_int_equal(wg_checkpoint_clear(folder, &error), WG_OK);
     assert_false(has("checkpoints/stopped-00000018.safetensors"));
     /* a file left by a process that died is not the checkpoint's */
-    assert_int_equal(save_as(s, 5, 3, true), WG_OK);
+    assert_int_equal(save_as(s, 5, 3, WG_CHECKPOINT_STOPPED), WG_OK);
     must_save(s, 5, 3);
     assert_false(has("checkpoints/stopped-00000005.safetensors"));
     assert_string_equal(models(9), "5 ");

@@ -29,6 +29,7 @@ typedef enum wg_attr_kind {
     WG_ATTR_TEXT,  /* const char *, copied into the graph */
     WG_ATTR_DATA,  /* wg_data, bytes copied into the graph */
     WG_ATTR_KEY,   /* int64_t: the key of a random op, which tells its draws from others */
+    WG_ATTR_AXIS,  /* int64_t: one axis, which a picture shows even if it is 0 */
 } wg_attr_kind;
 
 /** Bytes as an attribute: the numbers of a constant. */
@@ -46,7 +47,7 @@ typedef struct wg_attr {
 } wg_attr;
 
 /* clang-format off */
-/** WG_ATTR(INT, wg_softmax_attrs, axis): the field `axis` of that struct. */
+/** WG_ATTR(AXIS, wg_softmax_attrs, axis): the field `axis` of that struct. */
 #define WG_ATTR(kind, type, field) {#field, WG_ATTR_##kind, offsetof(type, field), 0}
 /** The same for an enum whose values have these names. */
 #define WG_ATTR_NAMED(type, field, names) {#field, WG_ATTR_ENUM, offsetof(type, field), names}
@@ -143,11 +144,38 @@ typedef enum wg_reads {
     WG_READS_Y = 2        /* results */
 } wg_reads;
 
+/** What an op is about: a heading of the op reference, a colour in pictures of graphs. */
+typedef enum wg_family {
+    WG_FAMILY_OTHER = 0,      /* none of these */
+    WG_FAMILY_LINEAR_ALGEBRA, /* matmul, einsum */
+    WG_FAMILY_ATTENTION,      /* attention, rotary positions */
+    WG_FAMILY_CONVOLUTION,    /* convolutions and their gradients */
+    WG_FAMILY_UPSAMPLING,     /* upsample2d */
+    WG_FAMILY_POOLING,        /* max_pool2d, avg_pool2d */
+    WG_FAMILY_RECURRENT,      /* rnn, lstm, gru */
+    WG_FAMILY_NORMALISATION,  /* softmax, layernorm, batchnorm */
+    WG_FAMILY_ACTIVATION,     /* relu, gelu */
+    WG_FAMILY_ELEMENTWISE,    /* arithmetic of elements */
+    WG_FAMILY_COMPARISON,     /* equal, less */
+    WG_FAMILY_LOGIC,          /* logical_and, logical_not */
+    WG_FAMILY_SELECTION,      /* argmax, topk */
+    WG_FAMILY_REDUCTION,      /* sum, max, cumsum */
+    WG_FAMILY_LOSS,           /* cross_entropy, mse */
+    WG_FAMILY_RANDOM,         /* uniform, dropout */
+    WG_FAMILY_OPTIMIZER,      /* updates of parameters */
+    WG_FAMILY_INDEXING,       /* take, gather, scatter */
+    WG_FAMILY_MOVEMENT,       /* reshape, slice, concat */
+    WG_FAMILY_LEAF,           /* parameters, inputs, constants */
+    WG_FAMILY_FUSED,          /* what a plan puts in the place of several ops */
+    WG_FAMILY_QUANTISATION,   /* integer arithmetic in the place of real */
+    WG_FAMILY_ORDER,          /* what must run before what: barrier */
+} wg_family;
+
 /** An operation.  Fields that are zero take the default that their comment states. */
 struct wg_op {
     const char *name;         /* as in text, DOT and messages: "matmul" */
     const char *formula;      /* one line of mathematics */
-    const char *family;       /* a heading of the op reference: "reduction" */
+    wg_family family;         /* its heading in the op reference, its colour in a picture */
     const char *operands;     /* "x weight bias?": '?' optional, '*' any number; "" for none */
     const char *results;      /* "y mean rstd"; "y*" if the shape rule says how many; NULL: "y" */
     unsigned flags;           /* set of wg_op_flag */
@@ -189,6 +217,8 @@ struct wg_op {
     int n_kinks;              /* number of kinks */
 };
 
+/** "linear algebra" for WG_FAMILY_LINEAR_ALGEBRA; "other" for none of the family's values. */
+WG_API const char *wg_family_name(wg_family family);
 /** Minimum and maximum number of operands, from op->operands; *max is INT32_MAX for '*'. */
 WG_API void wg_op_arity(const wg_op *op, int *min, int *max);
 /** Writes the name of operand i ("weight") into text; returns text. */

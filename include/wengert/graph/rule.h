@@ -47,7 +47,7 @@ WG_API int wg_normalize_axis(int64_t axis, int rank);
 /** The axes of a valid node in ascending order; all of them if none are given. */
 WG_API wg_axes wg_normalize_axes(const wg_axes *axes, int rank);
 /** The shape without the given normalised axes; with `keep`, these have size 1. */
-WG_API wg_shape wg_shape_reduced(const wg_shape *shape, const wg_axes *axes, bool keep);
+WG_API wg_shape wg_shape_reduced(const wg_shape *shape, const wg_axes *axes, wg_keep keep);
 
 #ifdef __cplusplus
 }

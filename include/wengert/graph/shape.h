@@ -50,6 +50,12 @@ typedef struct wg_axes {
     int axis[WG_MAX_RANK]; /* the first `count` entries are used */
 } wg_axes;
 
+/** Whether a reduction keeps the axes that it reduces. */
+typedef enum wg_keep {
+    WG_DROP = 0, /**< reduced axes are removed */
+    WG_KEEP = 1  /**< reduced axes stay, with size 1 */
+} wg_keep;
+
 /** Shape from an array; a rank outside 0..WG_MAX_RANK gives a shape that every builder refuses. */
 WG_API wg_shape wg_shape_make(int rank, const int64_t *dim);
 /** Axes from an array; a count outside 0..WG_MAX_RANK gives a list that every builder refuses. */

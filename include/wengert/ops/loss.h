@@ -77,9 +77,15 @@ WG_API wg_value *(wg_bce_with_logits)(const char *at, wg_value *x, wg_value *t,
                                       wg_reduction reduction);
 #define wg_bce_with_logits(...) wg_bce_with_logits(WG_HERE, __VA_ARGS__)
 
+/** How wg_kl takes the distribution p. */
+typedef enum wg_kl_target {
+    WG_KL_P = 0, /**< as p */
+    WG_KL_LOG_P  /**< as ln p */
+} wg_kl_target;
+
 /** The Kullback-Leibler divergence of p from q, p (ln p - ln q), with 0 ln 0 = 0.  `log_q` is ln
- * q; `p` is p, or ln p if log_target.  (The order is that of torch.nn.functional.kl_div.) */
-WG_API wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, bool log_target,
+ * q; `p` is p or ln p, as `given` says.  (The order is that of torch.nn.functional.kl_div.) */
+WG_API wg_value *(wg_kl)(const char *at, wg_value *log_q, wg_value *p, wg_kl_target given,
                          wg_reduction reduction);
 #define wg_kl(...) wg_kl(WG_HERE, __VA_ARGS__)
 

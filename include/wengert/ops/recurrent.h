@@ -33,9 +33,15 @@ typedef struct wg_recurrent_attrs {
     bool relu;    /**< rnn only: relu instead of tanh */
 } wg_recurrent_attrs;
 
-/** h'[B, H] from x[B, C] and h[B, H]; `relu` replaces tanh. */
+/** The activation of an rnn cell. */
+typedef enum wg_rnn_activation {
+    WG_RNN_TANH = 0, /**< h' = tanh(a) */
+    WG_RNN_RELU      /**< h' = max(a, 0) */
+} wg_rnn_activation;
+
+/** h'[B, H] from x[B, C] and h[B, H]. */
 WG_API wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
-                               wg_value *bi, wg_value *bh, bool relu);
+                               wg_value *bi, wg_value *bh, wg_rnn_activation activation);
 #define wg_rnn_cell(...) wg_rnn_cell(WG_HERE, __VA_ARGS__)
 /** h'[B, H] from x[B, C], h[B, H] and c[B, H]; c' is wg_result_of(h', 1). */
 WG_API wg_value *(wg_lstm_cell)(const char *at, wg_value *x, wg_value *h, wg_value *c, wg_value *wi,

@@ -39,37 +39,33 @@ typedef struct wg_cumsum_attrs {
     bool exclusive; /**< without the element itself */
 } wg_cumsum_attrs;
 
-/** Values of the argument `keep`. */
-enum {
-    WG_DROP = 0, /**< reduced axes are removed */
-    WG_KEEP = 1  /**< reduced axes stay, with size 1 */
-};
-
 /** y = sum of x; numbers. */
-WG_API wg_value *(wg_sum)(const char *at, wg_value *x, wg_axes axes, bool keep);
+WG_API wg_value *(wg_sum)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 #define wg_sum(...) wg_sum(WG_HERE, __VA_ARGS__)
 /** y = mean of x; floats. */
-WG_API wg_value *(wg_mean)(const char *at, wg_value *x, wg_axes axes, bool keep);
+WG_API wg_value *(wg_mean)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 #define wg_mean(...) wg_mean(WG_HERE, __VA_ARGS__)
 /** y = largest of x; numbers; NaN if there is one.  Ties share the derivative equally. */
-WG_API wg_value *(wg_max)(const char *at, wg_value *x, wg_axes axes, bool keep);
+WG_API wg_value *(wg_max)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 #define wg_max(...) wg_max(WG_HERE, __VA_ARGS__)
 /** y = smallest of x; otherwise like wg_max. */
-WG_API wg_value *(wg_min)(const char *at, wg_value *x, wg_axes axes, bool keep);
+WG_API wg_value *(wg_min)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 #define wg_min(...) wg_min(WG_HERE, __VA_ARGS__)
 /** y = product of x; numbers.  Derivatives are exact even where elements are 0. */
-WG_API wg_value *(wg_prod)(const char *at, wg_value *x, wg_axes axes, bool keep);
+WG_API wg_value *(wg_prod)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 #define wg_prod(...) wg_prod(WG_HERE, __VA_ARGS__)
 /** y = sum (x - mean)^2 / (n - correction) over n > correction >= 0 elements; floats.  correction 1
  * is the unbiased estimate. */
-WG_API wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, bool keep, int64_t correction);
+WG_API wg_value *(wg_var)(const char *at, wg_value *x, wg_axes axes, wg_keep keep,
+                          int64_t correction);
 #define wg_var(...) wg_var(WG_HERE, __VA_ARGS__)
 /** y = ln sum exp(x); floats.  Where all x are -inf, y is -inf and the derivative 0. */
-WG_API wg_value *(wg_logsumexp)(const char *at, wg_value *x, wg_axes axes, bool keep);
+WG_API wg_value *(wg_logsumexp)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 #define wg_logsumexp(...) wg_logsumexp(WG_HERE, __VA_ARGS__)
 /** y = (sum |x|^p)^(1/p), p > 0; floats; p = INFINITY: y = max |x|, where ties share the
  * derivative.  Where y is 0 the derivative is 0. */
-WG_API wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, bool keep, double p);
+WG_API wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, wg_keep keep,
+                                  double p);
 #define wg_vector_norm(...) wg_vector_norm(WG_HERE, __VA_ARGS__)
 
 /** Flags of wg_cumsum, to be combined by |. */

@@ -22,11 +22,11 @@ typedef struct wg_topk_attrs {
 
 /** y = index along `axis` of the largest element, the first of equal ones; i64.  NaN counts as
  * largest. */
-WG_API wg_value *(wg_argmax)(const char *at, wg_value *x, int axis, bool keep);
+WG_API wg_value *(wg_argmax)(const char *at, wg_value *x, int axis, wg_keep keep);
 #define wg_argmax(...) wg_argmax(WG_HERE, __VA_ARGS__)
 /** y = index along `axis` of the smallest element, the first of equal ones; i64.  NaN counts as
  * smallest. */
-WG_API wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, bool keep);
+WG_API wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, wg_keep keep);
 #define wg_argmin(...) wg_argmin(WG_HERE, __VA_ARGS__)
 
 /** The k largest along `axis` in descending order, equal ones in order of index; NaN counts as

@@ -21,11 +21,16 @@ WG_API void wg_number_english(int32_t number, char *text);
 /** The same in German, one word. */
 WG_API void wg_number_german(int32_t number, char *text);
 
-/** Draws `count` distinct numbers and writes one line for each into both texts.  Each number of
- * digits is equally frequent while numbers last.  With `held_out` they come from the
- * WG_NUMBERS_HELD_OUT held-out numbers, about one in ten from 100 on, which are never drawn without
- * it, whatever the seed.  The caller frees the texts.  WG_EINVAL: count is too large; WG_ENOMEM. */
-WG_API WG_MUST_USE wg_status wg_numbers_corpus(size_t count, bool held_out, uint64_t seed,
+/** Two parts without a common number, whatever the seed. */
+typedef enum wg_numbers_part {
+    WG_NUMBERS_TO_TRAIN = 0, /**< all numbers but the held-out ones */
+    WG_NUMBERS_TO_TEST       /**< WG_NUMBERS_HELD_OUT numbers, about one in ten from 100 on */
+} wg_numbers_part;
+
+/** Draws `count` distinct numbers of a part and writes one line for each into both texts.  Each
+ * number of digits is equally frequent while numbers last.  The caller frees the texts.  WG_EINVAL:
+ * count is too large; WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_numbers_corpus(size_t count, wg_numbers_part part, uint64_t seed,
                                                char **english, char **german);
 
 #ifdef __cplusplus

@@ -54,13 +54,18 @@ typedef struct wg_progress {
     uint64_t files[WG_CHECKPOINT_FILES]; /**< hashes of the files; set by saving */
 } wg_progress;
 
-/** Saves store and progress as the checkpoint of progress->update.  `stopped`: the run ends there,
- * not at a multiple of settings->save_freq.  Keeps the last two checkpoints and the last
- * settings->keep models of save_freq (at least two), and removes older files.  On failure (WG_EIO,
- * WG_ENOMEM) the previous checkpoints are intact. */
+/** Why a checkpoint is saved. */
+typedef enum wg_checkpoint_reason {
+    WG_CHECKPOINT_DUE = 0, /**< the update is a multiple of settings->save_freq */
+    WG_CHECKPOINT_STOPPED  /**< the run ends, at whatever update */
+} wg_checkpoint_reason;
+
+/** Saves store and progress as the checkpoint of progress->update.  Keeps the last two checkpoints
+ * and the last settings->keep models of save_freq (at least two), and removes older files.  On
+ * failure (WG_EIO, WG_ENOMEM) the previous checkpoints are intact. */
 WG_API WG_MUST_USE wg_status wg_checkpoint_save(const char *folder, const wg_store *store,
                                                 wg_progress *progress, const wg_settings *settings,
-                                                bool stopped, wg_error *error);
+                                                wg_checkpoint_reason reason, wg_error *error);
 
 /** True if the folder has a run to resume. */
 WG_API bool wg_checkpoint_exists(const char *folder);
