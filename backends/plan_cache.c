@@ -48,20 +48,13 @@ static void evict(wgi_plan_cache *c, size_t bytes)
     }
 }
 
-static bool reserve_entry(wgi_plan_cache *c)
-{
-    wgi_plan_cache_entry **moved = wgi_grow(c->entry, &c->capacity, c->count + 1, sizeof *moved);
-    c->entry = moved ? moved : c->entry;
-    return moved;
-}
-
 wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_key *key, void **io,
                              wg_error *error)
 {
     if ((*io = wgi_plan_cache_find(c, key)))
         return WG_OK;
     wgi_plan_cache_entry *e = calloc(1, sizeof *e + c->io_size);
-    if (!e || !reserve_entry(c)) {
+    if (!e || !WGI_RESERVE(c->entry, c->capacity, c->count + 1)) {
         free(e);
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
     }

@@ -91,10 +91,8 @@ const wg_tensor *wg_store_find(const wg_store *s, const char *name)
 /* Room for one more tensor and its slot. */
 static bool reserve(wg_store *s)
 {
-    wgi_owned **tensor = wgi_grow(s->tensor, &s->capacity, s->count + 1, sizeof *tensor);
-    if (!tensor)
+    if (!WGI_RESERVE(s->tensor, s->capacity, s->count + 1))
         return false;
-    s->tensor = tensor;
     if (2 * (s->count + 1) <= s->slots)
         return true;
     size_t slots = s->slots ? 2 * s->slots : 64;

@@ -129,10 +129,8 @@ static void free_lines(lines *l)
  * not UTF-8. */
 static bool add_line(lines *l, char *line, size_t size)
 {
-    char **more = wgi_grow(l->line, &l->room, l->n + 1, sizeof *more);
-    if (!more)
+    if (!WGI_RESERVE(l->line, l->room, l->n + 1))
         return false;
-    l->line = more;
     if (size && line[size - 1] == '\n')
         line[--size] = '\0';
     if (size && line[size - 1] == '\r')

@@ -10,13 +10,6 @@
 
 enum { PIECE = 1 << 16, MANY_BYTES = 1 << 20 };
 
-static bool reserve(lines *l, size_t more)
-{
-    char *bytes = wgi_grow(l->bytes, &l->capacity, l->size + more, 1);
-    l->bytes = bytes ? bytes : l->bytes;
-    return bytes;
-}
-
 static size_t count_newlines(const char *bytes, size_t size)
 {
     size_t n = 0;
@@ -35,7 +28,7 @@ static bool is_ready(int fd)
 
 static int fill(lines *l)
 {
-    if (!reserve(l, PIECE)) {
+    if (!WGI_RESERVE(l->bytes, l->capacity, l->size + PIECE)) {
         complain("out of memory for a line of more than %zu bytes", l->size);
         return EXIT_RUN;
     }
@@ -67,12 +60,9 @@ static int split(lines *l, size_t max, size_t *n)
 {
     size_t count = count_newlines(l->bytes + l->at, l->size - l->at) + 1;
     count = count < max ? count : max;
-    if (!reserve(l, 1)) /* for the NUL after a last line without newline */
+    if (!WGI_RESERVE(l->bytes, l->capacity, l->size + 1) || /* a NUL after the last line */
+        !WGI_RESERVE(l->line, l->max_lines, count))
         return EXIT_RUN;
-    const char **line = wgi_grow(l->line, &l->max_lines, count, sizeof *line);
-    if (!line)
-        return EXIT_RUN;
-    l->line = line;
     if (!l->begun && l->size - l->at >= 3 && memcmp(l->bytes + l->at, "\xef\xbb\xbf", 3) == 0)
         l->at += 3;
     l->begun = true;

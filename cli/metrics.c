@@ -10,14 +10,11 @@
 
 static bool append(series *s, double update, double value)
 {
-    double *u = wgi_grow(s->update, &s->update_room, s->n + 1, sizeof *u);
-    double *v = wgi_grow(s->value, &s->value_room, s->n + 1, sizeof *v);
-    s->update = u ? u : s->update;
-    s->value = v ? v : s->value;
-    if (!u || !v)
+    if (!WGI_RESERVE(s->update, s->update_room, s->n + 1) ||
+        !WGI_RESERVE(s->value, s->value_room, s->n + 1))
         return false;
-    u[s->n] = update;
-    v[s->n++] = value;
+    s->update[s->n] = update;
+    s->value[s->n++] = value;
     return true;
 }
 

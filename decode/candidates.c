@@ -18,12 +18,10 @@ void wgi_candidates_build(wg_transformer *m, wg_value *states, int64_t k, wg_val
 wg_status wgi_candidates_read(wgi_decode_context *c, wgi_scores *scores, const void *values,
                               const int64_t *tokens, size_t count, wgi_candidates *out)
 {
-    double *more = wgi_grow(scores->at, &scores->capacity, count, sizeof *more);
-    if (!more)
+    if (!WGI_RESERVE(scores->at, scores->capacity, count))
         return wgi_error_set(&c->error, WG_ENOMEM, "out of memory");
-    scores->at = more;
     for (size_t i = 0; i < count; i++)
-        more[i] = wgi_get_element(values, c->model->config->dtype, (int64_t)i);
+        scores->at[i] = wgi_get_element(values, c->model->config->dtype, (int64_t)i);
     *out = (wgi_candidates){scores->at, tokens};
     return WG_OK;
 }

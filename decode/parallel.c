@@ -87,11 +87,10 @@ static bool make_workers(wgi_workers *w, size_t count)
 {
     if (w->n_single >= count)
         return true;
-    wgi_worker **all = wgi_grow(w->single, &w->capacity, count, sizeof *all);
-    if (!all)
+    if (!WGI_RESERVE(w->single, w->capacity, count))
         return false;
-    for (w->single = all; w->n_single < count; w->n_single++)
-        if (!(all[w->n_single] = wgi_worker_new(w->model, 1)))
+    for (; w->n_single < count; w->n_single++)
+        if (!(w->single[w->n_single] = wgi_worker_new(w->model, 1)))
             return false;
     return true;
 }

@@ -243,18 +243,14 @@ static bool entry(parser *p, wgi_header_entry *e)
                   e->tensor.name);
 }
 
-/* `array` with room for one more item; NULL is refused. */
-static void *grow(parser *p, void *array, size_t *capacity, size_t count, size_t size)
+/* wgi_reserve for one more item; false is refused. */
+static bool reserve(parser *p, void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (count == WG_MAX_FILE_TENSORS) {
-        (void)REFUSE(p, WG_EUNSUPPORTED, "expected at most %d tensors and as many notes, got more",
-                     WG_MAX_FILE_TENSORS);
-        return NULL;
-    }
-    void *moved = wgi_grow(array, capacity, count + 1, size);
-    if (!moved)
-        (void)REFUSE(p, WG_ENOMEM, "no memory for its header");
-    return moved;
+    if (count == WG_MAX_FILE_TENSORS)
+        return REFUSE(p, WG_EUNSUPPORTED, "expected at most %d tensors and as many notes, got more",
+                      WG_MAX_FILE_TENSORS);
+    return wgi_reserve(array, capacity, count + 1, size) ||
+           REFUSE(p, WG_ENOMEM, "no memory for its header");
 }
 
 static bool notes(parser *p, wgi_header *h)
@@ -264,10 +260,8 @@ static bool notes(parser *p, wgi_header *h)
     if (next(p, '}'))
         return true;
     do {
-        wg_file_note *moved = grow(p, h->notes, &h->note_room, h->n_notes, sizeof *moved);
-        if (!moved)
+        if (!reserve(p, &h->notes, &h->note_room, h->n_notes, sizeof *h->notes))
             return false;
-        h->notes = moved;
         wg_file_note *note = &h->notes[h->n_notes++];
         if (!string(p, &note->key) || !need(p, ':') || !string(p, &note->text))
             return false;
@@ -295,11 +289,9 @@ static bool header(parser *p, wgi_header *h)
                 return false;
             continue;
         }
-        wgi_header_entry *e = grow(p, h->entries, &h->entry_room, h->n_entries, sizeof *e);
-        if (!e)
+        if (!reserve(p, &h->entries, &h->entry_room, h->n_entries, sizeof *h->entries))
             return false;
-        h->entries = e;
-        e += h->n_entries++;
+        wgi_header_entry *e = &h->entries[h->n_entries++];
         *e = (wgi_header_entry){.tensor.name = name};
         if (!entry(p, e))
             return false;

@@ -96,14 +96,9 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-bool wgi_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size)
+bool wgi_graph_reserve(wg_graph *g, void *array, size_t *capacity, size_t used, size_t item_size)
 {
-    void *moved = wgi_grow(*array, capacity, used + 1, item_size);
-    if (moved)
-        *array = moved;
-    else
-        wgi_graph_no_memory(g);
-    return moved;
+    return wgi_reserve(array, capacity, used + 1, item_size) || wgi_graph_no_memory(g);
 }
 
 void *wg_graph_alloc(wg_graph *g, size_t size)
@@ -309,8 +304,7 @@ wg_value *wg_output(wg_value *v, const char *name)
     wg_graph *g = v->node->graph;
     if (g->status != WG_OK)
         return NULL;
-    if (!wgi_graph_reserve(g, (void **)&g->outputs, &g->cap_outputs, g->n_outputs,
-                           sizeof *g->outputs))
+    if (!wgi_graph_reserve(g, &g->outputs, &g->cap_outputs, g->n_outputs, sizeof *g->outputs))
         return NULL;
     char *own = wgi_arena_text(&g->arena, name ? name : "");
     if (!own)
@@ -336,8 +330,7 @@ void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
         wg_graph_fail(g, WG_ESHAPE, at, "wg_assign", "%s%s cannot take %s%s",
                       wg_dtype_name(leaf->dtype), wg_shape_text(&leaf->shape, a, sizeof a),
                       wg_dtype_name(v->dtype), wg_shape_text(&v->shape, b, sizeof b));
-    else if (wgi_graph_reserve(g, (void **)&g->assigns, &g->cap_assigns, g->n_assigns,
-                               sizeof *g->assigns))
+    else if (wgi_graph_reserve(g, &g->assigns, &g->cap_assigns, g->n_assigns, sizeof *g->assigns))
         g->assigns[g->n_assigns++] = (wgi_assignment){leaf, v};
 }
 

@@ -2,18 +2,15 @@
 #ifndef WG_PRIVATE_GRAPH_GROW_H
 #define WG_PRIVATE_GRAPH_GROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* `array` with room for at least `needed` > 0 items of `size` bytes, moved if it had less; at least
  * doubled then, and *capacity is the new room.  NULL without memory; the array and *capacity are
- * then as before.
- *
- *     item *moved = wgi_grow(list->item, &list->capacity, list->count + 1, sizeof *moved);
- *     if (!moved)
- *         return WG_ENOMEM;
- *     list->item = moved; */
+ * then as before. */
 static inline void *wgi_grow(void *array, size_t *capacity, size_t needed, size_t size)
 {
     if (needed <= *capacity)
@@ -27,5 +24,23 @@ static inline void *wgi_grow(void *array, size_t *capacity, size_t needed, size_
         *capacity = room;
     return moved;
 }
+
+/* The same for the pointer at `array`, of whatever type: false without memory. */
+static inline bool wgi_reserve(void *array, size_t *capacity, size_t needed, size_t size)
+{
+    void *now;
+    memcpy(&now, array, sizeof now);
+    void *moved = wgi_grow(now, capacity, needed, size);
+    if (moved)
+        memcpy(array, &moved, sizeof moved);
+    return moved;
+}
+
+/* Of a pointer and its capacity, both lvalues:
+ *
+ *     if (!WGI_RESERVE(list->item, list->capacity, list->count + 1))
+ *         return WG_ENOMEM; */
+#define WGI_RESERVE(array, capacity, needed)                                                       \
+    wgi_reserve(&(array), &(capacity), (needed), sizeof *(array))
 
 #endif

@@ -37,8 +37,8 @@ struct wg_graph {
     char *message; /* NULL, or text on the heap  */
 };
 
-/* Room for one more item in a growing array; false (and the graph in error) without memory. */
-bool wgi_graph_reserve(wg_graph *g, void **array, size_t *capacity, size_t used, size_t item_size);
+/* wgi_reserve for one more item; false (and the graph in error) without memory. */
+bool wgi_graph_reserve(wg_graph *g, void *array, size_t *capacity, size_t used, size_t item_size);
 
 /* Sticks WG_ENOMEM; returns NULL. */
 void *wgi_graph_no_memory(wg_graph *g);

@@ -111,11 +111,10 @@ static bool check_operands(wg_node *n)
 static bool append(wg_node *n)
 {
     wg_graph *g = n->graph;
-    if (!wgi_graph_reserve(g, (void **)&g->nodes, &g->cap_nodes, g->n_nodes, sizeof *g->nodes))
+    if (!wgi_graph_reserve(g, &g->nodes, &g->cap_nodes, g->n_nodes, sizeof *g->nodes))
         return false;
     for (int i = 0; i < n->n_out; i++) {
-        if (!wgi_graph_reserve(g, (void **)&g->values, &g->cap_values, g->n_values,
-                               sizeof *g->values))
+        if (!wgi_graph_reserve(g, &g->values, &g->cap_values, g->n_values, sizeof *g->values))
             return false;
         n->out[i]->id = (uint32_t)g->n_values;
         g->values[g->n_values++] = n->out[i];

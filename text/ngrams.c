@@ -18,12 +18,9 @@ void wgi_units_free(wgi_units *u)
 /* Empty, with room for `size` bytes of text in at most as many units, and a blank behind each. */
 static bool clear(wgi_units *u, size_t size)
 {
-    char *text = wgi_grow(u->text, &u->size_room, 2 * size + 1, 1);
-    struct wgi_unit *at = wgi_grow(u->at, &u->n_room, size + 1, sizeof *at);
-    u->text = text ? text : u->text;
-    u->at = at ? at : u->at;
     u->n = u->size = 0;
-    return text && at;
+    return WGI_RESERVE(u->text, u->size_room, 2 * size + 1) &&
+           WGI_RESERVE(u->at, u->n_room, size + 1);
 }
 
 static void add_unit(wgi_units *u, const char *begin, const char *end)

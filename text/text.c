@@ -58,11 +58,9 @@ static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wg_error *
 {
     enum { PIECE = 1 << 16 };
     for (size_t room = 0;;) {
-        char *more = wgi_grow(out->bytes, &room, out->size + PIECE, 1);
-        if (!more)
+        if (!WGI_RESERVE(out->bytes, room, out->size + PIECE))
             return wgi_error_file(error, WG_ENOMEM, path, "no memory for more than %zu bytes",
                                   room);
-        out->bytes = more;
         size_t want = room - out->size;
         int n = gzread(gz, out->bytes + out->size, want < 1 << 30 ? (unsigned)want : 1u << 30);
         if (n <= 0)

@@ -34,20 +34,6 @@ int64_t wgi_tokens_find(const wgi_token_table *t, wgi_slice text)
     return t->n_slots ? (int64_t)t->slot[slot_of(t, text)] - 1 : -1;
 }
 
-static bool reserve_token(wgi_token_table *t)
-{
-    wgi_token_entry *token = wgi_grow(t->token, &t->room, t->n + 1, sizeof *token);
-    t->token = token ? token : t->token;
-    return token;
-}
-
-static bool reserve_bytes(wgi_token_table *t, size_t size)
-{
-    char *bytes = wgi_grow(t->bytes, &t->room_bytes, t->n_bytes + size, 1);
-    t->bytes = bytes ? bytes : t->bytes;
-    return bytes;
-}
-
 /* At most half of the slots are taken. */
 static bool reserve_slots(wgi_token_table *t)
 {
@@ -71,8 +57,8 @@ int64_t wgi_tokens_add(wgi_token_table *t, wgi_slice text)
     int64_t known = wgi_tokens_find(t, text);
     if (known >= 0)
         return known;
-    if (t->n >= WG_MAX_TOKENS || !reserve_token(t) || !reserve_bytes(t, text.size + 1) ||
-        !reserve_slots(t))
+    if (t->n >= WG_MAX_TOKENS || !WGI_RESERVE(t->token, t->room, t->n + 1) ||
+        !WGI_RESERVE(t->bytes, t->room_bytes, t->n_bytes + text.size + 1) || !reserve_slots(t))
         return -1;
     t->slot[slot_of(t, text)] = (uint32_t)t->n + 1;
     t->token[t->n] = (wgi_token_entry){t->n_bytes, text.size, 0};

@@ -164,13 +164,6 @@ void wgi_tokenizer_free(wgi_tokenizer *t)
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-static bool make_room(buffer *b, size_t size)
-{
-    char *bytes = wgi_grow(b->bytes, &b->room, size, 1);
-    b->bytes = bytes ? bytes : b->bytes;
-    return bytes;
-}
-
 /* What has a lower case and is no letter: Roman numerals, letters in circles. */
 static int32_t lower_symbol(int32_t code)
 {
@@ -185,7 +178,8 @@ static bool take(wgi_tokenizer *t, const char *line, bool trimmed)
     buffer *b = &t->text;
     size_t size = strlen(line), kept = 0;
     const char *end = line + size;
-    if (size > SIZE_MAX / 8 || !make_room(b, 3 * size + 1)) /* U+FFFD has three bytes */
+    if (size > SIZE_MAX / 8 ||
+        !WGI_RESERVE(b->bytes, b->room, 3 * size + 1)) /* U+FFFD has three bytes */
         return false;
     b->size = 0;
     while (line < end) {
@@ -210,7 +204,8 @@ static wg_status substitute(wgi_tokenizer *t, const struct step *s)
                                      PCRE2_SUBSTITUTE_OVERFLOW_LENGTH | PCRE2_NO_UTF_CHECK,
                                  s->match, NULL, (PCRE2_SPTR)s->replacement, PCRE2_ZERO_TERMINATED,
                                  (PCRE2_UCHAR *)t->next.bytes, &size);
-        if (count == PCRE2_ERROR_NOMEMORY && (size <= t->next.room || !make_room(&t->next, size)))
+        if (count == PCRE2_ERROR_NOMEMORY &&
+            (size <= t->next.room || !WGI_RESERVE(t->next.bytes, t->next.room, size)))
             return WG_ENOMEM;
     } while (count == PCRE2_ERROR_NOMEMORY);
     if (count < 0) /* patterns that do not backtrack only run into the limit of memory */
@@ -225,7 +220,7 @@ static wg_status substitute(wgi_tokenizer *t, const struct step *s)
 wg_status wgi_tokenize(wgi_tokenizer *t, const char *line, bool trimmed, const char **text,
                        size_t *size)
 {
-    if (!take(t, line, trimmed) || !make_room(&t->next, t->text.size + 1))
+    if (!take(t, line, trimmed) || !WGI_RESERVE(t->next.bytes, t->next.room, t->text.size + 1))
         return WG_ENOMEM;
     for (size_t i = 0; i < t->n_steps; i++) {
         wg_status status = substitute(t, &t->steps[i]);

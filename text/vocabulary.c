@@ -101,18 +101,17 @@ static wg_status append_file(wgi_text *all, size_t *room, const char *path, wg_e
     wg_status status = wgi_text_read(&more, path, error);
     if (status != WG_OK)
         return status;
-    char *bytes = wgi_grow(all->bytes, room, all->size + more.size + 1, 1);
-    if (bytes) {
-        all->bytes = bytes;
+    bool ok = WGI_RESERVE(all->bytes, *room, all->size + more.size + 1);
+    if (ok) {
         if (more.size)
-            memcpy(bytes + all->size, more.bytes, more.size);
+            memcpy(all->bytes + all->size, more.bytes, more.size);
         all->size += more.size;
-        if (more.size && bytes[all->size - 1] != '\n')
-            bytes[all->size++] = '\n';
+        if (more.size && all->bytes[all->size - 1] != '\n')
+            all->bytes[all->size++] = '\n';
     }
     free(more.bytes);
-    return bytes ? WG_OK
-                 : wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu bytes", more.size);
+    return ok ? WG_OK
+              : wgi_error_file(error, WG_ENOMEM, path, "no memory for %zu bytes", more.size);
 }
 
 wg_status wg_vocabulary_train(wg_vocabulary **out, const wg_vocabulary_options *options,

@@ -134,9 +134,8 @@ static wg_status list_numbers(numbers *out, const char *folder, const char *stem
         int64_t number = number_in(e->d_name, stem, extension);
         if (number < 0)
             continue;
-        int64_t *more = wgi_grow(out->n, &room, out->count + 1, sizeof *more);
-        if (more)
-            (out->n = more)[out->count++] = number;
+        if (WGI_RESERVE(out->n, room, out->count + 1))
+            out->n[out->count++] = number;
         else
             status = WG_ENOMEM;
     }

@@ -200,13 +200,12 @@ static wg_status encode_line(const wg_vocabulary *v, const char *line, bool blan
     if (status != WG_OK)
         return status;
     size_t room = count;
-    int32_t *more = wgi_grow(ids, &room, count + 1, sizeof *more);
-    if (!more) {
+    if (!WGI_RESERVE(ids, room, count + 1)) {
         free(ids);
         return WG_ENOMEM;
     }
-    more[count] = wg_vocabulary_eos(v);
-    *out = more;
+    ids[count] = wg_vocabulary_eos(v);
+    *out = ids;
     *n = count == 0 && blank_is_nothing ? 0 : count + 1;
     return WG_OK;
 }

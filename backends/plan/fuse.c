@@ -97,10 +97,8 @@ static bool admit(pass *s, wgi_fused *f)
             return true;
     if (start == UINT32_MAX || s->starts[start] != WG_NONE)
         return true;
-    wgi_fused *moved = wgi_grow(s->found, &s->room, s->n_found + 1, sizeof *moved);
-    if (!moved)
+    if (!WGI_RESERVE(s->found, s->room, s->n_found + 1))
         return false;
-    s->found = moved;
     s->found[s->n_found] = *f;
     s->starts[start] = (int64_t)s->n_found;
     for (int i = 0; i < n; i++)

@@ -68,12 +68,10 @@ static bool before(entry a, entry b)
 
 static void push(schedule *s, entry e)
 {
-    entry *moved = wgi_grow(s->heap, &s->heap_capacity, s->heap_size + 1, sizeof *moved);
-    if (!moved) {
+    if (!WGI_RESERVE(s->heap, s->heap_capacity, s->heap_size + 1)) {
         s->failed = true;
         return;
     }
-    s->heap = moved;
     size_t i = s->heap_size++;
     for (; i > 0 && before(e, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
         s->heap[i] = s->heap[(i - 1) / 2];

@@ -36,13 +36,10 @@ static wg_value *current(const rewrite *r, wg_value *v)
 static bool redirect(rewrite *r, const wg_value *from, wg_value *to)
 {
     size_t known = r->capacity;
-    wg_value **moved =
-        wgi_grow(r->replacement, &r->capacity, (size_t)from->id + 1, sizeof(wg_value *));
-    if (!moved)
+    if (!WGI_RESERVE(r->replacement, r->capacity, (size_t)from->id + 1))
         return false;
-    r->replacement = moved;
-    memset(moved + known, 0, (r->capacity - known) * sizeof(wg_value *));
-    moved[from->id] = to;
+    memset(r->replacement + known, 0, (r->capacity - known) * sizeof(wg_value *));
+    r->replacement[from->id] = to;
     return true;
 }
 

@@ -30,10 +30,8 @@ static void *open_numbers(Agraph_t *g, Agdisc_t *discipline)
 
 static size_t new_number(numbers *s, const char *text)
 {
-    char **moved = wgi_grow(s->name, &s->capacity, s->n + 1, sizeof *moved);
-    if (!moved)
+    if (!WGI_RESERVE(s->name, s->capacity, s->n + 1))
         return 0;
-    s->name = moved;
     s->name[s->n] = NULL;
     if (text && !(s->name[s->n] = agstrdup(s->g, (char *)text)))
         return 0;

@@ -45,10 +45,7 @@ typedef struct bytes {
 
 static wg_status grow(bytes *b)
 {
-    char *moved = wgi_grow(b->data, &b->size, b->used + (1 << 15), 1);
-    if (moved)
-        b->data = moved;
-    return moved ? WG_OK : WG_ENOMEM;
+    return WGI_RESERVE(b->data, b->size, b->used + (1 << 15)) ? WG_OK : WG_ENOMEM;
 }
 
 static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)

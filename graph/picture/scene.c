@@ -96,12 +96,10 @@ typedef struct links {
 static void add_link(wg_picture *p, links *l, wgi_pic_box *from, wgi_pic_box *to,
                      wgi_pic_edge_kind kind, const wg_value *value)
 {
-    link *moved = wgi_grow(l->link, &l->capacity, l->n + 1, sizeof *moved);
-    if (!moved) {
+    if (!WGI_RESERVE(l->link, l->capacity, l->n + 1)) {
         p->no_memory = true;
         return;
     }
-    l->link = moved;
     l->link[l->n++] = (link){from, to, kind, value};
 }
 
