@@ -16,83 +16,26 @@ typedef struct transformer {
 } transformer;
 
 /* The whole model with logits and loss as outputs; the caller frees t.g. */
-static inline transformer transformer_of(const wg_transformer_config *c, int64_t rows,
-                                         int64_t source, int64_t target, bool training)
-{
-    transformer t = {.g = wg_graph_new(), .config = *c};
-    wg_transformer m =
-        wg_transformer_begin(t.g, c, training ? WG_MODE_TRAINING : WG_MODE_INFERENCE);
-    t.in = wg_transformer_inputs_new(t.g, rows, source, target);
-    t.loss = wg_output(wg_transformer_loss(&m, &t.in, NULL), "loss");
-    check_that(t.loss != NULL, "%s: %s", c->name, wg_graph_message(t.g));
-    t.logits = wg_output(t.loss->node->in[0], "logits");
-    return t;
-}
+transformer transformer_of(const wg_transformer_config *c, int64_t rows, int64_t source,
+                           int64_t target, bool training);
 
 /* A named configuration with a vocabulary. */
-static inline wg_transformer_config transformer_sized(const char *name, int64_t vocabulary)
-{
-    const wg_transformer_config *found = wg_transformer_find(name);
-    check_that(found != NULL, "no configuration %s", name);
-    wg_transformer_config c = *found;
-    c.source_vocabulary = c.target_vocabulary = vocabulary;
-    return c;
-}
+wg_transformer_config transformer_sized(const char *name, int64_t vocabulary);
 
-static inline uint32_t transformer_random(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*seed >> 33);
-}
+uint32_t transformer_random(uint64_t *seed);
 
 /* Random ids everywhere, lengths 1..S, of which the first is S; the last position of the last row
  * is no target. */
-static inline void transformer_fill(wg_plan *p, const transformer *t, uint64_t seed)
-{
-    const wg_transformer_config *c = &t->config;
-    int32_t *source = wg_plan_data(p, t->in.source),
-            *lengths = wg_plan_data(p, t->in.source_lengths),
-            *in = wg_plan_data(p, t->in.target_in), *out = wg_plan_data(p, t->in.target_out);
-    int64_t rows = t->in.source->shape.dim[0], s = t->in.source->shape.dim[1],
-            n = wg_value_count(t->in.target_in);
-    for (int64_t i = 0; i < rows * s; i++)
-        source[i] = (int32_t)(transformer_random(&seed) % (uint32_t)c->source_vocabulary);
-    for (int64_t i = 0; i < rows; i++)
-        lengths[i] = i == 0 ? (int32_t)s : 1 + (int32_t)(transformer_random(&seed) % (uint32_t)s);
-    for (int64_t i = 0; i < n; i++) {
-        in[i] = (int32_t)(transformer_random(&seed) % (uint32_t)c->target_vocabulary);
-        out[i] = (int32_t)(transformer_random(&seed) % (uint32_t)c->target_vocabulary);
-    }
-    out[n - 1] = WG_NO_TARGET;
-}
+void transformer_fill(wg_plan *p, const transformer *t, uint64_t seed);
 
 /* The gradient of the loss for all parameters; returns how many there are. */
-static inline size_t transformer_gradients(const transformer *t, wg_value **w, wg_value **dw)
-{
-    size_t n = wg_graph_parameters(t->g, w, TRANSFORMER_MAX_PARAMETERS);
-    assert_in_range(n, 1, TRANSFORMER_MAX_PARAMETERS);
-    check_that(wg_grad(t->loss, w, n, dw) == WG_OK, "%s: %s", t->config.name,
-               wg_graph_message(t->g));
-    return n;
-}
+size_t transformer_gradients(const transformer *t, wg_value **w, wg_value **dw);
 
 /* A plan of all outputs. */
-static inline wg_plan *transformer_plan(const transformer *t, wg_backend_list list, wg_store *store,
-                                        int threads)
-{
-    return plan_of(t->g, &(wg_plan_options){.backends = list.backend,
-                                            .n_backends = list.count,
-                                            .store = store,
-                                            .threads = threads,
-                                            .seed = 4});
-}
+wg_plan *transformer_plan(const transformer *t, wg_backend_list list, wg_store *store, int threads);
 
 /* Copies what a run makes of the logits. */
-static inline void transformer_logits(wg_plan *p, const transformer *t, float *logits)
-{
-    run(p, 0);
-    memcpy(logits, floats(p, t->logits), wg_value_bytes(t->logits));
-}
+void transformer_logits(wg_plan *p, const transformer *t, float *logits);
 
 /* How many of the floats [from, to) of a and b have other bits. */
 static inline int64_t different(const float *a, const float *b, int64_t from, int64_t to)
