@@ -6,7 +6,7 @@
 # is that right, where the derivative of a sum is a broadcast and that of a broadcast is a sum.
 {
     file = $1
-    sub(/:.*/, "", file); sub(/.*\.dir\//, "", file); sub(/\.(c|cc)\.o$/, "", file)
+    sub(/:.*/, "", file); sub(/.*\.dir\/(\.\/)?/, "", file); sub(/\.(c|cc)\.o$/, "", file)
     kind = $(NF - 1); name = $NF
     if (kind == "U") { users++; user[users] = file; used[users] = name }
     else if (kind ~ /^[TDRB]$/) definer[name] = file
