@@ -2,32 +2,7 @@
 # test_cli.sh WENGERT [MODULE] [pictures]: runs the program as a person would; every line of output and exit code that
 # is promised is looked at.
 wengert=$1 module=$2 pictures=$3
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-checks=0 failures=0
-
-fail() {
-    failures=$((failures + 1))
-    echo "FAILED: $*"
-    sed 's/^/    /' out err | head -20
-}
-
-# code EXPECTED ARGUMENT...: runs the program; its output is then in out and err
-code() {
-    expected=$1
-    shift
-    "$wengert" "$@" >out 2>err
-    got=$?
-    checks=$((checks + 1))
-    [ $got -eq "$expected" ] || fail "wengert $*: exit code $got, expected $expected"
-}
-
-# says FILE TEXT: the file has that text
-says() {
-    checks=$((checks + 1))
-    grep -qF -- "$2" "$1" || fail "no '$2' in $1"
-}
+. "$(dirname "$0")/checks.sh"
 
 # help, version
 code 0 --version;              says out "wengert "
@@ -91,10 +66,23 @@ code 0 graph mlp --plan --backend cpu; says out "cpu reference"
 code 2 graph mlp --backend cpus;       says err "backend cpus: expected "
 code 4 graph mlp --backend ./nowhere.so; says err "./nowhere.so: cannot open shared object file"
 code 2 devices --threads 0
+# a cap of the instruction set
 export WENGERT_MAX_CPU_ISA=avx3
-code 2 ops;                    says err "WENGERT_MAX_CPU_ISA is 'avx3', which is none of SSE41, AVX2"
-WENGERT_MAX_CPU_ISA=avx2
-code 0 devices --no-limits
+for command in ops "devices --no-limits" "graph mlp"; do
+    code 2 $command
+    says err "WENGERT_MAX_CPU_ISA is 'avx3', which is none of SSE41, AVX2, AVX512_CORE, AVX512_CORE_VNNI, ALL"
+done
+for cap in SSE41 AVX2 avx2 AVX512_CORE AVX512_CORE_VNNI; do
+    WENGERT_MAX_CPU_ISA=$cap
+    code 0 devices --no-limits;    says out " (WENGERT_MAX_CPU_ISA)"
+done
+WENGERT_MAX_CPU_ISA=SSE41
+code 0 devices --no-limits;    has_line out "kernels     for SSE41 (WENGERT_MAX_CPU_ISA)"
+for cap in ALL ""; do
+    WENGERT_MAX_CPU_ISA=$cap
+    code 0 devices --no-limits;    says out "kernels     for "
+    holds "cap '$cap' is none" -z "$(grep -F WENGERT_MAX_CPU_ISA out)"
+done
 unset WENGERT_MAX_CPU_ISA
 code 2 devices cpu;            says err "unexpected argument 'cpu'"
 if [ -n "$module" ]; then
@@ -198,5 +186,4 @@ else
     code 1 graph mlp --dot;                says err "libgraphviz-dev"
 fi
 
-echo "$checks checks, $failures failures"
-[ $checks -gt 50 ] && [ $failures -eq 0 ]
+finish 51

@@ -2,48 +2,7 @@
 # test_cli_train.sh WENGERT: trains a very small model and uses it, as a person would; every line of output and exit
 # code that is promised is looked at.
 wengert=$1
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-checks=0 failures=0
-
-fail() {
-    failures=$((failures + 1))
-    echo "FAILED: $*"
-    sed 's/^/    /' out err | head -20
-}
-
-# code EXPECTED ARGUMENT...: runs the program with `input` as its standard input; its output is then in out and err
-code() {
-    expected=$1
-    shift
-    "$wengert" "$@" <input >out 2>err
-    got=$?
-    checks=$((checks + 1))
-    [ $got -eq "$expected" ] || fail "wengert $*: exit code $got, expected $expected"
-}
-
-# says FILE TEXT: the file has that text
-says() {
-    checks=$((checks + 1))
-    grep -qF -- "$2" "$1" || fail "no '$2' in $1"
-}
-
-# holds TEXT CONDITION...: `test` holds
-holds() {
-    what=$1
-    shift
-    checks=$((checks + 1))
-    test "$@" || fail "$what: not $*"
-}
-
-lines() {
-    wc -l <"$1" | tr -d ' '
-}
-
-: >input
-: >out
-: >err
+. "$(dirname "$0")/checks.sh"
 export OMP_NUM_THREADS=1
 cat >small.yml <<'END'
 vocab-kind: chars
@@ -329,5 +288,4 @@ checks=$((checks + 1)); PATH=/nonexistent "$wengert" plot parts -o none.png 2>er
 [ $? -eq 1 ] || fail "plot without gnuplot: not exit code 1"
 says err "gnuplot-nox"
 
-echo "$checks checks, $failures failures"
-[ $checks -gt 150 ] && [ $failures -eq 0 ]
+finish 151
