@@ -1,21 +1,23 @@
 /* The kernels of a Transformer step at its shapes, each beside what it competes with, timed in turn
  * in one run:
  *
- *   linear      forward, dX and dW through a plan, against the best that oneDNN itself reaches on
- *   that shape: its
- *               matmul with plain weights, with packed ones (packing included), and its sgemm
- *   int8        a linear layer in integers of 8 bits, its input quantised anew, against the same in
- *   f32 attention   fused against the same mathematics from plain ops, forward, and forward with
- *   backward; of operands as
- *               the models have them (the heads of a token side by side) and with heads first
- *   loss        the fused linear + cross-entropy step against the unfused plan
- *   rows        layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
+ *   linear     forward, dX and dW through a plan on all backends and through one on the simd
+ *              backend alone, against the best that oneDNN itself reaches on that shape: its matmul
+ *              with plain weights, with packed ones (packing included), and its sgemm
+ *   int8       a linear layer in integers of 8 bits, its input quantised anew, against the same in
+ *              f32
+ *   attention  fused against the same mathematics from plain ops, forward, and forward with
+ *              backward; of operands as the models have them (the heads of a token side by side)
+ *              and with heads first
+ *   loss       the fused linear + cross-entropy step against the unfused plan
+ *   rows       layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *
  * Shares are of medians.  Usage: bench_kernels [linear|int8|attention|loss|rows]... */
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/plan.h"
+#include "wengert/backends/simd.h"
 #include "wengert/models/optimizer.h"
 #include "bench/direct.h"
 #include "measure/limits.h"
@@ -32,16 +34,13 @@ static wg_status run_plan(void *plan)
     return wg_plan_run(plan, 1);
 }
 
-/* The plan of g on all built-in backends, inputs filled with small numbers; NULL after a
- * message. */
-static wg_plan *plan_of(wg_graph *g, bool fuse)
+/* The plan of g on these backends, inputs filled with small numbers; NULL after a message. */
+static wg_plan *plan_on(wg_graph *g, const wg_backend *const *backends, size_t n, bool fuse)
 {
-    const wg_backend_list built = wg_backend_list_built_in();
     wg_plan *p;
-    if (wg_plan_create(&p, g,
-                       &(wg_plan_options){.backends = built.backend,
-                                          .n_backends = built.count,
-                                          .no_fuse = !fuse}) != WG_OK) {
+    if (wg_plan_create(
+            &p, g, &(wg_plan_options){.backends = backends, .n_backends = n, .no_fuse = !fuse}) !=
+        WG_OK) {
         fprintf(stderr, "%s\n", wg_graph_message(g));
         return NULL;
     }
@@ -54,6 +53,13 @@ static wg_plan *plan_of(wg_graph *g, bool fuse)
             x[k] = (float)(k % 17) / 17 - 0.4f;
     }
     return p;
+}
+
+/* On all built-in backends. */
+static wg_plan *plan_of(wg_graph *g, bool fuse)
+{
+    const wg_backend_list built = wg_backend_list_built_in();
+    return plan_on(g, built.backend, built.count, fuse);
 }
 
 static const bench_schedule schedule = {.runs = 9, .seconds = 20};
@@ -108,28 +114,64 @@ static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t
     return plan;
 }
 
+/* The same graph on the simd backend alone, which must take every product. */
+static wg_plan *simd_plan(wg_graph *g)
+{
+    const wg_backend *simd = wg_simd_backend();
+    wg_plan *p = plan_on(g, &simd, 1, true);
+    for (size_t i = 0; p && i < wg_plan_step_count(p); i++) {
+        wg_plan_step step = wg_plan_step_at(p, i);
+        if (strcmp(step.backend, simd->name) != 0) {
+            fprintf(stderr, "%s is not done by simd but by %s\n", step.node->op->name,
+                    step.backend);
+            wg_plan_free(p);
+            return NULL;
+        }
+    }
+    return p;
+}
+
+/* What is timed of a linear layer: the plans and oneDNN's ways. */
+enum { IN_PLAN, SIMD_ALONE, PLAIN, PACKED, SGEMM, WAYS };
+
+static void print_linear(const char *what, int64_t rows, int64_t out, int64_t in,
+                         const bench_times t[WAYS])
+{
+    double flops = 2e-9 * (double)rows * (double)out * (double)in, best = t[PLAIN].median,
+           range = 0;
+    for (int i = PLAIN; i < WAYS; i++)
+        best = t[i].median < best ? t[i].median : best;
+    for (int i = 0; i < WAYS; i++) {
+        double own = (t[i].max - t[i].min) / t[i].median;
+        range = own > range ? own : range;
+    }
+    printf("%-8s %5lld %6lld %5lld", what, (long long)rows, (long long)out, (long long)in);
+    for (int i = 0; i < WAYS; i++)
+        printf(" %9.0f", flops / t[i].median);
+    printf(" %8.2f %8.2f %10.2f %9.2f %7.0f %%\n", best / t[IN_PLAN].median,
+           best / t[SIMD_ALONE].median, t[SGEMM].median / t[SIMD_ALONE].median,
+           t[SGEMM].min / t[SIMD_ALONE].min, 100 * range);
+}
+
 static bool bench_linear_shape(const char *what, int64_t rows, int64_t out, int64_t in)
 {
     wg_graph *g = wg_graph_new();
     bench_product p;
-    wg_plan *plan = linear_plan(g, what, rows, out, in, &p);
-    bench_direct *plain = plan ? bench_direct_open(&p, false) : NULL,
-                 *packed = plan ? bench_direct_open(&p, true) : NULL;
-    const bench_subject subject[] = {{run_plan, plan},
-                                     {bench_direct_run, plain},
-                                     {bench_direct_run, packed},
-                                     {bench_sgemm_run, &p}};
-    bench_times t[4];
-    bool ok = plain && packed && bench_interleaved(subject, 4, &schedule, t) == WG_OK;
-    double flops = 2e-9 * (double)rows * (double)out * (double)in, best = 0;
-    for (int i = 1; i < 4 && ok; i++)
-        best = flops / t[i].median > best ? flops / t[i].median : best;
+    wg_plan *plan = linear_plan(g, what, rows, out, in, &p), *simd = plan ? simd_plan(g) : NULL;
+    bench_direct *plain = simd ? bench_direct_open(&p, false) : NULL,
+                 *packed = simd ? bench_direct_open(&p, true) : NULL;
+    const bench_subject subject[WAYS] = {[IN_PLAN] = {run_plan, plan},
+                                         [SIMD_ALONE] = {run_plan, simd},
+                                         [PLAIN] = {bench_direct_run, plain},
+                                         [PACKED] = {bench_direct_run, packed},
+                                         [SGEMM] = {bench_sgemm_run, &p}};
+    bench_times t[WAYS];
+    bool ok = plain && packed && bench_interleaved(subject, WAYS, &schedule, t) == WG_OK;
     if (ok)
-        printf("%-8s %5lld %6lld %5lld %9.0f %9.0f %9.0f %9.0f %8.2f\n", what, (long long)rows,
-               (long long)out, (long long)in, flops / t[0].median, flops / t[1].median,
-               flops / t[2].median, flops / t[3].median, flops / t[0].median / best);
+        print_linear(what, rows, out, in, t);
     bench_direct_close(plain);
     bench_direct_close(packed);
+    wg_plan_free(simd);
     wg_plan_free(plan);
     wg_graph_free(g);
     return ok;
@@ -141,8 +183,11 @@ static bool bench_linear(void)
                          shapes[][2] = {
                              {512, 512}, {2048, 512}, {512, 2048}, {10000, 512}, {37000, 512}};
     static const char *const what[] = {"forward", "dX", "dW"};
-    printf("\nlinear    rows    out    in      plan     plain    packed     sgemm  of best   "
-           "(GFLOP/s)\n");
+    printf("\n%29s %9s %9s %29s  %-17s %-20s\n%-8s %5s %6s %5s %9s %9s %9s %9s %9s %8s %8s %10s "
+           "%9s %9s\n",
+           "", "all", "simd", "oneDNN", "of oneDNN's best", "simd / sgemm", "GFLOP/s", "rows",
+           "out", "in", "backends", "alone", "plain", "packed", "sgemm", "all", "simd", "medians",
+           "minima", "range");
     bool ok = true;
     for (int r = 0; r < WG_COUNT(rows); r++)
         for (int s = 0; s < WG_COUNT(shapes); s++)

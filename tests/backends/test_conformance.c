@@ -55,8 +55,8 @@ static const bound bounds[] = {
     {NULL, 4e-6, RELATIVE, 0, 0},
 };
 
-/* Copies of operands, choices among them, and results that IEEE 754 rounds correctly: the f64 result
- * rounded to f32, and nothing else. */
+/* Copies of operands, choices among them, and results that IEEE 754 rounds correctly: the f64
+ * result rounded to f32, and nothing else. */
 static const char *const rounded_once[] = {
     "add",         "sub",      "mul",        "div",        "maximum",     "minimum",
     "neg",         "abs",      "sign",       "square",     "sqrt",        "reciprocal",
