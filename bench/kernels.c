@@ -12,7 +12,8 @@
  *   loss       the fused linear + cross-entropy step against the unfused plan
  *   rows       layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *
- * Shares are of medians.  Usage: bench_kernels [linear|int8|attention|loss|rows]... */
+ * Shares are of medians.  On one thread, `linear` counts CPU time.
+ * Usage: bench_kernels [linear|int8|attention|loss|rows]... */
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
@@ -23,6 +24,7 @@
 #include "measure/limits.h"
 #include "wengert/ops/ops.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +167,10 @@ static bool bench_linear_shape(const char *what, int64_t rows, int64_t out, int6
                                          [PLAIN] = {bench_direct_run, plain},
                                          [PACKED] = {bench_direct_run, packed},
                                          [SGEMM] = {bench_sgemm_run, &p}};
+    bench_schedule o = schedule;
+    o.cpu_time = omp_get_max_threads() == 1;
     bench_times t[WAYS];
-    bool ok = plain && packed && bench_interleaved(subject, WAYS, &schedule, t) == WG_OK;
+    bool ok = plain && packed && bench_interleaved(subject, WAYS, &o, t) == WG_OK;
     if (ok)
         print_linear(what, rows, out, in, t);
     bench_direct_close(plain);

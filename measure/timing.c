@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
 double bench_resident_peak(void)
 {
@@ -40,14 +41,26 @@ double bench_exponent(const double *x, const double *y, int count)
     return xy / xx;
 }
 
-wg_status bench_time_calls(const bench_subject *s, int calls, double *seconds)
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static wg_status time_calls(const bench_subject *s, int calls, double now(void), double *seconds)
 {
     wg_status status = WG_OK;
-    double start = wgi_seconds();
+    double start = now();
     for (int i = 0; i < calls && status == WG_OK; i++)
         status = s->run(s->context);
-    *seconds = (wgi_seconds() - start) / calls;
+    *seconds = (now() - start) / calls;
     return status;
+}
+
+wg_status bench_time_calls(const bench_subject *s, int calls, double *seconds)
+{
+    return time_calls(s, calls, wgi_seconds, seconds);
 }
 
 /* Warms a subject up, and finds how many calls make a sample. */
@@ -70,6 +83,7 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
     const bench_schedule o = schedule ? *schedule : (bench_schedule){0};
     int runs = o.runs > 0 ? o.runs : 11;
     double limit = o.seconds > 0 ? o.seconds : 10, sample = o.sample > 0 ? o.sample : 0.002;
+    double (*now)(void) = o.cpu_time ? cpu_seconds : wgi_seconds;
     int *calls = calloc((size_t)n + 1, sizeof *calls);
     double *seconds = calloc((size_t)n * (size_t)runs + 1, sizeof *seconds);
     wg_status status = calls && seconds ? WG_OK : WG_ENOMEM;
@@ -81,7 +95,7 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
     while (status == WG_OK && rounds < runs &&
            (rounds < MIN_ROUNDS || wgi_seconds() - start < limit)) {
         for (int i = 0; i < n && status == WG_OK; i++)
-            status = bench_time_calls(&subject[i], calls[i], &seconds[i * runs + rounds]);
+            status = time_calls(&subject[i], calls[i], now, &seconds[i * runs + rounds]);
         rounds++;
     }
     for (int i = 0; i < n && status == WG_OK; i++)

@@ -5,6 +5,8 @@
 #include "graph/clock.h"
 #include "wengert/graph/status.h"
 
+#include <stdbool.h>
+
 /* Seconds of one call, over `runs` samples. */
 typedef struct bench_times {
     double median, min, max;
@@ -28,6 +30,8 @@ typedef struct bench_schedule {
     int runs;       /* samples of each subject; default 11                               */
     double seconds; /* starts no round after so long, but 3 in any case; default 10      */
     double sample;  /* short calls are repeated to fill a sample; default 0.002           */
+    bool cpu_time;  /* of all threads of this process, instead of time on the wall: what  */
+                    /* one thread does while other programs take turns with it            */
 } bench_schedule;
 
 /* Maximum bytes that this process has had in memory so far. */
