@@ -1,10 +1,11 @@
 /* How a training step grows: in time and memory with the length of sentences, in time with their
  * number and with threads.
  *
- *     bench_growth [CONFIG [TOKENS [ROUNDS [TABLE]]]]     tiny, 4096 target tokens a batch, 7
- *     rounds that count; all of
- *                                                         the tables length, rows, memory
- *     bench_growth check                                  planned memory of a small model only */
+ *     bench_growth [CONFIG [TOKENS [ROUNDS [TABLE]]]]
+ *     bench_growth check                                  planned memory of a small model only
+ *
+ * Defaults: the configuration tiny, batches of 4096 target tokens, 7 timed rounds, and all tables
+ * (length, rows, memory). */
 #include "measure/child.h"
 
 #include <omp.h>

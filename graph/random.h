@@ -4,8 +4,10 @@
  * resumed run draws it again.
  *
  * Philox turns a counter of four words into four random words:
- *     counter = {element / 4, step, domain, 0},  key = {seed, key};  word element % 4 belongs to
- * the element. */
+ *
+ *     counter = {element / 4, step, domain, 0},  key = {seed, key}
+ *
+ * of which word element % 4 belongs to the element. */
 #ifndef WG_PRIVATE_GRAPH_RANDOM_H
 #define WG_PRIVATE_GRAPH_RANDOM_H
 

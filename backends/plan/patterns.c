@@ -18,9 +18,9 @@ static wg_node *only_reader(const wgi_fusion_view *view, const wg_value *v)
 
 /* ---- attention between permutations -------------------------------------------------------------
  *
- *     q4, k4, v4 [B, T, H, d]  ->  permute  ->  attention  ->  permute  ->  y4        (and likewise
- *     its gradient)
- */
+ *     q4, k4, v4 [B, T, H, d]  ->  permute  ->  attention  ->  permute  ->  y4
+ *
+ * and likewise its gradient. */
 
 static bool swaps_heads(const wg_node *n)
 {

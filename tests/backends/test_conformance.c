@@ -80,21 +80,32 @@ static bound bound_of(const wg_op *op)
 
 /* ---- sums whose terms cancel ----------------------------------------------------------------- */
 
-/* The gradient of a normalisation is made of sums of products, over the rows and along each.  Their
- * terms cancel: the result may be any share of them, and so may the error be of the result.  But in
- * any order of additions
+/* The gradient of a normalisation consists of sums of products, over the rows and along each.  The
+ * terms cancel: the result may be any share of their magnitude, so a bound relative to the result
+ * would be wrong.  But in any order of additions
+ *
  *     |y - truth| <= n 2^-24 (sum of |terms|)
- * to first order, where n is how often a term is rounded to float at most (Higham, Accuracy and
- * Stability of Numerical Algorithms, section 4.2).  With rows of `width` numbers, h = (x - mean)
- * rstd and e = dy gain, and sums made in at least 32 blocks of rows and 16 lanes along a row:
- *     dgain = sum over rows of dy h      3 to make a term, 1 to store the sum, ceil(rows / 32) in a
- *     block dbias = sum over rows of dy        no more dx = rstd (e - mean(e) - h mean(e h)) (+
- *     dsum)
- *                                        the last is rounded most: 4 to make e h, ceil(width / 16)
- *                                        in a lane, 1 for the mean, 3 for the product with h, 2 for
- *                                        the differences, 1 each for rstd and dsum
- *     dbranch = dx / (1 - p) or 0        2 more
- * A kernel that keeps this keeps it for all numbers, not only for those that are drawn here. */
+ *
+ * to first order, where n is the maximum number of times that a term is rounded to float (Higham,
+ * Accuracy and Stability of Numerical Algorithms, section 4.2).  With rows of `width` numbers,
+ * h = (x - mean) rstd and e = dy gain, and sums made in at least 32 blocks of rows and 16 lanes
+ * along a row, n is the sum of
+ *
+ *     dgain = sum over rows of dy h     3 to make a term
+ *                                       ceil(rows / 32) in a block
+ *                                       1 to store the sum
+ *     dbias = sum over rows of dy       no more than dgain
+ *     dx = rstd (e - mean(e) - h mean(e h)) (+ dsum)
+ *                                       (the last mean is rounded most)
+ *                                       4 to make e h
+ *                                       ceil(width / 16) in a lane
+ *                                       1 for the mean
+ *                                       3 for the product with h
+ *                                       2 for the differences
+ *                                       1 each for rstd and dsum
+ *     dbranch = dx / (1 - p) or 0       2 more than dx
+ *
+ * A kernel that satisfies this does so for all numbers, not only for those drawn here. */
 enum { NORM_RESULTS = 4 };
 typedef struct norm_bounds {
     double *of[NORM_RESULTS]; /* for each element of a result */

@@ -4,8 +4,9 @@
  *
  * and backward, with e = dy gain:
  *
- *     dx = rstd (e - mean(e) - h mean(e h)),   dgain = sum over rows of dy h,   dbias = sum over
- *     rows of dy
+ *     dx    = rstd (e - mean(e) - h mean(e h))
+ *     dgain = sum over rows of dy h
+ *     dbias = sum over rows of dy
  *
  * rmsnorm is the same with 0 for the means, mean(e) too, and without bias.
  *

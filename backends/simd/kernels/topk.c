@@ -2,13 +2,14 @@
  * at a time: some classes of a group of rows.  A block is read while it is in the nearest cache,
  * then forgotten.  Of each row are kept
  *
- *     the largest logit m and the sum of exp(logit - m) of each chunk of classes, rescaled whenever
- *     m grows; the k best classes; a block is searched only where its largest logit exceeds the
- *     last of them.
+ *   - for each chunk of classes, the largest logit m and the sum of exp(logit - m), rescaled
+ *     whenever m grows;
+ *   - the k best classes.  A block is searched only where its largest logit exceeds the last of
+ *     them.
  *
  * The rows of a group are the lanes of vectors: nothing is added up across a vector.  Threads share
- * groups, by bands, and where there are few of these also the chunks; which are always the same and
- * come together in their order, so that a row's bits depend neither on the other rows nor on the
+ * groups, by bands, and where there are few of these also the chunks.  The chunks are always the
+ * same and are joined in their order, so a row's bits depend neither on the other rows nor on the
  * number of threads. */
 #include "backends/simd/kernels/topk.h"
 
@@ -27,9 +28,10 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* ---- the sum of exponentials ----------------------------------------------------------------- */
 
-/* exp(x) for x <= 0, 0 from exp(-88) down, NaN for NaN: 2^n 2^f with n the nearest integer to x /
- * ln 2, and for 2^f the polynomial of Cephes' exp2f, to 2e-7.  Adding `magic` rounds to an integer
- * and puts 127 + n, the exponent's bits of 2^n, into the last bits of the mantissa. */
+/* exp(x) for x <= 0, 0 from exp(-88) down, NaN for NaN:
+ *     exp(x) = 2^n 2^f,  n the nearest integer to x / ln 2,
+ * with 2^f by the polynomial of Cephes' exp2f, to 2e-7.  Adding `magic` rounds to an integer and
+ * puts 127 + n, the exponent's bits of 2^n, into the last bits of the mantissa. */
 static inline float exp_of_negative(float x)
 {
     const float magic = 12582912.0f + 127; /* 1.5 2^23 + 127 */

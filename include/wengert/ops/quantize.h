@@ -3,8 +3,7 @@
  *
  * A row x of K floats becomes K integers q of -127 to 127 and one scale s such that
  * |x - s q| <= s / 2: symmetric, scaled by the largest magnitude of the row, so nothing is clipped.
- * A product of
- * two such rows is an exact sum of integers, times both scales.
+ * A product of two such rows is an exact sum of integers, times both scales.
  *
  * These ops are for inference: rounding has no derivative, and none is defined. */
 #ifndef WG_OPS_QUANTIZE_H
