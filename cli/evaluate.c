@@ -39,7 +39,7 @@ typedef struct texts {
     wg_translation *translation; /* [n] */
 } texts;
 
-/* -log p of the given targets, as in validation: in nats, without label smoothing. */
+/* Sums -log p over the given targets, as in validation: in nats, without label smoothing. */
 static wg_status measure_targets(const request *r, const texts *t)
 {
     wg_translation *found = NULL;
@@ -127,7 +127,7 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
 {
     enum { COUNT = 1000 };
     char *text[2] = {NULL, NULL};
-    wg_error error = {.text = "out of memory"};
+    wg_error error;
     if (m->settings.train_sets[0]) {
         complain("expected two files, SOURCE TARGET; only a model of the built-in numbers can be "
                  "evaluated without");
@@ -135,13 +135,16 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
     }
     wg_status status =
         wg_numbers_corpus(COUNT, WG_NUMBERS_TO_TEST, m->settings.seed + 1, &text[0], &text[1]);
-    if (status == WG_OK)
+    const char *why = wg_status_text(status);
+    if (status == WG_OK) {
         status = wg_corpus_of_text(pairs, text[0], strlen(text[0]), text[1], strlen(text[1]),
                                    wg_translator_vocabulary(m->translator, 0),
                                    wg_translator_vocabulary(m->translator, 1),
                                    &(wg_corpus_options){.keep_text = true}, &error);
+        why = error.text;
+    }
     if (status != WG_OK)
-        complain("built-in numbers: %s", error.text);
+        complain("built-in numbers: %s", why);
     free(text[0]);
     free(text[1]);
     return exit_code(status);

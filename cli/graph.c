@@ -162,7 +162,7 @@ static wg_status add_gradient(wg_graph *g, wg_value *loss)
     return wg_graph_status(g);
 }
 
-/* Fills integer inputs with values in range; floats stay as they are. */
+/* Fills integer inputs with values in range and leaves floats as they are. */
 static void fill_inputs(wg_plan *p, wg_graph *g, const wg_model *m)
 {
     for (size_t i = 0; i < wg_graph_value_count(g); i++) {
@@ -241,13 +241,11 @@ static int write_picture(wg_picture *p, wg_picture_format format, const char *pa
     char *bytes = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&bytes, &size);
-    wg_error error = {.text = "out of memory"};
+    wg_error error = {.status = WG_ENOMEM, .text = "out of memory"};
     wg_status status = f ? wg_picture_write(p, format, f, &error) : WG_ENOMEM;
     if (f && fclose(f) != 0 && status == WG_OK)
-        status = WG_ENOMEM;
-    if (status != WG_OK)
-        complain("%s", *error.text ? error.text : "out of memory");
-    int code = status == WG_OK ? deliver(path, bytes, size) : exit_code(status);
+        error = (wg_error){.status = WG_ENOMEM, .text = "out of memory"};
+    int code = error.status == WG_OK ? deliver(path, bytes, size) : complain_error(&error);
     free(bytes);
     return code;
 }

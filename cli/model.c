@@ -13,7 +13,7 @@ int model_settings(wg_settings *s, const char *folder)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* What the parser of a command line needs. */
+/* Input of the parser. */
 typedef struct parsing {
     model *model;
     const model_command *command;
@@ -72,7 +72,7 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* With the settings as the folder has them: what the command line changes is not of the model. */
+/* Opens it with the settings of the folder: the command line does not change the model. */
 static int open_translator(model *m, const char *folder, const wg_settings *of_folder)
 {
     wg_error error;
@@ -99,7 +99,10 @@ int model_open(model *m)
     int code = model_settings(&of_folder, folder);
     if (code != EXIT_OK)
         return code;
-    code = exit_code(wg_settings_copy(&m->settings, &of_folder));
+    wg_status status = wg_settings_copy(&m->settings, &of_folder);
+    if (status != WG_OK)
+        complain("%s", wg_status_text(status));
+    code = exit_code(status);
     if (code == EXIT_OK)
         code = settings_args_apply(&m->args, &m->settings);
     if (code == EXIT_OK)

@@ -59,10 +59,10 @@ static int merge_settings(wg_settings *s, wg_settings *asked)
     if (code != EXIT_OK)
         return code;
     wg_status status = wg_settings_override(s, asked, &error);
-    if (status != WG_OK)
+    if (status == WG_EINVAL)
         complain("%s has a different model: %s; use --overwrite to train from scratch",
                  asked->model, error.text);
-    return exit_code(status);
+    return status == WG_EINVAL ? exit_code(status) : complain_error(&error);
 }
 
 static int train(const wg_settings *s)

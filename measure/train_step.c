@@ -9,11 +9,12 @@
 wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
                               wg_error *error)
 {
+    wgi_error_clear(error);
     wg_status status = wg_settings_init(s);
     if (status != WG_OK)
         return wgi_error_set(error, status, "out of memory");
     status = wg_settings_set(s, "preset", preset, error);
-    if (status == WG_OK) /* of the recipe for small corpora; it costs the same whatever it is */
+    if (status == WG_OK) /* as for small corpora; the value does not change the cost */
         status = wg_settings_set(s, "clip-norm", "25", error);
     s->net.source_vocabulary = s->net.target_vocabulary = vocabulary;
     s->threads = threads;
@@ -22,7 +23,7 @@ wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabu
 
 /* ---- the batch ------------------------------------------------------------------------------- */
 
-/* Ids from all of [0, below), repeated as late as can be. */
+/* Ids that go through all of [0, below) before one repeats. */
 static void fill_ids(wg_plan *p, const wg_value *v, int64_t below, int64_t first)
 {
     int32_t *ids = wg_plan_data(p, v);
@@ -45,7 +46,7 @@ static void fill_batch(wg_plan *p, const wgi_step_graph *s, const bench_step_opt
     fill_ids(p, s->in.source, source, 0);
     fill_lengths(p, s->in.source_lengths, b->source_length);
     fill_ids(p, s->in.target_in, target, 1);
-    fill_ids(p, s->in.target_out, target, 7920 % target); /* target_in, one token on */
+    fill_ids(p, s->in.target_out, target, 7920 % target); /* target_in, shifted by one token */
     *(float *)wg_plan_data(p, s->normaliser) = (float)(b->rows * b->target_length);
     *(float *)wg_plan_data(p, s->rate) = 1e-4f;
 }
@@ -104,8 +105,8 @@ double bench_step_flops(const wg_transformer_config *c, const bench_batch *b)
            T = (double)b->target_length;
     double k = c->d_k ? (double)(c->heads * c->d_k) : d,
            v = c->d_v ? (double)(c->heads * c->d_v) : d;
-    double queries = d * k + d * v; /* with out */
-    double keys = d * k + d * v;    /* with values */
+    double queries = d * k + d * v; /* projections q and out */
+    double keys = d * k + d * v;    /* projections k and v */
     double seen = (c->attention == WG_ATTENTION_DOT ? k : 0) + v;
     double inner = (c->gated ? 3 : 2) * d * (double)c->d_ff;
 

@@ -9,8 +9,8 @@
 
 enum { WHOLE, REAL, BITS };
 
-/* A field of wg_progress by its name in the file; bits are written in hexadecimal, since JSON's
- * numbers hold 63. */
+/* A field of wg_progress and its name in the file.  64-bit hashes are written in hexadecimal, since
+ * JSON integers have 63 bits. */
 static const struct field {
     const char *name;
     int kind;
@@ -62,8 +62,8 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
 
 /* ---- settings that must stay ----------------------------------------------------------------- */
 
-/* Paths may change as long as what is in the files does not, which other fingerprints tell; the
- * preset may, since the values are compared that it stands for. */
+/* Paths may change, since fingerprints show whether the contents of the files did.  So may the
+ * preset, since the values that it sets are compared one by one. */
 static bool must_stay(const wg_option *o)
 {
     return (o->use & WG_FOR_TRAINING) && !(o->use & WG_MAY_CHANGE) && o->group != WG_GROUP_FILES &&
@@ -91,8 +91,11 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
     for (size_t i = 0; (o = wg_option_at(i)); i++) {
         char *now = NULL;
         const char *then = json_string_value(json_object_get(all, o->name));
-        if (must_stay(o) && then && wg_settings_get(s, o, &now) == WG_OK && now &&
-            strcmp(now, then) != 0)
+        if (!must_stay(o) || !then)
+            continue;
+        if (wg_settings_get(s, o, &now) != WG_OK)
+            return wgi_error_file(error, WG_ENOMEM, path, "no memory to compare the settings");
+        if (strcmp(now, then) != 0)
             status = wgi_error_line(error, WG_EINVAL,
                                     "%s: %s: expected %s, as at the start of this run, got %s",
                                     path, o->name, then, now);

@@ -18,7 +18,7 @@ static void *field(const wg_settings *s, const wg_option *o)
     return (char *)s + o->offset;
 }
 
-/* Bytes of a field by kind, and how many texts of the heap it has. */
+/* The size of a field by kind, and how many allocated texts it holds. */
 static const struct {
     size_t size;
     int texts;
@@ -65,7 +65,7 @@ bool wg_settings_equal(const wg_settings *a, const wg_settings *b, const wg_opti
 
 /* ---- from text ------------------------------------------------------------------------------- */
 
-/* A value on its way into its field. */
+/* A parsed value, before it is stored in its field. */
 typedef union content {
     bool yes;
     int64_t whole;
@@ -76,7 +76,7 @@ typedef union content {
     char *texts[2];
 } content;
 
-/* Place of the word[0..n) among the choices, or -1. */
+/* The index of word[0..n) among the choices, or -1. */
 static int choice_of(const char *choices, const char *word, size_t n)
 {
     int i = 0;
@@ -171,7 +171,7 @@ static wg_status read_choice(content *out, const wg_option *o, const char *text,
     return i >= 0 ? WG_OK : expect_choice(o, why);
 }
 
-/* All values, and the words within them, become one text, with a blank between. */
+/* All words of all values become one text, separated by blanks. */
 static wg_status read_words(content *out, const wg_option *o, const char *const *values, size_t n,
                             wg_error *why)
 {
@@ -232,7 +232,7 @@ static wg_status read_value(content *out, const wg_option *o, const char *const 
 
 /* ---- setting --------------------------------------------------------------------------------- */
 
-/* Parses the values and puts them into their field; the given bit is the caller's. */
+/* Parses the values and stores them in their field.  The caller marks the option as given. */
 static wg_status put(wg_settings *s, const wg_option *o, const char *const *values, size_t n,
                      wg_error *error)
 {
@@ -256,8 +256,8 @@ static wg_status put(wg_settings *s, const wg_option *o, const char *const *valu
     return status;
 }
 
-/* Gives all options that were not given their values by preset: default, then network, then
- * recipe. */
+/* Sets every option that was not given: to its default or the size of the network, then to what the
+ * recipe of the preset says. */
 static wg_status apply_preset(wg_settings *s, wg_error *error)
 {
     const wgi_preset *preset = wgi_preset_find(s->preset);
@@ -282,7 +282,7 @@ static wg_status apply_preset(wg_settings *s, wg_error *error)
     return status;
 }
 
-/* After a change of `o`: what depends on it. */
+/* Updates what depends on option o, after a change of it. */
 static wg_status follow(wg_settings *s, const wg_option *o, wg_error *error)
 {
     static const char *const implied[] = {"numbers", "tiny"};
@@ -371,7 +371,7 @@ wg_status wg_settings_copy(wg_settings *out, const wg_settings *s)
     return status;
 }
 
-/* Copies the value of o from one to another. */
+/* Copies the value of o from one struct to the other. */
 static wg_status take(wg_settings *to, const wg_settings *from, const wg_option *o)
 {
     char *texts[2] = {NULL, NULL};
@@ -390,27 +390,41 @@ static wg_status take(wg_settings *to, const wg_settings *from, const wg_option 
     return WG_OK;
 }
 
+/* Adds "NAME: expected OLD, as in the model, got NEW" to the refusals before it, if there are any.
+ * WG_EINVAL, or WG_ENOMEM. */
+static wg_status refuse(const wg_settings *model, const wg_settings *over, const wg_option *o,
+                        wg_status before, wg_error *error)
+{
+    char *old = NULL, *new = NULL;
+    wg_status status = wg_settings_get(model, o, &old);
+    if (status == WG_OK)
+        status = wg_settings_get(over, o, &new);
+    if (status != WG_OK) {
+        wgi_error_set(error, status, "out of memory");
+    } else {
+        if (before == WG_OK)
+            wgi_error_set(error, WG_EINVAL, "%s", o->name);
+        else
+            wgi_error_add(error, "; %s", o->name);
+        wgi_error_add(error, ": expected %s, as in the model, got %s", old, new);
+        status = WG_EINVAL;
+    }
+    free(old);
+    free(new);
+    return status;
+}
+
 wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_error *error)
 {
     wgi_error_clear(error);
     wg_status status = WG_OK;
     const wg_option *o;
-    bool refused = false;
-    for (size_t i = 0; (o = wg_option_at(i)); i++) {
-        if (!wg_settings_given(over, o) || wg_settings_equal(model, over, o) ||
-            o->use & WG_MAY_CHANGE)
-            continue;
-        char *old = NULL, *new = NULL;
-        status = wg_settings_get(model, o, &old);
-        status = status == WG_OK ? wg_settings_get(over, o, &new) : status;
-        wgi_error_add(error, "%s%s: expected %s, as in the model, got %s", refused ? "; " : "",
-                      o->name, old ? old : "?", new ? new : "?");
-        refused = true;
-        free(old);
-        free(new);
-    }
-    if (refused) /* the text is complete: only the status is missing */
-        return wgi_error_prefix(error, WG_EINVAL, "%s", "");
+    for (size_t i = 0; status != WG_ENOMEM && (o = wg_option_at(i)); i++)
+        if (wg_settings_given(over, o) && !wg_settings_equal(model, over, o) &&
+            !(o->use & WG_MAY_CHANGE))
+            status = refuse(model, over, o, status, error);
+    if (status != WG_OK)
+        return status;
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++)
         if (wg_settings_given(over, o))
             status = take(model, over, o);
@@ -424,7 +438,7 @@ static bool positions_are_learned(const wg_settings *s)
     return s->net.positions == WG_POSITIONS_LEARNED;
 }
 
-/* Has the schedule an end, where the rate is lowest? */
+/* True if the schedule ends at a known update. */
 static bool falls(const wg_settings *s)
 {
     return s->schedule.kind == WG_SCHEDULE_COSINE || s->schedule.kind == WG_SCHEDULE_LINEAR;
@@ -440,17 +454,17 @@ int64_t wg_settings_longest(const wg_settings *s)
     int64_t room = s->batch_tokens, multiple = s->length_multiple > 1 ? s->length_multiple : 1;
     if (positions_are_learned(s) && s->net.max_positions < room)
         room = s->net.max_positions;
-    return room / multiple * multiple - 1; /* lengths are padded, after the end is added */
+    return room / multiple * multiple - 1; /* lengths include the end of sentence, then padding */
 }
 
 wg_status wg_settings_check(const wg_settings *s, wg_error *error)
 {
     wgi_error_clear(error);
     wg_transformer_config net = s->net;
-    net.source_vocabulary = net.target_vocabulary = 1; /* not known yet */
+    net.source_vocabulary = net.target_vocabulary = 1; /* the vocabularies are not known yet */
     if (wg_transformer_check(&net, error) != WG_OK) {
         for (char *at = error ? error->text : NULL; at && (at = strchr(at, '_'));)
-            *at = '-'; /* fields have the names of their options */
+            *at = '-'; /* options have the names of fields, with dashes */
         return WG_EINVAL;
     }
     long long longest = wg_settings_longest(s), max = s->max_length, multiple = s->length_multiple;

@@ -11,7 +11,7 @@
 
 /* ---- amounts of training --------------------------------------------------------------------- */
 
-/* Did the update from `before` to `now` complete another `every`? */
+/* True if the update from `before` to `now` completed another `every`. */
 static bool due(wg_amount every, const wg_progress *before, const wg_progress *now)
 {
     return every.n > 0 &&
@@ -27,7 +27,7 @@ static bool finished(const wg_trainer *t)
 
 /* ---- an update ------------------------------------------------------------------------------- */
 
-/* Cosine and linear schedules end with the training unless told otherwise. */
+/* Cosine and linear schedules end with the run unless lr-updates says otherwise. */
 static double rate_of(const wg_trainer *t, int64_t update)
 {
     wg_schedule s = t->settings.schedule;
@@ -44,7 +44,7 @@ static double rate_of(const wg_trainer *t, int64_t update)
     return wg_schedule_rate(&s, update);
 }
 
-/* Number of the run that computes batch k of an update: each draws dropout masks of its own. */
+/* The step of the plan that runs batch k of an update: each step draws its own dropout masks. */
 static uint64_t step_of(const wg_trainer *t, int64_t update, size_t k)
 {
     return (uint64_t)update * (uint64_t)t->settings.delay + k;
@@ -63,8 +63,8 @@ static wg_status fill(wg_trainer *t, const group *g, size_t k, wgi_step_plan **p
     return wgi_plans_fill(&t->plans, &g->batch[k], kind, g->tokens, g->rate, p, error);
 }
 
-/* Batch k made `what` to be no number: a message that names the node which did so first.
- * Parameters are still those of before the update. */
+/* `what` became non-finite in batch k: a message that names the first node to blame.  The
+ * parameters are still those before the update. */
 static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what, wg_error *error)
 {
     int64_t update = t->progress.update + 1;
@@ -135,8 +135,8 @@ static wg_status update(wg_trainer *t)
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* Keeps the model if it is the best so far by that metric.  While parameters are exchanged with
- * their averages. */
+/* Saves the model if it is the best so far by that metric.  Called while parameters and averages
+ * are swapped. */
 static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
 {
     const wgi_metric_kind *kind = &wgi_metric_kinds[metric];
@@ -152,7 +152,9 @@ static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
     best->value = value;
     best->update = p->update;
     char *path = wg_folder_path(t->settings.model, "best-%s.safetensors", kind->name);
-    wg_status status = path ? wg_checkpoint_write_model(t->store, path, &t->error) : WG_ENOMEM;
+    wg_status status = path ? wg_checkpoint_write_model(t->store, path, &t->error)
+                            : wgi_error_file(&t->error, WG_ENOMEM, t->settings.model,
+                                             "no memory to save the best model");
     free(path);
     return status;
 }
@@ -183,7 +185,7 @@ static wg_status validate(wg_trainer *t)
     wg_checkpoint_swap_averages(t->store);
     if (status == WG_OK)
         status = wgi_report_validation(t, &v);
-    t->span.start += wgi_seconds() - start; /* words per second are those of updates */
+    t->span.start += wgi_seconds() - start; /* validation does not count in words per second */
     return status;
 }
 
@@ -243,7 +245,7 @@ static void put_text(wgi_file_writer *w, void *text)
     wgi_file_put(w, text, strlen(text));
 }
 
-/* config.yml, so that the folder is all that it takes to go on, or to translate. */
+/* Writes config.yml, so that the folder alone suffices to resume or to translate. */
 static wg_status write_config(wg_trainer *t)
 {
     char *text = NULL, *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
@@ -262,7 +264,7 @@ static wg_status write_config(wg_trainer *t)
     return status;
 }
 
-/* Puts all tensors into the store, by a plan for the least of batches. */
+/* Creates all tensors of the store, by planning the smallest batch. */
 static wg_status fill_store(wg_trainer *t, wg_error *error)
 {
     int64_t min = t->settings.length_multiple;
@@ -313,7 +315,7 @@ static void note_sizes(wg_trainer *t)
         (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
 }
 
-/* Folder, backends, data.  Nothing is written or removed yet. */
+/* Opens folder, backends and data.  Only the folder itself is created; nothing in it is changed. */
 static wg_status open_all(wg_trainer *t, const wg_settings *settings)
 {
     wg_error *error = &t->error;
@@ -343,15 +345,15 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     return wgi_data_batches(&t->batches, &t->data, t->data.train, s, error);
 }
 
-/* Now that there is a model to train: an old one goes if it is to be overwritten, new vocabularies
- * come. */
+/* The model can be trained, so the folder may change: removes an old run that is to be overwritten,
+ * and saves new vocabularies. */
 static wg_status start_folder(wg_trainer *t)
 {
     wg_settings *s = &t->settings;
     wg_status status = WG_OK;
     if (s->overwrite)
         status = wg_checkpoint_clear(s->model, &t->error);
-    s->overwrite = false; /* what is written to config.yml must not be asked for again */
+    s->overwrite = false; /* config.yml must not ask for it again */
     if (status == WG_OK && !t->data.of_folder)
         status = wg_vocabularies_save(&t->data.vocabularies, s->model, &t->error);
     return status;
@@ -397,7 +399,7 @@ wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
     }
     wgi_error_set(error, status, "%s", *t->error.text ? t->error.text : wg_status_text(status));
     if (t->made_folder)
-        rmdir(t->settings.model); /* if nothing was put there */
+        rmdir(t->settings.model); /* fails unless it is empty */
     wg_trainer_free(t);
     return status;
 }

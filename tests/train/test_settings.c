@@ -349,12 +349,16 @@ static void test_override(void **state)
     set(&over, "after", "3e");
     set(&over, "heads", "2");
     assert_int_equal(wg_settings_override(&model, &over, &error), WG_OK);
+    assert_int_equal(error.status, WG_OK);
+    assert_string_equal(error.text, "");
     assert_true(model.after.n == 3 && model.after.unit == 'e');
     set(&over, "heads", "8");
     set(&over, "gated", "true");
     set(&over, "train-sets", "x");
     set(&over, "after", "5e");
+    assert_int_equal(wg_settings_override(&model, &over, NULL), WG_EINVAL);
     assert_int_equal(wg_settings_override(&model, &over, &error), WG_EINVAL);
+    assert_int_equal(error.status, WG_EINVAL);
     assert_string_equal(error.text, "heads: expected 2, as in the model, got 8; "
                                     "gated: expected false, as in the model, got true");
     assert_true(model.after.n == 3);
