@@ -338,7 +338,7 @@ static void run_case(const devices *d, row *r, conf_case *c)
 
 /* ---- more samples ---------------------------------------------------------------------------- */
 
-/* Where the op's own are few that pass the rule on zeros, or show too little of what kernels
+/* More samples for ops whose own rarely pass the shape rule on zeros, or miss cases that kernels
  * distinguish: oneDNN's convolutions want channels in blocks of 16. */
 
 /* clang-format off */
@@ -349,17 +349,26 @@ static const struct {
     const wg_op *op;
     wg_sample sample;
 } more[] = {
-    {&wg_op_conv2d, {"blocks", CONV(1, 1, 1, 1), 3, {F(4, 2, 16, 9, 7), F(4, 32, 16, 3, 3), F(1, 32)}}},
-    {&wg_op_conv2d, {"picture", CONV(2, 3, 1, 1), 3, {F(4, 2, 3, 14, 13), F(4, 8, 3, 7, 7), F(1, 8)}}},
-    {&wg_op_conv2d, {"1x1 in blocks", CONV(1, 0, 1, 1), 2, {F(4, 2, 16, 6, 5), F(4, 32, 16, 1, 1)}}},
-    {&wg_op_conv2d, {"depthwise blocks", CONV(1, 1, 1, 16), 2, {F(4, 2, 16, 6, 5), F(4, 16, 1, 3, 3)}}},
-    {&wg_op_conv2d, {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(4, 2, 32, 6, 5), F(4, 32, 16, 3, 3)}}},
-    {&wg_op_dropout, {"tenth", &(const wg_dropout_attrs){0.1, 5}, 1, {F(2, 24, 5)}}},
-    {&wg_op_dropout, {"fifth", &(const wg_dropout_attrs){0.2, 6}, 1, {F(3, 2, 3, 7)}}},
-    {&wg_op_slice_grad, {"most of it", &(const wg_slice_grad_attrs){{2, {5, 8}}, {2, {0, 0}}, {2, {1, 1}}}, 1,
-                         {F(2, 5, 8)}}},
-    {&wg_op_slice_grad, {"all but one", &(const wg_slice_grad_attrs){{2, {9, 8}}, {2, {1, 7}}, {2, {1, -1}}}, 1,
-                         {F(2, 8, 8)}}},
+    {&wg_op_conv2d,
+     {"blocks", CONV(1, 1, 1, 1), 3, {F(4, 2, 16, 9, 7), F(4, 32, 16, 3, 3), F(1, 32)}}},
+    {&wg_op_conv2d,
+     {"picture", CONV(2, 3, 1, 1), 3, {F(4, 2, 3, 14, 13), F(4, 8, 3, 7, 7), F(1, 8)}}},
+    {&wg_op_conv2d,
+     {"1x1 in blocks", CONV(1, 0, 1, 1), 2, {F(4, 2, 16, 6, 5), F(4, 32, 16, 1, 1)}}},
+    {&wg_op_conv2d,
+     {"depthwise blocks", CONV(1, 1, 1, 16), 2, {F(4, 2, 16, 6, 5), F(4, 16, 1, 3, 3)}}},
+    {&wg_op_conv2d,
+     {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(4, 2, 32, 6, 5), F(4, 32, 16, 3, 3)}}},
+    {&wg_op_dropout,
+     {"tenth", &(const wg_dropout_attrs){0.1, 5}, 1, {F(2, 24, 5)}}},
+    {&wg_op_dropout,
+     {"fifth", &(const wg_dropout_attrs){0.2, 6}, 1, {F(3, 2, 3, 7)}}},
+    {&wg_op_slice_grad,
+     {"most of it", &(const wg_slice_grad_attrs){{2, {5, 8}}, {2, {0, 0}}, {2, {1, 1}}}, 1,
+      {F(2, 5, 8)}}},
+    {&wg_op_slice_grad,
+     {"all but one", &(const wg_slice_grad_attrs){{2, {9, 8}}, {2, {1, 7}}, {2, {1, -1}}}, 1,
+      {F(2, 8, 8)}}},
 };
 /* clang-format on */
 

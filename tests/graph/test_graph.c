@@ -88,7 +88,8 @@ static const wrong_op wrong_ops[] = {
     {{.operands = "x", .infer = set_no_dtype}, "dtype 8 is unknown"},
     {{.operands = "x", .infer = set_rank}, "rank 9 is outside 0..8"},
     {{.operands = "x", .infer = set_negative}, "the shape [2,-3] has a negative size"},
-    {{.operands = "x", .infer = set_huge}, "the bytes of f64[2305843009213693951,2] overflow 64 bits"},
+    {{.operands = "x", .infer = set_huge},
+     "the bytes of f64[2305843009213693951,2] overflow 64 bits"},
     {{.operands = "x", .results = "y*", .infer = count_negative}, "-1 results"},
 };
 /* clang-format on */
