@@ -16,7 +16,7 @@ static const struct argp_option table[] = {
 
 typedef struct request {
     long last;
-    const char *folder; /* of --last */
+    const char *folder; /* the argument of --last */
     char **arguments;   /* output, then files or one folder */
     int n;
 } request;
@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* The checkpoints of --last, oldest first; an exit code.  Complains. */
+/* The checkpoints of --last, oldest first.  Returns an exit code; complains. */
 static int find_last(const request *r, char ***paths, size_t *n)
 {
     wg_error error;

@@ -16,7 +16,7 @@ static const struct argp_option table[] = {
     {0},
 };
 
-/* The backends of a list as the library reads it; NULL: all that are built in. */
+/* Adds the backends of a comma-separated list; NULL: all built-in ones. */
 static void add(backend_choice *c, const char *names, struct argp_state *state)
 {
     backend_set *set = &c->set[c->n_sets];

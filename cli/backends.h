@@ -6,24 +6,23 @@
 
 enum { MAX_BACKENDS = WG_MAX_BACKENDS };
 
-/* One --backend: what commands that compare backends time as one. */
+/* The backends of one --backend, which commands that compare backends time together. */
 typedef struct backend_set {
     wg_backend_list list;
-    char name[64]; /* "onednn,simd,cpu"; of a shared object its file without folders */
+    char name[64]; /* "onednn,simd,cpu"; for a shared object its file name */
 } backend_set;
 
-/* What was asked for; without --backend, one set of all that are built in. */
+/* The requested backends; without --backend, one set of all built-in ones. */
 typedef struct backend_choice {
     backend_set set[MAX_BACKENDS];
     size_t n_sets;
     const wg_backend *backend[MAX_BACKENDS]; /* of all sets, in their order */
     const char *name[MAX_BACKENDS];          /* of each: "onednn", "libmine.so" */
     size_t count;
-    int threads; /* 0: as many as there are */
+    int threads; /* 0: all */
 } backend_choice;
 
-/* For argp_child; the parent hands its backend_choice on at ARGP_KEY_INIT, by
- * state->child_inputs. */
+/* For argp_child; at ARGP_KEY_INIT the parent passes its backend_choice in state->child_inputs. */
 extern const struct argp backend_argp;
 
 /* Unloads what was loaded, once no plan uses it. */

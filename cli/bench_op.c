@@ -160,7 +160,7 @@ static wg_status run_plan(void *context)
     return wg_plan_run(context, 1);
 }
 
-/* The work of a gradient is that of the plan which does least. */
+/* The work of a gradient is that of the plan that does the least. */
 static void count_work(setting *s, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -195,8 +195,8 @@ static int measure(setting *s, const trial *t, const request *r, bool grad)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* "onednn brg:avx512_core" if there is one step, else how many, and how many of them each asked
- * backend runs: "4 steps: onednn 1, simd 3" */
+/* "onednn brg:avx512_core" if there is one step; otherwise the number of steps, in total and of
+ * each backend: "4 steps: onednn 1, simd 3". */
 static const char *kernels_text(const wg_plan *p, const wg_backend_list *list, char *text,
                                 size_t size)
 {

@@ -1,4 +1,4 @@
-/* wengert bench train-step: the step of training of a Transformer, as the trainer builds it. */
+/* wengert bench train-step: a training step of a Transformer, as the trainer builds it. */
 #include "measure/train_step.h"
 #include "cli/measure.h"
 
@@ -9,7 +9,7 @@
 
 enum { PRESET = 1000, RUNS, PROFILE, JSON, NO_LIMITS, DROPOUT, CLIP, SIZE };
 
-/* Batches to go with the presets, of about as many tokens as fill the caches. */
+/* The batch of each preset: about as many tokens as fill the caches. */
 static const struct {
     const char *name;
     bench_batch batch;
@@ -26,9 +26,9 @@ typedef struct request {
     const char *preset;
     bench_batch batch;
     wg_settings settings;
-    double dropout; /* negative: as the preset says */
+    double dropout; /* negative: that of the preset */
     double clip;
-    int64_t changed[16]; /* by row of `sizes`; 0: as the preset says */
+    int64_t changed[16]; /* by row of `sizes`; 0: that of the preset */
     int runs;
     bool profile, no_limits, json;
     backend_choice backends;
@@ -104,7 +104,7 @@ static void apply_changes(request *r)
     r->settings.clip_norm = r->clip;
 }
 
-/* The preset, and what was changed of it; complains. */
+/* Sets the preset and the changes to it; complains. */
 static wg_status configure(request *r)
 {
     wg_error error;
@@ -168,7 +168,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- one training step ----------------------------------------------------------------------- */
 
-/* What was seen of one list of backends. */
+/* The measurements of one list of backends. */
 typedef struct result {
     wg_store *store;
     bench_step step;
@@ -204,8 +204,8 @@ static wg_status run_step(bench_step *s)
     return status;
 }
 
-/* The step, cold, and run twice; planned for another batch, which finds the parameters in place;
- * and planned without fusion, only for its memory. */
+/* Plans the step and runs it twice; plans it for another batch, which finds the parameters in
+ * place; and plans it without fusion, only for its memory. */
 static wg_status make_plans(result *out, const request *r, size_t i)
 {
     bench_batch half = r->batch; /* of another length */

@@ -125,8 +125,7 @@ static void free_lines(lines *l)
     free(l->line);
 }
 
-/* Takes the line, which is on the heap, without its end.  A NUL byte becomes another byte that is
- * not UTF-8. */
+/* Takes an allocated line without its end.  A NUL byte becomes a byte that is not UTF-8 either. */
 static bool add_line(lines *l, char *line, size_t size)
 {
     if (!WGI_RESERVE(l->line, l->room, l->n + 1))
@@ -167,7 +166,7 @@ static int read_lines(lines *l, const char *path)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* The score of n lines from the given one on, as a number and as text. */
+/* The score of n lines from line `first` on, as a number and as text. */
 static wg_status score(const request *r, const lines *h, const char *const *references, size_t n,
                        double *number, char *text, size_t size)
 {
@@ -228,7 +227,7 @@ static wg_status print_score(const request *r, const lines *h, const char *const
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Reads all files, of equally many lines; references[k * lines + i]. */
+/* Reads all files, which must have the same number of lines; references[k * lines + i]. */
 static int read_all(const request *r, lines *h, lines *references)
 {
     int code = read_lines(h, r->input);

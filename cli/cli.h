@@ -30,7 +30,7 @@ int command_info(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_bleu(int argc, char **argv);
 
-/** The exit code that stands for a status. */
+/** The exit code for a status. */
 int exit_code(wg_status status);
 
 /** "wengert: TEXT" on stderr. */
@@ -44,7 +44,7 @@ typedef const char *name_at(size_t i);
 const char *op_name_at(size_t i);
 const char *model_name_at(size_t i);
 
-/** Complains that there is no `what` of that name, suggests the nearest and lists what there is. */
+/** Complains that there is no `what` of that name, suggests the nearest and lists all. */
 void complain_unknown(const char *what, const char *name, name_at *at);
 
 /** Checks, before the work, that the result can be written to `path`; its contents stay.  NULL
@@ -56,11 +56,11 @@ int write_file(const char *path, const void *bytes, size_t size);
 /** The same for what `put` writes, which is buffered in memory until it is complete. */
 int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context);
 
-/* Takes the only argument of a command, a `what`: argp_error if it has one already. */
+/* Takes the only argument of a command, a `what`; argp_error if it was given already. */
 void take_argument(const struct argp_state *state, const char **argument, const char *what,
                    const char *text);
 
-/* An integer argument of an option: argp_error unless it is in [min, max]. */
+/* Parses an integer argument of an option; argp_error unless it is in [min, max]. */
 long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
                      long max);
 

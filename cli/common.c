@@ -25,7 +25,7 @@ int exit_code(wg_status status)
 void complain(const char *format, ...)
 {
     va_list args;
-    fflush(stdout); /* keeps the order of both streams */
+    fflush(stdout); /* keeps both streams in order */
     fputs("wengert: ", stderr);
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -88,7 +88,7 @@ int check_output(const char *path)
     bool exists = lstat(path, &s) == 0;
     int fd = -1;
     if (exists && stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode)) {
-        if (access(path, W_OK) == 0) /* opening a pipe would have effects */
+        if (access(path, W_OK) == 0) /* opening a pipe would have side effects */
             return EXIT_OK;
     } else if ((fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) >= 0) {
         close(fd);

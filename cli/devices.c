@@ -72,7 +72,7 @@ static void pick_features(processor *p, const char *flags)
                                      used ? " " : "", of_interest[i]);
 }
 
-/* "model name : AMD EPYC" and "flags : fpu vme ..." of /proc/cpuinfo, where there is one */
+/* Reads "model name : AMD EPYC" and "flags : fpu vme ..." from /proc/cpuinfo, if it exists. */
 static void read_cpuinfo(processor *p)
 {
     char *line = malloc(MAX_FLAGS);

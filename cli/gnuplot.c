@@ -32,8 +32,8 @@ FILE *gnuplot_begin(const char *format, double width, double height)
     return f;
 }
 
-/* Within single quotes gnuplot takes everything literally, backquotes too, except for line ends and
- * the quote. */
+/* Within single quotes gnuplot takes everything literally, even backquotes, except line ends and
+ * the quote itself. */
 void gnuplot_text(FILE *script, const char *text)
 {
     fputc('\'', script);

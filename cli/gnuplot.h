@@ -8,9 +8,10 @@
 /* "svg" or "png", by the extension of the file's name; otherwise NULL. */
 const char *picture_format(const char *path);
 
-/* Begins a script: a picture of that form and size in pixels.  NULL without memory or disk. */
+/* Begins a script for a picture of that format and size in pixels.  NULL if memory or disk is
+ * full. */
 FILE *gnuplot_begin(const char *format, double width, double height);
-/* Writes a text as a literal of gnuplot. */
+/* Writes a text as a gnuplot literal. */
 void gnuplot_text(FILE *script, const char *text);
 /* Runs the script, closes it, and writes the picture to `path`; an exit code.  Complains. */
 int gnuplot_end(FILE *script, const char *path);

@@ -19,8 +19,7 @@ static const char *piece(const wg_vocabulary *v, int32_t id)
     return !text ? "?" : strcmp(text, " ") == 0 ? "\xe2\x90\xa3" : text; /* U+2423, the open box */
 }
 
-/* The texts of the tokens.  The search also saw the end of the sentence if the model was trained
- * with it. */
+/* The texts of the tokens, with the end of sentence if the model was trained with it. */
 static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                              const wg_hypothesis *h)
 {

@@ -54,7 +54,7 @@ static int print_settings(const char *folder)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* The number with a comma after each three digits. */
+/* The number with a comma between groups of three digits. */
 static const char *grouped(int64_t n, char text[32])
 {
     char digits[24];

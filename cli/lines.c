@@ -19,7 +19,7 @@ static size_t count_newlines(const char *bytes, size_t size)
     return n;
 }
 
-/* Would a read return without blocking? */
+/* True if a read would return without blocking. */
 static bool is_ready(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -55,7 +55,7 @@ static void end_line(char *bytes, size_t n)
     bytes[n] = '\0';
 }
 
-/* Hands out the lines that are there, at most `max`. */
+/* Returns the lines that have arrived, at most `max`. */
 static int split(lines *l, size_t max, size_t *n)
 {
     size_t count = count_newlines(l->bytes + l->at, l->size - l->at) + 1;

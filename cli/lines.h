@@ -7,7 +7,7 @@
 
 typedef struct lines {
     int fd;
-    char *bytes; /* [at, size) is still to be handed out */
+    char *bytes; /* [at, size) has not been returned yet */
     size_t at, size, capacity;
     bool begun, ended;
     const char **line;

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     const command *c = find_command(argv[1]);
-    wg_isa cap; /* a misspelt cap is told before anything runs without it */
+    wg_isa cap; /* a misspelt cap must not be ignored */
     wg_error error;
     if (c && wg_isa_cap(&cap, &error) != WG_OK)
         return complain_error(&error);

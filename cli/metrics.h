@@ -1,4 +1,4 @@
-/* metrics.jsonl of a model folder, by columns. */
+/* Time series from the metrics.jsonl of a model folder. */
 #ifndef WG_CLI_METRICS_H
 #define WG_CLI_METRICS_H
 
@@ -10,8 +10,8 @@ typedef struct series {
     size_t n, update_room, value_room;
 } series;
 
-/* The values under `key` of the records of that kind ("train", "valid"); records without it are
- * left out.  An exit code; complains.  Call series_free in any case. */
+/* Reads the values of `key` from the records of that kind ("train", "valid") that have it.  Returns
+ * an exit code; complains.  Call series_free even after a failure. */
 int series_read(series *s, const char *folder, const char *kind, const char *key);
 void series_free(series *s);
 

@@ -14,7 +14,7 @@ enum { MAX_CURVES = 2, FEW = 40 }; /* up to FEW values are drawn with points */
 static const struct panel {
     const char *title, *unit;
     struct {
-        const char *kind, *key, *label; /* of metrics.jsonl; in the legend */
+        const char *kind, *key, *label; /* key in metrics.jsonl; label in the legend */
     } curve[MAX_CURVES];
 } panels[] = {
     {"loss", "nats per token", {{"train", "cost", "training"}, {"valid", "cost", "validation"}}},

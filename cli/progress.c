@@ -85,7 +85,7 @@ static void draw(progress *p, const wg_event *e)
     add(&l, "update %lld", (long long)e->update);
     add(&l, "epoch %lld", (long long)e->epoch);
     add(&l, "%.0f words/s", e->words_per_second);
-    int n = TOLERANCE; /* one of a few lengths, so that it does not jitter */
+    int n = TOLERANCE; /* one of a few lengths, so that the bar does not jitter */
     while (n > 0 && n + 3 > room - l.used)
         n -= TOLERANCE / 3;
     if (ends && n > 0) {

@@ -22,7 +22,7 @@ static const wg_option *option_of(const settings_args *a, int key)
     return NULL;
 }
 
-/* A text that lives as long as a; NULL without memory, which settings_args_init reports. */
+/* A text that is freed with a; NULL without memory, which settings_args_init reports. */
 static char *text(settings_args *a, const char *format, ...) WG_PRINTF(2, 3);
 static char *text(settings_args *a, const char *format, ...)
 {
@@ -38,18 +38,18 @@ static char *text(settings_args *a, const char *format, ...)
 
 static void add_row(settings_args *a, struct argp_option row)
 {
-    if (a->n_rows + 1 < MAX_ROWS) /* the last one stays empty: it is the end */
+    if (a->n_rows + 1 < MAX_ROWS) /* the last one stays empty and ends the table */
         a->rows[a->n_rows++] = row;
 }
 
-/* A name that is not in the list of the help: argp cannot break a line of many. */
+/* A hidden alias: argp cannot break a line of many names. */
 static void add_alias(settings_args *a, const char *name, int group)
 {
     add_row(a, (struct argp_option){
                    .name = name, .flags = OPTION_ALIAS | OPTION_HIDDEN, .group = group});
 }
 
-/* What the help says: the table's words, other names, the default. */
+/* The help text: the text of the table, other names, the default. */
 static const char *doc_of(settings_args *a, const wg_option *o)
 {
     char names[200] = "";
@@ -60,7 +60,7 @@ static const char *doc_of(settings_args *a, const wg_option *o)
         used += (size_t)n < sizeof names - used ? (size_t)n : 0;
     }
     bool of_model = !(a->use & WG_FOR_TRAINING) &&
-                    o->use & WG_FOR_TRAINING; /* then its settings have the default */
+                    o->use & WG_FOR_TRAINING; /* its settings have the default then */
     if (!o->default_value || !o->default_value[0] || o->kind == WG_OPTION_BOOL || of_model)
         return text(a, "%s%s", o->doc, names);
     return text(a, "%s%s (default: %s)", o->doc, names, o->default_value);
@@ -97,7 +97,7 @@ static bool accepts(const wg_option *o, const char *const *values, size_t n)
     return ok;
 }
 
-/* Takes the words that follow the option in argv, as far as they are values of it. */
+/* Takes the words after the option in argv that are its values. */
 static void take_values(given_option *g, char *arg, struct argp_state *state)
 {
     const wg_option *o = g->option;

@@ -17,27 +17,26 @@ typedef struct given_option {
 /* The given flags, in the order of the command line. */
 typedef struct settings_args {
     struct argp
-        argp; /* for argp_child; the parent hands the settings_args on, by state->child_inputs */
-    unsigned
-        use; /* of WG_FOR_TRAINING and its like: the options with any of these bits             */
+        argp;     /* for argp_child; the parent passes the settings_args in state->child_inputs */
+    unsigned use; /* WG_FOR_TRAINING and the like: takes the options with any of these bits */
     given_option given[MAX_GIVEN];
     size_t n;
     const char *configs[MAX_CONFIGS];
     size_t n_configs;
     struct argp_option rows[MAX_ROWS];
-    char *texts[MAX_ROWS]; /* of the heap, for the rows */
+    char *texts[MAX_ROWS]; /* allocated, for the rows */
     size_t n_rows, n_texts;
 } settings_args;
 
-/* An exit code; after EXIT_OK, the caller frees it.  Commands that use it parse with
- * ARGP_IN_ORDER, since flags may take several words. */
+/* Returns an exit code; after EXIT_OK, the caller frees it.  Parse with ARGP_IN_ORDER, since flags
+ * may take several words. */
 int settings_args_init(settings_args *a, unsigned use);
 void settings_args_free(settings_args *a);
 /* Applies the configuration files and then the flags to s, whatever their order; complains. */
 int settings_args_apply(const settings_args *a, wg_settings *s);
 /* --model FOLDER, given as an argument; argp_error if there was one already. */
 void settings_args_model(settings_args *a, const char *folder, const struct argp_state *state);
-/* The first value last given for the option by flag, or NULL. */
+/* The first value of the last flag with that name, or NULL. */
 const char *settings_args_value(const settings_args *a, const char *name);
 
 #endif

@@ -86,7 +86,7 @@ static int translate(request *r, const char *const *line, size_t n)
                                  &found[i * n_best].hypothesis);
     }
     if (fflush(stdout) != 0 || ferror(stdout))
-        code = EXIT_IO; /* main says why */
+        code = EXIT_IO; /* main reports it */
     wg_translations_free(found, n * n_best);
     r->translated += n;
     return code;
@@ -94,9 +94,9 @@ static int translate(request *r, const char *const *line, size_t n)
 
 static int translate_all(request *r)
 {
-    /* Enough to fill steps; a file is then also translated, written and freed part by part.
-     * More at a time is not faster: 10,000 captions on two cores took 15.1 and 16.6 s so,
-     * 15.9 and 15.8 s by 4096, 15.9 and 16.6 s in one. */
+    /* Lines that are translated together: enough to fill steps.  More is not faster: 10,000
+     * captions on two cores took 15.1 and 16.6 s this way, 15.9 and 15.8 s with 4096 lines, 15.9
+     * and 16.6 s with all. */
     enum { MAX_LINES = 1024 };
     lines in = {.fd = 0};
     const char *const *line;

@@ -117,7 +117,7 @@ wg_node *build_trial(wg_graph *g, const trial *t, wg_value **in)
     return wg_graph_status(g) == WG_OK ? wg_apply(WG_HERE, g, t->op, t->attrs, in, t->n_in) : NULL;
 }
 
-/* Does the op take these operands, and does it run in a fraction of a second? */
+/* True if the op accepts these operands and runs in a fraction of a second. */
 static bool affordable(const trial *t)
 {
     const double max_bytes = 64e6, max_flops = 4e9;
@@ -137,8 +137,8 @@ static bool is_empty(const wg_sample *s)
     return false;
 }
 
-/* The sample with every size above 1 multiplied by the same power of two, as large as
- * affordable. */
+/* The sample with every size above 1 multiplied by the same power of two, the largest that runs in
+ * a fraction of a second. */
 static trial trial_of_sample(const wg_op *op, const wg_sample *s)
 {
     trial t;

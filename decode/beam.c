@@ -69,7 +69,7 @@ static void clear(wg_hypothesis *h)
     *h = (wg_hypothesis){0};
 }
 
-/* Makes room for a finished hypothesis of that score by dropping the worst; false if the worst is
+/* Makes room for a finished hypothesis with that score by dropping the worst; false if the worst is
  * better. */
 static bool make_room(wgi_beam *x, size_t room, double score)
 {

@@ -1,4 +1,4 @@
-/* Beam search over one sentence: which hypotheses live on, which are finished. */
+/* Beam search over one sentence: which hypotheses stay live and which are finished. */
 #ifndef WG_PRIVATE_DECODE_BEAM_H
 #define WG_PRIVATE_DECODE_BEAM_H
 
@@ -26,7 +26,7 @@ typedef struct wgi_beam {
     size_t length, index;     /* of the source; in the caller's order         */
     size_t max;               /* tokens of a translation                      */
     int32_t *source_slots;    /* [length] of the source's keys and values     */
-    wgi_partial *live, *next; /* [beam] each: this step's hypotheses, room for the next step's */
+    wgi_partial *live, *next; /* [beam] each: hypotheses of this step, room for those of the next */
     size_t n_live;
     wg_hypothesis *done; /* [beam] finished hypotheses, in order of completion */
     size_t n_done;
@@ -47,8 +47,9 @@ typedef struct wgi_candidates {
 
 /* Begins with the empty hypothesis. */
 void wgi_beam_begin(wgi_beam *x);
-/* One step of all live hypotheses, by candidates [n_live, candidates]; `slots` (NULL is allowed)
- * counts their holders.  WG_ENONFINITE if no candidate has a finite score, WG_ENOMEM. */
+/* Advances all live hypotheses by one token, chosen from candidates [n_live, candidates]; `slots`
+ * (may be NULL) counts who holds a slot.  WG_ENONFINITE if no candidate has a finite score;
+ * WG_ENOMEM. */
 wg_status wgi_beam_advance(wgi_beam *x, const wgi_beam_rules *rules, const wgi_candidates *c,
                            wgi_slots *slots);
 /* Moves the n_best of the finished hypotheses to results, the best first; frees the others. */

@@ -23,12 +23,12 @@ enum {
     MAX_PLANS = 32,
     ENCODED = 1024, /* tokens of one encoding, unless one sentence is longer    */
     MIN_ROWS = 8,   /* of a plan                                                */
-    MAX_WASTE = 4,  /* rows of a plan by rows of the batch, of a plan that is there already */
+    MAX_WASTE = 4,  /* maximum rows of an existing plan per row of the batch */
     ROWS = 0,       /* of a plan's key                                          */
     K               /* candidates of a step; 0: an encoding                     */
 };
 
-/* Inputs of tokens; source_slots and source_lengths of a step alone. */
+/* Inputs for tokens; source_slots and source_lengths only in a step. */
 typedef struct token_io {
     wg_plan *plan;
     int64_t rows;
@@ -132,7 +132,7 @@ static wg_status make(void *decoder, const wgi_plan_key *key, wg_plan **plan, vo
     return status;
 }
 
-/* The smallest plan that there is for n rows, unless it is much too large; else a new one.  Sizes
+/* The smallest existing plan for n rows, unless it is much too large; otherwise a new one.  Sizes
  * are MIN_ROWS times powers of two. */
 static wg_status plan_for(wgi_cached *c, int64_t n, int64_t k, const token_io **out)
 {
@@ -179,8 +179,8 @@ void wgi_cached_free(wgi_cached *c)
     free(c);
 }
 
-/* Pools for all rows at full length; sources of as many sentences as rows, and those encoded ahead.
- * Their memory is touched only as far as it is used. */
+/* Makes pools for all rows at full length, and for the sources of as many sentences as rows plus
+ * those encoded ahead.  Only memory that is used is ever touched. */
 static wg_status resize(wgi_cached *c, const wgi_decode_limits *l)
 {
     clear(c);

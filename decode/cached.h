@@ -17,7 +17,7 @@ typedef struct wgi_cached wgi_cached;
 wgi_cached *wgi_cached_new(wgi_decode_context *c);
 void wgi_cached_free(wgi_cached *c);
 
-/* To be called before a search: makes the pools at least that large, with all slots free. */
+/* Call before a search: makes the pools at least that large, with all slots free. */
 wg_status wgi_cached_prepare(wgi_cached *c, const wgi_decode_limits *limits);
 size_t wgi_cached_max_tokens(const wgi_cached *c); /* of one encoding */
 wg_status wgi_cached_encode(wgi_cached *c, wgi_beam *const *sentences, size_t n);

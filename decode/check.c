@@ -8,7 +8,7 @@
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Every parameter is in the store, in its shape: a plan would create the missing ones. */
+/* Checks that the store has every parameter in its shape: a plan would create missing ones. */
 static wg_status check_parameters(const wg_transformer_config *c, const wg_store *store,
                                   wg_error *error)
 {

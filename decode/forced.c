@@ -14,7 +14,7 @@ enum { MAX_TOKENS = 1024, ROWS = 0, SOURCE, TARGET }; /* tokens of a batch; of a
 
 typedef struct forced {
     wgi_decode_context *context;
-    bool scores, attention; /* what is wanted */
+    bool scores, attention; /* what the caller wants */
 } forced;
 
 typedef struct forced_io {
@@ -37,7 +37,7 @@ static const wg_node *last_attention(const wg_graph *g)
     return NULL;
 }
 
-/* The weights of additive attention are what it makes of the unit vectors. */
+/* Additive attention of unit vectors returns its weights. */
 static wg_value *additive_weights(const wg_node *n)
 {
     const int64_t *k = n->in[1]->shape.dim; /* [B, H, S, d] */

@@ -5,8 +5,8 @@
 #include "decode/context.h"
 #include "decode/sentences.h"
 
-/* results[i * n_best + k] has the ids of a translation of source i; fills token_scores and
- * log_probability if `scores`, attention if `attention`. */
+/* results[i * n_best + k] has the ids of a translation of source i.  Fills in token_scores and
+ * log_probability if `scores`, and attention if `attention`. */
 wg_status wgi_forced_run(wgi_decode_context *c, const wgi_sentences *sources,
                          wg_hypothesis *results, size_t n_best, bool scores, bool attention);
 

@@ -1,7 +1,7 @@
-/* A step is short: threads that share each of its products wait for each other some fifty times in
- * it.  So of many sentences each thread gets a share and a worker of its own, whose plans use one
- * thread.  Sentences are shared out longest first and round robin, so that all workers have about
- * the same work, and the same sentences in every run. */
+/* A step is short, and threads that share it wait for each other about fifty times.  So if there
+ * are many sentences, each thread gets a worker of its own, whose plans use one thread.  Sentences
+ * are dealt out longest first, in turn, so that all workers have about the same work, and the same
+ * sentences in every run. */
 #include "decode/parallel.h"
 #include "graph/error.h"
 #include "graph/grow.h"
@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-enum { MIN_SENTENCES = 8 }; /* of a worker: with fewer its products would have few rows */
+enum { MIN_SENTENCES = 8 }; /* minimum per worker: fewer would make products with few rows */
 
 bool wgi_workers_init(wgi_workers *w, const wg_search_model *model)
 {
@@ -74,7 +74,7 @@ static void free_shares(shares *s)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* As many as threads if there are enough sentences; else 0. */
+/* As many as threads if there are enough sentences; otherwise 0. */
 static size_t count_workers(const wgi_workers *w, size_t sentences)
 {
     int wanted = w->model->threads;

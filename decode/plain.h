@@ -1,4 +1,4 @@
-/* Decoding without kept keys and values: each step computes all positions of all rows anew. */
+/* Decoding without a cache: each step computes all positions of all rows again. */
 #ifndef WG_PRIVATE_DECODE_PLAIN_H
 #define WG_PRIVATE_DECODE_PLAIN_H
 

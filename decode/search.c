@@ -1,4 +1,4 @@
-/* The public interface of decoding: what was given is checked, workers do the work. */
+/* The public interface of decoding: checks arguments and hands the work to workers. */
 #include "decode/check.h"
 #include "decode/forced.h"
 #include "decode/parallel.h"
@@ -8,15 +8,15 @@
 #include <string.h>
 
 struct wg_search {
-    wg_search_model model; /* with the copies below; in 8 bits its store is `integers` */
+    wg_search_model model; /* points to the copies below; with int8 its store is `integers` */
     wg_transformer_config config;
     const wg_backend **backends;
-    wg_store *integers; /* in 8 bits, over the caller's store */
-    wg_plan *quantizer; /* in 8 bits, fills it                */
+    wg_store *integers; /* with int8: layered over the caller's store */
+    wg_plan *quantizer; /* with int8: the plan that fills `integers` */
     wgi_workers workers;
 };
 
-/* The search's own: the shared worker's. */
+/* The context of the search is that of the shared worker. */
 static wgi_decode_context *context_of(const wg_search *s)
 {
     return &s->workers.shared->context;

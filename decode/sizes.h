@@ -18,7 +18,7 @@ static inline int64_t wgi_round_up_doubling(int64_t n, int64_t min)
     return up;
 }
 
-/* A length of n tokens that was rounded up: no more than the learned positions allow. */
+/* A rounded-up length, limited to the learned positions. */
 static inline int64_t wgi_limit_length(const wg_transformer_config *c, int64_t n, int64_t rounded)
 {
     bool limited = c->positions == WG_POSITIONS_LEARNED && n <= c->max_positions;

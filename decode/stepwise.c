@@ -1,7 +1,7 @@
 /* The Transformer over single tokens.  Its x is [R, 1, d]: R tokens of any sentences at any
- * positions, as one batch of sequences of length 1.  What tokens have to do with each other is said
- * by slots: each sees the keys and values at the slots that it names.  So nothing is padded,
- * sentences come and go from step to step, and hypotheses share what they have in common. */
+ * positions, as one batch of sequences of length 1.  Each token attends to the keys and values at
+ * the slots that it names.  So nothing is padded, sentences come and go from step to step, and
+ * hypotheses share their common prefixes. */
 #include "decode/stepwise.h"
 #include "models/internal.h"
 
@@ -45,7 +45,7 @@ wg_value *wgi_stepwise_encode(const wg_transformer *m, const wgi_tokens *t, int6
 
 /* ---- pools ----------------------------------------------------------------------------------- */
 
-/* A state [slots, width] in the present scope: "decoder/layer0/self_attn/pool_k". */
+/* A state [slots, width] in the current scope: "decoder/layer0/self_attn/pool_k". */
 static wg_value *pool(const wg_transformer *m, const char *name, int64_t slots, int64_t width)
 {
     return wg_state(m->graph, name, m->config.dtype, WG_SHAPE(slots, width), wg_zeros());

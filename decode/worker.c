@@ -1,5 +1,5 @@
-/* Continuous batching: sentences are taken longest first, and one that is done makes room for the
- * next at once, so that steps stay full until the last sentences. */
+/* Continuous batching: sentences are taken longest first, and a finished one makes room for the
+ * next at once, so that steps stay full almost to the end. */
 #include "decode/worker.h"
 #include "decode/sizes.h"
 #include "graph/error.h"
@@ -11,7 +11,7 @@ enum {
     ROWS = 512,    /* of a step, by default; workers share them            */
     MIN_ROWS = 64, /* of a step of one worker, by default                  */
     MAX_ROWS = 1 << 16,
-    PLACES_A_SPARE = 8 /* one spare place for so many that make a step full    */
+    PLACES_A_SPARE = 8 /* one spare place for this many that fill a step */
 };
 
 wgi_worker *wgi_worker_new(const wg_search_model *model, int threads)
@@ -103,7 +103,7 @@ static void set_rules(run *r)
     r->rules.banned[1] = m->no_unk ? m->unk : -1;
     r->rules.penalty = r->o.penalty;
     r->rules.alpha = r->o.alpha;
-    /* Of one row at most `beam` extensions stay live, and one ends. */
+    /* At most `beam` extensions of a row stay live, and one ends. */
     int64_t k = r->o.beam + 1 + (r->rules.banned[0] >= 0) + (r->rules.banned[1] >= 0);
     r->rules.candidates =
         (size_t)(k < r->config->target_vocabulary ? k : r->config->target_vocabulary);

@@ -1,4 +1,4 @@
-/* A worker translates sentences by itself, one thread's share or all of them.  It has its own
+/* A worker translates sentences by itself: the share of one thread, or all of them.  It has its own
  * plans; the model is shared. */
 #ifndef WG_PRIVATE_DECODE_WORKER_H
 #define WG_PRIVATE_DECODE_WORKER_H
@@ -17,9 +17,9 @@ typedef struct wgi_worker {
 wgi_worker *wgi_worker_new(const wg_search_model *model, int threads);
 void wgi_worker_free(wgi_worker *w);
 
-/* Translates the sentences which[0..n), longest first; the k-th best of sentence i goes to
- * results[i * n_best + k].  n_workers run at the same time, this one included.  Ids and options
- * have been checked. */
+/* Translates the sentences which[0..n), which are sorted, longest first; the k-th best of sentence
+ * i goes to results[i * n_best + k].  n_workers run at the same time, including this one.  Ids and
+ * options have been checked. */
 wg_status wgi_worker_run(wgi_worker *w, const wgi_sentences *sentences, const size_t *which,
                          size_t n, size_t n_workers, const wg_search_options *options,
                          wg_hypothesis *results);

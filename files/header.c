@@ -1,7 +1,6 @@
-/* The header of a safetensors file: JSON of one fixed form, from an untrusted file.
- *
- * A parser of its own rather than a JSON library's tree, because a tree takes many times the size
- * of a hostile header, and because every deviation from the form can be named with its byte. */
+/* The header of a safetensors file: JSON of one fixed form, from an untrusted file.  It has a
+ * parser of its own, because the tree of a JSON library takes many times the size of a hostile
+ * header, and because a message can then name the byte of every deviation. */
 #include "files/internal.h"
 #include "graph/error.h"
 #include "graph/grow.h"
@@ -65,7 +64,7 @@ static void space(parser *p)
         p->at++;
 }
 
-/* Is the next token this character?  Then it is taken. */
+/* Skips the next token if it is this character; false if it is not. */
 static bool next(parser *p, char c)
 {
     space(p);
@@ -167,7 +166,7 @@ static bool string(parser *p, const char **out)
         else if (!escape(p, &to))
             return false;
     }
-    *to = '\0'; /* at the latest over the closing quote */
+    *to = '\0'; /* at most, this overwrites the closing quote */
     return true;
 }
 

@@ -8,7 +8,7 @@
 typedef struct wgi_file_dtype {
     const char *name; /* in the file */
     size_t size;
-    wg_dtype dtype; /* WG_DTYPE_DEFAULT: none of wengert's */
+    wg_dtype dtype; /* WG_DTYPE_DEFAULT: wengert has no such dtype */
 } wgi_file_dtype;
 /* NULL if there is none. */
 const wgi_file_dtype *wgi_file_dtype_named(const char *name);

@@ -24,7 +24,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
         ssize_t n = write(fd, bytes, size);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n == 0) /* no progress and no errno: as a full disk */
+        if (n == 0) /* no progress and no errno: treated as a full disk */
             errno = ENOSPC;
         if (n <= 0)
             return false;
@@ -57,7 +57,7 @@ bool wgi_file_put(wgi_file_writer *w, const void *bytes, size_t size)
     return !w->error;
 }
 
-/* A rename is on the disk once its folder is.  Cuts the name off the path of a file in it. */
+/* Syncs the folder of a file, so that a rename in it is on disk.  Cuts the name off the path. */
 static bool sync_folder(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -66,7 +66,7 @@ static bool sync_folder(char *path)
     int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    /* EINVAL: a file system that has nothing to sync */
+    /* EINVAL: a file system without anything to sync */
     bool ok = fsync(fd) == 0 || errno == EINVAL;
     int saved = errno;
     ok = close(fd) == 0 && ok;
@@ -166,7 +166,7 @@ wg_status wgi_file_link(const char *from, const char *to, wg_error *error)
             errno == ENOENT ? wgi_error_errno(error, from, "link") : copy_file(from, to, error);
     else if (rename(temporary, to) != 0)
         status = wgi_error_errno(error, to, "rename");
-    unlink(temporary); /* a rename of one name of a file to another of the same leaves both */
+    unlink(temporary); /* renaming a file to another name of the same file leaves both */
     if (linked && status == WG_OK && !sync_folder(temporary))
         status = wgi_error_errno(error, to, "fsync of its folder");
     free(temporary);

@@ -17,7 +17,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 enum { MAX_HEADER = 100 * 1000 * 1000 };
 
 struct wg_safetensors {
-    char *map; /* the file: private, writable, so that the header's strings can be ended in place */
+    char *map; /* the file, private and writable: header strings are terminated in place */
     size_t size;
     wgi_header header;
 };
@@ -51,7 +51,7 @@ static wg_status map(wg_safetensors *f, const char *path, wg_error *error)
     return status;
 }
 
-/* dtype, shape and offsets of one tensor against each other and the file */
+/* Checks dtype, shape and offsets of one tensor against each other and the file. */
 static wg_status check_tensor(wgi_header_entry *e, const char *data, uint64_t size,
                               const char *path, wg_error *error)
 {
@@ -62,7 +62,8 @@ static wg_status check_tensor(wgi_header_entry *e, const char *data, uint64_t si
         return wgi_error_file(error, WG_EDATA, path, "tensor %s: expected a dtype, got \"%s\"",
                               t->name, t->dtype_name);
     t->dtype = dtype->dtype;
-    /* a dtype that wengert lacks is checked as if its elements were of 8 bytes: not less strict */
+    /* a dtype that wengert lacks is checked with elements of 8 bytes, which is at least as
+     * strict */
     if (!wg_shape_valid(&t->shape, t->dtype ? t->dtype : WG_I64))
         return wgi_error_file(error, WG_EDATA, path,
                               "tensor %s: expected a size below 2^63, got shape %s", t->name,
@@ -96,7 +97,7 @@ static int by_offset(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* The tensors follow one another from the first byte to the last. */
+/* Checks that the tensors follow one another from the first byte to the last. */
 static wg_status check_layout(const wgi_header *h, uint64_t size, const char *path, wg_error *error)
 {
     const wgi_header_entry **order = malloc((h->n_entries + 1) * sizeof *order);
@@ -297,7 +298,7 @@ static int text_order(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names (of tensors, or keys) are there, UTF-8 and unique; sorts them. */
+/* Checks that names (of tensors or notes) are UTF-8 and unique; sorts them. */
 static wg_status check_names(const char **names, size_t n, const char *path, wg_error *error)
 {
     for (size_t i = 0; i < n; i++)

@@ -35,7 +35,7 @@ static const wg_tensor *find(const wg_tensor *list, size_t n, const char *name)
     return NULL;
 }
 
-/* WG_EDATA, with a line for each difference between what is wanted and what the file has. */
+/* WG_EDATA, with a line for each difference between the list and the file. */
 static wg_status compare(const wg_tensor *list, size_t n, const wg_safetensors *f, const char *path,
                          wg_error *error)
 {

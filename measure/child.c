@@ -24,8 +24,7 @@ double bench_case_flops(const bench_case *c)
 
 /* ---- the parent ------------------------------------------------------------------------------ */
 
-/* A parent that is killed takes its children along: they are stopped, and would stay so for
- * ever. */
+/* If the parent is killed, its children die too: they are stopped and would stay so forever. */
 static void die_with(pid_t parent)
 {
 #ifdef __linux__
@@ -57,14 +56,14 @@ static void become(const bench_case *what, const char *python, const char *scrip
     _exit(127);
 }
 
-/* Stops a child, all of its threads, until its next turn.  false if it has ended. */
+/* Stops a child with all its threads until its next turn; false if it has ended. */
 static bool rest(bench_child *c)
 {
     int state;
     if (kill(c->pid, SIGSTOP) != 0 || waitpid(c->pid, &state, WUNTRACED) != c->pid)
         return false;
     if (!WIFSTOPPED(state))
-        c->pid = 0; /* waited for: the number may be another's */
+        c->pid = 0; /* already waited for: the pid may belong to another process */
     return c->pid != 0;
 }
 
@@ -80,7 +79,7 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
 {
     int in[2], out[2];
     *c = (bench_child){.pid = 0};
-    signal(SIGPIPE, SIG_IGN); /* a child that has ended is seen by what it does not say */
+    signal(SIGPIPE, SIG_IGN); /* a write to a child that has ended must not kill the parent */
     if (pipe(in) != 0)
         return fail(c, "no pipe");
     if (pipe(out) != 0) {
@@ -88,7 +87,7 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
         close(in[1]);
         return fail(c, "no pipe");
     }
-    for (int i = 0; i < 2; i++) { /* the ends of one child are not for the next */
+    for (int i = 0; i < 2; i++) { /* a child must not inherit the pipes of another */
         fcntl(in[i], F_SETFD, FD_CLOEXEC);
         fcntl(out[i], F_SETFD, FD_CLOEXEC);
     }
@@ -123,7 +122,7 @@ static bool step(bench_child *c, double *seconds)
 bool bench_child_run(bench_child *c, bool counts)
 {
     double first, seconds;
-    omp_pause_resource_all(omp_pause_hard); /* nor do threads of the parent spin meanwhile */
+    omp_pause_resource_all(omp_pause_hard); /* threads of the parent must not spin meanwhile */
     if (!c->pid || kill(c->pid, SIGCONT) != 0 || !step(c, &first) || !step(c, &seconds) || !rest(c))
         return false;
     if (counts && c->runs < BENCH_MAX_RUNS)

@@ -31,9 +31,9 @@ typedef struct bench_case {
 enum { BENCH_MAX_RUNS = 1000 };
 
 typedef struct bench_child {
-    pid_t pid; /* 0: there is none */
+    pid_t pid; /* 0: none */
     FILE *to, *from;
-    char name[100];      /* or why there is none */
+    char name[100];      /* or why the child could not start */
     double buffer, peak; /* bytes */
     double seconds[BENCH_MAX_RUNS];
     int runs;
@@ -44,18 +44,18 @@ typedef struct bench_child {
  * is ready, and stops it; on failure false, and c->name is the reason. */
 bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
                        const char *script);
-/* Continues the child for two steps: one to wake its threads and refill the caches, and one that is
- * counted if `counts`.  false if it has ended. */
+/* Continues the child for two steps: one that wakes its threads and fills the caches, and one that
+ * is counted if `counts`.  false if the child has ended. */
 bool bench_child_run(bench_child *c, bool counts);
-/* Of the runs that counted. */
+/* Median, minimum and maximum of the counted runs. */
 bench_times bench_child_times(const bench_child *c);
-/* Of the quotients of two children that took turns: seconds of `slow` by those of `fast` in the
- * same round. */
+/* The same for the ratios of two children that took turns: seconds of `slow` over those of `fast`
+ * in the same round. */
 bench_times bench_child_ratio(const bench_child *slow, const bench_child *fast);
 void bench_child_end(bench_child *c);
 
-/* Is this process such a child?  Then it serves until its input ends, and its exit code is in
- * *code. */
+/* True if this process was started as such a child; it has then served until the end of its input,
+ * and *code is its exit code. */
 bool bench_child_serve(int argc, char **argv, int *code);
 
 double bench_case_flops(const bench_case *c);

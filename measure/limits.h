@@ -1,4 +1,4 @@
-/* What the machine can do, measured: the rates of which programs print shares. */
+/* The measured limits of the machine, with which programs compare their rates. */
 #ifndef WG_MEASURE_LIMITS_H
 #define WG_MEASURE_LIMITS_H
 
@@ -7,7 +7,7 @@
 
 /* Zero means the default in every field. */
 typedef struct bench_limits_options {
-    int threads;         /* as many as OpenMP gives                                      */
+    int threads;         /* default: as many as OpenMP gives */
     int64_t matmul_size; /* 2048; plain kernels: less, if it took over two seconds       */
     size_t triad_bytes;  /* of an array: as the last-level cache, within 64 to 256 MiB   */
 } bench_limits_options;
@@ -33,13 +33,13 @@ typedef struct bench_square {
     int64_t n;
 } bench_square;
 
-/* n 0: as in bench_limits_options.  The caller calls bench_square_free in any case. */
+/* n = 0 is the default of bench_limits_options.  Call bench_square_free even after a failure. */
 wg_status bench_square_make(bench_square *out, int64_t n, int threads);
 void bench_square_free(bench_square *p);
 /* A bench_subject's run, with the bench_square as context. */
 wg_status bench_square_run(void *product);
 
-/* The limits: operations, bytes a second, at the best of the runs. */
+/* The limits, from the best run: operations per second, bytes per second. */
 double bench_matmul_rate(const bench_limits *limits);
 double bench_memory_rate(const bench_limits *limits);
 

@@ -5,9 +5,8 @@
 #include "wengert/backends/store.h"
 #include "wengert/graph/graph.h"
 
-/* Draws all parameters of g that the store lacks, by their initialisations.  It uses a plan of its
- * own, so that drawing counts neither as planning nor as a step.  A NULL store is WG_ENOMEM; g has
- * the message. */
+/* Initialises all parameters of g that the store lacks, with a plan of its own, so that this counts
+ * neither as planning nor as a step.  A NULL store is WG_ENOMEM.  The message is in g. */
 wg_status bench_draw_parameters(wg_graph *g, wg_store *store);
 
 #endif

@@ -13,13 +13,13 @@ typedef struct bench_times {
     int runs;
 } bench_times;
 
-/* Of n > 0 samples, which it sorts. */
+/* Statistics of n > 0 samples, which it sorts. */
 bench_times bench_summary(double *seconds, int n);
 
 /* The slope of the line through (log x, log y) with the least sum of squares: y ~ x^slope. */
 double bench_exponent(const double *x, const double *y, int count);
 
-/* What is timed. */
+/* A function to time. */
 typedef struct bench_subject {
     wg_status (*run)(void *context);
     void *context;
@@ -28,13 +28,13 @@ typedef struct bench_subject {
 /* Zero means the default in every field. */
 typedef struct bench_schedule {
     int runs;       /* samples of each subject; default 11                               */
-    double seconds; /* starts no round after so long, but 3 in any case; default 10      */
+    double seconds; /* no new round after so long, but at least 3; default 10 */
     double sample;  /* short calls are repeated to fill a sample; default 0.002           */
     bool cpu_time;  /* of all threads of this process, instead of time on the wall: what  */
                     /* one thread does while other programs take turns with it            */
 } bench_schedule;
 
-/* Maximum bytes that this process has had in memory so far. */
+/* The maximum resident set of this process so far, in bytes. */
 double bench_resident_peak(void);
 
 /* Times n subjects in turn, round by round, so that other load on the machine affects all of them.

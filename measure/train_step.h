@@ -15,28 +15,28 @@ typedef struct bench_batch {
 typedef struct bench_step_options {
     const wg_settings *settings; /* with the sizes of the vocabularies in its net */
     bench_batch batch;
-    const wg_backend *const *backends; /* all that are built, the fastest first */
+    const wg_backend *const *backends; /* default: all built-in ones */
     size_t n_backends;
-    wg_store *store; /* of its own */
+    wg_store *store; /* default: the step's own */
     bool profile, no_fuse;
 } bench_step_options;
 
 typedef struct bench_step {
     wg_graph *graph;
     wg_plan *plan;
-    wg_store *own;        /* NULL if one was given                                      */
-    uint64_t run;         /* number of the last one                                     */
+    wg_store *own;        /* NULL if the options gave one */
+    uint64_t run;         /* number of the last run */
     double build_seconds; /* graph with gradient             */
-    double plan_seconds;  /* without drawing the parameters  */
+    double plan_seconds;  /* without initialising the parameters */
 } bench_step;
 
-/* The settings of the preset of that name (of wg_transformer_find) over a vocabulary for both
- * sides, with clipping. The caller calls wg_settings_free in any case. */
+/* The settings of the preset of that name, with a joint vocabulary of that size and with clipping.
+ * Call wg_settings_free even after a failure. */
 wg_status bench_step_settings(wg_settings *s, const char *preset, int64_t vocabulary, int threads,
                               wg_error *error);
 
-/* Builds and plans the step and fills in the batch.  The caller calls bench_step_free in any case;
- * the graph, and after a failed run the plan, have the message. */
+/* Builds and plans the step and fills in the batch.  Call bench_step_free even after a failure; the
+ * message is in the graph, or after a failed run in the plan. */
 wg_status bench_step_make(bench_step *out, const bench_step_options *options);
 void bench_step_free(bench_step *s);
 

@@ -9,7 +9,7 @@
 
 static const struct {
     const char *name;
-    double value; /* default; 0: takes none */
+    double value; /* default value; 0: takes no value */
 } smoothings[] = {
     [WG_BLEU_EXP] = {"exp", 0},
     [WG_BLEU_UNSMOOTHED] = {"none", 0},
@@ -66,7 +66,7 @@ wg_status wg_bleu_score(wg_bleu *b, const wg_bleu_options *options)
     if (!any)
         return WG_OK;
     double logarithms = 0, halving = 1;
-    int orders = 0; /* that have n-grams */
+    int orders = 0; /* orders that have n-grams */
     bool zero = false;
     for (; orders < WG_BLEU_ORDER; orders++) {
         double more = o->smoothing == WG_BLEU_ADD_K && orders > 0 ? smoothing_value(o) : 0;
@@ -89,7 +89,7 @@ wg_status wg_bleu_score(wg_bleu *b, const wg_bleu_options *options)
 typedef struct scorer {
     const wg_bleu_options *options;
     wgi_tokenizer *tokenizer;
-    size_t sets;        /* of references                      */
+    size_t sets;        /* number of references */
     const char **texts; /* [sets] the references of a line    */
     wgi_units *units;   /* [1 + sets] hypothesis, references  */
 } scorer;

@@ -1,4 +1,4 @@
-/* Pairs of sentences: two texts split into lines, encoded by all threads, and kept in one array. */
+/* Pairs of sentences: two texts split into lines, encoded in parallel, and kept in one array. */
 #include "wengert/text/corpus.h"
 
 #include "text/internal.h"
@@ -70,8 +70,7 @@ static wg_status split_both(reader *r)
     return status;
 }
 
-/* All lines at once; which thread takes which does not matter, since each writes to its own
- * place. */
+/* Encodes all lines in parallel.  Each result has its own place, so the order does not matter. */
 static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 {
     size_t n = SIDES * r->n_lines[0];
@@ -97,7 +96,7 @@ static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 
 /* ---- choosing and keeping -------------------------------------------------------------------- */
 
-/* Is pair i kept?  If not, it is counted. */
+/* True if pair i is kept; otherwise counts it. */
 static bool keep(wg_corpus *c, const reader *r, size_t i)
 {
     size_t s = r->sentence[SIDES * i].n, t = r->sentence[SIDES * i + 1].n,
@@ -109,7 +108,7 @@ static bool keep(wg_corpus *c, const reader *r, size_t i)
     return !empty && !too_long;
 }
 
-/* Which lines stay, as indices; then r's sentences are closed up to these. */
+/* Moves the sentences and lines that are kept to the front. */
 static void close_up(wg_corpus *c, reader *r)
 {
     for (size_t i = 0; i < r->n_lines[0]; i++) {
@@ -147,7 +146,7 @@ static wg_status pack_ids(wg_corpus *c, reader *r)
     return WG_OK;
 }
 
-/* Lines as clean text: at most three bytes for one. */
+/* Copies the lines as clean text, which takes at most three bytes for each byte. */
 static wg_status pack_text(wg_corpus *c, reader *r)
 {
     size_t n = SIDES * c->n, room = 0, used = 0;

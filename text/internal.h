@@ -9,7 +9,7 @@
 
 /* ---- texts (text.c) -------------------------------------------------------------------------- */
 
-/* Bytes, not ended by NUL; whoever has a text owns its bytes. */
+/* Bytes without a final NUL; the holder of a text owns its bytes. */
 typedef struct wgi_text {
     char *bytes;
     size_t size;
@@ -29,12 +29,12 @@ typedef struct wgi_slice {
  * is left.  The last line need not be ended. */
 bool wgi_next_line(wgi_slice *rest, wgi_slice *line);
 
-/* Is it UTF-8 without NUL? */
+/* True if it is UTF-8 without NUL. */
 bool wgi_text_clean(const char *text, size_t size);
-/* Writes it with U+FFFD for what is not UTF-8 (as wgi_utf8_read parts it) and for NUL, into 3 size
- * bytes at most; returns how many. */
+/* Writes it with U+FFFD in place of NUL and of what wgi_utf8_read finds not to be UTF-8, in at most
+ * 3 size bytes; returns how many. */
 size_t wgi_text_clean_into(char *to, const char *text, size_t size);
-/* The same into memory of its own; false without memory. */
+/* The same into newly allocated memory; false without memory. */
 bool wgi_text_cleaned(wgi_text *out, const char *text, size_t size);
 
 /* ---- tables of tokens (token_table.c) -------------------------------------------------------- */
@@ -58,7 +58,7 @@ enum { WG_MAX_TOKENS = 1 << 30 };
 
 /* The number of a text, -1 if it is not there. */
 int64_t wgi_tokens_find(const wgi_token_table *t, wgi_slice text);
-/* Its number; added with count 0 if it is not there; -1 without memory. */
+/* Its number; adds it with count 0 if it is new.  -1 without memory. */
 int64_t wgi_tokens_add(wgi_token_table *t, wgi_slice text);
 void wgi_tokens_free(wgi_token_table *t);
 static inline const char *wgi_token_text(const wgi_token_table *t, size_t number)
@@ -68,8 +68,8 @@ static inline const char *wgi_token_text(const wgi_token_table *t, size_t number
 
 /* The next word (split at ASCII white space) or character of a line; false if none is left. */
 bool wgi_next_token(wg_vocabulary_kind kind, wgi_slice *rest, wgi_slice *token);
-/* The `size` - n_first most frequent words or characters of a text, ties by their bytes, behind the
- * n_first given ones. */
+/* The n_first given tokens, then the `size` - n_first most frequent words or characters of a text,
+ * ties in order of their bytes. */
 wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_t size,
                            const char *const *first, size_t n_first, const char *text,
                            size_t text_size);
@@ -86,8 +86,7 @@ wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
                            size_t size, wg_error *error);
 wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
                            const int32_t special[WG_SPECIALS], const char *path, wg_error *error);
-/* What a SentencePiece model says it is, trainer_spec.model_type; false: not of the form of such a
- * file. */
+/* The kind of a SentencePiece model, by trainer_spec.model_type; false if it is not such a file. */
 bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size);
 
 #endif

@@ -103,7 +103,7 @@ int64_t wgi_ngrams(const wgi_units *u, size_t n)
     return u->n >= n ? (int64_t)(u->n - n + 1) : 0;
 }
 
-/* Like ones stand together. */
+/* Sorted, so that equal n-grams are adjacent. */
 static size_t sorted_ngrams(const wgi_units *u, size_t n, ngram *out)
 {
     size_t count = (size_t)wgi_ngrams(u, n);

@@ -93,14 +93,14 @@ enum {
     ORDER_STREAM = 3
 };
 
-/* About one in ten from 100 on, WG_NUMBERS_HELD_OUT of them; below are the words of which the
- * others are made. */
+/* About one in ten from 100 on, WG_NUMBERS_HELD_OUT in all.  Smaller numbers are never held out:
+ * they are the words that larger ones consist of. */
 static bool is_held_out(uint32_t number)
 {
     return number >= 100 && wgi_draw(HELD_SEED, 0, HELD_STREAM, number) % HELD_OUT == 0;
 }
 
-/* Numbers of one count of digits; the first `used` are drawn. */
+/* Numbers with the same number of digits; the first `used` are taken. */
 typedef struct pool {
     uint32_t *number;
     uint32_t n, used;
@@ -120,7 +120,7 @@ static size_t fill_pools(pool pools[DIGITS], uint32_t *all, bool held_out)
     return used;
 }
 
-/* Numbers of 1, 2, ..., 6 digits in turn, as long as there are any. */
+/* Draws numbers of 1, 2, ..., 6 digits in turn, as long as there are any. */
 static void draw_numbers(uint32_t *drawn, uint32_t count, pool pools[DIGITS], uint64_t seed)
 {
     for (int d = 0; d < DIGITS; d++)
@@ -131,7 +131,7 @@ static void draw_numbers(uint32_t *drawn, uint32_t count, pool pools[DIGITS], ui
     wgi_shuffle(drawn, count, seed, 0, ORDER_STREAM);
 }
 
-/* A phrase a line. */
+/* One phrase per line. */
 static char *write_lines(const uint32_t *number, size_t count,
                          void (*phrase)(int32_t number, char *text))
 {

@@ -13,7 +13,7 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Opens a regular file.  O_NONBLOCK: opening a FIFO that nobody writes to must not wait. */
+/* Opens a regular file.  O_NONBLOCK: opening a FIFO without a writer must not wait. */
 static wg_status open_regular(int *fd, const char *path, wg_error *error)
 {
     static const struct {
@@ -40,7 +40,7 @@ static wg_status open_regular(int *fd, const char *path, wg_error *error)
     return status;
 }
 
-/* What stopped the reading of gzip; Z_BUF_ERROR is its end before time. */
+/* Why reading gzip stopped; Z_BUF_ERROR means that the file is truncated. */
 static wg_status gzip_error(gzFile gz, const char *path, wg_error *error)
 {
     int code;

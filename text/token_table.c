@@ -17,7 +17,7 @@ void wgi_tokens_free(wgi_token_table *t)
     *t = (wgi_token_table){0};
 }
 
-/* The slot of a text, or the free one where it would go. */
+/* The slot of a text, or the free slot where it belongs. */
 static size_t slot_of(const wgi_token_table *t, wgi_slice text)
 {
     size_t mask = t->n_slots - 1, s = (size_t)XXH3_64bits(text.text, text.size) & mask;
@@ -107,7 +107,7 @@ static bool count_all(wgi_token_table *t, wg_vocabulary_kind kind, wgi_slice tex
     return true;
 }
 
-/* A token with its text at hand, as sorting needs it. */
+/* A token with its text, for sorting. */
 typedef struct counted {
     uint64_t count;
     wgi_slice text;
@@ -118,7 +118,7 @@ static int by_count(const void *a, const void *b)
     const counted *x = a, *y = b;
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
-    return strcmp(x->text.text, y->text.text); /* texts are different, ended, and without NUL */
+    return strcmp(x->text.text, y->text.text); /* distinct, ended by NUL */
 }
 
 wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_t size,

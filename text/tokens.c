@@ -15,7 +15,7 @@ typedef struct rule {
     const char *pattern, *replacement;
 } rule;
 
-/* What Unicode calls case-ignorable, nearly. */
+/* Nearly what Unicode calls case-ignorable. */
 #define IGNORABLE "[\\p{Mn}\\p{Me}\\p{Cf}\\p{Lm}\\p{Sk}'.:\\x{b7}\\x{2018}\\x{2019}]*"
 #define CASED "[\\p{Lu}\\p{Ll}\\p{Lt}\\x{aa}\\x{ba}\\x{2160}-\\x{217f}\\x{24b6}-\\x{24e9}]"
 
@@ -92,7 +92,7 @@ struct wgi_tokenizer {
     buffer text, next; /* before and after a step */
 };
 
-/* The library's own malloc, so that whoever replaces it replaces this too. */
+/* This library's malloc, so that tests can replace it. */
 static void *get(size_t size, void *unused)
 {
     (void)unused;
@@ -118,9 +118,9 @@ static wg_status add_rules(wgi_tokenizer *t, const rule *r)
                                 PCRE2_UTF | PCRE2_DOTALL, &error, &offset, compile);
         s->match = s->code ? pcre2_match_data_create_from_pattern(s->code, t->memory) : NULL;
         if (!s->match)
-            status = WG_ENOMEM; /* the patterns are known to be right */
+            status = WG_ENOMEM; /* the patterns are known to be valid */
         else
-            pcre2_jit_compile(s->code, PCRE2_JIT_COMPLETE); /* without it, the interpreter runs */
+            pcre2_jit_compile(s->code, PCRE2_JIT_COMPLETE); /* without JIT, the interpreter runs */
     }
     pcre2_compile_context_free(compile);
     return status;
@@ -164,7 +164,7 @@ void wgi_tokenizer_free(wgi_tokenizer *t)
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-/* What has a lower case and is no letter: Roman numerals, letters in circles. */
+/* Characters with a lower case that are not letters: Roman numerals, letters in circles. */
 static int32_t lower_symbol(int32_t code)
 {
     return code >= 0x2160 && code <= 0x216f   ? code + 16
@@ -208,7 +208,7 @@ static wg_status substitute(wgi_tokenizer *t, const struct step *s)
             (size <= t->next.room || !WGI_RESERVE(t->next.bytes, t->next.room, size)))
             return WG_ENOMEM;
     } while (count == PCRE2_ERROR_NOMEMORY);
-    if (count < 0) /* patterns that do not backtrack only run into the limit of memory */
+    if (count < 0) /* patterns without backtracking can only hit the memory limit */
         return WG_ENOMEM;
     t->next.size = size;
     buffer text = t->text;

@@ -1,5 +1,4 @@
-/* Lines made ready for scores: lower-cased, tokenised, cut into units whose n-grams are counted.
- * Not installed. */
+/* Lines prepared for scores: lower-cased, tokenised, cut into units whose n-grams are counted. */
 #ifndef WG_TEXT_TOKENS_H
 #define WG_TEXT_TOKENS_H
 
@@ -9,7 +8,7 @@
 
 typedef struct wgi_tokenizer wgi_tokenizer;
 
-/* For one thread at a time.  WG_EINVAL: no such tokenizer; WG_ENOMEM. */
+/* To be used by one thread at a time.  WG_EINVAL: no such tokenizer; WG_ENOMEM. */
 wg_status wgi_tokenizer_create(wgi_tokenizer **out, int tokenizer, bool lowercase);
 void wgi_tokenizer_free(wgi_tokenizer *t);
 /* The line with tokens between blanks, *size bytes of valid UTF-8 in t's memory until the next

@@ -26,7 +26,7 @@ static wg_vocabulary *finish(wg_vocabulary *v)
     return v;
 }
 
-/* Is there anything to learn from: a word in a line that is not too long? */
+/* True if there is something to learn from: a word in a line that is not too long. */
 static bool has_words(wgi_slice text, size_t longest)
 {
     wgi_slice line, word;
@@ -36,7 +36,7 @@ static bool has_words(wgi_slice text, size_t longest)
     return false;
 }
 
-/* From text that is clean. */
+/* Learns from clean text. */
 static wg_status train_clean(wg_vocabulary *v, const wg_vocabulary_options *o, wgi_text text,
                              wg_error *error)
 {
@@ -255,7 +255,7 @@ const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id)
 
 /* ---- encoding -------------------------------------------------------------------------------- */
 
-/* A special token's name, met in a text, is an unknown token. */
+/* The name of a special token in a text is an unknown token. */
 static int32_t id_of(const wg_vocabulary *v, wgi_slice token)
 {
     int64_t id = wgi_tokens_find(&v->tokens, token);

@@ -34,7 +34,7 @@ static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t spec
     return *kind == WG_VOCABULARY_WORDS || strcmp(name, "chars") == 0;
 }
 
-/* Escapes replaced in place; false: malformed, or empty. */
+/* Replaces escapes in place; false if malformed or empty. */
 static bool unescape(char *text, size_t *size)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *pat
     return WG_OK;
 }
 
-/* Special tokens are of the table, and different. */
+/* Checks that special tokens are in the table and distinct. */
 static wg_status check_special(const int32_t special[WG_SPECIALS], size_t n, const char *path,
                                wg_error *error)
 {

@@ -36,7 +36,7 @@ static wg_status compare(const wg_safetensors *first, const wg_safetensors *f, c
     return status;
 }
 
-/* WG_EDATA, with a line for each tensor that there are no kernels for. */
+/* WG_EDATA, with a line for each tensor whose dtype cannot be averaged. */
 static wg_status check_dtypes(const wg_safetensors *first, const char *path, wg_error *error)
 {
     wg_status status = WG_OK;
@@ -50,8 +50,7 @@ static wg_status check_dtypes(const wg_safetensors *first, const char *path, wg_
 
 /* ---- the mean -------------------------------------------------------------------------------- */
 
-/* out[i] = (1/n) sum over files of x[i].  A copy of x is read, since in a file it may lie
- * unaligned. */
+/* out[i] = (1/n) sum over files of x[i].  Reads copies, since data in a file may be unaligned. */
 static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t, void *out)
 {
     int64_t count = wg_shape_count(&t->shape);

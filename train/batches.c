@@ -1,4 +1,5 @@
-/* Batches of like length: cut once, since lengths alone say where; shuffled each epoch. */
+/* Batches of sentences of similar length.  They are cut once, since cuts depend on lengths alone,
+ * and shuffled in each epoch. */
 #include "wengert/train/batches.h"
 
 #include "graph/error.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 enum { PAIRS, BATCHES };         /* streams of random numbers          */
-enum { SOURCE, TARGET, LARGER }; /* what is sorted by: padded lengths */
+enum { SOURCE, TARGET, LARGER }; /* sort keys: padded lengths */
 
 /* Padded lengths of a pair, S and T, and the larger of them. */
 typedef struct lengths {
@@ -27,11 +28,11 @@ struct wg_batches {
     wg_batches_options options;
     uint32_t n;          /* pairs                                        */
     lengths *lengths;    /* [n] by pair                                  */
-    uint32_t *order;     /* [n] pairs as sorted in the epoch at hand     */
+    uint32_t *order;     /* [n] pairs as sorted in the current epoch */
     uint32_t *scratch;   /* [n]                                          */
     uint32_t *places;    /* [largest + 2] for sorting                    */
     cut *cuts;           /* [n_cuts]                                     */
-    uint32_t *cut_order; /* [n_cuts] in the epoch at hand                */
+    uint32_t *cut_order; /* [n_cuts] in the current epoch */
     uint32_t n_cuts;
     uint32_t largest; /* padded length                                */
     int64_t arranged; /* the epoch that `order` is of, -1 at first    */
@@ -84,7 +85,7 @@ static void arrange(wg_batches *b, int64_t epoch)
 
 /* ---- cutting --------------------------------------------------------------------------------- */
 
-/* Most rows of that length. */
+/* The maximum number of rows of that length. */
 static int64_t rows_of(const wg_batches *b, int64_t length)
 {
     int64_t rows = b->options.tokens / length;

@@ -17,8 +17,8 @@
 
 /* ---- the tensors of each file ---------------------------------------------------------------- */
 
-/* Names with the prefix belong to the file, and are written without it where so said; model has all
- * others. */
+/* Tensors whose names have the prefix belong to the file, and are written without it if `bare`; the
+ * model has all others. */
 static const struct group {
     const char *stem, *prefix;
     bool bare;
@@ -28,7 +28,7 @@ static const struct group {
     {"optimizer", WG_STATES_OF_OPTIMIZER, false},
 };
 enum { MODEL = 0, AVERAGE };
-static const char STOPPED[] = "stopped"; /* the model's stem where the training merely ended */
+static const char STOPPED[] = "stopped"; /* of the model if the run ended between two saves */
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -43,7 +43,7 @@ static bool belongs(const wg_tensor *t, const struct group *g)
            !begins(t->name, WG_STATES_OF_GRADIENT);
 }
 
-/* The store's tensors of that file; NULL without memory. */
+/* The tensors of the store that belong to that file; NULL without memory. */
 static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *n)
 {
     const wg_tensor *t;
@@ -57,7 +57,7 @@ static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *
     return list;
 }
 
-/* Of names and numbers; 0 of none. */
+/* A hash of names and numbers; 0 if there are none. */
 static uint64_t fingerprint(const wg_tensor *list, size_t n)
 {
     XXH64_hash_t h = 0;
@@ -121,7 +121,7 @@ static int64_t number_in(const char *name, const char *stem, const char *extensi
     return errno == 0 && strcmp(end, extension) == 0 ? number : -1;
 }
 
-/* Of all files of that name in checkpoints/; none if there is no such folder. */
+/* The numbers of all files of that name in checkpoints/; none if there is no such folder. */
 static wg_status list_numbers(numbers *out, const char *folder, const char *stem,
                               const char *extension)
 {
@@ -165,7 +165,7 @@ static void remove_path(char *path)
     free(path);
 }
 
-/* The path of that file of checkpoint N as it is there. */
+/* The path of that file of checkpoint N: under the name that exists. */
 static char *found_path(const char *folder, int which, int64_t number)
 {
     char *stopped = which == MODEL ? tensors_path(folder, STOPPED, number) : NULL;
@@ -226,7 +226,7 @@ static wg_status save_group(const char *folder, const wg_store *store, wg_progre
     return status;
 }
 
-/* The checkpoint's file becomes the folder's. */
+/* Makes a file of the checkpoint the folder's own, under `name`. */
 static wg_status publish(const char *folder, char *from, const char *name, wg_error *error)
 {
     char *to = wg_folder_path(folder, "%s", name);
@@ -251,7 +251,7 @@ static wg_status publish_all(const char *folder, const wg_progress *p, wg_error 
                : status;
 }
 
-/* What checkpoints/ has, by stem and extension; progress first. */
+/* The kinds of files in checkpoints/; progress first. */
 static const struct kind {
     const char *stem, *extension;
 } kinds[] = {{"progress", ".json"},
@@ -261,7 +261,7 @@ static const struct kind {
              {"optimizer", ".safetensors"}};
 enum { KINDS = WG_COUNT(kinds), PROGRESS = 0, MODELS };
 
-/* Removes the files of that kind from number `from` up to `to`, without it. */
+/* Removes the files of that kind with numbers in [from, to). */
 static void remove_range(const char *folder, const struct kind *k, int64_t from, int64_t to)
 {
     numbers all;
@@ -273,7 +273,7 @@ static void remove_range(const char *folder, const struct kind *k, int64_t from,
     free(all.n);
 }
 
-/* The number of the oldest among the newest `most` of that kind; 0 if there are fewer. */
+/* The lowest number among the newest `most` files of that kind; 0 if there are fewer. */
 static int64_t oldest_of(const char *folder, const struct kind *k, int64_t max)
 {
     numbers all;
@@ -284,7 +284,7 @@ static int64_t oldest_of(const char *folder, const struct kind *k, int64_t max)
     return oldest;
 }
 
-/* What a process left that died while it wrote. */
+/* Removes what a process left behind that died while writing. */
 static void remove_temporaries(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -295,8 +295,7 @@ static void remove_temporaries(const char *folder)
         closedir(d);
 }
 
-/* What is newer than the checkpoint with which the training goes on is damaged, or was never
- * finished. */
+/* Checkpoints newer than the one that is resumed are damaged or incomplete. */
 static void remove_newer(const char *folder, int64_t update)
 {
     for (int i = 0; i < KINDS; i++)
@@ -309,7 +308,7 @@ static void tidy(const char *folder, int64_t keep)
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
     int64_t whole = oldest_of(folder, &kinds[PROGRESS], WHOLE_ONES);
     int64_t kept = oldest_of(folder, &kinds[MODELS], keep > WHOLE_ONES ? keep : WHOLE_ONES);
-    for (int i = PROGRESS; i < KINDS; i++) /* progress first: what it names is still there */
+    for (int i = PROGRESS; i < KINDS; i++) /* progress first: the files that it names still exist */
         remove_range(folder, &kinds[i], 0, i == MODELS && kept < whole ? kept : whole);
     if (checkpoints)
         remove_temporaries(checkpoints);
@@ -330,7 +329,7 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
                                                             "no memory to save a checkpoint");
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         status = save_group(folder, store, p, i, stopped, error);
-    if (status == WG_OK) /* what a process left that died before this was a checkpoint */
+    if (status == WG_OK) /* left by a process that died before the checkpoint was complete */
         remove_path(tensors_path(folder, stopped ? groups[MODEL].stem : STOPPED, p->update));
     if (status == WG_OK)
         status = wgi_progress_write(p, settings, path, error);
@@ -390,7 +389,8 @@ static wg_status load_number(const char *folder, wg_store *store, wg_progress *p
     return status;
 }
 
-/* The newest whole one of the checkpoints of those numbers; a line for each that is damaged. */
+/* Loads the newest complete checkpoint of those numbers; `damaged` gets a line for each that is
+ * not. */
 static wg_status load_newest(const char *folder, wg_store *store, wg_progress *progress,
                              const wg_settings *settings, const numbers *all, wg_error *damaged)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the built-in corpus. */
+/* Validation pairs of the built-in corpus. */
 enum { NUMBERS_TO_VALIDATE = 1000 };
 
 /* The built-in corpus as text, for a run without files. */
@@ -42,7 +42,7 @@ static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, co
     return status;
 }
 
-/* From the training texts of sides first..last. */
+/* Builds a vocabulary from the training texts of sides first..last. */
 static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *n, int first,
                       int last, wg_error *error)
 {
@@ -65,7 +65,7 @@ static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numb
     return status;
 }
 
-/* What a model needs of its vocabularies. */
+/* Special tokens that a model needs, and a joint vocabulary if embeddings are shared. */
 static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, wg_error *error)
 {
     for (int i = 0; i < 2; i++)

@@ -8,12 +8,12 @@
 
 typedef struct wgi_training_data {
     wg_vocabularies vocabularies;
-    bool of_folder;           /* the vocabularies are those that the model's folder has */
+    bool of_folder;           /* the vocabularies came from the model's folder */
     wg_corpus *train, *valid; /* valid: NULL without a validation set */
 } wgi_training_data;
 
-/* Vocabularies of the folder if it has some (and is not to be overwritten), else those given, else
- * made from the training sets.  Writes nothing. */
+/* The vocabularies are the folder's if it has them and is not to be overwritten, else those given,
+ * else built from the training sets.  Writes nothing. */
 wg_status wgi_data_open(wgi_training_data *out, const wg_settings *settings, wg_error *error);
 void wgi_data_free(wgi_training_data *d);
 /* Batches of a corpus with the special tokens of its vocabularies. */

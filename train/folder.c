@@ -100,7 +100,7 @@ static const char *extension_of(const wg_vocabulary *v)
     return extensions[kind == WG_VOCABULARY_WORDS || kind == WG_VOCABULARY_CHARS];
 }
 
-/* The path of the file with that stem, NULL if there is none. */
+/* The path of the file with that stem; NULL if there is none. */
 static char *find(const char *folder, const char *stem)
 {
     for (size_t i = 0; i < WG_COUNT(extensions); i++) {
@@ -184,7 +184,7 @@ wg_status wg_vocabularies_expect(const char *folder, const char *source, const c
     return status;
 }
 
-/* The vocabulary of that file, or no such file if NULL. */
+/* Saves the vocabulary under that name; NULL removes the file. */
 static wg_status put_one(const wg_vocabulary *v, const char *folder, const char *stem,
                          const char *extension, wg_error *error)
 {

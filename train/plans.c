@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the plans' own inputs and outputs: beyond it the least recently used go. */
+/* For inputs and outputs of plans: beyond it the least recently used plans are freed. */
 #define MAX_BYTES ((size_t)2 << 30)
 
 static void *place_of(wg_plan *p, const wg_value *v)
@@ -14,7 +14,7 @@ static void *place_of(wg_plan *p, const wg_value *v)
     return v ? wg_plan_data(p, v) : NULL;
 }
 
-/* The average of a parameter starts as the parameter; `from` is the first tensor just drawn. */
+/* Each moving average starts as its parameter; `from` is the index of the first new tensor. */
 static void start_averages(const wg_store *store, size_t from)
 {
     const size_t n = strlen(WG_STATES_OF_AVERAGE);

@@ -28,10 +28,10 @@ typedef struct wgi_plans {
 wg_status wgi_plans_init(wgi_plans *p, const wg_settings *settings, const wg_backend_list *backends,
                          wg_store *store);
 void wgi_plans_free(wgi_plans *p);
-/* The plan for that shape, made the first time; it lives until the next call. */
+/* The plan for that shape, created at first use; valid until the next call. */
 wg_status wgi_plans_get(wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan **out,
                         wg_error *error);
-/* The same for a batch, which is copied into its inputs. */
+/* The plan for a batch, with the batch copied into its inputs. */
 wg_status wgi_plans_fill(wgi_plans *p, const wg_batch *batch, int kind, double normaliser,
                          double rate, wgi_step_plan **out, wg_error *error);
 /* A scalar of the model's dtype. */

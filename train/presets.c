@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The built-in corpus: phrases of some ten tokens, learned in a minute.  So many pieces that they
- * are the words of which numbers are made. */
+/* The built-in corpus: phrases of about ten tokens, learned in a minute.  The vocabulary is large
+ * enough to hold every word that number phrases consist of. */
 static const char *const numbers[][2] = {
     {"vocab-size", "128"},
     {"d-model", "64"},
@@ -20,12 +20,12 @@ static const char *const numbers[][2] = {
     {"after", "4e"},
     {"disp-freq", "50u"},
     {"valid-metrics", "cross-entropy accuracy"},
-    {"bleu-tokenizer", "char"}, /* the German of a number is one word */
+    {"bleu-tokenizer", "char"}, /* a German number is one word */
     {NULL, NULL},
 };
 
-/* Small corpora, as Multi30k: Wu et al. 2021, "Good for Misconceived Reasons", section 4;
- * projections and positions as in fairseq, with which they trained. */
+/* Small corpora such as Multi30k: Wu et al. 2021, "Good for Misconceived Reasons", section 4;
+ * projections and positions of fairseq, which they used. */
 static const char *const few[][2] = {
     {"vocab-size", "10000"},
     {"fused-projections", "true"},
@@ -47,7 +47,7 @@ static const char *const few[][2] = {
     {NULL, NULL},
 };
 
-/* Vaswani et al. 2017, sections 5 and 6.1; what is not here is the default of the option. */
+/* Vaswani et al. 2017, sections 5 and 6.1.  Everything else is the default of its option. */
 static const char *const base[][2] = {
     {"vocab-size", "37000"}, {"mini-batch-words", "25000"}, {"keep", "5"}, {NULL, NULL}};
 static const char *const big[][2] = {{"vocab-size", "37000"},

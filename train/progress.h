@@ -8,7 +8,7 @@
 
 wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const char *path,
                              wg_error *error);
-/* WG_EDATA: it is malformed; WG_EINVAL: settings differ that may not change, all of them named. */
+/* WG_EDATA: malformed.  WG_EINVAL: settings differ that must not change; the error names all. */
 wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path,
                             wg_error *error);
 

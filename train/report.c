@@ -1,4 +1,4 @@
-/* What a run reports: lines for people, and records in metrics.jsonl. */
+/* What a training run reports: lines for people, and records in metrics.jsonl. */
 #include "train/trainer.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ enum { MAX_LINE = WG_ERROR_TEXT + 256 }; /* bytes of an event's text; the rest i
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Epoch in which the last update was, and how many of its groups are done. */
+/* The epoch of the last update, and how many of its groups are done. */
 static wg_cursor position(const wg_trainer *t)
 {
     wg_cursor next = t->progress.cursor;
@@ -25,14 +25,14 @@ static wg_cursor position(const wg_trainer *t)
     return (wg_cursor){next.epoch, wg_batches_groups(t->batches)};
 }
 
-/* Until the training has its end, as fast as it has been in this run; NaN if that is not known. */
+/* Seconds left at the speed of this run; NaN if unknown. */
 static double seconds_left(const wg_trainer *t)
 {
     double done = wgi_trainer_done(t), share = done - t->done_until;
     return share > 0 ? (1 - done) / share * (wgi_seconds() - t->run) : NAN;
 }
 
-/* With what every event tells. */
+/* Sends an event with the facts that every event has. */
 static void tell(wg_trainer *t, int kind, const char *text)
 {
     double elapsed = wgi_seconds() - t->span.start, tokens = (double)t->span.tokens;
@@ -112,8 +112,7 @@ wg_status wgi_report_close(wg_trainer *t)
     return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
 }
 
-/* Appends the record as a line; numbers that JSON does not have are left out by those who make
- * it. */
+/* Appends the record as a line.  The caller leaves out numbers that JSON lacks (NaN). */
 static wg_status record(wg_trainer *t, json_t *root)
 {
     char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
@@ -125,7 +124,7 @@ static wg_status record(wg_trainer *t, json_t *root)
     return ok ? WG_OK : fail(t, "write");
 }
 
-/* {"kind": ..., and where it was} */
+/* {"kind": ..., and the position in the run} */
 static json_t *begin(const wg_trainer *t, const char *kind)
 {
     const wg_progress *p = &t->progress;
@@ -177,7 +176,7 @@ static void append(char line[MAX_LINE], const char *format, ...)
     va_end(list);
 }
 
-/* "; new best bleu", or since when the metric that decides has not improved */
+/* "; new best bleu", or how long the deciding metric has not improved */
 static void append_best(char line[MAX_LINE], wg_trainer *t, const wgi_validation *v)
 {
     int metric;

@@ -1,11 +1,11 @@
-/* Learning rates: a warm-up in a straight line, and what comes after it, by kind. */
+/* Learning rates: a linear warm-up, then a curve by kind. */
 #include "wengert/train/schedule.h"
 
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
 
-/* The share of the way from the end of the warm-up to the last update that t has gone, 0 to 1. */
+/* The position of t between the end of the warm-up and the last update, 0 to 1. */
 static double way(const wg_schedule *s, double t, double warmup)
 {
     double updates = (double)s->updates;

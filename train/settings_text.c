@@ -7,14 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* Must YAML escape it (YAML 1.1, section 5.1 and the line breaks of 5.4)? */
+/* True if YAML must escape the character (YAML 1.1, sections 5.1 and 5.4). */
 static bool needs_escape(int32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
            (c & 0xfffe) == 0xfffe;
 }
 
-/* Would any reader take it, without quotes, for this text? */
+/* True if every YAML reader takes the text for itself without quotes. */
 static bool is_plain(const char *text)
 {
     static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/";
@@ -49,7 +49,7 @@ static void put_text(FILE *f, const char *text)
     fputc('"', f);
 }
 
-/* With the fewest digits that are read as the same number. */
+/* The number with the fewest digits that read back as the same number. */
 static void put_real(FILE *f, double x)
 {
     char text[40];
@@ -71,7 +71,7 @@ static void put_pair(FILE *f, char *const texts[2])
     fputc(']', f);
 }
 
-/* "a b" as [a, b]; where one word is all there can be, as a. */
+/* "a b" as [a, b]; without brackets if the option takes one word only. */
 static void put_words(FILE *f, const char *words, bool list)
 {
     fputs(list ? "[" : "", f);

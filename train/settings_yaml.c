@@ -1,6 +1,6 @@
-/* Settings as YAML.  Read by libyaml's events, since one flat mapping of known keys is all that is
- * accepted, and each of its lines can then be named; written by hand, since libyaml writes no
- * comments. */
+/* Settings as YAML.  They are read from the events of libyaml, which have line numbers for
+ * messages; only a flat mapping of known keys is accepted.  They are written without libyaml, which
+ * cannot write comments. */
 #include "wengert/train/settings.h"
 #include "text/unicode/unicode.h"
 
@@ -39,9 +39,9 @@ wg_status wg_settings_write_yaml(const wg_settings *s, FILE *f)
 typedef struct reader {
     const char *path;
     yaml_parser_t parser;
-    yaml_event_t event; /* the current one */
+    yaml_event_t event; /* the current event */
     wg_settings *settings;
-    size_t lines[WG_MAX_OPTIONS]; /* where each option stood; 0: not yet */
+    size_t lines[WG_MAX_OPTIONS]; /* the line of each option; 0: not seen yet */
     wg_error *error;
 } reader;
 
@@ -62,7 +62,7 @@ static size_t line_of(const reader *r)
     return r->event.start_mark.line + 1;
 }
 
-/* On to the next event. */
+/* Moves to the next event. */
 static wg_status next(reader *r)
 {
     yaml_event_delete(&r->event);
@@ -83,7 +83,7 @@ static wg_status expect(reader *r, yaml_event_type_t type, const char *what)
     return status;
 }
 
-/* The scalar at hand as a text of the heap. */
+/* The current scalar as an allocated text. */
 static wg_status scalar(reader *r, char **text)
 {
     const char *bytes = (const char *)r->event.data.scalar.value;
@@ -173,7 +173,7 @@ static wg_status read_stream(reader *r)
 
 enum { MAX_BYTES = 1 << 20 };
 
-/* The bytes of the file, which are the caller's to free. */
+/* Reads the whole file; the caller frees the bytes. */
 static wg_status read_file(const char *path, char **bytes, size_t *size, wg_error *error)
 {
     FILE *f = fopen(path, "rb");

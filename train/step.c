@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Costs without dropout, summed over the targets that count. */
+/* Sums over the targets that count, without dropout. */
 static void evaluate(wgi_step_graph *s, wg_transformer *m)
 {
     const wg_transformer_config *c = &m->config;
@@ -23,8 +23,8 @@ static void evaluate(wgi_step_graph *s, wg_transformer *m)
     s->cost = wg_output(wg_cross_entropy(logits, targets, NULL, &smooth), "cost");
     s->nll = wg_output(wg_cross_entropy(logits, targets, NULL, &plain), "nll");
     wg_value *best = wg_argmax(logits, -1, WG_DROP);
-    wg_value *hit = wg_equal(best, targets ? wg_cast(targets, WG_I64)
-                                           : NULL); /* never where there is no target */
+    wg_value *hit =
+        wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* padding never counts */
     s->correct = wg_output(wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP), "hits");
 }
 
@@ -48,8 +48,7 @@ static void smooth(wg_graph *g, double s)
     }
 }
 
-/* Clips the gradients and updates the parameters; but nothing of it if cost or norm are not
- * finite. */
+/* Clips the gradients and updates the parameters, unless the cost or the norm is not finite. */
 static void update(wgi_step_graph *s, const wg_settings *o, wg_value *const *params,
                    wg_value **grads, size_t n)
 {
@@ -76,8 +75,8 @@ static void update(wgi_step_graph *s, const wg_settings *o, wg_value *const *par
         smooth(s->graph, o->smoothing);
 }
 
-/* grads[i] += what earlier batches of the update left; then either the update, or they are left for
- * the next. */
+/* Adds the gradients of earlier batches of the same update; then updates the parameters, or keeps
+ * the sums for the next batch. */
 static void train(wgi_step_graph *s, const wg_settings *o, int kind, wg_value **params,
                   wg_value **grads, size_t n)
 {

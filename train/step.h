@@ -1,14 +1,14 @@
-/* What is computed for one batch, as a graph. */
+/* The graph that is run for one batch. */
 #ifndef WG_TRAIN_STEP_H
 #define WG_TRAIN_STEP_H
 
 #include "wengert/train/settings.h"
 
-/* An update may take several batches: each but the last leaves its gradient in states, to which the
- * next one adds. */
+/* An update may take several batches: all but the last leave the sum of gradients so far in
+ * states. */
 enum {
     WG_STEP_ADDS = 1,     /* adds what the states hold to its gradient           */
-    WG_STEP_UPDATES = 2,  /* updates parameters, instead of leaving the gradient */
+    WG_STEP_UPDATES = 2,  /* updates the parameters instead of keeping the sum */
     WG_STEP_EVALUATES = 4 /* neither: sums of costs and correct targets, without dropout    */
 };
 
@@ -17,7 +17,7 @@ typedef struct wgi_step_shape {
     int kind; /* of WG_STEP_... */
 } wgi_step_shape;
 
-/* Values are of the model's dtype and scalars; those that the kind does not have are NULL. */
+/* The values are scalars of the model's dtype; those that a kind of step does not have are NULL. */
 typedef struct wgi_step_graph {
     wg_graph *graph;
     wg_transformer_inputs in;
@@ -25,11 +25,11 @@ typedef struct wgi_step_graph {
     wg_value *rate;       /* learning rate                          */
     wg_value *cost;       /* label-smoothed; summed if evaluating   */
     wg_value *norm;       /* of the gradient, before clipping       */
-    wg_value *nll;        /* -sum of log p of the targets           */
+    wg_value *nll;        /* sum of -log p of the targets */
     wg_value *correct;    /* targets that have the greatest logit   */
 } wgi_step_graph;
 
-/* Builds the graph, which the caller frees; its status tells of errors. */
+/* Builds the graph, which the caller frees.  Errors are in its status. */
 void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_step_shape *shape);
 
 #define WG_STATES_OF_AVERAGE "average/"

@@ -7,7 +7,7 @@
 #include "graph/clock.h"
 #include "train/validate.h"
 
-/* Sums since the last display. */
+/* Sums since progress was last printed. */
 typedef struct wgi_span {
     double cost; /* summed over target tokens, in nats */
     int64_t tokens, sentences, updates;
@@ -26,19 +26,19 @@ struct wg_trainer {
     wg_batches *batches;
     wg_progress progress;
     wgi_span span;
-    bool made_folder;     /* it was not there before                     */
+    bool made_folder;     /* wg_trainer_create made it */
     int64_t saved;        /* number of the last checkpoint, -1: none     */
     double start;         /* wgi_seconds of wg_trainer_create             */
-    double seconds_until; /* of training before that                     */
+    double seconds_until; /* of training before wg_trainer_create */
     double run;           /* wgi_seconds of wg_trainer_run                */
-    double done_until;    /* share of the training that was done by then */
+    double done_until;    /* share of the run that was done by then */
     FILE *metrics;
     wg_error error;
 };
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 
-/* How much is done in the unit of an amount ('e', 'u', 't'); only whole epochs count. */
+/* How much is done, in the unit of an amount ('e', 'u', 't'); only whole epochs count. */
 int64_t wgi_done_in(const wg_progress *p, char unit);
 /* The best value of that metric so far; NULL if there is none. */
 wg_best *wgi_best_of(wg_progress *p, const char *metric);
@@ -47,16 +47,16 @@ double wgi_trainer_done(const wg_trainer *t);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 
-/* Opens metrics.jsonl behind the first progress.metrics_bytes bytes. */
+/* Opens metrics.jsonl for appending, cut to progress.metrics_bytes bytes. */
 wg_status wgi_report_open(wg_trainer *t);
 wg_status wgi_report_close(wg_trainer *t);
 void wgi_report_note(wg_trainer *t, const char *format, ...) WG_PRINTF(2, 3);
 void wgi_report_update(wg_trainer *t);
-/* A line and a record of the span, and the next one begins. */
+/* Prints and records the span, and begins the next one. */
 wg_status wgi_report_span(wg_trainer *t);
 wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v);
-/* Before the checkpoint is written, since it tells how far metrics.jsonl belongs to it; the line
- * comes after. */
+/* Records a save before the checkpoint is written, which stores the length of metrics.jsonl.
+ * wgi_report_saved prints the line afterwards. */
 wg_status wgi_report_saving(wg_trainer *t);
 void wgi_report_saved(wg_trainer *t);
 

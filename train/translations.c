@@ -11,7 +11,7 @@ void wgi_translated_free(char **texts, size_t n)
     free(texts);
 }
 
-/* Sources with their ends of sentence, one after another. */
+/* All sources, each with its end of sentence, in one array. */
 typedef struct sources {
     int32_t *ids;
     const int32_t **at; /* [n] */

@@ -46,7 +46,7 @@ static wg_status open_vocabularies(wg_translator *t, const char *folder, wg_erro
     return WG_OK;
 }
 
-/* The parameters' tensors, zeroed: those that a graph of the model has. */
+/* Creates a zeroed tensor for each parameter of the model. */
 static wg_status make_store(wg_translator *t, const char *folder, wg_error *error)
 {
     wg_graph *g = wgi_transformer_parameters(&t->settings.net);
@@ -64,8 +64,9 @@ static wg_status make_store(wg_translator *t, const char *folder, wg_error *erro
     return status;
 }
 
-/* The file of the weights: that which was asked for, in the folder or anywhere; else the best by
- * the metric that decided, by another metric, the average, the last. */
+/* The path of the weights: the requested file, in the folder or elsewhere; otherwise the first that
+ * exists of the best by the deciding metric, the best by another metric, the moving average, and
+ * the last. */
 static char *path_of_weights(const wg_translator *t, const char *folder, const char *wanted)
 {
     char name[64];
@@ -177,7 +178,7 @@ const wg_transformer_config *wg_translator_config(const wg_translator *t)
 /* ---- lines and tokens ------------------------------------------------------------------------ */
 
 typedef struct token_lines {
-    int32_t **ids; /* [n], each the array's own */
+    int32_t **ids; /* [n], each allocated */
     size_t *length, n;
 } token_lines;
 
@@ -189,7 +190,7 @@ static void free_lines(token_lines *l)
     free(l->length);
 }
 
-/* The tokens of a line and the end of sentence; of a blank one none at all if
+/* The tokens of a line and the end of sentence; none at all for a blank line if
  * `blank_is_nothing`. */
 static wg_status encode_line(const wg_vocabulary *v, const char *line, bool blank_is_nothing,
                              int32_t **out, size_t *n)
@@ -230,7 +231,7 @@ static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
     return first == WG_OK ? first : wgi_error_set(&t->error, first, "%s", wg_status_text(first));
 }
 
-/* Takes the hypotheses over, with the text of each that there is. */
+/* Moves the hypotheses into translations, with their texts. */
 static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
                             wg_translation **results)
 {
@@ -252,8 +253,8 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
     return WG_OK;
 }
 
-/* As the search says; without memory also how long the longest line is, since that is what
- * decides. */
+/* The message of the search; if it ran out of memory, also the length of the longest line, which
+ * decides how much is needed. */
 static wg_status fail_search(wg_translator *t, wg_status status, const token_lines *source)
 {
     size_t longest = 0;

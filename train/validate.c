@@ -71,7 +71,7 @@ static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *dat
     return status;
 }
 
-/* BLEU and chrF of translations against the lines as they were read. */
+/* BLEU and chrF of the translations, against the target lines as read. */
 static wg_status score_translations(wgi_validation *out, wgi_validator *v, bool bleu, bool chrf,
                                     wg_error *error)
 {

@@ -1,4 +1,4 @@
-/* How good a model is on sentences that it was not trained on. */
+/* Validation: metrics of a model on sentences that it was not trained on. */
 #ifndef WG_TRAIN_VALIDATE_H
 #define WG_TRAIN_VALIDATE_H
 
@@ -20,11 +20,11 @@ typedef struct wgi_metric_kind {
 } wgi_metric_kind;
 extern const wgi_metric_kind wgi_metric_kinds[WG_METRICS];
 
-/* The i-th metric named in `words`, which blanks separate; -1 past the end. */
+/* The i-th metric named in `words`, which are separated by blanks; -1 past the end. */
 int wgi_metric_named(const char *words, size_t i);
 
 typedef struct wgi_validation {
-    double cost;              /* label-smoothed cross entropy a target token, in nats */
+    double cost;              /* label-smoothed cross-entropy per target token, in nats */
     double value[WG_METRICS]; /* NAN: not measured                                    */
     bool is_best[WG_METRICS]; /* better than any before; set by the trainer           */
     int64_t tokens, sentences;
@@ -36,15 +36,15 @@ typedef struct wgi_validator {
     wg_search *search; /* made when it is first needed; freed by wgi_validator_free */
 } wgi_validator;
 
-/* All that settings->valid_metrics asks for on the validation set, by the parameters in the plans'
- * store. */
+/* Computes the metrics of settings->valid_metrics on the validation set, with the parameters in the
+ * plans' store. */
 wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wg_error *error);
 void wgi_validator_free(wgi_validator *v);
 
 /* ---- translations.c -------------------------------------------------------------------------- */
 
-/* Translates the source side as settings->search says: a text for each pair; the array and the
- * texts are freed by wgi_translated_free. */
+/* Translates the source side with settings->search, one text per pair; wgi_translated_free frees
+ * the array and the texts. */
 wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char ***texts,
                                wg_error *error);
 void wgi_translated_free(char **texts, size_t n);

@@ -1,6 +1,6 @@
-/* What Wengert uses of SentencePiece, in C.  No exception and no process exit
- * crosses it; messages are SentencePiece's own.  sentencepiece.cc, or absent.c in builds without
- * the library. */
+/* What Wengert uses of SentencePiece, in C.  No exception leaves it, and the process never exits;
+ * messages are those of SentencePiece.  Implemented by sentencepiece.cc, or by text/absent/ in
+ * builds without the library. */
 #ifndef WG_TEXT_SENTENCEPIECE_SENTENCEPIECE_H
 #define WG_TEXT_SENTENCEPIECE_SENTENCEPIECE_H
 
@@ -8,7 +8,7 @@
 
 typedef struct wgi_spm wgi_spm;
 
-enum { WG_SPM_LONGEST = 65536 }; /* longer lines are not learned from, as their number of bytes */
+enum { WG_SPM_LONGEST = 65536 }; /* longer lines, in bytes, are not learned from */
 
 /* Learns a model from lines ended by '\n', in UTF-8. */
 wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
@@ -16,7 +16,7 @@ wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const cha
 /* From the bytes of a model file. */
 wg_status wgi_spm_open(wgi_spm **out, const char *bytes, size_t size, wg_error *error);
 void wgi_spm_free(wgi_spm *s);
-/* The bytes of its model file, which belong to s. */
+/* The bytes of its model file, owned by s. */
 const char *wgi_spm_bytes(const wgi_spm *s, size_t *size);
 
 int64_t wgi_spm_size(const wgi_spm *s);

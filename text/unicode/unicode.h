@@ -8,13 +8,13 @@
 
 /* White space, as Python's str.split sees it: bidirectional type WS, B or S, or category Zs. */
 bool wgi_is_blank(int32_t code);
-/* Writes up to 4 bytes, U+FFFD for what is no code point (as -1); returns how many. */
+/* Writes up to 4 bytes, U+FFFD for what is not a code point (such as -1); returns how many. */
 size_t wgi_utf8_write(char *bytes, int32_t code);
 
-/* The code point that begins at *at, which moves on behind it.  What is no UTF-8 is -1: a byte that
- * begins nothing, or the beginning of a sequence as far as it is right. */
+/* The code point at *at, which is moved past it.  -1 for invalid UTF-8, of which it takes a byte
+ * that begins no sequence, or the valid part of an incomplete one. */
 int32_t wgi_utf8_read(const char **at, const char *end);
-/* Is text[0..size) well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms)? */
+/* True if text[0..size) is well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 bool wgi_utf8_valid(const char *text, size_t size);
 
 #endif
