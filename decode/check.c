@@ -70,10 +70,10 @@ wg_status wgi_check_options(const wg_search_options *given, wg_search_options *o
     o->beam = o->beam ? o->beam : 1;
     o->n_best = o->n_best ? o->n_best : 1;
     if (o->beam < 1 || o->beam > WGI_MAX_BEAM)
-        return wgi_error_set(error, WG_EINVAL, "the beam is %lld, must be 1 to %d",
+        return wgi_error_set(error, WG_EINVAL, "the beam is %lld, must be from 1 to %d",
                              (long long)o->beam, WGI_MAX_BEAM);
     if (o->n_best < 1 || o->n_best > o->beam)
-        return wgi_error_set(error, WG_EINVAL, "%lld best of a beam of %lld: must be 1 to the beam",
+        return wgi_error_set(error, WG_EINVAL, "n_best is %lld, must be from 1 to the beam, %lld",
                              (long long)o->n_best, (long long)o->beam);
     if (o->penalty != WG_PENALTY_LENGTH && o->penalty != WG_PENALTY_GNMT)
         return wgi_error_set(error, WG_EINVAL, "there is no length penalty %d", o->penalty);
@@ -81,8 +81,8 @@ wg_status wgi_check_options(const wg_search_options *given, wg_search_options *o
         o->max_length < 0)
         return wgi_error_set(
             error, WG_EINVAL,
-            "alpha %g, lengths %g times the source + %lld, at most %lld: must be finite "
-            "and, but alpha, not negative",
+            "alpha is %g, max_factor %g, max_extra %lld, max_length %lld: all must be finite, and "
+            "the last three not negative",
             o->alpha, o->max_factor, (long long)o->max_extra, (long long)o->max_length);
     if (o->max_factor == 0 && o->max_extra == 0) {
         o->max_factor = 1;

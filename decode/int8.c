@@ -25,7 +25,8 @@ static wg_status check_filled(const wg_search_model *model, const wg_graph *weig
     for (size_t i = 0; i < wg_graph_assign_count(weights); i++) {
         wg_graph_assign_at(weights, i, &leaf, &v);
         if (!wg_store_find(model->store, leaf->name))
-            return wgi_error_set(error, WG_EINVAL, "nothing fills %s", leaf->name);
+            return wgi_error_set(error, WG_EINVAL, "the store has no state %s, which int8 needs",
+                                 leaf->name);
     }
     return WG_OK;
 }

@@ -109,7 +109,7 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
     line[strcspn(line, "\n")] = 0;
     if (sscanf(line, "ready %lf %99[^\n]", &c->buffer, c->name) != 2)
         return fail(c, line);
-    return rest(c) || fail(c, "it ended when it was ready");
+    return rest(c) || fail(c, "it ended after it was ready");
 }
 
 static bool step(bench_child *c, double *seconds)

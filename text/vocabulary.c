@@ -43,7 +43,7 @@ static wg_status train_clean(wg_vocabulary *v, const wg_vocabulary_options *o, w
     bool pieces = v->kind == WG_VOCABULARY_BPE || v->kind == WG_VOCABULARY_UNIGRAM;
     if (!has_words((wgi_slice){text.bytes, text.size}, pieces ? WG_SPM_LONGEST : SIZE_MAX))
         return wgi_error_set(
-            error, WG_EDATA, "a vocabulary: expected text%s, got none",
+            error, WG_EDATA, "vocabulary: expected text%s, got none",
             pieces && text.size > WG_SPM_LONGEST ? " with lines of at most 65536 bytes" : "");
     if (pieces)
         return wgi_spm_train(&v->spm, o, text.bytes, text.size, error);
@@ -64,7 +64,7 @@ static wg_status train(wg_vocabulary **out, const wg_vocabulary_options *o, wgi_
         o->size > WG_MAX_TOKENS)
         return wgi_error_set(
             error, WG_EINVAL,
-            "a vocabulary: expected a kind of it and a size of %d to %d, got kind %d and size "
+            "vocabulary: expected a known kind and a size from %d to %d, got kind %d and size "
             "%" PRId64,
             WG_SPECIALS + 1, WG_MAX_TOKENS, (int)o->kind, o->size);
     bool clean = wgi_text_clean(text.bytes, text.size);

@@ -169,7 +169,7 @@ wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const w
                                         .source_pad = wg_vocabulary_pad(source)};
     wg_status status = wg_batches_create(out, corpus, &options, error);
     if (status == WG_EDATA)
-        wgi_error_add(error, "; max-length %lld leaves such pairs out",
+        wgi_error_add(error, "; max-length %lld would skip such pairs",
                       (long long)wg_settings_longest(s));
     return status;
 }

@@ -284,7 +284,7 @@ static void impossible_vocabularies_are_refused(void **state)
                 wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 90},
                                          nothing, strlen(nothing), &error),
                 WG_EDATA);
-            assert_string_equal(error.text, "a vocabulary: expected text, got none");
+            assert_string_equal(error.text, "vocabulary: expected text, got none");
         }
     }
     assert_int_equal(wg_vocabulary_train_text(
