@@ -296,7 +296,8 @@ const wg_op wg_op_pool_scatter = {
 };
 const wg_op wg_op_pool_gather = {
     .name = "pool_gather", .formula = "y[b,c,o] = x[b,c,index[b,c,o]]",
-    .family = WG_FAMILY_POOLING, .smoothness = WG_PIECEWISE_LINEAR, .operands = "x index", .results = "y",
+    .family = WG_FAMILY_POOLING, .smoothness = WG_PIECEWISE_LINEAR,
+    .operands = "x index", .results = "y",
     .infer = infer_gather, .grad = grad_gather, .reads = WG_READS_X,
     WG_SAMPLES(gather_samples),
 };
