@@ -302,6 +302,8 @@ static const struct row {
     {&wg_op_concat, axes_of_all, ANY},
     {&wg_op_gather, axes_of_all, ANY},
     {&wg_op_scatter_add, axes_of_all, ANY},
+    {&wg_op_linear_scan, axes_of_all, ANY},
+    {&wg_op_linear_scan_grad, axes_of_all, ANY},
     {&wg_op_sum, reduction, X},
     {&wg_op_mean, reduction, X},
     {&wg_op_max, reduction, X},

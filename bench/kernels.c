@@ -447,6 +447,24 @@ static void build_clipped_adam(wg_graph *g, row_plan *r)
     r->bytes = 8.0 * ROWS * WIDTH * sizeof(float);
 }
 
+/* y [B, T, D] along T, with D adjacent or T adjacent. */
+static void build_scan(wg_graph *g, row_plan *r, bool along_last, bool backward)
+{
+    enum { STEPS = 4096 };
+    wg_shape shape = along_last ? WG_SHAPE(ROWS * WIDTH / STEPS, STEPS)
+                                : WG_SHAPE(ROWS * WIDTH / STEPS / 256, STEPS, 256);
+    wg_value *wrt[] = {input(g, "a", shape), input(g, "x", shape)}, *dx[2];
+    wg_value *dy = input(g, "dy", shape);
+    wg_value *y = wg_linear_scan(wrt[0], wrt[1], NULL, &(wg_linear_scan_attrs){.axis = 1});
+    double tensor = (double)ROWS * WIDTH * sizeof(float);
+    if (!backward)
+        wg_output(y, "y");
+    else if (wg_vjp(&y, &dy, 1, wrt, 2, NULL, dx) == WG_OK)
+        for (int i = 0; i < 2; i++)
+            wg_output(dx[i], "dx");
+    r->bytes = tensor * (backward ? 3 + 5 : 3); /* the forward pass runs as well */
+}
+
 static bool bench_rows(void)
 {
     bench_limits limits;
@@ -455,7 +473,11 @@ static bool bench_rows(void)
                        {.name = "dropout+residual+layernorm"},
                        {.name = "the same, with gradient"},
                        {.name = "adam"},
-                       {.name = "clip + adam, 64 tensors"}};
+                       {.name = "clip + adam, 64 tensors"},
+                       {.name = "linear_scan [8,4096,256]"},
+                       {.name = "the same, with gradient"},
+                       {.name = "linear_scan [2048,4096]"},
+                       {.name = "the same, with gradient"}};
     if (bench_limits_measure(&limits, NULL) != WG_OK)
         return false;
     double bandwidth = limits.triad_traffic / limits.triad.median;
@@ -469,8 +491,10 @@ static bool bench_rows(void)
             build_norm(r->g, r, i >= 2, i % 2);
         else if (i == 4)
             build_adam(r->g, r);
-        else
+        else if (i == 5)
             build_clipped_adam(r->g, r);
+        else
+            build_scan(r->g, r, i >= 8, i % 2);
         r->plan = plan_of(r->g, true);
         if (!r->plan || !time_plans(&r->plan, 1, &t))
             return false;

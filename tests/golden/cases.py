@@ -495,6 +495,21 @@ def gru(x, wi, wh, bi, bh):
     return Tensor((B, T, n), lambda i: y[i])
 
 
+def linear_scan(reverse):
+    """y[t] = a[t] y[t-1] + x[t] over axis 1 of [B, T, C], from the state `initial` [B, C]"""
+    def f(a, x, initial):
+        B, T, C = x.shape
+        y = {}
+        for b in range(B):
+            for c in range(C):
+                state = initial[b, c]
+                for t in reversed(range(T)) if reverse else range(T):
+                    state = a[b, t, c] * state + x[b, t, c]
+                    y[b, t, c] = state
+        return Tensor((B, T, C), lambda i: y[i])
+    return f
+
+
 def time_first(f):
     """The same for x and y with time before the batch."""
     def swap(t):
@@ -510,6 +525,11 @@ def recurrence():
                    {"gate_order": order, "hidden": n, "layout": layout, "initial_state": "zero"},
                    {"x": (ANY, x), "wi": (ANY, (gates * n, x[2])), "wh": (ANY, (gates * n, n)),
                     "bi": (ANY, (gates * n,)), "bh": (ANY, (gates * n,))}, g)
+
+
+    for name, reverse in (("forward", False), ("reverse", True)):
+        yield ("linear_scan." + name, "linear_scan", {"axis": 1, "reverse": reverse},
+               {"a": (ANY, (2, 5, 3)), "x": (ANY, (2, 5, 3)), "initial": (ANY, (2, 3))}, linear_scan(reverse))
 
 
 def cases():

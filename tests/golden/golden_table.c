@@ -186,6 +186,13 @@ static void build_norm(golden *c)
     golden_give(c, wg_vector_norm(golden_in(c, "x"), axes, golden_bool(c, KEEP, false), p));
 }
 
+static void build_linear_scan(golden *c)
+{
+    const wg_linear_scan_attrs a = {axis_of(c, 0), golden_bool(c, "reverse", false)};
+    golden_give(c,
+                wg_linear_scan(golden_in(c, "a"), golden_in(c, "x"), golden_in(c, "initial"), &a));
+}
+
 static void build_cumsum(golden *c)
 {
     golden_give(c, wg_cumsum(golden_in(c, "x"), axis_of(c, 0), WG_CUMSUM_FORWARD));
@@ -462,6 +469,7 @@ static const golden_op ops[] = {
     {"std", build_std},
     {"norm", build_norm},
     {"cumsum", build_cumsum},
+    {"linear_scan", build_linear_scan},
     {"argmax", build_argmax},
     {"topk", build_topk},
     {"matmul", build_matmul},

@@ -166,6 +166,18 @@ static inline int64_t simd_column_blocks(int64_t rows)
     return (rows + SIMD_COLUMN_ROWS - 1) / SIMD_COLUMN_ROWS;
 }
 
+/* Linear recurrences over [outer, size, inner] along the middle axis, and their gradients; see
+ * scan.c.  initial and dinitial are [outer, inner]. */
+typedef struct simd_scan {
+    const float *a, *x, *dy; /* x forward, dy backward */
+    const float *initial;    /* or NULL: zeros */
+    float *y;                /* written forward, read backward */
+    float *da, *dx, *dinitial;
+    int64_t outer, size, inner;
+    bool reverse;
+    int threads;
+} simd_scan;
+
 /* y[r] of row r of x; see reduce.c. */
 typedef enum simd_reduction {
     SIMD_SUM,
@@ -377,6 +389,8 @@ typedef struct simd_spans {
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
     X(column_sum, simd_columns)                                                                    \
+    X(scan_forward, simd_scan)                                                                     \
+    X(scan_backward, simd_scan)                                                                    \
     X(reduce, simd_reduce)                                                                         \
     X(elementwise, simd_elementwise)                                                               \
     X(dropout, simd_dropout)                                                                       \

@@ -34,5 +34,6 @@
 #include "wengert/ops/pool.h"
 #include "wengert/ops/upsample.h"
 #include "wengert/ops/recurrent.h"
+#include "wengert/ops/scan.h"
 
 #endif
