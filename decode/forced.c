@@ -57,7 +57,8 @@ static wg_value *attention_weights(const wg_graph *g)
         return NULL;
     wg_value *w =
         n->op == &wg_op_attention
-            ? wg_attention_weights(n->in[0], n->in[1], n->n_in > 3 ? n->in[3] : NULL, n->attrs)
+            ? wg_biased_attention_weights(n->in[0], n->in[1], n->n_in > 4 ? n->in[4] : NULL,
+                                          n->n_in > 3 ? n->in[3] : NULL, n->attrs)
             : additive_weights(n);
     return wg_mean(w, WG_AXES(1), WG_DROP);
 }

@@ -20,14 +20,22 @@ static void swap_shape(wg_value *x)
     x->shape.dim[2] = tokens;
 }
 
+enum { MAX_OPERANDS = 6 }; /* dy q k v lengths bias */
+
+/* Whether operand i has heads and tokens to be exchanged: not lengths and bias, which stay. */
+static bool has_tokens(const wg_node *n, int i)
+{
+    return i < (n->n_out == 1 ? 3 : 4) && n->in[i]->shape.rank == 4;
+}
+
 /* The shape rule of `inner` on operands with tokens and heads exchanged, and so its results. */
 static bool infer_by_token(wg_node *n, const wg_op *inner)
 {
-    wg_value copies[5], *in[5];
+    wg_value copies[MAX_OPERANDS], *in[MAX_OPERANDS];
     wg_node seen = *n;
     for (int i = 0; i < n->n_in; i++) {
         copies[i] = *n->in[i];
-        if (copies[i].shape.rank == 4)
+        if (has_tokens(n, i))
             swap_shape(&copies[i]);
         in[i] = &copies[i];
     }
@@ -41,9 +49,9 @@ static bool infer_by_token(wg_node *n, const wg_op *inner)
 
 static void expand_by_token(wg_node *n, const wg_op *inner, wg_value **y)
 {
-    wg_value *in[5];
+    wg_value *in[MAX_OPERANDS];
     for (int i = 0; i < n->n_in; i++)
-        in[i] = swapped(n->in[i]);
+        in[i] = has_tokens(n, i) ? swapped(n->in[i]) : n->in[i];
     wg_node *m = wg_apply(WG_HERE, n->graph, inner, n->attrs, in, n->n_in);
     for (int i = 0; m && i < n->n_out; i++)
         y[i] = swapped(m->out[i]);
@@ -88,8 +96,9 @@ static double flops_attention_grad(const wg_node *n)
 }
 
 /* clang-format off */
-static const wg_attention_attrs plain = {false, 0, 0, 0, 0}, causal = {true, 0, 0, 0, 0},
-                                dropped = {true, 0, 0, 0.25, 5};
+static const wg_attention_attrs plain = {0}, causal = {.causal = true},
+                                dropped = {.causal = true, .dropout = 0.25, .key = 5},
+                                window = {.window = true, .left = 1, .right = 1};
 
 #define F(...) WG_FLOATS(-2, 2, 4, __VA_ARGS__)
 static const wg_sample attention_samples[] = {
@@ -97,12 +106,16 @@ static const wg_sample attention_samples[] = {
     {"causal, lengths, grouped", &causal, 4,
      {F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 3), WG_INTS(1, 4, 1, 2)}},
     {"dropout", &dropped, 3, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
+    {"window, bias", &window, 5,
+     {F(2, 4, 2, 3), F(2, 3, 1, 3), F(2, 3, 1, 3), WG_INTS(1, 4, 1, 2), F(1, 2, 4, 3)}},
 };
 static const wg_sample attention_grad_samples[] = {
     {"plain", &plain, 4, {F(1, 3, 2, 2), F(1, 3, 2, 4), F(1, 3, 2, 4), F(1, 3, 2, 2)}},
     {"causal, lengths, grouped", &causal, 5,
      {F(2, 3, 4, 2), F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 2), WG_INTS(1, 4, 1, 2)}},
     {"dropout", &dropped, 4, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
+    {"window, bias", &window, 6,
+     {F(2, 4, 2, 3), F(2, 4, 2, 3), F(2, 3, 1, 3), F(2, 3, 1, 3), WG_INTS(1, 4, 1, 2), F(2, 1, 1, 3)}},
 };
 
 #define BY_TOKEN                                                                                   \
@@ -112,13 +125,13 @@ static const wg_sample attention_grad_samples[] = {
 const wg_op wg_op_attention_by_token = {
     .name = "attention_by_token",
     .formula = "attention of q, k, v [B, T, H, d]: tokens before heads", BY_TOKEN,
-    .operands = "q k v lengths?", .results = "y", .infer = infer_attention,
+    .operands = "q k v lengths? bias?", .results = "y", .infer = infer_attention,
     .expand = expand_attention, .flops = flops_attention, WG_SAMPLES(attention_samples),
 };
 const wg_op wg_op_attention_by_token_grad = {
     .name = "attention_by_token_grad", .formula = "attention_grad of dy, q, k, v [B, T, H, d]",
     BY_TOKEN,
-    .operands = "dy q k v lengths?", .results = "dq dk dv", .infer = infer_attention_grad,
+    .operands = "dy q k v lengths? bias?", .results = "dq dk dv", .infer = infer_attention_grad,
     .expand = expand_attention_grad, .flops = flops_attention_grad,
     WG_SAMPLES(attention_grad_samples),
 };

@@ -13,6 +13,6 @@ wg_value *wgi_apply_list(const char *at, const wg_op *op, const void *attrs, wg_
                          size_t n);
 
 /* Attributes of ops that have their fused forms elsewhere. */
-extern const wg_attr wgi_attention_table[5], wgi_cross_entropy_table[5], wgi_matmul_table[2];
+extern const wg_attr wgi_attention_table[8], wgi_cross_entropy_table[5], wgi_matmul_table[2];
 
 #endif

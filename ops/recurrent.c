@@ -1,5 +1,7 @@
 /* Composites: one step of each cell is written down once and serves the cell and the sequence.  A
- * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest. */
+ * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest.  Past
+ * the end of a sequence that is shorter than the others, its states stand still: the reverse
+ * direction so starts at each sequence's own end. */
 #include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -56,25 +58,23 @@ static const cell gru = {3, 1, false, step_gru};
 
 /* Where wi, wh, bi, bh and where the states begin among the operands; x is the first. */
 typedef struct places {
-    int wi, state;
+    int wi, state, lengths;
 } places;
 
 static places in_cell(const cell *c)
 {
-    return (places){.wi = 1 + c->states, .state = 1};
+    return (places){.wi = 1 + c->states, .state = 1, .lengths = INT32_MAX};
 }
 
-static const places in_sequence = {.wi = 1, .state = 5};
+static places in_sequence(const cell *c)
+{
+    return (places){.wi = 1, .state = 5, .lengths = 5 + c->states};
+}
 
-/* Checks everything but x's rank. */
-static bool need_operands(wg_node *n, const cell *c, places at)
+/* The sizes of wi, wh, biases and states, whose ranks are right. */
+static bool need_sizes(wg_node *n, const cell *c, places at)
 {
     const wg_shape *x = &n->in[0]->shape, *wh = &n->in[at.wi + 1]->shape;
-    for (int i = 1; i < n->n_in; i++) {
-        bool bias = i == at.wi + 2 || i == at.wi + 3;
-        if (!wg_need_same_dtype(n, 0, i) || !wg_need_rank(n, i, bias ? 1 : 2, bias ? 1 : 2))
-            return false;
-    }
     int64_t rows = wh->dim[0], units = wh->dim[1];
     if (rows % c->gates || rows / c->gates != units)
         return wg_fail(n, WG_ESHAPE,
@@ -89,6 +89,21 @@ static bool need_operands(wg_node *n, const cell *c, places at)
         if (!wg_need_dim(n, i, 0, x->dim[0]) || !wg_need_dim(n, i, 1, units))
             return false;
     return true;
+}
+
+/* Checks everything but x's rank. */
+static bool need_operands(wg_node *n, const cell *c, places at)
+{
+    for (int i = 1; i < n->n_in && i < at.lengths; i++) {
+        int rank = i == at.wi + 2 || i == at.wi + 3 ? 1 : 2;
+        if (!wg_need_same_dtype(n, 0, i) || !wg_need_rank(n, i, rank, rank))
+            return false;
+    }
+    if (!need_sizes(n, c, at))
+        return false;
+    return at.lengths >= n->n_in ||
+           (wg_need_int(n, at.lengths) && wg_need_rank(n, at.lengths, 1, 1) &&
+            wg_need_dim(n, at.lengths, 0, n->in[0]->shape.dim[0]));
 }
 
 static bool set_states(wg_node *n, const cell *c, places at, int first)
@@ -109,14 +124,14 @@ static bool infer_cell(wg_node *n, const cell *c)
 static bool infer_sequence(wg_node *n, const cell *c)
 {
     const wg_shape *x = &n->in[0]->shape;
-    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 3, 3) || !need_operands(n, c, in_sequence))
+    if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 3, 3) || !need_operands(n, c, in_sequence(c)))
         return false;
     if (x->dim[1] > INT32_MAX)
         return wg_fail(n, WG_ESHAPE, "%lld steps, must be at most %d", (long long)x->dim[1],
                        INT32_MAX);
     return wg_set_result(n, 0, n->in[0]->dtype,
                          WG_SHAPE(x->dim[0], x->dim[1], n->in[2]->shape.dim[1])) &&
-           set_states(n, c, in_sequence, 1);
+           set_states(n, c, in_sequence(c), 1);
 }
 
 /* ---- expansions ------------------------------------------------------------------------------ */
@@ -127,7 +142,7 @@ static wg_value *operand(const wg_node *n, int i)
 }
 
 /* wi x + bi for x[..., C]; takes bh along and sets it to NULL where the cell allows. */
-static wg_value *project(wg_node *n, const cell *c, places at, wg_value **bh)
+static wg_value *project(wg_node *n, wg_value *x, const cell *c, places at, wg_value **bh)
 {
     wg_value *bi = operand(n, at.wi + 2);
     *bh = operand(n, at.wi + 3);
@@ -135,43 +150,76 @@ static wg_value *project(wg_node *n, const cell *c, places at, wg_value **bh)
         bi = wg_add(bi, *bh);
         *bh = NULL;
     }
-    return wg_linear(n->in[0], n->in[at.wi], bi, WG_ACTIVATION_NONE);
+    return wg_linear(x, n->in[at.wi], bi, WG_ACTIVATION_NONE);
 }
 
 static void expand_cell(wg_node *n, wg_value **y, const cell *c)
 {
     places at = in_cell(c);
-    wg_value *bh, *p = project(n, c, at, &bh);
+    wg_value *bh, *p = project(n, n->in[0], c, at, &bh);
     for (int i = 0; i < c->states; i++)
         y[i] = n->in[at.state + i];
     c->step(n->attrs, p, n->in[at.wi + 1], bh, y);
 }
 
-static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
+/* x [B, T, C] where t < lengths[b], else 0, which also removes NaN; all of x without lengths. */
+static wg_value *within(wg_value *x, wg_value *lengths)
+{
+    if (!lengths || !x)
+        return x;
+    const int64_t *d = x->shape.dim;
+    wg_value *t = wg_iota(wg_graph_of(x), lengths->dtype, WG_SHAPE(1, d[1], 1), 1, 0, 1);
+    wg_value *seen = wg_less(t, wg_reshape(lengths, WG_SHAPE(d[0], 1, 1)));
+    return wg_where(seen, x, wg_scalar_like(x, 0));
+}
+
+/* The states after step t: as they were where t >= lengths[b]. */
+static void hold(const cell *c, wg_value *lengths, int t, wg_value *const *before, wg_value **state)
+{
+    if (!lengths)
+        return;
+    wg_value *ends = wg_reshape(lengths, WG_SHAPE(lengths->shape.dim[0], 1));
+    wg_value *active = wg_less(wg_scalar_like(lengths, t), ends);
+    for (int i = 0; i < c->states; i++)
+        state[i] = wg_where(active, state[i], before[i]);
+}
+
+/* The steps of p = wi x + bi [B, T, G H] in their order; h[t] is the state h after step t. */
+static void run_steps(wg_node *n, const cell *c, wg_value *p, wg_value *bh, wg_value **state,
+                      wg_value **h)
 {
     const wg_recurrent_attrs *a = n->attrs;
-    const wg_shape *s = &n->out[0]->shape;
-    wg_value *state[MAX_STATES], *bh, *p = project(n, c, in_sequence, &bh);
+    int steps = (int)p->shape.dim[1];
+    wg_value *each = wg_split(p, 1, NULL, steps), *lengths = operand(n, in_sequence(c).lengths);
+    for (int k = 0; each && k < steps; k++) {
+        int t = a->reverse ? steps - 1 - k : k;
+        wg_value *now = wg_result_of(each, t), *before[MAX_STATES] = {state[0], state[1]};
+        now = wg_reshape(now, WG_SHAPE(p->shape.dim[0], p->shape.dim[2]));
+        c->step(a, now, n->in[2], bh, state);
+        hold(c, lengths, t, before, state);
+        h[t] = state[0];
+        if (!state[0])
+            return;
+    }
+}
+
+static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
+{
+    places at = in_sequence(c);
+    int steps = (int)n->out[0]->shape.dim[1];
+    wg_value *lengths = operand(n, at.lengths), *state[MAX_STATES] = {NULL}, *bh;
+    wg_value *p = project(n, within(n->in[0], lengths), c, at, &bh);
+    wg_value **h = wg_graph_alloc(n->graph, sizeof *h * (size_t)(steps + 1));
+    if (!p || !h)
+        return;
     for (int i = 0; i < c->states; i++) {
-        state[i] = operand(n, in_sequence.state + i);
+        state[i] = operand(n, at.state + i);
         if (!state[i])
             state[i] = wg_zeros_like(n->out[1 + i]);
     }
-    int steps = (int)s->dim[1];
-    wg_value **h = steps ? wg_graph_alloc(n->graph, sizeof *h * (size_t)steps) : NULL;
-    wg_value *each = h ? wg_split(p, 1, NULL, steps) : NULL;
-    if (steps && !each)
-        return;
-    for (int k = 0; k < steps; k++) {
-        int t = a->reverse ? steps - 1 - k : k;
-        wg_value *now = wg_result_of(each, t);
-        now = wg_reshape(now, WG_SHAPE(s->dim[0], now->shape.dim[2]));
-        c->step(a, now, n->in[2], bh, state);
-        if (!state[0])
-            return;
-        h[t] = state[0];
-    }
-    y[0] = steps ? wg_stack(h, steps, 1) : wg_zeros_like(n->out[0]);
+    if (steps)
+        run_steps(n, c, p, bh, state, h);
+    y[0] = steps ? within(wg_stack(h, steps, 1), lengths) : wg_zeros_like(n->out[0]);
     for (int i = 0; i < c->states; i++)
         y[1 + i] = state[i];
 }
@@ -188,7 +236,7 @@ static double flops_of(const wg_node *n, places at)
 
 static double flops_sequence(const wg_node *n)
 {
-    return flops_of(n, in_sequence);
+    return flops_of(n, in_sequence(&rnn));
 }
 
 static double flops_cell(const wg_node *n)
@@ -213,6 +261,7 @@ static const wg_attr rnn_cell_attrs[] = {WG_ATTR(BOOL, wg_recurrent_attrs, relu)
 #define REVERSE &(const wg_recurrent_attrs){true, false}
 #define RELU &(const wg_recurrent_attrs){true, true}
 #define WEIGHTS(gates, C, H) F(2, (gates) * (H), C), F(2, (gates) * (H), H)
+#define LENGTHS(lo, hi) WG_INTS(lo, hi, 1, 2)
 #define BIASES(gates, H) F(1, (gates) * (H)), F(1, (gates) * (H))
 
 static const wg_sample rnn_cell_samples[] = {
@@ -235,16 +284,22 @@ static const wg_sample rnn_samples[] = {
      {POSITIVE(3, 1, 2, 2), POSITIVE(2, 2, 2), POSITIVE(2, 2, 2), POSITIVE(1, 2), POSITIVE(1, 2),
       POSITIVE(2, 1, 2)}},
     {"no steps", FORWARD, 6, {F(3, 2, 0, 3), WEIGHTS(1, 3, 2), BIASES(1, 2), F(2, 2, 2)}},
+    {"lengths", FORWARD, 7,
+     {F(3, 2, 3, 2), WEIGHTS(1, 2, 2), BIASES(1, 2), F(2, 2, 2), LENGTHS(0, 5)}},
 };
 static const wg_sample lstm_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(4, 2, 1)}},
     {"reverse, biases, states", REVERSE, 7,
      {F(3, 2, 2, 1), WEIGHTS(4, 1, 2), BIASES(4, 2), F(2, 2, 2), F(2, 2, 2)}},
+    {"reverse, lengths", REVERSE, 8,
+     {F(3, 2, 3, 1), WEIGHTS(4, 1, 1), BIASES(4, 1), F(2, 2, 1), F(2, 2, 1), LENGTHS(1, 4)}},
 };
 static const wg_sample gru_samples[] = {
     {"no bias", FORWARD, 3, {F(3, 2, 3, 2), WEIGHTS(3, 2, 1)}},
     {"reverse, biases, state", REVERSE, 6,
      {F(3, 2, 2, 1), WEIGHTS(3, 1, 2), BIASES(3, 2), F(2, 2, 2)}},
+    {"lengths", FORWARD, 7,
+     {F(3, 2, 3, 1), WEIGHTS(3, 1, 1), BIASES(3, 1), F(2, 2, 1), LENGTHS(0, 3)}},
 };
 
 #define RECURRENT(kind, which, words, outs)                                                        \
@@ -287,17 +342,17 @@ const wg_op wg_op_gru_cell = {
 };
 const wg_op wg_op_rnn = {
     .name = "rnn", .formula = "y[t], h = rnn_cell(x[t], h)",
-    RECURRENT(sequence, rnn, "x wi wh bi? bh? h?", "y h"),
+    RECURRENT(sequence, rnn, "x wi wh bi? bh? h? lengths?", "y h"),
     WG_ATTRS(wg_recurrent_attrs, rnn_attrs),
 };
 const wg_op wg_op_lstm = {
     .name = "lstm", .formula = "y[t], h, c = lstm_cell(x[t], h, c)",
-    RECURRENT(sequence, lstm, "x wi wh bi? bh? h? c?", "y h c"),
+    RECURRENT(sequence, lstm, "x wi wh bi? bh? h? c? lengths?", "y h c"),
     WG_ATTRS(wg_recurrent_attrs, sequence_attrs),
 };
 const wg_op wg_op_gru = {
     .name = "gru", .formula = "y[t], h = gru_cell(x[t], h)",
-    RECURRENT(sequence, gru, "x wi wh bi? bh? h?", "y h"),
+    RECURRENT(sequence, gru, "x wi wh bi? bh? h? lengths?", "y h"),
     WG_ATTRS(wg_recurrent_attrs, sequence_attrs),
 };
 /* clang-format on */
@@ -354,9 +409,12 @@ static wg_value *sequence(const char *at, const wg_op *op, wg_value *x, wg_value
         return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, op->name, "it has no state c");
     if (o.relu && op != &wg_op_rnn)
         return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, op->name, "it has no relu");
-    return apply(at, op, &(wg_recurrent_attrs){o.reverse, o.relu},
-                 (wg_value *[]){x, wi, wh, bi, bh, o.h, o.c}, op == &wg_op_lstm ? 7 : 6,
-                 in_sequence);
+    const wg_recurrent_attrs a = {o.reverse, o.relu};
+    if (op == &wg_op_lstm)
+        return apply(at, op, &a, (wg_value *[]){x, wi, wh, bi, bh, o.h, o.c, o.lengths}, 8,
+                     in_sequence(&lstm));
+    return apply(at, op, &a, (wg_value *[]){x, wi, wh, bi, bh, o.h, o.lengths}, 7,
+                 in_sequence(&gru));
 }
 
 wg_value *(wg_rnn)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,

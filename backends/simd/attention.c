@@ -39,12 +39,29 @@ static simd_heads heads_of(const wg_value *x, const void *data, bool by_token)
     return h;
 }
 
-/* Of a call whose operands from `first` on are q k v lengths?. */
+/* Where bias [B or 1, H or 1, T or 1, S or 1] repeats, its strides are 0. */
+static void set_bias(simd_attention *a, const wg_value *bias, const void *data)
+{
+    const int64_t *d = bias->shape.dim;
+    a->bias = (simd_heads){(float *)(uintptr_t)data, d[0] > 1 ? d[1] * d[2] * d[3] : 0,
+                           d[1] > 1 ? d[2] * d[3] : 0, d[2] > 1 ? d[3] : 0};
+    a->bias_step = d[3] > 1;
+}
+
+/* How many of its keys a query sees at most. */
+static int64_t seen_keys(const wg_node *n)
+{
+    wg_key_span span = wg_attention_span(n->attrs);
+    return span.last - span.first + 1;
+}
+
+/* Of a call whose operands from `first` on are q k v lengths? bias?. */
 static simd_attention attention_of(const wg_call *c, int first)
 {
     const wg_node *n = c->node;
     const wg_attention_attrs *attrs = n->attrs;
     bool by_token = is_by_token(n->op);
+    wg_key_span span = wg_attention_span(attrs);
     extent q = extent_of(n->in[first], by_token), v = extent_of(n->in[first + 2], by_token);
     simd_attention a = {
         .q = heads_of(n->in[first], c->in[first], by_token),
@@ -58,8 +75,8 @@ static simd_attention attention_of(const wg_call *c, int first)
         .d = q.width,
         .d_v = v.width,
         .scale = (float)(attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)q.width)),
-        .causal = attrs->causal,
-        .offset = attrs->causal_offset,
+        .first = span.first,
+        .last = span.last,
         .threads = c->threads,
         .scratch = c->scratch,
     };
@@ -70,6 +87,8 @@ static simd_attention attention_of(const wg_call *c, int first)
         a.lengths64 = wide ? c->in[first + 3] : NULL;
         a.lengths32 = wide ? NULL : c->in[first + 3];
     }
+    if (n->n_in > first + 4)
+        set_bias(&a, n->in[first + 4], c->in[first + 4]);
     return a;
 }
 
@@ -113,7 +132,8 @@ static size_t scratch(const wg_node *n, int threads)
     int first = is_forward(n->op) ? 0 : 1;
     extent q = extent_of(n->in[first], is_by_token(n->op)),
            v = extent_of(n->in[first + 2], is_by_token(n->op));
-    return (size_t)threads * (size_t)simd_attention_scratch(q.tokens, v.tokens, q.width, v.width) *
+    return (size_t)threads *
+           (size_t)simd_attention_scratch(q.tokens, v.tokens, seen_keys(n), q.width, v.width) *
            sizeof(float);
 }
 

@@ -1,7 +1,7 @@
-/* Attention by tiles of query rows: the scores of a tile, [rows, S], never leave the cache, and no
- * [T, S] tensor exists.  Forward, for one tile of one head:
+/* Attention by tiles of query rows: the scores of a tile, [rows, keys], never leave the cache, and
+ * no [T, S] tensor exists.  Forward, for one tile of one head:
  *
- *     S = scale Q K'          P = softmax(S), row by row, over the keys that the row may see
+ *     S = scale Q K' + bias   P = softmax(S), row by row, over the keys that the row may see
  *     Y = P V
  *
  * Backward makes P again and then, with dP = dY V' and D = rowsum(P dP):
@@ -9,7 +9,8 @@
  *     dV += P' dY             dS = scale P (dP - D)
  *     dQ  = dS K              dK += dS' Q
  *
- * Keys that no row of a tile may see are not touched at all, so nothing in them can leak.  A key
+ * Keys that no row of a tile may see are not touched at all, so nothing in them can leak, and the
+ * time for a window of r keys grows as T r.  A key
  * that only some rows may see has weight 0 in the others; as 0 times NaN is NaN, a tile whose such
  * keys are not finite goes row by row.
  *
@@ -44,22 +45,69 @@ static float *head(const simd_heads *x, int64_t b, int64_t h, int64_t t)
     return x->data + b * x->batch + h * x->head + t * x->row;
 }
 
-/* Keys that row t may see, of the first `keys`. */
-static int64_t row_keys(const simd_attention *a, int64_t t, int64_t keys)
+/* The keys from ... to - 1. */
+typedef struct keys_of {
+    int64_t from, to;
+} keys_of;
+
+/* What row t may see of the first `visible` keys.  Both ends grow with t. */
+static keys_of row_keys(const simd_attention *a, int64_t t, int64_t visible)
 {
-    if (!a->causal)
-        return keys;
-    int64_t seen = t + a->offset + 1;
-    return seen < 0 ? 0 : seen < keys ? seen : keys;
+    int64_t from = t + a->first, to = t + a->last + 1;
+    to = to < 0 ? 0 : to < visible ? to : visible;
+    from = from < 0 ? 0 : from < to ? from : to;
+    return (keys_of){from, to};
 }
 
-/* The mask's numbers of rows t ... t + rows - 1 of one head; row i starts at i S. */
-static const uint16_t *tile_mask(const simd_attention *a, int64_t b, int64_t h, int64_t t,
-                                 int64_t rows, float *p, int64_t ld)
+/* Some rows of one head, and room for their weights. */
+typedef struct tile {
+    int64_t b, h, t, rows; /* t ... t + rows - 1 of head h of example b */
+    int64_t visible;       /* keys within the length */
+    keys_of keys;          /* that some row sees */
+    float *p;              /* [rows, ld] */
+    int64_t ld;
+    float *more; /* [rows, ld] for the cotangents of p, then the mask's numbers */
+    float *room; /* for products */
+} tile;
+
+/* At the first rows of its head. */
+static tile first_tile(const simd_attention *a, int64_t b, int64_t h)
 {
-    uint16_t *room = (uint16_t *)(p + 2 * simd_attention_rows(a->T, a->S) * ld);
-    uint64_t first = (uint64_t)(((b * a->heads + h) * a->T + t) * a->S);
-    return a->mask.keep ? simd_mask_range(&a->mask, first, (uint64_t)(rows * a->S), room) : NULL;
+    simd_tile most = simd_attention_tile(a->T, a->S, a->last - a->first + 1);
+    int64_t each = simd_attention_scratch(a->T, a->S, a->last - a->first + 1, a->d, a->d_v);
+    tile w = {.b = b, .h = h, .visible = visible_keys(a, b), .ld = simd_attention_ld(most)};
+    w.p = a->scratch + omp_get_thread_num() * each;
+    w.more = w.p + most.rows * w.ld;
+    w.room = w.p + simd_attention_room(most);
+    return w;
+}
+
+/* The same room for the rows t ... t + rows - 1. */
+static tile tile_at(const simd_attention *a, const tile *w, int64_t t, int64_t rows)
+{
+    tile part = *w;
+    part.t = t;
+    part.rows = rows;
+    part.keys =
+        (keys_of){row_keys(a, t, w->visible).from, row_keys(a, t + rows - 1, w->visible).to};
+    return part;
+}
+
+/* The mask's numbers of the tile's keys in row i.  Those of a tile that sees all keys are drawn at
+ * once, with row 0. */
+static const uint16_t *row_mask(const simd_attention *a, const tile *w, int64_t i, int64_t rows)
+{
+    simd_tile most = simd_attention_tile(a->T, a->S, a->last - a->first + 1);
+    uint16_t *room = (uint16_t *)(w->more + most.rows * w->ld);
+    uint64_t first = (uint64_t)(((w->b * a->heads + w->h) * a->T + w->t) * a->S);
+    if (!a->mask.keep)
+        return NULL;
+    if (most.keys < a->S)
+        return simd_mask_range(&a->mask, first + (uint64_t)(i * a->S + w->keys.from),
+                               (uint64_t)(w->keys.to - w->keys.from), room);
+    if (i == 0)
+        simd_mask_range(&a->mask, first, (uint64_t)(rows * a->S), room);
+    return room + first % SIMD_MASK_GROUP + i * a->S + w->keys.from;
 }
 
 /* x = dropout(x) for a row of n; no mask, no change. */
@@ -85,13 +133,14 @@ static void fill(float *s, int64_t from, int64_t to, float value)
         s[j] = value;
 }
 
-/* softmax of s[0..keys) in place; zeros from there up to `width`, whole vectors.  No visible key
- * gives zeros. */
-static void softmax_row(float *s, int64_t keys, int64_t width)
+/* softmax of s[seen.from .. seen.to) in place; zeros before, and after up to `width`, whole vectors.
+ * No visible key gives zeros. */
+static void softmax_row(float *s, keys_of seen, int64_t width)
 {
     float top = -INFINITY, sum = 0;
-    int64_t n = whole_vectors(keys);
-    fill(s, keys, n, -INFINITY); /* of which exp makes 0 */
+    int64_t n = whole_vectors(seen.to);
+    fill(s, 0, seen.from, -INFINITY); /* of which exp makes 0 */
+    fill(s, seen.to, n, -INFINITY);
 #pragma omp simd reduction(max : top)
     for (int64_t j = 0; j < n; j++)
         top = s[j] > top ? s[j] : top;
@@ -198,60 +247,85 @@ static void zero_rows(float *x, int64_t rows, int64_t columns, int64_t stride)
         memset(x + i * stride, 0, (size_t)columns * sizeof *x);
 }
 
-/* Behind the tile whose weights are at p. */
-static float *gemm_room(const simd_attention *a, float *p)
+/* s += bias for the tile's keys in row t. */
+static void add_bias(const simd_attention *a, const tile *w, int64_t t, float *s)
 {
-    return p + simd_attention_tile(a->T, a->S);
+    const float *bias = head(&a->bias, w->b, w->h, t) + w->keys.from * a->bias_step;
+    int64_t n = w->keys.to - w->keys.from;
+    if (a->bias_step) {
+#pragma omp simd
+        for (int64_t j = 0; j < n; j++)
+            s[j] += bias[j];
+    } else {
+#pragma omp simd
+        for (int64_t j = 0; j < n; j++)
+            s[j] += *bias;
+    }
 }
 
-/* P of `rows` rows from t on, into p[rows, ld]; `keys` columns are filled, and zeros to the end of
- * their vector. */
-static void weights(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
-                    int64_t keys, float *p, int64_t ld)
+/* P of the tile, [rows, keys], and zeros to the end of their vector. */
+static void weights(const simd_attention *a, const tile *w)
 {
-    gemm(&(simd_product){rows, keys, a->d, a->scale, head(&a->q, b, h, t), a->q.row, false,
-                         head(&a->k, b, h / a->groups, 0), a->k.row, true, 0, p, ld, NULL, false, 1,
-                         gemm_room(a, p)});
-    for (int64_t i = 0; i < rows; i++)
-        softmax_row(p + i * ld, row_keys(a, t + i, keys), whole_vectors(keys));
+    int64_t keys = w->keys.to - w->keys.from;
+    gemm(&(simd_product){w->rows, keys, a->d, a->scale, head(&a->q, w->b, w->h, w->t), a->q.row,
+                         false, head(&a->k, w->b, w->h / a->groups, w->keys.from), a->k.row, true,
+                         0, w->p, w->ld, NULL, false, 1, w->room});
+    for (int64_t i = 0; i < w->rows; i++) {
+        keys_of seen = row_keys(a, w->t + i, w->visible);
+        if (a->bias.data)
+            add_bias(a, w, w->t + i, w->p + i * w->ld);
+        seen.from = seen.from > w->keys.from ? seen.from - w->keys.from : 0;
+        seen.to = seen.to > w->keys.from ? seen.to - w->keys.from : 0;
+        softmax_row(w->p + i * w->ld, seen, whole_vectors(keys));
+    }
 }
 
-static void forward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
-                         int64_t visible, float *p, int64_t ld)
+/* Whether the keys of x that only some rows of the tile see are finite. */
+static bool finite_where_hidden(const simd_attention *a, const tile *w, const simd_heads *x,
+                                int64_t width)
 {
-    float *y = head(&a->y, b, h, t);
-    const float *v = head(&a->v, b, h / a->groups, 0);
-    int64_t keys = row_keys(a, t + rows - 1, visible), sure = row_keys(a, t, visible);
-    if (keys == 0) {
-        zero_rows(y, rows, a->d_v, a->y.row);
+    int64_t kv = w->h / a->groups, from = row_keys(a, w->t + w->rows - 1, w->visible).from,
+            to = row_keys(a, w->t, w->visible).to; /* all rows see those between */
+    from = from < w->keys.to ? from : w->keys.to;
+    to = to > from ? to : from;
+    return finite_rows(head(x, w->b, kv, w->keys.from), from - w->keys.from, width, x->row) &&
+           finite_rows(head(x, w->b, kv, to), w->keys.to - to, width, x->row);
+}
+
+static void forward_rows(const simd_attention *a, const tile *w)
+{
+    float *y = head(&a->y, w->b, w->h, w->t);
+    int64_t keys = w->keys.to - w->keys.from;
+    if (keys <= 0) {
+        zero_rows(y, w->rows, a->d_v, a->y.row);
         return;
     }
-    if (rows > 1 && sure < keys &&
-        !finite_rows(v + sure * a->v.row, keys - sure, a->d_v, a->v.row)) {
-        for (int64_t i = 0; i < rows; i++)
-            forward_rows(a, b, h, t + i, 1, visible, p, ld);
+    if (w->rows > 1 && !finite_where_hidden(a, w, &a->v, a->d_v)) {
+        for (int64_t i = 0; i < w->rows; i++) {
+            const tile one = tile_at(a, w, w->t + i, 1);
+            forward_rows(a, &one);
+        }
         return;
     }
-    weights(a, b, h, t, rows, keys, p, ld);
-    const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
-    for (int64_t i = 0; number && i < rows; i++)
-        drop_row(a, number + i * a->S, p + i * ld, keys);
-    gemm(&(simd_product){rows, a->d_v, keys, 1, p, ld, false, v, a->v.row, false, 0, y, a->y.row,
-                         NULL, false, 1, gemm_room(a, p)});
+    weights(a, w);
+    for (int64_t i = 0; a->mask.keep && i < w->rows; i++)
+        drop_row(a, row_mask(a, w, i, w->rows), w->p + i * w->ld, keys);
+    gemm(&(simd_product){w->rows, a->d_v, keys, 1, w->p, w->ld, false,
+                         head(&a->v, w->b, w->h / a->groups, w->keys.from), a->v.row, false, 0, y,
+                         a->y.row, NULL, false, 1, w->room});
 }
 
 void SIMD(attention_forward)(const simd_attention *a)
 {
-    int64_t rows = simd_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
+    int64_t rows = simd_attention_tile(a->T, a->S, a->last - a->first + 1).rows;
     int64_t tiles = rows ? (a->T + rows - 1) / rows : 0, tasks = a->batches * a->heads * tiles;
     int64_t share = tasks_at_a_time(tasks, a->threads);
 #pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
     for (int64_t task = 0; task < tasks; task++) {
-        int64_t tile = task % tiles, h = task / tiles % a->heads, b = task / tiles / a->heads;
-        int64_t t = tile * rows, n = t + rows < a->T ? rows : a->T - t;
-        float *p =
-            a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S, a->d, a->d_v);
-        forward_rows(a, b, h, t, n, visible_keys(a, b), p, ld);
+        int64_t t = task % tiles * rows, h = task / tiles % a->heads, b = task / tiles / a->heads;
+        const tile first = first_tile(a, b, h);
+        const tile w = tile_at(a, &first, t, t + rows < a->T ? rows : a->T - t);
+        forward_rows(a, &w);
     }
 }
 
@@ -287,60 +361,67 @@ static void backward_row(const float *p, float *dp, int64_t n, float scale)
         dp[j] = p[j] * (dp[j] - dot) * scale;
 }
 
-static void backward_rows(const simd_attention *a, int64_t b, int64_t h, int64_t t, int64_t rows,
-                          int64_t visible, float *p, int64_t ld)
+/* dropout(P) in place of P, and dS in place of dP. */
+static void score_cotangents(const simd_attention *a, const tile *w)
 {
-    int64_t kv = h / a->groups;
-    float *dp = p + simd_attention_rows(a->T, a->S) * ld;
-    const float *q = head(&a->q, b, h, t), *dy = head(&a->dy, b, h, t);
-    const float *k = head(&a->k, b, kv, 0), *v = head(&a->v, b, kv, 0);
-    float *dq = head(&a->dq, b, h, t), *dk = head(&a->dk, b, kv, 0), *dv = head(&a->dv, b, kv, 0);
-    int64_t keys = row_keys(a, t + rows - 1, visible), sure = row_keys(a, t, visible);
-    if (keys == 0) {
-        zero_rows(dq, rows, a->d, a->dq.row);
-        return;
-    }
-    bool finite = finite_rows(v + sure * a->v.row, keys - sure, a->d_v, a->v.row) &&
-                  finite_rows(k + sure * a->k.row, keys - sure, a->d, a->k.row);
-    if (rows > 1 && sure < keys && !finite) {
-        for (int64_t i = 0; i < rows; i++)
-            backward_rows(a, b, h, t + i, 1, visible, p, ld);
-        return;
-    }
-    weights(a, b, h, t, rows, keys, p, ld);
-    gemm(&(simd_product){rows, keys, a->d_v, 1, dy, a->dy.row, false, v, a->v.row, true, 0, dp, ld,
-                         NULL, false, 1, gemm_room(a, p)});
-    const uint16_t *number = tile_mask(a, b, h, t, rows, p, ld);
-    int64_t columns = whole_vectors(keys);
-    for (int64_t i = 0; i < rows; i++) {
-        fill(dp + i * ld, keys, columns, 0);
-        if (number)
-            backward_dropped_row(a, number + i * a->S, p + i * ld, dp + i * ld, columns);
+    int64_t keys = w->keys.to - w->keys.from, columns = whole_vectors(keys);
+    for (int64_t i = 0; i < w->rows; i++) {
+        float *p = w->p + i * w->ld, *dp = w->more + i * w->ld;
+        fill(dp, keys, columns, 0);
+        if (a->mask.keep)
+            backward_dropped_row(a, row_mask(a, w, i, w->rows), p, dp, columns);
         else
-            backward_row(p + i * ld, dp + i * ld, columns, a->scale);
+            backward_row(p, dp, columns, a->scale);
     }
-    gemm(&(simd_product){keys, a->d_v, rows, 1, p, ld, true, dy, a->dy.row, false, 1, dv, a->dv.row,
-                         NULL, false, 1, gemm_room(a, p)});
-    gemm(&(simd_product){rows, a->d, keys, 1, dp, ld, false, k, a->k.row, false, 0, dq, a->dq.row,
-                         NULL, false, 1, gemm_room(a, p)});
-    gemm(&(simd_product){keys, a->d, rows, 1, dp, ld, true, q, a->q.row, false, 1, dk, a->dk.row,
-                         NULL, false, 1, gemm_room(a, p)});
+}
+
+static void backward_rows(const simd_attention *a, const tile *w)
+{
+    int64_t kv = w->h / a->groups, from = w->keys.from, keys = w->keys.to - from;
+    const float *q = head(&a->q, w->b, w->h, w->t), *dy = head(&a->dy, w->b, w->h, w->t);
+    const float *k = head(&a->k, w->b, kv, from), *v = head(&a->v, w->b, kv, from);
+    float *dq = head(&a->dq, w->b, w->h, w->t), *dk = head(&a->dk, w->b, kv, from),
+          *dv = head(&a->dv, w->b, kv, from), *p = w->p, *dp = w->more;
+    if (keys <= 0) {
+        zero_rows(dq, w->rows, a->d, a->dq.row);
+        return;
+    }
+    if (w->rows > 1 &&
+        !(finite_where_hidden(a, w, &a->v, a->d_v) && finite_where_hidden(a, w, &a->k, a->d))) {
+        for (int64_t i = 0; i < w->rows; i++) {
+            const tile one = tile_at(a, w, w->t + i, 1);
+            backward_rows(a, &one);
+        }
+        return;
+    }
+    weights(a, w);
+    gemm(&(simd_product){w->rows, keys, a->d_v, 1, dy, a->dy.row, false, v, a->v.row, true, 0, dp,
+                         w->ld, NULL, false, 1, w->room});
+    score_cotangents(a, w);
+    gemm(&(simd_product){keys, a->d_v, w->rows, 1, p, w->ld, true, dy, a->dy.row, false, 1, dv,
+                         a->dv.row, NULL, false, 1, w->room});
+    gemm(&(simd_product){w->rows, a->d, keys, 1, dp, w->ld, false, k, a->k.row, false, 0, dq,
+                         a->dq.row, NULL, false, 1, w->room});
+    gemm(&(simd_product){keys, a->d, w->rows, 1, dp, w->ld, true, q, a->q.row, false, 1, dk,
+                         a->dk.row, NULL, false, 1, w->room});
 }
 
 void SIMD(attention_backward)(const simd_attention *a)
 {
-    int64_t rows = simd_attention_rows(a->T, a->S), ld = (a->S + 15) / 16 * 16;
+    int64_t rows = simd_attention_tile(a->T, a->S, a->last - a->first + 1).rows;
     int64_t kv_heads = a->heads / a->groups, tasks = a->batches * kv_heads;
     int64_t share = tasks_at_a_time(tasks, a->threads);
 #pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
     for (int64_t task = 0; task < tasks; task++) {
-        int64_t kv = task % kv_heads, b = task / kv_heads, visible = visible_keys(a, b);
-        float *p =
-            a->scratch + omp_get_thread_num() * simd_attention_scratch(a->T, a->S, a->d, a->d_v);
+        int64_t kv = task % kv_heads, b = task / kv_heads;
         zero_rows(head(&a->dk, b, kv, 0), a->S, a->d, a->dk.row);
         zero_rows(head(&a->dv, b, kv, 0), a->S, a->d_v, a->dv.row);
-        for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++)
-            for (int64_t t = 0; t < a->T; t += rows)
-                backward_rows(a, b, h, t, t + rows < a->T ? rows : a->T - t, visible, p, ld);
+        for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++) {
+            const tile first = first_tile(a, b, h);
+            for (int64_t t = 0; t < a->T; t += rows) {
+                const tile w = tile_at(a, &first, t, t + rows < a->T ? rows : a->T - t);
+                backward_rows(a, &w);
+            }
+        }
     }
 }

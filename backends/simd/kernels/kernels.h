@@ -28,24 +28,25 @@ typedef struct simd_heads {
     int64_t batch, head, row;
 } simd_heads;
 
-/* y = softmax(scale q k' + mask) v for each batch and head; q is [T, d], k [S, d], v [S, dv].
- * groups query heads share one key-value head.  Keys at and after lengths[b] are masked, and with
- * `causal` those after the query.  Scratch: simd_attention_scratch floats a thread. */
+/* y = softmax(scale q k' + bias + mask) v for each batch and head; q is [T, d], k [S, d], v [S, dv].
+ * groups query heads share one key-value head.  Query t sees those of the keys t + first ... t +
+ * last that are before lengths[b].  Scratch: simd_attention_scratch floats a thread. */
 typedef struct simd_attention {
     simd_heads q, k, v, y;     /* forward; backward reads q, k, v  */
     simd_heads dy, dq, dk, dv; /* backward: all of dq, dk, dv      */
     const int64_t *lengths64;  /* [batch] or NULL                  */
     const int32_t *lengths32;
+    simd_heads bias;   /* of the scores, rows of keys; data NULL: none */
+    int64_t bias_step; /* 1, or 0: one number for all keys             */
     int64_t batches, heads, groups, T, S, d, d_v;
     float scale;
-    bool causal;
-    int64_t offset; /* causal: query t sees the keys s <= t + offset */
+    int64_t first, last;
     wgi_mask mask; /* of dropout on the weights, as a [batches, heads, T, S] tensor; keep 0: none */
     int threads;
     float *scratch;
 } simd_attention;
 
-/* Rows of q in a tile: the tile's scores [rows, S] stay in the cache. */
+/* Rows of q in a tile: the tile's scores [rows, keys] stay in the cache. */
 static inline int64_t simd_attention_rows(int64_t T, int64_t S)
 {
     int64_t keys = S > 0 ? S : 1, rows = (1 << 15) / keys; /* 128 KiB of scores */
@@ -56,22 +57,47 @@ static inline int64_t simd_attention_rows(int64_t T, int64_t S)
     return rows < T ? rows : T;
 }
 
-/* Of one thread: the weights of a tile, their cotangents, and the mask's numbers, of 16 bits. */
-static inline int64_t simd_attention_tile(int64_t T, int64_t S)
+/* A tile has `rows` rows, which see at most `keys` keys together: of S keys, a row sees at most
+ * `span`, and each further row of a window one more. */
+typedef struct simd_tile {
+    int64_t rows, keys;
+} simd_tile;
+
+enum { SIMD_WINDOW_ROWS = 64 }; /* about as many rows of a window are a tile */
+static inline simd_tile simd_attention_tile(int64_t T, int64_t S, int64_t span)
 {
-    int64_t rows = simd_attention_rows(T, S), ld = (S + 15) / 16 * 16;
-    return 2 * rows * ld + (rows * S + SIMD_MASK_ROOM + 31) / 32 * 16;
+    bool narrow = span < S - SIMD_WINDOW_ROWS;
+    int64_t rows = simd_attention_rows(T, narrow ? span + SIMD_WINDOW_ROWS : S);
+    int64_t keys = narrow && span + rows - 1 < S ? span + rows - 1 : S;
+    simd_tile tile = {rows, keys};
+    return tile;
+}
+
+/* From one row of a tile's scores to the next: whole vectors. */
+static inline int64_t simd_attention_ld(simd_tile tile)
+{
+    return (tile.keys + 15) / 16 * 16;
+}
+
+/* Of one thread: the weights of a tile, their cotangents, and the mask's numbers, of 16 bits. */
+static inline int64_t simd_attention_room(simd_tile tile)
+{
+    return 2 * tile.rows * simd_attention_ld(tile) +
+           (tile.rows * tile.keys + SIMD_MASK_ROOM + 31) / 32 * 16;
 }
 
 /* The same and what its products need. */
-static inline int64_t simd_attention_scratch(int64_t T, int64_t S, int64_t d, int64_t d_v)
+static inline int64_t simd_attention_scratch(int64_t T, int64_t S, int64_t span, int64_t d,
+                                             int64_t d_v)
 {
-    int64_t rows = simd_attention_rows(T, S), width = d > d_v ? d : d_v;
-    int64_t scores = simd_gemm_scratch(rows, S, width), sums = simd_gemm_scratch(rows, width, S),
-            gradients = simd_gemm_scratch(S, width, rows), products = scores;
+    simd_tile tile = simd_attention_tile(T, S, span);
+    int64_t width = d > d_v ? d : d_v;
+    int64_t scores = simd_gemm_scratch(tile.rows, tile.keys, width),
+            sums = simd_gemm_scratch(tile.rows, width, tile.keys),
+            gradients = simd_gemm_scratch(tile.keys, width, tile.rows), products = scores;
     products = sums > products ? sums : products;
     products = gradients > products ? gradients : products;
-    return simd_attention_tile(T, S) + (products + 15) / 16 * 16;
+    return simd_attention_room(tile) + (products + 15) / 16 * 16;
 }
 
 /* Rows of a layer normalisation, without a mean of rmsnorm; see norm.c.  mean and rstd are [rows];

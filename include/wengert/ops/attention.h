@@ -23,6 +23,10 @@ typedef struct wg_attention_attrs {
     double scale;   /**< of q.k; 0: 1 / sqrt(d) */
     double dropout; /**< probability p that a weight becomes 0; others are divided by 1 - p */
     int64_t key;    /**< of the dropout mask; 0: a new one */
+    /** Query t sees the keys from t + causal_offset - left to t + causal_offset + right alone. */
+    bool window;
+    int64_t left;  /**< with `window`: 0 or more keys before the query's own */
+    int64_t right; /**< with `window`: 0 or more keys after it; `causal` hides them */
 } wg_attention_attrs;
 
 /** y = dropout(softmax(scale q k' + mask)) v.  q [B,H,T,d], k [B,Hk,S,d], v [B,Hk,S,dv] of one
@@ -32,10 +36,34 @@ WG_API wg_value *(wg_attention)(const char *at, wg_value *q, wg_value *k, wg_val
                                 wg_value *lengths, const wg_attention_attrs *options);
 #define wg_attention(...) wg_attention(WG_HERE, __VA_ARGS__)
 
+/** The same with a bias of the scores: softmax(scale q k' + bias + mask).  Each of the four axes of
+ * bias is that of [B,H,T,S] or 1.  A bias of q's dtype has a gradient; one of bools stands for 0
+ * where it is true and for -infinity where it is false, so that only keys where it is true are
+ * seen.  NULL: no bias. */
+WG_API wg_value *(wg_biased_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
+                                       wg_value *bias, wg_value *lengths,
+                                       const wg_attention_attrs *options);
+#define wg_biased_attention(...) wg_biased_attention(WG_HERE, __VA_ARGS__)
+
 /** The weights alone, [B,H,T,S]: softmax(scale q k' + mask), before dropout. */
 WG_API wg_value *(wg_attention_weights)(const char *at, wg_value *q, wg_value *k, wg_value *lengths,
                                         const wg_attention_attrs *options);
 #define wg_attention_weights(...) wg_attention_weights(WG_HERE, __VA_ARGS__)
+
+/** The weights of wg_biased_attention. */
+WG_API wg_value *(wg_biased_attention_weights)(const char *at, wg_value *q, wg_value *k,
+                                               wg_value *bias, wg_value *lengths,
+                                               const wg_attention_attrs *options);
+#define wg_biased_attention_weights(...) wg_biased_attention_weights(WG_HERE, __VA_ARGS__)
+
+/** Keys relative to a query: t sees those of [t + first, t + last]. */
+typedef struct wg_key_span {
+    int64_t first; /**< less than -2^32 if nothing hides the keys before */
+    int64_t last;  /**< more than 2^32 if nothing hides the keys after */
+} wg_key_span;
+
+/** What `causal` and `window` let a query see, for kernels of attention. */
+WG_API wg_key_span wg_attention_span(const wg_attention_attrs *attrs);
 
 /** Attributes of additive_attention.  Zero means the default in every field. */
 typedef struct wg_additive_attrs {

@@ -25,6 +25,10 @@ typedef struct wg_recurrent_options {
     wg_value *c;  /**< lstm only: cell state before the first step, [B, H]; NULL: zeros */
     bool reverse; /**< from the last step to the first */
     bool relu;    /**< rnn only: relu instead of tanh */
+    /** [B] i32 or i64: sequence b has the steps t < lengths[b], and with `reverse` begins at the
+     * last of them; NULL: all steps.  Past its end y is 0, its states stay as they are, and x may
+     * hold anything, even NaN. */
+    wg_value *lengths;
 } wg_recurrent_options;
 
 /** Attributes of rnn, lstm, gru and their cells. */
@@ -53,7 +57,8 @@ WG_API wg_value *(wg_gru_cell)(const char *at, wg_value *x, wg_value *h, wg_valu
 #define wg_gru_cell(...) wg_gru_cell(WG_HERE, __VA_ARGS__)
 
 /** y[B, T, H], the h' of every step, from x[B, T, C]; T may be 0.  wg_result_of(y, 1) is the
- * h[B, H] after the last step, wg_result_of(y, 2) the c[B, H] of lstm.  `options` may be NULL. */
+ * h[B, H] after the last step of each sequence, wg_result_of(y, 2) the c[B, H] of lstm.  `options`
+ * may be NULL. */
 WG_API wg_value *(wg_rnn)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,
                           wg_value *bh, const wg_recurrent_options *options);
 #define wg_rnn(...) wg_rnn(WG_HERE, __VA_ARGS__)
