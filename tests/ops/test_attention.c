@@ -8,11 +8,24 @@ typedef struct setting {
     int64_t B, H, Hk, T, S, d, dv;
     int64_t length[4]; /* of each example; length[0] < 0: none given */
     wg_attention_attrs a;
+    int64_t bias[4]; /* shape of the bias; bias[0] 0: none */
 } setting;
 
 static bool sees(const setting *c, int64_t b, int64_t t, int64_t s)
 {
-    return (c->length[0] < 0 || s < c->length[b]) && (!c->a.causal || s <= t + c->a.causal_offset);
+    int64_t distance = s - t - c->a.causal_offset;
+    return (c->length[0] < 0 || s < c->length[b]) && (!c->a.causal || distance <= 0) &&
+           (!c->a.window || (-c->a.left <= distance && distance <= c->a.right));
+}
+
+/* Where in the bias the number for score [b, h, t, s] is. */
+static int64_t in_bias(const setting *c, int64_t b, int64_t h, int64_t t, int64_t s)
+{
+    const int64_t at[] = {b, h, t, s};
+    int64_t place = 0;
+    for (int i = 0; i < 4; i++)
+        place = place * c->bias[i] + (c->bias[i] > 1 ? at[i] : 0);
+    return place;
 }
 
 static double score(const setting *c, const double *q, const double *k)
@@ -24,17 +37,18 @@ static double score(const setting *c, const double *q, const double *k)
 }
 
 /* weights [B,H,T,S] and y [B,H,T,dv] */
-static void define(const setting *c, const double *q, const double *k, const double *v, double *w,
-                   double *y)
+static void define(const setting *c, const double *q, const double *k, const double *v,
+                   const double *bias, double *w, double *y)
 {
     for (int64_t row = 0; row < c->B * c->H * c->T; row++) {
         int64_t t = row % c->T, h = row / c->T % c->H, b = row / c->T / c->H;
         int64_t head = b * c->Hk + h / (c->H / c->Hk);
         double sum = 0;
         for (int64_t s = 0; s < c->S; s++) {
-            double *at = &w[row * c->S + s];
-            *at =
-                sees(c, b, t, s) ? exp(score(c, q + row * c->d, k + (head * c->S + s) * c->d)) : 0;
+            double *at = &w[row * c->S + s], added = c->bias[0] ? bias[in_bias(c, b, h, t, s)] : 0;
+            *at = sees(c, b, t, s)
+                      ? exp(score(c, q + row * c->d, k + (head * c->S + s) * c->d) + added)
+                      : 0;
             sum += *at;
         }
         for (int64_t j = 0; j < c->dv; j++)
@@ -51,12 +65,13 @@ static void define(const setting *c, const double *q, const double *k, const dou
 
 enum { MAX = 4096 };
 
-typedef struct numbers_of { /* q, k, v, dy */
-    double x[4][MAX];
+typedef struct numbers_of { /* q, k, v, dy, bias */
+    double x[5][MAX];
 } numbers_of;
 
-static void shapes_of(const setting *c, wg_shape shape[4])
+static void shapes_of(const setting *c, wg_shape shape[5])
 {
+    shape[4] = WG_SHAPE(c->bias[0], c->bias[1], c->bias[2], c->bias[3]);
     shape[0] = WG_SHAPE(c->B, c->H, c->T, c->d);
     shape[1] = WG_SHAPE(c->B, c->Hk, c->S, c->d);
     shape[2] = WG_SHAPE(c->B, c->Hk, c->S, c->dv);
@@ -65,9 +80,9 @@ static void shapes_of(const setting *c, wg_shape shape[4])
 
 static void draw(const setting *c, numbers_of *n, uint64_t seed)
 {
-    wg_shape shape[4];
+    wg_shape shape[5];
     shapes_of(c, shape);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         for (int64_t k = 0; k < wg_shape_count(&shape[i]); k++) {
             assert_true(k < MAX);
             seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -82,15 +97,17 @@ static wg_plan *run(const setting *c, const numbers_of *n, wg_dtype dtype, int t
                     wg_value *out[OUTPUTS])
 {
     wg_graph *g = wg_graph_new();
-    wg_shape shape[4];
-    wg_value *in[4], *lengths = NULL;
+    wg_shape shape[5];
+    wg_value *in[4], *lengths = NULL, *bias = NULL;
     shapes_of(c, shape);
     for (int i = 0; i < 4; i++)
         in[i] = numbers(g, dtype, shape[i], n->x[i]);
+    if (c->bias[0])
+        bias = numbers(g, dtype, shape[4], n->x[4]);
     if (c->length[0] >= 0)
         lengths = wg_constant(g, WG_I64, WG_SHAPE(c->B), c->length);
-    out[Y] = wg_attention(in[0], in[1], in[2], lengths, &c->a);
-    out[W] = wg_attention_weights(in[0], in[1], lengths, &c->a);
+    out[Y] = wg_biased_attention(in[0], in[1], in[2], bias, lengths, &c->a);
+    out[W] = wg_biased_attention_weights(in[0], in[1], bias, lengths, &c->a);
     wg_vjp(&out[Y], &in[3], 1, in, 3, NULL, out + DQ);
     return small_run(g, out, OUTPUTS, threads);
 }
@@ -105,12 +122,19 @@ static void end(wg_plan *p, wg_value *const *out)
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static const setting settings[] = {
-    {2, 2, 2, 3, 5, 4, 3, {-1}, {0}},
-    {2, 2, 2, 5, 5, 4, 4, {-1}, {.causal = true}},
-    {3, 2, 2, 3, 5, 4, 3, {5, 0, 2}, {.scale = 0.7}},
-    {2, 4, 2, 3, 5, 4, 3, {4, 5}, {.causal = true, .causal_offset = 2}},
-    {1, 4, 1, 3, 2, 4, 3, {-1}, {.causal = true, .causal_offset = -1}},
-    {2, 1, 1, 1, 1, 1, 1, {1, 0}, {0}},
+    {2, 2, 2, 3, 5, 4, 3, {-1}, {0}, {0}},
+    {2, 2, 2, 5, 5, 4, 4, {-1}, {.causal = true}, {0}},
+    {3, 2, 2, 3, 5, 4, 3, {5, 0, 2}, {.scale = 0.7}, {0}},
+    {2, 4, 2, 3, 5, 4, 3, {4, 5}, {.causal = true, .causal_offset = 2}, {0}},
+    {1, 4, 1, 3, 2, 4, 3, {-1}, {.causal = true, .causal_offset = -1}, {0}},
+    {2, 1, 1, 1, 1, 1, 1, {1, 0}, {0}, {0}},
+    {2, 2, 1, 3, 4, 2, 3, {-1}, {0}, {2, 2, 3, 4}},
+    {2, 2, 2, 3, 4, 2, 3, {4, 1}, {.causal = true, .causal_offset = 1}, {1, 2, 1, 4}},
+    {2, 4, 2, 3, 4, 2, 3, {-1}, {0}, {2, 1, 3, 1}},
+    {2, 2, 1, 7, 8, 2, 3, {-1}, {.window = true, .left = 2, .right = 1}, {0}},
+    {2, 2, 1, 5, 8, 2, 3, {6, 1}, {.window = true, .left = 1, .right = 4, .causal = true}, {0}},
+    {1, 2, 1, 5, 8, 2, 3, {-1}, {.window = true, .causal_offset = 3, .left = 1}, {1, 1, 5, 8}},
+    {1, 1, 1, 5, 2, 2, 3, {-1}, {.window = true, .causal_offset = -4, .right = 1}, {0}},
 };
 
 static void attention_is_its_definition(void **state)
@@ -123,7 +147,7 @@ static void attention_is_its_definition(void **state)
             const setting *c = &settings[i];
             wg_value *out[OUTPUTS];
             draw(c, &n, 1);
-            define(c, n.x[0], n.x[1], n.x[2], w, y);
+            define(c, n.x[0], n.x[1], n.x[2], n.x[4], w, y);
             wg_plan *p = run(c, &n, d, 1, out);
             double tolerance = d == WG_F64 ? 1e-14 : 1e-6;
             numbers_near("y", p, out[Y], y, c->B * c->H * c->T * c->dv, tolerance);
@@ -371,6 +395,67 @@ static void rotary_products_depend_on_distance(void **state)
     }
 }
 
+/* A mask of bools for sequences of 2 and 3 tokens in one row: each block attends to itself alone,
+ * as if it stood alone, and no key at all gives zeros. */
+static void a_mask_of_bools_hides_keys(void **state)
+{
+    (void)state;
+    static const double document[] = {0, 0, 1, 1, 1, 7}, other[] = {0, 0, 1, 1, 1, 8};
+    static numbers_of n;
+    const setting c = {1, 2, 1, 6, 6, 4, 3, {-1}, {.causal = true}, {0}};
+    wg_graph *g = wg_graph_new();
+    wg_shape shape[5];
+    wg_value *in[3], *part[3], *y[2];
+    shapes_of(&c, shape);
+    draw(&c, &n, 9);
+    for (int i = 0; i < 3; i++) {
+        in[i] = numbers(g, WG_F64, shape[i], n.x[i]);
+        part[i] = wg_slice(in[i], 2, 2, 5, 1);
+    }
+    wg_value *same = wg_equal(numbers(g, WG_F64, WG_SHAPE(6, 1), document),
+                              numbers(g, WG_F64, WG_SHAPE(1, 6), other));
+    y[0] = wg_biased_attention(in[0], in[1], in[2], wg_reshape(same, WG_SHAPE(1, 1, 6, 6)), NULL,
+                               &c.a);
+    y[1] = wg_attention(part[0], part[1], part[2], NULL, &c.a);
+    wg_plan *p = small_run(g, y, 2, 1);
+    for (int64_t h = 0; h < 2; h++)
+        for (int64_t i = 0; i < 3 * c.dv; i++)
+            assert_true(numbers_close(small_at(p, y[0], (h * 6 + 2) * c.dv + i),
+                                      small_at(p, y[1], h * 3 * c.dv + i), 1e-14));
+    for (int64_t i = 0; i < c.dv; i++)
+        assert_true(small_at(p, y[0], 5 * c.dv + i) == 0 && small_at(p, y[0], i) != 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* What a window hides does not change one bit. */
+static void keys_outside_a_window_do_not_matter(void **state)
+{
+    (void)state;
+    static numbers_of before, after;
+    const setting c = {2, 2, 1, 6, 9, 4, 3, {-1}, {.window = true, .left = 1, .right = 1}, {0}};
+    wg_value *a[OUTPUTS], *b[OUTPUTS];
+    draw(&c, &before, 4);
+    draw(&c, &after, 5);
+    memcpy(after.x[0], before.x[0], sizeof before.x[0]);
+    const int64_t width[] = {0, c.d, c.dv};
+    for (int i = 1; i < 3; i++) /* key 0 changes, and those from 7 on, which nobody sees */
+        for (int64_t k = 0; k < c.B * c.Hk * c.S * width[i]; k++)
+            if (k / width[i] % c.S > 0 && k / width[i] % c.S < 7)
+                after.x[i][k] = before.x[i][k];
+    wg_plan *p = run(&c, &before, WG_F32, 1, a), *q = run(&c, &after, WG_F32, 1, b);
+    int64_t same = 0, other = 0;
+    for (int64_t k = 0; k < wg_value_count(a[Y]); k++) {
+        bool equal = small_at(p, a[Y], k) == small_at(q, b[Y], k), sees_key_0 = k / c.dv % c.T < 2;
+        assert_true(equal || sees_key_0);
+        same += equal;
+        other += !equal;
+    }
+    assert_true(same >= 2 * 2 * 4 * 3 && other > 0);
+    end(p, a);
+    end(q, b);
+}
+
 static void bad_shapes_are_refused(void **state)
 {
     (void)state;
@@ -392,6 +477,35 @@ static void bad_shapes_are_refused(void **state)
     small_refused(g, "3 numbers do not fall in pairs");
 }
 
+static void bad_biases_and_windows_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_shape bias;
+        wg_dtype dtype;
+        wg_attention_attrs a;
+        const char *words;
+    } bad[] = {
+        {{4, {1, 1, 3, 2}},
+         WG_F32,
+         {0},
+         "bias is [1,1,3,2], must broadcast to the scores [2,3,2,2]"},
+        {{2, {2, 2}}, WG_F32, {0}, "bias is [2,2] of rank 2, must be of rank 4"},
+        {{4, {1, 1, 2, 2}}, WG_F64, {0}, "bias is f64 but q is f32"},
+        {{4, {1, 1, 1, 1}},
+         WG_F32,
+         {.window = true, .left = -1},
+         "left is -1 and right is 0, must"},
+        {{4, {1, 1, 1, 1}}, WG_F32, {.right = 3}, "right is 3, but window is false"},
+    };
+    for (int i = 0; i < WG_COUNT(bad); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_fill(g, WG_F32, WG_SHAPE(2, 3, 2, 4), 0);
+        wg_biased_attention(x, x, x, wg_fill(g, bad[i].dtype, bad[i].bias, 0), NULL, &bad[i].a);
+        small_refused(g, bad[i].words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,7 +519,10 @@ int main(void)
         cmocka_unit_test(additive_attention_is_its_definition),
         cmocka_unit_test(rotary_turns_pairs),
         cmocka_unit_test(rotary_products_depend_on_distance),
+        cmocka_unit_test(a_mask_of_bools_hides_keys),
+        cmocka_unit_test(keys_outside_a_window_do_not_matter),
         cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(bad_biases_and_windows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Recurrent ops: small numbers worked out by hand, sequences against repeated cells, edges,
  * refusals. */
 #include "tests/small.h"
+#include "wengert/autograd/grad.h"
 
 #include <math.h>
 
@@ -170,6 +171,77 @@ static void reverse_is_a_flip_before_and_after(void **state)
     }
 }
 
+/* The first `steps` steps of example b of x [BATCH, T, C], alone: [1, steps, C]. */
+static wg_value *alone(wg_value *x, int64_t b, int64_t steps)
+{
+    return wg_slice(wg_slice(x, 0, b, b + 1, 1), 1, 0, steps, 1);
+}
+
+static wg_value *example(wg_value *state, int64_t b)
+{
+    return state ? wg_slice(state, 0, b, b + 1, 1) : NULL;
+}
+
+/* x with NaN in the steps from length[b] on. */
+static wg_value *with_nan_past(wg_value *x, const int64_t *length)
+{
+    wg_graph *g = wg_graph_of(x);
+    wg_value *t = wg_iota(g, WG_I64, WG_SHAPE(1, STEPS, 1), 1, 0, 1);
+    wg_value *seen = wg_less(t, wg_constant(g, WG_I64, WG_SHAPE(BATCH, 1, 1), length));
+    static const double nan = NAN;
+    return wg_where(seen, x, wg_constant(g, WG_F64, WG_SCALAR, &nan));
+}
+
+/* Sequences with lengths, among others: each is what it is alone, and 0 past its end. */
+static void check_lengths(kind k, bool reverse, const int64_t *length)
+{
+    uint64_t seed = 5;
+    wg_graph *g = wg_graph_new();
+    weights w = draw_weights(g, k, true, true, true, &seed);
+    wg_value *x = drawn(g, WG_SHAPE(BATCH, STEPS, INPUTS), &seed), *got[8], *alike[8], *dx;
+    wg_recurrent_options o = {.h = w.h, .c = w.c, .reverse = reverse};
+    o.lengths = wg_constant(g, WG_I64, WG_SHAPE(BATCH), length);
+    wg_value *padded = with_nan_past(x, length), *y = sequence(k, padded, w, o);
+    int n = 0;
+    for (int64_t b = 0; b < BATCH; b++) {
+        wg_recurrent_options own = {example(w.h, b), example(w.c, b), .reverse = reverse};
+        wg_value *z = sequence(k, alone(x, b, length[b]), w, own);
+        wg_value *zeros = wg_fill(g, WG_F64, WG_SHAPE(1, STEPS - length[b], UNITS), 0);
+        got[n] = example(y, b);
+        alike[n++] = wg_concat((wg_value *[]){z, zeros}, 2, 1);
+        for (int i = 1; i <= (k == LSTM ? 2 : 1); i++, n++) {
+            got[n] = example(wg_result_of(y, i), b);
+            alike[n] = wg_result_of(z, i);
+        }
+    }
+    wg_value *loss = wg_sum(wg_square(y), WG_ALL_AXES, WG_DROP);
+    wg_grad(loss, &padded, 1, &dx);
+    wg_value *wanted[17];
+    memcpy(wanted, got, (size_t)n * sizeof *got);
+    memcpy(wanted + n, alike, (size_t)n * sizeof *alike);
+    wanted[2 * n] = dx;
+    wg_plan *p = small_run(g, wanted, 2 * (size_t)n + 1, 1);
+    for (int i = 0; i < n; i++)
+        check_close(names[k], p, got[i], alike[i]);
+    for (int64_t i = 0; i < wg_value_count(dx); i++) {
+        bool seen = i / INPUTS % STEPS < length[i / INPUTS / STEPS];
+        check_that(seen ? isfinite(small_at(p, dx, i)) && small_at(p, dx, i) != 0
+                        : small_at(p, dx, i) == 0,
+                   "%s: dx %d is %g", names[k], (int)i, small_at(p, dx, i));
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void a_shorter_sequence_is_what_it_is_alone(void **state)
+{
+    (void)state;
+    static const int64_t lengths[][BATCH] = {{4, 2}, {1, 3}, {0, 4}};
+    for (kind k = RNN; k < KINDS; k++)
+        for (int i = 0; i < 2 * WG_COUNT(lengths); i++)
+            check_lengths(k, i % 2, lengths[i / 2]);
+}
+
 static void an_empty_batch_gives_empty_results(void **state)
 {
     (void)state;
@@ -211,6 +283,13 @@ static void wrong_operands_are_refused_with_their_numbers(void **state)
     FRESH assert_null(wg_lstm(x, W("wi", 20, 3), W("wh", 20, 5), NULL, NULL,
                               &(wg_recurrent_options){.relu = true}));
     small_refused(g, "lstm: it has no relu");
+    FRESH assert_null(wg_gru(x, W("wi", 15, 3), W("wh", 15, 5), NULL, NULL,
+                             &(wg_recurrent_options){.lengths = W("lengths", 2)}));
+    small_refused(g, "lengths is f32, must be i32 or i64");
+    FRESH assert_null(
+        wg_lstm(x, W("wi", 20, 3), W("wh", 20, 5), NULL, NULL,
+                &(wg_recurrent_options){.lengths = wg_input(g, "l", WG_I32, WG_SHAPE(3))}));
+    small_refused(g, "lengths is [3], its axis 0 must be 2, not 3");
     FRESH assert_null(
         wg_lstm_cell(x, W("h", 2, 5), W("c", 2, 5), W("wi", 20, 3), W("wh", 20, 5), NULL, NULL));
     small_refused(g, "x is [2,4,3] of rank 3, must be of rank 2");
@@ -224,6 +303,7 @@ int main(void)
         cmocka_unit_test(cells_are_their_equations),
         cmocka_unit_test(a_sequence_is_its_cell_repeated),
         cmocka_unit_test(reverse_is_a_flip_before_and_after),
+        cmocka_unit_test(a_shorter_sequence_is_what_it_is_alone),
         cmocka_unit_test(an_empty_batch_gives_empty_results),
         cmocka_unit_test(wrong_operands_are_refused_with_their_numbers),
     };
