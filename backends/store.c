@@ -1,10 +1,9 @@
 /* The store: a growing array of tensors and an open-addressing table from name to place. */
 #include "backends/store.h"
 #include "backends/align.h"
-#include "graph/element.h"
+#include "backends/initial.h"
 #include "graph/grow.h"
 #include "graph/mix.h"
-#include "graph/random.h"
 #include "wengert/ops/leaf.h"
 #include "wengert/ops/table.h"
 
@@ -154,39 +153,13 @@ wg_status wg_store_add(wg_store *s, const char *name, wg_dtype dtype, const wg_s
     return WG_OK;
 }
 
-/* ---- initial values -------------------------------------------------------------------------- */
-
-/* b = scale sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010): a matrix is [fan in, fan out], a
- * vector is both. */
-static double xavier_bound(const wg_shape *shape, double scale)
+/* Takes back the last wg_store_add: no other name was put into the table after it. */
+static void forget_last(wg_store *s)
 {
-    int r = shape->rank;
-    double out = r > 0 ? (double)shape->dim[r - 1] : 1,
-           in = r > 1 ? (double)shape->dim[r - 2] : out;
-    return in + out > 0 ? scale * sqrt(6 / (in + out)) : 0;
-}
-
-static void initialise(const wg_store *s, const wg_tensor *t, const wg_leaf_attrs *a)
-{
-    wgi_random r = {s->seed, 0, wgi_hash_text(t->name), WGI_RANDOM_INIT};
-    int64_t count = wg_shape_count(&t->shape);
-    double bound = a->init == WG_INIT_XAVIER ? xavier_bound(&t->shape, a->scale) : a->scale;
-    if (a->init == WG_INIT_CONSTANT && a->scale == 0) /* as it is */
-        return;
-#pragma omp parallel for schedule(static) if (count >= 1 << 16)
-    for (int64_t i = 0; i < count; i += 4) {
-        double x[4] = {0};
-        if (a->init == WG_INIT_NORMAL)
-            wgi_normal4(&r, (uint64_t)i / 4, x);
-        else if (a->init != WG_INIT_CONSTANT)
-            wgi_uniform4(&r, (uint64_t)i / 4, x);
-        for (int64_t k = 0; k < 4 && i + k < count; k++) {
-            double y = a->init == WG_INIT_CONSTANT ? a->scale
-                       : a->init == WG_INIT_NORMAL ? a->scale * x[k]
-                                                   : bound * (2 * x[k] - 1);
-            wgi_put_element(t->data, t->dtype, i + k, y);
-        }
-    }
+    wgi_owned *t = s->tensor[s->count - 1];
+    *slot_of(s, t->tensor.name) = 0;
+    s->count--;
+    free_tensor(t);
 }
 
 wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out)
@@ -195,6 +168,10 @@ wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **ou
     wg_status status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
     const wg_op *op = leaf->node->op;
     if (status == WG_OK && fresh && (op == &wg_op_parameter || op == &wg_op_state))
-        initialise(s, *out, leaf->node->attrs);
+        status = wgi_initialise(*out, s->seed, leaf->node->attrs);
+    if (status != WG_OK && fresh && *out) {
+        forget_last(s);
+        *out = NULL;
+    }
     return status;
 }

@@ -71,9 +71,14 @@ const wg_scope *wg_scope_intern(wg_graph *to, const wg_scope *from)
 {
     const wg_scope *s = wgi_scope_intern(to, from->path);
     const wg_scope *up = s;
-    for (; up && from; up = up->parent, from = from->parent)
-        if (from->recompute)
-            ((wg_scope *)up)->recompute = true;
+    for (; up && from; up = up->parent, from = from->parent) {
+        wg_scope *own = (wg_scope *)up;
+        own->recompute |= from->recompute;
+        own->reuse |= from->reuse;
+        own->average |= from->average;
+        if (from->parameter_dtype)
+            own->parameter_dtype = from->parameter_dtype;
+    }
     return s;
 }
 

@@ -118,7 +118,10 @@ static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char
     if (!own || !wgi_names_put(&g->scopes, own, s))
         return wgi_graph_no_memory(g);
     const char *slash = strrchr(own, '/');
-    *s = (wg_scope){parent, slash ? slash + 1 : own, own, parent ? parent->depth + 1 : 0, false};
+    *s = (wg_scope){.parent = parent,
+                    .name = slash ? slash + 1 : own,
+                    .path = own,
+                    .depth = parent ? parent->depth + 1 : 0};
     return s;
 }
 
@@ -190,15 +193,48 @@ void wg_scope_pop(wg_graph *g)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_pop", "no scope is open");
 }
 
+/* The current scope, to be marked: the graph owns it; only users see it const. */
+static wg_scope *marked(wg_graph *g)
+{
+    return (wg_scope *)g->origin.scope;
+}
+
+/* The same where the mark must not be the whole graph's; NULL, and an error, at the top. */
+static wg_scope *marked_inside(wg_graph *g, const char *who)
+{
+    if (!g->origin.scope->parent)
+        wg_graph_fail(g, WG_EINVAL, NULL, who, "no scope is open");
+    return g->origin.scope->parent ? marked(g) : NULL;
+}
+
 void wg_scope_recompute(wg_graph *g)
 {
-    if (!g)
-        return;
-    if (g->origin.scope->parent)
-        ((wg_scope *)g->origin.scope)->recompute =
-            true; /* the graph owns it; only users see it const */
-    else
-        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_recompute", "no scope is open");
+    wg_scope *s = g ? marked_inside(g, "wg_scope_recompute") : NULL;
+    if (s)
+        s->recompute = true;
+}
+
+void wg_scope_average(wg_graph *g)
+{
+    wg_scope *s = g ? marked_inside(g, "wg_scope_average") : NULL;
+    if (s)
+        s->average = true;
+}
+
+void wg_scope_reuse(wg_graph *g)
+{
+    if (g)
+        marked(g)->reuse = true;
+}
+
+void wg_scope_parameter_dtype(wg_graph *g, wg_dtype dtype)
+{
+    if (g && dtype != WG_DTYPE_DEFAULT && !wg_dtype_is_float(dtype))
+        wg_graph_fail(g, WG_EDTYPE, NULL, "wg_scope_parameter_dtype",
+                      "the dtype of parameters is %s, must be f32, f64 or bf16",
+                      wg_dtype_name(dtype));
+    else if (g)
+        marked(g)->parameter_dtype = dtype;
 }
 
 const char *wg_scope_path(const wg_graph *g)

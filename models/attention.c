@@ -1,6 +1,6 @@
-/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads with queries and keys of d_k
- * numbers and values of d_v.  Between the layers, the numbers of all heads stand side by side: q
- * [B, T, h d_k], k [B, S, h d_k], v [B, S, h d_v]. */
+/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads of queries, which share g heads
+ * of keys and values, with queries and keys of d_k numbers and values of d_v.  Between the layers,
+ * the numbers of all heads stand side by side: q [B, T, h d_k], k [B, S, g d_k], v [B, S, g d_v]. */
 #include "models/internal.h"
 
 #include <math.h>
@@ -31,6 +31,11 @@ static int64_t heads_of(const wg_multi_head_options *o)
     return o->heads ? o->heads : 1;
 }
 
+static int64_t key_heads_of(const wg_multi_head_options *o)
+{
+    return o->key_heads ? o->key_heads : heads_of(o);
+}
+
 static const char who[] = "wg_multi_head_attention";
 
 static bool has_three_axes(const char *at, const char *what, const wg_value *x)
@@ -59,19 +64,25 @@ static bool has_valid_sizes(const char *at, const wg_value *x, const wg_multi_he
     if (!ok)
         wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who, "%lld heads of %lld and %lld numbers",
                       (long long)o->heads, (long long)o->d_k, (long long)o->d_v);
+    else if (key_heads_of(o) < 1 || heads_of(o) % key_heads_of(o) != 0) {
+        wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who,
+                      "%lld heads of queries cannot share %lld heads of keys",
+                      (long long)heads_of(o), (long long)key_heads_of(o));
+        return false;
+    }
     return ok && ((o->d_k && o->d_v) || splits_into_heads(at, x, heads_of(o)));
 }
 
 /* ---- projections ----------------------------------------------------------------------------- */
 
 /* Each head rotated by its position: [B, T, h d_k]. */
-static wg_value *rotate(wg_value *x, const wg_multi_head_options *o)
+static wg_value *rotate(wg_value *x, int64_t heads, const wg_multi_head_options *o)
 {
     if (!o->rotary)
         return x;
     const wg_rotary_attrs a = {.first = o->first_position};
-    wg_value *heads = split_heads(x, heads_of(o));
-    return join_heads(o->positions ? wg_rotary_at(heads, o->positions, &a) : wg_rotary(heads, &a));
+    x = split_heads(x, heads);
+    return join_heads(o->positions ? wg_rotary_at(x, o->positions, &a) : wg_rotary(x, &a));
 }
 
 wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *memory,
@@ -83,24 +94,24 @@ wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *
     if (!has_three_axes(at, "x", x) || !has_three_axes(at, "memory", memory) || !from ||
         !has_valid_sizes(at, from, o))
         return p;
-    int64_t heads = heads_of(o), d = from->shape.dim[2];
-    int64_t keys = heads * (o->d_k ? o->d_k : d / heads);
-    int64_t values = heads * (o->d_v ? o->d_v : d / heads);
+    int64_t heads = heads_of(o), key_heads = key_heads_of(o), d = from->shape.dim[2];
+    int64_t d_k = o->d_k ? o->d_k : d / heads, d_v = o->d_v ? o->d_v : d / heads;
+    int64_t queries = heads * d_k, keys = key_heads * d_k, values = key_heads * d_v;
     const wg_dense_options dense = {.no_bias = o->no_bias, .gain = o->gain};
     p.features = d;
     if (o->fused && x == memory) {
-        wg_value *qkv = wg_dense_with("qkv", x, 2 * keys + values, &dense);
-        const int64_t sizes[] = {keys, keys, values};
+        wg_value *qkv = wg_dense_with("qkv", x, queries + keys + values, &dense);
+        const int64_t sizes[] = {queries, keys, values};
         p.q = wg_split(qkv, -1, sizes, 3); /* its gradient is one concat, that of slices a sum */
         p.k = wg_result_of(p.q, 1);
         p.v = wg_result_of(p.q, 2);
     } else {
-        p.q = wg_dense_with("q", x, keys, &dense);
+        p.q = wg_dense_with("q", x, queries, &dense);
         p.k = wg_dense_with("k", memory, keys, &dense);
         p.v = wg_dense_with("v", memory, values, &dense);
     }
-    p.q = rotate(p.q, o);
-    p.k = rotate(p.k, o);
+    p.q = rotate(p.q, heads, o);
+    p.k = rotate(p.k, key_heads, o);
     return p;
 }
 
@@ -109,25 +120,43 @@ wg_projections(wg_attention_projections)(const char *at, wg_value *x, wg_value *
 /* Of additive attention: w [h, d_k]. */
 static wg_value *score_weight(wg_value *q, int64_t heads, int64_t width)
 {
-    return wg_parameter(wg_graph_of(q), "score", q->dtype, WG_SHAPE(heads, width),
-                        wg_uniform_init(1 / sqrt(fmax(1, (double)width))));
+    return wgi_layer_parameter(wg_graph_of(q), "score", q->dtype, WG_SHAPE(heads, width),
+                               wg_uniform_init(1 / sqrt(fmax(1, (double)width))));
 }
 
 /* Which keys answer which query, by the kind wanted: [B, T, h d_v]. */
 static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
 {
-    int64_t heads = heads_of(o);
-    wg_value *q = split_heads(p->q, heads), *k = split_heads(p->k, heads),
-             *v = split_heads(p->v, heads);
+    int64_t heads = heads_of(o), key_heads = key_heads_of(o);
+    wg_value *q = split_heads(p->q, heads), *k = split_heads(p->k, key_heads),
+             *v = split_heads(p->v, key_heads), *y;
     if (!q || !k || !v)
         return NULL;
-    if (o->kind != WG_ATTENTION_ADDITIVE)
-        return join_heads(
-            wg_attention(q, k, v, o->lengths,
-                         &(wg_attention_attrs){.causal = o->causal, .dropout = o->dropout}));
-    return join_heads(
-        wg_additive_attention(q, k, score_weight(q, heads, wgi_layer_size(q, -1)), v, o->lengths,
-                              &(wg_additive_attrs){.causal = o->causal, .dropout = o->dropout}));
+    if (o->kind == WG_ATTENTION_ADDITIVE)
+        y = wg_additive_attention(q, k, score_weight(q, heads, wgi_layer_size(q, -1)), v,
+                                  o->lengths,
+                                  &(wg_additive_attrs){.causal = o->causal, .dropout = o->dropout});
+    else
+        y = wg_biased_attention(q, k, v, o->bias, o->lengths,
+                                &(wg_attention_attrs){.causal = o->causal,
+                                                      .dropout = o->dropout,
+                                                      .window = o->window,
+                                                      .left = o->left,
+                                                      .right = o->right});
+    return join_heads(y);
+}
+
+/* What only dot-product attention over all keys has. */
+static bool has_valid_options(const char *at, const wg_value *x, const wg_multi_head_options *o)
+{
+    const char *kind = o->kind == WG_ATTENTION_ADDITIVE ? "additive attention"
+                       : o->slots                       ? "attention over slots"
+                                                        : NULL;
+    bool grouped = o->kind == WG_ATTENTION_ADDITIVE && key_heads_of(o) != heads_of(o);
+    const char *what = o->bias ? "bias" : o->window ? "window" : grouped ? "key_heads" : NULL;
+    if (kind && what)
+        wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who, "%s has no %s", kind, what);
+    return !kind || !what;
 }
 
 /* The same for single queries (T = 1) over the rows of pools k [N, 1, h d_k] and v [N, 1, h d_v]
@@ -135,9 +164,10 @@ static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
 static wg_value *attend_slots(const wg_projections *p, const wg_multi_head_options *o)
 {
     int64_t rows = wgi_layer_size(p->q, 0), heads = heads_of(o), slots = wgi_layer_size(p->k, 0);
-    int64_t d_k = wgi_layer_size(p->q, 2) / heads, d_v = wgi_layer_size(p->v, 2) / heads;
-    wg_value *k = wg_reshape(p->k, WG_SHAPE(slots, heads, d_k));
-    wg_value *v = wg_reshape(p->v, WG_SHAPE(slots, heads, d_v));
+    int64_t key_heads = key_heads_of(o), d_k = wgi_layer_size(p->q, 2) / heads,
+            d_v = wgi_layer_size(p->v, 2) / key_heads;
+    wg_value *k = wg_reshape(p->k, WG_SHAPE(slots, key_heads, d_k));
+    wg_value *v = wg_reshape(p->v, WG_SHAPE(slots, key_heads, d_v));
     wg_value *q, *y;
     if (o->kind != WG_ATTENTION_ADDITIVE) {
         q = wg_reshape(p->q, WG_SHAPE(rows, heads, d_k));
@@ -156,11 +186,11 @@ wg_value *(wg_attention_heads)(const char *at, wg_projections p,
                                const wg_multi_head_options *options)
 {
     const wg_multi_head_options none = {0}, *o = options ? options : &none;
-    int64_t heads = heads_of(o);
+    int64_t heads = heads_of(o), key_heads = key_heads_of(o);
     if (!p.q || !p.k || !p.v || !has_three_axes(at, "q", p.q) || !has_three_axes(at, "k", p.k) ||
         !has_three_axes(at, "v", p.v) || !has_valid_sizes(at, p.q, o) ||
-        !splits_into_heads(at, p.q, heads) || !splits_into_heads(at, p.k, heads) ||
-        !splits_into_heads(at, p.v, heads))
+        !splits_into_heads(at, p.q, heads) || !splits_into_heads(at, p.k, key_heads) ||
+        !splits_into_heads(at, p.v, key_heads) || !has_valid_options(at, p.q, o))
         return NULL;
     wg_value *y = o->slots ? attend_slots(&p, o) : attend(&p, o);
     const wg_dense_options dense = {.no_bias = o->no_bias};

@@ -27,6 +27,32 @@ int64_t wgi_layer_size(const wg_value *x, int i)
     return i >= 0 && i < x->shape.rank ? x->shape.dim[i] : 0;
 }
 
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+wg_dtype wgi_layer_dtype(const wg_graph *g, wg_dtype dtype)
+{
+    const wg_scope *s = wg_graph_origin(g).scope;
+    while (s && s->parameter_dtype == WG_DTYPE_DEFAULT)
+        s = s->parent;
+    return s ? s->parameter_dtype : dtype;
+}
+
+wg_value *wgi_layer_cast(wg_value *x, wg_dtype dtype)
+{
+    return x && x->dtype != dtype ? wg_cast(x, dtype) : x;
+}
+
+wg_value *wgi_layer_parameter(wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
+                              wg_init init)
+{
+    return wgi_layer_cast(wg_parameter(g, name, wgi_layer_dtype(g, dtype), shape, init), dtype);
+}
+
+wg_init wgi_layer_init(wg_init init, wg_init otherwise)
+{
+    return init.kind == WG_INIT_CONSTANT && init.scale == 0 ? otherwise : init;
+}
+
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t features,
@@ -38,8 +64,9 @@ wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
     const wg_shape rows = WG_SHAPE(features), matrix = WG_SHAPE(features, wgi_layer_size(x, -1));
-    wg_value *w = wg_parameter(g, "weight", x->dtype, matrix, wg_xavier(o.gain != 0 ? o.gain : 1));
-    wg_value *b = o.no_bias ? NULL : wg_parameter(g, "bias", x->dtype, rows, wg_zeros());
+    const wg_init init = wgi_layer_init(o.init, wg_xavier(o.gain != 0 ? o.gain : 1));
+    wg_value *w = wgi_layer_parameter(g, "weight", x->dtype, matrix, init);
+    wg_value *b = o.no_bias ? NULL : wgi_layer_parameter(g, "bias", x->dtype, rows, wg_zeros());
     return wgi_layer_leave(g, before, wg_linear(x, w, b, o.activation));
 }
 
@@ -58,12 +85,12 @@ wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
     const wg_shape d = WG_SHAPE(wgi_layer_size(x, -1));
-    wg_value *gain = wg_parameter(g, "gain", x->dtype, d, wg_ones()), *y;
+    wg_value *gain = wgi_layer_parameter(g, "gain", x->dtype, d, wg_ones()), *y;
     if (kind == WG_RMSNORM)
         y = wg_rmsnorm(x, gain, WG_LAST_AXIS, eps);
     else
-        y = wg_layernorm(x, gain, wg_parameter(g, "bias", x->dtype, d, wg_zeros()), WG_LAST_AXIS,
-                         eps);
+        y = wg_layernorm(x, gain, wgi_layer_parameter(g, "bias", x->dtype, d, wg_zeros()),
+                         WG_LAST_AXIS, eps);
     return wgi_layer_leave(g, before, y);
 }
 
@@ -90,21 +117,99 @@ wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64
                            wg_dense("outer", h, wgi_layer_size(x, -1), WG_ACTIVATION_NONE));
 }
 
-wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, int64_t features,
-                          int64_t kernel, const wg_conv2d_options *options)
+/* ---- batch normalisation --------------------------------------------------------------------- */
+
+static bool is_assigned(const wg_graph *g, const wg_value *state)
 {
+    wg_value *leaf, *v;
+    for (size_t i = 0; i < wg_graph_assign_count(g); i++) {
+        wg_graph_assign_at(g, i, &leaf, &v);
+        if (leaf == state)
+            return true;
+    }
+    return false;
+}
+
+wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bool training,
+                               const wg_batchnorm_options *options)
+{
+    const wg_batchnorm_options o = options ? *options : (wg_batchnorm_options){0};
+    double momentum = o.momentum != 0 ? o.momentum : 0.1, eps = o.eps != 0 ? o.eps : 1e-5;
     wg_graph *g = wg_graph_of(x);
     if (!g)
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
-    int64_t groups = options && options->groups > 0 ? options->groups : 1;
-    int64_t channels = wgi_layer_size(x, 1) / groups;
-    double bound = 1 / sqrt((double)channels * (double)kernel * (double)kernel + 1e-300);
-    wg_value *w = wg_parameter(g, "weight", x->dtype, WG_SHAPE(features, channels, kernel, kernel),
-                               wg_uniform_init(bound));
-    wg_value *b = wg_parameter(g, "bias", x->dtype, WG_SHAPE(features), wg_zeros());
-    return wgi_layer_leave(g, before, wg_conv2d(x, w, b, options));
+    const wg_dtype dtype = wgi_layer_dtype(g, x->dtype); /* of the statistics as well */
+    const wg_shape channels = WG_SHAPE(wgi_layer_size(x, 1));
+    wg_value *gain = wg_parameter(g, "gain", dtype, channels, wg_ones());
+    wg_value *bias = wg_parameter(g, "bias", dtype, channels, wg_zeros());
+    wg_value *mean = wg_state(g, "running_mean", dtype, channels, wg_zeros());
+    wg_value *var = wg_state(g, "running_var", dtype, channels, wg_ones());
+    wg_value *wide = wgi_layer_cast(x, dtype), *y;
+    if (!training)
+        y = wg_batchnorm_eval(wide, mean, var, gain, bias, eps);
+    else if (is_assigned(g, mean))
+        y = wg_batchnorm(wide, gain, bias, eps);
+    else
+        y = wg_batchnorm_train(wide, gain, bias, mean, var, momentum, eps);
+    return wgi_layer_leave(g, before, wgi_layer_cast(y, x->dtype));
 }
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+/* Parameters of a convolution of x [N, C, ...]: weight of `shape`, whose second size is C / groups,
+ * and bias unless `no_bias`; NULL in *b without one. */
+static wg_value *kernel_of(const wg_value *x, wg_shape shape, int64_t groups, wg_init init,
+                           bool no_bias, wg_value **b)
+{
+    wg_graph *g = wg_graph_of(x);
+    shape.dim[1] = wgi_layer_size(x, 1) / (groups > 0 ? groups : 1);
+    double fan_in = 1;
+    for (int i = 1; i < shape.rank; i++)
+        fan_in *= (double)shape.dim[i];
+    init = wgi_layer_init(init, wg_uniform_init(1 / sqrt(fan_in + 1e-300)));
+    wg_value *w = wgi_layer_parameter(g, "weight", x->dtype, shape, init);
+    const wg_shape features = WG_SHAPE(shape.dim[0]);
+    *b = no_bias ? NULL : wgi_layer_parameter(g, "bias", x->dtype, features, wg_zeros());
+    return w;
+}
+
+wg_value *(wg_conv2d_layer)(const char *at, const char *name, wg_value *x, int64_t features,
+                            int64_t kernel, const wg_conv2d_layer_options *options)
+{
+    const wg_conv2d_layer_options o = options ? *options : (wg_conv2d_layer_options){0};
+    wg_graph *g = wg_graph_of(x);
+    if (!g)
+        return NULL;
+    wg_origin before = wgi_layer_enter(at, g, name);
+    const wg_shape shape = WG_SHAPE(features, 0, kernel, o.kernel_w ? o.kernel_w : kernel);
+    wg_value *b, *w = kernel_of(x, shape, o.conv.groups, o.init, o.no_bias, &b);
+    return wgi_layer_leave(g, before, wg_conv2d(x, w, b, &o.conv));
+}
+
+wg_value *(wg_conv1d_layer)(const char *at, const char *name, wg_value *x, int64_t features,
+                            int64_t kernel, const wg_conv1d_layer_options *options)
+{
+    const wg_conv1d_layer_options o = options ? *options : (wg_conv1d_layer_options){0};
+    wg_graph *g = wg_graph_of(x);
+    if (!g)
+        return NULL;
+    wg_origin before = wgi_layer_enter(at, g, name);
+    const wg_shape shape = WG_SHAPE(features, 0, kernel);
+    wg_value *b, *w = kernel_of(x, shape, o.conv.groups, o.init, o.no_bias, &b);
+    return wgi_layer_leave(g, before, wg_conv1d(x, w, b, &o.conv));
+}
+
+wg_value *(wg_conv_layer)(const char *at, const char *name, wg_value *x, int64_t features,
+                          int64_t kernel, const wg_conv2d_options *options)
+{
+    wg_conv2d_layer_options o = {0};
+    if (options)
+        o.conv = *options;
+    return (wg_conv2d_layer)(at, name, x, features, kernel, &o);
+}
+
+/* ---- embeddings ------------------------------------------------------------------------------ */
 
 wg_value *(wg_embedding_layer)(const char *at, const char *name, wg_value *ids, int64_t rows,
                                int64_t features, wg_dtype dtype)
@@ -114,23 +219,7 @@ wg_value *(wg_embedding_layer)(const char *at, const char *name, wg_value *ids, 
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
     double std = 1 / sqrt(features > 0 ? (double)features : 1);
-    wg_value *w = wg_parameter(g, "weight", dtype, WG_SHAPE(rows, features), wg_normal_init(std));
-    return wgi_layer_leave(g, before, wg_embedding(w, ids));
-}
-
-wg_value *(wg_lstm_layer)(const char *at, const char *name, wg_value *x, int64_t features)
-{
-    wg_graph *g = wg_graph_of(x);
-    if (!g)
-        return NULL;
-    if (features <= 0 || features > INT64_MAX / 4)
-        return wg_graph_fail(g, WG_EINVAL, at, "wg_lstm_layer", "%lld features",
-                             (long long)features);
-    wg_origin before = wgi_layer_enter(at, g, name);
-    wg_init init = wg_uniform_init(1 / sqrt((double)features));
-    wg_value *wi =
-        wg_parameter(g, "wi", x->dtype, WG_SHAPE(4 * features, wgi_layer_size(x, -1)), init);
-    wg_value *wh = wg_parameter(g, "wh", x->dtype, WG_SHAPE(4 * features, features), init);
-    wg_value *bi = wg_parameter(g, "bi", x->dtype, WG_SHAPE(4 * features), wg_zeros());
-    return wgi_layer_leave(g, before, wg_lstm(x, wi, wh, bi, NULL, NULL));
+    wg_value *w = wg_parameter(g, "weight", wgi_layer_dtype(g, dtype), WG_SHAPE(rows, features),
+                               wg_normal_init(std));
+    return wgi_layer_leave(g, before, wgi_layer_cast(wg_embedding(w, ids), dtype));
 }

@@ -58,8 +58,8 @@ wg_value *(wg_learned_positions)(const char *at, const char *name, wg_graph *g, 
                              "the first of %lld positions is %lld", (long long)max,
                              (long long)first);
     wg_origin before = wgi_layer_enter(at, g, name);
-    wg_value *table = wg_parameter(g, "weight", dtype, WG_SHAPE(first + max, d),
-                                   wg_normal_init(1 / sqrt(fmax(1, (double)d))));
+    wg_value *table = wgi_layer_parameter(g, "weight", dtype, WG_SHAPE(first + max, d),
+                                          wg_normal_init(1 / sqrt(fmax(1, (double)d))));
     first += from;
     return wgi_layer_leave(g, before, wg_slice(table, 0, first, first + rows, 1));
 }

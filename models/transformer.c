@@ -162,8 +162,8 @@ static wg_value *embed(const char *at, const wg_transformer *m, wg_value *weight
 static wg_value *matrix(const wg_transformer *m, const char *name, int64_t rows, wg_init init)
 {
     wg_scope_push(m->graph, "%s", name);
-    wg_value *w =
-        wg_parameter(m->graph, "weight", m->config.dtype, WG_SHAPE(rows, m->config.d_model), init);
+    wg_value *w = wgi_layer_parameter(m->graph, "weight", m->config.dtype,
+                                      WG_SHAPE(rows, m->config.d_model), init);
     wg_scope_pop(m->graph);
     return w;
 }
@@ -193,7 +193,7 @@ wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
     if (c->output_bias) {
         wg_scope_push(g, "output");
         m.output_bias =
-            wg_parameter(g, "bias", c->dtype, WG_SHAPE(c->target_vocabulary), wg_zeros());
+            wgi_layer_parameter(g, "bias", c->dtype, WG_SHAPE(c->target_vocabulary), wg_zeros());
         wg_scope_pop(g);
     }
     return m;

@@ -5,7 +5,9 @@
 
 /* ---- parameter, state, input: dtype and shape are attributes --------------------------------- */
 
-static const char *const init_names[] = {"constant", "normal", "uniform", "xavier", NULL};
+static const char *const init_names[] = {"constant",         "normal",     "uniform",
+                                         "xavier",           "he_normal",  "he_uniform",
+                                         "truncated_normal", "orthogonal", NULL};
 
 static const wg_attr leaf_attrs[] = {
     WG_ATTR(DTYPE, wg_leaf_attrs, dtype),
@@ -34,20 +36,6 @@ const wg_op wg_op_state = {
     .name = "state", .formula = "an updated tensor of the store", LEAF_OP(WG_OP_STATE)};
 const wg_op wg_op_input = {
     .name = "input", .formula = "a tensor that the caller fills", LEAF_OP(WG_OP_INPUT)};
-
-wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
-                         wg_shape shape, wg_init init)
-{
-    wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
-    return wg_name_leaf(wg_apply0(at, g, &wg_op_parameter, &a), name);
-}
-
-wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
-                     wg_init init)
-{
-    wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
-    return wg_name_leaf(wg_apply0(at, g, &wg_op_state, &a), name);
-}
 
 wg_value *(wg_input)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape)
 {

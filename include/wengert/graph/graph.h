@@ -71,6 +71,22 @@ WG_API void wg_scope_pop(wg_graph *g);
  *  same bits, for less memory and one more forward pass of the scope.  Of nested marked scopes the
  *  outermost counts. */
 WG_API void wg_scope_recompute(wg_graph *g);
+/** Marks the current scope, or at the top the whole graph: from now on a parameter or a state whose
+ *  name is taken is found again instead of being an error.  Its dtype, shape and initial values must
+ *  be those asked for.  So a layer that is called twice under one name has one set of weights, and
+ *  its gradient is the sum over both uses. */
+WG_API void wg_scope_reuse(wg_graph *g);
+/** Marks the current scope: its parameters are moving averages of those outside, which must be there
+ *  already.  In the scope "teacher", wg_parameter(g, "w", ...) of "teacher/encoder" is the state
+ *  "teacher/encoder/w" beside the parameter "encoder/w", of the same dtype and shape.  It has no
+ *  gradient; wg_average_update moves it, and until that has run for the first time, it has the
+ *  parameter's value.  An error at the top. */
+WG_API void wg_scope_average(wg_graph *g);
+/** Marks the current scope, or at the top the whole graph: layers keep their parameters in `dtype`
+ *  and cast them to the dtype of their activations, so that a model in bf16 is trained with
+ *  parameters, gradients and moments in f32.  WG_DTYPE_DEFAULT, at first: parameters have the dtype
+ *  of the activations.  Parameters that a program makes by wg_parameter are as it says. */
+WG_API void wg_scope_parameter_dtype(wg_graph *g, wg_dtype dtype);
 /** The current path, "" at the top. */
 WG_API const char *wg_scope_path(const wg_graph *g);
 

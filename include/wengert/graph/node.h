@@ -17,7 +17,11 @@ typedef struct wg_scope {
     const char *name;              /* last component, "" at the top */
     const char *path;              /* "encoder/layer3", "" at the top */
     int depth;                     /* 0 at the top */
-    bool recompute;                /* its activations are recomputed: wg_scope_recompute */
+    /* Marks, which hold for the scopes inside as well: */
+    bool recompute;           /* its activations are recomputed: wg_scope_recompute */
+    bool reuse;               /* its parameters are found again: wg_scope_reuse */
+    bool average;             /* its parameters are moving averages: wg_scope_average */
+    wg_dtype parameter_dtype; /* of layers' parameters: wg_scope_parameter_dtype; or 0 */
 } wg_scope;
 
 /** One application of an op.  Read only, except for a shape rule, which fills the results. */

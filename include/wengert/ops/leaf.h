@@ -10,10 +10,14 @@ extern "C" {
 
 /** Distributions of initial values. */
 typedef enum wg_init_kind {
-    WG_INIT_CONSTANT = 0, /**< all are `scale` */
-    WG_INIT_NORMAL,       /**< N(0, scale^2) */
-    WG_INIT_UNIFORM,      /**< U(-scale, scale) */
-    WG_INIT_XAVIER,       /**< U(-b, b), b = scale sqrt(6 / sum of the last two axes) */
+    WG_INIT_CONSTANT = 0,     /**< all are `scale` */
+    WG_INIT_NORMAL,           /**< N(0, scale^2) */
+    WG_INIT_UNIFORM,          /**< U(-scale, scale) */
+    WG_INIT_XAVIER,           /**< U(-b, b), b = scale sqrt(6 / sum of the last two axes) */
+    WG_INIT_HE_NORMAL,        /**< N(0, scale^2 2 / fan in), fan in = all axes but the first */
+    WG_INIT_HE_UNIFORM,       /**< U(-b, b), b = scale sqrt(6 / fan in) */
+    WG_INIT_TRUNCATED_NORMAL, /**< N(0, scale^2) within (-2 scale, 2 scale) */
+    WG_INIT_ORTHOGONAL,       /**< scale Q, as a matrix of the first axis and all others */
 } wg_init_kind;
 
 /** How the store first fills a parameter or a state; {0} is all zeros. */
@@ -50,6 +54,32 @@ static inline wg_init wg_uniform_init(double bound)
 static inline wg_init wg_xavier(double gain)
 {
     wg_init init = {WG_INIT_XAVIER, gain};
+    return init;
+}
+
+/** Normal by He's rule, times `gain`: keeps the size of activations behind relu (He et al. 2015). */
+static inline wg_init wg_he(double gain)
+{
+    wg_init init = {WG_INIT_HE_NORMAL, gain};
+    return init;
+}
+/** Uniform by He's rule, times `gain`. */
+static inline wg_init wg_he_uniform(double gain)
+{
+    wg_init init = {WG_INIT_HE_UNIFORM, gain};
+    return init;
+}
+/** N(0, std^2), drawn again where it is 2 std or more from 0. */
+static inline wg_init wg_truncated_normal_init(double std)
+{
+    wg_init init = {WG_INIT_TRUNCATED_NORMAL, std};
+    return init;
+}
+/** A random matrix with orthonormal rows, or columns if these are fewer, times `gain` (Saxe et al.
+ * 2013).  Takes rows times columns times the smaller of both steps. */
+static inline wg_init wg_orthogonal(double gain)
+{
+    wg_init init = {WG_INIT_ORTHOGONAL, gain};
     return init;
 }
 
@@ -94,13 +124,15 @@ typedef struct wg_one_hot_attrs {
 
 /* ---- builders -------------------------------------------------------------------------------- */
 
-/** A trained tensor, named by scope and `name`; its numbers live in the plan's store. */
+/** A trained tensor, named by scope and `name`; its numbers live in the plan's store.  In a scope
+ * with wg_scope_reuse, the parameter of that name if there is one; in a scope with wg_scope_average,
+ * the average of one. */
 WG_API wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                                 wg_shape shape, wg_init init);
 #define wg_parameter(...) wg_parameter(WG_HERE, __VA_ARGS__)
 
-/** A tensor that is updated by wg_assign but not trained by a gradient: a moment, a running
- * mean. */
+/** A tensor that is updated by wg_assign but not trained by a gradient: a moment, a running mean.
+ * In a scope with wg_scope_reuse, the state of that name if there is one. */
 WG_API wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                             wg_shape shape, wg_init init);
 #define wg_state(...) wg_state(WG_HERE, __VA_ARGS__)

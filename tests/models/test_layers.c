@@ -1,0 +1,634 @@
+/* Layers: where their parameters come from (found again, averaged, kept in another dtype), which
+ * names they have, how they compose, and what they refuse. */
+#include "tests/numbers.h"
+#include "wengert.h"
+
+/* ---- graphs of inputs ------------------------------------------------------------------------ */
+
+/* A plan of all outputs and assignments of g, whose inputs hold sin(k + id). */
+static wg_plan *planned(wg_graph *g, wg_store *store)
+{
+    wg_plan *p;
+    check_that(wg_plan_create(&p, g, &(wg_plan_options){.store = store, .seed = 3}) == WG_OK, "%s",
+               wg_graph_message(g));
+    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
+        wg_value *v = wg_graph_value(g, i);
+        for (int64_t k = 0; v->node->op == &wg_op_input && k < wg_value_count(v); k++)
+            wgi_put_element(wg_plan_data(p, v), v->dtype, k,
+                            wg_dtype_is_float(v->dtype) ? sin((double)k + v->id) : (double)(k % 3));
+    }
+    return p;
+}
+
+static void run(wg_plan *p, uint64_t step)
+{
+    check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
+}
+
+static wg_value *input(wg_graph *g, const char *name, wg_dtype dtype, int64_t rows, int64_t columns)
+{
+    return wg_input(g, name, dtype, WG_SHAPE(rows, columns));
+}
+
+static wg_value *tower(wg_value *x)
+{
+    return wg_dense("out", wg_dense("hidden", x, 4, WG_ACTIVATION_TANH), 2, WG_ACTIVATION_NONE);
+}
+
+static size_t count_parameters(const wg_graph *g)
+{
+    return wg_graph_parameters(g, NULL, 0);
+}
+
+static void check_shape(const wg_value *v, wg_shape shape)
+{
+    assert_true(wg_shape_equal(&v->shape, &shape));
+}
+
+/* ---- found again ----------------------------------------------------------------------------- */
+
+/* Siamese towers have one set of weights, and its gradient is the sum over both. */
+static void a_marked_scope_finds_parameters_again(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *a = input(g, "a", WG_F64, 3, 5), *b = input(g, "b", WG_F64, 3, 5);
+    wg_scope_push(g, "siamese");
+    wg_scope_reuse(g);
+    wg_value *ya = tower(a), *yb = tower(b);
+    wg_scope_pop(g);
+    assert_int_equal(count_parameters(g), 4);
+    wg_value *w[4], *both[4], *first[4], *second[4];
+    wg_graph_parameters(g, w, 4);
+    assert_string_equal(w[0]->name, "siamese/hidden/weight");
+    wg_value *la = wg_sum(wg_square(ya), WG_ALL_AXES, WG_DROP),
+             *lb = wg_sum(wg_sin(yb), WG_ALL_AXES, WG_DROP);
+    wg_grad(wg_add(la, lb), w, 4, both);
+    wg_grad(la, w, 4, first);
+    wg_grad(lb, w, 4, second);
+    for (int i = 0; i < 4; i++)
+        wg_output(both[i], NULL), wg_output(first[i], NULL), wg_output(second[i], NULL);
+    wg_plan *p = planned(g, NULL);
+    run(p, 0);
+    int64_t compared = 0;
+    for (int i = 0; i < 4; i++)
+        for (int64_t k = 0; k < wg_value_count(w[i]); k++, compared++) {
+            double x = small_at(p, first[i], k), y = small_at(p, second[i], k);
+            assert_true(x != 0 && y != 0 && numbers_close(small_at(p, both[i], k), x + y, 1e-14));
+        }
+    assert_int_equal(compared, 4 * 5 + 4 + 2 * 4 + 2);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ALBERT: one layer, applied three times. */
+static void a_layer_can_be_repeated_with_its_weights(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 8)), *y = x;
+    wg_scope_reuse(g); /* of the whole graph */
+    for (int i = 0; i < 3; i++) {
+        wg_value *h = wg_multi_head_attention("attention", y, y, NULL);
+        y = wg_layernorm_layer("norm", wg_add(y, wg_feed_forward("ff", h, 16, NULL)));
+    }
+    check_that(y != NULL, "%s", wg_graph_message(g));
+    assert_int_equal(count_parameters(g), 8 + 4 + 2);
+    wg_graph_free(g);
+}
+
+static void without_the_mark_a_name_is_taken_once(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", WG_F32, 3, 5);
+    tower(x);
+    assert_null(tower(x));
+    small_refused(g, "the name 'hidden/weight' is taken by a value built at test_layers.c:");
+
+    g = wg_graph_new(); /* the mark is that of one scope, not of those beside it */
+    x = input(g, "x", WG_F32, 3, 5);
+    wg_scope_push(g, "shared");
+    wg_scope_reuse(g);
+    wg_scope_pop(g);
+    tower(x);
+    assert_null(tower(x));
+    small_refused(g, "the name 'hidden/weight' is taken");
+}
+
+static void what_is_found_must_be_what_is_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_dtype dtype;
+        int64_t size;
+        double std;
+        bool state;
+        const char *words;
+    } other[] = {
+        {WG_F32, 5, 1, false, "'w' is f32[4], but f32[5] is asked for under this name"},
+        {WG_F64, 4, 1, false, "'w' is f32[4], but f64[4] is asked for under this name"},
+        {WG_F32, 4, 2, false, "'w' has other initial values than are asked for under this name"},
+        {WG_F32, 4, 1, true, "'w' is no state but a result of parameter"},
+    };
+    for (int i = 0; i < WG_COUNT(other); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_scope_reuse(g);
+        wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(4), wg_normal_init(1));
+        assert_ptr_equal(wg_parameter(g, "w", WG_F32, WG_SHAPE(4), wg_normal_init(1)), w);
+        wg_shape shape = WG_SHAPE(other[i].size);
+        wg_init init = wg_normal_init(other[i].std);
+        assert_null(other[i].state ? wg_state(g, "w", other[i].dtype, shape, init)
+                                   : wg_parameter(g, "w", other[i].dtype, shape, init));
+        assert_non_null(strstr(wg_graph_message(g), "test_layers.c:"));
+        small_refused(g, other[i].words);
+    }
+}
+
+/* ---- moving averages ------------------------------------------------------------------------- */
+
+enum { RUNS = 4 };
+
+/* A student that gradient descent moves by a constant gradient, and its teacher. */
+static void a_teacher_is_the_average_of_its_student(void **state)
+{
+    (void)state;
+    const double decay = 0.75, rate = 0.5;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", WG_F64, 3, 5), *w, *dw;
+    wg_value *y = wg_dense_with("net", x, 2, &(wg_dense_options){.no_bias = true});
+    wg_scope_push(g, "teacher");
+    wg_scope_average(g);
+    wg_value *target = wg_dense_with("net", x, 2, &(wg_dense_options){.no_bias = true});
+    wg_scope_pop(g);
+    check_that(target != NULL, "%s", wg_graph_message(g));
+    assert_int_equal(wg_graph_parameters(g, &w, 1), 1);
+    wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP), &w, 1, &dw);
+    wg_assign(w, wg_sub(w, wg_scale(dw, rate)));
+    assert_int_equal(wg_average_update(g, "teacher", decay), WG_OK);
+    wg_output(y, "y");
+    wg_output(target, "target");
+    wg_output(dw, "dw");
+
+    wg_plan *p = planned(g, NULL);
+    const double *now = wg_plan_data(p, w),
+                 *average = wg_plan_data(p, wg_graph_find(g, "teacher/net/weight"));
+    double expected[10];
+    memcpy(expected, now, sizeof expected);
+    for (int step = 0; step < RUNS; step++) {
+        double before[10], first = 0;
+        memcpy(before, expected, sizeof before);
+        for (int i = 0; i < 5; i++)
+            first += before[i] * small_at(p, x, i);
+        run(p, (uint64_t)step);
+        assert_true(numbers_close(small_at(p, target, 0), first, 1e-14));
+        assert_true((small_at(p, target, 0) == small_at(p, y, 0)) == (step == 0));
+        for (int i = 0; i < 10; i++) {
+            expected[i] = decay * before[i] + (1 - decay) * now[i];
+            assert_true(numbers_close(average[i], expected[i], 1e-14) && average[i] != now[i]);
+        }
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* No derivative goes through a teacher, and what it averages is no parameter. */
+static void a_teacher_has_no_gradient(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", WG_F64, 3, 5), *w[4], *dw[4];
+    tower(x);
+    wg_scope_push(g, "teacher");
+    wg_scope_average(g);
+    wg_value *target = tower(x);
+    wg_scope_pop(g);
+    assert_int_equal(wg_graph_parameters(g, w, 4), 4);
+    assert_int_equal(wg_grad(wg_sum(wg_square(target), WG_ALL_AXES, WG_DROP), w, 4, dw), WG_OK);
+    wg_output(dw[0], NULL);
+    wg_output(target, NULL);
+    wg_plan *p = planned(g, NULL);
+    run(p, 0);
+    for (int64_t k = 0; k < wg_value_count(dw[0]); k++)
+        assert_true(small_at(p, dw[0], k) == 0);
+    assert_true(small_at(p, target, 0) != 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void averages_of_nothing_are_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = input(g, "x", WG_F32, 3, 5);
+    wg_scope_push(g, "teacher");
+    wg_scope_average(g);
+    assert_null(tower(x));
+    small_refused(g, "there is no parameter 'hidden/weight' to average as 'teacher/hidden/weight'");
+    g = wg_graph_new();
+    wg_scope_average(g);
+    small_refused(g, "no scope is open");
+    g = wg_graph_new();
+    assert_int_not_equal(wg_average_update(g, "teacher", 0.9), WG_OK);
+    small_refused(g, "the scope 'teacher' has no averages");
+    g = wg_graph_new();
+    tower(input(g, "x", WG_F32, 3, 5));
+    wg_scope_push(g, "teacher");
+    wg_scope_average(g);
+    tower(input(g, "x", WG_F32, 3, 5));
+    assert_int_not_equal(wg_average_update(g, "teacher", 1), WG_OK);
+    small_refused(g, "decay is 1, must be in [0, 1)");
+}
+
+/* ---- parameters of another dtype ------------------------------------------------------------- */
+
+/* A vision Transformer on 4 patches: activations in bf16, parameters and their moments in f32. */
+static wg_value *vision_transformer(wg_graph *g)
+{
+    wg_value *patches = wg_input(g, "patches", WG_BF16, WG_SHAPE(8, 4, 12));
+    wg_value *x = wg_dense("embed", patches, 16, WG_ACTIVATION_NONE);
+    x = wg_add(x, wg_learned_positions("positions", g, WG_BF16, 0, 4, 16, 0, 4));
+    for (int i = 0; i < 2; i++) {
+        wg_scope_push(g, "layer%d", i);
+        wg_value *n = wg_layernorm_layer("norm1", x);
+        const wg_multi_head_options heads = {.heads = 4, .key_heads = 2, .fused = true};
+        x = wg_add(x, wg_multi_head_attention("attention", n, n, &heads));
+        x = wg_add(x, wg_feed_forward("ff", wg_norm_layer("norm2", x, WG_RMSNORM, 1e-5), 32, NULL));
+        wg_scope_pop(g);
+    }
+    wg_value *logits = wg_dense("logits", wg_mean(x, WG_AXES(1), WG_DROP), 3, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(wg_cast(logits, WG_F32), wg_input(g, "labels", WG_I64, WG_SHAPE(8)),
+                            NULL, NULL);
+}
+
+static void a_model_in_bf16_trains_with_parameters_in_f32(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_parameter_dtype(g, WG_F32);
+    wg_value *loss = wg_output(vision_transformer(g), "loss"), *w[64], *dw[64];
+    check_that(loss != NULL, "%s", wg_graph_message(g));
+    size_t n = wg_graph_parameters(g, w, 64);
+    assert_in_range(n, 20, 64);
+    wg_grad(loss, w, n, dw);
+    for (size_t i = 0; i < n; i++)
+        assert_true(w[i]->dtype == WG_F32 && dw[i]->dtype == WG_F32);
+    wg_clip_by_global_norm(dw, n, 1, dw);
+    wg_value *lr = wg_fill(g, WG_F32, WG_SCALAR, 0.01);
+    check_that(wg_adam_update(w, dw, n, lr, NULL) == WG_OK, "%s", wg_graph_message(g));
+    wg_plan *p = planned(g, NULL);
+    double first = 0, last = 0;
+    for (uint64_t step = 0; step < 30; step++) {
+        run(p, step);
+        last = small_at(p, loss, 0);
+        first = step == 0 ? last : first;
+    }
+    check_that(last < 0.5 * first, "the loss went from %g to %g", first, last);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* All layers, each with its parameters in f64 beside activations in f32. */
+static void every_layer_keeps_its_parameters_as_told(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 8)), *w[64];
+    wg_value *ids = wg_input(g, "ids", WG_I64, WG_SHAPE(2, 3));
+    wg_value *image = wg_input(g, "image", WG_F32, WG_SHAPE(2, 3, 6, 6));
+    wg_scope_push(g, "wide");
+    wg_scope_parameter_dtype(g, WG_F64);
+    const wg_multi_head_options additive = {.heads = 2, .kind = WG_ATTENTION_ADDITIVE};
+    wg_value *y[] = {
+        wg_dense("dense", x, 4, WG_ACTIVATION_NONE),
+        wg_layernorm_layer("norm", x),
+        wg_batchnorm_layer("batchnorm", image, true, NULL),
+        wg_multi_head_attention("attention", x, x, &additive),
+        wg_conv_layer("conv", image, 4, 3, NULL),
+        wg_conv1d_layer("conv1d", x, 4, 3, NULL),
+        wg_embedding_layer("embedding", ids, 3, 8, WG_F32),
+        wg_lstm_layer("lstm", x, 4),
+        wg_recurrent_layer("gru", WG_GRU, x, 4, NULL).y,
+    };
+    wg_scope_pop(g);
+    wg_value *narrow = wg_dense("narrow", x, 4, WG_ACTIVATION_NONE);
+    check_that(wg_graph_status(g) == WG_OK, "%s", wg_graph_message(g));
+    for (int i = 0; i < WG_COUNT(y); i++)
+        assert_true(y[i] && y[i]->dtype == WG_F32);
+    size_t n = wg_graph_parameters(g, w, 64);
+    assert_in_range(n, 20, 64);
+    for (size_t i = 0; i < n; i++)
+        check_that((w[i]->dtype == WG_F64) == (strncmp(w[i]->name, "wide/", 5) == 0), "%s",
+                   w[i]->name);
+    assert_int_equal(narrow->dtype, WG_F32);
+    assert_int_equal(wg_graph_find(g, "wide/batchnorm/running_var")->dtype, WG_F64);
+    wg_graph_free(g);
+    g = wg_graph_new();
+    wg_scope_parameter_dtype(g, WG_I32);
+    small_refused(g, "the dtype of parameters is i32, must be f32, f64 or bf16");
+}
+
+/* ---- batch normalisation --------------------------------------------------------------------- */
+
+/* Two calls under one name: weights are shared, and the first batch is the one recorded. */
+static void a_shared_batchnorm_records_its_first_batch(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *a = input(g, "a", WG_F64, 6, 2), *b = input(g, "b", WG_F64, 6, 2);
+    wg_scope_reuse(g);
+    wg_value *ya = wg_batchnorm_layer("norm", a, true, NULL),
+             *yb = wg_batchnorm_layer("norm", b, true, NULL);
+    wg_output(ya, NULL), wg_output(yb, NULL);
+    assert_int_equal(count_parameters(g), 2);
+    wg_plan *p = planned(g, NULL);
+    run(p, 0);
+    double mean = 0, other = 0;
+    for (int i = 0; i < 6; i++)
+        mean += small_at(p, a, 2 * i) / 6, other += small_at(p, yb, 2 * i);
+    assert_true(fabs(other) < 1e-12 && fabs(mean) > 1e-3);
+    const double *running = wg_plan_data(p, wg_graph_find(g, "norm/running_mean"));
+    assert_true(numbers_close(running[0], 0.1 * mean, 1e-14));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+static void recurrent_layers_name_their_parameters(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "plain/wi",
+        "plain/wh",
+        "plain/bi",
+        "gru/wi",
+        "gru/wh",
+        "gru/bi",
+        "gru/bh",
+        "deep/layer0/forward/wi",
+        "deep/layer0/forward/wh",
+        "deep/layer0/backward/wi",
+        "deep/layer0/backward/wh",
+        "deep/layer1/forward/wi",
+        "deep/layer1/forward/wh",
+        "deep/layer1/backward/wi",
+        "deep/layer1/backward/wh",
+    };
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 8)), *w[32];
+    wg_lstm_layer("plain", x, 5);
+    wg_recurrent_layer("gru", WG_GRU, x, 5, NULL);
+    wg_recurrence r = wg_recurrent_layer(
+        "deep", WG_LSTM, x, 5,
+        &(wg_recurrent_layer_options){
+            .layers = 2, .direction = WG_READ_BOTH, .no_bias = true, .dropout = 0.5});
+    check_that(wg_graph_status(g) == WG_OK, "%s", wg_graph_message(g));
+    assert_int_equal(wg_graph_parameters(g, w, 32), WG_COUNT(names));
+    for (size_t i = 0; i < WG_COUNT(names); i++)
+        assert_string_equal(w[i]->name, names[i]);
+    check_shape(r.y, WG_SHAPE(2, 3, 10));
+    check_shape(r.h, WG_SHAPE(4, 2, 5));
+    check_shape(r.c, WG_SHAPE(4, 2, 5));
+    assert_string_equal(wg_scope_path(g), "");
+    wg_graph_free(g);
+}
+
+/* Steps 0..5 in one run, or 0..2 and 3..5 in two that hand the states on. */
+static void states_can_be_carried_from_run_to_run(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_reuse(g);
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 6, 3));
+    wg_recurrence whole = wg_recurrent_layer("net", WG_LSTM, x, 4, NULL);
+    wg_recurrence first = wg_recurrent_layer("net", WG_LSTM, wg_slice(x, 1, 0, 3, 1), 4, NULL);
+    wg_recurrence second =
+        wg_recurrent_layer("net", WG_LSTM, wg_slice(x, 1, 3, 6, 1), 4,
+                           &(wg_recurrent_layer_options){.h = first.h, .c = first.c});
+    wg_value *out[] = {whole.h, second.h, whole.c, second.c};
+    for (int i = 0; i < 4; i++)
+        wg_output(out[i], NULL);
+    wg_plan *p = planned(g, NULL);
+    run(p, 0);
+    for (int i = 0; i < 4; i += 2)
+        for (int64_t k = 0; k < 8; k++)
+            assert_true(numbers_close(small_at(p, out[i], k), small_at(p, out[i + 1], k), 1e-14));
+    assert_true(small_at(p, whole.h, 0) != 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void recurrent_layers_refuse_what_they_cannot_do(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_recurrent_kind kind;
+        int64_t features;
+        wg_recurrent_layer_options o;
+        bool h, c;
+        const char *words;
+    } bad[] = {
+        {WG_LSTM, 0, {0}, false, false, "wg_recurrent_layer: 0 features"},
+        {WG_GRU, 4, {.layers = -1}, false, false, "-1 layers, must be 1 to 65536"},
+        {WG_GRU, 4, {.dropout = 1}, false, false, "dropout is 1, must be in [0, 1)"},
+        {WG_GRU, 4, {.direction = 7}, false, false, "direction 7 is not known"},
+        {(wg_recurrent_kind)9, 4, {0}, false, false, "kind 9 is not known"},
+        {WG_GRU, 4, {0}, false, true, "cell states c, but the layer is no LSTM"},
+        {WG_LSTM, 4, {.layers = 2}, true, false, "h is [1,2,4], must be [2,2,4]: layers times"},
+        {WG_LSTM, 4, {.relu = true}, false, false, "it has no relu"},
+    };
+    for (int i = 0; i < WG_COUNT(bad); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_recurrent_layer_options o = bad[i].o;
+        wg_value *states = wg_input(g, "h", WG_F32, WG_SHAPE(1, 2, 4));
+        o.h = bad[i].h ? states : NULL;
+        o.c = bad[i].c ? states : NULL;
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 8));
+        assert_null(wg_recurrent_layer("net", bad[i].kind, x, bad[i].features, &o).y);
+        assert_non_null(strstr(wg_graph_message(g), "test_layers.c:"));
+        small_refused(g, bad[i].words);
+    }
+    assert_null(wg_recurrent_layer("net", WG_GRU, NULL, 4, NULL).y);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* With one head of keys for each pair of heads, and a window, as with the mask that says so. */
+static void attention_layers_take_groups_windows_and_biases(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_reuse(g);
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 5, 8)), *w[16];
+    const wg_multi_head_options window = {
+        .heads = 4, .key_heads = 2, .window = true, .left = 1, .right = 2, .rotary = true};
+    wg_multi_head_options mask = {.heads = 4, .key_heads = 2, .rotary = true};
+    wg_value *t = wg_iota(g, WG_I64, WG_SHAPE(5, 1), 0, 0, 1),
+             *s = wg_iota(g, WG_I64, WG_SHAPE(1, 5), 1, 0, 1), *between = wg_sub(s, t);
+    wg_value *seen = wg_logical_and(wg_greater_equal(between, wg_scalar_like(between, -1)),
+                                    wg_less_equal(between, wg_scalar_like(between, 2)));
+    mask.bias = wg_reshape(seen, WG_SHAPE(1, 1, 5, 5));
+    wg_value *a = wg_output(wg_multi_head_attention("attention", x, x, &window), "a"),
+             *b = wg_output(wg_multi_head_attention("attention", x, x, &mask), "b");
+    check_that(a && b, "%s", wg_graph_message(g));
+    assert_int_equal(wg_graph_parameters(g, w, 16), 8);
+    check_shape(wg_graph_find(g, "attention/q/weight"), WG_SHAPE(8, 8));
+    check_shape(wg_graph_find(g, "attention/k/weight"), WG_SHAPE(4, 8));
+    wg_plan *p = planned(g, NULL);
+    run(p, 0);
+    for (int64_t k = 0; k < wg_value_count(a); k++)
+        assert_true(numbers_close(small_at(p, a, k), small_at(p, b, k), 1e-14));
+    assert_true(small_at(p, a, 0) != 0);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void attention_layers_refuse_what_they_cannot_do(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_multi_head_options o;
+        bool bias;
+        const char *words;
+    } bad[] = {
+        {{.heads = 4, .key_heads = 3}, false, "4 heads of queries cannot share 3 heads of keys"},
+        {{.heads = 4, .key_heads = -1}, false, "4 heads of queries cannot share -1 heads of keys"},
+        {{.heads = 4, .kind = WG_ATTENTION_ADDITIVE, .window = true},
+         false,
+         "additive attention has no window"},
+        {{.heads = 4, .key_heads = 2, .kind = WG_ATTENTION_ADDITIVE},
+         false,
+         "additive attention has no key_heads"},
+        {{.kind = WG_ATTENTION_ADDITIVE}, true, "additive attention has no bias"},
+        {{.left = 3}, false, "left is 3 and right is 0, but window is false"},
+    };
+    for (int i = 0; i < WG_COUNT(bad); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_multi_head_options o = bad[i].o;
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 5, 8));
+        o.bias = bad[i].bias ? wg_input(g, "bias", WG_F32, WG_SHAPE(1, 1, 5, 5)) : NULL;
+        assert_null(wg_multi_head_attention("attention", x, x, &o));
+        assert_non_null(strstr(wg_graph_message(g), "test_layers.c:"));
+        small_refused(g, bad[i].words);
+    }
+}
+
+/* ---- convolutions and initial values --------------------------------------------------------- */
+
+static void convolutions_have_the_weights_that_they_say(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *image = wg_input(g, "image", WG_F32, WG_SHAPE(2, 4, 9, 9));
+    wg_value *series = wg_input(g, "series", WG_F32, WG_SHAPE(2, 4, 9)), *w[8];
+    wg_value *a =
+        wg_conv2d_layer("a", image, 6, 3,
+                        &(wg_conv2d_layer_options){.conv = {.groups = 2, .stride = {2, 1}},
+                                                   .kernel_w = 1,
+                                                   .no_bias = true,
+                                                   .init = wg_he(1)});
+    wg_value *b =
+        wg_conv1d_layer("b", series, 6, 3, &(wg_conv1d_layer_options){.conv = {.padding = 1}});
+    check_that(a && b, "%s", wg_graph_message(g));
+    check_shape(a, WG_SHAPE(2, 6, 4, 9));
+    check_shape(b, WG_SHAPE(2, 6, 9));
+    assert_int_equal(wg_graph_parameters(g, w, 8), 3);
+    assert_string_equal(w[0]->name, "a/weight");
+    check_shape(w[0], WG_SHAPE(6, 2, 3, 1));
+    assert_string_equal(w[1]->name, "b/weight");
+    check_shape(w[1], WG_SHAPE(6, 4, 3));
+    wg_graph_free(g);
+    assert_null(wg_conv1d_layer("c", NULL, 6, 3, NULL));
+}
+
+/* Mean, variance and extremes of 40,000 numbers; the standard error of a mean is 0.005 std. */
+static void initial_values_have_their_distributions(void **state)
+{
+    (void)state;
+    enum { FEATURES = 400, IN = 100, N = FEATURES * IN };
+    const double cut = 0.7737413035; /* the variance of N(0, 1) within (-2, 2) */
+    const struct {
+        const char *name;
+        wg_init init;
+        double variance, max, most; /* max: at least, most: at most */
+    } wanted[] = {
+        {"he", wg_he(1.5), 1.5 * 1.5 * 2 / IN, 0.6, 2},
+        {"he_uniform", wg_he_uniform(2), 4 * 2.0 / IN, 0.489, 2 * sqrt(6.0 / IN)},
+        {"truncated", wg_truncated_normal_init(0.3), 0.09 * cut, 0.59, 0.6},
+        {"orthogonal", wg_orthogonal(1), 1.0 / FEATURES, 0.15, 1},
+    };
+    wg_graph *g = wg_graph_new();
+    for (int i = 0; i < WG_COUNT(wanted); i++)
+        wg_output(wg_parameter(g, wanted[i].name, WG_F64, WG_SHAPE(FEATURES, IN / 4, 2, 2),
+                               wanted[i].init),
+                  NULL);
+    wg_plan *p = planned(g, NULL);
+    for (int i = 0; i < WG_COUNT(wanted); i++) {
+        const double *x = wg_plan_data(p, wg_graph_find(g, wanted[i].name));
+        double sum = 0, squares = 0, max = 0;
+        for (int k = 0; k < N; k++) {
+            sum += x[k];
+            squares += x[k] * x[k];
+            max = fabs(x[k]) > max ? fabs(x[k]) : max;
+        }
+        double std = sqrt(wanted[i].variance);
+        check_that(fabs(sum / N) <= 0.025 * std, "%s: mean %g", wanted[i].name, sum / N);
+        check_that(fabs(squares / N - std * std) <= 0.04 * std * std, "%s: variance %g, not %g",
+                   wanted[i].name, squares / N, std * std);
+        check_that(max >= wanted[i].max && max <= wanted[i].most, "%s: up to %g", wanted[i].name,
+                   max);
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* Rows, or columns where there are fewer, have products 0 and lengths `gain`. */
+static void orthogonal_matrices_are_orthogonal(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][2] = {{5, 5}, {3, 40}, {40, 3}, {1, 7}, {64, 63}};
+    for (int i = 0; i < WG_COUNT(sizes); i++) {
+        int64_t rows = sizes[i][0], columns = sizes[i][1], few = rows < columns ? rows : columns;
+        wg_graph *g = wg_graph_new();
+        wg_value *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(rows, columns), wg_orthogonal(1.5));
+        wg_output(w, NULL);
+        wg_plan *p = planned(g, NULL);
+        const double *x = wg_plan_data(p, w);
+        for (int64_t a = 0; a < few; a++)
+            for (int64_t b = 0; b < few; b++) {
+                double sum = 0;
+                for (int64_t k = 0; k < rows * columns / few; k++)
+                    sum += few == rows ? x[a * columns + k] * x[b * columns + k]
+                                       : x[k * columns + a] * x[k * columns + b];
+                assert_true(fabs(sum - (a == b ? 2.25 : 0)) <= 1e-14);
+            }
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_marked_scope_finds_parameters_again),
+        cmocka_unit_test(a_layer_can_be_repeated_with_its_weights),
+        cmocka_unit_test(without_the_mark_a_name_is_taken_once),
+        cmocka_unit_test(what_is_found_must_be_what_is_asked_for),
+        cmocka_unit_test(a_teacher_is_the_average_of_its_student),
+        cmocka_unit_test(a_teacher_has_no_gradient),
+        cmocka_unit_test(averages_of_nothing_are_refused),
+        cmocka_unit_test(a_model_in_bf16_trains_with_parameters_in_f32),
+        cmocka_unit_test(every_layer_keeps_its_parameters_as_told),
+        cmocka_unit_test(a_shared_batchnorm_records_its_first_batch),
+        cmocka_unit_test(recurrent_layers_name_their_parameters),
+        cmocka_unit_test(states_can_be_carried_from_run_to_run),
+        cmocka_unit_test(recurrent_layers_refuse_what_they_cannot_do),
+        cmocka_unit_test(attention_layers_take_groups_windows_and_biases),
+        cmocka_unit_test(attention_layers_refuse_what_they_cannot_do),
+        cmocka_unit_test(convolutions_have_the_weights_that_they_say),
+        cmocka_unit_test(initial_values_have_their_distributions),
+        cmocka_unit_test(orthogonal_matrices_are_orthogonal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
