@@ -1,6 +1,7 @@
-/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads of queries, which share g heads
- * of keys and values, with queries and keys of d_k numbers and values of d_v.  Between the layers,
- * the numbers of all heads stand side by side: q [B, T, h d_k], k [B, S, g d_k], v [B, S, g d_v]. */
+/* Multi-head attention (Vaswani et al. 2017, section 3.2.2): h heads of queries, which share g
+ * heads of keys and values, with queries and keys of d_k numbers and values of d_v.  Between the
+ * layers, the numbers of all heads stand side by side: q [B, T, h d_k], k [B, S, g d_k] and v
+ * [B, S, g d_v]. */
 #include "models/internal.h"
 
 #include <math.h>

@@ -132,7 +132,7 @@ static wg_value *latest(const wg_graph *g, wg_value *p)
     return p;
 }
 
-/* The state PATH/REST beside the parameter UP/REST, where PATH is UP/NAME; NULL if there is none. */
+/* The state PATH/REST beside the parameter UP/REST, where PATH is UP/NAME; or NULL. */
 static wg_value *average_beside(const wg_graph *g, const wg_value *p, const char *path)
 {
     char name[1536];

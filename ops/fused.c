@@ -115,7 +115,8 @@ static const wg_sample attention_grad_samples[] = {
      {F(2, 3, 4, 2), F(2, 3, 4, 2), F(2, 3, 2, 2), F(2, 3, 2, 2), WG_INTS(1, 4, 1, 2)}},
     {"dropout", &dropped, 4, {F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3), F(1, 4, 2, 3)}},
     {"window, bias", &window, 6,
-     {F(2, 4, 2, 3), F(2, 4, 2, 3), F(2, 3, 1, 3), F(2, 3, 1, 3), WG_INTS(1, 4, 1, 2), F(2, 1, 1, 3)}},
+     {F(2, 4, 2, 3), F(2, 4, 2, 3), F(2, 3, 1, 3), F(2, 3, 1, 3), WG_INTS(1, 4, 1, 2),
+      F(2, 1, 1, 3)}},
 };
 
 #define BY_TOKEN                                                                                   \

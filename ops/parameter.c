@@ -1,5 +1,5 @@
-/* Parameters and states, which live in the plan's store: made anew, or in a marked scope found again
- * (wg_scope_reuse) or replaced by moving averages (wg_scope_average). */
+/* Parameters and states, which live in the plan's store: made anew, or in a marked scope found
+ * again (wg_scope_reuse) or replaced by moving averages (wg_scope_average). */
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 

@@ -1,5 +1,5 @@
-/* Windows and biases of attention in the simd backend, where tiles see parts of the keys: f32 against
- * the reference backend in f64, from the same numbers. */
+/* Windows and biases of attention in the simd backend, where tiles see parts of the keys: f32
+ * against the reference backend in f64, from the same numbers. */
 #include "backends/simd/kernels/kernels.h"
 #include "tests/numbers.h"
 #include "wengert/backends/simd.h"

@@ -1,4 +1,4 @@
-/* Layers and attention against PyTorch: results and gradients in double (tests/golden/layers.py). */
+/* Layers and attention against PyTorch: results and gradients in double (golden/layers.py). */
 #include "tests/golden/layers.h"
 #include "tests/numbers.h"
 #include "wengert.h"

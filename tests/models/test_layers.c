@@ -1,29 +1,6 @@
 /* Layers: where their parameters come from (found again, averaged, kept in another dtype), which
  * names they have, how they compose, and what they refuse. */
-#include "tests/numbers.h"
-#include "wengert.h"
-
-/* ---- graphs of inputs ------------------------------------------------------------------------ */
-
-/* A plan of all outputs and assignments of g, whose inputs hold sin(k + id). */
-static wg_plan *planned(wg_graph *g, wg_store *store)
-{
-    wg_plan *p;
-    check_that(wg_plan_create(&p, g, &(wg_plan_options){.store = store, .seed = 3}) == WG_OK, "%s",
-               wg_graph_message(g));
-    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
-        wg_value *v = wg_graph_value(g, i);
-        for (int64_t k = 0; v->node->op == &wg_op_input && k < wg_value_count(v); k++)
-            wgi_put_element(wg_plan_data(p, v), v->dtype, k,
-                            wg_dtype_is_float(v->dtype) ? sin((double)k + v->id) : (double)(k % 3));
-    }
-    return p;
-}
-
-static void run(wg_plan *p, uint64_t step)
-{
-    check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
-}
+#include "tests/layers.h"
 
 static wg_value *input(wg_graph *g, const char *name, wg_dtype dtype, int64_t rows, int64_t columns)
 {
@@ -38,11 +15,6 @@ static wg_value *tower(wg_value *x)
 static size_t count_parameters(const wg_graph *g)
 {
     return wg_graph_parameters(g, NULL, 0);
-}
-
-static void check_shape(const wg_value *v, wg_shape shape)
-{
-    assert_true(wg_shape_equal(&v->shape, &shape));
 }
 
 /* ---- found again ----------------------------------------------------------------------------- */
@@ -452,69 +424,7 @@ static void recurrent_layers_refuse_what_they_cannot_do(void **state)
     assert_null(wg_recurrent_layer("net", WG_GRU, NULL, 4, NULL).y);
 }
 
-/* ---- attention ------------------------------------------------------------------------------- */
-
-/* With one head of keys for each pair of heads, and a window, as with the mask that says so. */
-static void attention_layers_take_groups_windows_and_biases(void **state)
-{
-    (void)state;
-    wg_graph *g = wg_graph_new();
-    wg_scope_reuse(g);
-    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 5, 8)), *w[16];
-    const wg_multi_head_options window = {
-        .heads = 4, .key_heads = 2, .window = true, .left = 1, .right = 2, .rotary = true};
-    wg_multi_head_options mask = {.heads = 4, .key_heads = 2, .rotary = true};
-    wg_value *t = wg_iota(g, WG_I64, WG_SHAPE(5, 1), 0, 0, 1),
-             *s = wg_iota(g, WG_I64, WG_SHAPE(1, 5), 1, 0, 1), *between = wg_sub(s, t);
-    wg_value *seen = wg_logical_and(wg_greater_equal(between, wg_scalar_like(between, -1)),
-                                    wg_less_equal(between, wg_scalar_like(between, 2)));
-    mask.bias = wg_reshape(seen, WG_SHAPE(1, 1, 5, 5));
-    wg_value *a = wg_output(wg_multi_head_attention("attention", x, x, &window), "a"),
-             *b = wg_output(wg_multi_head_attention("attention", x, x, &mask), "b");
-    check_that(a && b, "%s", wg_graph_message(g));
-    assert_int_equal(wg_graph_parameters(g, w, 16), 8);
-    check_shape(wg_graph_find(g, "attention/q/weight"), WG_SHAPE(8, 8));
-    check_shape(wg_graph_find(g, "attention/k/weight"), WG_SHAPE(4, 8));
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
-    for (int64_t k = 0; k < wg_value_count(a); k++)
-        assert_true(numbers_close(small_at(p, a, k), small_at(p, b, k), 1e-14));
-    assert_true(small_at(p, a, 0) != 0);
-    wg_plan_free(p);
-    wg_graph_free(g);
-}
-
-static void attention_layers_refuse_what_they_cannot_do(void **state)
-{
-    (void)state;
-    static const struct {
-        wg_multi_head_options o;
-        bool bias;
-        const char *words;
-    } bad[] = {
-        {{.heads = 4, .key_heads = 3}, false, "4 heads of queries cannot share 3 heads of keys"},
-        {{.heads = 4, .key_heads = -1}, false, "4 heads of queries cannot share -1 heads of keys"},
-        {{.heads = 4, .kind = WG_ATTENTION_ADDITIVE, .window = true},
-         false,
-         "additive attention has no window"},
-        {{.heads = 4, .key_heads = 2, .kind = WG_ATTENTION_ADDITIVE},
-         false,
-         "additive attention has no key_heads"},
-        {{.kind = WG_ATTENTION_ADDITIVE}, true, "additive attention has no bias"},
-        {{.left = 3}, false, "left is 3 and right is 0, but window is false"},
-    };
-    for (int i = 0; i < WG_COUNT(bad); i++) {
-        wg_graph *g = wg_graph_new();
-        wg_multi_head_options o = bad[i].o;
-        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 5, 8));
-        o.bias = bad[i].bias ? wg_input(g, "bias", WG_F32, WG_SHAPE(1, 1, 5, 5)) : NULL;
-        assert_null(wg_multi_head_attention("attention", x, x, &o));
-        assert_non_null(strstr(wg_graph_message(g), "test_layers.c:"));
-        small_refused(g, bad[i].words);
-    }
-}
-
-/* ---- convolutions and initial values --------------------------------------------------------- */
+/* ---- convolutions --------------------------------------------------------- */
 
 static void convolutions_have_the_weights_that_they_say(void **state)
 {
@@ -542,72 +452,6 @@ static void convolutions_have_the_weights_that_they_say(void **state)
     assert_null(wg_conv1d_layer("c", NULL, 6, 3, NULL));
 }
 
-/* Mean, variance and extremes of 40,000 numbers; the standard error of a mean is 0.005 std. */
-static void initial_values_have_their_distributions(void **state)
-{
-    (void)state;
-    enum { FEATURES = 400, IN = 100, N = FEATURES * IN };
-    const double cut = 0.7737413035; /* the variance of N(0, 1) within (-2, 2) */
-    const struct {
-        const char *name;
-        wg_init init;
-        double variance, max, most; /* max: at least, most: at most */
-    } wanted[] = {
-        {"he", wg_he(1.5), 1.5 * 1.5 * 2 / IN, 0.6, 2},
-        {"he_uniform", wg_he_uniform(2), 4 * 2.0 / IN, 0.489, 2 * sqrt(6.0 / IN)},
-        {"truncated", wg_truncated_normal_init(0.3), 0.09 * cut, 0.59, 0.6},
-        {"orthogonal", wg_orthogonal(1), 1.0 / FEATURES, 0.15, 1},
-    };
-    wg_graph *g = wg_graph_new();
-    for (int i = 0; i < WG_COUNT(wanted); i++)
-        wg_output(wg_parameter(g, wanted[i].name, WG_F64, WG_SHAPE(FEATURES, IN / 4, 2, 2),
-                               wanted[i].init),
-                  NULL);
-    wg_plan *p = planned(g, NULL);
-    for (int i = 0; i < WG_COUNT(wanted); i++) {
-        const double *x = wg_plan_data(p, wg_graph_find(g, wanted[i].name));
-        double sum = 0, squares = 0, max = 0;
-        for (int k = 0; k < N; k++) {
-            sum += x[k];
-            squares += x[k] * x[k];
-            max = fabs(x[k]) > max ? fabs(x[k]) : max;
-        }
-        double std = sqrt(wanted[i].variance);
-        check_that(fabs(sum / N) <= 0.025 * std, "%s: mean %g", wanted[i].name, sum / N);
-        check_that(fabs(squares / N - std * std) <= 0.04 * std * std, "%s: variance %g, not %g",
-                   wanted[i].name, squares / N, std * std);
-        check_that(max >= wanted[i].max && max <= wanted[i].most, "%s: up to %g", wanted[i].name,
-                   max);
-    }
-    wg_plan_free(p);
-    wg_graph_free(g);
-}
-
-/* Rows, or columns where there are fewer, have products 0 and lengths `gain`. */
-static void orthogonal_matrices_are_orthogonal(void **state)
-{
-    (void)state;
-    static const int64_t sizes[][2] = {{5, 5}, {3, 40}, {40, 3}, {1, 7}, {64, 63}};
-    for (int i = 0; i < WG_COUNT(sizes); i++) {
-        int64_t rows = sizes[i][0], columns = sizes[i][1], few = rows < columns ? rows : columns;
-        wg_graph *g = wg_graph_new();
-        wg_value *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(rows, columns), wg_orthogonal(1.5));
-        wg_output(w, NULL);
-        wg_plan *p = planned(g, NULL);
-        const double *x = wg_plan_data(p, w);
-        for (int64_t a = 0; a < few; a++)
-            for (int64_t b = 0; b < few; b++) {
-                double sum = 0;
-                for (int64_t k = 0; k < rows * columns / few; k++)
-                    sum += few == rows ? x[a * columns + k] * x[b * columns + k]
-                                       : x[k * columns + a] * x[k * columns + b];
-                assert_true(fabs(sum - (a == b ? 2.25 : 0)) <= 1e-14);
-            }
-        wg_plan_free(p);
-        wg_graph_free(g);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -624,11 +468,7 @@ int main(void)
         cmocka_unit_test(recurrent_layers_name_their_parameters),
         cmocka_unit_test(states_can_be_carried_from_run_to_run),
         cmocka_unit_test(recurrent_layers_refuse_what_they_cannot_do),
-        cmocka_unit_test(attention_layers_take_groups_windows_and_biases),
-        cmocka_unit_test(attention_layers_refuse_what_they_cannot_do),
         cmocka_unit_test(convolutions_have_the_weights_that_they_say),
-        cmocka_unit_test(initial_values_have_their_distributions),
-        cmocka_unit_test(orthogonal_matrices_are_orthogonal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,8 +133,8 @@ static void fill(float *s, int64_t from, int64_t to, float value)
         s[j] = value;
 }
 
-/* softmax of s[seen.from .. seen.to) in place; zeros before, and after up to `width`, whole vectors.
- * No visible key gives zeros. */
+/* softmax of s[seen.from .. seen.to) in place; zeros before, and behind up to `width`, whole
+ * vectors.  No visible key gives zeros. */
 static void softmax_row(float *s, keys_of seen, int64_t width)
 {
     float top = -INFINITY, sum = 0;

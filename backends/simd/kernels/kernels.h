@@ -28,9 +28,9 @@ typedef struct simd_heads {
     int64_t batch, head, row;
 } simd_heads;
 
-/* y = softmax(scale q k' + bias + mask) v for each batch and head; q is [T, d], k [S, d], v [S, dv].
- * groups query heads share one key-value head.  Query t sees those of the keys t + first ... t +
- * last that are before lengths[b].  Scratch: simd_attention_scratch floats a thread. */
+/* y = softmax(scale q k' + bias + mask) v for each batch and head; q is [T, d], k [S, d] and v
+ * [S, dv].  groups query heads share one key-value head.  Query t sees those keys from t + first to
+ * t + last that are before lengths[b].  Scratch: simd_attention_scratch floats a thread. */
 typedef struct simd_attention {
     simd_heads q, k, v, y;     /* forward; backward reads q, k, v  */
     simd_heads dy, dq, dk, dv; /* backward: all of dq, dk, dv      */

@@ -72,14 +72,14 @@ WG_API void wg_scope_pop(wg_graph *g);
  *  outermost counts. */
 WG_API void wg_scope_recompute(wg_graph *g);
 /** Marks the current scope, or at the top the whole graph: from now on a parameter or a state whose
- *  name is taken is found again instead of being an error.  Its dtype, shape and initial values must
- *  be those asked for.  So a layer that is called twice under one name has one set of weights, and
- *  its gradient is the sum over both uses. */
+ *  name is taken is found again instead of being an error.  Its dtype, shape and initial values
+ *  must be those asked for.  So a layer that is called twice under one name has one set of weights,
+ *  and its gradient is the sum over both uses. */
 WG_API void wg_scope_reuse(wg_graph *g);
-/** Marks the current scope: its parameters are moving averages of those outside, which must be there
- *  already.  In the scope "teacher", wg_parameter(g, "w", ...) of "teacher/encoder" is the state
- *  "teacher/encoder/w" beside the parameter "encoder/w", of the same dtype and shape.  It has no
- *  gradient; wg_average_update moves it, and until that has run for the first time, it has the
+/** Marks the current scope: its parameters are moving averages of those outside, which must be
+ *  there already.  In the scope "teacher", wg_parameter(g, "w", ...) of "teacher/encoder" is the
+ *  state "teacher/encoder/w" beside the parameter "encoder/w", of the same dtype and shape.  It has
+ *  no gradient; wg_average_update moves it, and until that has run for the first time, it has the
  *  parameter's value.  An error at the top. */
 WG_API void wg_scope_average(wg_graph *g);
 /** Marks the current scope, or at the top the whole graph: layers keep their parameters in `dtype`

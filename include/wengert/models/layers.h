@@ -3,10 +3,10 @@
  * like every builder, accepts NULL and then returns NULL.  Errors name the line of the layer's
  * caller.
  *
- * Three marks of a scope change where parameters come from: wg_scope_reuse (two calls under one name
- * have one set of weights), wg_scope_average (moving averages take the place of parameters) and
- * wg_scope_parameter_dtype (parameters in f32 beside activations in bf16).  docs/layers.md has an
- * example of each layer. */
+ * Three marks of a scope change where parameters come from: wg_scope_reuse (two calls under one
+ * name have one set of weights), wg_scope_average (moving averages take the place of parameters)
+ * and wg_scope_parameter_dtype (parameters in f32 beside activations in bf16).  docs/layers.md has
+ * an example of each layer. */
 #ifndef WG_MODELS_LAYERS_H
 #define WG_MODELS_LAYERS_H
 
@@ -58,11 +58,11 @@ typedef struct wg_batchnorm_options {
 } wg_batchnorm_options;
 
 /** Batch normalisation of x [N, C, ...] over all axes but the second (Ioffe, Szegedy 2015).  With
- * `training`, by mean and variance of the batch, which a run also records in the states running_mean
- * [C], zero, and running_var [C], one; otherwise by these states.  Parameters: gain [C], one, and
- * bias [C], zero.  A graph for training and one for evaluation, planned with one store, share all
- * four.  Where the layer is called again under one name (wg_scope_reuse), the batch of the first
- * call is the one recorded.  `options` may be NULL. */
+ * `training`, by mean and variance of the batch, which a run also records in the states
+ * running_mean [C], zero, and running_var [C], one; otherwise by these states.  Parameters: gain
+ * [C], one, and bias [C], zero.  A graph for training and one for evaluation, planned with one
+ * store, share all four.  Where the layer is called again under one name (wg_scope_reuse), the
+ * batch of the first call is the one recorded.  `options` may be NULL. */
 WG_API wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bool training,
                                       const wg_batchnorm_options *options);
 #define wg_batchnorm_layer(...) wg_batchnorm_layer(WG_HERE, __VA_ARGS__)

@@ -36,6 +36,21 @@ WG_API wg_value *(wg_learned_positions)(const char *at, const char *name, wg_gra
                                         int64_t first, int64_t max);
 #define wg_learned_positions(...) wg_learned_positions(WG_HERE, __VA_ARGS__)
 
+/* Biases of attention (wg_biased_attention) for T queries and S keys: [1, heads, T, S]. */
+
+/** -m_h |t - s|, a constant, so that keys count less the further they are (Press, Smith, Lewis
+ * 2022).  m_h = 2^(-8 (h + 1) / heads) if `heads` is a power of two; otherwise the first slopes are
+ * those of the next lower one, and the rest every second slope of the next higher one. */
+WG_API wg_value *(wg_alibi)(const char *at, wg_graph *g, wg_dtype dtype, int64_t heads, int64_t T,
+                            int64_t S);
+#define wg_alibi(...) wg_alibi(WG_HERE, __VA_ARGS__)
+
+/** A learned number for each head and distance: weight[h, r + radius] with r = s - t, cut to
+ * [-radius, radius].  Parameter: weight [heads, 2 radius + 1], zero. */
+WG_API wg_value *(wg_relative_bias)(const char *at, const char *name, wg_graph *g, wg_dtype dtype,
+                                    int64_t heads, int64_t T, int64_t S, int64_t radius);
+#define wg_relative_bias(...) wg_relative_bias(WG_HERE, __VA_ARGS__)
+
 #ifdef __cplusplus
 }
 #endif

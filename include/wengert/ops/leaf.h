@@ -57,7 +57,7 @@ static inline wg_init wg_xavier(double gain)
     return init;
 }
 
-/** Normal by He's rule, times `gain`: keeps the size of activations behind relu (He et al. 2015). */
+/** Normal by He's rule, times `gain`: keeps the size of values behind relu (He et al. 2015). */
 static inline wg_init wg_he(double gain)
 {
     wg_init init = {WG_INIT_HE_NORMAL, gain};
@@ -125,8 +125,8 @@ typedef struct wg_one_hot_attrs {
 /* ---- builders -------------------------------------------------------------------------------- */
 
 /** A trained tensor, named by scope and `name`; its numbers live in the plan's store.  In a scope
- * with wg_scope_reuse, the parameter of that name if there is one; in a scope with wg_scope_average,
- * the average of one. */
+ * with wg_scope_reuse, the parameter of that name if there is one; in a scope with
+ * wg_scope_average, the average of one. */
 WG_API wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                                 wg_shape shape, wg_init init);
 #define wg_parameter(...) wg_parameter(WG_HERE, __VA_ARGS__)
