@@ -350,7 +350,7 @@ static const wg_sample attention_grad_samples[] = {
     {"window, bias",
      &window,
      6,
-     {F(2, 2, 4, 2), F(2, 2, 4, 2), F(2, 1, 4, 2), F(2, 1, 4, 2), LENGTHS(1, 5), F(1, 2, 4, 1)}},
+     {F(2, 2, 4, 2), F(2, 2, 4, 2), F(2, 1, 4, 2), F(2, 1, 4, 2), LENGTHS(1, 5), F(1, 2, 1, 4)}},
 };
 static const wg_sample bias_grad_samples[] = {
     {"full",
