@@ -22,7 +22,7 @@ static void initial_values_have_their_distributions(void **state)
         wg_output(wg_parameter(g, wanted[i].name, WG_F64, WG_SHAPE(FEATURES, IN / 4, 2, 2),
                                wanted[i].init),
                   NULL);
-    wg_plan *p = planned(g, NULL);
+    wg_plan *p = layers_plan(g, NULL);
     for (int i = 0; i < WG_COUNT(wanted); i++) {
         const double *x = wg_plan_data(p, wg_graph_find(g, wanted[i].name));
         double sum = 0, squares = 0, max = 0;
@@ -52,7 +52,7 @@ static void orthogonal_matrices_are_orthogonal(void **state)
         wg_graph *g = wg_graph_new();
         wg_value *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(rows, columns), wg_orthogonal(1.5));
         wg_output(w, NULL);
-        wg_plan *p = planned(g, NULL);
+        wg_plan *p = layers_plan(g, NULL);
         const double *x = wg_plan_data(p, w);
         for (int64_t a = 0; a < few; a++)
             for (int64_t b = 0; b < few; b++) {

@@ -20,10 +20,10 @@ static void attention_layers_take_groups_windows_and_biases(void **state)
              *b = wg_output(wg_multi_head_attention("attention", x, x, &mask), "b");
     check_that(a && b, "%s", wg_graph_message(g));
     assert_int_equal(wg_graph_parameters(g, w, 16), 8);
-    check_shape(wg_graph_find(g, "attention/q/weight"), WG_SHAPE(8, 8));
-    check_shape(wg_graph_find(g, "attention/k/weight"), WG_SHAPE(4, 8));
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
+    layers_check_shape(wg_graph_find(g, "attention/q/weight"), WG_SHAPE(8, 8));
+    layers_check_shape(wg_graph_find(g, "attention/k/weight"), WG_SHAPE(4, 8));
+    wg_plan *p = layers_plan(g, NULL);
+    layers_run(p, 0);
     for (int64_t k = 0; k < wg_value_count(a); k++)
         assert_true(numbers_close(small_at(p, a, k), small_at(p, b, k), 1e-14));
     assert_true(small_at(p, a, 0) != 0);
@@ -41,8 +41,8 @@ static void alibi_falls_with_the_distance(void **state)
     wg_value *a = wg_output(wg_alibi(g, WG_F64, 8, 3, 5), "a"),
              *b = wg_output(wg_alibi(g, WG_F32, 6, 3, 5), "b");
     check_that(a && b, "%s", wg_graph_message(g));
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
+    wg_plan *p = layers_plan(g, NULL);
+    layers_run(p, 0);
     for (int i = 0; i < 14; i++)
         for (int64_t k = 0; k < 15; k++) {
             int64_t head = i < 8 ? i : i - 8, distance = k % 5 - k / 5;
@@ -65,11 +65,11 @@ static void a_relative_bias_is_looked_up_by_distance(void **state)
     wg_grad(wg_sum(b, WG_ALL_AXES, WG_DROP), &w, 1, &dw);
     wg_output(b, "b");
     wg_output(dw, "dw");
-    wg_plan *p = planned(g, NULL);
+    wg_plan *p = layers_plan(g, NULL);
     double uses[HEADS * (2 * RADIUS + 1)] = {0}, *table = wg_plan_data(p, w);
     for (int i = 0; i < WG_COUNT(uses); i++)
         table[i] = i + 0.5;
-    run(p, 0);
+    layers_run(p, 0);
     for (int64_t k = 0; k < HEADS * T * S; k++) {
         int64_t h = k / S / T, d = k % S - k / S % T;
         d = d < -RADIUS ? -RADIUS : d > RADIUS ? RADIUS : d;

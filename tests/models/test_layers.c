@@ -40,8 +40,8 @@ static void a_marked_scope_finds_parameters_again(void **state)
     wg_grad(lb, w, 4, second);
     for (int i = 0; i < 4; i++)
         wg_output(both[i], NULL), wg_output(first[i], NULL), wg_output(second[i], NULL);
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
+    wg_plan *p = layers_plan(g, NULL);
+    layers_run(p, 0);
     int64_t compared = 0;
     for (int i = 0; i < 4; i++)
         for (int64_t k = 0; k < wg_value_count(w[i]); k++, compared++) {
@@ -142,7 +142,7 @@ static void a_teacher_is_the_average_of_its_student(void **state)
     wg_output(target, "target");
     wg_output(dw, "dw");
 
-    wg_plan *p = planned(g, NULL);
+    wg_plan *p = layers_plan(g, NULL);
     const double *now = wg_plan_data(p, w),
                  *average = wg_plan_data(p, wg_graph_find(g, "teacher/net/weight"));
     double expected[10];
@@ -152,7 +152,7 @@ static void a_teacher_is_the_average_of_its_student(void **state)
         memcpy(before, expected, sizeof before);
         for (int i = 0; i < 5; i++)
             first += before[i] * small_at(p, x, i);
-        run(p, (uint64_t)step);
+        layers_run(p, (uint64_t)step);
         assert_true(numbers_close(small_at(p, target, 0), first, 1e-14));
         assert_true((small_at(p, target, 0) == small_at(p, y, 0)) == (step == 0));
         for (int i = 0; i < 10; i++) {
@@ -179,8 +179,8 @@ static void a_teacher_has_no_gradient(void **state)
     assert_int_equal(wg_grad(wg_sum(wg_square(target), WG_ALL_AXES, WG_DROP), w, 4, dw), WG_OK);
     wg_output(dw[0], NULL);
     wg_output(target, NULL);
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
+    wg_plan *p = layers_plan(g, NULL);
+    layers_run(p, 0);
     for (int64_t k = 0; k < wg_value_count(dw[0]); k++)
         assert_true(small_at(p, dw[0], k) == 0);
     assert_true(small_at(p, target, 0) != 0);
@@ -248,10 +248,10 @@ static void a_model_in_bf16_trains_with_parameters_in_f32(void **state)
     wg_clip_by_global_norm(dw, n, 1, dw);
     wg_value *lr = wg_fill(g, WG_F32, WG_SCALAR, 0.01);
     check_that(wg_adam_update(w, dw, n, lr, NULL) == WG_OK, "%s", wg_graph_message(g));
-    wg_plan *p = planned(g, NULL);
+    wg_plan *p = layers_plan(g, NULL);
     double first = 0, last = 0;
     for (uint64_t step = 0; step < 30; step++) {
-        run(p, step);
+        layers_run(p, step);
         last = small_at(p, loss, 0);
         first = step == 0 ? last : first;
     }
@@ -313,8 +313,8 @@ static void a_shared_batchnorm_records_its_first_batch(void **state)
              *yb = wg_batchnorm_layer("norm", b, true, NULL);
     wg_output(ya, NULL), wg_output(yb, NULL);
     assert_int_equal(count_parameters(g), 2);
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
+    wg_plan *p = layers_plan(g, NULL);
+    layers_run(p, 0);
     double mean = 0, other = 0;
     for (int i = 0; i < 6; i++)
         mean += small_at(p, a, 2 * i) / 6, other += small_at(p, yb, 2 * i);
@@ -359,9 +359,9 @@ static void recurrent_layers_name_their_parameters(void **state)
     assert_int_equal(wg_graph_parameters(g, w, 32), WG_COUNT(names));
     for (size_t i = 0; i < WG_COUNT(names); i++)
         assert_string_equal(w[i]->name, names[i]);
-    check_shape(r.y, WG_SHAPE(2, 3, 10));
-    check_shape(r.h, WG_SHAPE(4, 2, 5));
-    check_shape(r.c, WG_SHAPE(4, 2, 5));
+    layers_check_shape(r.y, WG_SHAPE(2, 3, 10));
+    layers_check_shape(r.h, WG_SHAPE(4, 2, 5));
+    layers_check_shape(r.c, WG_SHAPE(4, 2, 5));
     assert_string_equal(wg_scope_path(g), "");
     wg_graph_free(g);
 }
@@ -381,8 +381,8 @@ static void states_can_be_carried_from_run_to_run(void **state)
     wg_value *out[] = {whole.h, second.h, whole.c, second.c};
     for (int i = 0; i < 4; i++)
         wg_output(out[i], NULL);
-    wg_plan *p = planned(g, NULL);
-    run(p, 0);
+    wg_plan *p = layers_plan(g, NULL);
+    layers_run(p, 0);
     for (int i = 0; i < 4; i += 2)
         for (int64_t k = 0; k < 8; k++)
             assert_true(numbers_close(small_at(p, out[i], k), small_at(p, out[i + 1], k), 1e-14));
@@ -441,13 +441,13 @@ static void convolutions_have_the_weights_that_they_say(void **state)
     wg_value *b =
         wg_conv1d_layer("b", series, 6, 3, &(wg_conv1d_layer_options){.conv = {.padding = 1}});
     check_that(a && b, "%s", wg_graph_message(g));
-    check_shape(a, WG_SHAPE(2, 6, 4, 9));
-    check_shape(b, WG_SHAPE(2, 6, 9));
+    layers_check_shape(a, WG_SHAPE(2, 6, 4, 9));
+    layers_check_shape(b, WG_SHAPE(2, 6, 9));
     assert_int_equal(wg_graph_parameters(g, w, 8), 3);
     assert_string_equal(w[0]->name, "a/weight");
-    check_shape(w[0], WG_SHAPE(6, 2, 3, 1));
+    layers_check_shape(w[0], WG_SHAPE(6, 2, 3, 1));
     assert_string_equal(w[1]->name, "b/weight");
-    check_shape(w[1], WG_SHAPE(6, 4, 3));
+    layers_check_shape(w[1], WG_SHAPE(6, 4, 3));
     wg_graph_free(g);
     assert_null(wg_conv1d_layer("c", NULL, 6, 3, NULL));
 }
