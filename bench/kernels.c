@@ -9,11 +9,12 @@
  *   attention  fused against the same mathematics from plain ops, forward, and forward with
  *              backward; of operands as the models have them (the heads of a token side by side)
  *              and with heads first
+ *   windows    attention of one sentence in a window of 64 keys on each side against all keys
  *   loss       the fused linear + cross-entropy step against the unfused plan
  *   rows       layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
  *
  * Shares are of medians.  On one thread, `linear` counts CPU time.
- * Usage: bench_kernels [linear|int8|attention|loss|rows]... */
+ * Usage: bench_kernels [linear|int8|attention|windows|loss|rows]... */
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
@@ -348,6 +349,53 @@ static bool bench_attention(void)
     return ok;
 }
 
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* One sentence of T tokens, forward and backward, in a window of `radius` keys on each side. */
+static wg_plan *window_plan(wg_graph *g, int64_t T, int64_t radius, bool all)
+{
+    const wg_attention_attrs a = {
+        .window = !all, .left = all ? 0 : radius, .right = all ? 0 : radius};
+    wg_shape shape = WG_SHAPE(1, HEADS, T, HEAD_WIDTH);
+    wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
+    wg_value *dy = input(g, "dy", shape), *y = wg_attention(in[0], in[1], in[2], NULL, &a);
+    if (wg_vjp(&y, &dy, 1, in, 3, NULL, dx) == WG_OK)
+        for (int i = 0; i < 3; i++)
+            wg_output(dx[i], "dx");
+    wg_output(y, "y");
+    return plan_of(g, true);
+}
+
+static bool bench_window(int64_t T)
+{
+    enum { PLANS = 2, RADIUS = 64 };
+    wg_graph *g[PLANS];
+    wg_plan *plan[PLANS];
+    bench_times t[PLANS];
+    for (int i = 0; i < PLANS; i++) {
+        g[i] = wg_graph_new();
+        plan[i] = window_plan(g[i], T, RADIUS, i);
+    }
+    bool ok = plan[0] && plan[1] && time_plans(plan, PLANS, t);
+    if (ok)
+        printf("%11lld %9.3f %9.3f %9.2f\n", (long long)T, 1e3 * t[0].median, 1e3 * t[1].median,
+               t[1].median / t[0].median);
+    for (int i = 0; i < PLANS; i++) {
+        wg_plan_free(plan[i]);
+        wg_graph_free(g[i]);
+    }
+    return ok;
+}
+
+static bool bench_windows(void)
+{
+    bool ok = true;
+    printf("\n%11s %9s %9s %9s\n", "windows T", "window ms", "all ms", "speed-up");
+    for (int64_t T = 512; T <= 4096 && ok; T *= 2)
+        ok = bench_window(T);
+    return ok;
+}
+
 /* ---- loss ------------------------------------------------------------------------------------ */
 
 static bool bench_loss(void)
@@ -511,11 +559,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         bool (*run)(void);
-    } parts[] = {{"linear", bench_linear},
-                 {"int8", bench_int8},
-                 {"attention", bench_attention},
-                 {"loss", bench_loss},
-                 {"rows", bench_rows}};
+    } parts[] = {{"linear", bench_linear},   {"int8", bench_int8}, {"attention", bench_attention},
+                 {"windows", bench_windows}, {"loss", bench_loss}, {"rows", bench_rows}};
     bool wanted[WG_COUNT(parts)] = {false};
     if (!wg_onednn_backend()) {
         fprintf(stderr, "built without oneDNN: nothing to compare\n");
@@ -526,7 +571,7 @@ int main(int argc, char **argv)
         while (i < WG_COUNT(parts) && strcmp(argv[k], parts[i].name) != 0)
             i++;
         if (i == WG_COUNT(parts)) {
-            fprintf(stderr, "Usage: bench_kernels [linear|int8|attention|loss|rows]...\n");
+            fprintf(stderr, "Usage: bench_kernels [linear|int8|attention|windows|loss|rows]...\n");
             return 2;
         }
         wanted[i] = true;

@@ -18,10 +18,6 @@ int64_t wgi_layer_size(const wg_value *x, int i);
  * (wg_scope_parameter_dtype) and cast. */
 wg_value *wgi_layer_parameter(wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
                               wg_init init);
-/* The dtype in which layers keep parameters for activations of `dtype`. */
-wg_dtype wgi_layer_dtype(const wg_graph *g, wg_dtype dtype);
-/* x in that dtype; x itself if it has it. */
-wg_value *wgi_layer_cast(wg_value *x, wg_dtype dtype);
 /* `init` unless it is {0}. */
 wg_init wgi_layer_init(wg_init init, wg_init otherwise);
 

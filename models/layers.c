@@ -29,7 +29,8 @@ int64_t wgi_layer_size(const wg_value *x, int i)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-wg_dtype wgi_layer_dtype(const wg_graph *g, wg_dtype dtype)
+/* The dtype in which layers keep parameters for activations of `dtype`. */
+static wg_dtype kept_dtype(const wg_graph *g, wg_dtype dtype)
 {
     const wg_scope *s = wg_graph_origin(g).scope;
     while (s && s->parameter_dtype == WG_DTYPE_DEFAULT)
@@ -37,7 +38,8 @@ wg_dtype wgi_layer_dtype(const wg_graph *g, wg_dtype dtype)
     return s ? s->parameter_dtype : dtype;
 }
 
-wg_value *wgi_layer_cast(wg_value *x, wg_dtype dtype)
+/* x in that dtype; x itself if it has it. */
+static wg_value *in_dtype(wg_value *x, wg_dtype dtype)
 {
     return x && x->dtype != dtype ? wg_cast(x, dtype) : x;
 }
@@ -45,7 +47,7 @@ wg_value *wgi_layer_cast(wg_value *x, wg_dtype dtype)
 wg_value *wgi_layer_parameter(wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
                               wg_init init)
 {
-    return wgi_layer_cast(wg_parameter(g, name, wgi_layer_dtype(g, dtype), shape, init), dtype);
+    return in_dtype(wg_parameter(g, name, kept_dtype(g, dtype), shape, init), dtype);
 }
 
 wg_init wgi_layer_init(wg_init init, wg_init otherwise)
@@ -138,21 +140,24 @@ wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bo
     wg_graph *g = wg_graph_of(x);
     if (!g)
         return NULL;
+    if (!(momentum > 0 && momentum <= 1))
+        return wg_graph_fail(g, WG_EINVAL, at, "wg_batchnorm_layer",
+                             "momentum is %g, must be in (0, 1]", momentum);
     wg_origin before = wgi_layer_enter(at, g, name);
-    const wg_dtype dtype = wgi_layer_dtype(g, x->dtype); /* of the statistics as well */
+    const wg_dtype dtype = kept_dtype(g, x->dtype); /* of the statistics as well */
     const wg_shape channels = WG_SHAPE(wgi_layer_size(x, 1));
     wg_value *gain = wg_parameter(g, "gain", dtype, channels, wg_ones());
     wg_value *bias = wg_parameter(g, "bias", dtype, channels, wg_zeros());
     wg_value *mean = wg_state(g, "running_mean", dtype, channels, wg_zeros());
     wg_value *var = wg_state(g, "running_var", dtype, channels, wg_ones());
-    wg_value *wide = wgi_layer_cast(x, dtype), *y;
+    wg_value *wide = in_dtype(x, dtype), *y;
     if (!training)
         y = wg_batchnorm_eval(wide, mean, var, gain, bias, eps);
     else if (is_assigned(g, mean))
         y = wg_batchnorm(wide, gain, bias, eps);
     else
         y = wg_batchnorm_train(wide, gain, bias, mean, var, momentum, eps);
-    return wgi_layer_leave(g, before, wgi_layer_cast(y, x->dtype));
+    return wgi_layer_leave(g, before, in_dtype(y, x->dtype));
 }
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
@@ -167,7 +172,7 @@ static wg_value *kernel_of(const wg_value *x, wg_shape shape, int64_t groups, wg
     double fan_in = 1;
     for (int i = 1; i < shape.rank; i++)
         fan_in *= (double)shape.dim[i];
-    init = wgi_layer_init(init, wg_uniform_init(1 / sqrt(fan_in + 1e-300)));
+    init = wgi_layer_init(init, wg_uniform_init(1 / sqrt(fmax(1, fan_in))));
     wg_value *w = wgi_layer_parameter(g, "weight", x->dtype, shape, init);
     const wg_shape features = WG_SHAPE(shape.dim[0]);
     *b = no_bias ? NULL : wgi_layer_parameter(g, "bias", x->dtype, features, wg_zeros());
@@ -219,7 +224,7 @@ wg_value *(wg_embedding_layer)(const char *at, const char *name, wg_value *ids, 
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
     double std = 1 / sqrt(features > 0 ? (double)features : 1);
-    wg_value *w = wg_parameter(g, "weight", wgi_layer_dtype(g, dtype), WG_SHAPE(rows, features),
+    wg_value *w = wg_parameter(g, "weight", kept_dtype(g, dtype), WG_SHAPE(rows, features),
                                wg_normal_init(std));
-    return wgi_layer_leave(g, before, wgi_layer_cast(wg_embedding(w, ids), dtype));
+    return wgi_layer_leave(g, before, in_dtype(wg_embedding(w, ids), dtype));
 }

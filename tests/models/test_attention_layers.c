@@ -31,6 +31,38 @@ static void attention_layers_take_groups_windows_and_biases(void **state)
     wg_graph_free(g);
 }
 
+/* The last query over a pool of the same keys, which two heads share each. */
+static void grouped_heads_attend_to_slots_as_to_tokens(void **state)
+{
+    (void)state;
+    enum { B = 3, T = 4 };
+    int64_t slots[B * T], lengths[B] = {T, T, T};
+    for (int64_t i = 0; i < B * T; i++)
+        slots[i] = i;
+    wg_graph *g = wg_graph_new();
+    wg_scope_reuse(g);
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(B, T, 8));
+    wg_multi_head_options o = {.heads = 4, .key_heads = 2, .causal = true};
+    wg_projections p = wg_attention_projections(x, x, &o), last = p;
+    wg_value *all = wg_attention_heads(p, &o);
+    last.q = wg_slice(p.q, 1, T - 1, T, 1);
+    last.k = wg_reshape(p.k, WG_SHAPE(B * T, 1, 4));
+    last.v = wg_reshape(p.v, WG_SHAPE(B * T, 1, 4));
+    o.causal = false;
+    o.slots = wg_constant(g, WG_I64, WG_SHAPE(B, T), slots);
+    o.lengths = wg_constant(g, WG_I64, WG_SHAPE(B), lengths);
+    wg_value *a = wg_output(wg_slice(all, 1, T - 1, T, 1), "a"),
+             *b = wg_output(wg_attention_heads(last, &o), "b");
+    check_that(a && b, "%s", wg_graph_message(g));
+    wg_plan *plan = layers_plan(g, NULL);
+    layers_run(plan, 0);
+    assert_int_equal(wg_value_count(b), B * 8);
+    for (int64_t k = 0; k < B * 8; k++)
+        assert_true(numbers_close(small_at(plan, a, k), small_at(plan, b, k), 1e-14));
+    wg_plan_free(plan);
+    wg_graph_free(g);
+}
+
 /* Slopes of 8 heads are 1/2, 1/4, ...; 6 heads have those of 4 and then every second of 8. */
 static void alibi_falls_with_the_distance(void **state)
 {
@@ -123,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_layers_take_groups_windows_and_biases),
+        cmocka_unit_test(grouped_heads_attend_to_slots_as_to_tokens),
         cmocka_unit_test(alibi_falls_with_the_distance),
         cmocka_unit_test(a_relative_bias_is_looked_up_by_distance),
         cmocka_unit_test(attention_layers_refuse_what_they_cannot_do),

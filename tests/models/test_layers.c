@@ -325,6 +325,19 @@ static void a_shared_batchnorm_records_its_first_batch(void **state)
     wg_graph_free(g);
 }
 
+static void batchnorm_refuses_a_momentum_that_is_no_share(void **state)
+{
+    (void)state;
+    const double bad[] = {-0.1, 1.5};
+    for (int i = 0; i < 2; i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = input(g, "x", WG_F32, 6, 2);
+        assert_null(
+            wg_batchnorm_layer("norm", x, true, &(wg_batchnorm_options){.momentum = bad[i]}));
+        small_refused(g, i ? "momentum is 1.5, must be in (0, 1]" : "momentum is -0.1, must be");
+    }
+}
+
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
 static void recurrent_layers_name_their_parameters(void **state)
@@ -465,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_model_in_bf16_trains_with_parameters_in_f32),
         cmocka_unit_test(every_layer_keeps_its_parameters_as_told),
         cmocka_unit_test(a_shared_batchnorm_records_its_first_batch),
+        cmocka_unit_test(batchnorm_refuses_a_momentum_that_is_no_share),
         cmocka_unit_test(recurrent_layers_name_their_parameters),
         cmocka_unit_test(states_can_be_carried_from_run_to_run),
         cmocka_unit_test(recurrent_layers_refuse_what_they_cannot_do),

@@ -126,7 +126,7 @@ static void layers_refuse_nonsense(void **state)
     assert_null(wg_lstm_layer("l", NULL, 1));
     const int64_t sizes[] = {-1, INT64_MAX, INT64_MIN};
     for (int rank = 0; rank <= 4; rank++)
-        for (int layer = 0; layer < 5; layer++)
+        for (int layer = 0; layer < 9; layer++)
             for (int i = 0; i < 3; i++) {
                 const int64_t dim[] = {2, 3, 4, 5};
                 wg_graph *g = wg_graph_new();
@@ -138,6 +138,10 @@ static void layers_refuse_nonsense(void **state)
                 case 2: y = wg_conv_layer("l", x, 2, sizes[i], NULL); break;
                 case 3: y = wg_embedding_layer("l", ids, sizes[i], 2, WG_F32); break;
                 case 4: y = wg_lstm_layer("l", x, sizes[i]); break;
+                case 5: y = wg_conv1d_layer("l", x, 2, sizes[i], NULL); break;
+                case 6: y = wg_conv2d_layer("l", x, sizes[i], 1, NULL); break;
+                case 7: y = wg_recurrent_layer("l", WG_GRU, x, sizes[i], NULL).y; break;
+                case 8: y = wg_batchnorm_layer("l", ids, true, NULL); break;
                 }
                 assert_null(y);
                 assert_int_not_equal(wg_graph_status(g), WG_OK);
