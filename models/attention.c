@@ -60,18 +60,18 @@ static bool splits_into_heads(const char *at, const wg_value *x, int64_t heads)
 static bool has_valid_sizes(const char *at, const wg_value *x, const wg_multi_head_options *o)
 {
     enum { MAX = 1 << 30 };
-    bool ok = heads_of(o) > 0 && heads_of(o) <= MAX && o->d_k >= 0 && o->d_k <= MAX &&
-              o->d_v >= 0 && o->d_v <= MAX;
-    if (!ok)
+    int64_t heads = heads_of(o), key_heads = key_heads_of(o);
+    bool small =
+        heads > 0 && heads <= MAX && o->d_k >= 0 && o->d_k <= MAX && o->d_v >= 0 && o->d_v <= MAX;
+    bool shared = key_heads > 0 && heads % key_heads == 0;
+    if (!small)
         wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who, "%lld heads of %lld and %lld numbers",
                       (long long)o->heads, (long long)o->d_k, (long long)o->d_v);
-    else if (key_heads_of(o) < 1 || heads_of(o) % key_heads_of(o) != 0) {
+    else if (!shared)
         wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, who,
-                      "%lld heads of queries cannot share %lld heads of keys",
-                      (long long)heads_of(o), (long long)key_heads_of(o));
-        return false;
-    }
-    return ok && ((o->d_k && o->d_v) || splits_into_heads(at, x, heads_of(o)));
+                      "%lld heads of queries cannot share %lld heads of keys", (long long)heads,
+                      (long long)key_heads);
+    return small && shared && ((o->d_k && o->d_v) || splits_into_heads(at, x, heads));
 }
 
 /* ---- projections ----------------------------------------------------------------------------- */

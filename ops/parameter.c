@@ -37,8 +37,10 @@ static wg_value *found_again(const char *at, wg_value *leaf, const wg_op *op,
     wg_graph *g = wg_graph_of(leaf);
     char is[160], must[160];
     if (leaf->node->op != op)
-        return wg_graph_fail(g, WG_EINVAL, at, op->name, "'%s' is no %s but a result of %s",
-                             leaf->name, op->name, leaf->node->op->name);
+        return wg_graph_fail(g, WG_EINVAL, at, op->name,
+                             "'%s' is a%s %s, but a %s is asked for under this name", leaf->name,
+                             leaf->node->op->flags & WG_OP_LEAF ? "" : " result of",
+                             leaf->node->op->name, op->name);
     if (leaf->dtype != a->dtype || !wg_shape_equal(&leaf->shape, &a->shape))
         return wg_graph_fail(g, WG_ESHAPE, at, op->name,
                              "'%s' is %s%s, but %s%s is asked for under this name", leaf->name,

@@ -101,7 +101,7 @@ static void what_is_found_must_be_what_is_asked_for(void **state)
         {WG_F32, 5, 1, false, "'w' is f32[4], but f32[5] is asked for under this name"},
         {WG_F64, 4, 1, false, "'w' is f32[4], but f64[4] is asked for under this name"},
         {WG_F32, 4, 2, false, "'w' has other initial values than are asked for under this name"},
-        {WG_F32, 4, 1, true, "'w' is no state but a result of parameter"},
+        {WG_F32, 4, 1, true, "'w' is a parameter, but a state is asked for under this name"},
     };
     for (int i = 0; i < WG_COUNT(other); i++) {
         wg_graph *g = wg_graph_new();

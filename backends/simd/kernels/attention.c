@@ -138,22 +138,23 @@ static void fill(float *s, int64_t from, int64_t to, float value)
 static void softmax_row(float *s, keys_of seen, int64_t width)
 {
     float top = -INFINITY, sum = 0;
-    int64_t n = whole_vectors(seen.to);
-    fill(s, 0, seen.from, -INFINITY); /* of which exp makes 0 */
+    int64_t first = seen.from / 16 * 16, n = whole_vectors(seen.to);
+    fill(s, first, seen.from, -INFINITY); /* of which exp makes 0 */
     fill(s, seen.to, n, -INFINITY);
 #pragma omp simd reduction(max : top)
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = first; j < n; j++)
         top = s[j] > top ? s[j] : top;
     top = top == -INFINITY ? 0 : top;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = first; j < n; j++) {
         s[j] = simd_exp(s[j] - top);
         sum += s[j];
     }
     float inverse = sum > 0 || sum != sum ? 1 / sum : 0;
 #pragma omp simd
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = first; j < n; j++)
         s[j] *= inverse;
+    fill(s, 0, first, 0);
     fill(s, n, width, 0);
 }
 
@@ -248,19 +249,18 @@ static void zero_rows(float *x, int64_t rows, int64_t columns, int64_t stride)
 }
 
 /* s += bias for the tile's keys in row t. */
-static void add_bias(const simd_attention *a, const tile *w, int64_t t, float *s)
+static void add_bias(const simd_attention *a, const tile *w, int64_t t, float *restrict s)
 {
-    const float *bias = head(&a->bias, w->b, w->h, t) + w->keys.from * a->bias_step;
+    const float *restrict bias = head(&a->bias, w->b, w->h, t) + w->keys.from * a->bias_step;
     int64_t n = w->keys.to - w->keys.from;
-    if (a->bias_step) {
-#pragma omp simd
+    if (a->bias_step == 0) {
+        float added = *bias;
         for (int64_t j = 0; j < n; j++)
-            s[j] += bias[j];
-    } else {
-#pragma omp simd
-        for (int64_t j = 0; j < n; j++)
-            s[j] += *bias;
+            s[j] += added;
+        return;
     }
+    for (int64_t j = 0; j < n; j++)
+        s[j] += bias[j];
 }
 
 /* P of the tile, [rows, keys], and zeros to the end of their vector. */
