@@ -221,24 +221,35 @@ static bool matmul(wgi_vmap_node *m)
     return apply(m, m->node->attrs);
 }
 
-/* dy [K, ids..., d]: with K among the columns, one table takes all sums: [rows, K d]. */
-static bool embedding_grad(wgi_vmap_node *m)
+/* A reduction of segments: its axis counts in the result. */
+static bool segments(wgi_vmap_node *m)
 {
-    const wg_node *n = m->node;
-    const wg_shape *s = &n->in[0]->shape;
-    const wg_embedding_grad_attrs *a = n->attrs;
-    wg_axes to_columns = {.count = s->rank + 1};
-    for (int i = 0; i < s->rank - 1; i++)
-        to_columns.axis[i] = i + 1;
-    to_columns.axis[s->rank - 1] = 0;
-    to_columns.axis[s->rank] = s->rank;
-    wg_shape wide = *s;
-    wide.dim[s->rank - 1] *= m->size;
-    wg_value *dy = wg_reshape(wg_permute(m->in[0], to_columns), wide);
-    wg_value *table = wg_embedding_grad(dy, m->in[1], a->rows);
-    table = wg_reshape(table, WG_SHAPE(a->rows, m->size, s->dim[s->rank - 1]));
-    m->y[0] = wg_permute(table, WG_AXES(1, 0, 2));
-    return true;
+    wg_segment_attrs a = *(const wg_segment_attrs *)m->node->attrs;
+    a.axis = 1 + wg_normalize_axis(a.axis, m->node->out[0]->shape.rank);
+    return apply(m, &a);
+}
+
+/* All examples have their window at one place: 0 along K. */
+static wg_value *start_of_all(const wgi_vmap_node *m)
+{
+    wg_value *start = m->in[1], *zero = wg_fill(m->node->graph, start->dtype, WG_SHAPE(1), 0);
+    return wg_concat((wg_value *[]){zero, start}, 2, 0);
+}
+
+static bool dynamic_slice(wgi_vmap_node *m)
+{
+    wg_dynamic_slice_attrs a = *(const wg_dynamic_slice_attrs *)m->node->attrs;
+    a.size = wgi_vmap_shape(m->size, &a.size);
+    m->in[1] = start_of_all(m);
+    return apply(m, &a);
+}
+
+static bool dynamic_update_slice(wgi_vmap_node *m)
+{
+    for (int i = 0; i < 3; i += 2)
+        m->in[i] = m->batched[i] ? m->in[i] : wgi_vmap_repeat(m->in[i], m->size);
+    m->in[1] = start_of_all(m);
+    return apply(m, m->node->attrs);
 }
 
 static wg_value *merge_first(wg_value *v)
@@ -275,7 +286,7 @@ static bool image_pairs(wgi_vmap_node *m)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { X = 1, SECOND = 2, ANY = ~0 }; /* which operands may be batched, as a set */
+enum { X = 1, SECOND = 2, THIRD = 4, ANY = ~0 }; /* which operands may be batched, as a set */
 
 static const struct row {
     const wg_op *op;
@@ -293,6 +304,10 @@ static const struct row {
     {&wg_op_softmax, axes, X},
     {&wg_op_log_softmax, axes, X},
     {&wg_op_cumsum, axes, X},
+    {&wg_op_cumprod, axes, X},
+    {&wg_op_cummax, axes, X},
+    {&wg_op_cummin, axes, X},
+    {&wg_op_sort, axes, X},
     {&wg_op_argmax, axes, X},
     {&wg_op_argmin, axes, X},
     {&wg_op_topk, axes, X},
@@ -301,7 +316,13 @@ static const struct row {
     {&wg_op_take, axes, X},
     {&wg_op_concat, axes_of_all, ANY},
     {&wg_op_gather, axes_of_all, ANY},
+    {&wg_op_scatter, axes_of_all, ANY},
     {&wg_op_scatter_add, axes_of_all, ANY},
+    {&wg_op_scatter_max, axes_of_all, ANY},
+    {&wg_op_scatter_min, axes_of_all, ANY},
+    {&wg_op_segment_sum, segments, X},
+    {&wg_op_segment_max, segments, X},
+    {&wg_op_segment_min, segments, X},
     {&wg_op_linear_scan, axes_of_all, ANY},
     {&wg_op_linear_scan_grad, axes_of_all, ANY},
     {&wg_op_sum, reduction, X},
@@ -312,14 +333,17 @@ static const struct row {
     {&wg_op_var, reduction, X},
     {&wg_op_logsumexp, reduction, X},
     {&wg_op_vector_norm, reduction, X},
+    {&wg_op_any, reduction, X},
+    {&wg_op_all, reduction, X},
     {&wg_op_permute, permute, X},
     {&wg_op_reshape, reshape, X},
     {&wg_op_expand, expand, X},
     {&wg_op_slice, slice, X},
     {&wg_op_slice_grad, slice_grad, X},
     {&wg_op_pad, pad, X},
+    {&wg_op_dynamic_slice, dynamic_slice, X},
+    {&wg_op_dynamic_update_slice, dynamic_update_slice, X | THIRD},
     {&wg_op_matmul, matmul, ANY},
-    {&wg_op_embedding_grad, embedding_grad, X},
     {&wg_op_conv2d, images, X},
     {&wg_op_conv2d_grad_x, images, X},
     {&wg_op_max_pool2d, images, X},

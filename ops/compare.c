@@ -51,6 +51,17 @@ COMPARISON(less_equal, "y = (a <= b)")
 COMPARISON(greater, "y = (a > b)")
 COMPARISON(greater_equal, "y = (a >= b)")
 
+static bool infer_class(wg_node *n)
+{
+    return wg_need_float(n, 0) && wg_set_result(n, 0, WG_BOOL, n->in[0]->shape);
+}
+UNARY_ROW(isnan, "y = (x is NaN)", WG_OP_DISCRETE, infer_class, .family = WG_FAMILY_COMPARISON,
+          WG_SAMPLES(wgi_unary_samples))
+UNARY_ROW(isinf, "y = (x is inf or -inf)", WG_OP_DISCRETE, infer_class,
+          .family = WG_FAMILY_COMPARISON, WG_SAMPLES(wgi_unary_samples))
+UNARY_ROW(isfinite, "y = (x is neither NaN nor infinite)", WG_OP_DISCRETE, infer_class,
+          .family = WG_FAMILY_COMPARISON, WG_SAMPLES(wgi_unary_samples))
+
 #define LOGIC(NAME, FORMULA)                                                                       \
     BINARY_ROW(NAME, FORMULA, WG_OP_DISCRETE, infer_logic, .family = WG_FAMILY_LOGIC,              \
                .inplace = 3, WG_SAMPLES(logic_samples))

@@ -48,6 +48,27 @@ static void grad_pow(wg_node *n, wg_value *const *dy, wg_value **dx)
 BINARY_ROW(pow, "y = a^b", 0, wgi_infer_binary_float, .inplace = 3, .grad = grad_pow,
            .reads = WG_READS_X | WG_READS_Y, POSITIVE_BASE)
 
+/* The quotient lies well between two whole numbers, where the remainder jumps. */
+static const wg_sample remainder_samples[] = {
+    {"same shape", NULL, 2, {WG_FLOATS(6.2, 6.9, 2, 3, 4), WG_FLOATS(2.4, 2.9, 2, 3, 4)}},
+    {"negative divisor", NULL, 2, {WG_FLOATS(6.2, 6.9, 2, 3, 4), WG_FLOATS(-2.9, -2.4, 1, 4)}},
+    {"negative, broadcast", NULL, 2, {WG_FLOATS(-6.9, -6.2, 2, 3, 1), WG_FLOATS(2.4, 2.9, 1, 4)}},
+    {"integers", NULL, 2, {WG_INTS(-9, 10, 2, 3, 4), WG_INTS(1, 5, 1, 4)}},
+};
+
+/* y = a - b q with q = floor(a / b), which is constant between jumps; taken from y, since a / b may
+ * round up to a whole number. */
+static void grad_remainder(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value *a = n->in[0], *b = n->in[1], *q = wg_round(wg_div(wg_sub(a, n->out[0]), b));
+    dx[0] = dy[0];
+    dx[1] = wg_neg(wg_mul(dy[0], q));
+}
+BINARY_ROW(remainder, "y = a - b floor(a / b)", 0, wgi_infer_binary_number, .inplace = 3,
+           .smoothness = WG_PIECEWISE_LINEAR, .grad = grad_remainder,
+           .reads = WG_READS_X | WG_READS_Y, .family = WG_FAMILY_ELEMENTWISE,
+           WG_SAMPLES(remainder_samples))
+
 /* The share of dy that an operand gets: nothing where it lost, half where both are equal. */
 static wg_value *share(wg_value *dy, wg_value *lost, wg_value *equal)
 {

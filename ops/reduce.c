@@ -386,54 +386,27 @@ wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, wg_keep ke
     return wg_apply1(at, &wg_op_vector_norm, &(wg_vector_norm_attrs){axes, keep, p}, x);
 }
 
-/* ---- cumsum ---------------------------------------------------------------------------------- */
+/* ---- any, all -------------------------------------------------------------------------------- */
 
-static const wg_attr cumsum_attrs[] = {
-    WG_ATTR(AXIS, wg_cumsum_attrs, axis),
-    WG_ATTR(BOOL, wg_cumsum_attrs, reverse),
-    WG_ATTR(BOOL, wg_cumsum_attrs, exclusive),
-};
-
-static bool infer_cumsum(wg_node *n)
+static bool infer_logical(wg_node *n)
 {
-    const wg_cumsum_attrs *a = n->attrs;
-    int axis;
-    return wg_need_number(n, 0) && wg_need_axis(n, 0, a->axis, &axis) &&
-           wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
+    const wg_reduce_attrs *a = n->attrs;
+    return wg_need_dtype(n, 0, WG_BOOL) && infer_over(n, &a->axes, a->keep);
 }
 
-/* x[j] is in y[i] for i >= j: so dx[j] sums dy from the other end. */
-static void grad_cumsum(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    const wg_cumsum_attrs *a = n->attrs;
-    const wg_cumsum_attrs back = {a->axis, !a->reverse, a->exclusive};
-    dx[0] = wg_apply1(WG_HERE, n->op, &back, dy[0]);
-}
-
-static const wg_sample cumsum_samples[] = {
-    {"axis 0", &(const wg_cumsum_attrs){0, false, false}, 1, {WG_FLOATS(-2, 2, 2, 4, 3)}},
-    {"reverse", &(const wg_cumsum_attrs){-1, true, false}, 1, {WG_FLOATS(-2, 2, 2, 2, 5)}},
-    {"exclusive", &(const wg_cumsum_attrs){1, false, true}, 1, {WG_FLOATS(-2, 2, 3, 2, 3, 2)}},
-    {"both", &(const wg_cumsum_attrs){1, true, true}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+static const wg_sample logical_samples[] = {
+    {"all axes", &(const wg_reduce_attrs){{0, {0}}, false}, 1, {WG_BOOLS(2, 3, 4)}},
+    {"axis 0", &(const wg_reduce_attrs){{1, {0}}, false}, 1, {WG_BOOLS(3, 3, 4, 2)}},
+    {"outer axes kept", &(const wg_reduce_attrs){{2, {0, -1}}, true}, 1, {WG_BOOLS(3, 3, 4, 2)}},
+    {"scalar", &(const wg_reduce_attrs){{0, {0}}, false}, 1, {WG_BOOLS(0, 0)}},
 };
 
-const wg_op wg_op_cumsum = {
-    .name = "cumsum",
-    .formula = "y[i] = sum of x[j] over j <= i along axis",
-    .family = WG_FAMILY_REDUCTION,
-    .operands = "x",
-    .results = "y",
-    .smoothness = WG_PIECEWISE_LINEAR,
-    .inplace = 1,
-    WG_ATTRS(wg_cumsum_attrs, cumsum_attrs),
-    .infer = infer_cumsum,
-    .grad = grad_cumsum,
-    .reads = WG_READS_NOTHING,
-    WG_SAMPLES(cumsum_samples),
-};
+#define LOGICAL                                                                                    \
+    .family = WG_FAMILY_REDUCTION, .operands = "x", .results = "y", .flags = WG_OP_DISCRETE,       \
+    WG_ATTRS(wg_reduce_attrs, reduce_attrs), .infer = infer_logical, .flops = reduce_flops,        \
+    WG_SAMPLES(logical_samples)
 
-wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags)
-{
-    const wg_cumsum_attrs a = {axis, flags & WG_CUMSUM_REVERSE, flags & WG_CUMSUM_EXCLUSIVE};
-    return wg_apply1(at, &wg_op_cumsum, &a, x);
-}
+const wg_op wg_op_any = {.name = "any", .formula = "y = (some x over axes is true)", LOGICAL};
+const wg_op wg_op_all = {.name = "all", .formula = "y = (every x over axes is true)", LOGICAL};
+BUILDER(any)
+BUILDER(all)

@@ -1,6 +1,8 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
+#include <math.h>
+
 /* ---- argmax, argmin -------------------------------------------------------------------------- */
 
 static const wg_attr arg_attrs[] = {
@@ -115,4 +117,75 @@ const wg_op wg_op_topk = {
 wg_value *(wg_topk)(const char *at, wg_value *x, int64_t k, int axis)
 {
     return wg_apply1(at, &wg_op_topk, &(wg_topk_attrs){k, axis}, x);
+}
+
+/* ---- sort ------------------------------------------------------------------------------------ */
+
+static const char *const order_names[] = {"ascending", "descending", NULL};
+static const wg_attr sort_attrs[] = {
+    WG_ATTR(AXIS, wg_sort_attrs, axis),
+    WG_ATTR_NAMED(wg_sort_attrs, order, order_names),
+};
+
+static bool infer_sort(wg_node *n)
+{
+    const wg_sort_attrs *a = n->attrs;
+    const wg_shape *x = &n->in[0]->shape;
+    int axis;
+    return wg_need_number(n, 0) && wg_need_axis(n, 0, a->axis, &axis) &&
+           wg_set_result(n, 0, n->in[0]->dtype, *x) && wg_set_result(n, 1, WG_I64, *x);
+}
+
+/* The permutation backwards. */
+static void grad_sort(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    const wg_sort_attrs *a = n->attrs;
+    if (dy[0])
+        dx[0] = wg_scatter(wg_zeros_like(n->in[0]), n->out[1], dy[0], (int)a->axis);
+}
+
+/* About n log2 n comparisons of each line. */
+static double sort_flops(const wg_node *n)
+{
+    const wg_sort_attrs *a = n->attrs;
+    const wg_shape *x = &n->in[0]->shape;
+    double size = (double)x->dim[wg_normalize_axis(a->axis, x->rank)];
+    return (double)wg_value_count(n->in[0]) * log2(size < 2 ? 2 : size);
+}
+
+static const wg_sample sort_samples[] = {
+    {"last axis", &(const wg_sort_attrs){-1, WG_ASCENDING}, 1, {WG_FLOATS(-2, 2, 2, 3, 5)}},
+    {"axis 0, descending",
+     &(const wg_sort_attrs){0, WG_DESCENDING},
+     1,
+     {WG_FLOATS(-2, 2, 3, 4, 2, 2)}},
+    {"ties", &(const wg_sort_attrs){0, WG_ASCENDING}, 1, {WG_INTS(0, 4, 2, 40, 2)}},
+    {"ties, descending", &(const wg_sort_attrs){-1, WG_DESCENDING}, 1, {WG_INTS(0, 4, 1, 40)}},
+    {"empty", &(const wg_sort_attrs){-1, WG_DESCENDING}, 1, {WG_FLOATS(-2, 2, 2, 3, 0)}},
+};
+
+const wg_op wg_op_sort = {
+    .name = "sort",
+    .formula = "x in order along axis, and where each element was",
+    .family = WG_FAMILY_SELECTION,
+    .operands = "x",
+    .results = "values indices",
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .inplace = 1,
+    WG_ATTRS(wg_sort_attrs, sort_attrs),
+    .infer = infer_sort,
+    .grad = grad_sort,
+    .reads = WG_READS_Y,
+    .flops = sort_flops,
+    WG_SAMPLES(sort_samples),
+};
+
+wg_value *(wg_sort)(const char *at, wg_value *x, int axis, wg_order order)
+{
+    return wg_apply1(at, &wg_op_sort, &(wg_sort_attrs){axis, order}, x);
+}
+
+wg_value *(wg_argsort)(const char *at, wg_value *x, int axis, wg_order order)
+{
+    return wg_result_of((wg_sort)(at, x, axis, order), 1);
 }

@@ -31,12 +31,28 @@ static inline bool cpu_is_nan(real x)
 {
     return isnan(x);
 }
+static inline real cpu_highest(void)
+{
+    return (real)INFINITY;
+}
+static inline real cpu_lowest(void)
+{
+    return -(real)INFINITY;
+}
 #else
 typedef int64_t wide;
 static inline bool cpu_is_nan(real x)
 {
     (void)x;
     return false;
+}
+static inline real cpu_highest(void) /* of two's complement, in the number of bits of real */
+{
+    return (real)(INT64_MAX >> 8 * (sizeof(wide) - sizeof(real)));
+}
+static inline real cpu_lowest(void)
+{
+    return (real)(-cpu_highest() - 1);
 }
 #endif
 #endif

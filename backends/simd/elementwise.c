@@ -21,13 +21,11 @@ static const struct {
     const wg_op *op;
     simd_function f;
 } functions[] = {
-    {&wg_op_exp, SIMD_EXP},
-    {&wg_op_log, SIMD_LOG},
-    {&wg_op_tanh, SIMD_TANH},
-    {&wg_op_sigmoid, SIMD_SIGMOID},
-    {&wg_op_softplus, SIMD_SOFTPLUS},
-    {&wg_op_silu, SIMD_SILU},
-    {&wg_op_silu_grad, SIMD_SILU_GRAD},
+    {&wg_op_exp, SIMD_EXP},         {&wg_op_log, SIMD_LOG},
+    {&wg_op_log1p, SIMD_LOG1P},     {&wg_op_expm1, SIMD_EXPM1},
+    {&wg_op_atan, SIMD_ATAN},       {&wg_op_tanh, SIMD_TANH},
+    {&wg_op_sigmoid, SIMD_SIGMOID}, {&wg_op_softplus, SIMD_SOFTPLUS},
+    {&wg_op_silu, SIMD_SILU},       {&wg_op_silu_grad, SIMD_SILU_GRAD},
 };
 
 static simd_function function_of(const wg_node *n)
@@ -57,6 +55,9 @@ static void run(wg_call *c)
 const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_exp, "elementwise", refuses, NULL, run},
     {&wg_op_log, "elementwise", refuses, NULL, run},
+    {&wg_op_log1p, "elementwise", refuses, NULL, run},
+    {&wg_op_expm1, "elementwise", refuses, NULL, run},
+    {&wg_op_atan, "elementwise", refuses, NULL, run},
     {&wg_op_tanh, "elementwise", refuses, NULL, run},
     {&wg_op_sigmoid, "elementwise", refuses, NULL, run},
     {&wg_op_softplus, "elementwise", refuses, NULL, run},

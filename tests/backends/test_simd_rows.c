@@ -165,6 +165,9 @@ static double function(simd_function f, double x)
     switch (f) {
     case SIMD_EXP: return exp(x);
     case SIMD_LOG: return log(x);
+    case SIMD_LOG1P: return log1p(x);
+    case SIMD_EXPM1: return expm1(x);
+    case SIMD_ATAN: return atan(x);
     case SIMD_TANH: return tanh(x);
     case SIMD_SIGMOID: return sigmoid(x);
     case SIMD_SILU: return x * sigmoid(x);
@@ -181,7 +184,7 @@ static double function(simd_function f, double x)
 /* By how much the error may exceed 6e-7. */
 static double scale_of(int f, double truth)
 {
-    if (f == SIMD_EXP || f == SIMD_LOG || f == SIMD_SOFTPLUS || f == SIMD_TANH)
+    if (f <= SIMD_TANH || f == SIMD_SOFTPLUS)
         return fabs(truth);
     return f >= SIMD_SILU_GRAD ? 1 : fmax(1, fabs(truth));
 }
@@ -200,10 +203,11 @@ static void functions_are_right(void **state)
             float *at = room(COUNT), *y = room(COUNT);
             bool slope = f >= SIMD_SILU_GRAD;
             for (int i = 0; i < COUNT; i++) {
-                float size = i % 3 == 0 ? 80.0f : i % 3 == 1 ? 6.0f : 1.0f;
-                at[i] = f != SIMD_LOG ? x[i] * size
-                        : i % 3 == 2  ? 1 + 0.4f * x[i]
-                                      : expf(x[i] * 0.8f * size);
+                float most = f == SIMD_EXPM1 ? 88.7f : 80.0f; /* e^88.7 is finite */
+                float size = i % 3 == 0 ? most : i % 3 == 1 ? 6.0f : 1.0f;
+                at[i] = f != SIMD_LOG && f != SIMD_LOG1P ? x[i] * size
+                        : i % 3 == 2                     ? (f == SIMD_LOG) + 0.4f * x[i]
+                                                         : expf(x[i] * 0.8f * size);
             }
             simd_elementwise a = {
                 .x = at, .dy = slope ? dy : NULL, .y = y, .count = COUNT, .f = f, .threads = 2};
@@ -240,6 +244,18 @@ static void functions_at_their_ends(void **state)
         {SIMD_LOG, INFINITY, INFINITY},
         {SIMD_LOG, -1, NAN},
         {SIMD_LOG, -INFINITY, NAN},
+        {SIMD_LOG1P, INFINITY, INFINITY},
+        {SIMD_LOG1P, -1, -INFINITY},
+        {SIMD_LOG1P, -2, NAN},
+        {SIMD_LOG1P, 1e-30f, 1e-30f},
+        {SIMD_LOG1P, -1e-10f, -1e-10f},
+        {SIMD_EXPM1, INFINITY, INFINITY},
+        {SIMD_EXPM1, 89, INFINITY},
+        {SIMD_EXPM1, -INFINITY, -1},
+        {SIMD_EXPM1, -1e-30f, -1e-30f},
+        {SIMD_ATAN, INFINITY, 1.57079633f},
+        {SIMD_ATAN, -INFINITY, -1.57079633f},
+        {SIMD_ATAN, -1e-30f, -1e-30f},
         {SIMD_SOFTPLUS, INFINITY, INFINITY},
         {SIMD_SOFTPLUS, -INFINITY, 0},
         {SIMD_SOFTPLUS, 1e30f, 1e30f},

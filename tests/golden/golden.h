@@ -40,9 +40,9 @@ typedef struct golden_op {
     void (*build)(golden *c);
 } golden_op;
 
-/* The rows of golden_nn.c and golden_layers.c, ended by a NULL name; those of golden_table.c are
- * its own. */
-extern const golden_op golden_nn_ops[], golden_layers[];
+/* The rows of golden_nn.c, golden_layers.c and golden_arrays.c, ended by a NULL name; those of
+ * golden_table.c are its own. */
+extern const golden_op golden_nn_ops[], golden_layers[], golden_arrays[];
 
 /* Builds c by its op's row of the table.  Whatever is left over (an attribute or an input that no
  * builder asked for) is a failure: it would have meant something. */

@@ -16,13 +16,26 @@ static const struct {
     {"abs", wg_abs},
     {"exp", wg_exp},
     {"log", wg_log},
+    {"log1p", wg_log1p},
+    {"expm1", wg_expm1},
     {"sqrt", wg_sqrt},
     {"rsqrt", wg_rsqrt},
     {"reciprocal", wg_reciprocal},
     {"square", wg_square},
     {"sin", wg_sin},
     {"cos", wg_cos},
+    {"tan", wg_tan},
+    {"asin", wg_asin},
+    {"acos", wg_acos},
+    {"atan", wg_atan},
+    {"sinh", wg_sinh},
+    {"cosh", wg_cosh},
+    {"asinh", wg_asinh},
+    {"acosh", wg_acosh},
+    {"atanh", wg_atanh},
     {"erf", wg_erf},
+    {"lgamma", wg_lgamma},
+    {"digamma", wg_digamma},
     {"sign", wg_sign},
     {"floor", wg_floor},
     {"ceil", wg_ceil},
@@ -33,6 +46,9 @@ static const struct {
     {"silu", wg_silu},
     {"swish", wg_silu},
     {"logical_not", wg_logical_not},
+    {"isnan", wg_isnan},
+    {"isinf", wg_isinf},
+    {"isfinite", wg_isfinite},
     {"detach", wg_stop_gradient},
 };
 
@@ -44,6 +60,8 @@ static const struct {
     {"sub", wg_sub},
     {"mul", wg_mul},
     {"div", wg_div},
+    {"remainder", wg_remainder},
+    {"atan2", wg_atan2},
     {"maximum", wg_maximum},
     {"minimum", wg_minimum},
     {"eq", wg_equal},
@@ -63,6 +81,7 @@ static const struct {
 } reductions[] = {
     {"sum", wg_sum},  {"mean", wg_mean}, {"amax", wg_max},  {"max", wg_max},
     {"amin", wg_min}, {"min", wg_min},   {"prod", wg_prod}, {"logsumexp", wg_logsumexp},
+    {"any", wg_any},  {"all", wg_all},
 };
 
 /* ---- words that many ops share --------------------------------------------------------------- */
@@ -191,11 +210,6 @@ static void build_linear_scan(golden *c)
     const wg_linear_scan_attrs a = {axis_of(c, 0), golden_bool(c, "reverse", false)};
     golden_give(c,
                 wg_linear_scan(golden_in(c, "a"), golden_in(c, "x"), golden_in(c, "initial"), &a));
-}
-
-static void build_cumsum(golden *c)
-{
-    golden_give(c, wg_cumsum(golden_in(c, "x"), axis_of(c, 0), WG_CUMSUM_FORWARD));
 }
 
 static void build_argmax(golden *c)
@@ -363,8 +377,6 @@ static void build_pad(golden *c)
     int64_t pairs[2 * WG_MAX_RANK];
     double value = golden_real(c, "value", 0);
     const char *mode = golden_text(c, "mode", "constant");
-    if (!golden_is(mode, "constant"))
-        golden_fail(c, "padding mode %s", mode);
     if (!x)
         return;
     int n = golden_ints(c, "pad|padding", pairs, 2 * WG_MAX_RANK, 1);
@@ -378,7 +390,16 @@ static void build_pad(golden *c)
         before = shape_of(c, "before");
         after = shape_of(c, "after");
     }
-    golden_give(c, wg_pad(x, before, after, value));
+    if (golden_is(mode, "constant"))
+        golden_give(c, wg_pad(x, before, after, value));
+    else if (golden_is(mode, "reflect"))
+        golden_give(c, wg_pad_border(x, before, after, WG_BORDER_REFLECT));
+    else if (golden_is(mode, "replicate") || golden_is(mode, "edge"))
+        golden_give(c, wg_pad_border(x, before, after, WG_BORDER_EDGE));
+    else if (golden_is(mode, "circular") || golden_is(mode, "wrap"))
+        golden_give(c, wg_pad_border(x, before, after, WG_BORDER_WRAP));
+    else
+        golden_fail(c, "padding mode %s", mode);
 }
 
 static void build_flip(golden *c)
@@ -468,7 +489,6 @@ static const golden_op ops[] = {
     {"var", build_var},
     {"std", build_std},
     {"norm", build_norm},
-    {"cumsum", build_cumsum},
     {"linear_scan", build_linear_scan},
     {"argmax", build_argmax},
     {"topk", build_topk},
@@ -524,8 +544,8 @@ static bool build(golden *c, const char *op)
     for (size_t i = 0; i < WG_COUNT(ops); i++)
         if (golden_is(ops[i].name, op))
             return ops[i].build(c), true;
-    const golden_op *const tables[] = {golden_nn_ops, golden_layers};
-    for (int i = 0; i < 2; i++)
+    const golden_op *const tables[] = {golden_nn_ops, golden_layers, golden_arrays};
+    for (int i = 0; i < WG_COUNT(tables); i++)
         for (const golden_op *o = tables[i]; o->name; o++)
             if (golden_is(o->name, op))
                 return o->build(c), true;

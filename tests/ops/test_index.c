@@ -28,7 +28,7 @@ static void embedding_reads_rows_and_its_gradient_adds_them(void **state)
             expected[at] += trial_data(&t, c)[i];
         }
         for (int i = 0; i < V * D; i++)
-            trial_expect(&t, "embedding_grad", dw, i, expected[i]);
+            trial_expect(&t, "its gradient", dw, i, expected[i]);
         trial_end(&t, N * D + V * D);
     }
 }
@@ -105,8 +105,8 @@ static void repeated_ids_add_up_alike_at_any_number_of_threads(void **state)
     wg_value *all_ids = trial_input_in(&t, WG_I64, WG_SHAPE(N, D), 0, V);
     for (int i = 0; i < N * D; i++)
         trial_data(&t, dy)[i] = (double)(float)(trial_draw(&t, -1000, 1000) / 777);
-    wg_value *y[] = {wg_embedding_grad(dy, ids, V), wg_scatter_add(x, all_ids, dy, 0),
-                     wg_take_grad(wg_reshape(dy, WG_SHAPE(D, N)), ids, 1, V)};
+    wg_value *y[] = {wg_segment_sum(dy, ids, 0, V), wg_scatter_add(x, all_ids, dy, 0),
+                     wg_segment_sum(wg_reshape(dy, WG_SHAPE(D, N)), ids, 1, V)};
     static float bits[3][V * D];
     for (int threads = 1; threads <= 4; threads++) {
         trial_run(&t, y, 3, threads);
@@ -124,7 +124,7 @@ static void ids_out_of_range_end_the_run_with_the_node_s_name(void **state)
 {
     (void)state;
     static const double bad[] = {-1, 5, 2147483647.0, -2147483648.0};
-    for (int op = 0; op < 6; op++)
+    for (int op = 0; op < 8; op++)
         for (int k = 0; k < 4; k++) {
             trial t = trial_new();
             wg_scope_push(t.g, "decoder");
@@ -132,12 +132,11 @@ static void ids_out_of_range_end_the_run_with_the_node_s_name(void **state)
                      *dy = trial_input(&t, WG_F32, WG_SHAPE(4, 3));
             wg_value *ids = trial_input_in(&t, id_dtypes[k % 2], WG_SHAPE(4), 0, 5);
             wg_value *each = wg_expand(wg_reshape(ids, WG_SHAPE(4, 1)), WG_SHAPE(4, 3));
-            wg_value *y = op == 0   ? wg_embedding(w, ids)
-                          : op == 1 ? wg_embedding_grad(dy, ids, 5)
-                          : op == 2 ? wg_take(w, ids, 0)
-                          : op == 3 ? wg_take_grad(dy, ids, 0, 5)
-                          : op == 4 ? wg_gather(w, each, 0)
-                                    : wg_scatter_add(w, each, dy, 0);
+            wg_value *all[] = {wg_embedding(w, ids),           wg_take(w, ids, 0),
+                               wg_gather(w, each, 0),          wg_scatter(w, each, dy, 0),
+                               wg_scatter_add(w, each, dy, 0), wg_scatter_max(w, each, dy, 0),
+                               wg_segment_sum(dy, ids, 0, 5),  wg_segment_min(dy, ids, 0, 5)};
+            wg_value *y = all[op];
             char expected[100];
             trial_run(&t, &y, 1, 2);
             trial_data(&t, ids)[2] = bad[k];
@@ -161,12 +160,12 @@ static void no_ids_read_nothing_and_add_nothing(void **state)
     wg_value *nothing = trial_input(&t, WG_F32, WG_SHAPE(0, 3)),
              *pairs = trial_input(&t, WG_I64, WG_SHAPE(0, 3));
     wg_value *vocabulary = trial_input(&t, WG_F32, WG_SHAPE(0, 3)); /* nothing to be read from */
-    wg_value *y[] = {wg_embedding(w, none), wg_embedding_grad(nothing, none, 5),
+    wg_value *y[] = {wg_embedding(w, none), wg_segment_sum(nothing, none, 0, 5),
                      wg_scatter_add(w, pairs, nothing, 0), wg_gather(w, pairs, 0),
                      wg_take(vocabulary, none, 0)};
     trial_run(&t, y, 5, 2);
     for (int i = 0; i < 15; i++) {
-        trial_expect(&t, "embedding_grad", y[1], i, 0);
+        trial_expect(&t, "segment_sum", y[1], i, 0);
         trial_expect(&t, "scatter_add", y[2], i, trial_data(&t, w)[i]);
     }
     trial_end(&t, 30);
@@ -235,15 +234,18 @@ static void wrong_arguments_are_named(void **state)
     } while (0)
     WRONG("embedding(x, x): ids is f32, must be i32 or i64", wg_embedding(x, x));
     WRONG("embedding(ids, ids): weight is i32", wg_embedding(ids, ids));
-    WRONG("embedding_grad(x, ids): dy is [3,4], must be the shape of ids, [2,5], and one axis more",
-          wg_embedding_grad(x, ids, 3));
-    WRONG("embedding_grad(%2, ids): the shape [-1,4] has a negative size",
-          wg_embedding_grad(wg_embedding(x, ids), ids, -1));
     WRONG("take(x, ids): axis 2 is outside x", wg_take(x, ids, 2));
-    WRONG("take_grad(x, ids): ids are [2,5] but dy, [3,4], has 3 at axis 0",
-          wg_take_grad(x, ids, 0, 4));
-    WRONG("take_grad(x, ids): ids of [2,5] along axis 1 cannot have made [3,4]",
-          wg_take_grad(x, ids, 1, 4));
+    WRONG("segment_sum(x, ids): ids are [2,5] but x, [3,4], has 3 at axis 0",
+          wg_segment_sum(x, ids, 0, 4));
+    WRONG("segment_sum(x, ids): x, [3,4], has no place for ids of [2,5] at axis 1",
+          wg_segment_sum(x, ids, 1, 4));
+    WRONG("segment_sum(%2, ids): the shape [-1,4] has a negative size",
+          wg_segment_sum(wg_embedding(x, ids), ids, 0, -1));
+    WRONG("segment_softmax(%2, ids): the sums of -1 segments have no valid shape",
+          wg_segment_softmax(wg_embedding(x, ids), ids, 0, -1));
+    WRONG("scatter(x, ids, x): ids are [2,5], too large for src, [3,4], at axis 1: 5 and 4",
+          wg_scatter(x, ids, x, 1));
+    WRONG("scatter_max(x, ids, ids): x is f32 but src is i32", wg_scatter_max(x, ids, ids, 1));
     WRONG("gather(x, ids): ids are [2,5], too large for x, [3,4], at axis 1: 5 and 4",
           wg_gather(x, ids, 0));
     WRONG("scatter_add(x, ids, x): ids are [2,5], too large for src, [3,4], at axis 1: 5 and 4",

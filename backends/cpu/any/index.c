@@ -1,4 +1,4 @@
-/* Reading at positions that are data: elements of 1, 2, 4 or 8 bytes. */
+/* Reading and writing at positions that are data: elements of 1, 2, 4 or 8 bytes. */
 #include "graph/element.h"
 #include "backends/cpu/any/strided.h"
 #include "graph/ids.h"
@@ -75,6 +75,43 @@ void wgi_cpu_gather(wg_call *c)
         gather_line(c, wg_dtype_size(x->dtype), line.size, to, line.inner,
                     cpu_line_start(&ids->shape, axis, k, stride), stride[axis]);
     }
+}
+
+/* A line along the axis: y[ids[i by] step] = src[i src_step], i < size. */
+#define SCATTER_LINE(type)                                                                         \
+    {                                                                                              \
+        type *y = (type *)c->out[0] + to;                                                          \
+        const type *src = (const type *)c->in[2] + from;                                           \
+        for (int64_t i = 0; i < size; i++)                                                         \
+            y[wgi_get_int(c->in[1], dtype, ids + i * by) * step] = src[i * src_step];              \
+    }
+
+static void scatter_line(const wg_call *c, size_t bytes, int64_t size, int64_t ids, int64_t by,
+                         int64_t to, int64_t step, int64_t from, int64_t src_step)
+{
+    wg_dtype dtype = c->node->in[1]->dtype;
+    if (bytes == 8)
+        SCATTER_LINE(uint64_t)
+    else if (bytes == 4)
+        SCATTER_LINE(uint32_t)
+    else if (bytes == 2)
+        SCATTER_LINE(uint16_t)
+    else
+        SCATTER_LINE(uint8_t)
+}
+
+/* Each line is written in the order of its ids. */
+void wgi_cpu_scatter(wg_call *c)
+{
+    const wg_shape *ids = &c->node->in[1]->shape;
+    cpu_scatter s;
+    if (!wgi_cpu_scatter_begin(c, &s))
+        return;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, s.lines *s.size))
+    for (int64_t k = 0; k < s.lines; k++)
+        scatter_line(c, wg_dtype_size(c->node->in[0]->dtype), s.size, cpu_scatter_ids(&s, k),
+                     s.inner, cpu_line_start(ids, s.axis, k, s.x_stride), s.x_stride[s.axis],
+                     cpu_line_start(ids, s.axis, k, s.src_stride), s.src_stride[s.axis]);
 }
 
 /* x is brought to y first; then the rows are written in the order of ids. */

@@ -2,6 +2,7 @@
  * its result are walked. */
 #include "backends/cpu/any/strided.h"
 #include "backends/cpu/kernel.h"
+#include "graph/element.h"
 #include "wengert/ops/concat.h"
 #include "wengert/ops/movement.h"
 #include "wengert/ops/slice.h"
@@ -65,6 +66,46 @@ void wgi_cpu_pad(wg_call *c)
     wgi_cpu_copy(c, y->dtype, &x->shape, c->out[0],
                  wgi_cpu_window(&y->shape, &a->before, &x->shape, &ones), c->in[0],
                  wgi_cpu_dense(&x->shape));
+}
+
+/* The window of that size at `start`, operand 1, in a tensor of shape x; false, and the call has
+ * failed, if it is not within x. */
+static bool window_at(wg_call *c, const wg_shape *x, const wg_shape *size, cpu_walk *walk)
+{
+    wg_shape start = {.rank = x->rank}, ones = start;
+    for (int k = 0; k < x->rank; k++) {
+        int64_t at = wgi_get_int(c->in[1], c->node->in[1]->dtype, k);
+        if (at < 0 || at > x->dim[k] - size->dim[k]) {
+            wg_call_fail(c,
+                         "start %lld of axis %d: %lld positions from there are not within [0,%lld)",
+                         (long long)at, k, (long long)size->dim[k], (long long)x->dim[k]);
+            return false;
+        }
+        start.dim[k] = at;
+        ones.dim[k] = 1;
+    }
+    *walk = wgi_cpu_window(x, &start, size, &ones);
+    return true;
+}
+
+void wgi_cpu_dynamic_slice(wg_call *c)
+{
+    const wg_value *x = c->node->in[0], *y = c->node->out[0];
+    cpu_walk walk;
+    if (window_at(c, &x->shape, &y->shape, &walk))
+        wgi_cpu_copy(c, y->dtype, &y->shape, c->out[0], wgi_cpu_dense(&y->shape), c->in[0], walk);
+}
+
+void wgi_cpu_dynamic_update_slice(wg_call *c)
+{
+    const wg_value *x = c->node->in[0], *update = c->node->in[2];
+    cpu_walk walk;
+    if (!window_at(c, &x->shape, &update->shape, &walk))
+        return;
+    if (c->out[0] != c->in[0])
+        memcpy(c->out[0], c->in[0], wg_value_bytes(x));
+    wgi_cpu_copy(c, x->dtype, &update->shape, c->out[0], walk, c->in[2],
+                 wgi_cpu_dense(&update->shape));
 }
 
 void wgi_cpu_concat(wg_call *c)

@@ -5,18 +5,34 @@
 /* clang-format off */
 BINARY(div, a / b)
 BINARY(pow, pow(a, b))
+BINARY(atan2, atan2(a, b))
 
 UNARY(exp, exp(x))
 UNARY(log, log(x))
+UNARY(log1p, log1p(x))
+UNARY(expm1, expm1(x))
 UNARY(sqrt, sqrt(x))
 UNARY(rsqrt, 1 / sqrt(x))
 UNARY(reciprocal, 1 / x)
 UNARY(sin, sin(x))
 UNARY(cos, cos(x))
+UNARY(tan, tan(x))
+UNARY(asin, asin(x))
+UNARY(acos, acos(x))
+UNARY(atan, atan(x))
+UNARY(sinh, sinh(x))
+UNARY(cosh, cosh(x))
+UNARY(asinh, asinh(x))
+UNARY(acosh, acosh(x))
+UNARY(atanh, atanh(x))
 UNARY(erf, erf(x))
 UNARY(floor, floor(x))
 UNARY(ceil, ceil(x))
 UNARY(round, rint(x)) /* halves to even */
+
+UNARY_OF(KERNEL(isnan), real, uint8_t, isnan(x))
+UNARY_OF(KERNEL(isinf), real, uint8_t, isinf(x) != 0)
+UNARY_OF(KERNEL(isfinite), real, uint8_t, isfinite(x) != 0)
 /* clang-format on */
 
 /* NaN is neither below nor above, and stays */

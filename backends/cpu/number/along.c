@@ -1,7 +1,8 @@
-/* Along one axis: cumsum, argmax, argmin, topk.  x is seen as [outer, size, inner]; each (outer,
- * inner) is a line. */
+/* Along one axis: cumulative functions, argmax, argmin, topk.  x is seen as [outer, size, inner];
+ * each (outer, inner) is a line. */
 #include "backends/cpu/kernel.h"
-#include "wengert/ops/reduce.h"
+#include "wengert/ops/cumulative.h"
+#include "wengert/ops/index.h"
 #include "wengert/ops/select.h"
 
 static cpu_axis axis_of(const wg_call *c, int64_t axis)
@@ -10,37 +11,47 @@ static cpu_axis axis_of(const wg_call *c, int64_t axis)
     return cpu_axis_split(x, wg_normalize_axis(axis, x->rank));
 }
 
-/* ---- cumsum ---------------------------------------------------------------------------------- */
+/* ---- cumsum, cumprod ------------------------------------------------------------------------- */
 
 enum { BLOCK = 64 };
 
-static void cumsum_line(const wg_cumsum_attrs *a, int64_t size, const real *x, real *y)
+/* What has come so far, and how an element joins it.  The functions are constants where they are
+ * called, and inlined. */
+typedef struct cumulation {
+    wide initial;
+    wide (*join)(wide sofar, wide x);
+} cumulation;
+
+static inline void cumulate_line(const cumulation *how, const wg_cumsum_attrs *a, int64_t size,
+                                 const real *x, real *y)
 {
-    wide sum = 0;
+    wide sofar = how->initial;
     for (int64_t k = 0; k < size; k++) {
         int64_t i = a->reverse ? size - 1 - k : k;
-        wide before = sum;
-        sum += x[i];
-        y[i] = (real)(a->exclusive ? before : sum);
+        wide before = sofar;
+        sofar = how->join(sofar, x[i]);
+        y[i] = (real)(a->exclusive ? before : sofar);
     }
 }
 
 /* `width` lines beside each other, so that memory is read in its order */
-static void cumsum_lines(const wg_cumsum_attrs *a, int64_t size, int64_t stride, int64_t width,
-                         const real *x, real *y)
+static inline void cumulate_lines(const cumulation *how, const wg_cumsum_attrs *a, int64_t size,
+                                  int64_t stride, int64_t width, const real *x, real *y)
 {
-    wide sum[BLOCK] = {0};
+    wide sofar[BLOCK];
+    for (int64_t j = 0; j < width; j++)
+        sofar[j] = how->initial;
     for (int64_t k = 0; k < size; k++) {
         int64_t i = (a->reverse ? size - 1 - k : k) * stride;
         for (int64_t j = 0; j < width; j++) {
-            wide before = sum[j];
-            sum[j] += x[i + j];
-            y[i + j] = (real)(a->exclusive ? before : sum[j]);
+            wide before = sofar[j];
+            sofar[j] = how->join(sofar[j], x[i + j]);
+            y[i + j] = (real)(a->exclusive ? before : sofar[j]);
         }
     }
 }
 
-void KERNEL(cumsum)(wg_call *c)
+static inline void cumulate(const wg_call *c, const cumulation *how)
 {
     const wg_cumsum_attrs *a = c->node->attrs;
     cpu_axis s = axis_of(c, a->axis);
@@ -53,10 +64,30 @@ void KERNEL(cumsum)(wg_call *c)
         const real *x = (const real *)c->in[0] + at;
         real *y = (real *)c->out[0] + at;
         if (s.inner == 1)
-            cumsum_line(a, s.size, x, y);
+            cumulate_line(how, a, s.size, x, y);
         else
-            cumsum_lines(a, s.size, s.inner, width, x, y);
+            cumulate_lines(how, a, s.size, s.inner, width, x, y);
     }
+}
+
+static inline wide sum_of(wide sofar, wide x)
+{
+    return sofar + x;
+}
+
+static inline wide product_of(wide sofar, wide x)
+{
+    return sofar * x;
+}
+
+void KERNEL(cumsum)(wg_call *c)
+{
+    cumulate(c, &(const cumulation){0, sum_of});
+}
+
+void KERNEL(cumprod)(wg_call *c)
+{
+    cumulate(c, &(const cumulation){1, product_of});
 }
 
 /* ---- argmax, argmin -------------------------------------------------------------------------- */
@@ -100,6 +131,40 @@ void KERNEL(argmax)(wg_call *c)
 void KERNEL(argmin)(wg_call *c)
 {
     arg(c, smaller);
+}
+
+/* ---- cummax, cummin -------------------------------------------------------------------------- */
+
+static inline void cumulative_extreme(const wg_call *c, bool (*better)(real, real))
+{
+    const wg_index_attrs *a = c->node->attrs;
+    cpu_axis s = axis_of(c, a->axis);
+    int64_t lines = s.size ? s.outer * s.inner : 0;
+#pragma omp parallel for schedule(static) num_threads(cpu_threads(c, lines *s.size))
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t from = line / s.inner * s.size * s.inner + line % s.inner, best = 0;
+        const real *x = (const real *)c->in[0] + from;
+        real *value = (real *)c->out[0] + from, top = x[0];
+        int64_t *index = (int64_t *)c->out[1] + from;
+        for (int64_t i = 0; i < s.size; i++) {
+            if (better(x[i * s.inner], top)) {
+                top = x[i * s.inner];
+                best = i;
+            }
+            value[i * s.inner] = top;
+            index[i * s.inner] = best;
+        }
+    }
+}
+
+void KERNEL(cummax)(wg_call *c)
+{
+    cumulative_extreme(c, larger);
+}
+
+void KERNEL(cummin)(wg_call *c)
+{
+    cumulative_extreme(c, smaller);
 }
 
 /* ---- topk ------------------------------------------------------------------------------------ */

@@ -17,6 +17,44 @@ BINARY_TO(less_equal, uint8_t, a <= b)
 BINARY_TO(greater, uint8_t, a > b)
 BINARY_TO(greater_equal, uint8_t, a >= b)
 
+/* clang-format on */
+
+/* a - b floor(a / b): what C's remainder, which has the sign of a, lacks of the sign of b */
+static inline real remainder_of(real a, real b)
+{
+#ifdef REAL_IS_FLOAT
+    real r = fmod(a, b);
+    return r == 0 ? copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
+#else
+    real r = b == -1 ? 0 : a % b; /* the smallest integer by -1 overflows */
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+#endif
+}
+
+static BINARY_OF(remainders, real, real, remainder_of(a, b))
+
+    /* Whether an integer can be divided by all b; else the call has failed. */
+    static bool divides(wg_call *c)
+{
+#ifndef REAL_IS_FLOAT
+    const real *b = c->in[1];
+    for (int64_t i = 0; i < cpu_count(c->node->in[1]); i++)
+        if (b[i] == 0) {
+            wg_call_fail(c, "element %lld of b is 0, which divides no integer", (long long)i);
+            return false;
+        }
+#endif
+    (void)c;
+    return true;
+}
+
+void KERNEL(remainder)(wg_call *c)
+{
+    if (divides(c))
+        remainders(c);
+}
+
+/* clang-format off */
 UNARY(neg, -x)
 UNARY(abs, x > 0 ? x : 0 - x) /* 0 - x rather than -x: abs(-0.0) is 0.0 */
 UNARY(sign, (x > 0) - (x < 0))

@@ -37,6 +37,48 @@ static inline float log_of(float x)
     return x > 0.0f && x < INFINITY ? y : other;
 }
 
+/* ln(w) + r / w, where w + r = 1 + x and r is what the sum lost of x, since ln(w + r) = ln w + r /
+ * w + ...; where x is small that is r.  -inf for -1, NaN below; 0 keeps its sign. */
+static inline float log1p_of(float x)
+{
+    float w = 1.0f + x, rest = x - (w - 1.0f);
+    float y = log_of(w) + (w > 0.0f && w < INFINITY ? rest / w : 0.0f);
+    return x == 0.0f ? x : y;
+}
+
+/* 2^n (exp(r) - 1) + (2^n - 1), x = n ln 2 + r; in halves, since 2^128 overflows where the result
+ * does not.  0 keeps its sign. */
+static inline float expm1_of(float x)
+{
+    float low = x > -30.0f ? x : -30.0f, clamped = low < 89.0f ? low : 89.0f;
+    float n, r, tail = simd_exp_tail(clamped, &n, &r), p = r + r * r * tail;
+    int32_t bits = ((int32_t)n + 126) << 23;
+    float half;
+    memcpy(&half, &bits, sizeof half);
+    float y = 2.0f * (half * p + (half - 0.5f));
+    return x != x || x == 0.0f ? x : y;
+}
+
+/* a + z + z^3 p(z^2), where arctan |x| = a + arctan z for a = 0, pi / 4 or pi / 2, so that |z| <=
+ * tan(pi / 8); p is that of Cephes' atanf (Moshier) */
+static inline float atan_of(float x)
+{
+    float w = fabsf(x);
+    bool large = w > 2.41421356f, middle = !large && w > 0.414213562f;
+    float above = large    ? -1.0f
+                  : middle ? w - 1.0f
+                           : w,
+          below = large    ? w
+                  : middle ? w + 1.0f
+                           : 1.0f;
+    float z = above / below, s = z * z, p = 8.05374449538e-2f;
+    p = p * s - 1.38776856032e-1f;
+    p = p * s + 1.99777106478e-1f;
+    p = p * s - 3.33329491539e-1f;
+    float y = z + z * s * p + (large ? 1.57079633f : middle ? 0.785398163f : 0.0f);
+    return copysignf(y, x);
+}
+
 /* max(x, 0) + ln(1 + u), u = exp(-|x|); what 1 + u lost of u is added, since ln(w + r) = ln w + r /
  * w + ... */
 static inline float softplus_of(float x)
@@ -144,6 +186,9 @@ static inline float gelu_tanh_slope(float x)
 
 LOOP(loop_exp, simd_exp(a[i]))
 LOOP(loop_log, log_of(a[i]))
+LOOP(loop_log1p, log1p_of(a[i]))
+LOOP(loop_expm1, expm1_of(a[i]))
+LOOP(loop_atan, atan_of(a[i]))
 LOOP(loop_tanh, tanh_of(a[i]))
 LOOP(loop_sigmoid, sigmoid_of(a[i]))
 LOOP(loop_softplus, softplus_of(a[i]))
@@ -157,6 +202,9 @@ LOOP(loop_gelu_tanh_grad, gelu_tanh_slope(a[i]) * b[i])
 static void (*const loops[])(const float *a, const float *b, float *y, int64_t n) = {
     [SIMD_EXP] = loop_exp,
     [SIMD_LOG] = loop_log,
+    [SIMD_LOG1P] = loop_log1p,
+    [SIMD_EXPM1] = loop_expm1,
+    [SIMD_ATAN] = loop_atan,
     [SIMD_TANH] = loop_tanh,
     [SIMD_SIGMOID] = loop_sigmoid,
     [SIMD_SOFTPLUS] = loop_softplus,

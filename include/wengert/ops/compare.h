@@ -23,6 +23,16 @@ WG_API wg_value *(wg_greater)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_greater_equal)(const char *at, wg_value *a, wg_value *b);
 #define wg_greater_equal(...) wg_greater_equal(WG_HERE, __VA_ARGS__)
 
+/** What kind of number each element is: x is a float, the result bool. */
+WG_API wg_value *(wg_isnan)(const char *at, wg_value *x);
+#define wg_isnan(...) wg_isnan(WG_HERE, __VA_ARGS__)
+/** True for inf and -inf. */
+WG_API wg_value *(wg_isinf)(const char *at, wg_value *x);
+#define wg_isinf(...) wg_isinf(WG_HERE, __VA_ARGS__)
+/** True for all but NaN, inf and -inf. */
+WG_API wg_value *(wg_isfinite)(const char *at, wg_value *x);
+#define wg_isfinite(...) wg_isfinite(WG_HERE, __VA_ARGS__)
+
 /** Logical functions of bools. */
 WG_API wg_value *(wg_logical_and)(const char *at, wg_value *a, wg_value *b);
 #define wg_logical_and(...) wg_logical_and(WG_HERE, __VA_ARGS__)

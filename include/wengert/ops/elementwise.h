@@ -20,6 +20,14 @@ typedef struct wg_clamp_attrs {
     double max; /**< INFINITY: no bound */
 } wg_clamp_attrs;
 
+/** Maximum order of polygamma. */
+enum { WG_MAX_POLYGAMMA = 30 };
+
+/** Attributes of polygamma. */
+typedef struct wg_polygamma_attrs {
+    int64_t order; /**< 1 to WG_MAX_POLYGAMMA */
+} wg_polygamma_attrs;
+
 /* ---- two operands: same dtype, shapes broadcast ---------------------------------------------- */
 
 /** y = a + b. */
@@ -47,6 +55,18 @@ WG_API wg_value *(wg_maximum)(const char *at, wg_value *a, wg_value *b);
 WG_API wg_value *(wg_minimum)(const char *at, wg_value *a, wg_value *b);
 #define wg_minimum(...) wg_minimum(WG_HERE, __VA_ARGS__)
 
+/** y = a - b floor(a / b), numbers: the remainder with the sign of the divisor b, as Python's % and
+ * torch.remainder.  (C's fmod has the sign of a; IEEE 754's remainder is the nearest to 0.)  -1 and
+ * 3 give 2, 1 and -3 give -2.  Floats: NaN where b = 0 or a is infinite; a remainder may round up
+ * to b.  Integers: b = 0 ends the run with WG_EDATA.  The derivative is 1 in a and -floor(a / b) in
+ * b. */
+WG_API wg_value *(wg_remainder)(const char *at, wg_value *a, wg_value *b);
+#define wg_remainder(...) wg_remainder(WG_HERE, __VA_ARGS__)
+/** y = angle of the point (b, a) in (-pi, pi], as C's atan2(a, b); floats.  The derivative is 0 at
+ * the origin, and NaN where an operand is infinite. */
+WG_API wg_value *(wg_atan2)(const char *at, wg_value *a, wg_value *b);
+#define wg_atan2(...) wg_atan2(WG_HERE, __VA_ARGS__)
+
 /** y = s x, for a number s. */
 WG_API wg_value *(wg_scale)(const char *at, wg_value *x, double s);
 #define wg_scale(...) wg_scale(WG_HERE, __VA_ARGS__)
@@ -65,6 +85,12 @@ WG_API wg_value *(wg_exp)(const char *at, wg_value *x);
 /** y = ln(x); x <= 0 gives -inf or NaN, as C's log does. */
 WG_API wg_value *(wg_log)(const char *at, wg_value *x);
 #define wg_log(...) wg_log(WG_HERE, __VA_ARGS__)
+/** y = ln(1 + x), accurate where x is small; -inf at -1, NaN below. */
+WG_API wg_value *(wg_log1p)(const char *at, wg_value *x);
+#define wg_log1p(...) wg_log1p(WG_HERE, __VA_ARGS__)
+/** y = exp(x) - 1, accurate where x is small. */
+WG_API wg_value *(wg_expm1)(const char *at, wg_value *x);
+#define wg_expm1(...) wg_expm1(WG_HERE, __VA_ARGS__)
 /** y = |x|; the derivative at 0 is 0. */
 WG_API wg_value *(wg_abs)(const char *at, wg_value *x);
 #define wg_abs(...) wg_abs(WG_HERE, __VA_ARGS__)
@@ -89,9 +115,48 @@ WG_API wg_value *(wg_sin)(const char *at, wg_value *x);
 /** y = cos(x), x in radians. */
 WG_API wg_value *(wg_cos)(const char *at, wg_value *x);
 #define wg_cos(...) wg_cos(WG_HERE, __VA_ARGS__)
+/** y = tan(x), x in radians. */
+WG_API wg_value *(wg_tan)(const char *at, wg_value *x);
+#define wg_tan(...) wg_tan(WG_HERE, __VA_ARGS__)
+/** y = arcsin(x) in [-pi/2, pi/2]; NaN outside [-1, 1]; the derivative at -1 and 1 is infinite. */
+WG_API wg_value *(wg_asin)(const char *at, wg_value *x);
+#define wg_asin(...) wg_asin(WG_HERE, __VA_ARGS__)
+/** y = arccos(x) in [0, pi]; otherwise like wg_asin. */
+WG_API wg_value *(wg_acos)(const char *at, wg_value *x);
+#define wg_acos(...) wg_acos(WG_HERE, __VA_ARGS__)
+/** y = arctan(x) in [-pi/2, pi/2]. */
+WG_API wg_value *(wg_atan)(const char *at, wg_value *x);
+#define wg_atan(...) wg_atan(WG_HERE, __VA_ARGS__)
+/** y = (exp(x) - exp(-x)) / 2, the hyperbolic sine. */
+WG_API wg_value *(wg_sinh)(const char *at, wg_value *x);
+#define wg_sinh(...) wg_sinh(WG_HERE, __VA_ARGS__)
+/** y = (exp(x) + exp(-x)) / 2, the hyperbolic cosine. */
+WG_API wg_value *(wg_cosh)(const char *at, wg_value *x);
+#define wg_cosh(...) wg_cosh(WG_HERE, __VA_ARGS__)
+/** y = ln(x + sqrt(x^2 + 1)), the inverse of wg_sinh. */
+WG_API wg_value *(wg_asinh)(const char *at, wg_value *x);
+#define wg_asinh(...) wg_asinh(WG_HERE, __VA_ARGS__)
+/** y = ln(x + sqrt(x^2 - 1)) >= 0, the inverse of wg_cosh; NaN for x < 1; the derivative at 1 is
+ * infinite. */
+WG_API wg_value *(wg_acosh)(const char *at, wg_value *x);
+#define wg_acosh(...) wg_acosh(WG_HERE, __VA_ARGS__)
+/** y = ln((1 + x) / (1 - x)) / 2, the inverse of wg_tanh; infinite at -1 and 1, NaN beyond. */
+WG_API wg_value *(wg_atanh)(const char *at, wg_value *x);
+#define wg_atanh(...) wg_atanh(WG_HERE, __VA_ARGS__)
 /** y = erf(x), the error function. */
 WG_API wg_value *(wg_erf)(const char *at, wg_value *x);
 #define wg_erf(...) wg_erf(WG_HERE, __VA_ARGS__)
+/** y = ln |gamma(x)|; infinite at 0, -1, -2, ....  The derivative is wg_digamma. */
+WG_API wg_value *(wg_lgamma)(const char *at, wg_value *x);
+#define wg_lgamma(...) wg_lgamma(WG_HERE, __VA_ARGS__)
+/** y = gamma'(x) / gamma(x), the derivative of wg_lgamma.  At the poles: -inf at 0, inf at -0, NaN
+ * at -1, -2, ....  The derivative is wg_polygamma of order 1. */
+WG_API wg_value *(wg_digamma)(const char *at, wg_value *x);
+#define wg_digamma(...) wg_digamma(WG_HERE, __VA_ARGS__)
+/** y = derivative number `order`, 1 to WG_MAX_POLYGAMMA, of wg_digamma at x; order 1 is the
+ * trigamma function.  At the poles -1, -2, ...: inf for odd orders, NaN for even ones. */
+WG_API wg_value *(wg_polygamma)(const char *at, wg_value *x, int64_t order);
+#define wg_polygamma(...) wg_polygamma(WG_HERE, __VA_ARGS__)
 /** y = the largest whole number <= x; floats.  The derivative is 0. */
 WG_API wg_value *(wg_floor)(const char *at, wg_value *x);
 #define wg_floor(...) wg_floor(WG_HERE, __VA_ARGS__)

@@ -9,45 +9,26 @@
 extern "C" {
 #endif
 
-/** Attributes of embedding_grad. */
-typedef struct wg_embedding_grad_attrs {
-    int64_t rows; /**< of the table */
-} wg_embedding_grad_attrs;
-
-/** Attributes of take, gather and scatter_add. */
+/** Attributes of take, gather, the scatters, cummax and cummin. */
 typedef struct wg_index_attrs {
     int64_t axis; /**< of x */
 } wg_index_attrs;
-
-/** Attributes of take_grad. */
-typedef struct wg_take_grad_attrs {
-    int64_t axis; /**< of x */
-    int64_t size; /**< of that axis */
-} wg_take_grad_attrs;
 
 /** Attributes of masked_fill. */
 typedef struct wg_masked_fill_attrs {
     double value; /**< of y where the mask is true */
 } wg_masked_fill_attrs;
 
-/** y[..., :] = weight[ids[...], :] for weight [V, d] and ids of any shape. */
+/** y[..., :] = weight[ids[...], :] for weight [V, d] and ids of any shape.  Its transpose is
+ * wg_segment_sum. */
 WG_API wg_value *(wg_embedding)(const char *at, wg_value *weight, wg_value *ids);
 #define wg_embedding(...) wg_embedding(WG_HERE, __VA_ARGS__)
 
-/** The transpose of wg_embedding: row v of [rows, d] is the sum, in the order of ids, of all
- * dy[..., :] whose id is v. */
-WG_API wg_value *(wg_embedding_grad)(const char *at, wg_value *dy, wg_value *ids, int64_t rows);
-#define wg_embedding_grad(...) wg_embedding_grad(WG_HERE, __VA_ARGS__)
-
 /** x[a.., n, b..] and ids of any shape [i..] give y[a.., i.., b..] with y[.., i, ..] = x[..,
- * ids[i], ..]: take of NumPy, index_select of PyTorch for ids [n]. */
+ * ids[i], ..]: take of NumPy, index_select of PyTorch for ids [n].  Its transpose is
+ * wg_segment_sum. */
 WG_API wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis);
 #define wg_take(...) wg_take(WG_HERE, __VA_ARGS__)
-
-/** The transpose of wg_take, for an x with `size` positions along `axis`. */
-WG_API wg_value *(wg_take_grad)(const char *at, wg_value *dy, wg_value *ids, int axis,
-                                int64_t size);
-#define wg_take_grad(...) wg_take_grad(WG_HERE, __VA_ARGS__)
 
 /** y[i, j, k] = x[i, ids[i, j, k], k] (for axis 1 of three): gather of PyTorch.  ids has x's rank
  * and, off the axis, sizes not above x's; y has the shape of ids. */
@@ -60,6 +41,22 @@ WG_API wg_value *(wg_gather)(const char *at, wg_value *x, wg_value *ids, int axi
 WG_API wg_value *(wg_scatter_add)(const char *at, wg_value *x, wg_value *ids, wg_value *src,
                                   int axis);
 #define wg_scatter_add(...) wg_scatter_add(WG_HERE, __VA_ARGS__)
+
+/** y = x, then y[i, ids[i, j, k], k] = src[i, j, k] (for axis 1 of three) in the order of j, so
+ * that of equal ids the last one wins, and alone gets the derivative: scatter of PyTorch.  Any
+ * dtype; shapes as for wg_scatter_add. */
+WG_API wg_value *(wg_scatter)(const char *at, wg_value *x, wg_value *ids, wg_value *src, int axis);
+#define wg_scatter(...) wg_scatter(WG_HERE, __VA_ARGS__)
+/** y = the largest of x and of all src whose ids name that place; numbers, shapes as for
+ * wg_scatter_add; NaN if there is one: scatter_reduce("amax") of PyTorch.  Equal ones, x among
+ * them, share the derivative equally. */
+WG_API wg_value *(wg_scatter_max)(const char *at, wg_value *x, wg_value *ids, wg_value *src,
+                                  int axis);
+#define wg_scatter_max(...) wg_scatter_max(WG_HERE, __VA_ARGS__)
+/** y = the smallest; otherwise like wg_scatter_max. */
+WG_API wg_value *(wg_scatter_min)(const char *at, wg_value *x, wg_value *ids, wg_value *src,
+                                  int axis);
+#define wg_scatter_min(...) wg_scatter_min(WG_HERE, __VA_ARGS__)
 
 /** y = x, then y[ids[i], ..] = rows[i, ..] for x [n, ..], ids [m] and rows [m, ..]: index_copy of
  * PyTorch along axis 0.  If ids repeat, the last one wins.  If x is a state that is assigned y

@@ -1,4 +1,4 @@
-/* Reductions over any set of axes, and cumulative sums.
+/* Reductions over any set of axes.
  *
  * `axes` may be WG_ALL_AXES; with WG_KEEP reduced axes stay, with size 1.  Over no elements a sum
  * is 0, a product 1, a norm 0, a logsumexp -inf and a mean NaN; max and min over no elements are
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Attributes of sum, mean, max, min, prod and logsumexp. */
+/** Attributes of sum, mean, max, min, prod, logsumexp, any and all. */
 typedef struct wg_reduce_attrs {
     wg_axes axes; /**< none: all */
     bool keep;    /**< reduced axes stay, with size 1 */
@@ -31,13 +31,6 @@ typedef struct wg_vector_norm_attrs {
     bool keep;    /**< reduced axes stay, with size 1 */
     double p;     /**< > 0, may be infinite */
 } wg_vector_norm_attrs;
-
-/** Attributes of cumsum. */
-typedef struct wg_cumsum_attrs {
-    int64_t axis;   /**< along which numbers are summed */
-    bool reverse;   /**< from the end */
-    bool exclusive; /**< without the element itself */
-} wg_cumsum_attrs;
 
 /** y = sum of x; numbers. */
 WG_API wg_value *(wg_sum)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
@@ -68,16 +61,12 @@ WG_API wg_value *(wg_vector_norm)(const char *at, wg_value *x, wg_axes axes, wg_
                                   double p);
 #define wg_vector_norm(...) wg_vector_norm(WG_HERE, __VA_ARGS__)
 
-/** Flags of wg_cumsum, to be combined by |. */
-enum {
-    WG_CUMSUM_FORWARD = 0,   /**< over j <= i */
-    WG_CUMSUM_REVERSE = 1,   /**< over j >= i */
-    WG_CUMSUM_EXCLUSIVE = 2, /**< without j = i */
-};
-
-/** y[i] = sum of x[j] along `axis`, over the j that `flags` selects; numbers. */
-WG_API wg_value *(wg_cumsum)(const char *at, wg_value *x, int axis, int flags);
-#define wg_cumsum(...) wg_cumsum(WG_HERE, __VA_ARGS__)
+/** y = whether some x is true; bools.  Over no elements: false. */
+WG_API wg_value *(wg_any)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
+#define wg_any(...) wg_any(WG_HERE, __VA_ARGS__)
+/** y = whether every x is true; bools.  Over no elements: true. */
+WG_API wg_value *(wg_all)(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
+#define wg_all(...) wg_all(WG_HERE, __VA_ARGS__)
 
 /** x summed down to `shape`, which broadcasts to x's: the transpose of broadcasting. */
 WG_API wg_value *(wg_sum_to)(const char *at, wg_value *x, wg_shape shape);

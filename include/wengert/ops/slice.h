@@ -1,4 +1,4 @@
-/* Parts of tensors: windows, padding, reversal. */
+/* Parts of tensors: windows at places that are fixed or data, padding, reversal. */
 #ifndef WG_OPS_SLICE_H
 #define WG_OPS_SLICE_H
 
@@ -29,6 +29,25 @@ typedef struct wg_pad_attrs {
     wg_shape after;  /**< elements added after it */
     double value;    /**< of the added elements */
 } wg_pad_attrs;
+
+/** What continues a tensor beyond its border. */
+typedef enum wg_border {
+    WG_BORDER_REFLECT, /**< mirrored, the last element not repeated: c b | a b c | b a */
+    WG_BORDER_EDGE,    /**< the last element: a a | a b c | c c */
+    WG_BORDER_WRAP     /**< from the other end: b c | a b c | a b */
+} wg_border;
+
+/** Attributes of pad_border. */
+typedef struct wg_pad_border_attrs {
+    wg_shape before;  /**< elements added before each axis */
+    wg_shape after;   /**< elements added after it */
+    wg_border border; /**< which */
+} wg_pad_border_attrs;
+
+/** Attributes of dynamic_slice. */
+typedef struct wg_dynamic_slice_attrs {
+    wg_shape size; /**< of y */
+} wg_dynamic_slice_attrs;
 
 /** Attributes of flip. */
 typedef struct wg_flip_attrs {
@@ -69,6 +88,27 @@ WG_API wg_value *(wg_slice_grad)(const char *at, wg_value *dy, wg_shape shape, w
 WG_API wg_value *(wg_pad)(const char *at, wg_value *x, wg_shape before, wg_shape after,
                           double value);
 #define wg_pad(...) wg_pad(WG_HERE, __VA_ARGS__)
+
+/** x with `before` and `after` elements around it that continue x as `border` says; one entry for
+ * each axis, none negative.  REFLECT takes at most one less than the size of the axis, WRAP at most
+ * the size, EDGE any number where the axis is not empty.  np.pad of NumPy; F.pad of PyTorch calls
+ * EDGE replicate and WRAP circular.  For added elements of one value: wg_pad. */
+WG_API wg_value *(wg_pad_border)(const char *at, wg_value *x, wg_shape before, wg_shape after,
+                                 wg_border border);
+#define wg_pad_border(...) wg_pad_border(WG_HERE, __VA_ARGS__)
+
+/** y[i] = x[start + i] for i in `size`, where `start` is data: i32 or i64 [rank of x], one entry
+ * for each axis.  A window that is not within x ends the run with WG_EDATA (it is not moved into
+ * x). */
+WG_API wg_value *(wg_dynamic_slice)(const char *at, wg_value *x, wg_value *start, wg_shape size);
+#define wg_dynamic_slice(...) wg_dynamic_slice(WG_HERE, __VA_ARGS__)
+
+/** y = x, but y[start + i] = update[i]: what wg_dynamic_slice reads is replaced.  `start` as there;
+ * update has x's rank and dtype, and no size above x's.  If x is a state that is assigned y
+ * (wg_assign) and has no other reader, only that window is written. */
+WG_API wg_value *(wg_dynamic_update_slice)(const char *at, wg_value *x, wg_value *start,
+                                           wg_value *update);
+#define wg_dynamic_update_slice(...) wg_dynamic_update_slice(WG_HERE, __VA_ARGS__)
 
 /** x reversed along `axes` (WG_ALL_AXES: along all). */
 WG_API wg_value *(wg_flip)(const char *at, wg_value *x, wg_axes axes);
