@@ -31,15 +31,15 @@ typedef struct wgi_function {
     wgi_evaluation e;
     const double **y, **c; /* n_y results and their cotangents */
     double *base;          /* all results at the points        */
+    double rounding;       /* of the results to double, as a change of L; 0 on dyadic points */
     wg_status status;      /* of the last evaluation           */
 } wgi_function;
 
 /* Ready at the trial's points; wgi_function_close is due in any case. */
 wg_status wgi_function_open(wgi_function *f, const wgi_trial *t, wg_value *const *dy);
 void wgi_function_close(wgi_function *f);
-/* L(x) - L(points), for x in the memory of the leaves.  *rounding: what rounding the results to
- * double alone may contribute. */
-double wgi_function_change(wgi_function *f, double *rounding);
+/* L(x) - L(points), for x in the memory of the leaves. */
+double wgi_function_change(wgi_function *f);
 /* The largest |y| at the points; NaN if one is NaN. */
 double wgi_function_size(const wgi_function *f);
 
@@ -59,7 +59,6 @@ typedef struct wgi_slopes {
     int rungs;
     struct {
         double h, slope, jump; /* jump: right minus left slope          */
-        double rounding;       /* of the results, as change of L        */
         bool known;
     } rung[WGI_RUNGS];
 } wgi_slopes;

@@ -32,6 +32,19 @@ static void keep_base(wgi_function *f)
     }
 }
 
+/* Also of results that do not change: a change may be too small to show in them. */
+static double rounding_of(const wgi_function *f)
+{
+    long double squares = 0;
+    const double *base = f->base;
+    for (size_t j = 0; j < f->t->n_y; j++) {
+        int64_t count = wg_value_count(f->t->y[j]);
+        for (int64_t i = 0; i < count; i++, base++)
+            squares += (long double)(f->c[j][i] * *base) * (f->c[j][i] * *base);
+    }
+    return DBL_EPSILON * (double)sqrtl(squares);
+}
+
 wg_status wgi_function_open(wgi_function *f, const wgi_trial *t, wg_value *const *dy)
 {
     *f = (wgi_function){.t = t};
@@ -46,6 +59,8 @@ wg_status wgi_function_open(wgi_function *f, const wgi_trial *t, wg_value *const
         f->c[j] = wgi_trial_point(t, dy[j])->data;
     }
     keep_base(f);
+    if (f->status == WG_OK && !t->dyadic)
+        f->rounding = rounding_of(f);
     return f->status;
 }
 
@@ -57,22 +72,17 @@ void wgi_function_close(wgi_function *f)
     free(f->base);
 }
 
-double wgi_function_change(wgi_function *f, double *rounding)
+double wgi_function_change(wgi_function *f)
 {
-    long double sum = 0, squares = 0;
+    long double sum = 0;
     const double *base = f->base;
     evaluate(f);
     for (size_t j = 0; j < f->t->n_y; j++) {
         int64_t count = wg_value_count(f->t->y[j]);
-        for (int64_t i = 0; i < count; i++, base++) {
-            double y = f->y[j][i], c = f->c[j][i];
-            if (y == *base)
-                continue;
-            sum += (long double)c * ((long double)y - *base);
-            squares += (long double)(c * y) * (c * y);
-        }
+        for (int64_t i = 0; i < count; i++, base++)
+            if (f->y[j][i] != *base) /* infinities stay what they are */
+                sum += (long double)f->c[j][i] * ((long double)f->y[j][i] - *base);
     }
-    *rounding = DBL_EPSILON * (double)sqrtl(squares);
     return (double)sum;
 }
 

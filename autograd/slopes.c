@@ -50,14 +50,13 @@ static double move(const wgi_slopes *s, double h)
 
 static void compute(wgi_slopes *s, int i)
 {
-    double h = ldexp(s->top, -2 * i), rounding[2];
-    double right = move(s, h), up = wgi_function_change(s->f, &rounding[0]);
-    double left = move(s, -h), down = wgi_function_change(s->f, &rounding[1]);
+    double h = ldexp(s->top, -2 * i);
+    double right = move(s, h), up = wgi_function_change(s->f);
+    double left = move(s, -h), down = wgi_function_change(s->f);
     move(s, 0);
     s->rung[i].h = h;
     s->rung[i].slope = (up - down) / (right - left);
     s->rung[i].jump = up / right - down / left;
-    s->rung[i].rounding = s->f->t->dyadic ? 0 : fmax(rounding[0], rounding[1]);
     s->rung[i].known = true;
 }
 
@@ -78,7 +77,7 @@ wgi_estimate wgi_slopes_first(wgi_slopes *s, bool four_point)
     int i = s->f->t->dyadic ? 0 : four_point ? 3 : 6; /* of steps 1/32, 1/128, ... */
     wgi_estimate e = {.value = four_point ? richardson(s, i) : slope(s, i)};
     e.step = s->rung[i].h;
-    e.noise = s->rung[i].rounding;
+    e.noise = s->f->rounding;
     e.uncertainty = 2 * e.noise / e.step;
     return e;
 }
@@ -86,7 +85,7 @@ wgi_estimate wgi_slopes_first(wgi_slopes *s, bool four_point)
 /* The value from rung i, and `above`, the same one rung higher. */
 static wgi_estimate assess(wgi_slopes *s, int i, int end, double value, double above)
 {
-    double noise = s->rung[i].rounding;
+    double noise = s->f->rounding;
     for (int k = i + 1; k < end; k++)
         noise = fmax(noise, ldexp(s->top, -2 * k) * fabs(slope(s, k) - value));
     double h = s->rung[i].h;
@@ -116,7 +115,7 @@ static bool is_jump(wgi_slopes *s)
 {
     int last = s->rungs - 1;
     double jump = 2 * s->rung[last].h * slope(s, last);
-    bool same = fabs(jump) > 100 * s->rung[last].rounding;
+    bool same = fabs(jump) > 100 * s->f->rounding;
     for (int i = last - 3; same && i < last; i++)
         same = fabs(2 * s->rung[i].h * slope(s, i) - jump) <= 0.01 * fabs(jump);
     return same && jump != 0;
@@ -132,7 +131,7 @@ bool wgi_slopes_kink(wgi_slopes *s, const wgi_estimate *e, double error)
         slope(s, i);
         slope(s, i - 1);
         double jump = fabs(s->rung[i].jump);
-        double unsure = 8 * fmax(e->noise, s->rung[i].rounding) / s->rung[i].h;
+        double unsure = 8 * fmax(e->noise, s->f->rounding) / s->rung[i].h;
         if (jump > unsure)
             return jump > fabs(s->rung[i - 1].jump) / 2 && error <= 1.01 * jump + unsure;
     }

@@ -33,6 +33,7 @@ typedef struct wgi_trial {
     bool grid;                   /* points keep a distance of 10 h from each other and kinks  */
     double h;                    /* distances of the grid are multiples of it                 */
     double tolerance;            /* of |numeric - analytic| relative to the gradient          */
+    bool drawn;                  /* some points come from chance                              */
     size_t max;                  /* elements compared in each leaf                            */
     wgi_line worst;              /* where the largest error of this order is                  */
     double error;                /* there: analytic - numeric                                 */

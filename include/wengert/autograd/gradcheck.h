@@ -22,7 +22,8 @@
  *
  * An element at a kink or a jump of the graph is skipped.  The check fails when nothing was
  * compared, when more than 5% of the elements were skipped or undecided, or when all those of one
- * leaf were undecided.
+ * leaf were undecided.  If numbers were drawn, others are drawn first, up to three times: a large
+ * model may have a kink near one point, but rarely near all.
  *
  * The results of wg_stop_gradient are held constant in the differences, as the gradient takes them.
  *
