@@ -285,7 +285,7 @@ static leaf leaf_at(comparison *c, size_t place)
 
 static wg_status compare_line(leaf *l, int64_t index, const double *weight, uint64_t weights)
 {
-    finding found = {CONFIRMED};
+    finding found = {.outcome = CONFIRMED};
     const wgi_line line = {l->v, index, weights, 0};
     wg_status status = derive(l, index, weight, &found);
     if (status == WG_OK)

@@ -206,8 +206,8 @@ static void spoil_both(void *context, wg_node *n, wg_value *const *dy, wg_value 
     spoil(&(spoiler){"exp", factor[1]}, n, dy, dx);
 }
 
-/* Of two rules that are wrong, the one that makes the error is named: sin, whose derivative counts a
- * thousand times as much, though that of exp is more wrong. */
+/* Of two rules that are wrong, the one that makes the error is named: sin, whose derivative counts
+ * a thousand times as much, though that of exp is more wrong. */
 static void blame_needs_an_explanation(void **state)
 {
     (void)state;

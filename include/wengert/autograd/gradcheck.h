@@ -38,9 +38,9 @@
 extern "C" {
 #endif
 
-/** The numbers of one leaf during the check.  Without such an entry, parameters and states are drawn
- *  from their wg_init (constants are scattered by 1/8, so that gains are not all 1), inputs get
- *  floats from (-1, 1) or random bools, and integer inputs need an entry. */
+/** The numbers of one leaf during the check.  Without such an entry, parameters and states are
+ *  drawn from their wg_init (constants are scattered by 1/8, so that gains are not all 1), inputs
+ *  get floats from (-1, 1) or random bools, and integer inputs need an entry. */
 typedef struct wg_gradcheck_leaf {
     const wg_value *leaf; /* a parameter, state or input of the graph */
     const void *data; /* all its elements, in the leaf's own dtype; NULL: drawn from the range */
