@@ -53,6 +53,8 @@ static wg_status check_order(wgi_trial *t, int order, bool last)
     wg_status status = dy && dx ? wgi_draw_cotangents(t, order, dy) : WG_ENOMEM;
     if (status == WG_OK)
         status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, &(wg_vjp_options){&recorder}, dx);
+    if (status == WG_OK && records.no_memory)
+        status = WG_ENOMEM;
     if (status == WG_OK)
         status = wgi_compare_differences(t, order, dy, dx);
     if (status == WG_OK)

@@ -157,8 +157,8 @@ static void grad_wrong(wg_node *n, wg_value *const *dy, wg_value **dx)
 
 static const wg_sample samples[] = {{"plain", NULL, 1, {WG_FLOATS(-2, 2, 1, 7)}}};
 #define CUBE                                                                                       \
-    .name = "cube", .formula = "y = x^3", .family = "user", .operands = "base",                    \
-    .infer = infer_like, .reads = WG_READS_X, WG_SAMPLES(samples)
+    .name = "cube", .formula = "y = x^3", .operands = "base", .infer = infer_like,                 \
+    .reads = WG_READS_X, WG_SAMPLES(samples)
 
 static void kernels_that_ignore_f64_are_told(void **state)
 {

@@ -4,7 +4,9 @@
  *     test_model_mutation [all]      all mutants; without, each fifth */
 #include "tests/autograd/mutations.h"
 #include "tests/autograd/zoo.h"
+#include "tests/test.h"
 #include "wengert/backends/evaluate.h"
+#include "wengert/ops/ops.h"
 #include "wengert/backends/plan.h"
 
 #include <math.h>
@@ -145,7 +147,7 @@ static void try_model(const zoo *z, const char *model, tally *sum)
         if (n->op->flags & (WG_OP_LEAF | WG_OP_DISCRETE) || !is_first_of_op(z->g, n))
             continue;
         for (int operand = 0; operand < operands_of(z->g, n->op); operand++)
-            for (int m = 0; m < WG_COUNT(mutations); m++) {
+            for (int m = 0; m < MUTATIONS; m++) {
                 target t = {n->op, operand, &mutations[m], false};
                 try_mutant(z, model, &t, sum);
             }

@@ -1,8 +1,10 @@
 /* Tests of the tests: every gradient rule is broken in several ways, one operand at a time, and the
  * gradient check of the op's samples must notice each. */
 #include "tests/autograd/mutations.h"
+#include "tests/test.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
+#include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
 typedef struct tally {
@@ -46,7 +48,7 @@ static void every_mutant_of_every_rule_is_caught(void **state)
     const wg_op *op;
     for (size_t i = 0; (op = wg_op_at(i)); i++)
         for (int operand = 0; operand < operands_of(op); operand++)
-            for (int m = 0; m < WG_COUNT(mutations); m++) {
+            for (int m = 0; m < MUTATIONS; m++) {
                 target t = {op, operand, &mutations[m], false};
                 try_mutant(&t, &sum);
             }
