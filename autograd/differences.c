@@ -138,12 +138,19 @@ static bool is_small(const leaf *l, double error, double scale, double share)
     return error <= share * scale || error * l->unit <= NEGLIGIBLE * share * l->c->effect;
 }
 
+/* What errors of a derivative are relative to: to it, or to the leaf's gradient where that is less
+ * than 1. */
+static double scale_of(const leaf *l, double derivative)
+{
+    return fmax(fabs(derivative), fmin(1, l->rms));
+}
+
 /* The first step tells enough. */
 static bool is_confirmed(const leaf *l, const wgi_estimate *e, finding *found)
 {
     const wgi_trial *t = l->c->t;
     double error = fabs(found->analytic - e->value);
-    double scale = fmax(fabs(e->value), fmin(1, l->rms)), rounding = DEPTH * e->uncertainty;
+    double scale = scale_of(l, e->value), rounding = DEPTH * e->uncertainty;
     bool exact = error <= t->tolerance * scale;
     bool rounded =
         !t->grid && error <= t->tolerance * scale + rounding && is_small(l, rounding, scale, FIRM);
@@ -161,13 +168,13 @@ static outcome judge(const leaf *l, wgi_slopes *s, double noise, bool all, findi
 {
     wgi_estimate e = wgi_slopes_best(s, all);
     double error = fabs(found->analytic - e.value), unsure = SAFETY * (e.uncertainty + noise);
-    double scale = fmax(fabs(e.value), l->rms), tolerance = l->c->t->tolerance;
+    double scale = scale_of(l, e.value), tolerance = l->c->t->tolerance;
     bool agrees = error <= tolerance * scale + unsure;
     *found = (finding){UNDECIDED, found->analytic, e.value, e.uncertainty + noise,
                        scale,     tolerance,       e.step};
     if (scale > 0)
         found->tolerance += unsure / scale;
-    if (agrees && is_small(l, unsure, scale, DECISIVE))
+    if (agrees && is_small(l, unsure, fmax(scale, l->rms), DECISIVE))
         return CONFIRMED;
     if (!all)
         return UNDECIDED; /* yet */
