@@ -10,8 +10,8 @@
 /* Fills a point from its range: uniform floats, integers, bools. */
 void wgi_draw_point(wgi_point *p, uint64_t *random);
 /* Fills the point of a parameter or a state as a store would, except that equal numbers are
- * scattered around: at gains of 1 and biases of 0 many a wrong rule is right. */
-void wgi_draw_initial(wgi_point *p, uint64_t *random);
+ * scattered around: at gains of 1 and biases of 0 many a wrong rule is right.  WG_ENOMEM. */
+wg_status wgi_draw_initial(wgi_point *p, uint64_t *random);
 /* Fills all points at once: floats pairwise distinct and at least 10 h away from each other and
  * from the kinks; with `dyadic` set, also sums of few powers of two, and h is chosen to fit.
  * WG_EINVAL: the ranges are too narrow. */

@@ -38,14 +38,16 @@ void wgi_draw_point(wgi_point *p, uint64_t *random)
         ((double *)p->data)[i] = uniform(random, p->lo, p->hi);
 }
 
-void wgi_draw_initial(wgi_point *p, uint64_t *random)
+wg_status wgi_draw_initial(wgi_point *p, uint64_t *random)
 {
     const wg_leaf_attrs *a = p->leaf->node->attrs;
+    const char *name = p->leaf->name ? p->leaf->name : "";
     double *x = p->data, spread = (a->scale != 0 ? fabs(a->scale) : 1) / 8;
     int64_t count = p->leaf->dtype == WG_F64 ? wg_value_count(p->leaf) : 0;
-    wgi_initial_values(x, wgi_splitmix64(random), p->leaf->name ? p->leaf->name : "", p->leaf);
+    wg_status status = wgi_initial_values(x, wgi_splitmix64(random), name, p->leaf);
     for (int64_t i = 0; a->init == WG_INIT_CONSTANT && i < count; i++)
         x[i] += uniform(random, -spread, spread);
+    return status;
 }
 
 /* Of magnitude 0.5 to 1.5 and either sign. */

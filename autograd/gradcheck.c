@@ -26,13 +26,13 @@ static void take_data(wgi_point *p, const wg_value *from, const void *data)
 
 /* Fills the point of a leaf of the user's graph by chance: parameters and states as a store would,
  * inputs from their range. */
-static void draw_leaf(wgi_trial *t, wgi_point *p, const wg_value *from, bool ranged)
+static wg_status draw_leaf(wgi_trial *t, wgi_point *p, const wg_value *from, bool ranged)
 {
-    if (!ranged && from->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE))
-        wgi_draw_initial(p, &t->random);
-    else
-        wgi_draw_point(p, &t->random);
     t->drawn |= wg_value_count(from) > 0;
+    if (!ranged && from->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE))
+        return wgi_draw_initial(p, &t->random);
+    wgi_draw_point(p, &t->random);
+    return WG_OK;
 }
 
 static const wg_gradcheck_leaf *find_given(const wg_gradcheck_options *o, const wg_value *leaf)
@@ -73,10 +73,9 @@ static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
     wgi_point *p = wgi_trial_add_point(t, leaf, ranged ? given->lo : -1, ranged ? given->hi : 1);
     if (!p)
         return WG_ENOMEM;
-    if (data)
-        take_data(p, from, data);
-    else
-        draw_leaf(t, p, from, ranged);
+    if (!data)
+        return draw_leaf(t, p, from, ranged);
+    take_data(p, from, data);
     return WG_OK;
 }
 
