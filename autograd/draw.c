@@ -1,6 +1,7 @@
 /* Random points and cotangents for the gradient check. */
 #include "autograd/check.h"
 #include "graph/mix.h"
+#include "ops/initial.h"
 #include "wengert/ops/leaf.h"
 
 #include <math.h>
@@ -37,6 +38,33 @@ void wgi_draw_point(wgi_point *p, uint64_t *random)
         ((double *)p->data)[i] = uniform(random, p->lo, p->hi);
 }
 
+wg_status wgi_draw_initial(wgi_point *p, uint64_t *random)
+{
+    const wg_leaf_attrs *a = p->leaf->node->attrs;
+    const char *name = p->leaf->name ? p->leaf->name : "";
+    double *x = p->data, spread = (a->scale != 0 ? fabs(a->scale) : 1) / 8;
+    int64_t count = p->leaf->dtype == WG_F64 ? wg_value_count(p->leaf) : 0;
+    wg_status status = wgi_initial_values(x, wgi_splitmix64(random), name, p->leaf);
+    for (int64_t i = 0; a->init == WG_INIT_CONSTANT && i < count; i++)
+        x[i] += uniform(random, -spread, spread);
+    return status;
+}
+
+/* Of magnitude 0.5 to 1.5 and either sign. */
+static double draw_weight(uint64_t *random, bool dyadic)
+{
+    double size = uniform(random, 0.5, 1.5);
+    if (dyadic)
+        size = floor(size * 16) / 16;
+    return wgi_splitmix64(random) >> 63 ? size : -size;
+}
+
+void wgi_draw_weights(double *weight, int64_t count, uint64_t seed)
+{
+    for (int64_t i = 0; i < count; i++)
+        weight[i] = draw_weight(&seed, false);
+}
+
 wg_status wgi_draw_cotangents(wgi_trial *t, int order, wg_value **dy)
 {
     for (size_t j = 0; j < t->n_y; j++) {
@@ -47,12 +75,8 @@ wg_status wgi_draw_cotangents(wgi_trial *t, int order, wg_value **dy)
         if (!p)
             return wg_graph_status(t->g) == WG_OK ? WG_ENOMEM : wg_graph_status(t->g);
         int64_t count = wg_value_count(dy[j]);
-        for (int64_t i = 0; i < count; i++) {
-            double size = uniform(&t->random, 0.5, 1.5);
-            if (t->dyadic)
-                size = floor(size * 16) / 16;
-            ((double *)p->data)[i] = wgi_splitmix64(&t->random) >> 63 ? size : -size;
-        }
+        for (int64_t i = 0; i < count; i++)
+            ((double *)p->data)[i] = draw_weight(&t->random, t->dyadic);
     }
     return WG_OK;
 }

@@ -1,4 +1,4 @@
-/* A trial: its points, its evaluations, its error. */
+/* A trial: its points, its error. */
 #include "autograd/trial.h"
 
 #include <stdarg.h>
@@ -12,6 +12,15 @@ wg_status wgi_trial_error(wgi_trial *t, wg_status status, const char *format, ..
     vsnprintf(t->report->message, sizeof t->report->message, format, args);
     va_end(args);
     return status;
+}
+
+const char *wgi_place_text(const wg_node *n, char *text, size_t size)
+{
+    static const char *const phases[] = {"forward", "backward", "update"};
+    const char *path = n->scope->path, *slash = n->at ? strrchr(n->at, '/') : NULL;
+    snprintf(text, size, "op %s%s%.100s at %.80s (%s)", n->op->name, *path ? " in " : "", path,
+             n->at ? (slash ? slash + 1 : n->at) : "no line", phases[n->phase]);
+    return text;
 }
 
 wgi_point *wgi_trial_add_point(wgi_trial *t, wg_value *leaf, double lo, double hi)
@@ -44,20 +53,4 @@ void wgi_trial_close(wgi_trial *t)
     free(t->wrt);
     t->points = NULL;
     t->y = t->wrt = NULL;
-}
-
-wg_status wgi_trial_open(const wgi_trial *t, wg_value *const *outputs, size_t n, void **run)
-{
-    const wg_evaluator *e = t->options->evaluator;
-    wg_status status = e->create(run, t->g, outputs, n);
-    for (size_t i = 0; status == WG_OK && i < t->n_points; i++) {
-        const wgi_point *p = &t->points[i];
-        size_t bytes = wg_value_bytes(p->leaf);
-        void *to = e->data(*run, p->leaf);
-        if (bytes && !to)
-            status = WG_ENOMEM;
-        else if (bytes)
-            memcpy(to, p->data, bytes);
-    }
-    return status;
 }

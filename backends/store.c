@@ -1,10 +1,9 @@
 /* The store: a growing array of tensors and an open-addressing table from name to place. */
 #include "backends/store.h"
 #include "backends/align.h"
-#include "backends/initial.h"
 #include "graph/grow.h"
 #include "graph/mix.h"
-#include "wengert/ops/leaf.h"
+#include "ops/initial.h"
 #include "wengert/ops/table.h"
 
 #include <stdlib.h>
@@ -168,7 +167,7 @@ wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **ou
     wg_status status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
     const wg_op *op = leaf->node->op;
     if (status == WG_OK && fresh && (op == &wg_op_parameter || op == &wg_op_state))
-        status = wgi_initialise(*out, s->seed, leaf->node->attrs);
+        status = wgi_initial_values((*out)->data, s->seed, (*out)->name, leaf);
     if (status != WG_OK && fresh && *out) {
         forget_last(s);
         *out = NULL;

@@ -1,17 +1,21 @@
 /* wengert gradcheck: one line per check: what was compared, the worst error, the tolerance, and on
  * failure the node whose rule is wrong. */
 #include "cli/cli.h"
+#include "cli/gradcheck.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
 #include "wengert/models/models.h"
 #include "wengert/ops/table.h"
+#ifdef WG_HAVE_TRAINING
+#include "wengert/train/folder.h"
+#endif
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OP = 1000, ALL, ORDER, SEED };
+enum { OP = 1000, ALL, ORDER, SEED, SEEDS, ELEMENTS };
 
 /* Elements compared in each leaf of a variant; a single model has 64. */
 enum { VARIANT_ELEMENTS = 16 };
@@ -22,6 +26,12 @@ static const struct argp_option table[] = {
     {"all", ALL, 0, 0, "check every op and every model", 0},
     {"order", ORDER, "1|2", 0, "check derivatives up to this order (default: 1)", 0},
     {"seed", SEED, "N", 0, "seed of the points and cotangents (default: 0)", 0},
+    {"seeds", SEEDS, "N", 0, "repeat each check with N seeds, from --seed on (default: 1)", 0},
+    {"elements", ELEMENTS, "N", 0, "elements compared in each input and parameter of a model", 0},
+#ifdef WG_HAVE_TRAINING
+    {"model", 'm', "FOLDER", 0,
+     "check a trained model with its weights, on a batch of its training texts", 0},
+#endif
     {0},
 };
 /* clang-format on */
@@ -30,9 +40,11 @@ typedef struct request {
     const wg_op **ops; /* capacity of both: the number of arguments */
     const wg_model **models;
     size_t n_ops, n_models;
+    const char *folder; /* of a trained model, or NULL */
     bool all;
     int order;
     uint64_t seed;
+    size_t seeds, elements; /* elements 0: as the kind of check asks for */
     size_t passed, failed;
 } request;
 
@@ -64,7 +76,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ALL: r->all = true; break;
     case ORDER: r->order = (int)number_argument(state, "--order", arg, 1, 2); break;
     case SEED: r->seed = parse_seed(arg, state); break;
+    case SEEDS: r->seeds = (size_t)number_argument(state, "--seeds", arg, 1, 1000000); break;
+    case ELEMENTS:
+        r->elements = (size_t)number_argument(state, "--elements", arg, 1, 1000000);
+        break;
+    case 'm': take_argument(state, &r->folder, "folder", arg); break;
     case ARGP_KEY_ARG:
+#ifdef WG_HAVE_TRAINING
+        if (!wg_model_find(arg) && wg_folder_has(arg, WG_FILE_CONFIG)) {
+            take_argument(state, &r->folder, "folder", arg);
+            break;
+        }
+#endif
         if (!(m = wg_model_find(arg))) {
             complain_unknown("model", arg, model_name_at);
             exit(EXIT_USAGE);
@@ -72,7 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->models[r->n_models++] = m;
         break;
     case ARGP_KEY_END:
-        if (!r->all && r->n_ops + r->n_models == 0)
+        if (!r->all && r->n_ops + r->n_models == 0 && !r->folder)
             argp_error(state, "nothing to check; use MODEL, --op NAME or --all");
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -82,7 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static void report(request *r, const char *what, wg_status status, const wg_gradcheck_report *c)
+static void print_outcome(const char *what, wg_status status, const wg_gradcheck_report *c)
 {
     printf("%-50s", what);
     if (status != WG_OK && c->compared == 0)
@@ -98,32 +121,19 @@ static void report(request *r, const char *what, wg_status status, const wg_grad
         printf(" %6zu compared, worst %8.2g, tolerance %6.0e  ok\n", c->compared, c->worst,
                c->tolerance);
     fflush(stdout);
-    if (status == WG_OK)
-        r->passed++;
-    else
-        r->failed++;
 }
 
-static void check_op(request *r, const wg_op *op)
-{
-    for (int i = 0; i < op->n_samples; i++) {
-        const wg_sample *s = &op->samples[i];
-        wg_gradcheck_report c = {0};
-        wg_gradcheck_options o = {
-            .evaluator = wg_plan_evaluator(), .order = r->order, .seed = r->seed};
-        char what[120];
-        snprintf(what, sizeof what, "op %s%s%s%s", op->name, s->name ? " (" : "",
-                 s->name ? s->name : "", s->name ? ")" : "");
-        wg_status status = wg_gradcheck_op(op, s, &o, &c);
-        report(r, what, status, &c);
-    }
-    if (op->n_samples == 0) {
-        wg_gradcheck_report c = {.message = "the op has no samples"};
-        report(r, op->name, WG_EUNSUPPORTED, &c);
-    }
-}
+/* One check at one seed: of an op's sample, a model or a variant of it, or a trained model. */
+typedef struct check {
+    const wg_op *op;
+    const wg_sample *sample;
+    const wg_model *model;
+    size_t variant; /* SIZE_MAX: the model itself */
+    const char *folder;
+} check;
 
-static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_gradcheck_report *c)
+static wg_status check_graph(const wg_model *m, wg_graph *g, wg_gradcheck_options *o,
+                             wg_gradcheck_report *c)
 {
     size_t n = 0;
     wg_gradcheck_leaf *leaf = calloc(wg_graph_value_count(g) + 1, sizeof *leaf);
@@ -135,43 +145,93 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
             leaf[n++] =
                 (wg_gradcheck_leaf){.leaf = v, .lo = 0, .hi = (double)wg_model_range(m, v->name)};
     }
-    wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
-                              .order = r->order,
-                              .seed = r->seed,
-                              .max = m->variant ? VARIANT_ELEMENTS : 0,
-                              .leaves = leaf,
-                              .n_leaves = n};
-    wg_status status = wg_gradcheck(g, &o, c);
+    o->leaves = leaf;
+    o->n_leaves = n;
+    wg_status status = wg_gradcheck(g, o, c);
     free(leaf);
     return status;
 }
 
-/* The model itself, or (`variant` not SIZE_MAX) one of its variants. */
-static void check_one(request *r, const wg_model *m, size_t variant)
+static wg_status check_model_once(const check *k, wg_gradcheck_options *o, wg_gradcheck_report *c)
 {
-    char what[120];
-    wg_gradcheck_report c = {0};
     wg_graph *g = wg_graph_new();
-    const char *name = variant == SIZE_MAX ? NULL : m->variant(g, variant);
-    if (!name)
-        m->build(g);
+    if (k->variant == SIZE_MAX)
+        k->model->build(g);
+    else
+        k->model->variant(g, k->variant);
     wg_status status = wg_graph_status(g);
     if (status == WG_OK)
-        status = check_graph(r, m, g, &c);
+        status = check_graph(k->model, g, o, c);
     else
-        snprintf(c.message, sizeof c.message, "%s", wg_graph_message(g));
-    snprintf(what, sizeof what, "model %s%s%s%s", m->name, name ? " (" : "", name ? name : "",
-             name ? ")" : "");
-    report(r, what, status, &c);
+        snprintf(c->message, sizeof c->message, "%s", wg_graph_message(g));
     wg_graph_free(g);
+    return status;
+}
+
+static wg_status check_once(const request *r, const check *k, uint64_t seed, wg_gradcheck_report *c)
+{
+    wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
+                              .order = r->order,
+                              .seed = seed,
+                              .step = seed,
+                              .max = r->elements};
+    *c = (wg_gradcheck_report){0};
+    if (k->op)
+        return wg_gradcheck_op(k->op, k->sample, &o, c);
+#ifdef WG_HAVE_TRAINING
+    if (k->folder)
+        return check_folder(k->folder, &o, c);
+#endif
+    if (!o.max && k->variant != SIZE_MAX)
+        o.max = VARIANT_ELEMENTS;
+    return check_model_once(k, &o, c);
+}
+
+/* With all seeds, until one fails; reports the sums of what was compared and the worst error. */
+static void run_check(request *r, const char *what, const check *k)
+{
+    wg_gradcheck_report all = {0}, c;
+    wg_status status = WG_OK;
+    for (uint64_t i = 0; i < r->seeds && status == WG_OK; i++) {
+        status = check_once(r, k, r->seed + i, &c);
+        c.compared += all.compared;
+        if (status == WG_OK && i && c.worst * all.tolerance < all.worst * c.tolerance) {
+            all.compared = c.compared;
+            continue;
+        }
+        all = c;
+    }
+    print_outcome(what, status, &all);
+    *(status == WG_OK ? &r->passed : &r->failed) += 1;
+}
+
+static void check_op(request *r, const wg_op *op)
+{
+    for (int i = 0; i < op->n_samples; i++) {
+        const wg_sample *s = &op->samples[i];
+        char what[120];
+        snprintf(what, sizeof what, "op %s%s%s%s", op->name, s->name ? " (" : "",
+                 s->name ? s->name : "", s->name ? ")" : "");
+        run_check(r, what, &(check){.op = op, .sample = s});
+    }
+    if (op->n_samples == 0) {
+        print_outcome(op->name, WG_EUNSUPPORTED,
+                      &(wg_gradcheck_report){.message = "the op has no samples"});
+        r->failed++;
+    }
 }
 
 static void check_model(request *r, const wg_model *m)
 {
+    char what[120];
+    const char *name;
+    snprintf(what, sizeof what, "model %s", m->name);
     if (!m->variant)
-        check_one(r, m, SIZE_MAX);
-    for (size_t i = 0; m->variant && m->variant(NULL, i); i++)
-        check_one(r, m, i);
+        run_check(r, what, &(check){.model = m, .variant = SIZE_MAX});
+    for (size_t i = 0; m->variant && (name = m->variant(NULL, i)); i++) {
+        snprintf(what, sizeof what, "model %s (%s)", m->name, name);
+        run_check(r, what, &(check){.model = m, .variant = i});
+    }
 }
 
 static void check_all(request *r)
@@ -189,15 +249,17 @@ int command_gradcheck(int argc, char **argv)
     static const struct argp argp = {
         table,
         parse,
-        "[MODEL...]",
-        "Checks derivatives of ops and of built-in models against finite differences "
-        "in double precision.  The exit code is 1 if any check fails.",
+        "[MODEL...] [FOLDER]",
+        "Checks derivatives of ops, of built-in models and of trained models against finite "
+        "differences in double precision.  The exit code is 1 if any check fails.",
         NULL,
         NULL,
         NULL};
     size_t max = (size_t)argc + 1;
-    request r = {
-        .ops = calloc(max, sizeof(wg_op *)), .models = calloc(max, sizeof(wg_model *)), .order = 1};
+    request r = {.ops = calloc(max, sizeof(wg_op *)),
+                 .models = calloc(max, sizeof(wg_model *)),
+                 .order = 1,
+                 .seeds = 1};
     int code = EXIT_RUN;
     if (!r.ops || !r.models)
         complain("out of memory");
@@ -210,6 +272,8 @@ int command_gradcheck(int argc, char **argv)
             check_op(&r, r.ops[i]);
         for (size_t i = 0; i < r.n_models && !r.all; i++)
             check_model(&r, r.models[i]);
+        if (r.folder)
+            run_check(&r, r.folder, &(check){.folder = r.folder});
         printf("%zu passed, %zu failed\n", r.passed, r.failed);
         code = r.failed || r.passed == 0 ? EXIT_RUN : EXIT_OK;
     }

@@ -36,6 +36,8 @@ code 2 gradcheck --op matmull; says err "did you mean 'matmul'?"
 code 2 gradcheck mpl;  says err "did you mean 'mlp'?"
 code 2 gradcheck --op add --order 3
 code 2 gradcheck --op add --seed -1
+code 2 gradcheck --op add --seeds 0
+code 2 gradcheck mlp --elements none
 code 2 gradcheck matmul
 code 2 ops nothing
 code 2 ops add sub
@@ -53,6 +55,7 @@ code 0 gradcheck --op matmul --op tanh --order 2
 says out "op matmul (nn)"; says out "compared, worst"; says out " 0 failed"
 code 0 gradcheck --op floor;   says out "no derivative"
 code 0 gradcheck mlp --seed 7; says out "model mlp"; says out "1 passed, 0 failed"
+code 0 gradcheck mlp --seeds 3 --elements 2; says out "    63 compared"; says out "1 passed, 0 failed"
 
 # ops
 code 0 ops;                    says out "matmul"; says out " ops"

@@ -90,6 +90,14 @@ code 0 info whole; says out "tokens (words)"; says out "output"; holds "the old 
 code 0 graph whole; says out "cross_entropy"
 code 2 graph nowhere; says err "no model 'nowhere'"
 
+# the gradient at these weights
+code 0 gradcheck parts --order 2 --seeds 2; says out "parts "; says out "1 passed, 0 failed"
+code 0 gradcheck --model parts mlp --elements 1; says out "model mlp"; says out "2 passed, 0 failed"
+code 1 gradcheck --model nowhere; says out "nowhere: not a model folder"
+cp parts/model.safetensors kept; : >parts/model.safetensors
+code 1 gradcheck parts; says out "FAIL: parts/model.safetensors"
+mv kept parts/model.safetensors
+
 # vocabularies: those of the folder stay, and others are refused
 code 0 train --config small.yml --model given --vocabs parts/vocab.txt --after 1u
 checks=$((checks + 1)); cmp -s parts/vocab.txt given/vocab.txt || fail "the vocabulary given was not taken"

@@ -1,9 +1,10 @@
 /* Initial values: each element is a function of the seed, the tensor's name and its place, but for
  * orthogonal matrices, whose rows are made orthogonal one after the other. */
-#include "backends/initial.h"
+#include "ops/initial.h"
 #include "graph/element.h"
 #include "graph/mix.h"
 #include "graph/random.h"
+#include "wengert/ops/leaf.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,10 +109,11 @@ static void orthonormalise(double *q, int64_t rows, int64_t n)
     }
 }
 
-static wg_status fill_orthogonal(const wg_tensor *t, const wgi_random *r, double scale)
+static wg_status fill_orthogonal(void *data, const wg_value *leaf, const wgi_random *r,
+                                 double scale)
 {
-    int64_t count = wg_shape_count(&t->shape);
-    int64_t rows = t->shape.rank > 1 ? t->shape.dim[0] : 1, columns = rows ? count / rows : 0;
+    int64_t count = wg_shape_count(&leaf->shape);
+    int64_t rows = leaf->shape.rank > 1 ? leaf->shape.dim[0] : 1, columns = rows ? count / rows : 0;
     bool wide = rows <= columns;
     double *q = count ? calloc((size_t)count + 4, sizeof *q) : NULL;
     if (!q)
@@ -121,7 +123,7 @@ static wg_status fill_orthogonal(const wg_tensor *t, const wgi_random *r, double
     orthonormalise(q, wide ? rows : columns, wide ? columns : rows);
     for (int64_t i = 0; i < count; i++) {
         int64_t row = i / columns, column = i % columns;
-        wgi_put_element(t->data, t->dtype, i, scale * q[wide ? i : column * rows + row]);
+        wgi_put_element(data, leaf->dtype, i, scale * q[wide ? i : column * rows + row]);
     }
     free(q);
     return WG_OK;
@@ -129,21 +131,22 @@ static wg_status fill_orthogonal(const wg_tensor *t, const wgi_random *r, double
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-wg_status wgi_initialise(const wg_tensor *t, uint64_t seed, const wg_leaf_attrs *a)
+wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const wg_value *leaf)
 {
-    const wgi_random r = {seed, 0, wgi_hash_text(t->name), WGI_RANDOM_INIT};
-    int64_t count = wg_shape_count(&t->shape);
+    const wg_leaf_attrs *a = leaf->node->attrs;
+    const wgi_random r = {seed, 0, wgi_hash_text(name), WGI_RANDOM_INIT};
+    int64_t count = wg_shape_count(&leaf->shape);
     if (a->init == WG_INIT_CONSTANT && a->scale == 0) /* as it is */
         return WG_OK;
     if (a->init == WG_INIT_ORTHOGONAL)
-        return fill_orthogonal(t, &r, a->scale);
-    const distribution d = distribution_of(&t->shape, a);
+        return fill_orthogonal(data, leaf, &r, a->scale);
+    const distribution d = distribution_of(&leaf->shape, a);
 #pragma omp parallel for schedule(static) if (count >= 1 << 16)
     for (int64_t i = 0; i < count; i += 4) {
         double x[4];
         d.draw(&r, (uint64_t)i / 4, x);
         for (int64_t k = 0; k < 4 && i + k < count; k++)
-            wgi_put_element(t->data, t->dtype, i + k, d.width * x[k]);
+            wgi_put_element(data, leaf->dtype, i + k, d.width * x[k]);
     }
     return WG_OK;
 }
