@@ -17,6 +17,9 @@ static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
             p, status, "%s is %s%s in the graph, %s%s in the store", v->name,
             wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want),
             wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have));
+    if (status == WG_EDATA)
+        return wgi_planner_fail(p, status, "%s %s is not in %s, which filled the store",
+                                v->node->op->name, v->name, wgi_store_source(p->store));
     if (!t)
         return wgi_planner_fail(p, status, "%s: %s", v->name, wg_status_text(status));
     s->kind = WG_STORAGE_TENSOR;
