@@ -348,22 +348,40 @@ static bool fits(const wg_tensor *t, const wg_value *leaf)
     return t->dtype == leaf->dtype && wg_shape_equal(&t->shape, &leaf->shape);
 }
 
+/* The store's own tensor of that name, or else its base's. */
+static wgi_owned *find_owned(const wg_store *s, const char *name)
+{
+    for (; s; s = s->base) {
+        size_t place = wgi_store_place(s, name);
+        if (place != SIZE_MAX)
+            return s->tensor[place];
+    }
+    return NULL;
+}
+
+/* Makes room for a state that `t`, the tensor of its name, does not fit: t itself takes the new
+ * shape, if no plan has used it, or the store gets a tensor of its own over that of its base. */
+static wg_status refit(wg_store *s, wgi_owned *t, const wg_value *leaf)
+{
+    if (wgi_store_place(s, leaf->name) == SIZE_MAX)
+        return add_own(s, leaf->name, leaf->dtype, &leaf->shape) ? WG_OK : WG_ENOMEM;
+    if (t->loose)
+        return reshape_state(t, leaf) ? WG_OK : WG_ENOMEM;
+    return t->tensor.dtype == leaf->dtype ? WG_ESHAPE : WG_EDTYPE;
+}
+
 wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out)
 {
     wgi_role role = role_of(leaf->node);
-    size_t place = wgi_store_place(s, leaf->name);
-    wgi_owned *own = place != SIZE_MAX ? s->tensor[place] : NULL;
-    bool fresh = !wg_store_find(s, leaf->name);
+    wgi_owned *t = find_owned(s, leaf->name);
+    bool misfit = t && role != WGI_ROLE_PARAMETER && !fits(&t->tensor, leaf), fresh = !t || misfit;
     size_t before = s->count;
     *out = NULL;
-    if (fresh && is_sealed(s, role))
+    if (!t && is_sealed(s, role))
         return WG_EDATA;
-    if (own && own->loose && role != WGI_ROLE_PARAMETER && !fits(&own->tensor, leaf)) {
-        if (!reshape_state(own, leaf))
-            return WG_ENOMEM;
-        fresh = true;
-    }
-    wg_status status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
+    wg_status status = misfit ? refit(s, t, leaf) : WG_OK;
+    if (status == WG_OK)
+        status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
     if (status == WG_OK && fresh && role != WGI_ROLE_UNKNOWN)
         status = wgi_initialise(*out, s->seed, leaf->node->attrs);
     if (status != WG_OK) {
@@ -372,10 +390,8 @@ wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **ou
         *out = NULL;
         return status;
     }
-    place = wgi_store_place(s, leaf->name);
-    if (place != SIZE_MAX) {
-        s->tensor[place]->loose = false;
-        s->tensor[place]->role = s->tensor[place]->role ? s->tensor[place]->role : role;
-    }
+    t = find_owned(s, leaf->name);
+    t->loose = false;
+    t->role = t->role ? t->role : role;
     return WG_OK;
 }

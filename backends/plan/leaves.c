@@ -14,9 +14,11 @@ static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
     char have[160], want[160];
     if (!t && status != WG_ENOMEM && old)
         return wgi_planner_fail(
-            p, status, "%s is %s%s in the graph, %s%s in the store", v->name,
+            p, status, "%s is %s%s in the graph, %s%s in the store%s", v->name,
             wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want),
-            wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have));
+            wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have),
+            v->node->op == &wg_op_state ? " (a store made by wg_store_new_over can have its own)"
+                                        : "");
     if (status == WG_EDATA)
         return wgi_planner_fail(p, status, "%s %s is not in %s, which filled the store",
                                 v->node->op->name, v->name, wgi_store_source(p->store));

@@ -31,8 +31,9 @@ typedef struct wg_tensor {
  * memory. */
 WG_API wg_store *wg_store_new(uint64_t seed);
 /** An empty store layered over `base`: names that it lacks are looked up in `base`.  Plans share
- * the parameters of `base` and keep states of their own, such as the caches of a decoder.  `base`
- * must outlive it.  NULL if out of memory. */
+ * the parameters of `base` and keep states of their own: those that `base` lacks, such as the
+ * caches of a decoder, or has in another shape, such as a carried state of another batch size.
+ * `base` must outlive it.  NULL if out of memory. */
 WG_API wg_store *wg_store_new_over(wg_store *base);
 /** Frees the store and its tensors, not those of its base; NULL is allowed. */
 WG_API void wg_store_free(wg_store *s);
