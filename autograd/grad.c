@@ -228,14 +228,25 @@ static wg_graph *graph_of_any(wg_value *const *y, size_t n_y, wg_value *const *w
     return NULL;
 }
 
+/* How many of the wanted values come before the first that is NULL.  In a graph without an error
+ * that one may be where the caller's arrays end: nothing is written there. */
+static size_t without_null(wg_value *const *wrt, size_t n_wrt)
+{
+    size_t n = 0;
+    while (n < n_wrt && wrt[n])
+        n++;
+    return n;
+}
+
 wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_t n_y,
                   wg_value *const *wrt, size_t n_wrt, const wg_vjp_options *options, wg_value **dx)
 {
-    for (size_t i = 0; i < n_wrt && dx; i++)
-        dx[i] = NULL;
     if ((n_y && !y) || (n_wrt && (!wrt || !dx)))
         return WG_EINVAL;
     wg_graph *g = graph_of_any(y, n_y, wrt, n_wrt);
+    size_t n_dx = g && wg_graph_status(g) == WG_OK ? without_null(wrt, n_wrt) : n_wrt;
+    for (size_t i = 0; i < n_dx; i++)
+        dx[i] = NULL;
     if (!g)
         return WG_EINVAL;
     if (wg_graph_status(g) != WG_OK)
@@ -265,4 +276,57 @@ wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_w
                       wg_shape_text(&y->shape, text, sizeof text));
     }
     return (wg_vjp)(at, &y, NULL, 1, wrt, n_wrt, NULL, dx);
+}
+
+static bool depends_on_any(wg_graph *g, wg_value *y, wg_value *const *wrt, size_t n_wrt)
+{
+    wgi_path path;
+    bool depends = wgi_path_find(&path, g, 0, &y, 1, wrt, n_wrt) && wgi_path_reaches(&path, y);
+    wgi_path_free(&path);
+    return depends;
+}
+
+bool wg_depends_on(const wg_value *y, const wg_value *x)
+{
+    wg_graph *g = wg_graph_of(y);
+    if (!g || wg_graph_of(x) != g)
+        return false;
+    wg_value *const from = wg_graph_value(g, x->id);
+    return depends_on_any(g, wg_graph_value(g, y->id), &from, 1);
+}
+
+/* ---- all parameters -------------------------------------------------------------------------- */
+
+/* The float parameters of g, in an array of its arena. */
+static wg_value **float_parameters(wg_graph *g, size_t *n)
+{
+    size_t all = wg_graph_parameters(g, NULL, 0);
+    wg_value **p = wg_graph_alloc(g, (all + 1) * sizeof(wg_value *));
+    *n = 0;
+    if (!p)
+        return NULL;
+    wg_graph_parameters(g, p, all);
+    for (size_t i = 0; i < all; i++)
+        if (wg_dtype_is_float(p[i]->dtype))
+            p[(*n)++] = p[i];
+    return p;
+}
+
+wg_gradients(wg_grad_all)(const char *at, wg_value *loss)
+{
+    const wg_gradients none = {NULL, NULL, 0};
+    wg_graph *g = wg_graph_of(loss);
+    wg_gradients d = none;
+    if (!g || wg_graph_status(g) != WG_OK)
+        return none;
+    d.params = float_parameters(g, &d.n);
+    d.grads = wg_graph_alloc(g, (d.n + 1) * sizeof(wg_value *));
+    if (!d.params || !d.grads)
+        return none;
+    if (!d.n)
+        wg_graph_fail(g, WG_EINVAL, at, "wg_grad_all", "the graph has no parameters");
+    else if (!depends_on_any(g, loss, d.params, d.n))
+        wg_graph_fail(g, WG_EINVAL, at, "wg_grad_all",
+                      "the loss depends on none of the %zu parameters", d.n);
+    return (wg_grad)(at, loss, d.params, d.n, d.grads) == WG_OK ? d : none;
 }

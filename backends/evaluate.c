@@ -7,8 +7,10 @@ static wg_status create(void **run, wg_graph *g, wg_value *const *outputs, size_
     wg_plan *p = NULL;
     /* One thread: these graphs are small and run by the ten thousand, and a team that meets at
      * every kernel costs more than it computes. */
-    wg_plan_options options = {
-        .outputs = outputs ? outputs : none, .n_outputs = n_outputs, .threads = 1};
+    wg_plan_options options = {.outputs = outputs ? outputs : none,
+                               .n_outputs = n_outputs,
+                               .reference = true,
+                               .threads = 1};
     wg_status status = wg_plan_create(&p, g, &options);
     *run = p;
     return status;

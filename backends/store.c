@@ -12,7 +12,13 @@
 typedef struct wgi_owned {
     wg_tensor tensor;
     void *block; /* memory that tensor.data lies in */
+    wgi_role role;
+    bool loose; /* from a file, not used by a plan yet: see wgi_store_fill */
 } wgi_owned;
+
+typedef struct wgi_note {
+    char *key, *text;
+} wgi_note;
 
 struct wg_store {
     uint64_t seed;
@@ -21,6 +27,10 @@ struct wg_store {
     size_t count, capacity;
     size_t *slot; /* place + 1 in `tensor`, 0: free */
     size_t slots; /* 0 or a power of two            */
+    wgi_seal seal;
+    char *source; /* NULL, or the file that filled it */
+    wgi_note *notes;
+    size_t n_notes, cap_notes;
 };
 
 wg_store *wg_store_new(uint64_t seed)
@@ -48,12 +58,22 @@ static void free_tensor(wgi_owned *t)
     free(t);
 }
 
+static void free_note(const wgi_note *note)
+{
+    free(note->key);
+    free(note->text);
+}
+
 void wg_store_free(wg_store *s)
 {
     if (!s)
         return;
     for (size_t i = 0; i < s->count; i++)
         free_tensor(s->tensor[i]);
+    for (size_t i = 0; i < s->n_notes; i++)
+        free_note(&s->notes[i]);
+    free(s->notes);
+    free(s->source);
     free(s->tensor);
     free(s->slot);
     free(s);
@@ -78,12 +98,17 @@ static size_t *slot_of(const wg_store *s, const char *name)
     return &s->slot[i];
 }
 
+size_t wgi_store_place(const wg_store *s, const char *name)
+{
+    return s->slots ? *slot_of(s, name) - 1 : SIZE_MAX; /* of 0: SIZE_MAX too */
+}
+
 const wg_tensor *wg_store_find(const wg_store *s, const char *name)
 {
     if (!s || !name)
         return NULL;
-    size_t place = s->slots ? *slot_of(s, name) : 0;
-    return place ? &s->tensor[place - 1]->tensor : wg_store_find(s->base, name);
+    size_t place = wgi_store_place(s, name);
+    return place != SIZE_MAX ? &s->tensor[place]->tensor : wg_store_find(s->base, name);
 }
 
 /* Room for one more tensor and its slot. */
@@ -107,22 +132,42 @@ static bool reserve(wg_store *s)
 
 /* Zeroed by calloc, which maps large tensors to untouched pages: they cost nothing before they are
  * used. */
+static char *new_block(wg_dtype dtype, const wg_shape *shape)
+{
+    size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
+    return bytes < SIZE_MAX - WG_ALIGN ? calloc(1, bytes + WG_ALIGN) : NULL;
+}
+
+static void set_block(wgi_owned *t, char *block)
+{
+    size_t past = (size_t)((uintptr_t)block % WG_ALIGN);
+    t->block = block;
+    t->tensor.data = block + (past ? WG_ALIGN - past : 0);
+}
+
 static wgi_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
 {
-    size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype), length = strlen(name) + 1;
-    wgi_owned *t = malloc(sizeof *t);
-    char *own = malloc(length);
-    char *block = bytes < SIZE_MAX - WG_ALIGN ? calloc(1, bytes + WG_ALIGN) : NULL;
+    wgi_owned *t = calloc(1, sizeof *t);
+    char *own = strdup(name), *block = new_block(dtype, shape);
     if (!t || !own || !block) {
         free(t);
         free(own);
         free(block);
         return NULL;
     }
-    memcpy(own, name, length);
-    size_t past = (size_t)((uintptr_t)block % WG_ALIGN);
-    t->block = block;
-    t->tensor = (wg_tensor){own, dtype, *shape, block + (past ? WG_ALIGN - past : 0)};
+    t->tensor = (wg_tensor){.name = own, .dtype = dtype, .shape = *shape};
+    set_block(t, block);
+    return t;
+}
+
+/* A tensor of zeros of its own, whose name it does not have yet; NULL without memory. */
+static wgi_owned *add_own(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape)
+{
+    wgi_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
+    if (t) {
+        s->tensor[s->count++] = t;
+        *slot_of(s, name) = s->count;
+    }
     return t;
 }
 
@@ -143,14 +188,117 @@ wg_status wg_store_add(wg_store *s, const char *name, wg_dtype dtype, const wg_s
         *out = old;
         return WG_OK;
     }
-    wgi_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
-    if (!t)
+    const wgi_owned *t = add_own(s, name, dtype, shape);
+    *out = t ? &t->tensor : NULL;
+    return t ? WG_OK : WG_ENOMEM;
+}
+
+/* ---- what a file has ------------------------------------------------------------------------- */
+
+static void clear(wg_store *s)
+{
+    while (s->count > 0)
+        free_tensor(s->tensor[--s->count]);
+    free(s->slot);
+    s->slot = NULL;
+    s->slots = 0;
+}
+
+wg_status wgi_store_fill(wg_store *s, const wg_tensor *list, size_t n, const char *source,
+                         wgi_seal seal, bool loose)
+{
+    char *own = strdup(source);
+    bool ok = own != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        wgi_owned *t = add_own(s, list[i].name, list[i].dtype, &list[i].shape);
+        size_t bytes = (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype);
+        ok = t != NULL;
+        if (ok && bytes)
+            memcpy(t->tensor.data, list[i].data, bytes);
+        if (ok)
+            t->loose = loose;
+    }
+    if (!ok) {
+        clear(s);
+        free(own);
         return WG_ENOMEM;
-    s->tensor[s->count++] = t;
-    *slot_of(s, name) = s->count;
-    *out = &t->tensor;
+    }
+    free(s->source);
+    s->source = own;
+    s->seal = seal;
     return WG_OK;
 }
+
+const char *wgi_store_source(const wg_store *s)
+{
+    while (s && !s->source)
+        s = s->base;
+    return s ? s->source : NULL;
+}
+
+wgi_role wgi_store_role(const wg_store *s, size_t i)
+{
+    return s->tensor[i]->role;
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+static size_t find_note(const wg_store *s, const char *key)
+{
+    size_t i = 0;
+    while (i < s->n_notes && strcmp(s->notes[i].key, key) != 0)
+        i++;
+    return i;
+}
+
+static wg_status put_note(wg_store *s, size_t place, const char *key, const char *text)
+{
+    wgi_note *notes = wgi_grow(s->notes, &s->cap_notes, s->n_notes + 1, sizeof *notes);
+    wgi_note note = {notes ? strdup(key) : NULL, notes ? strdup(text) : NULL};
+    s->notes = notes ? notes : s->notes;
+    if (!note.key || !note.text) {
+        free_note(&note);
+        return WG_ENOMEM;
+    }
+    if (place < s->n_notes)
+        free_note(&s->notes[place]);
+    s->notes[place] = note;
+    s->n_notes += place == s->n_notes;
+    return WG_OK;
+}
+
+wg_status wg_store_set_note(wg_store *s, const char *key, const char *text)
+{
+    if (!s || !key || !*key)
+        return WG_EINVAL;
+    size_t place = find_note(s, key);
+    if (text)
+        return put_note(s, place, key, text);
+    if (place < s->n_notes) {
+        free_note(&s->notes[place]);
+        s->n_notes--;
+        memmove(&s->notes[place], &s->notes[place + 1], (s->n_notes - place) * sizeof *s->notes);
+    }
+    return WG_OK;
+}
+
+const char *wg_store_note(const wg_store *s, const char *key)
+{
+    size_t place = s && key ? find_note(s, key) : 0;
+    return s && key && place < s->n_notes ? s->notes[place].text : NULL;
+}
+
+size_t wg_store_note_count(const wg_store *s)
+{
+    return s ? s->n_notes : 0;
+}
+
+const char *wg_store_note_key(const wg_store *s, size_t i)
+{
+    return s && i < s->n_notes ? s->notes[i].key : NULL;
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 /* Takes back the last wg_store_add: no other name was put into the table after it. */
 static void forget_last(wg_store *s)
@@ -161,16 +309,88 @@ static void forget_last(wg_store *s)
     free_tensor(t);
 }
 
+static wgi_role role_of(const wg_node *leaf)
+{
+    return leaf->op == &wg_op_parameter ? WGI_ROLE_PARAMETER
+           : leaf->op != &wg_op_state   ? WGI_ROLE_UNKNOWN
+           : leaf->phase == WG_UPDATE   ? WGI_ROLE_OPTIMIZER
+                                        : WGI_ROLE_STATE;
+}
+
+/* A file filled the store, or one below, and should have had that leaf.  States of its own a store
+ * may add over one that is complete. */
+static bool is_sealed(const wg_store *s, wgi_role role)
+{
+    if (s->seal == WGI_SEAL_ALL)
+        return true;
+    for (; role == WGI_ROLE_PARAMETER && s; s = s->base)
+        if (s->seal != WGI_SEAL_NONE)
+            return true;
+    return false;
+}
+
+/* Gives a state from a file the shape that the plan needs, and zeros. */
+static bool reshape_state(wgi_owned *t, const wg_value *leaf)
+{
+    char *block = new_block(leaf->dtype, &leaf->shape);
+    if (!block)
+        return false;
+    free(t->block);
+    set_block(t, block);
+    t->tensor.dtype = leaf->dtype;
+    t->tensor.shape = leaf->shape;
+    return true;
+}
+
+static bool fits(const wg_tensor *t, const wg_value *leaf)
+{
+    return t->dtype == leaf->dtype && wg_shape_equal(&t->shape, &leaf->shape);
+}
+
+/* The store's own tensor of that name, or else its base's. */
+static wgi_owned *find_owned(const wg_store *s, const char *name)
+{
+    for (; s; s = s->base) {
+        size_t place = wgi_store_place(s, name);
+        if (place != SIZE_MAX)
+            return s->tensor[place];
+    }
+    return NULL;
+}
+
+/* Makes room for a state that `t`, the tensor of its name, does not fit: t itself takes the new
+ * shape, if no plan has used it, or the store gets a tensor of its own over that of its base. */
+static wg_status refit(wg_store *s, wgi_owned *t, const wg_value *leaf)
+{
+    if (wgi_store_place(s, leaf->name) == SIZE_MAX)
+        return add_own(s, leaf->name, leaf->dtype, &leaf->shape) ? WG_OK : WG_ENOMEM;
+    if (t->loose)
+        return reshape_state(t, leaf) ? WG_OK : WG_ENOMEM;
+    return t->tensor.dtype == leaf->dtype ? WG_ESHAPE : WG_EDTYPE;
+}
+
 wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out)
 {
-    bool fresh = !wg_store_find(s, leaf->name);
-    wg_status status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
-    const wg_op *op = leaf->node->op;
-    if (status == WG_OK && fresh && (op == &wg_op_parameter || op == &wg_op_state))
+    wgi_role role = role_of(leaf->node);
+    wgi_owned *t = find_owned(s, leaf->name);
+    bool misfit = t && role != WGI_ROLE_PARAMETER && !fits(&t->tensor, leaf), fresh = !t || misfit;
+    size_t before = s->count;
+    *out = NULL;
+    if (!t && is_sealed(s, role))
+        return WG_EDATA;
+    wg_status status = misfit ? refit(s, t, leaf) : WG_OK;
+    if (status == WG_OK)
+        status = wg_store_add(s, leaf->name, leaf->dtype, &leaf->shape, out);
+    if (status == WG_OK && fresh && role != WGI_ROLE_UNKNOWN)
         status = wgi_initial_values((*out)->data, s->seed, (*out)->name, leaf);
-    if (status != WG_OK && fresh && *out) {
-        forget_last(s);
+    if (status != WG_OK) {
+        if (s->count > before)
+            forget_last(s);
         *out = NULL;
+        return status;
     }
-    return status;
+    t = find_owned(s, leaf->name);
+    t->loose = false;
+    t->role = t->role ? t->role : role;
+    return WG_OK;
 }

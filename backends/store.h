@@ -5,8 +5,36 @@
 #include "wengert/backends/store.h"
 #include "wengert/graph/op.h"
 
+/* What a tensor is for, as the plan that first used it knew. */
+typedef enum wgi_role {
+    WGI_ROLE_UNKNOWN, /* no plan has used it */
+    WGI_ROLE_PARAMETER,
+    WGI_ROLE_STATE,     /* of the model: a running mean, a carried state       */
+    WGI_ROLE_OPTIMIZER, /* a state of the update phase: a moment, a step count */
+} wgi_role;
+
+/* Which tensors plans may still add to a store that a file has filled. */
+typedef enum wgi_seal {
+    WGI_SEAL_NONE,       /* all         */
+    WGI_SEAL_PARAMETERS, /* states only */
+    WGI_SEAL_ALL,        /* none        */
+} wgi_seal;
+
 /* The tensor of a parameter or state, added with its initial value if it is new.  Fails as
- * wg_store_add does. */
+ * wg_store_add does, and with WG_EDATA if a file filled the store and lacks the tensor. */
 wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out);
+
+/* Copies the n tensors, of different names, into the store, which has none of its own; `source` is
+ * the file that they come from.  `loose`: a state that a plan needs in another shape starts from
+ * its initial value instead.  WG_ENOMEM leaves the store empty. */
+wg_status wgi_store_fill(wg_store *s, const wg_tensor *list, size_t n, const char *source,
+                         wgi_seal seal, bool loose);
+/* The file that filled the store or one that it lies over; NULL if there is none. */
+const char *wgi_store_source(const wg_store *s);
+
+/* The place of its own tensor of that name, SIZE_MAX if it has none. */
+size_t wgi_store_place(const wg_store *s, const char *name);
+/* What its i-th tensor is for. */
+wgi_role wgi_store_role(const wg_store *s, size_t i);
 
 #endif

@@ -6,7 +6,6 @@
  *     bench_decode [PRESET [VOCABULARY [SENTENCES [BEAM [TOKENS]]]]]
  *
  * Defaults: tiny, 9712, 1000, beams 1 and 5, tokens of a batch as the search chooses. */
-#include "wengert/backends/load.h"
 #include "wengert/backends/plan.h"
 #include "measure/limits.h"
 #include "measure/parameters.h"
@@ -87,15 +86,8 @@ static void report(const request *r, const char *what, const wg_hypothesis *h, m
 
 static wg_status run(const request *r)
 {
-    const wg_backend_list built = wg_backend_list_built_in();
-    const wg_search_model model = {.config = &r->config,
-                                   .store = r->store,
-                                   .pad = 0,
-                                   .bos = 1,
-                                   .eos = 2,
-                                   .unk = 3,
-                                   .backends = built.backend,
-                                   .n_backends = built.count};
+    const wg_search_model model = {
+        .config = &r->config, .store = r->store, .pad = 0, .bos = 1, .eos = 2, .unk = 3};
     wg_error error;
     wg_search *s;
     moment start = now();

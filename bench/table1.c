@@ -129,7 +129,7 @@ static int64_t element_of(const layer *t, const wg_value *v, int64_t position)
     return position * stride[strchr(t->axes, 'n') - t->axes];
 }
 
-/* On cpu alone if list is NULL. */
+/* On the reference alone if list is NULL. */
 static wg_status make_stack(stack *s, const layer *t, int64_t batch, int64_t n, int64_t d,
                             int depth, const wg_backend_list *list)
 {
@@ -140,7 +140,8 @@ static wg_status make_stack(stack *s, const layer *t, int64_t batch, int64_t n, 
     wg_output(s->y, "y");
     wg_status status = wg_plan_create(&s->plan, s->graph,
                                       &(wg_plan_options){.backends = list ? list->backend : NULL,
-                                                         .n_backends = list ? list->count : 0});
+                                                         .n_backends = list ? list->count : 0,
+                                                         .reference = !list});
     if (status != WG_OK) {
         fprintf(stderr, "%s: %s\n", t->name, wg_graph_message(s->graph));
         return status;

@@ -245,6 +245,8 @@ static int write_picture(wg_picture *p, wg_picture_format format, const char *pa
     wg_status status = f ? wg_picture_write(p, format, f, &error) : WG_ENOMEM;
     if (f && fclose(f) != 0 && status == WG_OK)
         error = (wg_error){.status = WG_ENOMEM, .text = "out of memory"};
+    if (error.status == WG_OK && *error.warning)
+        complain("%s", error.warning);
     int code = error.status == WG_OK ? deliver(path, bytes, size) : complain_error(&error);
     free(bytes);
     return code;

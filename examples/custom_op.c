@@ -100,14 +100,14 @@ int main(void)
         fprintf(stderr, "%s\n", wg_graph_message(g));
         return 1;
     }
-    float *xs = wg_plan_data(plan, x);
+    float *xs = wg_plan_f32(plan, x);
     for (int i = 0; i < 3; i++)
         xs[i] = (float)i;
     if (wg_plan_run(plan, 0) != WG_OK) {
         fprintf(stderr, "%s\n", wg_plan_message(plan));
         return 1;
     }
-    const float *ys = wg_plan_data(plan, y), *dxs = wg_plan_data(plan, dx);
+    const float *ys = wg_plan_f32(plan, y), *dxs = wg_plan_f32(plan, dx);
     for (int i = 0; i < 3; i++)
         printf("isru(%d) = %.4f, derivative %.4f\n", i, ys[i], dxs[i]);
     wg_plan_free(plan);

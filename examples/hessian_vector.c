@@ -50,11 +50,11 @@ static second_order build(void)
         s.failed = true;
         return s;
     }
-    s.x = wg_plan_data(s.plan, x);
-    s.v = wg_plan_data(s.plan, v);
-    s.f = wg_plan_data(s.plan, f);
-    s.gradient = wg_plan_data(s.plan, gradient);
-    s.product = wg_plan_data(s.plan, product);
+    s.x = wg_plan_f64(s.plan, x);
+    s.v = wg_plan_f64(s.plan, v);
+    s.f = wg_plan_f64(s.plan, f);
+    s.gradient = wg_plan_f64(s.plan, gradient);
+    s.product = wg_plan_f64(s.plan, product);
     return s;
 }
 

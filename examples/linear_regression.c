@@ -15,17 +15,16 @@ int main(void)
     wg_value *error = wg_sub(wg_add(wg_mul(w, x), b), y);
     wg_value *loss = wg_output(wg_mean(wg_square(error), WG_ALL_AXES, WG_DROP), "loss");
 
-    wg_value *p[] = {w, b}, *dp[2];
-    wg_grad(loss, p, 2, dp);
-    for (int i = 0; i < 2; i++)
-        wg_assign(p[i], wg_sub(p[i], wg_scale(dp[i], 0.5)));
+    wg_gradients d = wg_grad_all(loss);
+    for (size_t i = 0; i < d.n; i++)
+        wg_assign(d.params[i], wg_sub(d.params[i], wg_scale(d.grads[i], 0.5)));
 
     wg_plan *plan;
     if (wg_plan_create(&plan, g, NULL) != WG_OK) {
         fprintf(stderr, "%s\n", wg_graph_message(g));
         return 1;
     }
-    float *xs = wg_plan_data(plan, x), *ys = wg_plan_data(plan, y);
+    float *xs = wg_plan_f32(plan, x), *ys = wg_plan_f32(plan, y);
     for (int i = 0; i < N; i++) {
         xs[i] = (float)rand() / (float)RAND_MAX * 2 - 1;
         ys[i] = 3 * xs[i] - 2 + 0.1f * ((float)rand() / (float)RAND_MAX - 0.5f);
@@ -36,9 +35,9 @@ int main(void)
             return 1;
         }
         if (step % 10 == 0)
-            printf("step %2u  loss %.6f\n", step, *(float *)wg_plan_data(plan, loss));
+            printf("step %2u  loss %.6f\n", step, wg_plan_scalar(plan, loss));
     }
-    printf("y = %.3f x + %.3f\n", *(float *)wg_plan_data(plan, w), *(float *)wg_plan_data(plan, b));
+    printf("y = %.3f x + %.3f\n", wg_plan_scalar(plan, w), wg_plan_scalar(plan, b));
     wg_plan_free(plan);
     wg_graph_free(g);
     return 0;

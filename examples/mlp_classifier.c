@@ -61,30 +61,28 @@ int main(void)
     if (checked != WG_OK)
         return fail("the gradient is wrong");
 
-    wg_value *params[6], *grads[6];
-    size_t n = wg_graph_parameters(g, params, 6);
-    wg_grad(loss, params, n, grads);
-    wg_adam_update(params, grads, n, wg_fill(g, WG_F32, WG_SCALAR, 0.01), NULL);
+    wg_gradients d = wg_grad_all(loss);
+    wg_adam_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 0.01), NULL);
 
     wg_error error;
     wg_store *store = wg_store_new(1);
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store}) != WG_OK)
         return fail(wg_graph_message(g));
-    spirals(wg_plan_data(plan, x), wg_plan_data(plan, labels));
+    spirals(wg_plan_f32(plan, x), wg_plan_i32(plan, labels));
     for (unsigned step = 1; step <= STEPS; step++) {
         if (wg_plan_run(plan, step) != WG_OK)
             return fail(wg_plan_message(plan));
-        const int64_t *answers = wg_plan_data(plan, answer);
+        const int64_t *answers = wg_plan_i64(plan, answer);
         int right = 0;
         for (int i = 0; i < N; i++)
             right += answers[i] == i % CLASSES;
         if (step % 50 == 0 || step == 1)
-            printf("step %3u  loss %.4f  accuracy %.3f\n", step, *(float *)wg_plan_data(plan, loss),
+            printf("step %3u  loss %.4f  accuracy %.3f\n", step, wg_plan_scalar(plan, loss),
                    (double)right / N);
     }
 
-    if (wg_store_save(store, "mlp.safetensors", &error) != WG_OK)
+    if (wg_store_save_weights(store, "mlp.safetensors", NULL, &error) != WG_OK)
         return fail(error.text);
     wg_picture *picture;
     FILE *file = fopen("mlp.svg", "w");

@@ -3,7 +3,6 @@
  *   number_translator [UPDATES [FOLDER]]
  *
  * The 20 updates by default only show how it is done; with 500, a minute at most, it translates. */
-#include "wengert/backends/load.h"
 #include "wengert/train/trainer.h"
 #include "wengert/train/translator.h"
 
@@ -51,14 +50,10 @@ static wg_status translate(const char *folder, wg_error *error)
 {
     enum { LINES = 3 };
     const char *const lines[LINES] = {"seven", "forty-two", "three hundred forty-two"};
-    const wg_backend_list built_in = wg_backend_list_built_in();
     const wg_search_options search = {.beam = 4, .alpha = 0.6, .penalty = WG_PENALTY_GNMT};
     wg_translator *t = NULL;
     wg_translation *found = NULL;
-    wg_status status = wg_translator_open(
-        &t, folder,
-        &(wg_translator_options){.backends = built_in.backend, .n_backends = built_in.count},
-        error);
+    wg_status status = wg_translator_open(&t, folder, NULL, error);
     if (status == WG_OK && (status = wg_translator_run(t, lines, LINES, &search, &found)) != WG_OK)
         snprintf(error->text, sizeof error->text, "%s", wg_translator_message(t));
     for (int i = 0; i < LINES && status == WG_OK; i++)

@@ -205,6 +205,16 @@ const char *wg_safetensors_note(const wg_safetensors *f, const char *key)
     return n ? n->text : NULL;
 }
 
+size_t wg_safetensors_note_count(const wg_safetensors *f)
+{
+    return f->header.n_notes;
+}
+
+const wg_file_note *wg_safetensors_note_at(const wg_safetensors *f, size_t i)
+{
+    return i < f->header.n_notes ? &f->header.notes[i] : NULL;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 typedef struct content {

@@ -1,4 +1,6 @@
+/* Everything of a store, exactly, to a file and back.  (A model's weights: model_weights.c.) */
 #include "files/weights.h"
+#include "backends/store.h"
 #include "files/internal.h"
 #include "graph/error.h"
 
@@ -15,16 +17,67 @@ static wg_tensor *list_of(const wg_store *store, size_t *n)
     return list;
 }
 
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n, const char *path,
+                           wg_error *error)
+{
+    size_t n_notes = wg_store_note_count(store);
+    wg_file_note *notes = calloc(n_notes + 1, sizeof *notes);
+    if (!list || !notes) {
+        free(notes);
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    }
+    for (size_t i = 0; i < n_notes; i++) {
+        notes[i].key = wg_store_note_key(store, i);
+        notes[i].text = wg_store_note(store, notes[i].key);
+    }
+    wg_status status = wg_safetensors_write(path, list, n, notes, n_notes, error);
+    free(notes);
+    return status;
+}
+
+wg_status wgi_notes_load(wg_store *store, const wg_safetensors *f, const char *path,
+                         wg_error *error)
+{
+    wg_status status = WG_OK;
+    for (size_t i = 0; i < wg_safetensors_note_count(f) && status == WG_OK; i++) {
+        const wg_file_note *note = wg_safetensors_note_at(f, i);
+        if (*note->key)
+            status = wg_store_set_note(store, note->key, note->text);
+    }
+    return status == WG_OK ? WG_OK
+                           : wgi_error_file(error, status, path, "no memory for its metadata");
+}
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
 wg_status wg_store_save(const wg_store *store, const char *path, wg_error *error)
 {
     wgi_error_clear(error);
     size_t n;
     wg_tensor *list = list_of(store, &n);
-    if (!list)
-        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
-    wg_status status = wg_safetensors_write(path, list, n, NULL, 0, error);
+    wg_status status = wgi_tensors_save(store, list, n, path, error);
     free(list);
     return status;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+bool wgi_tensor_fits(const wg_tensor *t, const wg_file_tensor *got)
+{
+    return got && got->dtype == t->dtype && wg_shape_equal(&got->shape, &t->shape);
+}
+
+wg_status wgi_tensor_differs(const wg_tensor *t, const wg_file_tensor *got, const char *path,
+                             wg_error *error)
+{
+    char want[200], have[200];
+    return wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected %s %s, got %s%s%s", path,
+                          t->name, wgi_file_dtype_of(t->dtype)->name,
+                          wg_shape_text(&t->shape, want, sizeof want),
+                          got ? got->dtype_name : "none", got ? " " : "",
+                          got ? wg_shape_text(&got->shape, have, sizeof have) : "");
 }
 
 static const wg_tensor *find(const wg_tensor *list, size_t n, const char *name)
@@ -40,24 +93,34 @@ static wg_status compare(const wg_tensor *list, size_t n, const wg_safetensors *
                          wg_error *error)
 {
     wg_status status = WG_OK;
-    char want[200], have[200];
     for (size_t i = 0; i < n; i++) {
-        const wg_tensor *t = &list[i];
-        const wg_file_tensor *got = wg_safetensors_find(f, t->name);
-        if (got && got->dtype == t->dtype && wg_shape_equal(&got->shape, &t->shape))
-            continue;
-        status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected %s %s, got %s%s%s", path,
-                                t->name, wgi_file_dtype_of(t->dtype)->name,
-                                wg_shape_text(&t->shape, want, sizeof want),
-                                got ? got->dtype_name : "none", got ? " " : "",
-                                got ? wg_shape_text(&got->shape, have, sizeof have) : "");
+        const wg_file_tensor *got = wg_safetensors_find(f, list[i].name);
+        if (!wgi_tensor_fits(&list[i], got))
+            status = wgi_tensor_differs(&list[i], got, path, error);
     }
-    if (status == WG_OK && wg_safetensors_count(f) == n) /* the same names */
+    bool others = status != WG_OK;
+    if (!others && wg_safetensors_count(f) == n) /* the same names */
         return WG_OK;
     for (size_t i = 0; i < wg_safetensors_count(f); i++)
         if (!find(list, n, wg_safetensors_at(f, i)->name))
             status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected none", path,
                                     wg_safetensors_at(f, i)->name);
+    if (!others)
+        wgi_error_line(error, WG_EDATA,
+                       "(wg_store_load_weights ignores what a model does not "
+                       "need)");
+    return status;
+}
+
+static wg_status load_open(const wg_tensor *list, size_t n, const wg_safetensors *f,
+                           const char *path, wg_error *error)
+{
+    wg_status status = compare(list, n, f, path, error);
+    for (size_t i = 0; i < n && status == WG_OK; i++) {
+        const wg_file_tensor *t = wg_safetensors_find(f, list[i].name);
+        if (t->size)
+            memcpy(list[i].data, t->data, t->size);
+    }
     return status;
 }
 
@@ -67,23 +130,62 @@ wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wg
     wg_status status = wg_safetensors_open(&f, path, error);
     if (status != WG_OK)
         return status;
-    status = compare(list, n, f, path, error);
-    for (size_t i = 0; i < n && status == WG_OK; i++) {
-        const wg_file_tensor *t = wg_safetensors_find(f, list[i].name);
-        if (t->size)
-            memcpy(list[i].data, t->data, t->size);
-    }
+    status = load_open(list, n, f, path, error);
     wg_safetensors_close(f);
     return status;
+}
+
+wg_status wgi_file_tensor_take(wg_tensor *out, const wg_file_tensor *t, const char *name,
+                               const char *path, wg_error *error)
+{
+    *out = (wg_tensor){.name = name,
+                       .dtype = t->dtype,
+                       .shape = t->shape,
+                       .data = (void *)(uintptr_t)t->data}; /* it is only read */
+    return t->dtype != WG_DTYPE_DEFAULT
+               ? WG_OK
+               : wgi_error_line(error, WG_EUNSUPPORTED,
+                                "%s: tensor %s: the library has no dtype %s", path, t->name,
+                                t->dtype_name);
+}
+
+/* An empty store takes all. */
+static wg_status take_all(wg_store *store, const wg_safetensors *f, const char *path,
+                          wg_error *error)
+{
+    size_t n = wg_safetensors_count(f);
+    wg_tensor *list = calloc(n + 1, sizeof *list);
+    wg_status status = list ? WG_OK : WG_ENOMEM;
+    for (size_t i = 0; list && i < n; i++) {
+        const wg_file_tensor *t = wg_safetensors_at(f, i);
+        wg_status one = wgi_file_tensor_take(&list[i], t, t->name, path, error);
+        status = one != WG_OK ? one : status;
+    }
+    if (status == WG_OK)
+        status = wgi_store_fill(store, list, n, path, WGI_SEAL_ALL, false);
+    free(list);
+    return status != WG_ENOMEM ? status
+                               : wgi_error_file(error, status, path, "no memory to read it");
 }
 
 wg_status wg_store_load(wg_store *store, const char *path, wg_error *error)
 {
     wgi_error_clear(error);
+    if (!store)
+        return wgi_error_file(error, WG_EINVAL, path, "the store is NULL");
+    wg_safetensors *f;
+    wg_status status = wg_safetensors_open(&f, path, error);
+    if (status != WG_OK)
+        return status;
     size_t n;
     wg_tensor *list = list_of(store, &n);
-    wg_status status = list ? wgi_tensors_load(list, n, path, error)
-                            : wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
+    if (!list)
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
+    else
+        status = n ? load_open(list, n, f, path, error) : take_all(store, f, path, error);
+    if (status == WG_OK)
+        status = wgi_notes_load(store, f, path, error);
     free(list);
+    wg_safetensors_close(f);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Loading any list of tensors. */
+/* Saving and loading lists of tensors. */
 #ifndef WG_PRIVATE_FILES_WEIGHTS_H
 #define WG_PRIVATE_FILES_WEIGHTS_H
 
@@ -7,5 +7,21 @@
 /* Fills the n tensors from the file, which must have the same names, dtypes and shapes: otherwise
  * nothing is changed and the error lists every difference. */
 wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wg_error *error);
+
+/* Writes the n tensors, with the notes of the store; a list of NULL means that memory is out. */
+wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n, const char *path,
+                           wg_error *error);
+/* Sets the file's metadata as notes of the store. */
+wg_status wgi_notes_load(wg_store *store, const wg_safetensors *f, const char *path,
+                         wg_error *error);
+
+/* The file's tensor has t's dtype and shape; false for NULL. */
+bool wgi_tensor_fits(const wg_tensor *t, const wg_file_tensor *got);
+/* Adds the line that says how they differ; WG_EDATA. */
+wg_status wgi_tensor_differs(const wg_tensor *t, const wg_file_tensor *got, const char *path,
+                             wg_error *error);
+/* *out is the file's tensor under another name; adds a line if the library lacks its dtype. */
+wg_status wgi_file_tensor_take(wg_tensor *out, const wg_file_tensor *t, const char *name,
+                               const char *path, wg_error *error);
 
 #endif

@@ -148,9 +148,11 @@ void wgi_graph_needed(const wg_graph *g, wgi_marks marks, bool *needed)
 bool wgi_graph_copy_marks(wg_graph *to, wgi_marks marks, wg_value *const *map)
 {
     for (size_t i = 0; i < marks.n_outputs && to->status == WG_OK; i++)
-        wg_output(map[marks.outputs[i].value->id], marks.outputs[i].name);
+        if (map[marks.outputs[i].value->id])
+            wgi_graph_add_output(map[marks.outputs[i].value->id], marks.outputs[i].name);
     for (size_t i = 0; i < marks.n_assigns && to->status == WG_OK; i++)
-        wg_assign(map[marks.assigns[i].leaf->id], map[marks.assigns[i].value->id]);
+        (wg_assign)(marks.assigns[i].at, map[marks.assigns[i].leaf->id],
+                    map[marks.assigns[i].value->id]);
     return to->status == WG_OK;
 }
 

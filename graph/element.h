@@ -44,6 +44,18 @@ static inline void wgi_put_element(void *data, wg_dtype dtype, int64_t i, double
     }
 }
 
+/* Whether an element of that dtype can be x, up to rounding: not a fraction of an integer, nor what
+ * would become a limit, an infinity or zero. */
+static inline bool wgi_can_hold(wg_dtype dtype, double x)
+{
+    int64_t room = 0;
+    wgi_put_element(&room, dtype, 0, x);
+    double back = wgi_get_element(&room, dtype, 0);
+    if (wg_dtype_is_float(dtype))
+        return x - x != 0 || (back - back == 0 && (back != 0 || x == 0)); /* x - x: 0 if finite */
+    return back == x && x < 0x1p63;
+}
+
 /* Exact, of WG_I32 and WG_I64 only. */
 static inline int64_t wgi_get_int(const void *data, wg_dtype dtype, int64_t i)
 {

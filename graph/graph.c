@@ -333,10 +333,8 @@ wg_value *wg_result_of(wg_value *v, int i)
     return n->out[i];
 }
 
-wg_value *wg_output(wg_value *v, const char *name)
+wg_value *wgi_graph_add_output(wg_value *v, const char *name)
 {
-    if (!v)
-        return NULL;
     wg_graph *g = v->node->graph;
     if (g->status != WG_OK)
         return NULL;
@@ -347,6 +345,45 @@ wg_value *wg_output(wg_value *v, const char *name)
         return wgi_graph_no_memory(g);
     g->outputs[g->n_outputs++] = (wgi_named_value){own, v};
     return v;
+}
+
+wg_value *wg_output(wg_value *v, const char *name)
+{
+    wg_graph *g = wg_graph_of(v);
+    for (size_t i = 0; g && name && *name && i < g->n_outputs; i++) {
+        const wgi_named_value *other = &g->outputs[i];
+        const char *at = other->value->node->at;
+        if (other->value != v && strcmp(other->name, name) == 0)
+            return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_output",
+                                 "the name '%s' is taken by the output of %s built at %s", name,
+                                 other->value->node->op->name,
+                                 at ? wgi_short_at(at) : "an unknown line");
+    }
+    return v ? wgi_graph_add_output(v, name) : NULL;
+}
+
+static const wgi_assignment *find_assignment(const wg_graph *g, const wg_value *leaf)
+{
+    for (size_t i = 0; i < g->n_assigns; i++)
+        if (g->assigns[i].leaf == leaf)
+            return &g->assigns[i];
+    return NULL;
+}
+
+/* What is assigned must be a parameter or a state, and each once. */
+static bool check_assigned(wg_graph *g, const char *at, const wg_value *leaf)
+{
+    char name[200];
+    const wgi_assignment *before = find_assignment(g, leaf);
+    wg_value_text(leaf, name, sizeof name);
+    if (!(leaf->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE)))
+        wg_graph_fail(g, WG_EINVAL, at, "wg_assign",
+                      "%s is an %s: only a parameter or a state can be assigned", name,
+                      leaf->node->op->name);
+    else if (before)
+        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "%s is assigned already at %s", name,
+                      before->at ? wgi_short_at(before->at) : "an unknown line");
+    return g->status == WG_OK;
 }
 
 void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
@@ -366,8 +403,9 @@ void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
         wg_graph_fail(g, WG_ESHAPE, at, "wg_assign", "%s%s cannot take %s%s",
                       wg_dtype_name(leaf->dtype), wg_shape_text(&leaf->shape, a, sizeof a),
                       wg_dtype_name(v->dtype), wg_shape_text(&v->shape, b, sizeof b));
-    else if (wgi_graph_reserve(g, &g->assigns, &g->cap_assigns, g->n_assigns, sizeof *g->assigns))
-        g->assigns[g->n_assigns++] = (wgi_assignment){leaf, v};
+    else if (check_assigned(g, at, leaf) &&
+             wgi_graph_reserve(g, &g->assigns, &g->cap_assigns, g->n_assigns, sizeof *g->assigns))
+        g->assigns[g->n_assigns++] = (wgi_assignment){leaf, v, at};
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* The vocabulary of shape rules.  Each check answers false after sticking an error that names the
  * op, the operands, both numbers, the scope and the line. */
+#include "graph/element.h"
 #include "graph/internal.h"
 
 #include <string.h>
@@ -91,6 +92,12 @@ bool wg_need_number(wg_node *n, int i)
 bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype)
 {
     return need(n, i, n->in[i]->dtype == dtype, wg_dtype_name(dtype));
+}
+
+bool wg_need_held(wg_node *n, const char *name, double x, wg_dtype dtype)
+{
+    return wgi_can_hold(dtype, x) || wg_fail(n, WG_EDTYPE, "%s is %.10g, which %s cannot hold",
+                                             name, x, wg_dtype_name(dtype));
 }
 
 bool wg_need_same_dtype(wg_node *n, int i, int j)

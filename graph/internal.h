@@ -50,6 +50,9 @@ const wg_scope *wgi_scope_intern(wg_graph *g, const char *path);
 /* Gives v that full name; error if another value has it. */
 bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full);
 
+/* wg_output of a value that is not NULL, whatever other outputs are called. */
+wg_value *wgi_graph_add_output(wg_value *v, const char *name);
+
 /* the file name without its folders: "model.c:41" */
 const char *wgi_short_at(const char *at);
 

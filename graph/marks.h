@@ -11,6 +11,7 @@ typedef struct wgi_named_value {
 
 typedef struct wgi_assignment {
     wg_value *leaf, *value;
+    const char *at; /* "file:line" of the caller */
 } wgi_assignment;
 
 /* The marks of a graph: what a run computes, and which leaves change at its end. */

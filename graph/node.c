@@ -108,6 +108,32 @@ static bool check_operands(wg_node *n)
     return true;
 }
 
+/* The widest float dtype of the results and operands; WG_DTYPE_DEFAULT if none is a float. */
+static wg_dtype float_of(const wg_node *n)
+{
+    wg_dtype found = WG_DTYPE_DEFAULT;
+    for (int i = 0; i < n->n_in + n->n_out; i++) {
+        wg_dtype d = i < n->n_in ? n->in[i]->dtype : n->out[i - n->n_in]->dtype;
+        if (wg_dtype_is_float(d) && wg_dtype_size(d) > wg_dtype_size(found))
+            found = d;
+    }
+    return found;
+}
+
+/* No attribute is too large or too small for the floats that it is combined with.  (What an
+ * integer must hold only the shape rule of the op knows: wg_need_held.) */
+static bool check_numbers(wg_node *n)
+{
+    wg_dtype dtype = float_of(n);
+    for (int i = 0; n->attrs && dtype && i < n->op->n_attrs; i++) {
+        const wg_attr *f = &n->op->attrs[i];
+        const double *x = (const void *)((const char *)n->attrs + f->offset);
+        if (f->kind == WG_ATTR_REAL && !wg_need_held(n, f->name, *x, dtype))
+            return false;
+    }
+    return true;
+}
+
 static bool append(wg_node *n)
 {
     wg_graph *g = n->graph;
@@ -172,7 +198,8 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
                    .scope = o->scope,
                    .at = o->at ? o->at : at,
                    .phase = o->phase};
-    bool ok = check_operands(n) && copy_attrs(n, attrs) && derive_results(n) && append(n);
+    bool ok = check_operands(n) && copy_attrs(n, attrs) && derive_results(n) && check_numbers(n) &&
+              append(n);
     return ok ? n : NULL;
 }
 

@@ -52,6 +52,9 @@ static bool verify_types(wg_node *n)
 
 wg_status wg_graph_verify(wg_graph *g)
 {
+    if (g && g->origin.scope->parent)
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_graph_verify",
+                      "the scope is still open: wg_scope_pop is missing");
     for (size_t i = 0; g && g->status == WG_OK && i < g->n_nodes; i++)
         if (verify_wiring(g->nodes[i], i))
             verify_types(g->nodes[i]);

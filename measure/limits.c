@@ -24,15 +24,11 @@ wg_status bench_square_run(void *product)
 /* y = a b of [n, n], by the fastest backend that is built */
 static wg_status make_product(bench_square *p, int64_t n, int threads)
 {
-    const wg_backend_list built = wg_backend_list_built_in();
     *p = (bench_square){.graph = wg_graph_new(), .n = n};
     wg_value *in[2] = {wg_input(p->graph, "a", WG_F32, WG_SHAPE(n, n)),
                        wg_input(p->graph, "b", WG_F32, WG_SHAPE(n, n))};
     wg_output(wg_matmul(in[0], in[1]), "y");
-    wg_status status = wg_plan_create(&p->plan, p->graph,
-                                      &(wg_plan_options){.backends = built.backend,
-                                                         .n_backends = built.count,
-                                                         .threads = threads});
+    wg_status status = wg_plan_create(&p->plan, p->graph, &(wg_plan_options){.threads = threads});
     for (int k = 0; k < 2 && status == WG_OK; k++) {
         float *x = wg_plan_data(p->plan, in[k]);
         for (int64_t i = 0; i < n * n; i++)

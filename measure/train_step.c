@@ -56,7 +56,6 @@ static void fill_batch(wg_plan *p, const wgi_step_graph *s, const bench_step_opt
 wg_status bench_step_make(bench_step *out, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
-    const wg_backend_list built = wg_backend_list_built_in();
     wgi_step_graph s;
     double start = wgi_seconds();
     wgi_step_build(&s, o->settings,
@@ -69,15 +68,14 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
     if (status != WG_OK)
         return status;
     start = wgi_seconds();
-    status =
-        wg_plan_create(&out->plan, s.graph,
-                       &(wg_plan_options){.backends = o->n_backends ? o->backends : built.backend,
-                                          .n_backends = o->n_backends ? o->n_backends : built.count,
-                                          .threads = (int)o->settings->threads,
-                                          .store = store,
-                                          .seed = o->settings->seed,
-                                          .profile = o->profile,
-                                          .no_fuse = o->no_fuse});
+    status = wg_plan_create(&out->plan, s.graph,
+                            &(wg_plan_options){.backends = o->backends,
+                                               .n_backends = o->n_backends,
+                                               .threads = (int)o->settings->threads,
+                                               .store = store,
+                                               .seed = o->settings->seed,
+                                               .profile = o->profile,
+                                               .no_fuse = o->no_fuse});
     out->plan_seconds = wgi_seconds() - start;
     if (status == WG_OK)
         fill_batch(out->plan, &s, o);

@@ -1,12 +1,21 @@
-/* The update phase: clipping, and optimizers with their states. */
+/* The update phase: clipping, and optimizers with their states.  Each has a scope of its own, which
+ * is part of the states' names and one box of a picture. */
 #include "wengert/models/optimizer.h"
 
 #include <string.h>
 
-/* From here on nodes are of the update phase; returns what to go back to. */
-static wg_origin begin_update(wg_graph *g)
+/* From here on nodes are of the update phase and in the scope `name`, which may have slashes;
+ * returns what to go back to. */
+static wg_origin begin_update(wg_graph *g, const char *name)
 {
-    wg_origin before = wg_graph_origin(g), update = before;
+    wg_origin before = wg_graph_origin(g);
+    while (*name) {
+        int length = (int)strcspn(name, "/");
+        wg_scope_push(g, "%.*s", length, name);
+        name += length;
+        name += *name == '/';
+    }
+    wg_origin update = wg_graph_origin(g);
     update.phase = WG_UPDATE;
     wg_graph_set_origin(g, update);
     return before;
@@ -24,7 +33,7 @@ wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads, size_
     if (!(max_norm >= 0))
         return wg_graph_fail(g, WG_EINVAL, at, "clip_by_global_norm",
                              "max_norm is %g, must be 0 or more", max_norm);
-    wg_origin before = begin_update(g);
+    wg_origin before = begin_update(g, "clip");
     wg_value *norm = (wg_global_norm)(at, grads, n);
     wg_value *factor =
         (wg_div)(at, (wg_scalar_like)(at, norm, max_norm), (wg_shift)(at, norm, 1e-6));
@@ -35,16 +44,43 @@ wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads, size_
     return norm;
 }
 
-/* The state NAME/WHAT/PARAMETER: zeros like the parameter. */
-static wg_value *moment(const char *at, wg_value *p, const char *name, const char *what)
+/* Whether the optimizer can have the state WHAT, or WHAT/PARAMETER: where a value has its name,
+ * another optimizer was there first. */
+static bool check_state(const char *at, wg_graph *g, const char *name, const char *what,
+                        const wg_value *p)
+{
+    char full[1024];
+    if (p && !p->name)
+        return wg_graph_fail(g, WG_EINVAL, at, name, "the parameter's name is missing");
+    const char *path = wg_scope_path(g);
+    int length = snprintf(full, sizeof full, "%s%s%s/%s%s%s", path, *path ? "/" : "", name, what,
+                          p ? "/" : "", p ? p->name : "");
+    if (length >= (int)sizeof full)
+        return wg_graph_fail(g, WG_EINVAL, at, name, "the parameter's name is too long");
+    const wg_value *other = wg_graph_find(g, full);
+    const char *there = other ? other->node->at : NULL;
+    return !other || wg_graph_fail(g, WG_EINVAL, at, name,
+                                   "the name '%s' is taken by a value built at %s: a second "
+                                   "optimizer in one graph needs a `name` in its options",
+                                   full, there ? there : "an unknown line");
+}
+
+static bool check_moments(const char *at, wg_graph *g, const char *name, const char *what,
+                          wg_value *const *params, size_t n)
+{
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = !params[i] || check_state(at, g, name, what, params[i]);
+    return ok;
+}
+
+/* The state WHAT/PARAMETER in the optimizer's scope: zeros like the parameter. */
+static wg_value *moment(const char *at, wg_value *p, const char *what)
 {
     char text[1024];
     if (!p)
         return NULL;
-    if (!p->name ||
-        snprintf(text, sizeof text, "%s/%s/%s", name, what, p->name) >= (int)sizeof text)
-        return wg_graph_fail(wg_graph_of(p), WG_EINVAL, at, name, "the parameter's name is %s",
-                             p->name ? "too long" : "missing");
+    snprintf(text, sizeof text, "%s/%s", what, p->name);
     return (wg_state)(at, wg_graph_of(p), text, p->dtype, p->shape, wg_zeros());
 }
 
@@ -77,9 +113,11 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)
         return n ? WG_EINVAL : WG_OK;
-    wg_origin before = begin_update(g);
+    if (a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n))
+        return wg_graph_status(g);
+    wg_origin before = begin_update(g, name);
     for (size_t i = 0; i < n; i++) {
-        wg_value *velocity = a.momentum > 0 ? moment(at, params[i], name, "velocity") : NULL;
+        wg_value *velocity = a.momentum > 0 ? moment(at, params[i], "velocity") : NULL;
         wg_value *p = (wg_sgd)(at, params[i], grads[i], rate_for(at, lr, params[i]), velocity, &a);
         (wg_assign)(at, params[i], p);
         if (velocity)
@@ -95,17 +133,18 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
     wg_adam_options o = options ? *options : (wg_adam_options){0};
     wg_adam_attrs a = {o.beta1 == 0 ? 0.9 : o.beta1, o.beta2 == 0 ? 0.999 : o.beta2,
                        o.eps == 0 ? 1e-8 : o.eps, o.weight_decay};
-    char text[128];
     const char *name = o.name ? o.name : "adam";
     wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)
         return n ? WG_EINVAL : WG_OK;
-    wg_origin before = begin_update(g);
-    snprintf(text, sizeof text, "%s/step", name);
-    wg_value *done = (wg_state)(at, g, text, WG_I64, WG_SCALAR, wg_zeros());
+    if (!check_state(at, g, name, "step", NULL) || !check_moments(at, g, name, "m", params, n) ||
+        !check_moments(at, g, name, "v", params, n))
+        return wg_graph_status(g);
+    wg_origin before = begin_update(g, name);
+    wg_value *done = (wg_state)(at, g, "step", WG_I64, WG_SCALAR, wg_zeros());
     wg_value *step = (wg_shift)(at, done, 1);
     for (size_t i = 0; i < n; i++) {
-        wg_value *m = moment(at, params[i], name, "m"), *v = moment(at, params[i], name, "v");
+        wg_value *m = moment(at, params[i], "m"), *v = moment(at, params[i], "v");
         wg_value *rate = rate_for(at, lr, params[i]);
         wg_value *p = o.decoupled ? (wg_adamw)(at, params[i], grads[i], m, v, rate, step, &a)
                                   : (wg_adam)(at, params[i], grads[i], m, v, rate, step, &a);
@@ -159,7 +198,7 @@ wg_status(wg_average_update)(const char *at, wg_graph *g, const char *path, doub
         wg_graph_fail(g, WG_EINVAL, at, who, "decay is %g, must be in [0, 1)", decay);
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
-    wg_origin before = begin_update(g);
+    wg_origin before = begin_update(g, "average");
     wg_value *moved = (wg_greater)(at, updates, (wg_scalar_like)(at, updates, 0));
     for (size_t i = 0, n = wg_graph_node_count(g); i < n; i++) {
         wg_node *node = wg_graph_node(g, i);

@@ -1,5 +1,6 @@
 /* Elementwise arithmetic.  A rule of a broadcast operand may return the result's shape: the
  * gradient walker sums it down. */
+#include "graph/element.h"
 #include "ops/rows.h"
 
 #include <math.h>
@@ -91,14 +92,26 @@ BINARY_ROW(maximum, "y = max(a, b)", 0, wgi_infer_binary_number, .inplace = 3,
 BINARY_ROW(minimum, "y = min(a, b)", 0, wgi_infer_binary_number, .inplace = 3,
            .smoothness = WG_PIECEWISE_LINEAR, .grad = grad_minimum, .reads = WG_READS_X, ANY_SIGN)
 
+/* The number s for a builder that combines it with x. */
+static wg_value *number_beside(const char *at, const char *builder, wg_value *x, double s)
+{
+    char name[160];
+    if (!x || s != s || wgi_can_hold(x->dtype, s))
+        return (wg_scalar_like)(at, x, s);
+    return wg_graph_fail(wg_graph_of(x), WG_EDTYPE, at, builder,
+                         "%s is %s, which cannot hold %.10g%s", wg_value_text(x, name, sizeof name),
+                         wg_dtype_name(x->dtype), s,
+                         wg_dtype_is_float(x->dtype) ? "" : ": wg_cast it to a float dtype");
+}
+
 wg_value *(wg_scale)(const char *at, wg_value *x, double s)
 {
-    return (wg_mul)(at, x, (wg_scalar_like)(at, x, s));
+    return (wg_mul)(at, x, number_beside(at, "scale", x, s));
 }
 
 wg_value *(wg_shift)(const char *at, wg_value *x, double s)
 {
-    return (wg_add)(at, x, (wg_scalar_like)(at, x, s));
+    return (wg_add)(at, x, number_beside(at, "shift", x, s));
 }
 
 /* ---- one operand ----------------------------------------------------------------------------- */

@@ -118,7 +118,8 @@ static const wg_attr masked_fill_attrs[] = {WG_ATTR(REAL, wg_masked_fill_attrs, 
 static bool infer_masked_fill(wg_node *n)
 {
     wg_shape y;
-    return wg_need_dtype(n, 1, WG_BOOL) &&
+    const wg_masked_fill_attrs *a = n->attrs;
+    return wg_need_dtype(n, 1, WG_BOOL) && wg_need_held(n, "value", a->value, n->in[0]->dtype) &&
            wg_need_broadcast(n, &n->in[0]->shape, &n->in[1]->shape, &y) &&
            wg_set_result(n, 0, n->in[0]->dtype, y);
 }

@@ -19,7 +19,13 @@ static const wg_attr leaf_attrs[] = {
 static bool infer_leaf(wg_node *n)
 {
     const wg_leaf_attrs *a = n->attrs;
-    return wg_set_result(n, 0, a->dtype, a->shape);
+    if (!wg_set_result(n, 0, a->dtype, a->shape))
+        return false;
+    if (a->init == WG_INIT_CONSTANT)
+        return wg_need_held(n, "the initial value", a->scale, a->dtype);
+    return wg_dtype_is_float(a->dtype) ||
+           wg_fail(n, WG_EDTYPE, "initial values of %s cannot be random (%s)",
+                   wg_dtype_name(a->dtype), init_names[a->init]);
 }
 
 static const wg_leaf_attrs sample_leaf = {WG_F64, {2, {2, 3}}, 0, 0};
@@ -97,7 +103,7 @@ static const wg_attr fill_attrs[] = {
 static bool infer_fill(wg_node *n)
 {
     const wg_fill_attrs *a = n->attrs;
-    return wg_set_result(n, 0, a->dtype, a->shape);
+    return wg_set_result(n, 0, a->dtype, a->shape) && wg_need_held(n, "value", a->value, a->dtype);
 }
 
 static const wg_fill_attrs sample_fill = {WG_F64, {2, {2, 3}}, 1.5};
@@ -147,7 +153,13 @@ static bool infer_iota(wg_node *n)
     if (wg_normalize_axis(a->axis, a->shape.rank) < 0)
         return wg_fail(n, WG_ESHAPE, "axis %lld is outside %s", (long long)a->axis,
                        wg_shape_text(&a->shape, text, sizeof text));
-    return a->dtype != WG_BOOL || wg_fail(n, WG_EDTYPE, "bool cannot count");
+    if (a->dtype == WG_BOOL)
+        return wg_fail(n, WG_EDTYPE, "bool cannot count");
+    int64_t size = a->shape.dim[wg_normalize_axis(a->axis, a->shape.rank)];
+    double last = a->start + (double)(size > 0 ? size - 1 : 0) * a->step;
+    return wg_need_held(n, "start", a->start, a->dtype) &&
+           wg_need_held(n, "the last number", last, a->dtype) &&
+           (size < 2 || wg_need_held(n, "step", a->step, a->dtype));
 }
 
 static const wg_iota_attrs sample_iota = {WG_F64, {2, {2, 3}}, -1, 1, 0.5};

@@ -19,12 +19,28 @@ static void resolve(wg_shape *s, int64_t count)
         s->dim[unknown] = count / rest;
 }
 
+/* How many sizes are -1. */
+static int count_unknown(const wg_shape *s)
+{
+    int count = 0;
+    for (int i = 0; i < s->rank && i < WG_MAX_RANK; i++)
+        count += s->dim[i] == -1;
+    return count;
+}
+
 static bool infer_reshape(wg_node *n)
 {
     const wg_shape_attrs *a = n->attrs;
     char from[160], to[160];
     wg_shape s = a->shape;
     resolve(&s, wg_value_count(n->in[0]));
+    if (count_unknown(&a->shape) > 1)
+        return wg_fail(n, WG_ESHAPE, "%s has more than one size of -1",
+                       wg_shape_text(&a->shape, to, sizeof to));
+    if (count_unknown(&s))
+        return wg_fail(n, WG_ESHAPE, "no size for the -1 of %s gives the %lld elements of %s",
+                       wg_shape_text(&s, to, sizeof to), (long long)wg_value_count(n->in[0]),
+                       wg_shape_text(&n->in[0]->shape, from, sizeof from));
     if (!wg_set_result(n, 0, n->in[0]->dtype, s))
         return false;
     return wg_shape_count(&s) == wg_value_count(n->in[0]) ||

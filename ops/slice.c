@@ -210,7 +210,8 @@ static bool infer_pad(wg_node *n)
             return wg_fail(n, WG_ESHAPE, "the size of axis %d overflows 64 bits", k);
         s.dim[k] += before + after;
     }
-    return wg_set_result(n, 0, n->in[0]->dtype, s);
+    return wg_need_held(n, "value", a->value, n->in[0]->dtype) &&
+           wg_set_result(n, 0, n->in[0]->dtype, s);
 }
 
 static void grad_pad(wg_node *n, wg_value *const *dy, wg_value **dx)

@@ -23,6 +23,7 @@ static inline wg_plan *plan_on(const wg_backend *backend, wg_graph *g, wg_value 
                                          .n_outputs = n,
                                          .backends = &backend,
                                          .n_backends = backend ? 1 : 0,
+                                         .reference = !backend,
                                          .threads = 2,
                                          .seed = 5});
 }

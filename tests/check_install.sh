@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_install.sh BUILD SOURCE: installs the build into a folder of its own, which is then moved, and from there builds
-# and runs a program by find_package (shared and static), and by pkg-config.  With the compilers in CC and CXX: the
-# static library needs the OpenMP of the compiler that built it.
+# and runs a program by find_package (shared and static, also in a project of C++ alone), and by pkg-config.  With the
+# compilers in CC and CXX: the static library needs the OpenMP of the compiler that built it.
 set -euo pipefail
 build=$1 source=$2
 work=$build/installed
@@ -17,6 +17,15 @@ cmake -G Ninja -S "$source/tests/installed" -B "$work/user" -DCMAKE_PREFIX_PATH=
 cmake --build "$work/user" >>"$work/log" || { tail -40 "$work/log"; exit 1; }
 "$work/user/with_wengert" | tail -1
 "$work/user/with_wengert_static" | tail -1
+
+# A project of C++ alone: the shared library needs no OpenMP, the static one that of C++.
+for openmp in ON OFF; do
+    cmake -G Ninja -S "$source/tests/installed/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$work/there" \
+        -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=$openmp >>"$work/log" || { tail -40 "$work/log"; exit 1; }
+    cmake --build "$work/cpp" >>"$work/log" || { tail -40 "$work/log"; exit 1; }
+    "$work/cpp/with_wengert"
+done
+"$work/cpp/with_wengert_static"
 
 pc=$(find "$work/there" -name wengert.pc)
 flags() {

@@ -266,6 +266,7 @@ bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_backend *backend
                          .n_outputs = (size_t)n->n_out,
                          .backends = &backend,
                          .n_backends = backend ? 1 : 0,
+                         .reference = !backend,
                          .threads = 2,
                          .seed = CONF_SEED};
     check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s: %s", c->op->name, wg_graph_message(g));

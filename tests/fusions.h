@@ -38,7 +38,7 @@ static inline wg_value *leaf(model *m, wg_shape shape)
 static inline wg_value *output(model *m, wg_value *v)
 {
     assert_true(m->n_out < MAX);
-    return m->out[m->n_out++] = wg_output(v, "y");
+    return m->out[m->n_out++] = wg_output(v, NULL);
 }
 
 /* The gradients of sum(y weights) with respect to all leaves become outputs. */

@@ -77,7 +77,7 @@ random_graph rg_new(size_t n, uint64_t seed)
     while (wg_graph_node_count(r.g) < n && wg_graph_status(r.g) == WG_OK)
         rg_add(&r, rg_node(&r));
     for (size_t i = 0; i < 4 && r.count; i++)
-        wg_output(rg_any(&r), "y");
+        wg_output(rg_any(&r), NULL);
     for (int i = 0; i < 4; i++)
         for (int tries = 0; tries < 50; tries++) {
             wg_value *v = r.count ? rg_any(&r) : NULL;

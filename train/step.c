@@ -4,7 +4,7 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 /* Sums over the targets that count, without dropout. */
 static void evaluate(wgi_step_graph *s, wg_transformer *m)
@@ -49,22 +49,21 @@ static void smooth(wg_graph *g, double s)
 }
 
 /* Clips the gradients and updates the parameters, unless the cost or the norm is not finite. */
-static void update(wgi_step_graph *s, const wg_settings *o, wg_value *const *params,
-                   wg_value **grads, size_t n)
+static void update(wgi_step_graph *s, const wg_settings *o, const wg_gradients *d)
 {
     s->rate = wg_input(s->graph, "rate", o->net.dtype, WG_SCALAR);
-    s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(grads, n, o->clip_norm, grads)
-                               : wg_global_norm(grads, n);
+    s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(d->grads, d->n, o->clip_norm, d->grads)
+                               : wg_global_norm(d->grads, d->n);
     wg_output(s->norm, "gradient norm");
     wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->cost, s->norm}, 2);
     static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
     if (o->optimizer == WG_OPTIMIZER_SGD)
-        wg_sgd_update(params, grads, n, rate,
+        wg_sgd_update(d->params, d->grads, d->n, rate,
                       &(wg_sgd_options){.momentum = o->momentum,
                                         .weight_decay = o->weight_decay,
                                         .name = states});
     else
-        wg_adam_update(params, grads, n, rate,
+        wg_adam_update(d->params, d->grads, d->n, rate,
                        &(wg_adam_options){.beta1 = o->beta1,
                                           .beta2 = o->beta2,
                                           .eps = o->eps,
@@ -77,21 +76,18 @@ static void update(wgi_step_graph *s, const wg_settings *o, wg_value *const *par
 
 /* Adds the gradients of earlier batches of the same update; then updates the parameters, or keeps
  * the sums for the next batch. */
-static void train(wgi_step_graph *s, const wg_settings *o, int kind, wg_value **params,
-                  wg_value **grads, size_t n)
+static void train(wgi_step_graph *s, const wg_settings *o, int kind)
 {
-    wg_graph_parameters(s->graph, params, n);
-    if (wg_grad(s->cost, params, n, grads) != WG_OK)
-        return;
-    for (size_t i = 0; i < n && kind != WG_STEP_UPDATES; i++) {
-        wg_value *left = state_of(s->graph, WG_STATES_OF_GRADIENT, params[i]);
+    wg_gradients d = wg_grad_all(s->cost);
+    for (size_t i = 0; i < d.n && kind != WG_STEP_UPDATES; i++) {
+        wg_value *left = state_of(s->graph, WG_STATES_OF_GRADIENT, d.params[i]);
         if (kind & WG_STEP_ADDS)
-            grads[i] = wg_add(left, grads[i]);
+            d.grads[i] = wg_add(left, d.grads[i]);
         if (!(kind & WG_STEP_UPDATES))
-            wg_assign(left, grads[i]);
+            wg_assign(left, d.grads[i]);
     }
     if (kind & WG_STEP_UPDATES)
-        update(s, o, params, grads, n);
+        update(s, o, &d);
 }
 
 void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_step_shape *shape)
@@ -110,11 +106,5 @@ void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_
     }
     out->normaliser = wg_input(g, "normaliser", settings->net.dtype, WG_SCALAR);
     out->cost = wg_output(wg_transformer_loss(&m, &out->in, out->normaliser), "cost");
-    size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **values = malloc((2 * n + 1) * sizeof(wg_value *));
-    if (values)
-        train(out, settings, shape->kind, values, values + n, n);
-    else
-        wg_graph_fail(g, WG_ENOMEM, WG_HERE, "step", "no memory for lists of %zu parameters", n);
-    free(values);
+    train(out, settings, shape->kind);
 }

@@ -232,6 +232,8 @@ bool wgi_pass_fuse(wgi_planner *p)
         s.to = NULL;
         s.map = NULL;
     }
+    if (!ok)
+        wgi_planner_fail_as(p, s.to);
     finish(&s);
-    return ok || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    return ok;
 }

@@ -1,34 +1,49 @@
 /* Backends and their kernels: the first backend that takes a node prepares its kernel. */
 #include "backends/plan/planner.h"
 #include "wengert/backends/isa.h"
+#include "wengert/backends/load.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool wgi_pass_backends(wgi_planner *p)
+static bool open_backend(wgi_planner *p, const wg_backend *b)
 {
     const wg_plan_options *o = &p->options;
     wgi_backends *list = &p->backends;
+    if (!b || b->abi != WG_BACKEND_ABI)
+        return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", list->count,
+                                b ? "of another version of the interface" : "NULL");
+    void *state = NULL;
+    wg_status status =
+        b->open ? b->open(&state, &(wg_backend_config){o->threads, o->check_nonfinite}) : WG_OK;
+    if (status != WG_OK)
+        return wgi_planner_fail(p, status, "backend %s: %s", b->name, wg_status_text(status));
+    list->open[list->count++] = (wgi_open_backend){b, state};
+    return true;
+}
+
+/* Those of the options, or all that are built in, or none; then the reference. */
+bool wgi_pass_backends(wgi_planner *p)
+{
+    const wg_plan_options *o = &p->options;
+    const wg_backend_list built = wg_backend_list_built_in();
+    bool all = !o->n_backends && !o->reference;
+    size_t n = all ? built.count : o->n_backends;
+    const wg_backend *const *first = all ? built.backend : o->backends, *cpu = wg_cpu_backend();
     wg_isa cap;
     wg_error error;
     if (wg_isa_cap(&cap, &error) != WG_OK)
         return wgi_planner_fail(p, WG_EINVAL, "%s", error.text);
-    list->open = calloc(o->n_backends + 1, sizeof *list->open);
-    if (!list->open)
+    if (o->reference && o->n_backends)
+        return wgi_planner_fail(p, WG_EINVAL, "the options ask for the reference and %zu backends",
+                                o->n_backends);
+    p->backends.open = calloc(n + 1, sizeof *p->backends.open);
+    if (!p->backends.open)
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
-    for (size_t i = 0; i <= o->n_backends; i++) {
-        const wg_backend *b = i < o->n_backends ? o->backends[i] : wg_cpu_backend();
-        if (!b || b->abi != WG_BACKEND_ABI)
-            return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", i,
-                                    b ? "of another version of the interface" : "NULL");
-        void *state = NULL;
-        wg_status status =
-            b->open ? b->open(&state, &(wg_backend_config){o->threads, o->check_nonfinite}) : WG_OK;
-        if (status != WG_OK)
-            return wgi_planner_fail(p, status, "backend %s: %s", b->name, wg_status_text(status));
-        list->open[list->count++] = (wgi_open_backend){b, state};
-    }
-    return true;
+    for (size_t i = 0; i < n; i++)
+        if (!open_backend(p, first[i]))
+            return false;
+    return (n > 0 && first[n - 1] == cpu) || open_backend(p, cpu);
 }
 
 /* Adds "backend: why" to the reasons; false without memory. */

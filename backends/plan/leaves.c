@@ -14,9 +14,14 @@ static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
     char have[160], want[160];
     if (!t && status != WG_ENOMEM && old)
         return wgi_planner_fail(
-            p, status, "%s is %s%s in the graph, %s%s in the store", v->name,
+            p, status, "%s is %s%s in the graph, %s%s in the store%s", v->name,
             wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want),
-            wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have));
+            wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have),
+            v->node->op == &wg_op_state ? " (a store made by wg_store_new_over can have its own)"
+                                        : "");
+    if (status == WG_EDATA)
+        return wgi_planner_fail(p, status, "%s %s is not in %s, which filled the store",
+                                v->node->op->name, v->name, wgi_store_source(p->store));
     if (!t)
         return wgi_planner_fail(p, status, "%s: %s", v->name, wg_status_text(status));
     s->kind = WG_STORAGE_TENSOR;
@@ -30,7 +35,7 @@ static bool allocate_inputs(wgi_planner *p, size_t bytes)
     p->memory.inputs = wgi_aligned_alloc(bytes);
     if (!p->memory.inputs)
         return wgi_planner_fail(p, WG_ENOMEM, "no memory for inputs of %zu bytes", bytes);
-    memset(p->memory.inputs, 0, bytes);
+    memset(p->memory.inputs, p->options.poison ? 0xff : 0, bytes);
     for (size_t i = 0; i < l->n_storages; i++)
         if (l->storage[i].kind == WG_STORAGE_INPUT)
             l->storage[i].memory = p->memory.inputs + l->storage[i].offset;

@@ -4,27 +4,18 @@
 
 #include <stdlib.h>
 
-/* A parameter or a state can be assigned, and each once. */
+/* A leaf of a user's own has no tensor in a store. */
 static bool check_assignments(wgi_planner *p)
 {
-    bool *assigned = calloc(wg_graph_value_count(p->source) + 1, sizeof *assigned);
-    if (!assigned)
-        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
-    bool ok = true;
     char name[200];
-    for (size_t i = 0; ok && i < p->marks.n_assigns; i++) {
+    for (size_t i = 0; i < p->marks.n_assigns; i++) {
         const wg_value *leaf = p->marks.assigns[i].leaf;
-        wg_value_text(leaf, name, sizeof name);
         if (!wgi_is_stored(leaf->node))
-            ok = wgi_planner_fail(p, WG_EINVAL,
-                                  "%s %s is assigned: only a parameter or a state can be",
-                                  leaf->node->op->name, name);
-        else if (assigned[leaf->id])
-            ok = wgi_planner_fail(p, WG_EINVAL, "%s is assigned twice", name);
-        assigned[leaf->id] = true;
+            return wgi_planner_fail(p, WG_EINVAL,
+                                    "%s %s is assigned: only a parameter or a state can be",
+                                    leaf->node->op->name, wg_value_text(leaf, name, sizeof name));
     }
-    free(assigned);
-    return ok;
+    return true;
 }
 
 static bool computes(const wg_graph *g)
@@ -38,6 +29,8 @@ static bool computes(const wg_graph *g)
 
 bool wgi_pass_marks(wgi_planner *p)
 {
+    if (*wg_scope_path(p->source))
+        return wgi_planner_fail(p, WG_EINVAL, "the scope is still open: wg_scope_pop is missing");
     const wg_plan_options *o = &p->options;
     wgi_marks own = wgi_graph_marks(p->source), *m = &p->marks;
     size_t n_outputs = o->outputs ? o->n_outputs : own.n_outputs;

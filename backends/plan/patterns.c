@@ -255,6 +255,15 @@ static bool loss_gradient(const wgi_fusion_view *view, const wg_node *loss, cons
     return out->replaces[1] && out->replaces[2];
 }
 
+/* t has the shape of x without its last axis. */
+static bool is_one_for_each_row(const wg_value *t, const wg_value *x)
+{
+    bool same = t->shape.rank == x->shape.rank - 1;
+    for (int i = 0; same && i < t->shape.rank; i++)
+        same = t->shape.dim[i] == x->shape.dim[i];
+    return same;
+}
+
 static bool linear_cross_entropy(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
 {
     wg_node *product = projection(n->in[0]), *reader[2];
@@ -269,12 +278,12 @@ static bool linear_cross_entropy(const wgi_fusion_view *view, wg_node *n, wgi_fu
     out->op = step ? &wg_op_linear_cross_entropy_step : &wg_op_linear_cross_entropy;
     out->in[0] = x;
     out->in[1] = weight;
-    out->in[2] = n->in[1];
+    out->in[2] = is_one_for_each_row(n->in[1], x) ? n->in[1] : unshaped(n->in[1]);
     out->n_in = step ? 4 : 3;
     if (n->n_in > 2)
         out->in[out->n_in++] = n->in[2];
     out->replaces[0] = n->out[0];
-    return wg_value_count(out->in[2]) * x->shape.dim[x->shape.rank - 1] == wg_value_count(x);
+    return is_one_for_each_row(out->in[2], x);
 }
 
 /* ---- linear layers ------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 /* A plan in use, but for its runs (run.c) and reports (report.c). */
 #include "backends/plan/plan.h"
 #include "backends/align.h"
+#include "backends/plan/facts.h"
+#include "graph/element.h"
 #include "wengert/ops/leaf.h"
 #include "wengert/ops/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,10 +49,75 @@ static const wg_value *readable(const wg_plan *p, const wg_value *v)
     return v && v->id < r->count && v->node->graph == r->source ? r->of[v->id] : NULL;
 }
 
+/* Why wg_plan_data gives nothing. */
+static void explain_unreadable(wg_plan *p, const wg_value *v)
+{
+    char name[200];
+    const char *why = "no output of this plan: mark it with wg_output, or set keep_all";
+    if (!v || v->node->graph != p->readable.source)
+        why = "of another graph than the plan";
+    else if (v->id >= p->readable.count)
+        why = "newer than the plan: create the plan after the graph is complete";
+    else if (v->node->op->flags & WG_OP_LEAF)
+        why = "not needed by what the plan computes";
+    snprintf(p->message, sizeof p->message, "wg_plan_data: %s is %s",
+             v ? wg_value_text(v, name, sizeof name) : "the value",
+             v ? why : "NULL: wg_graph_message may say why");
+}
+
 void *wg_plan_data(wg_plan *p, const wg_value *v)
 {
     const wg_value *own = p ? readable(p, v) : NULL;
-    return own ? wgi_memory_of(p, own) : NULL;
+    int64_t at = own ? p->layout.storage_of[own->id] : WG_NONE;
+    if (p && at == WG_NONE)
+        explain_unreadable(p, v);
+    if (at == WG_NONE)
+        return NULL;
+    p->layout.storage[at].given = true;
+    return p->layout.storage[at].memory;
+}
+
+static void *data_of(wg_plan *p, const wg_value *v, wg_dtype dtype)
+{
+    char name[200];
+    if (!p || !v || v->dtype == dtype)
+        return wg_plan_data(p, v);
+    snprintf(p->message, sizeof p->message, "%s is %s, read as %s",
+             wg_value_text(v, name, sizeof name), wg_dtype_name(v->dtype), wg_dtype_name(dtype));
+    return NULL;
+}
+
+float *wg_plan_f32(wg_plan *p, const wg_value *v)
+{
+    return data_of(p, v, WG_F32);
+}
+
+double *wg_plan_f64(wg_plan *p, const wg_value *v)
+{
+    return data_of(p, v, WG_F64);
+}
+
+int32_t *wg_plan_i32(wg_plan *p, const wg_value *v)
+{
+    return data_of(p, v, WG_I32);
+}
+
+int64_t *wg_plan_i64(wg_plan *p, const wg_value *v)
+{
+    return data_of(p, v, WG_I64);
+}
+
+double wg_plan_scalar(wg_plan *p, const wg_value *v)
+{
+    char name[200], shape[160];
+    const void *data = wg_plan_data(p, v);
+    if (data && wg_value_count(v) == 1)
+        return wgi_get_element(data, v->dtype, 0);
+    if (data)
+        snprintf(p->message, sizeof p->message, "%s is %s, read as a scalar",
+                 wg_value_text(v, name, sizeof name),
+                 wg_shape_text(&v->shape, shape, sizeof shape));
+    return NAN;
 }
 
 wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data)
@@ -65,6 +133,8 @@ wg_status wg_plan_bind(wg_plan *p, const wg_value *input, void *data)
         return WG_EINVAL;
     }
     wgi_storage *s = &p->layout.storage[p->layout.storage_of[own->id]];
+    p->message[0] = '\0';
+    s->given = data != NULL;
     s->memory = data ? data : p->memory.inputs + s->offset;
     for (uint32_t i = s->first_slot; i; i = p->program.next_slot[i - 1])
         p->program.slots[i - 1] = s->memory;

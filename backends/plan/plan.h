@@ -26,6 +26,8 @@ typedef struct wgi_storage {
     size_t offset;           /* in the buffer, the constants or the inputs                   */
     bool exclusive;          /* an output, if the workspace is shared: lies outside of it    */
     unsigned char nonfinite; /* in a checked run: which kinds of non-finite numbers it has   */
+    int64_t nan_at;          /* in a checked run: where a leaf held NaN before it, or WG_NONE */
+    bool given;              /* INPUT: the caller has asked for its memory, or bound its own  */
     uint32_t first_slot;     /* INPUT: the first slot + 1 with its address, 0: none           */
     char *memory;
 } wgi_storage;
@@ -87,6 +89,7 @@ struct wg_plan {
     wgi_program program;
     wgi_layout layout;
     wgi_memory memory;
+    const wg_value *source; /* in a checked run: the leaf whose NaN ended it, or NULL */
     char call_message[WG_CALL_MESSAGE];
     char message[1024];
 };

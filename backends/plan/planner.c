@@ -27,7 +27,7 @@ void wgi_planner_adopt(wgi_planner *p, wg_graph *to, wg_value **map)
         p->marks.outputs[i].value = map[p->marks.outputs[i].value->id];
     for (size_t i = 0; i < p->marks.n_assigns; i++) {
         wgi_assignment *a = &p->marks.assigns[i];
-        *a = (wgi_assignment){map[a->leaf->id], map[a->value->id]};
+        *a = (wgi_assignment){map[a->leaf->id], map[a->value->id], a->at};
     }
     for (size_t i = 0; p->of && i < p->n_source; i++)
         p->of[i] = p->of[i] ? map[p->of[i]->id] : NULL;

@@ -72,13 +72,14 @@ static int nonfinite_in(const wg_value *v, const void *data, int wanted, int64_t
 
 static void note_leaves(wg_plan *p)
 {
-    int64_t ignored = 0;
     for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
         const wg_value *v = wg_graph_value(p->g, i);
         int64_t at = p->layout.storage_of[i];
         wgi_storage *s = at == WG_NONE ? NULL : &p->layout.storage[at];
-        if (s && !wgi_is_view(v->node) && s->kind != WG_STORAGE_BUFFER)
-            s->nonfinite = (unsigned char)nonfinite_in(v, s->memory, 0, &ignored);
+        if (!s || wgi_is_view(v->node) || s->kind == WG_STORAGE_BUFFER)
+            continue;
+        s->nan_at = WG_NONE;
+        s->nonfinite = (unsigned char)nonfinite_in(v, s->memory, HAS_NAN, &s->nan_at);
     }
 }
 
@@ -87,9 +88,54 @@ static wgi_storage *storage_at(const wg_plan *p, const wg_value *v)
     return &p->layout.storage[p->layout.storage_of[v->id]];
 }
 
+/* The value of which v is a view, directly or through others. */
+static const wg_value *behind_views(const wg_value *v)
+{
+    while (wgi_is_view(v->node))
+        v = v->node->in[0];
+    return v;
+}
+
+/* The first operand that held NaN before the run, NULL if none did.  (Other operands have none: a
+ * node that makes NaN ends the run.) */
+static const wg_value *operand_with_nan(const wg_plan *p, const wg_node *n)
+{
+    for (int k = 0; k < n->n_in; k++) {
+        const wg_value *v = behind_views(n->in[k]);
+        const wgi_storage *s = storage_at(p, v);
+        bool held = wgi_is_outer(v->node) || s->kind == WG_STORAGE_CONSTANT;
+        if (held && s->nan_at != WG_NONE)
+            return v;
+    }
+    return NULL;
+}
+
+/* "reads NaN at element 3 of parameter w, which held it before the run (as 2 of 7 did)" */
+static void describe_source(wg_plan *p, const wg_value *v)
+{
+    size_t stored = 0, bad = 0;
+    char name[200], how_many[80] = "";
+    for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
+        const wg_value *w = wg_graph_value(p->g, i);
+        if (wgi_is_stored(w->node)) {
+            stored++;
+            bad += storage_at(p, w)->nan_at != WG_NONE;
+        }
+    }
+    if (bad > 1)
+        snprintf(how_many, sizeof how_many, ", as did %zu of %zu parameters and states", bad,
+                 stored);
+    bool constant = storage_at(p, v)->kind == WG_STORAGE_CONSTANT;
+    snprintf(
+        p->call_message, sizeof p->call_message, "reads NaN at element %lld of %s %s, %s%s",
+        (long long)storage_at(p, v)->nan_at, v->node->op->name, wg_value_text(v, name, sizeof name),
+        constant ? "which depends on constants alone" : "which held it before the run", how_many);
+}
+
 /* A node makes NaN if a result has one, and an infinity if a result has it but no operand had one
  * of that sign: so a mask of -inf passes, and the overflow of exp beside it does not.  What
- * operands had is noted by storage, since a result may have taken their place. */
+ * operands had is noted by storage, since a result may have taken their place.  If an operand had
+ * NaN, the message says where it came from. */
 static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
 {
     const wg_node *n = w->node;
@@ -102,6 +148,11 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
         storage_at(p, n->out[k])->nonfinite = (unsigned char)has;
         if (!made)
             continue;
+        p->source = made & HAS_NAN ? operand_with_nan(p, n) : NULL;
+        if (p->source) {
+            describe_source(p, p->source);
+            return true;
+        }
         int worst = made & HAS_NAN ? HAS_NAN : made;
         nonfinite_in(n->out[k], w->call.out[k], worst, &at);
         snprintf(p->call_message, sizeof p->call_message, "result %d is %s at element %lld", k,
@@ -121,6 +172,36 @@ static void poison_dead(const wg_plan *p, const wgi_work *w)
     }
 }
 
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/* The first input that a kernel reads and whose memory nobody has asked for, NULL if there is
+ * none. */
+static const wg_value *find_unfilled(const wg_plan *p)
+{
+    for (size_t i = 0; i < wg_graph_value_count(p->g); i++) {
+        const wg_value *v = wg_graph_value(p->g, i);
+        int64_t at = p->layout.storage_of[i];
+        const wgi_storage *s = at == WG_NONE ? NULL : &p->layout.storage[at];
+        if (s && s->kind == WG_STORAGE_INPUT && s->first_slot && !s->given && wg_value_count(v) &&
+            !wgi_is_view(v->node))
+            return v;
+    }
+    return NULL;
+}
+
+static bool inputs_are_filled(wg_plan *p)
+{
+    char name[200];
+    const wg_value *v = find_unfilled(p);
+    if (!v)
+        return true;
+    snprintf(p->call_message, sizeof p->call_message,
+             "%s was never filled: wg_plan_data gives its memory",
+             wg_value_text(v, name, sizeof name));
+    wg_node_message(v->node, p->call_message, p->message, sizeof p->message);
+    return false;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* The first work that fails, NULL if none does; the status in *status. */
@@ -128,6 +209,7 @@ static const wgi_work *run_all(wg_plan *p, uint64_t step, bool check, wg_status 
 {
     *status = WG_OK;
     p->message[0] = '\0';
+    p->source = NULL;
     if (p->options.poison) {
         memset(p->memory.shared, 0xff, p->layout.shared_bytes);
         memset(p->memory.outputs, 0xff, p->layout.buffer_bytes - p->layout.shared_bytes);
@@ -175,7 +257,7 @@ static const wgi_work *run_entered(wg_plan *p, uint64_t step, bool check, wg_sta
 wg_status wg_plan_run(wg_plan *p, uint64_t step)
 {
     wg_status status;
-    if (!p)
+    if (!p || ((p->options.check_nonfinite || p->options.poison) && !inputs_are_filled(p)))
         return WG_EINVAL;
     if (run_entered(p, step, p->options.check_nonfinite, &status))
         return status;
@@ -227,5 +309,7 @@ const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step)
     const wgi_work *w = run_entered(p, step, true, &status);
     copy_overwritten(p, saved, true);
     free(saved);
-    return status == WG_ENONFINITE ? w->node : NULL;
+    if (status != WG_ENONFINITE)
+        return NULL;
+    return p->source ? p->source->node : w->node;
 }

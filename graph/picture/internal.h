@@ -83,9 +83,10 @@ struct wg_picture {
 
     wgi_pic_box *boxes, *last_box; /* in order of appearance                    */
     size_t n_boxes;
-    wgi_pic_box **box_of; /* [nodes] of those drawn one by one         */
-    bool *is_output;      /* [nodes]                                   */
-    bool *read_at_once;   /* [nodes] in its own phase                  */
+    wgi_pic_box **box_of;   /* [nodes] of those drawn one by one         */
+    bool *is_output;        /* [nodes]                                   */
+    bool *read_at_once;     /* [nodes] in its own phase                  */
+    bool *read_where_shown; /* [nodes] in a phase that is drawn          */
     wgi_pic_edge *edges;
     size_t n_edges;
 };

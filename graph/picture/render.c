@@ -9,6 +9,7 @@
 #include <graphviz/gvc.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,9 +25,13 @@ static int silent(char *message)
     return 0;
 }
 
-static int child(Agraph_t *drawing, const char *format, int to)
+/* Graphviz writes some messages straight to standard error, which goes to the pipe `complaints`;
+ * what does not fit there is lost, so that the child never waits for a reader. */
+static int child(Agraph_t *drawing, const char *format, int to, int complaints)
 {
     agseterrf(silent);
+    fcntl(complaints, F_SETFL, O_NONBLOCK);
+    dup2(complaints, STDERR_FILENO);
     if (strcmp(format, "png") == 0)
         agsafeset(drawing, (char *)"dpi", (char *)"132", (char *)"");
     GVC_t *gvc = gvContext();
@@ -76,46 +81,85 @@ static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
     }
 }
 
-/* `report`: a failure becomes the message. */
-static wg_status wait_for(wg_picture *p, pid_t pid, bool report)
+/* The first line that the child, which has ended, wrote to its standard error; without the name of
+ * the program, which libgvc does not know. */
+static void read_complaint(int from, char *text, size_t size)
+{
+    static const char nobody[] = "(null): ";
+    ssize_t n = read(from, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    if (strncmp(text, nobody, sizeof nobody - 1) == 0)
+        memmove(text, text + sizeof nobody - 1, strlen(text) - (sizeof nobody - 1) + 1);
+}
+
+/* `report`: a failure becomes the message, and what the child complained of without failing the
+ * warning. */
+static wg_status wait_for(wg_picture *p, pid_t pid, int complaints, bool report)
 {
     int how = 0;
     pid_t done;
+    char text[400] = "";
     while ((done = waitpid(pid, &how, 0)) < 0 && errno == EINTR)
         ;
-    if (done == pid && WIFEXITED(how) && WEXITSTATUS(how) == 0)
-        return WG_OK;
     if (!report)
         return WG_EIO;
+    if (done == pid)
+        read_complaint(complaints, text, sizeof text);
+    if (done == pid && WIFEXITED(how) && WEXITSTATUS(how) == 0) {
+        if (*text)
+            wgi_error_warn(p->error,
+                           "Graphviz: %s (draw less of the graph, with a smaller depth, or write "
+                           "SVG)",
+                           text);
+        return WG_OK;
+    }
     if (done == pid && WIFSIGNALED(how))
         return wgi_error_set(p->error, WG_EIO, "Graphviz was killed by signal %d", WTERMSIG(how));
-    return wgi_error_set(p->error, WG_EIO, "Graphviz could not lay out or render the picture");
+    return wgi_error_set(p->error, WG_EIO, "Graphviz could not lay out or render the picture%s%s",
+                         *text ? ": " : "", text);
+}
+
+static bool open_pipes(int picture[2], int complaints[2])
+{
+    if (pipe(picture) != 0)
+        return false;
+    if (pipe(complaints) == 0)
+        return true;
+    int why = errno;
+    close(picture[0]);
+    close(picture[1]);
+    errno = why;
+    return false;
 }
 
 wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file)
 {
-    int pipes[2];
+    int pipes[2], complaints[2];
     bytes b = {0};
-    if (pipe(pipes) != 0)
+    if (!open_pipes(pipes, complaints))
         return wgi_error_set(p->error, WG_EIO, "pipe: %s", strerror(errno));
     double deadline = wgi_seconds() + p->options.seconds;
     fflush(NULL); /* or the child would hold a second copy of what is buffered */
     pid_t pid = fork();
     if (pid == 0) {
         close(pipes[0]);
-        _exit(child(drawing, format, pipes[1]));
+        _exit(child(drawing, format, pipes[1], complaints[1]));
     }
     close(pipes[1]);
+    close(complaints[1]);
     if (pid < 0) {
         wgi_error_set(p->error, WG_EIO, "fork: %s", strerror(errno));
         close(pipes[0]);
+        close(complaints[0]);
         return WG_EIO;
     }
     wg_status status = read_until(p, pipes[0], deadline, &b);
     close(pipes[0]);
     if (status != WG_OK)
         kill(pid, SIGKILL);
-    wg_status end = wait_for(p, pid, status == WG_OK);
+    wg_status end = wait_for(p, pid, complaints[0], status == WG_OK);
+    close(complaints[0]);
     if (status == WG_OK)
         status = end;
     if (status == WG_OK && (fwrite(b.data, 1, b.used, file) != b.used || fflush(file) != 0))

@@ -70,12 +70,20 @@ static wgi_pic_box *box_for(wg_picture *p, const wg_node *n)
     return inlined(p, n) ? NULL : node_box(p, n);
 }
 
+/* A leaf that only phases that are not drawn read, such as the learning rate of an update. */
+static bool read_elsewhere_only(const wg_picture *p, const wg_node *n)
+{
+    return p->options.phases && wgi_pic_is_leaf(n) && !p->is_output[n->id] &&
+           !p->read_where_shown[n->id];
+}
+
 static bool build_boxes(wg_picture *p)
 {
     const wg_graph *g = p->g;
     for (size_t i = 0; i < g->n_nodes && !p->no_memory; i++)
         if (p->place_of[i] && wgi_pic_phase_shown(p, g->nodes[i]->phase) &&
-            wgi_pic_drawn_node(p, g->nodes[i]) == g->nodes[i])
+            wgi_pic_drawn_node(p, g->nodes[i]) == g->nodes[i] &&
+            !read_elsewhere_only(p, g->nodes[i]))
             box_for(p, g->nodes[i]);
     return !p->no_memory;
 }
@@ -321,9 +329,11 @@ static void look_ahead(wg_picture *p)
     for (size_t i = 0; i < g->n_outputs; i++)
         p->is_output[g->outputs[i].value->node->id] = true;
     for (size_t i = 0; i < g->n_nodes; i++)
-        for (int k = 0; k < g->nodes[i]->n_in; k++)
-            p->read_at_once[g->nodes[i]->in[k]->node->id] |=
-                g->nodes[i]->phase == g->nodes[i]->in[k]->node->phase;
+        for (int k = 0; k < g->nodes[i]->n_in; k++) {
+            const wg_node *reader = g->nodes[i], *n = reader->in[k]->node;
+            p->read_at_once[n->id] |= reader->phase == n->phase;
+            p->read_where_shown[n->id] |= p->place_of[i] && wgi_pic_phase_shown(p, reader->phase);
+        }
 }
 
 bool wgi_pic_scene_build(wg_picture *p)
@@ -332,6 +342,7 @@ bool wgi_pic_scene_build(wg_picture *p)
     p->box_of = wgi_picture_alloc(p, p->g->n_nodes, sizeof(wgi_pic_box *));
     p->is_output = wgi_picture_alloc(p, p->g->n_nodes, sizeof(bool));
     p->read_at_once = wgi_picture_alloc(p, p->g->n_nodes, sizeof(bool));
+    p->read_where_shown = wgi_picture_alloc(p, p->g->n_nodes, sizeof(bool));
     if (p->no_memory)
         return false;
     look_ahead(p);

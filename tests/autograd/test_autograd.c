@@ -304,6 +304,51 @@ static void bad_arguments_are_refused(void **state)
     wg_graph_free(other);
 }
 
+/* An array of `wrt` that ends early is noticed before anything is written to that of the
+ * results. */
+static void nothing_is_written_before_wrt_is_looked_at(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2)), *wrt[4] = {x, x, NULL, x};
+    wg_value *dx[4] = {x, x, x, x};
+    assert_int_equal(wg_grad(total(x), wrt, 4, dx), WG_EINVAL);
+    assert_true(!dx[0] && !dx[1] && dx[2] == x && dx[3] == x);
+    check_that(strstr(wg_graph_message(g), "wrt[2] is NULL"), "%s", wg_graph_message(g));
+    assert_int_equal(wg_grad(NULL, wrt, 4, dx), WG_EINVAL); /* an error is there: all are NULL */
+    assert_true(!dx[2] && !dx[3]);
+    wg_graph_free(g);
+}
+
+/* As many as there are, in the order of creation; integers are not trained. */
+static void the_gradients_of_all_parameters_need_no_arrays(void **state)
+{
+    (void)state;
+    enum { N = 20 };
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2)), *y = x, *w[N];
+    for (int i = 0; i < N; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "w%d", i);
+        w[i] = wg_parameter(g, name, WG_F64, WG_SHAPE(2), wg_ones());
+        y = i == 3 ? y : wg_add(y, wg_scale(wg_mul(w[i], x), i));
+    }
+    wg_parameter(g, "table", WG_I32, WG_SHAPE(2), wg_zeros());
+    wg_gradients d = wg_grad_all(total(y));
+    assert_int_equal(d.n, N);
+    const fill leaf[] = {{x, (const double[]){2, -3}}};
+    for (int i = 0; i < N; i++) {
+        assert_ptr_equal(d.params[i], w[i]);
+        const double factor = i == 3 ? 0 : i;
+        check_values(d.grads[i], leaf, 2 * factor, -3 * factor);
+        assert_true(wg_depends_on(y, w[i]) == (i != 3));
+    }
+    assert_int_equal(wg_grad_all(NULL).n, 0);
+    assert_true(!wg_depends_on(NULL, x) && !wg_depends_on(y, NULL) && wg_depends_on(x, x));
+    assert_false(wg_depends_on(wg_stop_gradient(y), x) || wg_depends_on(wg_round(y), x));
+    wg_graph_free(g);
+}
+
 /* ---- derivatives of derivatives -------------------------------------------------------------- */
 
 /* f(x) = sum(x^3) + (sum x)^2:  H = 6 diag(x) + 2 */
@@ -389,6 +434,8 @@ static void gradient_nodes_carry_scope_line_and_phase(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_written_before_wrt_is_looked_at),
+        cmocka_unit_test(the_gradients_of_all_parameters_need_no_arrays),
         cmocka_unit_test(several_uses_add_up),
         cmocka_unit_test(broadcast_operands_are_summed_down),
         cmocka_unit_test(ops_of_several_results),

@@ -112,12 +112,12 @@ static wg_graph *build_fan_out(const wg_op *op, const wg_sample *s, wg_gradcheck
     o->op_node = n->id;
     for (int i = 0; i < n->n_out; i++)
         if (wg_dtype_is_float(n->out[i]->dtype))
-            wg_output(n->out[i], "y");
+            wg_output(n->out[i], NULL);
     for (int i = 0; i < s->n_in; i++) {
         if (in[i]->dtype != WG_F64 || !wg_value_count(in[i]))
             continue;
         snprintf(name, sizeof name, "w%d", i);
-        wg_output(wg_mul(in[i], wg_input(g, name, WG_F64, in[i]->shape)), "z");
+        wg_output(wg_mul(in[i], wg_input(g, name, WG_F64, in[i]->shape)), NULL);
     }
     return g;
 }

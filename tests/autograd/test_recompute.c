@@ -44,7 +44,7 @@ static void build(model *m, marks marked)
     wrt[DEPTH] = m->x;
     check_that(wg_grad(m->loss, wrt, DEPTH + 1, m->grad) == WG_OK, "%s", wg_graph_message(g));
     for (int i = 0; i <= DEPTH; i++)
-        wg_output(m->grad[i], "gradient");
+        wg_output(m->grad[i], NULL);
     assert_int_equal(wg_graph_verify(g), WG_OK);
 }
 

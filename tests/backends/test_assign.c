@@ -168,13 +168,16 @@ static void refused_assignments_say_why(void **state)
     wg_assign(a, wg_exp(a));
     assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
     assert_null(p);
-    assert_string_equal(wg_graph_message(g), "wg_plan_create: a is assigned twice");
+    assert_non_null(
+        strstr(wg_graph_message(g), "wg_assign: a is assigned already at test_assign.c:"));
+    assert_non_null(strstr(wg_graph_message(g), " (test_assign.c:"));
     wg_graph_free(g);
     g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
     wg_assign(x, wg_neg(x));
     assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
-    assert_non_null(strstr(wg_graph_message(g), "input x is assigned"));
+    assert_non_null(strstr(wg_graph_message(g), "wg_assign: x is an input: only a parameter or a "
+                                                "state can be assigned (test_assign.c:"));
     wg_graph_free(g);
 }
 

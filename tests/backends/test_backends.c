@@ -49,6 +49,7 @@ static wg_plan *plan_of(model *m, wg_plan_options o, wg_backend_list list, doubl
     o.n_outputs = (size_t)m->n_out;
     o.backends = list.backend;
     o.n_backends = list.count;
+    o.reference = !list.count;
     check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
     for (int i = 0; i < m->n_leaves; i++)
         for (int64_t k = 0; k < wg_value_count(m->leaf[i]); k++) {

@@ -168,7 +168,7 @@ static void an_op_without_a_kernel_is_named(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *y = wg_apply1(WG_HERE, &unknown, NULL, input(g, "x", 2, 2));
     wg_plan *p;
-    wg_plan_options o = {.outputs = &y, .n_outputs = 1};
+    wg_plan_options o = {.outputs = &y, .n_outputs = 1, .reference = true};
     assert_int_equal(wg_plan_create(&p, g, &o), WG_EUNSUPPORTED);
     check_that(
         strstr(wg_graph_message(g), "unknown(x): cpu: no reference kernel (test_bf16_plans.c:"),
@@ -219,7 +219,8 @@ static void parameters_may_be_bf16(void **state)
     for (int b = 0; b < n_backends(); b++) {
         const wg_backend *backend = backend_at(b);
         wg_plan *p;
-        wg_plan_options o = {.backends = &backend, .n_backends = backend ? 1 : 0, .seed = 3};
+        wg_plan_options o = {
+            .backends = &backend, .n_backends = backend ? 1 : 0, .reference = !backend, .seed = 3};
         check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
         const wg_tensor *t = wg_store_find(wg_plan_store(p), "w");
         assert_true(t && t->dtype == WG_BF16);
@@ -279,8 +280,11 @@ static mlp mlp_new(wg_dtype dtype, int layers)
 static double train(const mlp *m, const wg_backend *backend, double *first)
 {
     wg_plan *p;
-    wg_plan_options o = {
-        .backends = &backend, .n_backends = backend ? 1 : 0, .threads = 2, .seed = 9};
+    wg_plan_options o = {.backends = &backend,
+                         .n_backends = backend ? 1 : 0,
+                         .reference = !backend,
+                         .threads = 2,
+                         .seed = 9};
     check_that(wg_plan_create(&p, m->g, &o) == WG_OK, "%s", wg_graph_message(m->g));
     uint64_t seed = 1;
     float *x = wg_plan_data(p, m->x);

@@ -142,6 +142,7 @@ static void poison_shows_stale_reads(void **state)
     wg_output(c, "c");
     wg_plan *p;
     assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.poison = true}), WG_OK);
+    memset(wg_plan_data(p, x), 0, wg_value_bytes(x));
     assert_int_equal(wg_plan_run(p, 0), WG_OK);
     const float *y = wg_plan_data(p, c);
     assert_true(y[0] == 0);

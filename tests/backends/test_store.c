@@ -214,9 +214,44 @@ static void philox_gives_the_published_words(void **state)
     assert_true(wgi_unit(0) == 0 && wgi_unit(UINT64_MAX) < 1);
 }
 
+/* A carried state of another batch size: with one store that is an error, over the store it is the
+ * plan's own, and the parameters stay shared. */
+static void a_state_of_another_shape_is_the_upper_store_s_own(void **state)
+{
+    (void)state;
+    wg_store *base = wg_store_new(3), *over = wg_store_new_over(base);
+    wg_store *const stores[] = {base, base, over};
+    wg_plan *p[3] = {NULL};
+    wg_graph *g[3];
+    for (int i = 0; i < 3; i++) {
+        g[i] = wg_graph_new();
+        wg_value *w = wg_parameter(g[i], "w", WG_F32, WG_SHAPE(2), wg_ones()),
+                 *h = wg_state(g[i], "h", WG_F32, WG_SHAPE(i ? 1 : 32, 2), wg_ones());
+        wg_assign(h, wg_output(wg_add(h, w), "y"));
+        wg_status status = wg_plan_create(&p[i], g[i], &(wg_plan_options){.store = stores[i]});
+        assert_int_equal(status, i == 1 ? WG_ESHAPE : WG_OK);
+        if (i != 1)
+            assert_int_equal(wg_plan_run(p[i], 0), WG_OK);
+    }
+    assert_string_equal(wg_graph_message(g[1]),
+                        "wg_plan_create: h is f32[1,2] in the graph, f32[32,2] in the store (a "
+                        "store made by wg_store_new_over can have its own)");
+    assert_int_equal(wg_store_count(base), 2);
+    assert_int_equal(wg_store_count(over), 1);
+    assert_true(((const float *)wg_store_find(over, "h")->data)[1] == 2);
+    assert_ptr_equal(wg_store_find(over, "w"), wg_store_find(base, "w"));
+    for (int i = 0; i < 3; i++) {
+        wg_plan_free(p[i]);
+        wg_graph_free(g[i]);
+    }
+    wg_store_free(over);
+    wg_store_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_state_of_another_shape_is_the_upper_store_s_own),
         cmocka_unit_test(tensors_are_found_by_name),
         cmocka_unit_test(an_unequal_tensor_of_the_same_name_is_refused),
         cmocka_unit_test(initial_values_have_their_distribution),

@@ -71,8 +71,8 @@ static void cached_search_equals_uncached(void **state)
         wg_store *store = random_parameters(&c, 7 + (uint64_t)v);
         wg_search_model model = model_of(&c, store);
         model.int8 = int8;
-        model.backends = built.backend;
-        model.n_backends = v % 2 ? built.count : 0;
+        model.backends = v % 2 ? built.backend : &built.backend[built.count - 1]; /* or cpu alone */
+        model.n_backends = v % 2 ? built.count : 1;
         wg_search *s = search_of(&model);
         sentences x;
         draw_sentences(&x, 9, 11, 100 + (uint64_t)v);

@@ -27,6 +27,9 @@ static void failing_allocations_are_a_status(void **state)
     const wg_transformer_config c = small_config();
     wg_store *store = random_parameters(&c, 1);
     wg_search_model model = model_of(&c, store);
+    const wg_backend *reference = wg_cpu_backend(); /* others hand on what they lack memory for */
+    model.backends = &reference;
+    model.n_backends = 1;
     model.threads = 1;
     model.int8 = *state != NULL;
     sentences x;

@@ -184,6 +184,7 @@ static wg_plan *plan_of(run *r, wg_value *const *outputs, size_t n_outputs)
                                .n_outputs = n_outputs,
                                .backends = &r->backend,
                                .n_backends = r->backend ? 1 : 0,
+                               .reference = !r->backend,
                                .store = r->store};
     if (wg_plan_create(&p, r->g, &o) != WG_OK)
         return golden_model_fail(&r->m, "%s", wg_graph_message(r->g)), NULL;

@@ -1,6 +1,7 @@
 /* Mistakes of whoever builds a graph: each has a message that says what and where; NULL passes
  * through. */
 #include "tests/test.h"
+#include "wengert/autograd/grad.h"
 #include "wengert/graph/op.h"
 #include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
@@ -116,6 +117,119 @@ static void update_of_no_leaf(scene *s)
     assert_int_equal((wg_adam_update)(NULL, &s->y, &s->x, 1, lr, NULL), WG_EINVAL);
 }
 
+static void assign_to_input(scene *s)
+{
+    wg_assign(s->x, s->y);
+}
+static void assign_twice(scene *s)
+{
+    wg_value *w = wg_parameter(s->g, "w", WG_F32, WG_SHAPE(3), wg_zeros());
+    wg_assign(w, s->x);
+    wg_assign(w, s->y);
+}
+static void outputs_of_one_name(scene *s)
+{
+    assert_ptr_equal(wg_output(s->y, "y"), s->y);
+    assert_ptr_equal(wg_output(s->y, "y"), s->y); /* of one value that is no mistake */
+    assert_null(wg_output(s->x, "y"));
+}
+static void verified_in_a_scope(scene *s)
+{
+    wg_scope_push(s->g, "encoder");
+    assert_int_equal(wg_graph_verify(s->g), WG_EINVAL);
+}
+static wg_value *integers(scene *s)
+{
+    return wg_input(s->g, "n", WG_I32, WG_SHAPE(4));
+}
+static void half_of_integers(scene *s)
+{
+    assert_null(wg_scale(integers(s), 0.5));
+}
+static void integers_and_a_fraction(scene *s)
+{
+    assert_null(wg_shift(integers(s), 0.7));
+}
+static void integers_padded_with_a_fraction(scene *s)
+{
+    assert_null(wg_pad(integers(s), WG_SHAPE(0), WG_SHAPE(1), 0.5));
+}
+static void integers_masked_with_a_fraction(scene *s)
+{
+    wg_value *n = integers(s);
+    assert_null(wg_masked_fill(n, wg_equal(n, n), 1.5));
+}
+static void integers_filled_with_a_fraction(scene *s)
+{
+    assert_null(wg_fill(s->g, WG_I32, WG_SCALAR, 2.9));
+}
+static void integers_filled_with_too_much(scene *s)
+{
+    assert_null(wg_fill(s->g, WG_I32, WG_SCALAR, 1e12));
+}
+static void bool_of_two(scene *s)
+{
+    assert_null(wg_fill(s->g, WG_BOOL, WG_SCALAR, 2));
+}
+static void long_of_two_to_63(scene *s)
+{
+    assert_null(wg_fill(s->g, WG_I64, WG_SCALAR, 0x1p63));
+}
+static void float_of_too_much(scene *s)
+{
+    assert_null(wg_scale(s->x, 1e300));
+}
+static void float_of_too_little(scene *s)
+{
+    assert_null(wg_fill(s->g, WG_F32, WG_SCALAR, 1e-60));
+}
+static void clamp_at_too_much(scene *s)
+{
+    assert_null(wg_clamp(s->x, 0, 1e300));
+}
+static void counting_beyond_the_dtype(scene *s)
+{
+    assert_null(wg_iota(s->g, WG_I8, WG_SHAPE(200), 0, 0, 1));
+}
+static void counting_by_halves(scene *s)
+{
+    assert_null(wg_iota(s->g, WG_I32, WG_SHAPE(3), 0, 0, 0.5));
+}
+static void state_of_a_fraction(scene *s)
+{
+    assert_null(wg_state(s->g, "s", WG_I64, WG_SCALAR, (wg_init){WG_INIT_CONSTANT, 0.5}));
+}
+static void random_integers(scene *s)
+{
+    assert_null(wg_state(s->g, "s", WG_I64, WG_SCALAR, wg_xavier(1)));
+}
+static void reshape_that_does_not_divide(scene *s)
+{
+    wg_value *a = wg_input(s->g, "a", WG_F32, WG_SHAPE(3, 4));
+    assert_null(wg_reshape(a, WG_SHAPE(5, -1)));
+}
+static void reshape_with_two_unknowns(scene *s)
+{
+    assert_null(wg_reshape(s->x, WG_SHAPE(-1, -1)));
+}
+static void two_optimizers_of_one_name(scene *s)
+{
+    wg_value *w[2] = {wg_parameter(s->g, "w", WG_F32, WG_SHAPE(3), wg_zeros()),
+                      wg_parameter(s->g, "v", WG_F32, WG_SHAPE(3), wg_zeros())};
+    wg_value *lr = wg_fill(s->g, WG_F32, WG_SCALAR, 0.1);
+    for (int i = 0; i < 2; i++)
+        wg_adam_update(&w[i], &s->x, 1, lr, NULL);
+}
+static void gradient_without_parameters(scene *s)
+{
+    assert_int_equal(wg_grad_all(wg_sum(s->y, WG_ALL_AXES, WG_DROP)).n, 0);
+}
+static void gradient_of_nothing_that_is_trained(scene *s)
+{
+    wg_parameter(s->g, "w", WG_F32, WG_SHAPE(3), wg_zeros());
+    assert_null(wg_grad_all(wg_sum(s->y, WG_ALL_AXES, WG_DROP)).params);
+}
+
 /* clang-format off */
 static const struct {
     void (*make)(scene *s);
@@ -145,6 +259,40 @@ static const struct {
     {builder_with_a_long_text, "mine: 0000000000"},
     {clip_to_less_than_nothing, "clip_by_global_norm: max_norm is -1, must be 0 or more"},
     {update_of_no_leaf, "adam: the parameter's name is missing"},
+    {assign_to_input,
+     "wg_assign: x is an input: only a parameter or a state can be assigned "
+     "(test_mistakes.c:"},
+    {assign_twice, "wg_assign: w is assigned already at test_mistakes.c:"},
+    {outputs_of_one_name,
+     "wg_output: the name 'y' is taken by the output of exp built at test_mistakes.c:"},
+    {verified_in_a_scope,
+     "encoder: wg_graph_verify: the scope is still open: wg_scope_pop is missing"},
+    {half_of_integers,
+     "scale: n is i32, which cannot hold 0.5: wg_cast it to a float dtype "
+     "(test_mistakes.c:"},
+    {integers_and_a_fraction, "shift: n is i32, which cannot hold 0.7: wg_cast it"},
+    {integers_padded_with_a_fraction, "pad(n): value is 0.5, which i32 cannot hold"},
+    {integers_masked_with_a_fraction, "masked_fill(n, %"},
+    {integers_filled_with_a_fraction,
+     "fill(): value is 2.9, which i32 cannot hold (test_mistakes.c:"},
+    {integers_filled_with_too_much, "fill(): value is 1e+12, which i32 cannot hold"},
+    {bool_of_two, "fill(): value is 2, which bool cannot hold"},
+    {long_of_two_to_63, "fill(): value is 9.223372037e+18, which i64 cannot hold"},
+    {float_of_too_much, "scale: x is f32, which cannot hold 1e+300 (test_mistakes.c:"},
+    {float_of_too_little, "fill(): value is 1e-60, which f32 cannot hold"},
+    {clamp_at_too_much, "clamp(x): max is 1e+300, which f32 cannot hold"},
+    {counting_beyond_the_dtype, "iota(): the last number is 199, which i8 cannot hold"},
+    {counting_by_halves, "iota(): step is 0.5, which i32 cannot hold"},
+    {state_of_a_fraction, "state(): the initial value is 0.5, which i64 cannot hold"},
+    {random_integers, "state(): initial values of i64 cannot be random (xavier)"},
+    {reshape_that_does_not_divide,
+     "reshape(a): no size for the -1 of [5,-1] gives the 12 elements of [3,4] "
+     "(test_mistakes.c:"},
+    {reshape_with_two_unknowns, "reshape(x): [-1,-1] has more than one size of -1"},
+    {two_optimizers_of_one_name, "adam: the name 'adam/step' is taken by a value built at "},
+    {gradient_without_parameters, "wg_grad_all: the graph has no parameters (test_mistakes.c:"},
+    {gradient_of_nothing_that_is_trained,
+     "wg_grad_all: the loss depends on none of the 1 parameters"},
 };
 /* clang-format on */
 

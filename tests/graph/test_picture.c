@@ -1,5 +1,6 @@
 /* Pictures: what is drawn, folded, told in words; that DOT parses again; that a layout can be
  * stopped. */
+#include "graph/picture/internal.h"
 #include "tests/test.h"
 #include "wengert.h"
 #include "wengert/graph/picture.h"
@@ -40,6 +41,24 @@ static wg_graph *tower(bool gradient)
         for (size_t i = 0; i < n; i++)
             wg_output(dw[i], w[i]->name);
     }
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    return g;
+}
+
+/* Layers of equal width, with gradient, clipping and Adam: what everybody trains. */
+static wg_graph *trained_stack(int layers)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(8, 16)), *lr;
+    for (int i = 0; i < layers; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "dense%d", i);
+        x = wg_dense(name, x, 16, WG_ACTIVATION_GELU_TANH);
+    }
+    wg_gradients d = wg_grad_all(wg_output(wg_mean(x, WG_ALL_AXES, WG_DROP), "loss"));
+    lr = wg_input(g, "lr", WG_F32, WG_SCALAR);
+    wg_clip_by_global_norm(d.grads, d.n, 1, d.grads);
+    wg_adam_update(d.params, d.grads, d.n, lr, NULL);
     assert_int_equal(wg_graph_status(g), WG_OK);
     return g;
 }
@@ -370,9 +389,43 @@ static void without_graphviz_writing_says_so(void **state)
 }
 #endif
 
+/* The update is a box for clipping and one for Adam, however many parameters there are. */
+static void a_trained_model_stays_readable(void **state)
+{
+    (void)state;
+    size_t first = 0;
+    for (int layers = 4; layers <= 16; layers *= 2) {
+        wg_graph *g = trained_stack(layers);
+        size_t n = boxes(g, NULL);
+        check_that(n > 5 && n <= 30, "%d layers: %zu boxes", layers, n);
+        first = first ? first : n;
+        assert_int_equal(n, first); /* equal layers are folded */
+        wg_graph_free(g);
+    }
+}
+
+/* The learning rate, which only the update reads, is no part of the forward pass. */
+static void a_leaf_that_other_phases_read_is_drawn_with_them(void **state)
+{
+    (void)state;
+    wg_graph *g = trained_stack(2);
+    for (int all = 0; all < 2; all++) {
+        wg_picture *p = picture(g, &(wg_picture_options){.phases = all ? 0 : 1u << WG_FORWARD});
+        bool found = false;
+        for (const wgi_pic_box *b = p->boxes; b; b = b->next)
+            for (size_t i = 0; i < b->n_nodes; i++)
+                found |= b->nodes[i]->out[0] == wg_graph_find(g, "lr");
+        assert_int_equal(found, all);
+        wg_picture_free(p);
+    }
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trained_model_stays_readable),
+        cmocka_unit_test(a_leaf_that_other_phases_read_is_drawn_with_them),
         cmocka_unit_test(options_decide_how_much_is_drawn),
         cmocka_unit_test(phases_are_drawn_together_or_alone),
         cmocka_unit_test(siblings_that_differ_are_not_folded),

@@ -458,6 +458,7 @@ static void wrong_numbers_name_node_and_line(void **state)
     wg_assign(table, wg_scale(table, 2));
     wg_plan *p = plan_of(g, &(wg_plan_options){.check_nonfinite = true});
     int64_t *id = wg_plan_data(p, ids);
+    memset(wg_plan_data(p, x), 0, wg_value_bytes(x));
     id[1] = 12;
     assert_int_equal(wg_plan_run(p, 0), WG_EDATA);
     check_that(strstr(wg_plan_message(p), "words: embedding(") &&

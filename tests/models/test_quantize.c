@@ -16,7 +16,9 @@ static wg_plan *quantized(wg_graph *g, wg_value *x, const wg_backend *backend, w
 {
     *q = wg_output(wg_quantize(x), "q");
     *scale = wg_output(wg_result_of(*q, 1), "scale");
-    return plan_of(g, &(wg_plan_options){.backends = &backend, .n_backends = backend ? 1 : 0});
+    return plan_of(g, &(wg_plan_options){.backends = &backend,
+                                         .n_backends = backend ? 1 : 0,
+                                         .reference = !backend});
 }
 
 static void rows_are_rounded_to_their_own_grid(void **state)

@@ -137,6 +137,7 @@ static void ids_out_of_range_end_the_run_with_the_node_s_name(void **state)
                                wg_scatter_add(w, each, dy, 0), wg_scatter_max(w, each, dy, 0),
                                wg_segment_sum(dy, ids, 0, 5),  wg_segment_min(dy, ids, 0, 5)};
             wg_value *y = all[op];
+            wg_scope_pop(t.g);
             char expected[100];
             trial_run(&t, &y, 1, 2);
             trial_data(&t, ids)[2] = bad[k];

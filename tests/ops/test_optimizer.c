@@ -93,6 +93,38 @@ static void ten_steps_of_adam(void **state)
         }
 }
 
+/* The scope of an optimizer is a part of its states' names: these are what they were before there
+ * was one, and files of weights have them. */
+static void states_are_named_by_optimizer_and_parameter(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"train/adam/step", "train/adam/m/layer/w",
+                                        "train/adam/v/layer/w", "train/my/sgd/velocity/layer/w",
+                                        "train/my/adam/step"};
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, "layer");
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_scope_pop(g);
+    wg_value *lr = wg_fill(g, WG_F32, WG_SCALAR, 0.1), *v;
+    wg_scope_push(g, "train");
+    wg_gradients d = wg_grad_all(wg_sum(w, WG_ALL_AXES, WG_DROP));
+    wg_adam_update(d.params, d.grads, d.n, lr, NULL);
+    v = wg_parameter(g, "v", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_adam_update(&v, d.grads, 1, lr, &(wg_adam_options){.name = "my/adam"});
+    assert_string_equal(wg_scope_path(g), "train");
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    v = wg_graph_find(g, "train/adam/step");
+    assert_true(v && v->node->phase == WG_UPDATE);
+    for (int i = 0; i < WG_COUNT(names); i++)
+        if (i != 3)
+            check_that(wg_graph_find(g, names[i]) != NULL, "no %s", names[i]);
+    wg_sgd_update(d.params, d.grads, d.n, lr, &(wg_sgd_options){.momentum = 0.9, .name = "my/sgd"});
+    assert_int_equal(wg_graph_status(g), WG_EINVAL); /* w is assigned by Adam */
+    assert_non_null(strstr(wg_graph_message(g), "wg_assign: layer/w is assigned already"));
+    assert_non_null(wg_graph_find(g, names[3]));
+    wg_graph_free(g);
+}
+
 static void adam_refuses_step_zero(void **state)
 {
     (void)state;
@@ -293,6 +325,7 @@ static void bad_options_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_are_named_by_optimizer_and_parameter),
         cmocka_unit_test(ten_steps_of_adam),
         cmocka_unit_test(adam_refuses_step_zero),
         cmocka_unit_test(adam_of_zeros),

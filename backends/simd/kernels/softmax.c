@@ -47,9 +47,9 @@ void SIMD(log_softmax)(const simd_rows *a)
 #pragma omp simd reduction(+ : sum)
         for (int64_t i = 0; i < a->width; i++)
             sum += simd_exp(x[i] - top);
-        float shift = sum != 0 ? top + logf(sum) : 0; /* all -inf: x itself */
+        float shift = sum != 0 ? logf(sum) : 0; /* all -inf: x itself */
 #pragma omp simd
         for (int64_t i = 0; i < a->width; i++)
-            y[i] = x[i] - shift;
+            y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
     }
 }

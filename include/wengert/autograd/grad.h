@@ -9,10 +9,33 @@
 extern "C" {
 #endif
 
+/** Parameters and the gradients of a loss with respect to them.  The arrays belong to the graph. */
+typedef struct wg_gradients {
+    wg_value **params; /**< [n] the float parameters, in order of creation */
+    wg_value **grads;  /**< [n] grads[i] = d loss / d params[i] */
+    size_t n;          /**< their number */
+} wg_gradients;
+
+/** The gradients of a scalar loss with respect to all float parameters of its graph:
+ *
+ *     wg_gradients d = wg_grad_all(loss);
+ *     wg_adam_update(d.params, d.grads, d.n, lr, NULL);
+ *
+ *  Where the loss does not depend on a parameter, the gradient is zero (wg_depends_on tells); a
+ *  loss that depends on none of them is an error.  All zero after an error; errors are as for
+ *  wg_grad. */
+WG_API wg_gradients(wg_grad_all)(const char *at, wg_value *loss);
+#define wg_grad_all(...) wg_grad_all(WG_HERE, __VA_ARGS__)
+
+/** Whether a derivative of y with respect to x can be other than zero: false where the path from x
+ *  to y is missing, or leads through integers, wg_stop_gradient or steps such as wg_round, and for
+ *  NULL. */
+WG_API bool wg_depends_on(const wg_value *y, const wg_value *x);
+
 /** dx[i] = d y / d wrt[i] for a scalar y; dx[i] has the shape and dtype of wrt[i], and is zero if y
- *  does not depend on it.  wrt may be any float values, leaves or not.  If ops on the path lack a
- *  gradient rule, nothing is built and the graph's message lists them all by name and line
- *  (WG_EUNSUPPORTED). */
+ *  does not depend on it (wg_depends_on tells).  wrt may be any float values, leaves or not.  If
+ *  ops on the path lack a gradient rule, nothing is built and the graph's message lists them all by
+ *  name and line (WG_EUNSUPPORTED).  On failure dx[i] is NULL, up to the first wrt[i] that is. */
 WG_API wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_wrt,
                           wg_value **dx);
 #define wg_grad(...) wg_grad(WG_HERE, __VA_ARGS__)

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/** An evaluator whose runs are plans on the cpu backend, each with its own store and one thread,
- * without assignments.  Static, never NULL. */
+/** An evaluator whose runs are plans on the reference backend, each with its own store and one
+ * thread, without assignments.  Static, never NULL. */
 WG_API const wg_evaluator *wg_plan_evaluator(void);
 
 #ifdef __cplusplus

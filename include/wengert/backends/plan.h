@@ -6,10 +6,10 @@
  *     wg_plan *p;
  *     if (wg_plan_create(&p, g, &(wg_plan_options){.store = store}) != WG_OK)
  *         return fprintf(stderr, "%s\n", wg_graph_message(g)), 1;
- *     memcpy(wg_plan_data(p, x), batch, bytes);
+ *     memcpy(wg_plan_f32(p, x), batch, bytes);
  *     if (wg_plan_run(p, step) != WG_OK)
  *         fprintf(stderr, "%s\n", wg_plan_message(p));
- *     printf("%g\n", *(float *)wg_plan_data(p, loss));
+ *     printf("%g\n", wg_plan_scalar(p, loss));
  */
 #ifndef WG_BACKENDS_PLAN_H
 #define WG_BACKENDS_PLAN_H
@@ -32,15 +32,20 @@ typedef struct wg_plan_options {
     size_t n_outputs; /**< length of `outputs` */
     /** Backends in the order in which they are asked; cpu is always asked last. */
     const wg_backend *const *backends;
-    size_t n_backends;       /**< length of `backends` */
+    size_t n_backends;       /**< length of `backends`; 0: all that are built in, fastest first */
+    bool reference;          /**< the readable reference kernels of cpu alone, without `backends` */
     int threads;             /**< of a run; 0: OpenMP's default */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
-    /** Stop a run at the first node that makes NaN, or that makes infinity from finite operands (a
-     * mask of -inf passes). */
+    /** Stop a run at the first node that has NaN, or that makes infinity from finite operands (a
+     * mask of -inf passes); the message tells NaN that the node made from NaN that an input, a
+     * parameter or a state held before the run.  A run with an input that was never filled fails
+     * with WG_EINVAL. */
     bool check_nonfinite;
-    bool poison;     /**< fill dead memory with 0xff, to expose reads of it */
+    /** Fill dead memory and inputs with 0xff, to expose reads of what nobody wrote, and check
+     * inputs as check_nonfinite does. */
+    bool poison;
     bool profile;    /**< time each node */
     bool keep_all;   /**< do not reuse buffers: every value can be read after a run */
     bool no_inplace; /**< do not write results over operands */
@@ -58,10 +63,21 @@ WG_API WG_MUST_USE wg_status wg_plan_create(wg_plan **out, wg_graph *g,
 WG_API void wg_plan_free(wg_plan *p);
 
 /** The memory of a leaf (to read or write), of an output (to read after a run) or, with keep_all,
- * of any value; otherwise NULL.  `v` is a value of the graph that the plan was made from.
- * Addresses stay the same for the life of the plan.  An input that nothing reads has memory too, so
- * that it may be filled. */
+ * of any value; otherwise NULL, and wg_plan_message says why.  `v` is a value of the graph that the
+ * plan was made from.  Addresses stay the same for the life of the plan.  An input that nothing
+ * reads has memory too, so that it may be filled. */
 WG_API void *wg_plan_data(wg_plan *p, const wg_value *v);
+/** The same for a value that must be f32: NULL and a message if it is of another dtype. */
+WG_API float *wg_plan_f32(wg_plan *p, const wg_value *v);
+/** The same for f64. */
+WG_API double *wg_plan_f64(wg_plan *p, const wg_value *v);
+/** The same for i32. */
+WG_API int32_t *wg_plan_i32(wg_plan *p, const wg_value *v);
+/** The same for i64. */
+WG_API int64_t *wg_plan_i64(wg_plan *p, const wg_value *v);
+/** The number in a value of one element, of any dtype, such as a loss; NaN and a message if v has
+ * more elements or no memory. */
+WG_API double wg_plan_scalar(wg_plan *p, const wg_value *v);
 
 /** Makes an input read the caller's memory, which is dense, 64-byte aligned and must stay valid
  * until the next bind or the end of the plan.  NULL: the plan's own memory again.  WG_EINVAL: the
@@ -128,9 +144,10 @@ WG_API WG_MUST_USE wg_status wg_plan_print(const wg_plan *p, FILE *file);
 WG_API WG_MUST_USE wg_status wg_plan_check(wg_plan *p);
 
 /** The first node that makes NaN or infinity (as check_nonfinite says), found by one run with
- * checks on; wg_plan_message says where.  Parameters and states are as before, outputs are those of
- * this run.  NULL if there is none, or if the run fails for another reason, which is then the
- * message. */
+ * checks on; wg_plan_message says where.  If NaN came into the run with a leaf, that leaf: after
+ * updates have spread NaN, the node that made it is found only with the parameters from before
+ * them.  Parameters and states are as before, outputs are those of this run.  NULL if there is
+ * none, or if the run fails for another reason, which is then the message. */
 WG_API const wg_node *wg_plan_first_nonfinite(wg_plan *p, uint64_t step);
 
 #ifdef __cplusplus

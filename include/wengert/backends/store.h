@@ -2,6 +2,9 @@
  * that use one store share its tensors, also if their graphs differ (training and evaluation, or
  * one graph for each length of batches).
  *
+ * A store that is empty when a file is loaded takes what the file has (wengert/files/weights.h),
+ * and plans made later check it; a store whose tensors plans have made is checked by the loading.
+ *
  * Ownership: the store owns its tensors until wg_store_free; plans that use it must be freed first.
  * Not thread-safe. */
 #ifndef WG_BACKENDS_STORE_H
@@ -28,8 +31,9 @@ typedef struct wg_tensor {
  * memory. */
 WG_API wg_store *wg_store_new(uint64_t seed);
 /** An empty store layered over `base`: names that it lacks are looked up in `base`.  Plans share
- * the parameters of `base` and keep states of their own, such as the caches of a decoder.  `base`
- * must outlive it.  NULL if out of memory. */
+ * the parameters of `base` and keep states of their own: those that `base` lacks, such as the
+ * caches of a decoder, or has in another shape, such as a carried state of another batch size.
+ * `base` must outlive it.  NULL if out of memory. */
 WG_API wg_store *wg_store_new_over(wg_store *base);
 /** Frees the store and its tensors, not those of its base; NULL is allowed. */
 WG_API void wg_store_free(wg_store *s);
@@ -44,6 +48,20 @@ WG_API const wg_tensor *wg_store_find(const wg_store *s, const char *name);
  * shape), WG_EINVAL (NULL or an invalid shape), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_store_add(wg_store *s, const char *name, wg_dtype dtype,
                                           const wg_shape *shape, const wg_tensor **out);
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+/** Sets the note of that key, a text such as an epoch or a configuration, which is saved and loaded
+ * with the store (wengert/files/weights.h).  Key and text are UTF-8 and copied; a text of NULL
+ * removes the note.  WG_EINVAL: NULL or an empty key; WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_store_set_note(wg_store *s, const char *key, const char *text);
+/** The text of that key, without those of a base; NULL if there is none.  Valid until it is set
+ * again. */
+WG_API const char *wg_store_note(const wg_store *s, const char *key);
+/** The number of notes. */
+WG_API size_t wg_store_note_count(const wg_store *s);
+/** The key of the i-th note, NULL past the end. */
+WG_API const char *wg_store_note_key(const wg_store *s, size_t i);
 
 #ifdef __cplusplus
 }

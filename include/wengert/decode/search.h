@@ -84,7 +84,7 @@ typedef struct wg_search_model {
     bool no_unk;     /**< never produce unk                                                  */
     bool int8;       /**< products with parameters in 8 bits: wengert/models/quantize.h      */
     const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options         */
-    size_t n_backends; /**< 0: the cpu backend alone                                             */
+    size_t n_backends; /**< 0: all that are built in                                             */
     int threads;       /**< 0: OpenMP's default                                                */
 } wg_search_model;
 

@@ -65,6 +65,11 @@ WG_API const wg_file_tensor *wg_safetensors_find(const wg_safetensors *file, con
 /** The metadata text of that key, or NULL. */
 WG_API const char *wg_safetensors_note(const wg_safetensors *file, const char *key);
 
+/** The number of metadata entries. */
+WG_API size_t wg_safetensors_note_count(const wg_safetensors *file);
+/** The i-th of them in order of keys, NULL past the end. */
+WG_API const wg_file_note *wg_safetensors_note_at(const wg_safetensors *file, size_t i);
+
 /** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and the
  * metadata entries `notes`.  WG_EINVAL: a name is missing, repeated, reserved or not UTF-8;
  * WG_ESHAPE: an invalid dtype or shape; WG_EIO: the file cannot be written. */

@@ -99,10 +99,12 @@ WG_API wg_value *wg_result_of(wg_value *v, int i);
 WG_API wg_value *wg_name(wg_value *v, const char *format, ...) WG_PRINTF(2, 3);
 
 /** Marks v as an output: a plan computes the outputs, the assignments, and what they need.  `name`
- *  is copied and may be NULL.  Returns v, or NULL if the graph is in error. */
+ *  is copied and may be NULL; it is an error if the output of another value has it.  Returns v, or
+ *  NULL if the graph is in error. */
 WG_API wg_value *wg_output(wg_value *v, const char *name);
-/** At the end of a run, `leaf` (a parameter or a state) takes the value of `v` (same shape and
- *  dtype).  Within the run all readers of the leaf see the old value, in any order. */
+/** At the end of a run, `leaf` (a parameter or a state, assigned only once) takes the value of `v`
+ *  (same shape and dtype).  Within the run all readers of the leaf see the old value, in any
+ *  order. */
 WG_API void(wg_assign)(const char *at, wg_value *leaf, wg_value *v);
 #define wg_assign(...) wg_assign(WG_HERE, __VA_ARGS__)
 
@@ -127,13 +129,14 @@ WG_API size_t wg_graph_assign_count(const wg_graph *g);
 WG_API void wg_graph_assign_at(const wg_graph *g, size_t i, wg_value **leaf, wg_value **v);
 
 /** Writes up to `max` parameters, in order of creation, into `out` (may be NULL if max is 0);
- *  returns the number of all parameters. */
+ *  returns the number of all parameters, which may be more than `max`.  (wg_grad_all needs no
+ *  array.) */
 WG_API size_t wg_graph_parameters(const wg_graph *g, wg_value **out, size_t max);
 /** The leaf or named value with that full name, or NULL. */
 WG_API wg_value *wg_graph_find(const wg_graph *g, const char *name);
 
-/** Infers every shape and dtype again, and checks operand order, arity and attributes.  The first
- *  mismatch becomes the graph's error.  Returns the graph's status. */
+/** Infers every shape and dtype again, and checks operand order, arity and attributes, and that no
+ *  scope is open.  The first mismatch becomes the graph's error.  Returns the graph's status. */
 WG_API wg_status wg_graph_verify(wg_graph *g);
 
 /** Writes one line per node; equal graphs give equal bytes.  WG_EIO if writing fails. */

@@ -27,6 +27,10 @@ WG_API bool wg_need_int(wg_node *n, int i);
 WG_API bool wg_need_number(wg_node *n, int i);
 /** Operand i has that dtype. */
 WG_API bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype);
+/** x, the attribute `name`, can be an element of that dtype, up to rounding: it is neither a
+ *  fraction of an integer, nor too large, nor so small that it would become 0.  Real attributes are
+ *  checked against the floats among operands and results without this. */
+WG_API bool wg_need_held(wg_node *n, const char *name, double x, wg_dtype dtype);
 /** Operands i and j have the same dtype. */
 WG_API bool wg_need_same_dtype(wg_node *n, int i, int j);
 /** Operands i and j have the same shape. */

@@ -1,11 +1,11 @@
 /* Optimizers: they turn a graph with gradients into a training step.
  *
- *     wg_grad(loss, params, n, grads);
- *     wg_clip_by_global_norm(grads, n, 1.0, grads);
- *     wg_adam_update(params, grads, n, lr, NULL);
+ *     wg_gradients d = wg_grad_all(loss);
+ *     wg_clip_by_global_norm(d.grads, d.n, 1.0, d.grads);
+ *     wg_adam_update(d.params, d.grads, d.n, lr, NULL);
  *
  * lr is a scalar value, often an input that a schedule fills before each run.  All nodes have the
- * phase WG_UPDATE. */
+ * phase WG_UPDATE, and are in a scope "clip", or one with the name of the optimizer. */
 #ifndef WG_MODELS_OPTIMIZER_H
 #define WG_MODELS_OPTIMIZER_H
 

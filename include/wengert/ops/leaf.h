@@ -147,7 +147,9 @@ WG_API wg_value *(wg_constant)(const char *at, wg_graph *g, wg_dtype dtype, wg_s
                                const void *data);
 #define wg_constant(...) wg_constant(WG_HERE, __VA_ARGS__)
 
-/** Every element is `value`. */
+/** Every element is `value`, rounded to the dtype.  WG_EDTYPE if the dtype cannot hold it: a
+ *  fraction in integers, or a number too large or too small for it.  The same holds for every
+ *  number that a builder takes. */
 WG_API wg_value *(wg_fill)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
                            double value);
 #define wg_fill(...) wg_fill(WG_HERE, __VA_ARGS__)

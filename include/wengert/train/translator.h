@@ -19,7 +19,7 @@ typedef struct wg_translator_options {
      * metric, else by another metric, else the moving average, else the last parameters. */
     const char *weights;
     const wg_settings *settings;       /**< those of the folder, if already read; or NULL */
-    const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: the fastest */
+    const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of backends */
     int threads;                       /**< 0: OpenMP's default */
     bool int8; /**< products with weights in 8-bit integers, see wengert/models/quantize.h */

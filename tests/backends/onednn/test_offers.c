@@ -108,7 +108,7 @@ static void other_kinds_get_other_offers(void **state)
                              wg_matmul_t(x, z, WG_TN),
                              wg_matmul_t(x, z, WG_NT),
                              wg_matmul_t(x, wide, WG_NN),
-                             wg_exp(x),
+                             wg_sigmoid(x),
                              wg_tanh(x)};
     const od_offer *offer[WG_COUNT(different)];
     for (int i = 0; i < WG_COUNT(different); i++) {

@@ -12,12 +12,24 @@
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
-typedef enum call { NONE, PIPE, FORK, POLL, READ, WAIT, REALLOC, CHILD_DIES, CHILD_FAILS } call;
+typedef enum call {
+    NONE,
+    PIPE,
+    PIPE_2,
+    FORK,
+    POLL,
+    READ,
+    WAIT,
+    REALLOC,
+    CHILD_DIES,
+    CHILD_FAILS
+} call;
 
 static struct {
     call wrong;
     int error; /* what errno says    */
     int times; /* how often, from now */
+    int waits; /* calls that went right before */
 } plan;
 
 static bool goes_wrong(call c)
@@ -44,7 +56,9 @@ void *__wrap_realloc(void *p, size_t size);
 
 int __wrap_pipe(int *ends)
 {
-    return goes_wrong(PIPE) ? -1 : __real_pipe(ends);
+    if (plan.wrong == PIPE_2 && plan.times == 1 && !plan.waits++)
+        return __real_pipe(ends);
+    return goes_wrong(PIPE) || goes_wrong(PIPE_2) ? -1 : __real_pipe(ends);
 }
 
 pid_t __wrap_fork(void)
@@ -97,6 +111,7 @@ static wg_status draw(wg_picture_format format, call wrong, int error, char *tex
     plan.wrong = wrong;
     plan.error = error;
     plan.times = 1;
+    plan.waits = 0;
     wg_status status = wg_picture_write(p, format, file, &why);
     plan.wrong = NONE;
     snprintf(message, 200, "%.199s", why.text);
@@ -139,6 +154,7 @@ static void failures_have_a_status_and_a_message(void **state)
         const char *message;
     } cases[] = {
         {PIPE, EMFILE, WG_EIO, "pipe: Too many open files"},
+        {PIPE_2, EMFILE, WG_EIO, "pipe: Too many open files"},
         {FORK, EAGAIN, WG_EIO, "fork: Resource temporarily unavailable"},
         {READ, EIO, WG_EIO, "the layout could not be read: Input/output error"},
         {WAIT, ECHILD, WG_EIO, "Graphviz could not lay out or render the picture"},
@@ -156,6 +172,34 @@ static void failures_have_a_status_and_a_message(void **state)
     }
 }
 
+/* A graph that is too wide for the pixels of a PNG is scaled down; Graphviz says so on standard
+ * error, from which it becomes the warning. */
+static void nothing_is_written_to_standard_error(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
+    for (int i = 0; i < 400; i++)
+        wg_name(wg_output(wg_tanh(x), NULL), "a_label_that_makes_its_box_wide_%d", i);
+    wg_picture *p = NULL;
+    assert_int_equal(wg_picture_create(&p, g, &(wg_picture_options){.full = true}, NULL), WG_OK);
+    FILE *file = tmpfile(), *captured = tmpfile();
+    assert_true(file && captured);
+    int before = dup(STDERR_FILENO);
+    dup2(fileno(captured), STDERR_FILENO);
+    wg_error why;
+    wg_status status = wg_picture_write(p, WG_PICTURE_PNG, file, &why);
+    dup2(before, STDERR_FILENO);
+    check_that(status == WG_OK, "%s", why.text);
+    assert_int_equal(lseek(fileno(captured), 0, SEEK_END), 0);
+    check_that(strncmp(why.warning, "Graphviz: graph is too large", 28) == 0, "'%s'", why.warning);
+    close(before);
+    fclose(captured);
+    fclose(file);
+    wg_picture_free(p);
+    wg_graph_free(g);
+}
+
 /* libcgraph forgets 48 bytes of a graph for which it gets no id (agalloc in agopen). */
 WG_API const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -168,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interrupted_calls_are_taken_up_again),
         cmocka_unit_test(pixels_are_png),
+        cmocka_unit_test(nothing_is_written_to_standard_error),
         cmocka_unit_test(failures_have_a_status_and_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

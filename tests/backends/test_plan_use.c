@@ -1,0 +1,312 @@
+/* What a program meets when it uses a plan: fast backends by default, readers that check, messages
+ * that say what to do, and where NaN came from. */
+#include "tests/plans.h"
+#include "wengert/autograd/grad.h"
+#include "wengert/backends/load.h"
+#include "wengert/ops/ops.h"
+
+#include <math.h>
+
+/* ---- backends -------------------------------------------------------------------------------- */
+
+static wg_value *product_of(wg_graph *g)
+{
+    wg_value *a = wg_input(g, "a", WG_F32, WG_SHAPE(64, 64)),
+             *b = wg_input(g, "b", WG_F32, WG_SHAPE(64, 64));
+    return wg_output(wg_matmul(a, b), "y");
+}
+
+static void without_options_a_plan_asks_the_fastest_backends(void **state)
+{
+    (void)state;
+    const wg_backend_list built = wg_backend_list_built_in();
+    const wg_plan_options listed = {.backends = built.backend, .n_backends = built.count},
+                          none = {0}, *const ways[] = {&listed, NULL, &none};
+    wg_graph *g = wg_graph_new();
+    product_of(g);
+    const char *first = NULL;
+    for (int i = 0; i < WG_COUNT(ways); i++) {
+        wg_plan *p = plan_of(g, ways[i]);
+        const char *by = wg_plan_step_at(p, 0).backend;
+        first = first ? first : by;
+        assert_string_equal(by, first);
+        wg_plan_free(p);
+    }
+    wg_plan *p = plan_of(g, &(wg_plan_options){.reference = true});
+    assert_string_equal(wg_plan_step_at(p, 0).backend, "cpu");
+    assert_string_equal(wg_plan_step_at(p, 0).refused, "");
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void the_reference_excludes_a_list(void **state)
+{
+    (void)state;
+    const wg_backend *cpu = wg_cpu_backend();
+    const wg_plan_options o = {.backends = &cpu, .n_backends = 1, .reference = true};
+    wg_graph *g = wg_graph_new();
+    wg_plan *p;
+    product_of(g);
+    assert_int_equal(wg_plan_create(&p, g, &o), WG_EINVAL);
+    assert_string_equal(wg_graph_message(g),
+                        "wg_plan_create: the options ask for the reference and 1 backends");
+    wg_graph_free(g);
+}
+
+/* NaN goes through every function that has several kernels. */
+static void nan_stays_nan_on_every_backend(void **state)
+{
+    (void)state;
+    const wg_backend_list built = wg_backend_list_built_in();
+    int compared = 0;
+    for (size_t b = 0; b < built.count; b++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 64));
+        wg_value *y[] = {wg_exp(x),
+                         wg_log(x),
+                         wg_tanh(x),
+                         wg_sigmoid(x),
+                         wg_silu(x),
+                         wg_softplus(x),
+                         wg_gelu(x, WG_GELU_ERF),
+                         wg_gelu(x, WG_GELU_TANH),
+                         wg_relu(x),
+                         wg_softmax(x, -1),
+                         wg_log_softmax(x, -1)};
+        wg_plan *p = plan_of(g, &(wg_plan_options){.outputs = y,
+                                                   .n_outputs = WG_COUNT(y),
+                                                   .backends = &built.backend[b],
+                                                   .n_backends = 1});
+        for (int i = 0; i < 128; i++)
+            wg_plan_f32(p, x)[i] = i == 5 || i == 40 ? NAN : 0.25f;
+        run(p, 0);
+        for (int i = 0; i < WG_COUNT(y); i++, compared++) {
+            const float *out = floats(p, y[i]);
+            check_that(isnan(out[5]) && isnan(out[40]) && isfinite(out[64 + 5]),
+                       "%s on %s: %g, %g and %g", y[i]->node->op->name, built.backend[b]->name,
+                       (double)out[5], (double)out[40], (double)out[64 + 5]);
+        }
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+    assert_int_equal(compared, 11 * (int)built.count);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static void expect_message(const wg_plan *p, const char *expected)
+{
+    assert_string_equal(wg_plan_message(p), expected);
+}
+
+static void what_cannot_be_read_has_a_reason(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new(), *other = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)), *h = wg_name(wg_exp(x), "h"),
+             *y = wg_output(wg_sum(h, WG_ALL_AXES, WG_DROP), "y"),
+             *w = wg_name(wg_constant(g, WG_F32, WG_SCALAR, (float[]){1}), "w"),
+             *foreign = wg_input(other, "foreign", WG_F32, WG_SHAPE(3));
+    wg_plan *p = plan_of(g, NULL);
+    wg_value *late = wg_name(wg_exp(y), "late");
+    assert_null(wg_plan_data(p, h));
+    expect_message(p, "wg_plan_data: h is no output of this plan: mark it with wg_output, or set "
+                      "keep_all");
+    assert_null(wg_plan_data(p, w));
+    expect_message(p, "wg_plan_data: w is not needed by what the plan computes");
+    assert_null(wg_plan_data(p, late));
+    expect_message(p, "wg_plan_data: late is newer than the plan: create the plan after the graph "
+                      "is complete");
+    assert_null(wg_plan_data(p, foreign));
+    expect_message(p, "wg_plan_data: foreign is of another graph than the plan");
+    assert_null(wg_plan_data(p, NULL));
+    expect_message(p, "wg_plan_data: the value is NULL: wg_graph_message may say why");
+    assert_null(wg_plan_data(NULL, x));
+    wg_plan_free(p);
+    wg_graph_free(g);
+    wg_graph_free(other);
+}
+
+static void readers_check_dtype_and_size(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)),
+             *best = wg_output(wg_argmax(x, 0, WG_DROP), "best"),
+             *ids = wg_output(wg_cast(best, WG_I32), "ids"),
+             *sum = wg_output(wg_sum(x, WG_ALL_AXES, WG_DROP), "sum"),
+             *wide = wg_output(wg_cast(sum, WG_F64), "wide");
+    wg_plan *p = plan_of(g, NULL);
+    memcpy(wg_plan_f32(p, x), (float[]){1, 5, 2}, 3 * sizeof(float));
+    run(p, 0);
+    assert_true(wg_plan_scalar(p, sum) == 8 && wg_plan_scalar(p, best) == 1 &&
+                wg_plan_scalar(p, ids) == 1 && wg_plan_scalar(p, wide) == 8);
+    assert_true(wg_plan_i64(p, best)[0] == 1 && wg_plan_i32(p, ids)[0] == 1 &&
+                wg_plan_f64(p, wide)[0] == 8);
+    assert_null(wg_plan_f32(p, best));
+    assert_non_null(strstr(wg_plan_message(p), " is i64, read as f32"));
+    assert_true(isnan(wg_plan_scalar(p, x)));
+    expect_message(p, "x is [3], read as a scalar");
+    assert_true(isnan(wg_plan_scalar(p, NULL)) && isnan(wg_plan_scalar(NULL, x)));
+    assert_null(wg_plan_f32(p, NULL));
+    assert_null(wg_plan_i32(NULL, ids));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void a_bind_that_succeeds_clears_the_message(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+    wg_output(wg_exp(x), "y");
+    wg_plan *p = plan_of(g, NULL);
+    char *memory = aligned_alloc(64, 128);
+    assert_int_equal(wg_plan_bind(p, x, memory + 4), WG_EINVAL);
+    expect_message(p, "wg_plan_bind: the memory is not 64-byte aligned");
+    assert_int_equal(wg_plan_bind(p, x, memory), WG_OK);
+    expect_message(p, "");
+    wg_plan_free(p);
+    wg_graph_free(g);
+    free(memory);
+}
+
+static void a_plan_needs_closed_scopes(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, "encoder");
+    wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(4))), "y");
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
+    assert_string_equal(wg_graph_message(g), "encoder: wg_plan_create: the scope is still open: "
+                                             "wg_scope_pop is missing");
+    wg_graph_free(g);
+}
+
+/* ---- inputs that nobody filled --------------------------------------------------------------- */
+
+static void checks_notice_an_input_that_was_never_filled(void **state)
+{
+    (void)state;
+    const wg_plan_options checks[] = {{.check_nonfinite = true}, {.poison = true}};
+    for (int i = 0; i < WG_COUNT(checks); i++)
+        for (int bound = 0; bound < 2; bound++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4, 4));
+            wg_value *y = wg_output(wg_exp(wg_reshape(x, WG_SHAPE(16))), "y");
+            wg_input(g, "unread", WG_F32, WG_SHAPE(4));
+            wg_plan *p = plan_of(g, &checks[i]);
+            float *memory = aligned_alloc(64, 64);
+            memset(memory, 0, 64);
+            assert_int_equal(wg_plan_run(p, 0), WG_EINVAL);
+            check_that(strncmp(wg_plan_message(p),
+                               "input(): x was never filled: wg_plan_data gives "
+                               "its memory (test_plan_use.c:",
+                               75) == 0,
+                       "%s", wg_plan_message(p));
+            if (bound)
+                assert_int_equal(wg_plan_bind(p, x, memory), WG_OK);
+            else
+                memset(wg_plan_data(p, x), 0, 64);
+            run(p, 0);
+            assert_true(floats(p, y)[3] == 1);
+            wg_plan_free(p);
+            wg_graph_free(g);
+            free(memory);
+        }
+}
+
+/* With poison an input whose memory was asked for but not written shows. */
+static void poison_shows_an_input_that_was_not_written(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4)), *y = wg_output(wg_exp(x), "y");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.poison = true});
+    wg_plan_f32(p, x)[0] = 0;
+    run(p, 0);
+    assert_true(floats(p, y)[0] == 1 && isnan(floats(p, y)[1]));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+/* ---- where NaN comes from -------------------------------------------------------------------- */
+
+/* Two steps of w -= log(x) with x = -1: the first makes NaN, the second reads it. */
+static void nan_that_came_in_is_told_from_nan_that_is_made(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SCALAR), *z = wg_input(g, "z", WG_F32, WG_SHAPE(2)),
+             *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(2), wg_ones()),
+             *v = wg_parameter(g, "v", WG_F32, WG_SHAPE(2), wg_ones());
+    wg_value *step = wg_log(x);
+    int line = __LINE__ + 1;
+    wg_output(wg_mul(wg_reshape(w, WG_SHAPE(2, 1)), z), "y");
+    wg_assign(w, wg_sub(w, step));
+    wg_assign(v, wg_sub(v, step));
+    wg_plan *p = plan_of(g, NULL);
+    memset(wg_plan_f32(p, z), 0, 2 * sizeof(float));
+    *wg_plan_f32(p, x) = 1;
+    run(p, 0);
+    *wg_plan_f32(p, x) = -1;
+    const wg_node *made = wg_plan_first_nonfinite(p, 1);
+    assert_string_equal(made->op->name, "log");
+    assert_non_null(strstr(wg_plan_message(p), "log(x): result 0 is NaN at element 0"));
+    run(p, 1);
+    const wg_node *held = wg_plan_first_nonfinite(p, 1); /* too late: w and v hold it */
+    assert_string_equal(held->op->name, "log");          /* whose operand is whole */
+    *wg_plan_f32(p, x) = 1;
+    held = wg_plan_first_nonfinite(p, 2);
+    assert_string_equal(held->op->name, "parameter");
+    assert_non_null(strstr(wg_plan_message(p), "reads NaN at element 0 of parameter "));
+    assert_non_null(strstr(wg_plan_message(p), ", which held it before the run, as did 2 of 2 "
+                                               "parameters and states (test_plan_use.c:"));
+    wg_plan_f32(p, w)[0] = wg_plan_f32(p, w)[1] = wg_plan_f32(p, v)[0] = wg_plan_f32(p, v)[1] = 1;
+    wg_plan_f32(p, z)[1] = NAN;
+    char expected[200];
+    snprintf(expected, sizeof expected,
+             "reads NaN at element 1 of input z, which held it before the run (test_plan_use.c:%d)",
+             line);
+    held = wg_plan_first_nonfinite(p, 3);
+    assert_string_equal(held->op->name, "input");
+    check_that(strstr(wg_plan_message(p), expected), "%s", wg_plan_message(p));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void nan_of_a_constant_is_said_to_be_one(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *c = wg_name(wg_constant(g, WG_F32, WG_SHAPE(2), ((float[]){1, NAN})), "c"),
+             *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    wg_output(wg_mul(x, c), "y");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.check_nonfinite = true});
+    memset(wg_plan_f32(p, x), 0, 8);
+    assert_int_equal(wg_plan_run(p, 0), WG_ENONFINITE);
+    assert_non_null(strstr(wg_plan_message(p),
+                           "reads NaN at element 1 of constant c, which depends "
+                           "on constants alone"));
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_options_a_plan_asks_the_fastest_backends),
+        cmocka_unit_test(the_reference_excludes_a_list),
+        cmocka_unit_test(nan_stays_nan_on_every_backend),
+        cmocka_unit_test(what_cannot_be_read_has_a_reason),
+        cmocka_unit_test(readers_check_dtype_and_size),
+        cmocka_unit_test(a_bind_that_succeeds_clears_the_message),
+        cmocka_unit_test(a_plan_needs_closed_scopes),
+        cmocka_unit_test(checks_notice_an_input_that_was_never_filled),
+        cmocka_unit_test(poison_shows_an_input_that_was_not_written),
+        cmocka_unit_test(nan_that_came_in_is_told_from_nan_that_is_made),
+        cmocka_unit_test(nan_of_a_constant_is_said_to_be_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
