@@ -17,6 +17,7 @@
 #include "wengert/graph/graph.h"
 #include "wengert/graph/picture.h"
 #include "wengert/ops/ops.h"
+#include "wengert/ops/parse.h"
 #include "wengert/autograd/derivatives.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/autograd/gradcheck.h"
