@@ -1,6 +1,6 @@
 /* wengert gradcheck: one line per check: what was compared, the worst error, the tolerance, and on
  * failure the node whose rule is wrong. */
-#include "cli/cli.h"
+#include "cli/source.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
 #include "wengert/models/models.h"
@@ -28,8 +28,9 @@ static const struct argp_option table[] = {
 
 typedef struct request {
     const wg_op **ops; /* capacity of both: the number of arguments */
-    const wg_model **models;
+    const char **models;
     size_t n_ops, n_models;
+    source_ranges ranges;
     bool all;
     int order;
     uint64_t seed;
@@ -52,8 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     const wg_op *op;
-    const wg_model *m;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->ranges; break;
     case OP:
         if (!(op = wg_op_find(arg))) {
             complain_unknown("op", arg, op_name_at);
@@ -64,13 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ALL: r->all = true; break;
     case ORDER: r->order = (int)number_argument(state, "--order", arg, 1, 2); break;
     case SEED: r->seed = parse_seed(arg, state); break;
-    case ARGP_KEY_ARG:
-        if (!(m = wg_model_find(arg))) {
-            complain_unknown("model", arg, model_name_at);
-            exit(EXIT_USAGE);
-        }
-        r->models[r->n_models++] = m;
-        break;
+    case ARGP_KEY_ARG: r->models[r->n_models++] = arg; break;
     case ARGP_KEY_END:
         if (!r->all && r->n_ops + r->n_models == 0)
             argp_error(state, "nothing to check; use MODEL, --op NAME or --all");
@@ -123,7 +118,7 @@ static void check_op(request *r, const wg_op *op)
     }
 }
 
-static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_gradcheck_report *c)
+static wg_status check_graph(request *r, const source *s, wg_graph *g, wg_gradcheck_report *c)
 {
     size_t n = 0;
     wg_gradcheck_leaf *leaf = calloc(wg_graph_value_count(g) + 1, sizeof *leaf);
@@ -133,12 +128,12 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
         const wg_value *v = wg_graph_value(g, i);
         if (v->name && v->node->op->flags & WG_OP_LEAF && wg_dtype_is_int(v->dtype))
             leaf[n++] =
-                (wg_gradcheck_leaf){.leaf = v, .lo = 0, .hi = (double)wg_model_range(m, v->name)};
+                (wg_gradcheck_leaf){.leaf = v, .lo = 0, .hi = (double)source_range(s, v->name)};
     }
     wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
                               .order = r->order,
                               .seed = r->seed,
-                              .max = m->variant ? VARIANT_ELEMENTS : 0,
+                              .max = s->model && s->model->variant ? VARIANT_ELEMENTS : 0,
                               .leaves = leaf,
                               .n_leaves = n};
     wg_status status = wg_gradcheck(g, &o, c);
@@ -147,31 +142,40 @@ static wg_status check_graph(request *r, const wg_model *m, wg_graph *g, wg_grad
 }
 
 /* The model itself, or (`variant` not SIZE_MAX) one of its variants. */
-static void check_one(request *r, const wg_model *m, size_t variant)
+static int check_one(request *r, const source *s, size_t variant)
 {
     char what[120];
+    int code = EXIT_OK;
+    wg_value *loss;
     wg_gradcheck_report c = {0};
-    wg_graph *g = wg_graph_new();
-    const char *name = variant == SIZE_MAX ? NULL : m->variant(g, variant);
-    if (!name)
-        m->build(g);
+    wg_graph *g = variant == SIZE_MAX ? source_build(s, &loss, &code) : wg_graph_new();
+    const char *name = variant == SIZE_MAX ? NULL : s->model->variant(g, variant);
+    if (code != EXIT_OK)
+        return code;
     wg_status status = wg_graph_status(g);
     if (status == WG_OK)
-        status = check_graph(r, m, g, &c);
+        status = check_graph(r, s, g, &c);
     else
         snprintf(c.message, sizeof c.message, "%s", wg_graph_message(g));
-    snprintf(what, sizeof what, "model %s%s%s%s", m->name, name ? " (" : "", name ? name : "",
+    snprintf(what, sizeof what, "%s %s%s%s%s", s->is_file ? "file" : "model",
+             s->model ? s->model->name : s->name, name ? " (" : "", name ? name : "",
              name ? ")" : "");
     report(r, what, status, &c);
     wg_graph_free(g);
+    return EXIT_OK;
 }
 
-static void check_model(request *r, const wg_model *m)
+static int check_model(request *r, const char *name)
 {
-    if (!m->variant)
-        check_one(r, m, SIZE_MAX);
-    for (size_t i = 0; m->variant && m->variant(NULL, i); i++)
-        check_one(r, m, i);
+    source s;
+    int code = source_open(&s, name, &r->ranges);
+    bool variants = code == EXIT_OK && s.model && s.model->variant;
+    if (code == EXIT_OK && !variants)
+        code = check_one(r, &s, SIZE_MAX);
+    for (size_t i = 0; variants && s.model->variant(NULL, i); i++)
+        check_one(r, &s, i);
+    source_close(&s);
+    return code;
 }
 
 static void check_all(request *r)
@@ -181,38 +185,47 @@ static void check_all(request *r)
     for (size_t i = 0; (op = wg_op_at(i)); i++)
         check_op(r, op);
     for (size_t i = 0; (m = wg_model_at(i)); i++)
-        check_model(r, m);
+        check_model(r, m->name);
+}
+
+/* The code of the first model that cannot be built, else whether all checks have passed. */
+static int check(request *r)
+{
+    int code = EXIT_OK;
+    if (r->all)
+        check_all(r);
+    for (size_t i = 0; i < r->n_ops && !r->all; i++)
+        check_op(r, r->ops[i]);
+    for (size_t i = 0; i < r->n_models && !r->all && code == EXIT_OK; i++)
+        code = check_model(r, r->models[i]);
+    if (code != EXIT_OK)
+        return code;
+    printf("%zu passed, %zu failed\n", r->passed, r->failed);
+    return r->failed || r->passed == 0 ? EXIT_RUN : EXIT_OK;
 }
 
 int command_gradcheck(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&source_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         table,
         parse,
-        "[MODEL...]",
-        "Checks derivatives of ops and of built-in models against finite differences "
-        "in double precision.  The exit code is 1 if any check fails.",
-        NULL,
+        "[MODEL|FILE.wg|MODEL.so...]",
+        "Checks derivatives of ops and of models (built in, in files, in shared objects) against "
+        "finite differences in double precision.  The exit code is 1 if any check fails.",
+        children,
         NULL,
         NULL};
     size_t max = (size_t)argc + 1;
     request r = {
-        .ops = calloc(max, sizeof(wg_op *)), .models = calloc(max, sizeof(wg_model *)), .order = 1};
+        .ops = calloc(max, sizeof(wg_op *)), .models = calloc(max, sizeof(char *)), .order = 1};
     int code = EXIT_RUN;
     if (!r.ops || !r.models)
         complain("out of memory");
     else if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         code = EXIT_USAGE;
-    else {
-        if (r.all)
-            check_all(&r);
-        for (size_t i = 0; i < r.n_ops && !r.all; i++)
-            check_op(&r, r.ops[i]);
-        for (size_t i = 0; i < r.n_models && !r.all; i++)
-            check_model(&r, r.models[i]);
-        printf("%zu passed, %zu failed\n", r.passed, r.failed);
-        code = r.failed || r.passed == 0 ? EXIT_RUN : EXIT_OK;
-    }
+    else
+        code = check(&r);
     free(r.ops);
     free(r.models);
     return code;

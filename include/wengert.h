@@ -29,6 +29,7 @@
 #include "wengert/backends/workspace.h"
 #include "wengert/models/layers.h"
 #include "wengert/models/models.h"
+#include "wengert/models/load.h"
 #include "wengert/models/optimizer.h"
 #include "wengert/decode/search.h"
 #include "wengert/models/positions.h"
