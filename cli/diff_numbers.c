@@ -9,7 +9,11 @@
  *     ulps             |a_i - b_i| in units of the last place of a_i, where it is largest relative
  *                      to the tensor
  *
- * A NaN or an infinity on one side only, and an integer or bool that differs, lose all digits. */
+ * A NaN or an infinity on one side only, and an integer or bool that differs, lose all digits.
+ *
+ * A value that is zero but for rounding has no digits to lose: in each run its largest element is at
+ * most 4 u n times the largest of its operands, where n is how many elements of an operand there
+ * are for each element of the value (the gradient of a bias that cancels, for example). */
 #include "cli/diff.h"
 #include "cli/draw.h"
 #include "graph/element.h"
@@ -24,7 +28,9 @@ typedef struct loss {
     double relative, digits, ulps, operands; /* operands: the digits that they have lost */
     double a, b;                             /* where the error is largest */
     int64_t at;
+    double scale[2];  /* the largest magnitude in each run */
     size_t different; /* elements with different numbers */
+    bool zero;        /* but for rounding */
     bool parts;       /* beyond what was allowed */
     char text[40];    /* of the picture */
 } loss;
@@ -73,8 +79,8 @@ static double in_ulps(double error, double a, int p)
 static loss compare_value(const wg_value *v, const wg_value *va, const void *a, const wg_value *vb,
                           const void *b, const diff_request *r)
 {
-    loss l = {.v = v};
-    double worst = 0, scale = max_magnitude(a, va), digits = max_digits(va, vb);
+    loss l = {.v = v, .scale = {max_magnitude(a, va), max_magnitude(b, vb)}};
+    double worst = 0, scale = l.scale[0], digits = max_digits(va, vb);
     for (int64_t i = 0; i < wg_value_count(v); i++) {
         double x = wgi_get_element(a, va->dtype, i), y = wgi_get_element(b, vb->dtype, i);
         double error = distance(x, y);
@@ -92,24 +98,42 @@ static loss compare_value(const wg_value *v, const wg_value *va, const void *a, 
         l.digits = worst > 0 ? INFINITY : 0;
     else
         l.digits = worst > 0 ? fmin(fmax(log10(l.relative) + digits, 0), digits) : 0;
-    l.parts = r->bits ? l.different > 0 : l.digits > r->digits;
     return l;
+}
+
+/* Whether the results of a run are what is left where its operands cancel. */
+static bool is_zero(const loss *all, const wg_value *v, const wg_value *here, int run)
+{
+    double operands = 0;
+    for (int i = 0; i < v->node->n_in; i++) {
+        const wg_value *x = v->node->in[i];
+        double terms =
+            (double)wg_value_count(x) / (double)(wg_value_count(v) ? wg_value_count(v) : 1);
+        double size = all[x->id].v ? all[x->id].scale[run] * (terms > 1 ? terms : 1) : 0;
+        operands = size > operands ? size : operands;
+    }
+    int p = precision(here->dtype);
+    return p > 0 && all[v->id].scale[run] <= ldexp(4, -p) * operands;
 }
 
 /* ---- all values ------------------------------------------------------------------------------ */
 
 /* The sums of the report. */
 typedef struct sums {
-    size_t compared, hidden, equal, parted;
+    size_t compared, hidden, equal, parted, zero;
     double digits; /* that the coarser dtype of the first float value has */
 } sums;
 
-/* The digits that the operands of a node have lost at most. */
+/* The digits that the operands of a node have lost at most; negative if one was not compared. */
 static double operand_digits(const loss *all, const wg_node *n)
 {
     double digits = 0;
-    for (int i = 0; i < n->n_in; i++)
-        digits = all[n->in[i]->id].digits > digits ? all[n->in[i]->id].digits : digits;
+    for (int i = 0; i < n->n_in; i++) {
+        const loss *l = &all[n->in[i]->id];
+        if (!l->v)
+            return -1;
+        digits = l->digits > digits ? l->digits : digits;
+    }
     return digits;
 }
 
@@ -124,10 +148,15 @@ static void compare_all(loss *all, sums *sum, side s[2], const wg_graph *g, cons
             continue;
         }
         all[i] = compare_value(v, a, x, b, y, r);
-        all[i].operands = operand_digits(all, v->node);
+        loss *l = &all[i];
+        l->operands = operand_digits(all, v->node);
+        l->zero = l->different && is_zero(all, v, a, 0) && is_zero(all, v, b, 1);
+        l->digits = l->zero ? 0 : l->digits;
+        l->parts = r->bits ? l->different > 0 : l->digits > r->digits;
         sum->compared++;
-        sum->equal += all[i].different == 0;
-        sum->parted += all[i].parts;
+        sum->zero += l->zero;
+        sum->equal += l->different == 0;
+        sum->parted += l->parts;
         if (sum->digits == 0)
             sum->digits = max_digits(a, b);
     }
@@ -158,10 +187,10 @@ static const char *element_text(const wg_value *v, int64_t at, char *text, size_
 
 static const char *digits_text(double digits, char *text, size_t size)
 {
-    if (isfinite(digits))
+    if (isfinite(digits) && digits >= 0)
         snprintf(text, size, "%.1f", digits);
     else
-        snprintf(text, size, "all");
+        snprintf(text, size, "%s", digits < 0 ? "?" : "all");
     return text;
 }
 
@@ -228,6 +257,8 @@ static void print_sums(const sums *sum, side s[2], const diff_request *r)
         printf(", %zu not\n", sum->parted);
     else
         printf("; %zu lost more than %g of %.1f digits\n", sum->parted, r->digits, sum->digits);
+    if (sum->zero && !r->bits)
+        printf("%zu values are zero but for rounding in both runs\n", sum->zero);
     if (sum->hidden)
         printf("%zu values exist in one run only, inside fused kernels%s\n", sum->hidden,
                r->no_fuse ? "" : " (--no-fuse compares them)");
