@@ -187,19 +187,30 @@ static size_t count_op(const wg_graph *g, const char *name)
     return count;
 }
 
-/* Ops that a has more or fewer of than b; those that only b has by exchanging both. */
-static void print_counts(const wg_graph *a, const wg_graph *b, bool only_in_a, bool exchanged)
+/* Whether node i is the first of its op in g. */
+static bool is_first(const wg_graph *g, size_t i)
 {
-    for (size_t i = 0; i < wg_graph_node_count(a); i++) {
-        const char *name = wg_graph_node(a, i)->op->name;
-        size_t k = 0;
-        while (strcmp(wg_graph_node(a, k)->op->name, name) != 0)
-            k++;
-        size_t in_a = count_op(a, name), in_b = count_op(b, name);
-        if (k == i && in_a != in_b && (!only_in_a || in_b == 0))
-            printf("  %s: %zu against %zu\n", name, exchanged ? in_b : in_a,
-                   exchanged ? in_a : in_b);
-    }
+    size_t k = 0;
+    while (strcmp(wg_graph_node(g, k)->op->name, wg_graph_node(g, i)->op->name) != 0)
+        k++;
+    return k == i;
+}
+
+/* How often each op is in a and in b, where that differs. */
+static void print_counts(const wg_graph *a, const wg_graph *b)
+{
+    const wg_graph *const graphs[] = {a, b};
+    bool any = false;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < wg_graph_node_count(graphs[k]); i++) {
+            const char *name = wg_graph_node(graphs[k], i)->op->name;
+            if (!is_first(graphs[k], i) || (k == 1 && count_op(a, name)) ||
+                count_op(a, name) == count_op(b, name))
+                continue;
+            printf("%s  %s: %zu against %zu\n", any ? "" : "ops in different numbers:\n", name,
+                   count_op(a, name), count_op(b, name));
+            any = true;
+        }
 }
 
 int diff_graphs(wg_graph *a, wg_graph *b, const diff_request *r)
@@ -220,10 +231,7 @@ int diff_graphs(wg_graph *a, wg_graph *b, const diff_request *r)
             say(why, "one graph ends");
         printf("the graphs part at node %zu: %s\n", i, why);
         print_parting(a, b, i);
-        if (n != m)
-            printf("numbers of nodes that differ:\n");
-        print_counts(a, b, false, false);
-        print_counts(b, a, true, true);
+        print_counts(a, b);
         return EXIT_RUN;
     }
     printf("the same graph");

@@ -3,16 +3,16 @@
  * For a value with elements a_i in the first run and b_i in the second:
  *
  *     relative error   max |a_i - b_i| / max |a_i|
- *     digits lost      log10(relative error / u), at least 0, where u = 2^-p is the unit roundoff of
- *                      the coarser dtype (p = 53, 24, 8 for f64, f32, bf16): its numbers have
+ *     digits lost      log10(relative error / u), at least 0, where u = 2^-p is the unit roundoff
+ *                      of the coarser dtype (p = 53, 24, 8 for f64, f32, bf16): its numbers have
  *                      -log10(u) digits, and what is left of these are the digits that agree
  *     ulps             |a_i - b_i| in units of the last place of a_i, where it is largest relative
  *                      to the tensor
  *
  * A NaN or an infinity on one side only, and an integer or bool that differs, lose all digits.
  *
- * A value that is zero but for rounding has no digits to lose: in each run its largest element is at
- * most 4 u n times the largest of its operands, where n is how many elements of an operand there
+ * A value that is zero but for rounding has no digits to lose: in each run its largest element is
+ * at most 4 u n times the largest of its operands, where n is how many elements of an operand there
  * are for each element of the value (the gradient of a bias that cancels, for example). */
 #include "cli/diff.h"
 #include "cli/draw.h"
@@ -29,7 +29,7 @@ typedef struct loss {
     double a, b;                             /* where the error is largest */
     int64_t at;
     double scale[2];  /* the largest magnitude in each run */
-    size_t different; /* elements with different numbers */
+    size_t different; /* elements whose numbers are further apart than the floor */
     bool zero;        /* but for rounding */
     bool parts;       /* beyond what was allowed */
     char text[40];    /* of the picture */
@@ -84,7 +84,7 @@ static loss compare_value(const wg_value *v, const wg_value *va, const void *a, 
     for (int64_t i = 0; i < wg_value_count(v); i++) {
         double x = wgi_get_element(a, va->dtype, i), y = wgi_get_element(b, vb->dtype, i);
         double error = distance(x, y);
-        l.different += error > 0;
+        l.different += error > r->floor;
         if (!(error > r->floor) || !(i == 0 || error > worst || worst == 0))
             continue;
         worst = error;

@@ -141,22 +141,29 @@ static const wg_scope *path_too_long(wg_graph *g, size_t max)
     return NULL;
 }
 
+/* From the top down: a path of many levels needs no more stack than one of two. */
 const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
 {
+    char up[1024];
+    size_t length = strlen(path);
     const wg_scope *s = wgi_names_get(&g->scopes, path);
     if (s)
         return s;
     if (!*path)
         return new_scope(g, NULL, "");
-    const char *slash = strrchr(path, '/');
-    char up[1024];
-    size_t length = slash ? (size_t)(slash - path) : 0;
-    if (length >= sizeof up || strlen(path) >= sizeof up)
+    if (length >= sizeof up)
         return path_too_long(g, sizeof up - 1);
-    memcpy(up, path, length);
-    up[length] = '\0';
-    const wg_scope *parent = wgi_scope_intern(g, up);
-    return parent ? new_scope(g, parent, path) : NULL;
+    s = wgi_names_get(&g->scopes, "");
+    for (size_t end = strcspn(path, "/"); s; end += 1 + strcspn(path + end + 1, "/")) {
+        const wg_scope *parent = s;
+        memcpy(up, path, end);
+        up[end] = '\0';
+        s = wgi_names_get(&g->scopes, up);
+        s = s ? s : new_scope(g, parent, up);
+        if (end == length)
+            break;
+    }
+    return s;
 }
 
 static const wg_scope *scope_child(wg_graph *g, const wg_scope *parent, const char *name)

@@ -29,10 +29,8 @@ static wg_status read_all(FILE *f, const char *path, char **text, size_t *length
     enum { PIECE = 1 << 16 };
     size_t capacity = 0, got;
     do {
-        char *moved = wgi_grow(*text, &capacity, *length + PIECE, 1);
-        if (!moved)
+        if (!wgi_reserve(text, &capacity, *length + PIECE, 1))
             return wgi_error_file(error, WG_ENOMEM, path, "out of memory after %zu bytes", *length);
-        *text = moved;
         got = fread(*text + *length, 1, PIECE, f);
         *length += got;
     } while (got == PIECE);

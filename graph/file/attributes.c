@@ -100,16 +100,14 @@ static bool read_element(wgi_reader *r, elements *e, wg_dtype dtype)
     char text[WGI_NUMBER_TEXT], what[40];
     const wgi_token *t = &r->token;
     size_t size = wg_dtype_size(dtype);
-    char *bytes = wgi_grow(e->bytes, &e->capacity, e->count + 1, size);
-    if (!bytes)
+    if (!wgi_reserve(&e->bytes, &e->capacity, e->count + 1, size))
         return wgi_reader_no_memory(r);
-    e->bytes = bytes;
     snprintf(what, sizeof what, "a number of %s", wg_dtype_name(dtype));
     if (t->kind != WGI_TOKEN_WORD || t->length >= sizeof text)
         return wgi_reader_expected(r, what);
     memcpy(text, t->start, t->length);
     text[t->length] = '\0';
-    if (!wgi_number_read(text, dtype, bytes + e->count * size))
+    if (!wgi_number_read(text, dtype, e->bytes + e->count * size))
         return wgi_reader_expected(r, what);
     e->count++;
     return wgi_reader_next(r);

@@ -80,10 +80,8 @@ static bool read_references(parser *p, statement *s)
         const char *reference = take_reference(p);
         if (!reference)
             return false;
-        declared *moved = wgi_grow(s->results, &s->capacity, s->n_results + 1, sizeof *s->results);
-        if (!moved)
+        if (!WGI_RESERVE(s->results, s->capacity, s->n_results + 1))
             return wgi_reader_no_memory(r);
-        s->results = moved;
         s->results[s->n_results++] = (declared){.reference = reference, .at = at};
     }
     return wgi_reader_need(r, "=", "after the results of a node");
@@ -121,10 +119,8 @@ static bool read_operands(parser *p, statement *s)
     if (!wgi_reader_skip(r, "("))
         return r->status == WG_OK;
     for (size_t count = 0; wgi_reader_item(r, ")", &count);) {
-        wg_value **moved = wgi_grow(p->list, &p->capacity, count, sizeof *p->list);
-        if (!moved || count > INT32_MAX)
+        if (count > INT32_MAX || !WGI_RESERVE(p->list, p->capacity, count))
             return wgi_reader_no_memory(r);
-        p->list = moved;
         if (!(p->list[count - 1] = take_value(p)))
             return false;
         s->n_in = (int)count;

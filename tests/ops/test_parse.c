@@ -500,6 +500,23 @@ static void changed_texts_do_no_harm(void **state)
     free(seed);
 }
 
+/* The seeds of the fuzzer: all are graphs. */
+static void the_corpus_comes_back(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"attention.wg", "by_hand.wg", "lstm.wg", "mlp_gradient.wg",
+                                        "odd.wg"};
+    for (int i = 0; i < WG_COUNT(files); i++) {
+        char path[1200];
+        wg_graph *g;
+        wg_error error;
+        snprintf(path, sizeof path, "%s/%s", CORPUS, files[i]);
+        check_that(wg_graph_read(&g, path, NULL, &error) == WG_OK, "%s", error.text);
+        wg_graph_free(there_and_back(g, NULL));
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +534,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(a_graph_in_error_is_not_read_back),
         cmocka_unit_test(a_program_with_another_locale_reads_and_writes_points),
+        cmocka_unit_test(the_corpus_comes_back),
         cmocka_unit_test(every_beginning_is_an_error_or_a_graph),
         cmocka_unit_test(changed_texts_do_no_harm),
     };

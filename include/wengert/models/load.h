@@ -3,8 +3,8 @@
  *     const wg_model *wengert_model(uint32_t abi)
  *
  * `abi` is the WG_MODEL_ABI of the program that loads it; the function returns its model, which
- * lives as long as the object is loaded, or NULL if it has another ABI.  docs/graph-file.md explains
- * an example.
+ * lives as long as the object is loaded, or NULL if it has another ABI.  docs/graph-file.md
+ * explains an example.
  *
  * Loading an object runs its code, with all rights of the program: load only what you trust.  A
  * file of a graph (wg_graph_read) runs no code. */
