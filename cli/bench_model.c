@@ -28,7 +28,7 @@ typedef struct request {
     bool grad, step, profile, json;
     int runs, nodes;
     backend_choice backends;
-    source_ranges ranges;
+    source_options options;
 } request;
 
 /* What was seen of one list of backends. */
@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->ranges;
+        state->child_inputs[1] = &r->options;
         break;
     case GRAD: r->grad = true; break;
     case STEP: r->step = true; break;
@@ -275,7 +275,7 @@ int bench_model(int argc, char **argv)
 {
     static const struct argp_child children[] = {
         {&backend_argp, 0, "Backends (default: all that are built in):", 3},
-        {&source_argp, 0, "Inputs:", 4},
+        {&source_argp, 0, "Model:", 4},
         {0}};
     static const struct argp argp = {
         table,
@@ -292,7 +292,7 @@ int bench_model(int argc, char **argv)
         return EXIT_USAGE;
     if (!r.backends.threads)
         r.backends.threads = omp_get_max_threads();
-    int code = source_open(&s, r.name, &r.ranges);
+    int code = source_open(&s, r.name, &r.options);
     if (code == EXIT_OK)
         code = bench(&s, &r);
     source_close(&s);

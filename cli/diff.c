@@ -94,7 +94,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->ranges;
+        state->child_inputs[1] = &r->options;
         break;
     case BACKENDS: take_pair(r, DIFF_BACKENDS, arg, state); break;
     case DTYPES: take_pair(r, DIFF_DTYPES, arg, state); break;
@@ -147,7 +147,7 @@ int command_diff(int argc, char **argv)
 {
     static const struct argp_child children[] = {
         {&backend_argp, 0, "Backends of --dtypes and --weights, in order of preference:", 5},
-        {&source_argp, 0, "Inputs:", 6},
+        {&source_argp, 0, "Model:", 6},
         {0}};
     static const struct argp argp = {
         table,
@@ -168,7 +168,7 @@ int command_diff(int argc, char **argv)
     if (code == EXIT_OK)
         code = check_output(r.png);
     for (int i = 0; i < r.n_names && code == EXIT_OK; i++)
-        code = source_open(&from[i], r.name[i], &r.ranges);
+        code = source_open(&from[i], r.name[i], &r.options);
     if (code == EXIT_OK)
         code = compare(from, &r);
     source_close(&from[0]);

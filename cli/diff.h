@@ -19,7 +19,7 @@ typedef struct diff_request {
     uint64_t seed, step;
     const char *svg, *png;
     backend_choice backends;
-    source_ranges ranges;
+    source_options options;
 } diff_request;
 
 /* One of two runs of a graph g. */

@@ -249,6 +249,16 @@ static void print_first(const loss *all, size_t n, const sums *sum)
            wg_node_message(all[i].v->node, what, node, sizeof node));
 }
 
+/* "onednn runs 12 of 20 steps": a backend leaves to cpu what it does not take. */
+static void print_share_of_backend(const side *s)
+{
+    size_t n = wg_plan_step_count(s->plan), own = 0;
+    const wg_backend *b = s->list.backend[0];
+    for (size_t i = 0; i < n; i++)
+        own += strcmp(wg_plan_step_at(s->plan, i).backend, b->name) == 0;
+    printf("%s runs %zu of %zu steps%s\n", s->label, own, n, own < n ? ", cpu the others" : "");
+}
+
 static void print_sums(const sums *sum, side s[2], const diff_request *r)
 {
     printf("%s: %s against %s\n%zu values compared, %zu of them equal in every element", r->name[0],
@@ -259,6 +269,8 @@ static void print_sums(const sums *sum, side s[2], const diff_request *r)
         printf("; %zu lost more than %g of %.1f digits\n", sum->parted, r->digits, sum->digits);
     if (sum->zero && !r->bits)
         printf("%zu values are zero but for rounding in both runs\n", sum->zero);
+    for (int i = 0; i < 2 && r->kind == DIFF_BACKENDS; i++)
+        print_share_of_backend(&s[i]);
     if (sum->hidden)
         printf("%zu values exist in one run only, inside fused kernels%s\n", sum->hidden,
                r->no_fuse ? "" : " (--no-fuse compares them)");

@@ -30,7 +30,7 @@ typedef struct request {
     const wg_op **ops; /* capacity of both: the number of arguments */
     const char **models;
     size_t n_ops, n_models;
-    source_ranges ranges;
+    source_options options;
     bool all;
     int order;
     uint64_t seed;
@@ -54,7 +54,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     request *r = state->input;
     const wg_op *op;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &r->ranges; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->options; break;
     case OP:
         if (!(op = wg_op_find(arg))) {
             complain_unknown("op", arg, op_name_at);
@@ -168,7 +168,7 @@ static int check_one(request *r, const source *s, size_t variant)
 static int check_model(request *r, const char *name)
 {
     source s;
-    int code = source_open(&s, name, &r->ranges);
+    int code = source_open(&s, name, &r->options);
     bool variants = code == EXIT_OK && s.model && s.model->variant;
     if (code == EXIT_OK && !variants)
         code = check_one(r, &s, SIZE_MAX);

@@ -65,7 +65,7 @@ typedef struct request {
     const char *expand[MAX_EXPAND];
     wg_picture_options picture;
     backend_choice backends;
-    source_ranges ranges;
+    source_options options;
 } request;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &r->backends;
-        state->child_inputs[1] = &r->ranges;
+        state->child_inputs[1] = &r->options;
         break;
     case PRINT: r->print = true; break;
     case COSTS: r->costs = true; break;
@@ -268,7 +268,9 @@ static int open_and_show(request *r)
 {
     source s;
     wg_value *loss;
-    int code = r->folder ? source_open_folder(&s, r->model) : source_open(&s, r->model, &r->ranges);
+    int code =
+        r->folder ? source_open_folder(&s, r->model) : source_open(&s, r->model, &r->options);
+    s.options = r->options;
     if (code == EXIT_OK)
         code = check_outputs(r);
     wg_graph *g = code == EXIT_OK ? source_build(&s, &loss, &code) : NULL;
@@ -287,7 +289,7 @@ int command_graph(int argc, char **argv)
 {
     static const struct argp_child children[] = {
         {&backend_argp, 0, "Backends of the plan, in order of preference (cpu comes last):", 4},
-        {&source_argp, 0, "Inputs of --profile:", 5},
+        {&source_argp, 0, "Model:", 5},
         {0}};
     static const struct argp argp = {table,
                                      parse,

@@ -11,28 +11,37 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { RANGE = 4000 };
+enum { RANGE = 4000, OPS };
 
 static const struct argp_option table[] = {
     {"range", RANGE, "NAME=N", 0,
      "draw the integers of this input from [0,N) (may be repeated; default: as the model says, "
      "else 2)",
      0},
+    {"ops", OPS, "MODEL.so", 0, "read files with the ops of this shared object, whose code runs",
+     0},
     {0},
 };
 
+static void take_range(source_options *o, const char *text, struct argp_state *state)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        argp_error(state, "--range: expected NAME=N, got '%s'", text);
+    number_argument(state, "--range", equals + 1, 1, INT32_MAX);
+    if (o->n_ranges == MAX_RANGES)
+        argp_error(state, "--range given more than %d times", MAX_RANGES);
+    o->range[o->n_ranges++] = text;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    source_ranges *r = state->input;
-    const char *equals = arg ? strchr(arg, '=') : NULL;
-    if (key != RANGE)
-        return ARGP_ERR_UNKNOWN;
-    if (!equals || equals == arg)
-        argp_error(state, "--range: expected NAME=N, got '%s'", arg);
-    number_argument(state, "--range", equals + 1, 1, INT32_MAX);
-    if (r->count == MAX_RANGES)
-        argp_error(state, "--range given more than %d times", MAX_RANGES);
-    r->text[r->count++] = arg;
+    source_options *o = state->input;
+    switch (key) {
+    case RANGE: take_range(o, arg, state); break;
+    case OPS: o->ops = arg; break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
     return 0;
 }
 
@@ -41,9 +50,9 @@ const struct argp source_argp = {table, parse, NULL, NULL, NULL, NULL, NULL};
 int64_t source_range(const source *s, const char *input)
 {
     size_t n = strlen(input);
-    for (size_t i = 0; i < s->ranges.count; i++)
-        if (strncmp(s->ranges.text[i], input, n) == 0 && s->ranges.text[i][n] == '=')
-            return strtoll(s->ranges.text[i] + n + 1, NULL, 10);
+    for (size_t i = 0; i < s->options.n_ranges; i++)
+        if (strncmp(s->options.range[i], input, n) == 0 && s->options.range[i][n] == '=')
+            return strtoll(s->options.range[i] + n + 1, NULL, 10);
     return s->model ? wg_model_range(s->model, input) : 2;
 }
 
@@ -67,7 +76,6 @@ static int load(source *s, const char *name)
     wg_error error;
     snprintf(path, sizeof path, "%s%s", strchr(name, '/') ? "" : "./", name);
     wg_status status = wg_model_load(&s->loaded, path, &error);
-    s->model = s->loaded.model;
     return status == WG_OK ? EXIT_OK : complain_error(&error);
 }
 
@@ -84,16 +92,19 @@ int source_open_folder(source *s, const char *folder)
 #endif
 }
 
-int source_open(source *s, const char *name, const source_ranges *ranges)
+int source_open(source *s, const char *name, const source_options *options)
 {
     int code = EXIT_OK;
     *s = (source){.name = name, .model = wg_model_find(name)};
     if (s->model)
         code = EXIT_OK;
-    else if (ends_with(name, ".wg"))
+    else if (ends_with(name, ".wg")) {
         s->is_file = true;
-    else if (ends_with(name, ".so"))
+        code = options->ops ? load(s, options->ops) : EXIT_OK;
+    } else if (ends_with(name, ".so")) {
         code = load(s, name);
+        s->model = s->loaded.model;
+    }
 #ifdef WG_HAVE_TRAINING
     else if (wg_folder_has(name, WG_FILE_CONFIG))
         code = source_open_folder(s, name);
@@ -102,7 +113,7 @@ int source_open(source *s, const char *name, const source_ranges *ranges)
         complain_unknown("model", name, model_name_at);
         code = EXIT_USAGE;
     }
-    s->ranges = *ranges;
+    s->options = *options;
     return code;
 }
 
@@ -138,7 +149,10 @@ static wg_graph *read_file(const source *s, wg_value **loss, int *code)
 {
     wg_graph *g;
     wg_error error;
-    if (wg_graph_read(&g, s->name, NULL, &error) != WG_OK)
+    wg_parse_options o = {.ops = s->loaded.model ? s->loaded.model->ops : NULL};
+    while (o.ops && o.ops[o.n_ops])
+        o.n_ops++;
+    if (wg_graph_read(&g, s->name, &o, &error) != WG_OK)
         *code = complain_error(&error);
     *loss = find_loss(g);
     return g;

@@ -11,13 +11,14 @@
 
 enum { MAX_RANGES = 32 };
 
-/* --range NAME=N: the integers of that input are drawn from [0, N). */
-typedef struct source_ranges {
-    const char *text[MAX_RANGES]; /* "NAME=N" */
-    size_t count;
-} source_ranges;
+/* What a command line says about sources. */
+typedef struct source_options {
+    const char *range[MAX_RANGES]; /* --range NAME=N: integers of that input are in [0, N) */
+    size_t n_ranges;
+    const char *ops; /* --ops MODEL.so: files may have its ops; NULL: none */
+} source_options;
 
-/* For argp_child; the parent hands its source_ranges on at ARGP_KEY_INIT, by
+/* For argp_child; the parent hands its source_options on at ARGP_KEY_INIT, by
  * state->child_inputs. */
 extern const struct argp source_argp;
 
@@ -25,10 +26,10 @@ extern const struct argp source_argp;
 typedef struct source {
     const char *name;       /* as given */
     const wg_model *model;  /* built in or loaded; NULL for a file */
-    wg_loaded_model loaded; /* of a shared object */
+    wg_loaded_model loaded; /* of a shared object: the model, or the ops of a file */
     bool is_file;
     wg_transformer_config trained; /* of a folder; d_model is 0 otherwise */
-    source_ranges ranges;
+    source_options options;
 } source;
 
 /* Whether bench and its like should take a word for a source. */
@@ -36,7 +37,7 @@ bool is_source(const char *name);
 
 /* Finds what the name means.  Complains and returns an exit code other than EXIT_OK if that fails;
  * source_close is due in any case. */
-int source_open(source *s, const char *name, const source_ranges *ranges);
+int source_open(source *s, const char *name, const source_options *options);
 /* The same where the name is a folder's. */
 int source_open_folder(source *s, const char *folder);
 void source_close(source *s); /* after the graphs: their ops may be in the shared object */

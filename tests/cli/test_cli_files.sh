@@ -85,6 +85,15 @@ code 0 gradcheck mlp xor.wg;   says out "2 passed, 0 failed"
 code 0 gradcheck libline.so --range class=3
 code 0 bench mlp --runs 1;     says out "mlp: run"
 
+# a file with ops of a shared object
+code 0 graph libline.so -o line.wg
+code 3 graph line.wg;          says err "no op 'log_cosh'"
+code 0 graph line.wg --ops libline.so -o again.wg
+checks=$((checks + 1));        cmp -s line.wg again.wg || fail "line.wg differs once it was read"
+code 0 gradcheck line.wg --ops ./libline.so --range class=5; says out "1 passed"
+code 0 diff libline.so line.wg --ops libline.so; says out "the same graph"
+code 4 graph line.wg --ops nowhere.so
+
 # diff: graphs
 code 0 graph mlp --grad -o a.wg
 sed 's/axes=(0)/axes=(1)/; s/f32\[10\]/f32[16]/' a.wg >b.wg # another axis of the first sum
@@ -111,7 +120,7 @@ says out "transformer.c:"; says out "of its"
 code 0 diff encoder --grad --dtypes f64,bf16 --digits 2.5
 code 1 diff mlp --dtypes f64,f32 --bits;  says out " not"
 code 0 diff mlp --dtypes f64,f32 --bits --floor 1e-3
-code 0 diff mlp --backends cpu,cpu --bits; says out ", 0 not"
+code 0 diff mlp --backends cpu,cpu --bits; says out ", 0 not"; says out "cpu runs "
 code 0 diff encoder --grad --dtypes f64,f32 --backend cpu --no-fuse
 says out "6 values are zero but for rounding in both runs"
 if [ -n "$pictures" ]; then
