@@ -26,6 +26,8 @@ enum { WGI_NUMBER_TEXT = 64 };
 /* The short text that wgi_number_read turns into the same bits; false if there is none (a NaN with
  * a payload, a bool that is neither 0 nor 1).  `element` may be unaligned. */
 bool wgi_number_write(char text[WGI_NUMBER_TEXT], wg_dtype dtype, const void *element);
+/* Whether there is such a text; fast for anything but a NaN. */
+bool wgi_number_has_text(wg_dtype dtype, const void *element);
 /* The element of a dtype that the text stands for, rounded to nearest; false if the text is no
  * number or outside the dtype's range. */
 bool wgi_number_read(const char *text, wg_dtype dtype, void *element);

@@ -92,6 +92,16 @@ static bool reads_back(const char *text, wg_dtype dtype, const void *element)
            memcmp(&again, element, wg_dtype_size(dtype)) == 0;
 }
 
+bool wgi_number_has_text(wg_dtype dtype, const void *element)
+{
+    char text[WGI_NUMBER_TEXT];
+    uint64_t aligned = 0;
+    memcpy(&aligned, element, wg_dtype_size(dtype));
+    double x = wgi_get_element(&aligned, dtype, 0);
+    bool plain = dtype == WG_BOOL ? *(const unsigned char *)element < 2 : x == x;
+    return plain || (dtype != WG_BOOL && wgi_number_write(text, dtype, element));
+}
+
 bool wgi_number_write(char text[WGI_NUMBER_TEXT], wg_dtype dtype, const void *element)
 {
     static const int precisions[] = {3, 6, 7, 8, 9, 15, 16, 17};

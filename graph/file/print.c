@@ -60,10 +60,9 @@ static wg_dtype dtype_of_data(const wg_node *n, const wg_data *d)
 
 static bool all_are_numbers(const wg_data *d, wg_dtype dtype)
 {
-    char text[WGI_NUMBER_TEXT];
     size_t size = wg_dtype_size(dtype);
     for (size_t at = 0; size && at < d->size; at += size)
-        if (!wgi_number_write(text, dtype, (const char *)d->bytes + at))
+        if (!wgi_number_has_text(dtype, (const char *)d->bytes + at))
             return false;
     return size;
 }

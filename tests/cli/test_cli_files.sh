@@ -2,32 +2,7 @@
 # test_cli_files.sh WENGERT CC SOURCE MISTAKE NO_MODEL OTHER_ABI [pictures]: graph, gradcheck, bench and diff on files and
 # shared objects.  The file and the shared object are those of docs/graph-file.md: its text is taken out and compiled.
 wengert=$1 cc=$2 source=$3 mistake=$4 no_model=$5 other_abi=$6 pictures=$7
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-checks=0 failures=0
-
-fail() {
-    failures=$((failures + 1))
-    echo "FAILED: $*"
-    sed 's/^/    /' out err | head -20
-}
-
-# code EXPECTED ARGUMENT...: runs the program; its output is then in out and err
-code() {
-    expected=$1
-    shift
-    "$wengert" "$@" >out 2>err
-    got=$?
-    checks=$((checks + 1))
-    [ $got -eq "$expected" ] || fail "wengert $*: exit code $got, expected $expected"
-}
-
-# says FILE TEXT: the file has that text
-says() {
-    checks=$((checks + 1))
-    grep -qF -- "$2" "$1" || fail "no '$2' in $1"
-}
+. "$(dirname "$0")/checks.sh"
 
 # shown PATH: the block that the document shows as that file
 shown() {
@@ -35,6 +10,12 @@ shown() {
         $0 == head { found = 1; next }
         found && /^```/ { if (inside) exit; inside = 1; next }
         inside' "$source/docs/graph-file.md"
+}
+
+# same FILE FILE WHAT: equal bytes
+same() {
+    checks=$((checks + 1))
+    cmp -s "$1" "$2" || fail "$3"
 }
 
 shown examples/model/xor.wg >xor.wg
@@ -51,11 +32,11 @@ sh -c "$build" >out 2>err && [ -e libline.so ] || fail "$build"
 code 0 graph xor.wg;           says out "wengert-graph 1 {nodes=11, values=11, outputs=1"; says out "at xor.wg:4"
 code 0 graph xor.wg -o a.wg
 code 0 graph a.wg -o b.wg
-checks=$((checks + 1));        cmp -s a.wg b.wg || fail "the print differs once it was read"
+same a.wg b.wg "the print differs once it was read"
 for model in mlp attention encoder convnet lstm transformer; do
     code 0 graph $model --grad -o a.wg
     code 0 graph a.wg -o b.wg
-    checks=$((checks + 1));    cmp -s a.wg b.wg || fail "$model with its gradient differs once it was read"
+    same a.wg b.wg "$model with its gradient differs once it was read"
 done
 code 0 graph libline.so;       says out "log_cosh("; says out "at line.c:"
 
@@ -89,7 +70,7 @@ code 0 bench mlp --runs 1;     says out "mlp: run"
 code 0 graph libline.so -o line.wg
 code 3 graph line.wg;          says err "no op 'log_cosh'"
 code 0 graph line.wg --ops libline.so -o again.wg
-checks=$((checks + 1));        cmp -s line.wg again.wg || fail "line.wg differs once it was read"
+same line.wg again.wg "line.wg differs once it was read"
 code 0 gradcheck line.wg --ops ./libline.so --range class=5; says out "1 passed"
 code 0 diff libline.so line.wg --ops libline.so; says out "the same graph"
 code 4 graph line.wg --ops nowhere.so
@@ -169,5 +150,4 @@ code 2 diff mpl --dtypes f64,f32; says err "did you mean 'mlp'?"
 code 2 gradcheck mlp --range labels; says err "--range: expected NAME=N, got 'labels'"
 code 2 gradcheck mlp --range labels=0
 
-echo "$checks checks, $failures failures"
-[ $checks -gt 150 ] && [ $failures -eq 0 ]
+finish 180
