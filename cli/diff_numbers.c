@@ -272,8 +272,8 @@ static void print_sums(const sums *sum, side s[2], const diff_request *r)
     for (int i = 0; i < 2 && r->kind == DIFF_BACKENDS; i++)
         print_share_of_backend(&s[i]);
     if (sum->hidden)
-        printf("%zu values exist in one run only, inside fused kernels%s\n", sum->hidden,
-               r->no_fuse ? "" : " (--no-fuse compares them)");
+        printf("%zu values are inside fused kernels of a run and not compared%s\n", sum->hidden,
+               r->no_fuse ? "" : "; see --no-fuse");
 }
 
 /* ---- the picture ----------------------------------------------------------------------------- */
