@@ -35,8 +35,12 @@ static void same_node(const wg_node *a, const wg_node *b)
     check_that(wg_node_attrs_equal(a->op, a->attrs, b->attrs), "attributes of %s", a->op->name);
     same_text(a->scope->path, b->scope->path);
     same_text(slash ? slash + 1 : a->at, b->at);
-    for (const wg_scope *s = a->scope, *t = b->scope; s && t; s = s->parent, t = t->parent)
+    for (const wg_scope *s = a->scope, *t = b->scope; s && t; s = s->parent, t = t->parent) {
         assert_int_equal(s->recompute, t->recompute);
+        assert_int_equal(s->reuse, t->reuse);
+        assert_int_equal(s->average, t->average);
+        assert_int_equal(s->parameter_dtype, t->parameter_dtype);
+    }
     for (int i = 0; i < a->n_in; i++)
         assert_int_equal(a->in[i]->id, b->in[i]->id);
     for (int i = 0; i < a->n_out; i++) {

@@ -18,6 +18,9 @@ enum { WGI_GRAPH_FILE_VERSION = 1 };
 /* The words for wg_phase; a forward node has none. */
 extern const char *const wgi_phase_words[3];
 
+/* The marks of a wg_scope, described as the attributes of an op. */
+extern const wg_op wgi_scope_marks;
+
 /* ---- numbers.c: elements as text, in the C locale -------------------------------------------- */
 
 /* Bytes of the text of one number, NUL included. */

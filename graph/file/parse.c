@@ -311,17 +311,27 @@ static bool read_assign(parser *p)
     return v && graph_is_right(p, &at) && read_end_of_line(&p->r);
 }
 
-/* recompute encoder/layer0 */
-static bool read_recompute(parser *p)
+/* scope encoder/layer0 {recompute=true} */
+static bool read_scope(parser *p)
 {
     const wgi_token at = p->r.token;
     const char *path = wgi_reader_text(&p->r, "a scope");
     const wg_scope *s = path ? scope_of(p, &at, path) : NULL;
-    if (s && !s->parent)
-        return wgi_reader_fail(&p->r, &at, "the top is no scope that could be recomputed");
-    if (s)
-        ((wg_scope *)s)->recompute = true; /* the graph owns it; only users see it const */
-    return s && read_end_of_line(&p->r);
+    wgi_attributes marks;
+    if (!s || !wgi_attributes_read(&p->r, &wgi_scope_marks, &marks))
+        return false;
+    const wg_scope *asked = (const void *)marks.values;
+    const wg_origin before = p->g->origin;
+    p->g->origin.scope = s;
+    if (asked->recompute)
+        wg_scope_recompute(p->g);
+    if (asked->reuse)
+        wg_scope_reuse(p->g);
+    if (asked->average)
+        wg_scope_average(p->g);
+    wg_scope_parameter_dtype(p->g, asked->parameter_dtype);
+    p->g->origin = before;
+    return graph_is_right(p, &at) && read_end_of_line(&p->r);
 }
 
 static bool read_error(parser *p)
@@ -338,14 +348,14 @@ static bool read_statement(parser *p)
         bool (*read)(parser *p);
     } kinds[] = {{"output", read_output},
                  {"assign", read_assign},
-                 {"recompute", read_recompute},
+                 {"scope", read_scope},
                  {"error", read_error}};
     if (p->r.token.kind == WGI_TOKEN_VALUE || wgi_token_is(&p->r.token, "="))
         return read_node(p);
     for (int i = 0; i < WG_COUNT(kinds); i++)
         if (wgi_reader_skip(&p->r, kinds[i].word))
             return kinds[i].read(p);
-    return wgi_reader_expected(&p->r, "%VALUE = OP(...), output, assign or recompute");
+    return wgi_reader_expected(&p->r, "%VALUE = OP(...), output, assign or scope");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

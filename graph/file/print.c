@@ -10,6 +10,14 @@
 const char *const wgi_phase_words[3] = {
     [WG_FORWARD] = "forward", [WG_BACKWARD] = "backward", [WG_UPDATE] = "update"};
 
+static const wg_attr scope_marks[] = {
+    WG_ATTR(BOOL, wg_scope, recompute),
+    WG_ATTR(BOOL, wg_scope, reuse),
+    WG_ATTR(BOOL, wg_scope, average),
+    WG_ATTR(DTYPE, wg_scope, parameter_dtype),
+};
+const wg_op wgi_scope_marks = {.name = "scope", WG_ATTRS(wg_scope, scope_marks)};
+
 /* ---- words and texts ------------------------------------------------------------------------- */
 
 /* A line stays a line whatever the text: control characters as \x0a. */
@@ -222,16 +230,37 @@ static void print_node(FILE *f, const wg_node *n)
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* Each scope that is recomputed, in the order of the first nodes in them; false without memory. */
-static bool print_recomputed(FILE *f, const wg_graph *g, wgi_names *told)
+/* scope encoder/layer0 {recompute=true}: nothing where there is no mark. */
+static void print_scope(FILE *f, const wg_scope *s)
 {
-    for (size_t i = 0; i < g->n_nodes; i++)
-        for (const wg_scope *s = g->nodes[i]->scope; s; s = s->parent) {
-            if (!s->recompute || wgi_names_get(told, s->path))
-                continue;
-            fputs("recompute ", f);
+    const wg_node as = {.op = &wgi_scope_marks, .attrs = s};
+    bool any = false;
+    for (int i = 0; i < as.op->n_attrs; i++) {
+        const wg_attr *a = &as.op->attrs[i];
+        if (a->kind == WG_ATTR_BOOL ? !*FIELD(bool, s, a) : !*FIELD(wg_dtype, s, a))
+            continue;
+        if (!any) {
+            fputs("scope ", f);
             print_word(f, s->path);
-            fputc('\n', f);
+        }
+        fputs(any ? ", " : " {", f);
+        print_attribute(f, &as, a);
+        any = true;
+    }
+    fputs(any ? "}\n" : "", f);
+}
+
+/* Each scope that has marks: the top, then in the order of the first nodes in them.  false without
+ * memory. */
+static bool print_scopes(FILE *f, const wg_graph *g, wgi_names *told)
+{
+    const wg_scope *top = wgi_names_get(&g->scopes, "");
+    print_scope(f, top);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (const wg_scope *s = g->nodes[i]->scope; s != top; s = s->parent) {
+            if (wgi_names_get(told, s->path))
+                continue;
+            print_scope(f, s);
             if (!wgi_names_put(told, s->path, (void *)(uintptr_t)s))
                 return false;
         }
@@ -260,7 +289,7 @@ wg_status wg_graph_print(const wg_graph *g, FILE *f)
     fprintf(f, "%s %d {nodes=%zu, values=%zu, outputs=%zu, assigns=%zu, keys=%llu}\n",
             WGI_GRAPH_FILE_WORD, WGI_GRAPH_FILE_VERSION, g->n_nodes, g->n_values, g->n_outputs,
             g->n_assigns, (unsigned long long)g->next_key);
-    bool complete = print_recomputed(f, g, &told);
+    bool complete = print_scopes(f, g, &told);
     for (size_t i = 0; i < g->n_nodes; i++)
         print_node(f, g->nodes[i]);
     print_marks(f, g);

@@ -151,10 +151,16 @@ static void names_scopes_and_lines_come_back(void **state)
     static const char *const odd[] = {"it's", "a \\ b", "two\nlines", "none", "%1", "\xc3\xa9",
                                       "a:b",  ":",      "in",         "x y",  "\"", "#"};
     wg_graph *g = wg_graph_new();
+    wg_scope_reuse(g); /* the top */
     for (int i = 0; i < WG_COUNT(odd); i++) {
         wg_scope_push(g, "%s", odd[i]);
         if (i % 3 == 0)
             wg_scope_recompute(g);
+        if (i % 4 == 0)
+            wg_scope_reuse(g);
+        if (i % 5 == 1)
+            wg_scope_average(g);
+        wg_scope_parameter_dtype(g, (wg_dtype)(i % 4));
         wg_value *x = (wg_input)(i % 2 ? odd[i] : NULL, g, odd[i], WG_F32, WG_SCALAR);
         wg_value *y = (wg_neg)("folder/m.c:7", x), *z = (wg_exp)("", y);
         wg_name(y, "%s", "label");
@@ -314,9 +320,13 @@ static void errors_say_where_and_what(void **state)
         {HEAD "output 'y' %x", "m:3:12: expected '=' after the name of an output, found '%x'"},
         {HEAD "%y = relu(%x)\nassign %y := %x", "m:4:8: wg_assign: %1 is no leaf but a result of "
                                                 "relu"},
-        {HEAD "recompute ''", "m:3:11: the top is no scope"},
+        {HEAD "scope '' {recompute=true}", "m:3:7: wg_scope_recompute: no scope is open"},
+        {HEAD "scope a {parameter_dtype=i32}",
+         "m:3:7: a: wg_scope_parameter_dtype: the dtype of parameters is i32"},
+        {HEAD "scope a {recomputed=true}",
+         "m:3:10: scope has no attribute 'recomputed'; did you mean 'recompute'?"},
         {HEAD "error 'why'", "m:3:7: the graph was printed with this error: why"},
-        {HEAD "import x", "m:3:1: expected %VALUE = OP(...), output, assign or recompute, found "
+        {HEAD "import x", "m:3:1: expected %VALUE = OP(...), output, assign or scope, found "
                           "'import'"},
         {HEAD "%y = relu(%x)\001", "m:3:14: expected the end of the line, found '?'"},
     };

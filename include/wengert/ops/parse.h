@@ -6,9 +6,10 @@
  *         fprintf(stderr, "%s\n", error.text);
  *
  * What was printed is read as the same graph: the same nodes, attributes and constants bit for bit,
- * names, scopes, lines, phases, outputs, assignments and keys of random ops.  So the hashes are
- * equal, plans of both compute the same bits, and the graph prints as the same text.  Of a line
- * "folder/model.c:41" the file is kept without its folder; a scope without nodes is not kept.
+ * names, scopes with their marks, lines, phases, outputs, assignments and keys of random ops.  So
+ * the hashes are equal, plans of both compute the same bits, and the graph prints as the same text.
+ * Of a line "folder/model.c:41" the file is kept without its folder; a scope without nodes is not
+ * kept.
  *
  * Texts are untrusted: every sequence of bytes gives a graph that the builders' checks have passed,
  * or an error that says where, what was expected and what was found.  Memory is proportional to the
