@@ -2,6 +2,7 @@
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/simd.h"
 #include "graph/error.h"
+#include "graph/object.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -30,18 +31,10 @@ const wg_backend *wg_backend_find(const char *name)
 
 /* ---- loaded ---------------------------------------------------------------------------------- */
 
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-
 /* What the object offers: *out is left alone on failure. */
-static wg_status enter(const wg_backend **out, void *handle, const char *path, wg_error *error)
+static wg_status enter(const wg_backend **out, wg_backend_entry *entry, const char *path,
+                       wg_error *error)
 {
-    wg_backend_entry *entry = NULL;
-    void *symbol = dlsym(handle, TEXT(WG_BACKEND_ENTRY));
-    memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from object to function */
-    if (!entry)
-        return wgi_error_set(error, WG_EINVAL, "%s is no backend: it has no function '%s'", path,
-                             TEXT(WG_BACKEND_ENTRY));
     const wg_backend *b = entry(WG_BACKEND_ABI);
     if (!b)
         return wgi_error_set(error, WG_EUNSUPPORTED, "%s is a backend that does not speak ABI %u",
@@ -58,17 +51,17 @@ static wg_status enter(const wg_backend **out, void *handle, const char *path, w
 
 wg_status wg_backend_load(wg_loaded_backend *out, const char *path, wg_error *error)
 {
+    wg_backend_entry *entry;
+    void *handle;
     wgi_error_clear(error);
-    if (out)
-        *out = (wg_loaded_backend){0};
-    if (!out || !path || !*path) /* dlopen takes "" for the program itself */
-        return wgi_error_set(error, WG_EINVAL, "no path of a backend");
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-        const char *text = dlerror(); /* names the path */
-        return wgi_error_set(error, WG_EIO, "%s", text ? text : path);
-    }
-    wg_status status = enter(&out->backend, handle, path, error);
+    if (!out)
+        return wgi_error_set(error, WG_EINVAL, "no place for the backend");
+    *out = (wg_loaded_backend){0};
+    wg_status status = wgi_object_open(&handle, path, "a backend", WG_TEXT(WG_BACKEND_ENTRY),
+                                       &entry, sizeof entry, error);
+    if (status != WG_OK)
+        return status;
+    status = enter(&out->backend, entry, path, error);
     if (status == WG_OK)
         out->handle = handle;
     else

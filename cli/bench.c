@@ -1,10 +1,12 @@
 /* wengert bench WHAT: what can be measured. */
 #include "cli/measure.h"
+#include "cli/source.h"
 
 #include <string.h>
 
 static const command subjects[] = {
     {"op", "one op, on its scaled-up samples or on given shapes", bench_op},
+    {"model", "a run, gradient or step of a built-in model, FILE.wg, MODEL.so", bench_model},
 #ifdef WG_HAVE_TRAINING
     {"train-step", "a complete training step of a Transformer", bench_train_step},
 #endif
@@ -18,12 +20,13 @@ static const char *subject_name_at(size_t i)
 
 static void print_help(FILE *f)
 {
-    fprintf(f, "Usage: wengert bench WHAT [OPTION...]\n\n"
+    fprintf(f, "Usage: wengert bench WHAT|MODEL [OPTION...]\n\n"
                "Prints the median time of repeated runs and its share of the machine's measured "
                "limits.\n\n");
     for (size_t i = 0; i < N_SUBJECTS; i++)
         fprintf(f, "  %-12s %s\n", subjects[i].name, subjects[i].doc);
-    fprintf(f, "\nwengert bench WHAT --help lists the options.\n");
+    fprintf(f, "\nwengert bench WHAT --help lists the options.  wengert bench MODEL is short for "
+               "wengert bench\nmodel MODEL.\n");
 }
 
 int command_bench(int argc, char **argv)
@@ -43,6 +46,11 @@ int command_bench(int argc, char **argv)
             argv[1] = name;
             return subjects[i].run(argc - 1, argv + 1);
         }
+    if (is_source(argv[1])) {
+        char name[] = "wengert bench model";
+        argv[0] = name;
+        return bench_model(argc, argv);
+    }
     complain_unknown("benchmark", argv[1], subject_name_at);
     return EXIT_USAGE;
 }

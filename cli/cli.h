@@ -17,6 +17,7 @@ typedef struct command {
 
 int command_graph(int argc, char **argv);
 int command_gradcheck(int argc, char **argv);
+int command_diff(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_ops(int argc, char **argv);

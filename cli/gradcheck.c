@@ -1,7 +1,7 @@
 /* wengert gradcheck: one line per check: what was compared, the worst error, the tolerance, and on
  * failure the node whose rule is wrong. */
-#include "cli/cli.h"
 #include "cli/gradcheck.h"
+#include "cli/source.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
 #include "wengert/models/models.h"
@@ -38,8 +38,9 @@ static const struct argp_option table[] = {
 
 typedef struct request {
     const wg_op **ops; /* capacity of both: the number of arguments */
-    const wg_model **models;
+    const char **models;
     size_t n_ops, n_models;
+    source_options options;
     const char *folder; /* of a trained model, or NULL */
     bool all;
     int order;
@@ -64,8 +65,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     const wg_op *op;
-    const wg_model *m;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &r->options; break;
     case OP:
         if (!(op = wg_op_find(arg))) {
             complain_unknown("op", arg, op_name_at);
@@ -83,16 +84,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'm': take_argument(state, &r->folder, "folder", arg); break;
     case ARGP_KEY_ARG:
 #ifdef WG_HAVE_TRAINING
-        if (!wg_model_find(arg) && wg_folder_has(arg, WG_FILE_CONFIG)) {
+        if (!is_source(arg) && wg_folder_has(arg, WG_FILE_CONFIG)) {
             take_argument(state, &r->folder, "folder", arg);
             break;
         }
 #endif
-        if (!(m = wg_model_find(arg))) {
-            complain_unknown("model", arg, model_name_at);
-            exit(EXIT_USAGE);
-        }
-        r->models[r->n_models++] = m;
+        r->models[r->n_models++] = arg;
         break;
     case ARGP_KEY_END:
         if (!r->all && r->n_ops + r->n_models == 0 && !r->folder)
@@ -123,16 +120,16 @@ static void print_outcome(const char *what, wg_status status, const wg_gradcheck
     fflush(stdout);
 }
 
-/* One check at one seed: of an op's sample, a model or a variant of it, or a trained model. */
+/* What is checked: an op's sample, a model or a variant of it, or a trained model. */
 typedef struct check {
     const wg_op *op;
     const wg_sample *sample;
-    const wg_model *model;
+    const source *source;
     size_t variant; /* SIZE_MAX: the model itself */
     const char *folder;
 } check;
 
-static wg_status check_graph(const wg_model *m, wg_graph *g, wg_gradcheck_options *o,
+static wg_status check_graph(const source *s, wg_graph *g, wg_gradcheck_options *o,
                              wg_gradcheck_report *c)
 {
     size_t n = 0;
@@ -143,7 +140,7 @@ static wg_status check_graph(const wg_model *m, wg_graph *g, wg_gradcheck_option
         const wg_value *v = wg_graph_value(g, i);
         if (v->name && v->node->op->flags & WG_OP_LEAF && wg_dtype_is_int(v->dtype))
             leaf[n++] =
-                (wg_gradcheck_leaf){.leaf = v, .lo = 0, .hi = (double)wg_model_range(m, v->name)};
+                (wg_gradcheck_leaf){.leaf = v, .lo = 0, .hi = (double)source_range(s, v->name)};
     }
     o->leaves = leaf;
     o->n_leaves = n;
@@ -154,14 +151,16 @@ static wg_status check_graph(const wg_model *m, wg_graph *g, wg_gradcheck_option
 
 static wg_status check_model_once(const check *k, wg_gradcheck_options *o, wg_gradcheck_report *c)
 {
-    wg_graph *g = wg_graph_new();
-    if (k->variant == SIZE_MAX)
-        k->model->build(g);
-    else
-        k->model->variant(g, k->variant);
-    wg_status status = wg_graph_status(g);
+    int code = EXIT_OK;
+    wg_value *loss;
+    wg_graph *g = k->variant == SIZE_MAX ? source_build(k->source, &loss, &code) : wg_graph_new();
+    if (k->variant != SIZE_MAX)
+        k->source->model->variant(g, k->variant);
+    wg_status status = code == EXIT_OK ? wg_graph_status(g) : WG_EINVAL;
     if (status == WG_OK)
-        status = check_graph(k->model, g, o, c);
+        status = check_graph(k->source, g, o, c);
+    else if (code != EXIT_OK)
+        snprintf(c->message, sizeof c->message, "it cannot be built");
     else
         snprintf(c->message, sizeof c->message, "%s", wg_graph_message(g));
     wg_graph_free(g);
@@ -221,17 +220,29 @@ static void check_op(request *r, const wg_op *op)
     }
 }
 
-static void check_model(request *r, const wg_model *m)
+static void check_variants(request *r, const source *s)
 {
     char what[120];
     const char *name;
-    snprintf(what, sizeof what, "model %s", m->name);
-    if (!m->variant)
-        run_check(r, what, &(check){.model = m, .variant = SIZE_MAX});
-    for (size_t i = 0; m->variant && (name = m->variant(NULL, i)); i++) {
-        snprintf(what, sizeof what, "model %s (%s)", m->name, name);
-        run_check(r, what, &(check){.model = m, .variant = i});
+    for (size_t i = 0; (name = s->model->variant(NULL, i)); i++) {
+        snprintf(what, sizeof what, "model %s (%s)", s->model->name, name);
+        run_check(r, what, &(check){.source = s, .variant = i});
     }
+}
+
+static int check_model(request *r, const char *name)
+{
+    source s;
+    char what[120];
+    int code = source_open(&s, name, &r->options);
+    snprintf(what, sizeof what, "%s %s", s.is_file ? "file" : "model",
+             s.model ? s.model->name : s.name);
+    if (code == EXIT_OK && s.model && s.model->variant)
+        check_variants(r, &s);
+    else if (code == EXIT_OK)
+        run_check(r, what, &(check){.source = &s, .variant = SIZE_MAX});
+    source_close(&s);
+    return code;
 }
 
 static void check_all(request *r)
@@ -241,23 +252,43 @@ static void check_all(request *r)
     for (size_t i = 0; (op = wg_op_at(i)); i++)
         check_op(r, op);
     for (size_t i = 0; (m = wg_model_at(i)); i++)
-        check_model(r, m);
+        check_model(r, m->name);
+}
+
+/* The code of the first model that cannot be found or read, else whether all checks have passed. */
+static int check_requested(request *r)
+{
+    int code = EXIT_OK;
+    if (r->all)
+        check_all(r);
+    for (size_t i = 0; i < r->n_ops && !r->all; i++)
+        check_op(r, r->ops[i]);
+    for (size_t i = 0; i < r->n_models && !r->all && code == EXIT_OK; i++)
+        code = check_model(r, r->models[i]);
+    if (code != EXIT_OK)
+        return code;
+    if (r->folder)
+        run_check(r, r->folder, &(check){.folder = r->folder});
+    printf("%zu passed, %zu failed\n", r->passed, r->failed);
+    return r->failed || r->passed == 0 ? EXIT_RUN : EXIT_OK;
 }
 
 int command_gradcheck(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&source_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         table,
         parse,
-        "[MODEL...] [FOLDER]",
-        "Checks derivatives of ops, of built-in models and of trained models against finite "
-        "differences in double precision.  The exit code is 1 if any check fails.",
-        NULL,
+        "[MODEL|FILE.wg|MODEL.so...] [FOLDER]",
+        "Checks derivatives of ops, of models (built in, in files, in shared objects) and of "
+        "trained models against finite differences in double precision.  The exit code is 1 if any "
+        "check fails.",
+        children,
         NULL,
         NULL};
     size_t max = (size_t)argc + 1;
     request r = {.ops = calloc(max, sizeof(wg_op *)),
-                 .models = calloc(max, sizeof(wg_model *)),
+                 .models = calloc(max, sizeof(char *)),
                  .order = 1,
                  .seeds = 1};
     int code = EXIT_RUN;
@@ -265,18 +296,8 @@ int command_gradcheck(int argc, char **argv)
         complain("out of memory");
     else if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         code = EXIT_USAGE;
-    else {
-        if (r.all)
-            check_all(&r);
-        for (size_t i = 0; i < r.n_ops && !r.all; i++)
-            check_op(&r, r.ops[i]);
-        for (size_t i = 0; i < r.n_models && !r.all; i++)
-            check_model(&r, r.models[i]);
-        if (r.folder)
-            run_check(&r, r.folder, &(check){.folder = r.folder});
-        printf("%zu passed, %zu failed\n", r.passed, r.failed);
-        code = r.failed || r.passed == 0 ? EXIT_RUN : EXIT_OK;
-    }
+    else
+        code = check_requested(&r);
     free(r.ops);
     free(r.models);
     return code;

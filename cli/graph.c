@@ -1,11 +1,7 @@
-/* wengert graph MODEL: the text, DOT, SVG or PNG of a model, its gradient, its plan. */
+/* wengert graph MODEL: the text, costs, DOT, SVG or PNG of a model, its gradient, its plan. */
 #include "cli/backends.h"
-#include "wengert/models/models.h"
-#include "wengert/models/transformer.h"
-#ifdef WG_HAVE_TRAINING
-#include "cli/model.h"
-#include "wengert/train/folder.h"
-#endif
+#include "cli/draw.h"
+#include "cli/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +11,7 @@ enum {
     SVG,
     PNG,
     PRINT,
+    COSTS,
     GRAD,
     EXPAND,
     DEPTH,
@@ -30,12 +27,15 @@ enum {
 /* clang-format off */
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "Output:", 1},
-    {"print", PRINT, 0, 0, "one line of text per node, or per step of the plan (the default)", 1},
+    {"print", PRINT, 0, 0,
+     "one line of text per node, which is a file of the graph; of a plan one line per step (the "
+     "default)", 1},
+    {"costs", COSTS, 0, 0, "FLOP and bytes of each op", 1},
     {"dot", DOT, 0, 0, "draw the graph as Graphviz source", 1},
     {"svg", SVG, "FILE", 0, "draw the graph as SVG", 1},
     {"png", PNG, "FILE", 0, "draw the graph as PNG", 1},
     {"output", 'o', "FILE", 0,
-     "write the output of --print and --dot to FILE instead of standard output", 1},
+     "write the output of --print, --costs and --dot to FILE instead of standard output", 1},
     {0, 0, 0, 0, "Graph:", 2},
     {"model", 'm', "FOLDER", 0, "the model trained in FOLDER", 2},
     {"grad", GRAD, 0, 0, "add the gradient of the loss with respect to all parameters", 2},
@@ -61,10 +61,11 @@ enum { MAX_EXPAND = 64 };
 typedef struct request {
     const char *model, *output, *svg, *png;
     bool folder; /* the model is in a folder: --model */
-    bool print, dot, grad, plan, profile;
+    bool print, costs, dot, grad, plan, profile;
     const char *expand[MAX_EXPAND];
     wg_picture_options picture;
     backend_choice backends;
+    source_options options;
 } request;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -110,8 +111,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->backends;
+        state->child_inputs[1] = &r->options;
+        break;
     case PRINT: r->print = true; break;
+    case COSTS: r->costs = true; break;
     case DOT: r->dot = true; break;
     case SVG: r->svg = arg; break;
     case PNG: r->png = arg; break;
@@ -134,52 +139,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!r->model)
             argp_error(state, "no model given");
-        if (r->print && r->dot)
-            argp_error(state, "use --print or --dot, not both");
+        if (r->print + r->costs + r->dot > 1)
+            argp_error(state, "use one of --print, --costs and --dot");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-/* ---- the graph ------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
-/* Every parameter's derivative becomes an output "d NAME". */
-static wg_status add_gradient(wg_graph *g, wg_value *loss)
-{
-    size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **w = calloc(2 * n + 1, sizeof *w), **dw = w + n;
-    if (!w)
-        return WG_ENOMEM;
-    wg_graph_parameters(g, w, n);
-    wg_status status = wg_grad(loss, w, n, dw);
-    for (size_t i = 0; i < n && status == WG_OK; i++) {
-        char name[600];
-        snprintf(name, sizeof name, "d %s", w[i]->name);
-        wg_output(dw[i], name);
-    }
-    free(w);
-    return wg_graph_status(g);
-}
-
-/* Fills integer inputs with values in range and leaves floats as they are. */
-static void fill_inputs(wg_plan *p, wg_graph *g, const wg_model *m)
-{
-    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
-        wg_value *v = wg_graph_value(g, i);
-        void *data = v->name && wg_dtype_is_int(v->dtype) ? wg_plan_data(p, v) : NULL;
-        if (!data || !(v->node->op->flags & WG_OP_INPUT))
-            continue;
-        int64_t below = wg_model_range(m, v->name), count = wg_value_count(v);
-        for (int64_t k = 0; k < count; k++)
-            if (v->dtype == WG_I64)
-                ((int64_t *)data)[k] = k % below;
-            else
-                ((int32_t *)data)[k] = (int32_t)(k % below);
-    }
-}
-
-static wg_status make_plan(wg_plan **p, wg_graph *g, const wg_model *m, const request *r)
+static wg_status make_plan(wg_plan **p, wg_graph *g, const source *s, const request *r)
 {
     enum { RUNS = 10 };
     wg_status status = wg_plan_create(p, g,
@@ -191,7 +161,7 @@ static wg_status make_plan(wg_plan **p, wg_graph *g, const wg_model *m, const re
         complain("%s", wg_graph_message(g));
         return status;
     }
-    fill_inputs(*p, g, m);
+    source_fill_inputs(s, *p, g, 0);
     for (uint64_t step = 0; r->profile && step < RUNS && status == WG_OK; step++)
         status = wg_plan_run(*p, step);
     if (status != WG_OK)
@@ -227,31 +197,6 @@ static void note_of(void *context, const wg_node *n, wg_picture_note *note)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* To `path`, or to standard output. */
-static int deliver(const char *path, const char *bytes, size_t size)
-{
-    if (path)
-        return write_file(path, bytes, size);
-    fwrite(bytes, 1, size, stdout);
-    return EXIT_OK; /* main checks standard output */
-}
-
-static int write_picture(wg_picture *p, wg_picture_format format, const char *path)
-{
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&bytes, &size);
-    wg_error error = {.status = WG_ENOMEM, .text = "out of memory"};
-    wg_status status = f ? wg_picture_write(p, format, f, &error) : WG_ENOMEM;
-    if (f && fclose(f) != 0 && status == WG_OK)
-        error = (wg_error){.status = WG_ENOMEM, .text = "out of memory"};
-    if (error.status == WG_OK && *error.warning)
-        complain("%s", error.warning);
-    int code = error.status == WG_OK ? deliver(path, bytes, size) : complain_error(&error);
-    free(bytes);
-    return code;
-}
-
 static int draw(const wg_graph *g, const request *r)
 {
     wg_picture *p;
@@ -274,7 +219,10 @@ static int print(const wg_graph *g, const wg_plan *p, const request *r)
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
-    wg_status status = !f ? WG_ENOMEM : p ? wg_plan_print(p, f) : wg_graph_print(g, f);
+    wg_status status = !f         ? WG_ENOMEM
+                       : r->costs ? print_costs(g, f)
+                       : p        ? wg_plan_print(p, f)
+                                  : wg_graph_print(g, f);
     if (f && fclose(f) != 0)
         status = WG_ENOMEM;
     if (status != WG_OK)
@@ -284,20 +232,20 @@ static int print(const wg_graph *g, const wg_plan *p, const request *r)
     return code;
 }
 
-static int show(wg_graph *g, const wg_model *m, request *r)
+static int show(wg_graph *g, const source *s, request *r)
 {
     wg_plan *plan = NULL;
     wg_picture_note *notes = NULL;
     int code = EXIT_OK;
-    if (r->plan && (code = exit_code(make_plan(&plan, g, m, r))) == EXIT_OK) {
+    if (r->plan && (code = exit_code(make_plan(&plan, g, s, r))) == EXIT_OK) {
         notes = collect_notes(plan);
         r->picture.note = notes ? note_of : NULL;
         r->picture.context = notes;
     }
     const wg_graph *shown = plan ? wg_plan_graph(plan) : g;
     bool pictures = r->dot || r->svg || r->png;
-    if (code == EXIT_OK && (r->print || !pictures))
-        code = print(g, plan, r);
+    if (code == EXIT_OK && (r->print || r->costs || !pictures))
+        code = print(shown, plan, r);
     if (code == EXIT_OK && pictures)
         code = draw(shown, r);
     free(notes);
@@ -305,73 +253,57 @@ static int show(wg_graph *g, const wg_model *m, request *r)
     return code;
 }
 
-/* ---- which graph ----------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* A trained model is the built-in "transformer" in sizes of its own. */
-static int find_model(const request *r, const wg_model **out, wg_transformer_config *trained)
+static int check_outputs(const request *r)
 {
-    const char *name = r->model;
-    *out = r->folder ? NULL : wg_model_find(name);
-#ifdef WG_HAVE_TRAINING
-    if (r->folder || (!*out && wg_folder_has(name, WG_FILE_CONFIG))) {
-        *out = wg_model_find("transformer");
-        return model_network(name, trained);
-    }
-#else
-    (void)trained;
-#endif
-    if (*out)
-        return EXIT_OK;
-    complain_unknown("model", name, model_name_at);
-    return EXIT_USAGE;
+    const char *const outputs[] = {r->output, r->svg, r->png};
+    int code = EXIT_OK;
+    for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
+        code = check_output(outputs[i]);
+    return code;
 }
 
-static wg_value *build(wg_graph *g, const wg_model *m, const wg_transformer_config *trained)
+static int open_and_show(request *r)
 {
-    if (!trained->d_model)
-        return m->build(g);
-    wg_transformer t = wg_transformer_begin(g, trained, WG_MODE_TRAINING);
-    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, 7, 6);
-    return wg_output(wg_transformer_loss(&t, &in, NULL), "loss");
+    source s;
+    wg_value *loss;
+    int code =
+        r->folder ? source_open_folder(&s, r->model) : source_open(&s, r->model, &r->options);
+    s.options = r->options;
+    if (code == EXIT_OK)
+        code = check_outputs(r);
+    wg_graph *g = code == EXIT_OK ? source_build(&s, &loss, &code) : NULL;
+    r->picture.title = s.trained.d_model || !s.model ? r->model : s.model->name;
+    r->picture.expanded = r->expand;
+    if (g && r->grad)
+        code = source_add_gradient(&s, g, loss);
+    if (g && code == EXIT_OK)
+        code = show(g, &s, r);
+    wg_graph_free(g);
+    source_close(&s);
+    return code;
 }
 
 int command_graph(int argc, char **argv)
 {
     static const struct argp_child children[] = {
         {&backend_argp, 0, "Backends of the plan, in order of preference (cpu comes last):", 4},
+        {&source_argp, 0, "Model:", 5},
         {0}};
     static const struct argp argp = {table,
                                      parse,
-                                     "MODEL|FOLDER",
-                                     "Prints or draws a built-in model or the model in FOLDER, "
-                                     "its gradient or its plan.",
+                                     "MODEL|FILE.wg|MODEL.so|FOLDER",
+                                     "Prints or draws a built-in model, the graph in a file, the "
+                                     "model in a shared object (whose code runs) or the model "
+                                     "trained in FOLDER, its gradient or its plan.",
                                      children,
                                      NULL,
                                      NULL};
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    const wg_model *m;
-    wg_transformer_config trained = {0};
-    int code = find_model(&r, &m, &trained);
-    const char *const outputs[] = {r.output, r.svg, r.png};
-    for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
-        code = check_output(outputs[i]);
-    if (code != EXIT_OK) {
-        close_backends(&r.backends);
-        return code;
-    }
-    r.picture.title = trained.d_model ? r.model : m->name;
-    r.picture.expanded = r.expand;
-    wg_graph *g = wg_graph_new();
-    wg_value *loss = build(g, m, &trained);
-    wg_status status = wg_graph_status(g);
-    if (status == WG_OK && r.grad)
-        status = add_gradient(g, loss);
-    code = status == WG_OK ? show(g, m, &r) : exit_code(status);
-    if (status != WG_OK)
-        complain("%s", wg_graph_message(g));
-    wg_graph_free(g);
+    int code = open_and_show(&r);
     close_backends(&r.backends);
     return code;
 }

@@ -21,10 +21,11 @@ static const command commands[] = {
     {"plot", "plot the metrics of a training run", command_plot},
     {"bleu", "score translations against references", command_bleu},
 #endif
-    {"graph", "print or draw a built-in model, its gradient or its plan", command_graph},
+    {"graph", "print or draw a model, its gradient or its plan", command_graph},
+    {"diff", "compare two graphs, or one run in two ways", command_diff},
     {"gradcheck", "check derivatives of ops and models numerically", command_gradcheck},
     {"devices", "list the backends and measure the machine's limits", command_devices},
-    {"bench", "time an op or a training step on the backends", command_bench},
+    {"bench", "time an op, a model or a training step on the backends", command_bench},
     {"ops", "list the ops, or describe one", command_ops},
     {"help", "show the help of a command", command_help},
 };

@@ -26,5 +26,6 @@ void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *
 
 int bench_op(int argc, char **argv);
 int bench_train_step(int argc, char **argv);
+int bench_model(int argc, char **argv);
 
 #endif

@@ -119,10 +119,9 @@ bool wg_name_copy(wg_value *v, const wg_value *from)
     wg_graph *g = v->node->graph;
     if (!from->name)
         return true;
-    if (!wgi_names_get(&g->names, from->name))
-        return wgi_graph_set_name(g, v, from->name);
-    v->name = wgi_arena_text(&g->arena, from->name);
-    return v->name || wgi_graph_no_memory(g);
+    const wg_value *other = wgi_names_get(&g->names, from->name);
+    return other && other != v ? wgi_graph_set_label(g, v, from->name)
+                               : wgi_graph_set_name(g, v, from->name);
 }
 
 /* ---- outputs and assignments ----------------------------------------------------------------- */

@@ -28,6 +28,7 @@ void wg_graph_free(wg_graph *g)
     free(g->assigns);
     free(g->scopes.slot);
     free(g->names.slot);
+    free(g->lines.slot);
     free(g->message);
     wgi_arena_free(&g->arena);
     free(g);
@@ -109,6 +110,15 @@ void *wg_graph_alloc(wg_graph *g, size_t size)
     return p ? p : wgi_graph_no_memory(g);
 }
 
+const char *wgi_graph_own_line(wg_graph *g, const char *at)
+{
+    char *own = at ? wgi_names_get(&g->lines, at) : NULL;
+    if (!at || own)
+        return own;
+    own = wgi_arena_text(&g->arena, at);
+    return own && wgi_names_put(&g->lines, own, own) ? own : wgi_graph_no_memory(g);
+}
+
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
 static const wg_scope *new_scope(wg_graph *g, const wg_scope *parent, const char *path)
@@ -131,22 +141,29 @@ static const wg_scope *path_too_long(wg_graph *g, size_t max)
     return NULL;
 }
 
+/* From the top down: a path of many levels needs no more stack than one of two. */
 const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
 {
+    char up[1024];
+    size_t length = strlen(path);
     const wg_scope *s = wgi_names_get(&g->scopes, path);
     if (s)
         return s;
     if (!*path)
         return new_scope(g, NULL, "");
-    const char *slash = strrchr(path, '/');
-    char up[1024];
-    size_t length = slash ? (size_t)(slash - path) : 0;
-    if (length >= sizeof up || strlen(path) >= sizeof up)
+    if (length >= sizeof up)
         return path_too_long(g, sizeof up - 1);
-    memcpy(up, path, length);
-    up[length] = '\0';
-    const wg_scope *parent = wgi_scope_intern(g, up);
-    return parent ? new_scope(g, parent, path) : NULL;
+    s = wgi_names_get(&g->scopes, "");
+    for (size_t end = strcspn(path, "/"); s; end += 1 + strcspn(path + end + 1, "/")) {
+        const wg_scope *parent = s;
+        memcpy(up, path, end);
+        up[end] = '\0';
+        s = wgi_names_get(&g->scopes, up);
+        s = s ? s : new_scope(g, parent, up);
+        if (end == length)
+            break;
+    }
+    return s;
 }
 
 static const wg_scope *scope_child(wg_graph *g, const wg_scope *parent, const char *name)
@@ -260,6 +277,13 @@ uint64_t wg_graph_new_key(wg_graph *g)
 
 /* ---- names, outputs, assignments ------------------------------------------------------------- */
 
+/* A value has one name: the one it had is free again. */
+static bool drop_name(wg_graph *g, const wg_value *v)
+{
+    return !v->name || wgi_names_get(&g->names, v->name) != v ||
+           wgi_names_put(&g->names, v->name, NULL);
+}
+
 bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full)
 {
     wg_value *other = wgi_names_get(&g->names, full);
@@ -271,7 +295,16 @@ bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full)
         return false;
     }
     char *own = wgi_arena_text(&g->arena, full);
-    if (!own || !wgi_names_put(&g->names, own, v))
+    if (!own || !drop_name(g, v) || !wgi_names_put(&g->names, own, v))
+        return wgi_graph_no_memory(g) != NULL;
+    v->name = own;
+    return true;
+}
+
+bool wgi_graph_set_label(wg_graph *g, wg_value *v, const char *full)
+{
+    char *own = wgi_arena_text(&g->arena, full);
+    if (!own || !drop_name(g, v))
         return wgi_graph_no_memory(g) != NULL;
     v->name = own;
     return true;
@@ -291,10 +324,11 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     va_end(args);
     const char *path = v->node->scope->path;
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
-    if (!wgi_names_get(&g->names, full))
+    const wg_value *other = wgi_names_get(&g->names, full);
+    if (other && other != v)
+        wgi_graph_set_label(g, v, full);
+    else
         wgi_graph_set_name(g, v, full);
-    else if (!(v->name = wgi_arena_text(&g->arena, full)))
-        wgi_graph_no_memory(g);
     return v;
 }
 

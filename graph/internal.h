@@ -31,6 +31,7 @@ struct wg_graph {
     size_t n_outputs, cap_outputs, n_assigns, cap_assigns;
     wgi_names scopes; /* path -> wg_scope           */
     wgi_names names;  /* full name -> wg_value      */
+    wgi_names lines;  /* "file:line" -> itself      */
     wg_origin origin;
     uint64_t next_key;
     wg_status status;
@@ -47,8 +48,14 @@ void wgi_graph_stick(wg_graph *g, wg_status status, const char *format, ...) WG_
 
 const wg_scope *wgi_scope_intern(wg_graph *g, const char *path);
 
+/* The graph's own copy of a "file:line", one for equal texts: the caller's may be in an object that
+ * is unloaded, or in a graph that is freed.  NULL for NULL or without memory. */
+const char *wgi_graph_own_line(wg_graph *g, const char *at);
+
 /* Gives v that full name; error if another value has it. */
 bool wgi_graph_set_name(wg_graph *g, wg_value *v, const char *full);
+/* Shows that name, by which wg_graph_find does not find v; false without memory. */
+bool wgi_graph_set_label(wg_graph *g, wg_value *v, const char *full);
 
 /* wg_output of a value that is not NULL, whatever other outputs are called. */
 wg_value *wgi_graph_add_output(wg_value *v, const char *name);

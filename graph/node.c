@@ -191,12 +191,15 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
     for (int i = 0; i < n_in; i++)
         operands[i] = in[i];
     const wg_origin *o = &g->origin;
+    const char *line = wgi_graph_own_line(g, o->at ? o->at : at);
+    if (g->status != WG_OK)
+        return NULL;
     *n = (wg_node){.graph = g,
                    .op = op,
                    .in = operands,
                    .n_in = n_in,
                    .scope = o->scope,
-                   .at = o->at ? o->at : at,
+                   .at = line,
                    .phase = o->phase};
     bool ok = check_operands(n) && copy_attrs(n, attrs) && derive_results(n) && check_numbers(n) &&
               append(n);

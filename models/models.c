@@ -107,19 +107,19 @@ static const char *transformer_variant(wg_graph *g, size_t i)
 /* clang-format off */
 static const wg_model models[] = {
     {"mlp", "multi-layer perceptron: two hidden layers, cross entropy over 10 classes", mlp, NULL,
-     {{"labels", 10}}},
+     {{"labels", 10}}, NULL},
     {"attention", "multi-head self-attention with residual and layer normalisation", attention,
-     NULL, {{0}}},
+     NULL, {{0}}, NULL},
     {"encoder", "Transformer encoder of six layers over embedded tokens", encoder, NULL,
-     {{"tokens", 50}, {"lengths", 9}}},
+     {{"tokens", 50}, {"lengths", 9}}, NULL},
     {"convnet", "two convolutions with pooling, cross entropy over 10 classes", convnet, NULL,
-     {{"labels", 10}}},
+     {{"labels", 10}}, NULL},
     {"lstm", "language model: embedding, LSTM over time, cross entropy of the next token", lstm,
-     NULL, {{"tokens", 20}, {"next", 20}}},
+     NULL, {{"tokens", 20}, {"next", 20}}, NULL},
     {"transformer",
      "Transformer of six encoder and six decoder layers, from source and target to the loss",
      transformer, transformer_variant,
-     {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}},
+     {{"source", 7}, {"source_lengths", 8}, {"target_in", 11}, {"target_out", 11}}, NULL},
 };
 /* clang-format on */
 

@@ -1,4 +1,4 @@
-# A program shown in a document is a file that is compiled and run: each C block that follows a line
+# A program or a graph shown in a document is a file that is compiled and run: each block that follows a line
 # <!-- PATH --> must be that file, byte for byte.  The target of each relative link exists.
 #     cmake -DROOT=... -P check_docs.cmake
 file(GLOB_RECURSE documents ${ROOT}/docs/*.md)
@@ -16,10 +16,11 @@ foreach(document ${documents})
       message(SEND_ERROR "${document} links to ${link}, which does not exist")
     endif()
   endforeach()
-  while(text MATCHES "<!-- ([a-z0-9_/.]+) -->\n```c\n")
+  while(text MATCHES "<!-- ([a-z0-9_/.]+) -->\n```([a-z]+)\n")
     set(path ${CMAKE_MATCH_1})
-    string(FIND "${text}" "<!-- ${path} -->\n```c\n" start)
-    string(LENGTH "<!-- ${path} -->\n```c\n" skip)
+    set(head "<!-- ${path} -->\n```${CMAKE_MATCH_2}\n")
+    string(FIND "${text}" "${head}" start)
+    string(LENGTH "${head}" skip)
     math(EXPR start "${start} + ${skip}")
     string(SUBSTRING "${text}" ${start} -1 text)
     string(FIND "${text}" "```" end)

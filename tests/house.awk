@@ -9,7 +9,8 @@
 BEGIN {
     allow("graph")
     allow("graph/picture", "graph")
-    allow("ops", "graph")
+    allow("graph/file", "graph")
+    allow("ops", "graph graph/file")
     allow("autograd", "graph ops")
     allow("backends", "graph ops")
     allow("backends/cpu", "graph ops backends")

@@ -206,7 +206,8 @@ static const char *style_of(const wgi_pic_box *b)
 static void draw_box(drawing *d, const wgi_pic_box *b)
 {
     const wgi_pic_colours *c = wgi_pic_box_colours(b);
-    double share = wgi_pic_box_share(d->p, b);
+    double heat_of_box = wgi_pic_box_heat(d->p, b).heat;
+    double share = heat_of_box > 0 ? heat_of_box : wgi_pic_box_share(d->p, b);
     char heat[8], *id = wgi_pic_box_id(d->p, b);
     Agnode_t *n = id ? agnode(frame(d, b->where ? b->where : b->inside), id, 1) : NULL;
     free(id);

@@ -147,6 +147,8 @@ char *wgi_pic_edge_label(const wg_picture *p, const wgi_pic_edge *e);
 char *wgi_pic_edge_tooltip(const wg_picture *p, const wgi_pic_edge *e);
 char *wgi_picture_heading(const wg_picture *p); /* with the legend */
 wg_picture_note wgi_pic_node_note(const wg_picture *p, const wg_node *n);
+/* Heat and text of the hottest node that b stands for. */
+wg_picture_note wgi_pic_box_heat(const wg_picture *p, const wgi_pic_box *b);
 double wgi_pic_box_share(const wg_picture *p, const wgi_pic_box *b); /* of the time; 0 if unknown */
 
 /* ---- colour.c -------------------------------------------------------------------------------- */

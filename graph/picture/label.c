@@ -67,6 +67,17 @@ static void put_share(FILE *f, double share)
         fprintf(f, "<BR/><FONT POINT-SIZE=\"9\"><B>%.3g %% of the time</B></FONT>", 100 * share);
 }
 
+/* What the note says, below everything else. */
+static void put_note(FILE *f, const wg_picture *p, const wgi_pic_box *b)
+{
+    const char *text = wgi_pic_box_heat(p, b).text;
+    if (!text)
+        return;
+    fputs("<BR/><FONT POINT-SIZE=\"9\"><B>", f);
+    wgi_pic_put_escaped(f, text);
+    fputs("</B></FONT>", f);
+}
+
 /* A value's name within the frame that its box is drawn in. */
 static const char *local_name(const wgi_pic_box *b, const wg_value *v)
 {
@@ -259,6 +270,7 @@ char *wgi_pic_box_label(const wg_picture *p, const wgi_pic_box *b)
     if (!f)
         return NULL;
     put[b->kind](f, p, b);
+    put_note(f, p, b);
     return wgi_pic_finish_text(f, &text);
 }
 

@@ -139,6 +139,26 @@ double wgi_pic_box_share(const wg_picture *p, const wgi_pic_box *b)
     return share;
 }
 
+static void keep_hotter(const wg_picture *p, const wg_node *n, wg_picture_note *hottest)
+{
+    wg_picture_note note = wgi_pic_node_note(p, n);
+    if (note.heat > hottest->heat)
+        *hottest = note;
+}
+
+wg_picture_note wgi_pic_box_heat(const wg_picture *p, const wgi_pic_box *b)
+{
+    wg_picture_note hottest = {0};
+    for (size_t i = 0; p->options.note && b->n_nodes && i < p->g->n_nodes; i++)
+        for (size_t k = 0; k < b->n_nodes; k++)
+            if (wgi_pic_drawn_node(p, p->g->nodes[i]) == b->nodes[k])
+                keep_hotter(p, p->g->nodes[i], &hottest);
+    for (const wgi_pic_place *q = b->inside; q; q = q == b->inside->last ? NULL : q->next)
+        for (size_t i = 0; i < q->n_nodes; i++)
+            keep_hotter(p, q->nodes[i], &hottest);
+    return hottest;
+}
+
 char *wgi_pic_finish_text(FILE *f, char **text)
 {
     bool failed = ferror(f);

@@ -29,6 +29,10 @@ static void put_node_tooltip(FILE *f, const wg_picture *p, const wg_node *n)
     }
     if (note.seconds > 0)
         fprintf(f, "\\n%.3g ms", 1e3 * note.seconds);
+    if (note.text) {
+        fputs("\\n", f);
+        wgi_pic_put_plain(f, note.text);
+    }
     if (*n->scope->path) {
         fputs("\\nin ", f);
         wgi_pic_put_plain(f, n->scope->path);

@@ -9,7 +9,7 @@ code 0 --version;              says out "wengert "
 code 0 --help;                 says out "gradcheck"; says out "Exit codes"
 code 0 help
 code 0 help help
-for command in graph gradcheck ops devices bench; do
+for command in graph gradcheck diff ops devices bench; do
     code 0 help $command;      says out "Usage: wengert $command"; cp out help
     code 0 $command --help
     checks=$((checks + 1));    cmp -s out help || fail "help $command and $command --help differ"

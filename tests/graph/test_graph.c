@@ -314,13 +314,13 @@ static void the_print_says_everything(void **state)
     assert_int_equal(wg_graph_print(g, NULL), WG_EINVAL);
     fclose(f);
     static const char *const lines[] = {
-        "graph: 3 nodes, 4 values\n",
+        "wengert-graph 1 {nodes=3, values=4, outputs=1, assigns=1, keys=0}\n",
         "%1, %2 = topk(%0) {",
-        "} : f32[2,2], i64[2,2]  # block m.c:2\n",
-        "%3 = exp(%0) : f32[2,3] 'label'\n",
+        "} : f32[2,2], i64[2,2] in block at m.c:2\n",
+        "%3 = exp(%0) : f32[2,3] 'label' at none\n",
         "output 'top' = %1\n",
         "assign %0 := %3\n",
-        "error: exp(s): spoilt\n",
+        "error 'exp(s): spoilt'\n",
     };
     for (int i = 0; i < WG_COUNT(lines); i++)
         check_that(strstr(text, lines[i]) != NULL, "no line \"%s\" in:\n%s", lines[i], text);

@@ -9,6 +9,7 @@
 #include "wengert/backends/evaluate.h"
 #include "graph/arena.h"
 #include "wengert/graph/picture.h"
+#include "wengert/ops/parse.h"
 
 /* ---- what fails besides malloc --------------------------------------------------------------- */
 
@@ -126,6 +127,43 @@ static void cloning(void **state)
     wg_output(wg_constant(g, WG_F32, WG_SHAPE(0), NULL), "none");
     assert_int_equal(wg_graph_status(g), WG_OK);
     assert_in_range(fail_each("clone", clone, g, WG_OK), 500, 100000);
+    wg_graph_free(g);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static wg_status read_and_print(void *text)
+{
+    wg_graph *g;
+    wg_error error;
+    wg_status status = wg_graph_parse(&g, text, strlen(text), NULL, &error);
+    assert_int_equal(status, error.status);
+    assert_true((status == WG_OK) == (*error.text == '\0'));
+    FILE *file = status == WG_OK ? fopen("/dev/null", "w") : NULL;
+    if (file) {
+        status = wg_graph_print(g, file);
+        fclose(file);
+    }
+    wg_graph_free(g);
+    return status;
+}
+
+static void reading(void **state)
+{
+    (void)state;
+    wg_graph *g = build();
+    const float numbers[] = {1, 2, 3};
+    wg_constant(g, WG_F32, WG_SHAPE(3), numbers);
+    wg_einsum("ij,kj->ik", (wg_value *[]){wg_graph_value(g, 0), wg_graph_value(g, 0)}, 2);
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    char *text = NULL;
+    size_t size;
+    FILE *f = __real_open_memstream(&text, &size);
+    assert_non_null(f);
+    assert_int_equal(wg_graph_print(g, f), WG_OK);
+    fclose(f);
+    assert_in_range(fail_each("text", read_and_print, text, WG_OK), 500, 100000);
+    free(text);
     wg_graph_free(g);
 }
 
@@ -324,8 +362,9 @@ const char *__lsan_default_suppressions(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(building), cmocka_unit_test(cloning),           cmocka_unit_test(every_op),
-        cmocka_unit_test(checking), cmocka_unit_test(whole_derivatives), cmocka_unit_test(drawing),
+        cmocka_unit_test(building), cmocka_unit_test(reading),  cmocka_unit_test(cloning),
+        cmocka_unit_test(every_op), cmocka_unit_test(checking), cmocka_unit_test(whole_derivatives),
+        cmocka_unit_test(drawing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -375,6 +375,37 @@ static void notes_colour_the_picture(void **state)
     free(dot);
     wg_graph_free(g);
 }
+
+/* One matmul of a layer that is not drawn, since it is like layer0. */
+static void hot_in_layer3(void *context, const wg_node *n, wg_picture_note *note)
+{
+    (void)context;
+    note->heat = 1e-9;
+    if (strcmp(n->op->name, "matmul") == 0 && strcmp(n->scope->path, "encoder/layer3/first") == 0)
+        *note = (wg_picture_note){.heat = 1, .text = "too hot"};
+}
+
+static void the_hottest_of_equal_scopes_is_shown(void **state)
+{
+    (void)state;
+    static const wg_picture_options ways[] = {
+        {.note = hot_in_layer3, .depth = 1}, /* inside a closed box */
+        {.note = hot_in_layer3, .depth = 4}, /* a node of layer0 stands for it */
+        {.note = hot_in_layer3, .full = true},
+    };
+    wg_graph *g = tower(false);
+    for (int i = 0; i < WG_COUNT(ways); i++) {
+        size_t n;
+        char *dot = written(g, &ways[i], WG_PICTURE_DOT, &n);
+        const char *first = strstr(dot, "<B>too hot</B>");
+        assert_non_null(first);
+        assert_null(strstr(first + 1, "<B>too hot</B>")); /* in one box */
+        assert_non_null(strstr(dot, "#e24a33"));          /* red */
+        assert_non_null(strstr(dot, "#ffffff"));          /* and the others white */
+        free(dot);
+    }
+    wg_graph_free(g);
+}
 #else
 static void without_graphviz_writing_says_so(void **state)
 {
@@ -440,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_layout_past_its_time_is_stopped),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(notes_colour_the_picture),
+        cmocka_unit_test(the_hottest_of_equal_scopes_is_shown),
 #else
         cmocka_unit_test(without_graphviz_writing_says_so),
 #endif

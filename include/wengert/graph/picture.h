@@ -41,6 +41,10 @@ typedef struct wg_picture_note {
     const char *kernel;  /* of that backend */
     double seconds;      /* of one run */
     double share;        /* of the time of a run, 0 to 1; colours the node */
+    /** Colours the node instead, from white (near 0) to red (1); a closed box has the heat and the
+     *  text of the hottest of its nodes. */
+    double heat;
+    const char *text; /* a line below the label */
 } wg_picture_note;
 
 /** What a picture shows.  Zero means the default in every field. */

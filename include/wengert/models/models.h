@@ -2,7 +2,7 @@
 #ifndef WG_MODELS_MODELS_H
 #define WG_MODELS_MODELS_H
 
-#include "wengert/graph/graph.h"
+#include "wengert/graph/op.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +29,9 @@ typedef struct wg_model {
      * end. */
     const char *(*variant)(wg_graph *g, size_t i);
     wg_input_range ranges[WG_MODEL_INPUTS]; /**< of the integer inputs */
+    /** Its own ops, with NULL at the end, by which its graph is read from a file
+     * (wg_parse_options.ops); NULL: it has only built-in ones. */
+    const wg_op *const *ops;
 } wg_model;
 
 /** The i-th model, NULL past the end. */

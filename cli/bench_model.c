@@ -1,0 +1,301 @@
+/* wengert bench MODEL: the time of a run of a model, its gradient or a whole training step, on each
+ * list of backends in turn, and by node. */
+#include "cli/measure.h"
+#include "cli/source.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAD = 1000, STEP, RUNS, PROFILE, NODES, JSON };
+
+/* clang-format off */
+static const struct argp_option table[] = {
+    {0, 0, 0, 0, "Graph:", 1},
+    {"grad", GRAD, 0, 0, "with the gradient of the loss with respect to all parameters", 1},
+    {"step", STEP, 0, 0, "with the gradient and an update by Adam: a training step", 1},
+    {0, 0, 0, 0, "Measurement:", 2},
+    {"runs", RUNS, "N", 0, "number of timed samples (default: 11)", 2},
+    {"profile", PROFILE, 0, 0, "break the time down by op", 2},
+    {"nodes", NODES, "N", 0, "list the N slowest nodes", 2},
+    {"json", JSON, 0, 0, "print JSON", 2},
+    {0},
+};
+/* clang-format on */
+
+typedef struct request {
+    const char *name;
+    bool grad, step, profile, json;
+    int runs, nodes;
+    backend_choice backends;
+    source_options options;
+} request;
+
+/* What was seen of one list of backends. */
+typedef struct result {
+    wg_plan *plan;
+    uint64_t step;
+    double plan_seconds;
+    bench_times times;
+} result;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->backends;
+        state->child_inputs[1] = &r->options;
+        break;
+    case GRAD: r->grad = true; break;
+    case STEP: r->step = true; break;
+    case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
+    case PROFILE: r->profile = true; break;
+    case NODES: r->nodes = (int)number_argument(state, "--nodes", arg, 1, 100000); break;
+    case JSON: r->json = true; break;
+    case ARGP_KEY_ARG: take_argument(state, &r->name, "model", arg); break;
+    case ARGP_KEY_END:
+        if (!r->name)
+            argp_error(state, "no model given");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+/* Every parameter takes a step of Adam. */
+static int add_update(const source *s, wg_graph *g, wg_value *loss)
+{
+    size_t n = wg_graph_parameters(g, NULL, 0);
+    wg_value **w = calloc(2 * n + 1, sizeof *w);
+    if (!loss || !w) {
+        complain("%s: %s", s->name, loss ? "out of memory" : "no scalar output to differentiate");
+        free(w);
+        return loss ? EXIT_RUN : EXIT_USAGE;
+    }
+    wg_graph_parameters(g, w, n);
+    wg_status status = wg_grad(loss, w, n, w + n);
+    if (status == WG_OK && n)
+        status = wg_adam_update(w, w + n, n, wg_fill(g, w[0]->dtype, WG_SCALAR, 1e-4), NULL);
+    if (status != WG_OK)
+        complain("%s: %s", s->name, wg_graph_message(g));
+    free(w);
+    return exit_code(status);
+}
+
+static wg_status run_once(void *context)
+{
+    result *x = context;
+    return wg_plan_run(x->plan, x->step++);
+}
+
+static int make_plan(result *x, const source *s, wg_graph *g, const request *r, size_t i)
+{
+    const wg_backend_list *list = &r->backends.set[i].list;
+    double start = wgi_seconds();
+    wg_status status = wg_plan_create(&x->plan, g,
+                                      &(wg_plan_options){.backends = list->backend,
+                                                         .n_backends = list->count,
+                                                         .threads = r->backends.threads,
+                                                         .profile = r->profile || r->nodes});
+    x->plan_seconds = wgi_seconds() - start;
+    if (status != WG_OK)
+        complain("%s: %s", s->name, wg_graph_message(g));
+    else
+        source_fill_inputs(s, x->plan, g, 0);
+    return exit_code(status);
+}
+
+static int time_plans(result *seen, const source *s, const request *r)
+{
+    bench_subject subject[MAX_BACKENDS];
+    bench_times times[MAX_BACKENDS];
+    size_t n = r->backends.n_sets;
+    for (size_t i = 0; i < n; i++)
+        subject[i] = (bench_subject){run_once, &seen[i]};
+    wg_status status = bench_interleaved(subject, (int)n,
+                                         &(bench_schedule){.runs = r->runs, .seconds = 30}, times);
+    for (size_t i = 0; i < n; i++) {
+        if (status == WG_OK)
+            seen[i].times = times[i];
+        else if (*wg_plan_message(seen[i].plan))
+            complain("%s: %s", s->name, wg_plan_message(seen[i].plan));
+    }
+    return exit_code(status);
+}
+
+/* ---- by node --------------------------------------------------------------------------------- */
+
+static int slowest_first(const void *a, const void *b)
+{
+    double x = ((const wg_plan_step *)a)->seconds, y = ((const wg_plan_step *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+/* The steps by time, which the caller frees; NULL without memory. */
+static wg_plan_step *sorted_steps(const wg_plan *p, size_t *n, double *all)
+{
+    *n = wg_plan_step_count(p);
+    *all = 0;
+    wg_plan_step *steps = calloc(*n + 1, sizeof *steps);
+    for (size_t i = 0; steps && i < *n; i++) {
+        steps[i] = wg_plan_step_at(p, i);
+        *all += steps[i].seconds;
+    }
+    if (steps)
+        qsort(steps, *n, sizeof *steps, slowest_first);
+    return steps;
+}
+
+static void print_nodes(const wg_plan *p, const char *name, int shown)
+{
+    size_t n;
+    double all;
+    char time[32], text[700], what[200];
+    wg_plan_step *steps = sorted_steps(p, &n, &all);
+    printf("\n%-24s %9s %7s  node\n", name, "time", "share");
+    for (size_t i = 0; steps && i < n && i < (size_t)shown && all > 0; i++) {
+        const wg_plan_step *s = &steps[i];
+        snprintf(what, sizeof what, "%s",
+                 s->node->phase == WG_BACKWARD ? "backward"
+                 : s->node->phase == WG_UPDATE ? "update"
+                                               : "forward");
+        printf("%-24.24s %9s %5.1f %%  %s\n", s->kernel,
+               time_text(s->seconds / (double)(s->runs ? s->runs : 1), time, sizeof time),
+               100 * s->seconds / all, wg_node_message(s->node, what, text, sizeof text));
+    }
+    free(steps);
+}
+
+static void json_nodes(json *j, const wg_plan *p, int shown)
+{
+    size_t n;
+    double all;
+    wg_plan_step *steps = sorted_steps(p, &n, &all);
+    put_json_begin(j, "nodes", '[');
+    for (size_t i = 0; steps && i < n && i < (size_t)shown; i++) {
+        char text[700];
+        const wg_plan_step *s = &steps[i];
+        put_json_begin(j, NULL, '{');
+        put_json_text(j, "node", wg_node_message(s->node, s->node->op->name, text, sizeof text));
+        put_json_text(j, "scope", s->node->scope->path);
+        put_json_text(j, "kernel", s->kernel);
+        put_json_real(j, "seconds", s->seconds / (double)(s->runs ? s->runs : 1));
+        put_json_end(j, '}');
+    }
+    put_json_end(j, ']');
+    free(steps);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static const char *kind_of(const request *r)
+{
+    return r->step ? "training step" : r->grad ? "gradient" : "run";
+}
+
+static void print(const result *seen, const request *r)
+{
+    char a[32], b[32], c[32], d[32];
+    printf("%s: %s\n%-20s %9s %9s %9s %9s %9s %7s %12s\n", r->name, kind_of(r), "backends",
+           "median", "min", "max", "GFLOP/s", "plan", "steps", "buffer");
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
+        const bench_times *t = &seen[i].times;
+        wg_plan_stats stats = wg_plan_statistics(seen[i].plan);
+        printf("%-20s %9s %9s %9s %9.2f %9s %7zu %8.2f MiB\n", r->backends.set[i].name,
+               time_text(t->median, a, sizeof a), time_text(t->min, b, sizeof b),
+               time_text(t->max, c, sizeof c), 1e-9 * stats.flops / t->median,
+               time_text(seen[i].plan_seconds, d, sizeof d), stats.nodes,
+               (double)stats.buffer_bytes / 0x1p20);
+    }
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
+        if (r->profile)
+            print_profile(seen[i].plan, r->backends.set[i].name);
+        if (r->nodes)
+            print_nodes(seen[i].plan, r->backends.set[i].name, r->nodes);
+    }
+}
+
+static void print_json(const result *seen, const request *r)
+{
+    json j = {.file = stdout};
+    put_json_begin(&j, NULL, '{');
+    put_json_text(&j, "model", r->name);
+    put_json_text(&j, "measured", kind_of(r));
+    put_json_begin(&j, "backends", '[');
+    for (size_t i = 0; i < r->backends.n_sets; i++) {
+        wg_plan_stats stats = wg_plan_statistics(seen[i].plan);
+        put_json_begin(&j, NULL, '{');
+        put_json_text(&j, "backend", r->backends.set[i].name);
+        json_times(&j, "seconds", &seen[i].times);
+        put_json_real(&j, "flops", stats.flops);
+        put_json_real(&j, "bytes", stats.bytes);
+        put_json_real(&j, "plan_seconds", seen[i].plan_seconds);
+        put_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
+        put_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
+        if (r->profile)
+            json_profile(&j, seen[i].plan);
+        if (r->nodes)
+            json_nodes(&j, seen[i].plan, r->nodes);
+        put_json_end(&j, '}');
+    }
+    put_json_end(&j, ']');
+    put_json_end(&j, '}');
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int bench(const source *s, const request *r)
+{
+    result seen[MAX_BACKENDS] = {{0}};
+    wg_value *loss;
+    int code;
+    wg_graph *g = source_build(s, &loss, &code);
+    if (g && r->step)
+        code = add_update(s, g, loss);
+    else if (g && r->grad)
+        code = source_add_gradient(s, g, loss);
+    for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++)
+        code = make_plan(&seen[i], s, g, r, i);
+    if (code == EXIT_OK)
+        code = time_plans(seen, s, r);
+    if (code == EXIT_OK && r->json)
+        print_json(seen, r);
+    else if (code == EXIT_OK)
+        print(seen, r);
+    for (size_t i = 0; i < r->backends.n_sets; i++)
+        wg_plan_free(seen[i].plan);
+    wg_graph_free(g);
+    return code;
+}
+
+int bench_model(int argc, char **argv)
+{
+    static const struct argp_child children[] = {
+        {&backend_argp, 0, "Backends (default: all that are built in):", 3},
+        {&source_argp, 0, "Model:", 4},
+        {0}};
+    static const struct argp argp = {
+        table,
+        parse,
+        "MODEL|FILE.wg|MODEL.so|FOLDER",
+        "Times a run of a model on random inputs, on each --backend in turn.  Loading a shared "
+        "object runs its code.",
+        children,
+        NULL,
+        NULL};
+    request r = {0};
+    source s;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
+        return EXIT_USAGE;
+    if (!r.backends.threads)
+        r.backends.threads = omp_get_max_threads();
+    int code = source_open(&s, r.name, &r.options);
+    if (code == EXIT_OK)
+        code = bench(&s, &r);
+    source_close(&s);
+    close_backends(&r.backends);
+    return code;
+}

@@ -1,0 +1,229 @@
+#include "cli/source.h"
+#include "graph/element.h"
+#include "graph/mix.h"
+#ifdef WG_HAVE_TRAINING
+#include "cli/model.h"
+#include "wengert/train/folder.h"
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { RANGE = 4000, OPS };
+
+static const struct argp_option table[] = {
+    {"range", RANGE, "NAME=N", 0,
+     "draw the integers of this input from [0,N) (may be repeated; default: as the model says, "
+     "else 2)",
+     0},
+    {"ops", OPS, "MODEL.so", 0, "read files with the ops of this shared object, whose code runs",
+     0},
+    {0},
+};
+
+static void take_range(source_options *o, const char *text, struct argp_state *state)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        argp_error(state, "--range: expected NAME=N, got '%s'", text);
+    number_argument(state, "--range", equals + 1, 1, INT32_MAX);
+    if (o->n_ranges == MAX_RANGES)
+        argp_error(state, "--range given more than %d times", MAX_RANGES);
+    o->range[o->n_ranges++] = text;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    source_options *o = state->input;
+    switch (key) {
+    case RANGE: take_range(o, arg, state); break;
+    case OPS: o->ops = arg; break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const struct argp source_argp = {table, parse, NULL, NULL, NULL, NULL, NULL};
+
+int64_t source_range(const source *s, const char *input)
+{
+    size_t n = strlen(input);
+    for (size_t i = 0; i < s->options.n_ranges; i++)
+        if (strncmp(s->options.range[i], input, n) == 0 && s->options.range[i][n] == '=')
+            return strtoll(s->options.range[i] + n + 1, NULL, 10);
+    return s->model ? wg_model_range(s->model, input) : 2;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+bool is_source(const char *name)
+{
+    return wg_model_find(name) || ends_with(name, ".wg") || ends_with(name, ".so");
+}
+
+/* The dynamic linker would look for a bare name in its own folders. */
+static int load(source *s, const char *name)
+{
+    char path[4096];
+    wg_error error;
+    snprintf(path, sizeof path, "%s%s", strchr(name, '/') ? "" : "./", name);
+    wg_status status = wg_model_load(&s->loaded, path, &error);
+    return status == WG_OK ? EXIT_OK : complain_error(&error);
+}
+
+/* A trained model is the built-in "transformer" in sizes of its own. */
+int source_open_folder(source *s, const char *folder)
+{
+    *s = (source){.name = folder};
+#ifdef WG_HAVE_TRAINING
+    s->model = wg_model_find("transformer");
+    return model_network(folder, &s->trained);
+#else
+    complain("%s: built without training", folder);
+    return EXIT_USAGE;
+#endif
+}
+
+int source_open(source *s, const char *name, const source_options *options)
+{
+    int code = EXIT_OK;
+    *s = (source){.name = name, .model = wg_model_find(name)};
+    if (s->model)
+        code = EXIT_OK;
+    else if (ends_with(name, ".wg")) {
+        s->is_file = true;
+        code = options->ops ? load(s, options->ops) : EXIT_OK;
+    } else if (ends_with(name, ".so")) {
+        code = load(s, name);
+        s->model = s->loaded.model;
+    }
+#ifdef WG_HAVE_TRAINING
+    else if (wg_folder_has(name, WG_FILE_CONFIG))
+        code = source_open_folder(s, name);
+#endif
+    else {
+        complain_unknown("model", name, model_name_at);
+        code = EXIT_USAGE;
+    }
+    s->options = *options;
+    return code;
+}
+
+void source_close(source *s)
+{
+    wg_model_unload(&s->loaded);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+/* The output called loss, else the first scalar of floats. */
+static wg_value *find_loss(const wg_graph *g)
+{
+    wg_value *first = NULL;
+    for (size_t i = 0; i < wg_graph_output_count(g); i++) {
+        wg_value *v = wg_graph_output(g, i);
+        if (strcmp(wg_graph_output_name(g, i), "loss") == 0)
+            return v;
+        if (!first && wg_value_count(v) == 1 && wg_dtype_is_float(v->dtype))
+            first = v;
+    }
+    return first;
+}
+
+static wg_value *build_trained(wg_graph *g, const wg_transformer_config *c)
+{
+    wg_transformer t = wg_transformer_begin(g, c, WG_MODE_TRAINING);
+    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, 7, 6);
+    return wg_output(wg_transformer_loss(&t, &in, NULL), "loss");
+}
+
+static wg_graph *read_file(const source *s, wg_value **loss, int *code)
+{
+    wg_graph *g;
+    wg_error error;
+    wg_parse_options o = {.ops = s->loaded.model ? s->loaded.model->ops : NULL};
+    while (o.ops && o.ops[o.n_ops])
+        o.n_ops++;
+    if (wg_graph_read(&g, s->name, &o, &error) != WG_OK)
+        *code = complain_error(&error);
+    *loss = find_loss(g);
+    return g;
+}
+
+wg_graph *source_build(const source *s, wg_value **loss, int *code)
+{
+    *code = EXIT_OK;
+    *loss = NULL;
+    if (s->is_file)
+        return read_file(s, loss, code);
+    wg_graph *g = wg_graph_new();
+    *loss = s->trained.d_model ? build_trained(g, &s->trained) : s->model->build(g);
+    if (wg_graph_status(g) == WG_OK)
+        return g;
+    complain("%s: %s", s->name, wg_graph_message(g));
+    *code = exit_code(wg_graph_status(g));
+    wg_graph_free(g);
+    return NULL;
+}
+
+static wg_status add_gradient(wg_graph *g, wg_value *loss)
+{
+    size_t n = wg_graph_parameters(g, NULL, 0);
+    wg_value **w = calloc(2 * n + 1, sizeof *w), **dw = w + n;
+    if (!w)
+        return WG_ENOMEM;
+    wg_graph_parameters(g, w, n);
+    wg_status status = wg_grad(loss, w, n, dw);
+    for (size_t i = 0; i < n && status == WG_OK; i++) {
+        char name[600];
+        snprintf(name, sizeof name, "d %s", w[i]->name);
+        wg_output(dw[i], name);
+    }
+    free(w);
+    return status == WG_OK ? wg_graph_status(g) : status;
+}
+
+int source_add_gradient(const source *s, wg_graph *g, wg_value *loss)
+{
+    if (!loss) {
+        complain("%s: no scalar output to differentiate", s->name);
+        return EXIT_USAGE;
+    }
+    wg_status status = add_gradient(g, loss);
+    if (status != WG_OK)
+        complain("%s: %s", s->name, *wg_graph_message(g) ? wg_graph_message(g) : "out of memory");
+    return exit_code(status);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+void source_fill(const source *s, const wg_value *v, void *data, uint64_t seed)
+{
+    uint64_t state = wgi_hash_u64(wgi_hash_text(v->name ? v->name : ""), seed);
+    int64_t below = v->name && wg_dtype_is_int(v->dtype) ? source_range(s, v->name) : 2;
+    int64_t count = wg_value_count(v);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits = wgi_splitmix64(&state);
+        double real = 2 * (((double)(bits >> 41) + 0.5) * 0x1p-23) - 1; /* exact in f32 */
+        bool whole = !wg_dtype_is_float(v->dtype);
+        wgi_put_element(data, v->dtype, i, whole ? (double)(bits % (uint64_t)below) : real);
+    }
+}
+
+void source_fill_inputs(const source *s, wg_plan *p, wg_graph *g, uint64_t seed)
+{
+    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
+        const wg_value *v = wg_graph_value(g, i);
+        void *data = v->node->op->flags & WG_OP_INPUT ? wg_plan_data(p, v) : NULL;
+        if (data)
+            source_fill(s, v, data, seed);
+    }
+}
