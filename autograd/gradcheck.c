@@ -147,8 +147,10 @@ static wg_status open_sample(wgi_trial *t, const wg_op *op, const wg_sample *s)
         const wg_sample_operand *x = &s->in[i];
         bool is_float = n->in[i]->dtype == WG_F64, none = x->lo == 0 && x->hi == 0;
         double lo = none ? (is_float ? -2 : 0) : x->lo, hi = none ? 2 : x->hi;
-        if (!wgi_trial_add_point(t, n->in[i], lo, hi))
+        wgi_point *p = wgi_trial_add_point(t, n->in[i], lo, hi);
+        if (!p)
             return WG_ENOMEM;
+        p->matrices = x->matrices;
         if (!is_float)
             continue;
         t->wrt[t->n_wrt++] = n->in[i];
@@ -265,6 +267,7 @@ static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
     wgi_point *p = wgi_trial_add_point(t, leaf, ranged ? given->lo : -1, ranged ? given->hi : 1);
     if (!p)
         return WG_ENOMEM;
+    p->matrices = given ? given->matrices : WG_MATRICES_ANY;
     if (given && given->data)
         take_data(p, from, given->data);
     else

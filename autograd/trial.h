@@ -11,6 +11,7 @@ typedef struct wgi_point {
     wg_value *leaf;
     void *data; /* wg_value_bytes(leaf), owned by the trial */
     double lo, hi;
+    wg_matrices matrices;
 } wgi_point;
 
 typedef struct wgi_trial {
