@@ -10,6 +10,7 @@
 static wide dot(const real *x, const real *y, int64_t n)
 {
     wide sum = 0;
+#pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++)
         sum += (wide)x[i] * (wide)y[i];
     return sum;
