@@ -23,8 +23,8 @@ int64_t wgi_batch_from(const wg_shape *from, int axes, const wg_shape *to, int64
 /* True if all elements are finite.  f32 and f64 only. */
 bool wgi_all_finite(const void *data, wg_dtype dtype, int64_t count);
 
-/* Row `row` (see above) of a matrix of size n is at fault: *first becomes that fault unless it is an
- * earlier one.  Several threads may note faults at once. */
+/* Row `row` (see above) of a matrix of size n is at fault: *first becomes that fault unless it is
+ * an earlier one.  Several threads may note faults at once. */
 void wgi_note_fault(int64_t *first, int64_t matrix, int64_t n, int64_t row);
 
 /* Ends the run: says which matrix of operand 0 is at fault, where, and what that means for the op:

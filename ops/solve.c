@@ -1,7 +1,7 @@
 /* Composites over the factorisations: a plan merges the equal lu nodes of their expansions, so one
  * matrix is factorised once, in the forward pass and its gradient together.  Their rules are in
- * terms of themselves and matmul (Giles, Collected matrix derivative results for forward and reverse
- * mode algorithmic differentiation, 2008). */
+ * terms of themselves and matmul (Giles, Collected matrix derivative results for forward and
+ * reverse mode algorithmic differentiation, 2008). */
 #include "ops/ops_internal.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"

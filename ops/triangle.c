@@ -136,7 +136,8 @@ static void grad_triangular_solve(wg_node *n, wg_value *const *dy, wg_value **dx
     dx[1] = db;
 }
 
-/* With a diagonal of ones, other elements are small: the solution may grow by 1 + |a| in each row. */
+/* With a diagonal of ones, other elements are small: the solution may grow by 1 + |a| in each
+ * row. */
 #define SOLVE(triangle, transpose, unit_diagonal)                                                  \
     &(const wg_triangular_solve_attrs)                                                             \
     {                                                                                              \

@@ -5,8 +5,8 @@
  * matrices stored by rows would copy them into memory that they allocate; those used here
  * (LAPACKE_..._work, for columns) allocate nothing.
  *
- * Threads share out the matrices of a batch and blocks of right-hand sides; LAPACK is called by each
- * for its own. */
+ * Threads share out the matrices of a batch and blocks of right-hand sides; LAPACK is called by
+ * each for its own. */
 #include "backends/batch.h"
 #include "backends/lapack/kernels.h"
 #include "wengert/ops/factor.h"

@@ -185,8 +185,8 @@ static double error_of(const bound *b, bool exact, const conf_results *y, const 
                : worst;
 }
 
-/* The largest share of zeros that still says something: 30 %, or the other triangle of a factor.  An
- * op that writes zeros must not pass. */
+/* The largest share of zeros that still says something: 30 %, or the other triangle of a factor.
+ * An op that writes zeros must not pass. */
 static double max_zeros(const wg_op *op)
 {
     return op == &wg_op_cholesky ? 0.5 : 0.3;

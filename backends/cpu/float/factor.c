@@ -16,9 +16,9 @@ static wide dot(const real *x, const real *y, int64_t n)
     return sum;
 }
 
-/* Row after row:  y[i, j] = (s[i, j] - sum over k < j of y[i, k] y[j, k]) / y[j, j],  and the root of
- * that difference on the diagonal, for s = (a + a') / 2.  Returns the row whose difference is not
- * positive, from 1; 0: none. */
+/* Row after row:  y[i, j] = (s[i, j] - sum over k < j of y[i, k] y[j, k]) / y[j, j],  and the root
+ * of that difference on the diagonal, for s = (a + a') / 2.  Returns the row whose difference is
+ * not positive, from 1; 0: none. */
 static int64_t factor_lower(real *y, const real *a, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -83,8 +83,8 @@ WG_API void wg_call_fail(wg_call *call, const char *format, ...) WG_PRINTF(2, 3)
 /** Maximum number of operands of a sample. */
 enum { WG_MAX_SAMPLE_OPERANDS = 12 };
 
-/** What the last two axes of a float operand are, if they are square matrices that an op factorises:
- *  numbers drawn at random alone may make them singular. */
+/** What the last two axes of a float operand are, if they are square matrices that an op
+ *  factorises: random numbers alone may make them singular. */
 typedef enum wg_matrices {
     WG_MATRICES_ANY = 0,  /* numbers of the range, and nothing else */
     WG_MATRICES_DOMINANT, /* 2 n max(|lo|, |hi|) is added to the diagonal of each n x n matrix: it

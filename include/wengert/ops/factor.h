@@ -19,15 +19,15 @@ typedef struct wg_permute_rows_attrs {
     bool inverse; /**< y[..., p[..., i], :] = x[..., i, :] */
 } wg_permute_rows_attrs;
 
-/** The lower triangular y with y y' = (a + a') / 2, or the upper triangular y with y' y = (a + a') /
- * 2, for a [..., n, n]; the other triangle of y is 0.  a must be positive definite, and is made
- * symmetric first, so its gradient is symmetric too. */
+/** The lower triangular y with y y' = s, or the upper triangular y with y' y = s, where s is
+ * (a + a') / 2 and a [..., n, n]; the other triangle of y is 0.  s must be positive definite.  The
+ * gradient is symmetric. */
 WG_API wg_value *(wg_cholesky)(const char *at, wg_value *a, wg_triangle triangle);
 #define wg_cholesky(...) wg_cholesky(WG_HERE, __VA_ARGS__)
 
 /** Gaussian elimination with partial pivoting, l u = a[p], for a [..., n, n]: row i of the product
- * is row p[i] of a.  Result 0 (returned) holds u in its upper triangle and l, whose diagonal of ones
- * is not stored, below it; result 1 is p [..., n], i64; result 2 is the sign of the permutation p,
+ * is row p[i] of a.  Result 0 (returned) holds u in its upper triangle and, below it, l, whose
+ * diagonal of ones is not stored; result 1 is p [..., n], i64; result 2 is the sign of the permutation p,
  * 1 or -1, [...].  An a that is singular (a pivot of exactly 0) ends the run. */
 WG_API wg_value *(wg_lu)(const char *at, wg_value *a);
 #define wg_lu(...) wg_lu(WG_HERE, __VA_ARGS__)

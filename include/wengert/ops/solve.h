@@ -21,8 +21,8 @@ typedef struct wg_cholesky_solve_attrs {
     wg_triangle triangle; /**< in which the factor is */
 } wg_cholesky_solve_attrs;
 
-/** The x with a x = b for a [..., n, n] and b [..., n, k]; leading axes broadcast.  A b of rank 1 is
- * a vector [n], and x then has no axis k. */
+/** The x with a x = b for a [..., n, n] and b [..., n, k]; leading axes broadcast.  A b of rank 1
+ * is a vector [n], and x then has no axis k. */
 WG_API wg_value *(wg_solve)(const char *at, wg_value *a, wg_value *b);
 #define wg_solve(...) wg_solve(WG_HERE, __VA_ARGS__)
 /** The same with a transposed: a' x = b. */
