@@ -27,8 +27,8 @@ WG_API wg_value *(wg_cholesky)(const char *at, wg_value *a, wg_triangle triangle
 
 /** Gaussian elimination with partial pivoting, l u = a[p], for a [..., n, n]: row i of the product
  * is row p[i] of a.  Result 0 (returned) holds u in its upper triangle and, below it, l, whose
- * diagonal of ones is not stored; result 1 is p [..., n], i64; result 2 is the sign of the permutation p,
- * 1 or -1, [...].  An a that is singular (a pivot of exactly 0) ends the run. */
+ * diagonal of ones is not stored; result 1 is p [..., n], i64; result 2, [...], is the sign of the
+ * permutation p, 1 or -1.  An a that is singular (a pivot of exactly 0) ends the run. */
 WG_API wg_value *(wg_lu)(const char *at, wg_value *a);
 #define wg_lu(...) wg_lu(WG_HERE, __VA_ARGS__)
 
