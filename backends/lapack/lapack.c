@@ -6,8 +6,8 @@
 #include <lapacke.h>
 #include <limits.h>
 
-/* LAPACK pays from matrices of about this size on: its calls cost as much as the reference takes for
- * smaller ones, and lu is transposed twice.  Measured on batches with OpenBLAS 0.3.21. */
+/* LAPACK pays from matrices of about this size on: its calls cost as much as the reference takes
+ * for smaller ones, and lu is transposed twice.  Measured on batches: docs/notes/performance.md. */
 static const struct row {
     const wg_op *op;
     const char *name;
