@@ -1,5 +1,6 @@
 /* Random points and cotangents for the gradient check. */
 #include "autograd/check.h"
+#include "graph/matrices.h"
 #include "graph/mix.h"
 #include "ops/initial.h"
 #include "wengert/ops/leaf.h"
@@ -27,6 +28,13 @@ static void draw_discrete(wgi_point *p, uint64_t *random)
     }
 }
 
+/* Element i of a point once its number x is drawn. */
+static void set_float(wgi_point *p, int64_t i, double x)
+{
+    x += wgi_matrix_offset(p->matrices, &p->leaf->shape, i, p->lo, p->hi);
+    ((double *)p->data)[i] = x;
+}
+
 void wgi_draw_point(wgi_point *p, uint64_t *random)
 {
     if (p->leaf->dtype != WG_F64) {
@@ -35,7 +43,7 @@ void wgi_draw_point(wgi_point *p, uint64_t *random)
     }
     int64_t count = wg_value_count(p->leaf);
     for (int64_t i = 0; i < count; i++)
-        ((double *)p->data)[i] = uniform(random, p->lo, p->hi);
+        set_float(p, i, uniform(random, p->lo, p->hi));
 }
 
 wg_status wgi_draw_initial(wgi_point *p, uint64_t *random)
@@ -152,7 +160,7 @@ wg_status wgi_draw_grid(wgi_trial *t, const double *kinks, int n_kinks)
         for (int64_t j = 0; ok && j < count; j++) {
             ok = place(&s, &t->random, p->lo + edge, p->hi - edge, &k);
             double off = t->dyadic ? 0.5 : uniform(&t->random, 0.375, 0.625);
-            ((double *)p->data)[j] = ok ? ((double)k + off) * s.q : 0;
+            set_float(p, j, ok ? ((double)k + off) * s.q : 0);
         }
     }
     free(s.used);

@@ -73,6 +73,7 @@ static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
     wgi_point *p = wgi_trial_add_point(t, leaf, ranged ? given->lo : -1, ranged ? given->hi : 1);
     if (!p)
         return WG_ENOMEM;
+    p->matrices = given ? given->matrices : WG_MATRICES_ANY;
     if (!data)
         return draw_leaf(t, p, from, ranged);
     take_data(p, from, data);

@@ -44,8 +44,10 @@ static wg_status open_sample(wgi_trial *t, const char *at, const wg_op *op, cons
         const wg_sample_operand *x = &s->in[i];
         bool is_float = n->in[i]->dtype == WG_F64, none = x->lo == 0 && x->hi == 0;
         double lo = none ? (is_float ? -2 : 0) : x->lo, hi = none ? 2 : x->hi;
-        if (!wgi_trial_add_point(t, n->in[i], lo, hi))
+        wgi_point *p = wgi_trial_add_point(t, n->in[i], lo, hi);
+        if (!p)
             return WG_ENOMEM;
+        p->matrices = x->matrices;
         if (!is_float)
             continue;
         t->wrt[t->n_wrt++] = n->in[i];

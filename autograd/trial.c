@@ -32,7 +32,7 @@ wgi_point *wgi_trial_add_point(wgi_trial *t, wg_value *leaf, double lo, double h
     if (!more)
         return NULL;
     t->points = more;
-    more[t->n_points] = (wgi_point){leaf, calloc(1, bytes ? bytes : 1), lo, hi};
+    more[t->n_points] = (wgi_point){leaf, calloc(1, bytes ? bytes : 1), lo, hi, WG_MATRICES_ANY};
     return more[t->n_points].data ? &more[t->n_points++] : NULL;
 }
 

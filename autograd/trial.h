@@ -11,6 +11,7 @@ typedef struct wgi_point {
     wg_value *leaf;
     void *data; /* wg_value_bytes(leaf), owned by the trial */
     double lo, hi;
+    wg_matrices matrices;
 } wgi_point;
 
 /* A straight line through the point: one element of a leaf, or a whole leaf at once. */

@@ -214,10 +214,20 @@ static bool pad(wgi_vmap_node *m)
 
 /* ---- products, tables, images ---------------------------------------------------------------- */
 
-static bool matmul(wgi_vmap_node *m)
+/* Leading axes broadcast, before two axes of each operand. */
+static bool matrices(wgi_vmap_node *m)
 {
     for (int i = 0; i < 2; i++)
         m->in[i] = aligned(m, i, m->node->out[0]->shape.rank);
+    return apply(m, m->node->attrs);
+}
+
+/* The permutations have one axis less than the matrices. */
+static bool permute_rows(wgi_vmap_node *m)
+{
+    int rank = m->node->out[0]->shape.rank;
+    m->in[0] = aligned(m, 0, rank);
+    m->in[1] = aligned(m, 1, rank - 1);
     return apply(m, m->node->attrs);
 }
 
@@ -300,6 +310,11 @@ static const struct row {
     {&wg_op_embedding, rows, SECOND},
     {&wg_op_barrier, rows, ANY},
     {&wg_op_guard, rows, ANY},
+    {&wg_op_triangle, rows, X},
+    {&wg_op_cholesky, rows, X},
+    {&wg_op_lu, rows, X},
+    {&wg_op_inverse, rows, X},
+    {&wg_op_slogdet, rows, X},
     {&wg_op_rotary, rotary, X},
     {&wg_op_softmax, axes, X},
     {&wg_op_log_softmax, axes, X},
@@ -343,7 +358,11 @@ static const struct row {
     {&wg_op_pad, pad, X},
     {&wg_op_dynamic_slice, dynamic_slice, X},
     {&wg_op_dynamic_update_slice, dynamic_update_slice, X | THIRD},
-    {&wg_op_matmul, matmul, ANY},
+    {&wg_op_matmul, matrices, ANY},
+    {&wg_op_triangular_solve, matrices, ANY},
+    {&wg_op_solve, matrices, ANY},
+    {&wg_op_cholesky_solve, matrices, ANY},
+    {&wg_op_permute_rows, permute_rows, ANY},
     {&wg_op_conv2d, images, X},
     {&wg_op_conv2d_grad_x, images, X},
     {&wg_op_max_pool2d, images, X},

@@ -1,4 +1,5 @@
 #include "wengert/backends/load.h"
+#include "wengert/backends/lapack.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/simd.h"
 #include "graph/error.h"
@@ -13,7 +14,8 @@
 const wg_backend *wg_backend_at(size_t i)
 {
     /* simd and onednn both multiply matrices: oneDNN's products are as fast or faster */
-    const wg_backend *const all[] = {wg_onednn_backend(), wg_simd_backend(), wg_cpu_backend()};
+    const wg_backend *const all[] = {wg_onednn_backend(), wg_simd_backend(), wg_lapack_backend(),
+                                     wg_cpu_backend()};
     for (size_t k = 0; k < WG_COUNT(all); k++)
         if (all[k] && i-- == 0) /* one that is not built is NULL */
             return all[k];

@@ -1,6 +1,8 @@
 /* wengert bench op NAME: times of one op on each backend, in turn. */
 #include "cli/measure.h"
 #include "cli/trials.h"
+#include "graph/element.h"
+#include "graph/matrices.h"
 #include "wengert/ops/table.h"
 
 #include <omp.h>
@@ -130,6 +132,19 @@ static wg_status make_graph(setting *s, const trial *t, bool grad)
     return wg_graph_status(s->g);
 }
 
+/* Numbers of the operand's range, in matrices of its kind. */
+static void fill_operand(const wg_sample_operand *x, const wg_value *v, void *data, uint64_t *state)
+{
+    bool none = x->lo == 0 && x->hi == 0, real = wg_dtype_is_float(v->dtype);
+    double lo = none && real ? -2 : x->lo, hi = none ? 2 : x->hi;
+    int64_t count = x->matrices == WG_MATRICES_ANY ? 0 : wg_value_count(v);
+    fill_random(v, data, lo, hi, state);
+    for (int64_t i = 0; i < count; i++)
+        wgi_put_element(data, v->dtype, i,
+                        wgi_get_element(data, v->dtype, i) +
+                            wgi_matrix_offset(x->matrices, &v->shape, i, lo, hi));
+}
+
 static wg_status make_plan(wg_plan **p, setting *s, const trial *t, const wg_backend_list *backends,
                            int threads)
 {
@@ -144,12 +159,8 @@ static wg_status make_plan(wg_plan **p, setting *s, const trial *t, const wg_bac
         complain("%s", wg_graph_message(s->g));
         return status;
     }
-    for (int i = 0; i < t->n_in; i++) {
-        bool none = t->in[i].lo == 0 && t->in[i].hi == 0;
-        bool real = wg_dtype_is_float(s->leaf[i]->dtype);
-        fill_random(s->leaf[i], wg_plan_data(*p, s->leaf[i]), none && real ? -2 : t->in[i].lo,
-                    none ? 2 : t->in[i].hi, &state);
-    }
+    for (int i = 0; i < t->n_in; i++)
+        fill_operand(&t->in[i], s->leaf[i], wg_plan_data(*p, s->leaf[i]), &state);
     for (int i = 0; i < s->n_cotangents; i++)
         fill_random(s->cotangent[i], wg_plan_data(*p, s->cotangent[i]), -1, 1, &state);
     return WG_OK;

@@ -110,7 +110,7 @@ static const wg_sample linear_samples[] = {
     {"several blocks", &(const wg_topk_attrs){3, 1}, 2, {X(2, 2, 4), X(2, 70, 4)}},
 };
 
-#define BYTES(...) {WG_I8, WG_STATIC_SHAPE(__VA_ARGS__), -127, 128}
+#define BYTES(...) {WG_I8, WG_STATIC_SHAPE(__VA_ARGS__), -127, 128, WG_MATRICES_ANY}
 #define SCALES(...) WG_FLOATS(0.01, 0.02, __VA_ARGS__)
 static const wg_sample quantized_samples[] = {
     {"three of each row", &(const wg_topk_attrs){3, -1}, 4,

@@ -12,6 +12,23 @@ wg_value *wgi_as_rows(wg_value *x);
 wg_value *wgi_apply_list(const char *at, const wg_op *op, const void *attrs, wg_value *const *in,
                          size_t n);
 
+/* ---- square matrices (triangle.c) ------------------------------------------------------------ */
+
+/* The names of wg_triangle. */
+extern const char *const wgi_triangle_names[3];
+
+/* Operand i is a float and square in its last two axes; false after an error. */
+bool wgi_need_square(wg_node *n, int i);
+/* The n of a [..., n, n]. */
+int64_t wgi_matrix_size(const wg_value *a);
+/* Shape rule of x = op(a [..., n, n], b [..., n, k]): leading axes broadcast. */
+bool wgi_infer_solution(wg_node *n);
+/* Result 0 of such an op, where b may also be a vector [n]. */
+wg_value *wgi_apply_solution(const char *at, const wg_op *op, const void *attrs, wg_value *a,
+                             wg_value *b);
+/* Of one substitution. */
+double wgi_substitution_flops(const wg_node *n);
+
 /* Attributes of ops that have their fused forms elsewhere. */
 extern const wg_attr wgi_attention_table[8], wgi_cross_entropy_table[5], wgi_matmul_table[2];
 

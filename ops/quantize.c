@@ -123,7 +123,7 @@ static double linear_flops(const wg_node *n)
 
 #define BYTES(...)                                                                                 \
     {                                                                                              \
-        WG_I8, WG_STATIC_SHAPE(__VA_ARGS__), -127, 128                                             \
+        WG_I8, WG_STATIC_SHAPE(__VA_ARGS__), -127, 128, WG_MATRICES_ANY                            \
     }
 #define SCALES(...) WG_FLOATS(0.01, 0.02, __VA_ARGS__)
 static const wg_quantized_linear_attrs plain = {false}, with_relu = {true};

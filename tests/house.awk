@@ -17,6 +17,7 @@ BEGIN {
     allow("backends/simd/kernels", "graph backends")
     allow("backends/simd", "graph ops backends backends/simd/kernels")
     allow("backends/onednn", "graph ops backends")
+    allow("backends/lapack", "graph ops backends")
     allow("backends/plan", "graph ops backends")
     allow("models", "graph ops")
     allow("text/unicode", "graph")

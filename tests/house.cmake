@@ -9,7 +9,7 @@ add_test(NAME house_rooms COMMAND awk -f tests/house.awk ${house} WORKING_DIRECT
 
 # Only the objects of the present build: the folder of a target keeps those of files that are gone.
 set(objects $<TARGET_OBJECTS:wengert_objects>)
-foreach(library wg_cpu_f32 wg_cpu_f64 wg_cpu_i32 wg_cpu_i64 ${WG_SIMD_LIBRARIES})
+foreach(library wg_cpu_f32 wg_cpu_f64 wg_cpu_i32 wg_cpu_i64 ${WG_SIMD_LIBRARIES} ${WG_LAPACK_LIBRARIES})
   list(APPEND objects $<TARGET_OBJECTS:${library}>)
 endforeach()
 add_test(NAME house_calls COMMAND sh -c "\"$@\" | awk -f tests/calls.awk" sh ${CMAKE_NM} -A ${objects}

@@ -1,4 +1,5 @@
 #include "tests/sample.h"
+#include "graph/matrices.h"
 
 /* Numbers that f32 holds exactly, so that both precisions see the same ones; not within 1e-3 of a
  * kink. */
@@ -24,7 +25,8 @@ void sample_fill(const wg_op *op, const wg_sample_operand *x, const wg_value *v,
     double lo = none ? (wg_dtype_is_float(v->dtype) ? -2 : 0) : x->lo, hi = none ? 2 : x->hi;
     int64_t count = wg_value_count(v);
     for (int64_t i = 0; i < count; i++) {
-        double real = sample_real(op, state, lo, hi);
+        double real =
+            sample_real(op, state, lo, hi) + wgi_matrix_offset(x->matrices, &v->shape, i, lo, hi);
         int64_t whole =
             (int64_t)lo + (int64_t)(wgi_splitmix64(state) % (uint64_t)(hi - lo < 1 ? 1 : hi - lo));
         switch (v->dtype) {

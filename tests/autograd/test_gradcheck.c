@@ -177,7 +177,7 @@ static void too_many_kinks_are_a_failure(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(6));
     wg_output(wg_relu(x), "y");
-    wg_gradcheck_leaf leaf = {x, at_kinks, 0, 0};
+    wg_gradcheck_leaf leaf = {.leaf = x, .data = at_kinks};
     wg_gradcheck_options o = options_of_order(1);
     o.leaves = &leaf;
     o.n_leaves = 1;
@@ -204,7 +204,7 @@ static void integers_need_a_range_or_data(void **state)
     wg_gradcheck_report r;
     assert_int_equal(wg_gradcheck(g, &o, &r), WG_EINVAL);
     assert_string_equal(r.message, "ids holds integers: give its data or a range");
-    wg_gradcheck_leaf leaf = {ids, NULL, 0, 4};
+    wg_gradcheck_leaf leaf = {.leaf = ids, .lo = 0, .hi = 4};
     o.leaves = &leaf;
     o.n_leaves = 1;
     check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
@@ -384,7 +384,7 @@ static void options_choose_what_is_compared(void **state)
     wg_value *y = wg_where(flag, wg_exp(wg_mul(x, w)), x), *z = wg_take(wg_sin(x), id, 0);
     wg_output(y, "y");
     wg_output(wg_argmax(x, 0, WG_DROP), "place"); /* no float: left out */
-    const wg_gradcheck_leaf leaf[] = {{x, numbers, 0, 0}, {id, NULL, 0, 3}};
+    const wg_gradcheck_leaf leaf[] = {{.leaf = x, .data = numbers}, {.leaf = id, .lo = 0, .hi = 3}};
     wg_gradcheck_options o = options_of_order(1);
     o.leaves = leaf;
     o.n_leaves = 2;

@@ -103,8 +103,8 @@ static wg_graph *build_fan_out(const wg_op *op, const wg_sample *s, wg_gradcheck
         snprintf(name, sizeof name, "x%d", i);
         in[i] = wg_input(g, name, x->dtype ? x->dtype : WG_F64, x->shape);
         bool is_float = wg_dtype_is_float(in[i]->dtype), none = x->lo == 0 && x->hi == 0;
-        leaf[(*n_leaf)++] =
-            (wg_gradcheck_leaf){in[i], NULL, none ? (is_float ? -2 : 0) : x->lo, none ? 2 : x->hi};
+        leaf[(*n_leaf)++] = (wg_gradcheck_leaf){in[i], NULL, none ? (is_float ? -2 : 0) : x->lo,
+                                                none ? 2 : x->hi, x->matrices};
     }
     wg_node *n = wg_apply(WG_HERE, g, op, s->attrs, in, s->n_in);
     if (!n)

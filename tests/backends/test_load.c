@@ -1,6 +1,7 @@
 /* Backends by name and by file: the example, objects that are no backend or one for another ABI. */
 #include "tests/test.h"
 #include "wengert/backends/load.h"
+#include "wengert/backends/lapack.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/plan.h"
 #include "wengert/backends/simd.h"
@@ -16,10 +17,11 @@ static void built_in_backends_have_names(void **state)
         assert_ptr_equal(wg_backend_find(b->name), b);
         assert_int_equal(b->abi, WG_BACKEND_ABI);
     }
-    assert_int_equal(n, wg_onednn_backend() ? 3 : 2);
+    assert_int_equal(n, 2 + (wg_onednn_backend() != NULL) + (wg_lapack_backend() != NULL));
     assert_ptr_equal(wg_backend_at(n - 1), wg_cpu_backend());
     assert_ptr_equal(wg_backend_find("onednn"), wg_onednn_backend());
     assert_ptr_equal(wg_backend_find("simd"), wg_simd_backend());
+    assert_ptr_equal(wg_backend_find("lapack"), wg_lapack_backend());
     const wg_backend_list all = wg_backend_list_built_in();
     assert_int_equal(all.count, n);
     for (size_t i = 0; i < n; i++)

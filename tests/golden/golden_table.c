@@ -262,6 +262,61 @@ static void build_einsum(golden *c)
     golden_give(c, wg_einsum(equation, x, n));
 }
 
+/* ---- linear algebra: linalg.py --------------------------------------------------------------- */
+
+static wg_triangle triangle_of(golden *c)
+{
+    return golden_bool(c, "upper", false) ? WG_UPPER : WG_LOWER;
+}
+
+static void build_tril(golden *c)
+{
+    golden_give(c, wg_tril(golden_in(c, "x"), golden_int(c, "diagonal", 0)));
+}
+
+static void build_triu(golden *c)
+{
+    golden_give(c, wg_triu(golden_in(c, "x"), golden_int(c, "diagonal", 0)));
+}
+
+static void build_solve_triangular(golden *c)
+{
+    int flags = golden_bool(c, "unitriangular", false) ? WG_UNIT_DIAGONAL : 0;
+    wg_triangle triangle = triangle_of(c);
+    golden_give(c, wg_triangular_solve(golden_in(c, "a"), golden_in(c, "b"), triangle, flags));
+}
+
+static void build_cholesky(golden *c)
+{
+    golden_give(c, wg_cholesky(golden_in(c, "a"), triangle_of(c)));
+}
+
+static void build_lu_factor(golden *c)
+{
+    golden_give(c, wg_lu(golden_in(c, "a")));
+}
+
+static void build_solve(golden *c)
+{
+    golden_give(c, wg_solve(golden_in(c, "a"), golden_in(c, "b")));
+}
+
+static void build_cholesky_solve(golden *c)
+{
+    wg_triangle triangle = triangle_of(c);
+    golden_give(c, wg_cholesky_solve(golden_in(c, "factor"), golden_in(c, "b"), triangle));
+}
+
+static void build_inv(golden *c)
+{
+    golden_give(c, wg_inverse(golden_in(c, "a")));
+}
+
+static void build_slogdet(golden *c)
+{
+    golden_give_results(c, wg_slogdet(golden_in(c, "a")), 2);
+}
+
 /* ---- movement -------------------------------------------------------------------------------- */
 
 static wg_shape shape_of(golden *c, const char *names)
@@ -496,6 +551,15 @@ static const golden_op ops[] = {
     {"bmm", build_matmul},
     {"linear", build_linear},
     {"einsum", build_einsum},
+    {"tril", build_tril},
+    {"triu", build_triu},
+    {"linalg.solve_triangular", build_solve_triangular},
+    {"linalg.cholesky", build_cholesky},
+    {"linalg.lu_factor", build_lu_factor},
+    {"linalg.solve", build_solve},
+    {"cholesky_solve", build_cholesky_solve},
+    {"linalg.inv", build_inv},
+    {"linalg.slogdet", build_slogdet},
     {"reshape", build_reshape},
     {"view", build_reshape},
     {"permute", build_permute},

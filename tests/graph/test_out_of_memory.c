@@ -236,7 +236,7 @@ static wg_status check_graph(void *wrong)
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
     wg_value *ids = wg_input(g, "ids", WG_I64, WG_SHAPE(2));
     wg_output(wg_mul(wg_tanh(x), wg_one_hot(ids, 2, WG_F32)), "y");
-    const wg_gradcheck_leaf leaf = {ids, NULL, 0, 2};
+    const wg_gradcheck_leaf leaf = {.leaf = ids, .lo = 0, .hi = 2};
     const wg_grad_hook hook = {flip, wrong};
     wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
                               .order = wrong ? 1 : 2,

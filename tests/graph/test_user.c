@@ -338,7 +338,7 @@ static void tied_parameters(void **state)
     wg_value *w = wg_parameter(g, "w", WG_F64, WG_SHAPE(7, 3), wg_normal_init(1));
     wg_value *logits = wg_linear(wg_tanh(wg_embedding(w, ids)), w, NULL, WG_ACTIVATION_NONE);
     wg_output(wg_cross_entropy(logits, ids, NULL, NULL), "loss");
-    wg_gradcheck_leaf range = {ids, NULL, 0, 7};
+    wg_gradcheck_leaf range = {.leaf = ids, .lo = 0, .hi = 7};
     wg_gradcheck_report r;
     wg_gradcheck_options options = check_options(2);
     options.leaves = &range;

@@ -46,6 +46,7 @@ typedef struct wg_gradcheck_leaf {
     const void *data; /* all its elements, in the leaf's own dtype; NULL: drawn from the range */
     double lo;        /* lower end of the range: floats in (lo, hi), integers in [lo, hi) */
     double hi;        /* upper end */
+    wg_matrices matrices; /* of floats drawn: WG_MATRICES_DOMINANT for a matrix to be factorised */
 } wg_gradcheck_leaf;
 
 /** The formula of the numeric derivative. */

@@ -21,8 +21,8 @@ typedef const wg_backend *wg_backend_entry(uint32_t abi);
 /** The name of that function. */
 #define WG_BACKEND_ENTRY wengert_backend
 
-/** The i-th backend built into the library: "onednn" (if the library was built with it), "simd",
- * "cpu"; NULL past the end. */
+/** The i-th backend built into the library: "onednn" and "lapack" (if the library was built
+ * with them) and "simd", in the order "onednn", "simd", "lapack", "cpu"; NULL past the end. */
 WG_API const wg_backend *wg_backend_at(size_t i);
 /** The built-in backend of that name, or NULL. */
 WG_API const wg_backend *wg_backend_find(const char *name);

@@ -83,13 +83,24 @@ WG_API void wg_call_fail(wg_call *call, const char *format, ...) WG_PRINTF(2, 3)
 /** Maximum number of operands of a sample. */
 enum { WG_MAX_SAMPLE_OPERANDS = 12 };
 
+/** What the last two axes of a float operand are, if they are square matrices that an op
+ *  factorises: random numbers alone may make them singular. */
+typedef enum wg_matrices {
+    WG_MATRICES_ANY = 0,  /* numbers of the range, and nothing else */
+    WG_MATRICES_DOMINANT, /* 2 n max(|lo|, |hi|) is added to the diagonal of each n x n matrix: it
+                             dominates its row, and the symmetric part is positive definite */
+    WG_MATRICES_ROTATED,  /* the same, then row i + 1 becomes row i, and row 0 the last: elimination
+                             has to exchange rows */
+} wg_matrices;
+
 /** One operand.  Floats are drawn from (lo, hi), pairwise distinct over all operands of the sample
  *  and away from the op's kinks; integers are drawn from [lo, hi); bools are random. */
 typedef struct wg_sample_operand {
-    wg_dtype dtype; /* WG_DTYPE_DEFAULT: the float dtype under test */
-    wg_shape shape; /* its shape */
-    double lo;      /* lo and hi both 0: (-2, 2) for floats, [0, 2) for integers */
-    double hi;      /* see lo */
+    wg_dtype dtype;       /* WG_DTYPE_DEFAULT: the float dtype under test */
+    wg_shape shape;       /* its shape */
+    double lo;            /* lo and hi both 0: (-2, 2) for floats, [0, 2) for integers */
+    double hi;            /* see lo */
+    wg_matrices matrices; /* of floats; see there */
 } wg_sample_operand;
 
 /** Operands and attributes with which the op is tested. */
@@ -102,11 +113,19 @@ typedef struct wg_sample {
 
 /* clang-format off */
 /** Operand of a static table: floats in (lo, hi), then rank and dimensions. */
-#define WG_FLOATS(lo, hi, ...) {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi)}
+#define WG_FLOATS(lo, hi, ...)                                                                     \
+    {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_ANY}
+/** The same with dominant diagonals: WG_MATRICES_DOMINANT. */
+#define WG_DOMINANT(lo, hi, ...)                                                                   \
+    {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_DOMINANT}
+/** The same with rows out of order: WG_MATRICES_ROTATED. */
+#define WG_ROTATED(lo, hi, ...)                                                                    \
+    {WG_DTYPE_DEFAULT, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_ROTATED}
 /** Operand of a static table: i64 in [lo, hi), then rank and dimensions. */
-#define WG_INTS(lo, hi, ...) {WG_I64, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi)}
+#define WG_INTS(lo, hi, ...)                                                                       \
+    {WG_I64, WG_STATIC_SHAPE(__VA_ARGS__), (lo), (hi), WG_MATRICES_ANY}
 /** Operand of a static table: bools, rank and dimensions. */
-#define WG_BOOLS(...) {WG_BOOL, WG_STATIC_SHAPE(__VA_ARGS__), 0, 0}
+#define WG_BOOLS(...) {WG_BOOL, WG_STATIC_SHAPE(__VA_ARGS__), 0, 0, WG_MATRICES_ANY}
 /** Shape of a static table: WG_STATIC_SHAPE(2, 3, 4) is [3,4]; rank 0 takes a dummy 0. */
 #define WG_STATIC_SHAPE(rank, ...) {(rank), {__VA_ARGS__}}
 /* clang-format on */

@@ -1,0 +1,192 @@
+/* Kernels by LAPACKE and CBLAS.  Compiled once for each element type, with REAL, its SUFFIX and the
+ * LETTER that LAPACK has for it: float, f32, s; double, f64, d.
+ *
+ * LAPACK's matrices are stored by columns, so it sees each of ours transposed.  Its functions for
+ * matrices stored by rows would copy them into memory that they allocate; those used here
+ * (LAPACKE_..._work, for columns) allocate nothing.
+ *
+ * Threads share out the matrices of a batch and blocks of right-hand sides; LAPACK is called by
+ * each for its own. */
+#include "backends/batch.h"
+#include "backends/lapack/kernels.h"
+#include "wengert/ops/factor.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <string.h>
+
+#define PASTE3_(a, b, c) a##b##c
+#define PASTE3(a, b, c) PASTE3_(a, b, c)
+#define KERNEL(name) PASTE3(wgi_lapack_##name, _, SUFFIX)
+#define LAPACK(name) PASTE3(LAPACKE_, LETTER, name)
+#define BLAS(name) PASTE3(cblas_, LETTER, name)
+typedef REAL real;
+
+enum {
+    TILE = 32,    /* rows and columns of a matrix that are moved together: they stay in the cache */
+    COLUMNS = 128 /* of right-hand sides that are solved together */
+};
+
+/* How many threads a batch is worth, of so many operations. */
+static int threads_for(const wg_call *c, double operations)
+{
+    return operations < 1 << 17 ? 1 : c->threads;
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- cholesky -------------------------------------------------------------------------------- */
+
+/* One triangle of (a + a') / 2, and zeros in the other. */
+static void symmetric_triangle(real *y, const real *a, int64_t n, bool upper)
+{
+    for (int64_t top = 0; top < n; top += TILE)
+        for (int64_t left = 0; left <= top; left += TILE)
+            for (int64_t i = top; i < min(top + TILE, n); i++)
+                for (int64_t j = left; j < min(left + TILE, i + 1); j++) {
+                    real mean = (a[i * n + j] + a[j * n + i]) / 2;
+                    y[i * n + j] = 0;
+                    y[j * n + i] = 0;
+                    y[upper ? j * n + i : i * n + j] = mean;
+                }
+}
+
+void KERNEL(cholesky)(wg_call *c)
+{
+    const wg_cholesky_attrs *t = c->node->attrs;
+    wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
+    int64_t n = b.rows, fault = WGI_NO_FAULT;
+    bool upper = t->triangle == WG_UPPER;
+    double operations = (double)b.count * (double)n * (double)n * (double)n;
+#pragma omp parallel for schedule(static) num_threads(threads_for(c, operations))
+    for (int64_t k = 0; k < b.count; k++) {
+        const real *a = (const real *)c->in[0] + k * n * n;
+        real *y = (real *)c->out[0] + k * n * n;
+        bool finite = wgi_all_finite(a, c->node->in[0]->dtype, n * n);
+        symmetric_triangle(y, a, n, upper);
+        lapack_int row = finite ? LAPACK(potrf_work)(LAPACK_COL_MAJOR, upper ? 'L' : 'U',
+                                                     (lapack_int)n, y, (lapack_int)(n ? n : 1))
+                                : WGI_NOT_FINITE;
+        if (!finite || row > 0)
+            wgi_note_fault(&fault, k, n, row);
+    }
+    wgi_report_fault(c, fault);
+}
+
+/* ---- lu -------------------------------------------------------------------------------------- */
+
+/* y = a' */
+static void transpose(real *restrict y, const real *restrict a, int64_t n)
+{
+    for (int64_t top = 0; top < n; top += TILE)
+        for (int64_t left = 0; left < n; left += TILE)
+            for (int64_t i = top; i < min(top + TILE, n); i++)
+                for (int64_t j = left; j < min(left + TILE, n); j++)
+                    y[i * n + j] = a[j * n + i];
+}
+
+/* y = y' */
+static void transpose_in_place(real *y, int64_t n)
+{
+    for (int64_t top = 0; top < n; top += TILE)
+        for (int64_t left = 0; left <= top; left += TILE)
+            for (int64_t i = top; i < min(top + TILE, n); i++)
+                for (int64_t j = left; j < min(left + TILE, i); j++) {
+                    real was = y[i * n + j];
+                    y[i * n + j] = y[j * n + i];
+                    y[j * n + i] = was;
+                }
+}
+
+/* LAPACK says which row, from 1, each row was exchanged with, in turn. */
+static real permutation(int64_t *p, const lapack_int *exchanged, int64_t n)
+{
+    real sign = 1;
+    for (int64_t i = 0; i < n; i++)
+        p[i] = i;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t other = exchanged[i] - 1, was = p[i];
+        p[i] = p[other];
+        p[other] = was;
+        sign = other == i ? sign : -sign;
+    }
+    return sign;
+}
+
+/* Stored by columns, the transpose of a is a; so rows are exchanged, as for the reference. */
+void KERNEL(lu)(wg_call *c)
+{
+    wgi_batch b = wgi_batch_of(&c->node->in[0]->shape);
+    int64_t n = b.rows, fault = WGI_NO_FAULT;
+    double operations = 2 * (double)b.count * (double)n * (double)n * (double)n;
+#pragma omp parallel for schedule(static) num_threads(threads_for(c, operations))
+    for (int64_t k = 0; k < b.count; k++) {
+        const real *a = (const real *)c->in[0] + k * n * n;
+        real *y = (real *)c->out[0] + k * n * n;
+        lapack_int *exchanged = (lapack_int *)c->scratch + k * n, size = (lapack_int)n;
+        if (!wgi_all_finite(a, c->node->in[0]->dtype, n * n)) {
+            wgi_note_fault(&fault, k, n, WGI_NOT_FINITE);
+            continue;
+        }
+        transpose(y, a, n);
+        lapack_int row =
+            LAPACK(getrf_work)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
+        transpose_in_place(y, n);
+        ((real *)c->out[2])[k] = permutation((int64_t *)c->out[1] + k * n, exchanged, n);
+        if (row > 0)
+            wgi_note_fault(&fault, k, n, row);
+    }
+    wgi_report_fault(c, fault);
+}
+
+/* ---- triangular_solve ------------------------------------------------------------------------ */
+
+/* trsm does not look for zeros. */
+static int64_t zero_on_diagonal(const wg_call *c, wgi_batch m)
+{
+    const real *a = c->in[0];
+    int64_t fault = WGI_NO_FAULT, count = m.count * m.rows;
+    for (int64_t row = 0; row < count; row++)
+        if (a[row * m.columns + row % m.rows] == 0)
+            wgi_note_fault(&fault, row / m.rows, m.rows, row % m.rows + 1);
+    return fault;
+}
+
+/* Columns of x, `stride` apart, which hold those of b. */
+static void solve_columns(const wg_triangular_solve_attrs *t, const real *a, int64_t n, real *x,
+                          int64_t width, int64_t stride)
+{
+    BLAS(trsm)
+    (CblasRowMajor, CblasLeft, t->triangle == WG_UPPER ? CblasUpper : CblasLower,
+     t->transpose ? CblasTrans : CblasNoTrans, t->unit_diagonal ? CblasUnit : CblasNonUnit, (int)n,
+     (int)width, 1, a, (int)n, x, (int)stride);
+}
+
+void KERNEL(triangular_solve)(wg_call *c)
+{
+    const wg_triangular_solve_attrs *t = c->node->attrs;
+    const wg_shape *as = &c->node->in[0]->shape, *bs = &c->node->in[1]->shape;
+    const wg_shape *xs = &c->node->out[0]->shape;
+    wgi_batch m = wgi_batch_of(xs);
+    int64_t n = m.rows, blocks = (m.columns + COLUMNS - 1) / COLUMNS;
+    int64_t fault = t->unit_diagonal ? WGI_NO_FAULT : zero_on_diagonal(c, wgi_batch_of(as));
+    double operations = (double)m.count * (double)n * (double)n * (double)m.columns;
+    if (fault != WGI_NO_FAULT) {
+        wgi_report_fault(c, fault);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads_for(c, operations))
+    for (int64_t task = 0; task < m.count * blocks; task++) {
+        int64_t k = task / blocks, first = task % blocks * COLUMNS;
+        int64_t width = min(COLUMNS, m.columns - first);
+        const real *a = (const real *)c->in[0] + wgi_batch_from(as, 2, xs, k) * n * n;
+        const real *b = (const real *)c->in[1] + wgi_batch_from(bs, 2, xs, k) * n * m.columns;
+        real *x = (real *)c->out[0] + k * n * m.columns;
+        for (int64_t i = 0; i < n && x != b; i++)
+            memcpy(x + i * m.columns + first, b + i * m.columns + first, sizeof *x * (size_t)width);
+        solve_columns(t, a, n, x + first, width, m.columns);
+    }
+}
