@@ -1,5 +1,6 @@
 /* The gradient check: whole graphs, single ops, order by order. */
 #include "autograd/check.h"
+#include "graph/element.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>
@@ -123,7 +124,7 @@ static wg_graph *build_sample(const wg_op *op, const wg_sample *s, wg_node **nod
     }
     wg_apply(WG_HERE, g, op, s->attrs, in, s->n_in);
     if (wg_graph_status(g) == WG_OK)
-        f64 = wg_graph_clone(g, &(wg_clone_options){.f32_as = WG_F64, .keep_all = true}, NULL);
+        f64 = wg_graph_clone(g, &(wg_clone_options){.floats_as = WG_F64, .keep_all = true}, NULL);
     else
         return g;
     wg_graph_free(g);
@@ -237,15 +238,15 @@ static bool holds_data(const wg_node *n)
     return n->op->flags & WG_OP_LEAF && n->op->flags & WG_OP_OPAQUE; /* not a constant */
 }
 
-/* The user's numbers, f32 widened as the graph was. */
+/* The user's numbers, floats widened as the graph was. */
 static void take_data(wgi_point *p, const wg_value *from, const void *data)
 {
     int64_t count = wg_value_count(from);
-    if (from->dtype != WG_F32)
+    if (!wg_dtype_is_float(from->dtype))
         memcpy(p->data, data, wg_value_bytes(from));
     else
         for (int64_t i = 0; i < count; i++)
-            ((double *)p->data)[i] = (double)((const float *)data)[i];
+            ((double *)p->data)[i] = wgi_get_element(data, from->dtype, i);
 }
 
 static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
@@ -256,9 +257,6 @@ static wg_status fill_leaf(wgi_trial *t, const wg_value *from, wg_value *leaf)
             given = &t->options->leaves[i];
     char name[128];
     wg_value_text(from, name, sizeof name);
-    if (leaf->dtype == WG_BF16)
-        return wgi_trial_error(t, WG_EUNSUPPORTED,
-                               "%s is bf16, which has no digits to take differences of", name);
     if (wg_dtype_is_int(leaf->dtype) && (!given || (!given->data && !(given->lo < given->hi))))
         return wgi_trial_error(t, WG_EINVAL, "%s holds integers: give its data or a range", name);
     bool ranged = given && given->lo < given->hi;
@@ -308,7 +306,7 @@ static wg_status choose_values(wgi_trial *t, const wg_graph *from, wg_value **ma
 
 static wg_status open_graph(wgi_trial *t, wg_graph *g)
 {
-    const wg_clone_options clone = {.f32_as = WG_F64, .keep_all = true};
+    const wg_clone_options clone = {.floats_as = WG_F64, .keep_all = true};
     size_t values = wg_graph_value_count(g);
     wg_value **map = calloc(values + 1, sizeof *map);
     wg_status status = WG_ENOMEM;
