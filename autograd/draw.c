@@ -1,5 +1,6 @@
 /* Random points and cotangents for the gradient check. */
 #include "autograd/check.h"
+#include "graph/element.h"
 #include "graph/matrices.h"
 #include "graph/mix.h"
 #include "ops/initial.h"
@@ -18,13 +19,9 @@ static void draw_discrete(wgi_point *p, uint64_t *random)
     int64_t count = wg_value_count(p->leaf);
     for (int64_t i = 0; i < count; i++) {
         int64_t k = (int64_t)floor(uniform(random, p->lo, p->hi));
-        switch (p->leaf->dtype) {
-        case WG_I32: ((int32_t *)p->data)[i] = (int32_t)k; break;
-        case WG_I64: ((int64_t *)p->data)[i] = k; break;
-        case WG_I8: ((int8_t *)p->data)[i] = (int8_t)k; break;
-        case WG_BOOL: ((bool *)p->data)[i] = wgi_splitmix64(random) >> 63; break;
-        default: break;
-        }
+        if (p->leaf->dtype == WG_BOOL)
+            k = (int64_t)(wgi_splitmix64(random) >> 63);
+        wgi_put_element(p->data, p->leaf->dtype, i, (double)k);
     }
 }
 

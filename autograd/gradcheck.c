@@ -2,6 +2,7 @@
 #include "autograd/check.h"
 #include "autograd/internal.h"
 #include "graph/mix.h"
+#include "graph/element.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -13,15 +14,15 @@ static bool holds_data(const wg_node *n)
     return n->op->flags & WG_OP_LEAF && n->op->flags & WG_OP_OPAQUE; /* not a constant */
 }
 
-/* The user's numbers, f32 widened as the graph was. */
+/* The user's numbers, floats widened as the graph was. */
 static void take_data(wgi_point *p, const wg_value *from, const void *data)
 {
     int64_t count = wg_value_count(from);
-    if (from->dtype != WG_F32)
+    if (!wg_dtype_is_float(from->dtype))
         memcpy(p->data, data, wg_value_bytes(from));
     else
         for (int64_t i = 0; i < count; i++)
-            ((double *)p->data)[i] = (double)((const float *)data)[i];
+            ((double *)p->data)[i] = wgi_get_element(data, from->dtype, i);
 }
 
 /* Fills the point of a leaf of the user's graph by chance: parameters and states as a store would,
@@ -49,9 +50,6 @@ static wg_status check_leaf(wgi_trial *t, const wg_value *from, const wg_value *
 {
     char name[128];
     wg_value_text(from, name, sizeof name);
-    if (leaf->dtype == WG_BF16)
-        return wgi_trial_error(t, WG_EUNSUPPORTED,
-                               "%s is bf16, which has no digits to take differences of", name);
     bool initial = from->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE);
     if (wg_dtype_is_int(leaf->dtype) && !has_data && !ranged && !initial)
         return wgi_trial_error(t, WG_EINVAL, "%s holds integers: give its data or a range", name);
@@ -130,7 +128,7 @@ static wg_status choose_values(wgi_trial *t, const wg_graph *from, wg_value **ma
 
 static wg_status open_graph(wgi_trial *t, wg_graph *g)
 {
-    const wg_clone_options clone = {.f32_as = WG_F64, .keep_all = true};
+    const wg_clone_options clone = {.floats_as = WG_F64, .keep_all = true};
     size_t values = wg_graph_value_count(g);
     wg_value **map = calloc(values + 1, sizeof *map);
     wg_status status = WG_ENOMEM;

@@ -20,7 +20,7 @@ static wg_graph *build_sample(const char *at, const wg_op *op, const wg_sample *
     }
     wg_apply(at, g, op, s->attrs, in, s->n_in);
     if (wg_graph_status(g) == WG_OK)
-        f64 = wg_graph_clone(g, &(wg_clone_options){.f32_as = WG_F64, .keep_all = true}, NULL);
+        f64 = wg_graph_clone(g, &(wg_clone_options){.floats_as = WG_F64, .keep_all = true}, NULL);
     else
         return g;
     wg_graph_free(g);

@@ -2,6 +2,9 @@
 #include "wengert/graph/op.h"
 #include "graph/error.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <strings.h>
 
@@ -30,9 +33,20 @@ wg_status wg_isa_cap(wg_isa *cap, wg_error *error)
     return WG_EINVAL;
 }
 
+#if defined(__x86_64__)
+/* clang 14 does not know the name for __builtin_cpu_supports. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 static wg_isa processor(void)
 {
 #if defined(__x86_64__)
+    if (!has_f16c())
+        return WG_ISA_SSE41;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return __builtin_cpu_supports("avx512vnni") ? WG_ISA_AVX512_CORE_VNNI : WG_ISA_AVX512_CORE;

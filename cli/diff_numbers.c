@@ -40,7 +40,13 @@ typedef struct loss {
 /* The digits of precision p bits; of whole numbers all. */
 static int precision(wg_dtype dtype)
 {
-    return dtype == WG_F64 ? 53 : dtype == WG_F32 ? 24 : dtype == WG_BF16 ? 8 : 0;
+    switch (dtype) {
+    case WG_F64: return 53;
+    case WG_F32: return 24;
+    case WG_F16: return 11;
+    case WG_BF16: return 8;
+    default: return 0;
+    }
 }
 
 static double max_digits(const wg_value *a, const wg_value *b)

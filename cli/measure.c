@@ -1,4 +1,5 @@
 #include "cli/measure.h"
+#include "graph/element.h"
 #include "graph/mix.h"
 
 #include <string.h>
@@ -92,14 +93,9 @@ void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *
         uint64_t bits = wgi_splitmix64(state);
         double real = lo + (hi - lo) * ((double)(bits >> 40) + 0.5) * 0x1p-24;
         int64_t whole = (int64_t)lo + (int64_t)(bits % span);
-        switch (v->dtype) {
-        case WG_F32: ((float *)data)[i] = (float)real; break;
-        case WG_F64: ((double *)data)[i] = real; break;
-        case WG_I32: ((int32_t *)data)[i] = (int32_t)whole; break;
-        case WG_I64: ((int64_t *)data)[i] = whole; break;
-        case WG_BOOL: ((bool *)data)[i] = bits >> 63; break;
-        default:
-            memset((char *)data + (size_t)i * wg_dtype_size(v->dtype), 0, wg_dtype_size(v->dtype));
-        }
+        double x = wg_dtype_is_float(v->dtype) ? real
+                   : v->dtype == WG_BOOL       ? (double)(bits >> 63)
+                                               : (double)whole;
+        wgi_put_element(data, v->dtype, i, x);
     }
 }

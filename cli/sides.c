@@ -78,13 +78,13 @@ static int fill_leaves(side *s, const wg_graph *g, const source *from, uint64_t 
 
 static int dtype_of(const char *name, wg_dtype *out)
 {
-    static const wg_dtype floats[] = {WG_F64, WG_F32, WG_BF16};
+    static const wg_dtype floats[] = {WG_F64, WG_F32, WG_BF16, WG_F16};
     for (int i = 0; i < WG_COUNT(floats); i++)
         if (strcmp(name, wg_dtype_name(floats[i])) == 0) {
             *out = floats[i];
             return EXIT_OK;
         }
-    complain("--dtypes: expected f64, f32 or bf16, got '%s'", name);
+    complain("--dtypes: expected f64, f32, bf16 or f16, got '%s'", name);
     return EXIT_USAGE;
 }
 
@@ -92,7 +92,7 @@ static int dtype_of(const char *name, wg_dtype *out)
 static int copy_graph(side *s, const wg_graph *g, const diff_request *r)
 {
     wg_clone_options o = {0};
-    int code = r->kind == DIFF_DTYPES ? dtype_of(s->label, &o.f32_as) : EXIT_OK;
+    int code = r->kind == DIFF_DTYPES ? dtype_of(s->label, &o.floats_as) : EXIT_OK;
     s->map = calloc(wg_graph_value_count(g) + 1, sizeof(wg_value *));
     if (code == EXIT_OK && s->map)
         s->g = wg_graph_clone(g, &o, s->map);

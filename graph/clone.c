@@ -2,65 +2,48 @@
  * recomputation and the gradient check (which needs f64) are made of. */
 #include "graph/clone.h"
 #include "graph/internal.h"
-#include "wengert/graph/bf16.h"
+#include "graph/element.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static double float_at(const void *data, wg_dtype dtype, size_t i)
-{
-    const char *at = (const char *)data + i * wg_dtype_size(dtype);
-    union { /* data need not be aligned */
-        uint16_t bf16;
-        float f32;
-        double f64;
-    } x;
-    memcpy(&x, at, wg_dtype_size(dtype));
-    return dtype == WG_BF16  ? (double)wg_bf16_to_f32(x.bf16)
-           : dtype == WG_F32 ? (double)x.f32
-                             : x.f64;
-}
 
 /* Constant numbers of one float dtype in another; false without memory. */
 static bool convert(wg_graph *to, wg_data *data, wg_dtype from, wg_dtype as)
 {
     size_t count = data->size / wg_dtype_size(from), size = count * wg_dtype_size(as);
-    void *out = wg_graph_alloc(to, size);
-    if (!out && size)
+    void *out = wg_graph_alloc(to, size), *aligned = malloc(data->size + 1);
+    if (aligned && data->size)
+        memcpy(aligned, data->bytes, data->size);
+    for (size_t i = 0; out && aligned && i < count; i++)
+        wgi_put_element(out, as, (int64_t)i, wgi_get_element(aligned, from, (int64_t)i));
+    free(aligned);
+    if (!aligned || (!out && size))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        double x = float_at(data->bytes, from, i);
-        if (as == WG_BF16)
-            ((uint16_t *)out)[i] = wg_bf16_from_f64(x);
-        else if (as == WG_F32)
-            ((float *)out)[i] = (float)x;
-        else
-            ((double *)out)[i] = x;
-    }
     *data = (wg_data){out, size};
     return true;
 }
 
-/* Attributes with `from` replaced; a shallow copy (wg_apply makes the deep one). */
+/* Attributes with `from` (WG_DTYPE_DEFAULT: every float) replaced; a shallow copy (wg_apply makes
+ * the deep one). */
 static bool retyped(wg_graph *to, const wg_node *n, wg_dtype from, wg_dtype as, char *attrs)
 {
     memcpy(attrs, n->attrs, n->op->attrs_size);
-    bool found = false;
+    wg_dtype found = WG_DTYPE_DEFAULT;
     for (int i = 0; i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
         if (f->kind != WG_ATTR_DTYPE)
             continue;
         wg_dtype *d = (wg_dtype *)(void *)(attrs + f->offset);
-        if (*d == from) {
+        if (from ? *d == from : wg_dtype_is_float(*d)) {
+            found = *d;
             *d = as;
-            found = true;
         }
     }
-    bool converts = found && wg_dtype_is_float(as);
+    bool converts = found && found != as && wg_dtype_is_float(as);
     for (int i = 0; converts && i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
         if (f->kind == WG_ATTR_DATA &&
-            !convert(to, (wg_data *)(void *)(attrs + f->offset), from, as))
+            !convert(to, (wg_data *)(void *)(attrs + f->offset), found, as))
             return false;
     }
     return true;
@@ -82,9 +65,9 @@ const wg_scope *wg_scope_intern(wg_graph *to, const wg_scope *from)
     return s;
 }
 
-wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype f32_as)
+wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype floats_as)
 {
-    return wg_node_retype(to, n, in, WG_F32, f32_as);
+    return wg_node_retype(to, n, in, WG_DTYPE_DEFAULT, floats_as);
 }
 
 wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype from,
@@ -170,7 +153,7 @@ void wgi_operands_free(wgi_operands *o)
         free(o->in);
 }
 
-wg_node *wgi_node_copy_mapped(wg_graph *to, const wg_node *n, wg_value **map, wg_dtype f32_as)
+wg_node *wgi_node_copy_mapped(wg_graph *to, const wg_node *n, wg_value **map, wg_dtype floats_as)
 {
     wgi_operands operands;
     wg_value **in = wgi_operands_new(&operands, n->n_in);
@@ -178,7 +161,7 @@ wg_node *wgi_node_copy_mapped(wg_graph *to, const wg_node *n, wg_value **map, wg
         return wgi_graph_no_memory(to);
     for (int k = 0; k < n->n_in; k++)
         in[k] = map[n->in[k]->id];
-    wg_node *copy = wg_node_copy(to, n, in, f32_as);
+    wg_node *copy = wg_node_copy(to, n, in, floats_as);
     wgi_operands_free(&operands);
     for (int k = 0; copy && k < n->n_out; k++) {
         wg_value **y = &map[n->out[k]->id];
@@ -236,7 +219,7 @@ wg_graph *wg_graph_clone(const wg_graph *g, const wg_clone_options *options, wg_
     wgi_graph_needed(g, wgi_graph_marks(g), needed);
     for (size_t i = 0; i < g->n_nodes && to->status == WG_OK; i++)
         if ((needed[i] || o.keep_all) && !(o.replace && replaced(to, g->nodes[i], &o, map)))
-            wgi_node_copy_mapped(to, g->nodes[i], map, o.f32_as);
+            wgi_node_copy_mapped(to, g->nodes[i], map, o.floats_as);
     to->next_key = g->next_key;
     wgi_graph_copy_marks(to, wgi_graph_marks(g), map);
 done:

@@ -29,8 +29,8 @@ wg_value **wgi_operands_new(wgi_operands *o, int n);
 void wgi_operands_free(wgi_operands *o);
 
 /* A copy of n in `to`.  Operand k is map[n->in[k]->id].  A result takes its place in the map where
- * that is still NULL, and with it the name, unless both are of one graph.  `f32_as` as in
+ * that is still NULL, and with it the name, unless both are of one graph.  `floats_as` as in
  * wg_node_copy.  NULL if `to` is or comes into error. */
-wg_node *wgi_node_copy_mapped(wg_graph *to, const wg_node *n, wg_value **map, wg_dtype f32_as);
+wg_node *wgi_node_copy_mapped(wg_graph *to, const wg_node *n, wg_value **map, wg_dtype floats_as);
 
 #endif

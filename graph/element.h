@@ -3,7 +3,7 @@
 #ifndef WG_PRIVATE_GRAPH_ELEMENT_H
 #define WG_PRIVATE_GRAPH_ELEMENT_H
 
-#include "wengert/graph/bf16.h"
+#include "wengert/graph/half.h"
 #include "wengert/graph/shape.h"
 
 #include <string.h>
@@ -14,9 +14,11 @@ static inline double wgi_get_element(const void *data, wg_dtype dtype, int64_t i
     case WG_F32: return (double)((const float *)data)[i];
     case WG_F64: return ((const double *)data)[i];
     case WG_BF16: return (double)wg_bf16_to_f32(((const uint16_t *)data)[i]);
+    case WG_F16: return (double)wg_f16_to_f32(((const uint16_t *)data)[i]);
     case WG_I32: return ((const int32_t *)data)[i];
     case WG_I64: return (double)((const int64_t *)data)[i];
     case WG_I8: return ((const int8_t *)data)[i];
+    case WG_U8:
     case WG_BOOL: return ((const uint8_t *)data)[i];
     default: return 0;
     }
@@ -36,9 +38,11 @@ static inline void wgi_put_element(void *data, wg_dtype dtype, int64_t i, double
     case WG_F32: ((float *)data)[i] = (float)x; break;
     case WG_F64: ((double *)data)[i] = x; break;
     case WG_BF16: ((uint16_t *)data)[i] = wg_bf16_from_f64(x); break;
+    case WG_F16: ((uint16_t *)data)[i] = wg_f16_from_f64(x); break;
     case WG_I32: ((int32_t *)data)[i] = (int32_t)wgi_to_int(x, INT32_MIN, INT32_MAX); break;
     case WG_I64: ((int64_t *)data)[i] = wgi_to_int(x, INT64_MIN, INT64_MAX); break;
     case WG_I8: ((int8_t *)data)[i] = (int8_t)wgi_to_int(x, INT8_MIN, INT8_MAX); break;
+    case WG_U8: ((uint8_t *)data)[i] = (uint8_t)wgi_to_int(x, 0, UINT8_MAX); break;
     case WG_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: break;
     }

@@ -248,7 +248,7 @@ void wg_scope_parameter_dtype(wg_graph *g, wg_dtype dtype)
 {
     if (g && dtype != WG_DTYPE_DEFAULT && !wg_dtype_is_float(dtype))
         wg_graph_fail(g, WG_EDTYPE, NULL, "wg_scope_parameter_dtype",
-                      "the dtype of parameters is %s, must be f32, f64 or bf16",
+                      "the dtype of parameters is %s, must be f32, f64, bf16 or f16",
                       wg_dtype_name(dtype));
     else if (g)
         marked(g)->parameter_dtype = dtype;

@@ -75,7 +75,7 @@ static bool need(wg_node *n, int i, bool ok, const char *wanted)
 
 bool wg_need_float(wg_node *n, int i)
 {
-    return need(n, i, wg_dtype_is_float(n->in[i]->dtype), "f32, f64 or bf16");
+    return need(n, i, wg_dtype_is_float(n->in[i]->dtype), "f32, f64, bf16 or f16");
 }
 
 bool wg_need_int(wg_node *n, int i)
@@ -86,7 +86,7 @@ bool wg_need_int(wg_node *n, int i)
 bool wg_need_number(wg_node *n, int i)
 {
     return need(n, i, wg_dtype_is_float(n->in[i]->dtype) || wg_dtype_is_int(n->in[i]->dtype),
-                "f32, f64, bf16, i32 or i64");
+                "f32, f64, bf16, f16, i32 or i64");
 }
 
 bool wg_need_dtype(wg_node *n, int i, wg_dtype dtype)

@@ -11,9 +11,11 @@ static const struct {
     [WG_F32] = {"f32", 4},
     [WG_F64] = {"f64", 8},
     [WG_BF16] = {"bf16", 2},
+    [WG_F16] = {"f16", 2},
     [WG_I32] = {"i32", 4},
     [WG_I64] = {"i64", 8},
     [WG_I8] = {"i8", 1},
+    [WG_U8] = {"u8", 1},
     [WG_BOOL] = {"bool", 1},
 };
 
@@ -34,7 +36,12 @@ size_t wg_dtype_size(wg_dtype d)
 
 bool wg_dtype_is_float(wg_dtype d)
 {
-    return d == WG_F32 || d == WG_F64 || d == WG_BF16;
+    return d == WG_F32 || d == WG_F64 || wg_dtype_is_half(d);
+}
+
+bool wg_dtype_is_half(wg_dtype d)
+{
+    return d == WG_BF16 || d == WG_F16;
 }
 
 bool wg_dtype_is_int(wg_dtype d)

@@ -12,7 +12,7 @@
 #ifndef WENGERT_H
 #define WENGERT_H
 
-#include "wengert/graph/bf16.h"
+#include "wengert/graph/half.h"
 #include "wengert/graph/error.h"
 #include "wengert/graph/graph.h"
 #include "wengert/graph/picture.h"

@@ -34,7 +34,7 @@ static bool infer_float(wg_node *n)
     if (!infer_random(n))
         return false;
     if (!wg_dtype_is_float(a->dtype))
-        return wg_fail(n, WG_EDTYPE, "dtype is %s, must be f32, f64 or bf16",
+        return wg_fail(n, WG_EDTYPE, "dtype is %s, must be f32, f64, bf16 or f16",
                        wg_dtype_name(a->dtype));
     return (isfinite(a->a) && isfinite(a->b)) ||
            wg_fail(n, WG_EINVAL, "%s is %g and %s %g, must be finite", n->op->attrs[2].name, a->a,

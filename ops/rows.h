@@ -7,7 +7,7 @@
  *
  *   NAME        of the op and of its builder
  *   FORMULA     for the reference page
- *   DTYPES      of the operands: `float` (f32, f64, bf16) or `number` (i32 and i64 too)
+ *   DTYPES      of the operands: `float` (f32, f64, bf16, f16) or `number` (i32 and i64 too)
  *   SMOOTHNESS  how strictly the numeric check looks (wg_smoothness)
  *   READS       what of the node the rule uses (WG_READS_...)
  *   DX          the cotangent of x, an expression in dy, x and y

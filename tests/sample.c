@@ -1,4 +1,5 @@
 #include "tests/sample.h"
+#include "graph/element.h"
 #include "graph/matrices.h"
 
 /* Numbers that f32 holds exactly, so that both precisions see the same ones; not within 1e-3 of a
@@ -29,15 +30,9 @@ void sample_fill(const wg_op *op, const wg_sample_operand *x, const wg_value *v,
             sample_real(op, state, lo, hi) + wgi_matrix_offset(x->matrices, &v->shape, i, lo, hi);
         int64_t whole =
             (int64_t)lo + (int64_t)(wgi_splitmix64(state) % (uint64_t)(hi - lo < 1 ? 1 : hi - lo));
-        switch (v->dtype) {
-        case WG_F32: ((float *)data)[i] = (float)real; break;
-        case WG_F64: ((double *)data)[i] = real; break;
-        case WG_I32: ((int32_t *)data)[i] = (int32_t)whole; break;
-        case WG_I64: ((int64_t *)data)[i] = whole; break;
-        case WG_I8: ((int8_t *)data)[i] = (int8_t)whole; break;
-        case WG_BOOL: ((bool *)data)[i] = wgi_splitmix64(state) >> 63; break;
-        default: fail_msg("%s: no numbers for %s", op->name, wg_dtype_name(v->dtype));
-        }
+        if (v->dtype == WG_BOOL)
+            whole = (int64_t)(wgi_splitmix64(state) >> 63);
+        wgi_put_element(data, v->dtype, i, wg_dtype_is_float(v->dtype) ? real : (double)whole);
     }
 }
 

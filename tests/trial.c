@@ -32,8 +32,8 @@ wg_value *trial_input_in(trial *t, wg_dtype dtype, wg_shape shape, double lo, do
 
 wg_value *trial_input(trial *t, wg_dtype dtype, wg_shape shape)
 {
-    return dtype == WG_BOOL ? trial_input_in(t, dtype, shape, 0, 2)
-                            : trial_input_in(t, dtype, shape, -4, 5);
+    double lo = dtype == WG_BOOL || dtype == WG_U8 ? 0 : -4;
+    return trial_input_in(t, dtype, shape, lo, dtype == WG_BOOL ? 2 : lo + 9);
 }
 
 double *trial_data(const trial *t, const wg_value *x)

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-bool wgi_has_bf16(const wg_node *n)
+bool wgi_has_half(const wg_node *n)
 {
     bool has = false;
     for (int k = 0; k < n->n_in; k++)
-        has |= n->in[k]->dtype == WG_BF16;
+        has |= wg_dtype_is_half(n->in[k]->dtype);
     for (int k = 0; k < n->n_out; k++)
-        has |= n->out[k]->dtype == WG_BF16;
+        has |= wg_dtype_is_half(n->out[k]->dtype);
     return has;
 }
 

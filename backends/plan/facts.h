@@ -34,8 +34,8 @@ static inline bool wgi_is_view(const wg_node *n)
            wg_value_bytes(n->out[0]) == wg_value_bytes(n->in[0]);
 }
 
-/* Whether an operand or a result of n is bf16. */
-bool wgi_has_bf16(const wg_node *n);
+/* Whether an operand or a result of n is bf16 or f16. */
+bool wgi_has_half(const wg_node *n);
 
 /* root[i]: the id of the root of value i.  The caller frees it; NULL without memory. */
 uint32_t *wgi_roots(const wg_graph *g);

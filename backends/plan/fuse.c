@@ -124,7 +124,7 @@ static bool find_all(pass *s)
 }
 
 /* Builds the fused node; false only after an error.  A node that no backend takes is left without
- * readers, as is one in bf16: the values within the pattern would not be rounded. */
+ * readers, as is one in bf16 or f16: the values within the pattern would not be rounded. */
 static bool build(pass *s, wgi_fused *f)
 {
     int results;
@@ -144,7 +144,7 @@ static bool build(pass *s, wgi_fused *f)
     if (!n)
         return false;
     const wgi_backends *b = &s->p->backends;
-    f->taken = !wgi_has_bf16(n) && wgi_is_taken(b, b->count - 1, n); /* the last is the reference */
+    f->taken = !wgi_has_half(n) && wgi_is_taken(b, b->count - 1, n); /* the last is the reference */
     for (int i = 0; f->taken && i < n->n_out && i < results; i++)
         if (replaces[i])
             s->map[replaces[i]->id] = n->out[i];

@@ -2,7 +2,7 @@
  * - dead code: only leaves and what outputs and assignments need is copied;
  * - common subexpressions: a node equal to an earlier one (same op, attributes and operands) is
  *   replaced by it; leaves and opaque ops are never equal, random ops are if their keys are;
- * - bf16: where no backend computes in it, a node is computed in f32;
+ * - bf16 and f16: where no backend computes in them, a node is computed in f32;
  * - composites are expanded, recursively, where no backend takes them whole, or where their
  *   gradient needs a part of them;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
@@ -57,8 +57,8 @@ static bool equal(const wg_node *a, const wg_node *n, wg_value *const *in)
 {
     if (a->op != n->op || a->n_in != n->n_in)
         return false;
-    if (n->op == &wg_op_cast && in[0]->dtype == WG_BF16 && a->phase != n->phase)
-        return false; /* a wide copy kept until the backward pass would cost what bf16 saves */
+    if (n->op == &wg_op_cast && wg_dtype_is_half(in[0]->dtype) && a->phase != n->phase)
+        return false; /* a wide copy kept until the backward pass would cost what 16 bits save */
     for (int k = 0; k < n->n_in; k++)
         if (a->in[k] != in[k])
             return false;
@@ -167,10 +167,10 @@ static bool expand(rewrite *r, wg_node *n)
     return ok;
 }
 
-/* ---- bf16: y = cast(op(cast(x, f32)), bf16) -------------------------------------------------- */
+/* ---- 16 bits: y = cast(op(cast(x, f32)), bf16), the same with f16 ---------------------------- */
 
 /* Whether backends take n, or all that it expands to, as it is, with one rounding at most: a stack
- * of bf16 tensors only moves bytes, as all does that the reference takes. */
+ * of narrow tensors only moves bytes, as all does that the reference takes. */
 static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
 {
     wg_graph *g = r->to;
@@ -210,18 +210,22 @@ static wg_value *cast(rewrite *r, const wg_node *n, wg_value *v, wg_dtype dtype,
     return node->out[0];
 }
 
-/* n with its bf16 in f32, or NULL after an error. */
+/* n with its bf16 and f16 in f32, or NULL after an error.  A dtype among the attributes is that of
+ * the results. */
 static wg_node *widened(rewrite *r, const wg_node *n)
 {
+    wg_dtype narrow = WG_BF16;
+    for (int k = 0; k < n->n_out; k++)
+        narrow = n->out[k]->dtype == WG_F16 ? WG_F16 : narrow;
     wg_value **in = calloc((size_t)n->n_in + 1, sizeof *in);
     bool ok = in != NULL;
     for (int k = 0; ok && k < n->n_in; k++) {
         in[k] = n->in[k];
-        if (in[k]->dtype == WG_BF16)
+        if (wg_dtype_is_half(in[k]->dtype))
             in[k] = cast(r, n, in[k], WG_F32, in[k]);
         ok = in[k] != NULL;
     }
-    wg_node *wide = ok ? wg_node_retype(r->to, n, in, WG_BF16, WG_F32) : NULL;
+    wg_node *wide = ok ? wg_node_retype(r->to, n, in, narrow, WG_F32) : NULL;
     free(in);
     return wide;
 }
@@ -231,7 +235,7 @@ static wg_node *widened(rewrite *r, const wg_node *n)
 static bool widen(rewrite *r, wg_node *n)
 {
     wg_node *wide = widened(r, n);
-    if (wide && (wgi_has_bf16(wide) || !(wide->op->expand || any_takes(r, wide))))
+    if (wide && (wgi_has_half(wide) || !(wide->op->expand || any_takes(r, wide))))
         return !n->op->expand || expand(r, n); /* f32 does not help; a message will name n */
     wg_node *node = wide ? admit(r, wide, wide->in) : NULL;
     for (int k = 0; node && k < n->n_out; k++) {
@@ -252,7 +256,7 @@ static bool lower(rewrite *r, wg_node *n)
     if ((n->op->flags & WG_OP_LEAF) || wgi_is_view(n) || (!must_expand && any_takes(r, n)))
         return true;
     int roundings = 0;
-    if (wgi_has_bf16(n) && !taken_by_parts(r, n, &roundings))
+    if (wgi_has_half(n) && !taken_by_parts(r, n, &roundings))
         return wg_graph_status(r->to) == WG_OK && widen(r, n);
     return !n->op->expand || expand(r, n);
 }
@@ -261,7 +265,7 @@ static bool lower(rewrite *r, wg_node *n)
  * the layer would compute z a second time. */
 static bool shares_product(const rewrite *r, const bool *needed, const wg_node *n)
 {
-    if (n->op != &wg_op_linear || r->p->options.no_cse || wgi_has_bf16(n))
+    if (n->op != &wg_op_linear || r->p->options.no_cse || wgi_has_half(n))
         return false;
     wg_linear_attrs plain = *(const wg_linear_attrs *)n->attrs;
     bool shares = false, has_activation = plain.activation != WG_ACTIVATION_NONE;

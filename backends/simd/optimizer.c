@@ -19,7 +19,7 @@ static double scalar(const wg_call *c, int i)
 
 static bool is_step(wg_dtype dtype)
 {
-    return dtype != WG_BF16 && dtype != WG_BOOL;
+    return dtype == WG_F32 || dtype == WG_F64 || wg_dtype_is_int(dtype);
 }
 
 /* One step with learning rate and step in operands `lr` and `step`. */

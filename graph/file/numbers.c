@@ -30,17 +30,16 @@ static bool read_float(const char *text, wg_dtype dtype, void *element)
     char *end;
     float narrow = dtype == WG_F32 ? strtof(text, &end) : 0;
     double wide = dtype == WG_F32 ? (double)narrow : strtod(text, &end);
-    uint16_t half = wg_bf16_from_f64(wide);
+    uint64_t rounded = 0; /* to the dtype, once: a float by strtof */
+    if (dtype == WG_F32)
+        memcpy(&rounded, &narrow, sizeof narrow);
+    else
+        wgi_put_element(&rounded, dtype, 0, wide);
     bool named = strpbrk(text, "iInN"); /* inf, nan */
-    bool overflow = isinf(dtype == WG_BF16 ? (double)wg_bf16_to_f32(half) : wide) && !named;
+    bool overflow = isinf(wgi_get_element(&rounded, dtype, 0)) && !named;
     if (end == text || *end || overflow)
         return false;
-    if (dtype == WG_F32)
-        memcpy(element, &narrow, sizeof narrow);
-    else if (dtype == WG_F64)
-        memcpy(element, &wide, sizeof wide);
-    else
-        memcpy(element, &half, sizeof half);
+    memcpy(element, &rounded, wg_dtype_size(dtype));
     return true;
 }
 
@@ -51,6 +50,7 @@ static bool limits(wg_dtype dtype, int64_t *min, int64_t *max)
     case WG_I64: *min = INT64_MIN, *max = INT64_MAX; return true;
     case WG_I32: *min = INT32_MIN, *max = INT32_MAX; return true;
     case WG_I8: *min = INT8_MIN, *max = INT8_MAX; return true;
+    case WG_U8: *min = 0, *max = UINT8_MAX; return true;
     case WG_BOOL: *min = 0, *max = 1; return true;
     default: return false;
     }
@@ -68,11 +68,14 @@ static bool read_whole(const char *text, wg_dtype dtype, void *element)
         int64_t i64;
         int32_t i32;
         int8_t i8;
+        uint8_t u8;
     } whole = {.i64 = x};
     if (dtype == WG_I32)
         whole.i32 = (int32_t)x;
-    else if (dtype != WG_I64)
+    else if (dtype == WG_I8)
         whole.i8 = (int8_t)x;
+    else if (dtype != WG_I64)
+        whole.u8 = (uint8_t)x;
     memcpy(element, &whole, wg_dtype_size(dtype));
     return true;
 }

@@ -71,7 +71,7 @@ static bool changes_gradient(const zoo *z, const wg_grad_hook *hook)
              **d = calloc(2 * values + 2, sizeof *d);
     assert_true(map && x && d);
     wg_graph *g =
-        wg_graph_clone(z->g, &(wg_clone_options){.f32_as = WG_F64, .keep_all = true}, map);
+        wg_graph_clone(z->g, &(wg_clone_options){.floats_as = WG_F64, .keep_all = true}, map);
     for (size_t i = 0; i < values; i++)
         if (map[i]->node->op->flags & (WG_OP_PARAMETER | WG_OP_INPUT) && map[i]->dtype == WG_F64)
             x[n++] = map[i];

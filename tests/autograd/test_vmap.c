@@ -51,7 +51,7 @@ static batch batch_of(const wg_op *op, const wg_sample *s, unsigned chosen)
 
 static double tolerance(wg_dtype dtype)
 {
-    return dtype == WG_F64 ? 1e-11 : dtype == WG_F32 ? 1e-5 : dtype == WG_BF16 ? 1e-2 : 0;
+    return dtype == WG_F64 ? 1e-11 : dtype == WG_F32 ? 1e-5 : wg_dtype_is_half(dtype) ? 1e-2 : 0;
 }
 
 /* Row k of each yb against y. */

@@ -129,6 +129,9 @@ static const wg_tensor tensors[] = {
     {"scalar", WG_F64, {0, {0}}, (void *)ints},
     {"bools", WG_BOOL, {1, {3}}, (void *)bools},
     {"bf16", WG_BF16, {1, {2}}, (void *)ints},
+    {"f16", WG_F16, {1, {3}}, (void *)floats},
+    {"u8", WG_U8, {2, {5, 3}}, (void *)ints},
+    {"i8", WG_I8, {1, {7}}, (void *)ints},
     {"i32", WG_I32, {1, {1}}, (void *)ints},
 };
 enum { TENSORS = WG_COUNT(tensors) };
@@ -189,7 +192,7 @@ static void unusual_headers_are_read(void **state)
          "a"},
         {"{" ENTRY("\\u00e9\\n\\ud83d\\ude00\\u20AC", "U8", "2", "0", "2") "}", 2,
          "\xc3\xa9\n\xf0\x9f\x98\x80\xe2\x82\xac"},
-        {"{" ENTRY("z", "F16", "2", "0", "4") "," ENTRY("a", "BOOL", "1,3", "4", "7") "}", 7, "z"},
+        {"{" ENTRY("z", "U16", "2", "0", "4") "," ENTRY("a", "BOOL", "1,3", "4", "7") "}", 7, "z"},
         {"{" ENTRY("a", "F32", "0", "0", "0") "," ENTRY("b", "F32", "1", "0", "4") "," ENTRY(
              "c", "F32", "5,0", "4", "4") "}",
          4, "c"},
@@ -269,7 +272,7 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
          "expected a size below 2^63"},
         {"{" ENTRY("a", "F32", "9223372036854775807,9223372036854775807,0", "0", "0") "}", 0,
          "expected a size below 2^63"},
-        {"{" ENTRY("a", "U8", "2305843009213693952", "0", "1") "}", 1,
+        {"{" ENTRY("a", "U16", "2305843009213693952", "0", "1") "}", 1,
          "expected a size below 2^63"},
         {"{" ENTRY("a", "U8", "1", "1", "0") "}", 1, "expected offsets within 1 bytes, got [1, 0]"},
         {"{" ENTRY("a", "U8", "2", "0", "2") "}", 1, "expected offsets within 1 bytes, got [0, 2]"},

@@ -85,7 +85,7 @@ static const wrong_op wrong_ops[] = {
     {{.operands = "x", .infer = refuse_silently}, "its shape rule refused"},
     {{.operands = "x", .infer = leave_unset}, "its shape rule left result 0 unset"},
     {{.operands = "x", .infer = set_third}, "its shape rule sets result 2 of 1"},
-    {{.operands = "x", .infer = set_no_dtype}, "dtype 8 is unknown"},
+    {{.operands = "x", .infer = set_no_dtype}, "dtype 10 is unknown"},
     {{.operands = "x", .infer = set_rank}, "rank 9 is outside 0..8"},
     {{.operands = "x", .infer = set_negative}, "the shape [2,-3] has a negative size"},
     {{.operands = "x", .infer = set_huge},

@@ -297,7 +297,7 @@ static void every_layer_keeps_its_parameters_as_told(void **state)
     wg_graph_free(g);
     g = wg_graph_new();
     wg_scope_parameter_dtype(g, WG_I32);
-    small_refused(g, "the dtype of parameters is i32, must be f32, f64 or bf16");
+    small_refused(g, "the dtype of parameters is i32, must be f32, f64, bf16 or f16");
 }
 
 /* ---- batch normalisation --------------------------------------------------------------------- */

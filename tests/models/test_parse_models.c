@@ -94,7 +94,7 @@ static void in_other_dtypes(const wg_graph *g)
 {
     for (int i = 0; i < 2; i++) {
         wg_graph *other =
-            wg_graph_clone(g, &(wg_clone_options){.f32_as = i ? WG_BF16 : WG_F64}, NULL);
+            wg_graph_clone(g, &(wg_clone_options){.floats_as = i ? WG_BF16 : WG_F64}, NULL);
         check_that(wg_graph_status(other) == WG_OK, "%s", wg_graph_message(other));
         wg_graph_free(there_and_back(other, NULL));
         wg_graph_free(other);

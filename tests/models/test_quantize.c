@@ -90,12 +90,13 @@ static void bad_operands_are_refused(void **state)
     }
     wg_graph *g = wg_graph_new();
     assert_null(wg_quantize(wg_input(g, "ids", WG_I32, WG_SHAPE(3))));
-    assert_non_null(strstr(wg_graph_message(g), "x is i32, must be f32, f64 or bf16"));
+    assert_non_null(strstr(wg_graph_message(g), "x is i32, must be f32, f64, bf16 or f16"));
     wg_graph_free(g);
     g = wg_graph_new(); /* i8 is for these ops alone */
     wg_value *x = wg_input(g, "x", WG_I8, WG_SHAPE(3));
     assert_null(wg_add(x, x));
-    assert_non_null(strstr(wg_graph_message(g), "a is i8, must be f32, f64, bf16, i32 or i64"));
+    assert_non_null(
+        strstr(wg_graph_message(g), "a is i8, must be f32, f64, bf16, f16, i32 or i64"));
     wg_graph_free(g);
 }
 

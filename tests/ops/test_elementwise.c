@@ -335,16 +335,15 @@ static void where_hides_nan_in_value_and_derivative(void **state)
 static void where_takes_every_dtype(void **state)
 {
     (void)state;
-    static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     static const uint8_t coin[] = {1, 0, 1};
-    for (size_t d = 0; d < WG_COUNT(all); d++) {
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++) {
         wg_graph *g = wg_graph_new();
         wg_value *c = wg_constant(g, WG_BOOL, WG_SHAPE(3), coin);
-        wg_value *a = vector(g, all[d], (const double[]){1, 1, 0}, 3);
-        wg_value *b = vector(g, all[d], (const double[]){0}, 1);
+        wg_value *a = vector(g, d, (const double[]){1, 1, 0}, 3);
+        wg_value *b = vector(g, d, (const double[]){0}, 1);
         wg_value *y = wg_cast(wg_where(c, a, b), WG_F64);
         wg_plan *p = small_run(g, &y, 1, 1);
-        check_row(wg_dtype_name(all[d]), p, y, (const double[]){1, 0, 0}, 3, 0);
+        check_row(wg_dtype_name(d), p, y, (const double[]){1, 0, 0}, 3, 0);
         wg_plan_free(p);
         wg_graph_free(g);
     }
@@ -462,7 +461,7 @@ static void bad_operands_are_refused(void **state)
     check_refused("[4] and [2,3] do not broadcast: sizes 4 and 3 at axis -1", wg_where(b, x, x));
     check_refused("pow(i, i): a is i64, must be f32", wg_pow(i, i));
     check_refused("a is f32 but b is i64", wg_less(x, i));
-    check_refused("a is bool, must be f32, f64, bf16, i32 or i64", wg_equal(b, b));
+    check_refused("a is bool, must be f32, f64, bf16, f16, i32 or i64", wg_equal(b, b));
     check_refused("a is f32, must be bool", wg_logical_and(x, x));
     check_refused("min 2 is above max 1", wg_clamp(x, 2, 1));
     check_refused("min is NaN", wg_clamp(x, NAN, 1));

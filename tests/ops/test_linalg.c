@@ -131,7 +131,8 @@ static void matmul_names_what_disagrees(void **state)
                          wg_matmul(a, b), g);
     g = wg_graph_new();
     a = wg_input(g, "a", WG_I32, WG_SHAPE(3, 3));
-    trial_expect_message("matmul(a, a): a is i32, must be f32, f64 or bf16", wg_matmul(a, a), g);
+    trial_expect_message("matmul(a, a): a is i32, must be f32, f64, bf16 or f16", wg_matmul(a, a),
+                         g);
 }
 
 /* ---- linear ---------------------------------------------------------------------------------- */

@@ -3,9 +3,6 @@
 #include "tests/trial.h"
 #include "wengert/autograd/grad.h"
 
-static const wg_dtype dtypes[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
-enum { DTYPES = WG_COUNT(dtypes) };
-
 /* y must have x's numbers, in x's order. */
 static void expect_same(trial *t, const char *what, const wg_value *y, const wg_value *x)
 {
@@ -18,10 +15,10 @@ static void expect_same(trial *t, const char *what, const wg_value *y, const wg_
 static void reshape_permute_and_expand_are_their_index_maps(void **state)
 {
     (void)state;
-    for (int d = 0; d < DTYPES; d++) {
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++) {
         trial t = trial_new();
-        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(2, 3, 4, 5));
-        wg_value *row = trial_input(&t, dtypes[d], WG_SHAPE(3, 1, 5));
+        wg_value *x = trial_input(&t, d, WG_SHAPE(2, 3, 4, 5));
+        wg_value *row = trial_input(&t, d, WG_SHAPE(3, 1, 5));
         static const int orders[][4] = {
             {0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}, {1, 3, 0, 2}, {2, 3, 0, -3}};
         wg_value *y[7];
@@ -51,10 +48,10 @@ static void reshape_permute_and_expand_are_their_index_maps(void **state)
 static void long_transposes_are_exact(void **state)
 {
     (void)state;
-    for (int d = 0; d < DTYPES; d++) {
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++) {
         trial t = trial_new();
-        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(3, 50, 37));
-        wg_value *z = trial_input(&t, dtypes[d], WG_SHAPE(2, 2, 17, 2, 2, 2, 2, 3));
+        wg_value *x = trial_input(&t, d, WG_SHAPE(3, 50, 37));
+        wg_value *z = trial_input(&t, d, WG_SHAPE(2, 2, 17, 2, 2, 2, 2, 3));
         wg_value *y[] = {wg_permute(x, WG_AXES(2, 0, 1)), wg_permute(x, WG_AXES(0, 2, 1)),
                          wg_permute(z, WG_AXES(7, 5, 3, 1, 0, 6, 4, 2))};
         static const int order[] = {7, 5, 3, 1, 0, 6, 4, 2};
@@ -124,10 +121,10 @@ static void split_and_concat_are_inverse(void **state)
 {
     (void)state;
     static const int64_t sizes[] = {3, 0, 1, 2};
-    for (int d = 0; d < DTYPES; d++)
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++)
         for (int axis = -1; axis < 3; axis++) {
             trial t = trial_new();
-            wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(6, 6, 6));
+            wg_value *x = trial_input(&t, d, WG_SHAPE(6, 6, 6));
             wg_value *cut = wg_split(x, axis, sizes, 4), *equal = wg_split(x, axis, NULL, 3),
                      *parts[7];
             for (int i = 0; i < 7; i++)
@@ -145,9 +142,9 @@ static void split_and_concat_are_inverse(void **state)
 static void an_op_and_its_inverse_give_the_operand(void **state)
 {
     (void)state;
-    for (int d = 0; d < DTYPES; d++) {
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++) {
         trial t = trial_new();
-        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(3, 4, 5));
+        wg_value *x = trial_input(&t, d, WG_SHAPE(3, 4, 5));
         wg_value *padded = wg_pad(x, WG_SHAPE(1, 0, 2), WG_SHAPE(0, 3, 1), 1);
         wg_value *y[] = {
             wg_flip(wg_flip(x, WG_ALL_AXES), WG_ALL_AXES),
@@ -178,9 +175,9 @@ static void wide_surroundings_are_zeros(void **state)
 {
     (void)state;
     enum { ROWS = 150, COLUMNS = 701, STEP = 60 };
-    for (int d = 0; d < DTYPES; d++) {
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++) {
         trial t = trial_new();
-        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(2, COLUMNS));
+        wg_value *x = trial_input(&t, d, WG_SHAPE(2, COLUMNS));
         wg_value *y[] = {
             wg_slice_grad(x, WG_SHAPE(ROWS, COLUMNS), WG_SHAPE(STEP, 0), WG_SHAPE(STEP, 1)),
             wg_pad(x, WG_SHAPE(STEP, 0), WG_SHAPE(ROWS - STEP - 2, 0), 0)};
@@ -200,11 +197,10 @@ static void wide_surroundings_are_zeros(void **state)
 static void roll_flip_stack_tile_and_pad_are_their_index_maps(void **state)
 {
     (void)state;
-    for (int d = 0; d < DTYPES; d++) {
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++) {
         trial t = trial_new();
-        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(3, 4)),
-                 *z = trial_input(&t, dtypes[d], WG_SHAPE(3, 4));
-        double value = dtypes[d] == WG_BOOL ? 1 : -3;
+        wg_value *x = trial_input(&t, d, WG_SHAPE(3, 4)), *z = trial_input(&t, d, WG_SHAPE(3, 4));
+        double value = d == WG_BOOL ? 1 : d == WG_U8 ? 200 : -3;
         wg_value *y[] = {
             wg_roll(x, -1, 1),
             wg_flip(x, WG_AXES(0)),

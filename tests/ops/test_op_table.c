@@ -534,8 +534,8 @@ static void gradients_verify_and_clones_are_equal(void **state)
             wg_graph *copy = wg_graph_clone(b.g, &(wg_clone_options){.keep_all = true}, NULL);
             assert_int_equal(wg_graph_status(copy), WG_OK);
             assert_true(wg_graph_hash(copy) == wg_graph_hash(b.g));
-            wg_graph *wide =
-                wg_graph_clone(b.g, &(wg_clone_options){.f32_as = WG_F64, .keep_all = true}, NULL);
+            wg_graph *wide = wg_graph_clone(
+                b.g, &(wg_clone_options){.floats_as = WG_F64, .keep_all = true}, NULL);
             check_that(wg_graph_verify(wide) == WG_OK, "%s in f64: %s", op->name,
                        wg_graph_message(wide));
             wg_graph_free(wide);

@@ -129,12 +129,11 @@ static void normal_has_its_moments_and_tails(void **state)
 static void bernoulli_has_its_rate_in_every_dtype(void **state)
 {
     (void)state;
-    static const wg_dtype all[] = {WG_F32, WG_F64, WG_BF16, WG_I32, WG_I64, WG_I8, WG_BOOL};
     static const double rate[] = {0, 0.1, 0.5, 0.999, 1};
-    for (size_t d = 0; d < WG_COUNT(all); d++)
+    for (wg_dtype d = WG_F32; d < WG_DTYPE_COUNT; d++)
         for (size_t k = 0; k < WG_COUNT(rate); k++) {
             wg_graph *g = wg_graph_new();
-            wg_value *coin = wg_bernoulli(g, all[d], WG_SHAPE(MANY / 10), rate[k]);
+            wg_value *coin = wg_bernoulli(g, d, WG_SHAPE(MANY / 10), rate[k]);
             wg_value *y = wg_cast(coin, WG_F64);
             wg_plan *p = run(g, &y, 1, 1, d, 2);
             double ones = 0;

@@ -1,6 +1,6 @@
 /* The mean of files of tensors, and what is said of files that do not go together. */
 #include "tests/test.h"
-#include "wengert/graph/bf16.h"
+#include "wengert/graph/half.h"
 #include "wengert/train/average.h"
 
 #include <unistd.h>

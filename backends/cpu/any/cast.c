@@ -1,33 +1,41 @@
 #include "graph/element.h"
 #include "backends/cpu/kernel.h"
 
-/* Between bf16 and f32: what every node in bf16 does to its operands and results. */
-static bool cast_bf16(wg_call *c, wg_dtype from, wg_dtype to, int64_t count)
-{
-    if (from == WG_BF16 && to == WG_F32) {
-        const uint16_t *x = c->in[0];
-        float *y = c->out[0];
-#pragma omp parallel for simd schedule(static) num_threads(cpu_threads(c, count))
-        for (int64_t i = 0; i < count; i++)
-            y[i] = wg_bf16_to_f32(x[i]);
-    } else if (from == WG_F32 && to == WG_BF16) {
-        const float *x = c->in[0];
-        uint16_t *y = c->out[0];
-#pragma omp parallel for simd schedule(static) num_threads(cpu_threads(c, count))
-        for (int64_t i = 0; i < count; i++)
-            y[i] = wg_bf16_from_f32(x[i]);
-    } else {
-        return false;
+/* Between f32 and 16 bits: what every node in bf16 or f16 does to its operands and results. */
+#define CAST_LOOP(convert, from, to)                                                               \
+    static void cast_##convert(const wg_call *c, int64_t count)                                    \
+    {                                                                                              \
+        const from *x = c->in[0];                                                                  \
+        to *y = c->out[0];                                                                         \
+        _Pragma("omp parallel for simd schedule(static) num_threads(cpu_threads(c, count))") for ( \
+            int64_t i = 0; i < count; i++) y[i] = wg_##convert(x[i]);                              \
     }
-    return true;
-}
+/* clang-format off */
+CAST_LOOP(bf16_to_f32, uint16_t, float)
+CAST_LOOP(bf16_from_f32, float, uint16_t)
+CAST_LOOP(f16_to_f32, uint16_t, float)
+CAST_LOOP(f16_from_f32, float, uint16_t)
+/* clang-format on */
+
+static const struct {
+    wg_dtype from, to;
+    void (*run)(const wg_call *c, int64_t count);
+} loops[] = {
+    {WG_BF16, WG_F32, cast_bf16_to_f32},
+    {WG_F32, WG_BF16, cast_bf16_from_f32},
+    {WG_F16, WG_F32, cast_f16_to_f32},
+    {WG_F32, WG_F16, cast_f16_from_f32},
+};
 
 void wgi_cpu_cast(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     int64_t count = cpu_count(y);
-    if (cast_bf16(c, x->dtype, y->dtype, count))
-        return;
+    for (int i = 0; i < WG_COUNT(loops); i++)
+        if (loops[i].from == x->dtype && loops[i].to == y->dtype) {
+            loops[i].run(c, count);
+            return;
+        }
     bool whole = x->dtype == WG_I64 && y->dtype == WG_I32; /* exact: not through double */
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, count))
     for (int64_t i = 0; i < count; i++) {

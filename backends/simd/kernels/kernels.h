@@ -250,6 +250,22 @@ typedef struct simd_elementwise {
     int threads;
 } simd_elementwise;
 
+/* y = x in another dtype; see cast.c. */
+typedef enum simd_conversion {
+    SIMD_BF16_TO_F32,
+    SIMD_BF16_FROM_F32,
+    SIMD_F16_TO_F32,
+    SIMD_F16_FROM_F32
+} simd_conversion;
+
+typedef struct simd_cast {
+    const void *x;
+    void *y;
+    int64_t count;
+    simd_conversion how;
+    int threads;
+} simd_cast;
+
 typedef struct simd_dropout {
     const float *x;
     float *y;
@@ -422,6 +438,7 @@ typedef struct simd_spans {
     X(scan_backward, simd_scan)                                                                    \
     X(reduce, simd_reduce)                                                                         \
     X(elementwise, simd_elementwise)                                                               \
+    X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \
     X(embedding_grad, simd_embedding)                                                              \
     X(softmax, simd_rows)                                                                          \

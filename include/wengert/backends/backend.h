@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /** Version of the structs and functions of this header and of wg_call and wg_node. */
-enum { WG_BACKEND_ABI = 2 };
+enum { WG_BACKEND_ABI = 3 };
 
 /** How a plan opens a backend. */
 typedef struct wg_backend_config {

@@ -14,7 +14,7 @@ extern "C" {
  * than x86-64 only WG_ISA_SSE41 (portable kernels) and WG_ISA_ALL differ. */
 typedef enum wg_isa {
     WG_ISA_SSE41,            /* the project's kernels: the compiler's baseline */
-    WG_ISA_AVX2,             /* with FMA */
+    WG_ISA_AVX2,             /* with FMA and F16C */
     WG_ISA_AVX512_CORE,      /* F, BW, DQ, VL */
     WG_ISA_AVX512_CORE_VNNI, /* and products of 8-bit integers */
     WG_ISA_ALL               /* no cap */

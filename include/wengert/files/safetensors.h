@@ -35,7 +35,7 @@ typedef struct wg_safetensors wg_safetensors;
 typedef struct wg_file_tensor {
     const char *name;       /**< unique in the file */
     const char *dtype_name; /**< as in the file: "F32" */
-    wg_dtype dtype;         /**< WG_DTYPE_DEFAULT for one that the library lacks, such as F16 */
+    wg_dtype dtype;         /**< WG_DTYPE_DEFAULT for one that the library lacks, such as U16 */
     wg_shape shape;         /**< rank at most WG_MAX_RANK */
     const void *data;       /**< may be unaligned: copy it; bools are 0 or 1 */
     size_t size;            /**< of data, in bytes */

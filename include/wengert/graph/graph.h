@@ -148,8 +148,8 @@ WG_API uint64_t wg_graph_hash(const wg_graph *g);
 
 /** How wg_graph_clone copies.  Zero means the default in every field. */
 typedef struct wg_clone_options {
-    wg_dtype f32_as; /* f32 becomes this dtype, in values and attributes; 0: keep */
-    bool keep_all;   /* also nodes that no output or assignment needs */
+    wg_dtype floats_as; /* all floats become this dtype, in values and attributes; 0: keep */
+    bool keep_all;      /* also nodes that no output or assignment needs */
     /** Called for each node n of g that is needed, with the copies `in` of its operands, in n's
      *  scope, line and phase.  Returns true if it has replaced n: y[0 .. n->n_out) are then the
      *  values of `to` that stand for n's results (NULL: for a result that nothing reads).  Returns

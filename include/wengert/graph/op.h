@@ -312,9 +312,10 @@ WG_API uint64_t wg_graph_new_key(wg_graph *g);
 WG_API void *wg_graph_alloc(wg_graph *g, size_t size);
 
 /** Appends to `to` a copy of n with operands `in`: same op, attributes, scope, line and phase; no
- *  name.  `f32_as`, if not WG_DTYPE_DEFAULT, replaces f32 in attributes (constant data are
- *  converted). */
-WG_API wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype f32_as);
+ *  name.  `floats_as`, if not WG_DTYPE_DEFAULT, replaces every float dtype in attributes
+ *  (constant data are converted). */
+WG_API wg_node *wg_node_copy(wg_graph *to, const wg_node *n, wg_value *const *in,
+                             wg_dtype floats_as);
 /** The same, with any float dtype `from` of the attributes replaced by `as`. */
 WG_API wg_node *wg_node_retype(wg_graph *to, const wg_node *n, wg_value *const *in, wg_dtype from,
                                wg_dtype as);

@@ -19,7 +19,7 @@ WG_API bool wg_set_result(wg_node *n, int i, wg_dtype dtype, wg_shape shape);
 /** Sets the number of results of an op with results "y*"; call it before wg_set_result. */
 WG_API bool wg_set_result_count(wg_node *n, int count);
 
-/** Operand i is f32, f64 or bf16. */
+/** Operand i is f32, f64, bf16 or f16. */
 WG_API bool wg_need_float(wg_node *n, int i);
 /** Operand i is i32 or i64. */
 WG_API bool wg_need_int(wg_node *n, int i);

@@ -20,11 +20,14 @@ typedef enum wg_dtype {
     WG_DTYPE_DEFAULT = 0, /* none given: the default of the context */
     WG_F32,               /* float */
     WG_F64,               /* double */
-    WG_BF16,              /* uint16_t: wengert/graph/bf16.h */
+    WG_BF16,              /* uint16_t: wengert/graph/half.h */
+    WG_F16,               /* uint16_t: wengert/graph/half.h */
     WG_I32,               /* int32_t */
     WG_I64,               /* int64_t */
     /** int8_t: quantised numbers, which few ops accept (wengert/ops/quantize.h). */
     WG_I8,
+    /** uint8_t: images, bytes of text.  Ops that move numbers accept it; wg_cast it to compute. */
+    WG_U8,
     WG_BOOL,       /* one byte, 0 or 1 */
     WG_DTYPE_COUNT /* number of dtypes, the default included */
 } wg_dtype;
@@ -33,9 +36,11 @@ typedef enum wg_dtype {
 WG_API const char *wg_dtype_name(wg_dtype dtype);
 /** Bytes of an element; 0 for anything that is not a dtype. */
 WG_API size_t wg_dtype_size(wg_dtype dtype);
-/** True for f32, f64 and bf16. */
+/** True for f32, f64, bf16 and f16. */
 WG_API bool wg_dtype_is_float(wg_dtype dtype);
-/** True for i32 and i64, but not for i8. */
+/** True for bf16 and f16, which are stored; a plan computes in f32. */
+WG_API bool wg_dtype_is_half(wg_dtype dtype);
+/** True for i32 and i64, but not for i8 and u8, which only few ops accept. */
 WG_API bool wg_dtype_is_int(wg_dtype dtype);
 
 /** A dense row-major shape.  Rank 0 is a scalar; a dimension of 0 makes an empty tensor. */

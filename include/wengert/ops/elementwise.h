@@ -173,8 +173,9 @@ WG_API wg_value *(wg_clamp)(const char *at, wg_value *x, double min, double max)
 /** y = x, with the derivative 0. */
 WG_API wg_value *(wg_stop_gradient)(const char *at, wg_value *x);
 #define wg_stop_gradient(...) wg_stop_gradient(WG_HERE, __VA_ARGS__)
-/** y = x in another dtype.  Floats to integers truncate and saturate, NaN becomes 0; anything to
- * bool is x != 0. */
+/** y = x in another dtype.  Floats round to nearest, ties to even; bf16 and f16 become infinite
+ * where x is too large.  To integers, x is truncated; beyond their range it becomes the nearest
+ * limit, and NaN becomes 0: -1.5 is -1 as i8 and 0 as u8.  Anything to bool is x != 0. */
 WG_API wg_value *(wg_cast)(const char *at, wg_value *x, wg_dtype dtype);
 #define wg_cast(...) wg_cast(WG_HERE, __VA_ARGS__)
 

@@ -1,7 +1,7 @@
 /* All builders.  Each takes the caller's file:line as a hidden first argument (see WG_HERE in
  * wengert/graph/graph.h), appends one node (or a few) to the graph of its operands and returns the
  * result, or NULL once the graph is in error.  Shapes are written [B, T, d]; "float" is f32, f64 or
- * bf16.  Broadcasting follows NumPy's rules.
+ * bf16, f16.  Broadcasting follows NumPy's rules.
  *
  * Operands come first, then sizes and options, then an array that the builder fills.  The length of
  * an array is a size_t and follows it; an axis is an int, and a negative one counts from the last.

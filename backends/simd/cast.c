@@ -1,0 +1,43 @@
+/* Casts between f32 and bf16 or f16. */
+
+#include "backends/simd/internal.h"
+
+static const struct {
+    wg_dtype from, to;
+    simd_conversion how;
+} conversions[] = {
+    {WG_BF16, WG_F32, SIMD_BF16_TO_F32},
+    {WG_F32, WG_BF16, SIMD_BF16_FROM_F32},
+    {WG_F16, WG_F32, SIMD_F16_TO_F32},
+    {WG_F32, WG_F16, SIMD_F16_FROM_F32},
+};
+
+/* Which of the conversions; WG_COUNT(conversions): none. */
+static int conversion_of(const wg_node *n)
+{
+    int i = 0;
+    while (i < WG_COUNT(conversions) &&
+           (conversions[i].from != n->in[0]->dtype || conversions[i].to != n->out[0]->dtype))
+        i++;
+    return i;
+}
+
+static const char *refuses(const wg_node *n)
+{
+    return conversion_of(n) < WG_COUNT(conversions) ? NULL : "not between f32 and 16 bits";
+}
+
+static void run(wg_call *c)
+{
+    simd_cast a = {.x = c->in[0],
+                   .y = c->out[0],
+                   .count = wg_value_count(c->node->out[0]),
+                   .how = conversions[conversion_of(c->node)].how,
+                   .threads = c->threads};
+    simd_kernels(c)->cast(&a);
+}
+
+const simd_kernel wgi_simd_cast[] = {
+    {&wg_op_cast, "16 bits", refuses, NULL, run},
+    {.op = NULL},
+};
