@@ -322,6 +322,8 @@ static const struct row {
     {&wg_op_embedding_grad, embedding_grad, X},
     {&wg_op_conv2d, images, X},
     {&wg_op_conv2d_grad_x, images, X},
+    {&wg_op_conv3d, images, X},
+    {&wg_op_conv3d_grad_x, images, X},
     {&wg_op_max_pool2d, images, X},
     {&wg_op_avg_pool2d, images, X},
     {&wg_op_avg_pool2d_grad, images, X},
