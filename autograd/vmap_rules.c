@@ -273,6 +273,14 @@ static bool image_pairs(wgi_vmap_node *m)
     return images(m);
 }
 
+/* Losses of the examples of a batch: as long as they are not reduced, more examples are a larger
+ * batch. */
+static bool examples(wgi_vmap_node *m)
+{
+    const wg_ctc_attrs *a = m->node->attrs;
+    return a->reduction == WG_LOSS_NONE && image_pairs(m);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum { X = 1, SECOND = 2, ANY = ~0 }; /* which operands may be batched, as a set */
@@ -331,6 +339,8 @@ static const struct row {
     {&wg_op_upsample2d_grad, images, X},
     {&wg_op_pool_scatter, image_pairs, ANY},
     {&wg_op_pool_gather, image_pairs, ANY},
+    {&wg_op_ctc_loss, examples, ANY},
+    {&wg_op_ctc_loss_grad, examples, ANY},
 };
 
 static bool fits(const struct row *r, const wgi_vmap_node *m)

@@ -320,7 +320,37 @@ def huber(delta):
     return f
 
 
+def ctc(x, targets, frames, labels, blank, reduction, zero_infinity):
+    """By trying every path; x [T,N,C] are log-probabilities after log_softmax."""
+    _, N, C = x.shape
+
+    def one(n):
+        T, wanted = frames[n,], [targets[n, s] for s in range(labels[n,])]
+        rows = [log_softmax([x[t, n, c] for c in range(C)]) for t in range(T)]
+        paths = []
+        for path in indices((C,) * T):
+            merged = [c for t, c in enumerate(path) if t == 0 or c != path[t - 1]]
+            if [c for c in merged if c != blank] == wanted:
+                paths.append(exp(total(rows[t][c] for t, c in enumerate(path))))
+        if not paths:
+            return scalar(0 if zero_infinity else math.inf)
+        y = -log(total(paths))
+        return y / max(1, len(wanted)) if reduction == "mean" else y
+    return loss(Tensor((N,), lambda i: one(i[0])), reduction)
+
+
 def losses():
+    for k, (classes, labels, blank, reduction, shape) in enumerate([
+            (3, "1:3", 0, "mean", (2, 2)), (3, "0:2", 2, "sum", (2, 2)), (3, "1:3", 0, "none", (3, 3)),
+            (4, "1:2", 0, "none", (3, 2)), (3, "1:3", 0, "sum", (2, 0))]):
+        attrs = {"blank": blank, "reduction": reduction, "zero_infinity": shape == (3, 3)}
+        examples, most = shape
+        yield ("ctc_loss.%d" % k, "ctc_loss", attrs,
+               {"x": (ANY, (5, examples, classes)), "targets": (labels, shape),
+                "input_lengths": ("%d:6" % (2 if shape == (3, 3) else 3), (examples,)),
+                "target_lengths": ("0:%d" % (most + 1), (examples,))},
+               lambda x, targets, input_lengths, target_lengths, a=attrs: ctc(
+                   x, targets, input_lengths, target_lengths, **a))
     for k, (smoothing, reduction, shape) in enumerate([(0.0, "mean", (5, 4)), (0.1, "sum", (5, 4)),
                                                        (0.2, "none", (5, 4)), (0.1, "mean", (2, 4, 3))]):
         yield ("cross_entropy.%d" % k, "cross_entropy",
