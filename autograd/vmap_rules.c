@@ -294,6 +294,14 @@ static bool image_pairs(wgi_vmap_node *m)
     return images(m);
 }
 
+/* Losses of the examples of a batch: as long as they are not reduced, more examples are a larger
+ * batch. */
+static bool examples(wgi_vmap_node *m)
+{
+    const wg_ctc_attrs *a = m->node->attrs;
+    return a->reduction == WG_LOSS_NONE && image_pairs(m);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum { X = 1, SECOND = 2, THIRD = 4, ANY = ~0 }; /* which operands may be batched, as a set */
@@ -365,6 +373,8 @@ static const struct row {
     {&wg_op_permute_rows, permute_rows, ANY},
     {&wg_op_conv2d, images, X},
     {&wg_op_conv2d_grad_x, images, X},
+    {&wg_op_conv3d, images, X},
+    {&wg_op_conv3d_grad_x, images, X},
     {&wg_op_max_pool2d, images, X},
     {&wg_op_avg_pool2d, images, X},
     {&wg_op_avg_pool2d_grad, images, X},
@@ -372,6 +382,8 @@ static const struct row {
     {&wg_op_upsample2d_grad, images, X},
     {&wg_op_pool_scatter, image_pairs, ANY},
     {&wg_op_pool_gather, image_pairs, ANY},
+    {&wg_op_ctc_loss, examples, ANY},
+    {&wg_op_ctc_loss_grad, examples, ANY},
 };
 
 static bool fits(const struct row *r, const wgi_vmap_node *m)

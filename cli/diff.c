@@ -26,7 +26,7 @@ enum {
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "One model, run in two ways:", 1},
     {"backends", BACKENDS, "A,B", 0, "on each of two backends (names or shared objects)", 1},
-    {"dtypes", DTYPES, "A,B", 0, "with its f32 in each of two dtypes: f64, f32, bf16", 1},
+    {"dtypes", DTYPES, "A,B", 0, "with its f32 in each of two dtypes: f64, f32, bf16, f16", 1},
     {"weights", WEIGHTS, "A,B", 0, "with the parameters of each of two safetensors files", 1},
     {"no-fuse", NO_FUSE, 0, 0, "run every node by itself, so that all can be compared", 1},
     {"seed", SEED, "N", 0, "seed of inputs, parameters and random ops (default: 0)", 1},

@@ -4,8 +4,9 @@
  *
  *     relative error   max |a_i - b_i| / max |a_i|
  *     digits lost      log10(relative error / u), at least 0, where u = 2^-p is the unit roundoff
- *                      of the coarser dtype (p = 53, 24, 8 for f64, f32, bf16): its numbers have
- *                      -log10(u) digits, and what is left of these are the digits that agree
+ *                      of the coarser dtype (p = 53, 24, 11, 8 for f64, f32, f16, bf16): its
+ *                      numbers have -log10(u) digits, and what is left of these are the digits
+ *                      that agree
  *     ulps             |a_i - b_i| in units of the last place of a_i, where it is largest relative
  *                      to the tensor
  *

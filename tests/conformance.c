@@ -200,8 +200,8 @@ static bool conf_derive(const wg_op *op, const conf_case *from, conf_case *c)
 static const struct {
     const wg_op *op, *from;
 } conf_derived[] = {
-    {&wg_op_conv2d_grad_x, &wg_op_conv2d},
-    {&wg_op_conv2d_grad_w, &wg_op_conv2d},
+    {&wg_op_conv2d_grad_x, &wg_op_conv2d},       {&wg_op_conv2d_grad_w, &wg_op_conv2d},
+    {&wg_op_conv3d_grad_x, &wg_op_conv3d},       {&wg_op_conv3d_grad_w, &wg_op_conv3d},
     {&wg_op_avg_pool2d_grad, &wg_op_avg_pool2d},
 };
 

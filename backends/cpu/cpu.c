@@ -1,6 +1,7 @@
 /* The cpu backend: a table from ops to reference kernels, made from wengert/ops/ops.def. */
 #include "wengert/backends/backend.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/scratch.h"
 #include "wengert/ops/table.h"
 
 #include <stdlib.h>
@@ -90,7 +91,8 @@ static const char *refuses(void *state, const wg_node *n)
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
 {
-    *k = (wg_kernel){.name = "reference", .run = kernel_of(state, n)};
+    *k =
+        (wg_kernel){.name = "reference", .run = kernel_of(state, n), .scratch = wgi_cpu_scratch(n)};
     return WG_OK;
 }
 

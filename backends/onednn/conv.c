@@ -5,6 +5,8 @@
 #include "backends/onednn/internal.h"
 #include "wengert/ops/conv.h"
 
+#include <string.h>
+
 enum { X, W, Y, BIAS, TENSORS };
 
 /* Where x, w, y and the bias are among operands and results, and what oneDNN calls them. */
@@ -12,67 +14,86 @@ typedef struct role {
     int where, index, arg;
 } role;
 
-static const struct {
-    const wg_op *op;
-    role role[TENSORS]; /* arg 0: has none */
-} forms[] = {
-    {&wg_op_conv2d,
-     {{OD_IN, 0, DNNL_ARG_SRC},
-      {OD_IN, 1, DNNL_ARG_WEIGHTS},
-      {OD_OUT, 0, DNNL_ARG_DST},
-      {OD_IN, 2, DNNL_ARG_BIAS}}},
-    {&wg_op_conv2d_grad_x,
-     {{OD_OUT, 0, DNNL_ARG_DIFF_SRC},
-      {OD_IN, 1, DNNL_ARG_WEIGHTS},
-      {OD_IN, 0, DNNL_ARG_DIFF_DST},
-      {0}}},
-    {&wg_op_conv2d_grad_w,
-     {{OD_IN, 0, DNNL_ARG_SRC},
-      {OD_OUT, 0, DNNL_ARG_DIFF_WEIGHTS},
-      {OD_IN, 1, DNNL_ARG_DIFF_DST},
-      {0}}},
+typedef enum direction { FORWARD, GRAD_X, GRAD_W, DIRECTIONS } direction;
+
+static const role roles[DIRECTIONS][TENSORS] = {
+    /* arg 0: has none */
+    [FORWARD] = {{OD_IN, 0, DNNL_ARG_SRC},
+                 {OD_IN, 1, DNNL_ARG_WEIGHTS},
+                 {OD_OUT, 0, DNNL_ARG_DST},
+                 {OD_IN, 2, DNNL_ARG_BIAS}},
+    [GRAD_X] = {{OD_OUT, 0, DNNL_ARG_DIFF_SRC},
+                {OD_IN, 1, DNNL_ARG_WEIGHTS},
+                {OD_IN, 0, DNNL_ARG_DIFF_DST},
+                {0}},
+    [GRAD_W] = {{OD_IN, 0, DNNL_ARG_SRC},
+                {OD_OUT, 0, DNNL_ARG_DIFF_WEIGHTS},
+                {OD_IN, 1, DNNL_ARG_DIFF_DST},
+                {0}},
 };
 
-static bool is_better_plain(const wg_op *op, const wg_conv_geometry *g)
+static const struct {
+    const wg_op *op;
+    direction direction;
+} forms[] = {
+    {&wg_op_conv2d, FORWARD}, {&wg_op_conv2d_grad_x, GRAD_X}, {&wg_op_conv2d_grad_w, GRAD_W},
+    {&wg_op_conv3d, FORWARD}, {&wg_op_conv3d_grad_x, GRAD_X}, {&wg_op_conv3d_grad_w, GRAD_W},
+};
+
+/* A node: what it computes, along H and W or along D, H and W. */
+enum { MAX_AXES = 3 };
+typedef struct conv {
+    direction direction;
+    const wg_value *v[TENSORS]; /* NULL where it has none */
+    wg_conv_geometry g;
+    int axes;
+    wg_sliding along[MAX_AXES];
+} conv;
+
+static bool is_better_plain(const conv *c)
 {
-    bool point = g->h.kernel * g->w.kernel == 1 && g->h.stride * g->w.stride == 1;
-    return g->groups == 1 && (point || (op == &wg_op_conv2d_grad_x && g->in < 4));
+    const wg_conv_geometry *g = &c->g;
+    bool point = g->d.kernel * g->h.kernel * g->w.kernel == 1 &&
+                 g->d.stride * g->h.stride * g->w.stride == 1;
+    return g->groups == 1 && (point || (c->direction == GRAD_X && g->in < 4));
 }
 
 /* Dimensions of tensor t for oneDNN, which wants the groups of the weights as an axis; returns the
  * rank. */
-static int dims_of(const wg_conv_geometry *g, int t, dnnl_dims_t dims)
+static int dims_of(const conv *c, int t, dnnl_dims_t dims)
 {
-    int64_t sizes[TENSORS][5] = {
-        {g->batch, g->groups * g->in, g->h.size, g->w.size},
-        {g->groups, g->out, g->in, g->h.kernel, g->w.kernel},
-        {g->batch, g->groups * g->out, g->h.count, g->w.count},
-        {g->groups * g->out},
-    };
-    const int rank[TENSORS] = {4, 5, 4, 1};
-    int skip = t == W && g->groups == 1;
-    for (int i = skip; i < rank[t]; i++)
-        dims[i - skip] = sizes[t][i];
-    return rank[t] - skip;
+    const wg_conv_geometry *g = &c->g;
+    int rank = 0;
+    if (t == W && g->groups > 1)
+        dims[rank++] = g->groups;
+    if (t != BIAS)
+        dims[rank++] = t == W ? g->out : g->batch;
+    dims[rank++] = t == W ? g->in : g->groups * (t == X ? g->in : g->out);
+    for (int k = 0; t != BIAS && k < c->axes; k++) {
+        const wg_sliding *s = &c->along[k];
+        dims[rank++] = t == X ? s->size : t == W ? s->kernel : s->count;
+    }
+    return rank;
 }
 
-static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const wg_op *op,
-                             const wg_conv_geometry *g, const od_md md[TENSORS])
+static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const conv *c, const od_md md[TENSORS])
 {
-    od_geometry at = {.stride = {g->h.stride, g->w.stride},
-                      .dilation = {g->h.dilation - 1, g->w.dilation - 1},
-                      .pad_before = {g->h.padding, g->w.padding},
-                      .pad_after = {g->h.padding, g->w.padding}};
+    od_geometry at = {{0}, {0}, {0}, {0}, {0}};
+    for (int k = 0; k < c->axes; k++) {
+        at.stride[k] = c->along[k].stride;
+        at.dilation[k] = c->along[k].dilation - 1;
+        at.pad_before[k] = at.pad_after[k] = c->along[k].padding;
+    }
     od_pd forward;
     dnnl_status_t made =
         wgi_od_convolution(&forward, b->engine, md[X], md[W], md[BIAS], md[Y], &at, b->attr);
     if (made != dnnl_success)
         return made;
-    if (op == &wg_op_conv2d) {
+    if (c->direction == FORWARD) {
         *pd = forward;
         return made;
     }
-    made = op == &wg_op_conv2d_grad_x
+    made = c->direction == GRAD_X
                ? wgi_od_convolution_backward_data(pd, b->engine, md[X], md[W], md[Y], &at, forward,
                                                   b->attr)
                : wgi_od_convolution_backward_weights(pd, b->engine, md[X], md[W], NULL, md[Y], &at,
@@ -81,28 +102,37 @@ static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const wg_op *op,
     return made;
 }
 
-/* The values of the node by tensor, NULL where it has none. */
-static const char *find_tensors(const wg_node *n, const role *roles, const wg_value *v[TENSORS])
+/* Fills *c; or why oneDNN is not asked. */
+static const char *open_conv(const wg_node *n, conv *c)
 {
+    int f = 0;
+    while (forms[f].op != n->op)
+        f++;
+    *c = (conv){.direction = forms[f].direction, .axes = n->out[0]->shape.rank - 2};
     for (int t = 0; t < TENSORS; t++) {
-        const role *r = &roles[t];
-        v[t] = NULL;
+        const role *r = &roles[c->direction][t];
         if (!r->arg || (r->where == OD_IN && r->index >= n->n_in))
             continue;
-        v[t] = r->where == OD_OUT ? n->out[r->index] : n->in[r->index];
-        if (!wg_value_count(v[t]))
+        c->v[t] = r->where == OD_OUT ? n->out[r->index] : n->in[r->index];
+        if (!wg_value_count(c->v[t]))
             return "an empty tensor";
     }
-    return v[X]->dtype == WG_F32 ? NULL : "not f32";
+    if (c->v[X]->dtype != WG_F32)
+        return "not f32";
+    c->g = wg_conv_geometry_of(n->attrs, &c->v[X]->shape, &c->v[W]->shape, &c->v[Y]->shape);
+    const wg_sliding all[MAX_AXES] = {c->g.d, c->g.h, c->g.w};
+    memcpy(c->along, all + MAX_AXES - c->axes, (size_t)c->axes * sizeof *all);
+    return NULL;
 }
 
 /* The descriptor that the primitive is asked for; the plan gets that of our layout.  NULL on
  * failure. */
-static od_md bind_tensor(const wg_conv_geometry *g, int t, const role *r, bool ours, od_plan *plan)
+static od_md bind_tensor(const conv *c, int t, bool ours, od_plan *plan)
 {
+    const role *r = &roles[c->direction][t];
     dnnl_dims_t dims;
     od_md md = NULL, plain = NULL;
-    int rank = dims_of(g, t, dims);
+    int rank = dims_of(c, t, dims);
     if (wgi_od_md_strided(&plain, rank, dims, dnnl_f32, NULL) != dnnl_success)
         return NULL;
     wgi_od_bind_plain(plan, r->arg, r->where, r->index, plain);
@@ -112,18 +142,16 @@ static od_md bind_tensor(const wg_conv_geometry *g, int t, const role *r, bool o
 }
 
 /* In our layout or in one of oneDNN's choice; false if it has none, with the plan cleared. */
-static bool make_layout(const od_backend *b, const wg_node *n, const role *roles,
-                        const wg_value *const v[TENSORS], bool ours, od_plan *plan)
+static bool make_layout(const od_backend *b, const conv *c, bool ours, od_plan *plan)
 {
-    wg_conv_geometry g = wg_conv_geometry_of(n->attrs, &v[X]->shape, &v[W]->shape, &v[Y]->shape);
     od_md md[TENSORS] = {NULL};
     bool ok = true;
     for (int t = 0; t < TENSORS; t++)
-        if (v[t]) {
-            md[t] = bind_tensor(&g, t, &roles[t], ours || t == BIAS, plan);
+        if (c->v[t]) {
+            md[t] = bind_tensor(c, t, ours || t == BIAS, plan);
             ok = ok && md[t];
         }
-    ok = ok && make_pd(&plan->pd, b, n->op, &g, md) == dnnl_success;
+    ok = ok && make_pd(&plan->pd, b, c, md) == dnnl_success;
     for (int t = 0; t < TENSORS; t++)
         wgi_od_md_free(md[t]);
     if (!ok)
@@ -133,18 +161,13 @@ static bool make_layout(const od_backend *b, const wg_node *n, const role *roles
 
 const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *plan)
 {
-    int f = 0;
-    while (forms[f].op != n->op)
-        f++;
-    const wg_value *v[TENSORS];
-    const char *why = find_tensors(n, forms[f].role, v);
+    conv c;
+    const char *why = open_conv(n, &c);
     if (why)
         return why;
-    wg_conv_geometry g = wg_conv_geometry_of(n->attrs, &v[X]->shape, &v[W]->shape, &v[Y]->shape);
-    bool ours = is_better_plain(n->op, &g);
-    if (make_layout(b, n, forms[f].role, v, ours, plan) && !wgi_od_is_reference(plan->pd))
+    bool ours = is_better_plain(&c);
+    if (make_layout(b, &c, ours, plan) && !wgi_od_is_reference(plan->pd))
         return NULL;
     wgi_od_plan_clear(plan); /* versions differ in which layout has more than a reference */
-    return make_layout(b, n, forms[f].role, v, !ours, plan) ? NULL
-                                                            : "oneDNN has no such convolution";
+    return make_layout(b, &c, !ours, plan) ? NULL : "oneDNN has no such convolution";
 }

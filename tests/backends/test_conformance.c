@@ -33,8 +33,12 @@ static const bound bounds[] = {
     {"conv2d", 1e-10, PRODUCT, 0, 0},
     {"conv2d_grad_x", SHORT_SUMS, PRODUCT, 0, 0},
     {"conv2d_grad_w", 1e-10, PRODUCT, 0, 0},
+    {"conv3d", 1e-10, PRODUCT, 0, 0},
+    {"conv3d_grad_x", SHORT_SUMS, PRODUCT, 0, 0},
+    {"conv3d_grad_w", 1e-10, PRODUCT, 0, 0},
     {"conv_transpose1d", SHORT_SUMS, PRODUCT, 0, 0},
     {"conv_transpose2d", 1e-10, PRODUCT, 0, 0},
+    {"conv_transpose3d", 1e-10, PRODUCT, 0, 0},
     {"upsample2d_grad", 1e-10, MEAN_SQUARE, 0, 0},
     {"rnn_cell", SHORT_SUMS, MEAN_SQUARE, 0, 0},
     /* h by h weights of -0.2..0.2 have a spectral radius of about 0.2 sqrt(h / 3), below 1 up to
@@ -351,8 +355,9 @@ static void run_case(const devices *d, row *r, conf_case *c)
 
 /* clang-format off */
 #define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
-#define CONV(stride, padding, dilation, groups)                                                    \
-    &(const wg_conv_attrs){stride, stride, padding, padding, dilation, dilation, groups, 0, 0, 0, 0}
+#define CONV(s, p, d, g)                                                                           \
+    &(const wg_conv_attrs){                                                                        \
+        .stride = {s, s, s}, .padding = {p, p, p}, .dilation = {d, d, d}, .groups = g}
 static const struct {
     const wg_op *op;
     wg_sample sample;
@@ -367,6 +372,14 @@ static const struct {
      {"depthwise blocks", CONV(1, 1, 1, 16), 2, {F(4, 2, 16, 6, 5), F(4, 16, 1, 3, 3)}}},
     {&wg_op_conv2d,
      {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(4, 2, 32, 6, 5), F(4, 32, 16, 3, 3)}}},
+    {&wg_op_conv3d,
+     {"blocks", CONV(1, 1, 1, 1), 3, {F(5, 2, 16, 4, 5, 6), F(5, 32, 16, 3, 3, 3), F(1, 32)}}},
+    {&wg_op_conv3d,
+     {"film", CONV(2, 1, 1, 1), 3, {F(5, 1, 3, 5, 9, 8), F(5, 8, 3, 3, 5, 5), F(1, 8)}}},
+    {&wg_op_conv3d,
+     {"1x1x1 in blocks", CONV(1, 0, 1, 1), 2, {F(5, 2, 16, 3, 4, 5), F(5, 32, 16, 1, 1, 1)}}},
+    {&wg_op_conv3d,
+     {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(5, 1, 32, 4, 5, 3), F(5, 32, 16, 3, 3, 3)}}},
     {&wg_op_dropout,
      {"tenth", &(const wg_dropout_attrs){0.1, 5}, 1, {F(2, 24, 5)}}},
     {&wg_op_dropout,

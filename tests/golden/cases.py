@@ -320,7 +320,37 @@ def huber(delta):
     return f
 
 
+def ctc(x, targets, frames, labels, blank, reduction, zero_infinity):
+    """By trying every path; x [T,N,C] are log-probabilities after log_softmax."""
+    _, N, C = x.shape
+
+    def one(n):
+        T, wanted = frames[n,], [targets[n, s] for s in range(labels[n,])]
+        rows = [log_softmax([x[t, n, c] for c in range(C)]) for t in range(T)]
+        paths = []
+        for path in indices((C,) * T):
+            merged = [c for t, c in enumerate(path) if t == 0 or c != path[t - 1]]
+            if [c for c in merged if c != blank] == wanted:
+                paths.append(exp(total(rows[t][c] for t, c in enumerate(path))))
+        if not paths:
+            return scalar(0 if zero_infinity else math.inf)
+        y = -log(total(paths))
+        return y / max(1, len(wanted)) if reduction == "mean" else y
+    return loss(Tensor((N,), lambda i: one(i[0])), reduction)
+
+
 def losses():
+    for k, (classes, labels, blank, reduction, shape) in enumerate([
+            (3, "1:3", 0, "mean", (2, 2)), (3, "0:2", 2, "sum", (2, 2)), (3, "1:3", 0, "none", (3, 3)),
+            (4, "1:2", 0, "none", (3, 2)), (3, "1:3", 0, "sum", (2, 0))]):
+        attrs = {"blank": blank, "reduction": reduction, "zero_infinity": shape == (3, 3)}
+        examples, most = shape
+        yield ("ctc_loss.%d" % k, "ctc_loss", attrs,
+               {"x": (ANY, (5, examples, classes)), "targets": (labels, shape),
+                "input_lengths": ("%d:6" % (2 if shape == (3, 3) else 3), (examples,)),
+                "target_lengths": ("0:%d" % (most + 1), (examples,))},
+               lambda x, targets, input_lengths, target_lengths, a=attrs: ctc(
+                   x, targets, input_lengths, target_lengths, **a))
     for k, (smoothing, reduction, shape) in enumerate([(0.0, "mean", (5, 4)), (0.1, "sum", (5, 4)),
                                                        (0.2, "none", (5, 4)), (0.1, "mean", (2, 4, 3))]):
         yield ("cross_entropy.%d" % k, "cross_entropy",
@@ -387,32 +417,38 @@ def pair(n):
     return n if isinstance(n, list) else [n, n]
 
 
-def conv2d(x, w, b, stride, padding, dilation, groups):
-    (sh, sw), (ph, pw), (dh, dw) = pair(stride), pair(padding), pair(dilation)
-    (N, C, H, W), (O, I, K, L) = x.shape, w.shape
-    P = (H + 2 * ph - dh * (K - 1) - 1) // sh + 1
-    Q = (W + 2 * pw - dw * (L - 1) - 1) // sw + 1
+def each(n, axes):
+    return n if isinstance(n, list) else [n] * axes
+
+
+def conv(x, w, b, stride, padding, dilation, groups):
+    """Along the axes after the second, however many there are."""
+    (N, C, *X), (O, I, *K) = x.shape, w.shape
+    s, p, d = (each(n, len(X)) for n in (stride, padding, dilation))
+    Y = [(X[a] + 2 * p[a] - d[a] * (K[a] - 1) - 1) // s[a] + 1 for a in range(len(X))]
 
     def element(i):
-        n, o, p, q = i
+        n, o, *window = i
         y = b[o] if b else scalar(0)
-        for c, k, l in indices((I, K, L)):
-            r, s = p * sh - ph + k * dh, q * sw - pw + l * dw
-            if 0 <= r < H and 0 <= s < W:
-                y = y + x[n, o // (O // groups) * I + c, r, s] * w[o, c, k, l]
+        for c, *tap in indices((I, *K)):
+            at = [q * s[a] - p[a] + k * d[a] for a, (q, k) in enumerate(zip(window, tap))]
+            if all(0 <= i < size for i, size in zip(at, X)):
+                y = y + x[(n, o // (O // groups) * I + c, *at)] * w[(o, c, *tap)]
         return y
-    return Tensor((N, O, P, Q), element)
+    return Tensor((N, O, *Y), element)
 
 
-def conv_transpose2d(x, w, b, stride, padding, more, groups):
-    (N, C, H, W), (_, O, K, L) = x.shape, w.shape
-    P, Q = ((n - 1) * stride - 2 * padding + k - 1 + more + 1 for n, k in ((H, K), (W, L)))
-    at = {i: b[i[1]] for i in indices((N, O * groups, P, Q))}
-    for n, c, h, v, o, k, l in indices((N, C, H, W, O, K, L)):
-        i = (n, c // (C // groups) * O + o, h * stride - padding + k, v * stride - padding + l)
+def conv_transpose(x, w, b, stride, padding, more, groups):
+    """Along the axes after the second; one stride, padding and output padding for all of them."""
+    (N, C, *X), (_, O, *K) = x.shape, w.shape
+    Y = [(n - 1) * stride - 2 * padding + k - 1 + more + 1 for n, k in zip(X, K)]
+    at = {i: b[i[1]] for i in indices((N, O * groups, *Y))}
+    for n, c, *rest in indices((N, C, *X, O, *K)):
+        place, o, tap = rest[:len(X)], rest[len(X)], rest[len(X) + 1:]
+        i = (n, c // (C // groups) * O + o, *(q * stride - padding + k for q, k in zip(place, tap)))
         if i in at:
-            at[i] = at[i] + x[n, c, h, v] * w[c, o, k, l]
-    return Tensor((N, O * groups, P, Q), lambda i: at[i])
+            at[i] = at[i] + x[(n, c, *place)] * w[(c, o, *tap)]
+    return Tensor((N, O * groups, *Y), lambda i: at[i])
 
 
 def pool2d(x, kernel, stride, padding, f):
@@ -432,19 +468,31 @@ def convolution():
             ({"stride": [2, 1], "padding": [0, 2], "dilation": [1, 2], "groups": 1}, (1, 2, 5, 4), (2, 2, 2, 3)),
             ({"stride": 2, "padding": 1, "dilation": 1, "groups": 2}, (1, 4, 5, 5), (6, 2, 3, 2))]):
         yield ("conv2d.%d" % k, "conv2d", attrs, {"x": (ANY, x), "w": (ANY, w), "b": (ANY, w[:1])},
-               lambda x, w, b, a=attrs: conv2d(x, w, b, **a))
+               lambda x, w, b, a=attrs: conv(x, w, b, **a))
     yield ("conv2d.no_bias", "conv2d", {}, {"x": (ANY, (1, 2, 3, 3)), "w": (ANY, (2, 2, 2, 2))},
-           lambda x, w: conv2d(x, w, None, 1, 0, 1, 1))
+           lambda x, w: conv(x, w, None, 1, 0, 1, 1))
     yield ("conv1d", "conv1d", {"stride": 2, "padding": 1, "dilation": 2},
            {"x": (ANY, (2, 2, 7)), "w": (ANY, (3, 2, 3)), "b": (ANY, (3,))},
-           lambda x, w, b: reshaped(conv2d(reshaped(x, (2, 2, 1, 7)), reshaped(w, (3, 2, 1, 3)), b, [1, 2], [0, 1],
-                                           [1, 2], 1), (2, 3, 3)))
+           lambda x, w, b: conv(x, w, b, 2, 1, 2, 1))
+    for k, (attrs, x, w) in enumerate([
+            ({"stride": 1, "padding": 1, "dilation": 1, "groups": 1}, (1, 2, 2, 3, 2), (2, 2, 3, 2, 3)),
+            ({"stride": [2, 1, 1], "padding": [0, 1, 2], "dilation": [1, 1, 2], "groups": 1}, (2, 1, 5, 2, 2),
+             (2, 1, 2, 3, 2)),
+            ({"stride": [1, 2, 2], "padding": 1, "dilation": [2, 1, 1], "groups": 2}, (1, 4, 3, 3, 4),
+             (4, 2, 2, 2, 3))]):
+        yield ("conv3d.%d" % k, "conv3d", attrs, {"x": (ANY, x), "w": (ANY, w), "b": (ANY, w[:1])},
+               lambda x, w, b, a=attrs: conv(x, w, b, **a))
     for k, (stride, padding, more, groups) in enumerate([(2, 1, 0, 1), (2, 0, 1, 2), (1, 1, 0, 1)]):
         w = (4, 3, 3, 2)
         yield ("conv_transpose2d.%d" % k, "conv_transpose2d",
                {"stride": stride, "padding": padding, "output_padding": more, "groups": groups},
                {"x": (ANY, (1, 4, 3, 3)), "w": (ANY, w), "b": (ANY, (3 * groups,))},
-               lambda x, w, b, a=(stride, padding, more, groups): conv_transpose2d(x, w, b, *a))
+               lambda x, w, b, a=(stride, padding, more, groups): conv_transpose(x, w, b, *a))
+    for k, (stride, padding, more, groups) in enumerate([(2, 1, 1, 2), (1, 0, 0, 1)]):
+        yield ("conv_transpose3d.%d" % k, "conv_transpose3d",
+               {"stride": stride, "padding": padding, "output_padding": more, "groups": groups},
+               {"x": (ANY, (1, 2, 2, 3, 2)), "w": (ANY, (2, 1, 3, 2, 2)), "b": (ANY, (groups,))},
+               lambda x, w, b, a=(stride, padding, more, groups): conv_transpose(x, w, b, *a))
     x = {"x": (ANY, (2, 2, 5, 4))}
     yield "max_pool2d", "max_pool2d", {"kernel": 2, "stride": 2}, x, lambda x: pool2d(
         x, 2, 2, 0, lambda xs, n: largest(xs))

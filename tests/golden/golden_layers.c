@@ -29,32 +29,39 @@ static wg_value *layout(golden *c, wg_value *x, const char *from, const char *to
     return golden_is(from, to) ? x : wg_permute(x, order_of(c, from, to));
 }
 
-/* One or two numbers along H and W: 3 or [3, 2]; 0 where there is none. */
+/* A number for each of `axes` axes: 3 or [3, 2]; 0 where there is none. */
+static void each_of(golden *c, const char *names, int axes, int64_t *each)
+{
+    memset(each, 0, (size_t)axes * sizeof *each);
+    if (golden_ints(c, names, each, axes, axes) == 1)
+        for (int i = 1; i < axes; i++)
+            each[i] = each[0];
+}
+
 static void pair_of(golden *c, const char *names, int64_t pair[2])
 {
-    pair[0] = pair[1] = 0;
-    if (golden_ints(c, names, pair, 2, 2) == 1)
-        pair[1] = pair[0];
+    each_of(c, names, 2, pair);
 }
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 
-static const char IMAGES[] = "N,C,H,W", SERIES[] = "N,C,L";
+static const char FILMS[] = "N,C,D,H,W", IMAGES[] = "N,C,H,W", SERIES[] = "N,C,L";
 
-static wg_conv2d_options conv_options(golden *c)
+/* Of one, two or three axes, in the first entries. */
+static wg_conv3d_options conv_options(golden *c, int axes)
 {
-    wg_conv2d_options o = {.groups = golden_int(c, "groups", 1)};
-    pair_of(c, "stride", o.stride);
-    pair_of(c, "dilation", o.dilation);
+    wg_conv3d_options o = {.groups = golden_int(c, "groups", 1)};
+    each_of(c, "stride", axes, o.stride);
+    each_of(c, "dilation", axes, o.dilation);
     if (!golden_is_text(c, "padding"))
-        pair_of(c, "padding", o.padding);
-    pair_of(c, "output_padding", o.output_padding);
+        each_of(c, "padding", axes, o.padding);
+    each_of(c, "output_padding", axes, o.output_padding);
     return o;
 }
 
 /* padding "same": as many windows as positions, an odd zero at the end; "valid": none */
 static wg_value *padded_as_said(golden *c, wg_value *x, const wg_value *w,
-                                const wg_conv2d_options *o)
+                                const wg_conv3d_options *o)
 {
     const char *padding = golden_is_text(c, "padding") ? golden_text(c, "padding", "") : "valid";
     if (golden_is(padding, "valid") || !x || !w)
@@ -71,40 +78,63 @@ static wg_value *padded_as_said(golden *c, wg_value *x, const wg_value *w,
     return wg_pad(x, before, after, 0);
 }
 
-static void build_conv(golden *c, bool two, bool transposed)
+static wg_value *conv_of(wg_value *x, wg_value *w, wg_value *b, int axes, bool transposed,
+                         const wg_conv3d_options *o)
 {
-    const char *ours = two ? IMAGES : SERIES, *given = golden_text(c, "layout|data_format", ours);
+    if (axes == 3)
+        return transposed ? wg_conv_transpose3d(x, w, b, o) : wg_conv3d(x, w, b, o);
+    if (axes == 2) {
+        wg_conv2d_options two = {.stride = {o->stride[0], o->stride[1]},
+                                 .padding = {o->padding[0], o->padding[1]},
+                                 .dilation = {o->dilation[0], o->dilation[1]},
+                                 .groups = o->groups,
+                                 .output_padding = {o->output_padding[0], o->output_padding[1]}};
+        return transposed ? wg_conv_transpose2d(x, w, b, &two) : wg_conv2d(x, w, b, &two);
+    }
+    wg_conv1d_options one = {o->stride[0], o->padding[0], o->dilation[0], o->groups,
+                             o->output_padding[0]};
+    return transposed ? wg_conv_transpose1d(x, w, b, &one) : wg_conv1d(x, w, b, &one);
+}
+
+static void build_conv(golden *c, int axes, bool transposed)
+{
+    const char *const layouts[] = {SERIES, IMAGES, FILMS}, *ours = layouts[axes - 1];
+    const char *given = golden_text(c, "layout|data_format", ours);
     wg_value *x = layout(c, golden_in(c, "x"), given, ours), *w = golden_in(c, "w|weight");
-    wg_value *b = golden_in_maybe(c, "b|bias"), *y;
-    wg_conv2d_options o = conv_options(c);
-    wg_conv1d_options o1 = {o.stride[0], o.padding[0], o.dilation[0], o.groups,
-                            o.output_padding[0]};
+    wg_value *b = golden_in_maybe(c, "b|bias");
+    wg_conv3d_options o = conv_options(c, axes);
     x = padded_as_said(c, x, w, &o);
-    if (two)
-        y = transposed ? wg_conv_transpose2d(x, w, b, &o) : wg_conv2d(x, w, b, &o);
-    else
-        y = transposed ? wg_conv_transpose1d(x, w, b, &o1) : wg_conv1d(x, w, b, &o1);
-    golden_give(c, layout(c, y, ours, given));
+    golden_give(c, layout(c, conv_of(x, w, b, axes, transposed, &o), ours, given));
 }
 
 static void build_conv1d(golden *c)
 {
-    build_conv(c, false, false);
+    build_conv(c, 1, false);
 }
 
 static void build_conv2d(golden *c)
 {
-    build_conv(c, true, false);
+    build_conv(c, 2, false);
+}
+
+static void build_conv3d(golden *c)
+{
+    build_conv(c, 3, false);
 }
 
 static void build_conv_transpose1d(golden *c)
 {
-    build_conv(c, false, true);
+    build_conv(c, 1, true);
 }
 
 static void build_conv_transpose2d(golden *c)
 {
-    build_conv(c, true, true);
+    build_conv(c, 2, true);
+}
+
+static void build_conv_transpose3d(golden *c)
+{
+    build_conv(c, 3, true);
 }
 
 /* ---- pooling, upsampling --------------------------------------------------------------------- */
@@ -299,8 +329,10 @@ static void build_gru(golden *c)
 const golden_op golden_layers[] = {
     {"conv1d", build_conv1d},
     {"conv2d", build_conv2d},
+    {"conv3d", build_conv3d},
     {"conv_transpose1d", build_conv_transpose1d},
     {"conv_transpose2d", build_conv_transpose2d},
+    {"conv_transpose3d", build_conv_transpose3d},
     {"max_pool1d", build_max_pool1d},
     {"max_pool2d", build_max_pool2d},
     {"avg_pool1d", build_avg_pool1d},

@@ -115,6 +115,18 @@ static void build_cross_entropy(golden *c)
     golden_give(c, wg_cross_entropy(x, t, NULL, &a));
 }
 
+/* PyTorch has the frames first, and its gradient is meant for the operand of log_softmax: x. */
+static void build_ctc_loss(golden *c)
+{
+    wg_value *x = golden_in(c, "x"), *targets = golden_in(c, "targets");
+    wg_value *frames = golden_in(c, "input_lengths"), *labels = golden_in(c, "target_lengths");
+    wg_ctc_attrs a = {.blank = golden_int(c, "blank", 0)};
+    a.zero_infinity = golden_bool(c, "zero_infinity", false);
+    a.reduction = reduction_of(c);
+    wg_value *log_probs = wg_permute(wg_log_softmax(x, -1), WG_AXES(1, 0, 2));
+    golden_give(c, wg_ctc_loss(log_probs, targets, frames, labels, &a));
+}
+
 static void build_bce_with_logits(golden *c)
 {
     wg_value *x = golden_in(c, LEFT), *t = golden_in(c, RIGHT);
@@ -181,6 +193,7 @@ const golden_op golden_nn_ops[] = {
     {"group_norm", build_groupnorm},
     {"instance_norm", build_instancenorm},
     {"cross_entropy", build_cross_entropy},
+    {"ctc_loss", build_ctc_loss},
     {"bce_with_logits", build_bce_with_logits},
     {"mse", build_mse},
     {"huber", build_huber},

@@ -156,20 +156,14 @@ static void the_three_primitives_are_adjoint(void **state)
         wg_value *y = wg_conv2d(x, w, NULL, &o);
         check_that(y, "%s: %s", t->name, wg_graph_message(g));
         wg_value *dy = small_constant(g, WG_F64, y->shape, &seed, NULL);
-        wg_conv_attrs a = {t->stride[0],
-                           t->stride[1],
-                           t->padding[0],
-                           t->padding[1],
-                           t->dilation[0],
-                           t->dilation[1],
-                           t->groups,
-                           0,
-                           0,
-                           t->height,
-                           t->width};
+        wg_conv_attrs a = {.stride = {1, t->stride[0], t->stride[1]},
+                           .padding = {0, t->padding[0], t->padding[1]},
+                           .dilation = {1, t->dilation[0], t->dilation[1]},
+                           .groups = t->groups,
+                           .size = {1, t->height, t->width}};
         wg_value *dx = wg_conv2d_grad_x(dy, w, &a);
-        a.height = t->kernel[0];
-        a.width = t->kernel[1];
+        a.size[1] = t->kernel[0];
+        a.size[2] = t->kernel[1];
         wg_value *dw = wg_conv2d_grad_w(x, dy, &a);
         wg_value *products[] = {wg_sum(wg_mul(y, dy), WG_ALL_AXES, WG_DROP),
                                 wg_sum(wg_mul(x, dx), WG_ALL_AXES, WG_DROP),
@@ -309,7 +303,7 @@ static void wrong_geometry_is_refused_with_its_numbers(void **state)
     refused_2d(4, (wg_conv2d_options){.dilation = {INT64_MAX, 1}}, false,
                "the dilation along H is 9223372036854775807");
     refused_2d(4, (wg_conv2d_options){.output_padding = {0, 1}}, false,
-               "an output padding of 0 and 1 is for transposed convolutions only");
+               "an output padding (1 along W) is for transposed convolutions only");
     refused_2d(4, (wg_conv2d_options){.stride = {2, 2}, .output_padding = {2, 0}}, true,
                "the output padding along H is 2, must be 0 to stride - 1 = 1");
     refused_2d(4, (wg_conv2d_options){.padding = {9, 0}}, true,
@@ -328,7 +322,10 @@ static void wrong_geometry_is_refused_with_its_numbers(void **state)
     g = wg_graph_new();
     wg_value *dy = wg_input(g, "dy", WG_F32, WG_SHAPE(1, 4, 3, 3));
     w = wg_input(g, "w", WG_F32, WG_SHAPE(4, 2, 3, 3));
-    assert_null(wg_conv2d_grad_x(dy, w, &(wg_conv_attrs){1, 1, 0, 0, 1, 1, 1, 0, 0, 5, 6}));
+    assert_null(wg_conv2d_grad_x(
+        dy, w,
+        &(wg_conv_attrs){
+            .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .groups = 1, .size = {1, 5, 6}}));
     small_refused(g, "dy is [1,4,3,3], the convolution is [1,4,3,4]");
 }
 

@@ -14,7 +14,8 @@
  *   conv2d_grad_w (x, dy) -> dw                = <w, conv2d_grad_w(x, dy)>
  *
  * so the derivatives of each are built from the other two, to any order.  All three share the
- * geometry of wengert/ops/sliding.h along H and W.  One dimension is the case H = 1. */
+ * geometry of wengert/ops/sliding.h along H and W.  One dimension is the case H = 1.  In three
+ * dimensions, along D, H and W, the primitives are conv3d, conv3d_grad_x and conv3d_grad_w. */
 #ifndef WG_OPS_CONV_H
 #define WG_OPS_CONV_H
 
@@ -43,28 +44,35 @@ typedef struct wg_conv2d_options {
     int64_t output_padding[2]; /**< conv_transpose2d only */
 } wg_conv2d_options;
 
-/** Attributes of every op of this family; ops of one dimension use the fields of W. */
+/** Options of conv3d and conv_transpose3d: along D, H and W, with defaults as above. */
+typedef struct wg_conv3d_options {
+    int64_t stride[3];         /**< between windows */
+    int64_t padding[3];        /**< zeros at each end of x */
+    int64_t dilation[3];       /**< between the taps of a window */
+    int64_t groups;            /**< of channels, each convolved separately */
+    int64_t output_padding[3]; /**< conv_transpose3d only */
+} wg_conv3d_options;
+
+/** Attributes of every op of this family, along D, H and W.  An op of two dimensions uses the last
+ * two entries, an op of one dimension the last. */
 typedef struct wg_conv_attrs {
-    int64_t stride_h;         /**< between windows along H */
-    int64_t stride_w;         /**< between windows along W */
-    int64_t padding_h;        /**< zeros at each end of H */
-    int64_t padding_w;        /**< zeros at each end of W */
-    int64_t dilation_h;       /**< between taps along H */
-    int64_t dilation_w;       /**< between taps along W */
-    int64_t groups;           /**< of channels */
-    int64_t output_padding_h; /**< conv_transpose only: added to the height of y */
-    int64_t output_padding_w; /**< conv_transpose only: added to the width of y */
-    int64_t height;           /**< grad_x: height of x; grad_w: height of the kernel */
-    int64_t width;            /**< grad_x: width of x; grad_w: width of the kernel */
+    int64_t stride[3];         /**< between windows */
+    int64_t padding[3];        /**< zeros at each end of x */
+    int64_t dilation[3];       /**< between the taps of a window */
+    int64_t groups;            /**< of channels */
+    int64_t output_padding[3]; /**< conv_transpose only: added to the size of y */
+    int64_t size[3];           /**< grad_x: of x; grad_w: of the kernel */
 } wg_conv_attrs;
 
-/** All sizes of a convolution: x[batch, groups * in, h.size, w.size], w[groups * out, in, h.kernel,
- * w.kernel], y[batch, groups * out, h.count, w.count]. */
+/** All sizes of a convolution: x[batch, groups * in, d.size, h.size, w.size], w[groups * out, in,
+ * d.kernel, h.kernel, w.kernel], y[batch, groups * out, d.count, h.count, w.count].  Along an axis
+ * that the tensors do not have, one window of one tap lies on one position. */
 typedef struct wg_conv_geometry {
     int64_t batch;  /**< N */
     int64_t groups; /**< of channels */
     int64_t in;     /**< input channels of a group */
     int64_t out;    /**< output channels of a group */
+    wg_sliding d;   /**< windows along D */
     wg_sliding h;   /**< windows along H */
     wg_sliding w;   /**< windows along W */
 } wg_conv_geometry;
@@ -79,6 +87,10 @@ WG_API wg_conv_geometry wg_conv_geometry_of(const wg_conv_attrs *a, const wg_sha
 WG_API wg_value *(wg_conv2d)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                              const wg_conv2d_options *options);
 #define wg_conv2d(...) wg_conv2d(WG_HERE, __VA_ARGS__)
+/** y[N, O, R, P, Q]: the same for x[N, C, D, H, W] and weight[O, C/groups, kD, kH, kW]. */
+WG_API wg_value *(wg_conv3d)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
+                             const wg_conv3d_options *options);
+#define wg_conv3d(...) wg_conv3d(WG_HERE, __VA_ARGS__)
 /** y[N, O, P]: the same for x[N, C, L] and weight[O, C/groups, K]. */
 WG_API wg_value *(wg_conv1d)(const char *at, wg_value *x, wg_value *weight, wg_value *bias,
                              const wg_conv1d_options *options);
@@ -91,19 +103,33 @@ WG_API wg_value *(wg_conv1d)(const char *at, wg_value *x, wg_value *weight, wg_v
 WG_API wg_value *(wg_conv_transpose2d)(const char *at, wg_value *x, wg_value *weight,
                                        wg_value *bias, const wg_conv2d_options *options);
 #define wg_conv_transpose2d(...) wg_conv_transpose2d(WG_HERE, __VA_ARGS__)
+/** y[N, O, R, P, Q]: the same for x[N, C, D, H, W] and weight[C, O/groups, kD, kH, kW]. */
+WG_API wg_value *(wg_conv_transpose3d)(const char *at, wg_value *x, wg_value *weight,
+                                       wg_value *bias, const wg_conv3d_options *options);
+#define wg_conv_transpose3d(...) wg_conv_transpose3d(WG_HERE, __VA_ARGS__)
 /** y[N, O, P]: the same for x[N, C, L] and weight[C, O/groups, K]. */
 WG_API wg_value *(wg_conv_transpose1d)(const char *at, wg_value *x, wg_value *weight,
                                        wg_value *bias, const wg_conv1d_options *options);
 #define wg_conv_transpose1d(...) wg_conv_transpose1d(WG_HERE, __VA_ARGS__)
 
-/** dx[N, C, H, W] of dy[N, O, P, Q] and weight, for an x of `height` by `width`. */
+/** dx[N, C, H, W] of dy[N, O, P, Q] and weight[O, C/groups, kH, kW], for an x of a->size. */
 WG_API wg_value *(wg_conv2d_grad_x)(const char *at, wg_value *dy, wg_value *weight,
                                     const wg_conv_attrs *a);
 #define wg_conv2d_grad_x(...) wg_conv2d_grad_x(WG_HERE, __VA_ARGS__)
-/** dw[O, C/groups, kH, kW] of x and dy, for a kernel of `height` by `width`. */
+/** dw[O, C/groups, kH, kW] of x[N, C, H, W] and dy[N, O, P, Q], for a kernel of a->size. */
 WG_API wg_value *(wg_conv2d_grad_w)(const char *at, wg_value *x, wg_value *dy,
                                     const wg_conv_attrs *a);
 #define wg_conv2d_grad_w(...) wg_conv2d_grad_w(WG_HERE, __VA_ARGS__)
+/** dx[N, C, D, H, W] of dy[N, O, R, P, Q] and weight[O, C/groups, kD, kH, kW], for an x of
+ * a->size. */
+WG_API wg_value *(wg_conv3d_grad_x)(const char *at, wg_value *dy, wg_value *weight,
+                                    const wg_conv_attrs *a);
+#define wg_conv3d_grad_x(...) wg_conv3d_grad_x(WG_HERE, __VA_ARGS__)
+/** dw[O, C/groups, kD, kH, kW] of x[N, C, D, H, W] and dy[N, O, R, P, Q], for a kernel of
+ * a->size. */
+WG_API wg_value *(wg_conv3d_grad_w)(const char *at, wg_value *x, wg_value *dy,
+                                    const wg_conv_attrs *a);
+#define wg_conv3d_grad_w(...) wg_conv3d_grad_w(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

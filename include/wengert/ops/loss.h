@@ -13,7 +13,7 @@ typedef enum wg_reduction {
     WG_LOSS_MEAN = 0,  /**< over elements; cross_entropy: over targets that are not ignored */
     WG_LOSS_SUM,       /**< over elements */
     WG_LOSS_NONE,      /**< not reduced: the shape of the operands */
-    WG_LOSS_BATCH_MEAN /**< sum / size of the first axis; not for cross_entropy */
+    WG_LOSS_BATCH_MEAN /**< sum / size of the first axis; not for cross_entropy, ctc_loss */
 } wg_reduction;
 
 /** Where label smoothing puts its mass eps, for V classes. */
@@ -30,6 +30,13 @@ typedef struct wg_cross_entropy_attrs {
     int64_t ignore;         /**< any number, a class id or not */
     wg_reduction reduction; /**< over all rows */
 } wg_cross_entropy_attrs;
+
+/** Attributes of ctc_loss.  Zero means the default in every field. */
+typedef struct wg_ctc_attrs {
+    int64_t blank;          /**< the class that stands for no label */
+    wg_reduction reduction; /**< over examples; mean: of loss / max(1, number of labels) */
+    bool zero_infinity;     /**< a loss that is infinite, and its gradient, count as 0 */
+} wg_ctc_attrs;
 
 /** Attributes of mse and bce_with_logits. */
 typedef struct wg_loss_attrs {
@@ -59,6 +66,29 @@ typedef struct wg_kl_attrs {
 WG_API wg_value *(wg_cross_entropy)(const char *at, wg_value *logits, wg_value *targets,
                                     wg_value *normaliser, const wg_cross_entropy_attrs *options);
 #define wg_cross_entropy(...) wg_cross_entropy(WG_HERE, __VA_ARGS__)
+
+/** Connectionist temporal classification (Graves et al. 2006): -log of the probability that a
+ * sequence of frames spells a sequence of labels, in any alignment.  A path chooses a class at each
+ * frame; it spells what is left when repeated classes are made one and blanks are then removed.
+ *      loss[n] = -log sum over the paths that spell targets[n] of
+ *                exp(sum over frames t of log_probs[n, t, class of the path at t])
+ * log_probs [N, T, C] float, such as wg_log_softmax(logits, -1); targets [N, S] i32 or i64 in
+ * [0, C), none of them the blank; input_lengths [N] and target_lengths [N] i32 or i64: how many
+ * frames and labels example n has, 0 to T and 0 to S.  What is beyond these is not read.  The
+ * result is a scalar, or [N] for WG_LOSS_NONE.  `options` may be NULL.
+ *
+ * Where no path exists (too few frames, or every path has probability 0) the loss is +inf and its
+ * gradient NaN, or both are 0 with `zero_infinity`.  The run fails with WG_EDATA if a length or a
+ * label is out of range.  Time and the gradient's memory are in O(N T S).
+ *
+ * torch.nn.functional.ctc_loss has log_probs [T, N, C]: wg_permute(x, WG_AXES(1, 0, 2)) turns it
+ * into ours.  Its gradient for log_probs, exp(log_probs) - occupation, is meant to go through the
+ * log_softmax that made them; ours, -occupation, is the derivative itself.  For the logits both are
+ * the same. */
+WG_API wg_value *(wg_ctc_loss)(const char *at, wg_value *log_probs, wg_value *targets,
+                               wg_value *input_lengths, wg_value *target_lengths,
+                               const wg_ctc_attrs *options);
+#define wg_ctc_loss(...) wg_ctc_loss(WG_HERE, __VA_ARGS__)
 
 /* The operands of each of these have one shape and one float dtype. */
 
