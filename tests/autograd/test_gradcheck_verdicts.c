@@ -67,7 +67,7 @@ static void steps_of_a_staircase_are_kinks(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(6));
     wg_output(wg_add(wg_round(x), wg_square(x)), "y");
-    const wg_gradcheck_leaf leaf = {x, edges, 0, 0};
+    const wg_gradcheck_leaf leaf = {.leaf = x, .data = edges};
     wg_gradcheck_report r;
     assert_int_equal(check(g, &leaf, NULL, &r), WG_EDATA);
     assert_int_equal(r.verdict, WG_GRADCHECK_UNDECIDED);
@@ -116,6 +116,24 @@ static void an_unlucky_point_is_drawn_again(void **state)
         wg_graph_free(g);
     }
     assert_int_equal(right, 20);
+}
+
+/* A shift of all scores leaves a softmax as it is: its gradient is 0 up to rounding, and the
+ * results often do not change at all. */
+static void a_gradient_of_zero_is_right(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(5)),
+                 *w = wg_input(g, "w", WG_F64, x->shape);
+        wg_value *shift = wg_parameter(g, "shift", WG_F64, WG_SHAPE(1), wg_zeros());
+        wg_output(total(wg_mul(w, wg_softmax(wg_add(x, shift), 0))), "loss");
+        wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(), .seed = seed, .order = 2};
+        wg_gradcheck_report r;
+        check_that(wg_gradcheck(g, &o, &r) == WG_OK, "seed %d: %s", (int)seed, r.message);
+        wg_graph_free(g);
+    }
 }
 
 /* ---- kernels for floats only ----------------------------------------------------------------- */
@@ -319,7 +337,7 @@ static void the_live_batch_is_checked(void **state)
     ((double *)wg_plan_data(t.plan, w))[0] = NAN;
     assert_int_equal(wg_gradcheck(t.g, &o, &b), WG_ENONFINITE);
     /* an entry of its own goes before */
-    const wg_gradcheck_leaf leaf = {w, before, 0, 0};
+    const wg_gradcheck_leaf leaf = {.leaf = w, .data = before};
     o.leaves = &leaf;
     o.n_leaves = 1;
     check_that(wg_gradcheck(t.g, &o, &b) == WG_OK, "%s", b.message);
@@ -335,6 +353,7 @@ int main(void)
         cmocka_unit_test(steps_of_a_staircase_are_kinks),
         cmocka_unit_test(absurd_numbers_are_told),
         cmocka_unit_test(an_unlucky_point_is_drawn_again),
+        cmocka_unit_test(a_gradient_of_zero_is_right),
         cmocka_unit_test(kernels_that_ignore_f64_are_told),
         cmocka_unit_test(an_op_is_named_with_operand_and_sample),
         cmocka_unit_test(blame_needs_an_explanation),

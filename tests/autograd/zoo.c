@@ -199,10 +199,10 @@ static void zoo_graph_attention(zoo *z)
     score = wg_scale(score, 4); /* some nodes lie far below the maximum */
     wg_value *top = wg_stop_gradient(wg_max(score, WG_ALL_AXES, WG_DROP));
     wg_value *e = wg_exp(wg_sub(score, top));
-    wg_value *sum = wg_shift(wg_take_grad(e, to, 0, NODES), 1e-9);
+    wg_value *sum = wg_shift(wg_segment_sum(e, to, 0, NODES), 1e-9);
     wg_value *share = wg_div(e, wg_take(sum, to, 0));
     wg_value *sent = wg_mul(wg_unsqueeze(share, 1), wg_take(h, from, 0));
-    wg_value *y = wg_elu(wg_embedding_grad(sent, to, NODES), 1);
+    wg_value *y = wg_elu(wg_segment_sum(sent, to, 0, NODES), 1);
     wg_output(wg_mean(wg_square(y), WG_ALL_AXES, WG_DROP), "loss");
 }
 
