@@ -47,6 +47,7 @@ typedef struct request {
     uint64_t seed;
     size_t seeds, elements; /* elements 0: as the kind of check asks for */
     size_t passed, failed;
+    int code; /* not EXIT_OK: a model could not be built, and that has been said */
 } request;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -149,25 +150,24 @@ static wg_status check_graph(const source *s, wg_graph *g, wg_gradcheck_options 
     return status;
 }
 
-static wg_status check_model_once(const check *k, wg_gradcheck_options *o, wg_gradcheck_report *c)
+static wg_status check_model_once(request *r, const check *k, wg_gradcheck_options *o,
+                                  wg_gradcheck_report *c)
 {
-    int code = EXIT_OK;
     wg_value *loss;
-    wg_graph *g = k->variant == SIZE_MAX ? source_build(k->source, &loss, &code) : wg_graph_new();
+    wg_graph *g =
+        k->variant == SIZE_MAX ? source_build(k->source, &loss, &r->code) : wg_graph_new();
     if (k->variant != SIZE_MAX)
         k->source->model->variant(g, k->variant);
-    wg_status status = code == EXIT_OK ? wg_graph_status(g) : WG_EINVAL;
+    wg_status status = r->code == EXIT_OK ? wg_graph_status(g) : WG_EINVAL;
     if (status == WG_OK)
         status = check_graph(k->source, g, o, c);
-    else if (code != EXIT_OK)
-        snprintf(c->message, sizeof c->message, "it cannot be built");
     else
         snprintf(c->message, sizeof c->message, "%s", wg_graph_message(g));
     wg_graph_free(g);
     return status;
 }
 
-static wg_status check_once(const request *r, const check *k, uint64_t seed, wg_gradcheck_report *c)
+static wg_status check_once(request *r, const check *k, uint64_t seed, wg_gradcheck_report *c)
 {
     wg_gradcheck_options o = {.evaluator = wg_plan_evaluator(),
                               .order = r->order,
@@ -183,7 +183,7 @@ static wg_status check_once(const request *r, const check *k, uint64_t seed, wg_
 #endif
     if (!o.max && k->variant != SIZE_MAX)
         o.max = VARIANT_ELEMENTS;
-    return check_model_once(k, &o, c);
+    return check_model_once(r, k, &o, c);
 }
 
 /* With all seeds, until one fails; reports the sums of what was compared and the worst error. */
@@ -200,6 +200,8 @@ static void run_check(request *r, const char *what, const check *k)
         }
         all = c;
     }
+    if (r->code != EXIT_OK)
+        return;
     print_outcome(what, status, &all);
     *(status == WG_OK ? &r->passed : &r->failed) += 1;
 }
@@ -242,7 +244,7 @@ static int check_model(request *r, const char *name)
     else if (code == EXIT_OK)
         run_check(r, what, &(check){.source = &s, .variant = SIZE_MAX});
     source_close(&s);
-    return code;
+    return code == EXIT_OK ? r->code : code;
 }
 
 static void check_all(request *r)

@@ -120,11 +120,14 @@ static wg_dtype float_of(const wg_node *n)
     return found;
 }
 
-/* No attribute is too large or too small for the floats that it is combined with.  (What an
- * integer must hold only the shape rule of the op knows: wg_need_held.) */
+/* No attribute is too large or too small for the floats that it is combined with: those of 16 bits
+ * are computed in f32, but a fill stores the number itself.  (What an integer must hold only the
+ * shape rule of the op knows: wg_need_held.) */
 static bool check_numbers(wg_node *n)
 {
     wg_dtype dtype = float_of(n);
+    if (wg_dtype_is_half(dtype) && !(n->op->flags & WG_OP_FILL))
+        dtype = WG_F32;
     for (int i = 0; n->attrs && dtype && i < n->op->n_attrs; i++) {
         const wg_attr *f = &n->op->attrs[i];
         const double *x = (const void *)((const char *)n->attrs + f->offset);

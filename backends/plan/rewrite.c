@@ -12,6 +12,7 @@
 #include "wengert/ops/elementwise.h"
 #include "wengert/ops/linalg.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,11 +170,35 @@ static bool expand(rewrite *r, wg_node *n)
 
 /* ---- 16 bits: y = cast(op(cast(x, f32)), bf16), the same with f16 ---------------------------- */
 
+static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings);
+
+/* The same of a copy of n in the graph `trial`.  An expansion that cannot be built in 16 bits, such
+ * as one with a constant that f16 cannot hold, is not taken. */
+static bool expands_to_taken(rewrite *r, wg_graph *trial, const wg_node *n, int *roundings)
+{
+    size_t n_in = (size_t)n->n_in, n_out = (size_t)n->n_out;
+    wg_value **in = calloc(n_in + n_out + 1, sizeof *in);
+    for (size_t i = 0; in && i < n_in; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "x%zu", i);
+        in[i] = wg_input(trial, name, n->in[i]->dtype, n->in[i]->shape);
+    }
+    wg_node *copy = in ? wg_node_copy(trial, n, in, WG_DTYPE_DEFAULT) : NULL;
+    size_t first = wg_graph_node_count(trial);
+    bool taken = copy && wg_expand_node(copy, in + n_in);
+    size_t end = wg_graph_node_count(trial);
+    for (size_t i = first; taken && i < end; i++)
+        taken = taken_by_parts(r, wg_graph_node(trial, i), roundings);
+    if (!in || wg_graph_status(trial) == WG_ENOMEM)
+        wg_graph_fail(r->to, WG_ENOMEM, n->at, "wg_plan_create", "out of memory");
+    free(in);
+    return taken;
+}
+
 /* Whether backends take n, or all that it expands to, as it is, with one rounding at most: a stack
  * of narrow tensors only moves bytes, as all does that the reference takes. */
 static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
 {
-    wg_graph *g = r->to;
     if (wgi_is_view(n))
         return true;
     if (any_takes(r, n)) {
@@ -183,13 +208,9 @@ static bool taken_by_parts(rewrite *r, wg_node *n, int *roundings)
     }
     if (!n->op->expand)
         return false;
-    wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
-    size_t first = wg_graph_node_count(g);
-    bool taken = y && wg_expand_node(n, y); /* only to look: nothing will need these nodes */
-    size_t end = wg_graph_node_count(g);
-    free(y);
-    for (size_t i = first; taken && i < end; i++)
-        taken = taken_by_parts(r, wg_graph_node(g, i), roundings);
+    wg_graph *trial = wg_graph_new();
+    bool taken = expands_to_taken(r, trial, n, roundings);
+    wg_graph_free(trial);
     return taken;
 }
 

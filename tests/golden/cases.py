@@ -342,7 +342,7 @@ def ctc(x, targets, frames, labels, blank, reduction, zero_infinity):
 def losses():
     for k, (classes, labels, blank, reduction, shape) in enumerate([
             (3, "1:3", 0, "mean", (2, 2)), (3, "0:2", 2, "sum", (2, 2)), (3, "1:3", 0, "none", (3, 3)),
-            (4, "1:2", 0, "none", (3, 2)), (3, "1:3", 0, "sum", (2, 0))]):
+            (4, "1:2", 0, "none", (3, 2)), (3, "1:3", 0, "sum", (4, 1))]):
         attrs = {"blank": blank, "reduction": reduction, "zero_infinity": shape == (3, 3)}
         examples, most = shape
         yield ("ctc_loss.%d" % k, "ctc_loss", attrs,

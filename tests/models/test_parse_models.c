@@ -158,7 +158,7 @@ static void add_random_gradient(random_graph *r)
     wg_value *loss = wg_sum(wg_square(wg_graph_output(r->g, 0)), WG_ALL_AXES, WG_DROP);
     check_that(wg_grad(loss, r->state, 4, d) == WG_OK, "%s", wg_graph_message(r->g));
     for (int i = 0; i < 4; i++)
-        wg_output(d[i], "d");
+        wg_output(d[i], NULL);
 }
 
 static void random_graphs_come_back(void **state)

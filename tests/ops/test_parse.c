@@ -65,7 +65,7 @@ static void attributes_of_every_kind_come_back(void **state)
     static const char *const texts[] = {NULL, "", "it's \"quoted\"", "\\ \n\t\x7f", "\xc3\xa9"};
     static const int64_t wholes[] = {0, -1, INT64_MIN, INT64_MAX};
     wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(3)); /* holds all of `reals` */
     for (int i = 0; i < 40; i++) {
         all_kinds a = {.i = wholes[i % 4],
                        .key = i,

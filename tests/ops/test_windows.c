@@ -109,6 +109,7 @@ static void windows_outside_end_the_run(void **state)
                      *start = trial_input_in(&t, WG_I64, WG_SHAPE(2), 0, 1);
             wg_value *y = op ? wg_dynamic_slice(x, start, update->shape)
                              : wg_dynamic_update_slice(x, start, update);
+            wg_scope_pop(t.g);
             memcpy(trial_data(&t, start), bad[k], sizeof bad[k]);
             assert_int_equal(trial_try(&t, &y, 1, 2), WG_EDATA);
             char expected[100];
