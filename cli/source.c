@@ -158,10 +158,8 @@ static wg_graph *read_file(const source *s, wg_value **loss, int *code)
     return g;
 }
 
-wg_graph *source_build(const source *s, wg_value **loss, int *code)
+static wg_graph *build(const source *s, wg_value **loss, int *code)
 {
-    *code = EXIT_OK;
-    *loss = NULL;
     if (s->is_file)
         return read_file(s, loss, code);
     wg_graph *g = wg_graph_new();
@@ -172,6 +170,35 @@ wg_graph *source_build(const source *s, wg_value **loss, int *code)
     *code = exit_code(wg_graph_status(g));
     wg_graph_free(g);
     return NULL;
+}
+
+/* Each --range names an input of integers. */
+static bool check_ranges(const source *s, const wg_graph *g)
+{
+    for (size_t i = 0; i < s->options.n_ranges; i++) {
+        const char *range = s->options.range[i];
+        char name[256];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(range, "="), range);
+        const wg_value *v = wg_graph_find(g, name);
+        if (!v || !(v->node->op->flags & WG_OP_LEAF) || !wg_dtype_is_int(v->dtype)) {
+            complain("--range: %s has no input '%s' of integers", s->name, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+wg_graph *source_build(const source *s, wg_value **loss, int *code)
+{
+    *code = EXIT_OK;
+    *loss = NULL;
+    wg_graph *g = build(s, loss, code);
+    if (g && !check_ranges(s, g)) {
+        *code = EXIT_USAGE;
+        wg_graph_free(g);
+        return NULL;
+    }
+    return g;
 }
 
 static wg_status add_gradient(wg_graph *g, wg_value *loss)

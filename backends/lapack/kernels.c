@@ -5,8 +5,9 @@
  * matrices stored by rows would copy them into memory that they allocate; those used here
  * (LAPACKE_..._work, for columns) allocate nothing.
  *
- * Threads share out the matrices of a batch and blocks of right-hand sides; LAPACK is called by
- * each for its own. */
+ * One thread at a time is within LAPACK or BLAS, in the whole process (`critical`): callers of a
+ * serial OpenBLAS share its buffers, and two of them at once get wrong numbers.  A BLAS with threads
+ * of its own has them all meanwhile.  What surrounds the calls is shared out. */
 #include "backends/batch.h"
 #include "backends/lapack/kernels.h"
 #include "wengert/ops/factor.h"
@@ -54,6 +55,15 @@ static void symmetric_triangle(real *y, const real *a, int64_t n, bool upper)
                 }
 }
 
+static lapack_int factorise(real *y, int64_t n, bool upper)
+{
+    lapack_int row;
+#pragma omp critical(wgi_blas)
+    row = LAPACK(potrf_work)(LAPACK_COL_MAJOR, upper ? 'L' : 'U', (lapack_int)n, y,
+                             (lapack_int)(n ? n : 1));
+    return row;
+}
+
 void KERNEL(cholesky)(wg_call *c)
 {
     const wg_cholesky_attrs *t = c->node->attrs;
@@ -67,9 +77,7 @@ void KERNEL(cholesky)(wg_call *c)
         real *y = (real *)c->out[0] + k * n * n;
         bool finite = wgi_all_finite(a, c->node->in[0]->dtype, n * n);
         symmetric_triangle(y, a, n, upper);
-        lapack_int row = finite ? LAPACK(potrf_work)(LAPACK_COL_MAJOR, upper ? 'L' : 'U',
-                                                     (lapack_int)n, y, (lapack_int)(n ? n : 1))
-                                : WGI_NOT_FINITE;
+        lapack_int row = finite ? factorise(y, n, upper) : WGI_NOT_FINITE;
         if (!finite || row > 0)
             wgi_note_fault(&fault, k, n, row);
     }
@@ -132,8 +140,9 @@ void KERNEL(lu)(wg_call *c)
             continue;
         }
         transpose(y, a, n);
-        lapack_int row =
-            LAPACK(getrf_work)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
+        lapack_int row;
+#pragma omp critical(wgi_blas)
+        row = LAPACK(getrf_work)(LAPACK_COL_MAJOR, size, size, y, size ? size : 1, exchanged);
         transpose_in_place(y, n);
         ((real *)c->out[2])[k] = permutation((int64_t *)c->out[1] + k * n, exchanged, n);
         if (row > 0)
@@ -159,6 +168,7 @@ static int64_t zero_on_diagonal(const wg_call *c, wgi_batch m)
 static void solve_columns(const wg_triangular_solve_attrs *t, const real *a, int64_t n, real *x,
                           int64_t width, int64_t stride)
 {
+#pragma omp critical(wgi_blas)
     BLAS(trsm)
     (CblasRowMajor, CblasLeft, t->triangle == WG_UPPER ? CblasUpper : CblasLower,
      t->transpose ? CblasTrans : CblasNoTrans, t->unit_diagonal ? CblasUnit : CblasNonUnit, (int)n,

@@ -102,6 +102,26 @@ static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const conv *c, cons
     return made;
 }
 
+/* Some positions of x along an axis are in no window. */
+static bool leaves_gaps(const conv *c)
+{
+    for (int i = 0; i < c->axes; i++)
+        if (c->along[i].stride > (c->along[i].kernel - 1) * c->along[i].dilation + 1)
+            return true;
+    return false;
+}
+
+/* Products of these overflow the 32 bits that oneDNN counts in. */
+static bool is_wide(const conv *c)
+{
+    enum { LIMIT = 1 << 15 };
+    for (int i = 0; i < c->axes; i++)
+        if (c->along[i].stride >= LIMIT || c->along[i].dilation >= LIMIT ||
+            c->along[i].padding >= LIMIT)
+            return true;
+    return false;
+}
+
 /* Fills *c; or why oneDNN is not asked. */
 static const char *open_conv(const wg_node *n, conv *c)
 {
@@ -122,6 +142,10 @@ static const char *open_conv(const wg_node *n, conv *c)
     c->g = wg_conv_geometry_of(n->attrs, &c->v[X]->shape, &c->v[W]->shape, &c->v[Y]->shape);
     const wg_sliding all[MAX_AXES] = {c->g.d, c->g.h, c->g.w};
     memcpy(c->along, all + MAX_AXES - c->axes, (size_t)c->axes * sizeof *all);
+    if (is_wide(c))
+        return "a stride, dilation or padding beyond what oneDNN counts with";
+    if (c->axes == 3 && leaves_gaps(c))
+        return "gaps between windows in three dimensions, on which oneDNN 3.6 crashes";
     return NULL;
 }
 

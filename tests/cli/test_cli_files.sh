@@ -148,6 +148,7 @@ code 2 diff mlp --dtypes f64,f32 --backends cpu,simd; says err "use one of --bac
 code 2 diff mlp --backends cpu,cpus; says err "backend cpus: expected "
 code 2 diff mpl --dtypes f64,f32; says err "did you mean 'mlp'?"
 code 2 gradcheck mlp --range labels; says err "--range: expected NAME=N, got 'labels'"
+code 2 gradcheck mlp --range label=3;  says err "--range: mlp has no input 'label' of integers"
 code 2 gradcheck mlp --range labels=0
 
 finish 180
