@@ -6,8 +6,8 @@
  * (LAPACKE_..._work, for columns) allocate nothing.
  *
  * One thread at a time is within LAPACK or BLAS, in the whole process (`critical`): callers of a
- * serial OpenBLAS share its buffers, and two of them at once get wrong numbers.  A BLAS with threads
- * of its own has them all meanwhile.  What surrounds the calls is shared out. */
+ * serial OpenBLAS share its buffers, and two of them at once get wrong numbers.  A BLAS with
+ * threads of its own has them all meanwhile.  What surrounds the calls is shared out. */
 #include "backends/batch.h"
 #include "backends/lapack/kernels.h"
 #include "wengert/ops/factor.h"
