@@ -47,7 +47,8 @@ double *trial_data(const trial *t, const wg_value *x)
 
 wg_status trial_try(trial *t, wg_value *const *y, size_t n, int threads)
 {
-    wg_plan_options options = {.outputs = y, .n_outputs = n, .threads = threads};
+    wg_plan_options options = {
+        .outputs = y, .n_outputs = n, .threads = threads, .reference = t->reference};
     wg_plan_free(t->p);
     check_that(wg_graph_status(t->g) == WG_OK, "%s", wg_graph_message(t->g));
     check_that(wg_plan_create(&t->p, t->g, &options) == WG_OK, "%s", wg_graph_message(t->g));

@@ -19,6 +19,7 @@ typedef struct trial {
     double
         *data[TRIAL_INPUTS]; /* what goes into x, row-major; a test may change it before the run */
     uint64_t seed;
+    bool reference; /* on the reference kernels alone */
     int64_t compared;
 } trial;
 
