@@ -36,6 +36,24 @@ typedef struct reduction {
                       const void *attrs);
 } reduction;
 
+/* The sum in a, and of how many elements. */
+static inline void cpu_take_sum(partial *p, const real *x, int64_t n, const void *attrs)
+{
+    (void)attrs;
+    wide sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i];
+    p->a += sum;
+    p->count += n;
+}
+
+static inline void cpu_join_sum(partial *p, const partial *q)
+{
+    p->a += q->a;
+    p->count += q->count;
+}
+
 /* x as groups of adjacent axes, each group all kept or all reduced, without axes of size 1. */
 typedef struct cpu_groups {
     int count;

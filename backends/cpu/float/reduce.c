@@ -4,23 +4,6 @@
 
 /* ---- mean ------------------------------------------------------------------------------------ */
 
-static void take_mean(partial *p, const real *x, int64_t n, const void *attrs)
-{
-    (void)attrs;
-    wide sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++)
-        sum += x[i];
-    p->a += sum;
-    p->count += n;
-}
-
-static void join_mean(partial *p, const partial *q)
-{
-    p->a += q->a;
-    p->count += q->count;
-}
-
 static real result_mean(const partial *p, const void *attrs)
 {
     (void)attrs;
@@ -30,7 +13,7 @@ static real result_mean(const partial *p, const void *attrs)
 void KERNEL(mean)(wg_call *c)
 {
     const wg_reduce_attrs *a = c->node->attrs;
-    cpu_reduce(c, &a->axes, &(const reduction){take_mean, join_mean, result_mean, NULL});
+    cpu_reduce(c, &a->axes, &(const reduction){cpu_take_sum, cpu_join_sum, result_mean, NULL});
 }
 
 /* ---- var: a is the mean, b the sum of squared differences from it ---------------------------- */
