@@ -1,4 +1,5 @@
 #include "backends/run_mode.h"
+#include "backends/threads.h"
 
 #include <omp.h>
 
@@ -52,6 +53,7 @@ static void restore(const wgi_run_mode *m)
 
 void wgi_run_mode_enter(wgi_run_mode *m)
 {
+    wgi_threads_watch(m->threads);
     m->former_threads = omp_get_max_threads();
     omp_set_num_threads(m->threads);
     m->changed = flush_subnormals(m);

@@ -6,9 +6,9 @@
  *
  * Defaults: the configuration tiny, batches of 4096 target tokens, 7 timed rounds, and all tables
  * (length, rows, memory). */
+#include "backends/threads.h"
 #include "measure/child.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,7 +144,7 @@ static bool over_length(const request *r)
 {
     static products beside;
     gains g;
-    int threads = omp_get_max_threads();
+    int threads = wgi_threads(0);
     bool good = open_products(&beside, threads);
     print_head("Sentences of all lengths, as many target tokens in each batch");
     for (int i = 0; i < LENGTHS && good; i++)
@@ -162,7 +162,7 @@ static bool over_rows(const request *r)
     double rows[LENGTHS], seconds[LENGTHS];
     for (int i = 0; i < LENGTHS; i++)
         what[i] = (bench_case){
-            r->config, {(int64_t)4 << i, SHORTEST, SHORTEST}, VOCABULARY, omp_get_max_threads()};
+            r->config, {(int64_t)4 << i, SHORTEST, SHORTEST}, VOCABULARY, wgi_threads(0)};
     if (!measure(child, what, LENGTHS, r->rounds, NULL))
         return false;
     print_head("Batches of more and more sentences");
@@ -284,7 +284,7 @@ static bool run_lengths(memory *m, const request *r, int64_t rows)
     static bench_child child;
     for (int i = 0; i < LENGTHS; i++) {
         const bench_case what = {
-            r->config, {rows, length_at(i), length_at(i)}, VOCABULARY, omp_get_max_threads()};
+            r->config, {rows, length_at(i), length_at(i)}, VOCABULARY, wgi_threads(0)};
         if (!measure(&child, &what, 1, 1, NULL))
             return false;
         m->resident[i] = child.peak;

@@ -15,6 +15,7 @@
  *
  * Shares are of medians.  On one thread, `linear` counts CPU time.
  * Usage: bench_kernels [linear|int8|attention|windows|loss|rows]... */
+#include "backends/threads.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"
@@ -25,10 +26,19 @@
 #include "measure/limits.h"
 #include "wengert/ops/ops.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Gradients, as outputs "d0", "d1", ... */
+static void output_gradients(wg_value *const *dx, int n)
+{
+    char name[16];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "d%d", i);
+        wg_output(dx[i], name);
+    }
+}
 
 /* ---- plans as subjects ----------------------------------------------------------------------- */
 
@@ -169,7 +179,7 @@ static bool bench_linear_shape(const char *what, int64_t rows, int64_t out, int6
                                          [PACKED] = {bench_direct_run, packed},
                                          [SGEMM] = {bench_sgemm_run, &p}};
     bench_schedule o = schedule;
-    o.cpu_time = omp_get_max_threads() == 1;
+    o.cpu_time = wgi_threads(0) == 1;
     bench_times t[WAYS];
     bool ok = plain && packed && bench_interleaved(subject, WAYS, &o, t) == WG_OK;
     if (ok)
@@ -297,8 +307,7 @@ static wg_plan *attention_plan(wg_graph *g, const attention_case *c)
     wg_value *dy = input(g, "dy", shape), *y = attend(in, c);
     wg_output(y, "y");
     if (c->backward && wg_vjp(&y, &dy, 1, in, 3, NULL, dx) == WG_OK)
-        for (int i = 0; i < 3; i++)
-            wg_output(dx[i], "dx");
+        output_gradients(dx, 3);
     return plan_of(g, true);
 }
 
@@ -360,8 +369,7 @@ static wg_plan *window_plan(wg_graph *g, int64_t T, int64_t radius, bool all)
     wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
     wg_value *dy = input(g, "dy", shape), *y = wg_attention(in[0], in[1], in[2], NULL, &a);
     if (wg_vjp(&y, &dy, 1, in, 3, NULL, dx) == WG_OK)
-        for (int i = 0; i < 3; i++)
-            wg_output(dx[i], "dx");
+        output_gradients(dx, 3);
     wg_output(y, "y");
     return plan_of(g, true);
 }
@@ -414,8 +422,7 @@ static bool bench_loss(void)
                              &(wg_cross_entropy_attrs){.smoothing = 0.1});
         wg_output(loss, "loss");
         if (wg_grad(loss, wrt, 2, dx) == WG_OK)
-            for (int i = 0; i < 2; i++)
-                wg_output(dx[i], "dx");
+            output_gradients(dx, 2);
         wg_plan *plan[] = {plan_of(g, true), plan_of(g, false)};
         bench_times t[2];
         if (!plan[0] || !plan[1] || !time_plans(plan, 2, t))
@@ -464,8 +471,7 @@ static void build_norm(wg_graph *g, row_plan *r, bool residual, bool backward)
         return;
     }
     if (wg_vjp(&y, &dy, 1, wrt, (size_t)n, NULL, dx) == WG_OK)
-        for (int i = 0; i < n; i++)
-            wg_output(dx[i], "dx");
+        output_gradients(dx, n);
     r->bytes = tensor * (residual ? 4 + 4 : 2 + 3); /* the forward pass runs as well */
 }
 
@@ -508,8 +514,7 @@ static void build_scan(wg_graph *g, row_plan *r, bool along_last, bool backward)
     if (!backward)
         wg_output(y, "y");
     else if (wg_vjp(&y, &dy, 1, wrt, 2, NULL, dx) == WG_OK)
-        for (int i = 0; i < 2; i++)
-            wg_output(dx[i], "dx");
+        output_gradients(dx, 2);
     r->bytes = tensor * (backward ? 3 + 5 : 3); /* the forward pass runs as well */
 }
 

@@ -30,6 +30,22 @@ except ImportError as e:
     print(f"no PyTorch ({e})")
     sys.exit(0)
 
+
+def fast_blas():
+    """Whether a fast BLAS is loaded: Debian's PyTorch takes whatever libblas.so.3 is, also the reference BLAS, whose
+    products are some twenty times slower, and with which nothing is worth comparing."""
+    try:
+        with open("/proc/self/maps") as f:
+            loaded = f.read().lower()
+    except OSError:
+        return True
+    return "libblas.so" not in loaded or any(name in loaded for name in ("openblas", "libmkl", "libblis"))
+
+
+if not fast_blas():
+    print("PyTorch has only the reference BLAS, which is too slow to compare with: apt-get install libopenblas0-pthread")
+    sys.exit(0)
+
 #          layers, d, inner width, heads, dropout: as in models/transformer_config.c
 CONFIGS = {
     "tiny": (4, 128, 256, 4, 0.3),

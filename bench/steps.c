@@ -3,9 +3,9 @@
  *
  *     bench_steps [ROUNDS [PYTHON]]     9 rounds that count, python3
  *     bench_steps check                 counts only, of small models */
+#include "backends/threads.h"
 #include "measure/child.h"
 
-#include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,9 @@ static void print_ratio(const bench_child *ours, const bench_child *theirs)
 
 static void print(const harness *h)
 {
-    printf("\n%-34s %9s %9s %9s\n", "measured, best of each round", "best", "median", "worst");
+    char isa[80];
+    printf("\nkernels for %s\n", bench_isa_text(isa, sizeof isa));
+    printf("%-34s %9s %9s %9s\n", "measured, best of each round", "best", "median", "worst");
     double limit = print_limit(h, "matmul 2048^3 f32", "GFLOP/s", bench_matmul_rate);
     print_limit(h, "memory (triad)", "GB/s", bench_memory_rate);
     printf("\n%d rounds, seconds of a step             target            of the  resident\n"
@@ -260,7 +262,7 @@ int main(int argc, char **argv)
                    "Usage: bench_steps [ROUNDS [PYTHON]], %d to %d rounds; or bench_steps check\n",
                    MIN_ROUNDS, BENCH_MAX_RUNS),
                2;
-    int threads = omp_get_max_threads();
+    int threads = wgi_threads(0);
     bool good = start(&h, threads) && measure(&h, threads);
     if (good)
         print(&h);

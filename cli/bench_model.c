@@ -1,9 +1,9 @@
 /* wengert bench MODEL: the time of a run of a model, its gradient or a whole training step, on each
  * list of backends in turn, and by node. */
+#include "backends/threads.h"
 #include "cli/measure.h"
 #include "cli/source.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,8 +290,7 @@ int bench_model(int argc, char **argv)
     source s;
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    if (!r.backends.threads)
-        r.backends.threads = omp_get_max_threads();
+    r.backends.threads = wgi_threads(r.backends.threads);
     int code = source_open(&s, r.name, &r.options);
     if (code == EXIT_OK)
         code = bench(&s, &r);

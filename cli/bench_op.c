@@ -1,11 +1,11 @@
 /* wengert bench op NAME: times of one op on each backend, in turn. */
+#include "backends/threads.h"
 #include "cli/measure.h"
 #include "cli/trials.h"
 #include "graph/element.h"
 #include "graph/matrices.h"
 #include "wengert/ops/table.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -356,8 +356,7 @@ int bench_op(int argc, char **argv)
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    if (!r.backends.threads)
-        r.backends.threads = omp_get_max_threads();
+    r.backends.threads = wgi_threads(r.backends.threads);
     const wg_op *op = wg_op_find(r.op);
     int code = EXIT_USAGE;
     if (op)

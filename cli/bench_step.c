@@ -1,9 +1,9 @@
 /* wengert bench train-step: a training step of a Transformer, as the trainer builds it. */
+#include "backends/threads.h"
 #include "measure/train_step.h"
 #include "cli/measure.h"
 
 #include <stddef.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -433,8 +433,7 @@ int bench_train_step(int argc, char **argv)
     request r = {.preset = "base", .dropout = -1, .clip = 25};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    if (!r.backends.threads)
-        r.backends.threads = omp_get_max_threads();
+    r.backends.threads = wgi_threads(r.backends.threads);
     int code = bench(&r);
     close_backends(&r.backends);
     return code;

@@ -1,11 +1,11 @@
 /* wengert devices: the machine, its backends and its speed. */
+#include "backends/threads.h"
 #include "cli/backends.h"
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "wengert/backends/isa.h"
 #include "wengert/backends/onednn.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,19 +124,12 @@ static const char *version_of(const wg_backend *b, char *text, size_t size)
     return text;
 }
 
-static bool capped(void)
-{
-    wg_isa cap;
-    return wg_isa_cap(&cap, NULL) == WG_OK && cap != WG_ISA_ALL;
-}
-
 static void print(const request *r, const processor *p, const bench_limits *l)
 {
-    char version[32];
+    char version[32], isa[80];
     printf("processor   %s\n", p->model);
     printf("features    %s\n", *p->features ? p->features : "unknown");
-    printf("kernels     for %s%s\n", wg_isa_name(wg_isa_best()),
-           capped() ? " (" WG_ISA_VARIABLE ")" : "");
+    printf("kernels     for %s\n", bench_isa_text(isa, sizeof isa));
     printf("caches      %ld KiB, %ld KiB, %ld KiB\n", p->cache_kib[0], p->cache_kib[1],
            p->cache_kib[2]);
     printf("memory      %.1f GiB\n", (double)p->memory_mib / 1024);
@@ -192,8 +185,7 @@ int command_devices(int argc, char **argv)
     request r = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
-    if (!r.backends.threads)
-        r.backends.threads = omp_get_max_threads();
+    r.backends.threads = wgi_threads(r.backends.threads);
     processor p = read_processor();
     bench_limits l = {0};
     int code = r.no_limits ? EXIT_OK : measure_limits(&l, r.backends.threads);

@@ -23,6 +23,7 @@ static void print_rate(const char *what, const char *unit, double work, const be
 void print_limits(const bench_limits *l)
 {
     char what[160];
+    printf("kernels for %s\n", bench_isa_text(what, sizeof what));
     printf("%-44s %9s %9s %9s\n", "measured", "best", "median", "worst");
     snprintf(what, sizeof what, "matmul %lld^3 f32 (%s)", (long long)l->matmul_size,
              l->matmul_kernel);
@@ -48,6 +49,8 @@ static void json_rate(json *j, const char *key, double work, const bench_times *
 void json_limits(json *j, const bench_limits *l)
 {
     put_json_begin(j, "limits", '{');
+    char isa[80];
+    put_json_text(j, "kernels", bench_isa_text(isa, sizeof isa));
     put_json_whole(j, "threads", l->threads);
     put_json_whole(j, "matmul_size", l->matmul_size);
     put_json_text(j, "matmul_kernel", l->matmul_kernel);

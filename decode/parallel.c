@@ -3,6 +3,7 @@
  * are dealt out longest first, in turn, so that all workers have about the same work, and the same
  * sentences in every run. */
 #include "decode/parallel.h"
+#include "backends/threads.h"
 #include "graph/error.h"
 #include "graph/grow.h"
 
@@ -77,8 +78,7 @@ static void free_shares(shares *s)
 /* As many as threads if there are enough sentences; otherwise 0. */
 static size_t count_workers(const wgi_workers *w, size_t sentences)
 {
-    int wanted = w->model->threads;
-    size_t threads = wanted < 1 ? (size_t)omp_get_max_threads() : (size_t)wanted;
+    size_t threads = (size_t)wgi_threads(w->model->threads);
     bool enough = sentences / MIN_SENTENCES >= threads;
     return threads > 1 && !omp_in_parallel() && enough ? threads : 0;
 }

@@ -107,7 +107,7 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
     if (!fgets(line, sizeof line, c->from))
         return fail(c, "it ended at once");
     line[strcspn(line, "\n")] = 0;
-    if (sscanf(line, "ready %lf %99[^\n]", &c->buffer, c->name) != 2)
+    if (sscanf(line, "ready %lf %159[^\n]", &c->buffer, c->name) != 2)
         return fail(c, line);
     return rest(c) || fail(c, "it ended after it was ready");
 }

@@ -33,7 +33,7 @@ enum { BENCH_MAX_RUNS = 1000 };
 typedef struct bench_child {
     pid_t pid; /* 0: none */
     FILE *to, *from;
-    char name[100];      /* or why the child could not start */
+    char name[160];      /* or why the child could not start */
     double buffer, peak; /* bytes */
     double seconds[BENCH_MAX_RUNS];
     int runs;

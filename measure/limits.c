@@ -1,3 +1,5 @@
+#include "backends/threads.h"
+#include "wengert/backends/isa.h"
 #include "measure/limits.h"
 #include "wengert/backends/load.h"
 #include "wengert/ops/ops.h"
@@ -163,9 +165,18 @@ static wg_status measure_triad(bench_limits *l, size_t bytes)
 wg_status bench_limits_measure(bench_limits *out, const bench_limits_options *options)
 {
     const bench_limits_options o = options ? *options : (bench_limits_options){0};
-    *out = (bench_limits){.threads = o.threads > 0 ? o.threads : omp_get_max_threads()};
+    *out = (bench_limits){.threads = wgi_threads(o.threads)};
     wg_status status = measure_matmul(out, o.matmul_size);
     return status == WG_OK ? measure_triad(out, o.triad_bytes) : status;
+}
+
+const char *bench_isa_text(char *text, size_t size)
+{
+    wg_isa cap;
+    bool capped = wg_isa_cap(&cap, NULL) == WG_OK && cap != WG_ISA_ALL;
+    snprintf(text, size, "%s%s", wg_isa_name(wg_isa_best()),
+             capped ? ", capped by " WG_ISA_VARIABLE : "");
+    return text;
 }
 
 double bench_matmul_rate(const bench_limits *l)

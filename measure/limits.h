@@ -7,7 +7,7 @@
 
 /* Zero means the default in every field. */
 typedef struct bench_limits_options {
-    int threads;         /* default: as many as OpenMP gives */
+    int threads;         /* default: what the process may use */
     int64_t matmul_size; /* 2048; plain kernels: less, if it took over two seconds       */
     size_t triad_bytes;  /* of an array: as the last-level cache, within 64 to 256 MiB   */
 } bench_limits_options;
@@ -38,6 +38,9 @@ wg_status bench_square_make(bench_square *out, int64_t n, int threads);
 void bench_square_free(bench_square *p);
 /* A bench_subject's run, with the bench_square as context. */
 wg_status bench_square_run(void *product);
+
+/* The instruction set of the kernels, "AVX2" or "AVX2, capped by WENGERT_MAX_CPU_ISA". */
+const char *bench_isa_text(char *text, size_t size);
 
 /* The limits, from the best run: operations per second, bytes per second. */
 double bench_matmul_rate(const bench_limits *limits);

@@ -1,3 +1,4 @@
+#include "backends/threads.h"
 #include "train/data.h"
 #include "graph/error.h"
 #include "wengert/text/numbers.h"
@@ -120,11 +121,12 @@ wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *
 {
     bool built_in = !s->train_sets[0];
     numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
-    wg_corpus_options options = {.max_length = (size_t)s->max_length, .threads = (int)s->threads};
+    wg_corpus_options options = {.max_length = (size_t)s->max_length,
+                                 .threads = wgi_threads((int)s->threads)};
     wg_corpus_options to_validate = {.max_length = (size_t)wg_settings_longest(s),
                                      .keep_empty = true,
                                      .keep_text = true,
-                                     .threads = (int)s->threads};
+                                     .threads = wgi_threads((int)s->threads)};
     *out = (wgi_training_data){.train = NULL};
     wg_status status = built_in ? draw_numbers(&n, s, WG_NUMBERS_TO_TRAIN, error) : WG_OK;
     if (status == WG_OK)

@@ -1,8 +1,8 @@
 /* The order of planning. */
 #include "backends/plan/planner.h"
 #include "backends/plan/workspace.h"
+#include "backends/threads.h"
 
-#include <omp.h>
 #include <stdlib.h>
 
 const wgi_pass *wgi_passes(size_t *count)
@@ -22,8 +22,7 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
     wg_plan_options o = options ? *options : (wg_plan_options){0};
     if (o.keep_all)
         o.workspace = NULL;
-    if (o.threads < 1)
-        o.threads = omp_get_max_threads();
+    o.threads = wgi_threads(o.threads);
     *p = (wgi_planner){
         .options = o,
         .source = g,

@@ -77,10 +77,10 @@ for command in ops "devices --no-limits" "graph mlp"; do
 done
 for cap in SSE41 AVX2 avx2 AVX512_CORE AVX512_CORE_VNNI; do
     WENGERT_MAX_CPU_ISA=$cap
-    code 0 devices --no-limits;    says out " (WENGERT_MAX_CPU_ISA)"
+    code 0 devices --no-limits;    says out ", capped by WENGERT_MAX_CPU_ISA"
 done
 WENGERT_MAX_CPU_ISA=SSE41
-code 0 devices --no-limits;    has_line out "kernels     for SSE41 (WENGERT_MAX_CPU_ISA)"
+code 0 devices --no-limits;    has_line out "kernels     for SSE41, capped by WENGERT_MAX_CPU_ISA"
 for cap in ALL ""; do
     WENGERT_MAX_CPU_ISA=$cap
     code 0 devices --no-limits;    says out "kernels     for "

@@ -34,7 +34,7 @@ typedef struct wg_plan_options {
     const wg_backend *const *backends;
     size_t n_backends;       /**< length of `backends`; 0: all that are built in, fastest first */
     bool reference;          /**< the readable reference kernels of cpu alone, without `backends` */
-    int threads;             /**< of a run; 0: OpenMP's default */
+    int threads;             /**< of a run; 0: what the process may use */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */

@@ -1,0 +1,171 @@
+/* The threads of a run meet some hundred times in a step of training.  OpenMP's wait in a loop, for
+ * milliseconds: the fastest way while each has a core of its own.  On a shared machine the system
+ * takes a thread off its core for milliseconds, the others spin all that time, and what they burn
+ * is then missing to the one they wait for.  So the process watches how often its threads lose
+ * their cores against their will.  From LOST_PER_SECOND on they sleep soon after they begin to
+ * wait, for a while; if cores are lost again soon after that, for twice as long.
+ *
+ * How this is told to the OpenMP runtime: LLVM's has a function for it.  GNU's waits briefly while
+ * it manages more threads than there are processors; so a team of its own, asleep, is kept for it
+ * to count.  Whoever sets OMP_WAIT_POLICY or GOMP_SPINCOUNT has decided, and nothing is done.
+ *
+ * Waiting is a matter of the process, as is OpenMP's pool of threads: hence the static state. */
+#include "backends/threads.h"
+#include "backends/quota.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+int wgi_threads(int wanted)
+{
+    if (wanted > 0)
+        return wanted;
+    int threads = omp_get_max_threads(),
+        quota = getenv("OMP_NUM_THREADS") ? 0 : wgi_quota_processors();
+    return quota > 0 && quota < threads ? quota : threads;
+}
+
+/* ---- telling OpenMP -------------------------------------------------------------------------- */
+
+#ifdef KMP_VERSION_MAJOR
+enum { BLOCKTIME = 200 /* LLVM's default, in milliseconds */ };
+
+static bool wait_briefly(int threads, bool briefly)
+{
+    (void)threads;
+    kmp_set_blocktime(briefly ? 0 : BLOCKTIME);
+    return true;
+}
+#else
+/* The team of a thread that sleeps until it is to end. */
+typedef struct team {
+    pthread_t owner;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool leave;
+} team;
+
+static team parked = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *park(void *size)
+{
+    atomic_int present = 0;
+#pragma omp parallel num_threads((int)(intptr_t)size)
+    atomic_fetch_add(&present, 1);
+    pthread_mutex_lock(&parked.lock);
+    while (!parked.leave)
+        pthread_cond_wait(&parked.changed, &parked.lock);
+    pthread_mutex_unlock(&parked.lock);
+    return NULL;
+}
+
+/* Its own thread counts as none: two are needed for one more than there are processors. */
+static bool start_team(int threads)
+{
+    int processors = omp_get_num_procs(), rest = processors > threads ? processors - threads : 0;
+    pthread_attr_t small;
+    parked.leave = false;
+    if (pthread_attr_init(&small) != 0)
+        return false;
+    pthread_attr_setstacksize(&small, 1 << 18);
+    bool started = pthread_create(&parked.owner, &small, park, (void *)(intptr_t)(rest + 2)) == 0;
+    pthread_attr_destroy(&small);
+    return started;
+}
+
+static bool end_team(void)
+{
+    pthread_mutex_lock(&parked.lock);
+    parked.leave = true;
+    pthread_cond_signal(&parked.changed);
+    pthread_mutex_unlock(&parked.lock);
+    return pthread_join(parked.owner, NULL) == 0;
+}
+
+static bool wait_briefly(int threads, bool briefly)
+{
+    return briefly ? start_team(threads) : end_team();
+}
+#endif
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+#define MILLISECOND INT64_C(1000000)
+#define SECOND INT64_C(1000000000)
+enum { LOST_PER_SECOND = 30 };
+static const int64_t BETWEEN_LOOKS = 50 * MILLISECOND, SHORTEST = 2 * SECOND, LONGEST = 60 * SECOND;
+
+bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
+{
+    if (lost && !w->briefly) {
+        bool soon = w->length > 0 && time - w->until < w->length;
+        w->length = !soon ? SHORTEST : 2 * w->length < LONGEST ? 2 * w->length : LONGEST;
+        w->briefly = true;
+    }
+    if (lost)
+        w->until = time + w->length;
+    else if (time > w->until)
+        w->briefly = false;
+    return w->briefly;
+}
+
+typedef struct watch {
+    pthread_mutex_t lock;
+    int64_t looked, switches; /* when last, and how many there were then */
+    wgi_waiting wanted;
+    bool briefly; /* as OpenMP has been told */
+} watch;
+
+static watch cores = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Atomic int64_t next_look;
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND + t.tv_nsec;
+}
+
+/* Have cores been lost since the last look? */
+static bool lost_cores(watch *w, int64_t time)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    int64_t lost = usage.ru_nivcsw - w->switches, since = time - w->looked;
+    bool first = w->looked == 0;
+    w->looked = time;
+    w->switches = usage.ru_nivcsw;
+    return !first && lost * SECOND >= LOST_PER_SECOND * since;
+}
+
+static bool decided_by_user(void)
+{
+    return getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME");
+}
+
+static void look(watch *w, int64_t time, int threads)
+{
+    bool briefly = wgi_waiting_next(&w->wanted, time, lost_cores(w, time));
+    if (briefly != w->briefly && wait_briefly(threads, briefly))
+        w->briefly = briefly;
+}
+
+void wgi_threads_watch(int threads)
+{
+    int64_t time = threads > 1 ? now() : 0;
+    if (threads == 1 || time < atomic_load_explicit(&next_look, memory_order_relaxed) ||
+        pthread_mutex_trylock(&cores.lock) != 0)
+        return; /* too early, or another run looks */
+    bool never = cores.looked == 0 && decided_by_user();
+    if (!never)
+        look(&cores, time, threads);
+    atomic_store_explicit(&next_look, never ? INT64_MAX : time + BETWEEN_LOOKS,
+                          memory_order_relaxed);
+    pthread_mutex_unlock(&cores.lock);
+}

@@ -1,0 +1,27 @@
+/* How many threads a run gets by default, and how they wait for each other. */
+#ifndef WG_BACKENDS_THREADS_H
+#define WG_BACKENDS_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* `wanted`, or if that is 0 what the process may use: OpenMP's number, which heeds OMP_NUM_THREADS
+ * and the processors that the process is bound to; without OMP_NUM_THREADS not more than the
+ * processor time that its control groups grant, rounded up.  At least 1. */
+int wgi_threads(int wanted);
+
+/* For the start of each run: threads that have been pushed off their cores, since other processes
+ * want them too, no longer spin while they wait (see threads.c).  Costs some nanoseconds. */
+void wgi_threads_watch(int threads);
+
+/* The decision behind it: whether threads are to wait briefly. */
+typedef struct wgi_waiting {
+    int64_t until,
+        length; /* its end if no more cores are lost, and for how long it was begun; ns */
+    bool briefly;
+} wgi_waiting;
+
+/* At a time in nanoseconds, `lost` if cores were lost since the last one. */
+bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost);
+
+#endif

@@ -1,0 +1,186 @@
+/* How many threads control groups leave to a run, and when threads wait briefly for each other. */
+#include "tests/test.h"
+#include "backends/quota.h"
+#include "backends/threads.h"
+#include "wengert/backends/plan.h"
+#include "wengert/ops/ops.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- quotas ---------------------------------------------------------------------------------- */
+
+typedef struct made {
+    const char *path, *text; /* a file below the test's folder */
+} made;
+
+static const struct {
+    const char *what;
+    int processors;
+    made files[6]; /* the first is what /proc/self/cgroup would say */
+} quotas[] = {
+    {"no control groups", 0, {{"groups", ""}}},
+    {"version 2, a container", 2, {{"groups", "0::/\n"}, {"cpu.max", "200000 100000\n"}}},
+    {"rounded up", 2, {{"groups", "0::/\n"}, {"cpu.max", "150000 100000\n"}}},
+    {"less than one", 1, {{"groups", "0::/\n"}, {"cpu.max", "5000 100000\n"}}},
+    {"version 2, no limit", 0, {{"groups", "0::/a\n"}, {"a/cpu.max", "max 100000\n"}}},
+    {"a group below",
+     3,
+     {{"groups", "0::/a/b\n"}, {"a/b/cpu.max", "300000 100000\n"}, {"a/cpu.max", "max 100000\n"}}},
+    {"a group above is stricter",
+     1,
+     {{"groups", "0::/a/b/c\n"},
+      {"a/b/c/cpu.max", "300000 100000\n"},
+      {"a/b/cpu.max", "max 100000\n"},
+      {"a/cpu.max", "50000 50000\n"}}},
+    {"another group's limit", 0, {{"groups", "0::/a\n"}, {"b/cpu.max", "100000 100000\n"}}},
+    {"version 1",
+     2,
+     {{"groups", "5:cpuset:/\n4:cpu,cpuacct:/a\n0::/\n"},
+      {"cpu/a/cpu.cfs_quota_us", "200000\n"},
+      {"cpu/a/cpu.cfs_period_us", "100000\n"},
+      {"cpu/cpu.cfs_quota_us", "-1\n"},
+      {"cpu/cpu.cfs_period_us", "100000\n"}}},
+    {"version 1, no limit",
+     0,
+     {{"groups", "1:cpu:/\n"},
+      {"cpu/cpu.cfs_quota_us", "-1\n"},
+      {"cpu/cpu.cfs_period_us", "100000\n"}}},
+    {"version 1, a container that is told the group's path outside",
+     1,
+     {{"groups", "4:cpuacct,cpu:/docker/1234\n"},
+      {"cpu/cpu.cfs_quota_us", "100000\n"},
+      {"cpu/cpu.cfs_period_us", "100000\n"}}},
+    {"a controller whose name begins alike",
+     0,
+     {{"groups", "4:cpuacct:/\n"},
+      {"cpu/cpu.cfs_quota_us", "100000\n"},
+      {"cpu/cpu.cfs_period_us", "100000\n"}}},
+    {"files that say nothing", 0, {{"groups", "0::/\nx\n1:\n"}, {"cpu.max", "\n"}}},
+    {"a period of zero", 0, {{"groups", "0::/\n"}, {"cpu.max", "100000 0\n"}}},
+};
+
+static void make_file(const char *folder, const made *m)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, m->path);
+    for (char *slash = strchr(path + strlen(folder) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(m->text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void test_quotas(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WG_COUNT(quotas); i++) {
+        char folder[] = "/tmp/wg_quota_XXXXXX", groups[100], command[100];
+        assert_non_null(mkdtemp(folder));
+        for (const made *m = quotas[i].files; m->path; m++)
+            make_file(folder, m);
+        snprintf(groups, sizeof groups, "%s/groups", folder);
+        int processors = wgi_quota_in(groups, folder);
+        if (processors != quotas[i].processors)
+            fail_msg("%s: %d processors, expected %d", quotas[i].what, processors,
+                     quotas[i].processors);
+        snprintf(command, sizeof command, "rm -r %s", folder);
+        assert_int_equal(system(command), 0);
+    }
+    assert_int_equal(wgi_quota_in("/nonexistent/groups", "/nonexistent"), 0);
+}
+
+static void test_default(void **state)
+{
+    (void)state;
+    int threads = wgi_threads(0), quota = wgi_quota_processors();
+    assert_true(threads >= 1);
+    assert_int_equal(wgi_threads(7), 7);
+    assert_true(getenv("OMP_NUM_THREADS") || quota == 0 || threads <= quota);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+/* The seconds from each beginning of brief waiting to its end, when cores are lost at the times
+ * [from, to) of each pair, looked at ten times a second. */
+static size_t spans(const double lost[][2], size_t n, double end, double *out, size_t max)
+{
+    wgi_waiting w = {0};
+    size_t count = 0;
+    double begun = 0;
+    for (int tick = 0; tick < (int)(end * 10); tick++) {
+        double second = tick / 10.0;
+        bool gone = false, before = w.briefly;
+        for (size_t i = 0; i < n; i++)
+            gone = gone || (second >= lost[i][0] && second < lost[i][1]);
+        bool now = wgi_waiting_next(&w, (int64_t)tick * 100000000, gone);
+        if (now && !before)
+            begun = second;
+        if (before && !now && count < max)
+            out[count++] = second - begun;
+    }
+    return count;
+}
+
+static void test_waiting(void **state)
+{
+    (void)state;
+    double length[8];
+    assert_int_equal(spans(NULL, 0, 100, length, 8), 0); /* a quiet machine */
+    /* one disturbance: two seconds from its last sign */
+    const double once[][2] = {{10, 10.1}, {60, 63}};
+    assert_int_equal(spans(once, 2, 100, length, 8), 2);
+    assert_true(length[0] >= 2 && length[0] <= 2.2);
+    assert_true(length[1] >= 4.9 && length[1] <= 5.2);
+    /* a machine that is always shared, which shows only while threads spin: twice as long each
+     * time, up to a minute */
+    wgi_waiting w = {0};
+    double total = 0;
+    int begun = 0;
+    for (int tick = 0; tick < 6000; tick++) {
+        bool before = w.briefly, now = wgi_waiting_next(&w, (int64_t)tick * 100000000, !before);
+        begun += now && !before;
+        total += now * 0.1;
+    }
+    assert_in_range(begun, 10, 16);
+    assert_true(total > 590);
+}
+
+/* Watching changes no number, whoever else runs. */
+static void test_watched_runs(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_parameter(g, "x", WG_F32, WG_SHAPE(64, 64), (wg_init){WG_INIT_NORMAL, 1});
+    wg_value *sum = wg_sum(wg_matmul(x, x), (wg_axes){0}, WG_DROP);
+    wg_output(sum, "y");
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.threads = 2}), WG_OK);
+    float first = 0;
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(wg_plan_run(p, 1), WG_OK);
+        const float *y = wg_plan_f32(p, sum);
+        assert_non_null(y);
+        if (i == 0)
+            first = *y;
+        assert_memory_equal(y, &first, sizeof first);
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_default),
+        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_watched_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
