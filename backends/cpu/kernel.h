@@ -83,17 +83,4 @@ static inline cpu_axis cpu_axis_split(const wg_shape *s, int axis)
     return a;
 }
 
-/* Strides, in elements, with which an operand of shape `from` is read as if broadcast to `to`: 0
- * along broadcast axes. */
-static inline void cpu_broadcast_strides(const wg_shape *from, const wg_shape *to,
-                                         int64_t stride[WG_MAX_RANK])
-{
-    int64_t dense[WG_MAX_RANK];
-    wg_shape_strides(from, dense);
-    for (int i = 0; i < to->rank; i++) {
-        int k = i - (to->rank - from->rank);
-        stride[i] = k < 0 || from->dim[k] == 1 ? 0 : dense[k];
-    }
-}
-
 #endif

@@ -1,32 +1,59 @@
-/* Functions of each element and derivatives of activations. */
+/* Arithmetic, functions of each element and derivatives of activations. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/activation.h"
 
-static const char *refuses(const wg_node *n)
+static const char *refuses_other_than_f32(const wg_node *n)
 {
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    if (n->n_in > 1 && !wg_shape_equal(&n->in[0]->shape, &n->in[1]->shape))
-        return "operands of several shapes";
-    return wg_value_count(n->in[0]) ? NULL : "an empty operand";
+    for (int k = 0; k < n->n_in; k++)
+        if (n->in[k]->dtype != WG_F32)
+            return "not f32";
+    return wg_value_count(n->out[0]) ? NULL : "an empty result";
 }
 
-static simd_function gelu_of(const wg_node *n, simd_function erf, simd_function tanh)
+static bool broadcasts(const wg_node *n)
 {
-    return ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH ? tanh : erf;
+    return n->n_in > 1 && !wg_shape_equal(&n->in[0]->shape, &n->in[1]->shape);
+}
+
+static const char *refuses(const wg_node *n)
+{
+    return broadcasts(n) ? "operands of several shapes" : refuses_other_than_f32(n);
 }
 
 static const struct {
     const wg_op *op;
     simd_function f;
 } functions[] = {
-    {&wg_op_exp, SIMD_EXP},         {&wg_op_log, SIMD_LOG},
-    {&wg_op_log1p, SIMD_LOG1P},     {&wg_op_expm1, SIMD_EXPM1},
-    {&wg_op_atan, SIMD_ATAN},       {&wg_op_tanh, SIMD_TANH},
-    {&wg_op_sigmoid, SIMD_SIGMOID}, {&wg_op_softplus, SIMD_SOFTPLUS},
-    {&wg_op_silu, SIMD_SILU},       {&wg_op_silu_grad, SIMD_SILU_GRAD},
+    {&wg_op_exp, SIMD_EXP},
+    {&wg_op_log, SIMD_LOG},
+    {&wg_op_log1p, SIMD_LOG1P},
+    {&wg_op_expm1, SIMD_EXPM1},
+    {&wg_op_atan, SIMD_ATAN},
+    {&wg_op_tanh, SIMD_TANH},
+    {&wg_op_sigmoid, SIMD_SIGMOID},
+    {&wg_op_softplus, SIMD_SOFTPLUS},
+    {&wg_op_silu, SIMD_SILU},
+    {&wg_op_silu_grad, SIMD_SILU_GRAD},
+    {&wg_op_neg, SIMD_NEG},
+    {&wg_op_abs, SIMD_ABS},
+    {&wg_op_square, SIMD_SQUARE},
+    {&wg_op_sqrt, SIMD_SQRT},
+    {&wg_op_reciprocal, SIMD_RECIPROCAL},
+    {&wg_op_relu, SIMD_RELU},
+    {&wg_op_relu_grad, SIMD_RELU_GRAD},
+    {&wg_op_add, SIMD_ADD},
+    {&wg_op_sub, SIMD_SUB},
+    {&wg_op_mul, SIMD_MUL},
+    {&wg_op_div, SIMD_DIV},
+    {&wg_op_maximum, SIMD_MAXIMUM},
+    {&wg_op_minimum, SIMD_MINIMUM},
 };
+
+static simd_function gelu_of(const wg_node *n, simd_function erf, simd_function tanh)
+{
+    return ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH ? tanh : erf;
+}
 
 static simd_function function_of(const wg_node *n)
 {
@@ -43,12 +70,17 @@ static simd_function function_of(const wg_node *n)
 static void run(wg_call *c)
 {
     const wg_node *n = c->node;
+    wgi_rows rows;
     simd_elementwise a = {.x = c->in[0],
                           .dy = n->n_in > 1 ? c->in[1] : NULL,
                           .y = c->out[0],
                           .count = wg_value_count(n->out[0]),
                           .f = function_of(n),
                           .threads = c->threads};
+    if (broadcasts(n)) {
+        rows = wgi_rows_of(n);
+        a.rows = &rows;
+    }
     simd_kernels(c)->elementwise(&a);
 }
 
@@ -65,5 +97,18 @@ const simd_kernel wgi_simd_elementwise[] = {
     {&wg_op_gelu, "elementwise", refuses, NULL, run},
     {&wg_op_silu_grad, "elementwise", refuses, NULL, run},
     {&wg_op_gelu_grad, "elementwise", refuses, NULL, run},
+    {&wg_op_neg, "elementwise", refuses, NULL, run},
+    {&wg_op_abs, "elementwise", refuses, NULL, run},
+    {&wg_op_square, "elementwise", refuses, NULL, run},
+    {&wg_op_sqrt, "elementwise", refuses, NULL, run},
+    {&wg_op_reciprocal, "elementwise", refuses, NULL, run},
+    {&wg_op_relu, "elementwise", refuses, NULL, run},
+    {&wg_op_relu_grad, "elementwise", refuses, NULL, run},
+    {&wg_op_add, "elementwise", refuses_other_than_f32, NULL, run},
+    {&wg_op_sub, "elementwise", refuses_other_than_f32, NULL, run},
+    {&wg_op_mul, "elementwise", refuses_other_than_f32, NULL, run},
+    {&wg_op_div, "elementwise", refuses_other_than_f32, NULL, run},
+    {&wg_op_maximum, "elementwise", refuses_other_than_f32, NULL, run},
+    {&wg_op_minimum, "elementwise", refuses_other_than_f32, NULL, run},
     {.op = NULL},
 };

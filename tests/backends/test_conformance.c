@@ -6,7 +6,7 @@
 #include "wengert/backends/load.h"
 #include "wengert/ops/fused.h"
 
-enum { MIN_CASES = 50, MAX_TURNS = 4000 };
+enum { MIN_CASES = 50, MAX_TURNS = 12000 };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 

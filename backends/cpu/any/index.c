@@ -2,6 +2,7 @@
 #include "graph/element.h"
 #include "backends/cpu/any/strided.h"
 #include "graph/ids.h"
+#include "backends/broadcast.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/index.h"
 
@@ -158,14 +159,14 @@ void wgi_cpu_masked_fill(wg_call *c)
     const wg_shape *s = &y->shape;
     if (c->out[0] != c->in[0]) {
         cpu_walk walk = {0};
-        cpu_broadcast_strides(&x->shape, s, walk.stride);
+        wgi_broadcast_strides(&x->shape, s, walk.stride);
         wgi_cpu_copy(c, y->dtype, s, c->out[0], wgi_cpu_dense(s), c->in[0], walk);
     }
     uint64_t value = 0; /* in y's dtype */
     wgi_put_element(&value, y->dtype, 0, a->value);
     size_t bytes = wg_dtype_size(y->dtype);
     int64_t stride[WG_MAX_RANK];
-    cpu_broadcast_strides(&mask->shape, s, stride);
+    wgi_broadcast_strides(&mask->shape, s, stride);
     int64_t size = s->rank ? s->dim[s->rank - 1] : 1, step = s->rank ? stride[s->rank - 1] : 0;
     int64_t rows = size ? cpu_count(y) / size : 0;
 #pragma omp parallel for schedule(static) num_threads(cpu_threads(c, rows *size))

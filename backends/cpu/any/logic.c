@@ -35,14 +35,11 @@ WHERE_ROW(uint32_t)
 WHERE_ROW(uint64_t)
 /* clang-format on */
 
-void wgi_cpu_where(wg_call *call)
+static void where_piece(const wg_call *call, const wgi_rows *r, int64_t first, int64_t end)
 {
-    cpu_rows r = cpu_rows_of(call);
     size_t element = wg_dtype_size(call->node->out[0]->dtype);
-    int threads = cpu_threads(call, r.rows * r.size);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t task = 0; task < r.tasks; task++)
-        for (cpu_cursor k = cpu_cursor_at(&r, task); k.left > 0; cpu_cursor_next(&r, &k)) {
+    for (int64_t task = first; task < end; task++)
+        for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k)) {
             const uint8_t *w = (const uint8_t *)call->in[0] + k.at[0];
             const char *p = (const char *)call->in[1] + k.at[1] * (int64_t)element;
             const char *q = (const char *)call->in[2] + k.at[2] * (int64_t)element;
@@ -50,12 +47,17 @@ void wgi_cpu_where(wg_call *call)
             const void *a = p, *b = q;
             void *out = y;
             switch (element) {
-            case 1: where_uint8_t(r.step, k.size, w, a, b, out); break;
-            case 2: where_uint16_t(r.step, k.size, w, a, b, out); break;
-            case 4: where_uint32_t(r.step, k.size, w, a, b, out); break;
-            default: where_uint64_t(r.step, k.size, w, a, b, out); break;
+            case 1: where_uint8_t(r->step, k.size, w, a, b, out); break;
+            case 2: where_uint16_t(r->step, k.size, w, a, b, out); break;
+            case 4: where_uint32_t(r->step, k.size, w, a, b, out); break;
+            default: where_uint64_t(r->step, k.size, w, a, b, out); break;
             }
         }
+}
+
+void wgi_cpu_where(wg_call *call)
+{
+    cpu_share_rows(call, where_piece);
 }
 
 /* A plan gives a view its operand's memory and calls no kernel; this is for callers without one. */

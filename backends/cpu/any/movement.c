@@ -1,6 +1,7 @@
 /* Movement of elements of 1, 2, 4 or 8 bytes: each kernel says with which strides its operand and
  * its result are walked. */
 #include "backends/cpu/any/strided.h"
+#include "backends/broadcast.h"
 #include "backends/cpu/kernel.h"
 #include "graph/element.h"
 #include "wengert/ops/concat.h"
@@ -29,7 +30,7 @@ void wgi_cpu_expand(wg_call *c)
 {
     const wg_value *x = c->node->in[0], *y = c->node->out[0];
     cpu_walk walk = {0};
-    cpu_broadcast_strides(&x->shape, &y->shape, walk.stride);
+    wgi_broadcast_strides(&x->shape, &y->shape, walk.stride);
     wgi_cpu_copy(c, y->dtype, &y->shape, c->out[0], wgi_cpu_dense(&y->shape), c->in[0], walk);
 }
 

@@ -6,6 +6,7 @@
  * read from end to end; then each block of y of ROWS x COLUMNS is carried in registers through
  * the depth (as in Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication,
  * 2008). */
+#include "backends/broadcast.h"
 #include "backends/cpu/kernel.h"
 #include "wengert/ops/linalg.h"
 
@@ -102,8 +103,8 @@ void KERNEL(matmul)(wg_call *c)
     wg_shape batch = *ys, abatch = *as, bbatch = *bs;
     batch.rank -= 2, abatch.rank -= 2, bbatch.rank -= 2;
     int64_t sa[WG_MAX_RANK], sb[WG_MAX_RANK], batches = wg_shape_count(&batch);
-    cpu_broadcast_strides(&abatch, &batch, sa);
-    cpu_broadcast_strides(&bbatch, &batch, sb);
+    wgi_broadcast_strides(&abatch, &batch, sa);
+    wgi_broadcast_strides(&bbatch, &batch, sb);
 
     int threads = cpu_threads(c, batches * rows * columns * inner);
     int64_t height = TILE; /* lower where the tiles would not go round */

@@ -198,30 +198,96 @@ LOOP(loop_gelu_tanh, gelu_tanh_of(a[i]))
 LOOP(loop_silu_grad, silu_slope(a[i]) * b[i])
 LOOP(loop_gelu_erf_grad, gelu_erf_slope(a[i]) * b[i])
 LOOP(loop_gelu_tanh_grad, gelu_tanh_slope(a[i]) * b[i])
+LOOP(loop_neg, -a[i])
+LOOP(loop_abs, fabsf(a[i]))
+LOOP(loop_square, a[i] * a[i])
+LOOP(loop_sqrt, sqrtf(a[i]))
+LOOP(loop_reciprocal, 1.0f / a[i])
+LOOP(loop_relu, a[i] <= 0.0f ? 0.0f : a[i])
+LOOP(loop_relu_grad, a[i] > 0.0f ? b[i] : 0.0f)
 
-static void (*const loops[])(const float *a, const float *b, float *y, int64_t n) = {
-    [SIMD_EXP] = loop_exp,
-    [SIMD_LOG] = loop_log,
-    [SIMD_LOG1P] = loop_log1p,
-    [SIMD_EXPM1] = loop_expm1,
-    [SIMD_ATAN] = loop_atan,
-    [SIMD_TANH] = loop_tanh,
-    [SIMD_SIGMOID] = loop_sigmoid,
-    [SIMD_SOFTPLUS] = loop_softplus,
-    [SIMD_SILU] = loop_silu,
-    [SIMD_GELU_ERF] = loop_gelu_erf,
-    [SIMD_GELU_TANH] = loop_gelu_tanh,
-    [SIMD_SILU_GRAD] = loop_silu_grad,
-    [SIMD_GELU_ERF_GRAD] = loop_gelu_erf_grad,
-    [SIMD_GELU_TANH_GRAD] = loop_gelu_tanh_grad,
+/* Both operands along the row, or one number for all of it on the right or on the left. */
+#define LOOPS(name, formula)                                                                       \
+    static inline float name##_of(float u, float v)                                                \
+    {                                                                                              \
+        return formula;                                                                            \
+    }                                                                                              \
+    LOOP(loop_##name, name##_of(a[i], b[i]))                                                       \
+    LOOP(right_##name, name##_of(a[i], *b))                                                        \
+    LOOP(left_##name, name##_of(*a, b[i]))
+
+LOOPS(add, u + v)
+LOOPS(sub, u - v)
+LOOPS(mul, u *v)
+LOOPS(div, u / v)
+LOOPS(maximum, u < v ? v : u >= v ? u : u + v) /* u + v only where one is NaN */
+LOOPS(minimum, u > v ? v : u <= v ? u : u + v)
+
+typedef void loop(const float *a, const float *b, float *y, int64_t n);
+enum { ALIKE, RIGHT, LEFT, WAYS }; /* how operands are broadcast along a row */
+
+#define THREE(name)                                                                                \
+    {                                                                                              \
+        loop_##name, right_##name, left_##name                                                     \
+    }
+static loop *const loops[][WAYS] = {
+    [SIMD_EXP] = {loop_exp},
+    [SIMD_LOG] = {loop_log},
+    [SIMD_LOG1P] = {loop_log1p},
+    [SIMD_EXPM1] = {loop_expm1},
+    [SIMD_ATAN] = {loop_atan},
+    [SIMD_TANH] = {loop_tanh},
+    [SIMD_SIGMOID] = {loop_sigmoid},
+    [SIMD_SOFTPLUS] = {loop_softplus},
+    [SIMD_SILU] = {loop_silu},
+    [SIMD_GELU_ERF] = {loop_gelu_erf},
+    [SIMD_GELU_TANH] = {loop_gelu_tanh},
+    [SIMD_SILU_GRAD] = {loop_silu_grad},
+    [SIMD_GELU_ERF_GRAD] = {loop_gelu_erf_grad},
+    [SIMD_GELU_TANH_GRAD] = {loop_gelu_tanh_grad},
+    [SIMD_NEG] = {loop_neg},
+    [SIMD_ABS] = {loop_abs},
+    [SIMD_SQUARE] = {loop_square},
+    [SIMD_SQRT] = {loop_sqrt},
+    [SIMD_RECIPROCAL] = {loop_reciprocal},
+    [SIMD_RELU] = {loop_relu},
+    [SIMD_RELU_GRAD] = {loop_relu_grad},
+    [SIMD_ADD] = THREE(add),
+    [SIMD_SUB] = THREE(sub),
+    [SIMD_MUL] = THREE(mul),
+    [SIMD_DIV] = THREE(div),
+    [SIMD_MAXIMUM] = THREE(maximum),
+    [SIMD_MINIMUM] = THREE(minimum),
 };
 
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static void run_alike(const simd_elementwise *a, int64_t piece)
+{
+    int64_t i = piece * WGI_PIECE, left = a->count - i;
+    loops[a->f][ALIKE](a->x + i, a->dy ? a->dy + i : NULL, a->y + i,
+                       left < WGI_PIECE ? left : WGI_PIECE);
+}
+
+static void run_broadcast(const simd_elementwise *a, int64_t task)
+{
+    const wgi_rows *r = a->rows;
+    loop *f = loops[a->f][r->step[0] && r->step[1] ? ALIKE : r->step[0] ? RIGHT : LEFT];
+    for (wgi_cursor k = wgi_cursor_at(r, task); k.left > 0; wgi_cursor_next(r, &k))
+        f(a->x + k.at[0], a->dy + k.at[1], a->y + k.out, k.size);
+}
+
+/* One thread alone opens no parallel region, which would cost as much as hundreds of elements. */
 void SIMD(elementwise)(const simd_elementwise *a)
 {
-    enum { PIECE = 4096 };
-    int threads = a->count < 1 << 14 ? 1 : a->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < a->count; i += PIECE)
-        loops[a->f](a->x + i, a->dy ? a->dy + i : NULL, a->y + i,
-                    a->count - i < PIECE ? a->count - i : PIECE);
+    void (*run)(const simd_elementwise *, int64_t) = a->rows ? run_broadcast : run_alike;
+    int64_t n = a->rows ? a->rows->tasks : (a->count + WGI_PIECE - 1) / WGI_PIECE;
+    if (a->count < 1 << 14 || a->threads == 1) {
+        for (int64_t i = 0; i < n; i++)
+            run(a, i);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t i = 0; i < n; i++)
+        run(a, i);
 }

@@ -7,6 +7,7 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 #define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 
+#include "backends/broadcast.h"
 #include "backends/mask.h"
 #include "backends/simd/kernels/product.h"
 
@@ -224,7 +225,8 @@ typedef struct simd_reduce {
     int threads;
 } simd_reduce;
 
-/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients; y may be x or dy.  See elementwise.c. */
+/* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients and arithmetic; y may be x or dy.  See
+ * elementwise.c. */
 typedef enum simd_function {
     SIMD_EXP,
     SIMD_LOG,
@@ -239,7 +241,22 @@ typedef enum simd_function {
     SIMD_GELU_TANH,
     SIMD_SILU_GRAD,
     SIMD_GELU_ERF_GRAD,
-    SIMD_GELU_TANH_GRAD
+    SIMD_GELU_TANH_GRAD,
+    /* exact: one rounding */
+    SIMD_NEG,
+    SIMD_ABS,
+    SIMD_SQUARE,
+    SIMD_SQRT,
+    SIMD_RECIPROCAL,
+    SIMD_RELU,
+    SIMD_RELU_GRAD,
+    /* operands may be broadcast */
+    SIMD_ADD,
+    SIMD_SUB,
+    SIMD_MUL,
+    SIMD_DIV,
+    SIMD_MAXIMUM,
+    SIMD_MINIMUM
 } simd_function;
 
 typedef struct simd_elementwise {
@@ -248,6 +265,7 @@ typedef struct simd_elementwise {
     int64_t count;
     simd_function f;
     int threads;
+    const wgi_rows *rows; /* of operands x and dy that are broadcast; NULL: they are like y */
 } simd_elementwise;
 
 /* y = x in another dtype; see cast.c. */

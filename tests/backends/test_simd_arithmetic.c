@@ -1,0 +1,154 @@
+/* The arithmetic of the simd backend is exact: each instruction set gives the bits that plain C
+ * gives, for special numbers and broadcast operands as well. */
+#include "tests/simd.h"
+#include "wengert/ops/ops.h"
+
+static float arithmetic(simd_function f, float u, float v)
+{
+    switch (f) {
+    case SIMD_NEG: return -u;
+    case SIMD_ABS: return fabsf(u);
+    case SIMD_SQUARE: return u * u;
+    case SIMD_SQRT: return sqrtf(u);
+    case SIMD_RECIPROCAL: return 1 / u;
+    case SIMD_RELU: return isnan(u) ? u : u > 0 ? u : 0;
+    case SIMD_RELU_GRAD: return u > 0 ? v : 0;
+    case SIMD_ADD: return u + v;
+    case SIMD_SUB: return u - v;
+    case SIMD_MUL: return u * v;
+    case SIMD_DIV: return u / v;
+    case SIMD_MAXIMUM: return isnan(u) || isnan(v) ? NAN : u < v ? v : u;
+    case SIMD_MINIMUM: return isnan(u) || isnan(v) ? NAN : u > v ? v : u;
+    default: fail_msg("function %d is not arithmetic", (int)f); return 0;
+    }
+}
+
+static bool same(float x, float y)
+{
+    return isnan(x) ? isnan(y) : memcmp(&x, &y, sizeof x) == 0 || (x == 0 && y == 0);
+}
+
+static const float specials[] = {0.0f,  -0.0f,  1.0f,     -1.0f,     1e-38f, -1e-45f,
+                                 3e38f, -3e38f, INFINITY, -INFINITY, NAN};
+
+/* Numbers of all sizes with special ones among them. */
+static float *mixed(setting *s, int64_t n)
+{
+    float *x = numbers(s, n);
+    for (int64_t i = 0; i < n; i++) {
+        int kind = (int)(s->seed >> 40) & 7;
+        s->seed = s->seed * 6364136223846793005u + 1442695040888963407u;
+        x[i] = kind == 0  ? specials[(s->seed >> 33) % WG_COUNT(specials)]
+               : kind < 3 ? x[i] * 1e4f
+                          : x[i];
+    }
+    return x;
+}
+
+static bool has_two(simd_function f)
+{
+    return f == SIMD_RELU_GRAD || f >= SIMD_ADD;
+}
+
+static void arithmetic_is_exact(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {1, 2, 15, 16, 17, 1000, 4095, 4097, MAX - 1};
+    setting s = all_tables();
+    float *x = mixed(&s, MAX), *v = mixed(&s, MAX);
+    int64_t compared = 0;
+    for (int t = 0; t < s.n_tables; t++)
+        for (int f = SIMD_NEG; f <= SIMD_MINIMUM; f++)
+            for (size_t k = 0; k < WG_COUNT(counts); k++) {
+                float *y = room(counts[k]);
+                s.table[t]->elementwise(&(simd_elementwise){.x = x,
+                                                            .dy = has_two(f) ? v : NULL,
+                                                            .y = y,
+                                                            .count = counts[k],
+                                                            .f = f,
+                                                            .threads = 1 + (int)k % 2});
+                for (int64_t i = 0; i < counts[k]; i++, compared++)
+                    check_that(same(y[i], arithmetic(f, x[i], v[i])),
+                               "%s, function %d of %g and %g: %g", s.table[t]->isa, f, (double)x[i],
+                               (double)v[i], (double)y[i]);
+                free_room(y, counts[k]);
+            }
+    check_that(compared > 500000, "%lld", (long long)compared);
+    free(x);
+    free(v);
+}
+
+/* The element of an operand of shape `from` that belongs to element i of the result. */
+static int64_t source_of(const wg_shape *from, const wg_shape *to, int64_t i)
+{
+    int64_t at = 0, step = 1;
+    for (int k = to->rank; k-- > 0;) {
+        int j = k - (to->rank - from->rank);
+        int64_t index = i % to->dim[k];
+        i /= to->dim[k];
+        if (j >= 0) {
+            at += from->dim[j] == 1 ? 0 : index * step;
+            step *= from->dim[j];
+        }
+    }
+    return at;
+}
+
+static void operands_are_broadcast(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_shape a, b;
+    } shapes[] = {
+        {{0}, {1, {5}}},
+        {{1, {5000}}, {0}},
+        {{2, {3, 4}}, {1, {4}}},
+        {{2, {3, 1}}, {2, {3, 700}}},
+        {{2, {300, 1}}, {2, {1, 130}}},
+        {{3, {2, 3, 5}}, {3, {2, 1, 5}}},
+        {{4, {2, 1, 3, 1}}, {3, {7, 1, 9000}}},
+        {{3, {40, 1, 30}}, {3, {1, 20, 30}}},
+    };
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (int t = 0; t < s.n_tables; t++)
+        for (int f = SIMD_ADD; f <= SIMD_MINIMUM; f++)
+            for (int k = 0; k < WG_COUNT(shapes); k++) {
+                wg_graph *g = wg_graph_new();
+                wg_value *a = wg_input(g, "a", WG_F32, shapes[k].a),
+                         *b = wg_input(g, "b", WG_F32, shapes[k].b), *y = wg_add(a, b);
+                assert_non_null(y);
+                int64_t n = wg_value_count(y);
+                float *x = mixed(&s, wg_value_count(a)), *v = mixed(&s, wg_value_count(b)),
+                      *to = room(n);
+                wgi_rows rows = wgi_rows_of(y->node);
+                s.table[t]->elementwise(&(simd_elementwise){.x = x,
+                                                            .dy = v,
+                                                            .y = to,
+                                                            .count = n,
+                                                            .f = f,
+                                                            .threads = 1 + k % 2,
+                                                            .rows = &rows});
+                for (int64_t i = 0; i < n; i++, compared++) {
+                    float u = x[source_of(&a->shape, &y->shape, i)],
+                          w = v[source_of(&b->shape, &y->shape, i)];
+                    check_that(same(to[i], arithmetic(f, u, w)),
+                               "%s, function %d, shapes %d, element %lld: %g", s.table[t]->isa, f,
+                               k, (long long)i, (double)to[i]);
+                }
+                free(x);
+                free(v);
+                free_room(to, n);
+                wg_graph_free(g);
+            }
+    check_that(compared > 500000, "%lld", (long long)compared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arithmetic_is_exact),
+        cmocka_unit_test(operands_are_broadcast),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
