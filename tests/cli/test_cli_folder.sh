@@ -74,6 +74,11 @@ unchanged edited
 code 0 train --model edited --after 4u; says err "resuming after update 3"
 says edited/config.yml "# xxh64 "; says edited/config.yml "beam-size: 3 "
 
+# a list of differences that has no room for all ends with their number
+rm -rf emptied; cp -r model emptied; : >emptied/config.yml
+code 3 translate --model emptied; says err "emptied/model.safetensors: tensor "
+holds "the end of a long list" -n "$(tail -n 1 err | grep -x 'and [1-9][0-9]* more')"
+
 # a pipe in the place of a file is not waited for
 rm -rf piped; cp -r model piped; rm piped/config.yml; mkfifo piped/config.yml
 for command in translate info train; do
