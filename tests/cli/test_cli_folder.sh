@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_cli_folder.sh WENGERT CC: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
+# test_cli_folder.sh WENGERT CC OLD_MODEL: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
 # trainings do not meet in one, copies without their state are not overwritten, damage is named.
-wengert=$1 cc=$2
+wengert=$1 cc=$2 old_model=$3
 . "$(dirname "$0")/checks.sh"
 export OMP_NUM_THREADS=1
 cat >small.yml <<'END_OF_SETTINGS'
@@ -180,6 +180,15 @@ wait $child 2>err
 code 0 translate --model busy --weights average-3.safetensors $translate
 code 0 train --model busy --after 1u; says err "resuming after update"
 holds "no temporary file is left" -z "$(ls -A busy busy/checkpoints | grep '^\.wengert')"
+
+# the folder of a version without checksums
+cp -r "$old_model" old
+cp old/checkpoints/stopped-00000002.safetensors old/model.safetensors
+code 0 translate --model old $translate; holds "lines" "$(lines out)" -eq 2
+code 0 info old; says out "update                   2"
+code 0 train --model old --after 3u; says err "resuming after update 2"; says err "update 3: saved"
+says old/progress.json '"xxh64": "'; says old/config.yml "# xxh64 "; says old/model.safetensors wengert-xxh64
+code 0 train --model old --after 4u; says err "resuming after update 3"
 
 # what cannot be told is not missing: a folder that cannot be looked into
 ln -s circle circle
