@@ -133,7 +133,7 @@ static wg_status check_numbers(const char *folder, const wg_store *store, const 
         wgi_error_prefix(error, status,
                          "update %" PRId64
                          " is not saved, since not all of its numbers are finite; "
-                         "the checkpoints are unchanged: ",
+                         "the checkpoints are unchanged:\n",
                          p->update);
     return status;
 }

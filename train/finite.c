@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A float is NaN or infinite if all bits of its exponent are set: adding the lowest of them to these
- * bits alone then carries into the place of the sign.  This is done for all floats in 8 bytes at
- * once. */
+/* A float is NaN or infinite if all bits of its exponent are set: adding the lowest of them to
+ * these bits alone then carries into the place of the sign.  This is done for all floats in 8 bytes
+ * at once. */
 typedef struct pattern {
     uint64_t exponent, lowest, sign; /* the bits of each float in 8 bytes */
 } pattern;

@@ -8,7 +8,8 @@
  *     best-METRIC.safetensors    the best parameters on the validation set by that metric
  *     progress.json              the position in the run
  *     metrics.jsonl              a line for each progress message, validation and save
- *     checkpoints/               earlier states: wengert/train/checkpoint.h */
+ *     checkpoints/               earlier states: wengert/train/checkpoint.h
+ *     .wengert.lock              while a trainer has the folder */
 #ifndef WG_TRAIN_FOLDER_H
 #define WG_TRAIN_FOLDER_H
 
