@@ -1,4 +1,5 @@
 #include "wengert/backends/load.h"
+#include "backends/load.h"
 #include "wengert/backends/lapack.h"
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/simd.h"
@@ -81,15 +82,30 @@ void wg_backend_unload(wg_loaded_backend *loaded)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
+/* Such a name is that of a file, unless a built-in backend has it. */
+static bool is_object(const char *name, size_t n)
+{
+    return memchr(name, '/', n) || (n > 3 && memcmp(name + n - 3, ".so", 3) == 0);
+}
+
+bool wgi_backends_have_object(const char *names)
+{
+    for (const char *end; names && *names; names = *end ? end + 1 : end) {
+        end = names + strcspn(names, ",");
+        if (is_object(names, (size_t)(end - names)))
+            return true;
+    }
+    return false;
+}
+
 static wg_status add_named(wg_backend_list *list, const char *name, wg_error *error)
 {
     wg_loaded_backend loaded = {0};
     const wg_backend *b = wg_backend_find(name);
-    size_t n = strlen(name);
     if (list->count == WG_MAX_BACKENDS)
         return wgi_error_set(error, WG_EINVAL, "backend %s: expected at most %d backends", name,
                              WG_MAX_BACKENDS);
-    if (!b && (strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0))) {
+    if (!b && is_object(name, strlen(name))) {
         wg_status status = wg_backend_load(&loaded, name, error);
         if (status != WG_OK)
             return status;

@@ -4,7 +4,9 @@
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { LAST = 1000 };
 
@@ -58,12 +60,54 @@ static int find_last(const request *r, char ***paths, size_t *n)
     return EXIT_DATA;
 }
 
-static int average(const char *output, const char *const *paths, size_t n)
+static int average(const char *output, const char *const *paths, size_t n, wg_error *error)
 {
-    wg_error error;
-    wg_status status = wg_average_files(paths, n, output, &error);
+    wg_status status = wg_average_files(paths, n, output, error);
     for (size_t i = 0; status == WG_OK && i < n; i++)
         fprintf(stderr, "%s\n", paths[i]);
+    return exit_code(status);
+}
+
+/* A training that runs removes its oldest checkpoint when it saves a new one. */
+static bool has_vanished(const char *const *paths, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (access(paths[i], F_OK) != 0 && errno == ENOENT)
+            return true;
+    return false;
+}
+
+/* The mean of the last checkpoints; *vanished: one of them was removed meanwhile. */
+static int try_last(const request *r, bool *vanished, wg_error *error)
+{
+    char **found = NULL;
+    size_t n = 0;
+    int code = find_last(r, &found, &n);
+    if (code == EXIT_OK)
+        code = average(r->arguments[0], (const char *const *)found, n, error);
+    *vanished = code == EXIT_IO && has_vanished((const char *const *)found, n);
+    for (size_t i = 0; i < n; i++)
+        free(found[i]);
+    free(found);
+    return code;
+}
+
+static int average_last(const request *r)
+{
+    enum { TRIES = 100 };
+    wg_error error = {.status = WG_OK};
+    int code = EXIT_OK;
+    bool again = true;
+    for (int i = 0; i < TRIES && again; i++)
+        code = try_last(r, &again, &error);
+    complain_error(&error);
+    return code;
+}
+
+static int average_given(const request *r)
+{
+    wg_error error;
+    average(r->arguments[0], (const char *const *)r->arguments + 1, (size_t)r->n - 1, &error);
     return complain_error(&error);
 }
 
@@ -78,19 +122,10 @@ int command_average(int argc, char **argv)
                                      NULL,
                                      NULL};
     request r = {0};
-    char **found = NULL;
-    size_t n = 0;
     if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
         return EXIT_USAGE;
     int code = check_output(r.arguments[0]);
-    if (code == EXIT_OK && r.last)
-        code = find_last(&r, &found, &n);
-    if (code == EXIT_OK && r.last)
-        code = average(r.arguments[0], (const char *const *)found, n);
-    else if (code == EXIT_OK)
-        code = average(r.arguments[0], (const char *const *)r.arguments + 1, (size_t)r.n - 1);
-    for (size_t i = 0; i < n; i++)
-        free(found[i]);
-    free(found);
+    if (code == EXIT_OK)
+        code = r.last ? average_last(&r) : average_given(&r);
     return code;
 }

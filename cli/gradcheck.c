@@ -7,7 +7,7 @@
 #include "wengert/models/models.h"
 #include "wengert/ops/table.h"
 #ifdef WG_HAVE_TRAINING
-#include "wengert/train/folder.h"
+#include "cli/model.h"
 #endif
 
 #include <errno.h>
@@ -62,6 +62,17 @@ static uint64_t parse_seed(const char *text, struct argp_state *state)
     return n;
 }
 
+#ifdef WG_HAVE_TRAINING
+static bool is_model(const char *name)
+{
+    bool exists = false;
+    int code = is_source(name) ? EXIT_OK : model_exists(name, &exists);
+    if (code != EXIT_OK)
+        exit(code);
+    return exists;
+}
+#endif
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
@@ -85,7 +96,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'm': take_argument(state, &r->folder, "folder", arg); break;
     case ARGP_KEY_ARG:
 #ifdef WG_HAVE_TRAINING
-        if (!is_source(arg) && wg_folder_has(arg, WG_FILE_CONFIG)) {
+        if (is_model(arg)) {
             take_argument(state, &r->folder, "folder", arg);
             break;
         }

@@ -1,10 +1,10 @@
 /* wengert info: describes a model folder. */
 #include "cli/cli.h"
+#include "train/progress.h"
 #include "wengert/train/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,36 +119,29 @@ static int print_vocabularies(const char *folder)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static void print_number(const char *key, const json_t *value)
-{
-    if (json_is_integer(value))
-        printf("  %-24s %lld\n", key, (long long)json_integer_value(value));
-    else if (json_is_real(value))
-        printf("  %-24s %.1f\n", key, json_real_value(value));
-}
-
 static int print_progress(const char *path)
 {
-    static const char *const shown[] = {"update",        "epoch",   "sentences",
-                                        "target-tokens", "seconds", "stalled"};
-    json_error_t malformed;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &malformed), *entry;
-    const char *metric;
-    if (!root) {
-        complain("%s:%d: %s", path, malformed.line, malformed.text);
-        return EXIT_DATA;
-    }
+    wg_progress p;
+    wg_error error = {.status = WG_OK};
+    if (wgi_progress_read(&p, NULL, path, &error) != WG_OK)
+        return complain_error(&error);
+    const struct {
+        const char *name;
+        int64_t value;
+    } shown[] = {{"update", p.update},
+                 {"epoch", p.cursor.epoch},
+                 {"sentences", p.sentences},
+                 {"target-tokens", p.tokens},
+                 {"stalled", p.stalled}};
     for (size_t i = 0; i < WG_COUNT(shown); i++)
-        print_number(shown[i], json_object_get(root, shown[i]));
-    json_object_foreach(json_object_get(root, "best"), metric, entry)
-    {
+        printf("  %-24s %lld\n", shown[i].name, (long long)shown[i].value);
+    printf("  %-24s %.1f\n", "seconds", p.seconds);
+    for (size_t i = 0; i < p.n_best; i++) {
         char label[64];
-        snprintf(label, sizeof label, "best %s", metric);
-        printf("  %-24s %.6g, after update %lld\n", label,
-               json_number_value(json_object_get(entry, "value")),
-               (long long)json_integer_value(json_object_get(entry, "update")));
+        snprintf(label, sizeof label, "best %s", p.best[i].metric);
+        printf("  %-24s %.6g, after update %lld\n", label, p.best[i].value,
+               (long long)p.best[i].update);
     }
-    json_decref(root);
     return EXIT_OK;
 }
 
@@ -209,7 +202,10 @@ int command_info(int argc, char **argv)
     if (wg_folder_check(folder, &error) != WG_OK)
         return complain_error(&error);
     for (size_t i = 0; i < WG_COUNT(parts); i++) {
-        if (parts[i].file && !wg_folder_has(folder, parts[i].file))
+        bool has = true;
+        if (parts[i].file && wg_folder_has(folder, parts[i].file, &has, &error) != WG_OK)
+            return complain_error(&error);
+        if (!has)
             continue;
         char *path = parts[i].file ? wg_folder_path(folder, "%s", parts[i].file) : strdup(folder);
         printf("%s%s%s", i ? "\n" : "", parts[i].title, parts[i].title[0] ? "\n" : "");

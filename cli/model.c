@@ -5,6 +5,13 @@
 
 enum { WEIGHTS = 3000 };
 
+int model_exists(const char *folder, bool *exists)
+{
+    wg_error error;
+    return wg_folder_has(folder, WG_FILE_CONFIG, exists, &error) == WG_OK ? EXIT_OK
+                                                                          : complain_error(&error);
+}
+
 int model_settings(wg_settings *s, const char *folder)
 {
     wg_error error;

@@ -35,6 +35,9 @@ int model_parse(model *m, const model_command *command, int argc, char **argv);
 int model_open(model *m);
 void model_close(model *m);
 
+/* Whether the folder has a model.  Returns an exit code; complains if it cannot be told. */
+int model_exists(const char *folder, bool *exists);
+
 /* Reads the settings of the model in that folder, which the caller frees.  Returns an exit code;
  * complains. */
 int model_settings(wg_settings *settings, const char *folder);

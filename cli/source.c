@@ -92,6 +92,21 @@ int source_open_folder(source *s, const char *folder)
 #endif
 }
 
+/* A folder with a trained model, if there is one. */
+static int open_other(source *s, const char *name)
+{
+    bool exists = false;
+#ifdef WG_HAVE_TRAINING
+    int code = model_exists(name, &exists);
+    if (code != EXIT_OK)
+        return code;
+#endif
+    if (exists)
+        return source_open_folder(s, name);
+    complain_unknown("model", name, model_name_at);
+    return EXIT_USAGE;
+}
+
 int source_open(source *s, const char *name, const source_options *options)
 {
     int code = EXIT_OK;
@@ -104,15 +119,8 @@ int source_open(source *s, const char *name, const source_options *options)
     } else if (ends_with(name, ".so")) {
         code = load(s, name);
         s->model = s->loaded.model;
-    }
-#ifdef WG_HAVE_TRAINING
-    else if (wg_folder_has(name, WG_FILE_CONFIG))
-        code = source_open_folder(s, name);
-#endif
-    else {
-        complain_unknown("model", name, model_name_at);
-        code = EXIT_USAGE;
-    }
+    } else
+        code = open_other(s, name);
     s->options = *options;
     return code;
 }

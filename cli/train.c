@@ -35,11 +35,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int check_vocabularies(const wg_settings *asked)
 {
     wg_error error;
-    if (!asked->model || asked->overwrite || !asked->vocabs[0] ||
-        !wg_vocabularies_exist(asked->model))
+    bool exist;
+    if (!asked->model || asked->overwrite || !asked->vocabs[0])
         return EXIT_OK;
-    wg_status status =
-        wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1], &error);
+    wg_status status = wg_vocabularies_exist(asked->model, &exist, &error);
+    if (status != WG_OK || !exist)
+        return complain_error(&error);
+    status = wg_vocabularies_expect(asked->model, asked->vocabs[0], asked->vocabs[1], &error);
     if (status != WG_OK)
         complain("--vocabs: %s%s", error.text,
                  status == WG_EINVAL ? "; use --overwrite to train from scratch" : "");
@@ -50,12 +52,17 @@ static int check_vocabularies(const wg_settings *asked)
 static int merge_settings(wg_settings *s, wg_settings *asked)
 {
     wg_error error;
-    if (!asked->model || asked->overwrite || !wg_folder_has(asked->model, WG_FILE_CONFIG)) {
+    bool is_model = false;
+    int code = EXIT_OK;
+    if (asked->model && !asked->overwrite)
+        code = model_exists(asked->model, &is_model);
+    if (code == EXIT_OK && !is_model) {
         *s = *asked;
         *asked = (wg_settings){0};
         return EXIT_OK;
     }
-    int code = model_settings(s, asked->model);
+    if (code == EXIT_OK)
+        code = model_settings(s, asked->model);
     if (code != EXIT_OK)
         return code;
     wg_status status = wg_settings_override(s, asked, &error);

@@ -1,4 +1,4 @@
-/* The header of a safetensors file. */
+/* The header of a safetensors file, and its checksums. */
 #ifndef WG_FILES_INTERNAL_H
 #define WG_FILES_INTERNAL_H
 
@@ -29,5 +29,31 @@ enum { WG_MAX_FILE_TENSORS = 65536 };
 wg_status wgi_header_parse(wgi_header *out, const char *path, char *text, size_t size,
                            wg_error *error);
 void wgi_header_free(wgi_header *h);
+
+/* ---- checksums (sums.c) ---------------------------------------------------------------------- */
+
+/* The key of the metadata entry that has them: 16 digits for all other entries, then 16 for each
+ * tensor in the order of names, so that the order in the file does not matter. */
+#define WGI_SUMS_KEY "wengert-xxh64"
+
+/* The text of that entry, which the caller frees; NULL without memory. */
+char *wgi_sums_text(const wg_tensor *tensors, size_t n_tensors, const wg_file_note *notes,
+                    size_t n_notes);
+/* One number for all of them, never 0. */
+uint64_t wgi_sums_digest(const char *text);
+/* Compares the data of all tensors and the other entries with the entry of that key, and takes it
+ * out of the header; *digest is its digest, 0 if there is no such entry.  WG_EDATA: the error lists
+ * all that differ. */
+wg_status wgi_sums_check(wgi_header *h, const char *path, uint64_t *digest, wg_error *error);
+
+/* ---- files (safetensors.c) ------------------------------------------------------------------- */
+
+/* The digest of the file's checksums, which is another one if a tensor or an entry is another one;
+ * 0 if it has none. */
+uint64_t wgi_safetensors_digest(const wg_safetensors *file);
+/* wg_safetensors_write; *digest is that of the new file. */
+wg_status wgi_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
+                                const wg_file_note *notes, size_t n_notes, uint64_t *digest,
+                                wg_error *error);
 
 #endif

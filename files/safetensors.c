@@ -1,14 +1,13 @@
 #include "files/internal.h"
+#include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
 #include "text/unicode/unicode.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -19,6 +18,7 @@ enum { MAX_HEADER = 100 * 1000 * 1000 };
 struct wg_safetensors {
     char *map; /* the file, private and writable: header strings are terminated in place */
     size_t size;
+    uint64_t digest; /* of the checksums; 0: it has none */
     wgi_header header;
 };
 
@@ -27,20 +27,14 @@ struct wg_safetensors {
 /* Maps a regular file of at least 8 bytes. */
 static wg_status map(wg_safetensors *f, const char *path, wg_error *error)
 {
-    struct stat about;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* does not wait for a FIFO's writer */
-    if (fd < 0)
-        return wgi_error_errno(error, path, "open");
-    wg_status status = WG_OK;
-    if (fstat(fd, &about) != 0)
-        status = wgi_error_errno(error, path, "stat");
-    else if (!S_ISREG(about.st_mode))
-        status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got another kind");
-    else if (about.st_size < 8)
-        status = wgi_error_file(error, WG_EDATA, path, "expected at least 8 bytes, got %lld",
-                                (long long)about.st_size);
-    if (status == WG_OK) {
-        f->size = (size_t)about.st_size;
+    int fd;
+    wg_status status = wgi_file_open(&fd, &f->size, path, error);
+    if (status != WG_OK)
+        return status;
+    if (f->size < 8) {
+        status =
+            wgi_error_file(error, WG_EDATA, path, "expected at least 8 bytes, got %zu", f->size);
+    } else {
         void *bytes = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED)
             status = wgi_error_errno(error, path, "map");
@@ -138,7 +132,9 @@ static wg_status read_header(wg_safetensors *f, const char *path, wg_error *erro
     uint64_t size = f->size - 8 - n;
     for (size_t i = 0; i < f->header.n_entries && status == WG_OK; i++)
         status = check_tensor(&f->header.entries[i], f->map + 8 + n, size, path, error);
-    return status == WG_OK ? check_layout(&f->header, size, path, error) : status;
+    if (status == WG_OK)
+        status = check_layout(&f->header, size, path, error);
+    return status == WG_OK ? wgi_sums_check(&f->header, path, &f->digest, error) : status;
 }
 
 wg_status wg_safetensors_open(wg_safetensors **out, const char *path, wg_error *error)
@@ -166,6 +162,11 @@ void wg_safetensors_close(wg_safetensors *f)
         munmap(f->map, f->size);
     wgi_header_free(&f->header);
     free(f);
+}
+
+uint64_t wgi_safetensors_digest(const wg_safetensors *f)
+{
+    return f->digest;
 }
 
 size_t wg_safetensors_count(const wg_safetensors *f)
@@ -221,6 +222,7 @@ typedef struct content {
     const wg_tensor *tensors;
     const wg_file_note *notes;
     size_t n_tensors, n_notes;
+    char *sums;          /* the entry of checksums */
     wgi_file_writer *to; /* NULL: only count the header's bytes */
     uint64_t counted;
 } content;
@@ -254,25 +256,29 @@ static void put_string(content *c, const char *s)
     put(c, "\"", 1);
 }
 
+static void put_note(content *c, const char *key, const char *text)
+{
+    put_string(c, key);
+    put(c, ":", 1);
+    put_string(c, text);
+}
+
 static void put_header(content *c)
 {
     uint64_t at = 0;
     put(c, "{", 1);
-    if (c->n_notes) {
-        put_string(c, "__metadata__");
-        for (size_t i = 0; i < c->n_notes; i++) {
-            put(c, i ? "," : ":{", i ? 1 : 2);
-            put_string(c, c->notes[i].key);
-            put(c, ":", 1);
-            put_string(c, c->notes[i].text);
-        }
-        put(c, "}", 1);
+    put_string(c, "__metadata__");
+    put(c, ":{", 2);
+    for (size_t i = 0; i < c->n_notes; i++) {
+        put_note(c, c->notes[i].key, c->notes[i].text);
+        put(c, ",", 1);
     }
+    put_note(c, WGI_SUMS_KEY, c->sums);
+    put(c, "}", 1);
     for (size_t i = 0; i < c->n_tensors; i++) {
         const wg_tensor *t = &c->tensors[i];
         const wgi_file_dtype *dtype = wgi_file_dtype_of(t->dtype);
-        if (i || c->n_notes)
-            put(c, ",", 1);
+        put(c, ",", 1);
         put_string(c, t->name);
         put(c, ":{\"dtype\":", 10);
         put_string(c, dtype->name);
@@ -328,6 +334,10 @@ static wg_status check_content(const content *c, const char *path, wg_error *err
     for (size_t i = 0; i < c->n_notes; i++)
         if (!c->notes[i].text || !wgi_utf8_valid(c->notes[i].text, strlen(c->notes[i].text)))
             return wgi_error_file(error, WG_EINVAL, path, "text of note %zu: expected UTF-8", i);
+    for (size_t i = 0; i < c->n_notes; i++)
+        if (c->notes[i].key && strcmp(c->notes[i].key, WGI_SUMS_KEY) == 0)
+            return wgi_error_file(error, WG_EINVAL, path,
+                                  "note %zu: the key " WGI_SUMS_KEY " is reserved", i);
     for (size_t i = 0; i < c->n_tensors; i++) {
         const wg_tensor *t = &c->tensors[i];
         if (!wgi_file_dtype_of(t->dtype) || !wg_shape_valid(&t->shape, t->dtype))
@@ -353,11 +363,27 @@ static wg_status check_content(const content *c, const char *path, wg_error *err
     return status;
 }
 
+wg_status wgi_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
+                                const wg_file_note *notes, size_t n_notes, uint64_t *digest,
+                                wg_error *error)
+{
+    wgi_error_clear(error);
+    content c = {.tensors = tensors, .notes = notes, .n_tensors = n_tensors, .n_notes = n_notes};
+    wg_status status = check_content(&c, path, error);
+    if (status != WG_OK)
+        return status;
+    c.sums = wgi_sums_text(tensors, n_tensors, notes, n_notes);
+    if (!c.sums)
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    *digest = wgi_sums_digest(c.sums);
+    status = wgi_file_replace(path, write_content, &c, error);
+    free(c.sums);
+    return status;
+}
+
 wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors, size_t n_tensors,
                                const wg_file_note *notes, size_t n_notes, wg_error *error)
 {
-    wgi_error_clear(error);
-    content c = {tensors, notes, n_tensors, n_notes, NULL, 0};
-    wg_status status = check_content(&c, path, error);
-    return status == WG_OK ? wgi_file_replace(path, write_content, &c, error) : status;
+    uint64_t digest;
+    return wgi_safetensors_write(path, tensors, n_tensors, notes, n_notes, &digest, error);
 }

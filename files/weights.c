@@ -106,9 +106,7 @@ static wg_status compare(const wg_tensor *list, size_t n, const wg_safetensors *
             status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected none", path,
                                     wg_safetensors_at(f, i)->name);
     if (!others)
-        wgi_error_line(error, WG_EDATA,
-                       "(wg_store_load_weights ignores what a model does not "
-                       "need)");
+        wgi_error_add(error, "\n(wg_store_load_weights ignores what a model does not need)");
     return status;
 }
 
@@ -124,13 +122,15 @@ static wg_status load_open(const wg_tensor *list, size_t n, const wg_safetensors
     return status;
 }
 
-wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wg_error *error)
+wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, uint64_t *digest,
+                           wg_error *error)
 {
     wg_safetensors *f;
     wg_status status = wg_safetensors_open(&f, path, error);
     if (status != WG_OK)
         return status;
     status = load_open(list, n, f, path, error);
+    *digest = wgi_safetensors_digest(f);
     wg_safetensors_close(f);
     return status;
 }
@@ -168,6 +168,21 @@ static wg_status take_all(wg_store *store, const wg_safetensors *f, const char *
                                : wgi_error_file(error, status, path, "no memory to read it");
 }
 
+wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *path,
+                         wg_error *error)
+{
+    size_t n;
+    wg_tensor *list = list_of(store, &n);
+    wg_status status =
+        list ? WG_OK : wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
+    if (status == WG_OK)
+        status = n ? load_open(list, n, f, path, error) : take_all(store, f, path, error);
+    if (status == WG_OK)
+        status = wgi_notes_load(store, f, path, error);
+    free(list);
+    return status;
+}
+
 wg_status wg_store_load(wg_store *store, const char *path, wg_error *error)
 {
     wgi_error_clear(error);
@@ -175,17 +190,8 @@ wg_status wg_store_load(wg_store *store, const char *path, wg_error *error)
         return wgi_error_file(error, WG_EINVAL, path, "the store is NULL");
     wg_safetensors *f;
     wg_status status = wg_safetensors_open(&f, path, error);
-    if (status != WG_OK)
-        return status;
-    size_t n;
-    wg_tensor *list = list_of(store, &n);
-    if (!list)
-        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
-    else
-        status = n ? load_open(list, n, f, path, error) : take_all(store, f, path, error);
     if (status == WG_OK)
-        status = wgi_notes_load(store, f, path, error);
-    free(list);
+        status = wgi_store_take(store, f, path, error);
     wg_safetensors_close(f);
     return status;
 }

@@ -5,8 +5,14 @@
 #include "wengert/files/weights.h"
 
 /* Fills the n tensors from the file, which must have the same names, dtypes and shapes: otherwise
- * nothing is changed and the error lists every difference. */
-wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, wg_error *error);
+ * nothing is changed and the error lists every difference.  *digest is that of the file (files/
+ * internal.h). */
+wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, uint64_t *digest,
+                           wg_error *error);
+
+/* wg_store_load from an open file. */
+wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *path,
+                         wg_error *error);
 
 /* Writes the n tensors, with the notes of the store; a list of NULL means that memory is out. */
 wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n, const char *path,

@@ -1,6 +1,7 @@
 #include "graph/error.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +11,35 @@ static void append(char *text, const char *format, va_list list)
     vsnprintf(text + used, WG_ERROR_TEXT - used, format, list);
 }
 
-static void append_line(char *text, const char *format, va_list list)
+/* How a list ends that has no room for all of its items: "and 12 more". */
+enum { CLOSING = 100 /* bytes kept free for that, and for a remark behind it */ };
+
+/* The "and N more" at the end of a text, and N; NULL if it does not end so. */
+static char *find_more(char *text, const char *separator, size_t *count)
 {
-    size_t used = strlen(text);
-    if (used)
-        snprintf(text + used, WG_ERROR_TEXT - used, "\n");
-    append(text, format, list);
+    char *last = NULL;
+    int end = 0;
+    for (char *at = text; (at = strstr(at, separator)); at += strlen(separator))
+        last = at + strlen(separator);
+    return last && sscanf(last, "and %zu more%n", count, &end) == 1 && end && !last[end] ? last
+                                                                                         : NULL;
+}
+
+/* Appends an item whole or not at all: then the end of the list says how many are left out. */
+static void append_item(char *text, const char *separator, const char *format, va_list list)
+{
+    char item[WG_ERROR_TEXT];
+    size_t used = strlen(text), count = 0;
+    int n = vsnprintf(item, sizeof item, format, list);
+    char *more = find_more(text, separator, &count);
+    if (used == 0)
+        snprintf(text, WG_ERROR_TEXT, "%s", item);
+    else if (more)
+        snprintf(more, (size_t)(text + WG_ERROR_TEXT - more), "and %zu more", count + 1);
+    else if (n >= 0 && used + strlen(separator) + (size_t)n + CLOSING < WG_ERROR_TEXT)
+        snprintf(text + used, WG_ERROR_TEXT - used, "%s%s", separator, item);
+    else
+        snprintf(text + used, WG_ERROR_TEXT - used, "%sand 1 more", separator);
 }
 
 void wgi_error_clear(wg_error *e)
@@ -69,7 +93,7 @@ wg_status wgi_error_errno(wg_error *e, const char *path, const char *what)
     int error = errno;
     if (strerror_r(error, text, sizeof text) != 0)
         snprintf(text, sizeof text, "error %d", error);
-    return wgi_error_file(e, WG_EIO, path, "%s: %s", what, text);
+    return wgi_error_file(e, error == ENOMEM ? WG_ENOMEM : WG_EIO, path, "%s: %s", what, text);
 }
 
 wg_status wgi_error_line(wg_error *e, wg_status status, const char *format, ...)
@@ -78,7 +102,19 @@ wg_status wgi_error_line(wg_error *e, wg_status status, const char *format, ...)
     va_start(list, format);
     if (e) {
         e->status = status;
-        append_line(e->text, format, list);
+        append_item(e->text, "\n", format, list);
+    }
+    va_end(list);
+    return status;
+}
+
+wg_status wgi_error_item(wg_error *e, wg_status status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (e) {
+        e->status = status;
+        append_item(e->text, "; ", format, list);
     }
     va_end(list);
     return status;
@@ -104,6 +140,6 @@ void wgi_error_warn(wg_error *e, const char *format, ...)
     va_list list;
     va_start(list, format);
     if (e)
-        append_line(e->warning, format, list);
+        append_item(e->warning, "\n", format, list);
     va_end(list);
 }

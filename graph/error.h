@@ -16,11 +16,16 @@ wg_status wgi_error_set(wg_error *e, wg_status status, const char *format, ...) 
 wg_status wgi_error_file(wg_error *e, wg_status status, const char *path, const char *format, ...)
     WG_PRINTF(4, 5);
 
-/* Sets "PATH: what: strerror(errno)" and returns WG_EIO. */
+/* Sets "PATH: what: strerror(errno)" and returns WG_EIO, or WG_ENOMEM if that is what errno
+ * says. */
 wg_status wgi_error_errno(wg_error *e, const char *path, const char *what);
 
-/* Sets the status and appends a line to the text, for a list of failures; returns the status. */
+/* Sets the status and appends a line to the text, for a list of failures; returns the status.
+ * Lines that do not fit are counted in a last one, "and 12 more". */
 wg_status wgi_error_line(wg_error *e, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+
+/* The same in one line, with "; " between the items. */
+wg_status wgi_error_item(wg_error *e, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 
 /* Appends to the text. */
 void wgi_error_add(wg_error *e, const char *format, ...) WG_PRINTF(2, 3);

@@ -1,44 +1,15 @@
 /* Reading texts: files, lines, and what is not UTF-8. */
+#include "files/read.h"
 #include "graph/grow.h"
 #include "text/internal.h"
 #include "text/unicode/unicode.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-/* Opens a regular file.  O_NONBLOCK: opening a FIFO without a writer must not wait. */
-static wg_status open_regular(int *fd, const char *path, wg_error *error)
-{
-    static const struct {
-        mode_t type;
-        const char *name;
-    } kinds[] = {{S_IFDIR, "a directory"},
-                 {S_IFIFO, "a FIFO"},
-                 {S_IFCHR, "a device"},
-                 {S_IFBLK, "a device"}};
-    struct stat s;
-    wg_status status = WG_OK;
-    *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (*fd < 0 || fstat(*fd, &s) != 0) {
-        status = wgi_error_errno(error, path, "open");
-    } else if (!S_ISREG(s.st_mode)) {
-        const char *got = "something else";
-        for (size_t i = 0; i < WG_COUNT(kinds); i++)
-            if ((s.st_mode & S_IFMT) == kinds[i].type)
-                got = kinds[i].name;
-        status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got %s", got);
-    }
-    if (status != WG_OK && *fd >= 0)
-        close(*fd);
-    return status;
-}
 
 /* Why reading gzip stopped; Z_BUF_ERROR means that the file is truncated. */
 static wg_status gzip_error(gzFile gz, const char *path, wg_error *error)
@@ -73,8 +44,9 @@ wg_status wgi_text_read(wgi_text *out, const char *path, wg_error *error)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* U+FEFF */
     int fd;
+    size_t size;
     *out = (wgi_text){0};
-    wg_status status = open_regular(&fd, path, error);
+    wg_status status = wgi_file_open(&fd, &size, path, error);
     if (status != WG_OK)
         return status;
     gzFile gz = gzdopen(fd, "rb");

@@ -1,4 +1,5 @@
 /* Vocabularies: a table of words or characters, or a SentencePiece model. */
+#include "files/checksum.h"
 #include "graph/grow.h"
 #include "text/sentencepiece/sentencepiece.h"
 
@@ -214,6 +215,22 @@ bool wg_vocabulary_equal(const wg_vocabulary *a, const wg_vocabulary *b)
         if (strcmp(wgi_token_text(&a->tokens, i), wgi_token_text(&b->tokens, i)) != 0)
             return false;
     return true;
+}
+
+uint64_t wg_vocabulary_hash(const wg_vocabulary *v)
+{
+    if (v->spm) {
+        size_t n;
+        const char *bytes = wgi_spm_bytes(v->spm, &n);
+        return wgi_xxh64(bytes, n, 0);
+    }
+    const int32_t kind = (int32_t)v->kind;
+    uint64_t h = wgi_xxh64(v->special, sizeof v->special, wgi_xxh64(&kind, sizeof kind, 0));
+    for (size_t i = 0; i < v->tokens.n; i++) {
+        const char *token = wgi_token_text(&v->tokens, i);
+        h = wgi_xxh64(token, strlen(token), h);
+    }
+    return h;
 }
 
 wg_vocabulary_kind wg_vocabulary_kind_of(const wg_vocabulary *v)

@@ -13,22 +13,19 @@ static wg_status compare(const wg_safetensors *first, const wg_safetensors *f, c
 {
     wg_status status = WG_OK;
     const wg_file_tensor *a, *b;
-    char want[200], have[200];
+    char want[200], have[200], got[240];
     for (size_t i = 0; (a = wg_safetensors_at(first, i)); i++) {
         b = wg_safetensors_find(f, a->name);
         bool same_type =
             b && strcmp(a->dtype_name, b->dtype_name) == 0 && wg_shape_equal(&a->shape, &b->shape);
         if (same_type && (wg_dtype_is_float(a->dtype) || memcmp(a->data, b->data, a->size) == 0))
             continue;
-        status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected %s %s", path, a->name,
-                                a->dtype_name, wg_shape_text(&a->shape, want, sizeof want));
-        if (!b)
-            wgi_error_add(error, ", got none");
-        else if (same_type)
-            wgi_error_add(error, " equal to the first file's");
-        else
-            wgi_error_add(error, ", got %s %s", b->dtype_name,
-                          wg_shape_text(&b->shape, have, sizeof have));
+        snprintf(got, sizeof got, "%s%s%s", b ? b->dtype_name : "none", b ? " " : "",
+                 b ? wg_shape_text(&b->shape, have, sizeof have) : "");
+        status = wgi_error_line(error, WG_EDATA, "%s: tensor %s: expected %s %s%s%s", path, a->name,
+                                a->dtype_name, wg_shape_text(&a->shape, want, sizeof want),
+                                same_type ? " equal to the first file's" : ", got ",
+                                same_type ? "" : got);
     }
     for (size_t i = 0; (b = wg_safetensors_at(f, i)); i++)
         if (!wg_safetensors_find(first, b->name))
@@ -66,12 +63,30 @@ static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t
     return sum;
 }
 
+/* The metadata entries that all files have, into `out`; how many there are. */
+static size_t shared_notes(wg_safetensors *const *files, size_t n, wg_file_note *out)
+{
+    const wg_file_note *note;
+    size_t count = 0;
+    for (size_t i = 0; (note = wg_safetensors_note_at(files[0], i)); i++) {
+        bool shared = true;
+        for (size_t k = 1; k < n && shared; k++) {
+            const char *text = wg_safetensors_note(files[k], note->key);
+            shared = text && strcmp(text, note->text) == 0;
+        }
+        if (shared)
+            out[count++] = *note;
+    }
+    return count;
+}
+
 static wg_status average(wg_safetensors *const *files, size_t n, const char *out, wg_error *error)
 {
     wgi_error_clear(error);
     size_t count = wg_safetensors_count(files[0]);
     wg_tensor *list = calloc(count + 1, sizeof *list);
-    bool ok = list;
+    wg_file_note *notes = calloc(wg_safetensors_note_count(files[0]) + 1, sizeof *notes);
+    bool ok = list && notes;
     for (size_t i = 0; i < count && ok; i++) {
         const wg_file_tensor *t = wg_safetensors_at(files[0], i);
         list[i] = (wg_tensor){t->name, t->dtype, t->shape, malloc(t->size + 1)};
@@ -82,11 +97,12 @@ static wg_status average(wg_safetensors *const *files, size_t n, const char *out
             memcpy(list[i].data, t->data, t->size);
     }
     wg_status status =
-        ok ? wg_safetensors_write(out, list, count, NULL, 0, error)
+        ok ? wg_safetensors_write(out, list, count, notes, shared_notes(files, n, notes), error)
            : wgi_error_file(error, WG_ENOMEM, out, "no memory to average %zu tensors", count);
     for (size_t i = 0; list && i < count; i++)
         free(list[i].data);
     free(list);
+    free(notes);
     return status;
 }
 

@@ -1,34 +1,33 @@
-#include "graph/grow.h"
 #include "wengert/train/checkpoint.h"
-#include "wengert/train/folder.h"
+#include "files/checksum.h"
+#include "files/internal.h"
 #include "files/replace.h"
 #include "files/weights.h"
 #include "graph/error.h"
+#include "train/checkpoint_files.h"
+#include "train/finite.h"
+#include "train/folder.h"
 #include "train/progress.h"
 #include "train/step.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 /* ---- the tensors of each file ---------------------------------------------------------------- */
 
 /* Tensors whose names have the prefix belong to the file, and are written without it if `bare`; the
  * model has all others. */
 static const struct group {
-    const char *stem, *prefix;
+    wgi_file_kind kind;
+    const char *name, *prefix; /* of the folder's own file; of the tensors */
     bool bare;
 } groups[WG_CHECKPOINT_FILES] = {
-    {"model", "", false},
-    {"average", WG_STATES_OF_AVERAGE, true},
-    {"optimizer", WG_STATES_OF_OPTIMIZER, false},
+    {WGI_FILE_MODEL, WG_FILE_MODEL, "", false},
+    {WGI_FILE_AVERAGE, WG_FILE_AVERAGE, WG_STATES_OF_AVERAGE, true},
+    {WGI_FILE_OPTIMIZER, WG_FILE_OPTIMIZER, WG_STATES_OF_OPTIMIZER, false},
 };
 enum { MODEL = 0, AVERAGE };
-static const char STOPPED[] = "stopped"; /* of the model if the run ended between two saves */
 
 static bool begins(const char *name, const char *prefix)
 {
@@ -57,24 +56,37 @@ static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *
     return list;
 }
 
-/* A hash of names and numbers; 0 if there are none. */
+/* A hash of names and numbers, which progress.json of format 1 has of each file. */
 static uint64_t fingerprint(const wg_tensor *list, size_t n)
 {
-    XXH64_hash_t h = 0;
+    uint64_t h = 0;
     for (size_t i = 0; i < n; i++) {
-        h = XXH64(list[i].name, strlen(list[i].name), h);
-        h = XXH64(list[i].data,
-                  (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype), h);
+        h = wgi_xxh64(list[i].name, strlen(list[i].name), h);
+        h = wgi_xxh64(list[i].data,
+                      (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype), h);
     }
     return h;
 }
 
-wg_status wg_checkpoint_write_model(const wg_store *store, const char *path, wg_error *error)
+static wg_status write_group(const struct group *g, const wg_tensor *list, size_t n,
+                             const wg_progress *p, const char *path, uint64_t *digest,
+                             wg_error *error)
+{
+    char text[WGI_NOTE_SIZE];
+    wg_file_note note = {WGI_NOTE_VOCABULARIES, text};
+    bool noted = g->kind != WGI_FILE_OPTIMIZER && p->vocabularies;
+    wgi_note_of_vocabularies(text, p->vocabularies);
+    return wgi_safetensors_write(path, list, n, &note, noted, digest, error);
+}
+
+wg_status wg_checkpoint_write_model(const wg_store *store, const wg_progress *progress,
+                                    const char *path, wg_error *error)
 {
     size_t n;
+    uint64_t digest;
     wgi_error_clear(error);
     wg_tensor *list = collect(store, &groups[MODEL], &n);
-    wg_status status = list ? wg_safetensors_write(path, list, n, NULL, 0, error)
+    wg_status status = list ? write_group(&groups[MODEL], list, n, progress, path, &digest, error)
                             : wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     free(list);
     return status;
@@ -96,142 +108,64 @@ void wg_checkpoint_swap_averages(wg_store *store)
     }
 }
 
-/* ---- the numbers of the checkpoints that there are ------------------------------------------- */
+/* ---- saving ---------------------------------------------------------------------------------- */
 
-typedef struct numbers {
-    int64_t *n; /* [count], ascending */
-    size_t count;
-} numbers;
-
-static int compare(const void *a, const void *b)
+static wg_status no_memory(const char *folder, const char *what, wg_error *error)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    return wgi_error_file(error, WG_ENOMEM, folder, "no memory to %s a checkpoint", what);
 }
 
-/* N of "STEM-N.EXTENSION", -1 for other names. */
-static int64_t number_in(const char *name, const char *stem, const char *extension)
-{
-    size_t n = strlen(stem);
-    char *end;
-    if (strncmp(name, stem, n) != 0 || name[n] != '-' || name[n + 1] < '0' || name[n + 1] > '9')
-        return -1;
-    errno = 0;
-    long long number = strtoll(name + n + 1, &end, 10);
-    return errno == 0 && strcmp(end, extension) == 0 ? number : -1;
-}
-
-/* The numbers of all files of that name in checkpoints/; none if there is no such folder. */
-static wg_status list_numbers(numbers *out, const char *folder, const char *stem,
-                              const char *extension)
-{
-    *out = (numbers){NULL, 0};
-    char *path = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
-    DIR *d = path ? opendir(path) : NULL;
-    wg_status status = path ? WG_OK : WG_ENOMEM;
-    size_t room = 0;
-    for (struct dirent *e; status == WG_OK && d && (e = readdir(d));) {
-        int64_t number = number_in(e->d_name, stem, extension);
-        if (number < 0)
-            continue;
-        if (WGI_RESERVE(out->n, room, out->count + 1))
-            out->n[out->count++] = number;
-        else
-            status = WG_ENOMEM;
-    }
-    if (d)
-        closedir(d);
-    free(path);
-    if (out->count)
-        qsort(out->n, out->count, sizeof *out->n, compare);
-    return status;
-}
-
-static char *tensors_path(const char *folder, const char *stem, int64_t number)
-{
-    return wg_folder_path(folder, WG_FOLDER_CHECKPOINTS "/%s-%08" PRId64 ".safetensors", stem,
-                          number);
-}
-
-static char *progress_path(const char *folder, int64_t number)
-{
-    return wg_folder_path(folder, WG_FOLDER_CHECKPOINTS "/progress-%08" PRId64 ".json", number);
-}
-
-static void remove_path(char *path)
-{
-    if (path)
-        unlink(path);
-    free(path);
-}
-
-/* The path of that file of checkpoint N: under the name that exists. */
-static char *found_path(const char *folder, int which, int64_t number)
-{
-    char *stopped = which == MODEL ? tensors_path(folder, STOPPED, number) : NULL;
-    if (stopped && access(stopped, F_OK) == 0)
-        return stopped;
-    free(stopped);
-    return tensors_path(folder, groups[which].stem, number);
-}
-
-wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, size_t *n,
+/* What is not finite now never will be again: such a checkpoint would take the place of a good
+ * one. */
+static wg_status check_numbers(const char *folder, const wg_store *store, const wg_progress *p,
                                wg_error *error)
 {
-    wgi_error_clear(error);
-    numbers all;
-    wg_status status = list_numbers(&all, folder, groups[MODEL].stem, ".safetensors");
-    size_t first = all.count > max ? all.count - max : 0;
-    *n = 0;
-    *paths = calloc(all.count - first + 1, sizeof(char *));
-    for (size_t i = first; *paths && status == WG_OK && i < all.count; i++)
-        if (!((*paths)[(*n)++] = tensors_path(folder, groups[MODEL].stem, all.n[i])))
-            status = WG_ENOMEM;
-    free(all.n);
-    if (status == WG_OK && *paths && *n)
-        return WG_OK;
-    bool none = status == WG_OK && *paths;
-    for (size_t i = 0; i < *n; i++)
-        free((*paths)[i]);
-    free(*paths);
-    *paths = NULL;
-    *n = 0;
-    return none ? wgi_error_file(error, WG_EIO, folder,
-                                 "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
-                                 "/, got none (the one at the end of a run does not count)")
-                : wgi_error_file(error, WG_ENOMEM, folder, "no memory to list its checkpoints");
+    wg_status status = WG_OK;
+    for (int i = 0; i < WG_CHECKPOINT_FILES && status != WG_ENOMEM; i++) {
+        size_t n;
+        wg_tensor *list = collect(store, &groups[i], &n);
+        wg_status one = list ? wgi_check_finite(list, n, WG_ENONFINITE, groups[i].name, error)
+                             : no_memory(folder, "save", error);
+        status = one != WG_OK ? one : status;
+        free(list);
+    }
+    if (status == WG_ENONFINITE)
+        wgi_error_prefix(error, status,
+                         "update %" PRId64
+                         " is not saved, since not all of its numbers are finite; "
+                         "the checkpoints are unchanged:\n",
+                         p->update);
+    return status;
 }
-
-/* ---- saving ---------------------------------------------------------------------------------- */
 
 static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which,
                             bool stopped, wg_error *error)
 {
     const struct group *g = &groups[which];
-    const char *stem = which == MODEL && stopped ? STOPPED : g->stem;
-    wgi_error_clear(error);
     size_t n = 0;
     wg_tensor *list = collect(store, g, &n);
-    char *path = tensors_path(folder, stem, p->update);
-    wg_status status =
-        list && path ? WG_OK
-                     : wgi_error_file(error, WG_ENOMEM, folder, "no memory to save a checkpoint");
-    if (status == WG_OK) {
-        p->files[which] = fingerprint(list, n);
-        if (n)
-            status = wg_safetensors_write(path, list, n, NULL, 0, error);
-    }
+    char *path = wgi_checkpoint_path(folder, which == MODEL && stopped ? WGI_FILE_STOPPED : g->kind,
+                                     p->update);
+    wg_status status = list && path ? WG_OK : no_memory(folder, "save", error);
+    p->files[which] = 0;
+    if (status == WG_OK && n)
+        status = write_group(g, list, n, p, path, &p->files[which], error);
     free(list);
     free(path);
     return status;
 }
 
 /* Makes a file of the checkpoint the folder's own, under `name`. */
-static wg_status publish(const char *folder, char *from, const char *name, wg_error *error)
+static wg_status publish(const char *folder, wgi_file_kind kind, int64_t number, const char *name,
+                         wg_error *error)
 {
-    char *to = wg_folder_path(folder, "%s", name);
-    wg_status status = from && to ? wgi_file_link(from, to, error)
-                                  : wgi_error_file(error, WG_ENOMEM, folder, "no memory");
+    char *from, *to = wg_folder_path(folder, "%s", name);
+    wg_status status = wgi_checkpoint_find(&from, folder, kind, number, error);
+    if (status == WG_OK)
+        status = from && to ? wgi_file_link(from, to, error)
+                 : to       ? wgi_error_file(error, WG_EIO, folder,
+                                             "%s of update %" PRId64 " has vanished", name, number)
+                            : no_memory(folder, "save", error);
     free(from);
     free(to);
     return status;
@@ -240,80 +174,22 @@ static wg_status publish(const char *folder, char *from, const char *name, wg_er
 static wg_status publish_all(const char *folder, const wg_progress *p, wg_error *error)
 {
     wg_status status = WG_OK;
-    for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++) {
-        char name[40];
-        snprintf(name, sizeof name, "%s.safetensors", groups[i].stem);
+    for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         if (p->files[i])
-            status = publish(folder, found_path(folder, i, p->update), name, error);
-    }
-    return status == WG_OK
-               ? publish(folder, progress_path(folder, p->update), WG_FILE_PROGRESS, error)
-               : status;
+            status = publish(folder, groups[i].kind, p->update, groups[i].name, error);
+    return status == WG_OK ? publish(folder, WGI_FILE_PROGRESS, p->update, WG_FILE_PROGRESS, error)
+                           : status;
 }
 
-/* The kinds of files in checkpoints/; progress first. */
-static const struct kind {
-    const char *stem, *extension;
-} kinds[] = {{"progress", ".json"},
-             {"model", ".safetensors"},
-             {STOPPED, ".safetensors"},
-             {"average", ".safetensors"},
-             {"optimizer", ".safetensors"}};
-enum { KINDS = WG_COUNT(kinds), PROGRESS = 0, MODELS };
-
-/* Removes the files of that kind with numbers in [from, to). */
-static void remove_range(const char *folder, const struct kind *k, int64_t from, int64_t to)
+/* Makes checkpoints/; *path is that of its file progress-N.json. */
+static wg_status make_place(char **path, const char *folder, int64_t update, wg_error *error)
 {
-    numbers all;
-    if (list_numbers(&all, folder, k->stem, k->extension) == WG_OK)
-        for (size_t i = 0; i < all.count; i++)
-            if (all.n[i] >= from && all.n[i] < to)
-                remove_path(k == &kinds[PROGRESS] ? progress_path(folder, all.n[i])
-                                                  : tensors_path(folder, k->stem, all.n[i]));
-    free(all.n);
-}
-
-/* The lowest number among the newest `most` files of that kind; 0 if there are fewer. */
-static int64_t oldest_of(const char *folder, const struct kind *k, int64_t max)
-{
-    numbers all;
-    bool more =
-        list_numbers(&all, folder, k->stem, k->extension) == WG_OK && (int64_t)all.count > max;
-    int64_t oldest = more ? all.n[all.count - (size_t)max] : 0;
-    free(all.n);
-    return oldest;
-}
-
-/* Removes what a process left behind that died while writing. */
-static void remove_temporaries(const char *folder)
-{
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strstr(e->d_name, ".tmp-"))
-            remove_path(wg_folder_path(folder, "%s", e->d_name));
-    if (d)
-        closedir(d);
-}
-
-/* Checkpoints newer than the one that is resumed are damaged or incomplete. */
-static void remove_newer(const char *folder, int64_t update)
-{
-    for (int i = 0; i < KINDS; i++)
-        remove_range(folder, &kinds[i], update + 1, INT64_MAX);
-}
-
-static void tidy(const char *folder, int64_t keep)
-{
-    enum { WHOLE_ONES = 2 };
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
-    int64_t whole = oldest_of(folder, &kinds[PROGRESS], WHOLE_ONES);
-    int64_t kept = oldest_of(folder, &kinds[MODELS], keep > WHOLE_ONES ? keep : WHOLE_ONES);
-    for (int i = PROGRESS; i < KINDS; i++) /* progress first: the files that it names still exist */
-        remove_range(folder, &kinds[i], 0, i == MODELS && kept < whole ? kept : whole);
-    if (checkpoints)
-        remove_temporaries(checkpoints);
-    remove_temporaries(folder);
+    *path = wgi_checkpoint_path(folder, WGI_FILE_PROGRESS, update);
+    wg_status status = checkpoints && *path ? wg_folder_make(checkpoints, error)
+                                            : no_memory(folder, "save", error);
     free(checkpoints);
+    return status;
 }
 
 wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
@@ -322,34 +198,60 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
 {
     wgi_error_clear(error);
     const bool stopped = reason == WG_CHECKPOINT_STOPPED;
-    char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS),
-         *path = progress_path(folder, p->update);
-    wg_status status = checkpoints && path ? wg_folder_make(checkpoints, error)
-                                           : wgi_error_file(error, WG_ENOMEM, folder,
-                                                            "no memory to save a checkpoint");
+    char *path = NULL;
+    wg_status status = check_numbers(folder, store, p, error);
+    if (status == WG_OK)
+        status = make_place(&path, folder, p->update, error);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
         status = save_group(folder, store, p, i, stopped, error);
     if (status == WG_OK) /* left by a process that died before the checkpoint was complete */
-        remove_path(tensors_path(folder, stopped ? groups[MODEL].stem : STOPPED, p->update));
+        status = wgi_checkpoint_remove(folder, stopped ? WGI_FILE_MODEL : WGI_FILE_STOPPED,
+                                       p->update, error);
     if (status == WG_OK)
         status = wgi_progress_write(p, settings, path, error);
     if (status == WG_OK)
         status = publish_all(folder, p, error);
     if (status == WG_OK)
-        tidy(folder, settings->keep);
-    free(checkpoints);
+        wgi_checkpoint_tidy(folder, settings->keep);
     free(path);
     return status;
 }
 
 /* ---- restoring ------------------------------------------------------------------------------- */
 
-bool wg_checkpoint_exists(const char *folder)
+/* The list is filled from the file, whose digest is given: is it the file that was saved then? */
+static wg_status check_group(const wg_tensor *list, size_t n, const wg_progress *p, int which,
+                             uint64_t digest, const char *path, wg_error *error)
 {
-    numbers all;
-    wg_status status = list_numbers(&all, folder, "progress", ".json");
-    free(all.n);
-    return status == WG_OK && (all.count || wg_folder_has(folder, WG_FILE_PROGRESS));
+    uint64_t got = p->format == 1 ? fingerprint(list, n) : digest;
+    if (got != p->files[which])
+        return wgi_error_file(error, WG_EDATA, path,
+                              "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,
+                              p->files[which], got);
+    return wgi_check_finite(list, n, WG_EDATA, path, error);
+}
+
+/* WG_EDATA: the file is missing, damaged or of no use. */
+static wg_status load_file(const char *folder, const wg_tensor *list, size_t n,
+                           const wg_progress *p, int which, wg_error *error)
+{
+    char *path;
+    uint64_t digest;
+    wg_status status = wgi_checkpoint_find(&path, folder, groups[which].kind, p->update, error);
+    bool missing = status == WG_OK && !path;
+    if (missing)
+        path = wgi_checkpoint_path(folder, groups[which].kind, p->update);
+    if (missing && path)
+        status = wgi_error_file(error, WG_EDATA, path, "it is missing");
+    else if (status == WG_OK)
+        status = path ? wgi_tensors_load(list, n, path, &digest, error)
+                      : no_memory(folder, "load", error);
+    if (status == WG_EUNSUPPORTED) /* training writes no such file */
+        status = WG_EDATA;
+    if (status == WG_OK)
+        status = check_group(list, n, p, which, digest, path, error);
+    free(path);
+    return status;
 }
 
 static wg_status load_group(const char *folder, const wg_store *store, const wg_progress *p,
@@ -357,29 +259,23 @@ static wg_status load_group(const char *folder, const wg_store *store, const wg_
 {
     size_t n = 0;
     wg_tensor *list = collect(store, &groups[which], &n);
-    char *path = found_path(folder, which, p->update);
-    wg_status status =
-        list && path ? WG_OK
-                     : wgi_error_file(error, WG_ENOMEM, folder, "no memory to load a checkpoint");
+    wg_status status = list ? WG_OK : no_memory(folder, "load", error);
     if (status == WG_OK && n)
-        status = wgi_tensors_load(list, n, path, error);
-    if (status == WG_OK && fingerprint(list, n) != p->files[which])
-        status =
-            wgi_error_file(error, WG_EDATA, path,
-                           "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,
-                           p->files[which], fingerprint(list, n));
+        status = load_file(folder, list, n, p, which, error);
+    else if (status == WG_OK && p->files[which])
+        status = wgi_error_file(error, WG_EDATA, folder,
+                                "update %" PRId64 " has a file %s, of which the model has nothing",
+                                p->update, groups[which].name);
     free(list);
-    free(path);
     return status;
 }
 
 static wg_status load_number(const char *folder, wg_store *store, wg_progress *p,
                              const wg_settings *settings, int64_t number, wg_error *error)
 {
-    char *path = progress_path(folder, number);
+    char *path = wgi_checkpoint_path(folder, WGI_FILE_PROGRESS, number);
     wg_status status =
-        path ? wgi_progress_read(p, settings, path, error)
-             : wgi_error_file(error, WG_ENOMEM, folder, "no memory to load a checkpoint");
+        path ? wgi_progress_read(p, settings, path, error) : no_memory(folder, "load", error);
     if (status == WG_OK && p->update != number)
         status = wgi_error_file(error, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
                                 number, p->update);
@@ -389,20 +285,39 @@ static wg_status load_number(const char *folder, wg_store *store, wg_progress *p
     return status;
 }
 
-/* Loads the newest complete checkpoint of those numbers; `damaged` gets a line for each that is
- * not. */
+/* Loads the newest good checkpoint of those numbers; `damaged` gets a line for each newer one,
+ * which has bad data or lacks a file.  Any other failure may pass: it is no reason to take an older
+ * one. */
 static wg_status load_newest(const char *folder, wg_store *store, wg_progress *progress,
-                             const wg_settings *settings, const numbers *all, wg_error *damaged)
+                             const wg_settings *settings, const wgi_numbers *all, wg_error *damaged)
 {
     wg_status status = WG_EDATA;
     wgi_error_clear(damaged);
-    for (size_t i = all->count; i-- > 0 && (status == WG_EDATA || status == WG_EIO);) {
+    for (size_t i = all->count; i-- > 0 && status == WG_EDATA;) {
         wg_error why;
         wgi_error_clear(&why);
         status = load_number(folder, store, progress, settings, all->n[i], &why);
-        if (status != WG_OK)
+        if (status == WG_EDATA)
             wgi_error_line(damaged, status, "%s", why.text);
+        else if (status != WG_OK)
+            wgi_error_set(damaged, status, "%s", why.text);
     }
+    return status;
+}
+
+/* The folder becomes one whose newest checkpoint is that of the progress. */
+static wg_status settle(const char *folder, const wg_progress *progress, const wg_error *damaged,
+                        wg_error *error)
+{
+    bool moved;
+    wg_status status = wgi_checkpoint_set_aside(folder, progress->update, &moved, error);
+    if (status == WG_OK)
+        status = publish_all(folder, progress, error);
+    if (status == WG_OK && *damaged->text)
+        wgi_error_warn(error, "%s", damaged->text);
+    if (status == WG_OK && moved)
+        wgi_error_warn(error, "%s: what is damaged was moved to " WG_FOLDER_CHECKPOINTS "/damaged",
+                       folder);
     return status;
 }
 
@@ -410,45 +325,17 @@ wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *p
                              const wg_settings *settings, wg_error *error)
 {
     wgi_error_clear(error);
-    numbers all;
+    wgi_numbers all;
     wg_error damaged;
-    wg_status status = list_numbers(&all, folder, "progress", ".json");
-    if (status != WG_OK)
-        status = wgi_error_file(error, status, folder, "no memory to list its checkpoints");
-    else if (all.count == 0)
+    wg_status status = wgi_checkpoint_numbers(&all, folder, WGI_FILE_PROGRESS, error);
+    if (status == WG_OK && all.count == 0)
         status = wgi_error_file(error, WG_EDATA, folder,
                                 "expected checkpoints beside " WG_FILE_PROGRESS ", got none");
-    else if ((status = load_newest(folder, store, progress, settings, &all, &damaged)) != WG_OK)
-        wgi_error_set(error, status, "%s", damaged.text);
-    else {
-        if (*damaged.text)
-            wgi_error_warn(error, "%s", damaged.text);
-        remove_newer(folder, progress->update);
-        status = publish_all(folder, progress, error);
+    else if (status == WG_OK) {
+        status = load_newest(folder, store, progress, settings, &all, &damaged);
+        status = status == WG_OK ? settle(folder, progress, &damaged, error)
+                                 : wgi_error_set(error, status, "%s", damaged.text);
     }
     free(all.n);
     return status;
-}
-
-/* ---- starting anew --------------------------------------------------------------------------- */
-
-wg_status wg_checkpoint_clear(const char *folder, wg_error *error)
-{
-    static const char *const names[] = {
-        WG_FILE_PROGRESS, WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER, WG_FILE_METRICS,
-        WG_FILE_CONFIG,   NULL};
-    wgi_error_clear(error);
-    for (int i = 0; names[i]; i++)
-        remove_path(wg_folder_path(folder, "%s", names[i]));
-    for (int i = 0; i < KINDS; i++)
-        remove_range(folder, &kinds[i], 0, INT64_MAX);
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (begins(e->d_name, "best-"))
-            remove_path(wg_folder_path(folder, "%s", e->d_name));
-    if (d)
-        closedir(d);
-    return wg_checkpoint_exists(folder)
-               ? wgi_error_file(error, WG_EIO, folder, "cannot remove its training run")
-               : WG_OK;
 }

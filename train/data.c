@@ -88,10 +88,13 @@ static wg_status get_vocabularies(wgi_training_data *out, const wg_settings *s, 
                                   wg_error *error)
 {
     wg_vocabularies *v = &out->vocabularies;
-    out->of_folder = !s->overwrite && wg_vocabularies_exist(s->model);
-    wg_status status = out->of_folder ? wg_vocabularies_open(v, s->model, error)
-                       : s->vocabs[0] ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], error)
-                                      : make_all(v, s, n, error);
+    bool exist = false;
+    wg_status status = s->overwrite ? WG_OK : wg_vocabularies_exist(s->model, &exist, error);
+    out->of_folder = exist;
+    if (status == WG_OK)
+        status = exist          ? wg_vocabularies_open(v, s->model, error)
+                 : s->vocabs[0] ? wg_vocabularies_read(v, s->vocabs[0], s->vocabs[1], error)
+                                : make_all(v, s, n, error);
     return status == WG_OK ? check_vocabularies(v, s, error) : status;
 }
 

@@ -1,5 +1,9 @@
-#include "wengert/train/folder.h"
+#include "train/folder.h"
+#include "files/checksum.h"
+#include "files/read.h"
+#include "files/replace.h"
 #include "graph/error.h"
+#include "train/settings_yaml.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,13 +30,15 @@ char *wg_folder_path(const char *folder, const char *format, ...)
     return path;
 }
 
-bool wg_folder_has(const char *folder, const char *name)
+wg_status wg_folder_has(const char *folder, const char *name, bool *has, wg_error *error)
 {
-    struct stat s;
+    wgi_error_clear(error);
+    *has = false;
     char *path = wg_folder_path(folder, "%s", name);
-    bool has = path && stat(path, &s) == 0;
+    wg_status status = path ? wgi_file_exists(path, has, error)
+                            : wgi_error_file(error, WG_ENOMEM, folder, "no memory to look into it");
     free(path);
-    return has;
+    return status;
 }
 
 wg_status wg_folder_make(const char *folder, wg_error *error)
@@ -64,11 +70,26 @@ wg_status wg_folder_make(const char *folder, wg_error *error)
 
 wg_status wg_folder_check(const char *folder, wg_error *error)
 {
-    wgi_error_clear(error);
-    return wg_folder_has(folder, WG_FILE_CONFIG)
-               ? WG_OK
+    bool has;
+    wg_status status = wg_folder_has(folder, WG_FILE_CONFIG, &has, error);
+    return status != WG_OK || has
+               ? status
                : wgi_error_file(error, WG_EIO, folder, "not a model folder: it has no %s",
                                 WG_FILE_CONFIG);
+}
+
+static const wgi_checksum_head head = {
+    "# xxh64 ", " of the lines below; delete this line if you change them\n"};
+
+/* Files of earlier versions have no checksum. */
+static wg_status parse_config(wg_settings *out, const char *path, const char *bytes, size_t size,
+                              wg_error *error)
+{
+    if (wgi_checksum_head_check(&head, bytes, size) == WGI_CHECKSUM_WRONG)
+        return wgi_error_file(error, WG_EDATA, path,
+                              "it does not match the checksum in its first line: it was damaged or "
+                              "changed; if it was changed on purpose, delete that line");
+    return wgi_settings_parse_yaml(out, path, bytes, size, error);
 }
 
 wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *error)
@@ -77,14 +98,46 @@ wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *err
     wg_status status = wg_folder_check(folder, error);
     if (status != WG_OK)
         return status;
-    char *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
+    size_t size;
+    char *bytes = NULL, *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
     if (!path || wg_settings_init(out) != WG_OK)
         status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
     else
-        status = wg_settings_read_yaml(out, path, error);
+        status = wgi_file_read(&bytes, &size, path, WG_MAX_SETTINGS_BYTES, error);
+    if (status == WG_OK)
+        status = parse_config(out, path, bytes, size, error);
+    free(bytes);
     free(path);
     if (status != WG_OK)
         wg_settings_free(out);
+    return status;
+}
+
+/* The settings as YAML with a checksum, *text the caller's to free. */
+static wg_status config_text(const wg_settings *s, char **text, size_t *size)
+{
+    FILE *f = open_memstream(text, size);
+    if (!f)
+        return WG_ENOMEM;
+    fprintf(f, "%*s", (int)wgi_checksum_head_size(&head), ""); /* room for it */
+    wg_status status = wg_settings_write_yaml(s, f);
+    if (fclose(f) != 0 || !*text)
+        status = WG_ENOMEM;
+    if (status == WG_OK)
+        wgi_checksum_head_put(&head, *text, *size);
+    return status;
+}
+
+wg_status wgi_folder_write_settings(const char *folder, const wg_settings *s, wg_error *error)
+{
+    char *text = NULL, *path = wg_folder_path(folder, WG_FILE_CONFIG);
+    size_t size;
+    wg_status status = path ? config_text(s, &text, &size) : WG_ENOMEM;
+    status = status == WG_OK
+                 ? wgi_file_replace_bytes(path, text, size, error)
+                 : wgi_error_file(error, status, folder, "no memory to write its " WG_FILE_CONFIG);
+    free(text);
+    free(path);
     return status;
 }
 
@@ -100,55 +153,98 @@ static const char *extension_of(const wg_vocabulary *v)
     return extensions[kind == WG_VOCABULARY_WORDS || kind == WG_VOCABULARY_CHARS];
 }
 
-/* The path of the file with that stem; NULL if there is none. */
-static char *find(const char *folder, const char *stem)
+/* The path of the file with that stem, the caller's to free; NULL if there is none. */
+static wg_status find(char **path, const char *folder, const char *stem, wg_error *error)
 {
-    for (size_t i = 0; i < WG_COUNT(extensions); i++) {
-        struct stat s;
-        char *path = wg_folder_path(folder, "%s.%s", stem, extensions[i]);
-        if (path && stat(path, &s) == 0)
-            return path;
-        free(path);
+    bool exists = false;
+    wg_status status = WG_OK;
+    *path = NULL;
+    for (size_t i = 0; i < WG_COUNT(extensions) && status == WG_OK && !exists; i++) {
+        free(*path);
+        *path = wg_folder_path(folder, "%s.%s", stem, extensions[i]);
+        status = *path ? wgi_file_exists(*path, &exists, error)
+                       : wgi_error_file(error, WG_ENOMEM, folder, "no memory to look into it");
     }
-    return NULL;
+    if (!exists) {
+        free(*path);
+        *path = NULL;
+    }
+    return status;
 }
 
 static wg_status open_one(wg_vocabulary **out, const char *folder, const char *stem,
                           wg_error *error)
 {
-    wgi_error_clear(error);
-    char *path = find(folder, stem);
-    wg_status status =
-        path ? wg_vocabulary_open(out, path, error)
-             : wgi_error_file(error, WG_EIO, folder,
-                              "expected a vocabulary, vocab.spm or vocab.txt, or both "
-                              "vocab.source.* and vocab.target.*");
+    char *path;
+    wg_status status = find(&path, folder, stem, error);
+    if (status == WG_OK)
+        status = path ? wg_vocabulary_open(out, path, error)
+                      : wgi_error_file(error, WG_EIO, folder,
+                                       "expected a vocabulary, vocab.spm or vocab.txt, or both "
+                                       "vocab.source.* and vocab.target.*");
     free(path);
     return status;
 }
 
-bool wg_vocabularies_exist(const char *folder)
+/* Whether there is a file with that stem. */
+static wg_status has_stem(bool *has, const char *folder, const char *stem, wg_error *error)
 {
-    char *joint = find(folder, stems[JOINT]), *source = find(folder, stems[SOURCE]);
-    bool exist = joint || source;
-    free(joint);
-    free(source);
-    return exist;
+    char *path;
+    wg_status status = find(&path, folder, stem, error);
+    *has = path != NULL;
+    free(path);
+    return status;
+}
+
+wg_status wg_vocabularies_exist(const char *folder, bool *exist, wg_error *error)
+{
+    wgi_error_clear(error);
+    wg_status status = has_stem(exist, folder, stems[JOINT], error);
+    return status == WG_OK && !*exist ? has_stem(exist, folder, stems[SOURCE], error) : status;
 }
 
 wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder, wg_error *error)
 {
+    bool two;
+    wgi_error_clear(error);
     *out = (wg_vocabularies){{NULL, NULL}};
-    char *source = find(folder, stems[SOURCE]);
-    wg_status status = open_one(&out->side[0], folder, stems[source ? SOURCE : JOINT], error);
-    if (status == WG_OK && source)
+    wg_status status = has_stem(&two, folder, stems[SOURCE], error);
+    if (status == WG_OK)
+        status = open_one(&out->side[0], folder, stems[two ? SOURCE : JOINT], error);
+    if (status == WG_OK && two)
         status = open_one(&out->side[1], folder, stems[TARGET], error);
     else if (status == WG_OK)
         out->side[1] = out->side[0];
-    free(source);
     if (status != WG_OK)
         wg_vocabularies_free(out);
     return status;
+}
+
+uint64_t wgi_vocabularies_hash(const wg_vocabularies *v)
+{
+    const uint64_t both[] = {wg_vocabulary_hash(v->side[0]), wg_vocabulary_hash(v->side[1])};
+    uint64_t hash = wgi_xxh64(both, sizeof both, 0);
+    return hash ? hash : 1;
+}
+
+void wgi_note_of_vocabularies(char text[WGI_NOTE_SIZE], uint64_t hash)
+{
+    wgi_checksum_digits(text, hash);
+    text[WGI_CHECKSUM_DIGITS] = '\0';
+}
+
+wg_status wgi_vocabularies_check(const wg_vocabularies *v, const char *folder, const char *note,
+                                 const char *path, wg_error *error)
+{
+    char text[WGI_NOTE_SIZE];
+    wgi_note_of_vocabularies(text, wgi_vocabularies_hash(v));
+    return !note || strcmp(note, text) == 0
+               ? WG_OK
+               : wgi_error_file(error, WG_EDATA, folder,
+                                "its vocabulary is not the one that %s was trained with: it was "
+                                "damaged or changed; put the old one back (weights without the "
+                                "metadata entry " WGI_NOTE_VOCABULARIES " take any)",
+                                path);
 }
 
 wg_status wg_vocabularies_read(wg_vocabularies *out, const char *source, const char *target,

@@ -1,4 +1,8 @@
 #include "train/progress.h"
+#include "files/checksum.h"
+#include "files/read.h"
+#include "files/replace.h"
+#include "graph/grow.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -60,6 +64,20 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     }
 }
 
+/* Adds the value, which is given away; false without memory. */
+static bool put(json_t *root, const char *name, json_t *value)
+{
+    return value && json_object_set_new(root, name, value) == 0;
+}
+
+static bool put_fields(json_t *root, const wg_progress *p)
+{
+    bool ok = true;
+    for (int i = 0; i < N_FIELDS && ok; i++)
+        ok = put(root, fields[i].name, get_field(p, &fields[i]));
+    return ok;
+}
+
 /* ---- settings that must stay ----------------------------------------------------------------- */
 
 /* Paths may change, since fingerprints show whether the contents of the files did.  So may the
@@ -70,17 +88,22 @@ static bool must_stay(const wg_option *o)
            o->offset != offsetof(wg_settings, preset);
 }
 
+/* NULL without memory. */
 static json_t *get_settings(const wg_settings *s)
 {
     json_t *all = json_object();
     const wg_option *o;
-    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+    bool ok = all;
+    for (size_t i = 0; ok && (o = wg_option_at(i)); i++) {
         char *text = NULL;
-        if (must_stay(o) && wg_settings_get(s, o, &text) == WG_OK && text)
-            json_object_set_new(all, o->name, json_string(text));
+        if (must_stay(o))
+            ok = wg_settings_get(s, o, &text) == WG_OK && text &&
+                 put(all, o->name, json_string(text));
         free(text);
     }
-    return all;
+    if (!ok)
+        json_decref(all);
+    return ok ? all : NULL;
 }
 
 static wg_status compare_settings(const wg_settings *s, const json_t *all, const char *path,
@@ -106,14 +129,21 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
 
 /* ---- best values ----------------------------------------------------------------------------- */
 
+/* NULL without memory. */
 static json_t *get_best(const wg_progress *p)
 {
     json_t *all = json_object();
-    for (size_t i = 0; i < p->n_best; i++)
-        json_object_set_new(all, p->best[i].metric,
-                            json_pack("{s:f, s:I}", "value", p->best[i].value, "update",
-                                      (json_int_t)p->best[i].update));
-    return all;
+    bool ok = all;
+    for (size_t i = 0; i < p->n_best && ok; i++) {
+        json_t *entry = json_object();
+        ok = entry && put(entry, "value", json_real(p->best[i].value)) &&
+             put(entry, "update", json_integer(p->best[i].update)) &&
+             put(all, p->best[i].metric, json_incref(entry));
+        json_decref(entry);
+    }
+    if (!ok)
+        json_decref(all);
+    return ok ? all : NULL;
 }
 
 static bool set_best(wg_progress *p, json_t *all)
@@ -123,12 +153,14 @@ static bool set_best(wg_progress *p, json_t *all)
     json_object_foreach(all, metric, entry)
     {
         wg_best *b = &p->best[p->n_best];
-        json_int_t update;
+        const json_t *value = json_object_get(entry, "value"),
+                     *update = json_object_get(entry, "update");
         if (p->n_best == WG_MAX_METRICS || strlen(metric) >= sizeof b->metric ||
-            json_unpack(entry, "{s:F, s:I}", "value", &b->value, "update", &update) != 0)
+            !json_is_number(value) || !json_is_integer(update))
             return false;
         strcpy(b->metric, metric);
-        b->update = update;
+        b->value = json_number_value(value);
+        b->update = json_integer_value(update);
         p->n_best++;
     }
     return json_is_object(all);
@@ -136,40 +168,81 @@ static bool set_best(wg_progress *p, json_t *all)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void put_text(wgi_file_writer *w, void *text)
+/* Files of format 1 have no "format", no checksum and other hashes of the tensors. */
+enum { FORMAT = 2, MAX_BYTES = 1 << 24 };
+static const wgi_checksum_head head = {"{\n  \"xxh64\": \"", "\",\n"};
+
+/* A text that grows. */
+typedef struct text {
+    char *bytes;
+    size_t size, room;
+    bool failed;
+} text;
+
+static int append(const char *bytes, size_t size, void *context)
 {
-    wgi_file_put(w, text, strlen(text));
-    wgi_file_put(w, "\n", 1);
+    text *t = context;
+    t->failed = t->failed || !WGI_RESERVE(t->bytes, t->room, t->size + size);
+    if (t->failed)
+        return -1;
+    memcpy(t->bytes + t->size, bytes, size);
+    t->size += size;
+    return 0;
 }
 
+/* jansson does not look at every result of the callback: without memory, json_dumps may leave out a
+ * key and report success. */
+static bool dump(text *out, const wg_progress *p, const wg_settings *s)
+{
+    json_t *root = json_object();
+    bool ok = root && put(root, "format", json_integer(FORMAT)) && put_fields(root, p) &&
+              put(root, "best", get_best(p)) && put(root, "settings", get_settings(s)) &&
+              json_dump_callback(root, append, out, JSON_INDENT(2)) == 0 && !out->failed;
+    json_decref(root);
+    return ok && append("\n", 1, out) == 0;
+}
+
+/* The beginning takes the place of the first brace. */
 wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const char *path,
                              wg_error *error)
 {
-    json_t *root = json_object();
-    for (int i = 0; i < N_FIELDS; i++)
-        json_object_set_new(root, fields[i].name, get_field(p, &fields[i]));
-    json_object_set_new(root, "best", get_best(p));
-    json_object_set_new(root, "settings", get_settings(s));
-    bool whole = json_object_size(root) == N_FIELDS + 2;
-    char *text = whole ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    json_decref(root);
-    if (!text)
-        return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
-    wg_status status = wgi_file_replace(path, put_text, text, error);
-    free(text);
+    static const char brace[] = "{\n";
+    const size_t first = wgi_checksum_head_size(&head), cut = strlen(brace);
+    text json = {0};
+    char *all = dump(&json, p, s) ? malloc(first + json.size) : NULL;
+    wg_status status = WG_OK;
+    if (all) {
+        size_t size = first + json.size - cut;
+        memcpy(all + first, json.bytes + cut, json.size - cut);
+        wgi_checksum_head_put(&head, all, size);
+        status = wgi_file_replace_bytes(path, all, size, error);
+    } else {
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    }
+    free(json.bytes);
+    free(all);
     return status;
 }
 
-wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wg_error *error)
+static wg_status read_format(wg_progress *p, const json_t *root, bool sealed, const char *path,
+                             wg_error *error)
 {
-    json_error_t malformed;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &malformed);
-    *p = (wg_progress){.update = 0};
-    if (!root && json_error_code(&malformed) == json_error_cannot_open_file)
-        return wgi_error_file(error, WG_EIO, path, "%s", malformed.text);
-    if (!root)
-        return wgi_error_set(error, WG_EDATA, "%s:%d: %s", path, malformed.line, malformed.text);
-    wg_status status = WG_OK;
+    const json_t *format = json_object_get(root, "format");
+    p->format = format ? json_integer_value(format) : 1;
+    if (p->format > FORMAT)
+        return wgi_error_file(error, WG_EUNSUPPORTED, path,
+                              "a later version of wengert wrote it, in format %" PRId64
+                              ": use that version",
+                              p->format);
+    if (p->format < 1 || (p->format > 1 && !sealed))
+        return wgi_error_file(error, WG_EDATA, path, "expected a checksum in line 2, got none");
+    return WG_OK;
+}
+
+static wg_status read_root(wg_progress *p, const wg_settings *s, json_t *root, bool sealed,
+                           const char *path, wg_error *error)
+{
+    wg_status status = read_format(p, root, sealed, path, error);
     for (int i = 0; i < N_FIELDS && status == WG_OK; i++)
         if (!set_field(p, &fields[i], json_object_get(root, fields[i].name)))
             status = wgi_error_file(error, WG_EDATA, path, "expected %s \"%s\"",
@@ -180,6 +253,39 @@ wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *pa
             wgi_error_file(error, WG_EDATA, path, "expected metrics and their values as \"best\"");
     if (status == WG_OK && s)
         status = compare_settings(s, json_object_get(root, "settings"), path, error);
+    return status;
+}
+
+/* What has the right checksum is JSON: only memory can then be the reason to fail. */
+static wg_status parse(json_t **root, const char *bytes, size_t size, bool *sealed,
+                       const char *path, wg_error *error)
+{
+    json_error_t malformed;
+    wgi_checksum_verdict verdict = wgi_checksum_head_check(&head, bytes, size);
+    *sealed = verdict == WGI_CHECKSUM_RIGHT;
+    if (verdict == WGI_CHECKSUM_WRONG)
+        return wgi_error_file(error, WG_EDATA, path, "it is damaged: its checksum is another one");
+    *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &malformed);
+    if (*root)
+        return WG_OK;
+    return *sealed || json_error_code(&malformed) == json_error_out_of_memory
+               ? wgi_error_file(error, WG_ENOMEM, path, "no memory to read it")
+               : wgi_error_set(error, WG_EDATA, "%s:%d: %s", path, malformed.line, malformed.text);
+}
+
+wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wg_error *error)
+{
+    char *bytes;
+    size_t size;
+    bool sealed;
+    json_t *root = NULL;
+    *p = (wg_progress){.update = 0};
+    wg_status status = wgi_file_read(&bytes, &size, path, MAX_BYTES, error);
+    if (status == WG_OK)
+        status = parse(&root, bytes, size, &sealed, path, error);
+    if (status == WG_OK)
+        status = read_root(p, s, root, sealed, path, error);
     json_decref(root);
+    free(bytes);
     return status;
 }

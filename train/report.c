@@ -1,5 +1,7 @@
 /* What a training run reports: lines for people, and records in metrics.jsonl. */
 #include "train/trainer.h"
+#include "files/replace.h"
+#include "graph/error.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +10,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,12 +98,12 @@ static wg_status fail(wg_trainer *t, const char *what)
 wg_status wgi_report_open(wg_trainer *t)
 {
     char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
-    struct stat s;
-    bool longer = path && stat(path, &s) == 0 && s.st_size > t->progress.metrics_bytes;
-    bool cut = !longer || truncate(path, (off_t)t->progress.metrics_bytes) == 0;
-    t->metrics = path && cut ? fopen(path, "a") : NULL;
+    if (!path)
+        return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
+    wg_status status =
+        wgi_file_append(&t->metrics, path, (size_t)t->progress.metrics_bytes, &t->error);
     free(path);
-    return t->metrics ? WG_OK : fail(t, "open for writing");
+    return status;
 }
 
 wg_status wgi_report_close(wg_trainer *t)

@@ -393,22 +393,17 @@ static wg_status take(wg_settings *to, const wg_settings *from, const wg_option 
 /* Adds "NAME: expected OLD, as in the model, got NEW" to the refusals before it, if there are any.
  * WG_EINVAL, or WG_ENOMEM. */
 static wg_status refuse(const wg_settings *model, const wg_settings *over, const wg_option *o,
-                        wg_status before, wg_error *error)
+                        wg_error *error)
 {
     char *old = NULL, *new = NULL;
     wg_status status = wg_settings_get(model, o, &old);
     if (status == WG_OK)
         status = wg_settings_get(over, o, &new);
-    if (status != WG_OK) {
+    if (status != WG_OK)
         wgi_error_set(error, status, "out of memory");
-    } else {
-        if (before == WG_OK)
-            wgi_error_set(error, WG_EINVAL, "%s", o->name);
-        else
-            wgi_error_add(error, "; %s", o->name);
-        wgi_error_add(error, ": expected %s, as in the model, got %s", old, new);
-        status = WG_EINVAL;
-    }
+    else
+        status = wgi_error_item(error, WG_EINVAL, "%s: expected %s, as in the model, got %s",
+                                o->name, old, new);
     free(old);
     free(new);
     return status;
@@ -422,7 +417,7 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_e
     for (size_t i = 0; status != WG_ENOMEM && (o = wg_option_at(i)); i++)
         if (wg_settings_given(over, o) && !wg_settings_equal(model, over, o) &&
             !(o->use & WG_MAY_CHANGE))
-            status = refuse(model, over, o, status, error);
+            status = refuse(model, over, o, error);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++)

@@ -2,9 +2,9 @@
  * messages; only a flat mapping of known keys is accepted.  They are written without libyaml, which
  * cannot write comments. */
 #include "wengert/train/settings.h"
-#include "text/unicode/unicode.h"
-
+#include "backends/load.h"
 #include "graph/error.h"
+#include "train/settings_yaml.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,14 +19,17 @@
 wg_status wg_settings_write_yaml(const wg_settings *s, FILE *f)
 {
     const wg_option *o;
+    wg_settings shown = *s;
     wg_status status = WG_OK;
     int group = -1;
+    if (wgi_backends_have_object(s->backend))
+        shown.backend = NULL; /* which reading would refuse */
     fputs("# Settings of wengert: flags without their dashes.\n", f);
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
         char *text;
         if (o->group != group)
             fprintf(f, "\n# %s\n", wg_option_group_title(group = o->group));
-        status = wg_settings_get(s, o, &text);
+        status = wg_settings_get(&shown, o, &text);
         if (status == WG_OK)
             fprintf(f, "%s: %-*s  # %s\n", o->name, 32 - (int)strlen(o->name), text, o->doc);
         free(text);
@@ -116,6 +119,19 @@ static wg_status read_values(reader *r, const char *key, char *values[MAX_VALUES
     return status;
 }
 
+/* A file must not choose code to run: it may come from anywhere. */
+static wg_status check_backend(reader *r, const wg_option *o, char *const *values, size_t n,
+                               size_t line)
+{
+    for (size_t i = 0; o->offset == offsetof(wg_settings, backend) && i < n; i++)
+        if (wgi_backends_have_object(values[i]))
+            return fail(r, WG_EDATA, line,
+                        "backend: expected built-in backends, got the shared object '%s': only the "
+                        "command line may name one, by --backend",
+                        values[i]);
+    return WG_OK;
+}
+
 static wg_status read_option(reader *r, const wg_option *o, const char *key, size_t line)
 {
     char *values[MAX_VALUES] = {0};
@@ -124,6 +140,8 @@ static wg_status read_option(reader *r, const wg_option *o, const char *key, siz
         return fail(r, WG_EDATA, line, "%s: given already in line %zu", key, *seen);
     *seen = line;
     wg_status status = read_values(r, key, values, &n);
+    if (status == WG_OK)
+        status = check_backend(r, o, values, n, line);
     if (status == WG_OK) {
         status = wg_settings_assign(r->settings, o, (const char *const *)values, n, r->error);
         if (status != WG_OK)
@@ -171,52 +189,58 @@ static wg_status read_stream(reader *r)
     return status == WG_OK ? expect(r, YAML_STREAM_END_EVENT, "one document, not several") : status;
 }
 
-enum { MAX_BYTES = 1 << 20 };
-
-/* Reads the whole file; the caller frees the bytes. */
+/* Reads the whole file, which may be a pipe; the caller frees the bytes. */
 static wg_status read_file(const char *path, char **bytes, size_t *size, wg_error *error)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
         return wgi_error_errno(error, path, "open");
-    *bytes = malloc(MAX_BYTES + 1);
+    *bytes = malloc(WG_MAX_SETTINGS_BYTES + 1);
     wg_status status = *bytes ? WG_OK : wgi_error_file(error, WG_ENOMEM, path, "out of memory");
     if (status == WG_OK) {
-        *size = fread(*bytes, 1, MAX_BYTES + 1, f);
+        *size = fread(*bytes, 1, WG_MAX_SETTINGS_BYTES + 1, f);
         if (ferror(f))
             status = wgi_error_errno(error, path, "read");
-        else if (*size > MAX_BYTES)
+        else if (*size > WG_MAX_SETTINGS_BYTES)
             status = wgi_error_file(error, WG_EDATA, path,
-                                    "expected settings of at most %d bytes, got more", MAX_BYTES);
+                                    "expected settings of at most %d bytes, got more",
+                                    WG_MAX_SETTINGS_BYTES);
     }
     fclose(f);
+    return status;
+}
+
+wg_status wgi_settings_parse_yaml(wg_settings *s, const char *path, const char *bytes, size_t size,
+                                  wg_error *error)
+{
+    wg_settings copy = {0};
+    reader r = {.path = path, .settings = &copy, .error = error};
+    if (wg_settings_copy(&copy, s) != WG_OK || !yaml_parser_initialize(&r.parser)) {
+        wg_settings_free(&copy);
+        return wgi_error_file(error, WG_ENOMEM, path, "out of memory");
+    }
+    yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, size);
+    wg_status status = read_stream(&r);
+    yaml_event_delete(&r.event);
+    yaml_parser_delete(&r.parser);
+    wg_settings *loser = status == WG_OK ? s : &copy;
+    wg_settings_free(loser);
+    if (status == WG_OK)
+        *s = copy;
     return status;
 }
 
 wg_status wg_settings_read_yaml(wg_settings *s, const char *path, wg_error *error)
 {
     wgi_error_clear(error);
-    wg_settings copy = {0};
     char *bytes = NULL;
     size_t size = 0;
     if (!s || !path)
         return wgi_error_set(error, WG_EINVAL, "settings and path must not be NULL");
     wg_status status = read_file(path, &bytes, &size, error);
-    reader r = {.path = path, .settings = &copy, .error = error};
-    if (status == WG_OK &&
-        (wg_settings_copy(&copy, s) != WG_OK || !yaml_parser_initialize(&r.parser)))
-        status = wgi_error_file(error, WG_ENOMEM, path, "out of memory");
-    else if (status == WG_OK) {
-        yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-        yaml_parser_set_input_string(&r.parser, (const unsigned char *)bytes, size);
-        status = read_stream(&r);
-        yaml_event_delete(&r.event);
-        yaml_parser_delete(&r.parser);
-    }
-    wg_settings *loser = status == WG_OK ? s : &copy;
-    wg_settings_free(loser);
     if (status == WG_OK)
-        *s = copy;
+        status = wgi_settings_parse_yaml(s, path, bytes, size, error);
     free(bytes);
     return status;
 }

@@ -1,13 +1,16 @@
 #include "train/trainer.h"
-#include "files/replace.h"
+#include "backends/load.h"
+#include "files/checksum.h"
+#include "files/read.h"
 #include "graph/error.h"
+#include "train/checkpoint_files.h"
+#include "train/folder.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 /* ---- amounts of training --------------------------------------------------------------------- */
 
@@ -152,7 +155,7 @@ static wg_status rank(wg_trainer *t, int metric, double value, bool *is_best)
     best->value = value;
     best->update = p->update;
     char *path = wg_folder_path(t->settings.model, "best-%s.safetensors", kind->name);
-    wg_status status = path ? wg_checkpoint_write_model(t->store, path, &t->error)
+    wg_status status = path ? wg_checkpoint_write_model(t->store, p, path, &t->error)
                             : wgi_error_file(&t->error, WG_ENOMEM, t->settings.model,
                                              "no memory to save the best model");
     free(path);
@@ -229,39 +232,16 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-static uint64_t hash_of_vocabularies(const wg_vocabularies *v)
+/* What progress.json of format 1 has: the hash of the pieces alone. */
+static uint64_t hash_of_pieces(const wg_vocabularies *v)
 {
-    XXH64_hash_t h = 0;
+    uint64_t h = 0;
     for (int side = 0; side < 2; side++)
         for (int32_t id = 0; id < wg_vocabulary_size(v->side[side]); id++) {
             const char *piece = wg_vocabulary_piece(v->side[side], id);
-            h = XXH64(piece ? piece : "", piece ? strlen(piece) + 1 : 0, h);
+            h = wgi_xxh64(piece ? piece : "", piece ? strlen(piece) + 1 : 0, h);
         }
     return h;
-}
-
-static void put_text(wgi_file_writer *w, void *text)
-{
-    wgi_file_put(w, text, strlen(text));
-}
-
-/* Writes config.yml, so that the folder alone suffices to resume or to translate. */
-static wg_status write_config(wg_trainer *t)
-{
-    char *text = NULL, *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
-    size_t size = 0;
-    FILE *f = path ? open_memstream(&text, &size) : NULL;
-    wg_status status = f ? wg_settings_write_yaml(&t->settings, f) : WG_ENOMEM;
-    if (f && fclose(f) != 0)
-        status = WG_ENOMEM;
-    if (status == WG_OK)
-        status = wgi_file_replace(path, put_text, text, &t->error);
-    else
-        wgi_error_set(&t->error, status, "%s/" WG_FILE_CONFIG ": %s", t->settings.model,
-                      wg_status_text(status));
-    free(text);
-    free(path);
-    return status;
 }
 
 /* Creates all tensors of the store, by planning the smallest batch. */
@@ -279,6 +259,8 @@ static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
     wg_status status = wg_checkpoint_load(folder, t->store, p, &t->settings, &t->error);
     if (status != WG_OK)
         return status;
+    if (p->format == 1 && p->vocabularies == hash_of_pieces(&t->data.vocabularies))
+        p->vocabularies = vocabularies;
     if (p->data != data || p->vocabularies != vocabularies)
         return wgi_error_file(&t->error, WG_EINVAL, folder,
                               "%s: expected those that this run started with, got others",
@@ -288,6 +270,7 @@ static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
         return wgi_error_file(&t->error, status, folder,
                               "it has no epoch %" PRId64 ", group %" PRId64, p->cursor.epoch,
                               p->cursor.group);
+    wgi_checkpoint_tidy(folder, t->settings.keep); /* which a process that died may not have done */
     t->saved = p->update;
     t->seconds_until = p->seconds;
     if (*t->error.warning)
@@ -315,6 +298,41 @@ static void note_sizes(wg_trainer *t)
         (long long)wg_vocabulary_size(t->data.vocabularies.side[1]), parameters);
 }
 
+/* A folder that has weights without the state of their run was copied, or lost it: training anew
+ * would overwrite them. */
+static wg_status refuse_stray_weights(wg_trainer *t)
+{
+    char name[64];
+    const char *folder = t->settings.model;
+    wg_status status = wg_checkpoint_exists(folder, &t->resumes, &t->error);
+    if (status != WG_OK || t->resumes)
+        return status;
+    status = wgi_checkpoint_find_stray(folder, name, &t->error);
+    return status != WG_OK || !*name
+               ? status
+               : wgi_error_file(&t->error, WG_EINVAL, folder,
+                                "it has weights (%s), but no " WG_FILE_PROGRESS
+                                " to resume their training from, and training anew would overwrite "
+                                "them: copy " WG_FILE_PROGRESS " and " WG_FOLDER_CHECKPOINTS
+                                " as well to resume, use another folder, or use --overwrite to "
+                                "train from scratch",
+                                name);
+}
+
+/* Makes and locks the folder. */
+static wg_status enter_folder(wg_trainer *t)
+{
+    const wg_settings *s = &t->settings;
+    bool exists;
+    wg_status status = wgi_file_exists(s->model, &exists, &t->error);
+    t->made_folder = status == WG_OK && !exists;
+    if (status == WG_OK)
+        status = wg_folder_make(s->model, &t->error);
+    if (status == WG_OK)
+        status = wgi_lock_take(&t->lock, s->model, &t->error);
+    return status == WG_OK && !s->overwrite ? refuse_stray_weights(t) : status;
+}
+
 /* Opens folder, backends and data.  Only the folder itself is created; nothing in it is changed. */
 static wg_status open_all(wg_trainer *t, const wg_settings *settings)
 {
@@ -326,9 +344,8 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     if (!s->model || !*s->model)
         return wgi_error_set(error, WG_EINVAL, "model: expected a folder, got none");
     status = wg_settings_check(s, error);
-    t->made_folder = status == WG_OK && access(s->model, F_OK) != 0;
     if (status == WG_OK)
-        status = wg_folder_make(s->model, error);
+        status = enter_folder(t);
     if (status == WG_OK)
         status = wg_backend_list_open(&t->backends, s->backend, error);
     if (status == WG_OK)
@@ -350,13 +367,31 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
 static wg_status start_folder(wg_trainer *t)
 {
     wg_settings *s = &t->settings;
-    wg_status status = WG_OK;
-    if (s->overwrite)
+    char *checkpoints = wg_folder_path(s->model, WG_FOLDER_CHECKPOINTS);
+    wg_status status = checkpoints ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
+    if (status == WG_OK && s->overwrite)
         status = wg_checkpoint_clear(s->model, &t->error);
     s->overwrite = false; /* config.yml must not ask for it again */
     if (status == WG_OK && !t->data.of_folder)
         status = wg_vocabularies_save(&t->data.vocabularies, s->model, &t->error);
+    if (status == WG_OK) /* the mark of a run, also of one that dies before its first checkpoint */
+        status = wg_folder_make(checkpoints, &t->error);
+    free(checkpoints);
     return status;
+}
+
+static void note_limits(wg_trainer *t)
+{
+    if (t->lock.unsupported)
+        wgi_report_note(t,
+                        "%s: its file system has no locks: make sure that no other process trains "
+                        "in this folder",
+                        t->settings.model);
+    if (wgi_backends_have_object(t->settings.backend))
+        wgi_report_note(t,
+                        "backend %s is a shared object and is not saved in " WG_FILE_CONFIG
+                        ": give --backend again to resume with it",
+                        t->settings.backend);
 }
 
 static wg_status begin(wg_trainer *t, const wg_settings *settings)
@@ -367,18 +402,19 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
     if (status != WG_OK)
         return status;
     uint64_t data = wg_corpus_hash(t->data.train),
-             vocabularies = hash_of_vocabularies(&t->data.vocabularies);
+             vocabularies = wgi_vocabularies_hash(&t->data.vocabularies);
     status = fill_store(t, &t->error);
     if (status != WG_OK)
         return status;
     note_sizes(t);
+    note_limits(t);
     status = start_folder(t);
-    if (status == WG_OK && wg_checkpoint_exists(t->settings.model))
+    if (status == WG_OK && t->resumes)
         status = resume(t, data, vocabularies);
     t->progress.data = data;
     t->progress.vocabularies = vocabularies;
     if (status == WG_OK)
-        status = write_config(t);
+        status = wgi_folder_write_settings(t->settings.model, &t->settings, &t->error);
     return status == WG_OK ? wgi_report_open(t) : status;
 }
 
@@ -398,6 +434,7 @@ wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
         return WG_OK;
     }
     wgi_error_set(error, status, "%s", *t->error.text ? t->error.text : wg_status_text(status));
+    wgi_lock_release(&t->lock);
     if (t->made_folder)
         rmdir(t->settings.model); /* fails unless it is empty */
     wg_trainer_free(t);
@@ -417,6 +454,7 @@ void wg_trainer_free(wg_trainer *t)
     wgi_data_free(&t->data);
     wg_backend_list_close(&t->backends);
     wg_settings_free(&t->settings);
+    wgi_lock_release(&t->lock);
     free(t);
 }
 

@@ -4,6 +4,7 @@
 
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/trainer.h"
+#include "files/lock.h"
 #include "graph/clock.h"
 #include "train/validate.h"
 
@@ -26,7 +27,9 @@ struct wg_trainer {
     wg_batches *batches;
     wg_progress progress;
     wgi_span span;
+    wgi_lock lock;        /* of the folder */
     bool made_folder;     /* wg_trainer_create made it */
+    bool resumes;         /* the folder has a checkpoint */
     int64_t saved;        /* number of the last checkpoint, -1: none     */
     double start;         /* wgi_seconds of wg_trainer_create             */
     double seconds_until; /* of training before wg_trainer_create */

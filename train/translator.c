@@ -2,14 +2,16 @@
 #include "wengert/train/translator.h"
 #include "wengert/ops/table.h"
 #include "wengert/train/folder.h"
+#include "files/read.h"
+#include "files/weights.h"
 #include "graph/error.h"
 #include "models/parameters.h"
+#include "train/finite.h"
+#include "train/folder.h"
 #include "train/validate.h"
-#include "wengert/files/weights.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct wg_translator {
     wg_settings settings;
@@ -64,37 +66,86 @@ static wg_status make_store(wg_translator *t, const char *folder, wg_error *erro
     return status;
 }
 
-/* The path of the weights: the requested file, in the folder or elsewhere; otherwise the first that
- * exists of the best by the deciding metric, the best by another metric, the moving average, and
- * the last. */
-static char *path_of_weights(const wg_translator *t, const char *folder, const char *wanted)
+/* Sets *path, which the caller frees, unless it is set or the folder lacks the file. */
+static wg_status choose(char **path, const char *folder, const char *name, wg_error *error)
+{
+    bool has = false;
+    wg_status status = *path ? WG_OK : wg_folder_has(folder, name, &has, error);
+    if (has && !(*path = wg_folder_path(folder, "%s", name)))
+        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
+    return status;
+}
+
+/* The requested file, in the folder or elsewhere. */
+static wg_status find_wanted(char **path, const char *folder, const char *wanted, wg_error *error)
+{
+    bool exists = false;
+    wg_status status = choose(path, folder, wanted, error);
+    if (status != WG_OK || *path)
+        return status;
+    status = wgi_file_exists(wanted, &exists, error);
+    if (status == WG_OK && !exists)
+        return wgi_error_file(
+            error, WG_EIO, wanted,
+            "expected a file in the model's folder %s, or at this path; got neither", folder);
+    if (exists && !(*path = strdup(wanted)))
+        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
+    return status;
+}
+
+/* The first that exists of the best by the deciding metric, the best by another metric, the moving
+ * average, and the last weights. */
+static wg_status find_best(char **path, const wg_translator *t, const char *folder, wg_error *error)
 {
     char name[64];
-    if (wanted)
-        return wg_folder_has(folder, wanted) ? wg_folder_path(folder, "%s", wanted)
-                                             : strdup(wanted);
     int first = wgi_metric_named(t->settings.valid_metrics, 0);
-    for (int i = first >= 0 ? -1 : 0; i < WG_METRICS; i++) {
+    wg_status status = WG_OK;
+    for (int i = first >= 0 ? -1 : 0; i < WG_METRICS && status == WG_OK; i++) {
         snprintf(name, sizeof name, "best-%s.safetensors",
                  wgi_metric_kinds[i < 0 ? first : i].name);
-        if (wg_folder_has(folder, name))
-            return wg_folder_path(folder, "%s", name);
+        status = choose(path, folder, name, error);
     }
-    return wg_folder_path(folder, "%s",
-                          wg_folder_has(folder, WG_FILE_AVERAGE) ? WG_FILE_AVERAGE : WG_FILE_MODEL);
+    if (status == WG_OK)
+        status = choose(path, folder, WG_FILE_AVERAGE, error);
+    if (status == WG_OK && !*path && !(*path = wg_folder_path(folder, "%s", WG_FILE_MODEL)))
+        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
+    return status;
+}
+
+/* Numbers that are none make no probabilities. */
+static wg_status check_parameters(const wg_store *store, const char *path, wg_error *error)
+{
+    wg_status status = WG_OK;
+    for (size_t i = 0; i < wg_store_count(store); i++) {
+        wg_status one = wgi_check_finite(wg_store_at(store, i), 1, WG_ENONFINITE, path, error);
+        status = one != WG_OK ? one : status;
+    }
+    return status;
+}
+
+/* With another vocabulary their shapes may differ too: that is the cause and comes first. */
+static wg_status take_weights(wg_translator *t, const char *folder, const wg_safetensors *f,
+                              const char *path, wg_error *error)
+{
+    wg_status status = wgi_vocabularies_check(
+        &t->vocabularies, folder, wg_safetensors_note(f, WGI_NOTE_VOCABULARIES), path, error);
+    if (status == WG_OK)
+        status = wgi_store_take(t->store, f, path, error);
+    return status == WG_OK ? check_parameters(t->store, path, error) : status;
 }
 
 static wg_status load_weights(wg_translator *t, const char *folder, const char *wanted,
                               wg_error *error)
 {
-    if (wanted && !wg_folder_has(folder, wanted) && access(wanted, F_OK) != 0)
-        return wgi_error_file(
-            error, WG_EIO, wanted,
-            "expected a file in the model's folder %s, or at this path; got neither", folder);
-    char *path = path_of_weights(t, folder, wanted);
-    if (!path)
-        return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
-    wg_status status = wg_store_load(t->store, path, error);
+    char *path = NULL;
+    wg_safetensors *f = NULL;
+    wg_status status =
+        wanted ? find_wanted(&path, folder, wanted, error) : find_best(&path, t, folder, error);
+    if (status == WG_OK)
+        status = wg_safetensors_open(&f, path, error);
+    if (status == WG_OK)
+        status = take_weights(t, folder, f, path, error);
+    wg_safetensors_close(f);
     free(path);
     return status;
 }

@@ -1,201 +1,17 @@
 /* Checkpoints: whatever fails while one is written, and wherever the process dies, the last one is
- * whole and is what a training goes on with. */
-#include "tests/training.h"
-#include "wengert/train/checkpoint.h"
-#include "train/step.h"
+ * whole and is what a training goes on with; and nobody else's files are touched. */
+#define CHECKPOINT_FOLDER "checkpoint_folder"
+#include "tests/checkpoints.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-
-/* ---- a world in which the N-th call to the system or for memory fails ------------------------ */
-
-enum { ONCE = 0, FROM_THEN_ON, DIES, WAYS };
-enum { FILES = 1, MEMORY = 2 };
-static struct {
-    int what; /* FILES, MEMORY; 0: nothing fails  */
-    long at, calls;
-    int way;
-    bool no_links; /* the file system has no hard links */
-} world;
-
-static bool fails(int what)
-{
-    if (!(world.what & what))
-        return false;
-    world.calls++;
-    if (world.way == DIES && world.calls == world.at)
-        raise(SIGKILL);
-    return world.way == FROM_THEN_ON ? world.calls >= world.at : world.calls == world.at;
-}
-
-#define WRAP(name, parameters, ...)                                                                \
-    int __real_##name parameters;                                                                  \
-    int __wrap_##name parameters;                                                                  \
-    int __wrap_##name parameters                                                                   \
-    {                                                                                              \
-        return fails(FILES) ? (errno = EIO, -1) : __real_##name(__VA_ARGS__);                      \
-    }
-WRAP(rename, (const char *from, const char *to), from, to)
-
-/* The machine stays up: nothing need reach the disk, which would take most of the time. */
-int __wrap_fsync(int fd);
-int __wrap_fsync(int fd)
-{
-    (void)fd;
-    return fails(FILES) ? (errno = EIO, -1) : 0;
-}
-
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to)
-{
-    bool fail = fails(FILES) || world.no_links;
-    return fail ? (errno = world.no_links ? EPERM : EIO, -1) : __real_link(from, to);
-}
-
-ssize_t __real_write(int fd, const void *bytes, size_t size);
-ssize_t __wrap_write(int fd, const void *bytes, size_t size);
-ssize_t __wrap_write(int fd, const void *bytes, size_t size)
-{
-    if (!fails(FILES))
-        return __real_write(fd, bytes, size);
-    __real_write(fd, bytes, size / 2); /* some of it arrived */
-    errno = EIO;
-    return -1;
-}
-
-int __real_close(int fd);
-int __wrap_close(int fd);
-int __wrap_close(int fd)
-{
-    int result = __real_close(fd);
-    return fails(FILES) ? (errno = EIO, -1) : result;
-}
-
-#define WRAP_ALLOCATION(name, parameters, ...)                                                     \
-    void *__real_##name parameters;                                                                \
-    void *__wrap_##name parameters;                                                                \
-    void *__wrap_##name parameters                                                                 \
-    {                                                                                              \
-        return fails(MEMORY) ? NULL : __real_##name(__VA_ARGS__);                                  \
-    }
-WRAP_ALLOCATION(malloc, (size_t n), n)
-WRAP_ALLOCATION(calloc, (size_t n, size_t m), n, m)
-WRAP_ALLOCATION(realloc, (void *p, size_t n), p, n)
-
-/* ---- a store whose numbers tell of which update it is ---------------------------------------- */
-
-static const char folder[] = "checkpoint_folder";
-static wg_error error;
-static wg_settings settings;
-
-enum { SIZE = 40000 }; /* more than the writer's buffer holds */
-static const char *const names[] = {"a/weight", "b/weight", WG_STATES_OF_AVERAGE "a/weight",
-                                    WG_STATES_OF_AVERAGE "b/weight",
-                                    WG_STATES_OF_OPTIMIZER "m/a/weight"};
-enum { TENSORS = WG_COUNT(names) };
-
-static wg_store *new_store(void)
-{
-    wg_store *s = wg_store_new(1);
-    wg_shape shape = WG_SHAPE(SIZE);
-    for (int i = 0; i < TENSORS; i++)
-        assert_int_equal(wg_store_add(s, names[i], WG_F32, &shape, NULL), WG_OK);
-    return s;
-}
-
-static float number(int64_t update, int tensor, int i)
-{
-    return (float)(update * 1000 + tensor * 100 + i % 100);
-}
-
-static void fill(wg_store *s, int64_t update)
-{
-    for (int t = 0; t < TENSORS; t++)
-        for (int i = 0; i < SIZE; i++)
-            ((float *)wg_store_find(s, names[t])->data)[i] = number(update, t, i);
-}
-
-static wg_status save_as(wg_store *s, int64_t update, int64_t keep, wg_checkpoint_reason reason)
-{
-    wg_progress p = {.update = update,
-                     .cursor = {1, update},
-                     .tokens = 100 * update,
-                     .seconds = 1.0 / 3,
-                     .n_best = 1};
-    p.best[0] = (wg_best){"bleu", 0.1, update - 1};
-    fill(s, update);
-    settings.keep = keep;
-    return wg_checkpoint_save(folder, s, &p, &settings, reason, &error);
-}
-
-static wg_status save(wg_store *s, int64_t update, int64_t keep)
-{
-    return save_as(s, update, keep, WG_CHECKPOINT_DUE);
-}
-
-static void must_save(wg_store *s, int64_t update, int64_t keep)
-{
-    check_that(save(s, update, keep) == WG_OK, "%s", error.text);
-}
-
-/* The update of the checkpoint that is restored, which must be whole. */
-static int64_t restored(void)
-{
-    wg_store *s = new_store();
-    wg_progress p;
-    wg_status status = wg_checkpoint_load(folder, s, &p, &settings, &error);
-    check_that(status == WG_OK, "%s", error.text);
-    for (int t = 0; t < TENSORS; t++)
-        for (int i = 0; i < SIZE; i++)
-            check_that(((float *)wg_store_find(s, names[t])->data)[i] == number(p.update, t, i),
-                       "update %d: %s[%d]", (int)p.update, names[t], i);
-    assert_true(p.cursor.epoch == 1 && p.cursor.group == p.update && p.tokens == 100 * p.update);
-    assert_true(p.seconds == 1.0 / 3 && p.n_best == 1 && p.best[0].value == 0.1 &&
-                p.best[0].update == p.update - 1);
-    assert_string_equal(p.best[0].metric, "bleu");
-    wg_store_free(s);
-    return p.update;
-}
-
-static int begin(void **state)
-{
-    world.what = 0;
-    remove_folder(folder);
-    settings = small_training(folder, "");
-    *state = new_store();
-    return 0;
-}
-
-static int end(void **state)
-{
-    wg_store_free(*state);
-    wg_settings_free(&settings);
-    remove_folder(folder);
-    return 0;
-}
-
-/* ---- tests ----------------------------------------------------------------------------------- */
-
-static bool has(const char *name)
-{
-    char *path = wg_folder_path(folder, "%s", name);
-    bool is_there = access(path, F_OK) == 0;
-    free(path);
-    return is_there;
-}
+#include <math.h>
 
 static void the_last_checkpoints_are_kept(void **state)
 {
     wg_store *s = *state;
-    assert_false(wg_checkpoint_exists(folder));
+    assert_false(exists());
     for (int64_t update = 1; update <= 6; update++)
         must_save(s, update, 4);
-    assert_true(wg_checkpoint_exists(folder));
+    assert_true(exists());
     assert_int_equal(restored(), 6);
     for (int64_t n = 1; n <= 6; n++) {
         char model[60], optimizer[60], average[60], progress[60];
@@ -217,7 +33,7 @@ static void the_last_checkpoints_are_kept(void **state)
         free(paths[i]);
     free(paths);
     assert_int_equal(wg_checkpoint_clear(folder, &error), WG_OK);
-    assert_false(wg_checkpoint_exists(folder));
+    assert_false(exists());
     assert_int_equal(wg_checkpoint_models(folder, 3, &paths, &n, &error), WG_EIO);
     assert_null(paths);
 }
@@ -344,41 +160,51 @@ static void the_folder_holds_the_last_checkpoint(void **state)
     }
 }
 
-/* A checkpoint that is damaged in any of its files is passed over, and it is said which file it
- * was. */
-static void a_damaged_checkpoint_is_replaced_by_the_previous_one(void **state)
+static void what_is_not_finite_is_not_saved(void **state)
 {
-    static const char *const files[] = {"model-00000002.safetensors",
-                                        "average-00000002.safetensors",
-                                        "optimizer-00000002.safetensors", "progress-00000002.json"};
-    for (int i = 0; i < 4; i++)
-        for (int way = 0; way < 3; way++) { /* another byte, shorter, away */
-            must_save(*state, 1, 0);
-            must_save(*state, 2, 0);
-            char *path = wg_folder_path(folder, "checkpoints/%s", files[i]);
-            struct stat st;
-            assert_int_equal(stat(path, &st), 0);
-            FILE *f = fopen(path, "r+b");
-            assert_int_equal(fseek(f, way ? 0 : st.st_size / 2, SEEK_SET), 0);
-            assert_int_equal(way ? 0 : fputc('\1', f) == EOF, 0);
-            fclose(f);
-            assert_int_equal(way == 1   ? truncate(path, st.st_size / 2)
-                             : way == 2 ? unlink(path)
-                                        : 0,
-                             0);
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    must_save(*state, 1, 0);
+    for (int t = 0; t < TENSORS; t++)
+        for (int i = 0; i < 3; i++) {
+            wg_progress p = {.update = 2};
+            fill(*state, 2);
+            ((float *)wg_store_find(*state, names[t])->data)[SIZE - 1 - i * 5000] = bad[i];
+            wg_status status =
+                wg_checkpoint_save(folder, *state, &p, &settings, WG_CHECKPOINT_DUE, &error);
+            char expected[80];
+            snprintf(expected, sizeof expected, "eight: element %d is %s", SIZE - 1 - i * 5000,
+                     i ? "infinite" : "NaN");
+            check_that(status == WG_ENONFINITE && strstr(error.text, expected) &&
+                           strstr(error.text, "update 2 is not saved"),
+                       "status %d: %s", status, error.text);
             assert_int_equal(restored(), 1);
-            bool told = strstr(error.warning, files[i]);
-            check_that(told || (i == 3 && way == 2), "%s, way %d: %s", files[i], way,
-                       error.warning);
-            free(path);
-            assert_int_equal(restored(), 1); /* and now without a word */
-            assert_string_equal(error.warning, "");
         }
+}
+
+static void files_of_others_stay(void **state)
+{
+    static const char *const foreign[] = {
+        "notes.tmp-2024.txt",         "best-friends.txt",      "best-before.safetensors",
+        "average-3.safetensors",      "model-1.safetensors",   "checkpoints/notes.tmp-2024.txt",
+        "checkpoints/model-1.backup", "checkpoints/best-1.txt"};
+    must_save(*state, 1, 0);
+    for (int i = 0; i < WG_COUNT(foreign); i++)
+        put_file(foreign[i], "mine", 4);
+    put_file(".wengert-0123456789abcdef.tmp", "of a dead process", 17);
+    put_file("best-bleu.safetensors", "ours", 4);
+    for (int64_t update = 2; update <= 5; update++)
+        must_save(*state, update, 0);
+    assert_false(has(".wengert-0123456789abcdef.tmp"));
+    assert_true(has("best-bleu.safetensors"));
+    assert_int_equal(wg_checkpoint_clear(folder, &error), WG_OK);
+    for (int i = 0; i < WG_COUNT(foreign); i++)
+        check_that(has(foreign[i]), "%s is gone", foreign[i]);
+    assert_false(has("best-bleu.safetensors"));
 }
 
 static void a_failed_save_leaves_the_previous_checkpoint(void **state)
 {
-    static const int whats[] = {FILES, MEMORY};
+    static const int whats[] = {FILES, MEMORY | JSON};
     for (int what = 0; what < 2; what++)
         for (int way = ONCE; way <= FROM_THEN_ON; way++) {
             int failed = 0;
@@ -473,7 +299,6 @@ static void parameters_and_averages_change_places(void **state)
                 average[SIZE - 1] == number(3, 3, SIZE - 1));
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, begin, end)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,11 +306,13 @@ int main(void)
         test(no_memory_to_list_models),
         test(checkpoints_of_interrupted_runs_do_not_count_as_kept_ones),
         test(the_folder_holds_the_last_checkpoint),
-        test(a_damaged_checkpoint_is_replaced_by_the_previous_one),
+        test(what_is_not_finite_is_not_saved),
+        test(files_of_others_stay),
         test(a_failed_save_leaves_the_previous_checkpoint),
         test(a_killed_save_leaves_the_previous_checkpoint),
         test(a_full_disk_is_reported),
         test(parameters_and_averages_change_places),
     };
+    json_set_alloc_funcs(json_malloc, free);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,8 @@ static void bad_folders_and_weights_are_refused(void **state)
     assert_non_null(width);
     width[6] = '4'; /* 42 */
     write_text(WG_FILE_CONFIG, config);
+    expect_refusal(FOLDER, NULL, "config.yml: it does not match the checksum in its first line");
+    write_text(WG_FILE_CONFIG, strchr(config, '\n') + 1); /* changed on purpose */
     expect_refusal(FOLDER, NULL, "encoder/layer0/ff/inner/weight");
     write_text(WG_FILE_CONFIG, "d-ff: wide\n");
     expect_refusal(FOLDER, NULL, "config.yml:1");

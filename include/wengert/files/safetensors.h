@@ -16,6 +16,11 @@
  * The writer replaces a file in one step: after a failure or a crash at any moment the old file is
  * intact or the new one is complete.
  *
+ * The writer adds a metadata entry "wengert-xxh64" with checksums: 16 hexadecimal digits for the
+ * other entries, then 16 for each tensor in the order of names.  The reader verifies them where
+ * that entry exists, and hides it.  A file without it, such as one of another program, is read as
+ * it is; a program that changes tensors must leave the entry out.
+ *
  * Messages read "file: what, expected, got".  The functions keep no global state; files are
  * independent of each other. */
 #ifndef WG_FILES_SAFETENSORS_H
@@ -48,9 +53,10 @@ typedef struct wg_file_note {
 } wg_file_note;
 
 /** Opens and checks the file.  WG_EIO: it cannot be read or is not a regular file; WG_EDATA: it
- * violates a rule above; WG_EUNSUPPORTED: a rank above WG_MAX_RANK, more than 65536 tensors or more
- * than 65536 metadata entries.  The caller closes *out, which owns everything that it returns; on
- * failure *out is NULL. */
+ * violates a rule above, or does not match its checksums, and the error names each damaged tensor;
+ * WG_EUNSUPPORTED: a rank above WG_MAX_RANK, more than 65536 tensors or more than 65536 metadata
+ * entries.  The caller closes *out, which owns everything that it returns; on failure *out is
+ * NULL. */
 WG_API WG_MUST_USE wg_status wg_safetensors_open(wg_safetensors **out, const char *path,
                                                  wg_error *error);
 /** Closes the file and frees what it returned; NULL is allowed. */
@@ -71,7 +77,7 @@ WG_API size_t wg_safetensors_note_count(const wg_safetensors *file);
 WG_API const wg_file_note *wg_safetensors_note_at(const wg_safetensors *file, size_t i);
 
 /** Writes the tensors (name, dtype, shape, data; order is kept, bytes are copied from data) and the
- * metadata entries `notes`.  WG_EINVAL: a name is missing, repeated, reserved or not UTF-8;
+ * metadata entries `notes`.  WG_EINVAL: a name or key is missing, repeated, reserved or not UTF-8;
  * WG_ESHAPE: an invalid dtype or shape; WG_EIO: the file cannot be written. */
 WG_API WG_MUST_USE wg_status wg_safetensors_write(const char *path, const wg_tensor *tensors,
                                                   size_t n_tensors, const wg_file_note *notes,

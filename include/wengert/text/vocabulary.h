@@ -65,6 +65,8 @@ WG_API void wg_vocabulary_free(wg_vocabulary *v);
 
 /** True if both would be saved as the same bytes. */
 WG_API bool wg_vocabulary_equal(const wg_vocabulary *a, const wg_vocabulary *b);
+/** A hash of what is compared there, the same on every machine. */
+WG_API uint64_t wg_vocabulary_hash(const wg_vocabulary *v);
 /** The kind of its tokens. */
 WG_API wg_vocabulary_kind wg_vocabulary_kind_of(const wg_vocabulary *v);
 /** The number of tokens, special ones included: ids are in [0, size). */

@@ -8,13 +8,15 @@
  *     optimizer-N.safetensors  moments and the number of steps
  *     progress-N.json          the position in the run, and hashes of the files above
  *
- * N has at least 8 digits.  progress-N.json is written last, and without it there is no checkpoint
- * N; so if writing fails, the previous checkpoint is still complete.  Then model.safetensors, ...
- * in the folder itself are replaced by the same files, progress.json last, as hard links where the
- * file system supports them.
+ * Each has checksums of its own.  N has at least 8 digits.  progress-N.json is written last, and
+ * without it there is no checkpoint N; so if writing fails, the previous checkpoint is still
+ * complete.  Then model.safetensors, ... in the folder itself are replaced by the same files,
+ * progress.json last, as hard links where the file system supports them.
  *
  * The last two checkpoints are kept, and the models of more checkpoints for averaging.  Averages
- * leave out stopped-N, so that they are over equal distances even if the run was interrupted. */
+ * leave out stopped-N, so that they are over equal distances even if the run was interrupted.
+ *
+ * A checkpoint that is damaged when a run is resumed is moved to checkpoints/damaged/. */
 #ifndef WG_TRAIN_CHECKPOINT_H
 #define WG_TRAIN_CHECKPOINT_H
 
@@ -40,6 +42,7 @@ enum {
 
 /** The position in a run. */
 typedef struct wg_progress {
+    int64_t format;               /**< of the file it was read from, 1 or 2; saving ignores it */
     int64_t update;               /**< updates done */
     int64_t tokens;               /**< target tokens seen */
     int64_t sentences;            /**< pairs seen */
@@ -50,7 +53,7 @@ typedef struct wg_progress {
     double seconds;               /**< time spent in training */
     int64_t metrics_bytes;        /**< length of metrics.jsonl at this update */
     uint64_t data;                /**< hash of the training set */
-    uint64_t vocabularies;        /**< hash of both vocabularies */
+    uint64_t vocabularies;        /**< hash of both vocabularies; 0: not known */
     uint64_t files[WG_CHECKPOINT_FILES]; /**< hashes of the files; set by saving */
 } wg_progress;
 
@@ -62,26 +65,32 @@ typedef enum wg_checkpoint_reason {
 
 /** Saves store and progress as the checkpoint of progress->update.  Keeps the last two checkpoints
  * and the last settings->keep models of save_freq (at least two), and removes older files.  On
- * failure (WG_EIO, WG_ENOMEM) the previous checkpoints are intact. */
+ * failure (WG_EIO, WG_ENOMEM) the previous checkpoints are intact.  WG_ENONFINITE: a parameter, an
+ * average or a moment is NaN or infinite, and nothing was saved; the error names the tensors. */
 WG_API WG_MUST_USE wg_status wg_checkpoint_save(const char *folder, const wg_store *store,
                                                 wg_progress *progress, const wg_settings *settings,
                                                 wg_checkpoint_reason reason, wg_error *error);
 
-/** True if the folder has a run to resume. */
-WG_API bool wg_checkpoint_exists(const char *folder);
-/** Restores the newest intact checkpoint into the store, which must have the same tensors.  If a
- * newer one is damaged, error->warning says so and the status is WG_OK.  WG_EINVAL: a setting
- * differs that must not; WG_EDATA or WG_EIO: no checkpoint is intact. */
+/** *exists: whether the folder has a run to resume.  WG_EIO or WG_ENOMEM: it cannot be told. */
+WG_API WG_MUST_USE wg_status wg_checkpoint_exists(const char *folder, bool *exists,
+                                                  wg_error *error);
+/** Restores the newest intact checkpoint into the store, which must have the same tensors.  A newer
+ * one that is damaged, lacks a file or has numbers that are not finite is moved to
+ * checkpoints/damaged/; error->warning then says so and the status is WG_OK.  WG_EINVAL: a setting
+ * differs that must not; WG_EDATA: no checkpoint is intact; WG_EUNSUPPORTED: the newest is of a
+ * later version.  WG_EIO, WG_ENOMEM: files could not be read now; nothing was changed. */
 WG_API WG_MUST_USE wg_status wg_checkpoint_load(const char *folder, wg_store *store,
                                                 wg_progress *progress, const wg_settings *settings,
                                                 wg_error *error);
-/** Removes all checkpoints, the last and the best models, and the metrics.  WG_EIO: some could not
- * be removed. */
+/** Removes all checkpoints, damaged ones too, the last and the best models, and the metrics.
+ * WG_EIO: some could not be removed. */
 WG_API WG_MUST_USE wg_status wg_checkpoint_clear(const char *folder, wg_error *error);
 
-/** Writes only the store's parameters.  Fails as wg_safetensors_write does. */
-WG_API WG_MUST_USE wg_status wg_checkpoint_write_model(const wg_store *store, const char *path,
-                                                       wg_error *error);
+/** Writes only the store's parameters, and the hash of the vocabularies as metadata.  Fails as
+ * wg_safetensors_write does. */
+WG_API WG_MUST_USE wg_status wg_checkpoint_write_model(const wg_store *store,
+                                                       const wg_progress *progress,
+                                                       const char *path, wg_error *error);
 /** Exchanges the parameters with their averages; does nothing without averages. */
 WG_API void wg_checkpoint_swap_averages(wg_store *store);
 /** The paths of the newest models of save_freq, at most `max`, oldest first.  The caller frees the

@@ -8,7 +8,8 @@
  *     best-METRIC.safetensors    the best parameters on the validation set by that metric
  *     progress.json              the position in the run
  *     metrics.jsonl              a line for each progress message, validation and save
- *     checkpoints/               earlier states: wengert/train/checkpoint.h */
+ *     checkpoints/               earlier states: wengert/train/checkpoint.h
+ *     .wengert.lock              while a trainer has the folder */
 #ifndef WG_TRAIN_FOLDER_H
 #define WG_TRAIN_FOLDER_H
 
@@ -30,15 +31,18 @@ extern "C" {
 /** "folder/name", with the name formatted as by printf.  The caller frees it.  NULL if out of
  * memory. */
 WG_API char *wg_folder_path(const char *folder, const char *format, ...) WG_PRINTF(2, 3);
-/** True if the folder has a file of that name. */
-WG_API bool wg_folder_has(const char *folder, const char *name);
+/** *has: whether the folder has a file of that name; false if the folder itself is missing.  WG_EIO
+ * or WG_ENOMEM: it cannot be told. */
+WG_API WG_MUST_USE wg_status wg_folder_has(const char *folder, const char *name, bool *has,
+                                           wg_error *error);
 /** Creates the folder and missing parent folders.  WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_folder_make(const char *folder, wg_error *error);
 
-/** WG_EIO unless the folder has a config.yml, as every model folder does. */
+/** WG_EIO unless the folder has a config.yml, as every model folder does.  WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_folder_check(const char *folder, wg_error *error);
-/** Reads the folder's config.yml; the caller calls wg_settings_free.  On failure (wg_folder_check,
- * wg_settings_read_yaml) *out is empty. */
+/** Reads the folder's config.yml; the caller calls wg_settings_free.  On failure *out is empty: as
+ * wg_folder_check or wg_settings_read_yaml, or WG_EDATA if the file does not match the checksum in
+ * its first line.  A file without that line is read as it is. */
 WG_API WG_MUST_USE wg_status wg_folder_settings(wg_settings *out, const char *folder,
                                                 wg_error *error);
 
@@ -47,8 +51,9 @@ typedef struct wg_vocabularies {
     wg_vocabulary *side[2]; /**< source, target */
 } wg_vocabularies;
 
-/** True if the folder has vocabularies. */
-WG_API bool wg_vocabularies_exist(const char *folder);
+/** *exist: whether the folder has vocabularies.  WG_EIO or WG_ENOMEM: it cannot be told. */
+WG_API WG_MUST_USE wg_status wg_vocabularies_exist(const char *folder, bool *exist,
+                                                   wg_error *error);
 /** Opens the vocabularies of the folder; wg_vocabularies_free frees them.  On failure (WG_EIO,
  * WG_EDATA, WG_ENOMEM) both are NULL. */
 WG_API WG_MUST_USE wg_status wg_vocabularies_open(wg_vocabularies *out, const char *folder,

@@ -193,11 +193,12 @@ WG_API int64_t wg_settings_longest(const wg_settings *s);
 
 /** Reads a YAML file: one mapping of option names to scalars, or to lists of scalars where several
  * values are expected.  Messages read "file:line: what, expected, got"; unknown and repeated keys
- * are errors (WG_EDATA).  After an error nothing changes.  WG_EIO, WG_ENOMEM. */
+ * are errors (WG_EDATA), and so is a shared object as backend, since a file must not choose code to
+ * run.  After an error nothing changes.  WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_settings_read_yaml(wg_settings *s, const char *path,
                                                    wg_error *error);
-/** Writes all options with comments as YAML; equal settings give equal bytes.  WG_EIO,
- * WG_ENOMEM. */
+/** Writes all options with comments as YAML; equal settings give equal bytes.  A list of backends
+ * with a shared object is written as the default.  WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_settings_write_yaml(const wg_settings *s, FILE *f);
 
 #ifdef __cplusplus

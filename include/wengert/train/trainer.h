@@ -1,7 +1,8 @@
 /* Training a Transformer: data, one plan per shape of a batch, updates, validation, checkpoints.
  *
  * The folder (wengert/train/folder.h) holds the whole state of a run.  A trainer created on a
- * folder with a progress.json resumes that run.  On the same machine with the same number of
+ * folder with a progress.json resumes that run, and keeps other trainers out of the folder until it
+ * is freed.  On the same machine with the same number of
  * threads, the final parameters are bit for bit those of an uninterrupted run. */
 #ifndef WG_TRAIN_TRAINER_H
 #define WG_TRAIN_TRAINER_H
@@ -46,9 +47,10 @@ typedef struct wg_listener {
     void *context;                                      /**< first argument of `tell` */
 } wg_listener;
 
-/** Creates a trainer: reads or trains vocabularies, reads data, restores a checkpoint.  The
- * settings are copied; `listener` may be NULL.  On failure *out is NULL: WG_EINVAL (settings),
- * WG_EDATA (texts or a folder's files), WG_EIO, WG_ENOMEM. */
+/** Creates a trainer: locks the folder, reads or trains vocabularies, reads data, restores a
+ * checkpoint.  The settings are copied; `listener` may be NULL.  On failure *out is NULL: WG_EINVAL
+ * (settings, or a folder with weights but without their run), WG_EDATA (texts or a folder's files),
+ * WG_EIO (also: another trainer has the folder), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
                                                const wg_listener *listener, wg_error *error);
 /** Frees the trainer; NULL is allowed. */

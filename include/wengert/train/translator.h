@@ -26,7 +26,8 @@ typedef struct wg_translator_options {
 } wg_translator_options;
 
 /** Opens a folder written by training: config.yml, vocabularies, weights.  `options` may be NULL.
- * On failure *out is NULL: WG_EIO, WG_EDATA (files that do not match), WG_ENOMEM. */
+ * On failure *out is NULL: WG_EIO, WG_EDATA (files that are damaged or do not match), WG_ENONFINITE
+ * (a weight is NaN or infinite; the error names its tensor), WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_translator_open(wg_translator **out, const char *folder,
                                                 const wg_translator_options *options,
                                                 wg_error *error);
