@@ -431,11 +431,12 @@ int bench_train_step(int argc, char **argv)
         NULL,
         NULL};
     request r = {.preset = "base", .dropout = -1, .clip = 25};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     if (!r.backends.threads)
         r.backends.threads = omp_get_max_threads();
-    int code = bench(&r);
+    code = bench(&r);
     close_backends(&r.backends);
     return code;
 }

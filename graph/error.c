@@ -69,7 +69,7 @@ wg_status wgi_error_errno(wg_error *e, const char *path, const char *what)
     int error = errno;
     if (strerror_r(error, text, sizeof text) != 0)
         snprintf(text, sizeof text, "error %d", error);
-    return wgi_error_file(e, WG_EIO, path, "%s: %s", what, text);
+    return wgi_error_file(e, error == ENOMEM ? WG_ENOMEM : WG_EIO, path, "%s: %s", what, text);
 }
 
 wg_status wgi_error_line(wg_error *e, wg_status status, const char *format, ...)

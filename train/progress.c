@@ -1,7 +1,8 @@
 #include "train/progress.h"
+#include "train/json.h"
 
+#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,14 +71,17 @@ static bool must_stay(const wg_option *o)
            o->offset != offsetof(wg_settings, preset);
 }
 
+/* NULL without memory. */
 static json_t *get_settings(const wg_settings *s)
 {
     json_t *all = json_object();
     const wg_option *o;
-    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+    for (size_t i = 0; all && (o = wg_option_at(i)); i++) {
+        if (!must_stay(o))
+            continue;
         char *text = NULL;
-        if (must_stay(o) && wg_settings_get(s, o, &text) == WG_OK && text)
-            json_object_set_new(all, o->name, json_string(text));
+        wg_status status = wg_settings_get(s, o, &text);
+        wgi_json_add(&all, o->name, status == WG_OK ? json_string(text) : NULL);
         free(text);
     }
     return all;
@@ -106,13 +110,14 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
 
 /* ---- best values ----------------------------------------------------------------------------- */
 
+/* NULL without memory. */
 static json_t *get_best(const wg_progress *p)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < p->n_best; i++)
-        json_object_set_new(all, p->best[i].metric,
-                            json_pack("{s:f, s:I}", "value", p->best[i].value, "update",
-                                      (json_int_t)p->best[i].update));
+        wgi_json_add(&all, p->best[i].metric,
+                     json_pack("{s:f, s:I}", "value", p->best[i].value, "update",
+                               (json_int_t)p->best[i].update));
     return all;
 }
 
@@ -147,11 +152,10 @@ wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const c
 {
     json_t *root = json_object();
     for (int i = 0; i < N_FIELDS; i++)
-        json_object_set_new(root, fields[i].name, get_field(p, &fields[i]));
-    json_object_set_new(root, "best", get_best(p));
-    json_object_set_new(root, "settings", get_settings(s));
-    bool whole = json_object_size(root) == N_FIELDS + 2;
-    char *text = whole ? json_dumps(root, JSON_INDENT(2)) : NULL;
+        wgi_json_add(&root, fields[i].name, get_field(p, &fields[i]));
+    wgi_json_add(&root, "best", get_best(p));
+    wgi_json_add(&root, "settings", get_settings(s));
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text)
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
@@ -163,8 +167,11 @@ wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const c
 wg_status wgi_progress_read(wg_progress *p, const wg_settings *s, const char *path, wg_error *error)
 {
     json_error_t malformed;
+    errno = 0;
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &malformed);
     *p = (wg_progress){.update = 0};
+    if (!root && errno == ENOMEM) /* jansson seldom says so */
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     if (!root && json_error_code(&malformed) == json_error_cannot_open_file)
         return wgi_error_file(error, WG_EIO, path, "%s", malformed.text);
     if (!root)

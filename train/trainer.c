@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 #include "files/replace.h"
 #include "graph/error.h"
+#include "graph/text_buffer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -248,11 +249,11 @@ static void put_text(wgi_file_writer *w, void *text)
 /* Writes config.yml, so that the folder alone suffices to resume or to translate. */
 static wg_status write_config(wg_trainer *t)
 {
-    char *text = NULL, *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
-    size_t size = 0;
-    FILE *f = path ? open_memstream(&text, &size) : NULL;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
     wg_status status = f ? wg_settings_write_yaml(&t->settings, f) : WG_ENOMEM;
-    if (f && fclose(f) != 0)
+    char *text = wgi_text_close(&b), *path = wg_folder_path(t->settings.model, WG_FILE_CONFIG);
+    if (!text || !path)
         status = WG_ENOMEM;
     if (status == WG_OK)
         status = wgi_file_replace(path, put_text, text, &t->error);
