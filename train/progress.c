@@ -1,4 +1,5 @@
 #include "train/progress.h"
+#include "graph/text_buffer.h"
 #include "train/json.h"
 
 #include <errno.h>
@@ -155,10 +156,15 @@ wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const c
         wgi_json_add(&root, fields[i].name, get_field(p, &fields[i]));
     wgi_json_add(&root, "best", get_best(p));
     wgi_json_add(&root, "settings", get_settings(s));
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b); /* json_dumps may leave out a key without memory */
+    bool whole = f && root && json_dumpf(root, f, JSON_INDENT(2)) == 0;
+    char *text = wgi_text_close(&b);
     json_decref(root);
-    if (!text)
+    if (!whole || !text) {
+        free(text);
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    }
     wg_status status = wgi_file_replace(path, put_text, text, error);
     free(text);
     return status;

@@ -1,6 +1,7 @@
 /* What a training run reports: lines for people, and records in metrics.jsonl. */
 #include "train/trainer.h"
 #include "graph/error.h"
+#include "graph/text_buffer.h"
 #include "train/json.h"
 
 #include <errno.h>
@@ -113,14 +114,20 @@ wg_status wgi_report_close(wg_trainer *t)
     return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
 }
 
-/* Appends the record as a line.  The caller leaves out numbers that JSON lacks (NaN). */
+/* Appends the record as a line.  The caller leaves out numbers that JSON lacks (NaN).  Not by
+ * json_dumps, which may leave out a key without memory and report success. */
 static wg_status record(wg_trainer *t, json_t *root)
 {
-    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    bool whole = f && root && json_dumpf(root, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+    char *text = wgi_text_close(&b);
     json_decref(root);
-    if (!text)
+    if (!whole || !text) {
+        free(text);
         return wgi_error_file(&t->error, WG_ENOMEM, t->settings.model,
                               "no memory for a record of " WG_FILE_METRICS);
+    }
     errno = 0;
     bool ok = t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
     free(text);

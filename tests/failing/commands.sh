@@ -37,7 +37,16 @@ disp-freq: 1u
 threads: 1
 YML
 echo "backend: cpu" | cat tiny.yml - >cpu.yml
-for yml in tiny cpu; do
+sed 's/vocab-kind: words/vocab-kind: bpe/' cpu.yml >bpe.yml
+echo "vocab-size: 40" >>bpe.yml
+ymls="tiny cpu"
+if "$wengert" train --config bpe.yml --model bpe.2 --after 1u 2>err; then
+    rm -r bpe.2
+    ymls="tiny cpu bpe"
+else
+    says err "without SentencePiece"
+fi
+for yml in $ymls; do
     code 0 train --config $yml.yml --model $yml.2 --after 2u
     cp -a $yml.2 $yml.4
     code 0 train --model $yml.4 --after 4u; says err "resuming after update 2"
@@ -97,6 +106,7 @@ judge() {
         unchanged || fail "$command, $1: exit code 0, and not what it does otherwise"
     elif crashed_in_a_library; then
         crashed=$((crashed + 1))
+        cat log >>crashes
     elif [ $got -ge 86 ]; then
         fail "$command, $1: exit code $got: $(cat log)"
     else
@@ -158,6 +168,7 @@ train() {
 train cpu ""
 train cpu cpu.2
 [ $what = files ] || train tiny tiny.2
+[ ! -e bpe.4 ] || train bpe ""
 
 # ---- what only reads a folder ----
 reads() {
@@ -176,6 +187,7 @@ reads cpu.4 info m
 reads "" bleu references
 if [ $what = memory ]; then
     reads tiny.4 translate --model m
+    [ ! -e bpe.4 ] || reads bpe.4 translate --model m
     reads "" graph mlp --grad
     reads "" graph mlp --plan --backend cpu
     reads "" graph mlp --plan
@@ -194,6 +206,7 @@ usable() {
 }
 work averaged average --last 2 m/average-2.safetensors m
 
+[ ! -e crashes ] || sort crashes | uniq -c
 echo "$points points, $failed failed, $crashed crashed in a library"
 [ $failed -gt $((points / 4)) ] || fail "too few points failed"
 finish 50
