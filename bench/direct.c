@@ -31,9 +31,9 @@ static void forget(description *s)
     od_md md[] = {s->x, s->w, s->any, s->y};
     for (int i = 0; i < 2; i++)
         if (made[i])
-            dnnl_primitive_desc_destroy(made[i]);
+            wgi_dnnl.primitive_desc_destroy(made[i]);
     if (s->attr)
-        dnnl_primitive_attr_destroy(s->attr);
+        wgi_dnnl.primitive_attr_destroy(s->attr);
     for (int i = 0; i < 4; i++)
         wgi_od_md_free(md[i]);
 }
@@ -44,10 +44,12 @@ static bool describe(description *s, bench_direct *d, const bench_product *p, bo
     *s = (description){.x = matrix(p->m, p->k, p->transpose_x),
                        .w = matrix(p->k, p->n, p->transpose_w),
                        .y = matrix(p->m, p->n, false)};
-    return s->x && s->w && s->y && dnnl_engine_create(&d->engine, dnnl_cpu, 0) == dnnl_success &&
-           dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags) == dnnl_success &&
-           dnnl_primitive_attr_create(&s->attr) == dnnl_success &&
-           dnnl_primitive_attr_set_scratchpad_mode(s->attr, dnnl_scratchpad_mode_user) ==
+    return s->x && s->w && s->y &&
+           wgi_dnnl.engine_create(&d->engine, dnnl_cpu, 0) == dnnl_success &&
+           wgi_dnnl.stream_create(&d->stream, d->engine, dnnl_stream_default_flags) ==
+               dnnl_success &&
+           wgi_dnnl.primitive_attr_create(&s->attr) == dnnl_success &&
+           wgi_dnnl.primitive_attr_set_scratchpad_mode(s->attr, dnnl_scratchpad_mode_user) ==
                dnnl_success &&
            wgi_od_md_any(&s->any, 2, dims, dnnl_f32) == dnnl_success &&
            wgi_od_matmul(&s->product, d->engine, s->x, packed ? s->any : s->w, NULL, s->y,
@@ -56,22 +58,22 @@ static bool describe(description *s, bench_direct *d, const bench_product *p, bo
 
 static bool make(bench_direct *d, description *s, const bench_product *p, bool packed)
 {
-    od_const_md wanted = dnnl_primitive_desc_query_md(s->product, dnnl_query_weights_md, 0);
-    od_const_md pad = dnnl_primitive_desc_query_md(s->product, dnnl_query_scratchpad_md, 0);
+    od_const_md wanted = wgi_dnnl.primitive_desc_query_md(s->product, dnnl_query_weights_md, 0);
+    od_const_md pad = wgi_dnnl.primitive_desc_query_md(s->product, dnnl_query_scratchpad_md, 0);
     d->packed_data = malloc(wgi_od_md_bytes(wanted) + 64);
     d->scratch_data = malloc(wgi_od_md_bytes(pad) + 64);
     bool ok = d->packed_data && d->scratch_data &&
-              dnnl_primitive_create(&d->product, s->product) == dnnl_success &&
-              dnnl_memory_create(&d->x, s->x, d->engine, p->x) == dnnl_success &&
-              dnnl_memory_create(&d->w, s->w, d->engine, p->w) == dnnl_success &&
-              dnnl_memory_create(&d->y, s->y, d->engine, p->y) == dnnl_success &&
-              dnnl_memory_create(&d->packed, wanted, d->engine, packed ? d->packed_data : p->w) ==
-                  dnnl_success &&
-              dnnl_memory_create(&d->scratch, pad, d->engine, d->scratch_data) == dnnl_success;
+              wgi_dnnl.primitive_create(&d->product, s->product) == dnnl_success &&
+              wgi_dnnl.memory_create(&d->x, s->x, d->engine, p->x) == dnnl_success &&
+              wgi_dnnl.memory_create(&d->w, s->w, d->engine, p->w) == dnnl_success &&
+              wgi_dnnl.memory_create(&d->y, s->y, d->engine, p->y) == dnnl_success &&
+              wgi_dnnl.memory_create(&d->packed, wanted, d->engine,
+                                     packed ? d->packed_data : p->w) == dnnl_success &&
+              wgi_dnnl.memory_create(&d->scratch, pad, d->engine, d->scratch_data) == dnnl_success;
     if (!ok || !packed || wgi_od_md_equal(wanted, s->w))
         return ok;
     return wgi_od_reorder(&s->pack, d->engine, s->w, wanted, s->attr) == dnnl_success &&
-           dnnl_primitive_create(&d->pack, s->pack) == dnnl_success;
+           wgi_dnnl.primitive_create(&d->pack, s->pack) == dnnl_success;
 }
 
 bench_direct *bench_direct_open(const bench_product *p, bool packed)
@@ -94,11 +96,11 @@ void bench_direct_close(bench_direct *d)
         return;
     dnnl_memory_t memory[] = {d->x, d->w, d->packed, d->y, d->scratch};
     for (int i = 0; i < 5; i++)
-        dnnl_memory_destroy(memory[i]);
-    dnnl_primitive_destroy(d->product);
-    dnnl_primitive_destroy(d->pack);
-    dnnl_stream_destroy(d->stream);
-    dnnl_engine_destroy(d->engine);
+        wgi_dnnl.memory_destroy(memory[i]);
+    wgi_dnnl.primitive_destroy(d->product);
+    wgi_dnnl.primitive_destroy(d->pack);
+    wgi_dnnl.stream_destroy(d->stream);
+    wgi_dnnl.engine_destroy(d->engine);
     free(d->packed_data);
     free(d->scratch_data);
     free(d);
@@ -113,16 +115,17 @@ wg_status bench_direct_run(void *direct)
                                     {DNNL_ARG_WEIGHTS, d->packed},
                                     {DNNL_ARG_DST, d->y},
                                     {DNNL_ARG_SCRATCHPAD, d->scratch}};
-    bool ok = (!d->pack || dnnl_primitive_execute(d->pack, d->stream, 2, pack) == dnnl_success) &&
-              dnnl_primitive_execute(d->product, d->stream, 4, args) == dnnl_success;
+    bool ok =
+        (!d->pack || wgi_dnnl.primitive_execute(d->pack, d->stream, 2, pack) == dnnl_success) &&
+        wgi_dnnl.primitive_execute(d->product, d->stream, 4, args) == dnnl_success;
     return ok ? WG_OK : WG_EUNSUPPORTED;
 }
 
 wg_status bench_sgemm_run(void *product)
 {
     const bench_product *p = product;
-    dnnl_status_t status = dnnl_sgemm(p->transpose_x ? 'T' : 'N', p->transpose_w ? 'T' : 'N', p->m,
-                                      p->n, p->k, 1, p->x, p->transpose_x ? p->m : p->k, p->w,
-                                      p->transpose_w ? p->k : p->n, 0, p->y, p->n);
+    dnnl_status_t status = wgi_dnnl.sgemm(p->transpose_x ? 'T' : 'N', p->transpose_w ? 'T' : 'N',
+                                          p->m, p->n, p->k, 1, p->x, p->transpose_x ? p->m : p->k,
+                                          p->w, p->transpose_w ? p->k : p->n, 0, p->y, p->n);
     return status == dnnl_success ? WG_OK : WG_EUNSUPPORTED;
 }

@@ -122,9 +122,10 @@ int command_average(int argc, char **argv)
                                      NULL,
                                      NULL};
     request r = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
-    int code = check_output(r.arguments[0]);
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
+    code = check_output(r.arguments[0]);
     if (code == EXIT_OK)
         code = r.last ? average_last(&r) : average_given(&r);
     return code;

@@ -288,10 +288,11 @@ int bench_model(int argc, char **argv)
         NULL};
     request r = {0};
     source s;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     r.backends.threads = wgi_threads(r.backends.threads);
-    int code = source_open(&s, r.name, &r.options);
+    code = source_open(&s, r.name, &r.options);
     if (code == EXIT_OK)
         code = bench(&s, &r);
     source_close(&s);

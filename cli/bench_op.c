@@ -354,11 +354,12 @@ int bench_op(int argc, char **argv)
         NULL,
         NULL};
     request r = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     r.backends.threads = wgi_threads(r.backends.threads);
     const wg_op *op = wg_op_find(r.op);
-    int code = EXIT_USAGE;
+    code = EXIT_USAGE;
     if (op)
         code = bench(op, &r);
     else

@@ -431,10 +431,11 @@ int bench_train_step(int argc, char **argv)
         NULL,
         NULL};
     request r = {.preset = "base", .dropout = -1, .clip = 25};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     r.backends.threads = wgi_threads(r.backends.threads);
-    int code = bench(&r);
+    code = bench(&r);
     close_backends(&r.backends);
     return code;
 }

@@ -261,9 +261,10 @@ int command_bleu(int argc, char **argv)
         complain("out of memory");
         return EXIT_RUN;
     }
-    argp_parse(&argp, argc, argv, 0, 0, &r);
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
     r.bleu.references = r.chrf.references = r.n_references;
-    int code = read_all(&r, &h, &references);
+    if (code == EXIT_OK)
+        code = read_all(&r, &h, &references);
     if (code == EXIT_OK) {
         const char *const *texts = (const char *const *)references.line;
         wg_status status = r.sentences ? print_sentences(&r, &h, texts) : WG_OK;

@@ -57,6 +57,10 @@ int write_file(const char *path, const void *bytes, size_t size);
 /** The same for what `put` writes, which is buffered in memory until it is complete. */
 int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context);
 
+/** argp_parse of a whole command line: EXIT_OK, or complains that there was no memory and returns
+ * EXIT_RUN.  (Usage errors end the program in there.) */
+int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
 /* Takes the only argument of a command, a `what`; argp_error if it was given already. */
 void take_argument(const struct argp_state *state, const char **argument, const char *what,
                    const char *text);

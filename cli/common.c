@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "graph/nearest.h"
+#include "graph/text_buffer.h"
 #include "wengert/models/models.h"
 #include "wengert/ops/table.h"
 
@@ -116,18 +117,26 @@ int write_file(const char *path, const void *bytes, size_t size)
 
 int write_stream(const char *path, void (*put)(FILE *f, const void *context), const void *context)
 {
-    char *bytes = NULL;
-    size_t size = 0;
+    wgi_text_buffer b;
     int code = EXIT_RUN;
-    FILE *f = open_memstream(&bytes, &size);
+    FILE *f = wgi_text_open(&b);
     if (f)
         put(f, context);
-    if (f && fclose(f) == 0)
-        code = write_file(path, bytes, size);
+    char *bytes = wgi_text_close(&b);
+    if (bytes)
+        code = write_file(path, bytes, b.size);
     else
         complain("%s: out of memory", path);
     free(bytes);
     return code;
+}
+
+int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+    error_t failed = argp_parse(argp, argc, argv, flags, NULL, input);
+    if (failed)
+        complain("cannot read the command line: %s", strerror(failed));
+    return failed ? EXIT_RUN : EXIT_OK;
 }
 
 void take_argument(const struct argp_state *state, const char **argument, const char *what,

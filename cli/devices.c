@@ -183,12 +183,13 @@ int command_devices(int argc, char **argv)
         table,    parse, NULL, "Lists the backends and measures the machine's limits.",
         children, NULL,  NULL};
     request r = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     r.backends.threads = wgi_threads(r.backends.threads);
     processor p = read_processor();
     bench_limits l = {0};
-    int code = r.no_limits ? EXIT_OK : measure_limits(&l, r.backends.threads);
+    code = r.no_limits ? EXIT_OK : measure_limits(&l, r.backends.threads);
     if (code == EXIT_OK && r.json)
         print_json(&r, &p, &l);
     else if (code == EXIT_OK)

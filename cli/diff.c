@@ -161,10 +161,11 @@ int command_diff(int argc, char **argv)
         NULL,
         NULL};
     diff_request r = {.digits = 2, .worst = 10};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     source from[2] = {{.name = NULL}};
-    int code = check_output(r.svg);
+    code = check_output(r.svg);
     if (code == EXIT_OK)
         code = check_output(r.png);
     for (int i = 0; i < r.n_names && code == EXIT_OK; i++)

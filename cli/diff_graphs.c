@@ -1,5 +1,6 @@
 /* Where two graphs part: the first node that differs, with the lines around it. */
 #include "cli/diff.h"
+#include "graph/text_buffer.h"
 #include "wengert/graph/op.h"
 
 #include <stdarg.h>
@@ -151,15 +152,14 @@ static void print_line(const char *text, size_t i, const char *mark)
 
 static char *text_of(const wg_graph *g)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
     bool ok = f && wg_graph_print(g, f) == WG_OK;
-    if ((!f || fclose(f) != 0 || !ok) && text) {
-        free(text);
-        text = NULL;
-    }
-    return text;
+    char *text = wgi_text_close(&b);
+    if (ok)
+        return text;
+    free(text);
+    return NULL;
 }
 
 static int print_parting(const wg_graph *a, const wg_graph *b, size_t i)

@@ -1,4 +1,5 @@
 #include "cli/draw.h"
+#include "graph/text_buffer.h"
 #include "wengert/graph/op.h"
 
 #include <stdlib.h>
@@ -15,16 +16,16 @@ int deliver(const char *path, const char *bytes, size_t size)
 
 int write_picture(wg_picture *p, wg_picture_format format, const char *path)
 {
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&bytes, &size);
-    wg_error error = {.status = WG_ENOMEM, .text = "out of memory"};
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    wg_error error;
     wg_status status = f ? wg_picture_write(p, format, f, &error) : WG_ENOMEM;
-    if (f && fclose(f) != 0 && status == WG_OK)
+    char *bytes = wgi_text_close(&b);
+    if (!bytes)
         error = (wg_error){.status = WG_ENOMEM, .text = "out of memory"};
-    if (error.status == WG_OK && *error.warning)
+    if (status == WG_OK && bytes && *error.warning)
         complain("%s", error.warning);
-    int code = error.status == WG_OK ? deliver(path, bytes, size) : complain_error(&error);
+    int code = error.status == WG_OK ? deliver(path, bytes, b.size) : complain_error(&error);
     free(bytes);
     return code;
 }

@@ -307,9 +307,7 @@ int command_gradcheck(int argc, char **argv)
     int code = EXIT_RUN;
     if (!r.ops || !r.models)
         complain("out of memory");
-    else if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        code = EXIT_USAGE;
-    else
+    else if ((code = parse_arguments(&argp, argc, argv, 0, &r)) == EXIT_OK)
         code = check_requested(&r);
     free(r.ops);
     free(r.models);

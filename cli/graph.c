@@ -2,6 +2,7 @@
 #include "cli/backends.h"
 #include "cli/draw.h"
 #include "cli/source.h"
+#include "graph/text_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,18 +217,18 @@ static int draw(const wg_graph *g, const request *r)
 
 static int print(const wg_graph *g, const wg_plan *p, const request *r)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
     wg_status status = !f         ? WG_ENOMEM
                        : r->costs ? print_costs(g, f)
                        : p        ? wg_plan_print(p, f)
                                   : wg_graph_print(g, f);
-    if (f && fclose(f) != 0)
+    char *text = wgi_text_close(&b);
+    if (!text)
         status = WG_ENOMEM;
     if (status != WG_OK)
         complain("%s", wg_status_text(status));
-    int code = status == WG_OK ? deliver(r->output, text, size) : exit_code(status);
+    int code = status == WG_OK ? deliver(r->output, text, b.size) : exit_code(status);
     free(text);
     return code;
 }
@@ -238,9 +239,12 @@ static int show(wg_graph *g, const source *s, request *r)
     wg_picture_note *notes = NULL;
     int code = EXIT_OK;
     if (r->plan && (code = exit_code(make_plan(&plan, g, s, r))) == EXIT_OK) {
-        notes = collect_notes(plan);
-        r->picture.note = notes ? note_of : NULL;
-        r->picture.context = notes;
+        r->picture.context = notes = collect_notes(plan);
+        r->picture.note = note_of;
+        if (!notes) {
+            complain("out of memory");
+            code = EXIT_RUN;
+        }
     }
     const wg_graph *shown = plan ? wg_plan_graph(plan) : g;
     bool pictures = r->dot || r->svg || r->png;
@@ -301,9 +305,10 @@ int command_graph(int argc, char **argv)
                                      NULL,
                                      NULL};
     request r = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
-    int code = open_and_show(&r);
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
+    code = open_and_show(&r);
     close_backends(&r.backends);
     return code;
 }

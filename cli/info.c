@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,18 +39,23 @@ static int print_settings(const char *folder)
     wg_error error;
     wg_status status = wg_folder_settings(&s, folder, &error);
     int group = -1;
+    if (status != WG_OK)
+        return complain_error(&error);
     for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
         char *text = NULL;
         if (o->group != group) {
             printf("%s%s\n", i ? "\n" : "", wg_option_group_title(o->group));
             group = o->group;
         }
-        if (wg_settings_get(&s, o, &text) == WG_OK)
+        status = wg_settings_get(&s, o, &text);
+        if (status == WG_OK)
             printf("  %-24s %s\n", o->name, text);
+        else
+            complain("%s: %s: %s", folder, o->name, wg_status_text(status));
         free(text);
     }
     wg_settings_free(&s);
-    return complain_error(&error);
+    return exit_code(status);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -119,28 +125,28 @@ static int print_vocabularies(const char *folder)
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
+static void print_count(const char *name, int64_t n)
+{
+    printf("  %-24s %" PRId64 "\n", name, n);
+}
+
 static int print_progress(const char *path)
 {
     wg_progress p;
     wg_error error = {.status = WG_OK};
     if (wgi_progress_read(&p, NULL, path, &error) != WG_OK)
         return complain_error(&error);
-    const struct {
-        const char *name;
-        int64_t value;
-    } shown[] = {{"update", p.update},
-                 {"epoch", p.cursor.epoch},
-                 {"sentences", p.sentences},
-                 {"target-tokens", p.tokens},
-                 {"stalled", p.stalled}};
-    for (size_t i = 0; i < WG_COUNT(shown); i++)
-        printf("  %-24s %lld\n", shown[i].name, (long long)shown[i].value);
+    print_count("update", p.update);
+    print_count("epoch", p.cursor.epoch);
+    print_count("sentences", p.sentences);
+    print_count("target-tokens", p.tokens);
     printf("  %-24s %.1f\n", "seconds", p.seconds);
+    print_count("stalled", p.stalled);
     for (size_t i = 0; i < p.n_best; i++) {
         char label[64];
         snprintf(label, sizeof label, "best %s", p.best[i].metric);
-        printf("  %-24s %.6g, after update %lld\n", label, p.best[i].value,
-               (long long)p.best[i].update);
+        printf("  %-24s %.6g, after update %" PRId64 "\n", label, p.best[i].value,
+               p.best[i].update);
     }
     return EXIT_OK;
 }
@@ -152,27 +158,40 @@ static int visible(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
+/* A file that is gone meanwhile, as a training run removes them, is left out. */
+static int print_file(const char *folder, const char *name)
+{
+    struct stat s;
+    char number[32], *path = wg_folder_path(folder, "%s", name);
+    bool known = path && stat(path, &s) == 0;
+    int code = EXIT_OK;
+    if (known)
+        printf("  %-24s %15s%s\n", name, S_ISDIR(s.st_mode) ? "" : grouped(s.st_size, number),
+               S_ISDIR(s.st_mode) ? "folder" : " bytes");
+    else if (!path || errno != ENOENT) {
+        complain("%s/%s: %s", folder, name, path ? strerror(errno) : "out of memory");
+        code = path ? EXIT_IO : EXIT_RUN;
+    }
+    free(path);
+    return code;
+}
+
 static int print_files(const char *folder)
 {
     struct dirent **entry;
-    char number[32];
-    int n = scandir(folder, &entry, visible, alphasort);
+    int code = EXIT_OK, n = scandir(folder, &entry, visible, alphasort);
     if (n < 0) {
+        code = errno == ENOMEM ? EXIT_RUN : EXIT_IO;
         complain("%s: %s", folder, strerror(errno));
-        return EXIT_IO;
+        return code;
     }
     for (int i = 0; i < n; i++) {
-        struct stat s;
-        char *path = wg_folder_path(folder, "%s", entry[i]->d_name);
-        if (path && stat(path, &s) == 0)
-            printf("  %-24s %15s%s\n", entry[i]->d_name,
-                   S_ISDIR(s.st_mode) ? "" : grouped(s.st_size, number),
-                   S_ISDIR(s.st_mode) ? "folder" : " bytes");
-        free(path);
+        int failed = print_file(folder, entry[i]->d_name);
+        code = failed ? failed : code;
         free(entry[i]);
     }
     free(entry);
-    return EXIT_OK;
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -196,9 +215,9 @@ int command_info(int argc, char **argv)
         NULL};
     const char *folder = NULL;
     wg_error error;
-    int code = EXIT_OK;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &folder) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &folder);
+    if (code != EXIT_OK)
+        return code;
     if (wg_folder_check(folder, &error) != WG_OK)
         return complain_error(&error);
     for (size_t i = 0; i < WG_COUNT(parts); i++) {
@@ -209,7 +228,9 @@ int command_info(int argc, char **argv)
             continue;
         char *path = parts[i].file ? wg_folder_path(folder, "%s", parts[i].file) : strdup(folder);
         printf("%s%s%s", i ? "\n" : "", parts[i].title, parts[i].title[0] ? "\n" : "");
-        int failed = path ? parts[i].print(path) : exit_code(WG_ENOMEM);
+        int failed = path ? parts[i].print(path) : EXIT_RUN;
+        if (!path)
+            complain("%s: out of memory", folder);
         code = failed ? failed : code;
         free(path);
     }

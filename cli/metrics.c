@@ -41,9 +41,13 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
     }
     while (code == EXIT_OK && getline(&line, &room, f) > 0) {
         json_error_t error;
+        errno = 0;
         json_t *record = json_loads(line, 0, &error);
         number++;
-        if (!record) {
+        if (!record && errno == ENOMEM) {
+            complain("%s:%zu: out of memory", path, number);
+            code = EXIT_RUN;
+        } else if (!record) {
             complain("%s:%zu: %s", path, number, error.text);
             code = EXIT_DATA;
         } else if (!take(s, record, kind, key)) {
@@ -52,9 +56,9 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
         }
         json_decref(record);
     }
-    if (ferror(f)) {
+    if (code == EXIT_OK && !feof(f)) { /* also where getline had no memory, which is no ferror */
+        code = errno == ENOMEM ? EXIT_RUN : EXIT_IO;
         complain("%s: %s", path, strerror(errno));
-        code = EXIT_IO;
     }
     fclose(f);
     free(line);

@@ -73,8 +73,7 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
     const struct argp own = {.options = c->options, .parser = c->parse};
     const struct argp_child children[] = {{&m->args.argp, 0, NULL, 0}, {&own, 0, NULL, 0}, {0}};
     const struct argp argp = {table, parse, c->usage, c->doc, children, NULL, NULL};
-    return argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &(parsing){m, c}) == 0 ? EXIT_OK
-                                                                                     : EXIT_USAGE;
+    return parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &(parsing){m, c});
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */

@@ -170,8 +170,9 @@ int command_ops(int argc, char **argv)
     static const struct argp argp = {
         table, parse, "[NAME]", "Lists the built-in ops, or describes one.", NULL, NULL, NULL};
     request r = {0};
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     const wg_op *op = r.op ? wg_op_find(r.op) : NULL;
     if (r.op && !op) {
         complain_unknown("op", r.op, op_name_at);

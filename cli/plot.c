@@ -156,9 +156,9 @@ int command_plot(int argc, char **argv)
         NULL,
         NULL};
     request r = {0};
-    int code = EXIT_OK;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0)
-        return EXIT_USAGE;
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
     for (int i = 0; i < N_PANELS; i++)
         for (int k = 0; k < MAX_CURVES && panels[i].curve[k].kind && code == EXIT_OK; k++)
             code = series_read(&r.curve[i][k], r.folder, panels[i].curve[k].kind,

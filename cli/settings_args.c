@@ -89,12 +89,17 @@ static void add_option(settings_args *a, const wg_option *o)
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-static bool accepts(const wg_option *o, const char *const *values, size_t n)
+static bool accepts(const wg_option *o, const char *const *values, size_t n,
+                    const struct argp_state *state)
 {
     wg_settings s;
-    bool ok = wg_settings_init(&s) == WG_OK && wg_settings_assign(&s, o, values, n, NULL) == WG_OK;
+    wg_status status = wg_settings_init(&s);
+    if (status == WG_OK)
+        status = wg_settings_assign(&s, o, values, n, NULL);
     wg_settings_free(&s);
-    return ok;
+    if (status == WG_ENOMEM)
+        argp_failure(state, EXIT_RUN, 0, "out of memory");
+    return status == WG_OK;
 }
 
 /* Takes the words after the option in argv that are its values. */
@@ -111,7 +116,7 @@ static void take_values(given_option *g, char *arg, struct argp_state *state)
         if (o->kind == WG_OPTION_PAIR)
             wanted = !flag && g->n < 2;
         else if (g->n == 0 || (o->kind == WG_OPTION_WORDS && o->max > 1))
-            wanted = !flag && accepts(o, g->values, g->n + 1);
+            wanted = !flag && accepts(o, g->values, g->n + 1, state);
         if (!wanted)
             break;
         g->n++;

@@ -116,9 +116,11 @@ int command_train(int argc, char **argv)
         children,
         NULL,
         NULL};
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r) != 0)
-        return EXIT_USAGE;
-    code = exit_code(wg_settings_init(&asked));
+    code = parse_arguments(&argp, argc, argv, ARGP_IN_ORDER, &r);
+    if (code == EXIT_OK && wg_settings_init(&asked) != WG_OK) {
+        complain("out of memory");
+        code = EXIT_RUN;
+    }
     if (code == EXIT_OK)
         code = settings_args_apply(&r.args, &asked);
     if (code == EXIT_OK)

@@ -16,8 +16,7 @@ wg_status wgi_error_set(wg_error *e, wg_status status, const char *format, ...) 
 wg_status wgi_error_file(wg_error *e, wg_status status, const char *path, const char *format, ...)
     WG_PRINTF(4, 5);
 
-/* Sets "PATH: what: strerror(errno)" and returns WG_EIO, or WG_ENOMEM if that is what errno
- * says. */
+/* Sets "PATH: what: strerror(errno)" and returns WG_EIO, or WG_ENOMEM if errno says that. */
 wg_status wgi_error_errno(wg_error *e, const char *path, const char *what);
 
 /* Sets the status and appends a line to the text, for a list of failures; returns the status.

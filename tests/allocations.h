@@ -12,13 +12,19 @@ static struct {
     bool counting;
     size_t calls, fail_at; /* 0: none fails */
     bool for_good;
+    size_t *shared; /* in the place of `calls`: memory that child processes share, or NULL */
 } allocations;
+
+static size_t *allocation_calls(void)
+{
+    return allocations.shared ? allocations.shared : &allocations.calls;
+}
 
 static bool refuse(void)
 {
     if (!allocations.counting)
         return false;
-    size_t call = ++allocations.calls;
+    size_t call = ++*allocation_calls();
     return allocations.fail_at &&
            (call == allocations.fail_at || (allocations.for_good && call > allocations.fail_at));
 }
@@ -55,7 +61,7 @@ void *__wrap_aligned_alloc(size_t align, size_t size)
 static void count_allocations(size_t fail_at, bool for_good)
 {
     allocations.counting = true;
-    allocations.calls = 0;
+    *allocation_calls() = 0;
     allocations.fail_at = fail_at;
     allocations.for_good = for_good;
 }
@@ -71,7 +77,7 @@ static inline size_t fail_each_but(const char *what, work *f, void *context, wg_
 {
     count_allocations(0, false);
     wg_status status = f(context);
-    size_t total = allocations.calls;
+    size_t total = *allocation_calls();
     allocations.counting = false;
     check_that(status == expected, "%s: %s", what, wg_status_text(status));
     for (int for_good = 0; for_good < 2; for_good++)

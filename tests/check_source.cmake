@@ -2,6 +2,7 @@
 #
 #   - include directions: a room, or its public headers in include/wengert/, includes only the rooms named with it below;
 #   - public headers include only public ones;
+#   - oneDNN is called through the table of backends/dnnl.h, which lets no exception through;
 #   - the library never ends the program: no abort, exit or assert (a forked child may _exit).
 cmake_minimum_required(VERSION 3.25)
 set(may_graph graph)
@@ -31,6 +32,10 @@ foreach(folder graph ops autograd backends models files decode text train)
       elseif(source MATCHES "^include/" AND NOT line MATCHES "\"wengert/")
         message(SEND_ERROR "${source}: ${line} is private")
       endif()
+    endforeach()
+    file(STRINGS ${ROOT}/${source} direct REGEX "(^|[^a-zA-Z0-9_])dnnl_[a-z0-9_]+\\(")
+    foreach(line ${direct})
+      message(SEND_ERROR "${source} calls oneDNN itself instead of through wgi_dnnl: ${line}")
     endforeach()
     file(STRINGS ${ROOT}/${source} calls REGEX "(^|[^a-zA-Z0-9_])(abort|exit|quick_exit|assert) *\\(")
     foreach(line ${calls})

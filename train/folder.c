@@ -3,6 +3,7 @@
 #include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
+#include "graph/text_buffer.h"
 #include "train/settings_yaml.h"
 
 #include <errno.h>
@@ -116,16 +117,17 @@ wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *err
 /* The settings as YAML with a checksum, *text the caller's to free. */
 static wg_status config_text(const wg_settings *s, char **text, size_t *size)
 {
-    FILE *f = open_memstream(text, size);
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
     if (!f)
         return WG_ENOMEM;
     fprintf(f, "%*s", (int)wgi_checksum_head_size(&head), ""); /* room for it */
     wg_status status = wg_settings_write_yaml(s, f);
-    if (fclose(f) != 0 || !*text)
-        status = WG_ENOMEM;
-    if (status == WG_OK)
+    *text = wgi_text_close(&b);
+    *size = b.size;
+    if (status == WG_OK && *text)
         wgi_checksum_head_put(&head, *text, *size);
-    return status;
+    return *text ? status : WG_ENOMEM;
 }
 
 wg_status wgi_folder_write_settings(const char *folder, const wg_settings *s, wg_error *error)

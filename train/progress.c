@@ -2,10 +2,11 @@
 #include "files/checksum.h"
 #include "files/read.h"
 #include "files/replace.h"
-#include "graph/grow.h"
+#include "graph/text_buffer.h"
+#include "train/json.h"
 
+#include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,20 +65,6 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     }
 }
 
-/* Adds the value, which is given away; false without memory. */
-static bool put(json_t *root, const char *name, json_t *value)
-{
-    return value && json_object_set_new(root, name, value) == 0;
-}
-
-static bool put_fields(json_t *root, const wg_progress *p)
-{
-    bool ok = true;
-    for (int i = 0; i < N_FIELDS && ok; i++)
-        ok = put(root, fields[i].name, get_field(p, &fields[i]));
-    return ok;
-}
-
 /* ---- settings that must stay ----------------------------------------------------------------- */
 
 /* Paths may change, since fingerprints show whether the contents of the files did.  So may the
@@ -93,17 +80,15 @@ static json_t *get_settings(const wg_settings *s)
 {
     json_t *all = json_object();
     const wg_option *o;
-    bool ok = all;
-    for (size_t i = 0; ok && (o = wg_option_at(i)); i++) {
+    for (size_t i = 0; all && (o = wg_option_at(i)); i++) {
+        if (!must_stay(o))
+            continue;
         char *text = NULL;
-        if (must_stay(o))
-            ok = wg_settings_get(s, o, &text) == WG_OK && text &&
-                 put(all, o->name, json_string(text));
+        wg_status status = wg_settings_get(s, o, &text);
+        wgi_json_add(&all, o->name, status == WG_OK ? json_string(text) : NULL);
         free(text);
     }
-    if (!ok)
-        json_decref(all);
-    return ok ? all : NULL;
+    return all;
 }
 
 static wg_status compare_settings(const wg_settings *s, const json_t *all, const char *path,
@@ -133,17 +118,11 @@ static wg_status compare_settings(const wg_settings *s, const json_t *all, const
 static json_t *get_best(const wg_progress *p)
 {
     json_t *all = json_object();
-    bool ok = all;
-    for (size_t i = 0; i < p->n_best && ok; i++) {
-        json_t *entry = json_object();
-        ok = entry && put(entry, "value", json_real(p->best[i].value)) &&
-             put(entry, "update", json_integer(p->best[i].update)) &&
-             put(all, p->best[i].metric, json_incref(entry));
-        json_decref(entry);
-    }
-    if (!ok)
-        json_decref(all);
-    return ok ? all : NULL;
+    for (size_t i = 0; i < p->n_best; i++)
+        wgi_json_add(&all, p->best[i].metric,
+                     json_pack("{s:f, s:I}", "value", p->best[i].value, "update",
+                               (json_int_t)p->best[i].update));
+    return all;
 }
 
 static bool set_best(wg_progress *p, json_t *all)
@@ -172,55 +151,40 @@ static bool set_best(wg_progress *p, json_t *all)
 enum { FORMAT = 2, MAX_BYTES = 1 << 24 };
 static const wgi_checksum_head head = {"{\n  \"xxh64\": \"", "\",\n"};
 
-/* A text that grows. */
-typedef struct text {
-    char *bytes;
-    size_t size, room;
-    bool failed;
-} text;
-
-static int append(const char *bytes, size_t size, void *context)
-{
-    text *t = context;
-    t->failed = t->failed || !WGI_RESERVE(t->bytes, t->room, t->size + size);
-    if (t->failed)
-        return -1;
-    memcpy(t->bytes + t->size, bytes, size);
-    t->size += size;
-    return 0;
-}
-
-/* jansson does not look at every result of the callback: without memory, json_dumps may leave out a
- * key and report success. */
-static bool dump(text *out, const wg_progress *p, const wg_settings *s)
+/* The beginning takes the place of the first brace. */
+static char *text_of(const wg_progress *p, const wg_settings *s, size_t *size)
 {
     json_t *root = json_object();
-    bool ok = root && put(root, "format", json_integer(FORMAT)) && put_fields(root, p) &&
-              put(root, "best", get_best(p)) && put(root, "settings", get_settings(s)) &&
-              json_dump_callback(root, append, out, JSON_INDENT(2)) == 0 && !out->failed;
+    wgi_json_add(&root, "format", json_integer(FORMAT));
+    for (int i = 0; i < N_FIELDS; i++)
+        wgi_json_add(&root, fields[i].name, get_field(p, &fields[i]));
+    wgi_json_add(&root, "best", get_best(p));
+    wgi_json_add(&root, "settings", get_settings(s));
+    static const char brace[] = "{\n";
+    const size_t room = wgi_checksum_head_size(&head) - strlen(brace);
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b); /* json_dumps may leave out a key without memory */
+    bool whole = f && root && fprintf(f, "%*s", (int)room, "") == (int)room &&
+                 json_dumpf(root, f, JSON_INDENT(2)) == 0 && fputc('\n', f) == '\n';
+    char *text = wgi_text_close(&b);
     json_decref(root);
-    return ok && append("\n", 1, out) == 0;
+    *size = b.size;
+    if (text && whole) {
+        wgi_checksum_head_put(&head, text, *size);
+        return text;
+    }
+    free(text);
+    return NULL;
 }
 
-/* The beginning takes the place of the first brace. */
 wg_status wgi_progress_write(const wg_progress *p, const wg_settings *s, const char *path,
                              wg_error *error)
 {
-    static const char brace[] = "{\n";
-    const size_t first = wgi_checksum_head_size(&head), cut = strlen(brace);
-    text json = {0};
-    char *all = dump(&json, p, s) ? malloc(first + json.size) : NULL;
-    wg_status status = WG_OK;
-    if (all) {
-        size_t size = first + json.size - cut;
-        memcpy(all + first, json.bytes + cut, json.size - cut);
-        wgi_checksum_head_put(&head, all, size);
-        status = wgi_file_replace_bytes(path, all, size, error);
-    } else {
-        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
-    }
-    free(json.bytes);
-    free(all);
+    size_t size;
+    char *text = text_of(p, s, &size);
+    wg_status status = text ? wgi_file_replace_bytes(path, text, size, error)
+                            : wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    free(text);
     return status;
 }
 

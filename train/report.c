@@ -2,10 +2,11 @@
 #include "train/trainer.h"
 #include "files/replace.h"
 #include "graph/error.h"
+#include "graph/text_buffer.h"
+#include "train/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -113,14 +114,22 @@ wg_status wgi_report_close(wg_trainer *t)
     return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
 }
 
-/* Appends the record as a line.  The caller leaves out numbers that JSON lacks (NaN). */
+/* Appends the record as a line.  The caller leaves out numbers that JSON lacks (NaN).  Not by
+ * json_dumps, which may leave out a key without memory and report success. */
 static wg_status record(wg_trainer *t, json_t *root)
 {
-    char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    bool whole = f && root && json_dumpf(root, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
+    char *text = wgi_text_close(&b);
     json_decref(root);
-    errno = text ? 0 : ENOMEM;
-    bool ok =
-        text && t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
+    if (!whole || !text) {
+        free(text);
+        return wgi_error_file(&t->error, WG_ENOMEM, t->settings.model,
+                              "no memory for a record of " WG_FILE_METRICS);
+    }
+    errno = 0;
+    bool ok = t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
     free(text);
     return ok ? WG_OK : fail(t, "write");
 }
@@ -135,10 +144,10 @@ static json_t *begin(const wg_trainer *t, const char *kind)
         "target-tokens", (json_int_t)p->tokens, "seconds", p->seconds);
 }
 
-static void add_real(json_t *root, const char *key, double x)
+static void add_real(json_t **root, const char *key, double x)
 {
     if (isfinite(x))
-        json_object_set_new(root, key, json_real(x));
+        wgi_json_add(root, key, json_real(x));
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -157,11 +166,11 @@ wg_status wgi_report_span(wg_trainer *t)
              tokens / elapsed, s->norm, s->rate, duration(seconds_left(t), time, sizeof time));
     tell(t, WG_EVENT_DISPLAY, text);
     json_t *root = begin(t, "train");
-    add_real(root, "cost", cost);
-    add_real(root, "perplexity", exp(cost));
-    add_real(root, "words-per-second", tokens / elapsed);
-    add_real(root, "gradient-norm", s->norm);
-    add_real(root, "learn-rate", s->rate);
+    add_real(&root, "cost", cost);
+    add_real(&root, "perplexity", exp(cost));
+    add_real(&root, "words-per-second", tokens / elapsed);
+    add_real(&root, "gradient-norm", s->norm);
+    add_real(&root, "learn-rate", s->rate);
     t->span = (wgi_span){.start = wgi_seconds()};
     return record(t, root);
 }
@@ -198,25 +207,25 @@ wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v)
     json_t *root = begin(t, "valid");
     append(line, "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats per token",
            position(t).epoch, t->progress.update, v->cost);
-    add_real(root, "cost", v->cost);
+    add_real(&root, "cost", v->cost);
     for (int i = 0; i < WG_METRICS; i++) {
         if (!isfinite(v->value[i]))
             continue;
         append(line, i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
                wgi_metric_kinds[i].name, v->value[i]);
-        add_real(root, wgi_metric_kinds[i].name, v->value[i]);
+        add_real(&root, wgi_metric_kinds[i].name, v->value[i]);
     }
     append_best(line, t, v);
     tell(t, WG_EVENT_VALID, line);
-    json_object_set_new(root, "stalled", json_integer(t->progress.stalled));
+    wgi_json_add(&root, "stalled", json_integer(t->progress.stalled));
     return record(t, root);
 }
 
 wg_status wgi_report_saving(wg_trainer *t)
 {
     wg_status status = record(t, begin(t, "save"));
-    if (status == WG_OK)
-        t->progress.metrics_bytes = ftell(t->metrics);
+    if (status == WG_OK && (t->progress.metrics_bytes = ftell(t->metrics)) < 0)
+        return fail(t, "tell its length");
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* A setting's value as text, in the form that YAML reads back. */
 #include "wengert/train/settings.h"
+#include "graph/text_buffer.h"
 #include "text/unicode/unicode.h"
 
 #include <inttypes.h>
@@ -108,15 +109,10 @@ static void put_value(FILE *f, const wg_settings *s, const wg_option *o)
 
 wg_status wg_settings_get(const wg_settings *s, const wg_option *o, char **text)
 {
-    size_t size;
-    *text = NULL;
-    FILE *f = open_memstream(text, &size);
-    if (!f)
-        return WG_ENOMEM;
-    put_value(f, s, o);
-    if (fclose(f) == 0)
-        return WG_OK;
-    free(*text);
-    *text = NULL;
-    return WG_ENOMEM;
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    if (f)
+        put_value(f, s, o);
+    *text = wgi_text_close(&b);
+    return *text ? WG_OK : WG_ENOMEM;
 }

@@ -8,7 +8,7 @@ void wgi_od_md_free(od_md md)
 {
 #if OD_V3
     if (md)
-        dnnl_memory_desc_destroy(md);
+        wgi_dnnl.memory_desc_destroy(md);
 #else
     free(md);
 #endif
@@ -33,12 +33,12 @@ dnnl_status_t wgi_od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dn
         strides = dense;
     }
 #if OD_V3
-    return dnnl_memory_desc_create_with_strides(out, rank, dims, type, strides);
+    return wgi_dnnl.memory_desc_create_with_strides(out, rank, dims, type, strides);
 #else
     od_md md = malloc(sizeof *md);
     if (!md)
         return dnnl_out_of_memory;
-    dnnl_status_t status = dnnl_memory_desc_init_by_strides(md, rank, dims, type, strides);
+    dnnl_status_t status = wgi_dnnl.memory_desc_init_by_strides(md, rank, dims, type, strides);
     if (status == dnnl_success)
         *out = md;
     else
@@ -51,12 +51,13 @@ dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_d
 {
     *out = NULL;
 #if OD_V3
-    return dnnl_memory_desc_create_with_tag(out, rank, dims, type, dnnl_format_tag_any);
+    return wgi_dnnl.memory_desc_create_with_tag(out, rank, dims, type, dnnl_format_tag_any);
 #else
     od_md md = malloc(sizeof *md);
     if (!md)
         return dnnl_out_of_memory;
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(md, rank, dims, type, dnnl_format_tag_any);
+    dnnl_status_t status =
+        wgi_dnnl.memory_desc_init_by_tag(md, rank, dims, type, dnnl_format_tag_any);
     if (status == dnnl_success)
         *out = md;
     else
@@ -67,12 +68,12 @@ dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_d
 
 size_t wgi_od_md_bytes(od_const_md md)
 {
-    return dnnl_memory_desc_get_size(md);
+    return wgi_dnnl.memory_desc_get_size(md);
 }
 
 bool wgi_od_md_equal(od_const_md a, od_const_md b)
 {
-    return dnnl_memory_desc_equal(a, b) != 0;
+    return wgi_dnnl.memory_desc_equal(a, b) != 0;
 }
 
 /* ---- post-ops -------------------------------------------------------------------------------- */
@@ -81,18 +82,18 @@ dnnl_status_t wgi_od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, fl
                                     float beta)
 {
 #if OD_V3
-    return dnnl_post_ops_append_eltwise(ops, alg, alpha, beta);
+    return wgi_dnnl.post_ops_append_eltwise(ops, alg, alpha, beta);
 #else
-    return dnnl_post_ops_append_eltwise(ops, 1.0f, alg, alpha, beta);
+    return wgi_dnnl.post_ops_append_eltwise(ops, 1.0f, alg, alpha, beta);
 #endif
 }
 
 dnnl_status_t wgi_od_append_sum(dnnl_post_ops_t ops, float scale)
 {
 #if OD_V3
-    return dnnl_post_ops_append_sum(ops, scale, 0, dnnl_data_type_undef);
+    return wgi_dnnl.post_ops_append_sum(ops, scale, 0, dnnl_data_type_undef);
 #else
-    return dnnl_post_ops_append_sum(ops, scale);
+    return wgi_dnnl.post_ops_append_sum(ops, scale);
 #endif
 }
 
@@ -106,13 +107,13 @@ dnnl_status_t wgi_od_append_sum(dnnl_post_ops_t ops, float scale)
 #define MAKE(desc_type, init, create)                                                              \
     desc_type d;                                                                                   \
     dnnl_status_t made = init;                                                                     \
-    return made == dnnl_success ? dnnl_primitive_desc_create(pd, &d, attr, e, hint) : made
+    return made == dnnl_success ? wgi_dnnl.primitive_desc_create(pd, &d, attr, e, hint) : made
 #endif
 
 dnnl_status_t wgi_od_reorder(od_pd *pd, dnnl_engine_t e, od_const_md from, od_const_md to,
                              const_dnnl_primitive_attr_t attr)
 {
-    return dnnl_reorder_primitive_desc_create(pd, from, e, to, e, attr);
+    return wgi_dnnl.reorder_primitive_desc_create(pd, from, e, to, e, attr);
 }
 
 dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
@@ -120,8 +121,8 @@ dnnl_status_t wgi_od_matmul(od_pd *pd, dnnl_engine_t e, od_const_md src, od_cons
 {
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
-    MAKE(dnnl_matmul_desc_t, dnnl_matmul_desc_init(&d, src, weights, bias, dst),
-         dnnl_matmul_primitive_desc_create(pd, e, src, weights, bias, dst, attr));
+    MAKE(dnnl_matmul_desc_t, wgi_dnnl.matmul_desc_init(&d, src, weights, bias, dst),
+         wgi_dnnl.matmul_primitive_desc_create(pd, e, src, weights, bias, dst, attr));
 }
 
 dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md data,
@@ -130,9 +131,9 @@ dnnl_status_t wgi_od_eltwise(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
     MAKE(dnnl_eltwise_desc_t,
-         dnnl_eltwise_forward_desc_init(&d, dnnl_forward_training, alg, data, alpha, beta),
-         dnnl_eltwise_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, data, data,
-                                                    alpha, beta, attr));
+         wgi_dnnl.eltwise_forward_desc_init(&d, dnnl_forward_training, alg, data, alpha, beta),
+         wgi_dnnl.eltwise_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, data,
+                                                        data, alpha, beta, attr));
 }
 
 dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od_const_md weights,
@@ -142,10 +143,10 @@ dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
     MAKE(dnnl_convolution_desc_t,
-         dnnl_dilated_convolution_forward_desc_init(
+         wgi_dnnl.dilated_convolution_forward_desc_init(
              &d, dnnl_forward_training, dnnl_convolution_direct, src, weights, bias, dst, g->stride,
              g->dilation, g->pad_before, g->pad_after),
-         dnnl_convolution_forward_primitive_desc_create(
+         wgi_dnnl.convolution_forward_primitive_desc_create(
              pd, e, dnnl_forward_training, dnnl_convolution_direct, src, weights, bias, dst,
              g->stride, g->dilation, g->pad_before, g->pad_after, attr));
 }
@@ -157,10 +158,10 @@ dnnl_status_t wgi_od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_co
                                                const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_convolution_desc_t,
-         dnnl_dilated_convolution_backward_data_desc_init(&d, dnnl_convolution_direct, diff_src,
-                                                          weights, diff_dst, g->stride, g->dilation,
-                                                          g->pad_before, g->pad_after),
-         dnnl_convolution_backward_data_primitive_desc_create(
+         wgi_dnnl.dilated_convolution_backward_data_desc_init(
+             &d, dnnl_convolution_direct, diff_src, weights, diff_dst, g->stride, g->dilation,
+             g->pad_before, g->pad_after),
+         wgi_dnnl.convolution_backward_data_primitive_desc_create(
              pd, e, dnnl_convolution_direct, diff_src, weights, diff_dst, g->stride, g->dilation,
              g->pad_before, g->pad_after, hint, attr));
 }
@@ -172,10 +173,10 @@ dnnl_status_t wgi_od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od
                                                   const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_convolution_desc_t,
-         dnnl_dilated_convolution_backward_weights_desc_init(
+         wgi_dnnl.dilated_convolution_backward_weights_desc_init(
              &d, dnnl_convolution_direct, src, diff_weights, diff_bias, diff_dst, g->stride,
              g->dilation, g->pad_before, g->pad_after),
-         dnnl_convolution_backward_weights_primitive_desc_create(
+         wgi_dnnl.convolution_backward_weights_primitive_desc_create(
              pd, e, dnnl_convolution_direct, src, diff_weights, diff_bias, diff_dst, g->stride,
              g->dilation, g->pad_before, g->pad_after, hint, attr));
 }
@@ -187,11 +188,11 @@ dnnl_status_t wgi_od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od
     const_dnnl_primitive_desc_t hint = NULL;
     (void)hint;
     MAKE(dnnl_pooling_v2_desc_t,
-         dnnl_pooling_v2_forward_desc_init(&d, dnnl_forward_training, alg, src, dst, g->stride,
-                                           g->kernel, g->dilation, g->pad_before, g->pad_after),
-         dnnl_pooling_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, src, dst,
-                                                    g->stride, g->kernel, g->dilation,
-                                                    g->pad_before, g->pad_after, attr));
+         wgi_dnnl.pooling_v2_forward_desc_init(&d, dnnl_forward_training, alg, src, dst, g->stride,
+                                               g->kernel, g->dilation, g->pad_before, g->pad_after),
+         wgi_dnnl.pooling_forward_primitive_desc_create(pd, e, dnnl_forward_training, alg, src, dst,
+                                                        g->stride, g->kernel, g->dilation,
+                                                        g->pad_before, g->pad_after, attr));
 }
 
 dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
@@ -200,9 +201,9 @@ dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_
                                       const_dnnl_primitive_attr_t attr)
 {
     MAKE(dnnl_pooling_v2_desc_t,
-         dnnl_pooling_v2_backward_desc_init(&d, alg, diff_src, diff_dst, g->stride, g->kernel,
-                                            g->dilation, g->pad_before, g->pad_after),
-         dnnl_pooling_backward_primitive_desc_create(pd, e, alg, diff_src, diff_dst, g->stride,
-                                                     g->kernel, g->dilation, g->pad_before,
-                                                     g->pad_after, hint, attr));
+         wgi_dnnl.pooling_v2_backward_desc_init(&d, alg, diff_src, diff_dst, g->stride, g->kernel,
+                                                g->dilation, g->pad_before, g->pad_after),
+         wgi_dnnl.pooling_backward_primitive_desc_create(pd, e, alg, diff_src, diff_dst, g->stride,
+                                                         g->kernel, g->dilation, g->pad_before,
+                                                         g->pad_after, hint, attr));
 }

@@ -5,7 +5,8 @@
 #ifndef WG_BACKENDS_ONEDNN_COMPAT_H
 #define WG_BACKENDS_ONEDNN_COMPAT_H
 
-#include <dnnl.h>
+#include "backends/dnnl.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -98,7 +98,7 @@ static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const conv *c, cons
                                                   b->attr)
                : wgi_od_convolution_backward_weights(pd, b->engine, md[X], md[W], NULL, md[Y], &at,
                                                      forward, b->attr);
-    dnnl_primitive_desc_destroy(forward);
+    wgi_dnnl.primitive_desc_destroy(forward);
     return made;
 }
 

@@ -60,6 +60,7 @@ struct od_offer {
     void *attrs;
     wg_value type[OD_MAX_TYPES]; /* operands, then result 0: dtypes and shapes are of interest */
     int n_types;
+    bool no_memory;  /* to ask; the rest is not known */
     const char *why; /* it has nothing; NULL: it has `plan` */
     od_plan plan;
     char name[OD_NAME]; /* oneDNN's, of plan.pd */
@@ -91,6 +92,8 @@ typedef struct od_kernel od_kernel; /* see kernel.c */
 wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
                                const char *name, size_t *scratch);
 void wgi_od_kernel_run(wg_call *c);
+/* Reports what oneDNN's `name` returned, unless it is success. */
+void wgi_od_check_call(wg_call *c, dnnl_status_t status, const char *name);
 void wgi_od_kernel_free(od_kernel *k); /* NULL is allowed */
 const char *wgi_od_kernel_name(const od_kernel *k);
 

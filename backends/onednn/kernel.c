@@ -2,7 +2,9 @@
  * it wants in another layout than the plain one of our buffers, after it a reorder of each such
  * result.  What lies between them, and the scratchpads, are places in the kernel's scratch. */
 #include "backends/onednn/internal.h"
+#include "backends/call.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ void wgi_od_plan_clear(od_plan *plan)
     for (int i = 0; i < plan->n_bindings; i++)
         wgi_od_md_free(plan->binding[i].plain);
     if (plan->pd)
-        dnnl_primitive_desc_destroy(plan->pd);
+        wgi_dnnl.primitive_desc_destroy(plan->pd);
     *plan = (od_plan){0};
 }
 
@@ -48,7 +50,7 @@ od_md wgi_od_md_flat(const wg_value *v)
 const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd)
 {
     const char *text = NULL;
-    dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&text);
+    wgi_dnnl.primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&text);
     return text ? text : "oneDNN";
 }
 
@@ -95,9 +97,9 @@ void wgi_od_kernel_free(od_kernel *k)
     for (int i = 0; k && i < k->n_steps; i++) {
         step *s = &k->steps[i];
         for (int a = 0; a < s->n_args; a++)
-            dnnl_memory_destroy(s->arg[a].memory);
+            wgi_dnnl.memory_destroy(s->arg[a].memory);
         if (s->primitive)
-            dnnl_primitive_destroy(s->primitive);
+            wgi_dnnl.primitive_destroy(s->primitive);
     }
     free(k);
 }
@@ -111,6 +113,14 @@ static void *buffer_of(const wg_call *c, const od_binding *b)
     }
 }
 
+void wgi_od_check_call(wg_call *c, dnnl_status_t status, const char *name)
+{
+    if (status == dnnl_out_of_memory)
+        wgi_call_lacks_memory(c, name);
+    else if (status != dnnl_success)
+        wg_call_fail(c, "oneDNN's %s failed with status %d", name, (int)status);
+}
+
 void wgi_od_kernel_run(wg_call *c)
 {
     od_kernel *k = c->state;
@@ -120,11 +130,10 @@ void wgi_od_kernel_run(wg_call *c)
     for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
         step *s = &k->steps[i];
         for (int a = 0; a < s->n_args; a++)
-            dnnl_memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
-        status = dnnl_primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
+            wgi_dnnl.memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
+        status = wgi_dnnl.primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
     }
-    if (status != dnnl_success)
-        wg_call_fail(c, "oneDNN's %s failed with status %d", k->name, (int)status);
+    wgi_od_check_call(c, status, k->name);
 }
 
 /* ---- making them ----------------------------------------------------------------------------- */
@@ -147,7 +156,7 @@ static bool add_arg(const maker *m, step *s, od_const_md md, const od_binding *b
 {
     dnnl_exec_arg_t *arg = &s->arg[s->n_args];
     arg->arg = binding->arg;
-    if (dnnl_memory_create(&arg->memory, md, m->b->engine, DNNL_MEMORY_NONE) != dnnl_success)
+    if (wgi_dnnl.memory_create(&arg->memory, md, m->b->engine, DNNL_MEMORY_NONE) != dnnl_success)
         return false;
     s->binding[s->n_args++] = *binding;
     return true;
@@ -157,8 +166,8 @@ static bool add_arg(const maker *m, step *s, od_const_md md, const od_binding *b
 static step *add_step(maker *m, const_dnnl_primitive_desc_t pd)
 {
     step *s = &m->k->steps[m->k->n_steps++];
-    od_const_md pad = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
-    if (dnnl_primitive_create(&s->primitive, pd) != dnnl_success)
+    od_const_md pad = wgi_dnnl.primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    if (wgi_dnnl.primitive_create(&s->primitive, pd) != dnnl_success)
         return NULL;
     if (pad && wgi_od_md_bytes(pad)) {
         od_binding place = take(m, DNNL_ARG_SCRATCHPAD, pad);
@@ -175,7 +184,7 @@ static bool add_reorder(maker *m, od_const_md from, od_binding source, od_const_
     if (wgi_od_reorder(&pd, m->b->engine, from, to, m->b->attr) != dnnl_success)
         return false;
     step *s = add_step(m, pd);
-    dnnl_primitive_desc_destroy(pd);
+    wgi_dnnl.primitive_desc_destroy(pd);
     source.arg = DNNL_ARG_FROM;
     target.arg = DNNL_ARG_TO;
     return s && add_arg(m, s, from, &source) && add_arg(m, s, to, &target);
@@ -188,7 +197,7 @@ static bool add_steps(maker *m, const od_plan *plan)
     bool ok = true;
     for (int i = 0; ok && i < plan->n_bindings; i++) {
         const od_binding *b = &plan->binding[i];
-        md[i] = dnnl_primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, b->arg);
+        md[i] = wgi_dnnl.primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, b->arg);
         place[i] = b->plain && !wgi_od_md_equal(md[i], b->plain) ? take(m, b->arg, md[i]) : *b;
         if (b->where == OD_IN && place[i].where == OD_SCRATCH)
             ok = add_reorder(m, b->plain, *b, md[i], place[i]);
@@ -205,6 +214,16 @@ static bool add_steps(maker *m, const od_plan *plan)
     return ok;
 }
 
+/* The cache of oneDNN 2.6.3 keeps the entry of a primitive that it had no memory for, and throws
+ * whenever it is asked for that one again. */
+static void empty_cache(void)
+{
+    int capacity;
+    if (wgi_dnnl.get_primitive_cache_capacity(&capacity) == dnnl_success &&
+        wgi_dnnl.set_primitive_cache_capacity(0) == dnnl_success)
+        wgi_dnnl.set_primitive_cache_capacity(capacity);
+}
+
 wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
                                const char *name, size_t *scratch)
 {
@@ -213,9 +232,13 @@ wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_pl
         return WG_ENOMEM;
     m.k->stream = b->stream;
     m.k->adds_to = plan->adds_to;
+    errno = 0;
     if (!add_steps(&m, plan)) {
+        wg_status status = errno == ENOMEM ? WG_ENOMEM : WG_EUNSUPPORTED;
         wgi_od_kernel_free(m.k);
-        return WG_EUNSUPPORTED;
+        if (status == WG_ENOMEM)
+            empty_cache();
+        return status;
     }
     snprintf(m.k->name, sizeof m.k->name, "%s%s", name, m.k->n_steps > 1 ? " reordered" : "");
     *out = m.k;

@@ -84,10 +84,9 @@ static void run_sgemm(wg_call *c)
     bool adds = c->node->n_in > 2;
     if (adds)
         wgi_begin_with(c, 2);
-    dnnl_status_t status = dnnl_sgemm('T', 'N', x[1], w[1], x[0], 1, c->in[0], x[1], c->in[1], w[1],
-                                      adds ? 1 : 0, c->out[0], w[1]);
-    if (status != dnnl_success)
-        wg_call_fail(c, "oneDNN's sgemm failed with status %d", (int)status);
+    dnnl_status_t status = wgi_dnnl.sgemm('T', 'N', x[1], w[1], x[0], 1, c->in[0], x[1], c->in[1],
+                                          w[1], adds ? 1 : 0, c->out[0], w[1]);
+    wgi_od_check_call(c, status, "sgemm");
 }
 
 /* ---- primitives ------------------------------------------------------------------------------ */
@@ -96,14 +95,14 @@ static void run_sgemm(wg_call *c)
 static dnnl_status_t append_rest(const product *p, dnnl_primitive_attr_t attr)
 {
     dnnl_post_ops_t ops;
-    dnnl_status_t made = dnnl_post_ops_create(&ops);
+    dnnl_status_t made = wgi_dnnl.post_ops_create(&ops);
     if (made != dnnl_success)
         return made;
     made = p->adds ? wgi_od_append_sum(ops, 1)
                    : wgi_od_append_eltwise(ops, p->activation, p->alpha, 0);
     if (made == dnnl_success)
-        made = dnnl_primitive_attr_set_post_ops(attr, ops);
-    dnnl_post_ops_destroy(ops);
+        made = wgi_dnnl.primitive_attr_set_post_ops(attr, ops);
+    wgi_dnnl.post_ops_destroy(ops);
     return made;
 }
 
@@ -116,13 +115,13 @@ static dnnl_status_t make_product(const od_backend *b, const product *p, od_cons
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t made = x && w && y && (bias || !p->bias) ? dnnl_success : dnnl_out_of_memory;
     if (made == dnnl_success)
-        made = dnnl_primitive_attr_clone(&attr, b->attr);
+        made = wgi_dnnl.primitive_attr_clone(&attr, b->attr);
     if (made == dnnl_success && (p->adds || p->activation != dnnl_alg_kind_undef))
         made = append_rest(p, attr);
     if (made == dnnl_success)
         made = wgi_od_matmul(pd, b->engine, x, w, bias, y, attr);
     if (attr)
-        dnnl_primitive_attr_destroy(attr);
+        wgi_dnnl.primitive_attr_destroy(attr);
     wgi_od_md_free(x);
     wgi_od_md_free(y);
     wgi_od_md_free(bias);

@@ -4,6 +4,7 @@
 #include "backends/onednn/internal.h"
 #include "graph/mix.h"
 
+#include <errno.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -55,10 +56,9 @@ void wgi_od_end_creating(int former)
     pthread_mutex_unlock(&creating);
 }
 
-static void make(const od_backend *b, const wg_node *n, od_offer *offer)
+static void ask(const od_backend *b, const wg_node *n, od_offer *offer)
 {
     od_plan *plan = &offer->plan;
-    int former = wgi_od_start_creating(b);
     offer->why = maker_of(n->op)(b, n, plan);
     if (!offer->why && !plan->run) {
         snprintf(offer->name, sizeof offer->name, "%s", wgi_od_implementation(plan->pd));
@@ -67,6 +67,21 @@ static void make(const od_backend *b, const wg_node *n, od_offer *offer)
     }
     if (offer->why)
         wgi_od_plan_clear(plan);
+}
+
+/* oneDNN tries its next implementation when one lacks memory, and may end with a slow one or none.
+ * So an answer during which malloc failed is worth nothing, and is asked for once more: glibc sets
+ * errno too where it finds the memory in another place. */
+static void make(const od_backend *b, const wg_node *n, od_offer *offer)
+{
+    int former = wgi_od_start_creating(b);
+    offer->no_memory = true;
+    for (int i = 0; i < 2 && offer->no_memory; i++) {
+        wgi_od_plan_clear(&offer->plan);
+        errno = 0;
+        ask(b, n, offer);
+        offer->no_memory = errno == ENOMEM;
+    }
     wgi_od_end_creating(former);
 }
 

@@ -12,13 +12,17 @@ static const char *refuses(void *state, const wg_node *n)
     if (!wgi_od_has_maker(n->op))
         return "oneDNN has no such op";
     const od_offer *offer = wgi_od_offer_for(state, n);
-    return offer ? offer->why : "no memory to ask oneDNN";
+    return offer && !offer->no_memory ? offer->why : NULL; /* without memory, `prepare` fails */
 }
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
 {
-    const od_offer *offer = wgi_od_has_maker(n->op) ? wgi_od_offer_for(state, n) : NULL;
-    if (!offer || offer->why)
+    if (!wgi_od_has_maker(n->op))
+        return WG_EUNSUPPORTED;
+    const od_offer *offer = wgi_od_offer_for(state, n);
+    if (!offer || offer->no_memory)
+        return WG_ENOMEM;
+    if (offer->why)
         return WG_EUNSUPPORTED;
     *out = (wg_kernel){.name = offer->plan.name, .run = offer->plan.run};
     if (offer->plan.run)
@@ -51,11 +55,11 @@ static void close_backend(void *state)
         return;
     wgi_od_offers_clear(b);
     if (b->attr)
-        dnnl_primitive_attr_destroy(b->attr);
+        wgi_dnnl.primitive_attr_destroy(b->attr);
     if (b->stream)
-        dnnl_stream_destroy(b->stream);
+        wgi_dnnl.stream_destroy(b->stream);
     if (b->engine)
-        dnnl_engine_destroy(b->engine);
+        wgi_dnnl.engine_destroy(b->engine);
     free(b);
 }
 
@@ -63,7 +67,7 @@ static void close_backend(void *state)
 static bool has_amx(void)
 {
     unsigned amx = (unsigned)dnnl_cpu_isa_avx512_core_amx;
-    return ((unsigned)dnnl_get_effective_cpu_isa() & amx) == amx;
+    return ((unsigned)wgi_dnnl.get_effective_cpu_isa() & amx) == amx;
 }
 
 static wg_status open_backend(void **state, const wg_backend_config *config)
@@ -74,14 +78,16 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     b->mode.threads = config->threads;
     b->show_nan = config->show_nan;
     b->amx = has_amx();
-    bool ok =
-        dnnl_engine_create(&b->engine, dnnl_cpu, 0) == dnnl_success &&
-        dnnl_stream_create(&b->stream, b->engine, dnnl_stream_default_flags) == dnnl_success &&
-        dnnl_primitive_attr_create(&b->attr) == dnnl_success &&
-        dnnl_primitive_attr_set_scratchpad_mode(b->attr, dnnl_scratchpad_mode_user) == dnnl_success;
-    if (!ok) {
+    dnnl_status_t made = wgi_dnnl.engine_create(&b->engine, dnnl_cpu, 0);
+    if (made == dnnl_success)
+        made = wgi_dnnl.stream_create(&b->stream, b->engine, dnnl_stream_default_flags);
+    if (made == dnnl_success)
+        made = wgi_dnnl.primitive_attr_create(&b->attr);
+    if (made == dnnl_success)
+        made = wgi_dnnl.primitive_attr_set_scratchpad_mode(b->attr, dnnl_scratchpad_mode_user);
+    if (made != dnnl_success) {
         close_backend(b);
-        return WG_EUNSUPPORTED;
+        return made == dnnl_out_of_memory ? WG_ENOMEM : WG_EUNSUPPORTED;
     }
     *state = b;
     return WG_OK;
@@ -110,7 +116,7 @@ static void cap_instructions(void)
                                               dnnl_cpu_isa_avx512_core_vnni};
     wg_isa cap;
     if (wg_isa_cap(&cap, NULL) == WG_OK && cap != WG_ISA_ALL)
-        dnnl_set_max_cpu_isa(sets[cap]);
+        wgi_dnnl.set_max_cpu_isa(sets[cap]);
 }
 
 const wg_backend *wg_onednn_backend(void)
@@ -135,7 +141,7 @@ const wg_backend *wg_onednn_backend(void)
 
 bool wg_onednn_version(int version[3])
 {
-    const dnnl_version_t *v = dnnl_version();
+    const dnnl_version_t *v = wgi_dnnl.version();
     version[0] = v->major;
     version[1] = v->minor;
     version[2] = v->patch;

@@ -34,7 +34,7 @@ const char *wgi_od_make_pool(const od_backend *b, const wg_node *n, od_plan *pla
         x && y ? wgi_od_pooling(&forward, b->engine, alg, x, y, &g, b->attr) : dnnl_out_of_memory;
     if (made == dnnl_success && backward) {
         made = wgi_od_pooling_backward(&plan->pd, b->engine, alg, x, y, &g, forward, b->attr);
-        dnnl_primitive_desc_destroy(forward);
+        wgi_dnnl.primitive_desc_destroy(forward);
     } else
         plan->pd = forward;
     wgi_od_md_free(x);

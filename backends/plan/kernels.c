@@ -73,6 +73,8 @@ static bool choose_kernel(wgi_planner *p, wgi_work *w)
             wgi_skip_if_empty(w->node, &w->kernel);
             return true;
         }
+        if (status == WG_ENOMEM)
+            return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
         if (!note_refusal(p, w, b->backend->name, why ? why : wg_status_text(status)))
             return wgi_planner_fail_as(p, p->g);
     }

@@ -1,6 +1,7 @@
 /* attention and its gradient by kernels/attention.c, with heads before tokens ([B, H, T, d]) or
  * after ([B, T, H, d]). */
 
+#include "backends/call.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/attention.h"
 
@@ -94,21 +95,27 @@ static simd_attention attention_of(const wg_call *c, int first)
 
 static void run_forward(wg_call *c)
 {
-    bool by_token = is_by_token(c->node->op);
+    bool by_token = is_by_token(c->node->op), failed = false;
     simd_attention a = attention_of(c, 0);
     a.y = heads_of(c->node->out[0], c->out[0], by_token);
+    a.failed = &failed;
     simd_kernels(c)->attention_forward(&a);
+    if (failed)
+        wgi_call_lacks_memory(c, "a product of attention");
 }
 
 static void run_backward(wg_call *c)
 {
-    bool by_token = is_by_token(c->node->op);
+    bool by_token = is_by_token(c->node->op), failed = false;
     simd_attention a = attention_of(c, 1);
     a.dy = heads_of(c->node->in[0], c->in[0], by_token);
     a.dq = heads_of(c->node->out[0], c->out[0], by_token);
     a.dk = heads_of(c->node->out[1], c->out[1], by_token);
     a.dv = heads_of(c->node->out[2], c->out[2], by_token);
+    a.failed = &failed;
     simd_kernels(c)->attention_backward(&a);
+    if (failed)
+        wgi_call_lacks_memory(c, "a product of attention");
 }
 
 enum { SHORT = 64 }; /* measured by bench/kernels.c */

@@ -1,5 +1,6 @@
 /* linear_cross_entropy and its step by kernels/loss.c: logits in chunks of rows. */
 
+#include "backends/call.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/cross_entropy.h"
 
@@ -71,6 +72,7 @@ static void run_rows(wg_call *c, const float *dy, const float *normaliser)
     int64_t rows = rows_of(n);
     int64_t *target = c->scratch;
     float *weight = (float *)(target + rows);
+    bool failed = false;
     if (!weigh(c, normaliser, target, weight))
         return;
     wg_target_weights q = wg_target_weights_of(n->attrs, classes_of(n));
@@ -91,8 +93,11 @@ static void run_rows(wg_call *c, const float *dy, const float *normaliser)
         .off = (float)q.off,
         .threads = c->threads,
         .scratch = weight + rows,
+        .failed = &failed,
     };
     simd_kernels(c)->linear_loss(&a);
+    if (failed)
+        wgi_call_lacks_memory(c, "a product of the loss");
 }
 
 static void run_loss(wg_call *c)

@@ -324,7 +324,6 @@ static void draw(drawing *d)
 
 wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
 {
-    wg_status status = WG_ENOMEM;
     Agiddisc_t functions = number_functions();
     numbers ids = {.discipline = {.id = &functions, .io = &AgIoDisc}};
     drawing d = {.p = p,
@@ -332,21 +331,11 @@ wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
                  .node = calloc(p->n_boxes + 1, sizeof *d.node)};
     if (d.g && d.node)
         draw(&d);
-    if (d.g && d.node && !d.failed && !ids.failed) {
-        if (format != WG_PICTURE_DOT)
-            status = wgi_picture_render(p, d.g, format == WG_PICTURE_SVG ? "svg" : "png", file);
-        else if (agwrite(d.g, file) == 0 && fflush(file) == 0 && !ferror(file))
-            status = WG_OK;
-        else {
-            status = wgi_error_set(p->error, WG_EIO, "the DOT could not be written");
-        }
-    }
-    if (d.g)
-        agclose(d.g);
-    free(ids.by_name.slot);
-    free(ids.name);
-    free(d.node);
-    return status;
+    if (!d.g || !d.node || d.failed || ids.failed)
+        return WG_ENOMEM;
+    if (format == WG_PICTURE_DOT)
+        return agwrite(d.g, file) == 0 && !ferror(file) ? WG_OK : WG_EIO;
+    return wgi_picture_lay_out(d.g, format == WG_PICTURE_SVG ? "svg" : "png", file);
 }
 #else
 typedef int wgi_picture_draw_is_empty; /* an empty translation unit is not ISO C */

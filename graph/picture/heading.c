@@ -70,9 +70,8 @@ static void put_edge_legend(FILE *f, const wg_picture *p)
 
 char *wgi_picture_heading(const wg_picture *p)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     fputs("<TABLE BORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"2\">", f);
@@ -82,5 +81,5 @@ char *wgi_picture_heading(const wg_picture *p)
         put_edge_legend(f, p);
     }
     fputs("</TABLE>", f);
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }

@@ -5,6 +5,7 @@
 
 #include "graph/error.h"
 #include "graph/internal.h"
+#include "graph/text_buffer.h"
 #include "wengert/graph/picture.h"
 
 enum { WGI_PHASES = WG_UPDATE + 1 };
@@ -134,8 +135,6 @@ void wgi_pic_put_amount(FILE *f, double x, const char *unit);
 void wgi_pic_put_bytes(FILE *f, double x);
 void wgi_pic_put_type(FILE *f, const wg_picture *p, const wg_value *v);
 wg_dtype wgi_pic_default_dtype(const wg_picture *p); /* f32 or f64, the more frequent */
-/* Closes the memory stream of *text and returns *text. */
-char *wgi_pic_finish_text(FILE *f, char **text);
 
 /* Texts on the heap, NULL without memory; labels are Graphviz's HTML-like labels. */
 char *wgi_pic_box_id(const wg_picture *p, const wgi_pic_box *b);
@@ -162,8 +161,15 @@ const wgi_pic_colours *wgi_pic_colours_at(size_t i);
 const char *wgi_pic_heat_colour(double share, char text[8]);
 
 /* ---- draw.c, render.c (with Graphviz) -------------------------------------------------------- */
-wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file);
-/* Lays out `drawing`, an Agraph_t, in a child process. */
-wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file);
+typedef wg_status wgi_picture_work(wg_picture *p, wg_picture_format format, FILE *file);
+/* Draws, lays out and writes it.  To be called in a child process, since it neither cleans up nor
+ * survives a lack of memory within Graphviz. */
+wgi_picture_work wgi_picture_draw;
+/* Lays out `drawing`, an Agraph_t, and writes it as "svg" or "png". */
+wg_status wgi_picture_lay_out(void *drawing, const char *format, FILE *file);
+/* Appends to `file` what `work` writes in a child process, whose crashes and messages on standard
+ * error become ours.  A layout has a time limit. */
+wg_status wgi_picture_in_child(wg_picture *p, wgi_picture_work *work, wg_picture_format format,
+                               FILE *file);
 
 #endif

@@ -1,7 +1,6 @@
 /* Labels of boxes, frames and edges. */
 #include "graph/picture/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- labels of boxes ------------------------------------------------------------------------- */
@@ -264,21 +263,19 @@ char *wgi_pic_box_label(const wg_picture *p, const wgi_pic_box *b)
         [WGI_BOX_OP] = put_op,         [WGI_BOX_SCOPE] = put_scope,     [WGI_BOX_GHOST] = put_scope,
         [WGI_BOX_LEAVES] = put_leaves, [WGI_BOX_OUTPUTS] = put_outputs,
     };
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     put[b->kind](f, p, b);
     put_note(f, p, b);
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }
 
 char *wgi_pic_place_label(const wg_picture *p, const wgi_pic_place *q)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     put_place_name(f, q);
@@ -287,7 +284,7 @@ char *wgi_pic_place_label(const wg_picture *p, const wgi_pic_place *q)
         put_totals(f, p, q);
         fputs("<BR ALIGN=\"LEFT\"/>", f);
     }
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -319,9 +316,8 @@ static void put_types(FILE *f, const wg_picture *p, const wgi_pic_edge *e)
 
 char *wgi_pic_edge_label(const wg_picture *p, const wgi_pic_edge *e)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     bool told = e->kind >= WGI_EDGE_SAVED && e->kind != WGI_EDGE_GRADIENT;
@@ -335,5 +331,5 @@ char *wgi_pic_edge_label(const wg_picture *p, const wgi_pic_edge *e)
         fputs(told ? "&#160;" : "<BR/>&#160;", f);
         wgi_pic_put_bytes(f, bytes);
     }
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }

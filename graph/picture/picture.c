@@ -54,7 +54,7 @@ wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file, 
         return wgi_error_set(error, WG_EINVAL, "an unknown picture format");
 #ifdef WG_HAVE_GRAPHVIZ
     p->error = error;
-    wg_status status = wgi_picture_draw(p, format, file);
+    wg_status status = wgi_picture_in_child(p, wgi_picture_draw, format, file);
     p->error = NULL;
     return status == WG_ENOMEM ? wgi_error_set(error, status, "out of memory") : status;
 #else

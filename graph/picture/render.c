@@ -1,5 +1,5 @@
-/* Layout by libgvc in a child process: it may take very long, it may crash on strange input, and it
- * leaks. */
+/* Graphviz in a child process: a layout may take very long, crash on strange input, and leaks; and
+ * libcgraph crashes where it has no memory. */
 #include "graph/picture/internal.h"
 
 #ifdef WG_HAVE_GRAPHVIZ
@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,20 +26,31 @@ static int silent(char *message)
     return 0;
 }
 
+wg_status wgi_picture_lay_out(void *drawing, const char *format, FILE *file)
+{
+    if (strcmp(format, "png") == 0)
+        agsafeset(drawing, (char *)"dpi", (char *)"132", (char *)"");
+    GVC_t *gvc = gvContext();
+    return gvc && gvLayout(gvc, drawing, "dot") == 0 && gvRender(gvc, drawing, format, file) == 0
+               ? WG_OK
+               : WG_EIO;
+}
+
+enum { NO_MEMORY = 2 }; /* exit code of the child, besides 0 and 1 */
+
 /* Graphviz writes some messages straight to standard error, which goes to the pipe `complaints`;
  * what does not fit there is lost, so that the child never waits for a reader. */
-static int child(Agraph_t *drawing, const char *format, int to, int complaints)
+static int child(wgi_picture_work *work, wg_picture *p, wg_picture_format format, int to,
+                 int complaints)
 {
     agseterrf(silent);
     fcntl(complaints, F_SETFL, O_NONBLOCK);
     dup2(complaints, STDERR_FILENO);
-    if (strcmp(format, "png") == 0)
-        agsafeset(drawing, (char *)"dpi", (char *)"132", (char *)"");
-    GVC_t *gvc = gvContext();
     FILE *f = fdopen(to, "wb");
-    bool ok = gvc && f && gvLayout(gvc, drawing, "dot") == 0 &&
-              gvRender(gvc, drawing, format, f) == 0 && fflush(f) == 0;
-    return ok ? 0 : 1;
+    wg_status status = f ? work(p, format, f) : WG_ENOMEM;
+    if (status == WG_OK && fflush(f) == 0)
+        return 0;
+    return status == WG_ENOMEM ? NO_MEMORY : 1;
 }
 
 /* ---- the parent ------------------------------------------------------------------------------ */
@@ -114,6 +126,8 @@ static wg_status wait_for(wg_picture *p, pid_t pid, int complaints, bool report)
                            text);
         return WG_OK;
     }
+    if (done == pid && WIFEXITED(how) && WEXITSTATUS(how) == NO_MEMORY)
+        return WG_ENOMEM;
     if (done == pid && WIFSIGNALED(how))
         return wgi_error_set(p->error, WG_EIO, "Graphviz was killed by signal %d", WTERMSIG(how));
     return wgi_error_set(p->error, WG_EIO, "Graphviz could not lay out or render the picture%s%s",
@@ -133,18 +147,19 @@ static bool open_pipes(int picture[2], int complaints[2])
     return false;
 }
 
-wg_status wgi_picture_render(wg_picture *p, void *drawing, const char *format, FILE *file)
+wg_status wgi_picture_in_child(wg_picture *p, wgi_picture_work *work, wg_picture_format format,
+                               FILE *file)
 {
     int pipes[2], complaints[2];
     bytes b = {0};
     if (!open_pipes(pipes, complaints))
         return wgi_error_set(p->error, WG_EIO, "pipe: %s", strerror(errno));
-    double deadline = wgi_seconds() + p->options.seconds;
+    double deadline = format == WG_PICTURE_DOT ? INFINITY : wgi_seconds() + p->options.seconds;
     fflush(NULL); /* or the child would hold a second copy of what is buffered */
     pid_t pid = fork();
     if (pid == 0) {
         close(pipes[0]);
-        _exit(child(drawing, format, pipes[1], complaints[1]));
+        _exit(child(work, p, format, pipes[1], complaints[1]));
     }
     close(pipes[1]);
     close(complaints[1]);

@@ -3,7 +3,6 @@
  * not valid UTF-8 would be refused, so other bytes become U+FFFD. */
 #include "graph/picture/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -159,31 +158,20 @@ wg_picture_note wgi_pic_box_heat(const wg_picture *p, const wgi_pic_box *b)
     return hottest;
 }
 
-char *wgi_pic_finish_text(FILE *f, char **text)
-{
-    bool failed = ferror(f);
-    if (fclose(f) != 0 || failed) {
-        free(*text);
-        return NULL;
-    }
-    return *text;
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *const phase_suffix[] = {"", "@backward", "@update"};
 
 char *wgi_pic_place_id(const wgi_pic_place *q)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     fputs("cluster_", f);
     put_id(f, q->scope->path);
     fputs(phase_suffix[q->phase], f);
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }
 
 /* How many like it come before n in its scope and phase: encoder/add, encoder/add.1, ... */
@@ -199,9 +187,9 @@ static size_t ordinal(const wg_picture *p, const wg_node *n)
 /* Stable when other scopes change: path and op, not the number of the node in the graph. */
 char *wgi_pic_box_id(const wg_picture *p, const wgi_pic_box *b)
 {
-    char *text = NULL;
-    size_t size, n;
-    FILE *f = open_memstream(&text, &size);
+    size_t n;
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     if (b->kind == WGI_BOX_SCOPE || b->kind == WGI_BOX_GHOST) {
@@ -221,5 +209,5 @@ char *wgi_pic_box_id(const wg_picture *p, const wgi_pic_box *b)
         if ((n = ordinal(p, b->nodes[0])))
             fprintf(f, ".%zu", n);
     }
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }

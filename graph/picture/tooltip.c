@@ -46,9 +46,8 @@ static void put_node_tooltip(FILE *f, const wg_picture *p, const wg_node *n)
 char *wgi_pic_box_tooltip(const wg_picture *p, const wgi_pic_box *b)
 {
     enum { SHOWN = 12 };
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     if (!f)
         return NULL;
     for (size_t i = 0; i < b->n_nodes && i < SHOWN; i++) {
@@ -65,15 +64,15 @@ char *wgi_pic_box_tooltip(const wg_picture *p, const wgi_pic_box *b)
         fputs(i ? "\\noutput " : "output ", f);
         wgi_pic_put_plain(f, p->g->outputs[b->outputs[i]].name);
     }
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }
 
 char *wgi_pic_edge_tooltip(const wg_picture *p, const wgi_pic_edge *e)
 {
     enum { SHOWN = 12 };
-    char *text = NULL, shape[160], name[200];
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    char shape[160], name[200];
+    wgi_text_buffer text;
+    FILE *f = wgi_text_open(&text);
     (void)p;
     if (!f)
         return NULL;
@@ -84,5 +83,5 @@ char *wgi_pic_edge_tooltip(const wg_picture *p, const wgi_pic_edge *e)
                 wg_shape_text(&e->values[i]->shape, shape, sizeof shape),
                 wg_value_bytes(e->values[i]));
     }
-    return wgi_pic_finish_text(f, &text);
+    return wgi_text_close(&text);
 }

@@ -59,7 +59,7 @@ static wg_status build_plan_and_run(void)
     return status;
 }
 
-/* On the reference: where another backend lacks memory, the next one takes the node. */
+/* On the reference; tests/failing has the default backends. */
 static void every_failing_allocation_gives_a_status(void **state)
 {
     (void)state;

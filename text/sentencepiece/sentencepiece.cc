@@ -40,6 +40,16 @@ template <class F> wg_status guarded(wg_error *error, F f) noexcept
     }
 }
 
+// What f returns, or `otherwise` if it throws.
+template <class Result, class F> Result guarded_value(Result otherwise, F f) noexcept
+{
+    try {
+        return f();
+    } catch (...) {
+        return otherwise;
+    }
+}
+
 // A failed check reads "Internal: FILE(LINE) [CONDITION] WHAT IS WRONG", of which people want the
 // end.
 wg_status refused(wg_error *error, const sp::util::Status &status)
@@ -148,22 +158,24 @@ const char *wgi_spm_bytes(const wgi_spm *s, size_t *size)
 
 int64_t wgi_spm_size(const wgi_spm *s)
 {
-    return s->processor.GetPieceSize();
+    return guarded_value<int64_t>(0, [&] { return s->processor.GetPieceSize(); });
 }
 
 int32_t wgi_spm_special(const wgi_spm *s, int which)
 {
-    switch (which) {
-    case WG_PAD: return s->processor.pad_id();
-    case WG_BOS: return s->processor.bos_id();
-    case WG_EOS: return s->processor.eos_id();
-    default: return s->processor.unk_id();
-    }
+    return guarded_value<int32_t>(-1, [&] {
+        switch (which) {
+        case WG_PAD: return s->processor.pad_id();
+        case WG_BOS: return s->processor.bos_id();
+        case WG_EOS: return s->processor.eos_id();
+        default: return s->processor.unk_id();
+        }
+    });
 }
 
 const char *wgi_spm_piece(const wgi_spm *s, int32_t id)
 {
-    return s->processor.IdToPiece(id).c_str();
+    return guarded_value<const char *>(nullptr, [&] { return s->processor.IdToPiece(id).c_str(); });
 }
 
 wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,

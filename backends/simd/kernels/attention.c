@@ -204,7 +204,7 @@ static void small_by_transpose(int64_t m, int64_t n, int64_t k, float alpha, con
 }
 
 /* beta is 0 or 1.  With b transposed, c's rows have room for n made up to a multiple of 16. */
-static void gemm(const simd_product *p)
+static void gemm(const simd_product *p, bool *failed)
 {
     bool small = simd_is_small(p->m, p->n, p->k);
     if (small && p->tb)
@@ -223,7 +223,7 @@ static void gemm(const simd_product *p)
                                          .c = p->c,
                                          .ldc = p->ldc});
     else
-        simd_gemm(p);
+        simd_gemm(p, failed);
 }
 
 static bool finite_rows(const float *x, int64_t rows, int64_t columns, int64_t stride)
@@ -269,7 +269,8 @@ static void weights(const simd_attention *a, const tile *w)
     int64_t keys = w->keys.to - w->keys.from;
     gemm(&(simd_product){w->rows, keys, a->d, a->scale, head(&a->q, w->b, w->h, w->t), a->q.row,
                          false, head(&a->k, w->b, w->h / a->groups, w->keys.from), a->k.row, true,
-                         0, w->p, w->ld, NULL, false, 1, w->room});
+                         0, w->p, w->ld, NULL, false, 1, w->room},
+         a->failed);
     for (int64_t i = 0; i < w->rows; i++) {
         keys_of seen = row_keys(a, w->t + i, w->visible);
         if (a->bias.data)
@@ -312,7 +313,8 @@ static void forward_rows(const simd_attention *a, const tile *w)
         drop_row(a, row_mask(a, w, i, w->rows), w->p + i * w->ld, keys);
     gemm(&(simd_product){w->rows, a->d_v, keys, 1, w->p, w->ld, false,
                          head(&a->v, w->b, w->h / a->groups, w->keys.from), a->v.row, false, 0, y,
-                         a->y.row, NULL, false, 1, w->room});
+                         a->y.row, NULL, false, 1, w->room},
+         a->failed);
 }
 
 void SIMD(attention_forward)(const simd_attention *a)
@@ -396,14 +398,18 @@ static void backward_rows(const simd_attention *a, const tile *w)
     }
     weights(a, w);
     gemm(&(simd_product){w->rows, keys, a->d_v, 1, dy, a->dy.row, false, v, a->v.row, true, 0, dp,
-                         w->ld, NULL, false, 1, w->room});
+                         w->ld, NULL, false, 1, w->room},
+         a->failed);
     score_cotangents(a, w);
     gemm(&(simd_product){keys, a->d_v, w->rows, 1, p, w->ld, true, dy, a->dy.row, false, 1, dv,
-                         a->dv.row, NULL, false, 1, w->room});
+                         a->dv.row, NULL, false, 1, w->room},
+         a->failed);
     gemm(&(simd_product){w->rows, a->d, keys, 1, dp, w->ld, false, k, a->k.row, false, 0, dq,
-                         a->dq.row, NULL, false, 1, w->room});
+                         a->dq.row, NULL, false, 1, w->room},
+         a->failed);
     gemm(&(simd_product){keys, a->d, w->rows, 1, dp, w->ld, true, q, a->q.row, false, 1, dk,
-                         a->dk.row, NULL, false, 1, w->room});
+                         a->dk.row, NULL, false, 1, w->room},
+         a->failed);
 }
 
 void SIMD(attention_backward)(const simd_attention *a)

@@ -6,19 +6,24 @@
 #include "backends/simd/kernels/kernels.h"
 
 #if defined(WG_HAVE_ONEDNN)
-#include <dnnl.h>
+#include "backends/dnnl.h"
 #else
 void SIMD(product)(const simd_product *p);
 #endif
 
 /* With p's threads 1 and scratch of simd_gemm_scratch floats.  No bias, no relu.  To be called
- * within a parallel region, or where OpenMP gives one thread: oneDNN takes as many as it gives. */
-static inline void simd_gemm(const simd_product *p)
+ * within a parallel region, or where OpenMP gives one thread: oneDNN takes as many as it gives.
+ * Sets *failed, which threads may share, if oneDNN has no memory for its copies of a and b. */
+static inline void simd_gemm(const simd_product *p, bool *failed)
 {
 #if defined(WG_HAVE_ONEDNN)
-    dnnl_sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b,
-               p->ldb, p->beta, p->c, p->ldc);
+    if (wgi_dnnl.sgemm(p->ta ? 'T' : 'N', p->tb ? 'T' : 'N', p->m, p->n, p->k, p->alpha, p->a,
+                       p->lda, p->b, p->ldb, p->beta, p->c, p->ldc) != dnnl_success) {
+#pragma omp atomic write
+        *failed = true;
+    }
 #else
+    (void)failed;
     SIMD(product)(p);
 #endif
 }

@@ -45,6 +45,7 @@ typedef struct simd_attention {
     wgi_mask mask; /* of dropout on the weights, as a [batches, heads, T, S] tensor; keep 0: none */
     int threads;
     float *scratch;
+    bool *failed; /* set if a product lacked memory: simd_gemm */
 } simd_attention;
 
 /* Rows of q in a tile: the tile's scores [rows, keys] stay in the cache. */
@@ -402,6 +403,7 @@ typedef struct simd_loss {
     float on, off;
     int threads;
     float *scratch;
+    bool *failed; /* as in simd_attention */
 } simd_loss;
 
 /* Work on several tensors is shared out by pieces of so many elements. */

@@ -53,6 +53,7 @@ typedef struct room {
     float *data;
     int64_t size;
     int threads;
+    bool *failed;
 } room;
 
 static float *own_room(const room *r)
@@ -75,7 +76,7 @@ static void multiply(const simd_product *p, int64_t down, int64_t across, const 
         part.c += row * p->ldc + column;
         part.scratch = own_room(r);
         if (part.m > 0 && part.n > 0)
-            simd_gemm(&part);
+            simd_gemm(&part, r->failed);
     }
 }
 
@@ -94,7 +95,7 @@ static void multiply_long(const simd_product *p, int64_t pieces, float *partial,
         part.c = partial + i * p->m * p->n;
         part.ldc = p->n;
         part.scratch = own_room(r);
-        simd_gemm(&part);
+        simd_gemm(&part, r->failed);
     }
 #pragma omp parallel for schedule(static) num_threads(r->threads)
     for (int64_t row = 0; row < p->m; row++) {
@@ -205,7 +206,7 @@ void SIMD(linear_loss)(const simd_loss *a)
                .g = a->scratch,
                .losses = a->scratch + a->chunk * v,
                .room = {a->scratch + simd_loss_chunk(a->chunk, d, v),
-                        simd_loss_gemm(a->chunk, d, v), a->threads}};
+                        simd_loss_gemm(a->chunk, d, v), a->threads, a->failed}};
     double loss = 0;
     for (; c.first < a->rows; c.first += a->chunk) {
         c.rows = a->rows - c.first < a->chunk ? a->rows - c.first : a->chunk;

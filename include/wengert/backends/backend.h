@@ -49,7 +49,9 @@ typedef struct wg_backend {
      * pure function: the same answer each time, no side effects.  A composite op that every backend
      * refuses is expanded. */
     const char *(*refuses)(void *state, const wg_node *n);
-    /** Fills *k when the plan is created.  After a failure the plan asks the next backend. */
+    /** Fills *k when the plan is created.  WG_ENOMEM ends the planning, so that a lack of memory
+     * does not decide which backend computes; after another failure the plan asks the next
+     * backend. */
     wg_status (*prepare)(void *state, const wg_node *n, wg_kernel *k);
     /** Frees k->state; may be NULL if prepare allocates nothing. */
     void (*finish)(void *state, wg_kernel *k);

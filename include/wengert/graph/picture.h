@@ -68,11 +68,10 @@ typedef struct wg_picture_options {
 WG_API WG_MUST_USE wg_status wg_picture_create(wg_picture **out, const wg_graph *g,
                                                const wg_picture_options *options, wg_error *error);
 
-/** Appends the picture to `file`; equal graphs and options give equal DOT.  The layout runs in a
+/** Appends the picture to `file`; equal graphs and options give equal DOT.  Graphviz runs in a
  * child process, whose standard error is captured: a picture too large for PNG is scaled down, and
  * error->warning says so.  WG_ETIMEOUT: it exceeded the time limit; WG_EIO: the layout or writing
- * failed.
- * After a failure the file may contain part of the picture. */
+ * failed, or Graphviz crashed.  After a failure the file may contain part of the picture. */
 WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file,
                                               wg_error *error);
 

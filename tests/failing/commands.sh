@@ -1,0 +1,212 @@
+#!/bin/sh
+# commands.sh WENGERT LIBRARY memory|files MOST: commands of the program while memory, or a system call of files, fails.
+#
+# LIBRARY (memory.c, files.c) is preloaded.  Of each command and each way to fail, at most MOST points fail, equally far
+# apart: each once, and with all after it.  Then the program either says why it failed and exits with another code than 0, or
+# does what it does otherwise.  A model's folder is as good as before: the same training goes on after the last update that
+# was saved, and ends with the same tensors to the last bit.
+wengert=$1 library=$2 what=$3 most=$4
+. "$(dirname "$0")/../cli/checks.sh"
+points=0 failed=0 crashed=0
+export LC_ALL=C OMP_NUM_THREADS=1
+
+# ---- what there is to work with ----
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    echo "one$((i % 5)) two$((i % 3))" >&3
+    echo "eins$((i % 5)) zwei$((i % 3))" >&4
+done 3>train.en 4>train.de
+head -n 3 train.en >valid.en
+head -n 3 train.de >valid.de
+cat >tiny.yml <<'YML'
+vocab-kind: words
+train-sets: [train.en, train.de]
+valid-sets: [valid.en, valid.de]
+d-model: 8
+d-ff: 8
+heads: 2
+encoder-layers: 1
+decoder-layers: 1
+mini-batch-words: 16
+exponential-smoothing: 0.1
+valid-freq: 2u
+valid-metrics: [cross-entropy, bleu]
+beam-size: 2
+max-output-length: 8
+save-freq: 1u
+disp-freq: 1u
+threads: 1
+YML
+echo "backend: cpu" | cat tiny.yml - >cpu.yml
+sed 's/vocab-kind: words/vocab-kind: bpe/' cpu.yml >bpe.yml
+echo "vocab-size: 40" >>bpe.yml
+ymls="tiny cpu"
+if "$wengert" train --config bpe.yml --model bpe.2 --after 1u 2>err; then
+    rm -r bpe.2
+    ymls="tiny cpu bpe"
+else
+    says err "without SentencePiece"
+fi
+for yml in $ymls; do
+    code 0 train --config $yml.yml --model $yml.2 --after 2u
+    cp -a $yml.2 $yml.4
+    code 0 train --model $yml.4 --after 4u; says err "resuming after update 2"
+done
+head -n 2 train.en >input
+head -n 2 train.de >references
+[ $failures -eq 0 ] || exit 1
+
+# ---- one point ----
+# attempt FAILURE: the command in $command, in a fresh copy m of the folder $from
+attempt() {
+    rm -rf m log
+    [ -z "$from" ] || cp -a $from m
+    timeout 60 env WENGERT_FAIL="$1" WENGERT_FAIL_LOG="$work/log" LD_PRELOAD="$library" \
+        "$wengert" $command <input >out 2>err
+    got=$?
+}
+
+# crashed_in_a_library: it did, in one that docs/reliability.md names
+crashed_in_a_library() {
+    [ $got -eq 86 ] && grep -qE '/lib(dnnl|sentencepiece|protobuf-lite|protobuf|jansson)\.so' log
+}
+
+# says_why FAILURE: a message, for files with the cause and the file
+says_why() {
+    [ -s err ] || grep -q FAIL out || return 1
+    [ $what = files ] || return 0
+    case $1 in
+    EIO*) cause="Input/output error" ;;
+    ENOSPC*) cause="No space left on device" ;;
+    EMFILE*) cause="Too many open files" ;;
+    *) cause="Interrupted system call" ;;
+    esac
+    grep -qF "$cause" err || return 1
+    case $1 in *+) return 0 ;; esac # another call may have failed for good
+    read -r _ path _ <log
+    file=${path##*/}
+    file=${file%.tmp*}
+    case $file in
+    out) grep -qF "standard output" err ;;
+    *) grep -qF -- "$file" err || { [ "$file" = input ] && grep -qF "standard input" err; } ;;
+    esac
+}
+
+# same_tensors A B
+same_tensors() {
+    for file in model average optimizer; do
+        cmp -s "$1/$file.safetensors" "$2/$file.safetensors" || return 1
+    done
+}
+
+# judge FAILURE: what the attempt has left
+judge() {
+    points=$((points + 1))
+    checks=$((checks + 1))
+    if [ $got -eq 0 ]; then
+        unchanged || fail "$command, $1: exit code 0, and not what it does otherwise"
+    elif crashed_in_a_library; then
+        crashed=$((crashed + 1))
+        cat log >>crashes
+    elif [ $got -ge 86 ]; then
+        fail "$command, $1: exit code $got: $(cat log)"
+    else
+        failed=$((failed + 1))
+        says_why "$1" || fail "$command, $1: exit code $got, and not why: $(cat log)"
+    fi
+    usable || fail "$command, $1: the folder: $(cat log)"
+}
+
+# ---- all points ----
+# fail_all KIND WAYS: KIND is empty for memory; WAYS are "" for once and "+" for all after
+fail_all() {
+    attempt "$1${1:+:}0"
+    [ $got -eq 77 ] && exit 77
+    [ $got -eq 0 ] && unchanged || { fail "$command"; return; }
+    total=$(cat log)
+    step=$(((total + most - 1) / most))
+    [ $step -gt 0 ] || step=1
+    at=$((1 + step / 2))
+    while [ $at -le "$total" ]; do
+        for way in $2; do
+            attempt "$1${1:+:}$at${way#once}"
+            judge "$1 $at${way#once}"
+        done
+        at=$((at + step))
+    done
+    echo "$command: $1 $total calls; $points points so far"
+}
+
+# work FROM COMMAND...: what `unchanged` and `usable` say, they say of this command
+work() {
+    from=$1
+    shift
+    command=$*
+    if [ $what = memory ]; then
+        fail_all "" "once +"
+        return
+    fi
+    for kind in EIO ENOSPC EMFILE; do
+        fail_all $kind "once +"
+    done
+    fail_all EINTR once
+    fail_all SHORT "once +"
+}
+
+# ---- training: from nothing, and resumed ----
+train() {
+    yml=$1 from=$2
+    unchanged() {
+        same_tensors m $yml.4 && { [ -z "$from" ] || grep -q "resuming after update 2" err; }
+    }
+    usable() {
+        "$wengert" train --config $yml.yml --model m --after 4u >again 2>&1 || return 1
+        [ -z "$from" ] || grep -q "resuming after update [234]" again || return 1
+        same_tensors m $yml.4 && "$wengert" info m >again 2>&1
+    }
+    work "$from" train --config $yml.yml --model m --after 4u
+}
+train cpu ""
+train cpu cpu.2
+[ $what = files ] || train tiny tiny.2
+[ ! -e bpe.4 ] || train bpe ""
+
+# ---- what only reads a folder ----
+reads() {
+    unchanged() { cmp -s out expected; }
+    usable() { [ -z "$from" ] || diff -r $from m >again; }
+    from=$1
+    shift
+    rm -rf m
+    [ -z "$from" ] || cp -a $from m
+    "$wengert" "$@" <input >expected 2>err || fail "$*"
+    work "$from" "$@"
+}
+reads cpu.4 translate --model m
+reads cpu.4 score --model m input references
+reads cpu.4 info m
+reads "" bleu references
+if [ $what = memory ]; then
+    reads tiny.4 translate --model m
+    [ ! -e bpe.4 ] || reads bpe.4 translate --model m
+    reads "" graph mlp --grad
+    reads "" graph mlp --plan --backend cpu
+    reads "" graph mlp --plan
+    reads "" gradcheck mlp --elements 1
+fi
+
+# ---- average: the old file or the new one ----
+cp -a cpu.4 averaged
+"$wengert" average new.safetensors cpu.4/checkpoints/model-00000003.safetensors cpu.4/checkpoints/model-00000004.safetensors
+echo old >averaged/average-2.safetensors
+unchanged() { cmp -s m/average-2.safetensors new.safetensors; }
+usable() {
+    unchanged || cmp -s m/average-2.safetensors averaged/average-2.safetensors || return 1
+    rm m/average-2.safetensors
+    diff -r m cpu.4 >again
+}
+work averaged average --last 2 m/average-2.safetensors m
+
+[ ! -e crashes ] || sort crashes | uniq -c
+echo "$points points, $failed failed, $crashed crashed in a library"
+[ $failed -gt $((points / 4)) ] || fail "too few points failed"
+finish 50
