@@ -171,23 +171,22 @@ static wg_status read_stream(reader *r)
     return status == WG_OK ? expect(r, YAML_STREAM_END_EVENT, "one document, not several") : status;
 }
 
-enum { MAX_BYTES = 1 << 20 };
-
 /* Reads the whole file; the caller frees the bytes. */
 static wg_status read_file(const char *path, char **bytes, size_t *size, wg_error *error)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
         return wgi_error_errno(error, path, "open");
-    *bytes = malloc(MAX_BYTES + 1);
+    *bytes = malloc(WG_MAX_SETTINGS_BYTES + 1);
     wg_status status = *bytes ? WG_OK : wgi_error_file(error, WG_ENOMEM, path, "out of memory");
     if (status == WG_OK) {
-        *size = fread(*bytes, 1, MAX_BYTES + 1, f);
+        *size = fread(*bytes, 1, WG_MAX_SETTINGS_BYTES + 1, f);
         if (ferror(f))
             status = wgi_error_errno(error, path, "read");
-        else if (*size > MAX_BYTES)
+        else if (*size > WG_MAX_SETTINGS_BYTES)
             status = wgi_error_file(error, WG_EDATA, path,
-                                    "expected settings of at most %d bytes, got more", MAX_BYTES);
+                                    "expected settings of at most %d bytes, got more",
+                                    WG_MAX_SETTINGS_BYTES);
     }
     fclose(f);
     return status;

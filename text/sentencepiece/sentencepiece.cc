@@ -166,13 +166,36 @@ const char *wgi_spm_piece(const wgi_spm *s, int32_t id)
     return s->processor.IdToPiece(id).c_str();
 }
 
+// Bytes of the part with which a text begins: all of a short one, otherwise up to the last blank
+// that is near enough, or without one as many whole characters as fit.
+static size_t first_part(const char *text, size_t size)
+{
+    if (size <= WG_SPM_PART)
+        return size;
+    for (size_t n = WG_SPM_PART; n > 0; n--)
+        if (text[n] == ' ')
+            return n;
+    size_t n = WG_SPM_PART;
+    while (n > 1 && (text[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
 wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,
                          size_t *n_ids)
 {
     return guarded(nullptr, [&] {
-        std::vector<int> found;
-        if (!s->processor.Encode({text, size}, &found).ok())
-            return WG_EDATA;
+        std::vector<int> found, part;
+        for (bool more = true; more;) {
+            size_t n = first_part(text, size);
+            if (!s->processor.Encode({text, n}, &part).ok())
+                return WG_EDATA;
+            found.insert(found.end(), part.begin(), part.end());
+            more = n < size;
+            n += more && text[n] == ' ';
+            text += n;
+            size -= n;
+        }
         *ids = static_cast<int32_t *>(std::malloc((found.size() + 1) * sizeof **ids));
         if (!*ids)
             return WG_ENOMEM;
