@@ -66,11 +66,32 @@ static void a_run_of_unknown_characters_is_many_words(void **state)
     }
 }
 
+/* SentencePiece's trainer of BPE crashes on a word of more than 32,767 characters. */
+static void vocabularies_are_made_from_long_words(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {4095, 4096, 4097, 32767, 32769, 65000, 65536};
+    for (int kind = FIRST_KIND; kind < WG_VOCABULARY_WORDS; kind++)
+        for (int i = 0; i < WG_COUNT(sizes); i++) {
+            char *line = repeated("abcab\xc3\xbc", sizes[i]);
+            line[sizes[i] - 1] = '\n';
+            size_t n;
+            wg_vocabulary *v = make_of(&(wg_vocabulary_options){.kind = kind, .size = 30}, line);
+            free(encode(v, "abc", 3, &n));
+            assert_true(n > 0 && n <= 4);
+            free(encode(v, line, sizes[i] - 1, &n));
+            assert_true(n >= sizes[i] / 4096);
+            wg_vocabulary_free(v);
+            free(line);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_keep_their_ids_in_a_long_line),
         cmocka_unit_test(a_run_of_unknown_characters_is_many_words),
+        cmocka_unit_test(vocabularies_are_made_from_long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static const struct {
     {"axes of a tensor", WG_MAX_RANK},
     {"bytes of a tensor", INT64_MAX},
     {"backends of a plan", WG_MAX_BACKENDS},
-    {"bytes of a line that `bpe` and `unigram` encode at once", WG_SPM_PART},
+    {"bytes of a line that `bpe` and `unigram` take at once", WG_SPM_PART},
     {"bytes of a line that a `bpe` or `unigram` vocabulary is built from", WG_SPM_LONGEST},
     {"bytes of a safetensors header", WG_MAX_FILE_HEADER},
     {"tensors of a safetensors file", WG_MAX_FILE_TENSORS},

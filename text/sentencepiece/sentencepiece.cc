@@ -50,7 +50,23 @@ wg_status refused(wg_error *error, const sp::util::Status &status)
                          text.c_str() + (condition < text.size() - 3 ? condition + 3 : 0));
 }
 
-// The lines of a text.
+// Bytes of the part with which a text begins: all of a short one, otherwise up to the last blank
+// that is near enough, or without one as many whole characters as fit.
+size_t first_part(const char *text, size_t size)
+{
+    if (size <= WG_SPM_PART)
+        return size;
+    for (size_t n = WG_SPM_PART; n > 0; n--)
+        if (text[n] == ' ')
+            return n;
+    size_t n = WG_SPM_PART;
+    while (n > 1 && (text[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+// The lines of a text, the longest left out, in parts: the trainer of BPE crashes on words of more
+// than 32,767 characters.
 class Lines : public sp::SentenceIterator
 {
   public:
@@ -64,14 +80,19 @@ class Lines : public sp::SentenceIterator
     }
     void Next() override
     {
-        wgi_slice next;
-        at_end = !wgi_next_line(&rest, &next);
-        if (!at_end)
-            line.assign(next.text, next.size);
+        while (!at_end && !left.size) {
+            at_end = !wgi_next_line(&rest, &left);
+            if (left.size > WG_SPM_LONGEST)
+                left.size = 0;
+        }
+        const size_t n = first_part(left.text, left.size);
+        const size_t with_blank = n + (n < left.size && left.text[n] == ' ');
+        part.assign(left.text, n);
+        left = {left.text + with_blank, left.size - with_blank};
     }
     const std::string &value() const override
     {
-        return line;
+        return part;
     }
     sp::util::Status status() const override
     {
@@ -79,8 +100,8 @@ class Lines : public sp::SentenceIterator
     }
 
   private:
-    wgi_slice rest;
-    std::string line;
+    wgi_slice rest, left = {"", 0}; // lines, and what is left of this one
+    std::string part;
     bool at_end = false;
 };
 
@@ -164,21 +185,6 @@ int32_t wgi_spm_special(const wgi_spm *s, int which)
 const char *wgi_spm_piece(const wgi_spm *s, int32_t id)
 {
     return s->processor.IdToPiece(id).c_str();
-}
-
-// Bytes of the part with which a text begins: all of a short one, otherwise up to the last blank
-// that is near enough, or without one as many whole characters as fit.
-static size_t first_part(const char *text, size_t size)
-{
-    if (size <= WG_SPM_PART)
-        return size;
-    for (size_t n = WG_SPM_PART; n > 0; n--)
-        if (text[n] == ' ')
-            return n;
-    size_t n = WG_SPM_PART;
-    while (n > 1 && (text[n] & 0xc0) == 0x80)
-        n--;
-    return n;
 }
 
 wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,

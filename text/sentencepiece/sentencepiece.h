@@ -13,7 +13,7 @@ enum {
     WG_SPM_PART = 4096      /* longer lines, in bytes, are encoded in parts */
 };
 
-/* Learns a model from lines ended by '\n', in UTF-8. */
+/* Learns a model from lines ended by '\n', in UTF-8, in the parts in which they are encoded. */
 wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
                         size_t text_size, wg_error *error);
 /* From the bytes of a model file. */
