@@ -37,7 +37,11 @@ int exit_code(wg_status status);
 /** "wengert: TEXT" on stderr. */
 void complain(const char *format, ...) WG_PRINTF(1, 2);
 
-/** The same for an error, unless its status is WG_OK; returns its exit code. */
+/** Flushes standard output.  If that or an earlier write failed, complains with the cause, which is
+ * errno, and returns EXIT_IO; what is written later goes nowhere. */
+int flush_output(void);
+
+/** Complains about an error, unless its status is WG_OK; returns its exit code. */
 int complain_error(const wg_error *error);
 
 /** The i-th of a list of names, NULL past the end. */

@@ -34,6 +34,22 @@ void complain(const char *format, ...)
     fputc('\n', stderr);
 }
 
+int flush_output(void)
+{
+    int why = errno, nowhere;
+    if (fflush(stdout) != 0)
+        why = errno;
+    else if (!ferror(stdout))
+        return EXIT_OK;
+    complain("standard output: %s", why ? strerror(why) : "cannot be written");
+    if ((nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0) {
+        dup2(nowhere, STDOUT_FILENO);
+        close(nowhere);
+        clearerr(stdout); /* it has been reported */
+    }
+    return EXIT_IO;
+}
+
 int complain_error(const wg_error *error)
 {
     if (error->status != WG_OK)

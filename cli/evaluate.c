@@ -52,6 +52,7 @@ static wg_status measure_targets(const request *r, const texts *t)
         cost -= found[i].hypothesis.log_probability;
         tokens += (double)found[i].hypothesis.n;
         hits += (double)found[i].hypothesis.n_correct;
+        model_warn_cut(&r->model, i + 1, found[i].cut);
     }
     wg_translations_free(found, t->n);
     printf("sentences      %zu\ntarget tokens  %.0f\n", t->n, tokens);

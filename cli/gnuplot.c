@@ -1,6 +1,7 @@
 #include "cli/gnuplot.h"
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -32,17 +33,22 @@ FILE *gnuplot_begin(const char *format, double width, double height)
     return f;
 }
 
-/* Within single quotes gnuplot takes everything literally, even backquotes, except line ends and
- * the quote itself. */
+/* Within double quotes, \ooo is the byte of that octal number, whatever it means elsewhere: quotes,
+ * backslashes and backquotes, which would run a command.  (Within single quotes nothing has a
+ * meaning but the quote, but gnuplot 5.4 reads '''s' as two strings.) */
 void gnuplot_text(FILE *script, const char *text)
 {
-    fputc('\'', script);
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("''", script);
+    fputc('"', script);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == 0x7f)
+            fputc(' ', script);
+        else if (c >= 0x80 || isalnum(c) || c == ' ')
+            fputc(c, script);
         else
-            fputc((unsigned char)*text < 0x20 ? ' ' : *text, script);
-    fputc('\'', script);
+            fprintf(script, "\\%03o", c);
+    }
+    fputc('"', script);
 }
 
 /* Runs gnuplot with `script` as its input and `picture` as its output; an exit code. */
@@ -57,6 +63,7 @@ static int run(FILE *script, FILE *picture)
     int status = 0, error;
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGXFSZ);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, fileno(script), 0);
     posix_spawn_file_actions_adddup2(&files, fileno(picture), 1);

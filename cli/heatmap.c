@@ -34,7 +34,7 @@ static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                            ? wg_vocabulary_encode(from, line, strlen(line), &ids, &n)
                            : WG_ENOMEM;
     for (size_t i = 0; status == WG_OK && i < m->columns; i++)
-        m->source[i] = piece(from, i < n ? ids[i] : wg_vocabulary_eos(from));
+        m->source[i] = piece(from, i < n && i + 1 < m->columns ? ids[i] : wg_vocabulary_eos(from));
     for (size_t i = 0; status == WG_OK && i < m->rows; i++)
         m->target[i] = piece(to, h->ids[i]);
     free(ids);

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,9 +96,21 @@ static void check_stdout(void)
     }
 }
 
+/* A closed descriptor 0, 1 or 2 would be that of the next file that is opened, and messages would
+ * be written into it.  They become /dev/null, opened so that using them is an error. */
+static void open_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(EXIT_IO);
+}
+
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error */
+    open_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error ... */
+    signal(SIGXFSZ, SIG_IGN); /* ... and so is a file beyond its size limit */
     atexit(check_stdout);
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2) {

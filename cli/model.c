@@ -89,6 +89,7 @@ static int open_translator(model *m, const char *folder, const wg_settings *of_f
                                            .backends = m->backends.backend,
                                            .n_backends = m->backends.count,
                                            .threads = (int)m->settings.threads,
+                                           .max_tokens = m->settings.max_input,
                                            .int8 = m->settings.int8};
     wg_status status = wg_translator_open(&m->translator, folder, &options, &error);
     return status == WG_OK ? EXIT_OK : complain_error(&error);
@@ -139,6 +140,13 @@ int model_network(const char *folder, wg_transformer_config *network)
     wg_vocabularies_free(&v);
     wg_settings_free(&s);
     return complain_error(&error);
+}
+
+void model_warn_cut(const model *m, size_t line, size_t cut)
+{
+    if (cut && !m->settings.quiet)
+        complain("line %zu is too long: its last %zu tokens are left out; see --max-input-length",
+                 line, cut);
 }
 
 int model_read_pairs(const model *m, wg_corpus **pairs)

@@ -45,6 +45,9 @@ int model_settings(wg_settings *settings, const char *folder);
 /* The network of the model in that folder, with the sizes of its vocabularies; complains. */
 int model_network(const char *folder, wg_transformer_config *network);
 
+/* Warns that the last `cut` tokens of a line, counted from 1, were left out; not if cut is 0. */
+void model_warn_cut(const model *m, size_t line, size_t cut);
+
 /* Reads the two files, which must have the same number of lines; empty lines are kept. */
 int model_read_pairs(const model *m, wg_corpus **pairs);
 

@@ -54,6 +54,7 @@ static int score_some(const request *r, const wg_corpus *pairs, size_t first, si
         complain("%s", text ? wg_translator_message(r->model.translator) : "out of memory");
     for (size_t i = 0; status == WG_OK && i < n; i++) {
         print_score(r, &found[i].hypothesis, normalised);
+        model_warn_cut(&r->model, first + i + 1, found[i].cut);
         *sum += found[i].hypothesis.log_probability;
         *tokens += (double)found[i].hypothesis.n;
     }

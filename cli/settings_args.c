@@ -83,7 +83,7 @@ static void add_option(settings_args *a, const wg_option *o)
     for (const char *at = o->aliases; at && *at; at += strcspn(at, "|"), at += *at == '|')
         add_alias(a, text(a, "%.*s", (int)strcspn(at, "|"), at), group);
     /* in the program that translates, this is what Marian calls so */
-    if (!(a->use & WG_FOR_TRAINING) && strcmp(o->name, "max-output-length") == 0)
+    if (!(a->use & WG_FOR_TRAINING) && strcmp(o->name, "max-input-length") == 0)
         add_alias(a, "max-length", group);
 }
 

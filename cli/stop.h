@@ -1,13 +1,21 @@
-/* SIGINT and SIGTERM as requests to stop soon. */
+/* SIGINT, SIGTERM and SIGHUP as requests to stop soon. */
 #ifndef WG_CLI_STOP_H
 #define WG_CLI_STOP_H
 
-/* From now on the first of these signals only sets *signal_number; the next one ends the program.
- * To be called before other threads exist.
+typedef struct stop_request {
+    volatile int signal_number; /* of the first signal that came after stop_gently; 0: none */
+    volatile int gently;
+} stop_request;
+
+/* From now on these signals are taken by a thread, which first lets them end the program as usual.
+ * Those that the parent ignored, as nohup does, stay ignored.  To be called before other threads
+ * exist; `r` must outlive the program.
  *
  * No handler runs anywhere: the signals are blocked in all threads and taken by a thread of their
  * own.  A handler would need a stack where it interrupts, and kernels made at run time may use the
  * stack pointer for other things. */
-void stop_on_signals(volatile int *signal_number);
+void stop_on_signals(stop_request *r);
+/* From now on the first signal only sets r->signal_number; the next one ends the program. */
+void stop_gently(stop_request *r);
 
 #endif

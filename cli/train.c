@@ -75,23 +75,24 @@ static int merge_settings(wg_settings *s, wg_settings *asked)
 static int train(const wg_settings *s)
 {
     /* static, since the thread that writes it outlives this call */
-    static volatile int signal_number;
+    static stop_request asked;
     wg_error error;
     progress p = progress_on(stderr, s->quiet);
     wg_trainer *t = NULL;
-    stop_on_signals(&signal_number);
+    stop_on_signals(&asked);
     wg_status status = wg_trainer_create(&t, s, &(wg_listener){progress_tell, &p}, &error);
+    stop_gently(&asked);
     if (status != WG_OK)
         complain_error(&error);
-    else if ((status = wg_trainer_run(t, &signal_number)) != WG_OK) {
+    else if ((status = wg_trainer_run(t, &asked.signal_number)) != WG_OK) {
         progress_end(&p);
         complain("%s", wg_trainer_message(t));
     }
     progress_end(&p);
     wg_trainer_free(t);
-    if (status == WG_OK && signal_number) {
-        complain("stopped by %s; run the same command to resume", strsignal(signal_number));
-        return 128 + signal_number;
+    if (status == WG_OK && asked.signal_number) {
+        complain("stopped by %s; run the same command to resume", strsignal(asked.signal_number));
+        return 128 + asked.signal_number;
     }
     return exit_code(status);
 }

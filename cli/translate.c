@@ -74,10 +74,13 @@ static int translate(request *r, const char *const *line, size_t n)
     int code = EXIT_OK;
     wg_status status = wg_translator_run(r->model.translator, line, n, &r->search, &found);
     if (status != WG_OK) {
-        complain("%s", wg_translator_message(r->model.translator));
+        complain("lines %zu to %zu: %s", r->translated + 1, r->translated + n,
+                 wg_translator_message(r->model.translator));
         return exit_code(status);
     }
+    errno = 0;
     for (size_t i = 0; i < n && code == EXIT_OK; i++) {
+        model_warn_cut(&r->model, r->translated + i + 1, found[i * n_best].cut);
         for (size_t k = 0; k < n_best; k++)
             if (k == 0 || found[i * n_best + k].text)
                 print_translation(r, r->translated + i, &found[i * n_best + k]);
@@ -85,8 +88,8 @@ static int translate(request *r, const char *const *line, size_t n)
             code = heatmap_write(r->plot, r->translated + i, line[i], r->model.translator,
                                  &found[i * n_best].hypothesis);
     }
-    if (fflush(stdout) != 0 || ferror(stdout))
-        code = EXIT_IO; /* main reports it */
+    if (code == EXIT_OK)
+        code = flush_output();
     wg_translations_free(found, n * n_best);
     r->translated += n;
     return code;

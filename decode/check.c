@@ -100,13 +100,13 @@ wg_status wgi_check_ids(const wg_transformer_config *c, const char *what,
         for (size_t t = 0; t < n; t++)
             if (ids[t] < 0 || ids[t] >= vocabulary)
                 return wgi_error_set(error, WG_EDATA,
-                                     "%s of sentence %zu: token %ld is outside [0,%lld)", what, i,
-                                     (long)ids[t], (long long)vocabulary);
+                                     "%s of sentence %zu: token %ld is outside [0,%lld)", what,
+                                     i + 1, (long)ids[t], (long long)vocabulary);
         if (c->positions == WG_POSITIONS_LEARNED && (int64_t)n > c->max_positions)
             return wgi_error_set(
                 error, WG_EDATA,
-                "%s of sentence %zu has %zu tokens, but only %lld positions were learned", what, i,
-                n, (long long)c->max_positions);
+                "%s of sentence %zu has %zu tokens, but only %lld positions were learned", what,
+                i + 1, n, (long long)c->max_positions);
     }
     return WG_OK;
 }

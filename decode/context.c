@@ -41,6 +41,8 @@ wg_status wgi_context_plan(const wgi_decode_context *c, wg_plan **out, wg_graph 
 
 wg_status wgi_context_run(wgi_decode_context *c, wg_plan *p)
 {
+    if (c->stop && *c->stop)
+        return wgi_error_set(&c->error, WG_ESTOPPED, "stopped");
     wg_status status = wg_plan_run(p, 0);
     return status == WG_OK ? status : wgi_error_set(&c->error, status, "%s", wg_plan_message(p));
 }

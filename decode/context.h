@@ -9,7 +9,8 @@ typedef struct wgi_decode_context {
     const wg_search_model *model; /* the search's copy, which has been checked */
     int threads;                  /* of each plan; 0: all */
     wg_workspace *workspace;
-    wg_error error; /* the last failure */
+    const volatile int *stop; /* of the call in progress: wg_search_options.stop */
+    wg_error error;           /* the last failure */
 } wgi_decode_context;
 
 bool wgi_context_init(wgi_decode_context *c, const wg_search_model *model, int threads);
@@ -20,6 +21,7 @@ void wgi_context_clear(wgi_decode_context *c);
  * caller frees *g. */
 wg_status wgi_context_plan(const wgi_decode_context *c, wg_plan **out, wg_graph **g,
                            wg_store *store, wg_value **const *values, size_t n, wg_error *error);
+/* WG_ESTOPPED instead of a run if *c->stop is nonzero. */
 wg_status wgi_context_run(wgi_decode_context *c, wg_plan *p);
 
 /* With int8, quantises the parameters as they are now; otherwise does nothing.  *quantizer is the

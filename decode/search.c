@@ -124,6 +124,7 @@ wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_
         return wgi_error_set(error, WG_EINVAL, "wg_search_run: an argument is NULL");
     *results = NULL;
     wg_status status = wgi_check_options(options, &o, error);
+    context_of(s)->stop = o.stop;
     if (status == WG_OK)
         status = wgi_check_ids(&s->config, "the source", &all, s->config.source_vocabulary, error);
     if (status != WG_OK)
@@ -186,6 +187,7 @@ wg_status wg_search_score(wg_search *s, const int32_t *const *sources, const siz
         return wgi_error_set(error, WG_EINVAL, "wg_search_score: an argument is NULL");
     *results = NULL;
     wg_status status = wgi_check_options(options, &o, error);
+    context_of(s)->stop = o.stop;
     if (status == WG_OK)
         status = wgi_check_ids(&s->config, "the source", &from, s->config.source_vocabulary, error);
     if (status == WG_OK)

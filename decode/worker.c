@@ -215,7 +215,8 @@ static wg_status advance(run *r, const wgi_candidates *all)
         wg_status status = wgi_beam_advance(x, &r->rules, &own, slots);
         if (status == WG_ENONFINITE)
             return wgi_error_set(&r->worker->context.error, status,
-                                 "sentence %zu: no next token has a finite probability", x->index);
+                                 "sentence %zu: no next token has a finite probability",
+                                 x->index + 1);
         if (status != WG_OK)
             return wgi_error_set(&r->worker->context.error, status, "out of memory");
     }
@@ -273,6 +274,7 @@ wg_status wgi_worker_run(wgi_worker *w, const wgi_sentences *sentences, const si
     run r = {.worker = w, .config = w->context.model->config, .o = *options, .results = results};
     wg_status status = WG_OK;
     wgi_error_clear(&w->context.error);
+    w->context.stop = options->stop;
     set_rules(&r);
     r.sentence = calloc(n + 1, sizeof *r.sentence);
     r.queue = calloc(n + 1, sizeof *r.queue);

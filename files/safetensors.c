@@ -13,8 +13,6 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "tensors are copied as they are, little-endian");
 
-enum { MAX_HEADER = 100 * 1000 * 1000 };
-
 struct wg_safetensors {
     char *map; /* the file, private and writable: header strings are terminated in place */
     size_t size;
@@ -118,11 +116,11 @@ static wg_status read_header(wg_safetensors *f, const char *path, wg_error *erro
 {
     uint64_t n;
     memcpy(&n, f->map, 8);
-    if (n > MAX_HEADER)
+    if (n > WG_MAX_FILE_HEADER)
         return wgi_error_file(error, WG_EDATA, path,
                               "expected a header of at most %d bytes, got %" PRIu64
                               "; is it a safetensors file?",
-                              MAX_HEADER, n);
+                              WG_MAX_FILE_HEADER, n);
     if (n > f->size - 8)
         return wgi_error_file(error, WG_EDATA, path,
                               "expected a header of at most %zu bytes, got %" PRIu64

@@ -29,6 +29,8 @@ void wg_graph_free(wg_graph *g)
     free(g->scopes.slot);
     free(g->names.slot);
     free(g->lines.slot);
+    free(g->output_names.slot);
+    free(g->assignment);
     free(g->message);
     wgi_arena_free(&g->arena);
     free(g);
@@ -377,6 +379,8 @@ wg_value *wgi_graph_add_output(wg_value *v, const char *name)
     char *own = wgi_arena_text(&g->arena, name ? name : "");
     if (!own)
         return wgi_graph_no_memory(g);
+    if (*own && !wgi_names_get(&g->output_names, own) && !wgi_names_put(&g->output_names, own, v))
+        return wgi_graph_no_memory(g);
     g->outputs[g->n_outputs++] = (wgi_named_value){own, v};
     return v;
 }
@@ -384,31 +388,39 @@ wg_value *wgi_graph_add_output(wg_value *v, const char *name)
 wg_value *wg_output(wg_value *v, const char *name)
 {
     wg_graph *g = wg_graph_of(v);
-    for (size_t i = 0; g && name && *name && i < g->n_outputs; i++) {
-        const wgi_named_value *other = &g->outputs[i];
-        const char *at = other->value->node->at;
-        if (other->value != v && strcmp(other->name, name) == 0)
-            return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_output",
-                                 "the name '%s' is taken by the output of %s built at %s", name,
-                                 other->value->node->op->name,
-                                 at ? wgi_short_at(at) : "an unknown line");
+    const wg_value *other = g && name && *name ? wgi_names_get(&g->output_names, name) : NULL;
+    if (other && other != v) {
+        const char *at = other->node->at;
+        return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_output",
+                             "the name '%s' is taken by the output of %s built at %s", name,
+                             other->node->op->name, at ? wgi_short_at(at) : "an unknown line");
     }
     return v ? wgi_graph_add_output(v, name) : NULL;
 }
 
-static const wgi_assignment *find_assignment(const wg_graph *g, const wg_value *leaf)
+const wgi_assignment *wgi_graph_assignment(const wg_graph *g, const wg_value *leaf)
 {
-    for (size_t i = 0; i < g->n_assigns; i++)
-        if (g->assigns[i].leaf == leaf)
-            return &g->assigns[i];
-    return NULL;
+    size_t number = g && leaf && leaf->id < g->cap_assignment ? g->assignment[leaf->id] : 0;
+    return number ? &g->assigns[number - 1] : NULL;
+}
+
+static void add_assignment(wg_graph *g, const char *at, wg_value *leaf, wg_value *v)
+{
+    size_t before = g->cap_assignment;
+    if (!wgi_graph_reserve(g, &g->assigns, &g->cap_assigns, g->n_assigns, sizeof *g->assigns) ||
+        !wgi_graph_reserve(g, &g->assignment, &g->cap_assignment, leaf->id, sizeof *g->assignment))
+        return;
+    if (g->cap_assignment > before)
+        memset(g->assignment + before, 0, (g->cap_assignment - before) * sizeof *g->assignment);
+    g->assigns[g->n_assigns++] = (wgi_assignment){leaf, v, at};
+    g->assignment[leaf->id] = g->n_assigns;
 }
 
 /* What is assigned must be a parameter or a state, and each once. */
 static bool check_assigned(wg_graph *g, const char *at, const wg_value *leaf)
 {
     char name[200];
-    const wgi_assignment *before = find_assignment(g, leaf);
+    const wgi_assignment *before = wgi_graph_assignment(g, leaf);
     wg_value_text(leaf, name, sizeof name);
     if (!(leaf->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE)))
         wg_graph_fail(g, WG_EINVAL, at, "wg_assign",
@@ -437,9 +449,8 @@ void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
         wg_graph_fail(g, WG_ESHAPE, at, "wg_assign", "%s%s cannot take %s%s",
                       wg_dtype_name(leaf->dtype), wg_shape_text(&leaf->shape, a, sizeof a),
                       wg_dtype_name(v->dtype), wg_shape_text(&v->shape, b, sizeof b));
-    else if (check_assigned(g, at, leaf) &&
-             wgi_graph_reserve(g, &g->assigns, &g->cap_assigns, g->n_assigns, sizeof *g->assigns))
-        g->assigns[g->n_assigns++] = (wgi_assignment){leaf, v, at};
+    else if (check_assigned(g, at, leaf))
+        add_assignment(g, at, leaf, v);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -29,9 +29,12 @@ struct wg_graph {
     wgi_assignment *assigns;
     size_t n_nodes, cap_nodes, n_values, cap_values;
     size_t n_outputs, cap_outputs, n_assigns, cap_assigns;
-    wgi_names scopes; /* path -> wg_scope           */
-    wgi_names names;  /* full name -> wg_value      */
-    wgi_names lines;  /* "file:line" -> itself      */
+    wgi_names scopes;       /* path -> wg_scope           */
+    wgi_names names;        /* full name -> wg_value      */
+    wgi_names lines;        /* "file:line" -> itself      */
+    wgi_names output_names; /* -> the first wg_value with it */
+    size_t *assignment;     /* [cap_assignment] by id of the leaf: the assignment's number + 1 */
+    size_t cap_assignment;
     wg_origin origin;
     uint64_t next_key;
     wg_status status;

@@ -21,4 +21,7 @@ typedef struct wgi_marks {
     size_t n_outputs, n_assigns;
 } wgi_marks;
 
+/* The assignment of a leaf of g; NULL if there is none. */
+const wgi_assignment *wgi_graph_assignment(const wg_graph *g, const wg_value *leaf);
+
 #endif

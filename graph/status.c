@@ -13,6 +13,7 @@ const char *wg_status_text(wg_status status)
         [WG_ENONFINITE] = "non-finite value",
         [WG_EIO] = "input/output error",
         [WG_ETIMEOUT] = "timed out",
+        [WG_ESTOPPED] = "stopped",
     };
     int i = (int)status;
     return i >= 0 && i < WG_COUNT(text) ? text[i] : "unknown status";

@@ -1,4 +1,5 @@
 #include "wengert/models/layers.h"
+#include "graph/marks.h"
 #include "models/internal.h"
 
 #include <math.h>
@@ -121,17 +122,6 @@ wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64
 
 /* ---- batch normalisation --------------------------------------------------------------------- */
 
-static bool is_assigned(const wg_graph *g, const wg_value *state)
-{
-    wg_value *leaf, *v;
-    for (size_t i = 0; i < wg_graph_assign_count(g); i++) {
-        wg_graph_assign_at(g, i, &leaf, &v);
-        if (leaf == state)
-            return true;
-    }
-    return false;
-}
-
 wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bool training,
                                const wg_batchnorm_options *options)
 {
@@ -153,7 +143,7 @@ wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bo
     wg_value *wide = in_dtype(x, dtype), *y;
     if (!training)
         y = wg_batchnorm_eval(wide, mean, var, gain, bias, eps);
-    else if (is_assigned(g, mean))
+    else if (wgi_graph_assignment(g, mean))
         y = wg_batchnorm(wide, gain, bias, eps);
     else
         y = wg_batchnorm_train(wide, gain, bias, mean, var, momentum, eps);

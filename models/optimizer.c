@@ -1,6 +1,7 @@
 /* The update phase: clipping, and optimizers with their states.  Each has a scope of its own, which
  * is part of the states' names and one box of a picture. */
 #include "wengert/models/optimizer.h"
+#include "graph/marks.h"
 
 #include <string.h>
 
@@ -84,9 +85,79 @@ static wg_value *moment(const char *at, wg_value *p, const char *what)
     return (wg_state)(at, wg_graph_of(p), text, p->dtype, p->shape, wg_zeros());
 }
 
+/* The states WHAT/PARAMETER of all n parameters; NULL without memory. */
+static wg_value **moments(const char *at, wg_graph *g, wg_value *const *params, size_t n,
+                          const char *what)
+{
+    wg_value **list = wg_graph_alloc(g, (n + 1) * sizeof(wg_value *));
+    for (size_t i = 0; list && i < n; i++)
+        list[i] = moment(at, params[i], what);
+    return list;
+}
+
 static wg_value *rate_for(const char *at, wg_value *lr, const wg_value *p)
 {
     return lr && p ? (wg_cast)(at, lr, p->dtype) : NULL;
+}
+
+/* ---- the bound of an update ------------------------------------------------------------------ */
+
+/* Kernels write new parameters and moments in the place of the old ones, so an update must be
+ * refused before it begins.  Scalars suffice to know that no element of it can overflow: with P, M
+ * and G the global norms of parameters, first moments (or velocities) and gradients,
+ *
+ *     sgd    M' = momentum M + G + decay P,  P' = P + rate M' (1 + momentum, with Nesterov's)
+ *     adam   g = G + decay P,  M' = M + g,  v' <= max(v, g^2),
+ *            P' = P + rate M' / (1 - beta1) / eps
+ *     adamw  the same with g = G and decay rate P added to P'
+ *
+ * bound all elements and what is computed on the way to them.  They are computed in f32 at least.
+ */
+typedef struct norms {
+    wg_value *p, *m, *g, *rate; /* scalars; m is NULL without velocities */
+} norms;
+
+static wg_value *wide(const char *at, wg_value *x)
+{
+    return x && wg_dtype_size(x->dtype) < wg_dtype_size(WG_F32) ? (wg_cast)(at, x, WG_F32) : x;
+}
+
+static norms norms_of(const char *at, wg_value *const *params, wg_value *const *first, size_t n,
+                      wg_value *gradient, wg_value *lr)
+{
+    wg_value *p = (wg_global_norm)(at, params, n);
+    if (p && p->dtype == WG_F16)
+        p = wg_graph_fail(wg_graph_of(p), WG_EDTYPE, at, "norm",
+                          "the check of an update needs the range of f32, but parameters are f16");
+    norms x = {.p = wide(at, p), .m = first ? wide(at, (wg_global_norm)(at, first, n)) : NULL};
+    x.g = x.p && gradient ? (wg_cast)(at, gradient, x.p->dtype) : NULL;
+    x.rate = rate_for(at, lr, x.p);
+    return x;
+}
+
+static wg_value *sgd_bound(const char *at, norms x, const wg_sgd_attrs *a)
+{
+    wg_value *m = (wg_add)(at, x.g, (wg_scale)(at, x.p, a->weight_decay));
+    if (x.m)
+        m = (wg_add)(at, m, (wg_scale)(at, x.m, a->momentum));
+    wg_value *step = (wg_scale)(at, (wg_mul)(at, x.rate, m), a->nesterov ? 1 + a->momentum : 1);
+    return (wg_add)(at, m, (wg_add)(at, x.p, step));
+}
+
+static wg_value *adam_bound(const char *at, norms x, const wg_adam_attrs *a, bool decoupled)
+{
+    wg_value *decay = (wg_scale)(at, x.p, a->weight_decay);
+    wg_value *g = decoupled ? x.g : (wg_add)(at, x.g, decay), *m = (wg_add)(at, x.m, g);
+    wg_value *move = (wg_scale)(at, m, 1 / ((1 - a->beta1) * a->eps));
+    wg_value *step = (wg_mul)(at, x.rate, decoupled ? (wg_add)(at, move, decay) : move);
+    return (wg_add)(at, (wg_add)(at, m, (wg_mul)(at, g, g)), (wg_add)(at, x.p, step));
+}
+
+/* lr behind a guard of twice the bound: the other half is for rounding. */
+static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound)
+{
+    wg_value *twice = wg_name((wg_scale)(at, bound, 2), "bound");
+    return twice ? (wg_guard)(at, lr, &twice, 1) : NULL;
 }
 
 /* The graph of the first parameter that there is; NULL if there is none, or no array of
@@ -104,6 +175,8 @@ static wg_graph *graph_of_update(const char *at, const char *name, wg_value *con
     return g;
 }
 
+/* ---- the updates ----------------------------------------------------------------------------- */
+
 wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
                          wg_value *lr, const wg_sgd_options *options)
 {
@@ -116,15 +189,33 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     if (a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
+    wg_value **velocity = a.momentum > 0 ? moments(at, g, params, n, "velocity") : NULL;
+    if (o.norm)
+        lr = guarded(at, lr, sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr), &a));
     for (size_t i = 0; i < n; i++) {
-        wg_value *velocity = a.momentum > 0 ? moment(at, params[i], "velocity") : NULL;
-        wg_value *p = (wg_sgd)(at, params[i], grads[i], rate_for(at, lr, params[i]), velocity, &a);
+        wg_value *p = (wg_sgd)(at, params[i], grads[i], rate_for(at, lr, params[i]),
+                               velocity ? velocity[i] : NULL, &a);
         (wg_assign)(at, params[i], p);
         if (velocity)
-            (wg_assign)(at, velocity, wg_result_of(p, 1));
+            (wg_assign)(at, velocity[i], wg_result_of(p, 1));
     }
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);
+}
+
+/* Adam's new parameters and moments, assigned. */
+static void step_adam(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
+                      wg_value *lr, wg_value *step, wg_value *const *m, const wg_adam_attrs *a,
+                      bool decoupled)
+{
+    for (size_t i = 0; i < n; i++) {
+        wg_value *v = moment(at, params[i], "v"), *rate = rate_for(at, lr, params[i]);
+        wg_value *p =
+            (decoupled ? (wg_adamw) : (wg_adam))(at, params[i], grads[i], m[i], v, rate, step, a);
+        (wg_assign)(at, params[i], p);
+        (wg_assign)(at, m[i], wg_result_of(p, 1));
+        (wg_assign)(at, v, wg_result_of(p, 2));
+    }
 }
 
 wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
@@ -142,16 +233,12 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value *done = (wg_state)(at, g, "step", WG_I64, WG_SCALAR, wg_zeros());
-    wg_value *step = (wg_shift)(at, done, 1);
-    for (size_t i = 0; i < n; i++) {
-        wg_value *m = moment(at, params[i], "m"), *v = moment(at, params[i], "v");
-        wg_value *rate = rate_for(at, lr, params[i]);
-        wg_value *p = o.decoupled ? (wg_adamw)(at, params[i], grads[i], m, v, rate, step, &a)
-                                  : (wg_adam)(at, params[i], grads[i], m, v, rate, step, &a);
-        (wg_assign)(at, params[i], p);
-        (wg_assign)(at, m, wg_result_of(p, 1));
-        (wg_assign)(at, v, wg_result_of(p, 2));
-    }
+    wg_value *step = (wg_shift)(at, done, 1), **m = moments(at, g, params, n, "m");
+    if (m && o.norm)
+        lr = guarded(at, lr,
+                     adam_bound(at, norms_of(at, params, m, n, o.norm, lr), &a, o.decoupled));
+    if (m)
+        step_adam(at, params, grads, n, lr, step, m, &a, o.decoupled);
     (wg_assign)(at, done, step);
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);
@@ -162,13 +249,8 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
 /* What p will be after the run. */
 static wg_value *latest(const wg_graph *g, wg_value *p)
 {
-    wg_value *leaf, *v;
-    for (size_t i = 0; i < wg_graph_assign_count(g); i++) {
-        wg_graph_assign_at(g, i, &leaf, &v);
-        if (leaf == p)
-            return v;
-    }
-    return p;
+    const wgi_assignment *a = wgi_graph_assignment(g, p);
+    return a ? a->value : p;
 }
 
 /* The state PATH/REST beside the parameter UP/REST, where PATH is UP/NAME; or NULL. */

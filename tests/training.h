@@ -6,9 +6,11 @@
 #include "tests/test.h"
 #include "wengert/train/folder.h"
 #include "wengert/files/safetensors.h"
+#include "wengert/text/numbers.h"
 #include "wengert/train/trainer.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <unistd.h>
 
 static inline void set(wg_settings *s, const char *name, const char *value)
@@ -87,6 +89,56 @@ static inline void same_file(const char *a, const char *b, const char *name)
     check_that(na == nb && memcmp(ta, tb, na) == 0, "%s of %s and %s differ", name, a, b);
     free(ta);
     free(tb);
+}
+
+/* How many numbers of a file of f32 there are; all must be finite. */
+static inline size_t finite_numbers(const char *folder, const char *name)
+{
+    size_t count = 0;
+    wg_safetensors *f;
+    wg_error error;
+    char *path = wg_folder_path(folder, "%s", name);
+    check_that(wg_safetensors_open(&f, path, &error) == WG_OK, "%s", error.text);
+    for (size_t i = 0; i < wg_safetensors_count(f); i++) {
+        const wg_file_tensor *t = wg_safetensors_at(f, i);
+        for (size_t k = 0; t->dtype == WG_F32 && k < t->size / sizeof(float); k++, count++) {
+            float x;
+            memcpy(&x, (const char *)t->data + k * sizeof x, sizeof x);
+            check_that(isfinite(x), "%s: %s has %g", path, t->name, (double)x);
+        }
+    }
+    wg_safetensors_close(f);
+    free(path);
+    return count;
+}
+
+/* The numbers below 32 as files FOLDER.en and FOLDER.de for training and validation. */
+static inline void write_numbers(wg_settings *s)
+{
+    static const char *const sets[] = {"train-sets", "valid-sets"};
+    char path[2][100], text[WG_NUMBER_TEXT];
+    snprintf(path[0], sizeof path[0], "%s.en", s->model);
+    snprintf(path[1], sizeof path[1], "%s.de", s->model);
+    FILE *f[] = {fopen(path[0], "w"), fopen(path[1], "w")};
+    wg_error error;
+    for (int32_t i = 0; i < 32; i++) {
+        wg_number_english(i, text);
+        fprintf(f[0], "%s\n", text);
+        wg_number_german(i, text);
+        fprintf(f[1], "%s\n", text);
+    }
+    for (int i = 0; i < 2; i++) {
+        fclose(f[i]);
+        check_that(wg_settings_assign(s, wg_option_find(sets[i]),
+                                      (const char *const[]){path[0], path[1]}, 2, &error) == WG_OK,
+                   "%s", error.text);
+    }
+}
+
+static inline void remove_numbers(const wg_settings *s)
+{
+    unlink(s->train_sets[0]);
+    unlink(s->train_sets[1]);
 }
 
 /* Parameters, averages, moments and steps to the last bit. */

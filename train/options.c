@@ -294,6 +294,11 @@ static const wg_option table[] = {
      OPTION(CHOICE, SEARCH, ALL, search.penalty),
      .min = WG_PENALTY_LENGTH, .choices = "length|gnmt", .default_value = "gnmt", .unit = "KIND",
      .doc = "divide scores by length ^ ALPHA, or by ((5 + length) / 6) ^ ALPHA"},
+    {"max-input-length",
+     OPTION(WHOLE, SEARCH, USE, max_input),
+     .max = 1e6, .default_value = "1000", .unit = "TOKENS",
+     .doc = "cut longer lines, with a warning; 0: no limit.  The memory for a line grows with the "
+            "square of its length"},
     {"max-output-length",
      OPTION(WHOLE, SEARCH, SEARCHING, search.max_length),
      .max = 1e6, .default_value = "0", .unit = "TOKENS",

@@ -12,7 +12,12 @@
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-enum { WHOLE, REAL, BITS };
+enum {
+    WHOLE,
+    MAYBE, /* a whole number, 0 if it is missing */
+    REAL,
+    BITS
+};
 
 /* A field of wg_progress and its name in the file.  64-bit hashes are written in hexadecimal, since
  * JSON integers have 63 bits. */
@@ -28,6 +33,7 @@ static const struct field {
     {"sentences", WHOLE, offsetof(wg_progress, sentences)},
     {"seconds", REAL, offsetof(wg_progress, seconds)},
     {"stalled", WHOLE, offsetof(wg_progress, stalled)},
+    {"validation-due", MAYBE, offsetof(wg_progress, validation_due)},
     {"metrics-bytes", WHOLE, offsetof(wg_progress, metrics_bytes)},
     {"data", BITS, offsetof(wg_progress, data)},
     {"vocabularies", BITS, offsetof(wg_progress, vocabularies)},
@@ -42,7 +48,8 @@ static json_t *get_field(const wg_progress *p, const struct field *f)
     const char *at = (const char *)p + f->offset;
     char text[24];
     switch (f->kind) {
-    case WHOLE: return json_integer(*(const int64_t *)at);
+    case WHOLE:
+    case MAYBE: return json_integer(*(const int64_t *)at);
     case REAL: return json_real(*(const double *)at);
     default:
         snprintf(text, sizeof text, "%016" PRIx64, *(const uint64_t *)at);
@@ -56,6 +63,7 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     const char *text = json_string_value(value);
     switch (f->kind) {
     case WHOLE:
+    case MAYBE:
         *(int64_t *)at = json_integer_value(value);
         return json_is_integer(value) && *(int64_t *)at >= 0;
     case REAL: *(double *)at = json_number_value(value); return json_is_number(value);
@@ -207,11 +215,14 @@ static wg_status read_root(wg_progress *p, const wg_settings *s, json_t *root, b
                            const char *path, wg_error *error)
 {
     wg_status status = read_format(p, root, sealed, path, error);
-    for (int i = 0; i < N_FIELDS && status == WG_OK; i++)
-        if (!set_field(p, &fields[i], json_object_get(root, fields[i].name)))
+    for (int i = 0; i < N_FIELDS && status == WG_OK; i++) {
+        const json_t *value = json_object_get(root, fields[i].name);
+        bool left_out = fields[i].kind == MAYBE && !value;
+        if (!left_out && !set_field(p, &fields[i], value))
             status = wgi_error_file(error, WG_EDATA, path, "expected %s \"%s\"",
                                     fields[i].kind == BITS ? "16 hexadecimal digits" : "a number",
                                     fields[i].name);
+    }
     if (status == WG_OK && !set_best(p, json_object_get(root, "best")))
         status =
             wgi_error_file(error, WG_EDATA, path, "expected metrics and their values as \"best\"");

@@ -48,19 +48,23 @@ static void smooth(wg_graph *g, double s)
     }
 }
 
-/* Clips the gradients and updates the parameters, unless the cost or the norm is not finite. */
+/* Clips the gradients and updates the parameters, unless the cost or the norm is not finite, or a
+ * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_settings *o, const wg_gradients *d)
 {
+    bool clips = o->clip_norm > 0;
     s->rate = wg_input(s->graph, "rate", o->net.dtype, WG_SCALAR);
-    s->norm = o->clip_norm > 0 ? wg_clip_by_global_norm(d->grads, d->n, o->clip_norm, d->grads)
-                               : wg_global_norm(d->grads, d->n);
+    s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, o->clip_norm, d->grads)
+                    : wg_global_norm(d->grads, d->n);
     wg_output(s->norm, "gradient norm");
     wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->cost, s->norm}, 2);
+    wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, o->clip_norm)) : s->norm;
     static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
     if (o->optimizer == WG_OPTIMIZER_SGD)
         wg_sgd_update(d->params, d->grads, d->n, rate,
                       &(wg_sgd_options){.momentum = o->momentum,
                                         .weight_decay = o->weight_decay,
+                                        .norm = norm,
                                         .name = states});
     else
         wg_adam_update(d->params, d->grads, d->n, rate,
@@ -69,6 +73,7 @@ static void update(wgi_step_graph *s, const wg_settings *o, const wg_gradients *
                                           .eps = o->eps,
                                           .weight_decay = o->weight_decay,
                                           .decoupled = o->optimizer == WG_OPTIMIZER_ADAMW,
+                                          .norm = norm,
                                           .name = states});
     if (o->smoothing > 0)
         smooth(s->graph, o->smoothing);

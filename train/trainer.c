@@ -28,6 +28,11 @@ static bool finished(const wg_trainer *t)
            (s->early_stopping > 0 && t->progress.stalled >= s->early_stopping);
 }
 
+static bool stopped(const wg_trainer *t)
+{
+    return t->stop && *t->stop;
+}
+
 /* ---- an update ------------------------------------------------------------------------------- */
 
 /* Cosine and linear schedules end with the run unless lr-updates says otherwise. */
@@ -87,25 +92,43 @@ static wg_status blame(wg_trainer *t, const group *g, size_t k, const char *what
     return WG_ENONFINITE;
 }
 
+/* Runs batch k and adds its cost. */
+static wg_status run_batch(wg_trainer *t, const group *g, size_t k, wgi_step_plan **p, double *cost,
+                           wg_error *error)
+{
+    wg_status status = fill(t, g, k, p, error);
+    if (status != WG_OK)
+        return status;
+    status = wg_plan_run((*p)->plan, step_of(t, t->progress.update + 1, k));
+    double part = wgi_plans_scalar(&t->plans, (*p)->cost);
+    if (status == WG_OK && isfinite(part)) {
+        *cost += part;
+        return WG_OK;
+    }
+    if (status != WG_OK && status != WG_ENONFINITE)
+        return wgi_error_set(error, status, "update %" PRId64 ": %s", t->progress.update + 1,
+                             wg_plan_message((*p)->plan));
+    const char *what = !isfinite(part) ? "the cost"
+                       : !isfinite(wgi_plans_scalar(&t->plans, (*p)->norm))
+                           ? "the gradient's norm"
+                           : "a bound of the new parameters and moments";
+    return blame(t, g, k, what, error);
+}
+
+/* All batches of an update; WG_ESTOPPED between two of them leaves the parameters as they were. */
 static wg_status run_group(wg_trainer *t, const group *g, wg_error *error)
 {
     double cost = 0;
+    int64_t sentences = 0;
     wgi_step_plan *p = NULL;
     for (size_t k = 0; k < g->n; k++) {
-        wg_status status = fill(t, g, k, &p, error);
+        wg_status status = k > 0 && stopped(t) ? WG_ESTOPPED : run_batch(t, g, k, &p, &cost, error);
         if (status != WG_OK)
             return status;
-        status = wg_plan_run(p->plan, step_of(t, t->progress.update + 1, k));
-        double part = wgi_plans_scalar(&t->plans, p->cost);
-        if (status == WG_ENONFINITE || (status == WG_OK && !isfinite(part)))
-            return blame(t, g, k, isfinite(part) ? "the gradient's norm" : "the cost", error);
-        if (status != WG_OK)
-            return wgi_error_set(error, status, "update %" PRId64 ": %s", t->progress.update + 1,
-                                 wg_plan_message(p->plan));
-        cost += part;
-        t->span.sentences += g->batch[k].sentences;
-        t->progress.sentences += g->batch[k].sentences;
+        sentences += g->batch[k].sentences;
     }
+    t->progress.sentences += sentences;
+    t->span.sentences += sentences;
     t->span.cost += cost * g->tokens;
     t->span.tokens += (int64_t)g->tokens;
     t->span.updates++;
@@ -126,6 +149,8 @@ static wg_status update(wg_trainer *t)
         tokens += g.batch[k].target_tokens;
     g.tokens = (double)tokens;
     status = run_group(t, &g, &t->error);
+    if (status == WG_ESTOPPED && wg_batches_seek(t->batches, t->progress.cursor) != WG_OK)
+        return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     if (status != WG_OK)
         return status;
     t->progress.update++;
@@ -177,6 +202,7 @@ static wg_status rank_all(wg_trainer *t, wgi_validation *v)
     return status;
 }
 
+/* If it is stopped, the validation is due when the run is resumed. */
 static wg_status validate(wg_trainer *t)
 {
     double start = wgi_seconds();
@@ -186,6 +212,12 @@ static wg_status validate(wg_trainer *t)
     if (status == WG_OK)
         status = rank_all(t, &v);
     wg_checkpoint_swap_averages(t->store);
+    t->progress.validation_due = status == WG_ESTOPPED;
+    if (status == WG_ESTOPPED)
+        return WG_OK;
+    if (status == WG_OK && v.left_out.status != WG_OK)
+        wgi_report_note(t, "update %" PRId64 ": validation without BLEU and chrF: %s",
+                        t->progress.update, v.left_out.text);
     if (status == WG_OK)
         status = wgi_report_validation(t, &v);
     t->span.start += wgi_seconds() - start; /* validation does not count in words per second */
@@ -211,23 +243,48 @@ static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)
     return WG_OK;
 }
 
-wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
+/* The validation that was stopped after the last update; its results replace those of the
+ * checkpoint. */
+static wg_status validate_late(wg_trainer *t)
+{
+    if (!t->progress.validation_due || !t->data.valid || stopped(t))
+        return WG_OK;
+    wg_status status = validate(t);
+    if (status != WG_OK || t->progress.validation_due)
+        return status;
+    char *due =
+        wg_folder_path(t->settings.model, WG_FOLDER_CHECKPOINTS "/model-%08" PRId64 ".safetensors",
+                       t->progress.update);
+    bool was_due = due && access(due, F_OK) == 0;
+    free(due);
+    t->saved = -1;
+    return save(t, was_due ? WG_CHECKPOINT_DUE : WG_CHECKPOINT_STOPPED);
+}
+
+/* An update and what is due after it. */
+static wg_status advance(wg_trainer *t)
 {
     const wg_settings *s = &t->settings;
-    wg_status status = WG_OK;
+    wg_progress before = t->progress;
+    wg_status status = update(t);
+    if (status == WG_OK && due(s->disp_freq, &before, &t->progress))
+        status = wgi_report_span(t);
+    if (status == WG_OK && t->data.valid && due(s->valid_freq, &before, &t->progress))
+        status = validate(t);
+    if (status == WG_OK && due(s->save_freq, &before, &t->progress))
+        status = save(t, WG_CHECKPOINT_DUE);
+    return status;
+}
+
+wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
+{
+    t->stop = t->validator.stop = stop;
     t->run = t->span.start = wgi_seconds();
     t->done_until = wgi_trainer_done(t);
-    while (status == WG_OK && !finished(t) && !(stop && *stop)) {
-        wg_progress before = t->progress;
-        status = update(t);
-        if (status == WG_OK && due(s->disp_freq, &before, &t->progress))
-            status = wgi_report_span(t);
-        if (status == WG_OK && t->data.valid && due(s->valid_freq, &before, &t->progress))
-            status = validate(t);
-        if (status == WG_OK && due(s->save_freq, &before, &t->progress))
-            status = save(t, WG_CHECKPOINT_DUE);
-    }
-    return status == WG_OK ? save(t, WG_CHECKPOINT_STOPPED) : status;
+    wg_status status = validate_late(t);
+    while (status == WG_OK && !finished(t) && !stopped(t))
+        status = advance(t);
+    return status == WG_OK || status == WG_ESTOPPED ? save(t, WG_CHECKPOINT_STOPPED) : status;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -355,7 +412,7 @@ static wg_status open_all(wg_trainer *t, const wg_settings *settings)
     s->net.source_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[0]);
     s->net.target_vocabulary = wg_vocabulary_size(t->data.vocabularies.side[1]);
     t->store = wg_store_new(s->seed);
-    t->validator = (wgi_validator){&t->plans, &t->data, NULL};
+    t->validator = (wgi_validator){.plans = &t->plans, .data = &t->data};
     status = wgi_plans_init(&t->plans, s, &t->backends, t->store);
     if (status != WG_OK || !t->store)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");

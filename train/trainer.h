@@ -35,6 +35,7 @@ struct wg_trainer {
     double seconds_until; /* of training before wg_trainer_create */
     double run;           /* wgi_seconds of wg_trainer_run                */
     double done_until;    /* share of the run that was done by then */
+    const volatile int *stop; /* of wg_trainer_run */
     FILE *metrics;
     wg_error error;
 };

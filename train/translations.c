@@ -77,6 +77,7 @@ wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char *
     sources s = {NULL, NULL, NULL};
     wg_hypothesis *best = NULL;
     options.n_best = 1;
+    options.stop = v->stop;
     *texts = calloc(n + 1, sizeof(char *));
     bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
     wg_status status =

@@ -19,7 +19,8 @@ struct wg_translator {
     wg_store *store;
     wg_search *search;
     int threads;
-    wg_error error; /* of the last call */
+    size_t max_tokens; /* of a line, without the end of sentence; SIZE_MAX: no limit */
+    wg_error error;    /* of the last call */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -170,6 +171,14 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
     return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", folder);
 }
 
+static size_t max_tokens(const wg_transformer_config *c, int64_t wanted)
+{
+    size_t max = wanted > 0 ? (size_t)wanted : SIZE_MAX;
+    bool learned = c->positions == WG_POSITIONS_LEARNED && c->max_positions > 0;
+    size_t positions = learned ? (size_t)c->max_positions - 1 : SIZE_MAX;
+    return max < positions ? max : positions;
+}
+
 wg_status wg_translator_open(wg_translator **out, const char *folder,
                              const wg_translator_options *options, wg_error *error)
 {
@@ -185,6 +194,7 @@ wg_status wg_translator_open(wg_translator **out, const char *folder,
         return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
     t->threads = o->threads;
     wg_status status = take_settings(t, folder, o, error);
+    t->max_tokens = max_tokens(&t->settings.net, o->max_tokens);
     if (status == WG_OK)
         status = open_vocabularies(t, folder, error);
     if (status == WG_OK)
@@ -229,8 +239,8 @@ const wg_transformer_config *wg_translator_config(const wg_translator *t)
 /* ---- lines and tokens ------------------------------------------------------------------------ */
 
 typedef struct token_lines {
-    int32_t **ids; /* [n], each allocated */
-    size_t *length, n;
+    int32_t **ids;           /* [n], each allocated */
+    size_t *length, *cut, n; /* [n] tokens that are left, and how many are not */
 } token_lines;
 
 static void free_lines(token_lines *l)
@@ -239,41 +249,43 @@ static void free_lines(token_lines *l)
         free(l->ids[i]);
     free(l->ids);
     free(l->length);
+    free(l->cut);
 }
 
-/* The tokens of a line and the end of sentence; none at all for a blank line if
+/* The first t->max_tokens tokens of line i and the end of sentence; none at all for a blank line if
  * `blank_is_nothing`. */
-static wg_status encode_line(const wg_vocabulary *v, const char *line, bool blank_is_nothing,
-                             int32_t **out, size_t *n)
+static wg_status encode_line(const wg_translator *t, token_lines *out, int side, size_t i,
+                             const char *line, bool blank_is_nothing)
 {
+    const wg_vocabulary *v = t->vocabularies.side[side];
     int32_t *ids = NULL;
     size_t count = 0;
     wg_status status = wg_vocabulary_encode(v, line, strlen(line), &ids, &count);
     if (status != WG_OK)
         return status;
-    size_t room = count;
-    if (!WGI_RESERVE(ids, room, count + 1)) {
+    size_t room = count, kept = count < t->max_tokens ? count : t->max_tokens;
+    if (!WGI_RESERVE(ids, room, kept + 1)) {
         free(ids);
         return WG_ENOMEM;
     }
-    ids[count] = wg_vocabulary_eos(v);
-    *out = ids;
-    *n = count == 0 && blank_is_nothing ? 0 : count + 1;
+    ids[kept] = wg_vocabulary_eos(v);
+    out->ids[i] = ids;
+    out->length[i] = kept == 0 && blank_is_nothing ? 0 : kept + 1;
+    out->cut[i] = count - kept;
     return WG_OK;
 }
 
 static wg_status encode_lines(wg_translator *t, token_lines *out, int side,
                               const char *const *lines, size_t n, bool blank_is_nothing)
 {
-    *out = (token_lines){calloc(n + 1, sizeof *out->ids), calloc(n + 1, sizeof *out->length), n};
-    if (!out->ids || !out->length)
+    *out = (token_lines){calloc(n + 1, sizeof *out->ids), calloc(n + 1, sizeof *out->length),
+                         calloc(n + 1, sizeof *out->cut), n};
+    if (!out->ids || !out->length || !out->cut)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
-    const wg_vocabulary *v = t->vocabularies.side[side];
     wg_status first = WG_OK;
 #pragma omp parallel for schedule(static) if (n > 64)
     for (size_t i = 0; i < n; i++) {
-        wg_status status =
-            encode_line(v, lines[i], blank_is_nothing, &out->ids[i], &out->length[i]);
+        wg_status status = encode_line(t, out, side, i, lines[i], blank_is_nothing);
         if (status != WG_OK) {
 #pragma omp critical(wgi_translator_status)
             first = status;
@@ -336,6 +348,8 @@ wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n
     size_t n_best = options && options->n_best > 0 ? (size_t)options->n_best : 1;
     if (status == WG_OK)
         status = with_texts(t, found, n * n_best, results);
+    for (size_t i = 0; status == WG_OK && i < n * n_best; i++)
+        (*results)[i].cut = source.cut[i / n_best];
     free_lines(&source);
     return status;
 }
@@ -362,6 +376,8 @@ wg_status wg_translator_score(wg_translator *t, const char *const *sources,
     }
     if (status == WG_OK)
         status = with_texts(t, found, n, results);
+    for (size_t i = 0; status == WG_OK && i < n; i++)
+        (*results)[i].cut = source.cut[i] + target.cut[i];
     free_lines(&source);
     free_lines(&target);
     return status;

@@ -52,10 +52,11 @@ static wg_status add_batch(sums *s, wgi_plans *plans, const wg_batch *batch, wg_
     return WG_OK;
 }
 
-static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *data, wg_error *error)
+static wg_status add_all(sums *s, const wgi_validator *v, wg_error *error)
 {
     wg_batches *batches;
-    wg_status status = wgi_data_batches(&batches, data, data->valid, plans->settings, error);
+    wg_status status =
+        wgi_data_batches(&batches, v->data, v->data->valid, v->plans->settings, error);
     if (status != WG_OK)
         return wgi_error_prefix(error, status, "validation set: ");
     for (int64_t i = 0, n = wg_batches_groups(batches); i < n && status == WG_OK; i++) {
@@ -65,7 +66,7 @@ static wg_status add_all(sums *s, wgi_plans *plans, const wgi_training_data *dat
         if (status != WG_OK)
             wgi_error_set(error, status, "validation set: %s", wg_status_text(status));
         for (size_t k = 0; k < count && status == WG_OK; k++)
-            status = add_batch(s, plans, &batch[k], error);
+            status = v->stop && *v->stop ? WG_ESTOPPED : add_batch(s, v->plans, &batch[k], error);
     }
     wg_batches_free(batches);
     return status;
@@ -83,6 +84,12 @@ static wg_status score_translations(wgi_validation *out, wgi_validator *v, bool 
         return wgi_error_set(error, WG_ENOMEM, "scores of translations: out of memory");
     wg_status status = wgi_translate_corpus(v, c, &texts, error);
     bool translated = status == WG_OK;
+    if (status == WG_ENONFINITE) { /* it diverges: there is nothing to score */
+        free(references);
+        out->left_out = *error;
+        wgi_error_clear(error);
+        return WG_OK;
+    }
     for (size_t i = 0; i < n && status == WG_OK; i++)
         references[i] = wg_corpus_text(c, i, 1);
     if (status == WG_OK && bleu) {
@@ -116,7 +123,7 @@ wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wg_error *error)
     sums s = {0};
     const char *metrics = v->plans->settings->valid_metrics;
     bool bleu = asked_for(metrics, WG_METRIC_BLEU), chrf = asked_for(metrics, WG_METRIC_CHRF);
-    wg_status status = add_all(&s, v->plans, v->data, error);
+    wg_status status = add_all(&s, v, error);
     double n = s.tokens ? (double)s.tokens : 1;
     *out = (wgi_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
     for (int i = 0; i < WG_METRICS; i++)

@@ -28,16 +28,18 @@ typedef struct wgi_validation {
     double value[WG_METRICS]; /* NAN: not measured                                    */
     bool is_best[WG_METRICS]; /* better than any before; set by the trainer           */
     int64_t tokens, sentences;
+    wg_error left_out; /* why BLEU and chrF could not be measured; WG_OK: they could */
 } wgi_validation;
 
 typedef struct wgi_validator {
     wgi_plans *plans;
     const wgi_training_data *data;
-    wg_search *search; /* made when it is first needed; freed by wgi_validator_free */
+    wg_search *search;        /* made when it is first needed; freed by wgi_validator_free */
+    const volatile int *stop; /* NULL, or ends a validation with WG_ESTOPPED when it is nonzero */
 } wgi_validator;
 
 /* Computes the metrics of settings->valid_metrics on the validation set, with the parameters in the
- * plans' store. */
+ * plans' store.  Translations of a model that has diverged are no failure but left out. */
 wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wg_error *error);
 void wgi_validator_free(wgi_validator *v);
 

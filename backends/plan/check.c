@@ -29,6 +29,7 @@ typedef struct check {
     int32_t *max;  /* [2 leaves] claims below a node, without `all`      */
     int32_t *all;  /* [2 leaves] claims that cover the whole of the node */
     range *of;     /* [values] of each root in the buffer             */
+    wgi_uses uses;
 } check;
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -187,7 +188,7 @@ static bool check_leaf(check *c, int64_t i, const wg_node *n, int j)
         if (p->layout.storage_of[a->leaf->id] != s || c->root[a->value->id] != n->out[j]->id)
             continue;
         int64_t last = c->of[a->leaf->id].last;
-        if (last > i || (last == i && !wgi_may_overwrite(n, j, a->leaf->id, c->root)))
+        if (last > i || (last == i && !wgi_may_overwrite(&c->uses, n, j, a->leaf->id)))
             return fail(c, i, "overwrites, still read,", n->out[j], a->leaf);
         return true;
     }
@@ -203,7 +204,7 @@ static void release_overwritten(check *c, int64_t i, const wg_node *n)
             const range *y = &c->of[n->out[j]->id];
             range *x = &c->of[id];
             if (x->held && x->last == i && x->begin == y->begin && x->end == y->end &&
-                wgi_may_overwrite(n, j, id, c->root))
+                wgi_may_overwrite(&c->uses, n, j, id))
                 claim(c, x, -1);
         }
 }
@@ -279,12 +280,13 @@ wg_status wg_plan_check(wg_plan *p)
     if (!p)
         return WG_EINVAL;
     check c = {.p = p, .marks = wgi_graph_marks(p->g), .root = wgi_roots(p->g)};
-    bool ready = c.root && prepare(&c), ok = ready;
+    bool ready = c.root && wgi_uses_init(&c.uses, p->g, c.root) && prepare(&c), ok = ready;
     p->message[0] = '\0';
     if (ready)
         find_ranges(&c);
     for (int64_t i = 0; ok && i < (int64_t)p->program.n_work; i++)
         ok = check_step(&c, i);
+    wgi_uses_free(&c.uses);
     free(c.root);
     free(c.border);
     free(c.max);

@@ -25,12 +25,45 @@ uint32_t *wgi_roots(const wg_graph *g)
     return root;
 }
 
-bool wgi_reads(const wg_node *n, uint32_t r, const uint32_t *root)
+/* ---- uses ------------------------------------------------------------------------------------ */
+
+bool wgi_uses_init(wgi_uses *u, const wg_graph *g, const uint32_t *root)
 {
-    bool reads = false;
-    for (int k = 0; k < n->n_in && !reads; k++)
-        reads = root[n->in[k]->id] == r;
-    return reads;
+    size_t most = 0;
+    for (size_t i = 0; i < wg_graph_node_count(g); i++) {
+        size_t n = (size_t)wg_graph_node(g, i)->n_in;
+        most = n > most ? n : most;
+    }
+    *u = (wgi_uses){.root = root,
+                    .first = calloc(wg_graph_value_count(g) + 1, sizeof *u->first),
+                    .next = calloc(most + 1, sizeof *u->next)};
+    return u->first && u->next;
+}
+
+void wgi_uses_free(wgi_uses *u)
+{
+    free(u->first);
+    free(u->next);
+}
+
+static void look_at(wgi_uses *u, const wg_node *n)
+{
+    if (u->node == n)
+        return;
+    for (int k = 0; u->node && k < u->node->n_in; k++)
+        u->first[u->root[u->node->in[k]->id]] = 0;
+    for (int k = n->n_in; k-- > 0;) { /* backward, so that each list is ascending */
+        uint32_t r = u->root[n->in[k]->id];
+        u->next[k] = u->first[r];
+        u->first[r] = (uint32_t)k + 1;
+    }
+    u->node = n;
+}
+
+bool wgi_reads(wgi_uses *u, const wg_node *n, uint32_t r)
+{
+    look_at(u, n);
+    return u->first[r] != 0;
 }
 
 /* Whether the op lets result j take the buffer of operand k. */
@@ -41,15 +74,14 @@ static bool allows(const wg_op *op, int j, int k)
     return k < 31 && (op->inplace >> k & 1) && (j == 0 || (op->flags & WG_OP_UPDATE));
 }
 
-bool wgi_may_overwrite(const wg_node *n, int j, uint32_t r, const uint32_t *root)
+bool wgi_may_overwrite(wgi_uses *u, const wg_node *n, int j, uint32_t r)
 {
     int times = 0;
-    for (int k = 0; k < n->n_in; k++) {
-        if (root[n->in[k]->id] != r)
-            continue;
+    look_at(u, n);
+    for (uint32_t at = u->first[r]; at; at = u->next[at - 1], times++) {
+        int k = (int)at - 1;
         if (!allows(n->op, j, k) || wg_value_bytes(n->in[k]) != wg_value_bytes(n->out[j]))
             return false;
-        times++;
     }
     return times == 1 || (times > 1 && (n->op->flags & (WG_OP_ELEMENTWISE | WG_OP_UPDATE)));
 }

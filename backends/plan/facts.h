@@ -40,12 +40,25 @@ bool wgi_has_half(const wg_node *n);
 /* root[i]: the id of the root of value i.  The caller frees it; NULL without memory. */
 uint32_t *wgi_roots(const wg_graph *g);
 
+/* Where each root is among the operands of a node.  It is kept for the node that was asked about
+ * last: an update of all parameters has thousands of operands, and all of them are asked about. */
+typedef struct wgi_uses {
+    const uint32_t *root; /* [values] the caller's */
+    const wg_node *node;  /* NULL: none yet */
+    uint32_t *first;      /* [values] by root: its first operand of the node, plus 1; 0: none */
+    uint32_t *next;       /* [operands] the next one with the same root, plus 1; 0: none */
+} wgi_uses;
+
+/* Of the nodes of g; false without memory, which is freed all the same by wgi_uses_free. */
+bool wgi_uses_init(wgi_uses *u, const wg_graph *g, const uint32_t *root);
+void wgi_uses_free(wgi_uses *u);
+
 /* Whether n reads a value with that root. */
-bool wgi_reads(const wg_node *n, uint32_t r, const uint32_t *root);
+bool wgi_reads(wgi_uses *u, const wg_node *n, uint32_t r);
 
 /* Whether result j of n may be written over root r: its op allows this wherever n reads r, and the
  * sizes are equal.  If two operands have that root the op must also work element by element. */
-bool wgi_may_overwrite(const wg_node *n, int j, uint32_t r, const uint32_t *root);
+bool wgi_may_overwrite(wgi_uses *u, const wg_node *n, int j, uint32_t r);
 
 /* needed[i]: node i leads to an output or an assignment.  The caller frees it; NULL without
  * memory. */

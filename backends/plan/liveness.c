@@ -21,6 +21,7 @@ typedef struct lifetimes {
     int64_t *last;    /* [values] last step that reads the root; n_work: alive at the end */
     int64_t *becomes; /* [values] assignment whose leaf the root could be written to      */
     bool *exclusive;  /* [values] an output, and other plans share the workspace          */
+    wgi_uses uses;
 } lifetimes;
 
 static void find_last_reads(lifetimes *w)
@@ -68,29 +69,37 @@ static int64_t new_storage(wgi_planner *p, size_t bytes, int64_t first, int64_t 
 }
 
 /* The leaf's storage, if at step i only n itself can still read its old value. */
-static int64_t leaf_to_overwrite(const lifetimes *w, int64_t i, const wg_node *n, int j)
+static int64_t leaf_to_overwrite(lifetimes *w, int64_t i, const wg_node *n, int j)
 {
     const wgi_planner *p = w->p;
     int64_t a = w->becomes[n->out[j]->id];
     if (a == WG_NONE)
         return WG_NONE;
     uint32_t leaf = p->marks.assigns[a].leaf->id;
-    bool dead = w->last[leaf] < i || (w->last[leaf] == i && wgi_may_overwrite(n, j, leaf, p->root));
+    bool dead =
+        w->last[leaf] < i || (w->last[leaf] == i && wgi_may_overwrite(&w->uses, n, j, leaf));
     return dead ? p->layout.storage_of[leaf] : WG_NONE;
 }
 
+/* Whether one of the first j results of n has storage s. */
+static bool is_taken(const wgi_planner *p, const wg_node *n, int j, int64_t s)
+{
+    bool taken = false;
+    for (int e = 0; e < j && !taken; e++)
+        taken = p->layout.storage_of[n->out[e]->id] == s;
+    return taken;
+}
+
 /* The storage of an operand that dies here and has room for result j. */
-static int64_t operand_to_overwrite(const lifetimes *w, int64_t i, const wg_node *n, int j)
+static int64_t operand_to_overwrite(lifetimes *w, int64_t i, const wg_node *n, int j)
 {
     const wgi_planner *p = w->p;
     for (int k = 0; k < n->n_in && !p->options.no_inplace; k++) {
         uint32_t c = p->root[n->in[k]->id];
         int64_t s = p->layout.storage_of[c];
-        bool taken = false;
-        for (int e = 0; e < j; e++)
-            taken |= p->layout.storage_of[n->out[e]->id] == s;
-        if (!taken && p->layout.storage[s].kind == WG_STORAGE_BUFFER && w->last[c] == i &&
-            p->layout.storage[s].last == i && wgi_may_overwrite(n, j, c, p->root))
+        if (p->layout.storage[s].kind == WG_STORAGE_BUFFER && w->last[c] == i &&
+            p->layout.storage[s].last == i && wgi_may_overwrite(&w->uses, n, j, c) &&
+            !is_taken(p, n, j, s))
             return s;
     }
     return WG_NONE;
@@ -205,15 +214,18 @@ static bool set_offsets(wgi_layout *l)
 bool wgi_pass_memory(wgi_planner *p)
 {
     size_t values = wg_graph_value_count(p->g);
-    lifetimes w = {p, malloc((values + 1) * sizeof(int64_t)),
-                   malloc((values + 1) * sizeof(int64_t)), calloc(values + 1, sizeof(bool))};
-    bool ok = w.last && w.becomes && w.exclusive;
+    lifetimes w = {.p = p,
+                   .last = malloc((values + 1) * sizeof(int64_t)),
+                   .becomes = malloc((values + 1) * sizeof(int64_t)),
+                   .exclusive = calloc(values + 1, sizeof(bool))};
+    bool ok = wgi_uses_init(&w.uses, p->g, p->root) && w.last && w.becomes && w.exclusive;
     if (ok)
         place_results(&w);
     ok = ok && set_offsets(&p->layout) && measure(p) && list_dying(p);
     free(w.last);
     free(w.becomes);
     free(w.exclusive);
+    wgi_uses_free(&w.uses);
     if (!ok)
         return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
     p->memory.outputs = wgi_aligned_alloc(p->layout.buffer_bytes - p->layout.shared_bytes);

@@ -42,6 +42,7 @@ typedef struct schedule {
     bool *live, *runs;    /* [nodes] needed; and neither leaf nor folded */
     bool *is_output;      /* [values] root of an output                */
     uint32_t *root;
+    wgi_uses uses;
     edges hard, soft;
     usage *usage; /* [values] by root */
 
@@ -145,7 +146,7 @@ static bool hard_edges(schedule *s)
 }
 
 /* The node that could write the new value of assignment i straight into its leaf, or NULL. */
-static const wg_node *writer_of(const schedule *s, size_t i)
+static const wg_node *writer_of(schedule *s, size_t i)
 {
     const wgi_assignment *a = &s->p->marks.assigns[i];
     uint32_t c = s->root[a->value->id];
@@ -156,7 +157,7 @@ static const wg_node *writer_of(const schedule *s, size_t i)
         return NULL;
     uint32_t leaf = a->leaf->id;
     bool fits =
-        !wgi_reads(v->node, leaf, s->root) || wgi_may_overwrite(v->node, v->index, leaf, s->root);
+        !wgi_reads(&s->uses, v->node, leaf) || wgi_may_overwrite(&s->uses, v->node, v->index, leaf);
     return fits ? v->node : NULL;
 }
 
@@ -269,7 +270,7 @@ static int64_t simulate(schedule *s, const wg_node *n)
         if (u->uses == 0) {
             freed += (int64_t)u->bytes;
             if (!reused && n->n_out && u->bytes == s->left[n->out[0]->id].bytes &&
-                wgi_may_overwrite(n, 0, id, s->root))
+                wgi_may_overwrite(&s->uses, n, 0, id))
                 reused = (int64_t)u->bytes;
         } else if (s->eager && u->uses == 1 && u->users < s->count && is_ready(s, u->users)) {
             make_ready(s, u->users); /* again, with a smaller key: it frees more now */
@@ -393,6 +394,7 @@ static void free_schedule(schedule *s)
     free(s->live);
     free(s->runs);
     free(s->is_output);
+    wgi_uses_free(&s->uses);
     free(s->root);
 }
 
@@ -413,7 +415,8 @@ static bool fill_schedule(schedule *s)
     s->soft_waits = calloc(s->count + 1, sizeof *s->soft_waits);
     s->stamp = calloc(values + 1, sizeof *s->stamp);
     if (!s->live || !s->runs || !s->is_output || !s->root || !s->usage || !s->left || !s->done ||
-        !s->waiting || !s->waits || !s->soft_waits || !s->stamp)
+        !s->waiting || !s->waits || !s->soft_waits || !s->stamp ||
+        !wgi_uses_init(&s->uses, p->g, s->root))
         return false;
     for (size_t i = 0; i < s->count; i++) {
         s->runs[i] = s->live[i] && !s->runs[i] && !(wg_graph_node(p->g, i)->op->flags & WG_OP_LEAF);

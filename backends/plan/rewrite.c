@@ -25,6 +25,9 @@ typedef struct rewrite {
     wg_node **table; /* [slots] nodes of `to` by hash of op, attributes and operands         */
     size_t slots, used;
     bool must_expand; /* the node that is admitted next, even if a backend takes it          */
+    uint32_t *layer;  /* [values of p->g] the last needed linear layer without activation that
+                       * has it as its first operand: id + 1, 0: none */
+    uint32_t *before; /* [nodes of p->g] the layer before it, likewise */
 } rewrite;
 
 /* ---- replaced values ------------------------------------------------------------------------- */
@@ -282,19 +285,38 @@ static bool lower(rewrite *r, wg_node *n)
     return !n->op->expand || expand(r, n);
 }
 
+static wg_activation activation_of(const wg_node *n)
+{
+    return ((const wg_linear_attrs *)n->attrs)->activation;
+}
+
+static bool list_layers(rewrite *r, const wg_graph *g, const bool *needed)
+{
+    r->layer = calloc(wg_graph_value_count(g) + 1, sizeof *r->layer);
+    r->before = calloc(wg_graph_node_count(g) + 1, sizeof *r->before);
+    for (uint32_t i = 0; r->layer && r->before && i < wg_graph_node_count(g); i++) {
+        const wg_node *n = wg_graph_node(g, i);
+        if (!needed[i] || n->op != &wg_op_linear || activation_of(n) != WG_ACTIVATION_NONE)
+            continue;
+        r->before[i] = r->layer[n->in[0]->id];
+        r->layer[n->in[0]->id] = i + 1;
+    }
+    return r->layer && r->before;
+}
+
 /* Whether n is a layer y = activation(z) and z, for its gradient, is a node as well: taken whole,
  * the layer would compute z a second time. */
-static bool shares_product(const rewrite *r, const bool *needed, const wg_node *n)
+static bool shares_product(const rewrite *r, const wg_node *n)
 {
-    if (n->op != &wg_op_linear || r->p->options.no_cse || wgi_has_half(n))
+    if (n->op != &wg_op_linear || r->p->options.no_cse || wgi_has_half(n) ||
+        activation_of(n) == WG_ACTIVATION_NONE)
         return false;
     wg_linear_attrs plain = *(const wg_linear_attrs *)n->attrs;
-    bool shares = false, has_activation = plain.activation != WG_ACTIVATION_NONE;
+    bool shares = false;
     plain.activation = WG_ACTIVATION_NONE;
-    for (size_t i = 0; has_activation && !shares && i < wg_graph_node_count(n->graph); i++) {
-        const wg_node *m = wg_graph_node(n->graph, i);
-        shares = needed[i] && m->op == n->op && m->n_in == n->n_in &&
-                 wg_node_attrs_equal(m->op, m->attrs, &plain);
+    for (uint32_t i = r->layer[n->in[0]->id]; i && !shares; i = r->before[i - 1]) {
+        const wg_node *m = wg_graph_node(n->graph, i - 1);
+        shares = m->n_in == n->n_in && wg_node_attrs_equal(m->op, m->attrs, &plain);
         for (int k = 0; shares && k < n->n_in; k++)
             shares = m->in[k] == n->in[k];
     }
@@ -302,13 +324,13 @@ static bool shares_product(const rewrite *r, const bool *needed, const wg_node *
 }
 
 /* A node of the graph that is rewritten. */
-static bool admit_given(rewrite *r, const bool *needed, const wg_node *n)
+static bool admit_given(rewrite *r, const wg_node *n)
 {
     wgi_operands operands;
     wg_value **in = wgi_operands_new(&operands, n->n_in);
     for (int k = 0; in && k < n->n_in; k++)
         in[k] = r->map[n->in[k]->id];
-    r->must_expand = in && shares_product(r, needed, n);
+    r->must_expand = in && shares_product(r, n);
     wg_node *node = in ? admit(r, n, in) : NULL;
     r->must_expand = false;
     wgi_operands_free(&operands);
@@ -388,13 +410,15 @@ bool wgi_pass_rewrite(wgi_planner *p)
     rewrite r = {.p = p, .to = wg_graph_new()};
     bool *needed = wgi_needed_nodes(from, p->marks);
     r.map = calloc(wg_graph_value_count(from) + 1, sizeof *r.map);
-    bool ok = r.to && needed && r.map;
+    bool ok = r.to && needed && r.map && list_layers(&r, from, needed);
     for (size_t i = 0; ok && i < wg_graph_node_count(from); i++)
         if (needed[i] || wgi_is_outer(wg_graph_node(from, i))) /* the caller may fill a leaf */
-            ok = admit_given(&r, needed, wg_graph_node(from, i));
+            ok = admit_given(&r, wg_graph_node(from, i));
     free(needed);
     free(r.replacement);
     free(r.table);
+    free(r.layer);
+    free(r.before);
     if (!ok) {
         wgi_planner_fail_as(p, r.to);
         wg_graph_free(r.to);

@@ -496,7 +496,7 @@ static void bad_options_and_ids_are_refused(void **state)
         {{.beam = 2, .n_best = 3}, 3, 4, WG_EINVAL, "n_best is 3, must be from 1 to the beam, 2"},
         {{.penalty = 7}, 3, 4, WG_EINVAL, "no length penalty 7"},
         {{.max_factor = -1}, 3, 4, WG_EINVAL, "not negative"},
-        {{0}, 3, VOCABULARY, WG_EDATA, "the source of sentence 0: token 13 is outside [0,13)"},
+        {{0}, 3, VOCABULARY, WG_EDATA, "the source of sentence 1: token 13 is outside [0,13)"},
         {{0}, 41, 4, WG_EDATA, "has 41 tokens, but only 40 positions were learned"},
     };
     for (size_t i = 0; i < WG_COUNT(cases); i++) {

@@ -128,7 +128,7 @@ static void a_failure_names_its_sentence(void **state)
     row[0] = NAN;
     assert_int_equal(wg_search_run(s, x.at, x.length, x.n, NULL, &h), WG_ENONFINITE);
     assert_null(h);
-    assert_non_null(strstr(wg_search_message(s), "sentence 30:"));
+    assert_non_null(strstr(wg_search_message(s), "sentence 31:"));
     row[0] = was;
     h = translate(s, &x, NULL);
     for (size_t i = 0; i < x.n; i++)

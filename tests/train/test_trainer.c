@@ -1,7 +1,6 @@
 /* Trainings: stopped at any update they go on as if they had not; gradients of several batches add
  * up; numbers that are none stop a training before they do harm. */
 #include "tests/training.h"
-#include "wengert/text/numbers.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -198,21 +197,7 @@ static void a_cost_that_is_not_finite_stops_the_training(void **state)
         before = after;
     }
     free(before);
-    float *x = NULL;
-    wg_safetensors *f;
-    char *path = wg_folder_path(s.model, WG_FILE_MODEL);
-    assert_int_equal(wg_safetensors_open(&f, path, NULL), WG_OK);
-    assert_true(wg_safetensors_count(f) > 10);
-    for (size_t i = 0; i < wg_safetensors_count(f); i++) {
-        const wg_file_tensor *t = wg_safetensors_at(f, i);
-        x = realloc(x, t->size);
-        memcpy(x, t->data, t->size);
-        for (size_t k = 0; k < t->size / sizeof *x; k++)
-            check_that(isfinite(x[k]), "%s has %g", t->name, (double)x[k]);
-    }
-    free(x);
-    free(path);
-    wg_safetensors_close(f);
+    assert_true(finite_numbers(s.model, WG_FILE_MODEL) > 1000);
     remove_folder(s.model);
     wg_settings_free(&s);
 }
@@ -258,33 +243,6 @@ static void a_resumed_run_refuses_changed_settings(void **state)
 }
 
 /* ---- a course of training -------------------------------------------------------------------- */
-
-/* The numbers below 32 as files for training and validation. */
-static void write_numbers(wg_settings *s)
-{
-    static const char *const files[] = {"trainer_numbers.en", "trainer_numbers.de"},
-                             *const sets[] = {"train-sets", "valid-sets"};
-    FILE *f[] = {fopen(files[0], "w"), fopen(files[1], "w")};
-    char text[WG_NUMBER_TEXT];
-    wg_error error;
-    for (int32_t i = 0; i < 32; i++) {
-        wg_number_english(i, text);
-        fprintf(f[0], "%s\n", text);
-        wg_number_german(i, text);
-        fprintf(f[1], "%s\n", text);
-    }
-    for (int i = 0; i < 2; i++) {
-        fclose(f[i]);
-        check_that(wg_settings_assign(s, wg_option_find(sets[i]), files, 2, &error) == WG_OK, "%s",
-                   error.text);
-    }
-}
-
-static void remove_numbers(void)
-{
-    unlink("trainer_numbers.en");
-    unlink("trainer_numbers.de");
-}
 
 /* The lines of validations. */
 typedef struct lines {
@@ -336,7 +294,7 @@ static void a_training_that_does_not_improve_stops(void **state)
     free(best);
     free(other);
     remove_folder(s.model);
-    remove_numbers();
+    remove_numbers(&s);
     wg_settings_free(&s);
 }
 
@@ -362,10 +320,10 @@ static void a_training_ends_after_so_many_epochs_or_tokens(void **state)
         assert_true(i != 2 || p->update == 5);
         wg_trainer_free(t);
         remove_folder(s.model);
+        remove_numbers(&s);
         wg_settings_free(&s);
     }
     assert_true(tokens > 500);
-    remove_numbers();
 }
 
 /* From text to text: 32 pairs are learned by heart, a character at a time. */
@@ -390,7 +348,7 @@ static void few_pairs_are_learned_by_heart(void **state)
     wgi_translated_free(texts, 32);
     wg_trainer_free(t);
     remove_folder(s.model);
-    remove_numbers();
+    remove_numbers(&s);
     wg_settings_free(&s);
 }
 

@@ -60,7 +60,23 @@ wg_status refused(wg_error *error, const sp::util::Status &status)
                          text.c_str() + (condition < text.size() - 3 ? condition + 3 : 0));
 }
 
-// The lines of a text.
+// Bytes of the part with which a text begins: all of a short one, otherwise up to the last blank
+// that is near enough, or without one as many whole characters as fit.
+size_t first_part(const char *text, size_t size)
+{
+    if (size <= WG_SPM_PART)
+        return size;
+    for (size_t n = WG_SPM_PART; n > 0; n--)
+        if (text[n] == ' ')
+            return n;
+    size_t n = WG_SPM_PART;
+    while (n > 1 && (text[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+// The lines of a text, the longest left out, in parts: the trainer of BPE crashes on words of more
+// than 32,767 characters.
 class Lines : public sp::SentenceIterator
 {
   public:
@@ -74,14 +90,19 @@ class Lines : public sp::SentenceIterator
     }
     void Next() override
     {
-        wgi_slice next;
-        at_end = !wgi_next_line(&rest, &next);
-        if (!at_end)
-            line.assign(next.text, next.size);
+        while (!at_end && !left.size) {
+            at_end = !wgi_next_line(&rest, &left);
+            if (left.size > WG_SPM_LONGEST)
+                left.size = 0;
+        }
+        const size_t n = first_part(left.text, left.size);
+        const size_t with_blank = n + (n < left.size && left.text[n] == ' ');
+        part.assign(left.text, n);
+        left = {left.text + with_blank, left.size - with_blank};
     }
     const std::string &value() const override
     {
-        return line;
+        return part;
     }
     sp::util::Status status() const override
     {
@@ -89,8 +110,8 @@ class Lines : public sp::SentenceIterator
     }
 
   private:
-    wgi_slice rest;
-    std::string line;
+    wgi_slice rest, left = {"", 0}; // lines, and what is left of this one
+    std::string part;
     bool at_end = false;
 };
 
@@ -182,9 +203,17 @@ wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_
                          size_t *n_ids)
 {
     return guarded(nullptr, [&] {
-        std::vector<int> found;
-        if (!s->processor.Encode({text, size}, &found).ok())
-            return WG_EDATA;
+        std::vector<int> found, part;
+        for (bool more = true; more;) {
+            size_t n = first_part(text, size);
+            if (!s->processor.Encode({text, n}, &part).ok())
+                return WG_EDATA;
+            found.insert(found.end(), part.begin(), part.end());
+            more = n < size;
+            n += more && text[n] == ' ';
+            text += n;
+            size -= n;
+        }
         *ids = static_cast<int32_t *>(std::malloc((found.size() + 1) * sizeof **ids));
         if (!*ids)
             return WG_ENOMEM;

@@ -8,9 +8,12 @@
 
 typedef struct wgi_spm wgi_spm;
 
-enum { WG_SPM_LONGEST = 65536 }; /* longer lines, in bytes, are not learned from */
+enum {
+    WG_SPM_LONGEST = 65536, /* longer lines, in bytes, are not learned from */
+    WG_SPM_PART = 4096      /* longer lines, in bytes, are encoded in parts */
+};
 
-/* Learns a model from lines ended by '\n', in UTF-8. */
+/* Learns a model from lines ended by '\n', in UTF-8, in the parts in which they are encoded. */
 wg_status wgi_spm_train(wgi_spm **out, const wg_vocabulary_options *o, const char *text,
                         size_t text_size, wg_error *error);
 /* From the bytes of a model file. */
@@ -23,6 +26,10 @@ int64_t wgi_spm_size(const wgi_spm *s);
 int32_t wgi_spm_special(const wgi_spm *s, int which); /* WG_PAD, ...; -1: has none */
 const char *wgi_spm_piece(const wgi_spm *s, int32_t id);
 
+/* A line of more than WG_SPM_PART bytes is encoded in parts that end at blanks, as if each were a
+ * line: no piece crosses a blank, so the ids are those of the whole.  A longer word is cut into
+ * several.  So the time is proportional to the length, which SentencePiece's is not: it takes the
+ * square of the length of a run of unknown characters. */
 wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,
                          size_t *n_ids);
 /* Ids are in [0, size); control symbols are left out. */

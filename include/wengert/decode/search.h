@@ -52,6 +52,8 @@ typedef struct wg_search_options {
     int64_t batch_tokens;
     bool attention; /**< also return attention weights                                         */
     bool uncached;  /**< recompute all positions at each step: slow, for checks                */
+    /** NULL, or ends a call with WG_ESTOPPED soon after it becomes nonzero. */
+    const volatile int *stop;
 } wg_search_options;
 
 /** A translation or a scored target.  wg_hypotheses_free frees its arrays. */
@@ -111,8 +113,8 @@ WG_API void wg_search_free(wg_search *s);
  * @param results (*results)[i * n_best + k] is the k-th best translation of sentence i; where there
  *        are fewer, ids is NULL.  The caller frees them by wg_hypotheses_free; NULL on failure.
  * @return WG_EINVAL for bad options, WG_EDATA for a bad id or a sentence that is too long,
- *         WG_ENONFINITE if no next token has a finite probability, WG_ENOMEM, or what a plan's run
- *         returns; wg_search_message says why */
+ *         WG_ENONFINITE if no next token has a finite probability, WG_ESTOPPED, WG_ENOMEM, or what
+ *         a plan's run returns; wg_search_message says why */
 WG_API WG_MUST_USE wg_status wg_search_run(wg_search *s, const int32_t *const *sources,
                                            const size_t *lengths, size_t n,
                                            const wg_search_options *options,
@@ -125,7 +127,7 @@ WG_API WG_MUST_USE wg_status wg_search_run(wg_search *s, const int32_t *const *s
  * @param targets [n] ids of each, with the end of sentence
  * @param target_lengths [n] tokens of each
  * @param n pairs of a source and a target
- * @param options NULL: the defaults; only penalty, alpha and attention are used
+ * @param options NULL: the defaults; only penalty, alpha, attention and stop are used
  * @param results (*results)[i] has token_scores, log_probability, score, n_correct and, if
  *        requested, attention.  Where source or target is empty, there are none and the score is
  *        0.  The caller frees them by wg_hypotheses_free; NULL on failure.

@@ -37,6 +37,7 @@ typedef enum wg_status {
     WG_ENONFINITE,   /* NaN or infinity found by a check, such as check_nonfinite */
     WG_EIO,          /* a file or process failed */
     WG_ETIMEOUT,     /* a child process exceeded its time limit */
+    WG_ESTOPPED,     /* the caller asked to stop, as by wg_search_options.stop */
 } wg_status;
 
 /** The status in two or three English words; never NULL. */

@@ -27,7 +27,12 @@ typedef struct wg_sgd_options {
     double momentum;     /**< 0: none */
     double weight_decay; /**< 0: none */
     bool nesterov;       /**< Nesterov's momentum */
-    const char *name;    /**< prefix of the states; NULL: "sgd".  Unique in the graph */
+    /** A scalar that is at least the global norm of `grads`, for a check before the update: if a
+     * new parameter or moment could overflow, the run ends with WG_ENONFINITE and nothing is
+     * assigned.  The check reads parameters and first moments once more, which must be of one dtype
+     * other than f16, and lets everything pass that is far from overflow.  NULL: no check */
+    wg_value *norm;
+    const char *name; /**< prefix of the states; NULL: "sgd".  Unique in the graph */
 } wg_sgd_options;
 
 /** At the end of a run each of the n params[i] takes one step of wg_sgd with the gradient grads[i].
@@ -43,6 +48,7 @@ typedef struct wg_adam_options {
     double eps;          /**< 0: 1e-8 */
     double weight_decay; /**< 0: none */
     bool decoupled;      /**< wg_adamw instead of wg_adam */
+    wg_value *norm;      /**< as in wg_sgd_options */
     const char *name;    /**< prefix of the states; NULL: "adam".  Unique in the graph */
 } wg_adam_options;
 

@@ -48,6 +48,7 @@ typedef struct wg_progress {
     int64_t sentences;            /**< pairs seen */
     wg_cursor cursor;             /**< of the batches; `epoch` is the number of finished epochs */
     int64_t stalled;              /**< validations since the first metric last improved */
+    int64_t validation_due;       /**< 1: the validation after this update was stopped; else 0 */
     wg_best best[WG_MAX_METRICS]; /**< [n_best] in the order in which they were first measured */
     size_t n_best;                /**< metrics measured so far */
     double seconds;               /**< time spent in training */

@@ -24,7 +24,10 @@ typedef struct wg_amount {
     char unit; /**< 'u', 'e', 't' */
 } wg_amount;
 
-enum { WG_MAX_OPTIONS = 128 /**< capacity of wg_settings.given */ };
+enum {
+    WG_MAX_OPTIONS = 128,           /**< capacity of wg_settings.given */
+    WG_MAX_SETTINGS_BYTES = 1 << 20 /**< of a YAML file */
+};
 
 /** The optimizer. */
 typedef enum wg_optimizer_kind {
@@ -76,6 +79,7 @@ typedef struct wg_settings {
     int bleu_tokenizer;     /**< wg_bleu_tokenizer */
     /* validation and translation */
     wg_search_options search; /**< beam, penalties, limits */
+    int64_t max_input;        /**< wg_translator_options.max_tokens */
     /* machine */
     uint64_t seed;   /**< of initial values, dropout and shuffling */
     int64_t threads; /**< 0: OpenMP's default */

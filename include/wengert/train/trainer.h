@@ -55,10 +55,11 @@ WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_settin
                                                const wg_listener *listener, wg_error *error);
 /** Frees the trainer; NULL is allowed. */
 WG_API void wg_trainer_free(wg_trainer *t);
-/** Trains until settings->after, until early stopping, or until *stop is nonzero after an update,
- * and saves at the set frequency and at the end.  Returns WG_OK if it was stopped.  `stop` may be
- * NULL.  WG_ENONFINITE: a loss or a gradient was not finite; that update was not applied, and
- * nothing was saved after it. */
+/** Trains until settings->after, until early stopping, or until *stop is nonzero, and saves at the
+ * set frequency and at the end.  It stops after the batch in progress: an update of several batches
+ * is begun anew when the run is resumed, and so is a validation.  Returns WG_OK if it was stopped.
+ * `stop` may be NULL.  WG_ENONFINITE: a loss or a gradient was not finite, or a new parameter or
+ * moment could be none; that update was not applied, and nothing was saved after it. */
 WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
 /** Why the last run failed; valid as long as t. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);

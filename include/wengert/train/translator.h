@@ -22,6 +22,9 @@ typedef struct wg_translator_options {
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of backends */
     int threads;                       /**< 0: OpenMP's default */
+    /** Lines of more tokens, end of sentence not counted, are cut there; 0: no limit.  Learned
+     * positions are always a limit. */
+    int64_t max_tokens;
     bool int8; /**< products with weights in 8-bit integers, see wengert/models/quantize.h */
 } wg_translator_options;
 
@@ -44,6 +47,7 @@ WG_API const wg_transformer_config *wg_translator_config(const wg_translator *t)
 typedef struct wg_translation {
     char *text;               /**< NULL: there are fewer than n_best */
     wg_hypothesis hypothesis; /**< its tokens and scores */
+    size_t cut; /**< tokens beyond the limit, which were left out: of the line, or of both sides */
 } wg_translation;
 
 /** Translates n lines, each without its newline.  (*results)[i * n_best + k] is the k-th best
