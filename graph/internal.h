@@ -33,6 +33,7 @@ struct wg_graph {
     wgi_names names;  /* full name -> wg_value      */
     wgi_names lines;  /* "file:line" -> itself      */
     wg_origin origin;
+    const char *caller; /* graph/call.h; NULL: none */
     uint64_t next_key;
     wg_status status;
     char *message; /* NULL, or text on the heap  */

@@ -80,7 +80,8 @@ typedef struct step {
 struct od_kernel {
     dnnl_stream_t stream; /* the backend's */
     int n_steps;
-    int adds_to; /* as in od_plan */
+    int adds_to; /* as in od_plan, and: */
+    bool relu;
     step steps[MAX_STEPS];
     char name[OD_NAME];
 };
@@ -111,6 +112,30 @@ static void *buffer_of(const wg_call *c, const od_binding *b)
     }
 }
 
+/* y = max(y, 0), where NaN stays.  On bits, of f32 or bf16: `lowest` is -infinity, so that what is
+ * from the sign bit up to there is negative, and what is above is NaN. */
+#define RELU(name, bits, sign, lowest)                                                             \
+    static void name(bits *y, int64_t count, int threads)                                          \
+    {                                                                                              \
+        _Pragma("omp parallel for simd schedule(static) num_threads(threads)") for (int64_t i = 0; \
+                                                                                    i < count;     \
+                                                                                    i++) y[i] =    \
+            y[i] >= (sign) && y[i] <= (lowest) ? 0 : y[i];                                         \
+    }
+RELU(relu_f32, uint32_t, 0x80000000u, 0xff800000u)
+RELU(relu_bf16, uint16_t, 0x8000u, 0xff80u)
+
+static void run_relu(wg_call *c)
+{
+    const wg_value *y = c->node->out[0];
+    int64_t count = wg_value_count(y);
+    int threads = count < 1 << 14 ? 1 : c->threads;
+    if (y->dtype == WG_F32)
+        relu_f32(c->out[0], count, threads);
+    else
+        relu_bf16(c->out[0], count, threads);
+}
+
 void wgi_od_kernel_run(wg_call *c)
 {
     od_kernel *k = c->state;
@@ -123,6 +148,8 @@ void wgi_od_kernel_run(wg_call *c)
             dnnl_memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
         status = dnnl_primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
     }
+    if (k->relu)
+        run_relu(c);
     if (status != dnnl_success)
         wg_call_fail(c, "oneDNN's %s failed with status %d", k->name, (int)status);
 }
@@ -213,6 +240,7 @@ wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_pl
         return WG_ENOMEM;
     m.k->stream = b->stream;
     m.k->adds_to = plan->adds_to;
+    m.k->relu = plan->relu;
     if (!add_steps(&m, plan)) {
         wgi_od_kernel_free(m.k);
         return WG_EUNSUPPORTED;
