@@ -1,25 +1,34 @@
 /* Jacobians, Hessians and what is made of them, from three transforms: wg_vjp, its transpose
  * wg_jvp, and wg_vmap, which computes many products at once. */
 #include "wengert/autograd/derivatives.h"
+#include "graph/call.h"
 #include "wengert/ops/ops.h"
 
 #include <stdlib.h>
 
+/* What a function here gives back at its end. */
+typedef struct entry {
+    wg_origin origin;
+    const char *caller;
+} entry;
+
 /* What every function here does first: the graph of its values, or NULL if there is nothing to work
- * on; new nodes belong to `at`. */
-static wg_graph *begin(const char *at, wg_value *v, wg_origin *before)
+ * on; new nodes belong to `at`, and messages name `who`. */
+static wg_graph *begin(const char *at, const char *who, wg_value *v, entry *before)
 {
     wg_graph *g = wg_graph_of(v);
     if (!g || wg_graph_status(g) != WG_OK)
         return NULL;
-    *before = wg_graph_origin(g);
-    wg_graph_set_origin(g, (wg_origin){before->scope, before->at ? before->at : at, WG_BACKWARD});
+    *before = (entry){wg_graph_origin(g), wgi_graph_enter(g, who)};
+    const wg_origin *o = &before->origin;
+    wg_graph_set_origin(g, (wg_origin){o->scope, o->at ? o->at : at, WG_BACKWARD});
     return g;
 }
 
-static wg_status end(wg_graph *g, const wg_origin *before)
+static wg_status end(wg_graph *g, const entry *before)
 {
-    wg_graph_set_origin(g, *before);
+    wg_graph_set_origin(g, before->origin);
+    wgi_graph_leave(g, before->caller);
     return wg_graph_status(g);
 }
 
@@ -101,8 +110,8 @@ wg_status(wg_jvp)(const char *at, wg_value *const *y, size_t n_y, wg_value *cons
         dy[j] = NULL;
     if (!n_y || !y || !dy || (n_x && !x))
         return WG_EINVAL;
-    wg_origin before;
-    wg_graph *g = begin(at, y[0], &before);
+    entry before;
+    wg_graph *g = begin(at, "wg_jvp", y[0], &before);
     if (!g)
         return refuse(y[0]);
     if (need_floats(g, "wg_jvp", "y", y, n_y) && need_floats(g, "wg_jvp", "x", x, n_x))
@@ -214,12 +223,12 @@ static void jacobian(wg_value *y, wg_value *const *x, size_t n_x, wg_jacobian_op
 wg_status(wg_jacobian)(const char *at, wg_value *y, wg_value *const *x, size_t n_x,
                        const wg_jacobian_options *options, wg_value **J)
 {
-    wg_origin before;
+    entry before;
     for (size_t i = 0; i < n_x && J; i++)
         J[i] = NULL;
     if (n_x && (!x || !J))
         return WG_EINVAL;
-    wg_graph *g = begin(at, y, &before);
+    wg_graph *g = begin(at, "wg_jacobian", y, &before);
     if (!g)
         return refuse(y);
     if (need_floats(g, "wg_jacobian", "y", &y, 1) && need_floats(g, "wg_jacobian", "x", x, n_x) &&
@@ -242,12 +251,12 @@ static void hessian_product(wg_graph *g, wg_value *L, wg_value *const *x, wg_val
 wg_status(wg_hvp)(const char *at, wg_value *L, wg_value *const *x, wg_value *const *v, size_t n_x,
                   wg_value **hv)
 {
-    wg_origin before;
+    entry before;
     for (size_t i = 0; i < n_x && hv; i++)
         hv[i] = NULL;
     if (n_x && (!x || !hv))
         return WG_EINVAL;
-    wg_graph *g = begin(at, L, &before);
+    wg_graph *g = begin(at, "wg_hvp", L, &before);
     if (!g)
         return refuse(L);
     if (need_floats(g, "wg_hvp", "x", x, n_x) && need_scalar(g, "wg_hvp", L))
@@ -270,12 +279,12 @@ static void hessian(wg_graph *g, wg_value *L, wg_value *const *x, size_t n_x, in
 wg_status(wg_hessian)(const char *at, wg_value *L, wg_value *const *x, size_t n_x,
                       const wg_jacobian_options *options, wg_value **H)
 {
-    wg_origin before;
+    entry before;
     for (size_t i = 0; i < n_x * n_x && H; i++)
         H[i] = NULL;
     if (n_x && (!x || !H))
         return WG_EINVAL;
-    wg_graph *g = begin(at, L, &before);
+    wg_graph *g = begin(at, "wg_hessian", L, &before);
     if (!g)
         return refuse(L);
     if (need_floats(g, "wg_hessian", "x", x, n_x) && need_scalar(g, "wg_hessian", L))
@@ -309,9 +318,9 @@ static wg_value *laplacian(wg_value *u, wg_value *x)
 
 wg_value *(wg_laplacian)(const char *at, wg_value *u, wg_value *x)
 {
-    wg_origin before;
+    entry before;
     char a[160], b[160];
-    wg_graph *g = begin(at, u, &before);
+    wg_graph *g = begin(at, "wg_laplacian", u, &before);
     if (!g)
         return NULL;
     wg_value *y = NULL;
@@ -334,12 +343,12 @@ wg_value *(wg_laplacian)(const char *at, wg_value *u, wg_value *x)
 wg_status(wg_per_sample_grad)(const char *at, wg_value *L, wg_value *const *x, wg_value *const *xb,
                               size_t n_x, wg_value *const *w, size_t n_w, wg_value **dw)
 {
-    wg_origin before;
+    entry before;
     for (size_t j = 0; j < n_w && dw; j++)
         dw[j] = NULL;
     if (!n_x || !x || !xb || (n_w && (!w || !dw)))
         return WG_EINVAL;
-    wg_graph *g = begin(at, L, &before);
+    wg_graph *g = begin(at, "wg_per_sample_grad", L, &before);
     if (!g)
         return refuse(L);
     wg_value **one = calloc(n_w + 1, sizeof *one);

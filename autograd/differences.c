@@ -37,7 +37,8 @@ typedef struct comparison {
     int order;
     double **analytic, **noise; /* for each wrt: the gradient and its rounding errors */
     bool noise_known;
-    double effect; /* the largest change of L, for a typical change of one leaf's elements */
+    double effect;    /* the largest change of L, for a typical change of one leaf's elements */
+    size_t done, all; /* lines compared, and to be compared */
 } comparison;
 
 /* One leaf of wrt. */
@@ -297,6 +298,10 @@ static wg_status compare_line(leaf *l, int64_t index, const double *weight, uint
     wg_status status = derive(l, index, weight, &found);
     if (status == WG_OK)
         note(l, &line, &found);
+    const wg_gradcheck_options *o = l->c->t->options;
+    l->c->done++;
+    if (o->progress)
+        o->progress(o->context, l->c->order, l->c->done, l->c->all);
     return status;
 }
 
@@ -344,6 +349,8 @@ static wg_status compare_leaves(comparison *c)
     for (size_t i = 0; i < c->t->n_wrt; i++) {
         leaf l = leaf_at(c, i);
         c->effect = fmax(c->effect, l.rms * l.unit);
+        c->all +=
+            l.count <= (int64_t)c->t->max ? (size_t)l.count : c->t->max + 1; /* a line of all */
     }
     for (size_t i = 0; status == WG_OK && i < c->t->n_wrt; i++) {
         leaf l = leaf_at(c, i);

@@ -11,6 +11,7 @@
  * are the same function over a range of nodes, so the work stays proportional to what is built. */
 #include "wengert/autograd/grad.h"
 #include "autograd/internal.h"
+#include "graph/call.h"
 #include "wengert/ops/ops.h"
 
 #include <stdlib.h>
@@ -254,6 +255,7 @@ wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_
     const wg_origin before = wg_graph_origin(g);
     const wg_origin here = {before.scope, before.at ? before.at : at, WG_BACKWARD};
     wg_graph_set_origin(g, here);
+    const char *caller = wgi_graph_enter(g, "wg_vjp");
     wg_status status = check_arguments(g, y, dy, n_y, wrt, n_wrt);
     if (status == WG_OK)
         status = walk_range(g, 0, y, dy, n_y, wrt, n_wrt, dx, options ? options->hook : NULL);
@@ -264,6 +266,7 @@ wg_status(wg_vjp)(const char *at, wg_value *const *y, wg_value *const *dy, size_
         status = wg_graph_status(g);
     }
     wg_graph_set_origin(g, before);
+    wgi_graph_leave(g, caller);
     return status;
 }
 
@@ -275,7 +278,12 @@ wg_status(wg_grad)(const char *at, wg_value *y, wg_value *const *wrt, size_t n_w
                       "y is %s, must be a scalar (wg_vjp takes any shape)",
                       wg_shape_text(&y->shape, text, sizeof text));
     }
-    return (wg_vjp)(at, &y, NULL, 1, wrt, n_wrt, NULL, dx);
+    wg_graph *g = graph_of_any(&y, 1, wrt, wrt ? n_wrt : 0);
+    const char *caller = g ? wgi_graph_enter(g, "wg_grad") : NULL;
+    wg_status status = (wg_vjp)(at, &y, NULL, 1, wrt, n_wrt, NULL, dx);
+    if (g)
+        wgi_graph_leave(g, caller);
+    return status;
 }
 
 static bool depends_on_any(wg_graph *g, wg_value *y, wg_value *const *wrt, size_t n_wrt)

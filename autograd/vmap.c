@@ -182,10 +182,22 @@ static void run(vmap *m, wg_value *const *y, size_t n_y, wg_value *const *x, wg_
     free(leads);
 }
 
+/* "[8,2,3]" for x [2,3]; "[K,2,3] with K > 0" where no batch has said yet how large K is. */
+static const char *batch_text(int64_t K, const wg_shape *x, char *text, size_t size)
+{
+    char one[160], batches[32] = "K";
+    wg_shape_text(x, one, sizeof one);
+    if (K > 0)
+        snprintf(batches, sizeof batches, "%lld", (long long)K);
+    snprintf(text, size, "[%s%s%s%s", batches, x->rank ? "," : "", one + 1,
+             K > 0 ? "" : " with K > 0");
+    return text;
+}
+
 /* xb is a batch of x; *K is its size, or must be. */
 static void check_pair(wg_graph *g, size_t i, const wg_value *x, const wg_value *xb, int64_t *K)
 {
-    char a[160], b[160];
+    char a[160], b[160], c[240];
     if (!x || !xb)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap", "x[%zu] or its batch is NULL", i);
     else if (x->node->graph != g || xb->node->graph != g)
@@ -197,11 +209,10 @@ static void check_pair(wg_graph *g, size_t i, const wg_value *x, const wg_value 
         *K = *K > 0 ? *K : xb->shape.rank > 0 ? xb->shape.dim[0] : 0;
         wg_shape wanted = wgi_vmap_shape(*K, &x->shape);
         if (*K < 1 || !wg_shape_equal(&wanted, &xb->shape))
-            wg_graph_fail(g, WG_ESHAPE, NULL, "wg_vmap",
-                          "x[%zu] is %s, its batch %s: must be the same behind %s%lld", i,
-                          wg_shape_text(&x->shape, a, sizeof a),
-                          wg_shape_text(&xb->shape, b, sizeof b),
-                          *K < 1 ? "a size of at least " : "", (long long)(*K < 1 ? 1 : *K));
+            wg_graph_fail(
+                g, WG_ESHAPE, NULL, "wg_vmap", "x[%zu] is %s, its batch is %s, must be %s", i,
+                wg_shape_text(&x->shape, a, sizeof a), wg_shape_text(&xb->shape, b, sizeof b),
+                batch_text(*K, &x->shape, c, sizeof c));
     }
 }
 

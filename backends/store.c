@@ -13,6 +13,7 @@ typedef struct wgi_owned {
     wg_tensor tensor;
     void *block; /* memory that tensor.data lies in */
     wgi_role role;
+    bool told;  /* the role is what a plan knew */
     bool loose; /* from a file, not used by a plan yet: see wgi_store_fill */
 } wgi_owned;
 
@@ -241,6 +242,12 @@ wgi_role wgi_store_role(const wg_store *s, size_t i)
     return s->tensor[i]->role;
 }
 
+void wgi_store_set_role(wg_store *s, size_t i, wgi_role role)
+{
+    if (!s->tensor[i]->told)
+        s->tensor[i]->role = role;
+}
+
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 static size_t find_note(const wg_store *s, const char *key)
@@ -391,6 +398,7 @@ wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **ou
     }
     t = find_owned(s, leaf->name);
     t->loose = false;
-    t->role = t->role ? t->role : role;
+    t->role = t->told ? t->role : role;
+    t->told |= role != WGI_ROLE_UNKNOWN;
     return WG_OK;
 }

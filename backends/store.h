@@ -5,9 +5,9 @@
 #include "wengert/backends/store.h"
 #include "wengert/graph/op.h"
 
-/* What a tensor is for, as the plan that first used it knew. */
+/* What a tensor is for, as the plan that first used it knew, or else the file that it is from. */
 typedef enum wgi_role {
-    WGI_ROLE_UNKNOWN, /* no plan has used it */
+    WGI_ROLE_UNKNOWN, /* no plan has used it, and no file said */
     WGI_ROLE_PARAMETER,
     WGI_ROLE_STATE,     /* of the model: a running mean, a carried state       */
     WGI_ROLE_OPTIMIZER, /* a state of the update phase: a moment, a step count */
@@ -36,5 +36,7 @@ const char *wgi_store_source(const wg_store *s);
 size_t wgi_store_place(const wg_store *s, const char *name);
 /* What its i-th tensor is for. */
 wgi_role wgi_store_role(const wg_store *s, size_t i);
+/* What a file says that it is for: believed until a plan uses it. */
+void wgi_store_set_role(wg_store *s, size_t i, wgi_role role);
 
 #endif

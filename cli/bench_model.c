@@ -105,6 +105,12 @@ static int make_plan(result *x, const source *s, wg_graph *g, const request *r, 
         complain("%s: %s", s->name, wg_graph_message(g));
     else
         source_fill_inputs(s, x->plan, g, 0);
+    if (status == WG_OK && (r->profile || r->nodes)) { /* warm up, or the first run counts */
+        status = wg_plan_run(x->plan, x->step++);
+        wg_plan_reset_profile(x->plan);
+        if (status != WG_OK)
+            complain("%s: %s", s->name, wg_plan_message(x->plan));
+    }
     return exit_code(status);
 }
 

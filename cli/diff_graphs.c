@@ -3,6 +3,7 @@
 #include "graph/text_buffer.h"
 #include "wengert/graph/op.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,19 +136,32 @@ static bool marks_differ(const wg_graph *a, const wg_graph *b, char why[WHY])
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The line of node i in the text of a graph, without its end. */
-static void print_line(const char *text, size_t i, const char *mark)
+/* The line of node i in the text of a graph, and its length; NULL if there are not so many. */
+static const char *line_of(const char *text, size_t i, int *length)
 {
     size_t node = 0;
-    for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
-        if (*line != '%' && *line != '=')
-            continue;
-        if (node++ == i) {
-            printf("%s %.*s\n", mark, (int)(end - line), line);
-            return;
+    for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+        if ((*line == '%' || *line == '=') && node++ == i) {
+            *length = (int)(end - line);
+            return line;
         }
+    return NULL;
+}
+
+/* Node i of both, which part at node `parting`: once where they agree or their lines are equal. */
+static void print_node(const char *x, const char *y, size_t i, size_t parting)
+{
+    int a = 0, b = 0;
+    const char *of_x = line_of(x, i, &a), *of_y = line_of(y, i, &b);
+    bool equal = of_x && of_y && a == b && memcmp(of_x, of_y, (size_t)a) == 0;
+    if (i < parting || (i > parting && equal)) {
+        printf("  %.*s\n", a, of_x);
+        return;
     }
-    printf("%s (no more nodes)\n", mark);
+    if (of_x || i == parting)
+        printf("- %.*s\n", of_x ? a : INT_MAX, of_x ? of_x : "(no more nodes)");
+    if (of_y || i == parting)
+        printf("+ %.*s\n", of_y ? b : INT_MAX, of_y ? of_y : "(no more nodes)");
 }
 
 static char *text_of(const wg_graph *g)
@@ -166,12 +180,8 @@ static int print_parting(const wg_graph *a, const wg_graph *b, size_t i)
 {
     enum { BEFORE = 3, AFTER = 2 };
     char *x = text_of(a), *y = text_of(b);
-    for (size_t k = i < BEFORE ? 0 : i - BEFORE; x && y && k < i; k++)
-        print_line(x, k, " ");
-    for (size_t k = i; x && y && (k == i || (k < i + 1 + AFTER && k < wg_graph_node_count(a))); k++)
-        print_line(x, k, "-");
-    for (size_t k = i; x && y && (k == i || (k < i + 1 + AFTER && k < wg_graph_node_count(b))); k++)
-        print_line(y, k, "+");
+    for (size_t k = i < BEFORE ? 0 : i - BEFORE; x && y && k <= i + AFTER; k++)
+        print_node(x, y, k, i);
     if (!x || !y)
         complain("out of memory");
     free(x);

@@ -1,6 +1,7 @@
 /* wengert gradcheck: one line per check: what was compared, the worst error, the tolerance, and on
  * failure the node whose rule is wrong. */
 #include "cli/gradcheck.h"
+#include "cli/bar.h"
 #include "cli/source.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
@@ -48,6 +49,8 @@ typedef struct request {
     size_t seeds, elements; /* elements 0: as the kind of check asks for */
     size_t passed, failed;
     int code; /* not EXIT_OK: a model could not be built, and that has been said */
+    bar bar;
+    const char *what; /* is being checked */
 } request;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -132,6 +135,18 @@ static void print_outcome(const char *what, wg_status status, const wg_gradcheck
     fflush(stdout);
 }
 
+/* The progress of a check; context is the request. */
+static void show_progress(void *context, int order, size_t done, size_t all)
+{
+    request *r = context;
+    char piece[2][BAR_PIECE];
+    if (!bar_is_due(&r->bar))
+        return;
+    snprintf(piece[0], BAR_PIECE, "%.*s", BAR_PIECE - 1, r->what);
+    snprintf(piece[1], BAR_PIECE, "order %d, %zu of %zu compared", order, done, all);
+    bar_draw(&r->bar, (double)done / (double)all, (const char(*)[BAR_PIECE])piece, WG_COUNT(piece));
+}
+
 /* What is checked: an op's sample, a model or a variant of it, or a trained model. */
 typedef struct check {
     const wg_op *op;
@@ -184,7 +199,9 @@ static wg_status check_once(request *r, const check *k, uint64_t seed, wg_gradch
                               .order = r->order,
                               .seed = seed,
                               .step = seed,
-                              .max = r->elements};
+                              .max = r->elements,
+                              .progress = show_progress,
+                              .context = r};
     *c = (wg_gradcheck_report){0};
     if (k->op)
         return wg_gradcheck_op(k->op, k->sample, &o, c);
@@ -202,6 +219,7 @@ static void run_check(request *r, const char *what, const check *k)
 {
     wg_gradcheck_report all = {0}, c;
     wg_status status = WG_OK;
+    r->what = what;
     for (uint64_t i = 0; i < r->seeds && status == WG_OK; i++) {
         status = check_once(r, k, r->seed + i, &c);
         c.compared += all.compared;
@@ -211,6 +229,7 @@ static void run_check(request *r, const char *what, const check *k)
         }
         all = c;
     }
+    bar_erase(&r->bar);
     if (r->code != EXIT_OK)
         return;
     print_outcome(what, status, &all);
@@ -303,7 +322,8 @@ int command_gradcheck(int argc, char **argv)
     request r = {.ops = calloc(max, sizeof(wg_op *)),
                  .models = calloc(max, sizeof(char *)),
                  .order = 1,
-                 .seeds = 1};
+                 .seeds = 1,
+                 .bar = bar_on(stderr, false)};
     int code = EXIT_RUN;
     if (!r.ops || !r.models)
         complain("out of memory");

@@ -163,8 +163,11 @@ static wg_status make_plan(wg_plan **p, wg_graph *g, const source *s, const requ
         return status;
     }
     source_fill_inputs(s, *p, g, 0);
-    for (uint64_t step = 0; r->profile && step < RUNS && status == WG_OK; step++)
+    for (uint64_t step = 0; r->profile && step <= RUNS && status == WG_OK; step++) {
         status = wg_plan_run(*p, step);
+        if (step == 0) /* it has warmed up */
+            wg_plan_reset_profile(*p);
+    }
     if (status != WG_OK)
         complain("%s", wg_plan_message(*p));
     return status;

@@ -2,16 +2,12 @@
 #ifndef WG_CLI_PROGRESS_H
 #define WG_CLI_PROGRESS_H
 
+#include "cli/bar.h"
 #include "wengert/train/trainer.h"
 
-#include <stdio.h>
-
 typedef struct progress {
-    FILE *file;
-    bool quiet;    /* no lines         */
-    bool terminal; /* a bar is drawn   */
-    bool drawn;    /* a bar is visible */
-    double next;   /* the earliest time to draw again, in seconds of a steady clock */
+    bar bar;
+    bool quiet; /* no lines */
 } progress;
 
 progress progress_on(FILE *file, bool quiet);

@@ -10,25 +10,6 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A name with `to` in place of its beginning `from`, in memory of its own; NULL if it begins
- * otherwise, or without memory (*status). */
-static char *renamed(const char *name, const char *from, const char *to, wg_status *status)
-{
-    size_t cut = from ? strlen(from) : 0, before = to ? strlen(to) : 0, rest;
-    if (cut && strncmp(name, from, cut) != 0)
-        return NULL;
-    rest = strlen(name + cut) + 1;
-    char *made = malloc(before + rest);
-    if (!made) {
-        *status = WG_ENOMEM;
-        return NULL;
-    }
-    if (before)
-        memcpy(made, to, before);
-    memcpy(made + before, name + cut, rest);
-    return made;
-}
-
 /* The first names of a list, and how many there are. */
 typedef struct names {
     size_t count, used;
@@ -87,7 +68,7 @@ static wg_status choose(loading *l, size_t i)
     bool is_state = role == WGI_ROLE_STATE || role == WGI_ROLE_OPTIMIZER;
     char *name = is_state && l->o.parameters_only
                      ? NULL
-                     : renamed(t->name, l->o.to_prefix, l->o.from_prefix, &status);
+                     : wgi_renamed(t->name, l->o.to_prefix, l->o.from_prefix, &status);
     const wg_file_tensor *got = name ? wg_safetensors_find(l->file, name) : NULL;
     if (wgi_tensor_fits(t, got))
         l->from[i] = got;
@@ -105,7 +86,7 @@ static wg_status list_ignored(loading *l)
     wg_status status = WG_OK;
     for (size_t i = 0; i < wg_safetensors_count(l->file) && status == WG_OK; i++) {
         const wg_file_tensor *t = wg_safetensors_at(l->file, i);
-        char *name = renamed(t->name, l->o.from_prefix, l->o.to_prefix, &status);
+        char *name = wgi_renamed(t->name, l->o.from_prefix, l->o.to_prefix, &status);
         size_t place = name ? wgi_store_place(l->store, name) : SIZE_MAX;
         if (place == SIZE_MAX || l->from[place] != t)
             add_name(&l->ignored, t->name);
@@ -148,7 +129,7 @@ static wg_status take_wanted(loading *l, wg_tensor *list)
     wg_status status = WG_OK;
     for (size_t i = 0; i < wg_safetensors_count(l->file) && status != WG_ENOMEM; i++) {
         const wg_file_tensor *t = wg_safetensors_at(l->file, i);
-        char *name = renamed(t->name, l->o.from_prefix, l->o.to_prefix, &status);
+        char *name = wgi_renamed(t->name, l->o.from_prefix, l->o.to_prefix, &status);
         if (!name) {
             add_name(&l->ignored, t->name);
             continue;
@@ -170,6 +151,8 @@ static wg_status fill_empty(loading *l)
     wg_status status = list ? take_wanted(l, list) : WG_ENOMEM;
     if (status == WG_OK)
         status = wgi_store_fill(l->store, list, l->loaded, l->path, seal, true);
+    if (status == WG_OK)
+        status = wgi_moments_load(l->store, l->file, l->o.from_prefix, l->o.to_prefix);
     free_names(list, l->loaded);
     free(list);
     return status;
@@ -213,7 +196,7 @@ static wg_status select(const wg_store *store, const wg_weights_options *o, wg_t
         if (role == WGI_ROLE_OPTIMIZER || (o->parameters_only && role != WGI_ROLE_PARAMETER))
             continue;
         const wg_tensor *t = wg_store_at(store, i);
-        char *name = renamed(t->name, o->from_prefix, o->to_prefix, &status);
+        char *name = wgi_renamed(t->name, o->from_prefix, o->to_prefix, &status);
         if (name) {
             list[*n] = *t;
             list[(*n)++].name = name;
@@ -242,7 +225,7 @@ wg_status wg_store_save_weights(const wg_store *store, const char *path,
     size_t n = 0;
     wg_tensor *list = calloc(wg_store_count(store) + 1, sizeof *list);
     wg_status status = list ? select(store, &o, list, &n) : WG_ENOMEM;
-    status = wgi_tensors_save(store, status == WG_OK ? list : NULL, n, path, error);
+    status = wgi_tensors_save(store, status == WG_OK ? list : NULL, n, NULL, path, error);
     free_names(list, n);
     free(list);
     return status;

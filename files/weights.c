@@ -4,6 +4,7 @@
 #include "files/internal.h"
 #include "graph/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +18,71 @@ static wg_tensor *list_of(const wg_store *store, size_t *n)
     return list;
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+char *wgi_renamed(const char *name, const char *from, const char *to, wg_status *status)
+{
+    size_t cut = from ? strlen(from) : 0, before = to ? strlen(to) : 0, rest;
+    if (cut && strncmp(name, from, cut) != 0)
+        return NULL;
+    rest = strlen(name + cut) + 1;
+    char *made = malloc(before + rest);
+    if (!made) {
+        *status = WG_ENOMEM;
+        return NULL;
+    }
+    if (before)
+        memcpy(made, to, before);
+    memcpy(made + before, name + cut, rest);
+    return made;
+}
+
+/* ---- states of an optimizer ------------------------------------------------------------------ */
+
+/* They are needed to go on with a training, not to use the model.  A plan knows which they are; for
+ * a store without one, a file of everything lists them in its metadata. */
+static const char MOMENTS[] = "wengert-optimizer-states";
+
+/* Their names; NULL without memory. */
+static char *moments_of(const wg_store *store)
+{
+    size_t bytes = 1, used = 0;
+    for (size_t i = 0; i < wg_store_count(store); i++)
+        bytes += strlen(wg_store_at(store, i)->name) + 1;
+    char *text = calloc(bytes, 1);
+    for (size_t i = 0; text && i < wg_store_count(store); i++)
+        if (wgi_store_role(store, i) == WGI_ROLE_OPTIMIZER)
+            used +=
+                (size_t)snprintf(text + used, bytes - used, "%s\n", wg_store_at(store, i)->name);
+    return text;
+}
+
+wg_status wgi_moments_load(wg_store *store, const wg_safetensors *f, const char *from,
+                           const char *to)
+{
+    wg_status status = WG_OK;
+    const char *text = wg_safetensors_note(f, MOMENTS);
+    for (size_t length; text && *(text += strspn(text, "\n")) && status == WG_OK; text += length) {
+        length = strcspn(text, "\n");
+        char *name = strndup(text, length);
+        char *known = name ? wgi_renamed(name, from, to, &status) : NULL;
+        size_t place = known ? wgi_store_place(store, known) : SIZE_MAX;
+        if (place != SIZE_MAX)
+            wgi_store_set_role(store, place, WGI_ROLE_OPTIMIZER);
+        status = name ? status : WG_ENOMEM;
+        free(name);
+        free(known);
+    }
+    return status;
+}
+
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n, const char *path,
-                           wg_error *error)
+wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n,
+                           const char *moments, const char *path, wg_error *error)
 {
     size_t n_notes = wg_store_note_count(store);
-    wg_file_note *notes = calloc(n_notes + 1, sizeof *notes);
+    wg_file_note *notes = calloc(n_notes + 2, sizeof *notes);
     if (!list || !notes) {
         free(notes);
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
@@ -32,6 +91,8 @@ wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t 
         notes[i].key = wg_store_note_key(store, i);
         notes[i].text = wg_store_note(store, notes[i].key);
     }
+    if (moments && *moments)
+        notes[n_notes++] = (wg_file_note){MOMENTS, moments};
     wg_status status = wg_safetensors_write(path, list, n, notes, n_notes, error);
     free(notes);
     return status;
@@ -43,7 +104,7 @@ wg_status wgi_notes_load(wg_store *store, const wg_safetensors *f, const char *p
     wg_status status = WG_OK;
     for (size_t i = 0; i < wg_safetensors_note_count(f) && status == WG_OK; i++) {
         const wg_file_note *note = wg_safetensors_note_at(f, i);
-        if (*note->key)
+        if (*note->key && strcmp(note->key, MOMENTS) != 0)
             status = wg_store_set_note(store, note->key, note->text);
     }
     return status == WG_OK ? WG_OK
@@ -57,7 +118,9 @@ wg_status wg_store_save(const wg_store *store, const char *path, wg_error *error
     wgi_error_clear(error);
     size_t n;
     wg_tensor *list = list_of(store, &n);
-    wg_status status = wgi_tensors_save(store, list, n, path, error);
+    char *moments = moments_of(store);
+    wg_status status = wgi_tensors_save(store, moments ? list : NULL, n, moments, path, error);
+    free(moments);
     free(list);
     return status;
 }
@@ -177,6 +240,8 @@ wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *p
         list ? WG_OK : wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     if (status == WG_OK)
         status = n ? load_open(list, n, f, path, error) : take_all(store, f, path, error);
+    if (status == WG_OK && wgi_moments_load(store, f, NULL, NULL) != WG_OK)
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory for its metadata");
     if (status == WG_OK)
         status = wgi_notes_load(store, f, path, error);
     free(list);

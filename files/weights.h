@@ -14,9 +14,18 @@ wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, ui
 wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *path,
                          wg_error *error);
 
-/* Writes the n tensors, with the notes of the store; a list of NULL means that memory is out. */
-wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n, const char *path,
-                           wg_error *error);
+/* Writes the n tensors, with the notes of the store; a list of NULL means that memory is out.
+ * `moments`, if not NULL, are the names of those that are states of an optimizer, each with a
+ * newline behind it. */
+wg_status wgi_tensors_save(const wg_store *store, const wg_tensor *list, size_t n,
+                           const char *moments, const char *path, wg_error *error);
+/* What the file says are states of an optimizer are that in the store, under names renamed as
+ * below.  WG_ENOMEM. */
+wg_status wgi_moments_load(wg_store *store, const wg_safetensors *f, const char *from,
+                           const char *to);
+/* A name with `to` in place of its beginning `from`, in memory of its own; NULL if it begins
+ * otherwise, or without memory (*status). */
+char *wgi_renamed(const char *name, const char *from, const char *to, wg_status *status);
 /* Sets the file's metadata as notes of the store. */
 wg_status wgi_notes_load(wg_store *store, const wg_safetensors *f, const char *path,
                          wg_error *error);

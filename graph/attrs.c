@@ -180,9 +180,12 @@ const char *wg_node_attrs_text(const wg_node *n, char *text, size_t size)
     if (size)
         text[0] = '\0';
     for (int i = 0; n->attrs && i < n->op->n_attrs; i++) {
-        if (i)
+        const wg_attr *f = &n->op->attrs[i];
+        if (f->kind == WG_ATTR_DATA && !FIELD(wg_data, n->attrs, f)->size)
+            continue;
+        if (w.used)
             put(&w, ", ");
-        put_field(&w, n->attrs, &n->op->attrs[i]);
+        put_field(&w, n->attrs, f);
     }
     return text;
 }

@@ -99,8 +99,19 @@ const char *wg_value_text(const wg_value *v, char *text, size_t size)
     return text;
 }
 
-/* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, others their
- * op. */
+/* Another operand, w, has a name that ends in the same part as v's. */
+static bool is_ambiguous(const wg_node *n, const wg_value *v)
+{
+    for (int i = 0; v->name && i < n->n_in; i++) {
+        const wg_value *w = n->in[i];
+        if (w && w != v && w->name && strcmp(wgi_short_at(w->name), wgi_short_at(v->name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "encoder/layer3: matmul(q, k)": a named value shows the last part of its name, or all of it where
+ * that of another operand ends likewise. */
 static void node_title(const wg_node *n, char *text, size_t size)
 {
     const char *path = n->scope->path;
@@ -109,12 +120,13 @@ static void node_title(const wg_node *n, char *text, size_t size)
         char name[128];
         const wg_value *v = n->in[i];
         const char *shown = !v ? "NULL" : wg_value_text(v, name, sizeof name);
+        bool whole = v && is_ambiguous(n, v);
         if (i == 6 && n->n_in > 8) {
             used += snprintf(text + used, size - (size_t)used, ", ... %d more", n->n_in - i);
             break;
         }
-        used +=
-            snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "", wgi_short_at(shown));
+        used += snprintf(text + used, size - (size_t)used, "%s%s", i ? ", " : "",
+                         whole ? shown : wgi_short_at(shown));
     }
     if (used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ")");

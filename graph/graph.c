@@ -1,4 +1,5 @@
 /* The handle: memory, the sticky error, scopes, names, outputs and assignments. */
+#include "graph/call.h"
 #include "graph/grow.h"
 #include "graph/internal.h"
 
@@ -90,11 +91,26 @@ wg_value *wg_graph_fail(wg_graph *g, wg_status status, const char *at, const cha
     va_end(again);
     va_end(args);
     const char *path = g->origin.scope->path;
+    bool is_function = strncmp(builder, "wg_", 3) == 0; /* else an op, which stays named */
     at = g->origin.at ? g->origin.at : at;
-    wgi_graph_stick(g, status, "%s%s%s: %s%s%s%s", path, *path ? ": " : "", builder, what,
-                    at ? " (" : "", at ? wgi_short_at(at) : "", at ? ")" : "");
+    wgi_graph_stick(g, status, "%s%s%s: %s%s%s%s", path, *path ? ": " : "",
+                    g->caller && is_function ? g->caller : builder, what, at ? " (" : "",
+                    at ? wgi_short_at(at) : "", at ? ")" : "");
     free(more);
     return NULL;
+}
+
+const char *wgi_graph_enter(wg_graph *g, const char *who)
+{
+    const char *before = g->caller;
+    if (!before)
+        g->caller = who;
+    return before;
+}
+
+void wgi_graph_leave(wg_graph *g, const char *entered)
+{
+    g->caller = entered;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -182,6 +198,10 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
 {
     if (!g)
         return;
+    if (!format) {
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "the name is NULL");
+        return;
+    }
     char name[512];
     va_list args;
     va_start(args, format);
@@ -320,6 +340,8 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
         return NULL;
     wg_graph *g = v->node->graph;
     char name[512], full[1536];
+    if (!format)
+        return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name", "the name is NULL");
     va_list args;
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
@@ -441,7 +463,9 @@ void(wg_assign)(const char *at, wg_value *leaf, wg_value *v)
     if (!leaf || !v)
         wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "the %s is NULL", leaf ? "value" : "leaf");
     else if (v->node->graph != g)
-        wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "leaf and value are of two graphs");
+        for (int i = 0; i < 2; i++) /* the error of both */
+            wg_graph_fail(wg_graph_of(i ? v : leaf), WG_EINVAL, at, "wg_assign",
+                          "leaf and value are of two graphs");
     else if (!(leaf->node->op->flags & WG_OP_LEAF))
         wg_graph_fail(g, WG_EINVAL, at, "wg_assign", "%s is no leaf but a result of %s",
                       wg_value_text(leaf, a, sizeof a), leaf->node->op->name);

@@ -36,6 +36,7 @@ struct wg_graph {
     size_t *assignment;     /* [cap_assignment] by id of the leaf: the assignment's number + 1 */
     size_t cap_assignment;
     wg_origin origin;
+    const char *caller; /* graph/call.h; NULL: none */
     uint64_t next_key;
     wg_status status;
     char *message; /* NULL, or text on the heap  */

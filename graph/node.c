@@ -90,6 +90,18 @@ static bool copy_attrs(wg_node *n, const void *attrs)
     return true;
 }
 
+/* Operand i is of another graph: the error of both, as a program may look at either. */
+static bool refuse_foreign(wg_node *n, int i)
+{
+    char name[64], value[200];
+    wg_graph *other = n->in[i]->node->graph;
+    wg_op_operand_name(n->op, i, name, sizeof name);
+    wg_value_text(n->in[i], value, sizeof value);
+    wg_graph_fail(other, WG_EINVAL, n->at, n->op->name,
+                  "%s, %s, belongs to this graph, other operands to another one", name, value);
+    return wg_fail(n, WG_EINVAL, "%s belongs to another graph than the other operands", name);
+}
+
 static bool check_operands(wg_node *n)
 {
     char name[64];
@@ -103,7 +115,7 @@ static bool check_operands(wg_node *n)
         if (!n->in[i])
             return wg_fail(n, WG_EINVAL, "%s is NULL", name);
         if (n->in[i]->node->graph != n->graph)
-            return wg_fail(n, WG_EINVAL, "%s belongs to another graph", name);
+            return refuse_foreign(n, i);
     }
     return true;
 }

@@ -9,7 +9,11 @@
 wg_origin wgi_layer_enter(const char *at, wg_graph *g, const char *name)
 {
     wg_origin before = wg_graph_origin(g);
-    wg_scope_push(g, "%s", name);
+    if (name)
+        wg_scope_push(g, "%s", name);
+    else
+        wg_graph_fail(g, WG_EINVAL, at, "layer",
+                      "its name is NULL: name the scope that its parameters are in");
     wg_origin inside = wg_graph_origin(g);
     inside.at = before.at ? before.at : at;
     wg_graph_set_origin(g, inside);
@@ -48,6 +52,10 @@ static wg_value *in_dtype(wg_value *x, wg_dtype dtype)
 wg_value *wgi_layer_parameter(wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
                               wg_init init)
 {
+    if (!wg_dtype_is_float(dtype))
+        return wg_graph_fail(g, WG_EDTYPE, NULL, "layer",
+                             "its input is %s, must be a float: wg_cast it first",
+                             wg_dtype_name(dtype));
     return in_dtype(wg_parameter(g, name, kept_dtype(g, dtype), shape, init), dtype);
 }
 

@@ -106,13 +106,10 @@ wg_value *(wg_alibi)(const char *at, wg_graph *g, wg_dtype dtype, int64_t heads,
         slope[h] = -alibi_slope(h, heads);
     if (!slope)
         return NULL;
-    wg_origin before = wg_graph_origin(g), here = before;
-    here.at = before.at ? before.at : at;
-    wg_graph_set_origin(g, here);
+    wg_origin before = wgi_layer_enter(at, g, "alibi");
     wg_value *m = wg_cast(wg_constant(g, WG_F64, WG_SHAPE(1, heads, 1, 1), slope), dtype);
     wg_value *bias = wg_mul(m, wg_cast(wg_abs(distances(g, WG_F64, T, S)), dtype));
-    wg_graph_set_origin(g, before);
-    return bias;
+    return wgi_layer_leave(g, before, bias);
 }
 
 wg_value *(wg_relative_bias)(const char *at, const char *name, wg_graph *g, wg_dtype dtype,

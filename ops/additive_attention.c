@@ -52,7 +52,7 @@ static void expand_additive(wg_node *n, wg_value **y)
 {
     const wg_additive_attrs *a = n->attrs;
     wg_value *q = n->in[0], *k = n->in[1], *w = n->in[2], *v = n->in[3],
-             *lengths = n->n_in > 4 ? n->in[4] : NULL;
+             *lengths = wgi_lengths_of(n, 4, k->shape.dim[k->shape.rank - 2]);
     int rank = q->shape.rank;
     int64_t queries = q->shape.dim[rank - 2], keys = k->shape.dim[rank - 2];
     wg_value *each_query = wg_unsqueeze(q, rank - 1),

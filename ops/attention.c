@@ -327,7 +327,7 @@ static const wg_sample attention_samples[] = {
     {"causal, bias of heads, grouped",
      &causal,
      5,
-     {F(2, 4, 3, 2), F(2, 2, 3, 2), F(2, 2, 3, 3), LENGTHS(4, 5), F(1, 4, 3, 3)}},
+     {F(2, 4, 3, 2), F(2, 2, 3, 2), F(2, 2, 3, 3), LENGTHS(3, 4), F(1, 4, 3, 3)}},
     {"window", &window, 3, {F(1, 2, 5, 3), F(1, 2, 6, 3), F(1, 2, 6, 2)}},
     {"causal window, bias of keys",
      &past,

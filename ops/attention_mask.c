@@ -49,8 +49,8 @@ wg_value *wgi_lengths_of(const wg_node *n, int i, int64_t keys)
         return NULL;
     const wg_node *from = n->in[i]->node;
     bool all =
-        from->op == &wg_op_fill && ((const wg_fill_attrs *)from->attrs)->value >= (double)keys;
-    return all ? NULL : n->in[i];
+        from->op == &wg_op_fill && ((const wg_fill_attrs *)from->attrs)->value == (double)keys;
+    return all ? NULL : wg_check_lengths(n->in[i], keys, "attention");
 }
 
 /* [B, 1.., S, 1] (or [B, 1.., 1, S] for `across`) of the given rank: key s is within lengths[b].

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* b = scale sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010): a matrix is [fan in, fan out], a
  * vector is both. */
@@ -138,6 +139,11 @@ wg_status wgi_initial_values(void *data, uint64_t seed, const char *name, const 
     int64_t count = wg_shape_count(&leaf->shape);
     if (a->init == WG_INIT_CONSTANT && a->scale == 0) /* as it is */
         return WG_OK;
+    if (a->init == WG_INIT_VALUES) {
+        if (a->values.size)
+            memcpy(data, a->values.bytes, a->values.size);
+        return WG_OK;
+    }
     if (a->init == WG_INIT_ORTHOGONAL)
         return fill_orthogonal(data, leaf, &r, a->scale);
     const distribution d = distribution_of(&leaf->shape, a);

@@ -5,31 +5,50 @@
 
 /* ---- parameter, state, input: dtype and shape are attributes --------------------------------- */
 
-static const char *const init_names[] = {"constant",         "normal",     "uniform",
-                                         "xavier",           "he_normal",  "he_uniform",
-                                         "truncated_normal", "orthogonal", NULL};
+static const char *const init_names[] = {
+    "constant",   "normal",           "uniform",    "xavier", "he_normal",
+    "he_uniform", "truncated_normal", "orthogonal", "values", NULL};
 
 static const wg_attr leaf_attrs[] = {
-    WG_ATTR(DTYPE, wg_leaf_attrs, dtype),
-    WG_ATTR(SHAPE, wg_leaf_attrs, shape),
-    WG_ATTR_NAMED(wg_leaf_attrs, init, init_names),
-    WG_ATTR(REAL, wg_leaf_attrs, scale),
+    WG_ATTR(DTYPE, wg_leaf_attrs, dtype),           WG_ATTR(SHAPE, wg_leaf_attrs, shape),
+    WG_ATTR_NAMED(wg_leaf_attrs, init, init_names), WG_ATTR(REAL, wg_leaf_attrs, scale),
+    WG_ATTR(DATA, wg_leaf_attrs, values),
 };
+
+/* As many bytes as the result has; or none, for a distribution. */
+static bool need_bytes(wg_node *n, const char *what, const wg_data *data, size_t bytes)
+{
+    return data->size == bytes ||
+           wg_fail(n, WG_EINVAL, "%zu bytes of %s, the shape needs %zu", data->size, what, bytes);
+}
 
 static bool infer_leaf(wg_node *n)
 {
     const wg_leaf_attrs *a = n->attrs;
     if (!wg_set_result(n, 0, a->dtype, a->shape))
         return false;
+    if (a->init == WG_INIT_VALUES)
+        return need_bytes(n, "initial values", &a->values, wg_value_bytes(n->out[0]));
+    if (a->values.size)
+        return wg_fail(n, WG_EINVAL, "initial values are given, but init is not WG_INIT_VALUES");
     if (a->init == WG_INIT_CONSTANT)
         return wg_need_held(n, "the initial value", a->scale, a->dtype);
     return wg_dtype_is_float(a->dtype) ||
-           wg_fail(n, WG_EDTYPE, "initial values of %s cannot be random (%s)",
-                   wg_dtype_name(a->dtype), init_names[a->init]);
+           wg_fail(
+               n, WG_EDTYPE,
+               "initial values of %s cannot be random (%s): wg_zeros() or wg_values_init() give "
+               "others",
+               wg_dtype_name(a->dtype), init_names[a->init]);
 }
 
-static const wg_leaf_attrs sample_leaf = {WG_F64, {2, {2, 3}}, 0, 0};
-static const wg_sample leaf_samples[] = {{"matrix", &sample_leaf, 0, {{0}}}};
+static const double sample_numbers[] = {1, -2, 3};
+static const wg_leaf_attrs sample_leaf = {.dtype = WG_F64, .shape = {2, {2, 3}}},
+                           sample_values = {.dtype = WG_F64,
+                                            .shape = {1, {3}},
+                                            .init = WG_INIT_VALUES,
+                                            .values = {sample_numbers, sizeof sample_numbers}};
+static const wg_sample leaf_samples[] = {{"matrix", &sample_leaf, 0, {{0}}},
+                                         {"given values", &sample_values, 0, {{0}}}};
 
 #define LEAF_OP(flag)                                                                              \
     .family = WG_FAMILY_LEAF, .operands = "", .results = "y",                                      \
@@ -62,12 +81,9 @@ static bool infer_constant(wg_node *n)
     const wg_constant_attrs *a = n->attrs;
     if (!wg_set_result(n, 0, a->dtype, a->shape))
         return false;
-    size_t bytes = wg_value_bytes(n->out[0]);
-    return a->data.size == bytes ||
-           wg_fail(n, WG_EINVAL, "%zu bytes of data, the shape needs %zu", a->data.size, bytes);
+    return need_bytes(n, "data", &a->data, wg_value_bytes(n->out[0]));
 }
 
-static const double sample_numbers[] = {1, -2, 3};
 static const wg_constant_attrs sample_constant = {
     WG_F64, {1, {3}}, {sample_numbers, sizeof sample_numbers}};
 static const wg_sample constant_samples[] = {{"vector", &sample_constant, 0, {{0}}}};

@@ -120,9 +120,36 @@ const wg_op wg_op_matmul = {
     WG_SAMPLES(matmul_samples),
 };
 
+/* A vector a is a matrix of one row, a vector b one of one column; the result lacks that axis. */
+static wg_value *matmul_vectors(const char *at, wg_value *a, wg_value *b, wg_matmul_attrs t)
+{
+    char is[160], other[160];
+    bool row = a->shape.rank == 1, column = b->shape.rank == 1;
+    int64_t inner = a->shape.dim[a->shape.rank - (t.transpose_a && !row ? 2 : 1)],
+            must = b->shape.dim[b->shape.rank - (t.transpose_b || column ? 1 : 2)];
+    if (inner != must)
+        return wg_graph_fail(wg_graph_of(a), WG_ESHAPE, at, "matmul",
+                             "%s times %s: inner sizes %lld and %lld differ",
+                             wg_shape_text(&a->shape, is, sizeof is),
+                             wg_shape_text(&b->shape, other, sizeof other), (long long)inner,
+                             (long long)must);
+    t.transpose_a &= !row;
+    t.transpose_b &= !column;
+    wg_value *y = wg_apply2(at, &wg_op_matmul, &t, row ? (wg_unsqueeze)(at, a, 0) : a,
+                            column ? (wg_unsqueeze)(at, b, 1) : b);
+    if (column)
+        y = (wg_squeeze)(at, y, -1);
+    return row ? (wg_squeeze)(at, y, column ? -1 : -2) : y;
+}
+
 wg_value *(wg_matmul_t)(const char *at, wg_value *a, wg_value *b, int transposes)
 {
     wg_matmul_attrs t = {transposes & WG_TN, transposes & WG_NT};
+    if (a && b && (a->shape.rank == 0 || b->shape.rank == 0))
+        return wg_graph_fail(wg_graph_of(a), WG_ESHAPE, at, "matmul",
+                             "%s is a scalar: wg_mul multiplies by one", a->shape.rank ? "b" : "a");
+    if (a && b && (a->shape.rank == 1 || b->shape.rank == 1))
+        return matmul_vectors(at, a, b, t);
     return wg_apply2(at, &wg_op_matmul, &t, a, b);
 }
 

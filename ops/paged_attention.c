@@ -49,11 +49,14 @@ static wg_value *collect(wg_value *pool, wg_value *slots)
 static void expand(wg_node *n, wg_value **y)
 {
     const wg_paged_attention_attrs *a = n->attrs;
-    wg_value *slots = known(n->in[3], n->in[4]);
+    wg_value *lengths = wg_check_lengths(n->in[4], n->in[3]->shape.dim[1], "attention");
+    wg_value *slots = lengths ? known(n->in[3], lengths) : NULL;
     const int64_t *q = n->in[0]->shape.dim;
+    if (!slots)
+        return;
     wg_value *one =
         wg_attention(wg_reshape(n->in[0], WG_SHAPE(q[0], q[1], 1, q[2])), collect(n->in[1], slots),
-                     collect(n->in[2], slots), n->in[4], &(wg_attention_attrs){.scale = a->scale});
+                     collect(n->in[2], slots), lengths, &(wg_attention_attrs){.scale = a->scale});
     y[0] = one ? wg_reshape(one, n->out[0]->shape) : NULL;
 }
 

@@ -98,7 +98,7 @@ static wg_value *average_of(const char *at, wg_graph *g, const wg_scope *scope, 
 wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype dtype,
                          wg_shape shape, wg_init init)
 {
-    const wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
+    const wg_leaf_attrs a = {dtype, shape, init.kind, init.scale, init.values};
     const wg_scope *scope = wg_graph_origin(g).scope, *averages = averaging(scope);
     if (averages && wg_graph_status(g) == WG_OK)
         return average_of(at, g, averages, name, &a);
@@ -108,6 +108,6 @@ wg_value *(wg_parameter)(const char *at, wg_graph *g, const char *name, wg_dtype
 wg_value *(wg_state)(const char *at, wg_graph *g, const char *name, wg_dtype dtype, wg_shape shape,
                      wg_init init)
 {
-    const wg_leaf_attrs a = {dtype, shape, init.kind, init.scale};
+    const wg_leaf_attrs a = {dtype, shape, init.kind, init.scale, init.values};
     return leaf_of(at, g, &wg_op_state, name, &a, reusing(wg_graph_origin(g).scope));
 }

@@ -1,8 +1,9 @@
-# The C blocks of a page as a program: each becomes the body of a function.
+# The C blocks of pages as a program: each becomes the body of a function.
 #
-#     awk -f tests/blocks.awk docs/layers.md > layers_page.c
+#     awk -f tests/blocks.awk docs/layers.md docs/recipes.md > layers_page.c
+FNR == 1 { page = FILENAME; sub(/.*\//, "", page) }
 BEGIN { print "#include \"tests/page.h\"\n" }
-/^```c$/ { inside = 1; printf "static void block%d(PAGE_VALUES)\n{\n#line %d \"layers.md\"\n", ++blocks, FNR + 1; next }
+/^```c$/ { inside = 1; printf "static void block%d(PAGE_VALUES)\n{\n#line %d \"%s\"\n", ++blocks, FNR + 1, page; next }
 /^```$/ && inside { inside = 0; print "}\n"; next }
 inside { print }
 END {

@@ -103,8 +103,12 @@ static conf_case conf_propose(const wg_op *op, const wg_sample *s, int turn, uin
         wg_sample_operand *o = &c.sample.in[i];
         conf_rename(&m, &o->shape);
         if (o->dtype && wg_dtype_is_int(o->dtype)) { /* ids below a size, lengths up to one */
-            int64_t hi = (int64_t)o->hi, below = conf_renamed(&m, hi);
-            o->hi = (double)(below != hi ? below : conf_renamed(&m, hi - 1) + 1);
+            char name[32];
+            wg_op_operand_name(op, i, name, sizeof name);
+            int64_t hi = (int64_t)o->hi, below = conf_renamed(&m, hi),
+                    up_to = conf_renamed(&m, hi - 1) + 1;
+            bool too_long = strcmp(name, "lengths") == 0 && below > up_to;
+            o->hi = (double)(below != hi && !too_long ? below : up_to);
         }
         if (front && o->shape.rank < WG_MAX_RANK) {
             memmove(o->shape.dim + 1, o->shape.dim, sizeof(int64_t) * (WG_MAX_RANK - 1));

@@ -1,10 +1,12 @@
-/* What the examples of docs/layers.md take for granted. */
+/* What the examples of docs/layers.md and docs/recipes.md take for granted. */
 #ifndef WG_TESTS_PAGE_H
 #define WG_TESTS_PAGE_H
 
 #include "wengert.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { PAGE_B = 4, PAGE_T = 10, PAGE_D = 32 };
 

@@ -68,4 +68,21 @@ static inline void small_refused(wg_graph *g, const char *words)
     wg_graph_free(g);
 }
 
+/* A call that must be refused: what is built from the arguments, and words of the message. */
+typedef struct small_refusal {
+    wg_value *(*build)(wg_graph *g, const void *arguments);
+    const void *arguments;
+    const char *words;
+} small_refusal;
+
+static inline void small_refuse_all(const small_refusal *rows, int n)
+{
+    check_that(n > 0, "nothing to refuse");
+    for (int i = 0; i < n; i++) {
+        wg_graph *g = wg_graph_new();
+        check_that(!rows[i].build(g, rows[i].arguments), "not refused: %s", rows[i].words);
+        small_refused(g, rows[i].words);
+    }
+}
+
 #endif

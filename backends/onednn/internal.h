@@ -20,7 +20,6 @@ typedef struct od_backend {
     dnnl_stream_t stream;
     dnnl_primitive_attr_t attr; /* user scratchpad */
     wgi_run_mode mode;
-    bool show_nan;
     bool amx;         /* the CPU multiplies matrices of bf16 faster than of f32 */
     od_offer *offers; /* of a plan that is being made; none when it runs */
 } od_backend;
@@ -44,6 +43,7 @@ typedef struct od_plan {
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;
     int adds_to; /* the operand that the result is added to; 0 (never such an operand): none */
+    bool relu;   /* of the result, by us: oneDNN's makes 0 of NaN */
 } od_plan;
 
 /* NULL and a filled plan, or why not (static text). */

@@ -82,7 +82,8 @@ typedef struct step {
 struct od_kernel {
     dnnl_stream_t stream; /* the backend's */
     int n_steps;
-    int adds_to; /* as in od_plan */
+    int adds_to; /* as in od_plan, and: */
+    bool relu;
     step steps[MAX_STEPS];
     char name[OD_NAME];
 };
@@ -121,6 +122,30 @@ void wgi_od_check_call(wg_call *c, dnnl_status_t status, const char *name)
         wg_call_fail(c, "oneDNN's %s failed with status %d", name, (int)status);
 }
 
+/* y = max(y, 0), where NaN stays.  On bits, of f32 or bf16: `lowest` is -infinity, so that what is
+ * from the sign bit up to there is negative, and what is above is NaN. */
+#define RELU(name, bits, sign, lowest)                                                             \
+    static void name(bits *y, int64_t count, int threads)                                          \
+    {                                                                                              \
+        _Pragma("omp parallel for simd schedule(static) num_threads(threads)") for (int64_t i = 0; \
+                                                                                    i < count;     \
+                                                                                    i++) y[i] =    \
+            y[i] >= (sign) && y[i] <= (lowest) ? 0 : y[i];                                         \
+    }
+RELU(relu_f32, uint32_t, 0x80000000u, 0xff800000u)
+RELU(relu_bf16, uint16_t, 0x8000u, 0xff80u)
+
+static void run_relu(wg_call *c)
+{
+    const wg_value *y = c->node->out[0];
+    int64_t count = wg_value_count(y);
+    int threads = count < 1 << 14 ? 1 : c->threads;
+    if (y->dtype == WG_F32)
+        relu_f32(c->out[0], count, threads);
+    else
+        relu_bf16(c->out[0], count, threads);
+}
+
 void wgi_od_kernel_run(wg_call *c)
 {
     od_kernel *k = c->state;
@@ -133,6 +158,8 @@ void wgi_od_kernel_run(wg_call *c)
             wgi_dnnl.memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
         status = wgi_dnnl.primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
     }
+    if (k->relu)
+        run_relu(c);
     wgi_od_check_call(c, status, k->name);
 }
 
@@ -232,6 +259,7 @@ wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_pl
         return WG_ENOMEM;
     m.k->stream = b->stream;
     m.k->adds_to = plan->adds_to;
+    m.k->relu = plan->relu;
     errno = 0;
     if (!add_steps(&m, plan)) {
         wg_status status = errno == ENOMEM ? WG_ENOMEM : WG_EUNSUPPORTED;

@@ -191,7 +191,7 @@ static const struct {
     float alpha;
 } activations[] = {
     [WG_ACTIVATION_NONE] = {dnnl_alg_kind_undef, 0},
-    [WG_ACTIVATION_RELU] = {dnnl_eltwise_relu, 0},
+    [WG_ACTIVATION_RELU] = {dnnl_alg_kind_undef, 0}, /* see od_plan */
     [WG_ACTIVATION_TANH] = {dnnl_eltwise_tanh, 0},
     [WG_ACTIVATION_SIGMOID] = {dnnl_eltwise_logistic, 0},
     [WG_ACTIVATION_GELU] = {dnnl_eltwise_gelu_erf, 0},
@@ -202,8 +202,6 @@ static const struct {
 const char *wgi_od_make_linear(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     const wg_linear_attrs *a = n->attrs;
-    if (b->show_nan && a->activation == WG_ACTIVATION_RELU)
-        return "oneDNN's relu turns NaN into 0, which the check for non-finite values would miss";
     if (a->activation >= WG_COUNT(activations))
         return "an activation that oneDNN cannot append";
     product p = {.x = *n->in[0],
@@ -213,5 +211,6 @@ const char *wgi_od_make_linear(const od_backend *b, const wg_node *n, od_plan *p
                  .bias = n->n_in > 2 ? n->in[2] : NULL,
                  .activation = activations[a->activation].alg,
                  .alpha = activations[a->activation].alpha};
+    plan->relu = a->activation == WG_ACTIVATION_RELU;
     return make(b, n, &p, plan);
 }

@@ -76,7 +76,6 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     if (!b)
         return WG_ENOMEM;
     b->mode.threads = config->threads;
-    b->show_nan = config->show_nan;
     b->amx = has_amx();
     dnnl_status_t made = wgi_dnnl.engine_create(&b->engine, dnnl_cpu, 0);
     if (made == dnnl_success)

@@ -4,6 +4,7 @@
 #include "backends/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const wgi_pass *wgi_passes(size_t *count)
 {
@@ -22,6 +23,7 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
     wg_plan_options o = options ? *options : (wg_plan_options){0};
     if (o.keep_all)
         o.workspace = NULL;
+    int threads = o.threads;
     o.threads = wgi_threads(o.threads);
     *p = (wgi_planner){
         .options = o,
@@ -31,6 +33,9 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
         .store = o.store ? o.store : wg_store_new(o.seed),
         .workspace = o.workspace ? wgi_workspace_hold(o.workspace) : wg_workspace_new(),
     };
+    if (threads < 0)
+        return wgi_planner_fail(
+            p, WG_EINVAL, "threads is %d, must be positive, or 0 for what the process may use", threads);
     return (p->store && p->workspace) || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
 }
 
@@ -52,6 +57,17 @@ void wgi_planner_close(wgi_planner *p, wg_plan *plan)
     free(p->root);
     free(p->folded);
     *p = (wgi_planner){0};
+}
+
+/* What is computed but not yet: defined numbers, all the same. */
+static void clear_results(const wg_plan *p)
+{
+    for (size_t i = 0; i < p->readable.count; i++) {
+        const wg_value *v = p->readable.of[i];
+        int64_t at = v ? p->layout.storage_of[v->id] : WG_NONE;
+        if (at != WG_NONE && p->layout.storage[at].kind == WG_STORAGE_BUFFER)
+            memset(p->layout.storage[at].memory, p->options.poison ? 0xff : 0, wg_value_bytes(v));
+    }
 }
 
 wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *options)
@@ -78,6 +94,7 @@ wg_status wg_plan_create(wg_plan **out, wg_graph *g, const wg_plan_options *opti
         return wg_graph_status(g);
     }
     wgi_plan_wire(plan);
+    clear_results(plan);
     *out = plan;
     return WG_OK;
 }

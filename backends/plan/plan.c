@@ -65,16 +65,37 @@ static void explain_unreadable(wg_plan *p, const wg_value *v)
              v ? why : "NULL: wg_graph_message may say why");
 }
 
-void *wg_plan_data(wg_plan *p, const wg_value *v)
+/* What v is called where the graph marks it as an output, or else its own name. */
+static const char *name_of(const wg_plan *p, const wg_value *v, char *text, size_t size)
+{
+    const wg_value *own = readable(p, v);
+    for (size_t i = 0; own && !v->name && i < wg_graph_output_count(p->g); i++)
+        if (wg_graph_output(p->g, i) == own && *wg_graph_output_name(p->g, i)) {
+            snprintf(text, size, "%s", wg_graph_output_name(p->g, i));
+            return text;
+        }
+    return wg_value_text(v, text, size);
+}
+
+/* The storage of v, or NULL and a message. */
+static wgi_storage *storage_of(wg_plan *p, const wg_value *v)
 {
     const wg_value *own = p ? readable(p, v) : NULL;
     int64_t at = own ? p->layout.storage_of[own->id] : WG_NONE;
     if (p && at == WG_NONE)
         explain_unreadable(p, v);
-    if (at == WG_NONE)
+    else if (p)
+        p->message[0] = '\0';
+    return at == WG_NONE ? NULL : &p->layout.storage[at];
+}
+
+void *wg_plan_data(wg_plan *p, const wg_value *v)
+{
+    wgi_storage *s = storage_of(p, v);
+    if (!s)
         return NULL;
-    p->layout.storage[at].given = true;
-    return p->layout.storage[at].memory;
+    s->given = true;
+    return s->memory;
 }
 
 static void *data_of(wg_plan *p, const wg_value *v, wg_dtype dtype)
@@ -110,10 +131,14 @@ int64_t *wg_plan_i64(wg_plan *p, const wg_value *v)
 double wg_plan_scalar(wg_plan *p, const wg_value *v)
 {
     char name[200], shape[160];
-    const void *data = wg_plan_data(p, v);
-    if (data && wg_value_count(v) == 1)
-        return wgi_get_element(data, v->dtype, 0);
-    if (data)
+    const wgi_storage *s = storage_of(p, v);
+    bool is_scalar = wg_value_count(v) == 1, computed = s && s->kind == WG_STORAGE_BUFFER;
+    if (s && is_scalar && (p->has_run || !computed))
+        return wgi_get_element(s->memory, v->dtype, 0);
+    if (s && is_scalar)
+        snprintf(p->message, sizeof p->message, "%s was not computed yet: no run has finished",
+                 name_of(p, v, name, sizeof name));
+    else if (s)
         snprintf(p->message, sizeof p->message, "%s is %s, read as a scalar",
                  wg_value_text(v, name, sizeof name),
                  wg_shape_text(&v->shape, shape, sizeof shape));

@@ -89,6 +89,7 @@ struct wg_plan {
     wgi_program program;
     wgi_layout layout;
     wgi_memory memory;
+    bool has_run;           /* to its end, once at least */
     const wg_value *source; /* in a checked run: the leaf whose NaN ended it, or NULL */
     char call_message[WG_CALL_MESSAGE];
     char message[1024];

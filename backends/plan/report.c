@@ -49,6 +49,14 @@ wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i)
     return s;
 }
 
+void wg_plan_reset_profile(wg_plan *p)
+{
+    for (size_t i = 0; p && i < p->program.n_work; i++) {
+        p->program.work[i].seconds = 0;
+        p->program.work[i].runs = 0;
+    }
+}
+
 const wg_graph *wg_plan_graph(const wg_plan *p)
 {
     return p ? p->g : NULL;

@@ -251,6 +251,7 @@ static const wgi_work *run_entered(wg_plan *p, uint64_t step, bool check, wg_sta
     for (size_t i = p->backends.count; i-- > 0;)
         if (p->backends.open[i].backend->leave)
             p->backends.open[i].backend->leave(p->backends.open[i].state);
+    p->has_run |= !failed;
     return failed;
 }
 

@@ -2,6 +2,7 @@
  * after ([B, T, H, d]). */
 
 #include "backends/call.h"
+#include "backends/lengths.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/attention.h"
 
@@ -93,9 +94,18 @@ static simd_attention attention_of(const wg_call *c, int first)
     return a;
 }
 
+/* Lengths, if there are any, behind the q k v that begin at `first`. */
+static bool lengths_valid(wg_call *c, int first)
+{
+    int64_t keys = extent_of(c->node->in[first + 1], is_by_token(c->node->op)).tokens;
+    return c->node->n_in <= first + 3 || wgi_lengths_valid(c, first + 3, keys, NULL);
+}
+
 static void run_forward(wg_call *c)
 {
     bool by_token = is_by_token(c->node->op), failed = false;
+    if (!lengths_valid(c, 0))
+        return;
     simd_attention a = attention_of(c, 0);
     a.y = heads_of(c->node->out[0], c->out[0], by_token);
     a.failed = &failed;
@@ -107,6 +117,8 @@ static void run_forward(wg_call *c)
 static void run_backward(wg_call *c)
 {
     bool by_token = is_by_token(c->node->op), failed = false;
+    if (!lengths_valid(c, 1))
+        return;
     simd_attention a = attention_of(c, 1);
     a.dy = heads_of(c->node->in[0], c->in[0], by_token);
     a.dq = heads_of(c->node->out[0], c->out[0], by_token);
@@ -151,7 +163,7 @@ static bool slots_valid(wg_call *c, const simd_paged *a, int64_t size)
 {
     for (int64_t r = 0; r < a->rows; r++) {
         int64_t n = a->lengths64 ? a->lengths64[r] : a->lengths32[r];
-        for (int64_t i = r * a->max; i < r * a->max + (n < a->max ? n : a->max); i++) {
+        for (int64_t i = r * a->max; i < r * a->max + n; i++) {
             int64_t slot = a->slots64 ? a->slots64[i] : a->slots32[i];
             if (slot < 0 || slot >= size) {
                 wg_call_fail(c, "id %lld is outside [0,%lld)", (long long)slot, (long long)size);
@@ -187,7 +199,7 @@ static void run_paged(wg_call *c)
         .threads = c->threads,
         .scratch = c->scratch,
     };
-    if (slots_valid(c, &a, k[0]))
+    if (wgi_lengths_valid(c, 4, a.max, NULL) && slots_valid(c, &a, k[0]))
         simd_kernels(c)->paged_attention(&a);
 }
 

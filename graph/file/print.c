@@ -158,10 +158,13 @@ static void print_attribute(FILE *f, const wg_node *n, const wg_attr *a)
     }
 }
 
-/* A text that is NULL is left out, as it is when the node is built without it. */
+/* A text that is NULL and data of no bytes are left out, as they are when the node is built without
+ * them. */
 static bool is_absent(const wg_node *n, const wg_attr *a)
 {
-    return a->kind == WG_ATTR_TEXT && !*FIELD(const char *, n->attrs, a);
+    return a->kind == WG_ATTR_TEXT   ? !*FIELD(const char *, n->attrs, a)
+           : a->kind == WG_ATTR_DATA ? !FIELD(wg_data, n->attrs, a)->size
+                                     : false;
 }
 
 static void print_attributes(FILE *f, const wg_node *n)

@@ -95,6 +95,10 @@ struct wg_picture {
 /* Zeroed memory of the picture; NULL, and p->no_memory, without. */
 void *wgi_picture_alloc(wg_picture *p, size_t count, size_t size);
 
+/* ---- fold.c ---------------------------------------------------------------------------------- */
+/* Siblings of equal structure are drawn as one where that closes no cycle, unless all is drawn. */
+bool wgi_pic_fold(wg_picture *p);
+
 /* ---- places.c -------------------------------------------------------------------------------- */
 bool wgi_pic_places_build(wg_picture *p);
 wg_status wgi_pic_places_open(wg_picture *p);

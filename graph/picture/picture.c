@@ -16,7 +16,8 @@ static wg_status build(wg_picture *p)
         p->options.seconds = DEFAULT_SECONDS;
     if (p->options.title && !(p->options.title = wgi_arena_text(&p->arena, p->options.title)))
         p->no_memory = true;
-    wg_status status = wgi_pic_places_build(p) ? wgi_pic_places_open(p) : WG_ENOMEM;
+    wg_status status =
+        wgi_pic_places_build(p) && wgi_pic_fold(p) ? wgi_pic_places_open(p) : WG_ENOMEM;
     if (status == WG_OK && !wgi_pic_scene_build(p))
         status = WG_ENOMEM;
     p->options.expanded = NULL;

@@ -1,9 +1,7 @@
-/* Places: the scopes of each phase, which of them have the same structure, and which are open. */
+/* Places: the scopes of each phase, and which of them are open. */
 #include "graph/clone.h"
 #include "graph/picture/internal.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_READABLE_BOXES = 30 };
@@ -83,132 +81,9 @@ static bool list_nodes(wg_picture *p)
     return !p->no_memory;
 }
 
-/* ---- equal structure ------------------------------------------------------------------------- */
-
-/* Numbers that the nodes and values of one place get while it is hashed; `of` says which place. */
-typedef struct numbering {
-    const wgi_pic_place **of;
-    uint32_t *number;
-} numbering;
-
-typedef struct hasher {
-    numbering node, outsider; /* by node id, by value id */
-    uint32_t outsiders;
-} hasher;
-
-/* Two draws of a random op differ in their keys only. */
-static uint64_t hash_attrs(uint64_t h, const wg_node *n)
-{
-    for (int i = 0; n->attrs && i < n->op->n_attrs; i++)
-        if (n->op->attrs[i].kind != WG_ATTR_KEY)
-            h = wgi_hash_attr(h, n->attrs, &n->op->attrs[i]);
-    return h;
-}
-
-static uint64_t hash_type(uint64_t h, const wg_value *v)
-{
-    return wgi_hash_shape(wgi_hash_u64(h, (uint64_t)v->dtype), &v->shape);
-}
-
-/* An operand from inside counts by its place there, one from outside by its type and order of
- * appearance. */
-static uint64_t hash_operand(hasher *s, const wgi_pic_place *q, uint64_t h, const wg_value *v)
-{
-    if (s->node.of[v->node->id] == q) {
-        h = wgi_hash_u64(h, s->node.number[v->node->id]);
-        return wgi_hash_u64(h, (uint64_t)v->index);
-    }
-    if (s->outsider.of[v->id] != q) {
-        s->outsider.of[v->id] = q;
-        s->outsider.number[v->id] = s->outsiders++;
-    }
-    return hash_type(wgi_hash_u64(h, UINT64_C(1) << 32 | s->outsider.number[v->id]), v);
-}
-
-static uint64_t hash_place(const wg_picture *p, hasher *s, const wgi_pic_place *q)
-{
-    uint64_t h = wgi_hash_u64(WGI_HASH_START, q->n_nodes);
-    s->outsiders = 0;
-    for (size_t i = 0; i < q->n_nodes; i++) {
-        s->node.of[q->nodes[i]->id] = q;
-        s->node.number[q->nodes[i]->id] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < q->n_nodes; i++) {
-        const wg_node *n = q->nodes[i];
-        h = wgi_hash_bytes(h, n->op->name, strlen(n->op->name) + 1);
-        h = hash_attrs(h, n);
-        h = wgi_hash_u64(h,
-                         s->node.number[p->place_of[n->id]->nodes[0]->id]); /* which inner scope */
-        for (int k = 0; k < n->n_in; k++)
-            h = hash_operand(s, q, h, n->in[k]);
-        for (int k = 0; k < n->n_out; k++)
-            h = hash_type(h, n->out[k]);
-    }
-    return h;
-}
-
-static void hash_places(const wg_picture *p, hasher *s, wgi_pic_place *q)
-{
-    q->hash = hash_place(p, s, q);
-    for (wgi_pic_place *child = q->first_child; child; child = child->next)
-        hash_places(p, s, child);
-}
-
-/* "layer3" and "layer12" differ in digits only. */
-static bool same_stem(const char *a, const char *b)
-{
-    for (;;) {
-        while (isdigit((unsigned char)*a))
-            a++;
-        while (isdigit((unsigned char)*b))
-            b++;
-        if (*a != *b || !*a)
-            return *a == *b;
-        a++;
-        b++;
-    }
-}
-
-/* Runs of equal siblings: the first stands for all. */
-static void fold(wg_picture *p, wgi_pic_place *q)
-{
-    for (wgi_pic_place *a = q->first_child; a; a = a->next) {
-        if (a->twin)
-            continue;
-        for (wgi_pic_place *b = a->next; b && b->hash == a->hash && b->n_nodes == a->n_nodes &&
-                                         same_stem(a->scope->name, b->scope->name);
-             b = b->next) {
-            b->twin = a;
-            a->last = b;
-            a->copies++;
-            for (size_t i = 0; i < b->n_nodes; i++)
-                p->stand_in[b->nodes[i]->id] = a->nodes[i];
-        }
-        fold(p, a);
-    }
-}
-
 bool wgi_pic_places_build(wg_picture *p)
 {
-    if (!list_nodes(p))
-        return false;
-    if (p->options.full)
-        return true;
-    size_t nodes = p->g->n_nodes + 1, values = p->g->n_values + 1;
-    hasher s = {{calloc(nodes, sizeof(wgi_pic_place *)), calloc(nodes, sizeof(uint32_t))},
-                {calloc(values, sizeof(wgi_pic_place *)), calloc(values, sizeof(uint32_t))},
-                0};
-    p->no_memory |= !s.node.of || !s.node.number || !s.outsider.of || !s.outsider.number;
-    for (int phase = 0; phase < WGI_PHASES && !p->no_memory; phase++)
-        if (p->root[phase]) {
-            hash_places(p, &s, p->root[phase]);
-            fold(p, p->root[phase]);
-        }
-    free(s.node.of);
-    free(s.node.number);
-    free(s.outsider.of);
-    free(s.outsider.number);
-    return !p->no_memory;
+    return list_nodes(p);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

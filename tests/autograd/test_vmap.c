@@ -189,9 +189,11 @@ static void bad_arguments(void **state)
                  *ints = wg_input(g, "i", WG_I32, WG_SHAPE(3, 2)),
                  *none = wg_input(g, "n", WG_F32, WG_SHAPE(0, 2));
         switch (which) {
-        case 0: refused(g, y, x, other, WG_ESHAPE, "x[0] is [2], its batch [3,4]"); break;
+        case 0:
+            refused(g, y, x, other, WG_ESHAPE, "x[0] is [2], its batch is [3,4], must be [3,2]");
+            break;
         case 1: refused(g, y, x, ints, WG_EDTYPE, "x[0] is f32, its batch i32"); break;
-        case 2: refused(g, y, x, none, WG_ESHAPE, "at least 1"); break;
+        case 2: refused(g, y, x, none, WG_ESHAPE, "must be [K,2] with K > 0"); break;
         default: refused(g, NULL, x, other, WG_EINVAL, "y[0] is NULL"); break;
         }
     }

@@ -203,11 +203,11 @@ static void no_update_comes_past_a_guard(void **state)
         *(float *)wg_plan_data(p, in) = x[i];
         *(float *)wg_plan_data(p, rate) = rates[i];
         assert_int_equal(wg_plan_run(p, 0), statuses[i]);
+        check_that(i < 2 || strstr(wg_plan_message(p), "loss is nan") ||
+                       strstr(wg_plan_message(p), "loss is -nan"),
+                   "%s", wg_plan_message(p));
         assert_true(floats(p, a)[3] == expected[i] && floats(p, b)[0] == expected[i]);
     }
-    check_that(strstr(wg_plan_message(p), "loss is nan") ||
-                   strstr(wg_plan_message(p), "loss is -nan"),
-               "%s", wg_plan_message(p));
     const wg_node *first = wg_plan_first_nonfinite(p, 0);
     assert_non_null(first);
     assert_string_equal(first->op->name, "log");

@@ -67,11 +67,65 @@ static void orthogonal_matrices_are_orthogonal(void **state)
     }
 }
 
+/* Numbers of the program's own, of any dtype, for parameters and states. */
+static void initial_values_may_be_given(void **state)
+{
+    (void)state;
+    const float table[] = {1.5f, -2, 1e-20f, 0, 7, 8};
+    const int64_t counts[] = {-3, INT64_MAX};
+    const double wide[] = {0.1};
+    wg_graph *g = wg_graph_new();
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(2, 3), wg_values_init(table, sizeof table));
+    wg_value *n = wg_state(g, "n", WG_I64, WG_SHAPE(2), wg_values_init(counts, sizeof counts));
+    wg_value *s = wg_parameter(g, "s", WG_F64, WG_SCALAR, wg_values_init(wide, sizeof wide));
+    wg_value *none = wg_parameter(g, "none", WG_F32, WG_SHAPE(0), wg_values_init(NULL, 0));
+    wg_value *layer = wg_dense_with(
+        "d", w, 1, &(wg_dense_options){.no_bias = true, .init = wg_values_init(table, 12)});
+    wg_output(layer, NULL);
+    wg_output(none, NULL);
+    wg_output(n, NULL);
+    wg_output(s, NULL);
+    wg_plan *p = layers_plan(g, NULL);
+    assert_memory_equal(wg_plan_data(p, w), table, sizeof table);
+    assert_memory_equal(wg_plan_data(p, wg_graph_find(g, "d/weight")), table, 12);
+    assert_memory_equal(wg_plan_data(p, n), counts, sizeof counts);
+    assert_memory_equal(wg_plan_data(p, s), wide, sizeof wide);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void given_values_must_fit(void **state)
+{
+    (void)state;
+    const float table[] = {1, 2};
+    wg_graph *g = wg_graph_new();
+    assert_null(wg_parameter(g, "w", WG_F32, WG_SHAPE(3), wg_values_init(table, sizeof table)));
+    check_that(
+        strstr(wg_graph_message(g),
+               "parameter(): 8 bytes of initial values, the shape needs 12 (test_initial.c:"),
+        "%s", wg_graph_message(g));
+    wg_graph_free(g);
+    g = wg_graph_new();
+    assert_null(wg_parameter(g, "w", WG_F32, WG_SHAPE(2), wg_values_init(NULL, sizeof table)));
+    check_that(strstr(wg_graph_message(g), "its 8 bytes of values are NULL"), "%s",
+               wg_graph_message(g));
+    wg_graph_free(g);
+    g = wg_graph_new();
+    wg_init both = wg_values_init(table, sizeof table);
+    both.kind = WG_INIT_NORMAL;
+    assert_null(wg_parameter(g, "w", WG_F32, WG_SHAPE(2), both));
+    check_that(strstr(wg_graph_message(g), "init is not WG_INIT_VALUES"), "%s",
+               wg_graph_message(g));
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(initial_values_have_their_distributions),
         cmocka_unit_test(orthogonal_matrices_are_orthogonal),
+        cmocka_unit_test(initial_values_may_be_given),
+        cmocka_unit_test(given_values_must_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,6 +184,94 @@ static void a_plan_needs_closed_scopes(void **state)
     wg_graph_free(g);
 }
 
+/* ---- before the first run -------------------------------------------------------------------- */
+
+/* Zeros, or with poison what is NaN; a scalar is not there to be read. */
+static void results_are_defined_before_the_first_run(void **state)
+{
+    (void)state;
+    for (int poison = 0; poison < 2; poison++)
+        for (int all = 0; all < 2; all++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1000)), *y = wg_exp(x);
+            wg_value *sum = wg_output(wg_sum(y, WG_ALL_AXES, WG_DROP), "sum"),
+                     *two = wg_output(wg_fill(g, WG_F32, WG_SCALAR, 2), "two");
+            wg_output(wg_exp(y), "z");
+            wg_plan *p = plan_of(g, &(wg_plan_options){.poison = poison, .keep_all = all});
+            const float *z = floats(p, wg_graph_output(g, 2));
+            for (int i = 0; i < 1000; i++)
+                assert_true(poison ? isnan(z[i]) : z[i] == 0);
+            assert_true(wg_plan_scalar(p, two) == 2); /* needs no run */
+            assert_true(isnan(wg_plan_scalar(p, sum)));
+            assert_string_equal(wg_plan_message(p),
+                                "sum was not computed yet: no run has finished");
+            memset(wg_plan_f32(p, x), 0, 4000);
+            assert_string_equal(wg_plan_message(p), ""); /* it succeeded */
+            run(p, 0);
+            assert_true(wg_plan_scalar(p, sum) == 1000);
+            wg_plan_free(p);
+            wg_graph_free(g);
+        }
+}
+
+static void a_read_that_succeeds_clears_the_message(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1)), *n = wg_input(g, "n", WG_I64, WG_SHAPE(1)),
+             *y = wg_output(wg_exp(x), "y");
+    wg_output(n, "m");
+    wg_plan *p = plan_of(g, NULL);
+    for (int way = 0; way < 3; way++) {
+        assert_null(wg_plan_f32(p, n));
+        assert_string_not_equal(wg_plan_message(p), "");
+        if (way == 0)
+            assert_non_null(wg_plan_data(p, y));
+        else if (way == 1)
+            assert_non_null(wg_plan_f32(p, y));
+        else
+            assert_true(wg_plan_scalar(p, x) == 0);
+        assert_string_equal(wg_plan_message(p), "");
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void negative_numbers_of_threads_are_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_plan *p;
+    wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(1))), "y");
+    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.threads = -1}), WG_EINVAL);
+    assert_null(p);
+    assert_string_equal(wg_graph_message(g),
+                        "wg_plan_create: threads is -1, must be positive, or 0 for OpenMP's "
+                        "default");
+    wg_graph_free(g);
+}
+
+/* Of a plan that is profiled, the times of the first run can be forgotten. */
+static void a_profile_starts_again(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(1000))), "y");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.profile = true});
+    for (uint64_t step = 0; step < 3; step++) {
+        run(p, step);
+        if (step == 0) {
+            assert_true(wg_plan_step_at(p, 0).seconds > 0);
+            wg_plan_reset_profile(p);
+            assert_true(wg_plan_step_at(p, 0).seconds == 0);
+        }
+    }
+    assert_int_equal(wg_plan_step_at(p, 0).runs, 2);
+    wg_plan_reset_profile(NULL);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 /* ---- inputs that nobody filled --------------------------------------------------------------- */
 
 static void checks_notice_an_input_that_was_never_filled(void **state)
@@ -303,6 +391,10 @@ int main(void)
         cmocka_unit_test(readers_check_dtype_and_size),
         cmocka_unit_test(a_bind_that_succeeds_clears_the_message),
         cmocka_unit_test(a_plan_needs_closed_scopes),
+        cmocka_unit_test(results_are_defined_before_the_first_run),
+        cmocka_unit_test(a_read_that_succeeds_clears_the_message),
+        cmocka_unit_test(negative_numbers_of_threads_are_refused),
+        cmocka_unit_test(a_profile_starts_again),
         cmocka_unit_test(checks_notice_an_input_that_was_never_filled),
         cmocka_unit_test(poison_shows_an_input_that_was_not_written),
         cmocka_unit_test(nan_that_came_in_is_told_from_nan_that_is_made),

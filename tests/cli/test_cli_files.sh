@@ -129,7 +129,7 @@ code 4 diff w.wg --weights nowhere,one.safetensors
 code 4 graph nowhere.wg;       says err "nowhere.wg: cannot be opened: No such file"
 code 4 graph nowhere.so;       says err "./nowhere.so: cannot open shared object file"
 code 2 graph "$no_model";      says err "is not a model: it has no function 'wengert_model'"
-code 1 graph "$other_abi";     says err "is a model for another ABI than 1"
+code 1 graph "$other_abi";     says err "is a model for another ABI than 2"
 code 1 graph "$mistake";       says err "matmul(x, x): inner sizes 3 and 2 differ (bad_model.c:"
 printf 'wengert-graph 1\n%%x = reluu()\n' >bad.wg
 for command in graph gradcheck bench "diff --bits --backends cpu,simd"; do

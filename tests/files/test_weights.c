@@ -302,6 +302,62 @@ static void parameters_are_known_from_a_plan_alone(void **state)
     wg_store_free(store);
 }
 
+/* A store filled from a file of everything, without a plan or with one that is not trained, knows
+ * from the file what is an optimizer's: it saves the weights alone. */
+static void weights_from_a_full_file_are_weights_alone(void **state)
+{
+    (void)state;
+    float w[6];
+    for (int way = 0; way < 5; way++) {
+        recurrent m;
+        wg_safetensors *f;
+        const wg_weights_options renamed = {.from_prefix = "", .to_prefix = "old/"};
+        bool prefix = way == 4;
+        wg_store *store = wg_store_new(1);
+        train_and_save(save_all, w);
+        assert_int_equal(
+            way < 2 ? wg_store_load(store, path, &error)
+                    : wg_store_load_weights(store, path, prefix ? &renamed : NULL, NULL, &error),
+            WG_OK);
+        assert_int_equal(wg_store_count(store), 5);
+        assert_int_equal(wg_store_note_count(store), 1); /* the user's */
+        recurrent_graph(&m, 32, "cell", false);
+        if (way % 2 && !prefix)
+            plan_recurrent(&m, store);
+        assert_int_equal(save_weights(store, path), WG_OK);
+        assert_int_equal(wg_safetensors_open(&f, path, &error), WG_OK);
+        assert_int_equal(wg_safetensors_count(f), 2);
+        assert_non_null(wg_safetensors_find(f, prefix ? "old/cell/w" : "cell/w"));
+        assert_non_null(wg_safetensors_find(f, prefix ? "old/cell/h" : "cell/h"));
+        assert_int_equal(wg_safetensors_note_count(f), 1);
+        wg_safetensors_close(f);
+        free_recurrent(&m);
+        wg_store_free(store);
+    }
+}
+
+/* What a plan knows goes before what a file said: a parameter of that name is a weight. */
+static void a_plan_knows_better_than_the_file(void **state)
+{
+    (void)state;
+    float w[6];
+    wg_safetensors *f;
+    wg_store *store = wg_store_new(1);
+    train_and_save(save_all, w);
+    assert_int_equal(wg_store_load(store, path, &error), WG_OK);
+    wg_graph *g = wg_graph_new();
+    wg_output(wg_parameter(g, "adam/m/cell/w", WG_F32, WG_SHAPE(3, 2), wg_zeros()), "y");
+    wg_plan *p = plan_of(g, &(wg_plan_options){.store = store});
+    assert_int_equal(save_weights(store, path), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, path, &error), WG_OK);
+    assert_int_equal(wg_safetensors_count(f), 3);
+    assert_non_null(wg_safetensors_find(f, "adam/m/cell/w"));
+    wg_safetensors_close(f);
+    wg_plan_free(p);
+    wg_graph_free(g);
+    wg_store_free(store);
+}
+
 static void notes_are_set_replaced_and_removed(void **state)
 {
     (void)state;
@@ -337,6 +393,8 @@ int main(void)
         cmocka_unit_test(a_run_goes_on_from_its_file_in_both_orders),
         cmocka_unit_test(a_strict_file_lacks_no_state),
         cmocka_unit_test(parameters_are_known_from_a_plan_alone),
+        cmocka_unit_test(weights_from_a_full_file_are_weights_alone),
+        cmocka_unit_test(a_plan_knows_better_than_the_file),
         cmocka_unit_test(notes_are_set_replaced_and_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

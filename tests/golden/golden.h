@@ -40,9 +40,10 @@ typedef struct golden_op {
     void (*build)(golden *c);
 } golden_op;
 
-/* The rows of golden_nn.c, golden_layers.c and golden_arrays.c, ended by a NULL name; those of
- * golden_table.c are its own. */
-extern const golden_op golden_nn_ops[], golden_layers[], golden_arrays[];
+/* The rows of the files of these names, ended by a NULL name; those of golden_table.c are its
+ * own. */
+extern const golden_op golden_nn_ops[], golden_layers[], golden_arrays[], golden_linalg[],
+    golden_movement[];
 
 /* Builds c by its op's row of the table.  Whatever is left over (an attribute or an input that no
  * builder asked for) is a failure: it would have meant something. */
@@ -52,7 +53,8 @@ void golden_fail(golden *c, const char *format, ...) WG_PRINTF(2, 3);
 
 /* What a case gives.  Several names for one thing are written "dim|axis"; the first that is there
  * is taken. */
-wg_value *golden_in(golden *c, const char *names);       /* NULL and a failure if it is not there */
+wg_value *golden_in(golden *c, const char *names); /* NULL and a failure if it is not there */
+int golden_all(golden *c, wg_value **x);           /* all inputs, in the order of their names */
 wg_value *golden_in_maybe(golden *c, const char *names); /* NULL if it is not there */
 bool golden_has(const golden *c, const char *names);     /* is there such an attribute? */
 double golden_real(golden *c, const char *names, double otherwise);
@@ -75,5 +77,6 @@ wg_axes golden_axes(golden *c, const char *names);
 void golden_give(golden *c, wg_value *y);
 void golden_give_results(golden *c, wg_value *y, int n);
 bool golden_is(const char *a, const char *b); /* equal texts */
+wg_value *golden_as_bool(wg_value *x);        /* cast, unless it is one; NULL for NULL */
 
 #endif

@@ -176,6 +176,29 @@ wg_axes golden_axes(golden *c, const char *names)
     return axes;
 }
 
+/* "x2" before "x10": shorter names first, then by letters. */
+static int by_name(const void *a, const void *b)
+{
+    const char *p = ((const golden_input *)a)->name, *q = ((const golden_input *)b)->name;
+    size_t n = strlen(p), m = strlen(q);
+    return n != m ? (n < m ? -1 : 1) : strcmp(p, q);
+}
+
+int golden_all(golden *c, wg_value **x)
+{
+    qsort(c->in, (size_t)c->n_in, sizeof *c->in, by_name);
+    for (int i = 0; i < c->n_in; i++) {
+        x[i] = c->in[i].value;
+        c->in[i].used = true;
+    }
+    return c->n_in;
+}
+
+wg_value *golden_as_bool(wg_value *x)
+{
+    return x && x->dtype != WG_BOOL ? wg_cast(x, WG_BOOL) : x;
+}
+
 void golden_give(golden *c, wg_value *y)
 {
     if (c->n_out < GOLDEN_TENSORS)

@@ -197,7 +197,7 @@ static void counting_by_halves(scene *s)
 }
 static void state_of_a_fraction(scene *s)
 {
-    assert_null(wg_state(s->g, "s", WG_I64, WG_SCALAR, (wg_init){WG_INIT_CONSTANT, 0.5}));
+    assert_null(wg_state(s->g, "s", WG_I64, WG_SCALAR, (wg_init){.scale = 0.5}));
 }
 static void random_integers(scene *s)
 {
@@ -250,7 +250,8 @@ static const struct {
     {scope_without_name, "wg_scope_push: a name of 0 bytes, 1 to 511 are needed"},
     {scope_of_long_name, "wg_scope_push: a name of 600 bytes, 1 to 511 are needed"},
     {scope_of_long_path, "0000"},
-    {operand_of_another_graph, "add(x, foreign): b belongs to another graph (test_mistakes.c:"},
+    {operand_of_another_graph,
+     "add(x, foreign): b belongs to another graph than the other operands (test_mistakes.c:"},
     {too_few_operands, "exp("},
     {too_many_operands, "exp(x, x): 2 operands, must be at most 1"},
     {no_operand, "exp("},
@@ -310,11 +311,56 @@ static void every_mistake_has_a_message(void **state)
         assert_int_not_equal(wg_graph_status(s.g), WG_OK);
         check_that(strncmp(message, mistakes[i].message, strlen(mistakes[i].message)) == 0,
                    "expected \"%s...\", got \"%s\"", mistakes[i].message, message);
-        assert_int_equal(wg_graph_status(s.other), WG_OK);
+        bool both = mistakes[i].make == operand_of_another_graph ||
+                    mistakes[i].make == assign_across; /* the mistake of either graph */
+        assert_int_equal(wg_graph_status(s.other), both ? WG_EINVAL : WG_OK);
         assert_null(wg_graph_clone(s.g, NULL, NULL)); /* a graph in error is not copied */
         wg_graph_free(s.g);
         wg_graph_free(s.other);
     }
+}
+
+/* A program may look at either graph, so it is told in both, whichever operand comes first. */
+static void a_value_of_another_graph_is_an_error_of_both(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        wg_graph *g = wg_graph_new(), *h = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)),
+                 *q = wg_input(h, "q", WG_F32, WG_SHAPE(3));
+        assert_null(first ? wg_add(q, x) : wg_add(x, q));
+        const char *of_second = wg_graph_message(first ? g : h),
+                   *of_first = wg_graph_message(first ? h : g);
+        check_that(strstr(of_first, "b belongs to another graph"), "%s", of_first);
+        check_that(strstr(of_second, first ? "add: b, x, belongs to this graph, other operands to "
+                                             "another one (test_mistakes.c:"
+                                           : "add: b, q, belongs to this graph, other operands to "
+                                             "another one (test_mistakes.c:"),
+                   "%s", of_second);
+        assert_null(wg_exp(x)); /* sticky */
+        assert_null(wg_exp(q));
+        wg_graph_free(g);
+        wg_graph_free(h);
+    }
+}
+
+/* Two operands whose names end alike are told apart. */
+static void operands_of_like_names_are_shown_in_full(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, "a");
+    wg_value *x = wg_input(g, "w", WG_F32, WG_SHAPE(3));
+    wg_scope_pop(g);
+    wg_scope_push(g, "b");
+    wg_value *y = wg_input(g, "w", WG_F32, WG_SHAPE(4)), *z = wg_input(g, "z", WG_F32, WG_SHAPE(4));
+    wg_scope_pop(g);
+    char text[200];
+    wg_node_message(wg_mul(y, z)->node, "fine", text, sizeof text);
+    assert_non_null(strstr(text, "mul(w, z): fine"));
+    assert_null(wg_add(x, y));
+    check_that(strstr(wg_graph_message(g), "add(a/w, b/w): "), "%s", wg_graph_message(g));
+    wg_graph_free(g);
 }
 
 /* Builders and readers let NULL through. */
@@ -406,6 +452,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mistake_has_a_message),
+        cmocka_unit_test(a_value_of_another_graph_is_an_error_of_both),
+        cmocka_unit_test(operands_of_like_names_are_shown_in_full),
         cmocka_unit_test(null_passes_through),
         cmocka_unit_test(reading_past_the_end_gives_null),
     };

@@ -1,8 +1,9 @@
-/* The examples of docs/layers.md build and plan (tests/blocks.awk makes functions of them). */
+/* The examples of docs/layers.md and docs/recipes.md build and plan (tests/blocks.awk makes
+ * functions of them). */
 #include "tests/page.h"
 #include "tests/test.h"
 
-static void the_examples_of_the_page_build(void **state)
+static void the_examples_of_the_pages_build(void **state)
 {
     (void)state;
     int blocks = 0;
@@ -28,6 +29,6 @@ static void the_examples_of_the_page_build(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_examples_of_the_page_build)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_examples_of_the_pages_build)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,61 +272,75 @@ static void results_do_not_depend_on_threads(void **state)
     wg_graph_free(g);
 }
 
-/* A convolution of x[1, 4, 5, 6] with w[6, in, 3, 3] is refused in these words. */
-static void refused_2d(int64_t in, wg_conv2d_options o, bool transposed, const char *words)
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+/* A convolution of x[1, 4, 5, 6] with w[6, in, 3, 3], or its transpose of x[1, 6, 5, 6]. */
+typedef struct convolution {
+    int64_t in;
+    bool transposed;
+    wg_conv2d_options o;
+} convolution;
+
+static wg_value *convolve(wg_graph *g, const void *arguments)
 {
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1, transposed ? 6 : 4, 5, 6));
-    wg_value *w = wg_input(g, "w", WG_F32, WG_SHAPE(6, in, 3, 3));
-    assert_null(transposed ? wg_conv_transpose2d(x, w, NULL, &o) : wg_conv2d(x, w, NULL, &o));
-    small_refused(g, words);
+    const convolution *c = arguments;
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1, c->transposed ? 6 : 4, 5, 6));
+    wg_value *w = wg_input(g, "w", WG_F32, WG_SHAPE(6, c->in, 3, 3));
+    return c->transposed ? wg_conv_transpose2d(x, w, NULL, &c->o) : wg_conv2d(x, w, NULL, &c->o);
 }
+
+static wg_value *convolve_with_a_long_bias(wg_graph *g, const void *arguments)
+{
+    (void)arguments;
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 9));
+    wg_value *w = wg_input(g, "w", WG_F32, WG_SHAPE(4, 3, 3));
+    return wg_conv1d(x, w, wg_input(g, "b", WG_F32, WG_SHAPE(3)), NULL);
+}
+
+static wg_value *differentiate_another_size(wg_graph *g, const void *arguments)
+{
+    wg_value *dy = wg_input(g, "dy", WG_F32, WG_SHAPE(1, 4, 3, 3));
+    return wg_conv2d_grad_x(dy, wg_input(g, "w", WG_F32, WG_SHAPE(4, 2, 3, 3)), arguments);
+}
+
+static const small_refusal refusals[] = {
+    {convolve, &(const convolution){4, false, {.dilation = {1, 4}}},
+     "conv2d(x, w): along W a kernel of 3 with dilation 4 spans 9, more than the 6 of size 6 and "
+     "padding 0"},
+    {convolve, &(const convolution){3, false, {.groups = 1}},
+     "4 input channels in 1 groups need a weight of 4 per group, not 3"},
+    {convolve, &(const convolution){1, false, {.groups = 4}},
+     "4 groups do not divide 4 input and 6 output channels"},
+    {convolve, &(const convolution){4, false, {.groups = -1}}, "-1 groups do not divide"},
+    {convolve, &(const convolution){4, false, {.stride = {-2, 1}}},
+     "the stride along H is -2, must be 1 to 2147483647"},
+    {convolve, &(const convolution){4, false, {.padding = {0, -1}}},
+     "the padding along W is -1, must be 0 to 2147483647"},
+    {convolve, &(const convolution){4, false, {.padding = {INT64_MAX, 0}}},
+     "the padding along H is 9223372036854775807"},
+    {convolve, &(const convolution){4, false, {.dilation = {INT64_MAX, 1}}},
+     "the dilation along H is 9223372036854775807"},
+    {convolve, &(const convolution){4, false, {.output_padding = {0, 1}}},
+     "an output padding (1 along W) is for transposed convolutions only"},
+    {convolve, &(const convolution){4, true, {.stride = {2, 2}, .output_padding = {2, 0}}},
+     "the output padding along H is 2, must be 0 to stride - 1 = 1"},
+    {convolve, &(const convolution){4, true, {.padding = {9, 0}}},
+     "the result would have size -11 along H"},
+    {convolve, &(const convolution){4, true, {.groups = 4}},
+     "4 groups do not divide 6 input channels"},
+    {convolve, &(const convolution){4, true, {.groups = INT64_MAX}},
+     "9223372036854775807 groups of 4 channels"},
+    {convolve_with_a_long_bias, NULL, "bias is [3], its axis 0 must be 4, not 3"},
+    {differentiate_another_size,
+     &(const wg_conv_attrs){
+         .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .groups = 1, .size = {1, 5, 6}},
+     "dy is [1,4,3,3], the convolution is [1,4,3,4]"},
+};
 
 static void wrong_geometry_is_refused_with_its_numbers(void **state)
 {
     (void)state;
-    refused_2d(
-        4, (wg_conv2d_options){.dilation = {1, 4}}, false,
-        "conv2d(x, w): along W a kernel of 3 with dilation 4 spans 9, more than the 6 of size 6 "
-        "and padding 0");
-    refused_2d(3, (wg_conv2d_options){.groups = 1}, false,
-               "4 input channels in 1 groups need a weight of 4 per group, not 3");
-    refused_2d(1, (wg_conv2d_options){.groups = 4}, false,
-               "4 groups do not divide 4 input and 6 output channels");
-    refused_2d(4, (wg_conv2d_options){.groups = -1}, false, "-1 groups do not divide");
-    refused_2d(4, (wg_conv2d_options){.stride = {-2, 1}}, false,
-               "the stride along H is -2, must be 1 to 2147483647");
-    refused_2d(4, (wg_conv2d_options){.padding = {0, -1}}, false,
-               "the padding along W is -1, must be 0 to 2147483647");
-    refused_2d(4, (wg_conv2d_options){.padding = {INT64_MAX, 0}}, false,
-               "the padding along H is 9223372036854775807");
-    refused_2d(4, (wg_conv2d_options){.dilation = {INT64_MAX, 1}}, false,
-               "the dilation along H is 9223372036854775807");
-    refused_2d(4, (wg_conv2d_options){.output_padding = {0, 1}}, false,
-               "an output padding (1 along W) is for transposed convolutions only");
-    refused_2d(4, (wg_conv2d_options){.stride = {2, 2}, .output_padding = {2, 0}}, true,
-               "the output padding along H is 2, must be 0 to stride - 1 = 1");
-    refused_2d(4, (wg_conv2d_options){.padding = {9, 0}}, true,
-               "the result would have size -11 along H");
-    refused_2d(4, (wg_conv2d_options){.groups = 4}, true,
-               "4 groups do not divide 6 input channels");
-    refused_2d(4, (wg_conv2d_options){.groups = INT64_MAX}, true,
-               "9223372036854775807 groups of 4 channels");
-
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 9));
-    wg_value *w = wg_input(g, "w", WG_F32, WG_SHAPE(4, 3, 3));
-    assert_null(wg_conv1d(x, w, wg_input(g, "b", WG_F32, WG_SHAPE(3)), NULL));
-    small_refused(g, "bias is [3], its axis 0 must be 4, not 3");
-
-    g = wg_graph_new();
-    wg_value *dy = wg_input(g, "dy", WG_F32, WG_SHAPE(1, 4, 3, 3));
-    w = wg_input(g, "w", WG_F32, WG_SHAPE(4, 2, 3, 3));
-    assert_null(wg_conv2d_grad_x(
-        dy, w,
-        &(wg_conv_attrs){
-            .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .groups = 1, .size = {1, 5, 6}}));
-    small_refused(g, "dy is [1,4,3,3], the convolution is [1,4,3,4]");
+    small_refuse_all(refusals, WG_COUNT(refusals));
 }
 
 int main(void)

@@ -127,13 +127,61 @@ static void matmul_names_what_disagrees(void **state)
     b = wg_input(g, "b", WG_F32, WG_SHAPE(3, 3, 5));
     trial_expect_message("matmul(a, b): [2] and [3] do not broadcast", wg_matmul(a, b), g);
     g = wg_graph_new();
-    a = wg_input(g, "a", WG_F32, WG_SHAPE(3)), b = wg_input(g, "b", WG_F32, WG_SHAPE(3, 5));
-    trial_expect_message("matmul(a, b): a is [3] of rank 1, must be of rank 2 or more",
-                         wg_matmul(a, b), g);
+    a = wg_input(g, "a", WG_F32, WG_SCALAR), b = wg_input(g, "b", WG_F32, WG_SHAPE(3, 5));
+    trial_expect_message("matmul: a is a scalar: wg_mul multiplies by one", wg_matmul(a, b), g);
+    g = wg_graph_new();
+    a = wg_input(g, "a", WG_F32, WG_SHAPE(4)), b = wg_input(g, "b", WG_F32, WG_SHAPE(3, 5));
+    trial_expect_message("matmul: [4] times [3,5]: inner sizes 4 and 3 differ", wg_matmul(a, b), g);
+    g = wg_graph_new();
+    a = wg_input(g, "a", WG_F32, WG_SHAPE(3, 5)), b = wg_input(g, "b", WG_F32, WG_SHAPE(4));
+    trial_expect_message("matmul: [3,5] times [4]: inner sizes 3 and 4 differ",
+                         wg_matmul_t(a, b, WG_TT), g);
     g = wg_graph_new();
     a = wg_input(g, "a", WG_I32, WG_SHAPE(3, 3));
     trial_expect_message("matmul(a, a): a is i32, must be f32, f64, bf16 or f16", wg_matmul(a, a),
                          g);
+}
+
+/* Vectors as NumPy's matmul has them: a row in front, a column behind, and the axis is gone. */
+static void vectors_multiply_as_numpy_has_it(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_shape a, b, y;
+        int transposes;
+    } cases[] = {
+        {{1, {4}}, {1, {4}}, {0}, WG_NN},
+        {{1, {4}}, {1, {4}}, {0}, WG_TT},
+        {{1, {4}}, {2, {4, 3}}, {1, {3}}, WG_NN},
+        {{1, {4}}, {2, {3, 4}}, {1, {3}}, WG_NT},
+        {{2, {3, 4}}, {1, {4}}, {1, {3}}, WG_NN},
+        {{2, {4, 3}}, {1, {4}}, {1, {3}}, WG_TN},
+        {{1, {4}}, {3, {2, 4, 3}}, {2, {2, 3}}, WG_NN},
+        {{4, {5, 2, 3, 4}}, {1, {4}}, {3, {5, 2, 3}}, WG_NN},
+        {{1, {0}}, {2, {0, 2}}, {1, {2}}, WG_NN},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        trial t = trial_new();
+        wg_value *a = trial_input(&t, WG_F64, cases[i].a), *b = trial_input(&t, WG_F64, cases[i].b);
+        wg_value *y = wg_matmul_t(a, b, cases[i].transposes);
+        check_that(y != NULL, "%s", wg_graph_message(t.g));
+        check_that(wg_shape_equal(&y->shape, &cases[i].y), "case %d", i);
+        trial_run(&t, &y, 1, 2);
+        const wg_shape *m = cases[i].a.rank == 1 ? &cases[i].b : &cases[i].a; /* [.., a matrix] */
+        const double *v = trial_data(&t, cases[i].a.rank == 1 ? a : b),
+                     *x = trial_data(&t, m == &cases[i].a ? a : b);
+        int64_t K = (cases[i].a.rank == 1 ? cases[i].a : cases[i].b).dim[0],
+                count = wg_value_count(y);
+        bool by_row = m->rank == 1 || m->dim[m->rank - 1] == K; /* a number is a row's product */
+        int64_t inner = by_row ? 1 : m->dim[m->rank - 1];
+        for (int64_t j = 0; j < count; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < K; k++)
+                sum += v[k] * x[j / inner * inner * K + k * inner + j % inner];
+            trial_expect(&t, "a vector", y, j, sum);
+        }
+        trial_end(&t, count);
+    }
 }
 
 /* ---- linear ---------------------------------------------------------------------------------- */
@@ -394,6 +442,7 @@ int main(void)
         cmocka_unit_test(matmul_broadcasts_leading_axes),
         cmocka_unit_test(matmul_rounds_alike_everywhere),
         cmocka_unit_test(matmul_names_what_disagrees),
+        cmocka_unit_test(vectors_multiply_as_numpy_has_it),
         cmocka_unit_test(linear_is_its_formula),
         cmocka_unit_test(linear_activates_as_the_ops_do),
         cmocka_unit_test(linear_names_what_disagrees),

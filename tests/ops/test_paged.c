@@ -76,7 +76,7 @@ static void paged_attention_is_its_definition(void **state)
 {
     (void)state;
     enum { R = 5, H = 4, HK = 2, D = 3, DV = 5, N = 7, L = 6 };
-    static const int length[R] = {6, 1, 0, 3, 9};
+    static const int length[R] = {6, 1, 0, 3, 6};
     trial t = trial_new();
     wg_value *q = trial_input(&t, WG_F64, WG_SHAPE(R, H, D)),
              *k = trial_input(&t, WG_F64, WG_SHAPE(N, HK, D)),
@@ -91,8 +91,7 @@ static void paged_attention_is_its_definition(void **state)
     wg_value *y = wg_paged_attention(q, k, v, slots, lengths, 0.25);
     trial_run(&t, &y, 1, 2);
     for (int at = 0; at < R * H * DV; at++) {
-        int r = at / (H * DV), h = at / DV % H, g = h / (H / HK),
-            seen = length[r] < L ? length[r] : L;
+        int r = at / (H * DV), h = at / DV % H, g = h / (H / HK), seen = length[r];
         double sum = 0, value = 0;
         for (int i = 0; i < seen; i++) {
             int slot = (int)trial_data(&t, slots)[r * L + i];
@@ -107,6 +106,9 @@ static void paged_attention_is_its_definition(void **state)
         t.compared++;
     }
     trial_data(&t, slots)[0] = N;
+    assert_int_equal(trial_try(&t, &y, 1, 1), WG_EDATA);
+    trial_data(&t, slots)[0] = 0;
+    trial_data(&t, lengths)[4] = L + 1;
     assert_int_equal(trial_try(&t, &y, 1, 1), WG_EDATA);
     trial_end(&t, R * H * DV);
 }

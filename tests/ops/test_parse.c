@@ -253,6 +253,24 @@ static void a_text_by_hand_may_be_short(void **state)
     wg_graph_free(g);
 }
 
+/* Initial values that the program gives are in the text, bit for bit. */
+static void given_initial_values_come_back(void **state)
+{
+    (void)state;
+    const float table[] = {0.1f, -0.0f, 3e38f, 1e-45f};
+    wg_graph *g = wg_graph_new();
+    wg_output(wg_parameter(g, "w", WG_F32, WG_SHAPE(2, 2), wg_values_init(table, sizeof table)),
+              "y");
+    wg_graph *again = there_and_back(g, NULL);
+    const wg_leaf_attrs *a = wg_graph_find(again, "w")->node->attrs;
+    assert_int_equal(a->init, WG_INIT_VALUES);
+    assert_int_equal(a->values.size, sizeof table);
+    assert_memory_equal(a->values.bytes, table, sizeof table);
+    assert_int_equal(wg_graph_hash(g), wg_graph_hash(again));
+    wg_graph_free(again);
+    wg_graph_free(g);
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 #define HEAD "wengert-graph 1\n%x = input : f32[3] 'x'\n"
@@ -540,6 +558,7 @@ int main(void)
         cmocka_unit_test(keys_go_on_where_they_were),
         cmocka_unit_test(a_graph_owns_its_lines),
         cmocka_unit_test(a_text_by_hand_may_be_short),
+        cmocka_unit_test(given_initial_values_come_back),
         cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(a_graph_in_error_is_not_read_back),

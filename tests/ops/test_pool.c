@@ -234,41 +234,47 @@ static void results_do_not_depend_on_threads(void **state)
     wg_graph_free(g);
 }
 
-/* Pooling of x[1, 2, 5, 6] is refused in these words. */
-static void refused(wg_pool2d_options o, bool max, const char *words)
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+static wg_value *maximum(wg_graph *g, const void *options)
 {
-    wg_graph *g = wg_graph_new();
-    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 5, 6));
-    assert_null(max ? wg_max_pool2d(x, &o) : wg_avg_pool2d(x, &o));
-    small_refused(g, words);
+    return wg_max_pool2d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 5, 6)), options);
 }
+
+static wg_value *average(wg_graph *g, const void *options)
+{
+    return wg_avg_pool2d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 5, 6)), options);
+}
+
+static wg_value *average_of_all(wg_graph *g, const void *shape)
+{
+    return wg_global_avg_pool2d(wg_input(g, "x", WG_F32, *(const wg_shape *)shape));
+}
+
+static const small_refusal refusals[] = {
+    {maximum, &(const wg_pool2d_options){.stride = {1, 1}},
+     "the kernel along H is 0, must be 1 to 2147483647"},
+    {maximum, &(const wg_pool2d_options){.kernel = {2, 7}},
+     "max_pool2d(x): along W a kernel of 7 with dilation 1 spans 7, more than the 6 of size 6 and "
+     "padding 0"},
+    {average, &(const wg_pool2d_options){.kernel = {3, 3}, .padding = {2, 0}},
+     "the padding along H is 2, more than half of the kernel of 3"},
+    {average, &(const wg_pool2d_options){.kernel = {2, 2}, .stride = {1, -1}},
+     "the stride along W is -1"},
+    {average, &(const wg_pool2d_options){.kernel = {2, 2}, .dilation = {2, 3}},
+     "a mean has no dilation, given are 2 and 3"},
+    {maximum, &(const wg_pool2d_options){.kernel = {2, 2}, .padding = {1, 0}, .dilation = {6, 1}},
+     "along H a dilation of 6 steps over the size 5"},
+    {maximum, &(const wg_pool2d_options){.kernel = {INT64_MAX, 1}},
+     "the kernel along H is 9223372036854775807"},
+    {average_of_all, &(const wg_shape){4, {1, 2, 0, 6}}, "the kernel along H is 0"},
+    {average_of_all, &(const wg_shape){3, {1, 2, 6}}, "x is [1,2,6] of rank 3, must be of rank 4"},
+};
 
 static void wrong_geometry_is_refused_with_its_numbers(void **state)
 {
     (void)state;
-    refused((wg_pool2d_options){.stride = {1, 1}}, true,
-            "the kernel along H is 0, must be 1 to 2147483647");
-    refused(
-        (wg_pool2d_options){.kernel = {2, 7}}, true,
-        "max_pool2d(x): along W a kernel of 7 with dilation 1 spans 7, more than the 6 of size 6 "
-        "and padding 0");
-    refused((wg_pool2d_options){.kernel = {3, 3}, .padding = {2, 0}}, false,
-            "the padding along H is 2, more than half of the kernel of 3");
-    refused((wg_pool2d_options){.kernel = {2, 2}, .stride = {1, -1}}, false,
-            "the stride along W is -1");
-    refused((wg_pool2d_options){.kernel = {2, 2}, .dilation = {2, 3}}, false,
-            "a mean has no dilation, given are 2 and 3");
-    refused((wg_pool2d_options){.kernel = {2, 2}, .padding = {1, 0}, .dilation = {6, 1}}, true,
-            "along H a dilation of 6 steps over the size 5");
-    refused((wg_pool2d_options){.kernel = {INT64_MAX, 1}}, true,
-            "the kernel along H is 9223372036854775807");
-
-    wg_graph *g = wg_graph_new();
-    assert_null(wg_global_avg_pool2d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 0, 6))));
-    small_refused(g, "the kernel along H is 0");
-    g = wg_graph_new();
-    assert_null(wg_global_avg_pool2d(wg_input(g, "x", WG_F32, WG_SHAPE(1, 2, 6))));
-    small_refused(g, "x is [1,2,6] of rank 3, must be of rank 4");
+    small_refuse_all(refusals, WG_COUNT(refusals));
 }
 
 int main(void)

@@ -136,29 +136,45 @@ static void results_do_not_depend_on_threads(void **state)
     wg_graph_free(g);
 }
 
-static void refused(wg_shape shape, wg_upsample2d_options o, const char *words)
+/* ---- refusals -------------------------------------------------------------------------------- */
+
+typedef struct upsampling {
+    wg_shape shape;
+    wg_upsample2d_options o;
+} upsampling;
+
+static wg_value *upsample(wg_graph *g, const void *arguments)
 {
-    wg_graph *g = wg_graph_new();
-    assert_null(wg_upsample2d(wg_input(g, "x", WG_F32, shape), &o));
-    small_refused(g, words);
+    const upsampling *u = arguments;
+    return wg_upsample2d(wg_input(g, "x", WG_F32, u->shape), &u->o);
 }
+
+#define X                                                                                          \
+    {                                                                                              \
+        4,                                                                                         \
+        {                                                                                          \
+            1, 2, 3, 4                                                                             \
+        }                                                                                          \
+    }
+static const small_refusal refusals[] = {
+    {upsample, &(const upsampling){X, {.mode = WG_NEAREST}},
+     "upsample2d(x): height is 0, must be 1 to 2147483647"},
+    {upsample, &(const upsampling){X, {.size = {3, -4}}}, "width is -4"},
+    {upsample, &(const upsampling){X, {.scale = {2, NAN}}}, "width is 0"},
+    {upsample, &(const upsampling){X, {.scale = {1e300, 2}}}, "height is 0"},
+    {upsample, &(const upsampling){X, {.size = {INT64_MAX, 2}}}, "height is 9223372036854775807"},
+    {upsample, &(const upsampling){X, {.size = {2, 2}, .align_corners = true}},
+     "corners can be aligned in mode bilinear only"},
+    {upsample, &(const upsampling){{4, {1, 2, 0, 4}}, {.size = {2, 2}}},
+     "the operand's height is 0"},
+    {upsample, &(const upsampling){{3, {2, 3, 4}}, {.size = {2, 2}}},
+     "x is [2,3,4] of rank 3, must be of rank 4"},
+};
 
 static void wrong_sizes_are_refused(void **state)
 {
     (void)state;
-    wg_shape x = WG_SHAPE(1, 2, 3, 4);
-    refused(x, (wg_upsample2d_options){.mode = WG_NEAREST},
-            "upsample2d(x): height is 0, must be 1 to 2147483647");
-    refused(x, (wg_upsample2d_options){.size = {3, -4}}, "width is -4");
-    refused(x, (wg_upsample2d_options){.scale = {2, NAN}}, "width is 0");
-    refused(x, (wg_upsample2d_options){.scale = {1e300, 2}}, "height is 0");
-    refused(x, (wg_upsample2d_options){.size = {INT64_MAX, 2}}, "height is 9223372036854775807");
-    refused(x, (wg_upsample2d_options){.size = {2, 2}, .align_corners = true},
-            "corners can be aligned in mode bilinear only");
-    refused(WG_SHAPE(1, 2, 0, 4), (wg_upsample2d_options){.size = {2, 2}},
-            "the operand's height is 0");
-    refused(WG_SHAPE(2, 3, 4), (wg_upsample2d_options){.size = {2, 2}},
-            "x is [2,3,4] of rank 3, must be of rank 4");
+    small_refuse_all(refusals, WG_COUNT(refusals));
 }
 
 int main(void)

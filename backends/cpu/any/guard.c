@@ -1,5 +1,7 @@
 #include "graph/element.h"
 #include "backends/cpu/kernel.h"
+#include "backends/lengths.h"
+#include "wengert/ops/guard.h"
 
 void wgi_cpu_guard(wg_call *c)
 {
@@ -15,5 +17,12 @@ void wgi_cpu_guard(wg_call *c)
         }
     }
     if (c->out[0] != c->in[0])
+        memcpy(c->out[0], c->in[0], wg_value_bytes(c->node->out[0]));
+}
+
+void wgi_cpu_check_lengths(wg_call *c)
+{
+    const wg_check_lengths_attrs *a = c->node->attrs;
+    if (wgi_lengths_valid(c, 0, a->max, a->of) && c->out[0] != c->in[0])
         memcpy(c->out[0], c->in[0], wg_value_bytes(c->node->out[0]));
 }

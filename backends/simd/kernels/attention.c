@@ -36,8 +36,7 @@ static int64_t tasks_at_a_time(int64_t tasks, int threads)
 
 static int64_t visible_keys(const simd_attention *a, int64_t b)
 {
-    int64_t n = a->lengths64 ? a->lengths64[b] : a->lengths32 ? a->lengths32[b] : a->S;
-    return n < 0 ? 0 : n > a->S ? a->S : n;
+    return a->lengths64 ? a->lengths64[b] : a->lengths32 ? a->lengths32[b] : a->S;
 }
 
 static float *head(const simd_heads *x, int64_t b, int64_t h, int64_t t)

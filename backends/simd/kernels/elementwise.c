@@ -139,11 +139,11 @@ static inline float bell_of(float x)
     return simd_exp(-z * z);
 }
 
-/* x Phi(x); 0 for -inf */
+/* x Phi(x); NaN for -inf, as everywhere: -inf times 0 */
 static inline float gelu_erf_of(float x)
 {
     float e = bell_of(x), tail = normal_tail(x, e);
-    return x < 0.0f ? (e > 0.0f ? x * tail : 0.0f) : x * (1.0f - tail);
+    return x * (x < 0.0f ? tail : 1.0f - tail);
 }
 
 /* Phi(x) + x phi(x), where phi is the density */
@@ -153,12 +153,12 @@ static inline float gelu_erf_slope(float x)
     return (x < 0.0f ? tail : 1.0f - tail) + (e > 0.0f ? x * (0.39894228f * e) : 0.0f);
 }
 
-/* x (1 + tanh u) / 2 with u as below; 0 for -inf */
+/* x (1 + tanh u) / 2 with u as below; NaN for -inf */
 static inline float gelu_tanh_of(float x)
 {
     const float root = 0.79788456f, c = 0.044715f;
     float u = root * (x + c * x * x * x), v = simd_exp(-2.0f * fabsf(u)), w = 1.0f / (1.0f + v);
-    return u < 0.0f ? (v > 0.0f ? x * (v * w) : 0.0f) : x * w;
+    return x * (u < 0.0f ? v * w : w);
 }
 
 /* (1 + t) / 2 + x (1 - t^2) u' / 2, t = tanh u, u = sqrt(2 / pi) (x + c x^3).  With v = exp(-2

@@ -4,9 +4,9 @@
  *     L = X W',  loss = sum over rows of w_row H(q_row, softmax(L)),  G = w (softmax(L) - q)
  *     dX = scale G W,  dW += scale G' X
  *
- * where G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's weight (0
- * if ignored).  The three products are divided into blocks of the result by their sizes alone, and
- * each block is computed by one thread: the same bits at any number of threads. */
+ * where scale G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's
+ * weight (0 if ignored).  The three products are divided into blocks of the result by their sizes
+ * alone, and each block is computed by one thread: the same bits at any number of threads. */
 #include "backends/simd/kernels/gemm.h"
 
 #include <math.h>
@@ -16,14 +16,15 @@
 SIMD_KERNELS(X)
 #undef X
 
-/* One row of logits becomes its gradient; returns the row's loss.  `on` is q at the target, `off`
- * elsewhere; they sum to 1:  H = lse - on x_t - off (sum x - x_t). */
-static float loss_row(float *x, int64_t n, int64_t target, float on, float off, float weight)
+/* One row of logits becomes its gradient, times `scale`; returns the row's loss.  `on` is q at the
+ * target, `off` elsewhere; they sum to 1:  H = lse - on x_t - off (sum x - x_t). */
+static float loss_row(float *x, int64_t n, int64_t target, float on, float off, float scale)
 {
     float top = -INFINITY, sum = 0, total = 0;
 #pragma omp simd reduction(max : top)
     for (int64_t i = 0; i < n; i++)
         top = x[i] > top ? x[i] : top;
+    top = top == -INFINITY ? 0 : top; /* as in softmax: no class is probable */
     float at_target = x[target];
 #pragma omp simd reduction(+ : sum, total)
     for (int64_t i = 0; i < n; i++) {
@@ -32,13 +33,13 @@ static float loss_row(float *x, int64_t n, int64_t target, float on, float off, 
         total += shifted;
         x[i] = e;
     }
-    float loss = logf(sum) - (on - off) * (at_target - top) - (off != 0 ? off * total : 0);
-    float scale = weight / sum, shift = weight * off;
+    float log_sum = sum == 0 ? 0 : logf(sum), inverse = sum == 0 ? 0 : 1 / sum;
+    float p = x[target] * inverse;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
-        x[i] = x[i] * scale - shift;
-    x[target] -= weight * (on - off);
-    return weight * loss;
+        x[i] = scale * (x[i] * inverse - off);
+    x[target] = scale * (p - on);
+    return log_sum - (on - off) * (at_target - top) - (off != 0 ? off * total : 0);
 }
 
 /* Block i of `blocks` begins here and ends where the next begins; multiples of 16 keep vectors
@@ -146,7 +147,8 @@ static void add_losses(const chunk *c, double *loss)
         int64_t target = a->targets[c->first + r];
         float weight = a->weights[c->first + r];
         if (weight != 0) { /* NaN too: it must show */
-            c->losses[r] = loss_row(c->g + r * v, v, target, a->on, a->off, weight);
+            float *row = c->g + r * v;
+            c->losses[r] = weight * loss_row(row, v, target, a->on, a->off, weight * a->scale);
         } else {
             c->losses[r] = 0;
             memset(c->g + r * v, 0, (size_t)v * sizeof *c->g);
@@ -156,14 +158,14 @@ static void add_losses(const chunk *c, double *loss)
         *loss += c->losses[r];
 }
 
-/* dx = scale g w */
+/* dx = g w */
 static void make_dx(const chunk *c)
 {
     int64_t d = c->a->width, v = c->a->classes;
     const simd_product dx = {.m = c->rows,
                              .n = d,
                              .k = v,
-                             .alpha = c->a->scale,
+                             .alpha = 1,
                              .a = c->g,
                              .lda = v,
                              .b = c->a->w,
@@ -178,14 +180,14 @@ static void make_dx(const chunk *c)
         multiply(&dx, simd_blocks(c->rows, SIMD_BLOCK_OF_ROWS), 1, &c->room);
 }
 
-/* dw += scale g' x */
+/* dw += g' x */
 static void add_dw(const chunk *c)
 {
     int64_t d = c->a->width, v = c->a->classes;
     const simd_product dw = {.m = v,
                              .n = d,
                              .k = c->rows,
-                             .alpha = c->a->scale,
+                             .alpha = 1,
                              .a = c->g,
                              .lda = v,
                              .ta = true,

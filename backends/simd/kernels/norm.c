@@ -102,7 +102,7 @@ static void forward_row(const simd_norm *a, int64_t row, float *sum, float *rest
     float rest = a->mean ? (float)(d.sum / (double)width) : 0;
     float rstd = 1 / sqrtf((float)(d.squares / (double)width) - rest * rest + a->eps);
     if (a->mean)
-        a->mean[row] = mean + rest;
+        a->mean[row] = isfinite(mean) ? mean + rest : mean;
     a->rstd[row] = rstd;
     if (gain && bias) {
 #pragma omp simd

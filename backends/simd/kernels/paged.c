@@ -25,8 +25,7 @@ static const float *slot_of(const simd_paged *a, const float *pool, int64_t widt
 
 static int64_t length_of(const simd_paged *a, int64_t r)
 {
-    int64_t n = id_at(a->lengths64, a->lengths32, r);
-    return n < 0 ? 0 : n > a->max ? a->max : n;
+    return id_at(a->lengths64, a->lengths32, r);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

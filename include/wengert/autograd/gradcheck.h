@@ -84,6 +84,10 @@ typedef struct wg_gradcheck_options {
     size_t n_wrt;             /* number of wrt */
     const wg_grad_hook *hook; /* of first-order gradients: breaks rules on purpose in tests */
     bool no_blame;            /* do not search for the faulty rule */
+    /** Called after each of the `all` comparisons of derivatives of one order, with how many of
+     *  them are `done`: a large model takes minutes.  NULL: not called. */
+    void (*progress)(void *context, int order, size_t done, size_t all);
+    void *context; /* of progress */
 } wg_gradcheck_options;
 
 /** The result of a check. */

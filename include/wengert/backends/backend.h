@@ -11,20 +11,21 @@ extern "C" {
 #endif
 
 /** Version of the structs and functions of this header and of wg_call and wg_node. */
-enum { WG_BACKEND_ABI = 3 };
+enum { WG_BACKEND_ABI = 4 };
 
 /** How a plan opens a backend. */
 typedef struct wg_backend_config {
-    int threads;   /* of a run; at least 1 */
-    bool show_nan; /* kernels must propagate NaN: the plan looks for the node that makes it */
+    int threads; /* of a run; at least 1 */
 } wg_backend_config;
 
 /** A kernel prepared for one node. */
 typedef struct wg_kernel {
-    const char *name;        /* for reports: "brgemm:avx512"; static or in state */
-    void (*run)(wg_call *c); /* must not allocate; reports by wg_call_fail */
-    void *state;             /* the backend's own, handed back in wg_call.state, freed by finish */
-    size_t scratch;          /* bytes of wg_call.scratch that it needs */
+    const char *name; /* for reports: "brgemm:avx512"; static or in state */
+    /** Must not allocate; reports by wg_call_fail.  Results are NaN where those of the reference
+     * are, or a check for NaN would miss it. */
+    void (*run)(wg_call *c);
+    void *state;    /* the backend's own, handed back in wg_call.state, freed by finish */
+    size_t scratch; /* bytes of wg_call.scratch that it needs */
 } wg_kernel;
 
 /** What a backend promises about the bits of its results.  Every backend promises that the same

@@ -34,7 +34,7 @@ typedef struct wg_plan_options {
     const wg_backend *const *backends;
     size_t n_backends;       /**< length of `backends`; 0: all that are built in, fastest first */
     bool reference;          /**< the readable reference kernels of cpu alone, without `backends` */
-    int threads;             /**< of a run; 0: what the process may use */
+    int threads;             /**< of a run; 0: what the process may use; negative: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */
@@ -64,8 +64,9 @@ WG_API void wg_plan_free(wg_plan *p);
 
 /** The memory of a leaf (to read or write), of an output (to read after a run) or, with keep_all,
  * of any value; otherwise NULL, and wg_plan_message says why.  `v` is a value of the graph that the
- * plan was made from.  Addresses stay the same for the life of the plan.  An input that nothing
- * reads has memory too, so that it may be filled. */
+ * plan was made from.  Addresses stay the same for the life of the plan, so they may be asked for
+ * before the first run; what is computed is zeros until then (with `poison`, bytes of 0xff).  An
+ * input that nothing reads has memory too, so that it may be filled. */
 WG_API void *wg_plan_data(wg_plan *p, const wg_value *v);
 /** The same for a value that must be f32: NULL and a message if it is of another dtype. */
 WG_API float *wg_plan_f32(wg_plan *p, const wg_value *v);
@@ -76,7 +77,7 @@ WG_API int32_t *wg_plan_i32(wg_plan *p, const wg_value *v);
 /** The same for i64. */
 WG_API int64_t *wg_plan_i64(wg_plan *p, const wg_value *v);
 /** The number in a value of one element, of any dtype, such as a loss; NaN and a message if v has
- * more elements or no memory. */
+ * more elements or no memory, or is to be computed and no run has finished. */
 WG_API double wg_plan_scalar(wg_plan *p, const wg_value *v);
 
 /** Makes an input read the caller's memory, which is dense, 64-byte aligned and must stay valid
@@ -123,8 +124,8 @@ typedef struct wg_plan_step {
     const char *refused; /**< why earlier backends refused the node, "" if none did */
     double flops;        /**< floating-point operations of one run */
     double bytes;        /**< read and written in one run */
-    double seconds;      /**< over all runs so far, if profiled */
-    uint64_t runs;       /**< number of runs so far */
+    double seconds;      /**< over all runs so far, if profiled; see wg_plan_reset_profile */
+    uint64_t runs;       /**< number of these runs */
     size_t offset;       /**< of result 0 in the buffer, SIZE_MAX if it is elsewhere */
     bool inplace;        /**< result 0 is written over an operand */
 } wg_plan_step;
@@ -133,6 +134,9 @@ typedef struct wg_plan_step {
 WG_API size_t wg_plan_step_count(const wg_plan *p);
 /** The i-th step; zeros past the end. */
 WG_API wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i);
+/** Forgets the seconds and runs of all steps.  The first run of a plan is slower than others, by
+ * its page faults and the start of threads: run it once, then reset, then measure. */
+WG_API void wg_plan_reset_profile(wg_plan *p);
 /** The plan's private graph, for printing and drawing.  Owned by the plan. */
 WG_API const wg_graph *wg_plan_graph(const wg_plan *p);
 /** Writes one line for each step: number, node, backend, kernel, offset, bytes, time; then the

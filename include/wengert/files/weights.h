@@ -27,7 +27,8 @@ extern "C" {
 
 /* ---- everything ------------------------------------------------------------------------------ */
 
-/** Writes every tensor and note of the store.  Fails as wg_safetensors_write does. */
+/** Writes every tensor and note of the store; the metadata tell which tensors are states of an
+ * optimizer.  Fails as wg_safetensors_write does. */
 WG_API WG_MUST_USE wg_status wg_store_save(const wg_store *store, const char *path,
                                            wg_error *error);
 /** Fills the store's tensors from the file, which must have the same names, dtypes and shapes:
@@ -60,9 +61,10 @@ typedef struct wg_load_report {
 } wg_load_report;
 
 /** Writes parameters and states, but not those of an optimizer: what wg_adam_update and
- * wg_sgd_update, or nodes of the phase WG_UPDATE in general, keep for themselves.  The options may
- * be NULL.  Fails as wg_safetensors_write does, and with WG_EINVAL for `parameters_only` if no plan
- * has used the store. */
+ * wg_sgd_update, or nodes of the phase WG_UPDATE in general, keep for themselves.  Which these are
+ * is known from the plans that have used the store, or from the file that wg_store_save wrote and
+ * that filled it.  The options may be NULL.  Fails as wg_safetensors_write does, and with WG_EINVAL
+ * for `parameters_only` if no plan has used the store. */
 WG_API WG_MUST_USE wg_status wg_store_save_weights(const wg_store *store, const char *path,
                                                    const wg_weights_options *options,
                                                    wg_error *error);

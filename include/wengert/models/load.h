@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /** The version of wg_model, wg_op and of the functions that a model calls. */
-enum { WG_MODEL_ABI = 1 };
+enum { WG_MODEL_ABI = 2 };
 
 /** The type of that function. */
 typedef const wg_model *wg_model_entry(uint32_t abi);

@@ -5,7 +5,8 @@
  * head h / (H / Hk)), T queries, S keys, d and dv the widths of a head.  A key that a query must
  * not see has weight exactly 0, and a query that sees no key gets zeros.  Keys and values past
  * `lengths` never affect the result, even if they are NaN.  Those that `causal` hides must be
- * finite, and do not affect it either. */
+ * finite, and do not affect it either.  A length below 0 or above the number of keys ends the run
+ * with WG_EDATA. */
 #ifndef WG_OPS_ATTENTION_H
 #define WG_OPS_ATTENTION_H
 
@@ -91,8 +92,8 @@ typedef struct wg_paged_attention_attrs {
 
 /** Attention of query r over the keys and values at slots[r, 0], ..., slots[r, lengths[r] - 1] of a
  * pool: q [R,H,d], k [N,Hk,d], v [N,Hk,dv] of one float dtype; slots [R,L] and lengths [R] i32 or
- * i64; scale 0: 1 / sqrt(d); y [R,H,dv].  A slot that is read and not in [0, N) ends the run with
- * WG_EDATA; those past the lengths may hold anything. */
+ * i64; scale 0: 1 / sqrt(d); y [R,H,dv].  A length outside [0, L], or a slot that is read and not
+ * in [0, N), ends the run with WG_EDATA; slots past the lengths may hold anything. */
 WG_API wg_value *(wg_paged_attention)(const char *at, wg_value *q, wg_value *k, wg_value *v,
                                       wg_value *slots, wg_value *lengths, double scale);
 #define wg_paged_attention(...) wg_paged_attention(WG_HERE, __VA_ARGS__)

@@ -18,68 +18,78 @@ typedef enum wg_init_kind {
     WG_INIT_HE_UNIFORM,       /**< U(-b, b), b = scale sqrt(6 / fan in) */
     WG_INIT_TRUNCATED_NORMAL, /**< N(0, scale^2) within (-2 scale, 2 scale) */
     WG_INIT_ORTHOGONAL,       /**< scale Q, as a matrix of the first axis and all others */
+    WG_INIT_VALUES,           /**< the given numbers; `scale` is 0 */
 } wg_init_kind;
 
 /** How the store first fills a parameter or a state; {0} is all zeros. */
 typedef struct wg_init {
     wg_init_kind kind; /**< the distribution */
     double scale;      /**< as the distribution says */
+    wg_data values;    /**< of WG_INIT_VALUES: dense, in the dtype of the leaf; else empty */
 } wg_init;
 
 /** All zeros. */
 static inline wg_init wg_zeros(void)
 {
-    wg_init init = {WG_INIT_CONSTANT, 0};
+    wg_init init = {WG_INIT_CONSTANT, 0, {0, 0}};
     return init;
 }
 /** All ones. */
 static inline wg_init wg_ones(void)
 {
-    wg_init init = {WG_INIT_CONSTANT, 1};
+    wg_init init = {WG_INIT_CONSTANT, 1, {0, 0}};
     return init;
 }
 /** N(0, std^2). */
 static inline wg_init wg_normal_init(double std)
 {
-    wg_init init = {WG_INIT_NORMAL, std};
+    wg_init init = {WG_INIT_NORMAL, std, {0, 0}};
     return init;
 }
 /** U(-bound, bound). */
 static inline wg_init wg_uniform_init(double bound)
 {
-    wg_init init = {WG_INIT_UNIFORM, bound};
+    wg_init init = {WG_INIT_UNIFORM, bound, {0, 0}};
     return init;
 }
 /** U(-b, b) by Xavier's rule, times `gain`. */
 static inline wg_init wg_xavier(double gain)
 {
-    wg_init init = {WG_INIT_XAVIER, gain};
+    wg_init init = {WG_INIT_XAVIER, gain, {0, 0}};
     return init;
 }
 
 /** Normal by He's rule, times `gain`: keeps the size of values behind relu (He et al. 2015). */
 static inline wg_init wg_he(double gain)
 {
-    wg_init init = {WG_INIT_HE_NORMAL, gain};
+    wg_init init = {WG_INIT_HE_NORMAL, gain, {0, 0}};
     return init;
 }
 /** Uniform by He's rule, times `gain`. */
 static inline wg_init wg_he_uniform(double gain)
 {
-    wg_init init = {WG_INIT_HE_UNIFORM, gain};
+    wg_init init = {WG_INIT_HE_UNIFORM, gain, {0, 0}};
     return init;
 }
 /** N(0, std^2), drawn again where it is 2 std or more from 0. */
 static inline wg_init wg_truncated_normal_init(double std)
 {
-    wg_init init = {WG_INIT_TRUNCATED_NORMAL, std};
+    wg_init init = {WG_INIT_TRUNCATED_NORMAL, std, {0, 0}};
     return init;
 }
 /** A random matrix with orthonormal rows, or columns if these are fewer, times `gain` (Saxe et al.
  * 2013).  Takes rows times columns times the smaller of both steps. */
 static inline wg_init wg_orthogonal(double gain)
 {
-    wg_init init = {WG_INIT_ORTHOGONAL, gain};
+    wg_init init = {WG_INIT_ORTHOGONAL, gain, {0, 0}};
+    return init;
+}
+/** The given numbers, `bytes` bytes in the dtype and the shape of the leaf, row by row:
+ * wg_values_init(table, sizeof table).  The builder of the leaf copies them into the graph, so they
+ * are part of its text as well. */
+static inline wg_init wg_values_init(const void *values, size_t bytes)
+{
+    wg_init init = {WG_INIT_VALUES, 0, {values, bytes}};
     return init;
 }
 
@@ -91,6 +101,7 @@ typedef struct wg_leaf_attrs {
     wg_shape shape;    /**< of the tensor */
     wg_init_kind init; /**< how the store first fills it */
     double scale;      /**< of init */
+    wg_data values;    /**< of init */
 } wg_leaf_attrs;
 
 /** Attributes of constant. */

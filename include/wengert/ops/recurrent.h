@@ -27,7 +27,7 @@ typedef struct wg_recurrent_options {
     bool relu;    /**< rnn only: relu instead of tanh */
     /** [B] i32 or i64: sequence b has the steps t < lengths[b], and with `reverse` begins at the
      * last of them; NULL: all steps.  Past its end y is 0, its states stay as they are, and x may
-     * hold anything, even NaN. */
+     * hold anything, even NaN.  A length outside [0, T] ends the run with WG_EDATA. */
     wg_value *lengths;
 } wg_recurrent_options;
 
