@@ -173,16 +173,14 @@ static wg_status compare(const wg_tensor *list, size_t n, const wg_safetensors *
     return status;
 }
 
-static wg_status load_open(const wg_tensor *list, size_t n, const wg_safetensors *f,
-                           const char *path, wg_error *error)
+/* Of a file that compares well. */
+static void copy(const wg_tensor *list, size_t n, const wg_safetensors *f)
 {
-    wg_status status = compare(list, n, f, path, error);
-    for (size_t i = 0; i < n && status == WG_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         const wg_file_tensor *t = wg_safetensors_find(f, list[i].name);
         if (t->size)
             memcpy(list[i].data, t->data, t->size);
     }
-    return status;
 }
 
 wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, uint64_t *digest,
@@ -192,7 +190,9 @@ wg_status wgi_tensors_load(const wg_tensor *list, size_t n, const char *path, ui
     wg_status status = wg_safetensors_open(&f, path, error);
     if (status != WG_OK)
         return status;
-    status = load_open(list, n, f, path, error);
+    status = compare(list, n, f, path, error);
+    if (status == WG_OK)
+        copy(list, n, f);
     *digest = wgi_safetensors_digest(f);
     wg_safetensors_close(f);
     return status;
@@ -231,6 +231,7 @@ static wg_status take_all(wg_store *store, const wg_safetensors *f, const char *
                                : wgi_error_file(error, status, path, "no memory to read it");
 }
 
+/* Numbers come last, since what is before them may fail for want of memory. */
 wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *path,
                          wg_error *error)
 {
@@ -239,11 +240,13 @@ wg_status wgi_store_take(wg_store *store, const wg_safetensors *f, const char *p
     wg_status status =
         list ? WG_OK : wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     if (status == WG_OK)
-        status = n ? load_open(list, n, f, path, error) : take_all(store, f, path, error);
+        status = n ? compare(list, n, f, path, error) : take_all(store, f, path, error);
     if (status == WG_OK && wgi_moments_load(store, f, NULL, NULL) != WG_OK)
         status = wgi_error_file(error, WG_ENOMEM, path, "no memory for its metadata");
     if (status == WG_OK)
         status = wgi_notes_load(store, f, path, error);
+    if (status == WG_OK)
+        copy(list, n, f);
     free(list);
     return status;
 }

@@ -56,16 +56,19 @@ static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *
     return list;
 }
 
-/* A hash of names and numbers, which progress.json of format 1 has of each file. */
-static uint64_t fingerprint(const wg_tensor *list, size_t n)
+/* A hash of names and numbers in the file's order, which progress.json of format 1 has. */
+static wg_status fingerprint(const char *path, uint64_t *h, wg_error *error)
 {
-    uint64_t h = 0;
-    for (size_t i = 0; i < n; i++) {
-        h = wgi_xxh64(list[i].name, strlen(list[i].name), h);
-        h = wgi_xxh64(list[i].data,
-                      (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype), h);
+    wg_safetensors *f;
+    wg_status status = wg_safetensors_open(&f, path, error);
+    *h = 0;
+    for (size_t i = 0; status == WG_OK && i < wg_safetensors_count(f); i++) {
+        const wg_file_tensor *t = wg_safetensors_at(f, i);
+        *h = wgi_xxh64(t->name, strlen(t->name), *h);
+        *h = wgi_xxh64(t->data, t->size, *h);
     }
-    return h;
+    wg_safetensors_close(f);
+    return status;
 }
 
 static wg_status write_group(const struct group *g, const wg_tensor *list, size_t n,
@@ -223,7 +226,10 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
 static wg_status check_group(const wg_tensor *list, size_t n, const wg_progress *p, int which,
                              uint64_t digest, const char *path, wg_error *error)
 {
-    uint64_t got = p->format == 1 ? fingerprint(list, n) : digest;
+    uint64_t got = digest;
+    wg_status status = p->format == 1 ? fingerprint(path, &got, error) : WG_OK;
+    if (status != WG_OK)
+        return status;
     if (got != p->files[which])
         return wgi_error_file(error, WG_EDATA, path,
                               "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,

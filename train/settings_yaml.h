@@ -4,8 +4,6 @@
 
 #include "wengert/train/settings.h"
 
-enum { WG_MAX_SETTINGS_BYTES = 1 << 20 };
-
 /* wg_settings_read_yaml of the bytes; `path` is for messages. */
 wg_status wgi_settings_parse_yaml(wg_settings *s, const char *path, const char *bytes, size_t size,
                                   wg_error *error);

@@ -27,14 +27,14 @@ struct wg_trainer {
     wg_batches *batches;
     wg_progress progress;
     wgi_span span;
-    wgi_lock lock;        /* of the folder */
-    bool made_folder;     /* wg_trainer_create made it */
-    bool resumes;         /* the folder has a checkpoint */
-    int64_t saved;        /* number of the last checkpoint, -1: none     */
-    double start;         /* wgi_seconds of wg_trainer_create             */
-    double seconds_until; /* of training before wg_trainer_create */
-    double run;           /* wgi_seconds of wg_trainer_run                */
-    double done_until;    /* share of the run that was done by then */
+    wgi_lock lock;            /* of the folder */
+    bool made_folder;         /* wg_trainer_create made it */
+    bool resumes;             /* the folder has a checkpoint */
+    int64_t saved;            /* number of the last checkpoint, -1: none     */
+    double start;             /* wgi_seconds of wg_trainer_create             */
+    double seconds_until;     /* of training before wg_trainer_create */
+    double run;               /* wgi_seconds of wg_trainer_run                */
+    double done_until;        /* share of the run that was done by then */
     const volatile int *stop; /* of wg_trainer_run */
     FILE *metrics;
     wg_error error;

@@ -35,7 +35,8 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
     };
     if (threads < 0)
         return wgi_planner_fail(
-            p, WG_EINVAL, "threads is %d, must be positive, or 0 for what the process may use", threads);
+            p, WG_EINVAL, "threads is %d, must be positive, or 0 for what the process may use",
+            threads);
     return (p->store && p->workspace) || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
 }
 

@@ -156,7 +156,7 @@ static void test_watched_runs(void **state)
 {
     (void)state;
     wg_graph *g = wg_graph_new();
-    wg_value *x = wg_parameter(g, "x", WG_F32, WG_SHAPE(64, 64), (wg_init){WG_INIT_NORMAL, 1});
+    wg_value *x = wg_parameter(g, "x", WG_F32, WG_SHAPE(64, 64), wg_normal_init(1));
     wg_value *sum = wg_sum(wg_matmul(x, x), (wg_axes){0}, WG_DROP);
     wg_output(sum, "y");
     wg_plan *p;

@@ -95,13 +95,14 @@ static bool update(const trial *t, const kind *k, double span, uint32_t *state)
     fill(t, t->rate, span * (2 * uniform(state) - 1), true, state);
     copy_leaves(t, before);
     wg_status status = wg_plan_run(t->plan, 0);
+    char message[600];
+    snprintf(message, sizeof message, "%s", wg_plan_message(t->plan));
     copy_leaves(t, after);
     if (status == WG_OK) {
         check_that(is_finite(t), "%s: what is new is not finite", k->name);
         return true;
     }
-    check_that(status == WG_ENONFINITE && strstr(wg_plan_message(t->plan), "bound is "), "%s: %s",
-               k->name, wg_plan_message(t->plan));
+    check_that(status == WG_ENONFINITE && strstr(message, "bound is "), "%s: %s", k->name, message);
     check_that(memcmp(before, after, sizeof before) == 0, "%s: a refused update changed something",
                k->name);
     return false;
