@@ -84,8 +84,10 @@ says_why() {
     case $1 in *+) return 0 ;; esac # another call may have failed for good
     read -r _ path _ <log
     file=${path##*/}
-    file=${file%.tmp*}
+    folder=${path%/*}
+    folder=${folder#"$work"/}
     case $file in
+    .wengert-*.tmp) grep -q "wengert: $folder/[a-z0-9.-]*: " err ;; # the file that it would have become
     out) grep -qF "standard output" err ;;
     *) grep -qF -- "$file" err || { [ "$file" = input ] && grep -qF "standard input" err; } ;;
     esac
@@ -113,7 +115,7 @@ judge() {
         failed=$((failed + 1))
         says_why "$1" || fail "$command, $1: exit code $got, and not why: $(cat log)"
     fi
-    usable || fail "$command, $1: the folder: $(cat log)"
+    usable "$1" || fail "$command, $1: the folder: $(cat log)"
 }
 
 # ---- all points ----
@@ -202,6 +204,7 @@ unchanged() { cmp -s m/average-2.safetensors new.safetensors; }
 usable() {
     unchanged || cmp -s m/average-2.safetensors averaged/average-2.safetensors || return 1
     rm m/average-2.safetensors
+    case $1 in *+) rm -f m/.wengert-*.tmp ;; esac # it could not be removed either
     diff -r m cpu.4 >again
 }
 work averaged average --last 2 m/average-2.safetensors m

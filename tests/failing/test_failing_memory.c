@@ -131,13 +131,18 @@ static bool is_known(void)
     return false;
 }
 
+static const char *const outcomes[] = {
+    [FAILED] = "fails",
+    [SURVIVED] = "as ever",
+    [WRONG] = "WG_OK with another result",
+    [CHANGED] = "a failure changed something",
+    [LEAKED] = "leaks",
+    [UNUSABLE] = "cannot be done again",
+    [CRASHED] = "crashes",
+};
+
 static void note(const point *p, size_t total, counts *c)
 {
-    static const char *const what[] = {[WRONG] = "WG_OK with another result",
-                                       [CHANGED] = "a failure changed something",
-                                       [LEAKED] = "leaks",
-                                       [UNUSABLE] = "cannot be done again",
-                                       [CRASHED] = "crashes"};
     c->points++;
     if (shared->what == FAILED)
         c->failed++;
@@ -149,7 +154,7 @@ static void note(const point *p, size_t total, counts *c)
         c->wrong++;
         printf("%s, %s, allocation %zu of %zu fails%s: %s (%s) %s\n", p->work->name,
                p->reference ? "reference" : "default backends", p->at, total,
-               p->for_good ? " and all after" : "", what[shared->what],
+               p->for_good ? " and all after" : "", outcomes[shared->what],
                wg_status_text(shared->status), shared->text);
     }
 }
@@ -218,8 +223,11 @@ static void one_point(void **state)
         if (strcmp(w->name, argument[0]) == 0) {
             point p = {w, strcmp(argument[1], "reference") == 0, strtoul(argument[2], &end, 10),
                        false};
+            const point none = {w, p.reference, 0, false};
             p.for_good = *end == '+';
-            printf("outcome %d, %s\n", try(&p, 0), wg_status_text(shared->status));
+            try(&none, 0);
+            int what = try(&p, shared->digest);
+            printf("%s, %s\n", outcomes[what], wg_status_text(shared->status));
         }
 }
 
