@@ -248,6 +248,7 @@ static json_t *load(const char *bytes, size_t size, json_error_t *malformed, boo
     return root;
 }
 
+/* What has the right checksum is JSON: only memory can then be the reason to fail. */
 static wg_status parse(json_t **root, const char *bytes, size_t size, bool *sealed,
                        const char *path, wg_error *error)
 {
@@ -258,7 +259,7 @@ static wg_status parse(json_t **root, const char *bytes, size_t size, bool *seal
         return wgi_error_file(error, WG_EDATA, path, "it is damaged: its checksum is another one");
     bool no_memory;
     *root = load(bytes, size, &malformed, &no_memory);
-    if (no_memory)
+    if (no_memory || (!*root && *sealed))
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     return *root
                ? WG_OK
