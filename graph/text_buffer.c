@@ -20,7 +20,7 @@ static ssize_t append(void *buffer, const char *bytes, size_t size)
 
 FILE *wgi_text_open(wgi_text_buffer *b)
 {
-    *b = (wgi_text_buffer){NULL};
+    *b = (wgi_text_buffer){.file = NULL};
     b->file = fopencookie(b, "w", (cookie_io_functions_t){.write = append});
     return b->file;
 }

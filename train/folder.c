@@ -61,7 +61,9 @@ wg_status wg_folder_make(const char *folder, wg_error *error)
             status = wgi_error_errno(error, path, "make the folder");
         path[i] = old;
     }
-    if (status == WG_OK && (stat(folder, &s) != 0 || !S_ISDIR(s.st_mode)))
+    if (status == WG_OK && stat(folder, &s) != 0)
+        status = wgi_error_errno(error, folder, "look for it");
+    else if (status == WG_OK && !S_ISDIR(s.st_mode))
         status = wgi_error_file(error, WG_EIO, folder, "expected a folder, got a file");
     free(path);
     return status;

@@ -6,6 +6,7 @@
 #include "train/json.h"
 
 #include <errno.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,22 @@ static wg_status read_root(wg_progress *p, const wg_settings *s, json_t *root, b
     return status;
 }
 
+/* Parses JSON.  Where it has no memory, jansson seldom says so, and may leave out characters of a
+ * text and report success; so an answer during which malloc failed is worth nothing.  It is asked
+ * for once more, since glibc sets errno too where it finds the memory in another place. */
+static json_t *load(const char *bytes, size_t size, json_error_t *malformed, bool *no_memory)
+{
+    json_t *root = NULL;
+    *no_memory = true;
+    for (int i = 0; i < 2 && *no_memory; i++) {
+        json_decref(root);
+        errno = 0;
+        root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, malformed);
+        *no_memory = errno == ENOMEM;
+    }
+    return root;
+}
+
 /* What has the right checksum is JSON: only memory can then be the reason to fail. */
 static wg_status parse(json_t **root, const char *bytes, size_t size, bool *sealed,
                        const char *path, wg_error *error)
@@ -240,11 +257,12 @@ static wg_status parse(json_t **root, const char *bytes, size_t size, bool *seal
     *sealed = verdict == WGI_CHECKSUM_RIGHT;
     if (verdict == WGI_CHECKSUM_WRONG)
         return wgi_error_file(error, WG_EDATA, path, "it is damaged: its checksum is another one");
-    *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &malformed);
-    if (*root)
-        return WG_OK;
-    return *sealed || json_error_code(&malformed) == json_error_out_of_memory
-               ? wgi_error_file(error, WG_ENOMEM, path, "no memory to read it")
+    bool no_memory;
+    *root = load(bytes, size, &malformed, &no_memory);
+    if (no_memory || (!*root && *sealed))
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
+    return *root
+               ? WG_OK
                : wgi_error_set(error, WG_EDATA, "%s:%d: %s", path, malformed.line, malformed.text);
 }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
 # commands.sh WENGERT LIBRARY memory|files MOST: commands of the program while memory, or a system call of files, fails.
 #
-# LIBRARY (memory.c, files.c) is preloaded.  Of each command and each way to fail, at most MOST points fail, equally far
-# apart: each once, and with all after it.  Then the program either says why it failed and exits with another code than 0, or
-# does what it does otherwise.  A model's folder is as good as before: the same training goes on after the last update that
-# was saved, and ends with the same tensors to the last bit.
+# LIBRARY (memory.c, files.c) is preloaded.  Of each command and each way to fail, at most MOST points fail, equally
+# far apart: each once, and with all after it.  Then the program either says why it failed and exits with another code
+# than 0, or does what it does otherwise.  A model's folder is as good as before: the same training goes on after the
+# last update that was saved, and ends with the same tensors to the last bit.
 wengert=$1 library=$2 what=$3 most=$4
 . "$(dirname "$0")/../cli/checks.sh"
 points=0 failed=0 crashed=0
@@ -84,8 +84,10 @@ says_why() {
     case $1 in *+) return 0 ;; esac # another call may have failed for good
     read -r _ path _ <log
     file=${path##*/}
-    file=${file%.tmp*}
+    folder=${path%/*}
+    folder=${folder#"$work"/}
     case $file in
+    .wengert-*.tmp) grep -q "wengert: $folder/[a-z0-9.-]*: " err ;; # the file that it would have become
     out) grep -qF "standard output" err ;;
     *) grep -qF -- "$file" err || { [ "$file" = input ] && grep -qF "standard input" err; } ;;
     esac
@@ -113,7 +115,7 @@ judge() {
         failed=$((failed + 1))
         says_why "$1" || fail "$command, $1: exit code $got, and not why: $(cat log)"
     fi
-    usable || fail "$command, $1: the folder: $(cat log)"
+    usable "$1" || fail "$command, $1: the folder: $(cat log)"
 }
 
 # ---- all points ----
@@ -196,12 +198,14 @@ fi
 
 # ---- average: the old file or the new one ----
 cp -a cpu.4 averaged
-"$wengert" average new.safetensors cpu.4/checkpoints/model-00000003.safetensors cpu.4/checkpoints/model-00000004.safetensors
+of_cpu=cpu.4/checkpoints/model
+"$wengert" average new.safetensors $of_cpu-00000003.safetensors $of_cpu-00000004.safetensors >out
 echo old >averaged/average-2.safetensors
 unchanged() { cmp -s m/average-2.safetensors new.safetensors; }
 usable() {
     unchanged || cmp -s m/average-2.safetensors averaged/average-2.safetensors || return 1
     rm m/average-2.safetensors
+    case $1 in *+) rm -f m/.wengert-*.tmp ;; esac # it could not be removed either
     diff -r m cpu.4 >again
 }
 work averaged average --last 2 m/average-2.safetensors m

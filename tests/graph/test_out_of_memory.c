@@ -30,7 +30,7 @@ FILE *__wrap_wgi_text_open(wgi_text_buffer *b)
 {
     if (!refuse())
         return __real_wgi_text_open(b);
-    *b = (wgi_text_buffer){NULL};
+    *b = (wgi_text_buffer){.file = NULL};
     return NULL;
 }
 
