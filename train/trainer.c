@@ -428,8 +428,8 @@ static void note_limits(wg_trainer *t)
                         t->settings.model);
     if (wgi_backends_have_object(t->settings.backend))
         wgi_report_note(t,
-                        "backend %s is a shared object and is not saved in " WG_FILE_CONFIG
-                        ": give --backend again to resume with it",
+                        "backend %s has a shared object, which " WG_FILE_CONFIG
+                        " does not keep: give --backend again to resume with it",
                         t->settings.backend);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_cli_folder.sh WENGERT CC OLD_MODEL: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
+# test_cli_folder.sh WENGERT CC OLD_MODEL [BACKEND]: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
 # trainings do not meet in one, copies without their state are not overwritten, damage is named.
-wengert=$1 cc=$2 old_model=$3
+wengert=$1 cc=$2 old_model=$3 backend=$4
 . "$(dirname "$0")/checks.sh"
 export OMP_NUM_THREADS=1
 cat >small.yml <<'END_OF_SETTINGS'
@@ -62,6 +62,13 @@ holds "the command line may load code" -e trace
 # the list of backends in config.yml
 says model/config.yml "backend: \"\""
 code 0 train --config small.yml --model named --after 1u --backend cpu; says named/config.yml "backend: cpu "
+if [ -n "$backend" ]; then
+    code 0 train --config small.yml --model named --after 2u --backend "$backend,cpu"
+    says err "backend $backend,cpu has a shared object, which config.yml does not keep"
+    says named/config.yml 'backend: "" '
+    code 0 train --model named --after 3u; says err "resuming after update 2"
+    code 0 train --config small.yml --backend "$backend" --dump-config; says out 'backend: "" '
+fi
 
 # config.yml is changed: by accident or on purpose
 rm -rf edited; cp -r model edited
