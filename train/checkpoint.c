@@ -56,16 +56,35 @@ static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *
     return list;
 }
 
-/* A hash of names and numbers, which progress.json of format 1 has of each file. */
-static uint64_t fingerprint(const wg_tensor *list, size_t n)
+static int by_place(const void *a, const void *b)
 {
-    uint64_t h = 0;
-    for (size_t i = 0; i < n; i++) {
-        h = wgi_xxh64(list[i].name, strlen(list[i].name), h);
-        h = wgi_xxh64(list[i].data,
-                      (size_t)wg_shape_count(&list[i].shape) * wg_dtype_size(list[i].dtype), h);
+    const char *x = (*(const wg_file_tensor *const *)a)->data,
+               *y = (*(const wg_file_tensor *const *)b)->data;
+    return (x > y) - (x < y);
+}
+
+/* A hash of names and numbers in the order of the data, which progress.json of format 1 has of each
+ * file.  The store may have its tensors in another order by now. */
+static wg_status fingerprint(const char *path, uint64_t *hash, wg_error *error)
+{
+    wg_safetensors *f;
+    wg_status status = wg_safetensors_open(&f, path, error);
+    size_t n = status == WG_OK ? wg_safetensors_count(f) : 0;
+    const wg_file_tensor **order = status == WG_OK ? malloc((n + 1) * sizeof *order) : NULL;
+    if (status == WG_OK && !order)
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
+    for (size_t i = 0; i < n && order; i++)
+        order[i] = wg_safetensors_at(f, i);
+    if (order)
+        qsort(order, n, sizeof *order, by_place);
+    *hash = 0;
+    for (size_t i = 0; i < n && order; i++) {
+        *hash = wgi_xxh64(order[i]->name, strlen(order[i]->name), *hash);
+        *hash = wgi_xxh64(order[i]->data, order[i]->size, *hash);
     }
-    return h;
+    free(order);
+    wg_safetensors_close(f);
+    return status;
 }
 
 static wg_status write_group(const struct group *g, const wg_tensor *list, size_t n,
@@ -223,7 +242,10 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
 static wg_status check_group(const wg_tensor *list, size_t n, const wg_progress *p, int which,
                              uint64_t digest, const char *path, wg_error *error)
 {
-    uint64_t got = p->format == 1 ? fingerprint(list, n) : digest;
+    uint64_t got = digest;
+    wg_status status = p->format == 1 ? fingerprint(path, &got, error) : WG_OK;
+    if (status != WG_OK)
+        return status;
     if (got != p->files[which])
         return wgi_error_file(error, WG_EDATA, path,
                               "expected the tensors of fingerprint %016" PRIx64 ", got %016" PRIx64,

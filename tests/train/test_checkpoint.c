@@ -127,8 +127,8 @@ static void check_published(void)
         const char *file;
         int tensor, n;
         const char *name;
-    } files[] = {{WG_FILE_MODEL, 0, 2, "a/weight"},
-                 {WG_FILE_AVERAGE, 2, 2, "a/weight"},
+    } files[] = {{WG_FILE_MODEL, 0, 2, "b/weight"},
+                 {WG_FILE_AVERAGE, 2, 2, "b/weight"},
                  {WG_FILE_OPTIMIZER, 4, 1, WG_STATES_OF_OPTIMIZER "m/a/weight"}};
     for (int i = 0; i < 3; i++) {
         wg_safetensors *f;

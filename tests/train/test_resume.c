@@ -50,7 +50,7 @@ static void what_is_damaged_is_moved_away(void **state)
     put_file("checkpoints/optimizer-00000004.safetensors", "begun", 5); /* and never completed */
     assert_int_equal(restored(), 2);
     check_that(strstr(error.warning,
-                      "model-00000003.safetensors: tensor b/weight is damaged: expected the "
+                      "model-00000003.safetensors: tensor a/weight is damaged: expected the "
                       "checksum ") &&
                    strstr(error.warning, "moved to checkpoints/damaged"),
                "%s", error.warning);
