@@ -132,8 +132,8 @@ static wg_error error;
 static wg_settings settings;
 
 enum { SIZE = 40000 }; /* more than the writer's buffer holds */
-static const char *const names[] = {"a/weight", "b/weight", WG_STATES_OF_AVERAGE "a/weight",
-                                    WG_STATES_OF_AVERAGE "b/weight",
+static const char *const names[] = {"b/weight", "a/weight", WG_STATES_OF_AVERAGE "b/weight",
+                                    WG_STATES_OF_AVERAGE "a/weight",
                                     WG_STATES_OF_OPTIMIZER "m/a/weight"};
 enum { TENSORS = WG_COUNT(names) };
 

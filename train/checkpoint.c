@@ -56,17 +56,33 @@ static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *
     return list;
 }
 
-/* A hash of names and numbers in the file's order, which progress.json of format 1 has. */
-static wg_status fingerprint(const char *path, uint64_t *h, wg_error *error)
+static int by_place(const void *a, const void *b)
+{
+    const char *x = (*(const wg_file_tensor *const *)a)->data,
+               *y = (*(const wg_file_tensor *const *)b)->data;
+    return (x > y) - (x < y);
+}
+
+/* A hash of names and numbers in the order of the data, which progress.json of format 1 has of each
+ * file.  The store may have its tensors in another order by now. */
+static wg_status fingerprint(const char *path, uint64_t *hash, wg_error *error)
 {
     wg_safetensors *f;
     wg_status status = wg_safetensors_open(&f, path, error);
-    *h = 0;
-    for (size_t i = 0; status == WG_OK && i < wg_safetensors_count(f); i++) {
-        const wg_file_tensor *t = wg_safetensors_at(f, i);
-        *h = wgi_xxh64(t->name, strlen(t->name), *h);
-        *h = wgi_xxh64(t->data, t->size, *h);
+    size_t n = status == WG_OK ? wg_safetensors_count(f) : 0;
+    const wg_file_tensor **order = status == WG_OK ? malloc((n + 1) * sizeof *order) : NULL;
+    if (status == WG_OK && !order)
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
+    for (size_t i = 0; i < n && order; i++)
+        order[i] = wg_safetensors_at(f, i);
+    if (order)
+        qsort(order, n, sizeof *order, by_place);
+    *hash = 0;
+    for (size_t i = 0; i < n && order; i++) {
+        *hash = wgi_xxh64(order[i]->name, strlen(order[i]->name), *hash);
+        *hash = wgi_xxh64(order[i]->data, order[i]->size, *hash);
     }
+    free(order);
     wg_safetensors_close(f);
     return status;
 }

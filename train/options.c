@@ -64,6 +64,11 @@ static const wg_option table[] = {
      .min = 1, .max = 2, .default_value = "", .unit = "SOURCE [TARGET]",
      .doc = "use these vocabularies (one: both sides) instead of building them from the training "
             "sets"},
+    {"pretrained-model", .aliases = "finetune-from-model",
+     OPTION(TEXT, FILES, AGAIN, pretrained),
+     .default_value = "", .unit = "FILE",
+     .doc = "start a new run from these weights instead of random ones; they need the same network "
+            "and vocabulary (--vocabs)"},
     {"numbers",
      OPTION(WHOLE, FILES, TRAIN, numbers),
      .min = 1, .max = 900000, .default_value = "20000", .unit = "N",

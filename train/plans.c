@@ -14,8 +14,7 @@ static void *place_of(wg_plan *p, const wg_value *v)
     return v ? wg_plan_data(p, v) : NULL;
 }
 
-/* Each moving average starts as its parameter; `from` is the index of the first new tensor. */
-static void start_averages(const wg_store *store, size_t from)
+void wgi_averages_start(const wg_store *store, size_t from)
 {
     const size_t n = strlen(WG_STATES_OF_AVERAGE);
     const wg_tensor *t;
@@ -44,7 +43,7 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
                                                          .workspace = p->workspace,
                                                          .seed = p->settings->seed});
     if (status == WG_OK) {
-        start_averages(p->store, tensors);
+        wgi_averages_start(p->store, tensors);
         *(wgi_step_plan *)io = (wgi_step_plan){
             .plan = *plan,
             .source = place_of(*plan, s.in.source),

@@ -28,6 +28,8 @@ typedef struct wgi_plans {
 wg_status wgi_plans_init(wgi_plans *p, const wg_settings *settings, const wg_backend_list *backends,
                          wg_store *store);
 void wgi_plans_free(wgi_plans *p);
+/* Each moving average becomes its parameter, from the tensor of that index on. */
+void wgi_averages_start(const wg_store *store, size_t from);
 /* The plan for that shape, created at first use; valid until the next call. */
 wg_status wgi_plans_get(wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan **out,
                         wg_error *error);

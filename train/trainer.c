@@ -4,7 +4,9 @@
 #include "files/read.h"
 #include "graph/error.h"
 #include "train/checkpoint_files.h"
+#include "train/finite.h"
 #include "train/folder.h"
+#include "wengert/files/weights.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -309,6 +311,40 @@ static wg_status fill_store(wg_trainer *t, wg_error *error)
     return wgi_plans_get(&t->plans, &(wgi_step_shape){1, min, min, WG_STEP_UPDATES}, &p, error);
 }
 
+/* Fills the parameters from the file of --pretrained-model, and starts their averages there. */
+static wg_status load_pretrained(wg_trainer *t)
+{
+    const char *path = t->settings.pretrained;
+    const wg_weights_options parameters = {.parameters_only = true};
+    wg_load_report report;
+    wg_error *error = &t->error;
+    wg_status status = wg_store_load_weights(t->store, path, &parameters, &report, error);
+    const char *note = wg_store_note(t->store, WGI_NOTE_VOCABULARIES);
+    if (status == WG_OK)
+        status =
+            wgi_vocabularies_check(&t->data.vocabularies, t->settings.model, note, path, error);
+    for (size_t i = 0; i < wg_store_count(t->store) && status == WG_OK; i++)
+        status = wgi_check_finite(wg_store_at(t->store, i), 1, WG_ENONFINITE, path, error);
+    if (status != WG_OK)
+        return status;
+    wgi_averages_start(t->store, 0);
+    wgi_report_note(t, "starting from %zu tensors of %s", report.loaded, path);
+    return WG_OK;
+}
+
+/* The parameters that the run starts from, before anything in the folder changes. */
+static wg_status start_parameters(wg_trainer *t)
+{
+    const char *path = t->settings.pretrained;
+    wg_status status = fill_store(t, &t->error);
+    if (status != WG_OK || !path || !*path)
+        return status;
+    if (!t->resumes)
+        return load_pretrained(t);
+    wgi_report_note(t, "%s has begun: --pretrained-model is not read again", t->settings.model);
+    return WG_OK;
+}
+
 static wg_status resume(wg_trainer *t, uint64_t data, uint64_t vocabularies)
 {
     wg_progress *p = &t->progress;
@@ -361,19 +397,16 @@ static wg_status refuse_stray_weights(wg_trainer *t)
 {
     char name[64];
     const char *folder = t->settings.model;
-    wg_status status = wg_checkpoint_exists(folder, &t->resumes, &t->error);
-    if (status != WG_OK || t->resumes)
-        return status;
-    status = wgi_checkpoint_find_stray(folder, name, &t->error);
+    wg_status status = wgi_checkpoint_find_stray(folder, name, &t->error);
     return status != WG_OK || !*name
                ? status
                : wgi_error_file(&t->error, WG_EINVAL, folder,
                                 "it has weights (%s), but no " WG_FILE_PROGRESS
                                 " to resume their training from, and training anew would overwrite "
                                 "them: copy " WG_FILE_PROGRESS " and " WG_FOLDER_CHECKPOINTS
-                                " as well to resume, use another folder, or use --overwrite to "
-                                "train from scratch",
-                                name);
+                                " as well to resume, start from them by --pretrained-model %s/%s, "
+                                "or use --overwrite to train from scratch",
+                                name, folder, name);
 }
 
 /* Makes and locks the folder. */
@@ -387,7 +420,11 @@ static wg_status enter_folder(wg_trainer *t)
         status = wg_folder_make(s->model, &t->error);
     if (status == WG_OK)
         status = wgi_lock_take(&t->lock, s->model, &t->error);
-    return status == WG_OK && !s->overwrite ? refuse_stray_weights(t) : status;
+    if (status != WG_OK || s->overwrite)
+        return status;
+    status = wg_checkpoint_exists(s->model, &t->resumes, &t->error);
+    bool pretrained = s->pretrained && *s->pretrained;
+    return status == WG_OK && !t->resumes && !pretrained ? refuse_stray_weights(t) : status;
 }
 
 /* Opens folder, backends and data.  Only the folder itself is created; nothing in it is changed. */
@@ -428,7 +465,9 @@ static wg_status start_folder(wg_trainer *t)
     wg_status status = checkpoints ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     if (status == WG_OK && s->overwrite)
         status = wg_checkpoint_clear(s->model, &t->error);
-    s->overwrite = false; /* config.yml must not ask for it again */
+    s->overwrite = false; /* config.yml must not ask for it again, nor for other weights */
+    free(s->pretrained);
+    s->pretrained = NULL;
     if (status == WG_OK && !t->data.of_folder)
         status = wg_vocabularies_save(&t->data.vocabularies, s->model, &t->error);
     if (status == WG_OK) /* the mark of a run, also of one that dies before its first checkpoint */
@@ -446,8 +485,8 @@ static void note_limits(wg_trainer *t)
                         t->settings.model);
     if (wgi_backends_have_object(t->settings.backend))
         wgi_report_note(t,
-                        "backend %s is a shared object and is not saved in " WG_FILE_CONFIG
-                        ": give --backend again to resume with it",
+                        "backend %s has a shared object, which " WG_FILE_CONFIG
+                        " does not keep: give --backend again to resume with it",
                         t->settings.backend);
 }
 
@@ -460,7 +499,7 @@ static wg_status begin(wg_trainer *t, const wg_settings *settings)
         return status;
     uint64_t data = wg_corpus_hash(t->data.train),
              vocabularies = wgi_vocabularies_hash(&t->data.vocabularies);
-    status = fill_store(t, &t->error);
+    status = start_parameters(t);
     if (status != WG_OK)
         return status;
     note_sizes(t);

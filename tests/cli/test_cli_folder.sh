@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_cli_folder.sh WENGERT CC OLD_MODEL: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
+# test_cli_folder.sh WENGERT CC OLD_MODEL [BACKEND]: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
 # trainings do not meet in one, copies without their state are not overwritten, damage is named.
-wengert=$1 cc=$2 old_model=$3
+wengert=$1 cc=$2 old_model=$3 backend=$4
 . "$(dirname "$0")/checks.sh"
 export OMP_NUM_THREADS=1
 cat >small.yml <<'END_OF_SETTINGS'
@@ -24,9 +24,9 @@ translate="--threads 1 --max-output-length 6 --beam-size 2 --scores"
 code 0 translate --model model $translate; cp out before
 printf 'zweiundvierzig\nsieben\n' >target
 
-# unchanged MODEL: it still translates as the first model did
+# unchanged MODEL OPTION...: it still translates as the first model did
 unchanged() {
-    code 0 translate --model "$1" $translate
+    code 0 translate --model "$@" $translate
     holds "translations of $1" -z "$(diff before out)"
 }
 
@@ -62,6 +62,13 @@ holds "the command line may load code" -e trace
 # the list of backends in config.yml
 says model/config.yml "backend: \"\""
 code 0 train --config small.yml --model named --after 1u --backend cpu; says named/config.yml "backend: cpu "
+if [ -n "$backend" ]; then
+    code 0 train --config small.yml --model named --after 2u --backend "$backend,cpu"
+    says err "backend $backend,cpu has a shared object, which config.yml does not keep"
+    says named/config.yml 'backend: "" '
+    code 0 train --model named --after 3u; says err "resuming after update 2"
+    code 0 train --config small.yml --backend "$backend" --dump-config; says out 'backend: "" '
+fi
 
 # config.yml is changed: by accident or on purpose
 rm -rf edited; cp -r model edited
@@ -143,6 +150,32 @@ for weights in model.safetensors best-bleu.safetensors; do
     checks=$((checks + 1)); cmp -s model/model.safetensors copy/$weights || fail "the weights of a copy are lost"
     unchanged copy
 done
+# ... unless its training is to start from them: with a rate of 0 they stay as they are
+for average in 0 0.1; do
+    rm -rf start; mkdir start; cp model/config.yml model/vocab.txt model/model.safetensors start
+    sed -i -e 1d -e "s/^exponential-smoothing: 0 /exponential-smoothing: $average /" \
+        -e 's/^learn-rate: .*/learn-rate: 0/' -e 's/^lr-warmup: .*/lr-warmup: 0/' start/config.yml
+    code 0 train --model start --after 2u --pretrained-model start/model.safetensors
+    says err "starting from "; says err " tensors of start/model.safetensors"; says err "update 2: saved"
+    unchanged start --weights model.safetensors
+    # an average of equal numbers differs from them by its rounding
+    code 0 translate --model start $translate
+    holds "their average" "$(sed 's/\(\.[0-9]\{3\}\)[0-9]*$/\1/' out)" = "$(sed 's/\(\.[0-9]\{3\}\)[0-9]*$/\1/' before)"
+    [ $average = 0 ] || holds "an average" -s start/average.safetensors
+    code 0 train --model start --after 3u --pretrained-model start/model.safetensors
+    says err "start has begun: --pretrained-model is not read again"; says err "resuming after update 2"
+    says start/config.yml 'pretrained-model: "" '
+done
+code 0 train --config small.yml --model fresh --after 1u --vocabs model/vocab.txt --pretrained-model model/model.safetensors
+code 3 train --config small.yml --model other --vocabs model/vocab.txt --d-ff 16 --pretrained-model model/model.safetensors
+says err "model/model.safetensors: tensor encoder/layer0/ff/inner/weight: expected F32 [16,8], got F32 [8,8]"
+code 3 train --config small.yml --model other --numbers 250 --vocab-kind words --pretrained-model model/model.safetensors
+code 4 train --config small.yml --model other --pretrained-model nothing.safetensors; says err "nothing.safetensors: open"
+[ -z "$python" ] || code 1 train --config small.yml --model other --vocabs model/vocab.txt --pretrained-model nan/model.safetensors
+code 3 train --config small.yml --model other --vocabs hurt/vocab.txt --pretrained-model model/model.safetensors
+says err "its vocabulary is not the one that model/model.safetensors was trained with"
+holds "what failed left no folder" ! -e other
+
 code 0 train --model copy --after 1u --overwrite; says err "update 1: saved"
 rm -rf copy; cp -r model copy; rm -r copy/checkpoints
 code 3 train --model copy --after 4u; says err "expected checkpoints beside progress.json"

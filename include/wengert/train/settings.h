@@ -44,6 +44,7 @@ typedef struct wg_settings {
     char *train_sets[2]; /**< source, target; NULL: the built-in numbers */
     char *valid_sets[2]; /**< source, target; NULL: none, or held-out built-in numbers */
     char *vocabs[2];     /**< second NULL: the first for both sides; both NULL: trained */
+    char *pretrained;    /**< file of weights that a new run starts from; NULL: random numbers */
     int64_t numbers;     /**< pairs of the built-in corpus */
     /* text */
     int vocab_kind;       /**< wg_vocabulary_kind */
