@@ -1,4 +1,5 @@
 #include "cli/backends.h"
+#include "cli/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     backend_choice *c = state->input;
     switch (key) {
     case BACKEND: add(c, arg, state); break;
-    case THREADS: c->threads = (int)number_argument(state, "--threads", arg, 1, 1024); break;
+    case THREADS:
+        c->threads = (int)number_argument(state, "--threads", arg, 1, MAX_THREADS);
+        if (check_threads(c->threads) != EXIT_OK)
+            exit(EXIT_RUN);
+        break;
     case ARGP_KEY_END:
         if (!c->n_sets)
             add(c, NULL, state);

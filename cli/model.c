@@ -1,4 +1,5 @@
 #include "cli/model.h"
+#include "cli/threads.h"
 #include "wengert/train/folder.h"
 
 #include <stdlib.h>
@@ -112,6 +113,8 @@ int model_open(model *m)
     code = exit_code(status);
     if (code == EXIT_OK)
         code = settings_args_apply(&m->args, &m->settings);
+    if (code == EXIT_OK)
+        code = check_threads((long)m->settings.threads);
     if (code == EXIT_OK)
         code = open_translator(m, folder, &of_folder);
     wg_settings_free(&of_folder);

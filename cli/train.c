@@ -2,6 +2,7 @@
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
+#include "cli/threads.h"
 #include "wengert/train/folder.h"
 
 #include <stdlib.h>
@@ -79,6 +80,8 @@ static int train(const wg_settings *s)
     wg_error error;
     progress p = progress_on(stderr, s->quiet);
     wg_trainer *t = NULL;
+    if (check_threads((long)s->threads) != EXIT_OK)
+        return EXIT_RUN;
     stop_on_signals(&asked);
     wg_status status = wg_trainer_create(&t, s, &(wg_listener){progress_tell, &p}, &error);
     stop_gently(&asked);

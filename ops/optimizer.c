@@ -173,13 +173,13 @@ static bool infer_global_norm(wg_node *n)
     return wg_set_result(n, 0, n->in[0]->dtype, WG_SCALAR);
 }
 
-/* dg = dy g / norm, and 0 where all are 0 */
+/* dg = dy (g / norm), and 0 where all are 0; dy / norm could overflow */
 static void grad_global_norm(wg_node *n, wg_value *const *dy, wg_value **dx)
 {
     wg_value *norm = n->out[0], *is_zero = wg_equal(norm, wg_scalar_like(norm, 0));
-    wg_value *s = wg_div(dy[0], wg_add(norm, wg_cast(is_zero, norm->dtype)));
+    wg_value *divisor = wg_add(norm, wg_cast(is_zero, norm->dtype));
     for (int i = 0; i < n->n_in; i++)
-        dx[i] = wg_mul(n->in[i], s);
+        dx[i] = wg_mul(wg_div(n->in[i], divisor), dy[0]);
 }
 
 static void expand_global_norm(wg_node *n, wg_value **y)

@@ -157,6 +157,15 @@ says err "line 1 is too long: its last 200 tokens"; says err "line 2 is too long
 code 0 evaluate $model source target; says out "BLEU"; says err "line 2 is too long"
 code 2 train --config small.yml --model m --max-input-length 5; says err "unrecognized option"
 
+# more threads than there is memory for; a sanitizer does not run with so little
+if (ulimit -v 3000000 && "$wengert" --version) >out 2>err; then
+    (ulimit -v 3000000; "$wengert" train --config small.yml --model crowd --after 1u --threads 1024 >out 2>err)
+    exits 1 "too many threads to train"; says err "of 1024 threads can be started: "
+    (ulimit -v 3000000; "$wengert" devices --no-limits --threads 1024 >out 2>err)
+    exits 1 "too many threads of a device"; says err "of 1024 threads can be started: "
+fi
+code 2 train --config small.yml --model crowd --threads 1025; says err "--threads: expected a whole number from 0 to 1024"
+
 # names in pictures: a program in the place of gnuplot keeps what it is given
 cat >odd <<'END'
 the dog 's tail ''' " "q" back\slash `touch`stolen $(x) %d @a {^_} <&> # é
