@@ -49,5 +49,5 @@ void stop_on_signals(stop_request *r)
 
 void stop_gently(stop_request *r)
 {
-    r->gently = 1;
+    r->gently = true;
 }

@@ -2,9 +2,11 @@
 #ifndef WG_CLI_STOP_H
 #define WG_CLI_STOP_H
 
+#include <stdatomic.h>
+
 typedef struct stop_request {
     volatile int signal_number; /* of the first signal that came after stop_gently; 0: none */
-    volatile int gently;
+    atomic_bool gently;
 } stop_request;
 
 /* From now on these signals are taken by a thread, which first lets them end the program as usual.

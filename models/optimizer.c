@@ -140,6 +140,7 @@ static wg_value *sgd_bound(const char *at, norms x, const wg_sgd_attrs *a)
     wg_value *m = (wg_add)(at, x.g, (wg_scale)(at, x.p, a->weight_decay));
     if (x.m)
         m = (wg_add)(at, m, (wg_scale)(at, x.m, a->momentum));
+    wg_name(m, "velocity bound");
     wg_value *step = (wg_scale)(at, (wg_mul)(at, x.rate, m), a->nesterov ? 1 + a->momentum : 1);
     return (wg_add)(at, m, (wg_add)(at, x.p, step));
 }
@@ -149,8 +150,14 @@ static wg_value *adam_bound(const char *at, norms x, const wg_adam_attrs *a, boo
     wg_value *decay = (wg_scale)(at, x.p, a->weight_decay);
     wg_value *g = decoupled ? x.g : (wg_add)(at, x.g, decay), *m = (wg_add)(at, x.m, g);
     wg_value *move = (wg_scale)(at, m, 1 / ((1 - a->beta1) * a->eps));
-    wg_value *step = (wg_mul)(at, x.rate, decoupled ? (wg_add)(at, move, decay) : move);
-    return (wg_add)(at, (wg_add)(at, m, (wg_mul)(at, g, g)), (wg_add)(at, x.p, step));
+    if (decoupled)
+        move = (wg_add)(at, move, decay);
+    else
+        wg_name(g, "gradient bound");
+    wg_name(m, "moment bound");
+    wg_name(move, "step bound");
+    wg_value *p = (wg_add)(at, x.p, (wg_mul)(at, x.rate, move));
+    return (wg_add)(at, (wg_add)(at, m, (wg_mul)(at, g, g)), p);
 }
 
 /* lr behind a guard of twice the bound: the other half is for rounding. */

@@ -24,13 +24,17 @@ static int drop_folder(void **state)
     return 0;
 }
 
-static wg_translator *opened(const char *weights)
+static wg_translator *opened_with(const char *folder, const wg_translator_options *o)
 {
     wg_translator *t = NULL;
     wg_error error = {.text = ""};
-    const wg_translator_options o = {.weights = weights, .threads = 2};
-    check_that(wg_translator_open(&t, FOLDER, &o, &error) == WG_OK, "%s", error.text);
+    check_that(wg_translator_open(&t, folder, o, &error) == WG_OK, "%s", error.text);
     return t;
+}
+
+static wg_translator *opened(const char *weights)
+{
+    return opened_with(FOLDER, &(wg_translator_options){.weights = weights, .threads = 2});
 }
 
 static void lines_become_lines(void **state)
@@ -111,6 +115,58 @@ static void pairs_are_scored(void **state)
     wg_translator_free(t);
     wg_translator_free(NULL);
     wg_translations_free(NULL, 0);
+}
+
+/* "seven hundred" is translated as its first `limit` characters, which are tokens, and so is a line
+ * beyond what learned positions reach. */
+static void check_cut(wg_translator *t, size_t limit)
+{
+    enum { LINES = 3 };
+    char first[40] = "";
+    const char *const lines[LINES] = {"seven hundred", "two", first};
+    const wg_search_options o = {.beam = 2, .n_best = 2, .max_length = 8, .attention = true};
+    wg_translation *found = NULL, *given = NULL;
+    memcpy(first, lines[0], limit);
+    check_that(wg_translator_run(t, lines, LINES, &o, &found) == WG_OK, "%s",
+               wg_translator_message(t));
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(found[k].cut, strlen(lines[0]) - limit);
+        assert_true(found[2 + k].cut == 0 && found[4 + k].cut == 0);
+        assert_string_equal(found[k].text, found[4 + k].text);
+    }
+    assert_int_equal(found[0].hypothesis.source_tokens, limit + 1);
+    const char *const targets[LINES] = {"sieben", "zweihundert", "sieben"};
+    check_that(wg_translator_score(t, lines, targets, LINES, &o, &given) == WG_OK, "%s",
+               wg_translator_message(t));
+    size_t of_target = limit < 6 ? 6 - limit : 0;
+    assert_int_equal(given[0].cut, strlen(lines[0]) - limit + of_target);
+    assert_int_equal(given[1].cut, limit < 11 ? 11 - limit : 0);
+    assert_int_equal(given[2].cut, of_target);
+    wg_translations_free(found, 2 * LINES);
+    wg_translations_free(given, LINES);
+}
+
+static void a_line_beyond_the_limit_is_cut(void **state)
+{
+    (void)state;
+    static const char brief[] =
+        "after 2u; positions learned; max-positions 8; max-length 7; length-multiple 8; "
+        "valid-freq 0; vocab-kind chars";
+    wg_translator *t = opened_with(FOLDER, &(wg_translator_options){.max_tokens = 5});
+    check_cut(t, 5);
+    wg_translator_free(t);
+    wg_settings s = small_training("translator_learned", brief);
+    remove_folder(s.model);
+    write_numbers(&s);
+    train(&s, NULL, NULL);
+    for (int64_t limit = 0; limit <= 1000; limit += 1000) {
+        t = opened_with(s.model, &(wg_translator_options){.max_tokens = limit});
+        check_cut(t, 7);
+        wg_translator_free(t);
+    }
+    remove_folder(s.model);
+    remove_numbers(&s);
+    wg_settings_free(&s);
 }
 
 static bool no_memory;
@@ -224,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_become_lines),
         cmocka_unit_test(pairs_are_scored),
+        cmocka_unit_test(a_line_beyond_the_limit_is_cut),
         cmocka_unit_test(a_line_that_is_too_long_is_reported),
         cmocka_unit_test(weights_can_be_chosen),
         cmocka_unit_test(bad_folders_and_weights_are_refused),
