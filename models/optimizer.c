@@ -85,13 +85,16 @@ static wg_value *moment(const char *at, wg_value *p, const char *what)
     return (wg_state)(at, wg_graph_of(p), text, p->dtype, p->shape, wg_zeros());
 }
 
-/* The states WHAT/PARAMETER of all n parameters; NULL without memory. */
+/* The states FIRST/PARAMETER of all n parameters, then SECOND/PARAMETER unless that is NULL, made
+ * parameter by parameter; NULL without memory. */
 static wg_value **moments(const char *at, wg_graph *g, wg_value *const *params, size_t n,
-                          const char *what)
+                          const char *first, const char *second)
 {
-    wg_value **list = wg_graph_alloc(g, (n + 1) * sizeof(wg_value *));
-    for (size_t i = 0; list && i < n; i++)
-        list[i] = moment(at, params[i], what);
+    wg_value **list = wg_graph_alloc(g, (2 * n + 1) * sizeof(wg_value *));
+    for (size_t i = 0; list && i < n; i++) {
+        list[i] = moment(at, params[i], first);
+        list[n + i] = second ? moment(at, params[i], second) : NULL;
+    }
     return list;
 }
 
@@ -196,7 +199,7 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     if (a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
-    wg_value **velocity = a.momentum > 0 ? moments(at, g, params, n, "velocity") : NULL;
+    wg_value **velocity = a.momentum > 0 ? moments(at, g, params, n, "velocity", NULL) : NULL;
     if (o.norm)
         lr = guarded(at, lr, sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr), &a));
     for (size_t i = 0; i < n; i++) {
@@ -210,13 +213,13 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     return wg_graph_status(g);
 }
 
-/* Adam's new parameters and moments, assigned. */
+/* Adam's new parameters and moments, assigned.  m: the first moments, then the second ones. */
 static void step_adam(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
                       wg_value *lr, wg_value *step, wg_value *const *m, const wg_adam_attrs *a,
                       bool decoupled)
 {
     for (size_t i = 0; i < n; i++) {
-        wg_value *v = moment(at, params[i], "v"), *rate = rate_for(at, lr, params[i]);
+        wg_value *v = m[n + i], *rate = rate_for(at, lr, params[i]);
         wg_value *p =
             (decoupled ? (wg_adamw) : (wg_adam))(at, params[i], grads[i], m[i], v, rate, step, a);
         (wg_assign)(at, params[i], p);
@@ -240,7 +243,7 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value *done = (wg_state)(at, g, "step", WG_I64, WG_SCALAR, wg_zeros());
-    wg_value *step = (wg_shift)(at, done, 1), **m = moments(at, g, params, n, "m");
+    wg_value *step = (wg_shift)(at, done, 1), **m = moments(at, g, params, n, "m", "v");
     if (m && o.norm)
         lr = guarded(at, lr,
                      adam_bound(at, norms_of(at, params, m, n, o.norm, lr), &a, o.decoupled));
