@@ -59,6 +59,22 @@ static bool need_floats(wg_graph *g, const char *who, const char *what, wg_value
     return wg_graph_status(g) == WG_OK;
 }
 
+/* Each v[i] that is there has the dtype and the shape of x[i]. */
+static bool need_like(wg_graph *g, const char *who, const char *what, wg_value *const *v,
+                      wg_value *const *x, size_t n)
+{
+    char a[160], b[160];
+    for (size_t i = 0; v && i < n; i++)
+        if (v[i] && wg_graph_of(v[i]) != g)
+            wg_graph_fail(g, WG_EINVAL, NULL, who, "%s %zu is of another graph", what, i);
+        else if (v[i] &&
+                 (v[i]->dtype != x[i]->dtype || !wg_shape_equal(&v[i]->shape, &x[i]->shape)))
+            wg_graph_fail(g, WG_ESHAPE, NULL, who, "%s %zu is %s%s, x is %s%s", what, i,
+                          wg_dtype_name(v[i]->dtype), wg_shape_text(&v[i]->shape, a, sizeof a),
+                          wg_dtype_name(x[i]->dtype), wg_shape_text(&x[i]->shape, b, sizeof b));
+    return wg_graph_status(g) == WG_OK;
+}
+
 static bool need_scalar(wg_graph *g, const char *who, const wg_value *L)
 {
     char text[160];
@@ -74,18 +90,9 @@ static bool need_scalar(wg_graph *g, const char *who, const wg_value *L)
 static bool fill_tangents(wg_graph *g, wg_value *const *x, wg_value *const *t, size_t n_x,
                           wg_value **out)
 {
-    char a[160], b[160];
-    for (size_t i = 0; i < n_x; i++) {
+    for (size_t i = 0; i < n_x; i++)
         out[i] = t && t[i] ? t[i] : wg_fill(g, x[i]->dtype, x[i]->shape, 1);
-        if (out[i] && wg_graph_of(out[i]) != g)
-            wg_graph_fail(g, WG_EINVAL, NULL, "wg_jvp", "tangent %zu is of another graph", i);
-        else if (out[i] &&
-                 (out[i]->dtype != x[i]->dtype || !wg_shape_equal(&out[i]->shape, &x[i]->shape)))
-            wg_graph_fail(g, WG_ESHAPE, NULL, "wg_jvp", "tangent %zu is %s%s, x is %s%s", i,
-                          wg_dtype_name(out[i]->dtype), wg_shape_text(&out[i]->shape, a, sizeof a),
-                          wg_dtype_name(x[i]->dtype), wg_shape_text(&x[i]->shape, b, sizeof b));
-    }
-    return wg_graph_status(g) == WG_OK;
+    return need_like(g, "wg_jvp", "tangent", out, x, n_x);
 }
 
 /* x' = u' J is linear in u, whatever u is: its transpose takes t to J t. */
@@ -259,7 +266,8 @@ wg_status(wg_hvp)(const char *at, wg_value *L, wg_value *const *x, wg_value *con
     wg_graph *g = begin(at, "wg_hvp", L, &before);
     if (!g)
         return refuse(L);
-    if (need_floats(g, "wg_hvp", "x", x, n_x) && need_scalar(g, "wg_hvp", L))
+    if (need_floats(g, "wg_hvp", "x", x, n_x) && need_scalar(g, "wg_hvp", L) &&
+        need_like(g, "wg_hvp", "v", v, x, n_x))
         hessian_product(g, L, x, v, n_x, hv);
     return end(g, &before);
 }
@@ -351,8 +359,10 @@ wg_status(wg_per_sample_grad)(const char *at, wg_value *L, wg_value *const *x, w
     wg_graph *g = begin(at, "wg_per_sample_grad", L, &before);
     if (!g)
         return refuse(L);
+    static const char who[] = "wg_per_sample_grad";
     wg_value **one = calloc(n_w + 1, sizeof *one);
-    if (!no_memory(g, one, "wg_per_sample_grad") && wg_grad(L, w, n_w, one) == WG_OK)
+    if (!no_memory(g, one, who) && need_scalar(g, who, L) && need_floats(g, who, "w", w, n_w) &&
+        wg_grad(L, w, n_w, one) == WG_OK)
         wg_vmap(one, n_w, x, xb, n_x, dw);
     free(one);
     return end(g, &before);

@@ -242,7 +242,8 @@ static bool infer_gated(wg_node *n)
     if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 1, WG_MAX_RANK))
         return false;
     if (s.dim[s.rank - 1] % 2)
-        return wg_fail(n, WG_ESHAPE, "x is %s: its last axis has no halves",
+        return wg_fail(n, WG_ESHAPE,
+                       "x is %s, its last axis must be even: the halves are value and gate",
                        wg_shape_text(&s, text, sizeof text));
     s.dim[s.rank - 1] /= 2;
     return wg_set_result(n, 0, n->in[0]->dtype, s);

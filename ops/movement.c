@@ -124,7 +124,7 @@ static bool infer_permute(wg_node *n)
     bool seen[WG_MAX_RANK] = {false};
     wg_shape s = {.rank = x->rank};
     if (a->order.count != x->rank)
-        return wg_fail(n, WG_ESHAPE, "an order of %d axes for %s of rank %d", a->order.count,
+        return wg_fail(n, WG_ESHAPE, "the order has %d axes, but %s has %d", a->order.count,
                        wg_shape_text(x, text, sizeof text), x->rank);
     for (int i = 0; i < x->rank; i++) {
         int axis;

@@ -77,9 +77,10 @@ static bool need_sizes(wg_node *n, const cell *c, places at)
     const wg_shape *x = &n->in[0]->shape, *wh = &n->in[at.wi + 1]->shape;
     int64_t rows = wh->dim[0], units = wh->dim[1];
     if (rows % c->gates || rows / c->gates != units)
-        return wg_fail(n, WG_ESHAPE,
-                       "wh has %lld rows and %lld columns, must have %d rows a column",
-                       (long long)rows, (long long)units, c->gates);
+        return wg_fail(
+            n, WG_ESHAPE,
+            "wh has %lld rows and %lld columns, must have %d times as many rows as columns",
+            (long long)rows, (long long)units, c->gates);
     if (!wg_need_dim(n, at.wi, 0, rows) || !wg_need_dim(n, at.wi, 1, x->dim[x->rank - 1]))
         return false;
     for (int i = at.wi + 2; i < at.wi + 4 && i < n->n_in; i++)

@@ -42,9 +42,10 @@ static bool infer_extreme(wg_node *n)
     const wg_reduce_attrs *a = n->attrs;
     char text[160];
     const wg_shape *x = &n->in[0]->shape;
-    return infer_reduce(n) && (terms_over(x, &a->axes) > 0 ||
-                               wg_fail(n, WG_ESHAPE, "x is %s: there is none among no elements",
-                                       wg_shape_text(x, text, sizeof text)));
+    return infer_reduce(n) &&
+           (terms_over(x, &a->axes) > 0 ||
+            wg_fail(n, WG_ESHAPE, "x is %s: an empty axis has no extreme element",
+                    wg_shape_text(x, text, sizeof text)));
 }
 
 /* y, or a cotangent of y, as it would be with the reduced axes kept: it then broadcasts against x.

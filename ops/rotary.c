@@ -19,7 +19,8 @@ static bool infer(wg_node *n)
         return false;
     const wg_shape *s = &n->in[0]->shape;
     if (s->dim[s->rank - 1] % 2 != 0)
-        return wg_fail(n, WG_ESHAPE, "%lld numbers do not fall in pairs",
+        return wg_fail(n, WG_ESHAPE,
+                       "the last axis of x is %lld, must be even: positions turn pairs",
                        (long long)s->dim[s->rank - 1]);
     if (!(a->base >= 0 && isfinite(a->base)))
         return wg_fail(n, WG_EINVAL, "base is %g, must be positive", a->base);

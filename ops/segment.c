@@ -192,7 +192,7 @@ static bool infer_softmax(wg_node *n)
     wg_shape s;
     return wg_need_float(n, 0) && need_segments(n, &s) &&
            (wg_shape_valid(&s, n->in[0]->dtype) ||
-            wg_fail(n, WG_ESHAPE, "the sums of %lld segments have no valid shape",
+            wg_fail(n, WG_ESHAPE, "n_segments is %lld, which gives no valid shape",
                     (long long)((const wg_segment_attrs *)n->attrs)->n_segments)) &&
            wg_set_result(n, 0, n->in[0]->dtype, n->in[0]->shape);
 }

@@ -19,7 +19,7 @@ static bool infer_arg(wg_node *n)
     if (!wg_need_number(n, 0) || !wg_need_axis(n, 0, a->axis, &axis))
         return false;
     if (x->dim[axis] == 0)
-        return wg_fail(n, WG_ESHAPE, "x is %s: there is none among no elements",
+        return wg_fail(n, WG_ESHAPE, "x is %s: an empty axis has no extreme element",
                        wg_shape_text(x, text, sizeof text));
     wg_axes set = {1, {axis}};
     return wg_set_result(n, 0, WG_I64, wg_shape_reduced(x, &set, a->keep));

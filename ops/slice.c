@@ -24,7 +24,8 @@ static bool need_window(wg_node *n, const wg_shape *whole, const wg_shape *start
         bool inside =
             first >= 0 && first < dim && (by > 0 ? dim - 1 - first : -first) / by >= count - 1;
         if (!inside)
-            return wg_fail(n, WG_ESHAPE, "%lld positions from %lld by %lld leave axis %d of %s",
+            return wg_fail(n, WG_ESHAPE,
+                           "%lld positions from %lld in steps of %lld leave axis %d of %s",
                            (long long)count, (long long)first, (long long)by, k,
                            wg_shape_text(whole, text, sizeof text));
     }

@@ -548,6 +548,34 @@ static void bad_arguments(void **state)
     assert_null(wg_laplacian(NULL, NULL));
 }
 
+/* A message names the function that was called, not those that it is made of; an op keeps its
+ * name. */
+static void messages_name_the_function_that_was_called(void **state)
+{
+    (void)state;
+    wg_value *x, *y, *d;
+    wg_graph *g = fresh(&x, &y);
+    wg_value *v = wg_input(g, "v", WG_F32, WG_SHAPE(5)), *L = wg_sum(y, WG_ALL_AXES, WG_DROP);
+    expect(g, wg_hvp(L, &x, &v, 1, &d), WG_ESHAPE, "wg_hvp: v 0 is f32[5], x is f32[2,3]");
+    g = fresh(&x, &y);
+    v = wg_input(g, "v", WG_F32, WG_SHAPE(4, 5));
+    L = wg_sum(y, WG_ALL_AXES, WG_DROP);
+    expect(g, wg_per_sample_grad(L, &x, &v, 1, &x, 1, &d), WG_ESHAPE,
+           "wg_per_sample_grad: x[0] is [2,3], its batch is [4,5], must be [4,2,3]");
+    g = fresh(&x, &y);
+    expect(g, wg_per_sample_grad(y, &x, &x, 1, &x, 1, &d), WG_ESHAPE,
+           "wg_per_sample_grad: L is [2,3], must be a scalar");
+    g = fresh(&x, &y);
+    expect(g,
+           wg_vjp(&y, NULL, 1, &(wg_value *){wg_input(g, "n", WG_I32, WG_SHAPE(2))}, 1, NULL, &d),
+           WG_EDTYPE, "wg_vjp: wrt[0] is i32, not a float");
+    g = fresh(&x, &y);
+    expect(g,
+           wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP),
+                   &(wg_value *){wg_input(g, "n", WG_I32, WG_SHAPE(2))}, 1, &d),
+           WG_EDTYPE, "wg_grad: wrt[0] is i32, not a float");
+}
+
 /* A tangent of NULL stands for ones; what does not depend on x does not move. */
 static void defaults(void **state)
 {
@@ -578,6 +606,7 @@ int main(void)
         cmocka_unit_test(laplacian_of_a_scalar),
         cmocka_unit_test(gradients_of_each_sample),
         cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(messages_name_the_function_that_was_called),
         cmocka_unit_test(defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,39 @@ static void a_right_graph_passes_at_orders_1_to_3(void **state)
     }
 }
 
+typedef struct told {
+    size_t calls, done, all;
+    int order;
+} told;
+
+static void note_progress(void *context, int order, size_t done, size_t all)
+{
+    told *t = context;
+    assert_true(order == t->order || (order == t->order + 1 && t->done == t->all));
+    if (order != t->order)
+        t->done = 0;
+    assert_int_equal(done, t->done + 1);
+    assert_true(done <= all);
+    *t = (told){t->calls + 1, done, all, order};
+}
+
+/* Each comparison is told, of each order up to the last. */
+static void the_progress_of_a_check_is_told(void **state)
+{
+    (void)state;
+    wg_graph *g = small_network();
+    told t = {0};
+    wg_gradcheck_options o = options_of_order(2);
+    wg_gradcheck_report r;
+    o.max = 5;
+    o.progress = note_progress;
+    o.context = &t;
+    check_that(wg_gradcheck(g, &o, &r) == WG_OK, "%s", r.message);
+    assert_int_equal(t.order, 2);
+    assert_true(t.done == t.all && t.calls > t.all && t.calls >= r.compared);
+    wg_graph_free(g);
+}
+
 /* ---- what is wrong is found and named -------------------------------------------------------- */
 
 static void flip(void *context, wg_node *n, wg_value *const *dy, wg_value **dx)
@@ -474,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_graph_passes_at_orders_1_to_3),
+        cmocka_unit_test(the_progress_of_a_check_is_told),
         cmocka_unit_test(the_guilty_node_is_named),
         cmocka_unit_test(ops_of_the_user_are_checked),
         cmocka_unit_test(nothing_to_compare_is_a_failure),

@@ -57,6 +57,16 @@ code 0 gradcheck --op floor;   says out "no derivative"
 code 0 gradcheck mlp --seed 7; says out "model mlp"; says out "1 passed, 0 failed"
 code 0 gradcheck mlp --seeds 3 --elements 2; says out "    63 compared"; says out "1 passed, 0 failed"
 
+# its progress: on a terminal a line that is taken away, nothing elsewhere
+code 0 gradcheck lstm --order 2; holds "progress is shown where there is no terminal" ! -s err
+if script -qc true tty </dev/null >out 2>err; then # not where there are no pseudo-terminals
+    TERM=xterm script -qc "stty cols 100; '$wengert' gradcheck lstm --order 2" tty </dev/null >out 2>err
+    tr '\r' '\n' <out >drawn
+    says drawn "] model lstm  order "; says drawn "compared"; says drawn "1 passed, 0 failed"
+    TERM=dumb script -qc "'$wengert' gradcheck lstm" tty </dev/null >out 2>err
+    holds "a bar is drawn on a dumb terminal" -z "$(grep 'order 1,' out)"
+fi
+
 # ops
 code 0 ops;                    says out "matmul"; says out " ops"
 code 0 ops matmul;             says out "operands    a b"; says out "transpose_a"

@@ -86,6 +86,8 @@ sed 's/activation=relu/activation=tanh/' a.wg >b.wg
 code 1 diff a.wg b.wg
 says out "the graphs part at node 4: attribute activation=relu against activation=tanh"
 says out "- %4 = linear("; says out "+ %4 = linear("
+checks=$((checks + 1)); [ "$(grep -c '^[-+] %' out)" = 2 ] || fail "lines that are equal are shown as different"
+checks=$((checks + 1)); [ "$(grep -c '^  %[56] ' out)" = 2 ] || fail "two equal lines after the difference are not shown once"
 sed "s/'x' at/'z' at/" a.wg >b.wg
 code 1 diff a.wg b.wg;         says out "part at node 0: the name 'x' against 'z'"
 sed "s/ at models.c:18/ at other.c:1/" a.wg >b.wg

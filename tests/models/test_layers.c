@@ -465,6 +465,77 @@ static void convolutions_have_the_weights_that_they_say(void **state)
     assert_null(wg_conv1d_layer("c", NULL, 6, 3, NULL));
 }
 
+/* ---- mistakes -------------------------------------------------------------------------------- */
+
+static wg_value *nameless(wg_graph *g, int which)
+{
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 4)),
+             *image = wg_input(g, "image", WG_F32, WG_SHAPE(1, 2, 5, 5)),
+             *ids = wg_input(g, "ids", WG_I64, WG_SHAPE(2));
+    switch (which) {
+    case 0: return wg_dense(NULL, x, 5, WG_ACTIVATION_NONE);
+    case 1: return wg_layernorm_layer(NULL, x);
+    case 2: return wg_feed_forward(NULL, x, 5, NULL);
+    case 3: return wg_batchnorm_layer(NULL, image, true, NULL);
+    case 4: return wg_conv_layer(NULL, image, 4, 3, NULL);
+    case 5: return wg_conv1d_layer(NULL, x, 4, 3, NULL);
+    case 6: return wg_embedding_layer(NULL, ids, 5, 4, WG_F32);
+    case 7: return wg_lstm_layer(NULL, x, 5);
+    case 8: return wg_multi_head_attention(NULL, x, x, &(wg_multi_head_options){.heads = 2});
+    case 9: return wg_learned_positions(NULL, g, WG_F32, 0, 3, 4, 0, 8);
+    default: return wg_relative_bias(NULL, g, WG_F32, 2, 3, 3, 2);
+    }
+}
+
+static void a_layer_needs_a_name(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= 10; i++) {
+        wg_graph *g = wg_graph_new();
+        assert_null(nameless(g, i));
+        check_that(strstr(wg_graph_message(g),
+                          "layer: its name is NULL: name the scope that its "
+                          "parameters are in (test_layers.c:") == wg_graph_message(g),
+                   "%d: %s", i, wg_graph_message(g));
+        wg_graph_free(g);
+    }
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, NULL);
+    assert_string_equal(wg_graph_message(g), "wg_scope_push: the name is NULL");
+    wg_graph_free(g);
+    g = wg_graph_new();
+    assert_null(wg_name(wg_exp(wg_input(g, "x", WG_F32, WG_SCALAR)), NULL));
+    check_that(strstr(wg_graph_message(g), "wg_name: the name is NULL (test_layers.c:"), "%s",
+               wg_graph_message(g));
+    wg_graph_free(g);
+}
+
+/* Bytes of a picture, say: what is wrong is the input, not the parameters that would follow. */
+static void layers_refuse_integers_by_name(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *image = wg_input(g, "image", WG_U8, WG_SHAPE(2, 1, 8, 8));
+    assert_null(wg_conv_layer("c", image, 4, 3, NULL));
+    check_that(strstr(wg_graph_message(g),
+                      "c: layer: its input is u8, must be a float: wg_cast it first "
+                      "(test_layers.c:"),
+               "%s", wg_graph_message(g));
+    wg_graph_free(g);
+}
+
+/* A bias of attention is a box of its own in pictures, as what layers build is. */
+static void alibi_is_built_in_a_scope(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_scope_push(g, "block");
+    wg_value *bias = wg_alibi(g, WG_F32, 2, 3, 3);
+    assert_string_equal(bias->node->scope->path, "block/alibi");
+    assert_string_equal(wg_scope_path(g), "block");
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +554,9 @@ int main(void)
         cmocka_unit_test(states_can_be_carried_from_run_to_run),
         cmocka_unit_test(recurrent_layers_refuse_what_they_cannot_do),
         cmocka_unit_test(convolutions_have_the_weights_that_they_say),
+        cmocka_unit_test(a_layer_needs_a_name),
+        cmocka_unit_test(layers_refuse_integers_by_name),
+        cmocka_unit_test(alibi_is_built_in_a_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -474,7 +474,7 @@ static void bad_shapes_are_refused(void **state)
     small_refused(g, "dropout is 1, must be in [0, 1)");
     g = wg_graph_new();
     wg_rotary(wg_fill(g, WG_F32, WG_SHAPE(2, 3), 0), NULL);
-    small_refused(g, "3 numbers do not fall in pairs");
+    small_refused(g, "the last axis of x is 3, must be even: positions turn pairs");
 }
 
 static void bad_biases_and_windows_are_refused(void **state)

@@ -465,7 +465,8 @@ static void bad_operands_are_refused(void **state)
     check_refused("a is f32, must be bool", wg_logical_and(x, x));
     check_refused("min 2 is above max 1", wg_clamp(x, 2, 1));
     check_refused("min is NaN", wg_clamp(x, NAN, 1));
-    check_refused("x is [2,3]: its last axis has no halves", wg_gated(x, WG_GLU));
+    check_refused("x is [2,3], its last axis must be even: the halves are value and gate",
+                  wg_gated(x, WG_GLU));
     check_refused("kind is 9, must be 0 to 1", wg_gelu(x, (wg_gelu_kind)9));
     check_refused("x is i64, must be f32", wg_sigmoid(i));
 }

@@ -239,7 +239,7 @@ static void wrong_arguments_are_named(void **state)
           wg_segment_sum(x, ids, 1, 4));
     WRONG("segment_sum(%2, ids): the shape [-1,4] has a negative size",
           wg_segment_sum(wg_embedding(x, ids), ids, 0, -1));
-    WRONG("segment_softmax(%2, ids): the sums of -1 segments have no valid shape",
+    WRONG("segment_softmax(%2, ids): n_segments is -1, which gives no valid shape",
           wg_segment_softmax(wg_embedding(x, ids), ids, 0, -1));
     WRONG("scatter(x, ids, x): ids are [2,5], too large for src, [3,4], at axis 1: 5 and 4",
           wg_scatter(x, ids, x, 1));

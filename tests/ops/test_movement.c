@@ -284,17 +284,17 @@ static void wrong_arguments_are_named(void **state)
     } while (0)
     WRONG("slice: axis 2 is outside x, which is [3,4]", wg_slice(x, 2, 0, 1, 1));
     WRONG("slice(x): the step along axis 1 is 0", wg_slice(x, 1, 0, 1, 0));
-    WRONG("slice(x): 3 positions from 1 by 1 leave axis 0 of [3,4]",
+    WRONG("slice(x): 3 positions from 1 in steps of 1 leave axis 0 of [3,4]",
           wg_window(x, WG_SHAPE(1, 0), WG_SHAPE(3, 4), WG_SHAPE(1, 1)));
-    WRONG("slice(x): 2 positions from 1 by -2 leave axis 0 of [3,4]",
+    WRONG("slice(x): 2 positions from 1 in steps of -2 leave axis 0 of [3,4]",
           wg_window(x, WG_SHAPE(1, 0), WG_SHAPE(2, 4), WG_SHAPE(-2, 1)));
-    WRONG("slice(x): 2 positions from 2 by 9223372036854775807 leave axis 0 of [3,4]",
+    WRONG("slice(x): 2 positions from 2 in steps of 9223372036854775807 leave axis 0 of [3,4]",
           wg_window(x, WG_SHAPE(2, 0), WG_SHAPE(2, 4), WG_SHAPE(INT64_MAX, 1)));
-    WRONG("slice(x): 2 positions from 2 by -9223372036854775808 leave axis 0 of [3,4]",
+    WRONG("slice(x): 2 positions from 2 in steps of -9223372036854775808 leave axis 0 of [3,4]",
           wg_window(x, WG_SHAPE(2, 0), WG_SHAPE(2, 4), WG_SHAPE(INT64_MIN, 1)));
     WRONG("slice(x): 1 starts, 2 sizes and 2 steps for [3,4] of rank 2",
           wg_window(x, WG_SHAPE(1), WG_SHAPE(2, 4), WG_SHAPE(1, 1)));
-    WRONG("slice_grad(x): 3 positions from 0 by 1 leave axis 0 of [2,4]",
+    WRONG("slice_grad(x): 3 positions from 0 in steps of 1 leave axis 0 of [2,4]",
           wg_slice_grad(x, WG_SHAPE(2, 4), WG_SHAPE(0, 0), WG_SHAPE(1, 1)));
     WRONG("pad(x): the padding of axis 1 is 0 and -1, must not be negative",
           wg_pad(x, WG_SHAPE(0, 0), WG_SHAPE(0, -1), 0));

@@ -267,7 +267,7 @@ static void wrong_operands_are_refused_with_their_numbers(void **state)
     x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 4, 3));
 #define W(name, ...) wg_input(g, name, WG_F32, WG_SHAPE(__VA_ARGS__))
     FRESH assert_null(wg_lstm(x, W("wi", 20, 3), W("wh", 20, 6), NULL, NULL, NULL));
-    small_refused(g, "wh has 20 rows and 6 columns, must have 4 rows a column");
+    small_refused(g, "wh has 20 rows and 6 columns, must have 4 times as many rows as columns");
     FRESH assert_null(wg_gru(x, W("wi", 20, 3), W("wh", 15, 5), NULL, NULL, NULL));
     small_refused(g, "wi is [20,3], its axis 0 must be 15, not 20");
     FRESH assert_null(wg_rnn(x, W("wi", 5, 4), W("wh", 5, 5), NULL, NULL, NULL));

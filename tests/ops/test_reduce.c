@@ -557,9 +557,9 @@ static void topk_sorts_and_its_derivative_goes_back(void **state)
 static void bad_arguments_are_refused(void **state)
 {
     (void)state;
-    check_refused("max(x): x is [2,0,3]: there is none among no elements", wg_max(x, ALL));
-    check_refused("there is none among no elements", wg_min(x, WG_AXES(1), WG_KEEP));
-    check_refused("there is none among no elements", wg_argmax(x, 1, WG_DROP));
+    check_refused("max(x): x is [2,0,3]: an empty axis has no extreme element", wg_max(x, ALL));
+    check_refused("an empty axis has no extreme element", wg_min(x, WG_AXES(1), WG_KEEP));
+    check_refused("an empty axis has no extreme element", wg_argmax(x, 1, WG_DROP));
     check_refused("axis 2 is outside x, which is [2,3]", wg_sum(i, WG_AXES(2), WG_DROP));
     check_refused("axis -1 is given twice", wg_sum(i, WG_AXES(1, -1), WG_DROP));
     check_refused("x is i64, must be f32", wg_mean(i, ALL));
