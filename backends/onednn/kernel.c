@@ -122,18 +122,21 @@ void wgi_od_check_call(wg_call *c, dnnl_status_t status, const char *name)
         wg_call_fail(c, "oneDNN's %s failed with status %d", name, (int)status);
 }
 
-/* y = max(y, 0), where NaN stays.  On bits, of f32 or bf16: `lowest` is -infinity, so that what is
- * from the sign bit up to there is negative, and what is above is NaN. */
-#define RELU(name, bits, sign, lowest)                                                             \
-    static void name(bits *y, int64_t count, int threads)                                          \
-    {                                                                                              \
-        _Pragma("omp parallel for simd schedule(static) num_threads(threads)") for (int64_t i = 0; \
-                                                                                    i < count;     \
-                                                                                    i++) y[i] =    \
-            y[i] >= (sign) && y[i] <= (lowest) ? 0 : y[i];                                         \
-    }
-RELU(relu_f32, uint32_t, 0x80000000u, 0xff800000u)
-RELU(relu_bf16, uint16_t, 0x8000u, 0xff80u)
+/* y = max(y, 0), where NaN stays */
+static void relu_f32(float *y, int64_t count, int threads)
+{
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < count; i++)
+        y[i] = y[i] <= 0 ? 0 : y[i];
+}
+
+/* The same on the bits of bf16, where 0x8000 is -0, 0xff80 is -infinity, and NaN is beyond. */
+static void relu_bf16(uint16_t *y, int64_t count, int threads)
+{
+#pragma omp parallel for simd schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < count; i++)
+        y[i] = y[i] >= 0x8000 && y[i] <= 0xff80 ? 0 : y[i];
+}
 
 static void run_relu(wg_call *c)
 {
