@@ -180,6 +180,10 @@ static wg_status nothing_left(reader *r, const wg_corpus *c)
 static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vocabulary[SIDES])
 {
     wg_corpus *c = NULL;
+    if (r->options.threads < 0)
+        return wgi_error_set(r->error, WG_EINVAL,
+                             "threads is %d, must be positive, or 0 for OpenMP's default",
+                             r->options.threads);
     wg_status status = split_both(r);
     if (status == WG_OK)
         status = encode(r, vocabulary);

@@ -332,6 +332,9 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(wg_corpus_read(&c, NULL, good, words, words, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_read(&c, good, good, NULL, words, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_of_text(&c, NULL, 3, "a", 1, words, words, NULL, NULL), WG_EINVAL);
+    const wg_corpus_options negative = {.threads = -1};
+    assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, words, &negative, NULL),
+                     WG_EINVAL);
     assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, NULL, NULL, NULL), WG_EINVAL);
 }
 
