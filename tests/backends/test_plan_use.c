@@ -3,6 +3,7 @@
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
+#include "wengert/models/layers.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>
@@ -381,6 +382,40 @@ static void nan_of_a_constant_is_said_to_be_one(void **state)
     wg_graph_free(g);
 }
 
+/* The check looks at what the same kernels make: a layer with its relu, its gradient, a loss. */
+static void the_check_changes_no_bits(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(64, 96)),
+             *t = wg_input(g, "t", WG_I32, WG_SHAPE(64)),
+             *h = wg_dense("hidden", x, 128, WG_ACTIVATION_RELU);
+    h = wg_layernorm_layer("norm", wg_dense("more", h, 80, WG_ACTIVATION_GELU));
+    wg_value *logits = wg_dense("out", h, 10, WG_ACTIVATION_NONE);
+    wg_output(wg_cross_entropy(logits, t, NULL, NULL), "loss");
+    wg_gradients d = wg_grad_all(wg_graph_output(g, 0));
+    for (size_t i = 0; i < d.n; i++)
+        wg_output(d.grads[i], d.params[i]->name);
+    wg_plan *plain = plan_of(g, NULL),
+            *checked = plan_of(g, &(wg_plan_options){.check_nonfinite = true});
+    wg_plan *const plans[] = {plain, checked};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 64 * 96; i++)
+            wg_plan_f32(plans[k], x)[i] = sinf((float)i);
+        for (int i = 0; i < 64; i++)
+            wg_plan_i32(plans[k], t)[i] = i % 10;
+        run(plans[k], 0);
+    }
+    assert_int_equal(wg_graph_output_count(g), 9);
+    for (size_t i = 0; i < 9; i++) {
+        const wg_value *y = wg_graph_output(g, i);
+        assert_memory_equal(wg_plan_data(plain, y), wg_plan_data(checked, y), wg_value_bytes(y));
+    }
+    wg_plan_free(plain);
+    wg_plan_free(checked);
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +434,7 @@ int main(void)
         cmocka_unit_test(poison_shows_an_input_that_was_not_written),
         cmocka_unit_test(nan_that_came_in_is_told_from_nan_that_is_made),
         cmocka_unit_test(nan_of_a_constant_is_said_to_be_one),
+        cmocka_unit_test(the_check_changes_no_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
