@@ -3,7 +3,8 @@
 #   - include directions: a room, or its public headers in include/wengert/, includes only the rooms named with it below;
 #   - public headers include only public ones;
 #   - oneDNN is called through the table of backends/dnnl.h, which lets no exception through;
-#   - the library never ends the program: no abort, exit or assert (a forked child may _exit).
+#   - the library never ends the program: no abort, exit or assert (a forked child may _exit);
+#   - nothing that was built lies beside the source.
 cmake_minimum_required(VERSION 3.25)
 set(may_graph graph)
 set(may_ops graph ops)
@@ -14,6 +15,11 @@ set(may_files graph ops backends files)
 set(may_decode graph ops backends models decode)
 set(may_text graph files text)
 set(may_train graph ops autograd backends models decode files text train)
+
+file(GLOB built RELATIVE ${ROOT} ${ROOT}/*.o ${ROOT}/*.a ${ROOT}/*.so ${ROOT}/*/*.o)
+foreach(file ${built})
+  message(SEND_ERROR "${file} was built and does not belong to the source")
+endforeach()
 
 set(includes 0)
 set(files 0)
