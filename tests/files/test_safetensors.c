@@ -578,7 +578,7 @@ static void a_failed_write_leaves_a_whole_file(void **state)
     free(big);
     print_message("%d failures tried\n", tried);
     assert_true(tried > 20);
-    assert_int_equal(unnoticed, 2); /* the folder is closed when all is on disk: once in each mode */
+    assert_int_equal(unnoticed, 2); /* the folder is closed last: once in each mode */
 }
 
 /* Each allocation of the reader fails: a status, and nothing is leaked (checked under ASan). */
