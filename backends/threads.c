@@ -1,11 +1,10 @@
 /* The threads of a run meet some hundred times in a step of training.  OpenMP's wait in a loop, for
  * milliseconds: the fastest way while each has a core of its own.  On a shared machine the system
  * takes a thread off its core for milliseconds, the others spin all that time, and what they burn
- * is then missing to the one they wait for.  So the process watches how often its threads lose
- * their cores against their will.  From LOST_PER_SECOND of
- * each thread on they sleep soon after they begin to wait, for a while; if cores are lost again soon
- * after that, for twice as long.  (Seen of two threads: 20 to 30 a second each on a quiet machine,
- * 130 beside one busy process.)
+ * is then missing to the one they wait for.  So the process watches for how long its threads could
+ * have run and had no core.  If that is much, they sleep soon after they begin to wait, for a
+ * while; if cores are missing again soon after that, for twice as long.  (Seen of two threads: one
+ * to seven percent of the time on a quiet machine, half of it beside one busy process.)
  *
  * How this is told to the OpenMP runtime: LLVM's has a function for it.  GNU's waits briefly while
  * it manages more threads than there are processors; so a team of its own, asleep, is kept for it
@@ -13,6 +12,7 @@
  *
  * Waiting is a matter of the process, as is OpenMP's pool of threads: hence the static state. */
 #include "backends/threads.h"
+#include "backends/delay.h"
 #include "backends/quota.h"
 
 #include <omp.h>
@@ -21,7 +21,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 int wgi_threads(int wanted)
@@ -100,8 +99,8 @@ static bool wait_briefly(int threads, bool briefly)
 
 #define MILLISECOND INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
-enum { LOST_PER_SECOND = 60 };
-static const int64_t BETWEEN_LOOKS = 50 * MILLISECOND, SHORTEST = 2 * SECOND, LONGEST = 60 * SECOND;
+static const int64_t BETWEEN_LOOKS = 100 * MILLISECOND, SHORTEST = 2 * SECOND,
+                     LONGEST = 60 * SECOND;
 
 bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
 {
@@ -119,7 +118,7 @@ bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
 
 typedef struct watch {
     pthread_mutex_t lock;
-    int64_t looked, switches; /* when last, and how many there were then */
+    int64_t looked, delay; /* when last, and wgi_run_delay then */
     wgi_waiting wanted;
     bool briefly; /* as OpenMP has been told */
 } watch;
@@ -134,16 +133,15 @@ static int64_t now(void)
     return t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* Have cores been lost since the last look? */
+/* Have cores been missing since the last look?  One busy process takes half a core or more; what a
+ * quiet system does beside is for each thread a small share. */
 static bool lost_cores(watch *w, int64_t time, int threads)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    int64_t lost = usage.ru_nivcsw - w->switches, since = time - w->looked;
+    int64_t delay = wgi_run_delay(), waited = delay - w->delay, since = time - w->looked;
     bool first = w->looked == 0;
     w->looked = time;
-    w->switches = usage.ru_nivcsw;
-    return !first && lost * SECOND >= LOST_PER_SECOND * threads * since;
+    w->delay = delay;
+    return !first && waited > since / 4 + since / 32 * threads;
 }
 
 static bool decided_by_user(void)
