@@ -83,19 +83,29 @@ void KERNEL(prod)(wg_call *c)
 
 /* ---- max, min: b counts NaNs, of which one is enough ----------------------------------------- */
 
+/* The best of each of LANES columns: OpenMP's reduction begins with a finite number in clang. */
+enum { LANES = 16 };
+
 #define PRAGMA(text) _Pragma(#text)
 #define EXTREME(name, better)                                                                      \
     static void take_##name(partial *p, const real *x, int64_t n, const void *attrs)               \
     {                                                                                              \
         (void)attrs;                                                                               \
-        real best = p->count ? (real)p->a : x[0];                                                  \
+        real best[LANES];                                                                          \
         int odd = 0;                                                                               \
-        PRAGMA(omp simd reduction(name : best) reduction(| : odd))                                 \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            best = x[i] better best ? x[i] : best;                                                 \
-            odd |= cpu_is_nan(x[i]);                                                               \
+        for (int j = 0; j < LANES; j++)                                                            \
+            best[j] = p->count ? (real)p->a : x[0];                                                \
+        for (int64_t i = 0; i < n; i += LANES) {                                                   \
+            int width = n - i < LANES ? (int)(n - i) : LANES;                                      \
+            PRAGMA(omp simd reduction(| : odd))                                                    \
+            for (int j = 0; j < width; j++) {                                                      \
+                best[j] = x[i + j] better best[j] ? x[i + j] : best[j];                            \
+                odd |= cpu_is_nan(x[i + j]);                                                       \
+            }                                                                                      \
         }                                                                                          \
-        p->a = best;                                                                               \
+        for (int j = 1; j < LANES; j++)                                                            \
+            best[0] = best[j] better best[0] ? best[j] : best[0];                                  \
+        p->a = best[0];                                                                            \
         p->b += odd;                                                                               \
         p->count += n;                                                                             \
     }                                                                                              \
