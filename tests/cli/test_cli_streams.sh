@@ -82,9 +82,9 @@ exits 4 "translate without standard output"; says err "standard output: Bad file
 "$wengert" translate $model <input >/dev/full 2>err
 exits 4 "translate to a full disk"; says err "standard output: No space left on device"
 holds "one message" "$(lines err)" -eq 1
-smallest=1
-ldd "$wengert" | grep -q libomp && smallest=8 # LLVM's OpenMP needs a page of shared memory before the program begins
-for blocks in $smallest 16 32; do
+sizes="1 8 16 32"
+ldd "$wengert" | grep -q libomp && sizes="8 16 32" # LLVM's OpenMP needs a page of shared memory as it is loaded
+for blocks in $sizes; do
     (ulimit -f $blocks; "$wengert" train --config small.yml --model limited --after 3u --save-freq 1u >out 2>err)
     exits 4 "train with files of at most $blocks blocks"; says err "File too large"
     holds "no temporary file" -z "$(find limited -name '*.tmp-*' 2>/dev/null)"
