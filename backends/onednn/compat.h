@@ -12,6 +12,9 @@
 
 #define OD_V3 (DNNL_VERSION_MAJOR >= 3)
 
+/* Whether gelu by erf is inf for inf: 3.6 makes NaN of it on AVX-512. */
+enum { OD_GELU_ERF = !OD_V3 };
+
 #if OD_V3
 typedef dnnl_memory_desc_t od_md;
 typedef const_dnnl_memory_desc_t od_const_md;

@@ -29,6 +29,8 @@ const char *wgi_od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *
     dnnl_alg_kind_t alg = functions[i].alg;
     if (n->op == &wg_op_gelu && ((const wg_gelu_attrs *)n->attrs)->kind == WG_GELU_TANH)
         alg = dnnl_eltwise_gelu_tanh;
+    if (alg == dnnl_eltwise_gelu_erf && !OD_GELU_ERF)
+        return "its gelu of infinity is NaN";
     od_md md = wgi_od_md_flat(n->in[0]);
     dnnl_status_t made =
         md ? wgi_od_eltwise(&plan->pd, b->engine, alg, md, functions[i].alpha, 0, b->attr)

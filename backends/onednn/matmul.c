@@ -204,6 +204,8 @@ const char *wgi_od_make_linear(const od_backend *b, const wg_node *n, od_plan *p
     const wg_linear_attrs *a = n->attrs;
     if (a->activation >= WG_COUNT(activations))
         return "an activation that oneDNN cannot append";
+    if (a->activation == WG_ACTIVATION_GELU && !OD_GELU_ERF)
+        return "its gelu of infinity is NaN";
     product p = {.x = *n->in[0],
                  .w = *n->in[1],
                  .y = *n->out[0],
