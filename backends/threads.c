@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 int wgi_threads(int wanted)
 {
@@ -120,7 +121,8 @@ typedef struct watch {
     pthread_mutex_t lock;
     int64_t looked, delay; /* when last, and wgi_run_delay then */
     wgi_waiting wanted;
-    bool briefly; /* as OpenMP has been told */
+    bool briefly;  /* as OpenMP has been told */
+    pid_t process; /* a fork has none of the threads, so nothing has been told there */
 } watch;
 
 static watch cores = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -149,8 +151,19 @@ static bool decided_by_user(void)
     return getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME");
 }
 
+static void begin_again_after_fork(watch *w)
+{
+    if (w->process == getpid())
+        return;
+    w->process = getpid();
+    w->looked = 0;
+    w->wanted = (wgi_waiting){0};
+    w->briefly = false;
+}
+
 static void look(watch *w, int64_t time, int threads)
 {
+    begin_again_after_fork(w);
     bool briefly = wgi_waiting_next(&w->wanted, time, lost_cores(w, time, threads));
     if (briefly != w->briefly && wait_briefly(threads, briefly))
         w->briefly = briefly;

@@ -14,7 +14,9 @@ enum { MIN_SENTENCES = 8 }; /* minimum per worker: fewer would make products wit
 
 bool wgi_workers_init(wgi_workers *w, const wg_search_model *model)
 {
-    *w = (wgi_workers){.model = model, .shared = wgi_worker_new(model, model->threads)};
+    *w = (wgi_workers){.model = model,
+                       .shared = wgi_worker_new(model, model->threads),
+                       .threads = (size_t)wgi_threads(model->threads)};
     return w->shared != NULL;
 }
 
@@ -78,9 +80,8 @@ static void free_shares(shares *s)
 /* As many as threads if there are enough sentences; otherwise 0. */
 static size_t count_workers(const wgi_workers *w, size_t sentences)
 {
-    size_t threads = (size_t)wgi_threads(w->model->threads);
-    bool enough = sentences / MIN_SENTENCES >= threads;
-    return threads > 1 && !omp_in_parallel() && enough ? threads : 0;
+    bool enough = sentences / MIN_SENTENCES >= w->threads;
+    return w->threads > 1 && !omp_in_parallel() && enough ? w->threads : 0;
 }
 
 static bool make_workers(wgi_workers *w, size_t count)

@@ -9,6 +9,7 @@ typedef struct wgi_workers {
     wgi_worker *shared;  /* for few sentences: all threads share each step */
     wgi_worker **single; /* [n_single] for many: one thread each           */
     size_t n_single, capacity;
+    size_t threads;
 } wgi_workers;
 
 bool wgi_workers_init(wgi_workers *w, const wg_search_model *model); /* false without memory */

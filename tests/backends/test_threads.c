@@ -1,11 +1,15 @@
 /* How many threads control groups leave to a run, and when threads wait briefly for each other. */
 #include "tests/test.h"
+#include "backends/delay.h"
 #include "backends/quota.h"
 #include "backends/threads.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- quotas ---------------------------------------------------------------------------------- */
@@ -151,6 +155,38 @@ static void test_waiting(void **state)
     assert_true(total > 590);
 }
 
+static atomic_bool over;
+
+static void *spin(void *none)
+{
+    while (!atomic_load(&over))
+        ;
+    return none;
+}
+
+/* Twice as many threads as cores that only compute: they cannot all have one. */
+static void test_delay(void **state)
+{
+    (void)state;
+    enum { MOST = 64, PATIENCE = 1000 };
+    pthread_t thread[MOST];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int n = cores * 2 < MOST ? (int)cores * 2 : MOST;
+    if (cores * 2 > MOST || access("/proc/self/schedstat", R_OK) != 0)
+        skip();
+    int64_t before = wgi_run_delay(), after = before;
+    for (int i = 0; i < n; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, spin, NULL), 0);
+    for (int i = 0; i < PATIENCE && after - before < 20000000; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        after = wgi_run_delay();
+    }
+    atomic_store(&over, true);
+    for (int i = 0; i < n; i++)
+        pthread_join(thread[i], NULL);
+    assert_true(after - before >= 20000000); /* ns */
+}
+
 /* Watching changes no number, whoever else runs. */
 static void test_watched_runs(void **state)
 {
@@ -177,9 +213,8 @@ static void test_watched_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quotas),
-        cmocka_unit_test(test_default),
-        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_quotas),       cmocka_unit_test(test_default),
+        cmocka_unit_test(test_waiting),      cmocka_unit_test(test_delay),
         cmocka_unit_test(test_watched_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,24 @@ lines() {
     wc -l <"$1" | tr -d ' '
 }
 
+# small_settings DISP_FREQ: those of a very small training
+small_settings() {
+    cat <<END
+vocab-kind: chars
+numbers: 300
+d-model: 16
+d-ff: 16
+heads: 2
+encoder-layers: 1
+decoder-layers: 1
+mini-batch-words: 1024
+valid-freq: 0
+save-freq: 0
+disp-freq: $1
+threads: 1
+END
+}
+
 # finish LEAST: the test passes if at least that many checks were made and none failed
 finish() {
     echo "$checks checks, $failures failures"

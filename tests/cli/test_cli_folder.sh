@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_cli_folder.sh WENGERT CC OLD_MODEL [BACKEND]: a model's folder loses nothing and lets nothing in.  Code in a folder is not run, two
-# trainings do not meet in one, copies without their state are not overwritten, damage is named.
+# test_cli_folder.sh WENGERT CC OLD_MODEL [BACKEND]: a model's folder loses nothing and lets nothing in.  Code in a
+# folder is not run, two trainings do not meet in one, copies without their state are not overwritten, damage is named.
 wengert=$1 cc=$2 old_model=$3 backend=$4
 . "$(dirname "$0")/checks.sh"
 export OMP_NUM_THREADS=1

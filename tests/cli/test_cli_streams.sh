@@ -4,20 +4,7 @@
 wengert=$1
 . "$(dirname "$0")/checks.sh"
 export OMP_NUM_THREADS=1
-cat >small.yml <<'END'
-vocab-kind: chars
-numbers: 300
-d-model: 16
-d-ff: 16
-heads: 2
-encoder-layers: 1
-decoder-layers: 1
-mini-batch-words: 1024
-valid-freq: 0
-save-freq: 0
-disp-freq: 1u
-threads: 1
-END
+small_settings 1u >small.yml
 
 # exits EXPECTED WHAT: the exit code of what ran last
 exits() {
