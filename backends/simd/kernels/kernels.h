@@ -129,6 +129,52 @@ static inline int64_t simd_norm_blocks(int64_t rows)
     return blocks < rows ? blocks : rows;
 }
 
+/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c
+ * and, where size is 1, channel_columns.c.  A plane is the `size` numbers of one channel of one
+ * example.  A set of planes has one mean: the channel's planes of all examples, or with `groups`
+ * > 0 the planes of one example whose channels are a group. */
+typedef struct simd_channel_norm {
+    const float *x, *dy, *gain, *bias; /* gain, bias: [channels] or NULL */
+    float *y, *dx, *dgain, *dbias;     /* dgain, dbias: [channels] */
+    /* [sets], results forward, read backward: with groups 1 / sqrt(var + eps), else var */
+    float *mean, *spread;
+    int64_t examples, channels, size, groups;
+    float eps;
+    int threads;
+    double *scratch; /* simd_channel_norm_scratch doubles */
+} simd_channel_norm;
+
+/* Where the sets' planes lie: plane j of set k is number k step + j plane_step of all.  Sums are
+ * made piece by piece, of SIMD_PLANE_PIECE numbers or a little less: some planes of a set, or one
+ * of `chunks` parts of a plane. */
+typedef struct simd_plane_sets {
+    int64_t count, planes, step, plane_step;
+    int64_t pieces, planes_of_piece, chunks; /* pieces: of a set */
+} simd_plane_sets;
+
+enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 4 };
+
+/* `apart`: no piece has planes of two channels. */
+static inline simd_plane_sets simd_plane_sets_of(const simd_channel_norm *a, bool apart)
+{
+    int64_t of_group = a->groups ? a->channels / a->groups : 0, per = SIMD_PLANE_PIECE / a->size;
+    simd_plane_sets s = {.count = a->groups ? a->examples * a->groups : a->channels,
+                         .planes = a->groups ? of_group : a->examples,
+                         .step = a->groups ? of_group : 1,
+                         .plane_step = a->groups ? 1 : a->channels,
+                         .chunks = (a->size + SIMD_PLANE_PIECE - 1) / SIMD_PLANE_PIECE};
+    s.planes_of_piece = per < 1 || (apart && a->groups) ? 1 : per;
+    s.pieces = (s.planes + s.planes_of_piece - 1) / s.planes_of_piece * s.chunks;
+    return s;
+}
+
+/* The sums of each piece, and what follows from them for each set. */
+static inline int64_t simd_channel_norm_scratch(const simd_channel_norm *a)
+{
+    simd_plane_sets s = simd_plane_sets_of(a, true);
+    return (s.pieces + 1) * SIMD_PLANE_SUMS * s.count;
+}
+
 /* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y
  * [rows, heads, d_v]; row r sees the slots [r most, r most + lengths[r]).  Scratch: heads
  * simd_paged_stride(most) floats a thread. */
@@ -453,6 +499,10 @@ typedef struct simd_spans {
     X(linear_topk, simd_linear_topk)                                                               \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
+    X(channel_norm_forward, simd_channel_norm)                                                     \
+    X(channel_norm_backward, simd_channel_norm)                                                    \
+    X(column_norm_forward, simd_channel_norm)                                                      \
+    X(column_norm_backward, simd_channel_norm)                                                     \
     X(column_sum, simd_columns)                                                                    \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
