@@ -252,6 +252,31 @@ typedef struct simd_scan {
     int threads;
 } simd_scan;
 
+/* All steps of an lstm or a gru, and their gradient: see recurrent.c.  With U units and G gates (4,
+ * of gru 3): p, gates, dp and dq [batch, steps, G U], the other sequences [batch, steps, U]; wh
+ * [G U, U], bh [3 U]; first states [batch, U].  gates may lie where p lies, and dp (of gru dq)
+ * where gates lie.  Sequence b has the steps t < lengths[b]. */
+typedef struct simd_recurrent {
+    bool gru, reverse;
+    int64_t batch, steps, units;
+    const float *p, *wh, *bh, *h0, *c0; /* bh: of gru; c0: of lstm */
+    float *gates, *h, *c, *m;           /* written forward, read backward; m: of gru */
+    const float *dh, *dc;               /* dc: of lstm */
+    float *dp, *dq, *dh0, *dc0;         /* dq: of gru; dc0: of lstm */
+    const int64_t *lengths64;           /* [batch] or NULL */
+    const int32_t *lengths32;
+    int threads;
+    float *scratch; /* simd_recurrent_scratch floats, aligned to 64 bytes */
+} simd_recurrent;
+
+/* Of both directions and all instruction sets: wh packed for 64 units at a time, and two tensors
+ * like the gates of a step, with such rows. */
+static inline int64_t simd_recurrent_scratch(int64_t batch, int64_t units)
+{
+    int64_t padded = (units + 63) / 64 * 64;
+    return 4 * padded * padded + (2 * 4 + 2) * batch * padded;
+}
+
 /* y[r] of row r of x; see reduce.c. */
 typedef enum simd_reduction {
     SIMD_SUM,
@@ -506,6 +531,8 @@ typedef struct simd_spans {
     X(column_sum, simd_columns)                                                                    \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
+    X(recurrent_forward, simd_recurrent)                                                           \
+    X(recurrent_backward, simd_recurrent)                                                          \
     X(reduce, simd_reduce)                                                                         \
     X(elementwise, simd_elementwise)                                                               \
     X(cast, simd_cast)                                                                             \
