@@ -297,6 +297,52 @@ typedef struct simd_reduce {
     int threads;
 } simd_reduce;
 
+/* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,
+ * y [middle].  Sums, means and extremes; see reduce_axes.c. */
+typedef struct simd_reduce_axes {
+    const float *x;
+    float *y;
+    int64_t outer, middle, inner; /* none 0 */
+    bool ends;
+    simd_reduction how;
+    int threads;
+} simd_reduce_axes;
+
+/* y[r] = where the largest number of row r is, or the smallest: the first of them, and of NaN; see
+ * reduce_axes.c. */
+typedef struct simd_arg {
+    const float *x;
+    int64_t *y;
+    int64_t rows, width; /* 0 < width < 2^31 */
+    bool smallest;
+    int threads;
+} simd_arg;
+
+/* Windows along one axis, as in wengert/ops/sliding.h. */
+typedef struct simd_window {
+    int64_t size, kernel, stride, padding, dilation, count;
+} simd_window;
+
+/* Maxima of the windows of each plane, and where in the plane they are; see pool.c. */
+typedef struct simd_pool {
+    const float *x;
+    float *y;
+    int64_t *index;
+    int64_t planes;
+    simd_window h, w; /* planes below 2^31 numbers */
+    int threads;
+} simd_pool;
+
+/* x[plane, index[o]] = sum of y[plane, o]; *failed is set if an index is outside the plane. */
+typedef struct simd_pool_scatter {
+    const float *y;
+    const int64_t *index;
+    float *x;
+    int64_t planes, size, windows; /* size: numbers of a plane of x */
+    int threads;
+    bool *failed;
+} simd_pool_scatter;
+
 /* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients and arithmetic; y may be x or dy.  See
  * elementwise.c. */
 typedef enum simd_function {
@@ -534,6 +580,10 @@ typedef struct simd_spans {
     X(recurrent_forward, simd_recurrent)                                                           \
     X(recurrent_backward, simd_recurrent)                                                          \
     X(reduce, simd_reduce)                                                                         \
+    X(reduce_axes, simd_reduce_axes)                                                               \
+    X(arg, simd_arg)                                                                               \
+    X(max_pool, simd_pool)                                                                         \
+    X(pool_scatter, simd_pool_scatter)                                                             \
     X(elementwise, simd_elementwise)                                                               \
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \
