@@ -53,6 +53,8 @@ static const bound bounds[] = {
     {"rmsnorm_grad", 1, TERMS, 0, 0},
     /* where two numbers are almost equal their difference is multiplied by up to 300 */
     {"batchnorm", 1e-10, MEAN_SQUARE, 0, 0},
+    {"batchnorm_grad", 1e-10, MEAN_SQUARE, 0, 0},
+    {"groupnorm_grad", 1e-10, MEAN_SQUARE, 0, 0},
     {"residual_layernorm", 1e-10, MEAN_SQUARE, 0, 0},
     {"linear_cross_entropy_step", 1e-10, MEAN_SQUARE, 0, 0},
     {"relu", 0, RELATIVE, -1, 4}, /* mostly not 0 */
