@@ -3,7 +3,7 @@
  * A view is {x, y, k}: a point p of the scene is seen at k p + (x, y). */
 
 const MARGIN = 0.5, K_MIN = 0.01, K_MAX = 4;
-const READABLE = 0.62, FIRST_TRIES = 40;
+const READABLE = 0.62, FIRST_MISSES = 6;
 const ACROSS_MAX = 140; /* more edges between phases are drawn for the selection alone */
 
 const itemId = (item) => (isGroup(item) ? "g" : "n") + item.id;
@@ -214,13 +214,19 @@ function makeView(app) {
     /* The first sight: scopes open, from the outside and in all phases at once, as long as all can
      * be read. */
     function begin() {
-        const paths = [...new Set(app.tree.groups.filter((g) => g.kind !== "root" && g.kind !== "phase").map(pathOf))];
-        paths.sort((a, b) => a.split("/").length - b.split("/").length);
-        for (const path of paths.slice(0, FIRST_TRIES)) {
-            const groups = app.tree.groups.filter((g) => g.kind === "scope" && pathOf(g) === path && g.parent.open);
-            groups.forEach((g) => (g.open = true));
-            if (groups.length && fittingScale(makeScene(app.graph, app.tree).root) < READABLE)
-                groups.forEach((g) => (g.open = false));
+        const scopes = new Map(), depth = (path) => path.split("/").length;
+        for (const group of app.tree.groups)
+            if (group.kind === "scope")
+                scopes.set(pathOf(group), (scopes.get(pathOf(group)) || []).concat(group));
+        let misses = 0;
+        for (const path of [...scopes.keys()].sort((a, b) => depth(a) - depth(b))) {
+            const groups = scopes.get(path).filter((group) => group.parent.open);
+            groups.forEach((group) => (group.open = true));
+            if (!groups.length || fittingScale(makeScene(app.graph, app.tree).root) >= READABLE)
+                continue;
+            groups.forEach((group) => (group.open = false));
+            if (++misses === FIRST_MISSES)
+                break;
         }
         app.scene = makeScene(app.graph, app.tree);
         fit();
