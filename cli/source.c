@@ -238,6 +238,25 @@ int source_add_gradient(const source *s, wg_graph *g, wg_value *loss)
     return exit_code(status);
 }
 
+int source_add_update(const source *s, wg_graph *g, wg_value *loss)
+{
+    size_t n = wg_graph_parameters(g, NULL, 0);
+    wg_value **w = calloc(2 * n + 1, sizeof *w);
+    if (!loss || !w) {
+        complain("%s: %s", s->name, loss ? "out of memory" : "no scalar output to differentiate");
+        free(w);
+        return loss ? EXIT_RUN : EXIT_USAGE;
+    }
+    wg_graph_parameters(g, w, n);
+    wg_status status = wg_grad(loss, w, n, w + n);
+    if (status == WG_OK && n)
+        status = wg_adam_update(w, w + n, n, wg_fill(g, w[0]->dtype, WG_SCALAR, 1e-4), NULL);
+    if (status != WG_OK)
+        complain("%s: %s", s->name, wg_graph_message(g));
+    free(w);
+    return exit_code(status);
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 void source_fill(const source *s, const wg_value *v, void *data, uint64_t seed)

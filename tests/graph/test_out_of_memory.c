@@ -10,6 +10,7 @@
 #include "wengert/backends/evaluate.h"
 #include "graph/arena.h"
 #include "graph/text_buffer.h"
+#include "wengert/graph/page.h"
 #include "wengert/graph/picture.h"
 #include "wengert/ops/parse.h"
 
@@ -331,6 +332,17 @@ static wg_status draw(void *context)
     return status;
 }
 
+static wg_status write_page(void *graph)
+{
+    wg_error error;
+    FILE *file = fopen("/dev/null", "w");
+    assert_non_null(file);
+    wg_status status = wg_graph_write_page(graph, "page", file, &error);
+    assert_string_equal(error.text, status == WG_OK ? "" : "out of memory");
+    fclose(file);
+    return status;
+}
+
 /* Graphviz runs in a child process, whose allocations count. */
 static int share_calls(void **state)
 {
@@ -366,6 +378,7 @@ static void drawing(void **state)
     (void)state;
     wg_graph *g = two_layers();
     assert_in_range(fail_each("picture", draw, g, WG_OK), 300, 100000);
+    assert_in_range(fail_each("page", write_page, g, WG_OK), 10, 100000);
     wg_graph_free(g);
 }
 
