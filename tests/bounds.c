@@ -200,27 +200,31 @@ static double rounded(const half_format *f, double t)
     return (double)(isinf(x) ? x : single);
 }
 
-double bound_share_of_half(const half_format *f, const conf_results *y, const conf_results *truth)
+static double share_of_half(const half_format *f, const conf_results *y, const conf_results *truth,
+                            int i)
 {
     double worst = 0;
-    for (int i = 0; i < truth->n; i++) {
-        bool real = truth->dtype[i] == WG_F64, quantised = truth->dtype[i] == WG_I8;
-        int64_t halfway = 0;
-        for (int64_t k = 0; k < truth->count[i]; k++) {
-            double a = wgi_get_element(y->data[i], y->dtype[i], k);
-            double t = wgi_get_element(truth->data[i], truth->dtype[i], k);
-            bool same = a == (real ? rounded(f, t) : t) || (isnan(a) && isnan(t));
-            double share = same        ? 0
-                           : real      ? fabs(a - t) / bound_of_half(f, t)
-                           : quantised ? fabs(a - t)
-                                       : INFINITY;
-            halfway += quantised && !same;
-            worst = share <= worst ? worst : share; /* NaN stays */
-        }
-        if (halfway > 1 + truth->count[i] / 100)
-            worst = INFINITY;
+    bool real = truth->dtype[i] == WG_F64, quantised = truth->dtype[i] == WG_I8;
+    int64_t halfway = 0;
+    for (int64_t k = 0; k < truth->count[i]; k++) {
+        double a = wgi_get_element(y->data[i], y->dtype[i], k);
+        double t = wgi_get_element(truth->data[i], truth->dtype[i], k);
+        bool same = a == (real ? rounded(f, t) : t) || (isnan(a) && isnan(t));
+        double share = same        ? 0
+                       : real      ? fabs(a - t) / bound_of_half(f, t)
+                       : quantised ? fabs(a - t)
+                                   : INFINITY;
+        halfway += quantised && !same;
+        worst = share <= worst ? worst : share; /* NaN stays */
     }
-    return worst;
+    return halfway > 1 + truth->count[i] / 100 ? INFINITY : worst;
+}
+
+void bound_shares_of_half(const half_format *f, const conf_results *y, const conf_results *truth,
+                          double share[CONF_RESULTS])
+{
+    for (int i = 0; i < truth->n; i++)
+        share[i] = share_of_half(f, y, truth, i);
 }
 
 void bound_round_operands(const half_format *f, conf_case *c)

@@ -44,12 +44,13 @@ static const char *crash_file = "crash-driver";
 
 static void keep_input(void)
 {
-    static const char text[] = "the input is in the file crash-NAME\n";
+    static const char text[] = "the input is in the file ";
     int f = open(crash_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    bool kept = f >= 0 && write(f, running.data, running.size) == (ssize_t)running.size &&
-                write(STDERR_FILENO, text, sizeof text - 1) > 0;
-    if (!kept)
-        crash_file = NULL;
+    if (f < 0 || write(f, running.data, running.size) != (ssize_t)running.size ||
+        write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
+        write(STDERR_FILENO, crash_file, strlen(crash_file)) < 0 ||
+        write(STDERR_FILENO, "\n", 1) < 0)
+        _exit(1);
 }
 
 static void keep_and_end(int signal_number)
