@@ -22,10 +22,11 @@ static int64_t cases_to_run = SOME, first_case = 1;
 typedef struct tally {
     const wg_backend_list built;
     conf_device device[WG_MAX_BACKENDS][MAX_THREADS];
-    int64_t cases, drawn, refused; /* of those drawn: compared on some backend; by a shape rule */
-    int64_t elements, plans[WG_MAX_BACKENDS + 1], kernels[WG_MAX_BACKENDS + 1],
-        of_dtype[WG_DTYPE_COUNT];
-    int64_t viewed, empty, magnified, judged;
+    int64_t drawn, refused, cases; /* cases; of them refused by a shape rule, and compared */
+    int64_t of_dtype[WG_DTYPE_COUNT], viewed, empty;                  /* of those compared */
+    int64_t kernels[WG_MAX_BACKENDS + 1], plans[WG_MAX_BACKENDS + 1]; /* the last: all backends */
+    int64_t elements;
+    int64_t judged, magnified; /* results compared; of them beyond their bounds */
     int failures;
 } tally;
 
@@ -55,7 +56,7 @@ static void vary_attribute(const wg_op *op, char *attrs, uint64_t *seed)
     case WG_ATTR_AXES: memcpy(field, &axes, sizeof axes); break;
     case WG_ATTR_INT:
     case WG_ATTR_AXIS:
-    case WG_ATTR_KEY: *(int64_t *)(void *)field += (int64_t)draw(seed, 5) - 2; break;
+    case WG_ATTR_KEY: *(uint64_t *)(void *)field += draw(seed, 5) - 2; break;
     default: break; /* shapes follow those of the operands; texts and data stay */
     }
 }

@@ -129,7 +129,7 @@ static void change_attribute(builder *b, const wg_op *op, char *attrs)
     char *field = attrs + a->offset;
     const bool whole = a->kind == WG_ATTR_INT || a->kind == WG_ATTR_AXIS || a->kind == WG_ATTR_KEY;
     if (whole && choose(b, 2))
-        *(int64_t *)(void *)field += (int64_t)choose(b, 5) - 2;
+        *(uint64_t *)(void *)field += choose(b, 5) - 2; /* an int64_t that may be a limit */
     else
         memcpy(field, (const char *)odd->first + choose(b, (size_t)odd->count) * odd->size,
                odd->size);
