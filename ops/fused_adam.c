@@ -1,5 +1,6 @@
 /* adam and adamw of several parameters at once, whose gradients have a common factor. */
 #include "wengert/ops/ops.h"
+#include "ops/ops_internal.h"
 #include "wengert/ops/table.h"
 
 enum { HEAD = 3, OWN = 4, RESULTS = 3 }; /* lr step factor, then p g m v of each parameter */
@@ -15,7 +16,8 @@ static bool infer(wg_node *n)
     if (tensors < 1 || n->n_in != HEAD + OWN * tensors)
         return wg_fail(n, WG_EINVAL, "%d operands, must be 3 and 4 for each parameter", n->n_in);
     if (!wg_need_float(n, HEAD) || !wg_need_number(n, 1) || !need_scalar(n, 0) ||
-        !need_scalar(n, 1) || !need_scalar(n, 2) || !wg_set_result_count(n, RESULTS * tensors))
+        !need_scalar(n, 1) || !need_scalar(n, 2) || !wgi_need_adam_attrs(n) ||
+        !wg_set_result_count(n, RESULTS * tensors))
         return false;
     for (int i = 0; i < tensors; i++) {
         int p = HEAD + OWN * i;

@@ -9,6 +9,9 @@
 static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
 {
     const wg_tensor *t;
+    if (!v->name)
+        return wgi_planner_fail(p, WG_EINVAL, "a %s has no name, under which the store keeps it",
+                                v->node->op->name);
     wg_status status = wgi_store_leaf(p->store, v, &t);
     const wg_tensor *old = t ? t : wg_store_find(p->store, v->name);
     char have[160], want[160];
