@@ -212,9 +212,10 @@ wg_graph *source_build(const source *s, wg_value **loss, int *code)
 static wg_status add_gradient(wg_graph *g, wg_value *loss)
 {
     size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **w = calloc(2 * n + 1, sizeof *w), **dw = w + n;
+    wg_value **w = calloc(2 * n + 1, sizeof *w);
     if (!w)
         return WG_ENOMEM;
+    wg_value **dw = w + n;
     wg_graph_parameters(g, w, n);
     wg_status status = wg_grad(loss, w, n, dw);
     for (size_t i = 0; i < n && status == WG_OK; i++) {

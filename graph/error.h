@@ -1,10 +1,12 @@
-/* How a wg_error is filled.  All of these allow NULL for it; text that does not fit is cut off. */
+/* How a wg_error is filled.  All of these allow NULL for it; text that does not fit is cut off, and
+ * control characters in it become question marks. */
 #ifndef WG_PRIVATE_GRAPH_ERROR_H
 #define WG_PRIVATE_GRAPH_ERROR_H
 
 #include "wengert/graph/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* No failure and no warning: how each function that takes one begins. */
 void wgi_error_clear(wg_error *e);
@@ -35,5 +37,9 @@ wg_status wgi_error_prefix(wg_error *e, wg_status status, const char *format, ..
 
 /* Appends a line to the warning. */
 void wgi_error_warn(wg_error *e, const char *format, ...) WG_PRINTF(2, 3);
+
+/* Control characters become '?': names in a message may come from anybody's file, and a terminal
+ * would obey them.  Line breaks stay if asked for. */
+void wgi_text_disarm(char *text, bool keep_lines);
 
 #endif

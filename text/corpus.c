@@ -74,6 +74,7 @@ static wg_status split_both(reader *r)
 static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 {
     size_t n = SIDES * r->n_lines[0];
+    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): num_threads reads it */
     int threads = r->options.threads > 0 ? r->options.threads : omp_get_max_threads(),
         worst = WG_OK;
     r->sentence = calloc(n + 1, sizeof *r->sentence);
@@ -190,7 +191,7 @@ static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vo
     if (status == WG_OK && !(c = calloc(1, sizeof *c)))
         status = no_memory(r);
     if (status == WG_OK) {
-        close_up(c, r);
+        close_up(c, r); /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): not NULL here */
         status = c->n ? pack_ids(c, r) : nothing_left(r, c);
     }
     if (status == WG_OK && r->options.keep_text)

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DAMAGED WG_FOLDER_CHECKPOINTS "/damaged"
@@ -56,6 +57,25 @@ wg_status wgi_checkpoint_find(char **path, const char *folder, wgi_file_kind kin
     }
     if (status == WG_OK && !exists && kind == WGI_FILE_MODEL)
         return wgi_checkpoint_find(path, folder, WGI_FILE_STOPPED, number, error);
+    return status;
+}
+
+wg_status wgi_checkpoint_check_place(const char *folder, wg_error *error)
+{
+    static const char *const places[] = {WG_FOLDER_CHECKPOINTS, DAMAGED};
+    wg_status status = WG_OK;
+    for (int i = 0; i < WG_COUNT(places) && status == WG_OK; i++) {
+        struct stat s;
+        char *path = wg_folder_path(folder, "%s", places[i]);
+        if (!path)
+            status = no_memory(folder, error);
+        else if (lstat(path, &s) == 0 && S_ISLNK(s.st_mode))
+            status = wgi_error_file(error, WG_EIO, path,
+                                    "expected a folder, got a link: training would write and "
+                                    "remove files elsewhere (only the whole model folder may be "
+                                    "a link)");
+        free(path);
+    }
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include "train/json.h"
 
 #include <errno.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +145,7 @@ static bool set_best(wg_progress *p, json_t *all)
         if (p->n_best == WG_MAX_METRICS || strlen(metric) >= sizeof b->metric ||
             !json_is_number(value) || !json_is_integer(update))
             return false;
-        strcpy(b->metric, metric);
+        snprintf(b->metric, sizeof b->metric, "%s", metric);
         b->value = json_number_value(value);
         b->update = json_integer_value(update);
         p->n_best++;
