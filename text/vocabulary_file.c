@@ -17,31 +17,38 @@ bool wgi_is_token_file(const char *bytes, size_t size)
     return size >= sizeof opening - 1 && memcmp(bytes, opening, sizeof opening - 1) == 0;
 }
 
-/* "words pad 0 bos 1 eos 2 unk 3" */
+static void print_heading(char *text, size_t room, wg_vocabulary_kind kind,
+                          const int32_t special[WG_SPECIALS])
+{
+    size_t n = (size_t)snprintf(text, room, "%s", kind == WG_VOCABULARY_WORDS ? "words" : "chars");
+    for (int i = 0; i < WG_SPECIALS; i++)
+        n += (size_t)snprintf(text + n, room - n, " %s %" PRId32, special_names[i], special[i]);
+}
+
+/* "words pad 0 bos 1 eos 2 unk 3", exactly: a number that does not fit reads as another one. */
 static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
 {
-    char text[128], name[8];
-    int end = 0;
+    char text[128], again[128], name[8];
     if (line.size >= sizeof text)
         return false;
     memcpy(text, line.text, line.size);
     text[line.size] = '\0';
-    if (sscanf(text, "%7s pad %" SCNd32 " bos %" SCNd32 " eos %" SCNd32 " unk %" SCNd32 "%n", name,
-               &special[WG_PAD], &special[WG_BOS], &special[WG_EOS], &special[WG_UNK], &end) != 5 ||
-        (size_t)end != line.size)
+    if (sscanf(text, "%7s pad %" SCNd32 " bos %" SCNd32 " eos %" SCNd32 " unk %" SCNd32, name,
+               &special[WG_PAD], &special[WG_BOS], &special[WG_EOS], &special[WG_UNK]) != 5)
         return false;
-    *kind = strcmp(name, "words") == 0 ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
-    return *kind == WG_VOCABULARY_WORDS || strcmp(name, "chars") == 0;
+    *kind = strcmp(name, "chars") == 0 ? WG_VOCABULARY_CHARS : WG_VOCABULARY_WORDS;
+    print_heading(again, sizeof again, *kind, special);
+    return strlen(again) == line.size && memcmp(again, line.text, line.size) == 0;
 }
 
-/* Replaces escapes in place; false if malformed or empty. */
+/* Replaces escapes in place; false if malformed or empty.  The text has no NUL. */
 static bool unescape(char *text, size_t *size)
 {
     size_t n = 0;
     for (size_t i = 0; i < *size; i++) {
         char c = text[i];
         if (c == '\\') {
-            const char *l = ++i < *size && text[i] ? strchr(letters, text[i]) : NULL;
+            const char *l = ++i < *size ? strchr(letters, text[i]) : NULL;
             if (!l)
                 return false;
             c = plain[l - letters];
@@ -136,12 +143,9 @@ static void put_table(wgi_file_writer *w, void *context)
 {
     const table *t = context;
     char heading[128];
-    int n = snprintf(heading, sizeof heading, "%s%s", opening,
-                     t->kind == WG_VOCABULARY_WORDS ? "words" : "chars");
-    for (int i = 0; i < WG_SPECIALS; i++)
-        n += snprintf(heading + n, sizeof heading - (size_t)n, " %s %" PRId32, special_names[i],
-                      t->special[i]);
-    wgi_file_put(w, heading, (size_t)n);
+    print_heading(heading, sizeof heading, t->kind, t->special);
+    wgi_file_put(w, opening, sizeof opening - 1);
+    wgi_file_put(w, heading, strlen(heading));
     wgi_file_put(w, "\n", 1);
     for (size_t i = 0; i < t->tokens->n; i++)
         put_token(w, wgi_token_text(t->tokens, i));

@@ -118,7 +118,13 @@ static void malformed_files(void **state)
         {"# wengert vocabulary: verbs pad 0 bos 1 eos 2 unk 3\n", "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3 4\n", "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos two unk 3\n", "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 4294967299\na\nb\nc\nd\n",
+         "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk +3\na\nb\nc\nd\n", "line 1: expected"},
         {"# wengert vocabulary: words", "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3                                      "
+         "                                                       \n",
+         "line 1: expected"},
         {HEADING, "expected pad in [0, 0), got 0"},
         {HEADING "a\nb\nc\n", "expected unk in [0, 3), got 3"},
         {HEADING "a\nb\nc\nb\n", "line 5: expected a new token, got that of line 3"},
@@ -145,6 +151,46 @@ static void malformed_files(void **state)
     const char *path = write_bytes("malformed", long_line, sizeof long_line);
     assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
     check_that(strstr(error.text, "line 2: expected at most"), "%s", error.text);
+}
+
+/* Bytes that are no protocol-buffers message, or one without the pieces of a SentencePiece model. */
+static void messages_without_pieces(void **state)
+{
+    (void)state;
+#define BYTES(bytes) {bytes, sizeof bytes - 1}
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } cases[] = {
+        BYTES("\x80"),                                         /* no end of the key */
+        BYTES("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), /* a key of more than 64 bits */
+        BYTES("\x20\x80"),                                     /* no end of a number */
+        BYTES("\x20\x01"),                                     /* field 4, a number */
+        BYTES("\x21"
+              "12345678"), /* 8 bytes */
+        BYTES("\x21"
+              "1234567"), /* 7 of them */
+        BYTES("\x25"
+              "1234"), /* 4 bytes */
+        BYTES("\x25"
+              "123"),
+        BYTES("\x22\x03"
+              "abc"), /* a text of 3 bytes */
+        BYTES("\x22\x04"
+              "abc"),
+        BYTES("\x22\x80"),         /* no end of its length */
+        BYTES("\x23"),             /* a group, which nothing uses */
+        BYTES("\x12\x01\x80"),     /* the settings of its training, which break off */
+        BYTES("\x12\x02\x18\x09"), /* an unknown type of model */
+        BYTES("\x12\x02\x18\x02"), /* BPE, without pieces */
+    };
+    wg_vocabulary *v;
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
+        const char *path = write_bytes("message", cases[i].bytes, cases[i].size);
+        assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+        check_that(strstr(error.text, "expected a vocabulary or a SentencePiece model") != NULL,
+                   "%zu: %s", i, error.text);
+    }
 }
 
 /* Whatever one byte is changed to: refused with a message, or a vocabulary that works and has
@@ -208,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_file_to_read),
         cmocka_unit_test(special_tokens_may_have_any_ids),
         cmocka_unit_test(malformed_files),
+        cmocka_unit_test(messages_without_pieces),
         cmocka_unit_test(every_byte_changed),
         cmocka_unit_test(files_that_cannot_be_read),
     };
