@@ -70,6 +70,64 @@ static void different_vocabularies_are_not_equal(void **state)
         wg_vocabulary_free(v[i / 2][i % 2]);
 }
 
+#ifdef WG_HAVE_SENTENCEPIECE
+/* A model of BPE with further fields at its end, which protocol buffers allow. */
+static wg_vocabulary *with_fields(const char *fields)
+{
+    size_t size;
+    wg_vocabulary *v = make(WG_VOCABULARY_BPE, 60), *w;
+    char *bytes, *more;
+    assert_int_equal(wg_vocabulary_save(v, path_of("bpe"), &error), WG_OK);
+    wg_vocabulary_free(v);
+    bytes = read_bytes(path_of("bpe"), &size);
+    more = malloc(size + strlen(fields));
+    assert_non_null(more);
+    memcpy(more, bytes, size);
+    memcpy(more + size, fields, strlen(fields));
+    const char *path = write_bytes("longer", more, size + strlen(fields));
+    check_that(wg_vocabulary_open(&w, path, &error) == WG_OK, "%s", error.text);
+    free(bytes);
+    free(more);
+    return w;
+}
+
+/* Of equal size, kind and special tokens, they differ in the bytes of their models. */
+static void sentencepiece_models_are_compared_by_their_bytes(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    wg_vocabulary *v[N] = {
+        with_fields(""),
+        with_fields("\xa0\x06\x01"),     /* field 100, unknown: 1 */
+        with_fields("\xa0\x06\x02"),     /* ... 2 */
+        with_fields("\x12\x02\x18\x03"), /* a model of words */
+    };
+    char table[1000] = "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n";
+    for (int i = 0; i < 60; i++)
+        sprintf(table + strlen(table), "t%d\n", i);
+    assert_int_equal(wg_vocabulary_open(&v[4], write_text("table", table), &error), WG_OK);
+    assert_int_equal(wg_vocabulary_kind_of(v[3]), WG_VOCABULARY_WORDS);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(wg_vocabulary_size(v[i]), 60);
+        for (int k = 0; k < N; k++)
+            check_that(equal(v[i], v[k]) == (i == k), "%d and %d", i, k);
+    }
+    for (int i = 0; i < N; i++)
+        wg_vocabulary_free(v[i]);
+}
+
+static void a_message_with_strange_pieces(void **state)
+{
+    (void)state;
+    wg_vocabulary *v;
+    const char *path = write_text("strange", "\x0a\x03xyz");
+    assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+    check_that(strncmp(error.text, path, strlen(path)) == 0 &&
+                   strstr(error.text, "SentencePiece: "),
+               "%s", error.text);
+}
+#endif
+
 static void a_file_to_read(void **state)
 {
     (void)state;
@@ -251,6 +309,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saved_and_opened),
         cmocka_unit_test(different_vocabularies_are_not_equal),
+#ifdef WG_HAVE_SENTENCEPIECE
+        cmocka_unit_test(sentencepiece_models_are_compared_by_their_bytes),
+        cmocka_unit_test(a_message_with_strange_pieces),
+#endif
         cmocka_unit_test(a_file_to_read),
         cmocka_unit_test(special_tokens_may_have_any_ids),
         cmocka_unit_test(malformed_files),
