@@ -183,7 +183,7 @@ static char *text_of(const wg_progress *p, const wg_settings *s, size_t *size)
     wgi_text_buffer b;
     FILE *f = wgi_text_open(&b); /* json_dumps may leave out a key without memory */
     bool whole = false;
-    if (f && root) {
+    if (f) { /* json_dumpf fails without a root */
         fprintf(f, "%*s", (int)room, "");
         whole = json_dumpf(root, f, JSON_INDENT(2)) == 0;
         fputc('\n', f);

@@ -204,9 +204,9 @@ static bool graph_is_right(parser *p, const wgi_token *at)
 {
     if (wg_graph_status(p->g) == WG_ENOMEM)
         return wgi_reader_no_memory(&p->r);
-    return wg_graph_status(p->g) == WG_OK
-               ? true
-               : wgi_reader_fail(&p->r, at, "%s", wg_graph_message(p->g));
+    if (wg_graph_status(p->g) == WG_OK)
+        return true;
+    return wgi_reader_fail(&p->r, at, "%s", wg_graph_message(p->g));
 }
 
 /* The scope of that path, none of whose parts is empty. */
@@ -244,7 +244,9 @@ static bool name_result(parser *p, const declared *d, wg_value *v)
         return false;
     if (wgi_names_get(&p->values, d->reference))
         return wgi_reader_fail(&p->r, &d->at, "%.60s is defined above", d->reference);
-    return wgi_names_put(&p->values, d->reference, v) ? true : wgi_reader_no_memory(&p->r);
+    if (wgi_names_put(&p->values, d->reference, v))
+        return true;
+    return wgi_reader_no_memory(&p->r);
 }
 
 static bool build(parser *p, statement *s)
@@ -417,10 +419,9 @@ static bool check_counts(parser *p, const counts *c)
         if (each[i].said >= 0 && (uint64_t)each[i].said != each[i].is)
             return wgi_reader_fail(&p->r, &p->r.token, "the head says %lld %s, the text has %zu",
                                    (long long)each[i].said, each[i].what, each[i].is);
-    return c->nodes < 0 || p->r.end[-1] == '\n'
-               ? true
-               : wgi_reader_fail(&p->r, &p->r.token,
-                                 "the last line has no end: the text was cut off");
+    if (c->nodes < 0 || p->r.end[-1] == '\n')
+        return true;
+    return wgi_reader_fail(&p->r, &p->r.token, "the last line has no end: the text was cut off");
 }
 
 /* Random nodes built from now on have keys that no node of the text has. */

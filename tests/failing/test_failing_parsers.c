@@ -6,6 +6,7 @@
 
 #include "files/checksum.h"
 #include "graph/text_buffer.h"
+#include "train/progress.h"
 #include "wengert-train.h"
 #include "wengert.h"
 
@@ -129,6 +130,28 @@ static void settings_without_memory(void **state)
     assert_in_range(fail_each("settings over others", override_settings), 50, 10000);
 }
 
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* Reading is left to test_resume: jansson may end the process. */
+static wg_status write_progress(uint64_t *digest)
+{
+    wg_progress p = {.update = 7, .n_best = 1, .best = {{"bleu", 0.1, 5}}};
+    wg_settings s;
+    wg_status status = told(wg_settings_init(&s));
+    if (status != WG_OK)
+        return status;
+    *digest = 1;
+    status = wgi_progress_write(&p, &s, path_of("progress.json"), &error);
+    wg_settings_free(&s);
+    return status;
+}
+
+static void progress_without_memory(void **state)
+{
+    (void)state;
+    assert_in_range(fail_each("progress as JSON", write_progress), 100, 10000);
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 static void write_gzip(const char *name, const char *text)
@@ -228,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_without_memory),
+        cmocka_unit_test(progress_without_memory),
         cmocka_unit_test(texts_without_memory),
         cmocka_unit_test(graphs_without_memory),
         cmocka_unit_test(tensors_without_memory),

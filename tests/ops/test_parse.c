@@ -412,6 +412,7 @@ static void errors_say_where_and_what(void **state)
         {HEAD "%y = relu(%x) in /a", "m:3:6: the scope '/a' has an empty part"},
         {HEAD "%y = relu(%x) in a/", "m:3:6: the scope 'a/' has an empty part"},
         {HEAD "'y", "m:3:1: this ' is not closed in its line"},
+        {HEAD "\n'y", "m:4:1: this ' is not closed in its line"},
         {HEAD "%y = input : f32[3] 'y\\", "m:3:21: this ' is not closed in its line"},
         {HEAD "%y = input : f32[3] 'y\\\n", "m:3:21: this ' is not closed in its line"},
         {HEAD "%y = input : f32[3] 'y\\x00'", "m:3:21: after a backslash expected"},
@@ -469,7 +470,15 @@ static void wrong_arguments_are_refused(void **state)
     wg_graph *g;
     wg_error error;
     static const wg_op nameless = {.operands = ""};
-    static const wg_op *const ops[] = {&nameless};
+    static const wg_op *const ops[] = {&nameless}, *const no_ops[] = {NULL};
+    const wg_parse_options named = {.name = "mine"};
+    assert_int_equal(wg_graph_parse(&g, NULL, 1, &named, &error), WG_EINVAL);
+    assert_string_equal(error.text, "mine: the text is NULL");
+    assert_int_equal(
+        wg_graph_parse(&g, "", 0, &(wg_parse_options){.ops = no_ops, .n_ops = 1}, &error),
+        WG_EINVAL);
+    assert_string_equal(error.text, "op 0 of the options has no name");
+    assert_int_equal(wg_graph_read(NULL, "model.wg", NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(NULL, "", 0, NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(&g, NULL, 1, NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(&g, "", 0, &(wg_parse_options){.ops = ops, .n_ops = 1}, &error),
@@ -480,6 +489,28 @@ static void wrong_arguments_are_refused(void **state)
     check_that(strstr(error.text, "nowhere/model.wg: cannot be opened") != NULL, "%s", error.text);
     assert_int_equal(wg_graph_read(&g, "/", NULL, &error), WG_EIO);
     assert_null(g);
+}
+
+/* Larger than what is read at a time. */
+static void a_large_file_is_read_whole(void **state)
+{
+    (void)state;
+    static const char path[] = "parse_large.wg";
+    enum { NODES = 10000 };
+    wg_graph *g;
+    wg_error error;
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(HEAD, f);
+    for (int i = 0; i < NODES; i++)
+        fprintf(f, "%%y%d = relu(%%x)\n", i);
+    fputs("%z = reluu(%x)\n", f);
+    assert_true(ftell(f) > 1 << 17);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(wg_graph_read(&g, path, &(wg_parse_options){.name = "mine"}, &error),
+                     WG_EDATA);
+    assert_string_equal(error.text, "mine:10003:6: no op 'reluu'; did you mean 'relu'?");
+    remove(path);
 }
 
 static void a_graph_in_error_is_not_read_back(void **state)
@@ -664,6 +695,7 @@ int main(void)
         cmocka_unit_test(errors_say_where_and_what),
         cmocka_unit_test(zero_bytes_are_refused),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(a_large_file_is_read_whole),
         cmocka_unit_test(a_graph_in_error_is_not_read_back),
         cmocka_unit_test(a_program_with_another_locale_reads_and_writes_points),
         cmocka_unit_test(the_corpus_comes_back),

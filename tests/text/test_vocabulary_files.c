@@ -181,7 +181,8 @@ static void malformed_files(void **state)
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk +3\na\nb\nc\nd\n", "line 1: expected"},
         {"# wengert vocabulary: words", "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3                                      "
-         "                                                       \n",
+         "                                                                                       "
+         "\n",
          "line 1: expected"},
         {HEADING, "expected pad in [0, 0), got 0"},
         {HEADING "a\nb\nc\n", "expected unk in [0, 3), got 3"},

@@ -6,6 +6,7 @@
 #include "files/checksum.h"
 #include "train/progress.h"
 
+#include <errno.h>
 #include <jansson.h>
 
 static wg_error error;
@@ -143,6 +144,7 @@ static void malformed_files_are_refused(void **state)
         {"\"update\": 3", "\"update\": 3, \"update\": 3", "changed:1: duplicate object key"},
         {"\"update\": 3", "\"update\": 3, \"validation-due\": -1",
          "expected a number \"validation-due\""},
+        {"\"seconds\": 1, ", "", "expected a number \"seconds\""},
         {"\"seconds\": 1", "\"seconds\": true", "expected a number \"seconds\""},
         {"\"0123456789abcdef\"", "1", "expected 16 hexadecimal digits \"data\""},
         {"0123456789abcdef", "0123456789abcde", "expected 16 hexadecimal digits \"data\""},
@@ -153,6 +155,8 @@ static void malformed_files_are_refused(void **state)
         {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "[]", "expected metrics"},
         {"{\"value\": 0.5, \"update\": 2}", "1", "expected metrics"},
         {"\"value\": 0.5", "\"value\": \"0.5\"", "expected metrics"},
+        {"\"value\": 0.5, ", "", "expected metrics"},
+        {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "7", "expected metrics"},
         {"\"update\": 2}", "\"update\": 2.5}", "expected metrics"},
         {"\"bleu\"", "\"a metric of 24 characters\"", "expected metrics"},
         {"\"bleu\"",
@@ -173,6 +177,10 @@ static void malformed_files_are_refused(void **state)
         check_that(strstr(error.text, cases[i].message) != NULL, "expected '%s', got '%s'",
                    cases[i].message, error.text);
     }
+    write_replaced("{\"update\"", "{\"format\": 3, \"update\"");
+    assert_int_equal(read_as("changed", &settings, &p), WG_EUNSUPPORTED);
+    check_that(strstr(error.text, "a later version of wengert wrote it, in format 3") != NULL, "%s",
+               error.text);
     static const char *const no_objects[] = {"", "[]", "7", "{"};
     for (size_t i = 0; i < WG_COUNT(no_objects); i++) {
         write_text("changed", no_objects[i]);
@@ -205,7 +213,7 @@ static void damage_is_noticed(void **state)
     size_t size;
     assert_int_equal(wgi_progress_write(&p, &settings, path_of("good"), &error), WG_OK);
     char *bytes = read_bytes(path_of("good"), &size);
-    for (size_t i = 0; i < size; i += 7) {
+    for (size_t i = 0; i < size; i += i < 40 ? 1 : 7) {
         bytes[i] ^= 4;
         write_bytes("damaged", bytes, size);
         bytes[i] ^= 4;
@@ -238,6 +246,33 @@ static void a_right_checksum_rules_out_damage(void **state)
 }
 
 /* ---- without memory -------------------------------------------------------------------------- */
+
+/* jansson's first allocations fail, as malloc does. */
+static int refused;
+static void *some_refused(size_t size)
+{
+    if (refused > 0) {
+        refused--;
+        errno = ENOMEM;
+        return NULL;
+    }
+    return __real_malloc(size);
+}
+
+/* A lack of memory while JSON is parsed is tried once more, and then told. */
+static void json_without_memory_is_parsed_again(void **state)
+{
+    (void)state;
+    wg_progress p;
+    write_text("old", whole);
+    json_set_alloc_funcs(some_refused, free);
+    refused = 1;
+    assert_int_equal(read_as("old", NULL, &p), WG_OK);
+    refused = 2;
+    assert_int_equal(read_as("old", NULL, &p), WG_ENOMEM);
+    check_that(strstr(error.text, "no memory to read it") != NULL, "%s", error.text);
+    json_set_alloc_funcs(__real_malloc, free);
+}
 
 static wg_status write_and_read(void *unused)
 {
@@ -278,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_huge_file_is_not_read),
         cmocka_unit_test(damage_is_noticed),
         cmocka_unit_test(a_right_checksum_rules_out_damage),
+        cmocka_unit_test(json_without_memory_is_parsed_again),
         cmocka_unit_test(failed_allocations_are_a_status),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
