@@ -1,6 +1,7 @@
 /* The table of options and the settings that are set by it: flags, YAML, presets. */
 #include "tests/folder.h"
 
+#include "cli/settings_args.h"
 #include "train/presets.h"
 #include "wengert/ops/linalg.h"
 #include "wengert/train/settings.h"
@@ -126,6 +127,29 @@ static void test_aliases(void **state)
     assert_string_equal(wg_option_nearest("lern-rate"), "learn-rate");
     assert_null(wg_option_nearest("xyzzyxyzzy"));
     assert_null(wg_option_nearest(NULL));
+}
+
+/* cli/settings_args.c makes a row of each option, of each alias and of the title of each group, one
+ * for --config, one alias more for a program, and an empty one; its help is at most 400 bytes, 200 of
+ * them for the aliases. */
+static void test_the_command_line_has_room(void **state)
+{
+    (void)state;
+    const wg_option *o;
+    size_t rows = WG_GROUP_COUNT + 3;
+    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+        size_t help = strlen("; also") + 1;
+        rows++;
+        for (const char *at = o->aliases; at && *at; at += strcspn(at, "|"), at += *at == '|') {
+            help += strlen(", --") + strcspn(at, "|");
+            rows++;
+        }
+        check_that(help < 200, "--%s has too many aliases", o->name);
+        help += strlen(o->doc) + strlen(" (default: )");
+        help += o->default_value ? strlen(o->default_value) : 0;
+        check_that(help < 400, "--%s has too long a help", o->name);
+    }
+    assert_in_range(rows, 100, MAX_ROWS);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -614,6 +638,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_is_sound),
         cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_the_command_line_has_room),
         cmocka_unit_test(test_each_option),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_bad_values),
