@@ -20,8 +20,8 @@ bool wgi_reader_fail(wgi_reader *r, const wgi_token *at, const char *format, ...
 
 bool wgi_reader_no_memory(wgi_reader *r)
 {
-    r->status = wgi_error_set(r->error, WG_ENOMEM, "%s: out of memory in line %zu", r->name,
-                              r->token.line);
+    r->status =
+        wgi_error_set(r->error, WG_ENOMEM, "%s: out of memory in line %zu", r->name, r->token.line);
     return false;
 }
 

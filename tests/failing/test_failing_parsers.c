@@ -168,9 +168,8 @@ static wg_status read_corpus(uint64_t *digest)
     wg_corpus *c = NULL;
     wg_status status = wg_vocabulary_open(&v, path_of("vocab.txt"), &error);
     if (status == WG_OK)
-        status =
-            wg_corpus_read(&c, path_of("text.gz"), path_of("text"), v, v,
-                           &(wg_corpus_options){.keep_text = true, .threads = 1}, &error);
+        status = wg_corpus_read(&c, path_of("text.gz"), path_of("text"), v, v,
+                                &(wg_corpus_options){.keep_text = true, .threads = 1}, &error);
     if (status == WG_OK)
         *digest = wg_corpus_hash(c);
     wg_corpus_free(c);
@@ -250,10 +249,8 @@ static void tensors_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_without_memory),
-        cmocka_unit_test(progress_without_memory),
-        cmocka_unit_test(texts_without_memory),
-        cmocka_unit_test(graphs_without_memory),
+        cmocka_unit_test(settings_without_memory), cmocka_unit_test(progress_without_memory),
+        cmocka_unit_test(texts_without_memory),    cmocka_unit_test(graphs_without_memory),
         cmocka_unit_test(tensors_without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

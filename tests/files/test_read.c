@@ -71,7 +71,7 @@ static void whether_a_file_is_there_has_three_answers(void **state)
         int why;
         bool exists;
         wg_status status;
-    } cases[] = {{0, true, WG_OK},        {ENOENT, false, WG_OK},   {ENOTDIR, false, WG_OK},
+    } cases[] = {{0, true, WG_OK},        {ENOENT, false, WG_OK},     {ENOTDIR, false, WG_OK},
                  {EACCES, false, WG_EIO}, {ENOMEM, false, WG_ENOMEM}, {EIO, false, WG_EIO}};
     const char *path = write_text("there", "");
     for (int i = 0; i < WG_COUNT(cases); i++) {
@@ -93,8 +93,11 @@ static void only_regular_files_are_opened(void **state)
     static const struct {
         mode_t kind;
         const char *what;
-    } cases[] = {{S_IFDIR, "a directory"}, {S_IFIFO, "a FIFO"},   {S_IFCHR, "a device"},
-                 {S_IFBLK, "a device"},    {S_IFSOCK, "something else"}};
+    } cases[] = {{S_IFDIR, "a directory"},
+                 {S_IFIFO, "a FIFO"},
+                 {S_IFCHR, "a device"},
+                 {S_IFBLK, "a device"},
+                 {S_IFSOCK, "something else"}};
     const char *path = write_text("file", "text");
     int fd;
     size_t size;

@@ -62,8 +62,7 @@ static const wg_parse_options with_own_ops = {.ops = own_ops, .n_ops = 1};
 static void attributes_of_every_kind_come_back(void **state)
 {
     (void)state;
-    static const double reals[] = {0,      -0.0,    0.1,      1.0 / 3,
-                                   5e-324, DBL_MAX, INFINITY, -INFINITY};
+    static const double reals[] = {0, -0.0, 0.1, 1.0 / 3, 5e-324, DBL_MAX, INFINITY, -INFINITY};
     static const char *const texts[] = {NULL, "", "it's \"quoted\"", "\\ \n\t\x7f", "\xc3\xa9"};
     static const int64_t wholes[] = {0, -1, INT64_MIN, INT64_MAX};
     wg_graph *g = wg_graph_new();
@@ -118,9 +117,9 @@ typedef struct odd_attrs {
 } odd_attrs;
 
 static const char *const many[] = {
-    "a name that is rather long, the first",  "a name that is rather long, the second",
-    "a name that is rather long, the third",  "a name that is rather long, the fourth",
-    "a name that is rather long, the fifth",  "a name that is rather long, the sixth",
+    "a name that is rather long, the first",   "a name that is rather long, the second",
+    "a name that is rather long, the third",   "a name that is rather long, the fourth",
+    "a name that is rather long, the fifth",   "a name that is rather long, the sixth",
     "a name that is rather long, the seventh", NULL};
 static const wg_attr odd_fields[] = {
     WG_ATTR(DTYPE, odd_attrs, to),
@@ -442,14 +441,20 @@ static void errors_say_where_and_what(void **state)
 static void zero_bytes_are_refused(void **state)
 {
     (void)state;
-#define BYTES(bytes) {bytes, sizeof bytes - 1}
+#define BYTES(bytes)                                                                               \
+    {                                                                                              \
+        bytes, sizeof bytes - 1                                                                    \
+    }
     static const struct {
         const char *bytes;
         size_t size;
     } cases[] = {
-        BYTES(HEAD "%y = input : f32[3] 'y\0'"),   BYTES(HEAD "%y = input : f32[3] 'y\\\0'"),
-        BYTES(HEAD "%y = input : f32[3] 'y\\x\0'"), BYTES(HEAD "%y = input : f32[3] 'y\\x1\0'"),
-        BYTES(HEAD "%y = relu(%x)\0"),             BYTES(HEAD "\0"),
+        BYTES(HEAD "%y = input : f32[3] 'y\0'"),
+        BYTES(HEAD "%y = input : f32[3] 'y\\\0'"),
+        BYTES(HEAD "%y = input : f32[3] 'y\\x\0'"),
+        BYTES(HEAD "%y = input : f32[3] 'y\\x1\0'"),
+        BYTES(HEAD "%y = relu(%x)\0"),
+        BYTES(HEAD "\0"),
         BYTES("\0"),
     };
     wg_graph *g;

@@ -92,10 +92,10 @@ static void lines_that_are_too_long_to_learn_from(void **state)
     for (int kind = FIRST_KIND; kind < WG_VOCABULARY_WORDS; kind++) {
         wg_vocabulary *v;
         char *line = repeated("ab ", 65537);
-        assert_int_equal(wg_vocabulary_train_text(&v,
-                                                  &(wg_vocabulary_options){.kind = kind, .size = 30},
-                                                  line, 65537, &error),
-                         WG_EDATA);
+        assert_int_equal(
+            wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 30}, line,
+                                     65537, &error),
+            WG_EDATA);
         assert_string_equal(error.text, "vocabulary: expected text with lines of at most 65536 "
                                         "bytes, got none");
         free(line);

@@ -97,10 +97,9 @@ static void sentencepiece_models_are_compared_by_their_bytes(void **state)
     (void)state;
     enum { N = 5 };
     wg_vocabulary *v[N] = {
-        with_fields(""),
-        with_fields("\xa0\x06\x01"),     /* field 100, unknown: 1 */
-        with_fields("\xa0\x06\x02"),     /* ... 2 */
-        with_fields("\x12\x02\x18\x03"), /* a model of words */
+        with_fields(""), with_fields("\xa0\x06\x01"), /* field 100, unknown: 1 */
+        with_fields("\xa0\x06\x02"),                  /* ... 2 */
+        with_fields("\x12\x02\x18\x03"),              /* a model of words */
     };
     char table[1000] = "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n";
     for (int i = 0; i < 60; i++)
@@ -216,7 +215,10 @@ static void malformed_files(void **state)
 static void messages_without_pieces(void **state)
 {
     (void)state;
-#define BYTES(bytes) {bytes, sizeof bytes - 1}
+#define BYTES(bytes)                                                                               \
+    {                                                                                              \
+        bytes, sizeof bytes - 1                                                                    \
+    }
     static const struct {
         const char *bytes;
         size_t size;

@@ -372,10 +372,10 @@ static void test_equal_values(void **state)
     static const struct {
         const char *name, *a, *b;
         bool equal;
-    } cases[] = {{"after", "3e", "3e", true}, {"after", "3e", "3u", false},
+    } cases[] = {{"after", "3e", "3e", true},  {"after", "3e", "3u", false},
                  {"after", "3e", "4e", false}, {"after", "0e", "0u", true},
-                 {"model", "a", "a", true},   {"model", "a", "b", false},
-                 {"model", "a", NULL, false}, {"model", NULL, NULL, true}};
+                 {"model", "a", "a", true},    {"model", "a", "b", false},
+                 {"model", "a", NULL, false},  {"model", NULL, NULL, true}};
     for (int i = 0; i < WG_COUNT(cases); i++) {
         wg_settings a, b;
         init(&a);
@@ -535,7 +535,7 @@ static void test_bad_yaml(void **state)
         {"train-sets: [\"\\0\", b]\n", "bad.yml:1: a text with a zero byte"},
         {"train-sets: [a, ]]\n", "bad.yml:1: "},
         {"backend: ./x.so\n", "bad.yml:1: backend: expected built-in backends, got the shared "
-                             "object './x.so'"},
+                              "object './x.so'"},
         {"heads: 2\nseed: 1\nheads: 2\n", "bad.yml:3: heads: given already in line 1"},
         {"lr: 1\nlearn-rate: 1\n", "bad.yml:2: learn-rate: given already in line 1"},
         {"\n\nheads: x\n", "bad.yml:3: heads: expected a whole number from 1 to 10000, got 'x'"},
