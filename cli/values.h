@@ -18,8 +18,8 @@ double real_argument(const struct argp_state *state, const char *option, const c
 #define ABOVE_0 DBL_TRUE_MIN                  /* as a min */
 #define BELOW_1 (1 - (double)DBL_EPSILON / 2) /* as a max */
 
-/* The operands "4096x512,512x2048@9,scalar" with their shapes and, behind an @, the size of the range
- * that integers are from; false if it is no such list. */
+/* The operands "4096x512,512x2048@9,scalar" with their shapes and, behind an @, the size of the
+ * range that integers are from; false if it is no such list. */
 bool parse_shapes(const char *text, wg_sample_operand in[WG_MAX_SAMPLE_OPERANDS], int *n);
 
 #endif

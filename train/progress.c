@@ -57,17 +57,6 @@ static json_t *get_field(const wg_progress *p, const struct field *f)
     }
 }
 
-/* jansson's macros for this look at NULL again and again. */
-static bool has_type(const json_t *value, json_type type)
-{
-    return value && json_typeof(value) == type;
-}
-
-static bool is_number(const json_t *value)
-{
-    return has_type(value, JSON_REAL) || has_type(value, JSON_INTEGER);
-}
-
 static bool set_field(wg_progress *p, const struct field *f, const json_t *value)
 {
     char *at = (char *)p + f->offset, *end = NULL;
@@ -76,8 +65,8 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     case WHOLE:
     case MAYBE:
         *(int64_t *)at = json_integer_value(value);
-        return has_type(value, JSON_INTEGER) && *(int64_t *)at >= 0;
-    case REAL: *(double *)at = json_number_value(value); return is_number(value);
+        return wgi_json_is(value, JSON_INTEGER) && *(int64_t *)at >= 0;
+    case REAL: *(double *)at = json_number_value(value); return wgi_json_is_number(value);
     default:
         *(uint64_t *)at = text ? strtoull(text, &end, 16) : 0;
         return text && strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
@@ -153,14 +142,14 @@ static bool set_best(wg_progress *p, json_t *all)
         const json_t *value = json_object_get(entry, "value"),
                      *update = json_object_get(entry, "update");
         if (p->n_best == WG_MAX_METRICS || strlen(metric) >= sizeof b->metric ||
-            !is_number(value) || !has_type(update, JSON_INTEGER))
+            !wgi_json_is_number(value) || !wgi_json_is(update, JSON_INTEGER))
             return false;
         strcpy(b->metric, metric);
         b->value = json_number_value(value);
         b->update = json_integer_value(update);
         p->n_best++;
     }
-    return has_type(all, JSON_OBJECT);
+    return wgi_json_is(all, JSON_OBJECT);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Looking for, opening and reading files: what the system answers becomes a status, and calls that a
- * signal has interrupted are made again. */
+/* Looking for, opening and reading files: what the system answers becomes a status, and calls that
+ * a signal has interrupted are made again. */
 #include "tests/folder.h"
 
 #include "files/read.h"

@@ -211,7 +211,8 @@ static void malformed_files(void **state)
     check_that(strstr(error.text, "line 2: expected at most"), "%s", error.text);
 }
 
-/* Bytes that are no protocol-buffers message, or one without the pieces of a SentencePiece model. */
+/* Bytes that are no protocol-buffers message, or one without the pieces of a SentencePiece
+ * model. */
 static void messages_without_pieces(void **state)
 {
     (void)state;

@@ -229,8 +229,9 @@ static void damage_is_noticed(void **state)
     free(bytes);
 }
 
-/* A text whose checksum is right was written whole, so that it can be parsed: if it cannot, then for
- * lack of memory, which must not pass for damage and make a run go on from an older checkpoint. */
+/* A text whose checksum is right was written whole, so that it can be parsed: if it cannot, then
+ * for lack of memory, which must not pass for damage and make a run go on from an older
+ * checkpoint. */
 static void a_right_checksum_rules_out_damage(void **state)
 {
     (void)state;

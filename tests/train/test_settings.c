@@ -130,8 +130,8 @@ static void test_aliases(void **state)
 }
 
 /* cli/settings_args.c makes a row of each option, of each alias and of the title of each group, one
- * for --config, one alias more for a program, and an empty one; its help is at most 400 bytes, 200 of
- * them for the aliases. */
+ * for --config, one alias more for a program, and an empty one; its help is at most 400 bytes, 200
+ * of them for the aliases. */
 static void test_the_command_line_has_room(void **state)
 {
     (void)state;
