@@ -3,6 +3,7 @@
 #include "backends/threads.h"
 #include "cli/measure.h"
 #include "cli/source.h"
+#include "cli/values.h"
 
 #include <stdlib.h>
 #include <string.h>

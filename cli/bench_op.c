@@ -2,6 +2,7 @@
 #include "backends/threads.h"
 #include "cli/measure.h"
 #include "cli/trials.h"
+#include "cli/values.h"
 #include "graph/element.h"
 #include "graph/matrices.h"
 #include "wengert/ops/table.h"

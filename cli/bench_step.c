@@ -2,6 +2,7 @@
 #include "backends/threads.h"
 #include "measure/train_step.h"
 #include "cli/measure.h"
+#include "cli/values.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -130,18 +131,6 @@ static const char *check_preset(const char *name, const struct argp_state *state
     return name;
 }
 
-/* A number from 0 to below `limit`. */
-static double parse_real(const char *option, const char *text, double limit,
-                         const struct argp_state *state)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end || !(x >= 0 && x < limit))
-        argp_error(state, "%s: expected a number from 0 to below %g, got '%s'", option, limit,
-                   text);
-    return x;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
@@ -154,8 +143,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
     case PRESET: r->preset = check_preset(arg, state); break;
-    case DROPOUT: r->dropout = parse_real("--dropout", arg, 1, state); break;
-    case CLIP: r->clip = parse_real("--clip-norm", arg, 1e30, state); break;
+    case DROPOUT:
+        r->dropout = real_argument(state, "--dropout", arg, 0, BELOW_1, "from 0 to below 1");
+        break;
+    case CLIP: r->clip = real_argument(state, "--clip-norm", arg, 0, 1e30, "from 0 to 1e30"); break;
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
     case PROFILE: r->profile = true; break;
     case NO_LIMITS: r->no_limits = true; break;

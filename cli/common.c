@@ -164,15 +164,3 @@ void take_argument(const struct argp_state *state, const char **argument, const 
         argp_error(state, "expected one %s, got '%s' and '%s'", what, *argument, text);
     *argument = text;
 }
-
-long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
-                     long max)
-{
-    char *end;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    if (end == text || *end || errno || n < min || n > max)
-        argp_error(state, "%s: expected a whole number from %ld to %ld, got '%s'", option, min, max,
-                   text);
-    return n;
-}

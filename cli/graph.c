@@ -2,6 +2,7 @@
 #include "cli/backends.h"
 #include "cli/draw.h"
 #include "cli/source.h"
+#include "cli/values.h"
 #include "graph/text_buffer.h"
 
 #include <stdlib.h>
@@ -106,15 +107,6 @@ static void parse_expand(request *r, const char *scope, struct argp_state *state
     r->expand[r->picture.n_expanded++] = scope;
 }
 
-static double parse_seconds(const char *text, struct argp_state *state)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end || !(seconds > 0 && seconds <= 86400))
-        argp_error(state, "--seconds: expected a number above 0, up to 86400, got '%s'", text);
-    return seconds;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
@@ -140,7 +132,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case FULL: r->picture.full = true; break;
     case MEMORY: r->picture.memory = true; break;
     case NO_LEGEND: r->picture.no_legend = true; break;
-    case SECONDS: r->picture.seconds = parse_seconds(arg, state); break;
+    case SECONDS:
+        r->picture.seconds =
+            real_argument(state, "--seconds", arg, ABOVE_0, 86400, "above 0, up to 86400");
+        break;
     case 'm':
     case ARGP_KEY_ARG:
         take_argument(state, &r->model, "model", arg);

@@ -1,4 +1,5 @@
 #include "cli/source.h"
+#include "cli/values.h"
 #include "graph/element.h"
 #include "graph/mix.h"
 #ifdef WG_HAVE_TRAINING

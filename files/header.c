@@ -77,7 +77,9 @@ static bool next(parser *p, char c)
 static bool need(parser *p, char c)
 {
     char what[4] = {'\'', c, '\'', '\0'};
-    return next(p, c) || expected(p, what);
+    if (next(p, c))
+        return true;
+    return expected(p, what);
 }
 
 /* Four hexadecimal digits. */

@@ -20,14 +20,21 @@ bool wgi_is_token_file(const char *bytes, size_t size)
     return size >= sizeof opening - 1 && memcmp(bytes, opening, sizeof opening - 1) == 0;
 }
 
-/* Moves *at behind " WORD", if that is there. */
+static void print_heading(char *text, size_t room, wg_vocabulary_kind kind,
+                          const int32_t special[WG_SPECIALS])
+{
+    size_t n = (size_t)snprintf(text, room, "%s", kind == WG_VOCABULARY_WORDS ? "words" : "chars");
+    for (int i = 0; i < WG_SPECIALS; i++)
+        n += (size_t)snprintf(text + n, room - n, " %s %" PRId32, special_names[i], special[i]);
+}
+
+/* Moves *at behind the word, if that is there. */
 static bool skip_word(const char **at, const char *word)
 {
-    const char *rest = *at + strspn(*at, " ");
     size_t n = strlen(word);
-    if (strncmp(rest, word, n) != 0)
+    if (strncmp(*at, word, n) != 0)
         return false;
-    *at = rest + n;
+    *at += n;
     return true;
 }
 
@@ -36,8 +43,10 @@ static bool read_id(const char **at, int32_t *id)
 {
     char *end;
     errno = 0;
-    long n = **at == ' ' ? strtol(*at, &end, 10) : 0;
-    if (**at != ' ' || end == *at || errno || n < INT32_MIN || n > INT32_MAX)
+    if (**at != ' ' || (*at)[1] < '0' || (*at)[1] > '9')
+        return false;
+    long n = strtol(*at + 1, &end, 10);
+    if (errno || n > INT32_MAX)
         return false;
     *id = (int32_t)n;
     *at = end;
@@ -57,18 +66,18 @@ static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t spec
     *kind = words ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
     bool ok = words || skip_word(&at, "chars");
     for (int i = 0; ok && i < WG_SPECIALS; i++)
-        ok = *at == ' ' && skip_word(&at, special_names[i]) && read_id(&at, &special[i]);
+        ok = skip_word(&at, " ") && skip_word(&at, special_names[i]) && read_id(&at, &special[i]);
     return ok && *at == '\0';
 }
 
-/* Replaces escapes in place; false if malformed or empty. */
+/* Replaces escapes in place; false if malformed or empty.  The text has no NUL. */
 static bool unescape(char *text, size_t *size)
 {
     size_t n = 0;
     for (size_t i = 0; i < *size; i++) {
         char c = text[i];
         if (c == '\\') {
-            const char *l = ++i < *size && text[i] ? strchr(letters, text[i]) : NULL;
+            const char *l = ++i < *size ? strchr(letters, text[i]) : NULL;
             if (!l)
                 return false;
             c = plain[l - letters];
@@ -163,12 +172,9 @@ static void put_table(wgi_file_writer *w, void *context)
 {
     const table *t = context;
     char heading[128];
-    int n = snprintf(heading, sizeof heading, "%s%s", opening,
-                     t->kind == WG_VOCABULARY_WORDS ? "words" : "chars");
-    for (int i = 0; i < WG_SPECIALS; i++)
-        n += snprintf(heading + n, sizeof heading - (size_t)n, " %s %" PRId32, special_names[i],
-                      t->special[i]);
-    wgi_file_put(w, heading, (size_t)n);
+    print_heading(heading, sizeof heading, t->kind, t->special);
+    wgi_file_put(w, opening, sizeof opening - 1);
+    wgi_file_put(w, heading, strlen(heading));
     wgi_file_put(w, "\n", 1);
     for (size_t i = 0; i < t->tokens->n; i++)
         put_token(w, wgi_token_text(t->tokens, i));

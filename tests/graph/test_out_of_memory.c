@@ -14,6 +14,7 @@
 #include "wengert/graph/picture.h"
 #include "wengert/ops/parse.h"
 
+#include <locale.h>
 #include <sys/mman.h>
 
 /* ---- what fails besides malloc --------------------------------------------------------------- */
@@ -48,6 +49,13 @@ void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size)
 char *__wrap_wgi_arena_text(wgi_arena *a, const char *text)
 {
     return refuse() ? NULL : __real_wgi_arena_text(a, text);
+}
+
+locale_t __real_newlocale(int mask, const char *name, locale_t base);
+locale_t __wrap_newlocale(int mask, const char *name, locale_t base);
+locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
+{
+    return refuse() ? (locale_t)0 : __real_newlocale(mask, name, base);
 }
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
@@ -161,7 +169,9 @@ static void reading(void **state)
     (void)state;
     wg_graph *g = build();
     const float numbers[] = {1, 2, 3};
+    const uint32_t not_a_number = 0x7fc01234; /* written as bytes */
     wg_constant(g, WG_F32, WG_SHAPE(3), numbers);
+    wg_constant(g, WG_F32, WG_SCALAR, &not_a_number);
     wg_einsum("ij,kj->ik", (wg_value *[]){wg_graph_value(g, 0), wg_graph_value(g, 0)}, 2);
     assert_int_equal(wg_graph_status(g), WG_OK);
     wgi_text_buffer b;
