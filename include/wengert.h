@@ -38,5 +38,7 @@
 #include "wengert/models/transformer.h"
 #include "wengert/files/safetensors.h"
 #include "wengert/files/weights.h"
+#include "wengert/train/average.h"
+#include "wengert/train/schedule.h"
 
 #endif
