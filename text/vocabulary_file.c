@@ -43,10 +43,10 @@ static bool read_id(const char **at, int32_t *id)
 {
     char *end;
     errno = 0;
-    if (**at != ' ' || (*at)[1] < '0' || (*at)[1] > '9')
+    if (**at != ' ' || !strchr("-0123456789", (*at)[1]))
         return false;
     long n = strtol(*at + 1, &end, 10);
-    if (errno || n > INT32_MAX)
+    if (end == *at + 1 || errno || n < INT32_MIN || n > INT32_MAX)
         return false;
     *id = (int32_t)n;
     *at = end;

@@ -62,6 +62,12 @@ locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
 
 enum { MANY = 20 };
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+
 /* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
  * an expansion, a gradient of a gradient, assigned states. */
 static wg_graph *build(void)
@@ -227,6 +233,8 @@ static void every_op(void **state)
     FOR_EACH_SAMPLE(op, s)
     {
         application a = {op, s};
+        if (SANITIZED && s != op->samples) /* ten times as slow: leaves the others to other builds */
+            continue;
         wg_status status = apply_and_differentiate(&a);
         if (status == WG_EUNSUPPORTED) /* no gradient: a user's own business */
             continue;

@@ -260,7 +260,7 @@ static void test_bad_values(void **state)
         {"heads", "1.5", "got '1.5'"},
         {"heads", "10001", "got '10001'"},
         {"heads", " 4", "got ' 4'"},
-        {"heads", "\t4", "got '\t4'"},
+        {"heads", "\t4", "got '?4'"},
         {"heads", "\n4", "got '\n4'"},
         {"heads", "99999999999999999999", "got '999"},
         {"dropout", "1", "dropout: expected a number from 0 to 0.99, got '1'"},
