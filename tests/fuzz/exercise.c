@@ -267,8 +267,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether all numbers are of (lo, hi) and differ, and none is so small that subnormal results, which
- * backends flush to 0, may follow: what the samples promise, and bounds build on. */
+/* Whether all numbers are of (lo, hi) and differ, and none is so small that subnormal results may
+ * follow, which backends flush to 0: what the samples promise, and bounds build on. */
 static bool are_usual(const float *x, int64_t count, double lo, double hi)
 {
     static float sorted[MAX_ELEMENTS];
