@@ -71,6 +71,11 @@ op_bound bound_of(const wg_op *op)
     return bounds[i];
 }
 
+op_bound bound_usual(void)
+{
+    return bounds[WG_COUNT(bounds) - 1];
+}
+
 /* ---- sums whose terms cancel ----------------------------------------------------------------- */
 
 /* The gradient of a normalisation consists of sums of products, over the rows and along each.  The

@@ -22,6 +22,9 @@ typedef struct op_bound {
 /* That of f32 kernels against the reference in f64. */
 op_bound bound_of(const wg_op *op);
 
+/* That of ops without one of their own: |y - truth| <= 4e-6 max(1, |truth|). */
+op_bound bound_usual(void);
+
 /* The error of each result of a case, which must be <= the bound's tolerance.  NaN and infinities
  * count as right only where the truth has the same. */
 void bound_errors(const op_bound *b, const conf_case *c, const conf_results *y,

@@ -1,5 +1,6 @@
 #include "tests/conformance.h"
 #include "graph/matrices.h"
+#include "tests/views.h"
 
 /* ---- proposing ------------------------------------------------------------------------------- */
 
@@ -157,80 +158,7 @@ void conf_fill(conf_case *c, double lo, double hi, uint64_t *seed)
     }
 }
 
-/* ---- operands that are parts of inputs ------------------------------------------------------- */
-
-/* How an operand is made of an input of the graph. */
-typedef enum conf_view { AS_IT_IS, FLAT, INNER_ROWS, REVERSED_AXES, CONF_VIEWS } conf_view;
-
-static conf_view conf_view_of(const wg_shape *s, uint64_t views, int i)
-{
-    const conf_view v = views ? (conf_view)((views >> 2 * i) % CONF_VIEWS) : AS_IT_IS;
-    const bool possible = v != INNER_ROWS || (s->rank > 0 && wg_shape_count(s) > 0);
-    return possible ? v : AS_IT_IS;
-}
-
-/* Elements of a row along axis 0. */
-static int64_t conf_row(const wg_shape *s)
-{
-    return wg_shape_count(s) / s->dim[0];
-}
-
-static wg_shape conf_reversed(const wg_shape *s)
-{
-    wg_shape r = *s;
-    for (int k = 0; k < s->rank; k++)
-        r.dim[k] = s->dim[s->rank - 1 - k];
-    return r;
-}
-
-/* The operand of shape *s that is this view of a new input, *leaf. */
-static wg_value *conf_viewed(wg_graph *g, const char *name, wg_dtype dtype, const wg_shape *s,
-                             conf_view view, wg_value **leaf)
-{
-    wg_shape all = *s;
-    wg_axes reversed = {.count = s->rank};
-    if (view == INNER_ROWS)
-        all.dim[0] += 2;
-    for (int k = 0; k < s->rank; k++)
-        reversed.axis[k] = s->rank - 1 - k;
-    if (view == REVERSED_AXES)
-        all = conf_reversed(s);
-    *leaf = wg_input(g, name, dtype, view == FLAT ? WG_SHAPE(wg_shape_count(s)) : all);
-    switch (view) {
-    case FLAT: return wg_reshape(*leaf, *s);
-    case INNER_ROWS: return wg_slice(*leaf, 0, 1, s->dim[0] + 1, 1);
-    case REVERSED_AXES: return s->rank ? wg_permute(*leaf, reversed) : *leaf;
-    default: return *leaf;
-    }
-}
-
-/* Where element k of the operand is in the input. */
-static int64_t conf_place(const wg_shape *s, conf_view view, int64_t k)
-{
-    if (view == INNER_ROWS)
-        return k + conf_row(s);
-    if (view != REVERSED_AXES)
-        return k;
-    int64_t at = 0;
-    for (int a = s->rank - 1; a >= 0; k /= s->dim[a--]) {
-        int64_t scale = 1;
-        for (int b = 0; b < a; b++)
-            scale *= s->dim[b];
-        at += k % s->dim[a] * scale;
-    }
-    return at;
-}
-
-/* The elements of an input that its view leaves out are NaN, or the largest integers: none may
- * matter. */
-static void conf_fill_leaf(void *data, const wg_value *leaf, const wg_shape *s, conf_view view,
-                           const void *from, wg_dtype drawn)
-{
-    for (int64_t k = 0; view == INNER_ROWS && k < wg_value_count(leaf); k++)
-        wgi_put_element(data, leaf->dtype, k, wg_dtype_is_float(leaf->dtype) ? (double)NAN : 1e300);
-    for (int64_t k = 0; k < wg_shape_count(s); k++)
-        wgi_put_element(data, leaf->dtype, conf_place(s, view, k), wgi_get_element(from, drawn, k));
-}
+/* ---- building -------------------------------------------------------------------------------- */
 
 static wg_node *conf_build_viewed(wg_graph *g, const conf_case *c, wg_dtype dtype, uint64_t views,
                                   wg_value **leaf)
@@ -241,8 +169,8 @@ static wg_node *conf_build_viewed(wg_graph *g, const conf_case *c, wg_dtype dtyp
         const wg_sample_operand *o = &c->sample.in[i];
         char name[16];
         snprintf(name, sizeof name, "x%d", i);
-        in[i] = conf_viewed(g, name, o->dtype ? o->dtype : dtype, &o->shape,
-                            conf_view_of(&o->shape, views, i), &leaf[i]);
+        in[i] = view_make(g, name, o->dtype ? o->dtype : dtype, &o->shape,
+                          view_of(&o->shape, views, i), &leaf[i]);
         if (!in[i])
             return NULL;
     }
@@ -428,8 +356,8 @@ static void conf_fill_plan(const conf_case *c, uint64_t views, wg_plan *p, wg_va
 {
     for (int i = 0; i < c->sample.n_in; i++) {
         const wg_sample_operand *o = &c->sample.in[i];
-        conf_fill_leaf(wg_plan_data(p, leaf[i]), leaf[i], &o->shape,
-                       conf_view_of(&o->shape, views, i), c->data[i], o->dtype ? o->dtype : WG_F32);
+        view_fill(wg_plan_data(p, leaf[i]), leaf[i], &o->shape, view_of(&o->shape, views, i),
+                  c->data[i], o->dtype ? o->dtype : WG_F32);
     }
 }
 

@@ -90,9 +90,13 @@ static void read_seeds(seeds *s, const char *folder)
     DIR *d = opendir(folder);
     if (!d)
         fail("cannot be opened", folder);
-    for (struct dirent *e; (e = readdir(d)) && s->n_files < MAX_FILES;)
-        if (e->d_name[0] != '.')
-            names[s->n_files++] = strdup(e->d_name);
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.')
+            continue;
+        if (s->n_files == MAX_FILES)
+            fail("more seeds than this driver has room for", folder);
+        names[s->n_files++] = strdup(e->d_name);
+    }
     closedir(d);
     qsort(names, s->n_files, sizeof *names, by_name);
     for (size_t i = 0; i < s->n_files; i++) {

@@ -267,14 +267,16 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether all numbers are of (lo, hi) and differ: what the samples promise, and bounds build on. */
+/* Whether all numbers are of (lo, hi) and differ, and none is so small that subnormal results may
+ * follow, which backends flush to 0: what the samples promise, and bounds build on. */
 static bool are_usual(const float *x, int64_t count, double lo, double hi)
 {
     static float sorted[MAX_ELEMENTS];
     if (count > MAX_ELEMENTS)
         return false;
     for (int64_t k = 0; k < count; k++) {
-        if (!((double)x[k] >= lo && (double)x[k] <= hi))
+        const bool tiny = x[k] != 0 && fabsf(x[k]) < 1e-6f;
+        if (!((double)x[k] >= lo && (double)x[k] <= hi) || tiny)
             return false;
         sorted[k] = x[k];
     }
