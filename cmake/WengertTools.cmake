@@ -52,7 +52,7 @@ wg_tool(analyzer "gcc" WG_ANALYZER_GCC
   COMMAND nice ${CMAKE_COMMAND} --build analyzer -j ${WG_PROCESSORS} -- -k 0)
 
 # ---- valgrind ----------------------------------------------------------------------------------------
-# `ctest --preset valgrind -T memcheck` reads this file.
+# By `ctest -T memcheck`, which reads this file.
 find_program(WG_VALGRIND valgrind)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/DartConfiguration.tcl @ONLY CONTENT
 "SourceDirectory: @PROJECT_SOURCE_DIR@
@@ -64,3 +64,5 @@ MemoryCheckCommand: @PROJECT_SOURCE_DIR@/tests/memcheck.sh
 MemoryCheckCommandOptions: --leak-check=full --error-exitcode=99
 MemoryCheckSuppressionFile: @PROJECT_SOURCE_DIR@/tests/valgrind.supp
 ")
+wg_tool(memcheck valgrind WG_VALGRIND
+  RUN ${CMAKE_CTEST_COMMAND} -T memcheck -LE "slow|caps|long|not-valgrind" --output-on-failure)
