@@ -110,6 +110,10 @@ code 4 train --model strange --after 4u; says err "strange/.wengert.lock: open f
 stranger; ln -sf "$work/mine/weights" strange/model.safetensors
 code 0 train --model strange --after 4u
 holds "a new file took the place of the link" ! -L strange/model.safetensors
+stranger # another folder in its settings: --model has precedence
+printf 'model: "%s"\noverwrite: true\n' "$work/mine" | cat - strange/config.yml | sed -e '3,$s/^model: .*//' -e '3,$s/^overwrite: .*//' >settings
+cp settings strange/config.yml; cp settings mine/config.yml; cp settings before/config.yml
+code 0 train --model strange --after 2u
 checks=$((checks + 1)); diff -r before mine >out || fail "files outside the folder changed"
 
 # ---- pictures: gnuplot runs no commands of the folder it is started in
@@ -125,6 +129,10 @@ fi
 code 4 translate -- --version; says err "--version: not a model folder"
 code 2 graph -- --version; says err "no model '--version'"
 cp model/metrics.jsonl ./--help; code 4 plot -- --help; says err "--help/"
+
+# ---- a cap of the instruction set that is none
+WENGERT_MAX_CPU_ISA=AVX3 "$wengert" ops >out 2>err
+got=$?; is 2 "an unknown cap"; says err WENGERT_MAX_CPU_ISA
 
 # ---- nothing is kept outside of the folders that were named
 holds "no file in the home folder" -z "$(ls -A home)"
