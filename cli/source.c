@@ -220,8 +220,8 @@ static wg_status add_gradient(wg_graph *g, wg_value *loss)
     wg_graph_parameters(g, w, n);
     wg_status status = wg_grad(loss, w, n, dw);
     for (size_t i = 0; i < n && status == WG_OK; i++) {
-        char name[600];
-        snprintf(name, sizeof name, "d %s", w[i]->name);
+        char name[600], of[500];
+        snprintf(name, sizeof name, "d %s", wg_value_text(w[i], of, sizeof of));
         wg_output(dw[i], name);
     }
     free(w);

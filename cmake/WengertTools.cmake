@@ -1,10 +1,11 @@
-# Targets that look for mistakes in the source without running it.  Each fails if it has a remark.
+# Targets that look for mistakes.  Each fails if it has a remark.
 #
 #     clang-tidy   the checks of .clang-tidy
 #     cppcheck     warnings, performance, portability; tests/cppcheck.supp has what it gets wrong
-#     analyzer     gcc's -fanalyzer, on a build of its own in the folder `analyzer` of this one
+#     memcheck     the tests under valgrind; tests/valgrind.supp has what libraries do within themselves
 #
-# They read the files of this build: parts that are left out are not checked.  CONTRIBUTING.md says how to run them.
+# They take the files and tests of this build: parts that are left out are not checked.  CONTRIBUTING.md says how to run
+# them.
 cmake_host_system_information(RESULT WG_PROCESSORS QUERY NUMBER_OF_LOGICAL_CORES)
 
 # wg_tool(target package program... RUN command...): a target that runs the command at low priority, or, where one of
@@ -20,7 +21,7 @@ function(wg_tool target package)
     endif()
   endforeach()
   add_custom_target(${target} COMMAND nice ${wg_RUN}
-    WORKING_DIRECTORY ${PROJECT_BINARY_DIR} USES_TERMINAL VERBATIM)
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL VERBATIM)
 endfunction()
 
 # ---- clang-tidy --------------------------------------------------------------------------------------
@@ -41,18 +42,8 @@ wg_tool(cppcheck "cppcheck" WG_CPPCHECK
     --enable=warning,performance,portability --inline-suppr --relative-paths=${PROJECT_SOURCE_DIR}
     --suppressions-list=${PROJECT_SOURCE_DIR}/tests/cppcheck.supp --library=posix,gnu)
 
-# ---- gcc's analyzer ----------------------------------------------------------------------------------
-# Without optimisation, which takes apart what it looks at.  It knows C only.
-find_program(WG_ANALYZER_GCC gcc)
-set(analyzer_flags -fanalyzer)
-list(JOIN analyzer_flags " " analyzer_flags)
-wg_tool(analyzer "gcc" WG_ANALYZER_GCC
-  RUN ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B analyzer -G ${CMAKE_GENERATOR} -DCMAKE_BUILD_TYPE=Debug
-    -DCMAKE_C_COMPILER=${WG_ANALYZER_GCC} "-DCMAKE_C_FLAGS=${analyzer_flags}" -DWG_WERROR=ON
-  COMMAND nice ${CMAKE_COMMAND} --build analyzer -j ${WG_PROCESSORS} -- -k 0)
-
 # ---- valgrind ----------------------------------------------------------------------------------------
-# `ctest --preset valgrind -T memcheck` reads this file.
+# By `ctest -T memcheck`, which reads this file.
 find_program(WG_VALGRIND valgrind)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/DartConfiguration.tcl @ONLY CONTENT
 "SourceDirectory: @PROJECT_SOURCE_DIR@
@@ -64,3 +55,5 @@ MemoryCheckCommand: @PROJECT_SOURCE_DIR@/tests/memcheck.sh
 MemoryCheckCommandOptions: --leak-check=full --error-exitcode=99
 MemoryCheckSuppressionFile: @PROJECT_SOURCE_DIR@/tests/valgrind.supp
 ")
+wg_tool(memcheck valgrind WG_VALGRIND
+  RUN ${CMAKE_COMMAND} -E chdir ${PROJECT_BINARY_DIR} ${CMAKE_CTEST_COMMAND} -T memcheck -LE "slow|caps|long" --output-on-failure)

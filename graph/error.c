@@ -105,13 +105,19 @@ wg_status wgi_error_file(wg_error *e, wg_status status, const char *path, const 
     return status;
 }
 
+const char *wgi_errno_text(char text[WGI_ERRNO_TEXT])
+{
+    int error = errno;
+    if (strerror_r(error, text, WGI_ERRNO_TEXT) != 0)
+        snprintf(text, WGI_ERRNO_TEXT, "error %d", error);
+    return text;
+}
+
 wg_status wgi_error_errno(wg_error *e, const char *path, const char *what)
 {
-    char text[128];
-    int error = errno;
-    if (strerror_r(error, text, sizeof text) != 0)
-        snprintf(text, sizeof text, "error %d", error);
-    return wgi_error_file(e, error == ENOMEM ? WG_ENOMEM : WG_EIO, path, "%s: %s", what, text);
+    char text[WGI_ERRNO_TEXT];
+    wg_status status = errno == ENOMEM ? WG_ENOMEM : WG_EIO;
+    return wgi_error_file(e, status, path, "%s: %s", what, wgi_errno_text(text));
 }
 
 wg_status wgi_error_line(wg_error *e, wg_status status, const char *format, ...)

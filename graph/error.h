@@ -18,6 +18,10 @@ wg_status wgi_error_set(wg_error *e, wg_status status, const char *format, ...) 
 wg_status wgi_error_file(wg_error *e, wg_status status, const char *path, const char *format, ...)
     WG_PRINTF(4, 5);
 
+/* errno as a text: strerror in a form for several threads. */
+enum { WGI_ERRNO_TEXT = 128 };
+const char *wgi_errno_text(char text[WGI_ERRNO_TEXT]);
+
 /* Sets "PATH: what: strerror(errno)" and returns WG_EIO, or WG_ENOMEM if errno says that. */
 wg_status wgi_error_errno(wg_error *e, const char *path, const char *what);
 

@@ -74,7 +74,6 @@ static wg_status split_both(reader *r)
 static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 {
     size_t n = SIDES * r->n_lines[0];
-    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): num_threads reads it */
     int threads = r->options.threads > 0 ? r->options.threads : omp_get_max_threads(),
         worst = WG_OK;
     r->sentence = calloc(n + 1, sizeof *r->sentence);

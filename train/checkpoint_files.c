@@ -104,7 +104,7 @@ static wg_status read_numbers(wgi_numbers *out, DIR *d, const char *path, const 
                               wg_error *error)
 {
     struct dirent *e;
-    while (errno = 0, (e = readdir(d))) {
+    while (errno = 0, (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): d is ours alone */
         int64_t number = number_in(e->d_name, k);
         if (number < 0)
             continue;

@@ -51,6 +51,49 @@ done
 sed 's/^\(%[0-9]* = \)[a-z]*/\1no\\x1bop/' mlp.wg >odd.wg
 code 3 graph odd.wg; plain err
 
+# limited: the program with 4 GB of addresses
+limited() {
+    (ulimit -v 4000000; "$wengert" "$@" <input >out 2>err)
+    got=$?
+}
+
+# is CODE WHAT: the exit code of the last program
+is() {
+    checks=$((checks + 1))
+    [ $got -eq "$1" ] || fail "$2: exit code $got, expected $1"
+}
+
+# ---- graphs that no builder makes
+for leaf in parameter state; do
+    printf "wengert-graph 1\n%%0 = parameter : f32[2] 'w'\n%%1 = $leaf : f32[2]\n%%2 = add(%%0, %%1)\n%%3 = sum(%%2) {axes=(0)}\noutput %%3\n" >nameless.wg
+    for command in bench "graph --plan" "graph --grad --plan"; do
+        code 2 $command nameless.wg; says err "$leaf %1 has no name"
+    done
+    code 1 gradcheck nameless.wg; says out "$leaf %1 has no name"
+    code 0 graph nameless.wg --grad; code 0 diff nameless.wg nameless.wg
+done
+printf "wengert-graph 1\n%%0 = parameter : f32[3000000,3000000] 'w'\n%%1 = sum(%%0) {axes=(0,1)}\noutput %%1\n" >big.wg
+code 0 graph big.wg
+if (ulimit -v 4000000 && "$wengert" --version) >out 2>err; then # sanitizers reserve far more addresses
+    limited bench big.wg; is 1 "a large graph"; says err "w: out of memory"
+    limited gradcheck big.wg; is 1 "a large graph"; says out "out of memory"
+fi
+
+# ---- models that no memory holds, or that are not those of their weights
+stranger; sed -i 's/^d-model: .*/d-model: 1000000/' strange/config.yml
+if (ulimit -v 4000000 && "$wengert" --version) >out 2>err; then
+    limited translate --model strange; is 1 "a large model"; says err "strange: no memory for the parameters"
+fi
+stranger; sed -i -e 's/^d-ff: .*/d-ff: 1000000/' -e 's/^encoder-layers: .*/encoder-layers: 100/' strange/config.yml
+code 3 translate --model strange; says err "expected F32 [1000000,16], got F32 [16,16]"
+
+# ---- a text that unpacks to much more
+if (ulimit -v 400000 && "$wengert" --version) >out 2>err; then
+    dd if=/dev/zero bs=1048576 count=300 2>/dev/null | gzip -1 >bomb.gz
+    (ulimit -v 400000; "$wengert" train --config small.yml --model other --train-sets bomb.gz bomb.gz >out 2>err)
+    got=$?; is 1 "a text of 300 MB"; says err "bomb.gz: no memory for more than"; holds "no folder" ! -e other
+fi
+
 # ---- links: what is written lies in the folder
 mkdir mine; cp -r model/checkpoints mine/checkpoints; cp model/model.safetensors mine/weights; echo mine >mine/note
 cp -r mine before
@@ -67,6 +110,10 @@ code 4 train --model strange --after 4u; says err "strange/.wengert.lock: open f
 stranger; ln -sf "$work/mine/weights" strange/model.safetensors
 code 0 train --model strange --after 4u
 holds "a new file took the place of the link" ! -L strange/model.safetensors
+stranger # another folder in its settings: --model has precedence
+printf 'model: "%s"\noverwrite: true\n' "$work/mine" | cat - strange/config.yml | sed -e '3,$s/^model: .*//' -e '3,$s/^overwrite: .*//' >settings
+cp settings strange/config.yml; cp settings mine/config.yml; cp settings before/config.yml
+code 0 train --model strange --after 2u
 checks=$((checks + 1)); diff -r before mine >out || fail "files outside the folder changed"
 
 # ---- pictures: gnuplot runs no commands of the folder it is started in
@@ -82,6 +129,10 @@ fi
 code 4 translate -- --version; says err "--version: not a model folder"
 code 2 graph -- --version; says err "no model '--version'"
 cp model/metrics.jsonl ./--help; code 4 plot -- --help; says err "--help/"
+
+# ---- a cap of the instruction set that is none
+WENGERT_MAX_CPU_ISA=AVX3 "$wengert" ops >out 2>err
+got=$?; is 2 "an unknown cap"; says err WENGERT_MAX_CPU_ISA
 
 # ---- nothing is kept outside of the folders that were named
 holds "no file in the home folder" -z "$(ls -A home)"

@@ -233,7 +233,7 @@ static void every_op(void **state)
     FOR_EACH_SAMPLE(op, s)
     {
         application a = {op, s};
-        if (SANITIZED && s != op->samples) /* ten times as slow: leaves the others to other builds */
+        if (SANITIZED && s != op->samples) /* slow: the others are for other builds */
             continue;
         wg_status status = apply_and_differentiate(&a);
         if (status == WG_EUNSUPPORTED) /* no gradient: a user's own business */
