@@ -50,7 +50,7 @@ static bool parse_operand(const char *text, const char **end, wg_sample_operand 
         do {
             char *after;
             long long n = strtoll(text, &after, 10);
-            if (after == text || *text < '0' || *text > '9' || x->shape.rank == WG_MAX_RANK)
+            if (after == text || *text < '0' || x->shape.rank == WG_MAX_RANK)
                 return false;
             x->shape.dim[x->shape.rank++] = n;
             *end = after;

@@ -82,6 +82,8 @@ if "$wengert" train --help >out 2>err; then
     code 2 train $(again 257 --quiet);             says err "more than 256 options given"
     code 2 info $(again 256 --quiet) folder;       says err "info"
     code 2 translate $(again 256 --quiet) folder;  says err "more than 256 options"
+    code 2 train --preset tiny one two;            says err "expected one folder, got 'one' and 'two'"
+    code 2 train --train-sets - b one two;         says err "expected one folder, got 'one' and 'two'"
     code 2 translate --model one two;              says err "expected one folder, got 'one' and 'two'"
 fi
 

@@ -203,10 +203,25 @@ static int read_lines(uint64_t *digest)
     return code;
 }
 
+/* As many bytes as are read at a time, of which a line is taken. */
+static int read_full_buffer(uint64_t *digest)
+{
+    enum { PIECE = 1 << 16 };
+    static char text[PIECE], got[PIECE + 10];
+    memset(text, 'x', sizeof text);
+    text[1] = '\n';
+    int fd = pipe_with(text, sizeof text);
+    int code = all_lines(fd, 1, got, sizeof got);
+    close(fd);
+    *digest = wgi_xxh64(got, strlen(got), 0);
+    return code;
+}
+
 static void lines_without_memory(void **state)
 {
     (void)state;
     fail_each("lines", read_lines, 2);
+    fail_each("a full buffer", read_full_buffer, 3);
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -294,6 +309,22 @@ static int read_options(uint64_t *digest)
     return code;
 }
 
+/* An empty text is no word, so that there may be any number of them. */
+static void an_option_takes_as_many_words_as_there_is_room_for(void **state)
+{
+    (void)state;
+    char *argv[4 + MAX_GIVEN_VALUES] = {"wengert", "--valid-metrics", "bleu"};
+    settings_args a;
+    for (int i = 3; i < 3 + MAX_GIVEN_VALUES; i++)
+        argv[i] = "";
+    assert_int_equal(settings_args_init(&a, WG_FOR_TRAINING), EXIT_OK);
+    argp_parse(&a.argp, 3 + MAX_GIVEN_VALUES, argv, ARGP_IN_ORDER | ARGP_NO_EXIT | ARGP_NO_ERRS,
+               NULL, &a);
+    assert_int_equal(a.n, 1);
+    assert_int_equal(a.given[0].n, MAX_GIVEN_VALUES);
+    settings_args_free(&a);
+}
+
 static void options_without_memory(void **state)
 {
     (void)state;
@@ -311,6 +342,7 @@ int main(void)
         cmocka_unit_test(lines_without_memory),
         cmocka_unit_test(metrics_are_series),
         cmocka_unit_test(metrics_that_cannot_be_read),
+        cmocka_unit_test(an_option_takes_as_many_words_as_there_is_room_for),
         cmocka_unit_test(options_without_memory),
     };
     json_set_alloc_funcs(__libc_malloc, __libc_free);

@@ -407,8 +407,11 @@ const char *__lsan_default_suppressions(void)
     return "leak:agalloc\n";
 }
 
-int main(void)
+/* test_out_of_memory [CASE]: that one only */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(building), cmocka_unit_test(reading),  cmocka_unit_test(cloning),
         cmocka_unit_test(every_op), cmocka_unit_test(checking), cmocka_unit_test(whole_derivatives),
