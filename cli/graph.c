@@ -51,7 +51,7 @@ static const struct argp_option table[] = {
     {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
     {"profile", PROFILE, 0, 0,
      "run the plan ten times and colour each node by its share of the time; implies --plan", 2},
-    {0, 0, 0, 0, "Level of detail:", 3},
+    {0, 0, 0, 0, "Level of detail of pictures:", 3},
     {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", 3},
     {"depth", DEPTH, "N", 0,
      "collapse scopes below this depth (default: the deepest that stays readable)", 3},

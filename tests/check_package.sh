@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# check_package.sh BUILD SOURCE [ROOT]: makes the Debian package of a build, installs it, uses it from C (pkg-config, and
-# find_package), from C++ alone without OpenMP and from Python, reads a manual page, and removes it without a trace.  It is
-# installed in a folder that dpkg takes for a system, or in ROOT, a Debian system for chroot.  With the compilers in CC and
-# CXX.  Exit status 77: there is no dpkg, or the user is not root.
+# check_package.sh BUILD SOURCE: makes the Debian package of a build, installs it in a folder that dpkg takes for a system,
+# uses it from C (by pkg-config and by find_package), from C++ alone without OpenMP and from Python, and removes it without
+# a trace.  With the compilers in CC and CXX.  Exit status 77: a tool is missing (Debian: dpkg-dev, file, binutils), or the
+# user is not root, as dpkg wants.
 set -euo pipefail
-build=$1 source=$2 root=${3:-}
-for tool in dpkg dpkg-deb dpkg-shlibdeps; do
+build=$1 source=$2
+for tool in dpkg dpkg-deb dpkg-shlibdeps file objdump; do
     command -v $tool >/dev/null || { echo "$tool is not installed: not checked"; exit 77; }
 done
 [ "$(id -u)" = 0 ] || { echo "dpkg installs for root alone: not checked"; exit 77; }
@@ -27,21 +27,16 @@ done
 soname=$(dpkg-deb --info "$deb" shlibs)
 echo "shlibs: $soname"
 
-if [ -z "$root" ]; then
-    root=$work/root
-    mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers}
-    touch "$root"/var/lib/dpkg/{status,available}
-    # Scripts of the package run outside of the folder, in which there is no shell, and their ldconfig does nothing.
-    options="--force-depends --force-script-chrootless"
-    mkdir "$work/stub"
-    printf '#!/bin/sh\n' >"$work/stub/ldconfig"
-    chmod +x "$work/stub/ldconfig"
-    PATH=$work/stub:$PATH
-else
-    options=
-fi
+root=$work/root
+mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers} "$work/stub"
+touch "$root"/var/lib/dpkg/{status,available}
+# Scripts of the package run outside of the folder, in which there is no shell, and their ldconfig does nothing.
+options="--force-depends --force-script-chrootless"
+printf '#!/bin/sh\n' >"$work/stub/ldconfig"
+chmod +x "$work/stub/ldconfig"
+PATH=$work/stub:$PATH
 before=$work/before after=$work/after
-everything() { (cd "$root" && find . -path ./proc -prune -o -path ./var/lib/dpkg -prune -o -path ./var/log -prune -o -print | sort); }
+everything() { (cd "$root" && find . -path ./var/lib/dpkg -prune -o -print | sort); }
 everything >"$before"
 dpkg --root="$root" --log="$work/dpkg.log" $options -i "$deb" >>"$work/log" 2>&1 || die "dpkg -i failed"
 
@@ -59,11 +54,11 @@ program=$source/examples/linear_regression.c
 flags() { PKG_CONFIG_PATH=$(dirname "$pc") pkg-config "$@" wengert; }
 "${CC:-cc}" -std=c11 "$program" $(flags --cflags --libs) -o "$work/by_pkg_config"
 "$work/by_pkg_config" | tail -1
-cmake -S "$source/tests/installed" -B "$work/c" -DCMAKE_PREFIX_PATH="$usr" -DPROGRAM="$program" >>"$work/log" 2>&1 ||
+cmake -G Ninja -S "$source/tests/installed" -B "$work/c" -DCMAKE_PREFIX_PATH="$usr" -DPROGRAM="$program" >>"$work/log" 2>&1 ||
     die "find_package failed in C"
 cmake --build "$work/c" --target with_wengert >>"$work/log" 2>&1 || die "the C program does not build"
 "$work/c/with_wengert" | tail -1
-cmake -S "$source/tests/installed/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON \
+cmake -G Ninja -S "$source/tests/installed/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$usr" -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON \
     >>"$work/log" 2>&1 || die "find_package failed in C++"
 cmake --build "$work/cpp" >>"$work/log" 2>&1 || die "the C++ program does not build"
 "$work/cpp/with_wengert"

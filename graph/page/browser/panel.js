@@ -40,6 +40,8 @@ function makePanel(app) {
         return "live from step " + block.first + (block.last >= end ? " to the end" : " to " + block.last);
     }
 
+    const cutRows = (rows) => (rows.length > LINKS ? rows.slice(0, LINKS).concat([["…", rows.length - LINKS + " more"]]) : rows);
+
     function resultRows(node) {
         return node.outs.map((value, i) => {
             const life = lifeText(value);
@@ -55,10 +57,9 @@ function makePanel(app) {
     }
 
     function operandRows(node) {
-        const all = node.ins.map((value, i) => [operandName(node, i), [
+        return node.ins.map((value, i) => [operandName(node, i), [
             nodeLink(value.node), element("div", {class: "soft"}, typeText(value)),
         ]]);
-        return all.length > LINKS ? all.slice(0, LINKS).concat([["…", (all.length - LINKS) + " more"]]) : all;
     }
 
     function usersOf(node) {
@@ -96,9 +97,9 @@ function makePanel(app) {
             node.op.formula ? element("p", {class: "formula soft"}, node.op.formula) : "",
             rows(["Scope", trail(node.group)], ["Phase", node.phase],
                 ["Source", node.place && element("code", {}, node.place)], ["Node", String(node.id)]),
-            heading(node.outs.length > 1 ? "Results" : "Result"), rows(...resultRows(node)),
+            heading(node.outs.length > 1 ? "Results" : "Result"), rows(...cutRows(resultRows(node))),
             ...(node.attrs.length ? [heading("Attributes"), rows(...node.attrs.map(splitAttr))] : []),
-            ...(node.ins.length ? [heading("Operands"), rows(...operandRows(node))] : []),
+            ...(node.ins.length ? [heading("Operands"), rows(...cutRows(operandRows(node)))] : []),
             heading("Used by"), usersOf(node),
             heading(run ? "Run" : "Cost"),
             rows(...stepRows(node), ["FLOP", node.flops ? amountText(node.flops) : "none"],

@@ -30,6 +30,9 @@ function makeView(app) {
 
     /* ---- pieces ---- */
 
+    /* From afar a box has its title alone, and larger. */
+    const isFar = () => view.k < 0.5;
+
     const rect = (x, y, w, h, attributes) => drawn("rect", {x, y, width: w, height: h, ...attributes});
     const label = (x, y, text, attributes) => drawn("text", {x, y, ...attributes}, text);
 
@@ -74,9 +77,11 @@ function makeView(app) {
         g.append(rect(x, y, w, h, {rx: group ? 6 : isLeaf(item) ? h / 2 : 4}));
         if (group)
             g.append(rect(x + 4, y + h, w - 8, 3, {class: "behind", rx: 1.5}));
-        lines.forEach((line, i) =>
-            g.append(label(x + w / 2, y + 5 + LINE * (i + 0.5), i || !group ? line : "▸ " + line, {
-                class: i ? "small" : "strong", "text-anchor": "middle",
+        const title = (group ? "▸ " : "") + lines[0], shown = isFar() ? lines.slice(0, 1) : lines;
+        const size = isFar() ? Math.min(20, 0.6 * h, (12 * (w - 8)) / textWidth(title)) : 12;
+        shown.forEach((line, i) =>
+            g.append(label(x + w / 2, isFar() ? y + h / 2 : y + 5 + LINE * (i + 0.5), i ? line : title, {
+                class: i ? "small" : "strong", "text-anchor": "middle", style: i ? null : "font-size: " + size + "px",
             })));
         const badge = hitsBadge(box);
         if (badge)
@@ -158,10 +163,10 @@ function makeView(app) {
             ...frames.map(drawFrame),
             ...edges.flatMap((edge) => drawEdge(edge, quiet)),
             ...boxes.map(drawBox),
-            ...(view.k > 0.45 ? drawEdgeTexts(edges) : []));
+            ...(!isFar() ? drawEdgeTexts(edges) : []));
         world.classList.toggle("kinds", app.colours === "kind");
         world.classList.toggle("focused", Boolean(app.selected && app.scene.boxes.get(app.selected)));
-        view.drawn = {...a, k: view.k};
+        view.drawn = {...a, k: view.k, far: isFar()};
         move();
     }
 
@@ -174,11 +179,10 @@ function makeView(app) {
 
     function move() {
         world.setAttribute("transform", "translate(" + view.x + " " + view.y + ") scale(" + view.k + ")");
-        world.classList.toggle("far", view.k < 0.5);
         world.classList.toggle("farther", view.k < 0.28);
         const d = view.drawn, a = area(0);
         if (d && (a.left < d.left || a.right > d.right || a.top < d.top || a.bottom > d.bottom ||
-            view.k / d.k > 1.3 || d.k / view.k > 1.3))
+            view.k / d.k > 1.3 || d.k / view.k > 1.3 || d.far !== isFar()))
             schedule();
     }
 
