@@ -73,17 +73,24 @@ for shapes in "" x -5x6,6x7 5x6, 5x6@,6x7 5x6@0,6x7 5x6@y,6x7 "5x6;6x7" 1x1x1x1x
     code 2 bench op matmul --shape "$shapes"; says err "'$shapes' is not a list of shapes"
 done
 
+# what they take
+quick="--no-limits --runs 1"
+code 0 bench op adam $quick --shape 8,8,8,8,scalar,scalar;  says out "adam"
+code 0 bench op embedding $quick --shape 40x8,3x5@40;       says out "embedding"
+code 0 gradcheck --op add --seed 18446744073709551615;      says out "0 failed"
+
 # as often as there is room, and once more
 code 2 gradcheck mlp $(again 33 --range labels=3); says err "--range given more than 32 times"
 code 2 graph mlp $(again 65 --expand mlp);         says err "--expand given more than 64 times"
 if "$wengert" train --help >out 2>err; then
     : >empty.yml
     code 2 train $(again 9 --config empty.yml);    says err "--config given more than 8 times"
+    code 2 train --heads 0 --quiet;                says err "--heads: expected a whole number from 1"
     code 2 train $(again 257 --quiet);             says err "more than 256 options given"
     code 2 info $(again 256 --quiet) folder;       says err "info"
     code 2 translate $(again 256 --quiet) folder;  says err "more than 256 options"
     code 2 train --preset tiny one two;            says err "expected one folder, got 'one' and 'two'"
-    code 2 train --train-sets - b one two;         says err "expected one folder, got 'one' and 'two'"
+    code 2 train --train-sets a - one two;         says err "expected one folder, got 'one' and 'two'"
     code 2 translate --model one two;              says err "expected one folder, got 'one' and 'two'"
 fi
 
