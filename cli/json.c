@@ -1,20 +1,8 @@
 #include "cli/json.h"
+#include "train/json.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-static void put_string(FILE *f, const char *text)
-{
-    fputc('"', f);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c == '"' || *c == '\\')
-            fprintf(f, "\\%c", *c);
-        else if (*c < 0x20)
-            fprintf(f, "\\u%04x", *c);
-        else
-            fputc(*c, f);
-    fputc('"', f);
-}
 
 static void put_key(json *j, const char *key)
 {
@@ -23,7 +11,7 @@ static void put_key(json *j, const char *key)
     if (j->depth)
         fprintf(j->file, "\n%*s", 2 * j->depth, "");
     if (key) {
-        put_string(j->file, key);
+        wgi_json_quote(j->file, key);
         fputs(": ", j->file);
     }
     j->more = true;
@@ -51,7 +39,7 @@ void put_json_end(json *j, char bracket)
 void put_json_text(json *j, const char *key, const char *text)
 {
     put_key(j, key);
-    put_string(j->file, text);
+    wgi_json_quote(j->file, text);
 }
 
 void put_json_real(json *j, const char *key, double x)

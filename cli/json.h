@@ -1,4 +1,4 @@
-/* Writing JSON, value by value.  (The library links jansson, whose names begin with json_.) */
+/* Writing JSON, value by value. */
 #ifndef WG_CLI_JSON_H
 #define WG_CLI_JSON_H
 

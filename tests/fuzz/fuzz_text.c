@@ -1,7 +1,7 @@
 /* Any bytes as two texts: vocabularies of words and characters are made from the second, a corpus
  * from both, and its batches.  Characters of the second come back as they were, but for what is not
  * UTF-8. */
-#include "wengert/train/batches.h"
+#include "wengert/translate/batches.h"
 
 #include <stdlib.h>
 #include <string.h>
