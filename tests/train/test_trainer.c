@@ -279,50 +279,6 @@ static void examples_that_are_read_train_as_those_in_arrays(void **state)
     wg_trainer_free(a);
 }
 
-/* Each example once in an epoch, in an order that is a function of seed and epoch. */
-static void an_epoch_has_each_example_once(void **state)
-{
-    (void)state;
-    int32_t numbers[COUNT], seen[3][COUNT], row[8];
-    wg_error error;
-    for (int i = 0; i < COUNT; i++)
-        numbers[i] = i;
-    const wg_field field = {"i", WG_I32, {0}, numbers};
-    const wg_examples e = {&field, 1, COUNT, .batch = 8};
-    for (int round = 0; round < 3; round++) { /* of epochs 0, 1 and 0 */
-        wgi_source s;
-        int n = 0;
-        assert_int_equal(wgi_source_open(&s, &e, NULL, 5, "data", &error), WG_OK);
-        assert_int_equal(s.s.batches, 7);
-        for (int64_t i = 0; i < s.s.batches; i++) {
-            wg_shape shape;
-            wg_batch_size size = {0};
-            void *const to[] = {row};
-            assert_int_equal(s.s.describe(s.s.context, round % 2, i, &shape, &size, NULL), WG_OK);
-            assert_int_equal(size.weight, i < 6 ? 8 : 2);
-            assert_true(shape.rank == 1 && shape.dim[0] == size.weight);
-            assert_int_equal(s.s.fill(s.s.context, round % 2, i, to, NULL), WG_OK);
-            for (int64_t k = 0; k < size.weight; k++)
-                seen[round][n++] = row[k];
-        }
-        wgi_source_close(&s);
-        assert_int_equal(n, COUNT);
-        bool found[COUNT] = {false};
-        for (int i = 0; i < COUNT; i++)
-            found[seen[round][i]] = true;
-        for (int i = 0; i < COUNT; i++)
-            assert_true(found[i]);
-    }
-    assert_memory_equal(seen[0], seen[2], sizeof seen[0]);
-    assert_true(memcmp(seen[0], seen[1], sizeof seen[0]) != 0);
-    wgi_source dropped;
-    wg_examples f = e;
-    f.last = WG_LAST_DROPPED;
-    assert_int_equal(wgi_source_open(&dropped, &f, NULL, 5, "data", &error), WG_OK);
-    assert_int_equal(dropped.s.batches, 6);
-    wgi_source_close(&dropped);
-}
-
 /* ---- updates --------------------------------------------------------------------------------- */
 
 static wg_value *exact_model(void *context, const wg_model_step *step)
@@ -692,7 +648,6 @@ int main(void)
         cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
         cmocka_unit_test(examples_that_are_read_train_as_those_in_arrays),
-        cmocka_unit_test(an_epoch_has_each_example_once),
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
