@@ -1,6 +1,7 @@
 #include "train/json.h"
 #include "files/json_cursor.h"
 #include "graph/grow.h"
+#include "text/unicode/unicode.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -101,6 +102,8 @@ wg_status wgi_json_read(wgi_json *out, const char *path, char *bytes, size_t siz
     size_t index;
     wgi_json_cursor c = {path, "", bytes, bytes, bytes + size, error, WG_OK};
     *out = (wgi_json){NULL, 0, 0};
+    if (!wgi_utf8_valid(bytes, size))
+        return wgi_error_file(error, WG_EDATA, path, "expected UTF-8, got other bytes");
     if (add(out, &c, "", &index) && wgi_json_need(&c, '{') && object(out, &c, index, 0))
         wgi_json_end(&c, "the end of the file");
     if (c.status != WG_OK)

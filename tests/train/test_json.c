@@ -141,6 +141,7 @@ static void what_is_malformed_is_refused_with_its_byte(void **state)
         {"{\"a\": 1e999}", "file: byte 6: expected a number, got '1'"},
         {"{\"a\": 1, \"a\": 2}", "file: expected \"a\" once, got twice"},
         {"{\"a\": 1} x", "file: byte 9: expected the end of the file, got 'x'"},
+        {"{\"a\": \"\xff\"}", "file: expected UTF-8, got other bytes"},
         {"{\"a\": \"\\q\"}", "file: byte 8: expected an escape, got 'q'"},
     };
     for (int i = 0; i < WG_COUNT(cases); i++) {
