@@ -3,7 +3,7 @@
 #include "cli/values.h"
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 
 #include <errno.h>
 #include <stdlib.h>

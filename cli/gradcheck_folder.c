@@ -1,5 +1,5 @@
 #include "cli/gradcheck.h"
-#include "train/data.h"
+#include "translate/data.h"
 #include "wengert/backends/plan.h"
 #include "wengert/files/weights.h"
 #include "wengert/models/transformer.h"

@@ -2,7 +2,7 @@
 #ifndef WG_CLI_HEATMAP_H
 #define WG_CLI_HEATMAP_H
 
-#include "wengert/train/translator.h"
+#include "wengert/translate/translator.h"
 
 /* Draws h->attention of h, a translation of `line`, and writes the weights as JSON beside it.  Line
  * 0 goes to `path`, line n > 0 to path with -(n + 1) before the extension.  Returns an exit code;

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "graph/error.h"
 #include "train/progress.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -142,8 +142,8 @@ static int print_progress(const char *path)
         return complain_error(&error);
     print_count("update", p.update);
     print_count("epoch", p.cursor.epoch);
-    print_count("sentences", p.sentences);
-    print_count("target-tokens", p.tokens);
+    print_count("sentences", p.examples);
+    print_count("target-tokens", p.weight);
     printf("  %-24s %.1f\n", "seconds", p.seconds);
     print_count("stalled", p.stalled);
     for (size_t i = 0; i < p.n_best; i++) {

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "graph/grow.h"
 #include "train/json.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,34 @@ static bool append(series *s, double update, double value)
     return true;
 }
 
-static bool take(series *s, const json_t *record, const char *kind, const char *key)
+static bool is_number(const wgi_json_value *v)
 {
-    const char *is = json_string_value(json_object_get(record, "kind"));
-    const json_t *update = json_object_get(record, "update"), *value = json_object_get(record, key);
-    if (!is || strcmp(is, kind) != 0 || !wgi_json_is_number(update) || !wgi_json_is_number(value))
+    return v && (v->kind == WGI_JSON_WHOLE || v->kind == WGI_JSON_REAL);
+}
+
+static bool take(series *s, const wgi_json_tree *record, const char *kind, const char *key)
+{
+    const wgi_json_value *is = wgi_json_find(record, record->value, "kind"),
+                         *update = wgi_json_find(record, record->value, "update"),
+                         *value = wgi_json_find(record, record->value, key);
+    if (!is || is->kind != WGI_JSON_TEXT || strcmp(is->text, kind) != 0 || !is_number(update) ||
+        !is_number(value))
         return true;
-    return append(s, json_number_value(update), json_number_value(value));
+    return append(s, update->real, value->real);
+}
+
+/* A line of the file: `place` is "file:12". */
+static int take_line(series *s, const char *place, char *line, const char *kind, const char *key)
+{
+    wgi_json_tree record;
+    wg_error error;
+    if (wgi_json_read(&record, place, line, strlen(line), &error) != WG_OK)
+        return complain_error(&error);
+    bool ok = take(s, &record, kind, key);
+    wgi_json_free(&record);
+    if (!ok)
+        complain("out of memory");
+    return ok ? EXIT_OK : EXIT_RUN;
 }
 
 int series_read(series *s, const char *folder, const char *kind, const char *key)
@@ -41,21 +62,9 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
         return why == ENOMEM ? EXIT_RUN : EXIT_IO;
     }
     while (code == EXIT_OK && getline(&line, &room, f) > 0) {
-        json_error_t error;
-        errno = 0;
-        json_t *record = json_loads(line, 0, &error);
-        number++;
-        if (!record && errno == ENOMEM) {
-            complain("%s:%zu: out of memory", path, number);
-            code = EXIT_RUN;
-        } else if (!record) {
-            complain("%s:%zu: %s", path, number, error.text);
-            code = EXIT_DATA;
-        } else if (!take(s, record, kind, key)) {
-            complain("out of memory");
-            code = EXIT_RUN;
-        }
-        json_decref(record);
+        char place[600];
+        snprintf(place, sizeof place, "%s:%zu", path, ++number);
+        code = take_line(s, place, line, kind, key);
     }
     if (code == EXIT_OK && !feof(f)) { /* also where getline had no memory, which is no ferror */
         code = errno == ENOMEM ? EXIT_RUN : EXIT_IO;

@@ -1,6 +1,6 @@
 #include "cli/model.h"
 #include "cli/threads.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 
 #include <stdlib.h>
 

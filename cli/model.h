@@ -5,7 +5,7 @@
 #include "wengert/backends/load.h"
 #include "cli/settings_args.h"
 #include "wengert/text/corpus.h"
-#include "wengert/train/translator.h"
+#include "wengert/translate/translator.h"
 
 typedef struct model {
     settings_args args; /* of the command line */

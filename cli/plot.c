@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
 #include "cli/metrics.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static const struct panel {
     } curve[MAX_CURVES];
 } panels[] = {
     {"loss", "nats per token", {{"train", "cost", "training"}, {"valid", "cost", "validation"}}},
-    {"accuracy", "share of tokens", {{"valid", "accuracy", "validation"}}},
+    {"loss", "", {{"train", "loss", "training"}, {"valid", "loss", "validation"}}},
+    {"accuracy", "share", {{"train", "accuracy", "training"}, {"valid", "accuracy", "validation"}}},
     {"BLEU", "0 to 100", {{"valid", "bleu", "validation"}}},
     {"chrF", "0 to 100", {{"valid", "chrf", "validation"}}},
     {"learning rate", "", {{"train", "learn-rate", "training"}}},

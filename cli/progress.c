@@ -32,10 +32,10 @@ static void draw(progress *p, const wg_event *e)
         snprintf(piece[n++], BAR_PIECE, "%3.0f %%", floor(100 * e->done));
         snprintf(piece[n++], BAR_PIECE, "ETA %s", left);
     }
-    snprintf(piece[n++], BAR_PIECE, "cost %.3f", e->cost);
+    snprintf(piece[n++], BAR_PIECE, "cost %.3f", e->loss);
     snprintf(piece[n++], BAR_PIECE, "update %lld", (long long)e->update);
     snprintf(piece[n++], BAR_PIECE, "epoch %lld", (long long)e->epoch);
-    snprintf(piece[n++], BAR_PIECE, "%.0f words/s", e->words_per_second);
+    snprintf(piece[n++], BAR_PIECE, "%.0f words/s", e->per_second);
     bar_draw(&p->bar, ends ? e->done : (double)NAN, (const char(*)[BAR_PIECE])piece, n);
 }
 

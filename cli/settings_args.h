@@ -1,9 +1,10 @@
-/* The options of wengert/train/settings.h as flags: --NAME VALUE for each, and --config FILE. */
+/* The options of wengert/translate/settings.h as flags: --NAME VALUE for each, and --config
+ * FILE. */
 #ifndef WG_CLI_SETTINGS_ARGS_H
 #define WG_CLI_SETTINGS_ARGS_H
 
 #include "cli/cli.h"
-#include "wengert/train/settings.h"
+#include "wengert/translate/settings.h"
 
 enum { MAX_GIVEN = 256, MAX_GIVEN_VALUES = 8, MAX_CONFIGS = 8, MAX_ROWS = 512 };
 

@@ -4,7 +4,7 @@
 #include "graph/mix.h"
 #ifdef WG_HAVE_TRAINING
 #include "cli/model.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 #endif
 
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 #include "cli/progress.h"
 #include "cli/stop.h"
 #include "cli/threads.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
+#include "wengert/translate/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static int train(const wg_settings *s)
     if (check_threads((long)s->threads) != EXIT_OK)
         return EXIT_RUN;
     stop_on_signals(&asked);
-    wg_status status = wg_trainer_create(&t, s, &(wg_listener){progress_tell, &p}, &error);
+    wg_status status = wg_translation_trainer(&t, s, &(wg_listener){progress_tell, &p}, &error);
     stop_gently(&asked);
     if (status != WG_OK)
         complain_error(&error);

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 # include/ is the public interface.  Without training its headers are not installed, so that programs can tell.
 set(WG_NOT_INSTALLED)
 if(NOT WG_TRAINING)
-  set(WG_NOT_INSTALLED REGEX "/(text|train/(batches|checkpoint|folder|settings|trainer|translator).h|wengert-train.h)$" EXCLUDE)
+  set(WG_NOT_INSTALLED REGEX "/(text|translate|wengert-train.h)$" EXCLUDE)
 endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${WG_NOT_INSTALLED})
 

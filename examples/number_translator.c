@@ -3,8 +3,8 @@
  *   number_translator [UPDATES [FOLDER]]
  *
  * The 20 updates by default only show how it is done; with 500, a minute at most, it translates. */
-#include "wengert/train/trainer.h"
-#include "wengert/train/translator.h"
+#include "wengert/translate/trainer.h"
+#include "wengert/translate/translator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static wg_status train(const wg_settings *s, wg_error *error)
 {
     const wg_listener listener = {.tell = tell};
     wg_trainer *t = NULL;
-    wg_status status = wg_trainer_create(&t, s, &listener, error);
+    wg_status status = wg_translation_trainer(&t, s, &listener, error);
     if (status == WG_OK && (status = wg_trainer_run(t, NULL)) != WG_OK)
         snprintf(error->text, sizeof error->text, "%s", wg_trainer_message(t));
     wg_trainer_free(t);

@@ -1,5 +1,5 @@
-/* The public interface of the library: the one header that a program includes.  (Text and training
- * are in wengert-train.h.)
+/* The public interface of the library: the one header that a program includes.  (Text and
+ * translation are in wengert-train.h.)
  *
  * Order of arguments, in all headers: the object comes first, whether a function makes it (`out`)
  * or works on it; then inputs and options; then what the function fills (an array is followed by
@@ -39,6 +39,10 @@
 #include "wengert/files/safetensors.h"
 #include "wengert/files/weights.h"
 #include "wengert/train/average.h"
+#include "wengert/train/checkpoint.h"
+#include "wengert/train/folder.h"
 #include "wengert/train/schedule.h"
+#include "wengert/train/source.h"
+#include "wengert/train/trainer.h"
 
 #endif

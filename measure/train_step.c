@@ -3,6 +3,7 @@
 #include "measure/limits.h"
 #include "measure/parameters.h"
 #include "train/step.h"
+#include "translate/step.h"
 
 #include <stdio.h>
 
@@ -43,11 +44,12 @@ static void fill_batch(wg_plan *p, const wgi_step_graph *s, const bench_step_opt
     const bench_batch *b = &o->batch;
     int64_t source = o->settings->net.source_vocabulary,
             target = o->settings->net.target_vocabulary;
-    fill_ids(p, s->in.source, source, 0);
-    fill_lengths(p, s->in.source_lengths, b->source_length);
-    fill_ids(p, s->in.target_in, target, 1);
-    fill_ids(p, s->in.target_out, target, 7920 % target); /* target_in, shifted by one token */
-    *(float *)wg_plan_data(p, s->normaliser) = (float)(b->rows * b->target_length);
+    fill_ids(p, s->inputs[WGI_SOURCE], source, 0);
+    fill_lengths(p, s->inputs[WGI_SOURCE_LENGTHS], b->source_length);
+    fill_ids(p, s->inputs[WGI_TARGET_IN], target, 1);
+    /* target_in, shifted by one token */
+    fill_ids(p, s->inputs[WGI_TARGET_OUT], target, 7920 % target);
+    *(float *)wg_plan_data(p, s->total) = (float)(b->rows * b->target_length);
     *(float *)wg_plan_data(p, s->rate) = 1e-4f;
 }
 
@@ -57,9 +59,12 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
 {
     const bench_batch *b = &o->batch;
     wgi_step_graph s;
+    wg_shape shapes[WGI_TRANSLATION_FIELDS];
     double start = wgi_seconds();
-    wgi_step_build(&s, o->settings,
-                   &(wgi_step_shape){b->rows, b->source_length, b->target_length, WG_STEP_UPDATES});
+    const wg_trainer_options run = wgi_translation_options(o->settings);
+    wgi_translation_shapes(shapes, b->rows, b->source_length, b->target_length);
+    wgi_step_build(&s, &run, wgi_translation_fields, WGI_TRANSLATION_FIELDS, shapes,
+                   WG_STEP_UPDATES);
     *out = (bench_step){.graph = s.graph, .build_seconds = wgi_seconds() - start};
     if (!s.graph)
         return WG_ENOMEM;

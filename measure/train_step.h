@@ -1,11 +1,11 @@
-/* The training step, built as the trainer builds it (train/step.h), on a batch of sentences of full
- * length. */
+/* The training step, built as the trainer builds it (train/step.h, translate/step.h), on a batch
+ * of sentences of full length. */
 #ifndef WG_MEASURE_TRAIN_STEP_H
 #define WG_MEASURE_TRAIN_STEP_H
 
 #include "wengert/backends/load.h"
 #include "wengert/backends/plan.h"
-#include "wengert/train/settings.h"
+#include "wengert/translate/settings.h"
 
 typedef struct bench_batch {
     int64_t rows, source_length, target_length; /* B, S, T */

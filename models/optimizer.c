@@ -3,6 +3,7 @@
 #include "wengert/models/optimizer.h"
 #include "graph/marks.h"
 
+#include <math.h>
 #include <string.h>
 
 /* From here on nodes are of the update phase and in the scope `name`, which may have slashes;
@@ -103,6 +104,32 @@ static wg_value *rate_for(const char *at, wg_value *lr, const wg_value *p)
     return lr && p ? (wg_cast)(at, lr, p->dtype) : NULL;
 }
 
+/* The same for parameter i, whose factor is rates[i]. */
+static wg_value *own_rate(const char *at, wg_value *lr, const double *rates, size_t i,
+                          const wg_value *p)
+{
+    wg_value *rate = rate_for(at, lr, p);
+    return rates && rates[i] != 1 ? (wg_scale)(at, rate, rates[i]) : rate;
+}
+
+/* The largest of n numbers, `all` if there are none. */
+static double largest(const double *x, size_t n, double all)
+{
+    for (size_t i = 0; x && i < n; i++)
+        all = i == 0 || x[i] > all ? x[i] : all;
+    return all;
+}
+
+static bool check_factors(const char *at, wg_graph *g, const char *name, const double *x, size_t n,
+                          const char *what)
+{
+    for (size_t i = 0; x && i < n; i++)
+        if (!(x[i] >= 0 && x[i] < INFINITY))
+            return wg_graph_fail(g, WG_EINVAL, at, name,
+                                 "%s[%zu] is %g, must be 0 or more, and finite", what, i, x[i]);
+    return true;
+}
+
 /* ---- the bound of an update ------------------------------------------------------------------ */
 
 /* Kernels write new parameters and moments in the place of the old ones, so an update must be
@@ -126,7 +153,7 @@ static wg_value *wide(const char *at, wg_value *x)
 }
 
 static norms norms_of(const char *at, wg_value *const *params, wg_value *const *first, size_t n,
-                      wg_value *gradient, wg_value *lr)
+                      wg_value *gradient, wg_value *lr, const double *rates)
 {
     wg_value *p = (wg_global_norm)(at, params, n);
     if (p && p->dtype == WG_F16)
@@ -135,6 +162,8 @@ static norms norms_of(const char *at, wg_value *const *params, wg_value *const *
     norms x = {.p = wide(at, p), .m = first ? wide(at, (wg_global_norm)(at, first, n)) : NULL};
     x.g = x.p && gradient ? (wg_cast)(at, gradient, x.p->dtype) : NULL;
     x.rate = rate_for(at, lr, x.p);
+    if (rates)
+        x.rate = (wg_scale)(at, x.rate, largest(rates, n, 1));
     return x;
 }
 
@@ -187,6 +216,21 @@ static wg_graph *graph_of_update(const char *at, const char *name, wg_value *con
 
 /* ---- the updates ----------------------------------------------------------------------------- */
 
+/* SGD's new parameters and velocities, assigned. */
+static void step_sgd(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
+                     wg_value *lr, wg_value *const *velocity, wg_sgd_attrs a,
+                     const wg_sgd_options *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        a.weight_decay = o->decays ? o->decays[i] : a.weight_decay;
+        wg_value *p = (wg_sgd)(at, params[i], grads[i], own_rate(at, lr, o->rates, i, params[i]),
+                               velocity ? velocity[i] : NULL, &a);
+        (wg_assign)(at, params[i], p);
+        if (velocity)
+            (wg_assign)(at, velocity[i], wg_result_of(p, 1));
+    }
+}
+
 wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
                          wg_value *lr, const wg_sgd_options *options)
 {
@@ -196,32 +240,31 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     wg_graph *g = graph_of_update(at, name, params, grads, n);
     if (!g)
         return n ? WG_EINVAL : WG_OK;
-    if (a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n))
+    if ((a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n)) ||
+        !check_factors(at, g, name, o.rates, n, "rates") ||
+        !check_factors(at, g, name, o.decays, n, "decays"))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value **velocity = a.momentum > 0 ? moments(at, g, params, n, "velocity", NULL) : NULL;
+    a.weight_decay = largest(o.decays, n, a.weight_decay);
     if (o.norm)
-        lr = guarded(at, lr, sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr), &a));
-    for (size_t i = 0; i < n; i++) {
-        wg_value *p = (wg_sgd)(at, params[i], grads[i], rate_for(at, lr, params[i]),
-                               velocity ? velocity[i] : NULL, &a);
-        (wg_assign)(at, params[i], p);
-        if (velocity)
-            (wg_assign)(at, velocity[i], wg_result_of(p, 1));
-    }
+        lr = guarded(at, lr,
+                     sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr, o.rates), &a));
+    step_sgd(at, params, grads, n, lr, velocity, a, &o);
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);
 }
 
 /* Adam's new parameters and moments, assigned.  m: the first moments, then the second ones. */
 static void step_adam(const char *at, wg_value *const *params, wg_value *const *grads, size_t n,
-                      wg_value *lr, wg_value *step, wg_value *const *m, const wg_adam_attrs *a,
-                      bool decoupled)
+                      wg_value *lr, wg_value *step, wg_value *const *m, wg_adam_attrs a,
+                      const wg_adam_options *o)
 {
     for (size_t i = 0; i < n; i++) {
-        wg_value *v = m[n + i], *rate = rate_for(at, lr, params[i]);
-        wg_value *p =
-            (decoupled ? (wg_adamw) : (wg_adam))(at, params[i], grads[i], m[i], v, rate, step, a);
+        wg_value *v = m[n + i], *rate = own_rate(at, lr, o->rates, i, params[i]);
+        a.weight_decay = o->decays ? o->decays[i] : a.weight_decay;
+        wg_value *p = (o->decoupled ? (wg_adamw) : (wg_adam))(at, params[i], grads[i], m[i], v,
+                                                              rate, step, &a);
         (wg_assign)(at, params[i], p);
         (wg_assign)(at, m[i], wg_result_of(p, 1));
         (wg_assign)(at, v, wg_result_of(p, 2));
@@ -239,16 +282,20 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
     if (!g)
         return n ? WG_EINVAL : WG_OK;
     if (!check_state(at, g, name, "step", NULL) || !check_moments(at, g, name, "m", params, n) ||
-        !check_moments(at, g, name, "v", params, n))
+        !check_moments(at, g, name, "v", params, n) ||
+        !check_factors(at, g, name, o.rates, n, "rates") ||
+        !check_factors(at, g, name, o.decays, n, "decays"))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value *done = (wg_state)(at, g, "step", WG_I64, WG_SCALAR, wg_zeros());
     wg_value *step = (wg_shift)(at, done, 1), **m = moments(at, g, params, n, "m", "v");
+    a.weight_decay = largest(o.decays, n, a.weight_decay);
     if (m && o.norm)
-        lr = guarded(at, lr,
-                     adam_bound(at, norms_of(at, params, m, n, o.norm, lr), &a, o.decoupled));
+        lr = guarded(
+            at, lr,
+            adam_bound(at, norms_of(at, params, m, n, o.norm, lr, o.rates), &a, o.decoupled));
     if (m)
-        step_adam(at, params, grads, n, lr, step, m, &a, o.decoupled);
+        step_adam(at, params, grads, n, lr, step, m, a, &o);
     (wg_assign)(at, done, step);
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);

@@ -14,7 +14,8 @@ set(may_models graph ops models)
 set(may_files graph ops backends files)
 set(may_decode graph ops backends models decode)
 set(may_text graph files text)
-set(may_train graph ops autograd backends models decode files text train)
+set(may_train graph ops autograd backends models files train)
+set(may_translate graph ops autograd backends models decode files text train translate)
 
 file(GLOB built RELATIVE ${ROOT} ${ROOT}/*.o ${ROOT}/*.a ${ROOT}/*.so ${ROOT}/*/*.o)
 foreach(file ${built})
@@ -23,7 +24,7 @@ endforeach()
 
 set(includes 0)
 set(files 0)
-foreach(folder graph ops autograd backends models files decode text train)
+foreach(folder graph ops autograd backends models files decode text train translate)
   file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/${folder}/*.c ${ROOT}/${folder}/*.h
     ${ROOT}/include/wengert/${folder}/*.h)
   foreach(source ${sources})

@@ -25,10 +25,11 @@ BEGIN {
     allow("files", "graph backends text/unicode")
     allow("decode", "graph ops backends models")
     allow("text", "graph files text/unicode")
-    allow("train", "graph ops autograd backends models decode files text text/unicode")
-    allow("measure", "graph ops autograd backends models decode files text train")
-    allow("cli", "graph ops autograd backends models decode files text text/unicode train measure")
-    allow("bench", "graph ops autograd backends models decode files text train measure backends/simd/kernels backends/onednn")
+    allow("train", "graph ops autograd backends models files text/unicode")
+    allow("translate", "graph ops autograd backends models decode files text text/unicode train")
+    allow("measure", "graph ops autograd backends models decode files text train translate")
+    allow("cli", "graph ops autograd backends models decode files text text/unicode train translate measure")
+    allow("bench", "graph ops autograd backends models decode files text train translate measure backends/simd/kernels backends/onednn")
 }
 
 function allow(room, others) {

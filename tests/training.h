@@ -4,10 +4,10 @@
 #define WG_TESTS_TRAINING_H
 
 #include "tests/test.h"
-#include "wengert/train/folder.h"
+#include "wengert/translate/folder.h"
 #include "wengert/files/safetensors.h"
 #include "wengert/text/numbers.h"
-#include "wengert/train/trainer.h"
+#include "wengert/translate/trainer.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -154,7 +154,7 @@ static inline wg_trainer *trainer_of(const wg_settings *s, const wg_listener *li
 {
     wg_trainer *t;
     wg_error error;
-    check_that(wg_trainer_create(&t, s, listener, &error) == WG_OK, "%s", error.text);
+    check_that(wg_translation_trainer(&t, s, listener, &error) == WG_OK, "%s", error.text);
     return t;
 }
 

@@ -1,7 +1,7 @@
 /* Number phrases, and a corpus of them. */
 #include "wengert/text/numbers.h"
 
-#include "text/shuffle.h"
+#include "graph/shuffle.h"
 
 #include <stdlib.h>
 #include <string.h>

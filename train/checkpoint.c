@@ -6,7 +6,6 @@
 #include "graph/error.h"
 #include "train/checkpoint_files.h"
 #include "train/finite.h"
-#include "train/folder.h"
 #include "train/progress.h"
 #include "train/step.h"
 
@@ -88,24 +87,21 @@ static wg_status fingerprint(const char *path, uint64_t *hash, wg_error *error)
 }
 
 static wg_status write_group(const struct group *g, const wg_tensor *list, size_t n,
-                             const wg_progress *p, const char *path, uint64_t *digest,
+                             const wg_checkpoint_options *o, const char *path, uint64_t *digest,
                              wg_error *error)
 {
-    char text[WGI_NOTE_SIZE];
-    wg_file_note note = {WGI_NOTE_VOCABULARIES, text};
-    bool noted = g->kind != WGI_FILE_OPTIMIZER && p->vocabularies;
-    wgi_note_of_vocabularies(text, p->vocabularies);
-    return wgi_safetensors_write(path, list, n, &note, noted, digest, error);
+    size_t n_notes = g->kind == WGI_FILE_OPTIMIZER ? 0 : o->n_notes;
+    return wgi_safetensors_write(path, list, n, o->notes, n_notes, digest, error);
 }
 
-wg_status wg_checkpoint_write_model(const wg_store *store, const wg_progress *progress,
+wg_status wg_checkpoint_write_model(const wg_store *store, const wg_checkpoint_options *options,
                                     const char *path, wg_error *error)
 {
     size_t n;
     uint64_t digest;
     wgi_error_clear(error);
     wg_tensor *list = collect(store, &groups[MODEL], &n);
-    wg_status status = list ? write_group(&groups[MODEL], list, n, progress, path, &digest, error)
+    wg_status status = list ? write_group(&groups[MODEL], list, n, options, path, &digest, error)
                             : wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     free(list);
     return status;
@@ -157,8 +153,9 @@ static wg_status check_numbers(const char *folder, const wg_store *store, const 
     return status;
 }
 
-static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p, int which,
-                            bool stopped, wg_error *error)
+static wg_status save_group(const char *folder, const wg_store *store, wg_progress *p,
+                            const wg_checkpoint_options *o, int which, bool stopped,
+                            wg_error *error)
 {
     const struct group *g = &groups[which];
     size_t n = 0;
@@ -168,7 +165,7 @@ static wg_status save_group(const char *folder, const wg_store *store, wg_progre
     wg_status status = list && path ? WG_OK : no_memory(folder, "save", error);
     p->files[which] = 0;
     if (status == WG_OK && n)
-        status = write_group(g, list, n, p, path, &p->files[which], error);
+        status = write_group(g, list, n, o, path, &p->files[which], error);
     free(list);
     free(path);
     return status;
@@ -212,7 +209,7 @@ static wg_status make_place(char **path, const char *folder, int64_t update, wg_
 }
 
 wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progress *p,
-                             const wg_settings *settings, wg_checkpoint_reason reason,
+                             const wg_checkpoint_options *options, wg_checkpoint_reason reason,
                              wg_error *error)
 {
     wgi_error_clear(error);
@@ -222,16 +219,16 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
     if (status == WG_OK)
         status = make_place(&path, folder, p->update, error);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
-        status = save_group(folder, store, p, i, stopped, error);
+        status = save_group(folder, store, p, options, i, stopped, error);
     if (status == WG_OK) /* left by a process that died before the checkpoint was complete */
         status = wgi_checkpoint_remove(folder, stopped ? WGI_FILE_MODEL : WGI_FILE_STOPPED,
                                        p->update, error);
     if (status == WG_OK)
-        status = wgi_progress_write(p, settings, path, error);
+        status = wgi_progress_write(p, options, path, error);
     if (status == WG_OK)
         status = publish_all(folder, p, error);
     if (status == WG_OK)
-        wgi_checkpoint_tidy(folder, settings->keep);
+        wgi_checkpoint_tidy(folder, options->keep);
     free(path);
     return status;
 }
@@ -293,11 +290,11 @@ static wg_status load_group(const char *folder, const wg_store *store, const wg_
 }
 
 static wg_status load_number(const char *folder, wg_store *store, wg_progress *p,
-                             const wg_settings *settings, int64_t number, wg_error *error)
+                             const wg_checkpoint_options *options, int64_t number, wg_error *error)
 {
     char *path = wgi_checkpoint_path(folder, WGI_FILE_PROGRESS, number);
     wg_status status =
-        path ? wgi_progress_read(p, settings, path, error) : no_memory(folder, "load", error);
+        path ? wgi_progress_read(p, options, path, error) : no_memory(folder, "load", error);
     if (status == WG_OK && p->update != number)
         status = wgi_error_file(error, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
                                 number, p->update);
@@ -311,14 +308,15 @@ static wg_status load_number(const char *folder, wg_store *store, wg_progress *p
  * which has bad data or lacks a file.  Any other failure may pass: it is no reason to take an older
  * one. */
 static wg_status load_newest(const char *folder, wg_store *store, wg_progress *progress,
-                             const wg_settings *settings, const wgi_numbers *all, wg_error *damaged)
+                             const wg_checkpoint_options *options, const wgi_numbers *all,
+                             wg_error *damaged)
 {
     wg_status status = WG_EDATA;
     wgi_error_clear(damaged);
     for (size_t i = all->count; i-- > 0 && status == WG_EDATA;) {
         wg_error why;
         wgi_error_clear(&why);
-        status = load_number(folder, store, progress, settings, all->n[i], &why);
+        status = load_number(folder, store, progress, options, all->n[i], &why);
         if (status == WG_EDATA)
             wgi_error_line(damaged, status, "%s", why.text);
         else if (status != WG_OK)
@@ -344,7 +342,7 @@ static wg_status settle(const char *folder, const wg_progress *progress, const w
 }
 
 wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *progress,
-                             const wg_settings *settings, wg_error *error)
+                             const wg_checkpoint_options *options, wg_error *error)
 {
     wgi_error_clear(error);
     wgi_numbers all;
@@ -354,7 +352,7 @@ wg_status wg_checkpoint_load(const char *folder, wg_store *store, wg_progress *p
         status = wgi_error_file(error, WG_EDATA, folder,
                                 "expected checkpoints beside " WG_FILE_PROGRESS ", got none");
     else if (status == WG_OK) {
-        status = load_newest(folder, store, progress, settings, &all, &damaged);
+        status = load_newest(folder, store, progress, options, &all, &damaged);
         status = status == WG_OK ? settle(folder, progress, &damaged, error)
                                  : wgi_error_set(error, status, "%s", damaged.text);
     }

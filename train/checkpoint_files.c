@@ -3,8 +3,6 @@
 #include "files/replace.h"
 #include "graph/error.h"
 #include "graph/grow.h"
-#include "train/validate.h"
-#include "wengert/train/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -185,9 +183,10 @@ wg_status wg_checkpoint_models(const char *folder, size_t max, char ***paths, si
     size_t first = all.count > max ? all.count - max : 0, count = all.count - first;
     char **list = count ? calloc(count, sizeof *list) : NULL;
     if (!count)
-        status = wgi_error_file(error, WG_EIO, folder,
-                                "expected models of save-freq in " WG_FOLDER_CHECKPOINTS
-                                "/, got none (the one at the end of a run does not count)");
+        status = wgi_error_file(
+            error, WG_EIO, folder,
+            "expected models saved at an interval (save-freq) in " WG_FOLDER_CHECKPOINTS
+            "/, got none (the one at the end of a run does not count)");
     else
         status =
             list ? paths_of(list, folder, all.n + first, count, error) : no_memory(folder, error);
@@ -318,9 +317,9 @@ wg_status wgi_checkpoint_set_aside(const char *folder, int64_t update, bool *mov
 
 /* ---- starting anew --------------------------------------------------------------------------- */
 
-static void best_name(char name[64], int metric)
+static void best_name(char name[64], const char *metric)
 {
-    snprintf(name, 64, "best-%s.safetensors", wgi_metric_kinds[metric].name);
+    snprintf(name, 64, "best-%s.safetensors", metric);
 }
 
 /* All files of the kinds in checkpoints/ or below, then the folder itself if it is empty. */
@@ -336,17 +335,20 @@ static wg_status clear_checkpoints(const char *folder, const char *sub, wg_error
     return status;
 }
 
-wg_status wg_checkpoint_clear(const char *folder, wg_error *error)
+wg_status wg_checkpoint_clear(const char *folder, const wg_checkpoint_options *options,
+                              wg_error *error)
 {
-    static const char *const names[] = {WG_FILE_PROGRESS,  WG_FILE_MODEL,   WG_FILE_AVERAGE,
-                                        WG_FILE_OPTIMIZER, WG_FILE_METRICS, WG_FILE_CONFIG};
+    static const char *const names[] = {WG_FILE_PROGRESS, WG_FILE_MODEL, WG_FILE_AVERAGE,
+                                        WG_FILE_OPTIMIZER, WG_FILE_METRICS};
     wgi_error_clear(error);
     wg_status status = WG_OK;
     for (int i = 0; i < WG_COUNT(names) && status == WG_OK; i++)
         status = remove_path(wg_folder_path(folder, "%s", names[i]), folder, error);
-    for (int i = 0; i < WG_METRICS && status == WG_OK; i++) {
+    if (status == WG_OK && options->other)
+        status = remove_path(wg_folder_path(folder, "%s", options->other), folder, error);
+    for (size_t i = 0; i < options->n_metrics && status == WG_OK; i++) {
         char name[64];
-        best_name(name, i);
+        best_name(name, options->metrics[i]);
         status = remove_path(wg_folder_path(folder, "%s", name), folder, error);
     }
     if (status == WG_OK)
@@ -367,7 +369,8 @@ static wg_status find_name(const char *folder, const char *name, char found[64],
     return status;
 }
 
-wg_status wgi_checkpoint_find_stray(const char *folder, char name[64], wg_error *error)
+wg_status wgi_checkpoint_find_stray(const char *folder, const wg_checkpoint_options *options,
+                                    char name[64], wg_error *error)
 {
     static const char *const saved[] = {WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER};
     bool begun;
@@ -375,9 +378,9 @@ wg_status wgi_checkpoint_find_stray(const char *folder, char name[64], wg_error 
     wg_status status = wg_folder_has(folder, WG_FOLDER_CHECKPOINTS, &begun, error);
     for (int i = 0; i < WG_COUNT(saved) && status == WG_OK; i++)
         status = find_name(folder, saved[i], name, error);
-    for (int i = 0; i < WG_METRICS && status == WG_OK && !begun; i++) {
+    for (size_t i = 0; i < options->n_metrics && status == WG_OK && !begun; i++) {
         char best[64];
-        best_name(best, i);
+        best_name(best, options->metrics[i]);
         status = find_name(folder, best, name, error);
     }
     return status;

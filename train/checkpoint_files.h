@@ -50,6 +50,7 @@ wg_status wgi_checkpoint_set_aside(const char *folder, int64_t update, bool *mov
 /* Of a folder without a checkpoint: the name of a file of weights that a new training would
  * overwrite; "" if there is none.  The best weights of a training that died before its first
  * checkpoint do not count. */
-wg_status wgi_checkpoint_find_stray(const char *folder, char name[64], wg_error *error);
+wg_status wgi_checkpoint_find_stray(const char *folder, const wg_checkpoint_options *options,
+                                    char name[64], wg_error *error);
 
 #endif

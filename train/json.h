@@ -1,31 +1,73 @@
-/* JSON by jansson. */
+/* JSON as the files of a training run have it: objects of texts, numbers and objects.  Numbers are
+ * read and written in the C locale, whatever that of the process. */
 #ifndef WG_TRAIN_JSON_H
 #define WG_TRAIN_JSON_H
 
-#include <jansson.h>
+#include "wengert/graph/error.h"
+
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
-/* False for NULL, at which jansson's own macros look again and again. */
-static inline bool wgi_json_is(const json_t *value, json_type type)
-{
-    return value && json_typeof(value) == type;
-}
+/* ---- reading --------------------------------------------------------------------------------- */
 
-static inline bool wgi_json_is_number(const json_t *value)
-{
-    return wgi_json_is(value, JSON_REAL) || wgi_json_is(value, JSON_INTEGER);
-}
+typedef enum wgi_json_kind {
+    WGI_JSON_OBJECT,
+    WGI_JSON_TEXT,
+    WGI_JSON_WHOLE,
+    WGI_JSON_REAL
+} wgi_json_kind;
 
-/* Adds a member to *object, which takes over `value`: jansson ignores members that it has no memory
- * for.  Without memory, also where `value` is NULL
- * for that reason, the object is freed and *object becomes NULL, to which nothing more is added. */
-static inline void wgi_json_add(json_t **object, const char *key, json_t *value)
-{
-    if (json_object_set_new(*object, key, value) != 0) {
-        json_decref(*object);
-        *object = NULL;
-    }
-}
+/* A member of an object, or the whole text. */
+typedef struct wgi_json_value {
+    wgi_json_kind kind;
+    const char *key;  /* "" for the whole */
+    const char *text; /* of a text */
+    int64_t whole;    /* of a whole number */
+    double real;      /* of any number */
+    size_t end;       /* the index behind its last descendant */
+} wgi_json_value;
+
+/* All values, each object before its members; the first is the whole. */
+typedef struct wgi_json_tree {
+    wgi_json_value *value; /* [count] */
+    size_t count, capacity;
+} wgi_json_tree;
+
+/* Reads an object from `size` bytes, with a NUL behind them, which must outlive the result and
+ * are written to; wgi_json_free frees it.  A key may not be in an object twice.  WG_EDATA,
+ * WG_ENOMEM. */
+wg_status wgi_json_read(wgi_json_tree *out, const char *path, char *bytes, size_t size,
+                        wg_error *error);
+void wgi_json_free(wgi_json_tree *j);
+
+/* The member of that key, NULL if there is none.  `object` is one of j's values, or NULL. */
+const wgi_json_value *wgi_json_find(const wgi_json_tree *j, const wgi_json_value *object,
+                                    const char *key);
+/* The first member of an object and the one after a member; NULL past the end. */
+const wgi_json_value *wgi_json_first(const wgi_json_tree *j, const wgi_json_value *object);
+const wgi_json_value *wgi_json_after(const wgi_json_tree *j, const wgi_json_value *object,
+                                     const wgi_json_value *member);
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct wgi_json_writer {
+    FILE *file;
+    bool compact; /* all on one line */
+    int depth;
+    bool more; /* a comma is due before the next member */
+} wgi_json_writer;
+
+/* "text" with its escapes. */
+void wgi_json_quote(FILE *f, const char *text);
+
+/* Of the whole, `key` is NULL. */
+void wgi_json_open(wgi_json_writer *w, const char *key);
+void wgi_json_close(wgi_json_writer *w);
+void wgi_json_put_text(wgi_json_writer *w, const char *key, const char *text);
+void wgi_json_put_whole(wgi_json_writer *w, const char *key, int64_t n);
+/* With that many significant digits (17: the same bits again); nothing if x is not finite, which
+ * JSON lacks. */
+void wgi_json_put_real(wgi_json_writer *w, const char *key, double x, int digits);
 
 #endif

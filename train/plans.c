@@ -1,17 +1,19 @@
 #include "train/plans.h"
 #include "graph/element.h"
 #include "graph/error.h"
+#include "graph/grow.h"
 #include "wengert/ops/ops.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* For inputs and outputs of plans: beyond it the least recently used plans are freed. */
 #define MAX_BYTES ((size_t)2 << 30)
 
-static void *place_of(wg_plan *p, const wg_value *v)
+static wgi_place place_of(wg_plan *p, const wg_value *v)
 {
-    return v ? wg_plan_data(p, v) : NULL;
+    return v ? (wgi_place){wg_plan_data(p, v), v->dtype} : (wgi_place){NULL, WG_F32};
 }
 
 void wgi_averages_start(const wg_store *store, size_t from)
@@ -27,99 +29,161 @@ void wgi_averages_start(const wg_store *store, size_t from)
     }
 }
 
+/* ---- making a plan --------------------------------------------------------------------------- */
+
+static void find_places(wgi_step_plan *io, wg_plan *plan, const wgi_step_graph *s, size_t n_fields)
+{
+    io->plan = plan;
+    io->total = place_of(plan, s->total);
+    io->share = place_of(plan, s->share);
+    io->rate = place_of(plan, s->rate);
+    io->loss = place_of(plan, s->loss);
+    io->norm = place_of(plan, s->norm);
+    io->n_metrics = s->n_metrics;
+    for (size_t i = 0; i < s->n_metrics; i++)
+        io->metric[i] = (wgi_placed_metric){s->metric[i], place_of(plan, s->metric[i].value)};
+    for (size_t k = 0; k < n_fields; k++)
+        io->inputs[k] = wg_plan_data(plan, s->inputs[k]);
+}
+
+/* "plan for a batch of x [32,784], label [32]: ..." */
+static wg_status fail(const wgi_plans *p, const wg_shape *shapes, wg_status status,
+                      const char *message, wg_error *error)
+{
+    char text[200];
+    wgi_error_set(error, status, "plan for a batch of ");
+    for (size_t k = 0; k < p->n_fields; k++)
+        wgi_error_add(error, "%s%s %s", k ? ", " : "", p->fields[k].name,
+                      wg_shape_text(&shapes[k], text, sizeof text));
+    wgi_error_add(error, ": %s", message);
+    return status;
+}
+
 static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
     const wgi_plans *p = plans;
-    const int64_t *n = key->n;
+    const wg_trainer_options *o = p->options;
+    const wg_shape *shapes = p->shapes + (size_t)key->n[0] * p->n_fields;
     wgi_step_graph s;
-    wgi_step_build(&s, p->settings, &(wgi_step_shape){n[0], n[1], n[2], (int)n[3]});
+    wgi_step_build(&s, o, p->fields, p->n_fields, shapes, (int)key->n[1]);
     size_t tensors = wg_store_count(p->store);
     wg_status status = wg_plan_create(plan, s.graph,
-                                      &(wg_plan_options){.backends = p->backends->backend,
-                                                         .n_backends = p->backends->count,
-                                                         .threads = (int)p->settings->threads,
+                                      &(wg_plan_options){.backends = o->backends,
+                                                         .n_backends = o->n_backends,
+                                                         .threads = o->threads,
                                                          .store = p->store,
                                                          .workspace = p->workspace,
-                                                         .seed = p->settings->seed});
+                                                         .seed = o->seed});
     if (status == WG_OK) {
         wgi_averages_start(p->store, tensors);
-        *(wgi_step_plan *)io = (wgi_step_plan){
-            .plan = *plan,
-            .source = place_of(*plan, s.in.source),
-            .source_lengths = place_of(*plan, s.in.source_lengths),
-            .target_in = place_of(*plan, s.in.target_in),
-            .target_out = place_of(*plan, s.in.target_out),
-            .normaliser = place_of(*plan, s.normaliser),
-            .rate = place_of(*plan, s.rate),
-            .cost = place_of(*plan, s.cost),
-            .norm = place_of(*plan, s.norm),
-            .nll = place_of(*plan, s.nll),
-            .correct = place_of(*plan, s.correct),
-        };
+        find_places(io, *plan, &s, p->n_fields);
     } else {
-        wgi_error_set(error, status, "plan for a batch [%lld, %lld, %lld]: %s", (long long)n[0],
-                      (long long)n[1], (long long)n[2], wg_graph_message(s.graph));
+        fail(p, shapes, status, s.graph ? wg_graph_message(s.graph) : "out of memory", error);
     }
     wg_graph_free(s.graph);
     return status;
 }
 
-wg_status wgi_plans_init(wgi_plans *p, const wg_settings *settings, const wg_backend_list *backends,
-                         wg_store *store)
+wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const wg_field *fields,
+                         size_t n_fields, wg_store *store)
 {
     *p = (wgi_plans){
-        .settings = settings,
-        .backends = backends,
+        .options = options,
+        .fields = fields,
+        .n_fields = n_fields,
         .store = store,
         .workspace = wg_workspace_new(),
-        .cache = {.make = make, .io_size = sizeof(wgi_step_plan), .max_bytes = MAX_BYTES},
+        .cache = {.make = make,
+                  .io_size = sizeof(wgi_step_plan) + n_fields * sizeof(void *),
+                  .max_bytes = MAX_BYTES},
     };
-    return p->workspace ? WG_OK : WG_ENOMEM;
+    return p->workspace && WGI_RESERVE(p->shapes, p->capacity, n_fields) ? WG_OK : WG_ENOMEM;
 }
 
 void wgi_plans_free(wgi_plans *p)
 {
     wgi_plan_cache_clear(&p->cache);
     wg_workspace_free(p->workspace);
-    *p = (wgi_plans){.settings = NULL};
+    free(p->shapes);
+    *p = (wgi_plans){.options = NULL};
 }
 
-wg_status wgi_plans_get(wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan **out,
-                        wg_error *error)
+/* ---- the plan of a batch --------------------------------------------------------------------- */
+
+wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoch, int64_t i,
+                             wg_shape **shapes, wg_batch_size *size, wg_error *error)
 {
-    const wgi_plan_key key = {
-        {shape->rows, shape->source_length, shape->target_length, shape->kind}};
-    void *io;
-    wg_status status = wgi_plan_cache_get(&p->cache, p, &key, &io, error);
-    *out = io;
-    return status;
+    *shapes = p->shapes + p->n_sets * p->n_fields;
+    memset(*shapes, 0, p->n_fields * sizeof **shapes); /* beyond the rank too, to be compared */
+    *size = (wg_batch_size){.weight = 0};
+    wg_status status = source->describe(source->context, epoch, i, *shapes, size, error);
+    if (status != WG_OK)
+        return wgi_error_prefix(error, status, "batch %" PRId64 " of epoch %" PRId64 ": ", i,
+                                epoch + 1);
+    if (size->weight < 1)
+        return wgi_error_set(error, WG_EINVAL,
+                             "batch %" PRId64 " of epoch %" PRId64
+                             ": expected a weight of at least 1, got %" PRId64,
+                             i, epoch + 1, size->weight);
+    size->examples = size->examples ? size->examples : size->weight;
+    return WG_OK;
 }
 
-static void put_scalar(const wgi_plans *p, void *at, double x)
+static bool same_set(const wgi_plans *p, const wg_shape *a, const wg_shape *b)
 {
-    if (at)
-        wgi_put_element(at, p->settings->net.dtype, 0, x);
+    for (size_t k = 0; k < p->n_fields; k++)
+        if (!wg_shape_equal(&a[k], &b[k]))
+            return false;
+    return true;
 }
 
-double wgi_plans_scalar(const wgi_plans *p, const void *at)
+/* The number of the set of shapes that is in the scratch; SIZE_MAX without memory. */
+static size_t number_of(wgi_plans *p)
 {
-    return wgi_get_element(at, p->settings->net.dtype, 0);
+    size_t i = 0, n = p->n_sets;
+    while (i < n && !same_set(p, p->shapes + i * p->n_fields, p->shapes + n * p->n_fields))
+        i++;
+    if (i < n)
+        return i;
+    if (!WGI_RESERVE(p->shapes, p->capacity, (n + 2) * p->n_fields))
+        return SIZE_MAX;
+    return p->n_sets++;
 }
 
-wg_status wgi_plans_fill(wgi_plans *p, const wg_batch *batch, int kind, double normaliser,
-                         double rate, wgi_step_plan **out, wg_error *error)
+static void put(const wgi_place *place, double x)
 {
-    wgi_step_shape shape = {batch->rows, batch->source_length, batch->target_length, kind};
-    wg_status status = wgi_plans_get(p, &shape, out, error);
+    if (place->at)
+        wgi_put_element(place->at, place->dtype, 0, x);
+}
+
+double wgi_place_get(const wgi_place *place)
+{
+    return wgi_get_element(place->at, place->dtype, 0);
+}
+
+wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *b, wgi_step_plan **out, wg_batch_size *size,
+                         wg_error *error)
+{
+    wg_shape *shapes;
+    void *io = NULL;
+    wg_status status = wgi_plans_describe(p, b->source, b->epoch, b->i, &shapes, size, error);
     if (status != WG_OK)
         return status;
-    size_t rows = (size_t)batch->rows, row = sizeof(int32_t);
-    memcpy((*out)->source, batch->source, rows * (size_t)batch->source_length * row);
-    memcpy((*out)->source_lengths, batch->source_lengths, rows * row);
-    memcpy((*out)->target_in, batch->target_in, rows * (size_t)batch->target_length * row);
-    memcpy((*out)->target_out, batch->target_out, rows * (size_t)batch->target_length * row);
-    put_scalar(p, (*out)->normaliser, normaliser);
-    put_scalar(p, (*out)->rate, rate);
+    size_t number = number_of(p);
+    if (number == SIZE_MAX)
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
+    status =
+        wgi_plan_cache_get(&p->cache, p, &(wgi_plan_key){{(int64_t)number, b->kind}}, &io, error);
+    if (status != WG_OK)
+        return status;
+    *out = io;
+    status = b->source->fill(b->source->context, b->epoch, b->i, (*out)->inputs, error);
+    if (status != WG_OK)
+        return wgi_error_prefix(error, status, "batch %" PRId64 " of epoch %" PRId64 ": ", b->i,
+                                b->epoch + 1);
+    put(&(*out)->total, b->total);
+    put(&(*out)->share, (double)size->weight / b->total);
+    put(&(*out)->rate, b->rate);
     return WG_OK;
 }

@@ -1,42 +1,65 @@
-/* The plans of a training run: one for each shape of batch, all on one store. */
+/* The plans of a training run: one for each set of shapes of a batch, all on one store. */
 #ifndef WG_TRAIN_PLANS_H
 #define WG_TRAIN_PLANS_H
 
-#include "wengert/backends/load.h"
 #include "wengert/backends/plan.h"
-#include "wengert/train/batches.h"
 #include "backends/plan_cache.h"
-#include "graph/error.h"
 #include "train/step.h"
 
-/* A plan and where its inputs and outputs are; NULL where the kind of step has none. */
+/* A scalar in the memory of a plan; NULL where the kind of step has none. */
+typedef struct wgi_place {
+    void *at;
+    wg_dtype dtype;
+} wgi_place;
+
+typedef struct wgi_placed_metric {
+    wgi_step_metric metric; /* without its value */
+    wgi_place place;
+} wgi_placed_metric;
+
+/* A plan and where its inputs and outputs are. */
 typedef struct wgi_step_plan {
     wg_plan *plan;
-    int32_t *source, *source_lengths, *target_in, *target_out;
-    void *normaliser, *rate;
-    const void *cost, *norm, *nll, *correct;
+    wgi_place total, share, rate, loss, norm;
+    wgi_placed_metric metric[WGI_MAX_STEP_METRICS];
+    size_t n_metrics;
+    void *inputs[]; /* [fields] */
 } wgi_step_plan;
 
 typedef struct wgi_plans {
-    const wg_settings *settings;
-    const wg_backend_list *backends;
+    const wg_trainer_options *options;
+    const wg_field *fields; /* [n_fields] of all batches */
+    size_t n_fields;
     wg_store *store;
     wg_workspace *workspace;
     wgi_plan_cache cache;
+    wg_shape
+        *shapes; /* [n_sets][n_fields] that there are plans for, then one set more as scratch */
+    size_t n_sets, capacity;
 } wgi_plans;
 
-wg_status wgi_plans_init(wgi_plans *p, const wg_settings *settings, const wg_backend_list *backends,
-                         wg_store *store);
+/* What a batch is and what it is run for. */
+typedef struct wgi_batch {
+    const wg_source *source;
+    int64_t epoch, i; /* which of its batches */
+    int kind;         /* of WG_STEP_... */
+    double total;     /* weight of the update; 1 for validation */
+    double rate;      /* learning rate */
+} wgi_batch;
+
+/* WG_ENOMEM.  The options and the fields must outlive the plans. */
+wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const wg_field *fields,
+                         size_t n_fields, wg_store *store);
 void wgi_plans_free(wgi_plans *p);
 /* Each moving average becomes its parameter, from the tensor of that index on. */
 void wgi_averages_start(const wg_store *store, size_t from);
-/* The plan for that shape, created at first use; valid until the next call. */
-wg_status wgi_plans_get(wgi_plans *p, const wgi_step_shape *shape, wgi_step_plan **out,
-                        wg_error *error);
-/* The plan for a batch, with the batch copied into its inputs. */
-wg_status wgi_plans_fill(wgi_plans *p, const wg_batch *batch, int kind, double normaliser,
-                         double rate, wgi_step_plan **out, wg_error *error);
-/* A scalar of the model's dtype. */
-double wgi_plans_scalar(const wgi_plans *p, const void *at);
+/* The plan for a batch, created at first use and valid until the next call, with the batch written
+ * into its inputs; and the size of the batch.  */
+wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *batch, wgi_step_plan **out,
+                         wg_batch_size *size, wg_error *error);
+/* Describes a batch: its shapes are scratch of the plans.  What cannot be is WG_EINVAL. */
+wg_status wgi_plans_describe(wgi_plans *p, const wg_source *source, int64_t epoch, int64_t i,
+                             wg_shape **shapes, wg_batch_size *size, wg_error *error);
+double wgi_place_get(const wgi_place *place);
 
 #endif

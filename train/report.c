@@ -24,7 +24,7 @@ static wg_cursor position(const wg_trainer *t)
     wg_cursor next = t->progress.cursor;
     if (next.group || t->progress.update == 0)
         return (wg_cursor){next.epoch + 1, next.group};
-    return (wg_cursor){next.epoch, wg_batches_groups(t->batches)};
+    return (wg_cursor){next.epoch, wgi_trainer_groups(t)};
 }
 
 /* Seconds left at the speed of this run; NaN if unknown. */
@@ -34,10 +34,16 @@ static double seconds_left(const wg_trainer *t)
     return share > 0 ? (1 - done) / share * (wgi_seconds() - t->run) : NAN;
 }
 
-/* Sends an event with the facts that every event has. */
-static void tell(wg_trainer *t, int kind, const char *text)
+/* The mean since the last report; NaN if nothing was done since. */
+static double mean_loss(const wgi_span *s)
 {
-    double elapsed = wgi_seconds() - t->span.start, tokens = (double)t->span.tokens;
+    return s->means.n ? s->means.metric[0].value / (double)s->means.weight : NAN;
+}
+
+/* Sends an event with the facts that every event has, and with metrics. */
+static void tell(wg_trainer *t, int kind, const char *text, const wgi_means *m)
+{
+    double elapsed = wgi_seconds() - t->span.start, weight = (double)t->span.means.weight;
     wg_cursor at = position(t);
     wg_event e = {
         .kind = kind,
@@ -45,16 +51,18 @@ static void tell(wg_trainer *t, int kind, const char *text)
         .epoch = at.epoch,
         .update = t->progress.update,
         .updates_in_epoch = at.group,
-        .of_updates_in_epoch = wg_batches_groups(t->batches),
-        .cost = t->span.tokens ? t->span.cost / tokens : NAN,
+        .of_updates_in_epoch = wgi_trainer_groups(t),
+        .loss = mean_loss(&t->span),
         .rate = t->span.rate,
         .gradient_norm = t->span.norm,
-        .words_per_second = elapsed > 0 ? tokens / elapsed : 0,
+        .per_second = elapsed > 0 ? weight / elapsed : 0,
         .done = wgi_trainer_done(t),
         .seconds_left = seconds_left(t),
+        .metrics = m ? m->metric : NULL,
+        .n_metrics = m ? m->n : 0,
     };
-    if (t->listener.tell)
-        t->listener.tell(t->listener.context, &e);
+    if (t->options.listener.tell)
+        t->options.listener.tell(t->options.listener.context, &e);
 }
 
 void wgi_report_note(wg_trainer *t, const char *format, ...)
@@ -64,12 +72,12 @@ void wgi_report_note(wg_trainer *t, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    tell(t, WG_EVENT_NOTE, text);
+    tell(t, WG_EVENT_NOTE, text, NULL);
 }
 
 void wgi_report_update(wg_trainer *t)
 {
-    tell(t, WG_EVENT_UPDATE, "");
+    tell(t, WG_EVENT_UPDATE, "", NULL);
 }
 
 /* "2 h 05 min", "3 min 20 s", "12 s" */
@@ -90,7 +98,7 @@ static const char *duration(double seconds, char *text, size_t size)
 
 static wg_status fail(wg_trainer *t, const char *what)
 {
-    char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
+    char *path = wg_folder_path(t->options.folder, WG_FILE_METRICS);
     wg_status status = wgi_error_errno(&t->error, path ? path : WG_FILE_METRICS, what);
     free(path);
     return status;
@@ -98,7 +106,7 @@ static wg_status fail(wg_trainer *t, const char *what)
 
 wg_status wgi_report_open(wg_trainer *t)
 {
-    char *path = wg_folder_path(t->settings.model, WG_FILE_METRICS);
+    char *path = wg_folder_path(t->options.folder, WG_FILE_METRICS);
     if (!path)
         return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     wg_status status =
@@ -114,66 +122,52 @@ wg_status wgi_report_close(wg_trainer *t)
     return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
 }
 
-/* Appends the record as a line.  The caller leaves out numbers that JSON lacks (NaN).  Not by
- * json_dumps, which may leave out a key without memory and report success. */
-static wg_status record(wg_trainer *t, json_t *root)
+enum { DIGITS = 9 }; /* of numbers in metrics.jsonl */
+
+/* A line that is being written: {"kind": ..., and the position in the run}. */
+typedef struct record {
+    wgi_text_buffer buffer;
+    wgi_json_writer json; /* its file is NULL without memory */
+} record;
+
+static void begin(record *r, const wg_trainer *t, const char *kind)
 {
-    wgi_text_buffer b;
-    FILE *f = wgi_text_open(&b);
-    bool whole = f && root && json_dumpf(root, f, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0;
-    char *text = wgi_text_close(&b);
-    json_decref(root);
-    if (!whole || !text) {
-        free(text);
-        return wgi_error_file(&t->error, WG_ENOMEM, t->settings.model,
+    const wg_progress *p = &t->progress;
+    double part = (double)p->cursor.group / (double)wgi_trainer_groups(t);
+    r->json = (wgi_json_writer){.file = wgi_text_open(&r->buffer), .compact = true};
+    if (!r->json.file)
+        return;
+    wgi_json_open(&r->json, NULL);
+    wgi_json_put_text(&r->json, "kind", kind);
+    wgi_json_put_whole(&r->json, "update", p->update);
+    wgi_json_put_real(&r->json, "epoch", (double)p->cursor.epoch + part, DIGITS);
+    wgi_json_put_whole(&r->json, t->task.words.weight, p->weight);
+    wgi_json_put_real(&r->json, "seconds", p->seconds, DIGITS);
+}
+
+static void add_real(record *r, const char *key, double x)
+{
+    if (r->json.file)
+        wgi_json_put_real(&r->json, key, x, DIGITS);
+}
+
+/* Ends the line and appends it to the file, if there is one. */
+static wg_status append_record(record *r, wg_trainer *t)
+{
+    if (r->json.file)
+        wgi_json_close(&r->json);
+    char *text = wgi_text_close(&r->buffer);
+    const char *folder = t->options.folder;
+    if (!text)
+        return wgi_error_file(&t->error, WG_ENOMEM, folder ? folder : "training",
                               "no memory for a record of " WG_FILE_METRICS);
-    }
     errno = 0;
-    bool ok = t->metrics && fprintf(t->metrics, "%s\n", text) > 0 && fflush(t->metrics) == 0;
+    bool ok = !folder || (t->metrics && fputs(text, t->metrics) >= 0 && fflush(t->metrics) == 0);
     free(text);
     return ok ? WG_OK : fail(t, "write");
 }
 
-/* {"kind": ..., and the position in the run} */
-static json_t *begin(const wg_trainer *t, const char *kind)
-{
-    const wg_progress *p = &t->progress;
-    return json_pack(
-        "{s:s, s:I, s:f, s:I, s:f}", "kind", kind, "update", (json_int_t)p->update, "epoch",
-        (double)p->cursor.epoch + (double)p->cursor.group / (double)wg_batches_groups(t->batches),
-        "target-tokens", (json_int_t)p->tokens, "seconds", p->seconds);
-}
-
-static void add_real(json_t **root, const char *key, double x)
-{
-    if (isfinite(x))
-        wgi_json_add(root, key, json_real(x));
-}
-
 /* ---- reports --------------------------------------------------------------------------------- */
-
-wg_status wgi_report_span(wg_trainer *t)
-{
-    const wgi_span *s = &t->span;
-    double tokens = (double)s->tokens, elapsed = wgi_seconds() - s->start, cost = s->cost / tokens;
-    char text[400], time[40];
-    wg_cursor at = position(t);
-    snprintf(text, sizeof text,
-             "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64
-             ": cost %.4f nats per token, ppl %.2f, "
-             "%.0f words/s, gradient norm %.4f, rate %.4e, %s left",
-             at.epoch, at.group, wg_batches_groups(t->batches), t->progress.update, cost, exp(cost),
-             tokens / elapsed, s->norm, s->rate, duration(seconds_left(t), time, sizeof time));
-    tell(t, WG_EVENT_DISPLAY, text);
-    json_t *root = begin(t, "train");
-    add_real(&root, "cost", cost);
-    add_real(&root, "perplexity", exp(cost));
-    add_real(&root, "words-per-second", tokens / elapsed);
-    add_real(&root, "gradient-norm", s->norm);
-    add_real(&root, "learn-rate", s->rate);
-    t->span = (wgi_span){.start = wgi_seconds()};
-    return record(t, root);
-}
 
 /* Appends to a line, as far as it fits. */
 static void append(char line[MAX_LINE], const char *format, ...) WG_PRINTF(2, 3);
@@ -186,14 +180,63 @@ static void append(char line[MAX_LINE], const char *format, ...)
     va_end(list);
 }
 
-/* "; new best bleu", or how long the deciding metric has not improved */
-static void append_best(char line[MAX_LINE], wg_trainer *t, const wgi_validation *v)
+/* The metrics but the loss, which is the first: ", accuracy 0.9120" */
+static void append_metrics(char line[MAX_LINE], record *r, const wgi_means *m)
 {
-    int metric;
-    for (size_t i = 0; (metric = wgi_metric_named(t->settings.valid_metrics, i)) >= 0; i++) {
-        const char *name = wgi_metric_kinds[metric].name;
+    for (size_t i = 1; i < m->n; i++) {
+        const wg_metric *x = &m->metric[i];
+        if (!isfinite(x->value))
+            continue;
+        append(line, ", %s %.*f", x->name, x->decimals ? x->decimals : 4, x->value);
+        add_real(r, x->name, x->value);
+    }
+}
+
+static void append_perplexity(char line[MAX_LINE], record *r, const wg_trainer *t, double loss)
+{
+    if (!t->task.words.perplexity)
+        return;
+    append(line, ", ppl %.2f", exp(loss));
+    add_real(r, "perplexity", exp(loss));
+}
+
+wg_status wgi_report_span(wg_trainer *t)
+{
+    const struct wgi_words *words = &t->task.words;
+    wgi_means m = t->span.means;
+    double speed = (double)m.weight / (wgi_seconds() - t->span.start), loss = mean_loss(&t->span);
+    char line[MAX_LINE] = "", key[60], time[40];
+    record r;
+    wg_cursor at = position(t);
+    wgi_means_finish(&m, m.weight ? (double)m.weight : 1);
+    begin(&r, t, "train");
+    append(line, "epoch %" PRId64 " (%" PRId64 " of %" PRId64 "), update %" PRId64 ": %s %.4f%s",
+           at.epoch, at.group, wgi_trainer_groups(t), t->progress.update, words->loss, loss,
+           words->loss_unit);
+    add_real(&r, words->loss, loss);
+    append_perplexity(line, &r, t, loss);
+    append_metrics(line, &r, &m);
+    append(line, ", %.0f %s/s, gradient norm %.4f, rate %.4e", speed, words->speed, t->span.norm,
+           t->span.rate);
+    if (t->options.after.n)
+        append(line, ", %s left", duration(seconds_left(t), time, sizeof time));
+    snprintf(key, sizeof key, "%s-per-second", words->speed);
+    add_real(&r, key, speed);
+    add_real(&r, "gradient-norm", t->span.norm);
+    add_real(&r, "learn-rate", t->span.rate);
+    tell(t, WG_EVENT_DISPLAY, line, &m);
+    t->span = (wgi_span){.start = wgi_seconds()};
+    return append_record(&r, t);
+}
+
+/* "; new best bleu", or how long the deciding metric has not improved */
+static void append_best(char line[MAX_LINE], wg_trainer *t)
+{
+    char name[WG_METRIC_NAME];
+    for (size_t i = 0; wgi_trainer_metric(t, i, name); i++) {
         const wg_best *best = wgi_best_of(&t->progress, name);
-        if (v->is_best[metric])
+        const wg_metric *m = wgi_means_find(&t->validation, name);
+        if (m && m->is_best)
             append(line, "; new best %s", name);
         else if (i == 0 && best)
             append(line, "; %s stalled %" PRId64 " times (best %.4f at update %" PRId64 ")", name,
@@ -201,29 +244,29 @@ static void append_best(char line[MAX_LINE], wg_trainer *t, const wgi_validation
     }
 }
 
-wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v)
+wg_status wgi_report_validation(wg_trainer *t)
 {
+    const struct wgi_words *words = &t->task.words;
+    double loss = t->validation.metric[0].value;
     char line[MAX_LINE] = "";
-    json_t *root = begin(t, "valid");
-    append(line, "epoch %" PRId64 ", update %" PRId64 ", validation: cost %.4f nats per token",
-           position(t).epoch, t->progress.update, v->cost);
-    add_real(&root, "cost", v->cost);
-    for (int i = 0; i < WG_METRICS; i++) {
-        if (!isfinite(v->value[i]))
-            continue;
-        append(line, i == WG_METRIC_BLEU || i == WG_METRIC_CHRF ? ", %s %.2f" : ", %s %.4f",
-               wgi_metric_kinds[i].name, v->value[i]);
-        add_real(&root, wgi_metric_kinds[i].name, v->value[i]);
-    }
-    append_best(line, t, v);
-    tell(t, WG_EVENT_VALID, line);
-    wgi_json_add(&root, "stalled", json_integer(t->progress.stalled));
-    return record(t, root);
+    record r;
+    begin(&r, t, "valid");
+    append(line, "epoch %" PRId64 ", update %" PRId64 ", validation: %s %.4f%s", position(t).epoch,
+           t->progress.update, words->loss, loss, words->loss_unit);
+    add_real(&r, words->loss, loss);
+    append_metrics(line, &r, &t->validation);
+    append_best(line, t);
+    tell(t, WG_EVENT_VALID, line, &t->validation);
+    if (r.json.file)
+        wgi_json_put_whole(&r.json, "stalled", t->progress.stalled);
+    return append_record(&r, t);
 }
 
 wg_status wgi_report_saving(wg_trainer *t)
 {
-    wg_status status = record(t, begin(t, "save"));
+    record r;
+    begin(&r, t, "save");
+    wg_status status = append_record(&r, t);
     if (status == WG_OK && (t->progress.metrics_bytes = ftell(t->metrics)) < 0)
         return fail(t, "tell its length");
     return status;
@@ -233,5 +276,5 @@ void wgi_report_saved(wg_trainer *t)
 {
     char text[200];
     snprintf(text, sizeof text, "update %" PRId64 ": saved", t->progress.update);
-    tell(t, WG_EVENT_SAVED, text);
+    tell(t, WG_EVENT_SAVED, text, NULL);
 }

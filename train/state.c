@@ -4,19 +4,25 @@
 #include <math.h>
 #include <string.h>
 
+int64_t wgi_trainer_groups(const wg_trainer *t)
+{
+    int64_t group = t->options.accumulate;
+    return (t->train.s.batches + group - 1) / group;
+}
+
 int64_t wgi_done_in(const wg_progress *p, char unit)
 {
-    return unit == 'e' ? p->cursor.epoch : unit == 't' ? p->tokens : p->update;
+    return unit == 'e' ? p->cursor.epoch : unit == 't' ? p->weight : p->update;
 }
 
 double wgi_trainer_done(const wg_trainer *t)
 {
-    wg_amount after = t->settings.after;
+    wg_amount after = t->options.after;
     double done = (double)wgi_done_in(&t->progress, after.unit);
     if (after.n <= 0)
         return 0;
     if (after.unit == 'e')
-        done += (double)t->progress.cursor.group / (double)wg_batches_groups(t->batches);
+        done += (double)t->progress.cursor.group / (double)wgi_trainer_groups(t);
     return fmin(1, done / (double)after.n);
 }
 
@@ -26,4 +32,20 @@ wg_best *wgi_best_of(wg_progress *p, const char *metric)
         if (strcmp(p->best[i].metric, metric) == 0)
             return &p->best[i];
     return NULL;
+}
+
+bool wgi_trainer_metric(const wg_trainer *t, size_t i, char name[WG_METRIC_NAME])
+{
+    static const char blanks[] = " ,\t";
+    const char *words = t->options.metrics ? t->options.metrics : t->task.words.loss;
+    for (words += strspn(words, blanks); *words && i; i--) {
+        words += strcspn(words, blanks);
+        words += strspn(words, blanks);
+    }
+    size_t n = strcspn(words, blanks);
+    if (n >= WG_METRIC_NAME)
+        n = WG_METRIC_NAME - 1;
+    memcpy(name, words, n);
+    name[n] = '\0';
+    return n > 0;
 }

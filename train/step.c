@@ -4,34 +4,159 @@
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Sums over the targets that count, without dropout. */
-static void evaluate(wgi_step_graph *s, wg_transformer *m)
+static const char who[] = "wg_trainer";
+
+/* ---- what a model is given ------------------------------------------------------------------- */
+
+/* "x, label" */
+static const char *list_inputs(const wg_model_step *step, char *text, size_t size)
 {
-    const wg_transformer_config *c = &m->config;
-    wg_value *memory = wg_transformer_encode(m, s->in.source, s->in.source_lengths);
-    wg_value *states = wg_transformer_decode(m, s->in.target_in, memory, s->in.source_lengths);
-    wg_value *logits = wg_transformer_logits(m, states),
-             *targets = s->in.target_out; /* [B, T, V], [B, T] */
-    wg_cross_entropy_attrs plain = {.use_ignore = true,
-                                    .ignore = WG_NO_TARGET,
-                                    .reduction = WG_LOSS_SUM},
-                           smooth = plain;
-    smooth.smoothing = c->label_smoothing;
-    smooth.spread = c->smoothing_spread;
-    s->cost = wg_output(wg_cross_entropy(logits, targets, NULL, &smooth), "cost");
-    s->nll = wg_output(wg_cross_entropy(logits, targets, NULL, &plain), "nll");
-    wg_value *best = wg_argmax(logits, -1, WG_DROP);
-    wg_value *hit =
-        wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* padding never counts */
-    s->correct = wg_output(wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP), "hits");
+    size_t used = 0;
+    *text = '\0';
+    for (size_t i = 0; i < step->n_inputs && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+                                 step->inputs[i] ? step->inputs[i]->name : "?");
+    return text;
 }
+
+wg_value *(wg_step_input)(const char *at, const wg_model_step *step, const char *name)
+{
+    char all[300];
+    for (size_t i = 0; i < step->n_inputs; i++)
+        if (step->inputs[i] && strcmp(step->inputs[i]->name, name) == 0)
+            return step->inputs[i];
+    return wg_graph_fail(step->graph, WG_EINVAL, at, "wg_step_input",
+                         "the batches have no input '%s', but %s", name,
+                         list_inputs(step, all, sizeof all));
+}
+
+static bool check_metric(const wg_model_step *step, const char *name, const wg_value *v)
+{
+    const wgi_step_graph *own = step->own;
+    bool known = strcmp(name, "loss") == 0;
+    for (size_t i = 0; i < own->n_metrics; i++)
+        known = known || strcmp(own->metric[i].name, name) == 0;
+    size_t n = strlen(name), right = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+    const char *what = known                 ? "expected another name than those before"
+                       : !n || n != right    ? "expected letters, digits, '-' and '_'"
+                       : n >= WG_METRIC_NAME ? "expected fewer than 24 characters"
+                       : own->n_metrics == WGI_MAX_STEP_METRICS ? "expected at most 7 metrics"
+                       : wg_value_count(v) != 1 || !wg_dtype_is_float(v->dtype)
+                           ? "expected a float scalar"
+                           : NULL;
+    if (what)
+        wg_graph_fail(step->graph, WG_EINVAL, v->node->at, "wg_step_metric", "metric '%s': %s",
+                      name, what);
+    return !what;
+}
+
+void wg_step_metric(const wg_model_step *step, const char *name, wg_value *value, wg_better better)
+{
+    wgi_step_graph *own = step->own;
+    if (!value || !check_metric(step, name, value))
+        return;
+    wgi_step_metric *m = &own->metric[own->n_metrics++];
+    snprintf(m->name, sizeof m->name, "%s", name);
+    m->better = better;
+    m->value = wg_output(value, NULL);
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+static wg_value *scalar_input(wgi_step_graph *s, const wg_trainer_options *o, const char *name)
+{
+    return wg_input(s->graph, name, o->dtype ? o->dtype : WG_F32, WG_SCALAR);
+}
+
+static wg_value *build_model(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
+                             size_t n, const wg_shape *shapes, wg_mode mode)
+{
+    for (size_t i = 0; i < n && s->inputs; i++)
+        s->inputs[i] = wg_input(s->graph, fields[i].name, fields[i].dtype, shapes[i]);
+    s->total = scalar_input(s, o, "total weight");
+    const wg_model_step step = {s->graph, s->inputs, s->inputs ? n : 0, mode, s->total, s};
+    return o->model(o->context, &step);
+}
+
+/* Of a graph that was given, the input for that field. */
+static wg_value *find_input(wg_graph *g, const wg_field *f, const wg_shape *shape)
+{
+    char want[200], have[200];
+    wg_value *v = wg_graph_find(g, f->name);
+    if (!v || v->node->op != &wg_op_input)
+        return wg_graph_fail(g, WG_EINVAL, NULL, who, "the graph has no input '%s'", f->name);
+    if (v->dtype != f->dtype || !wg_shape_equal(&v->shape, shape))
+        return wg_graph_fail(g, WG_ESHAPE, NULL, who,
+                             "the batches have %s as %s%s, the graph as %s%s", f->name,
+                             wg_dtype_name(f->dtype), wg_shape_text(shape, want, sizeof want),
+                             wg_dtype_name(v->dtype), wg_shape_text(&v->shape, have, sizeof have));
+    return v;
+}
+
+/* Its named outputs become metrics: float scalars other than the loss. */
+static void take_outputs(wgi_step_graph *s, const wg_value *loss)
+{
+    const wg_model_step step = {.graph = s->graph, .own = s};
+    size_t n = wg_graph_output_count(s->graph);
+    for (size_t i = 0; i < n; i++) {
+        wg_value *v = wg_graph_output(s->graph, i);
+        const char *name = wg_graph_output_name(s->graph, i);
+        if (v != loss && *name && wg_value_count(v) == 1 && wg_dtype_is_float(v->dtype))
+            wg_step_metric(&step, name, v, WG_MORE_IS_BETTER);
+    }
+}
+
+/* A copy of the graph of o->loss; returns the copy of the loss. */
+static wg_value *copy_model(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
+                            size_t n, const wg_shape *shapes)
+{
+    const wg_graph *from = wg_graph_of(o->loss);
+    wg_value **map = calloc(wg_graph_value_count(from) + 1, sizeof(wg_value *));
+    wg_graph *g = map ? wg_graph_clone(from, &(wg_clone_options){.keep_all = true}, map) : NULL;
+    wg_value *loss = g ? map[o->loss->id] : NULL;
+    free(map);
+    wg_graph_free(s->graph);
+    s->graph = g;
+    s->inputs = wg_graph_alloc(g, (n + 1) * sizeof(wg_value *));
+    for (size_t i = 0; i < n && s->inputs; i++)
+        s->inputs[i] = find_input(g, &fields[i], &shapes[i]);
+    s->total = g ? scalar_input(s, o, "total weight") : NULL;
+    if (loss)
+        take_outputs(s, loss);
+    return loss;
+}
+
+/* The loss as the model returns it, an output. */
+static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_field *fields,
+                       size_t n, const wg_shape *shapes, wg_mode mode)
+{
+    wg_value *loss =
+        o->model ? build_model(s, o, fields, n, shapes, mode) : copy_model(s, o, fields, n, shapes);
+    if (!s->graph || wg_graph_status(s->graph) != WG_OK)
+        return;
+    if (!loss || wg_graph_of(loss) != s->graph)
+        wg_graph_fail(s->graph, WG_EINVAL, NULL, who, "the model returned no loss of its graph");
+    else if (wg_value_count(loss) != 1 || !wg_dtype_is_float(loss->dtype))
+        wg_graph_fail(s->graph, WG_ESHAPE, loss->node->at, who,
+                      "the loss must be a float scalar: take its mean or its sum");
+    else
+        s->loss = wg_output(loss, NULL);
+}
+
+/* ---- the update ------------------------------------------------------------------------------ */
 
 static wg_value *state_of(wg_graph *g, const char *prefix, const wg_value *parameter)
 {
-    char name[512];
-    snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
+    char name[1024];
+    if (snprintf(name, sizeof name, "%s%s", prefix, parameter->name) >= (int)sizeof name)
+        return wg_graph_fail(g, WG_EINVAL, parameter->node->at, who,
+                             "the parameter's name is too long");
     return wg_state(g, name, parameter->dtype, parameter->shape, wg_zeros());
 }
 
@@ -41,49 +166,120 @@ static void smooth(wg_graph *g, double s)
     for (size_t i = 0, n = wg_graph_assign_count(g); i < n; i++) {
         wg_value *leaf, *new_value;
         wg_graph_assign_at(g, i, &leaf, &new_value);
-        if (leaf->node->op != &wg_op_parameter)
+        if (!(leaf->node->op->flags & WG_OP_PARAMETER))
             continue;
         wg_value *average = state_of(g, WG_STATES_OF_AVERAGE, leaf);
         wg_assign(average, wg_moving_average(average, new_value, 1 - s));
     }
 }
 
-/* Clips the gradients and updates the parameters, unless the cost or the norm is not finite, or a
- * new parameter or moment could be none. */
-static void update(wgi_step_graph *s, const wg_settings *o, const wg_gradients *d)
+/* What the groups say of each parameter that is trained; NULL, NULL without groups. */
+typedef struct factors {
+    double *rates, *decays; /* [n] in memory of the graph */
+} factors;
+
+/* The first group that has the parameter, n_groups if none has. */
+static size_t group_of(const wg_trainer_options *o, const wg_value *p)
 {
-    bool clips = o->clip_norm > 0;
-    s->rate = wg_input(s->graph, "rate", o->net.dtype, WG_SCALAR);
-    s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, o->clip_norm, d->grads)
+    size_t k = 0;
+    while (k < o->n_groups && fnmatch(o->groups[k].names, p->name, 0) != 0)
+        k++;
+    return k;
+}
+
+static void check_groups(wg_graph *g, const wg_trainer_options *o, const wg_gradients *d)
+{
+    for (size_t k = 0; k < o->n_groups; k++) {
+        bool used = false;
+        for (size_t i = 0; i < d->n && !used; i++)
+            used = fnmatch(o->groups[k].names, d->params[i]->name, 0) == 0;
+        if (!used)
+            wg_graph_fail(g, WG_EINVAL, NULL, who, "group %zu: no parameter is called '%s'", k,
+                          o->groups[k].names);
+    }
+}
+
+/* Takes frozen parameters out of *d. */
+static factors apply_groups(wg_graph *g, const wg_trainer_options *o, wg_gradients *d)
+{
+    factors f = {NULL, NULL};
+    if (!o->n_groups)
+        return f;
+    check_groups(g, o, d);
+    f.rates = wg_graph_alloc(g, (d->n + 1) * sizeof *f.rates);
+    f.decays = wg_graph_alloc(g, (d->n + 1) * sizeof *f.decays);
+    size_t n = 0;
+    for (size_t i = 0; i < d->n && f.rates && f.decays; i++) {
+        size_t k = group_of(o, d->params[i]);
+        const wg_parameter_group *own = k < o->n_groups ? &o->groups[k] : NULL;
+        if (own && own->frozen)
+            continue;
+        f.rates[n] = own && own->rate != 0 ? own->rate : 1;
+        f.decays[n] = own ? own->weight_decay : o->optimizer.weight_decay;
+        d->params[n] = d->params[i];
+        d->grads[n++] = d->grads[i];
+    }
+    d->n = n;
+    return f;
+}
+
+/* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
+ * new parameter or moment could be none. */
+static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
+                   const factors *f)
+{
+    const wg_optimizer *opt = &o->optimizer;
+    bool clips = opt->clip_norm > 0;
+    s->rate = scalar_input(s, o, "learning rate");
+    s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, opt->clip_norm, d->grads)
                     : wg_global_norm(d->grads, d->n);
-    wg_output(s->norm, "gradient norm");
-    wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->cost, s->norm}, 2);
-    wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, o->clip_norm)) : s->norm;
+    wg_output(s->norm, NULL);
+    wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->loss, s->norm}, 2);
+    wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
-    if (o->optimizer == WG_OPTIMIZER_SGD)
+    if (opt->kind == WG_OPTIMIZER_SGD)
         wg_sgd_update(d->params, d->grads, d->n, rate,
-                      &(wg_sgd_options){.momentum = o->momentum,
-                                        .weight_decay = o->weight_decay,
+                      &(wg_sgd_options){.momentum = opt->momentum,
+                                        .weight_decay = opt->weight_decay,
                                         .norm = norm,
-                                        .name = states});
+                                        .name = states,
+                                        .rates = f->rates,
+                                        .decays = f->decays});
     else
         wg_adam_update(d->params, d->grads, d->n, rate,
-                       &(wg_adam_options){.beta1 = o->beta1,
-                                          .beta2 = o->beta2,
-                                          .eps = o->eps,
-                                          .weight_decay = o->weight_decay,
-                                          .decoupled = o->optimizer == WG_OPTIMIZER_ADAMW,
+                       &(wg_adam_options){.beta1 = opt->beta1,
+                                          .beta2 = opt->beta2,
+                                          .eps = opt->eps,
+                                          .weight_decay = opt->weight_decay,
+                                          .decoupled = opt->kind == WG_OPTIMIZER_ADAMW,
                                           .norm = norm,
-                                          .name = states});
-    if (o->smoothing > 0)
-        smooth(s->graph, o->smoothing);
+                                          .name = states,
+                                          .rates = f->rates,
+                                          .decays = f->decays});
+    if (o->average > 0)
+        smooth(s->graph, o->average);
+}
+
+/* The batch's part in the loss of the update. */
+static wg_value *loss_of_update(wgi_step_graph *s, const wg_trainer_options *o)
+{
+    if (o->scale == WG_LOSS_OF_UPDATE || o->accumulate <= 1)
+        return s->loss;
+    s->share = scalar_input(s, o, "share");
+    return wg_mul(s->loss, wg_cast(s->share, s->loss->dtype));
 }
 
 /* Adds the gradients of earlier batches of the same update; then updates the parameters, or keeps
  * the sums for the next batch. */
-static void train(wgi_step_graph *s, const wg_settings *o, int kind)
+static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind)
 {
-    wg_gradients d = wg_grad_all(s->cost);
+    bool any = wg_graph_parameters(s->graph, NULL, 0) > 0;
+    wg_gradients d = any ? wg_grad_all(loss_of_update(s, o)) : (wg_gradients){.n = 0};
+    factors f = apply_groups(s->graph, o, &d);
+    if (d.n == 0)
+        wg_graph_fail(s->graph, WG_EINVAL, NULL, who, "the model has no parameters to train");
+    if (wg_graph_status(s->graph) != WG_OK)
+        return;
     for (size_t i = 0; i < d.n && kind != WG_STEP_UPDATES; i++) {
         wg_value *left = state_of(s->graph, WG_STATES_OF_GRADIENT, d.params[i]);
         if (kind & WG_STEP_ADDS)
@@ -92,24 +288,19 @@ static void train(wgi_step_graph *s, const wg_settings *o, int kind)
             wg_assign(left, d.grads[i]);
     }
     if (kind & WG_STEP_UPDATES)
-        update(s, o, &d);
+        update(s, o, &d, &f);
 }
 
-void wgi_step_build(wgi_step_graph *out, const wg_settings *settings, const wgi_step_shape *shape)
+void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_field *fields,
+                    size_t n_fields, const wg_shape *shapes, int kind)
 {
     wg_graph *g = wg_graph_new();
     *out = (wgi_step_graph){.graph = g};
     if (!g)
         return;
-    bool evaluates = shape->kind & WG_STEP_EVALUATES;
-    wg_transformer m =
-        wg_transformer_begin(g, &settings->net, evaluates ? WG_MODE_INFERENCE : WG_MODE_TRAINING);
-    out->in = wg_transformer_inputs_new(g, shape->rows, shape->source_length, shape->target_length);
-    if (evaluates) {
-        evaluate(out, &m);
-        return;
-    }
-    out->normaliser = wg_input(g, "normaliser", settings->net.dtype, WG_SCALAR);
-    out->cost = wg_output(wg_transformer_loss(&m, &out->in, out->normaliser), "cost");
-    train(out, settings, shape->kind);
+    bool evaluates = kind & WG_STEP_EVALUATES;
+    out->inputs = wg_graph_alloc(g, (n_fields + 1) * sizeof(wg_value *));
+    build_loss(out, o, fields, n_fields, shapes, evaluates ? WG_MODE_INFERENCE : WG_MODE_TRAINING);
+    if (out->loss && !evaluates)
+        train(out, o, kind);
 }

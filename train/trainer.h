@@ -1,32 +1,61 @@
-/* The trainer and its reports. */
+/* The trainer, its reports, and what a part of the library adds to it. */
 #ifndef WG_PRIVATE_TRAIN_TRAINER_H
 #define WG_PRIVATE_TRAIN_TRAINER_H
 
-#include "wengert/train/checkpoint.h"
 #include "wengert/train/trainer.h"
 #include "files/lock.h"
 #include "graph/clock.h"
+#include "train/source.h"
 #include "train/validate.h"
 
-/* Sums since progress was last printed. */
+enum { WGI_MAX_NAMES = 16, WGI_MAX_FACTS = 10, WGI_FACT_TEXT = 200 };
+
+/* What a run is about, where wg_trainer_options do not say it: translation, say.  Zero means
+ * nothing in every field but `words`.  Hooks report errors in t->error and return their status. */
+typedef struct wgi_task {
+    void *context;
+    struct wgi_words {
+        const char *loss, *loss_unit; /* "cost", " nats per token" */
+        const char *weight; /* what batches count: key in metrics.jsonl, "target-tokens" */
+        const char *speed;  /* the same per second: "words" */
+        bool perplexity;    /* exp(loss) is reported as well */
+        /* the options by which a user gives the training data, weights to start from, and leave to
+         * start anew: "train-sets", "--pretrained-model", "--overwrite" */
+        const char *data, *pretrained, *overwrite;
+    } words;
+    wg_checkpoint_options files; /* what they say before `open`, `open` may add to */
+    uint64_t vocabularies;       /* of wg_progress */
+    /* In the order of calls.  The folder is locked: opens the data, and sets t->options. */
+    wg_status (*open)(void *context, wg_trainer *t);
+    /* The weights of `pretrained` are in the store. */
+    wg_status (*check_pretrained)(void *context, wg_trainer *t);
+    /* All is open: says what there is.  parameters: numbers in the model. */
+    void (*note)(void *context, wg_trainer *t, int64_t parameters);
+    /* t->progress was read from a checkpoint. */
+    wg_status (*check_resumed)(void *context, wg_trainer *t);
+    /* The run begins or goes on: writes what the folder must have. */
+    wg_status (*save)(void *context, wg_trainer *t);
+    /* Adds to the results of a validation; WG_ESTOPPED if *t->stop. */
+    wg_status (*evaluate)(void *context, wg_trainer *t, wgi_means *m);
+    void (*close)(void *context); /* also if `open` failed */
+} wgi_task;
+
+/* Sums since progress was last reported. */
 typedef struct wgi_span {
-    double cost; /* summed over target tokens, in nats */
-    int64_t tokens, sentences, updates;
+    wgi_means means;   /* sums over updates, times their weight */
     double norm, rate; /* of the last update */
     double start;      /* wgi_seconds         */
 } wgi_span;
 
 struct wg_trainer {
-    wg_settings settings;
-    wg_listener listener;
-    wg_backend_list backends;
-    wgi_training_data data;
+    wg_trainer_options options;
+    wgi_task task;
+    wgi_source train, valid;
     wg_store *store;
     wgi_plans plans;
-    wgi_validator validator;
-    wg_batches *batches;
     wg_progress progress;
     wgi_span span;
+    wgi_means validation;     /* the last one */
     wgi_lock lock;            /* of the folder */
     bool made_folder;         /* wg_trainer_create made it */
     bool resumes;             /* the folder has a checkpoint */
@@ -38,27 +67,51 @@ struct wg_trainer {
     const volatile int *stop; /* of wg_trainer_run */
     FILE *metrics;
     wg_error error;
+    wg_file_note fact[WGI_MAX_FACTS]; /* of files.settings, where the task has none of its own */
+    char fact_text[WGI_MAX_FACTS][WGI_FACT_TEXT];
+    const char *name[WGI_MAX_NAMES]; /* of files.metrics, likewise */
+    char name_text[WGI_MAX_NAMES][WG_METRIC_NAME];
 };
+
+/* wg_trainer_create of a task; NULL: none. */
+wg_status wgi_trainer_create(wg_trainer **out, const wg_trainer_options *options,
+                             const wgi_task *task, wg_error *error);
+
+/* ---- begin.c --------------------------------------------------------------------------------- */
+
+/* From the options to a trainer that can run; on failure the error is in t->error. */
+wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 
+/* Updates in an epoch. */
+int64_t wgi_trainer_groups(const wg_trainer *t);
 /* How much is done, in the unit of an amount ('e', 'u', 't'); only whole epochs count. */
 int64_t wgi_done_in(const wg_progress *p, char unit);
 /* The best value of that metric so far; NULL if there is none. */
 wg_best *wgi_best_of(wg_progress *p, const char *metric);
-/* Fraction of settings.after that is done, 0 to 1; 0 if the run has no end. */
+/* Fraction of options.after that is done, 0 to 1; 0 if the run has no end. */
 double wgi_trainer_done(const wg_trainer *t);
+/* The i-th metric by which best models are kept; false past the end. */
+bool wgi_trainer_metric(const wg_trainer *t, size_t i, char name[WG_METRIC_NAME]);
+
+/* ---- facts.c --------------------------------------------------------------------------------- */
+
+/* Sets task.files for a run without a task: what may not change, and names of metrics. */
+void wgi_trainer_facts(wg_trainer *t);
+void wgi_trainer_names(wg_trainer *t);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 
-/* Opens metrics.jsonl for appending, cut to progress.metrics_bytes bytes. */
+/* Opens metrics.jsonl for appending, cut to progress.metrics_bytes bytes; nothing without a
+ * folder. */
 wg_status wgi_report_open(wg_trainer *t);
 wg_status wgi_report_close(wg_trainer *t);
 void wgi_report_note(wg_trainer *t, const char *format, ...) WG_PRINTF(2, 3);
 void wgi_report_update(wg_trainer *t);
 /* Prints and records the span, and begins the next one. */
 wg_status wgi_report_span(wg_trainer *t);
-wg_status wgi_report_validation(wg_trainer *t, const wgi_validation *v);
+wg_status wgi_report_validation(wg_trainer *t);
 /* Records a save before the checkpoint is written, which stores the length of metrics.jsonl.
  * wgi_report_saved prints the line afterwards. */
 wg_status wgi_report_saving(wg_trainer *t);

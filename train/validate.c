@@ -1,142 +1,84 @@
 #include "train/validate.h"
-#include "wengert/text/bleu.h"
+#include "graph/error.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-const wgi_metric_kind wgi_metric_kinds[WG_METRICS] = {
-    [WG_METRIC_CROSS_ENTROPY] = {"cross-entropy", false},
-    [WG_METRIC_PERPLEXITY] = {"perplexity", false},
-    [WG_METRIC_ACCURACY] = {"accuracy", true},
-    [WG_METRIC_BLEU] = {"bleu", true},
-    [WG_METRIC_CHRF] = {"chrf", true},
-};
-
-int wgi_metric_named(const char *words, size_t i)
+wg_metric *wgi_means_find(wgi_means *m, const char *name)
 {
-    static const char blanks[] = " ,\t";
-    words = words ? words : wgi_metric_kinds[0].name;
-    for (words += strspn(words, blanks); *words && i; i--) {
-        words += strcspn(words, blanks);
-        words += strspn(words, blanks);
-    }
-    size_t n = strcspn(words, blanks);
-    for (int k = 0; n && k < WG_METRICS; k++)
-        if (strlen(wgi_metric_kinds[k].name) == n &&
-            memcmp(wgi_metric_kinds[k].name, words, n) == 0)
-            return k;
-    return -1;
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->metric[i].name, name) == 0)
+            return &m->metric[i];
+    return NULL;
 }
 
-/* Sums over the whole validation set. */
-typedef struct sums {
-    double cost, nll, correct;
-    int64_t tokens, sentences;
-} sums;
+void wgi_means_put(wgi_means *m, const char *name, double value, wg_better better, int decimals)
+{
+    if (m->n == WG_MAX_METRICS)
+        return;
+    wg_metric *to = &m->metric[m->n++];
+    *to = (wg_metric){.value = value, .better = better, .decimals = decimals};
+    snprintf(to->name, sizeof to->name, "%s", name);
+}
 
-static wg_status add_batch(sums *s, wgi_plans *plans, const wg_batch *batch, wg_error *error)
+static void add(wgi_means *m, const char *name, double value, wg_better better)
+{
+    wg_metric *to = wgi_means_find(m, name);
+    if (to)
+        to->value += value;
+    else
+        wgi_means_put(m, name, value, better, 0);
+}
+
+void wgi_means_add(wgi_means *m, const char *loss, const wgi_step_plan *p, double factor,
+                   const wg_batch_size *size)
+{
+    m->weight += size->weight;
+    m->examples += size->examples;
+    add(m, loss, factor * wgi_place_get(&p->loss), WG_LESS_IS_BETTER);
+    for (size_t i = 0; i < p->n_metrics; i++)
+        add(m, p->metric[i].metric.name, factor * wgi_place_get(&p->metric[i].place),
+            p->metric[i].metric.better);
+}
+
+void wgi_means_merge(wgi_means *to, const wgi_means *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        add(to, from->metric[i].name, from->metric[i].value, from->metric[i].better);
+    to->weight += from->weight;
+    to->examples += from->examples;
+}
+
+void wgi_means_finish(wgi_means *m, double weight)
+{
+    for (size_t i = 0; i < m->n; i++)
+        m->metric[i].value /= weight;
+}
+
+static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *source, int64_t i,
+                           const char *loss, wg_error *error)
 {
     wgi_step_plan *p;
-    wg_status status = wgi_plans_fill(plans, batch, WG_STEP_EVALUATES, 1, 0, &p, error);
+    wg_batch_size size;
+    const wgi_batch batch = {source, 0, i, WG_STEP_EVALUATES, 1, 0};
+    wg_status status = wgi_plans_fill(plans, &batch, &p, &size, error);
     if (status != WG_OK)
-        return status;
+        return wgi_error_prefix(error, status, "validation: ");
     status = wg_plan_run(p->plan, 0);
     if (status != WG_OK)
         return wgi_error_set(error, status, "validation: %s", wg_plan_message(p->plan));
-    s->cost += wgi_plans_scalar(plans, p->cost);
-    s->nll += wgi_plans_scalar(plans, p->nll);
-    s->correct += wgi_plans_scalar(plans, p->correct);
-    s->tokens += batch->target_tokens;
-    s->sentences += batch->sentences;
+    bool mean = plans->options->scale == WG_LOSS_OF_BATCH;
+    wgi_means_add(m, loss, p, mean ? (double)size.weight : 1, &size);
     return WG_OK;
 }
 
-static wg_status add_all(sums *s, const wgi_validator *v, wg_error *error)
+wg_status wgi_validate(wgi_means *out, wgi_plans *plans, const wg_source *source, const char *loss,
+                       const volatile int *stop, wg_error *error)
 {
-    wg_batches *batches;
-    wg_status status =
-        wgi_data_batches(&batches, v->data, v->data->valid, v->plans->settings, error);
-    if (status != WG_OK)
-        return wgi_error_prefix(error, status, "validation set: ");
-    for (int64_t i = 0, n = wg_batches_groups(batches); i < n && status == WG_OK; i++) {
-        const wg_batch *batch;
-        size_t count = 0;
-        status = wg_batches_next(batches, &batch, &count);
-        if (status != WG_OK)
-            wgi_error_set(error, status, "validation set: %s", wg_status_text(status));
-        for (size_t k = 0; k < count && status == WG_OK; k++)
-            status = v->stop && *v->stop ? WG_ESTOPPED : add_batch(s, v->plans, &batch[k], error);
-    }
-    wg_batches_free(batches);
+    wg_status status = WG_OK;
+    *out = (wgi_means){.n = 0};
+    for (int64_t i = 0; i < source->batches && status == WG_OK; i++)
+        status = stop && *stop ? WG_ESTOPPED : add_batch(out, plans, source, i, loss, error);
+    wgi_means_finish(out, out->weight ? (double)out->weight : 1);
     return status;
-}
-
-/* BLEU and chrF of the translations, against the target lines as read. */
-static wg_status score_translations(wgi_validation *out, wgi_validator *v, bool bleu, bool chrf,
-                                    wg_error *error)
-{
-    const wg_corpus *c = v->data->valid;
-    size_t n = wg_corpus_count(c);
-    char **texts = NULL;
-    const char **references = calloc(n + 1, sizeof(char *));
-    if (!references)
-        return wgi_error_set(error, WG_ENOMEM, "scores of translations: out of memory");
-    wg_status status = wgi_translate_corpus(v, c, &texts, error);
-    bool translated = status == WG_OK;
-    if (status == WG_ENONFINITE) { /* it diverges: there is nothing to score */
-        free(references);
-        out->left_out = *error;
-        wgi_error_clear(error);
-        return WG_OK;
-    }
-    for (size_t i = 0; i < n && status == WG_OK; i++)
-        references[i] = wg_corpus_text(c, i, 1);
-    if (status == WG_OK && bleu) {
-        wg_bleu b;
-        status =
-            wg_bleu_compute(&b, (const char *const *)texts, references, n,
-                            &(wg_bleu_options){.tokenizer = v->plans->settings->bleu_tokenizer});
-        out->value[WG_METRIC_BLEU] = b.score;
-    }
-    if (status == WG_OK && chrf)
-        status = wg_chrf_compute(&out->value[WG_METRIC_CHRF], (const char *const *)texts,
-                                 references, n, NULL);
-    if (translated && status != WG_OK)
-        wgi_error_set(error, status, "scores of translations: %s", wg_status_text(status));
-    wgi_translated_free(texts, n);
-    free(references);
-    return status;
-}
-
-static bool asked_for(const char *words, int metric)
-{
-    int k;
-    for (size_t i = 0; (k = wgi_metric_named(words, i)) >= 0; i++)
-        if (k == metric)
-            return true;
-    return false;
-}
-
-wg_status wgi_validate(wgi_validation *out, wgi_validator *v, wg_error *error)
-{
-    sums s = {0};
-    const char *metrics = v->plans->settings->valid_metrics;
-    bool bleu = asked_for(metrics, WG_METRIC_BLEU), chrf = asked_for(metrics, WG_METRIC_CHRF);
-    wg_status status = add_all(&s, v, error);
-    double n = s.tokens ? (double)s.tokens : 1;
-    *out = (wgi_validation){.cost = s.cost / n, .tokens = s.tokens, .sentences = s.sentences};
-    for (int i = 0; i < WG_METRICS; i++)
-        out->value[i] = NAN;
-    out->value[WG_METRIC_CROSS_ENTROPY] = s.nll / n;
-    out->value[WG_METRIC_PERPLEXITY] = exp(s.nll / n);
-    out->value[WG_METRIC_ACCURACY] = s.correct / n;
-    return status == WG_OK && (bleu || chrf) ? score_translations(out, v, bleu, chrf, error)
-                                             : status;
-}
-
-void wgi_validator_free(wgi_validator *v)
-{
-    wg_search_free(v->search);
-    v->search = NULL;
 }

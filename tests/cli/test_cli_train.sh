@@ -256,7 +256,7 @@ holds "no mean of different models" ! -e mixed.safetensors
 cp -r kept hurt
 for file in hurt/checkpoints/progress-*; do echo '{' >"$file"; done
 head -c 100 kept/model.safetensors >hurt/model.safetensors
-code 3 train --model hurt --after 9u; says err "hurt/checkpoints/progress-00000006.json:"; says err "near end of file"
+code 3 train --model hurt --after 9u; says err "hurt/checkpoints/progress-00000006.json:"; says err "progress-00000006.json: byte 2: expected a string, got its end"
 : >input
 code 3 translate --model hurt; says err "hurt/model.safetensors: expected a header of at most 92 bytes, got "
 says err "the file is truncated or not a safetensors file"

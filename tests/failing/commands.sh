@@ -67,7 +67,7 @@ attempt() {
 
 # crashed_in_a_library: it did, in one that docs/reliability.md names
 crashed_in_a_library() {
-    [ $got -eq 86 ] && grep -qE '/lib(dnnl|sentencepiece|protobuf-lite|protobuf|jansson)\.so' log
+    [ $got -eq 86 ] && grep -qE '/lib(dnnl|sentencepiece|protobuf-lite|protobuf)\.so' log
 }
 
 # says_why FAILURE: a message, for files with the cause and the file

@@ -360,6 +360,53 @@ static wg_status translate(void *choice, uint64_t *digest)
     return status;
 }
 
+/* ---- training -------------------------------------------------------------------------------- */
+
+static wg_value *line(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *y = wg_dense("line", wg_step_input(step, "x"), 1, WG_ACTIVATION_NONE);
+    wg_value *error = wg_sub(wg_reshape(y, WG_SHAPE(-1)), wg_step_input(step, "y"));
+    wg_step_metric(step, "far", wg_mean(wg_abs(error), WG_ALL_AXES, WG_DROP), WG_LESS_IS_BETTER);
+    return wg_mean(wg_square(error), WG_ALL_AXES, WG_DROP);
+}
+
+/* Two updates of two batches each, of two sizes, and a validation. */
+static wg_status train_line(void *choice, uint64_t *digest)
+{
+    enum { COUNT = 7 };
+    static const float xs[COUNT] = {0, 1, 2, 3, 4, 5, 6}, ys[COUNT] = {1, 3, 5, 7, 9, 11, 13};
+    static const wg_field fields[] = {{"x", WG_F32, {1, {1}}, xs}, {"y", WG_F32, {0}, ys}};
+    static const wg_examples examples = {fields, 2, COUNT, .batch = 4};
+    static const wg_parameter_group bias = {.names = "*bias", .rate = 2};
+    const wg_backend *const cpu[] = {wg_cpu_backend()};
+    bool reference = *(const bool *)choice;
+    const wg_trainer_options o = {.model = line,
+                                  .train = &examples,
+                                  .valid = &examples,
+                                  .accumulate = 2,
+                                  .optimizer = {.clip_norm = 1},
+                                  .schedule = {WG_SCHEDULE_CONSTANT, .rate = 0.1},
+                                  .groups = &bias,
+                                  .n_groups = 1,
+                                  .average = 0.1,
+                                  .after = {2, 'u'},
+                                  .report = {1, 'u'},
+                                  .validate = {2, 'u'},
+                                  .metrics = "far",
+                                  .backends = reference ? cpu : NULL,
+                                  .n_backends = reference,
+                                  .threads = 1};
+    wg_trainer *t = NULL;
+    wg_status status = wg_trainer_create(&t, &o, NULL);
+    if (status == WG_OK)
+        status = wg_trainer_run(t, NULL);
+    if (status == WG_OK)
+        *digest = hash_store(wg_trainer_store(t));
+    wg_trainer_free(t);
+    return status;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 const workload workloads[] = {
@@ -373,6 +420,7 @@ const workload workloads[] = {
     {"save a store", false, prepare_run, save, hash_saved, free_plan},
     {"load a store", false, prepare_load, load, hash_parameters, free_plan},
     {"open a model and translate", true, prepare_choice, translate, NULL, free},
+    {"train a model", true, prepare_choice, train_line, NULL, free},
     {.name = NULL},
 };
 

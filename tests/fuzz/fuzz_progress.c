@@ -11,7 +11,10 @@
 static wg_error error;
 static const wgi_checksum_head head = {"{\n  \"xxh64\": \"", "\",\n"};
 
-static void there_and_back(const wg_progress *p, const wg_settings *s)
+static const wg_file_note values[] = {{"seed", "1"}, {"dropout", "0.1"}};
+static const wg_checkpoint_options settings = {.settings = values, .n_settings = WG_COUNT(values)};
+
+static void there_and_back(const wg_progress *p, const wg_checkpoint_options *s)
 {
     char first[64], second[64];
     wg_progress again;
@@ -26,17 +29,14 @@ static void read_one(const void *data, size_t size)
 {
     char path[64];
     wg_progress p;
-    wg_settings s;
-    NEED(wg_settings_init(&s) == WG_OK);
     fuzz_file(path, "progress.json", data, size);
     wg_status status = wgi_progress_read(&p, NULL, path, &error);
     fuzz_accepted(status == WG_OK);
     NEED(status == WG_OK || strncmp(error.text, path, strlen(path)) == 0);
     if (status == WG_OK)
-        there_and_back(&p, &s);
-    wg_status compared = wgi_progress_read(&p, &s, path, &error);
+        there_and_back(&p, &settings);
+    wg_status compared = wgi_progress_read(&p, &settings, path, &error);
     NEED(compared == status || (status == WG_OK && compared == WG_EINVAL));
-    wg_settings_free(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

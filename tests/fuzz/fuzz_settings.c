@@ -1,8 +1,8 @@
 /* Any bytes as YAML settings: refused with the name and a line, and nothing changes; or settings
  * that are the same once written and read, also as the config.yml of a folder with its checksum. */
 #include "tests/fuzz/fuzz.h"
-#include "train/folder.h"
-#include "train/settings_yaml.h"
+#include "translate/folder.h"
+#include "translate/settings_yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * characters are made of the target, a corpus of both, and its batches.  Characters of the target
  * come back as they were, but for what is not UTF-8.  The same texts as files, plain or gzip, are
  * the same corpus; and the bytes as they are, which may be a damaged gzip, a corpus or an error. */
-#include "wengert/train/batches.h"
+#include "wengert/translate/batches.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

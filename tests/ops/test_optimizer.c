@@ -125,6 +125,58 @@ static void states_are_named_by_optimizer_and_parameter(void **state)
     wg_graph_free(g);
 }
 
+/* Rate and decay of the only parameter, given by arrays or for all. */
+static void update_by(session *s, int kind, bool arrays)
+{
+    static const double rates[] = {0.25}, decays[] = {0.1};
+    wg_value *lr = arrays ? s->lr : wg_scale(s->lr, rates[0]), *norm = wg_global_norm(&s->grad, 1);
+    double decay = arrays ? 9 : decays[0];
+    const double *r = arrays ? rates : NULL, *d = arrays ? decays : NULL;
+    wg_status status =
+        kind == WG_OPTIMIZER_SGD
+            ? wg_sgd_update(&s->p, &s->grad, 1, lr,
+                            &(wg_sgd_options){.momentum = 0.9,
+                                              .weight_decay = decay,
+                                              .norm = norm,
+                                              .rates = r,
+                                              .decays = d})
+            : wg_adam_update(&s->p, &s->grad, 1, lr,
+                             &(wg_adam_options){.weight_decay = decay,
+                                                .decoupled = kind == WG_OPTIMIZER_ADAMW,
+                                                .norm = norm,
+                                                .rates = r,
+                                                .decays = d});
+    check_that(status == WG_OK, "%s", wg_graph_message(s->g));
+}
+
+static void a_parameter_has_a_rate_and_a_decay_of_its_own(void **state)
+{
+    (void)state;
+    for (int kind = WG_OPTIMIZER_ADAM; kind <= WG_OPTIMIZER_SGD; kind++) {
+        session a = open_session(WG_F32), b = open_session(WG_F32);
+        update_by(&a, kind, false);
+        update_by(&b, kind, true);
+        start_session(&a);
+        start_session(&b);
+        for (int t = 1; t <= STEPS; t++) {
+            step_session(&a, t);
+            step_session(&b, t);
+            const float *p = wg_plan_f32(a.plan, a.p), *q = wg_plan_f32(b.plan, b.p);
+            assert_memory_equal(p, q, N * sizeof(float));
+            assert_true((double)p[0] != start[0]);
+        }
+        end_session(&a);
+        end_session(&b);
+    }
+    session s = open_session(WG_F32);
+    const double negative[] = {-1};
+    assert_int_equal(wg_adam_update(&s.p, &s.grad, 1, s.lr, &(wg_adam_options){.rates = negative}),
+                     WG_EINVAL);
+    check_that(strstr(wg_graph_message(s.g), "rates[0] is -1, must be 0 or more") != NULL, "%s",
+               wg_graph_message(s.g));
+    wg_graph_free(s.g);
+}
+
 static void adam_refuses_step_zero(void **state)
 {
     (void)state;
@@ -327,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_named_by_optimizer_and_parameter),
         cmocka_unit_test(ten_steps_of_adam),
+        cmocka_unit_test(a_parameter_has_a_rate_and_a_decay_of_its_own),
         cmocka_unit_test(adam_refuses_step_zero),
         cmocka_unit_test(adam_of_zeros),
         cmocka_unit_test(adam_keeps_moments_apart_from_parameters),

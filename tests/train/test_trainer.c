@@ -1,9 +1,141 @@
-/* Trainings: stopped at any update they go on as if they had not; gradients of several batches add
- * up; numbers that are none stop a training before they do harm. */
-#include "tests/training.h"
+/* The trainer of any model: stopped at any update a run goes on as if it had not been; what its
+ * options say is what happens; what cannot be is refused in words. */
+#include "tests/folder.h"
 #include "train/trainer.h"
+#include "wengert/files/safetensors.h"
+#include "wengert/models/layers.h"
+#include "wengert/ops/ops.h"
 
 #include <math.h>
+#include <sys/stat.h>
+
+/* The machine stays up: nothing need reach the disk, which would take most of the time. */
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+/* ---- a small model --------------------------------------------------------------------------- */
+
+enum { COUNT = 50, IN = 6, HIDDEN = 10, CLASSES = 3 };
+
+static float xs[COUNT * IN];
+static int32_t labels[COUNT];
+static const wg_field fields[] = {{"x", WG_F32, {1, {IN}}, xs}, {"label", WG_I32, {0}, labels}};
+static const wg_examples examples = {fields, 2, COUNT, .batch = 8};
+
+static int make_data(void **state)
+{
+    uint32_t s = 7;
+    for (int i = 0; i < COUNT * IN; i++) {
+        s = s * 1664525 + 1013904223;
+        xs[i] = (float)(s >> 8) / (1 << 23) - 1;
+    }
+    for (int i = 0; i < COUNT; i++)
+        labels[i] = xs[i * IN] > 0 ? 0 : xs[i * IN + 1] > 0 ? 1 : 2;
+    return make_folder(state);
+}
+
+static wg_value *classifier(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *h = wg_dense("hidden", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_RELU);
+    if (step->mode == WG_MODE_TRAINING)
+        h = wg_dropout(h, 0.2);
+    wg_value *logits = wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE);
+    wg_value *label = wg_step_input(step, "label");
+    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(label, WG_I64));
+    wg_step_metric(step, "accuracy", wg_mean(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP),
+                   WG_MORE_IS_BETTER);
+    return wg_cross_entropy(logits, label, NULL, NULL);
+}
+
+static wg_trainer_options usual(void)
+{
+    return (wg_trainer_options){.model = classifier,
+                                .train = &examples,
+                                .schedule = {WG_SCHEDULE_CONSTANT, .rate = 0.01},
+                                .after = {12, 'u'},
+                                .seed = 3,
+                                .threads = 1};
+}
+
+static wg_trainer *trainer_of(const wg_trainer_options *o)
+{
+    wg_trainer *t;
+    wg_error error;
+    check_that(wg_trainer_create(&t, o, &error) == WG_OK, "%s", error.text);
+    return t;
+}
+
+static void run(wg_trainer *t, const volatile int *stop)
+{
+    check_that(wg_trainer_run(t, stop) == WG_OK, "%s", wg_trainer_message(t));
+}
+
+static void refused(const wg_trainer_options *o, wg_status expected, const char *words)
+{
+    wg_trainer *t;
+    wg_error error = {.text = ""};
+    wg_status status = wg_trainer_create(&t, o, &error);
+    check_that(status == expected && strstr(error.text, words), "status %d: \"%s\" for \"%s\"",
+               status, error.text, words);
+    assert_null(t);
+}
+
+/* The store's tensors are equal; those of one may be fewer.  How many numbers were compared. */
+static int64_t same_store(const wg_store *a, const wg_store *b, bool bits)
+{
+    int64_t compared = 0;
+    const wg_tensor *t;
+    for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
+        const wg_tensor *u = wg_store_find(b, t->name);
+        int64_t n = wg_shape_count(&t->shape);
+        if (strncmp(t->name, WG_STATES_OF_GRADIENT, 9) == 0 || t->dtype == WG_I64)
+            continue;
+        check_that(u != NULL, "%s is missing", t->name);
+        if (bits)
+            check_that(memcmp(t->data, u->data, (size_t)n * wg_dtype_size(t->dtype)) == 0,
+                       "%s differs", t->name);
+        for (int64_t k = 0; k < n && !bits; k++) {
+            double x = ((const double *)t->data)[k], y = ((const double *)u->data)[k];
+            check_that(fabs(x - y) <= 1e-12 * fmax(1, fabs(x)), "%s[%d]: %.17g and %.17g", t->name,
+                       (int)k, x, y);
+        }
+        compared += n;
+    }
+    return compared;
+}
+
+static const float *tensor(const wg_trainer *t, const char *name)
+{
+    const wg_tensor *x = wg_store_find(wg_trainer_store(t), name);
+    check_that(x != NULL, "no tensor %s", name);
+    return x->data;
+}
+
+/* Removes what is in the folder of that name, below the test's own. */
+static void clear(const char *name)
+{
+    char command[500];
+    snprintf(command, sizeof command, "rm -rf '%s'", path_of(name));
+    assert_int_equal(system(command), 0);
+}
+
+static void same_file(const char *a, const char *b, const char *name)
+{
+    char pa[700], pb[700];
+    size_t na, nb;
+    snprintf(pa, sizeof pa, "%s/%s", path_of(a), name);
+    snprintf(pb, sizeof pb, "%s/%s", path_of(b), name);
+    char *ta = read_bytes(pa, &na), *tb = read_bytes(pb, &nb);
+    assert_true(na > 100);
+    check_that(na == nb && memcmp(ta, tb, na) == 0, "%s differs", name);
+    free(ta);
+    free(tb);
+}
 
 /* ---- stop and resume ------------------------------------------------------------------------- */
 
@@ -19,349 +151,511 @@ static void stop_at(void *context, const wg_event *e)
         s->stop = 1;
 }
 
-static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
+static const wg_parameter_group groups[] = {{.names = "*bias", .rate = 2},
+                                            {.names = "logits*", .rate = 0.5, .weight_decay = 0.1}};
+
+/* Whatever a run may have: dropout, batches of two sizes, two of them in an update, groups, an
+ * average, validation. */
+static wg_trainer_options rich(const char *path, int updates)
+{
+    wg_trainer_options o = usual();
+    o.valid = &examples;
+    o.accumulate = 2;
+    o.optimizer = (wg_optimizer){.kind = WG_OPTIMIZER_ADAMW, .weight_decay = 0.01, .clip_norm = 1};
+    o.schedule = (wg_schedule){WG_SCHEDULE_COSINE, .rate = 0.02, .warmup = 3};
+    o.groups = groups;
+    o.n_groups = 2;
+    o.average = 0.1;
+    o.after = (wg_amount){updates, 'u'};
+    o.validate = (wg_amount){3, 'u'};
+    o.save = (wg_amount){5, 'u'};
+    o.metrics = "accuracy loss";
+    o.folder = path;
+    return o;
+}
+
+static void a_run_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
 {
     (void)state;
-    static const char often[] = "save-freq 5u; valid-freq 4u";
-    wg_settings whole = small_training("training_whole", often),
-                cut = small_training("training_cut", often);
-    remove_folder(whole.model);
-    train(&whole, NULL, NULL);
-    for (int64_t k = 1; k < whole.after.n; k++) {
+    enum { UPDATES = 50 };
+    char whole[400], cut[400];
+    snprintf(whole, sizeof whole, "%s", path_of("whole"));
+    snprintf(cut, sizeof cut, "%s", path_of("cut"));
+    wg_trainer_options o = rich(whole, UPDATES), p = rich(cut, UPDATES);
+    wg_trainer *a = trainer_of(&o), *b;
+    run(a, NULL);
+    for (int64_t k = 1; k < UPDATES; k++) {
         stopper s = {k, 0};
-        remove_folder(cut.model);
-        train(&cut, &(wg_listener){stop_at, &s}, &s.stop);
-        assert_int_equal(s.stop, 1);
-        train(&cut, NULL, NULL);
-        same_training(whole.model, cut.model);
-        for (int64_t n = 1; n <= whole.after.n; n++) { /* what is averaged is the same as well */
-            char name[60];
-            snprintf(name, sizeof name, "checkpoints/model-%08d.safetensors", (int)n);
-            bool has;
-            assert_int_equal(wg_folder_has(cut.model, name, &has, NULL), WG_OK);
-            assert_int_equal(has, n % 5 == 0);
-            if (n % 5 == 0)
-                same_file(whole.model, cut.model, name);
-        }
+        clear("cut");
+        p.listener = (wg_listener){stop_at, &s};
+        b = trainer_of(&p);
+        run(b, &s.stop);
+        assert_int_equal(wg_trainer_updates(b), k);
+        wg_trainer_free(b);
+        p.listener = (wg_listener){NULL, NULL};
+        b = trainer_of(&p);
+        assert_int_equal(wg_trainer_updates(b), k);
+        run(b, NULL);
+        assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 300);
+        wg_trainer_free(b);
+        static const char *const files[] = {WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER,
+                                            "best-accuracy.safetensors", "best-loss.safetensors"};
+        for (int i = 0; i < WG_COUNT(files); i++)
+            same_file("whole", "cut", files[i]);
     }
-    remove_folder(whole.model);
-    remove_folder(cut.model);
-    wg_settings_free(&whole);
-    wg_settings_free(&cut);
+    wg_trainer_free(a);
+    clear("whole");
+    clear("cut");
 }
 
-/* ---- updates of several batches -------------------------------------------------------------- */
-
-enum { ROWS = 8, LENGTH = 6, VOCABULARY = 30 };
-
-/* Rows of random ids, of random lengths; -1 where there is no target. */
-typedef struct rows {
-    int32_t source[ROWS * LENGTH], lengths[ROWS], in[ROWS * LENGTH], out[ROWS * LENGTH];
-} rows;
-
-static rows random_rows(void)
-{
-    rows r;
-    uint32_t state = 5;
-    for (int b = 0; b < ROWS; b++) {
-        state = state * 1664525 + 1013904223;
-        r.lengths[b] = 1 + (int32_t)((state >> 16) % LENGTH);
-        int targets = LENGTH - r.lengths[b] + 1;
-        for (int i = b * LENGTH, t = 0; t < LENGTH; i++, t++) {
-            state = state * 1664525 + 1013904223;
-            r.source[i] = t < r.lengths[b] ? 4 + (int32_t)(state >> 20) % 20 : 0;
-            r.in[i] = 4 + (int32_t)(state >> 12) % 20;
-            r.out[i] = t < targets ? 4 + (int32_t)(state >> 8) % 20 : WG_NO_TARGET;
-        }
-    }
-    return r;
-}
-
-static wg_batch batch_of(rows *r, int first, int n)
-{
-    wg_batch b = {.rows = n,
-                  .source_length = LENGTH,
-                  .target_length = LENGTH,
-                  .sentences = n,
-                  .source = r->source + first * LENGTH,
-                  .source_lengths = r->lengths + first,
-                  .target_in = r->in + first * LENGTH,
-                  .target_out = r->out + first * LENGTH};
-    for (int i = first * LENGTH; i < (first + n) * LENGTH; i++)
-        b.target_tokens += r->out[i] != WG_NO_TARGET;
-    return b;
-}
-
-/* Two updates, each of the rows in `parts` batches: the store after that, and cost and norm of the
- * last update. */
-static wg_store *updated(const wg_settings *s, const wg_backend_list *backends, int parts,
-                         double *cost, double *norm)
-{
-    rows r = random_rows();
-    double tokens = (double)batch_of(&r, 0, ROWS).target_tokens;
-    wg_store *store = wg_store_new(3);
-    wgi_plans plans;
-    assert_int_equal(wgi_plans_init(&plans, s, backends, store), WG_OK);
-    for (int update = 1; update <= 2; update++) {
-        *cost = 0;
-        for (int k = 0; k < parts; k++) {
-            wg_batch b = batch_of(&r, k * ROWS / parts, ROWS / parts);
-            int kind = (k ? WG_STEP_ADDS : 0) | (k + 1 == parts ? WG_STEP_UPDATES : 0);
-            wg_error error;
-            wgi_step_plan *p;
-            check_that(wgi_plans_fill(&plans, &b, kind, tokens, 0.1, &p, &error) == WG_OK, "%s",
-                       error.text);
-            check_that(wg_plan_run(p->plan, (uint64_t)update) == WG_OK, "%s",
-                       wg_plan_message(p->plan));
-            *cost += wgi_plans_scalar(&plans, p->cost);
-            if (kind & WG_STEP_UPDATES)
-                *norm = wgi_plans_scalar(&plans, p->norm);
-        }
-    }
-    wgi_plans_free(&plans);
-    return store;
-}
-
-/* The largest difference between tensors of the same name; gradients left from batch to batch are
- * not compared. */
-static double distance(const wg_store *a, const wg_store *b)
-{
-    double worst = 0;
-    size_t compared = 0;
-    const wg_tensor *t;
-    for (size_t i = 0; (t = wg_store_at(a, i)); i++) {
-        const wg_tensor *u = wg_store_find(b, t->name);
-        if (strncmp(t->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0 ||
-            t->dtype != WG_F64)
-            continue;
-        assert_non_null(u);
-        for (int64_t k = 0; k < wg_shape_count(&t->shape); k++, compared++) {
-            double d = fabs(((const double *)t->data)[k] - ((const double *)u->data)[k]);
-            worst = d <= worst ? worst : d;
-        }
-    }
-    assert_true(compared > 1000);
-    return worst;
-}
-
-static void gradients_of_several_batches_add_up_to_that_of_one(void **state)
+static void other_settings_data_or_models_are_refused(void **state)
 {
     (void)state;
-    static const char exact[] = "dtype f64; dropout 0; adam-eps 1e-3; clip-norm 0.5";
-    wg_settings s = small_training("unused", exact);
-    s.net.source_vocabulary = s.net.target_vocabulary = VOCABULARY;
-    wg_backend_list backends;
-    assert_int_equal(wg_backend_list_open(&backends, NULL, NULL), WG_OK);
-    double cost, norm;
-    wg_store *whole = updated(&s, &backends, 1, &cost, &norm);
-    assert_true(cost > 1 && norm > 0.5); /* it is clipped */
-    for (int parts = 2; parts <= 4; parts *= 2) {
-        double other_cost, other_norm, d;
-        wg_store *split = updated(&s, &backends, parts, &other_cost, &other_norm);
-        check_that(fabs(cost - other_cost) <= 1e-13, "%d parts: cost %.17g, %.17g", parts, cost,
-                   other_cost);
-        check_that(fabs(norm - other_norm) <= 1e-13, "%d parts: norm %.17g, %.17g", parts, norm,
-                   other_norm);
-        d = distance(whole, split);
-        check_that(d <= 1e-12, "%d parts: a tensor differs by %g", parts, d);
-        wg_store_free(split);
-    }
-    wg_store_free(whole);
-    wg_backend_list_close(&backends);
-    wg_settings_free(&s);
+    static float other_xs[COUNT * IN];
+    static const wg_field other_fields[] = {{"x", WG_F32, {1, {IN}}, other_xs}, fields[1]};
+    wg_examples other = examples;
+    other.fields = other_fields;
+    wg_trainer_options o = rich(path_of("changed"), 4);
+    wg_trainer *t = trainer_of(&o);
+    refused(&o, WG_EIO, "changed"); /* one at a time */
+    run(t, NULL);
+    wg_trainer_free(t);
+    wg_trainer_options p = o;
+    p.seed = 4;
+    refused(&p, WG_EINVAL, "seed: expected 3, as at the start of this run, got 4");
+    p = o;
+    p.optimizer.clip_norm = 0;
+    refused(&p, WG_EINVAL, "optimizer: expected kind 1");
+    p = o;
+    p.train = &other;
+    refused(&p, WG_EINVAL, "the training data: expected those that this run started with");
+    p = o;
+    p.after.n = 6; /* which may change */
+    t = trainer_of(&p);
+    assert_int_equal(wg_trainer_updates(t), 4);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_updates(t), 6);
+    wg_trainer_free(t);
+    p.overwrite = true;
+    t = trainer_of(&p);
+    assert_int_equal(wg_trainer_updates(t), 0);
+    wg_trainer_free(t);
+    clear("changed");
 }
 
-/* ---- numbers that are none ------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
-static void a_cost_that_is_not_finite_stops_the_training(void **state)
+static wg_status read_example(void *context, int64_t epoch, int64_t i, void *const *to,
+                              wg_error *error)
+{
+    (void)epoch;
+    if (context && i == 7) {
+        *error = (wg_error){.status = WG_EIO, .text = "the disk is gone"};
+        return WG_EIO;
+    }
+    memcpy(to[0], xs + i * IN, IN * sizeof(float));
+    memcpy(to[1], &labels[i], sizeof(int32_t));
+    return WG_OK;
+}
+
+static void examples_that_are_read_train_as_those_in_arrays(void **state)
 {
     (void)state;
-    static const char violent[] =
-        "optimizer sgd; learn-rate 1e18; lr-warmup 0; clip-norm 0; save-freq 1u";
-    wg_settings s = small_training("training_violent", violent);
-    remove_folder(s.model);
-    size_t size;
-    char *before = NULL;
-    for (int i = 0; i < 2; i++) { /* it fails again when it goes on from its last checkpoint */
-        wg_trainer *t = trainer_of(&s, NULL);
-        assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
-        const char *text = wg_trainer_message(t);
-        check_that(strncmp(text, "update ", 7) == 0 && strstr(text, "is not finite") &&
-                       strstr(text, "first in batch "),
-                   "%s", text);
+    wg_examples read = examples;
+    read.read = read_example;
+    wg_trainer_options o = usual(), p = usual();
+    p.train = &read;
+    wg_trainer *a = trainer_of(&o), *b = trainer_of(&p);
+    run(a, NULL);
+    run(b, NULL);
+    assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 300);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+    read.context = &read;
+    a = trainer_of(&p);
+    assert_int_equal(wg_trainer_run(a, NULL), WG_EIO);
+    check_that(strstr(wg_trainer_message(a), "of epoch 1: the disk is gone") != NULL, "%s",
+               wg_trainer_message(a));
+    wg_trainer_free(a);
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+static wg_value *exact_model(void *context, const wg_model_step *step)
+{
+    wg_value *x = wg_cast(wg_step_input(step, "x"), WG_F64);
+    wg_value *logits = wg_dense("logits", x, CLASSES, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(logits, wg_step_input(step, "label"), context ? step->total : NULL,
+                            NULL);
+}
+
+/* Two updates of all 50 examples in order, in batches of that size. */
+static wg_trainer *two_updates(int64_t batch, bool of_update)
+{
+    static wg_examples e;
+    e = examples;
+    e.order = WG_ORDER_GIVEN;
+    e.batch = batch;
+    wg_trainer_options o = usual();
+    o.model = exact_model;
+    o.context = of_update ? &e : NULL;
+    o.scale = of_update ? WG_LOSS_OF_UPDATE : WG_LOSS_OF_BATCH;
+    o.dtype = WG_F64;
+    o.train = &e;
+    o.accumulate = (COUNT + batch - 1) / batch;
+    o.optimizer = (wg_optimizer){.eps = 1e-3, .clip_norm = 0.2};
+    o.after = (wg_amount){2, 'u'};
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    return t;
+}
+
+static void batches_of_an_update_add_up_to_one_large_batch(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {25, 20, 7}; /* 25+25; 20+20+10; 7 of 7 and one more */
+    wg_trainer *whole = two_updates(COUNT, false);
+    for (int i = 0; i < WG_COUNT(sizes); i++)
+        for (int of_update = 0; of_update < 2; of_update++) {
+            wg_trainer *t = two_updates(sizes[i], of_update);
+            assert_int_equal(wg_trainer_updates(t), 2);
+            assert_true(same_store(wg_trainer_store(whole), wg_trainer_store(t), false) > 60);
+            wg_trainer_free(t);
+        }
+    wg_trainer_free(whole);
+}
+
+/* One step of SGD: the gradient times the rate of each group. */
+static void groups_have_rates_and_decays_of_their_own(void **state)
+{
+    (void)state;
+    static const wg_parameter_group some[] = {{.names = "hidden/weight", .frozen = true},
+                                              {.names = "*bias", .rate = 3},
+                                              {.names = "log*", .rate = 1, .weight_decay = 0.5}};
+    float start[HIDDEN * IN], w[CLASSES * HIDDEN], b[CLASSES], moved[2];
+    wg_trainer_options o = usual();
+    o.optimizer.kind = WG_OPTIMIZER_SGD;
+    o.after.n = 1;
+    for (int i = 0; i < 2; i++) {
+        o.groups = some;
+        o.n_groups = i ? 3 : 0;
+        wg_trainer *t = trainer_of(&o);
+        memcpy(start, tensor(t, "hidden/weight"), sizeof start);
+        memcpy(w, tensor(t, "logits/weight"), sizeof w);
+        memcpy(b, tensor(t, "logits/bias"), sizeof b);
+        run(t, NULL);
+        bool same = memcmp(start, tensor(t, "hidden/weight"), sizeof start) == 0;
+        assert_int_equal(same, i);
+        float db = tensor(t, "logits/bias")[0] - b[0], dw = tensor(t, "logits/weight")[0] - w[0];
+        if (i) {
+            check_that(fabsf(db - 3 * moved[0]) <= 1e-6f, "bias %g, not 3 times %g", (double)db,
+                       (double)moved[0]);
+            check_that(fabsf(dw - moved[1] + 0.01f * 0.5f * w[0]) <= 1e-6f, "weight %g, %g, %g",
+                       (double)dw, (double)moved[1], (double)w[0]);
+        }
+        assert_true(fabsf(db) > 1e-5f && fabsf(dw) > 1e-6f);
+        moved[0] = db;
+        moved[1] = dw;
         wg_trainer_free(t);
-        char *after = contents(s.model, WG_FILE_PROGRESS, &size);
-        if (before)
-            assert_string_equal(before, after);
-        free(before);
-        before = after;
     }
-    free(before);
-    assert_true(finite_numbers(s.model, WG_FILE_MODEL) > 1000);
-    remove_folder(s.model);
-    wg_settings_free(&s);
+    static const wg_parameter_group none[] = {{.names = "encoder*", .rate = 1}};
+    o.groups = none;
+    o.n_groups = 1;
+    refused(&o, WG_EINVAL, "group 0: no parameter is called 'encoder*'");
 }
 
-/* ---- another training in the same folder ----------------------------------------------------- */
-
-/* What cannot change without making it another training is refused by name; what can, can. */
-static void a_resumed_run_refuses_changed_settings(void **state)
+static void a_graph_with_a_loss_is_trained_as_its_function(void **state)
 {
     (void)state;
+    wg_examples whole = examples;
+    whole.last = WG_LAST_DROPPED;
+    wg_graph *g = wg_graph_new();
+    wg_value *inputs[] = {wg_input(g, "x", WG_F32, WG_SHAPE(8, IN)),
+                          wg_input(g, "label", WG_I32, WG_SHAPE(8))};
+    wg_value *logits = wg_dense("logits", inputs[0], CLASSES, WG_ACTIVATION_NONE);
+    wg_value *loss = wg_cross_entropy(logits, inputs[1], NULL, NULL);
+    wg_output(wg_exp(loss), "perplexity");
+    wg_trainer_options o = usual();
+    o.model = NULL;
+    o.loss = loss;
+    o.train = &whole;
+    o.valid = &whole;
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    const wg_metric *m;
+    size_t n;
+    check_that(wg_trainer_validate(t, &m, &n) == WG_OK, "%s", wg_trainer_message(t));
+    assert_true(n == 2 && strcmp(m[0].name, "loss") == 0 && strcmp(m[1].name, "perplexity") == 0);
+    assert_true(m[0].value > 0.3 && m[0].value < 1.2 && m[1].value >= exp(m[0].value) - 1e-4);
+    wg_trainer_free(t);
+    o.train = &examples; /* its last batch is smaller */
+    t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_ESHAPE);
+    check_that(strstr(wg_trainer_message(t), "the batches have x as f32[2,6], the graph as "
+                                             "f32[8,6]") != NULL,
+               "%s", wg_trainer_message(t));
+    wg_trainer_free(t);
+    wg_graph_free(g);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Sequences of numbers: batch i of the epoch has rows of length 2 + (epoch + i) % 3. */
+static wg_status describe_rows(void *context, int64_t epoch, int64_t i, wg_shape *shapes,
+                               wg_batch_size *size, wg_error *error)
+{
+    (void)context;
+    (void)error;
+    shapes[0] = WG_SHAPE(4, 2 + (epoch + i) % 3);
+    *size = (wg_batch_size){.weight = wg_shape_count(&shapes[0]), .examples = 4};
+    return WG_OK;
+}
+
+static wg_status fill_rows(void *context, int64_t epoch, int64_t i, void *const *to,
+                           wg_error *error)
+{
+    (void)context;
+    (void)error;
+    float *x = to[0];
+    for (int64_t k = 0; k < 4 * (2 + (epoch + i) % 3); k++)
+        x[k] = 3;
+    return WG_OK;
+}
+
+static int built;
+
+/* The mean of (x - w)^2: w becomes 3. */
+static wg_value *constant(void *context, const wg_model_step *step)
+{
+    (void)context;
+    built++;
+    wg_value *w = wg_parameter(step->graph, "w", WG_F32, WG_SCALAR, wg_zeros());
+    return wg_mean(wg_square(wg_sub(step->inputs[0], w)), WG_ALL_AXES, WG_DROP);
+}
+
+static void each_shape_has_one_plan(void **state)
+{
+    (void)state;
+    static const wg_field field = {.name = "x", .dtype = WG_F32};
+    const wg_source source = {&field, 1, 5, describe_rows, fill_rows, NULL, 0};
+    wg_trainer_options o = {.model = constant,
+                            .train_source = &source,
+                            .valid_source = &source,
+                            .schedule = {WG_SCHEDULE_LINEAR, .rate = 0.2},
+                            .after = {3000, 't'}};
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    assert_int_equal(built, 3);
+    assert_true(fabsf(tensor(t, "w")[0] - 3) <= 1e-3f);
+    assert_true(t->progress.weight >= 3000 && t->progress.weight < 3016);
+    assert_int_equal(t->progress.examples, 4 * wg_trainer_updates(t));
+    const wg_metric *m;
+    size_t n;
+    assert_int_equal(wg_trainer_validate(t, &m, &n), WG_OK);
+    assert_int_equal(built, 6);
+    wg_trainer_free(t);
+}
+
+/* ---- the course of a run --------------------------------------------------------------------- */
+
+typedef struct heard {
+    int kinds[5];
+    char valid[400], display[400];
+} heard;
+
+static void hear(void *context, const wg_event *e)
+{
+    heard *h = context;
+    h->kinds[e->kind]++;
+    if (e->kind == WG_EVENT_VALID)
+        snprintf(h->valid, sizeof h->valid, "%s", e->text);
+    if (e->kind == WG_EVENT_DISPLAY)
+        snprintf(h->display, sizeof h->display, "%s", e->text);
+}
+
+static void a_run_that_does_not_improve_ends(void **state)
+{
+    (void)state;
+    static const wg_parameter_group all = {.names = "hidden*", .rate = 1};
+    heard h = {{0}, "", ""};
+    wg_trainer_options o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = 0};
+    o.groups = &all;
+    o.n_groups = 1;
+    o.valid = &examples;
+    o.validate = (wg_amount){2, 'u'};
+    o.report = (wg_amount){1, 'u'};
+    o.patience = 3;
+    o.after = (wg_amount){5, 'e'};
+    o.metrics = "accuracy";
+    o.folder = path_of("still");
+    o.listener = (wg_listener){hear, &h};
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_updates(t), 8);
+    assert_true(h.kinds[WG_EVENT_VALID] == 4 && h.kinds[WG_EVENT_DISPLAY] == 8 &&
+                h.kinds[WG_EVENT_UPDATE] == 8 && h.kinds[WG_EVENT_SAVED] == 1);
+    check_that(strstr(h.valid, "validation: loss ") && strstr(h.valid, ", accuracy ") &&
+                   strstr(h.valid, "; accuracy stalled 3 times (best ") &&
+                   strstr(h.valid, " at update 2)"),
+               "%s", h.valid);
+    check_that(strstr(h.display, "epoch 2 (1 of 7), update 8: loss ") &&
+                   strstr(h.display, " examples/s, gradient norm "),
+               "%s", h.display);
+    wg_trainer_free(t);
+    same_file("still", "still", "best-accuracy.safetensors");
+    size_t size, lines = 0;
+    char *text = read_bytes(path_of("still/metrics.jsonl"), &size);
+    for (char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, 8 + 4 + 1);
+    check_that(
+        strstr(text, "{\"kind\":\"train\",\"update\":1,\"epoch\":0.142857143,\"examples\":8,") &&
+            strstr(text, "\"accuracy\":0.") && strstr(text, "\"examples-per-second\":"),
+        "%s", text);
+    free(text);
+    clear("still");
+}
+
+/* From the weights of another run; its optimizer begins anew. */
+static void a_run_starts_from_the_weights_of_another(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.folder = path_of("first");
+    wg_trainer *a = trainer_of(&o);
+    run(a, NULL);
+    char weights[500];
+    snprintf(weights, sizeof weights, "%s/" WG_FILE_MODEL, path_of("first"));
+    o.folder = NULL;
+    o.pretrained = weights;
+    wg_trainer *b = trainer_of(&o);
+    assert_int_equal(wg_trainer_updates(b), 0);
+    assert_memory_equal(tensor(a, "logits/weight"), tensor(b, "logits/weight"),
+                        CLASSES * HIDDEN * sizeof(float));
+    assert_true(tensor(b, "optimizer/m/logits/weight")[0] == 0);
+    run(b, NULL);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+    clear("first");
+}
+
+/* ---- what cannot be -------------------------------------------------------------------------- */
+
+static wg_value *misspelt(void *context, const wg_model_step *step)
+{
+    (void)context;
+    return wg_mean(wg_step_input(step, "y"), WG_ALL_AXES, WG_DROP);
+}
+
+static wg_value *logarithm(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *w = wg_parameter(step->graph, "w", WG_F32, WG_SHAPE(IN), wg_zeros());
+    wg_value *x = wg_log(wg_sub(wg_step_input(step, "x"), wg_shift(w, 2)));
+    return wg_mean(x, WG_ALL_AXES, WG_DROP);
+}
+
+static wg_value *vector(void *context, const wg_model_step *step)
+{
+    (void)context;
+    return wg_step_input(step, "x");
+}
+
+static wg_value *untrained(void *context, const wg_model_step *step)
+{
+    (void)context;
+    return wg_mean(wg_step_input(step, "x"), WG_ALL_AXES, WG_DROP);
+}
+
+static wg_value *nothing(void *context, const wg_model_step *step)
+{
+    (void)context;
+    (void)step;
+    return NULL;
+}
+
+static void what_cannot_be_is_refused_in_words(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.schedule = (wg_schedule){0};
+    refused(&o, WG_EINVAL, "schedule: expected a kind and a rate");
+    o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_COSINE, .rate = 1};
+    o.after.n = 0;
+    refused(&o, WG_EINVAL, "schedule: expected its updates");
+    o = usual();
+    o.train = NULL;
+    refused(&o, WG_EINVAL, "there is no training data");
+    o = usual();
+    o.after.unit = 'x';
+    refused(&o, WG_EINVAL, "amounts of 0 or more in 'u', 'e' or 't'");
+    o = usual();
+    o.loss = (wg_value *)xs;
+    refused(&o, WG_EINVAL, "`model` or `loss`, and not both");
     static const struct {
-        const char *name, *value, *message;
-    } changes[] = {
-        {"d-model", "32", "d-model: expected 16, as at the start of this run, got 32"},
-        {"dropout", "0.2", "dropout: expected 0.1, as at the start of this run, got 0.2"},
-        {"optimizer-delay", "3", "optimizer-delay: expected 2, as at the start of this run, got 3"},
-        {"seed", "2", "seed: expected 1, as at the start of this run, got 2"},
-        {"numbers", "151", "train-sets: expected those that this run started with, got others"},
-        {"disp-freq", "1u", NULL},
+        wg_value *(*model)(void *context, const wg_model_step *step);
+        const char *words;
+    } models[] = {
+        {misspelt, "plan for a batch of x [8,6], label [8]: wg_step_input: the batches have no "
+                   "input 'y', but x, label (test_trainer.c:"},
+        {vector, "the loss must be a float scalar"},
+        {untrained, "the model has no parameters to train"},
+        {nothing, "the model returned no loss of its graph"},
     };
-    static const char brief[] = "after 2u";
-    wg_settings s = small_training("training_changed", brief);
-    remove_folder(s.model);
-    train(&s, NULL, NULL);
-    for (size_t i = 0; i < WG_COUNT(changes); i++) {
-        wg_settings other = small_training(s.model, brief);
-        wg_error error = {.text = ""};
-        wg_trainer *t;
-        set(&other, changes[i].name, changes[i].value);
-        wg_status status = wg_trainer_create(&t, &other, NULL, &error);
-        if (changes[i].message) {
-            assert_int_equal(status, WG_EINVAL);
-            assert_null(t);
-            check_that(strstr(error.text, changes[i].message) != NULL, "%s", error.text);
-        } else {
-            check_that(status == WG_OK, "%s", error.text);
-        }
-        wg_trainer_free(t);
-        wg_settings_free(&other);
+    for (int i = 0; i < WG_COUNT(models); i++) {
+        o = usual();
+        o.model = models[i].model;
+        refused(&o, i == 1 ? WG_ESHAPE : WG_EINVAL, models[i].words);
     }
-    remove_folder(s.model);
-    wg_settings_free(&s);
+    wg_examples few = examples;
+    few.count = 0;
+    o = usual();
+    o.train = &few;
+    refused(&o, WG_EINVAL, "the training data: expected 1 to 4294967295 examples, got 0");
 }
 
-/* ---- a course of training -------------------------------------------------------------------- */
-
-/* The lines of validations. */
-typedef struct lines {
-    char text[8][400];
-    int n;
-} lines;
-
-static void note_validation(void *context, const wg_event *e)
-{
-    lines *l = context;
-    if (e->kind == WG_EVENT_VALID && l->n < 8)
-        snprintf(l->text[l->n++], sizeof l->text[0], "%s", e->text);
-}
-
-/* With a rate of 0 no validation is better than the first. */
-static void a_training_that_does_not_improve_stops(void **state)
+static void numbers_that_are_none_are_traced_to_their_node(void **state)
 {
     (void)state;
-    static const char still[] =
-        "learn-rate 0; lr-warmup 0; exponential-smoothing 0; valid-freq 1u; early-stopping 3; "
-        "after 50u; "
-        "valid-metrics cross-entropy bleu; beam-size 1; save-freq 2u; dropout 0";
-    wg_settings s = small_training("training_still", still);
-    lines l = {.n = 0};
-    remove_folder(s.model);
-    write_numbers(&s);
-    train(&s, &(wg_listener){note_validation, &l}, NULL);
-    check_that(l.n == 4, "%d validations: %s\n%s\n%s\n%s", l.n, l.text[0], l.text[1], l.text[2],
-               l.text[3]);
-    check_that(strstr(l.text[0], ", bleu ") &&
-                   strstr(l.text[0], "; new best cross-entropy; new best bleu"),
-               "%s", l.text[0]);
-    check_that(strstr(l.text[1], "; cross-entropy stalled 1 times (best ") != NULL, "%s",
-               l.text[1]);
-    check_that(strstr(l.text[3], "stalled 3 times") && strstr(l.text[3], " at update 1)"), "%s",
-               l.text[3]);
-    wg_trainer *t = trainer_of(&s, NULL); /* it has stopped for good */
-    assert_int_equal(t->progress.update, 4);
-    assert_int_equal(wg_trainer_run(t, NULL), WG_OK);
-    assert_int_equal(t->progress.update, 4);
+    wg_trainer_options o = usual();
+    o.model = logarithm;
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
+    const char *text = wg_trainer_message(t);
+    check_that(strncmp(text, "update 1: the loss is not finite", 32) == 0 &&
+                   strstr(text, "first in batch 1 of the update: ") && strstr(text, "log(") &&
+                   strstr(text, "test_trainer.c:"),
+               "%s", text);
+    for (int i = 0; i < IN; i++)
+        assert_true(tensor(t, "w")[i] == 0); /* as before the update */
     wg_trainer_free(t);
-    size_t na, nb, nc;
-    char *last = contents(s.model, WG_FILE_MODEL, &na),
-         *best = contents(s.model, "best-cross-entropy.safetensors", &nb),
-         *other = contents(s.model, "best-bleu.safetensors", &nc);
-    assert_true(na == nb && nb == nc && memcmp(last, best, na) == 0 &&
-                memcmp(last, other, na) == 0);
-    free(last);
-    free(best);
-    free(other);
-    remove_folder(s.model);
-    remove_numbers(&s);
-    wg_settings_free(&s);
-}
-
-static void a_training_ends_after_so_many_epochs_or_tokens(void **state)
-{
-    (void)state;
-    static const char *const amounts[] = {"3e", "1200t", "5u"};
-    int64_t tokens = 0;
-    for (int i = 0; i < 3; i++) {
-        wg_settings s = small_training("training_amount", "mini-batch-words 256");
-        set(&s, "after", amounts[i]);
-        remove_folder(s.model);
-        write_numbers(&s);
-        train(&s, NULL, NULL);
-        wg_trainer *t = trainer_of(&s, NULL);
-        const wg_progress *p = &t->progress;
-        assert_true(wgi_trainer_done(t) == 1);
-        if (i == 0) { /* all pairs three times */
-            assert_true(p->cursor.epoch == 3 && p->cursor.group == 0 && p->sentences == 3 * 32);
-            tokens = p->tokens;
-        }
-        assert_true(i != 1 || (p->tokens >= 1200 && p->tokens < 1200 + tokens / 3));
-        assert_true(i != 2 || p->update == 5);
-        wg_trainer_free(t);
-        remove_folder(s.model);
-        remove_numbers(&s);
-        wg_settings_free(&s);
-    }
-    assert_true(tokens > 500);
-}
-
-/* From text to text: 32 pairs are learned by heart, a character at a time. */
-static void few_pairs_are_learned_by_heart(void **state)
-{
-    (void)state;
-    static const char thorough[] =
-        "d-model 32; d-ff 64; dropout 0; label-smoothing 0; optimizer-delay 1; length-multiple 16; "
-        "lr-warmup 20; exponential-smoothing 0; after 400u; beam-size 1";
-    wg_settings s = small_training("training_by_heart", thorough);
-    remove_folder(s.model);
-    write_numbers(&s);
-    wg_trainer *t = trainer_of(&s, NULL);
-    check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
-    char **texts;
-    wg_error error;
-    const wg_corpus *c = t->data.valid;
-    check_that(wgi_translate_corpus(&t->validator, c, &texts, &error) == WG_OK, "%s", error.text);
-    assert_int_equal(wg_corpus_count(c), 32);
-    for (size_t i = 0; i < 32; i++)
-        assert_string_equal(texts[i], wg_corpus_text(c, i, 1));
-    wgi_translated_free(texts, 32);
+    o = usual();
+    o.valid = &examples;
+    o.validate = (wg_amount){1, 'u'};
+    o.metrics = "acuracy";
+    t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_EINVAL);
+    check_that(strstr(wg_trainer_message(t), "no 'acuracy', but loss, accuracy") != NULL, "%s",
+               wg_trainer_message(t));
     wg_trainer_free(t);
-    remove_folder(s.model);
-    remove_numbers(&s);
-    wg_settings_free(&s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_training_stopped_at_any_update_goes_on_as_if_it_had_not),
-        cmocka_unit_test(gradients_of_several_batches_add_up_to_that_of_one),
-        cmocka_unit_test(a_cost_that_is_not_finite_stops_the_training),
-        cmocka_unit_test(a_resumed_run_refuses_changed_settings),
-        cmocka_unit_test(a_training_that_does_not_improve_stops),
-        cmocka_unit_test(a_training_ends_after_so_many_epochs_or_tokens),
-        cmocka_unit_test(few_pairs_are_learned_by_heart),
+        cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
+        cmocka_unit_test(other_settings_data_or_models_are_refused),
+        cmocka_unit_test(examples_that_are_read_train_as_those_in_arrays),
+        cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
+        cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
+        cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
+        cmocka_unit_test(each_shape_has_one_plan),
+        cmocka_unit_test(a_run_that_does_not_improve_ends),
+        cmocka_unit_test(a_run_starts_from_the_weights_of_another),
+        cmocka_unit_test(what_cannot_be_is_refused_in_words),
+        cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_data, remove_folder);
 }

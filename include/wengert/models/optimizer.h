@@ -22,6 +22,13 @@ WG_API wg_value *(wg_clip_by_global_norm)(const char *at, wg_value *const *grads
                                           double max_norm, wg_value **clipped);
 #define wg_clip_by_global_norm(...) wg_clip_by_global_norm(WG_HERE, __VA_ARGS__)
 
+/** The optimizers, for those who choose one by its number. */
+typedef enum wg_optimizer_kind {
+    WG_OPTIMIZER_ADAM = 0, /**< Kingma and Ba 2015 */
+    WG_OPTIMIZER_ADAMW,    /**< with decoupled weight decay: Loshchilov and Hutter 2019 */
+    WG_OPTIMIZER_SGD       /**< with momentum */
+} wg_optimizer_kind;
+
 /** Options of wg_sgd_update.  Zero means the default in every field. */
 typedef struct wg_sgd_options {
     double momentum;     /**< 0: none */
@@ -33,6 +40,9 @@ typedef struct wg_sgd_options {
      * other than f16, and lets everything pass that is far from overflow.  NULL: no check */
     wg_value *norm;
     const char *name; /**< prefix of the states; NULL: "sgd".  Unique in the graph */
+    /** [n] by which lr is multiplied for each parameter, from 0 on; NULL: 1 for all. */
+    const double *rates;
+    const double *decays; /**< [n] weight decay of each parameter; NULL: `weight_decay` for all */
 } wg_sgd_options;
 
 /** At the end of a run each of the n params[i] takes one step of wg_sgd with the gradient grads[i].
@@ -43,13 +53,15 @@ WG_API wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_valu
 
 /** Options of wg_adam_update.  Zero means the default in every field. */
 typedef struct wg_adam_options {
-    double beta1;        /**< 0: 0.9 */
-    double beta2;        /**< 0: 0.999 */
-    double eps;          /**< 0: 1e-8 */
-    double weight_decay; /**< 0: none */
-    bool decoupled;      /**< wg_adamw instead of wg_adam */
-    wg_value *norm;      /**< as in wg_sgd_options */
-    const char *name;    /**< prefix of the states; NULL: "adam".  Unique in the graph */
+    double beta1;         /**< 0: 0.9 */
+    double beta2;         /**< 0: 0.999 */
+    double eps;           /**< 0: 1e-8 */
+    double weight_decay;  /**< 0: none */
+    bool decoupled;       /**< wg_adamw instead of wg_adam */
+    wg_value *norm;       /**< as in wg_sgd_options */
+    const char *name;     /**< prefix of the states; NULL: "adam".  Unique in the graph */
+    const double *rates;  /**< as in wg_sgd_options */
+    const double *decays; /**< as in wg_sgd_options */
 } wg_adam_options;
 
 /** The same with Adam; the states are "adam/step" (i64, the number of steps done),

@@ -1,4 +1,4 @@
-/* Learning rates as functions of the number of the update. */
+/* Learning rates as functions of the number of the update, and amounts of training. */
 #ifndef WG_TRAIN_SCHEDULE_H
 #define WG_TRAIN_SCHEDULE_H
 
@@ -28,6 +28,13 @@ typedef struct wg_schedule {
     int64_t updates; /**< cosine, linear: when the floor is reached */
     int64_t d_model; /**< noam: d */
 } wg_schedule;
+
+/** An amount of training: 100u updates, 2e epochs, 5000000t of what batches count, such as target
+ * tokens (wg_batch_size.weight). */
+typedef struct wg_amount {
+    int64_t n; /**< 0: never */
+    char unit; /**< 'u', 'e' or 't'; 0: 'u' */
+} wg_amount;
 
 /** The rate at update t = 1, 2, ...; for t < 1 that of t = 1; NaN for an unknown kind.  Without a
  * warm-up, inverse_sqrt is at its peak at update 1.  Cosine and linear stay at the floor from

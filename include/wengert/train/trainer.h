@@ -1,13 +1,39 @@
-/* Training a Transformer: data, one plan per shape of a batch, updates, validation, checkpoints.
+/* Training of any model: batches, one plan per shape of a batch, updates, validation,
+ * checkpoints.
+ *
+ * A model is a function that builds the loss of a batch:
+ *
+ *     static wg_value *classifier(void *context, const wg_model_step *step)
+ *     {
+ *         wg_value *h = wg_dense("hidden", wg_step_input(step, "x"), 64, WG_ACTIVATION_RELU);
+ *         wg_value *logits = wg_dense("logits", h, 10, WG_ACTIVATION_NONE);
+ *         return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+ *     }
+ *
+ *     wg_trainer *t;
+ *     wg_trainer_options o = {.model = classifier, .train = &digits, .valid = &others,
+ *                             .schedule = {WG_SCHEDULE_COSINE, .rate = 1e-3, .warmup = 100},
+ *                             .after = {10, 'e'}, .validate = {1, 'e'}, .folder = "digits"};
+ *     if (wg_trainer_create(&t, &o, &error) != WG_OK)
+ *         return fail(error.text);
+ *     if (wg_trainer_run(t, NULL) != WG_OK)
+ *         return fail(wg_trainer_message(t));
+ *     wg_trainer_free(t);
  *
  * The folder (wengert/train/folder.h) holds the whole state of a run.  A trainer created on a
- * folder with a progress.json resumes that run, and keeps other trainers out of the folder until it
- * is freed.  On the same machine with the same number of
- * threads, the final parameters are bit for bit those of an uninterrupted run. */
+ * folder with a progress.json resumes that run, and keeps other trainers out of the folder until
+ * it is freed.  On the same machine with the same number of threads, the final parameters are
+ * bit for bit those of an uninterrupted run. */
 #ifndef WG_TRAIN_TRAINER_H
 #define WG_TRAIN_TRAINER_H
 
-#include "wengert/train/settings.h"
+#include "wengert/backends/backend.h"
+#include "wengert/backends/store.h"
+#include "wengert/models/optimizer.h"
+#include "wengert/models/transformer.h"
+#include "wengert/train/checkpoint.h"
+#include "wengert/train/schedule.h"
+#include "wengert/train/source.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,16 +42,89 @@ extern "C" {
 /** A training run. */
 typedef struct wg_trainer wg_trainer;
 
+/* ---- the model ------------------------------------------------------------------------------- */
+
+/** What a model is built for: one shape of batches, for training or for validation. */
+typedef struct wg_model_step {
+    wg_graph *graph;         /**< to build in; the inputs of the batch are there */
+    wg_value *const *inputs; /**< [n_inputs] in the order of the fields */
+    size_t n_inputs;         /**< length of `inputs` */
+    wg_mode mode;            /**< WG_MODE_TRAINING, or WG_MODE_INFERENCE for validation */
+    /** A float scalar: the sum of the weights of all batches of the update, for a loss that is
+     * divided by it (wg_loss_scale). */
+    wg_value *total;
+    struct wgi_step_graph *own; /**< the trainer's */
+} wg_model_step;
+
+/** The input of that name; without one, an error of the graph that lists those that there are. */
+WG_API wg_value *(wg_step_input)(const char *at, const wg_model_step *step, const char *name);
+#define wg_step_input(...) wg_step_input(WG_HERE, __VA_ARGS__)
+
+/** Which values of a metric are better. */
+typedef enum wg_better {
+    WG_LESS_IS_BETTER = 0, /**< losses, errors */
+    WG_MORE_IS_BETTER      /**< accuracies, scores */
+} wg_better;
+
+/** Reports a scalar by that name, beside the loss: "accuracy".  Of several batches it is a mean
+ * with their weights, as the loss is.  A name is shorter than 24 characters, and a file name: it
+ * has letters, digits, '-' and '_'.  At most 7 metrics. */
+WG_API void wg_step_metric(const wg_model_step *step, const char *name, wg_value *value,
+                           wg_better better);
+
+/** What the scalars of a model, its loss and its metrics, are divided by. */
+typedef enum wg_loss_scale {
+    /** They are means over their batch.  The trainer weighs the batches of an update, and those of
+     * the validation data, by wg_batch_size.weight. */
+    WG_LOSS_OF_BATCH = 0,
+    /** They are sums over their batch, divided by wg_model_step.total: so they add up over an
+     * update.  For validation `total` is 1, and the trainer divides the sums by all weights. */
+    WG_LOSS_OF_UPDATE
+} wg_loss_scale;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/** An optimizer and its numbers.  Zero means the default in every field. */
+typedef struct wg_optimizer {
+    int kind;            /**< wg_optimizer_kind */
+    double beta1;        /**< Adam: decay of the first moment; 0: 0.9 */
+    double beta2;        /**< Adam: decay of the second moment; 0: 0.999 */
+    double eps;          /**< Adam: added to the root of the second moment; 0: 1e-8 */
+    double momentum;     /**< SGD; 0: none */
+    double weight_decay; /**< AdamW: decoupled; others: added to the gradient; 0: none */
+    double clip_norm;    /**< maximum norm of the gradient of all parameters; 0: no clipping */
+} wg_optimizer;
+
+/** Parameters that are trained in a way of their own. */
+typedef struct wg_parameter_group {
+    /** Full names, in which '*' stands for any characters: "encoder*" for a scope, "*bias" for
+     * all biases (as fnmatch has it).  A parameter belongs to the first group that has its name;
+     * others are trained as the optimizer says.  A group without parameters is an error. */
+    const char *names;
+    double rate;         /**< by which the learning rate is multiplied; 0: 1 */
+    double weight_decay; /**< in place of the optimizer's; 0: none */
+    bool frozen;         /**< they are not trained at all: they keep their values */
+} wg_parameter_group;
+
 /** Kinds of events. */
 typedef enum wg_event_kind {
     WG_EVENT_NOTE = 0, /**< a remark: sizes, a damaged checkpoint */
     WG_EVENT_UPDATE,   /**< an update was done; no text */
-    WG_EVENT_DISPLAY,  /**< progress, every settings.disp_freq */
-    WG_EVENT_VALID,    /**< validation metrics, every settings.valid_freq */
+    WG_EVENT_DISPLAY,  /**< progress, at the interval `report` */
+    WG_EVENT_VALID,    /**< validation metrics, at the interval `validate` */
     WG_EVENT_SAVED     /**< a checkpoint was written */
 } wg_event_kind;
 
-/** An event of a run.  `text` is valid only during the call. */
+/** The value of a metric. */
+typedef struct wg_metric {
+    char name[WG_METRIC_NAME]; /**< "loss", "accuracy" */
+    double value;              /**< as reported; NaN: it could not be measured */
+    wg_better better;          /**< which values are better */
+    bool is_best;              /**< of a validation: better than any before */
+    int decimals;              /**< with which it is printed; 0: 4 */
+} wg_metric;
+
+/** An event of a run.  Texts and arrays are valid only during the call. */
 typedef struct wg_event {
     int kind;                    /**< wg_event_kind */
     const char *text;            /**< one line of text, without newline */
@@ -33,12 +132,14 @@ typedef struct wg_event {
     int64_t update;              /**< updates done in the whole run */
     int64_t updates_in_epoch;    /**< done in this epoch */
     int64_t of_updates_in_epoch; /**< updates in one epoch */
-    double cost;                 /**< label-smoothed nats per target token since the last display */
+    double loss;                 /**< mean since the last display */
     double rate;                 /**< learning rate of the last update */
     double gradient_norm;        /**< of the last update, before clipping */
-    double words_per_second;     /**< target tokens per second since the last display */
-    double done;                 /**< fraction of settings.after, 0 to 1 */
+    double per_second;           /**< weight of the batches per second since the last display */
+    double done;                 /**< fraction of options.after, 0 to 1 */
     double seconds_left;         /**< NaN: unknown */
+    const wg_metric *metrics;    /**< [n_metrics] of the last display or of the validation */
+    size_t n_metrics;            /**< length of `metrics` */
 } wg_event;
 
 /** A receiver of events. */
@@ -47,22 +148,94 @@ typedef struct wg_listener {
     void *context;                                      /**< first argument of `tell` */
 } wg_listener;
 
-/** Creates a trainer: locks the folder, reads or trains vocabularies, reads data, restores a
- * checkpoint.  The settings are copied; `listener` may be NULL.  On failure *out is NULL: WG_EINVAL
- * (settings, or a folder with weights but without their run), WG_EDATA (texts or a folder's files),
- * WG_EIO (also: another trainer has the folder), WG_ENOMEM. */
-WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_settings *settings,
-                                               const wg_listener *listener, wg_error *error);
+/** A run.  Zero means the default in every field but the model, its data and the schedule.  What it
+ * points to must stay as it is until the trainer is freed. */
+typedef struct wg_trainer_options {
+    /* the model */
+
+    /** Builds the model in step->graph and returns its loss, a float scalar; or NULL after an
+     * error, which is the graph's.  Called for each shape of a batch, and again for validation; the
+     * parameters must have the same names, dtypes and shapes each time. */
+    wg_value *(*model)(void *context, const wg_model_step *step);
+    void *context;  /**< first argument of `model` */
+    wg_value *loss; /**< in place of `model`: the loss in a graph whose inputs are the fields */
+    wg_loss_scale scale; /**< what loss and metrics are divided by */
+    wg_dtype dtype;      /**< of wg_model_step.total and of the learning rate; 0: f32 */
+
+    /* the data: one of the first two; for validation one of the others, or none */
+
+    const wg_examples *train;      /**< to train on */
+    const wg_source *train_source; /**< to train on */
+    const wg_examples *valid;      /**< to validate on; same fields; in the given order */
+    const wg_source *valid_source; /**< to validate on; its epoch 0 */
+
+    /* updates */
+
+    int64_t accumulate;               /**< batches that make one update; 0: 1 */
+    wg_optimizer optimizer;           /**< Adam, unless it says otherwise */
+    wg_schedule schedule;             /**< its updates = 0: those of `after` */
+    const wg_parameter_group *groups; /**< [n_groups] parameters with other rates or decays */
+    size_t n_groups;                  /**< length of `groups` */
+    /** s: after each update, average = (1 - s) average + s parameters; 0: no average.  Validation
+     * and the best model use the average. */
+    double average;
+
+    /* the course of the run */
+
+    wg_amount after;     /**< length of the run; 0: until it is stopped */
+    wg_amount report;    /**< between lines of progress; 0: none */
+    wg_amount validate;  /**< between validations; 0: none */
+    wg_amount save;      /**< between checkpoints; 0: only at the end of the run */
+    const char *metrics; /**< "accuracy loss": best models by these; NULL: "loss" */
+    int64_t patience;    /**< ends after so many validations without a better first metric; 0: no */
+    wg_listener listener; /**< of events */
+
+    /* files */
+
+    const char *folder;     /**< of the run; NULL: nothing is written or resumed */
+    int64_t keep;           /**< checkpoints of `save` kept for averaging; at least 2 */
+    bool overwrite;         /**< start anew in a folder that has a run */
+    const char *pretrained; /**< file of weights that a new run starts from; NULL: random numbers */
+
+    /* the machine */
+
+    uint64_t seed;                     /**< of initial values, dropout and shuffling */
+    const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
+    size_t n_backends;                 /**< length of `backends` */
+    int threads;                       /**< 0: what the process may use */
+} wg_trainer_options;
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/** Creates a trainer: locks the folder, builds the model for the first batch, restores a
+ * checkpoint. On failure *out is NULL: WG_EINVAL (options, a model that is in error, a run that
+ * was begun with other settings, a folder with weights but without their run), WG_EDATA (the
+ * folder's files), WG_EIO (also: another trainer has the folder), WG_ENOMEM, or the status of
+ * the source. */
+WG_API WG_MUST_USE wg_status wg_trainer_create(wg_trainer **out, const wg_trainer_options *options,
+                                               wg_error *error);
 /** Frees the trainer; NULL is allowed. */
 WG_API void wg_trainer_free(wg_trainer *t);
-/** Trains until settings->after, until early stopping, or until *stop is nonzero, and saves at the
- * set frequency and at the end.  It stops after the batch in progress: an update of several batches
- * is begun anew when the run is resumed, and so is a validation.  Returns WG_OK if it was stopped.
- * `stop` may be NULL.  WG_ENONFINITE: a loss or a gradient was not finite, or a new parameter or
- * moment could be none; that update was not applied, and nothing was saved after it. */
+/** Trains until options.after, until patience ends, or until *stop is nonzero, and saves at the
+ * set interval and at the end.  `stop`, which may be NULL, may be set by a signal or another
+ * thread.  The run stops after the batch in progress: an update of several batches is begun anew
+ * when it is resumed, and so is a validation.  Returns WG_OK if it was stopped, and may be
+ * called again. WG_ENONFINITE: a loss or a gradient was not finite, or a new parameter or moment
+ * could be none; that update was not applied, and nothing was saved after it; the message names
+ * the first node with such a number. */
 WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
-/** Why the last run failed; valid as long as t. */
+/** The validation of options.validate, at once: the metrics, "loss" first, in metrics[0..n), which
+ * belong to the trainer until the next call.  Neither saved nor compared with the best.  WG_EINVAL:
+ * there is no validation data. */
+WG_API WG_MUST_USE wg_status wg_trainer_validate(wg_trainer *t, const wg_metric **metrics,
+                                                 size_t *n);
+/** Why the last run or validation failed; valid as long as t. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);
+/** Updates done in the whole run. */
+WG_API int64_t wg_trainer_updates(const wg_trainer *t);
+/** The parameters and states, which other plans may share; valid as long as t.  Beside those of the
+ * model it has states "optimizer/...", "average/..." and "gradient/...". */
+WG_API wg_store *wg_trainer_store(const wg_trainer *t);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,325 @@
+/* How a run begins: options, folder, data, the first plan, a checkpoint. */
+#include "train/trainer.h"
+#include "files/read.h"
+#include "graph/error.h"
+#include "train/checkpoint_files.h"
+#include "train/finite.h"
+#include "wengert/files/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool known_unit(wg_amount a)
+{
+    return a.n >= 0 && (!a.unit || strchr("uet", a.unit));
+}
+
+static bool share(double x)
+{
+    return x >= 0 && x < 1;
+}
+
+/* The first thing that cannot be; NULL if there is none. */
+static const char *wrong_option(const wg_trainer_options *o)
+{
+    const wg_optimizer *opt = &o->optimizer;
+    return !o->model == !o->loss ? "expected `model` or `loss`, and not both"
+           : o->accumulate < 0   ? "accumulate: expected 1 or more"
+           : !share(o->average)  ? "average: expected a number in [0, 1)"
+           : !share(opt->beta1) || !share(opt->beta2) || !share(opt->momentum)
+               ? "optimizer: expected beta1, beta2 and momentum in [0, 1)"
+           : !(opt->eps >= 0) || !(opt->weight_decay >= 0) || !(opt->clip_norm >= 0)
+               ? "optimizer: expected eps, weight_decay and clip_norm of 0 or more"
+           : opt->kind < 0 || opt->kind > WG_OPTIMIZER_SGD
+               ? "optimizer: expected a kind of wg_optimizer_kind"
+           : o->n_groups && !o->groups ? "groups is NULL"
+           : !known_unit(o->after) || !known_unit(o->report) || !known_unit(o->validate) ||
+                   !known_unit(o->save)
+               ? "expected amounts of 0 or more in 'u', 'e' or 't'"
+           : o->threads < 0                           ? "threads: expected 0 or more"
+           : o->dtype && !wg_dtype_is_float(o->dtype) ? "dtype: expected a float"
+                                                      : NULL;
+}
+
+static const char *wrong_schedule(const wg_trainer_options *o)
+{
+    const wg_schedule *s = &o->schedule;
+    double first = wg_schedule_rate(s, 1);
+    if (s->kind == WG_SCHEDULE_NOAM && s->rate == 0 && s->d_model == 0)
+        return "schedule: expected a kind and a rate, such as {WG_SCHEDULE_CONSTANT, .rate = "
+               "1e-3}, "
+               "got none";
+    if (!(s->rate >= 0) || !isfinite(first) || first < 0)
+        return "schedule: expected a kind of wg_schedule_kind, and rates of 0 or more";
+    if ((s->kind == WG_SCHEDULE_COSINE || s->kind == WG_SCHEDULE_LINEAR) && s->updates == 0 &&
+        o->after.n == 0)
+        return "schedule: expected its updates, since `after` does not end the run";
+    return NULL;
+}
+
+static void take_options(wg_trainer *t, const wg_trainer_options *options)
+{
+    static const struct wgi_words usual = {.loss = "loss",
+                                           .loss_unit = "",
+                                           .weight = "examples",
+                                           .speed = "examples",
+                                           .data = "the training data",
+                                           .pretrained = "options.pretrained",
+                                           .overwrite = "options.overwrite"};
+    t->options = *options;
+    t->options.accumulate = options->accumulate ? options->accumulate : 1;
+    if (!t->task.words.loss)
+        t->task.words = usual;
+}
+
+static wg_status check_options(wg_trainer *t)
+{
+    const char *wrong = wrong_option(&t->options);
+    for (size_t i = 0; !wrong && i < t->options.n_groups; i++) {
+        const wg_parameter_group *g = &t->options.groups[i];
+        if (!g->names || !(g->rate >= 0 && g->rate < INFINITY) ||
+            !(g->weight_decay >= 0 && g->weight_decay < INFINITY))
+            wrong = "groups: expected names, and rates and decays of 0 or more";
+    }
+    wrong = wrong ? wrong : wrong_schedule(&t->options);
+    return wrong ? wgi_error_set(&t->error, WG_EINVAL, "%s", wrong) : WG_OK;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+/* A folder that has weights without the state of their run was copied, or lost it: training anew
+ * would overwrite them. */
+static wg_status refuse_stray_weights(wg_trainer *t)
+{
+    char name[64];
+    const char *folder = t->options.folder;
+    wg_status status = wgi_checkpoint_find_stray(folder, &t->task.files, name, &t->error);
+    return status != WG_OK || !*name
+               ? status
+               : wgi_error_file(
+                     &t->error, WG_EINVAL, folder,
+                     "it has weights (%s), but no " WG_FILE_PROGRESS
+                     " to resume their training from, and training anew would overwrite "
+                     "them: copy " WG_FILE_PROGRESS " and " WG_FOLDER_CHECKPOINTS
+                     " as well to resume, start from them by %s %s/%s, or use %s to train "
+                     "from scratch",
+                     name, t->task.words.pretrained, folder, name, t->task.words.overwrite);
+}
+
+/* Makes and locks the folder. */
+static wg_status enter_folder(wg_trainer *t)
+{
+    const wg_trainer_options *o = &t->options;
+    bool exists;
+    if (!o->folder)
+        return WG_OK;
+    wg_status status = wgi_file_exists(o->folder, &exists, &t->error);
+    t->made_folder = status == WG_OK && !exists;
+    if (status == WG_OK)
+        status = wg_folder_make(o->folder, &t->error);
+    if (status == WG_OK)
+        status = wgi_lock_take(&t->lock, o->folder, &t->error);
+    if (status == WG_OK)
+        status = wgi_checkpoint_check_place(o->folder, &t->error);
+    if (status != WG_OK || o->overwrite)
+        return status;
+    status = wg_checkpoint_exists(o->folder, &t->resumes, &t->error);
+    return status == WG_OK && !t->resumes && !o->pretrained ? refuse_stray_weights(t) : status;
+}
+
+/* ---- data and parameters --------------------------------------------------------------------- */
+
+/* Training and validation must have the same inputs. */
+static wg_status compare_fields(wg_trainer *t)
+{
+    const wg_source *a = &t->train.s, *b = &t->valid.s;
+    bool same = a->n_fields == b->n_fields;
+    for (size_t k = 0; same && k < a->n_fields; k++)
+        same = strcmp(a->fields[k].name, b->fields[k].name) == 0 &&
+               a->fields[k].dtype == b->fields[k].dtype;
+    return same ? WG_OK
+                : wgi_error_set(&t->error, WG_EINVAL,
+                                "the validation data: expected the fields of the training data, "
+                                "with their dtypes and in their order");
+}
+
+static wg_status open_data(wg_trainer *t)
+{
+    const wg_trainer_options *o = &t->options;
+    wg_status status = wgi_source_open(&t->train, o->train, o->train_source, o->seed,
+                                       "the training data", &t->error);
+    wg_examples valid = o->valid ? *o->valid : (wg_examples){.count = 0};
+    valid.order = WG_ORDER_GIVEN;
+    if (status == WG_OK)
+        status = wgi_source_open(&t->valid, o->valid ? &valid : NULL, o->valid_source, o->seed,
+                                 "the validation data", &t->error);
+    if (status == WG_OK && !t->train.s.batches)
+        return wgi_error_set(&t->error, WG_EINVAL, "there is no training data");
+    if (status == WG_OK && t->valid.s.batches)
+        status = compare_fields(t);
+    if (status == WG_OK && t->options.accumulate > t->train.s.batches)
+        t->options.accumulate = t->train.s.batches;
+    return status;
+}
+
+/* Creates all tensors of the store, by planning the first batch. */
+static wg_status fill_store(wg_trainer *t)
+{
+    wgi_step_plan *p;
+    wg_batch_size size;
+    const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0};
+    return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
+}
+
+/* Fills the parameters from the file of weights, and starts their averages there. */
+static wg_status load_pretrained(wg_trainer *t)
+{
+    const char *path = t->options.pretrained;
+    const wg_weights_options parameters = {.parameters_only = true};
+    wg_load_report report;
+    wg_error *error = &t->error;
+    wg_status status = wg_store_load_weights(t->store, path, &parameters, &report, error);
+    if (status == WG_OK && t->task.check_pretrained)
+        status = t->task.check_pretrained(t->task.context, t);
+    for (size_t i = 0; i < wg_store_count(t->store) && status == WG_OK; i++)
+        status = wgi_check_finite(wg_store_at(t->store, i), 1, WG_ENONFINITE, path, error);
+    if (status != WG_OK)
+        return status;
+    wgi_averages_start(t->store, 0);
+    wgi_report_note(t, "starting from %zu tensors of %s", report.loaded, path);
+    return WG_OK;
+}
+
+/* The parameters that the run starts from, before anything in the folder changes. */
+static wg_status start_parameters(wg_trainer *t)
+{
+    const char *path = t->options.pretrained;
+    t->store = wg_store_new(t->options.seed);
+    wg_status status =
+        wgi_plans_init(&t->plans, &t->options, t->train.s.fields, t->train.s.n_fields, t->store);
+    if (status != WG_OK || !t->store)
+        return wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
+    status = fill_store(t);
+    if (status != WG_OK || !path)
+        return status;
+    if (!t->resumes)
+        return load_pretrained(t);
+    wgi_report_note(t, "%s has begun: %s is not read again", t->options.folder,
+                    t->task.words.pretrained);
+    return WG_OK;
+}
+
+/* ---- resuming -------------------------------------------------------------------------------- */
+
+static wg_status check_position(wg_trainer *t)
+{
+    const wg_progress *p = &t->progress;
+    if (p->data && t->train.s.hash && p->data != t->train.s.hash)
+        return wgi_error_file(&t->error, WG_EINVAL, t->options.folder,
+                              "%s: expected those that this run started with, got others",
+                              t->task.words.data);
+    if (p->cursor.group >= wgi_trainer_groups(t) && p->cursor.group > 0)
+        return wgi_error_file(&t->error, WG_EINVAL, t->options.folder,
+                              "it has no epoch %" PRId64 ", group %" PRId64, p->cursor.epoch,
+                              p->cursor.group);
+    return WG_OK;
+}
+
+static wg_status resume(wg_trainer *t)
+{
+    wg_progress *p = &t->progress;
+    const char *folder = t->options.folder;
+    wg_status status = wg_checkpoint_load(folder, t->store, p, &t->task.files, &t->error);
+    if (status == WG_OK && t->task.check_resumed)
+        status = t->task.check_resumed(t->task.context, t);
+    if (status == WG_OK)
+        status = check_position(t);
+    if (status != WG_OK)
+        return status;
+    wgi_checkpoint_tidy(folder,
+                        t->task.files.keep); /* which a process that died may not have done */
+    t->saved = p->update;
+    t->seconds_until = p->seconds;
+    if (*t->error.warning)
+        wgi_report_note(t, "%s", t->error.warning);
+    wgi_report_note(t, "%s: resuming after update %" PRId64, folder, p->update);
+    return WG_OK;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static void note_sizes(wg_trainer *t)
+{
+    int64_t parameters = 0;
+    const wg_tensor *tensor;
+    for (size_t i = 0; (tensor = wg_store_at(t->store, i)); i++)
+        if (!strstr(tensor->name, WG_STATES_OF_OPTIMIZER) &&
+            !strstr(tensor->name, WG_STATES_OF_AVERAGE))
+            parameters += wg_shape_count(&tensor->shape);
+    if (t->task.note)
+        t->task.note(t->task.context, t, parameters);
+    else
+        wgi_report_note(t,
+                        "%" PRId64 " batches in an epoch, %" PRId64 " for validation; %" PRId64
+                        " parameters",
+                        t->train.s.batches, t->valid.s.batches, parameters);
+    if (t->lock.unsupported)
+        wgi_report_note(t,
+                        "%s: its file system has no locks: make sure that no other process trains "
+                        "in this folder",
+                        t->options.folder);
+}
+
+/* The model can be trained, so the folder may change: removes an old run that is to be overwritten,
+ * or goes on with it, and saves what the task has. */
+static wg_status start_folder(wg_trainer *t)
+{
+    const char *folder = t->options.folder;
+    wg_status status = WG_OK;
+    if (!folder)
+        return WG_OK;
+    if (t->options.overwrite)
+        status = wg_checkpoint_clear(folder, &t->task.files, &t->error);
+    if (status == WG_OK && t->resumes)
+        status = resume(t);
+    if (status == WG_OK && t->task.save)
+        status = t->task.save(t->task.context, t);
+    if (status != WG_OK)
+        return status;
+    char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
+    /* the mark of a run, also of one that dies before its first checkpoint */
+    status = checkpoints ? wg_folder_make(checkpoints, &t->error)
+                         : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
+    free(checkpoints);
+    return status == WG_OK ? wgi_report_open(t) : status;
+}
+
+wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
+{
+    t->start = t->span.start = wgi_seconds();
+    t->saved = -1;
+    take_options(t, options);
+    wgi_trainer_names(t);
+    wg_status status = enter_folder(t);
+    if (status == WG_OK && t->task.open)
+        status = t->task.open(t->task.context, t);
+    if (status == WG_OK)
+        status = check_options(t);
+    if (status == WG_OK)
+        status = open_data(t);
+    if (status == WG_OK)
+        status = start_parameters(t);
+    if (status != WG_OK)
+        return status;
+    wgi_trainer_facts(t);
+    wgi_trainer_names(t);
+    note_sizes(t);
+    status = start_folder(t);
+    t->progress.data = t->train.s.hash;
+    t->progress.vocabularies = t->task.vocabularies;
+    return status;
+}

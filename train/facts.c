@@ -1,0 +1,110 @@
+/* What a run without a task tells its checkpoints: the settings that may not change when it is
+ * resumed, and the metrics whose best models it keeps. */
+#include "train/trainer.h"
+#include "files/checksum.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static void add(wg_trainer *t, const char *key, const char *format, ...) WG_PRINTF(3, 4);
+static void add(wg_trainer *t, const char *key, const char *format, ...)
+{
+    size_t i = t->task.files.n_settings++;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(t->fact_text[i], sizeof t->fact_text[i], format, list);
+    va_end(list);
+    t->fact[i] = (wg_file_note){key, t->fact_text[i]};
+}
+
+static bool begins(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* Names, dtypes and shapes of what the model has. */
+static void add_model(wg_trainer *t)
+{
+    uint64_t hash = 0;
+    int64_t numbers = 0;
+    size_t tensors = 0;
+    const wg_tensor *x;
+    for (size_t i = 0; (x = wg_store_at(t->store, i)); i++) {
+        if (begins(x->name, WG_STATES_OF_AVERAGE) || begins(x->name, WG_STATES_OF_OPTIMIZER) ||
+            begins(x->name, WG_STATES_OF_GRADIENT))
+            continue;
+        tensors++;
+        numbers += wg_shape_count(&x->shape);
+        hash = wgi_xxh64(x->name, strlen(x->name), hash + (uint64_t)x->dtype);
+        hash = wgi_xxh64(x->shape.dim, (size_t)x->shape.rank * sizeof x->shape.dim[0], hash);
+    }
+    add(t, "model", "%zu tensors of %" PRId64 " numbers (%016" PRIx64 ")", tensors, numbers, hash);
+}
+
+static void add_groups(wg_trainer *t)
+{
+    const wg_trainer_options *o = &t->options;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < o->n_groups; i++) {
+        const wg_parameter_group *g = &o->groups[i];
+        const double numbers[] = {g->rate, g->weight_decay, g->frozen};
+        hash = wgi_xxh64(g->names, strlen(g->names), hash);
+        hash = wgi_xxh64(numbers, sizeof numbers, hash);
+    }
+    add(t, "groups", "%zu (%016" PRIx64 ")", o->n_groups, hash);
+}
+
+void wgi_trainer_facts(wg_trainer *t)
+{
+    const wg_trainer_options *o = &t->options;
+    const wg_optimizer *opt = &o->optimizer;
+    const wg_schedule *s = &o->schedule;
+    wg_checkpoint_options *files = &t->task.files;
+    files->keep = o->keep;
+    if (t->task.open) /* which has set its own */
+        return;
+    files->settings = t->fact;
+    files->n_settings = 0;
+    add_model(t);
+    add(t, "seed", "%" PRIu64, o->seed);
+    add(t, "batches", "%" PRId64 " in an epoch", t->train.s.batches);
+    add(t, "accumulate", "%" PRId64, o->accumulate);
+    add(t, "optimizer", "kind %d, %.9g, %.9g, %.9g, momentum %.9g, decay %.9g, clip-norm %.9g",
+        opt->kind, opt->beta1, opt->beta2, opt->eps, opt->momentum, opt->weight_decay,
+        opt->clip_norm);
+    add(t, "schedule", "kind %d, rate %.9g, warmup %" PRId64 ", start %.9g, floor %.9g", s->kind,
+        s->rate, s->warmup, s->start, s->floor);
+    add_groups(t);
+    add(t, "average", "%.9g", o->average);
+    add(t, "scale", "%d", (int)o->scale);
+}
+
+/* ---- metrics --------------------------------------------------------------------------------- */
+
+static void add_name(wg_trainer *t, const char *name)
+{
+    wg_checkpoint_options *files = &t->task.files;
+    for (size_t i = 0; i < files->n_metrics; i++)
+        if (strcmp(t->name[i], name) == 0)
+            return;
+    if (files->n_metrics == WGI_MAX_NAMES)
+        return;
+    char *text = t->name_text[files->n_metrics];
+    snprintf(text, sizeof t->name_text[0], "%s", name);
+    t->name[files->n_metrics++] = text;
+}
+
+void wgi_trainer_names(wg_trainer *t)
+{
+    char name[sizeof t->name_text[0]];
+    if (t->task.open)
+        return;
+    t->task.files.metrics = t->name;
+    add_name(t, t->task.words.loss);
+    for (size_t i = 0; wgi_trainer_metric(t, i, name); i++)
+        add_name(t, name);
+}

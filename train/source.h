@@ -1,0 +1,20 @@
+/* The batches of a run, whatever they come from. */
+#ifndef WG_PRIVATE_TRAIN_SOURCE_H
+#define WG_PRIVATE_TRAIN_SOURCE_H
+
+#include "wengert/train/source.h"
+
+typedef struct wgi_examples wgi_examples;
+
+typedef struct wgi_source {
+    wg_source s;            /* batches 0: there is none */
+    wgi_examples *examples; /* behind it, if it was made of examples */
+} wgi_source;
+
+/* One of the two, or none.  A seed of 0 in the examples becomes `seed`.  WG_EINVAL: what cannot be;
+ * `what` is its name in messages. */
+wg_status wgi_source_open(wgi_source *out, const wg_examples *examples, const wg_source *source,
+                          uint64_t seed, const char *what, wg_error *error);
+void wgi_source_close(wgi_source *s);
+
+#endif

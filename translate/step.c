@@ -1,0 +1,74 @@
+#include "translate/step.h"
+#include "wengert/models/transformer.h"
+#include "wengert/ops/ops.h"
+
+const wg_field wgi_translation_fields[WGI_TRANSLATION_FIELDS] = {
+    [WGI_SOURCE] = {.name = "source", .dtype = WG_I32},
+    [WGI_SOURCE_LENGTHS] = {.name = "source_lengths", .dtype = WG_I32},
+    [WGI_TARGET_IN] = {.name = "target_in", .dtype = WG_I32},
+    [WGI_TARGET_OUT] = {.name = "target_out", .dtype = WG_I32},
+};
+
+void wgi_translation_shapes(wg_shape shapes[WGI_TRANSLATION_FIELDS], int64_t rows,
+                            int64_t source_length, int64_t target_length)
+{
+    shapes[WGI_SOURCE] = WG_SHAPE(rows, source_length);
+    shapes[WGI_SOURCE_LENGTHS] = WG_SHAPE(rows);
+    shapes[WGI_TARGET_IN] = shapes[WGI_TARGET_OUT] = WG_SHAPE(rows, target_length);
+}
+
+/* Sums over the targets that count, without dropout: the label-smoothed cost, which is returned,
+ * -log p, and the targets that have the greatest logit. */
+static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
+                          const wg_transformer_inputs *in)
+{
+    const wg_transformer_config *c = &m->config;
+    wg_value *memory = wg_transformer_encode(m, in->source, in->source_lengths);
+    wg_value *states = wg_transformer_decode(m, in->target_in, memory, in->source_lengths);
+    wg_value *logits = wg_transformer_logits(m, states),
+             *targets = in->target_out; /* [B, T, V], [B, T] */
+    wg_cross_entropy_attrs plain = {.use_ignore = true,
+                                    .ignore = WG_NO_TARGET,
+                                    .reduction = WG_LOSS_SUM},
+                           smooth = plain;
+    smooth.smoothing = c->label_smoothing;
+    smooth.spread = c->smoothing_spread;
+    wg_value *cost = wg_cross_entropy(logits, targets, NULL, &smooth);
+    wg_value *nll = wg_cross_entropy(logits, targets, NULL, &plain);
+    wg_value *best = wg_argmax(logits, -1, WG_DROP);
+    wg_value *hit =
+        wg_equal(best, targets ? wg_cast(targets, WG_I64) : NULL); /* padding never counts */
+    wg_value *hits = wg_sum(wg_cast(hit, c->dtype), WG_ALL_AXES, WG_DROP);
+    wg_step_metric(step, "cross-entropy", nll, WG_LESS_IS_BETTER);
+    wg_step_metric(step, "accuracy", hits, WG_MORE_IS_BETTER);
+    return cost;
+}
+
+static wg_value *model(void *context, const wg_model_step *step)
+{
+    const wg_settings *s = context;
+    wg_transformer m = wg_transformer_begin(step->graph, &s->net, step->mode);
+    const wg_transformer_inputs in = {step->inputs[WGI_SOURCE], step->inputs[WGI_SOURCE_LENGTHS],
+                                      step->inputs[WGI_TARGET_IN], step->inputs[WGI_TARGET_OUT]};
+    return step->mode == WG_MODE_TRAINING ? wg_transformer_loss(&m, &in, step->total)
+                                          : evaluate(step, &m, &in);
+}
+
+wg_trainer_options wgi_translation_options(const wg_settings *s)
+{
+    return (wg_trainer_options){
+        .model = model,
+        .context = (void *)s, /* which the model only reads */
+        .scale = WG_LOSS_OF_UPDATE,
+        .dtype = s->net.dtype,
+        .accumulate = s->delay,
+        .optimizer = {.kind = s->optimizer,
+                      .beta1 = s->beta1,
+                      .beta2 = s->beta2,
+                      .eps = s->eps,
+                      .momentum = s->momentum,
+                      .weight_decay = s->weight_decay,
+                      .clip_norm = s->clip_norm},
+        .average = s->smoothing,
+    };
+}

@@ -1,0 +1,261 @@
+/* A training run of a Transformer: what train/trainer.h needs to know of texts and settings. */
+#include "translate/trainer.h"
+#include "backends/load.h"
+#include "files/checksum.h"
+#include "graph/error.h"
+#include "translate/folder.h"
+#include "translate/step.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+wgi_translation *wgi_translation_of(const wg_trainer *t)
+{
+    return t->task.context;
+}
+
+/* ---- settings that must stay ----------------------------------------------------------------- */
+
+/* Paths may change, since fingerprints show whether the contents of the files did.  So may the
+ * preset, since the values that it sets are compared one by one. */
+static bool must_stay(const wg_option *o)
+{
+    return (o->use & WG_FOR_TRAINING) && !(o->use & WG_MAY_CHANGE) && o->group != WG_GROUP_FILES &&
+           o->offset != offsetof(wg_settings, preset);
+}
+
+static wg_status list_settings(wgi_translation *m, wg_error *error)
+{
+    const wg_option *o;
+    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+        char *text = NULL;
+        if (!must_stay(o))
+            continue;
+        if (wg_settings_get(&m->settings, o, &text) != WG_OK)
+            return wgi_error_set(error, WG_ENOMEM, "out of memory");
+        m->fact[m->n_facts++] = (wg_file_note){o->name, text};
+    }
+    return WG_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* What the trainer is told of the run, once the data are open. */
+static void set_options(wgi_translation *m, wg_trainer *t)
+{
+    const wg_settings *s = &m->settings;
+    wg_trainer_options o = wgi_translation_options(s);
+    o.train_source = &m->train.source;
+    o.valid_source = m->data.valid ? &m->valid.source : NULL;
+    o.schedule = s->schedule;
+    o.schedule.d_model = s->net.d_model;
+    o.after = s->after;
+    o.report = s->disp_freq;
+    o.validate = s->valid_freq;
+    o.save = s->save_freq;
+    o.metrics = s->valid_metrics ? s->valid_metrics : wgi_metric_kinds[0].name;
+    o.patience = s->early_stopping;
+    o.listener = t->options.listener;
+    o.folder = t->options.folder;
+    o.overwrite = t->options.overwrite;
+    o.pretrained = t->options.pretrained;
+    o.keep = s->keep;
+    o.seed = s->seed;
+    o.backends = m->backends.backend;
+    o.n_backends = m->backends.count;
+    o.threads = (int)s->threads;
+    t->options = o;
+}
+
+/* What the checkpoints are told. */
+static wg_status set_files(wgi_translation *m, wg_trainer *t)
+{
+    wg_checkpoint_options *files = &t->task.files;
+    wg_status status = list_settings(m, &t->error);
+    m->vocabularies = t->task.vocabularies = wgi_vocabularies_hash(&m->data.vocabularies);
+    wgi_note_of_vocabularies(m->note_text, m->vocabularies);
+    m->note = (wg_file_note){WGI_NOTE_VOCABULARIES, m->note_text};
+    files->settings = m->fact;
+    files->n_settings = m->n_facts;
+    files->notes = &m->note;
+    files->n_notes = 1;
+    return status;
+}
+
+static wg_status open_data(void *context, wg_trainer *t)
+{
+    wgi_translation *m = context;
+    wg_settings *s = &m->settings;
+    wg_error *error = &t->error;
+    wg_status status = wg_backend_list_open(&m->backends, s->backend, error);
+    if (status == WG_OK)
+        status = wgi_data_open(&m->data, s, error);
+    if (status != WG_OK)
+        return status;
+    s->net.source_vocabulary = wg_vocabulary_size(m->data.vocabularies.side[0]);
+    s->net.target_vocabulary = wg_vocabulary_size(m->data.vocabularies.side[1]);
+    status = wgi_feed_open(&m->train, &m->data, m->data.train, s, error);
+    if (status == WG_OK && m->data.valid) {
+        status = wgi_feed_open(&m->valid, &m->data, m->data.valid, s, error);
+        if (status != WG_OK)
+            wgi_error_prefix(error, status, "validation set: ");
+    }
+    if (status == WG_OK)
+        status = set_files(m, t);
+    set_options(m, t);
+    return status;
+}
+
+static wg_status check_pretrained(void *context, wg_trainer *t)
+{
+    const wgi_translation *m = context;
+    return wgi_vocabularies_check(&m->data.vocabularies, t->options.folder,
+                                  wg_store_note(t->store, WGI_NOTE_VOCABULARIES),
+                                  t->options.pretrained, &t->error);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+static void note(void *context, wg_trainer *t, int64_t parameters)
+{
+    const wgi_translation *m = context;
+    const wg_corpus *c = m->data.train;
+    wgi_report_note(
+        t,
+        "%zu training pairs (%zu empty and %zu too long skipped), %zu validation pairs; "
+        "vocabularies of %lld and %lld tokens; %" PRId64 " parameters",
+        wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
+        m->data.valid ? wg_corpus_count(m->data.valid) : 0,
+        (long long)wg_vocabulary_size(m->data.vocabularies.side[0]),
+        (long long)wg_vocabulary_size(m->data.vocabularies.side[1]), parameters);
+    if (wgi_backends_have_object(m->settings.backend))
+        wgi_report_note(t,
+                        "backend %s has a shared object, which " WG_FILE_CONFIG
+                        " does not keep: give --backend again to resume with it",
+                        m->settings.backend);
+}
+
+/* ---- resuming -------------------------------------------------------------------------------- */
+
+/* What progress.json of format 1 has: the hash of the pieces alone. */
+static uint64_t hash_of_pieces(const wg_vocabularies *v)
+{
+    uint64_t h = 0;
+    for (int side = 0; side < 2; side++)
+        for (int32_t id = 0; id < wg_vocabulary_size(v->side[side]); id++) {
+            const char *piece = wg_vocabulary_piece(v->side[side], id);
+            h = wgi_xxh64(piece ? piece : "", piece ? strlen(piece) + 1 : 0, h);
+        }
+    return h;
+}
+
+static wg_status check_resumed(void *context, wg_trainer *t)
+{
+    wgi_translation *m = context;
+    wg_progress *p = &t->progress;
+    if (p->format == 1 && p->vocabularies == hash_of_pieces(&m->data.vocabularies))
+        p->vocabularies = m->vocabularies;
+    return p->vocabularies == m->vocabularies
+               ? WG_OK
+               : wgi_error_file(&t->error, WG_EINVAL, t->options.folder,
+                                "vocabs: expected those that this run started with, got others");
+}
+
+/* Saves new vocabularies, and the settings. */
+static wg_status save(void *context, wg_trainer *t)
+{
+    wgi_translation *m = context;
+    wg_settings *s = &m->settings;
+    wg_status status = WG_OK;
+    s->overwrite = false; /* config.yml must not ask for it again, nor for other weights */
+    free(s->pretrained);
+    s->pretrained = NULL;
+    t->options.pretrained = NULL;
+    if (!m->data.of_folder)
+        status = wg_vocabularies_save(&m->data.vocabularies, s->model, &t->error);
+    return status == WG_OK ? wgi_folder_write_settings(s->model, s, &t->error) : status;
+}
+
+/* ---- validation ------------------------------------------------------------------------------ */
+
+static wg_status evaluate(void *context, wg_trainer *t, wgi_means *means)
+{
+    wgi_translation *m = context;
+    wg_error left_out;
+    m->validator.settings = &m->settings;
+    m->validator.data = &m->data;
+    m->validator.backends = &m->backends;
+    m->validator.store = t->store;
+    m->validator.stop = t->stop;
+    wg_status status = wgi_validate_translations(means, &m->validator, &left_out, &t->error);
+    if (status == WG_OK && left_out.status != WG_OK)
+        wgi_report_note(t, "update %" PRId64 ": validation without BLEU and chrF: %s",
+                        t->progress.update, left_out.text);
+    return status;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void close_all(void *context)
+{
+    wgi_translation *m = context;
+    wgi_validator_free(&m->validator);
+    wg_batches_free(m->train.batches);
+    wg_batches_free(m->valid.batches);
+    wgi_data_free(&m->data);
+    wg_backend_list_close(&m->backends);
+    for (size_t i = 0; i < m->n_facts; i++)
+        free((void *)m->fact[i].text);
+    wg_settings_free(&m->settings);
+    free(m);
+}
+
+static wg_status check(const wg_settings *s, wg_error *error)
+{
+    return s->model && *s->model
+               ? wg_settings_check(s, error)
+               : wgi_error_set(error, WG_EINVAL, "model: expected a folder, got none");
+}
+
+wg_status wg_translation_trainer(wg_trainer **out, const wg_settings *settings,
+                                 const wg_listener *listener, wg_error *error)
+{
+    wgi_error_clear(error);
+    *out = NULL;
+    wgi_translation *m = calloc(1, sizeof *m);
+    wg_status status = m ? wg_settings_copy(&m->settings, settings) : WG_ENOMEM;
+    status = status == WG_OK ? check(&m->settings, error)
+                             : wgi_error_set(error, status, "out of memory");
+    if (status != WG_OK) {
+        if (m)
+            close_all(m);
+        return status;
+    }
+    const wg_settings *s = &m->settings;
+    for (int k = 0; k < WG_METRICS; k++)
+        m->metric[k] = wgi_metric_kinds[k].name;
+    const wgi_task task = {
+        .context = m,
+        .words = {.loss = "cost",
+                  .loss_unit = " nats per token",
+                  .weight = "target-tokens",
+                  .speed = "words",
+                  .perplexity = true,
+                  .data = "train-sets",
+                  .pretrained = "--pretrained-model",
+                  .overwrite = "--overwrite"},
+        .files = {.metrics = m->metric, .n_metrics = WG_METRICS, .other = WG_FILE_CONFIG},
+        .open = open_data,
+        .check_pretrained = check_pretrained,
+        .note = note,
+        .check_resumed = check_resumed,
+        .save = save,
+        .evaluate = evaluate,
+        .close = close_all};
+    wg_trainer_options o = {.folder = s->model, .overwrite = s->overwrite};
+    o.pretrained = s->pretrained && *s->pretrained ? s->pretrained : NULL;
+    if (listener)
+        o.listener = *listener;
+    return wgi_trainer_create(out, &o, &task, error);
+}
