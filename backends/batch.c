@@ -84,13 +84,13 @@ static void describe_row(const wg_op *op, int64_t k, char *text, size_t size)
 
 void wgi_report_fault(wg_call *c, int64_t fault)
 {
+    if (fault == WGI_NO_FAULT)
+        return;
     const wg_value *a = c->node->in[0];
     wgi_batch b = wgi_batch_of(&a->shape);
     int64_t matrix = fault / (b.columns + 1), row = fault % (b.columns + 1);
     int64_t first = matrix * b.rows * b.columns, i = first;
     char name[200], why[160];
-    if (fault == WGI_NO_FAULT)
-        return;
     name_matrix(&a->shape, matrix, name, sizeof name);
     if (row != WGI_NOT_FINITE) {
         describe_row(c->node->op, row, why, sizeof why);

@@ -313,52 +313,53 @@ static void print(const request *r, const result *seen, const bench_limits *l)
         print_profile(seen[i].step.plan, r->backends.set[i].name);
 }
 
-static void json_result(json *j, const request *r, const result *x, size_t i, const bench_limits *l)
+static void json_result(wgi_json *j, const request *r, const result *x, size_t i,
+                        const bench_limits *l)
 {
     double flops = flops_of(r), seconds = x->times.median;
-    put_json_begin(j, NULL, '{');
-    put_json_text(j, "backend", r->backends.set[i].name);
+    wgi_json_begin(j, NULL, '{');
+    wgi_json_text(j, "backend", r->backends.set[i].name);
     json_times(j, "seconds", &x->times);
-    put_json_real(j, "target_tokens_per_second", target_tokens(r) / seconds);
-    put_json_real(j, "matmul_flops_per_second", flops / seconds);
+    wgi_json_real(j, "target_tokens_per_second", target_tokens(r) / seconds);
+    wgi_json_real(j, "matmul_flops_per_second", flops / seconds);
     if (!r->no_limits)
-        put_json_real(j, "share_of_matmul", flops / seconds / bench_matmul_rate(l));
-    put_json_real(j, "plan_seconds_cold", x->step.plan_seconds);
-    put_json_real(j, "plan_seconds_second_shape", x->second_seconds);
-    put_json_whole(j, "plan_steps", (int64_t)x->stats.nodes);
-    put_json_whole(j, "buffer_bytes", (int64_t)x->stats.buffer_bytes);
-    put_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
-    put_json_whole(j, "leaf_bytes", (int64_t)x->stats.leaf_bytes);
+        wgi_json_real(j, "share_of_matmul", flops / seconds / bench_matmul_rate(l));
+    wgi_json_real(j, "plan_seconds_cold", x->step.plan_seconds);
+    wgi_json_real(j, "plan_seconds_second_shape", x->second_seconds);
+    wgi_json_whole(j, "plan_steps", (int64_t)x->stats.nodes);
+    wgi_json_whole(j, "buffer_bytes", (int64_t)x->stats.buffer_bytes);
+    wgi_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
+    wgi_json_whole(j, "leaf_bytes", (int64_t)x->stats.leaf_bytes);
     if (i == 0)
-        put_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
+        wgi_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
     if (r->profile)
         json_profile(j, x->step.plan);
-    put_json_end(j, '}');
+    wgi_json_end(j, '}');
 }
 
 static void print_json(request *r, const result *seen, const bench_limits *l)
 {
-    json j = {.file = stdout};
-    put_json_begin(&j, NULL, '{');
-    put_json_begin(&j, "model", '{');
-    put_json_text(&j, "preset", r->preset);
+    wgi_json j = {.file = stdout};
+    wgi_json_begin(&j, NULL, '{');
+    wgi_json_begin(&j, "model", '{');
+    wgi_json_text(&j, "preset", r->preset);
     for (int row = 0; row < N_SIZES; row++)
         if (!size_at(r, row, 1) || strcmp(sizes[row].name, "vocabulary") == 0)
-            put_json_whole(&j, sizes[row].name, *size_at(r, row, 0));
-    put_json_real(&j, "dropout", r->settings.net.dropout);
-    put_json_real(&j, "label-smoothing", r->settings.net.label_smoothing);
-    put_json_real(&j, "clip-norm", r->settings.clip_norm);
-    put_json_real(&j, "parameters", parameter_count(seen[0].step.graph));
-    put_json_end(&j, '}');
-    put_json_real(&j, "matmul_flops", flops_of(r));
-    put_json_real(&j, "build_seconds", seen[0].step.build_seconds);
+            wgi_json_whole(&j, sizes[row].name, *size_at(r, row, 0));
+    wgi_json_real(&j, "dropout", r->settings.net.dropout);
+    wgi_json_real(&j, "label-smoothing", r->settings.net.label_smoothing);
+    wgi_json_real(&j, "clip-norm", r->settings.clip_norm);
+    wgi_json_real(&j, "parameters", parameter_count(seen[0].step.graph));
+    wgi_json_end(&j, '}');
+    wgi_json_real(&j, "matmul_flops", flops_of(r));
+    wgi_json_real(&j, "build_seconds", seen[0].step.build_seconds);
     if (!r->no_limits)
         json_limits(&j, l);
-    put_json_begin(&j, "backends", '[');
+    wgi_json_begin(&j, "backends", '[');
     for (size_t i = 0; i < r->backends.n_sets; i++)
         json_result(&j, r, &seen[i], i, l);
-    put_json_end(&j, ']');
-    put_json_end(&j, '}');
+    wgi_json_end(&j, ']');
+    wgi_json_end(&j, '}');
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

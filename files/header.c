@@ -197,7 +197,7 @@ static bool shape(parser *p, wg_shape *out)
     if (!need(p, '['))
         return false;
     for (out->rank = 0; !next(p, ']'); out->rank++) {
-        uint64_t n;
+        uint64_t n = 0;
         if (out->rank && !need(p, ','))
             return false;
         if (!natural(p, &n))

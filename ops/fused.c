@@ -21,7 +21,8 @@ static bool need_probability(wg_node *n)
     const wg_residual_layernorm_attrs *a = n->attrs;
     if (!(a->p >= 0 && a->p < 1))
         return wg_fail(n, WG_EINVAL, "p is %g, must be in [0, 1)", a->p);
-    return a->eps >= 0 || wg_fail(n, WG_EINVAL, "eps is %g, must not be negative", a->eps);
+    return (a->eps >= 0 && a->eps < 1e30) ||
+           wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more", a->eps);
 }
 
 static bool need_row(wg_node *n, int i, const wg_shape *x)

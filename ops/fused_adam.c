@@ -1,5 +1,6 @@
 /* adam and adamw of several parameters at once, whose gradients have a common factor. */
 #include "wengert/ops/ops.h"
+#include "ops/ops_internal.h"
 #include "wengert/ops/table.h"
 
 enum { HEAD = 3, OWN = 4, RESULTS = 3 }; /* lr step factor, then p g m v of each parameter */
@@ -15,7 +16,8 @@ static bool infer(wg_node *n)
     if (tensors < 1 || n->n_in != HEAD + OWN * tensors)
         return wg_fail(n, WG_EINVAL, "%d operands, must be 3 and 4 for each parameter", n->n_in);
     if (!wg_need_float(n, HEAD) || !wg_need_number(n, 1) || !need_scalar(n, 0) ||
-        !need_scalar(n, 1) || !need_scalar(n, 2) || !wg_set_result_count(n, RESULTS * tensors))
+        !need_scalar(n, 1) || !need_scalar(n, 2) || !wgi_need_adam_attrs(n) ||
+        !wg_set_result_count(n, RESULTS * tensors))
         return false;
     for (int i = 0; i < tensors; i++) {
         int p = HEAD + OWN * i;
@@ -33,7 +35,7 @@ static void expand(wg_node *n, wg_value **y)
 {
     const wg_op *one = n->op == &wg_op_adamw_scaled ? &wg_op_adamw : &wg_op_adam;
     for (int i = 0; HEAD + OWN * i < n->n_in; i++) {
-        wg_value **own = n->in + HEAD + OWN * i;
+        wg_value **own = n->in + HEAD + (ptrdiff_t)OWN * i;
         wg_value *in[] = {own[0], wg_mul(own[1], n->in[2]), own[2], own[3], n->in[0], n->in[1]};
         wg_node *step = wg_apply(WG_HERE, n->graph, one, n->attrs, in, WG_COUNT(in));
         for (int k = 0; step && k < RESULTS; k++)

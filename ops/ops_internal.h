@@ -12,6 +12,10 @@ wg_value *wgi_as_rows(wg_value *x);
 wg_value *wgi_apply_list(const char *at, const wg_op *op, const void *attrs, wg_value *const *in,
                          size_t n);
 
+/* The attributes of a node of adam, adamw or one of their fused forms are in range; false after an
+ * error. */
+bool wgi_need_adam_attrs(wg_node *n);
+
 /* ---- square matrices (triangle.c) ------------------------------------------------------------ */
 
 /* The names of wg_triangle. */

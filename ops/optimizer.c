@@ -79,16 +79,20 @@ static const wg_attr adam_attrs[] = {
     WG_ATTR(REAL, wg_adam_attrs, weight_decay),
 };
 
-static bool infer_adam(wg_node *n)
+bool wgi_need_adam_attrs(wg_node *n)
 {
     const wg_adam_attrs *a = n->attrs;
+    return need_range(n, "beta1", a->beta1, 1) && need_range(n, "beta2", a->beta2, 1) &&
+           need_range(n, "eps", a->eps, 1e30) &&
+           need_range(n, "weight_decay", a->weight_decay, 1e30);
+}
+
+static bool infer_adam(wg_node *n)
+{
     const wg_value *p = n->in[0];
     if (!wg_need_float(n, 0) || !need_like_first(n, 1) || !need_like_first(n, 2) ||
         !need_like_first(n, 3) || !wg_need_same_dtype(n, 4, 0) || !wg_need_rank(n, 4, 0, 0) ||
-        !wg_need_number(n, 5) || !wg_need_rank(n, 5, 0, 0) ||
-        !need_range(n, "beta1", a->beta1, 1) || !need_range(n, "beta2", a->beta2, 1) ||
-        !need_range(n, "eps", a->eps, 1e30) ||
-        !need_range(n, "weight_decay", a->weight_decay, 1e30))
+        !wg_need_number(n, 5) || !wg_need_rank(n, 5, 0, 0) || !wgi_need_adam_attrs(n))
         return false;
     for (int i = 0; i < 3; i++)
         if (!wg_set_result(n, i, p->dtype, p->shape))

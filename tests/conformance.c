@@ -1,5 +1,6 @@
 #include "tests/conformance.h"
 #include "graph/matrices.h"
+#include "tests/views.h"
 
 /* ---- proposing ------------------------------------------------------------------------------- */
 
@@ -157,14 +158,19 @@ void conf_fill(conf_case *c, double lo, double hi, uint64_t *seed)
     }
 }
 
-wg_node *conf_build(wg_graph *g, const conf_case *c, wg_dtype dtype, wg_value **in)
+/* ---- building -------------------------------------------------------------------------------- */
+
+static wg_node *conf_build_viewed(wg_graph *g, const conf_case *c, wg_dtype dtype, uint64_t views,
+                                  wg_value **leaf)
 {
     int64_t elements = 0;
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
     for (int i = 0; i < c->sample.n_in; i++) {
         const wg_sample_operand *o = &c->sample.in[i];
         char name[16];
         snprintf(name, sizeof name, "x%d", i);
-        in[i] = wg_input(g, name, o->dtype ? o->dtype : dtype, o->shape);
+        in[i] = view_make(g, name, o->dtype ? o->dtype : dtype, &o->shape,
+                          view_of(&o->shape, views, i), &leaf[i]);
         if (!in[i])
             return NULL;
     }
@@ -172,6 +178,11 @@ wg_node *conf_build(wg_graph *g, const conf_case *c, wg_dtype dtype, wg_value **
     for (int i = 0; n && i < n->n_out; i++)
         elements += wg_value_count(n->out[i]);
     return n && n->n_out <= CONF_RESULTS && elements <= CONF_MAX_ELEMENTS ? n : NULL;
+}
+
+wg_node *conf_build(wg_graph *g, const conf_case *c, wg_dtype dtype, wg_value **in)
+{
+    return conf_build_viewed(g, c, dtype, 0, in);
 }
 
 /* A case of `op` as it stands in the gradient of a case of another op. */
@@ -228,7 +239,7 @@ static const struct {
     {&wg_op_packed_attention_grad, &wg_op_packed_attention, conf_prepend},
 };
 
-static int conf_row(const wg_op *op)
+static int conf_derivation_of(const wg_op *op)
 {
     int i = 0;
     while (i < WG_COUNT(conf_derived) && conf_derived[i].op != op)
@@ -238,13 +249,13 @@ static int conf_row(const wg_op *op)
 
 const wg_op *conf_source_of(const wg_op *op)
 {
-    int i = conf_row(op);
+    int i = conf_derivation_of(op);
     return i < WG_COUNT(conf_derived) ? conf_derived[i].from : op;
 }
 
 bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed, conf_case *c)
 {
-    int i = conf_row(op);
+    int i = conf_derivation_of(op);
     *c = conf_propose(conf_source_of(op), s, turn, seed);
     if (i == WG_COUNT(conf_derived))
         return true;
@@ -252,6 +263,62 @@ bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed,
     bool found = conf_derived[i].derive(op, &source, c);
     conf_free(&source);
     return found;
+}
+
+/* ---- more samples ---------------------------------------------------------------------------- */
+
+/* More samples for ops whose own rarely pass the shape rule on zeros, or miss cases that kernels
+ * distinguish: oneDNN's convolutions want channels in blocks of 16. */
+
+/* clang-format off */
+#define F(...) WG_FLOATS(-2, 2, __VA_ARGS__)
+#define CONV(s, p, d, g)                                                                           \
+    &(const wg_conv_attrs){                                                                        \
+        .stride = {s, s, s}, .padding = {p, p, p}, .dilation = {d, d, d}, .groups = g}
+static const struct {
+    const wg_op *op;
+    wg_sample sample;
+} more[] = {
+    {&wg_op_conv2d,
+     {"blocks", CONV(1, 1, 1, 1), 3, {F(4, 2, 16, 9, 7), F(4, 32, 16, 3, 3), F(1, 32)}}},
+    {&wg_op_conv2d,
+     {"picture", CONV(2, 3, 1, 1), 3, {F(4, 2, 3, 14, 13), F(4, 8, 3, 7, 7), F(1, 8)}}},
+    {&wg_op_conv2d,
+     {"1x1 in blocks", CONV(1, 0, 1, 1), 2, {F(4, 2, 16, 6, 5), F(4, 32, 16, 1, 1)}}},
+    {&wg_op_conv2d,
+     {"depthwise blocks", CONV(1, 1, 1, 16), 2, {F(4, 2, 16, 6, 5), F(4, 16, 1, 3, 3)}}},
+    {&wg_op_conv2d,
+     {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(4, 2, 32, 6, 5), F(4, 32, 16, 3, 3)}}},
+    {&wg_op_conv3d,
+     {"blocks", CONV(1, 1, 1, 1), 3, {F(5, 2, 16, 4, 5, 6), F(5, 32, 16, 3, 3, 3), F(1, 32)}}},
+    {&wg_op_conv3d,
+     {"film", CONV(2, 1, 1, 1), 3, {F(5, 1, 3, 5, 9, 8), F(5, 8, 3, 3, 5, 5), F(1, 8)}}},
+    {&wg_op_conv3d,
+     {"1x1x1 in blocks", CONV(1, 0, 1, 1), 2, {F(5, 2, 16, 3, 4, 5), F(5, 32, 16, 1, 1, 1)}}},
+    {&wg_op_conv3d,
+     {"groups of blocks", CONV(1, 1, 2, 2), 2, {F(5, 1, 32, 4, 5, 3), F(5, 32, 16, 3, 3, 3)}}},
+    {&wg_op_dropout,
+     {"tenth", &(const wg_dropout_attrs){0.1, 5}, 1, {F(2, 24, 5)}}},
+    {&wg_op_dropout,
+     {"fifth", &(const wg_dropout_attrs){0.2, 6}, 1, {F(3, 2, 3, 7)}}},
+    {&wg_op_slice_grad,
+     {"most of it", &(const wg_slice_grad_attrs){{2, {5, 8}}, {2, {0, 0}}, {2, {1, 1}}}, 1,
+      {F(2, 5, 8)}}},
+    {&wg_op_slice_grad,
+     {"all but one", &(const wg_slice_grad_attrs){{2, {9, 8}}, {2, {1, 7}}, {2, {1, -1}}}, 1,
+      {F(2, 8, 8)}}},
+};
+/* clang-format on */
+
+const wg_sample *conf_sample_of(const wg_op *op, int k)
+{
+    if (k < op->n_samples)
+        return &op->samples[k];
+    k -= op->n_samples;
+    for (int i = 0; i < WG_COUNT(more); i++)
+        if (more[i].op == op && k-- == 0)
+            return &more[i].sample;
+    return NULL;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -284,29 +351,30 @@ bool conf_same_bits(const conf_results *a, const conf_results *b)
 
 /* ---- running as a plan ----------------------------------------------------------------------- */
 
-bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_backend *backend, conf_results *r,
-                   int *used, char *kernel)
+/* Fills the inputs of a case. */
+static void conf_fill_plan(const conf_case *c, uint64_t views, wg_plan *p, wg_value *const *leaf)
+{
+    for (int i = 0; i < c->sample.n_in; i++) {
+        const wg_sample_operand *o = &c->sample.in[i];
+        view_fill(wg_plan_data(p, leaf[i]), leaf[i], &o->shape, view_of(&o->shape, views, i),
+                  c->data[i], o->dtype ? o->dtype : WG_F32);
+    }
+}
+
+bool conf_run_way(const conf_case *c, const conf_way *w, conf_results *r, int *used, char *kernel)
 {
     wg_graph *g = wg_graph_new();
-    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
-    wg_node *n = conf_build(g, c, dtype, in);
+    wg_value *leaf[WG_MAX_SAMPLE_OPERANDS];
+    wg_node *n = conf_build_viewed(g, c, w->dtype, w->views, leaf);
     wg_plan *p = NULL;
     *r = (conf_results){0};
     check_that(n != NULL, "%s: %s", c->op->name, wg_graph_message(g));
-    wg_plan_options o = {.outputs = n->out,
-                         .n_outputs = (size_t)n->n_out,
-                         .backends = &backend,
-                         .n_backends = backend ? 1 : 0,
-                         .reference = !backend,
-                         .threads = 2,
-                         .seed = CONF_SEED};
+    wg_plan_options o = w->options;
+    o.outputs = n->out;
+    o.n_outputs = (size_t)n->n_out;
+    o.seed = CONF_SEED;
     check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s: %s", c->op->name, wg_graph_message(g));
-    for (int i = 0; i < n->n_in; i++)
-        for (int64_t k = 0; k < wg_value_count(in[i]); k++) {
-            wg_dtype drawn = c->sample.in[i].dtype ? c->sample.in[i].dtype : WG_F32;
-            wgi_put_element(wg_plan_data(p, in[i]), in[i]->dtype, k,
-                            wgi_get_element(c->data[i], drawn, k));
-        }
+    conf_fill_plan(c, w->views, p, leaf);
     bool ran = wg_plan_run(p, CONF_STEP) == WG_OK;
     for (int i = 0; ran && i < n->n_out; i++)
         conf_keep(r, n->out[i], wg_plan_data(p, n->out[i]));
@@ -320,6 +388,17 @@ bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_backend *backend
     wg_plan_free(p);
     wg_graph_free(g);
     return ran;
+}
+
+bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_backend *backend, conf_results *r,
+                   int *used, char *kernel)
+{
+    const conf_way way = {dtype, 0,
+                          .options = {.backends = &backend,
+                                      .n_backends = backend ? 1 : 0,
+                                      .reference = !backend,
+                                      .threads = 2}};
+    return conf_run_way(c, &way, r, used, kernel);
 }
 
 /* ---- running one kernel between guards ------------------------------------------------------- */

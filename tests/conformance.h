@@ -42,6 +42,9 @@ wg_node *conf_build(wg_graph *g, const conf_case *c, wg_dtype dtype, wg_value **
 /* Whose samples cases of op are proposed from: its own, mostly. */
 const wg_op *conf_source_of(const wg_op *op);
 
+/* Sample k of an op to propose from: its own first, then those of the tests; NULL past the end. */
+const wg_sample *conf_sample_of(const wg_op *op, int k);
+
 /* Case number `turn` of op from a sample of its source; false, and nothing to free, if there is
  * none. */
 bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed, conf_case *c);
@@ -66,6 +69,18 @@ bool conf_same_bits(const conf_results *a, const conf_results *b);
  * 64 bytes, names one. */
 bool conf_run_plan(const conf_case *c, wg_dtype dtype, const wg_backend *backend, conf_results *r,
                    int *used, char *kernel);
+
+/* How a case is run as a plan. */
+typedef struct conf_way {
+    wg_dtype dtype; /* of the operands whose dtype is open */
+    /* Bits that choose for each operand how it is made of an input: as it is, or as a view of a
+     * flat one, the inner rows of a longer one, one with the axes reversed.  0: all as they are. */
+    uint64_t views;
+    wg_plan_options options; /* outputs and seed are set */
+} conf_way;
+
+/* The same in that way. */
+bool conf_run_way(const conf_case *c, const conf_way *w, conf_results *r, int *used, char *kernel);
 
 /* ---- running one kernel between guards ------------------------------------------------------- */
 

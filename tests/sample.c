@@ -2,6 +2,8 @@
 #include "graph/element.h"
 #include "graph/matrices.h"
 
+#include <math.h>
+
 /* Numbers that f32 holds exactly, so that both precisions see the same ones; not within 1e-3 of a
  * kink. */
 static double sample_real(const wg_op *op, uint64_t *state, double lo, double hi)
@@ -73,4 +75,22 @@ void sample_free(sample_graph *b)
 const char *sample_name(const wg_sample *s)
 {
     return s->name ? s->name : "sample";
+}
+
+static double extent(const wg_value *v)
+{
+    double product = 1;
+    for (int i = 0; i < v->shape.rank; i++)
+        product *= fmax(1, (double)v->shape.dim[i]);
+    return product;
+}
+
+double sample_work(const wg_node *n)
+{
+    double work = wg_node_flops(n);
+    for (int i = 0; i < n->n_in; i++)
+        work = fmax(work, extent(n->in[i]));
+    for (int i = 0; i < n->n_out; i++)
+        work = fmax(work, extent(n->out[i]));
+    return work;
 }

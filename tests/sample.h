@@ -29,6 +29,10 @@ void sample_free(sample_graph *b);
 
 const char *sample_name(const wg_sample *s);
 
+/* About how many steps a run of the node takes: its operations, or its elements, of which an axis
+ * of size 0 counts as one, since kernels may walk along the others. */
+double sample_work(const wg_node *n);
+
 /* for each op of the table and each of its samples */
 #define FOR_EACH_SAMPLE(op, s)                                                                     \
     for (size_t op##_at = 0; op##_at != SIZE_MAX;                                                  \

@@ -48,7 +48,8 @@ static bool reserve_slots(wgi_token_table *t)
         larger.slot[slot_of(&larger, (wgi_slice){wgi_token_text(t, i), t->token[i].size})] =
             (uint32_t)i + 1;
     free(t->slot);
-    *t = larger;
+    t->slot = larger.slot;
+    t->n_slots = larger.n_slots;
     return true;
 }
 

@@ -144,7 +144,7 @@ static bool set_best(wg_progress *p, json_t *all)
         if (p->n_best == WG_MAX_METRICS || strlen(metric) >= sizeof b->metric ||
             !wgi_json_is_number(value) || !wgi_json_is(update, JSON_INTEGER))
             return false;
-        strcpy(b->metric, metric);
+        snprintf(b->metric, sizeof b->metric, "%s", metric);
         b->value = json_number_value(value);
         b->update = json_integer_value(update);
         p->n_best++;

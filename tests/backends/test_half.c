@@ -1,6 +1,6 @@
 /* bf16 and f16 as dtypes to store: rounding, and every op against f64. */
 #include "tests/half.h"
-#include "tests/conformance.h"
+#include "tests/bounds.h"
 #include "tests/sample.h"
 
 #include <float.h>
@@ -178,14 +178,6 @@ static void casts_of_plans_round_the_same(void **state)
 
 /* ---- every op -------------------------------------------------------------------------------- */
 
-/* One rounding to the format, at most 2^-8 |t| in bf16 and 2^-11 |t| in f16, of what f32 computes,
- * which is within 1e-5 max(1, |t|) of the truth t.  So every op, composites too, is rounded once,
- * at its end. */
-static double bound_at(const half_format *f, double t)
-{
-    return ldexp(fabs(t), -1 - f->fraction) + 1e-5 * fmax(1, fabs(t));
-}
-
 /* The sample's node in another graph, with the format wherever it has f64. */
 static wg_node *in_format(const half_format *f, const sample_graph *b, wg_graph *g, wg_value **in)
 {
@@ -206,7 +198,7 @@ static void compare_result(const half_format *f, const wg_op *op, const wg_sampl
                wg_dtype_name(y->dtype));
     for (int64_t i = 0; i < wg_value_count(y); i++, ++*compared) {
         double got = wgi_get_element(a, y->dtype, i), want = wgi_get_element(b, t->dtype, i);
-        double bound = wg_dtype_is_float(y->dtype) ? bound_at(f, want) : 0;
+        double bound = wg_dtype_is_float(y->dtype) ? bound_of_half(f, want) : 0;
         check_that(got == want || fabs(got - want) <= bound,
                    "%s, %s, %s: result %d, element %lld is %.9g, the truth is %.9g", op->name,
                    sample_name(s), backend, y->index, (long long)i, got, want);
@@ -277,50 +269,6 @@ static void every_op_is_rounded_once(void **state)
 
 enum { MIN_CASES = 50, MAX_TURNS = 5000 };
 
-/* What the nearest f32 becomes in the format where that is infinite, else that f32. */
-static double rounded(const half_format *f, double t)
-{
-    float single = (float)t, x = half_rounded(f, single);
-    return (double)(isinf(x) ? x : single);
-}
-
-/* Worst error of a case as a share of its bound; what is beyond f32 or the format is infinite.  A
- * number halfway between two of 8 bits may become either: in bf16 16 of 95,164, no more than one in
- * a hundred of a result. */
-static double share_of_bound(const half_format *f, const conf_results *y, const conf_results *truth)
-{
-    double worst = 0;
-    for (int i = 0; i < truth->n; i++) {
-        bool real = truth->dtype[i] == WG_F64, quantised = truth->dtype[i] == WG_I8;
-        int64_t halfway = 0;
-        for (int64_t k = 0; k < truth->count[i]; k++) {
-            double a = wgi_get_element(y->data[i], y->dtype[i], k);
-            double t = wgi_get_element(truth->data[i], truth->dtype[i], k);
-            bool same = a == (real ? rounded(f, t) : t) || (isnan(a) && isnan(t));
-            double share = same        ? 0
-                           : real      ? fabs(a - t) / bound_at(f, t)
-                           : quantised ? fabs(a - t)
-                                       : INFINITY;
-            halfway += quantised && !same;
-            worst = share <= worst ? worst : share; /* NaN stays */
-        }
-        if (halfway > 1 + truth->count[i] / 100)
-            worst = INFINITY;
-    }
-    return worst;
-}
-
-/* The numbers that the format can hold. */
-static void round_operands(const half_format *f, conf_case *c)
-{
-    for (int i = 0; i < c->sample.n_in; i++)
-        if (!c->sample.in[i].dtype)
-            for (int64_t k = 0; k < wg_shape_count(&c->sample.in[i].shape); k++) {
-                float *x = (float *)c->data[i] + k;
-                *x = half_rounded(f, *x);
-            }
-}
-
 /* Whether the case is legal and has results; *worst grows to its share of the bound. */
 static bool run_case(const half_format *f, conf_case *c, double *worst)
 {
@@ -337,8 +285,10 @@ static bool run_case(const half_format *f, conf_case *c, double *worst)
         char kernel[64];
         int used = 0;
         assert_true(conf_run_plan(c, f->dtype, backend_at(b), &y, &used, kernel));
-        double share = share_of_bound(f, &y, &truth);
-        *worst = share <= *worst ? *worst : share;
+        double share[CONF_RESULTS];
+        bound_shares_of_half(f, &y, &truth, share);
+        for (int i = 0; i < truth.n; i++)
+            *worst = share[i] <= *worst ? *worst : share[i];
         conf_results_free(&y);
     }
     if (legal)
@@ -363,7 +313,7 @@ static tally cases_of(const half_format *f, const wg_op *op)
                 continue;
             if (conf_is_small(&c)) {
                 conf_fill(&c, 0, 0, &seed);
-                round_operands(f, &c);
+                bound_round_operands(f, &c);
                 t.cases += run_case(f, &c, &t.worst);
             }
             conf_free(&c);

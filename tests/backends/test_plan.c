@@ -3,6 +3,7 @@
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/evaluate.h"
 #include "wengert/ops/ops.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
@@ -478,9 +479,26 @@ static void an_evaluator_fills_leaves_and_reads_outputs(void **state)
     wg_graph_free(g);
 }
 
+/* A leaf that its builder has not made. */
+static void a_parameter_without_a_name_is_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    const wg_leaf_attrs a = {.dtype = WG_F32, .shape = {1, {3}}};
+    wg_plan *p;
+    wg_output(wg_neg(wg_apply0(WG_HERE, g, wg_op_find("parameter"), &a)), "y");
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
+    assert_null(p);
+    check_that(
+        strstr(wg_graph_message(g), "parameter %0 has no name, by which the store would know it"),
+        "%s", wg_graph_message(g));
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_parameter_without_a_name_is_refused),
         cmocka_unit_test(a_plan_computes_value_and_gradient),
         cmocka_unit_test(only_what_is_needed_runs),
         cmocka_unit_test(equal_nodes_run_once),

@@ -169,7 +169,7 @@ void KERNEL(ctc_loss)(wg_call *c)
     real *y = c->out[0];
     if (!open_batch(c, 0, CPU_CTC_LOSS_ROWS, &b))
         return;
-    wide *loss = b.scratch + b.examples * b.scratch_each, sum = 0;
+    wide *loss = b.examples ? b.scratch + b.examples * b.scratch_each : NULL, sum = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(b.threads)
     for (int64_t i = 0; i < b.examples; i++)
         loss[i] = loss_of(&b, i);
