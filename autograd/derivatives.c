@@ -158,7 +158,7 @@ static void matrices(wg_value *from, wg_value *const *image, size_t n, int64_t c
     size_t pieces = rows > 0 ? (size_t)((rows + K - 1) / K) : 0;
     wg_value **piece = calloc(pieces * n + n + 1, sizeof *piece), **made = piece + pieces * n;
     if (no_memory(g, piece, "wg_jacobian"))
-        return;
+        return; /* NOLINT(clang-analyzer-unix.Malloc): it is NULL */
     for (size_t p = 0; p < pieces && wg_graph_status(g) == WG_OK; p++) {
         int64_t first = (int64_t)p * K, count = rows - first < K ? rows - first : K;
         wg_value *unit = identity_rows(from, first, count);

@@ -12,9 +12,11 @@
  *   windows    attention of one sentence in a window of 64 keys on each side against all keys
  *   loss       the fused linear + cross-entropy step against the unfused plan
  *   rows       layernorm, dropout + residual + layernorm, Adam, against the memory bandwidth
+ *   planes     the normalisations and pooling of image models, and what works along an axis,
+ *              likewise
  *
- * Shares are of medians.  On one thread, `linear` counts CPU time.
- * Usage: bench_kernels [linear|int8|attention|windows|loss|rows]... */
+ * Shares are of medians.  On one thread, seconds are CPU time, but for the triad.
+ * Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes]... */
 #include "backends/threads.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
@@ -23,76 +25,13 @@
 #include "wengert/backends/simd.h"
 #include "wengert/models/optimizer.h"
 #include "bench/direct.h"
+#include "bench/subjects.h"
 #include "measure/limits.h"
 #include "wengert/ops/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Gradients, as outputs "d0", "d1", ... */
-static void output_gradients(wg_value *const *dx, int n)
-{
-    char name[16];
-    for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "d%d", i);
-        wg_output(dx[i], name);
-    }
-}
-
-/* ---- plans as subjects ----------------------------------------------------------------------- */
-
-static wg_status run_plan(void *plan)
-{
-    return wg_plan_run(plan, 1);
-}
-
-/* The plan of g on these backends, inputs filled with small numbers; NULL after a message. */
-static wg_plan *plan_on(wg_graph *g, const wg_backend *const *backends, size_t n, bool fuse)
-{
-    wg_plan *p;
-    if (wg_plan_create(
-            &p, g, &(wg_plan_options){.backends = backends, .n_backends = n, .no_fuse = !fuse}) !=
-        WG_OK) {
-        fprintf(stderr, "%s\n", wg_graph_message(g));
-        return NULL;
-    }
-    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
-        wg_value *v = wg_graph_value(g, i);
-        if (!(v->node->op->flags & WG_OP_LEAF) || v->dtype != WG_F32)
-            continue;
-        float *x = wg_plan_data(p, v);
-        for (int64_t k = 0; x && k < wg_value_count(v); k++)
-            x[k] = (float)(k % 17) / 17 - 0.4f;
-    }
-    return p;
-}
-
-/* On all built-in backends. */
-static wg_plan *plan_of(wg_graph *g, bool fuse)
-{
-    const wg_backend_list built = wg_backend_list_built_in();
-    return plan_on(g, built.backend, built.count, fuse);
-}
-
-static const bench_schedule schedule = {.runs = 9, .seconds = 20};
-
-/* Times n plans in turn; false after a message. */
-static bool time_plans(wg_plan **plan, int n, bench_times *times)
-{
-    bench_subject subject[4];
-    for (int i = 0; i < n; i++)
-        subject[i] = (bench_subject){run_plan, plan[i]};
-    wg_status status = bench_interleaved(subject, n, &schedule, times);
-    if (status != WG_OK)
-        fprintf(stderr, "%s\n", wg_status_text(status));
-    return status == WG_OK;
-}
-
-static wg_value *input(wg_graph *g, const char *name, wg_shape shape)
-{
-    return wg_input(g, name, WG_F32, shape);
-}
 
 /* ---- linear ---------------------------------------------------------------------------------- */
 
@@ -102,23 +41,23 @@ static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t
 {
     wg_value *a, *b, *y;
     if (what[0] == 'f') { /* y [rows, out] = x [rows, in] w' */
-        a = input(g, "x", WG_SHAPE(rows, in));
-        b = input(g, "w", WG_SHAPE(out, in));
+        a = bench_input(g, "x", WG_SHAPE(rows, in));
+        b = bench_input(g, "w", WG_SHAPE(out, in));
         y = wg_linear(a, b, NULL, WG_ACTIVATION_NONE);
         *p = (bench_product){.m = rows, .n = out, .k = in, .transpose_w = true};
     } else if (what[1] == 'X') { /* dx [rows, in] = dy w */
-        a = input(g, "dy", WG_SHAPE(rows, out));
-        b = input(g, "w", WG_SHAPE(out, in));
+        a = bench_input(g, "dy", WG_SHAPE(rows, out));
+        b = bench_input(g, "w", WG_SHAPE(out, in));
         y = wg_matmul(a, b);
         *p = (bench_product){.m = rows, .n = in, .k = out};
     } else { /* dw [out, in] = dy' x */
-        a = input(g, "dy", WG_SHAPE(rows, out));
-        b = input(g, "x", WG_SHAPE(rows, in));
+        a = bench_input(g, "dy", WG_SHAPE(rows, out));
+        b = bench_input(g, "x", WG_SHAPE(rows, in));
         y = wg_matmul_t(a, b, WG_TN);
         *p = (bench_product){.m = out, .n = in, .k = rows, .transpose_x = true};
     }
     wg_output(y, "y");
-    wg_plan *plan = plan_of(g, true);
+    wg_plan *plan = bench_plan_of(g, true);
     if (plan) {
         p->x = wg_plan_data(plan, a);
         p->w = wg_plan_data(plan, b);
@@ -131,7 +70,7 @@ static wg_plan *linear_plan(wg_graph *g, const char *what, int64_t rows, int64_t
 static wg_plan *simd_plan(wg_graph *g)
 {
     const wg_backend *simd = wg_simd_backend();
-    wg_plan *p = plan_on(g, &simd, 1, true);
+    wg_plan *p = bench_plan_on(g, &simd, 1, true);
     for (size_t i = 0; p && i < wg_plan_step_count(p); i++) {
         wg_plan_step step = wg_plan_step_at(p, i);
         if (strcmp(step.backend, simd->name) != 0) {
@@ -173,12 +112,12 @@ static bool bench_linear_shape(const char *what, int64_t rows, int64_t out, int6
     wg_plan *plan = linear_plan(g, what, rows, out, in, &p), *simd = plan ? simd_plan(g) : NULL;
     bench_direct *plain = simd ? bench_direct_open(&p, false) : NULL,
                  *packed = simd ? bench_direct_open(&p, true) : NULL;
-    const bench_subject subject[WAYS] = {[IN_PLAN] = {run_plan, plan},
-                                         [SIMD_ALONE] = {run_plan, simd},
+    const bench_subject subject[WAYS] = {[IN_PLAN] = {bench_run_plan, plan},
+                                         [SIMD_ALONE] = {bench_run_plan, simd},
                                          [PLAIN] = {bench_direct_run, plain},
                                          [PACKED] = {bench_direct_run, packed},
                                          [SGEMM] = {bench_sgemm_run, &p}};
-    bench_schedule o = schedule;
+    bench_schedule o = bench_plan_schedule;
     o.cpu_time = wgi_threads(0) == 1;
     bench_times t[WAYS];
     bool ok = plain && packed && bench_interleaved(subject, WAYS, &o, t) == WG_OK;
@@ -216,16 +155,17 @@ static bool bench_linear(void)
 /* y = x w' of the x and w of a layer that decodes or encodes. */
 static wg_plan *product_plan(wg_graph *g, int64_t rows, int64_t out, int64_t in, bool int8)
 {
-    wg_value *x = input(g, "x", WG_SHAPE(rows, in));
+    wg_value *x = bench_input(g, "x", WG_SHAPE(rows, in));
     if (int8) {
         wg_value *q = wg_quantize(x), *w = wg_input(g, "w", WG_I8, WG_SHAPE(out, in));
-        wg_value *scale = input(g, "scale", WG_SHAPE(out));
+        wg_value *scale = bench_input(g, "scale", WG_SHAPE(out));
         wg_output(wg_quantized_linear(q, wg_result_of(q, 1), w, scale, NULL, WG_ACTIVATION_NONE),
                   "y");
     } else {
-        wg_output(wg_linear(x, input(g, "w", WG_SHAPE(out, in)), NULL, WG_ACTIVATION_NONE), "y");
+        wg_output(wg_linear(x, bench_input(g, "w", WG_SHAPE(out, in)), NULL, WG_ACTIVATION_NONE),
+                  "y");
     }
-    return plan_of(g, true);
+    return bench_plan_of(g, true);
 }
 
 static bool bench_int8(void)
@@ -242,7 +182,7 @@ static bool bench_int8(void)
         wg_plan *plan[] = {product_plan(g[0], rows, out, in, false),
                            product_plan(g[1], rows, out, in, true)};
         bench_times t[2];
-        ok = plan[0] && plan[1] && time_plans(plan, 2, t);
+        ok = plan[0] && plan[1] && bench_time_plans(plan, 2, t);
         double work = 2e-9 * (double)rows * (double)out * (double)in;
         if (ok)
             printf("%12lld %6lld %5lld %10.3f %10.3f %11.0f %11.0f %10.2f\n", (long long)rows,
@@ -303,12 +243,14 @@ static wg_plan *attention_plan(wg_graph *g, const attention_case *c)
     int64_t B = TOKENS / c->T;
     wg_shape shape =
         c->by_token ? WG_SHAPE(B, c->T, HEADS * HEAD_WIDTH) : WG_SHAPE(B, HEADS, c->T, HEAD_WIDTH);
-    wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
-    wg_value *dy = input(g, "dy", shape), *y = attend(in, c);
+    wg_value *in[] = {bench_input(g, "q", shape), bench_input(g, "k", shape),
+                      bench_input(g, "v", shape)},
+             *dx[3];
+    wg_value *dy = bench_input(g, "dy", shape), *y = attend(in, c);
     wg_output(y, "y");
     if (c->backward && wg_vjp(&y, &dy, 1, in, 3, NULL, dx) == WG_OK)
-        output_gradients(dx, 3);
-    return plan_of(g, true);
+        bench_output_gradients(dx, 3);
+    return bench_plan_of(g, true);
 }
 
 /* Plans [0] and [1]: fused and plain. */
@@ -337,7 +279,7 @@ static bool bench_attention_case(int64_t T, bool causal, bool backward)
         plan[i] = attention_plan(g[i], &c[i]);
         ok = ok && plan[i];
     }
-    ok = ok && time_plans(plan, PLANS, t);
+    ok = ok && bench_time_plans(plan, PLANS, t);
     for (int i = 0; i < PLANS && ok; i += 2)
         print_attention(&c[i], plan + i, t + i);
     for (int i = 0; i < PLANS; i++) {
@@ -366,12 +308,14 @@ static wg_plan *window_plan(wg_graph *g, int64_t T, int64_t radius, bool all)
     const wg_attention_attrs a = {
         .window = !all, .left = all ? 0 : radius, .right = all ? 0 : radius};
     wg_shape shape = WG_SHAPE(1, HEADS, T, HEAD_WIDTH);
-    wg_value *in[] = {input(g, "q", shape), input(g, "k", shape), input(g, "v", shape)}, *dx[3];
-    wg_value *dy = input(g, "dy", shape), *y = wg_attention(in[0], in[1], in[2], NULL, &a);
+    wg_value *in[] = {bench_input(g, "q", shape), bench_input(g, "k", shape),
+                      bench_input(g, "v", shape)},
+             *dx[3];
+    wg_value *dy = bench_input(g, "dy", shape), *y = wg_attention(in[0], in[1], in[2], NULL, &a);
     if (wg_vjp(&y, &dy, 1, in, 3, NULL, dx) == WG_OK)
-        output_gradients(dx, 3);
+        bench_output_gradients(dx, 3);
     wg_output(y, "y");
-    return plan_of(g, true);
+    return bench_plan_of(g, true);
 }
 
 static bool bench_window(int64_t T)
@@ -384,7 +328,7 @@ static bool bench_window(int64_t T)
         g[i] = wg_graph_new();
         plan[i] = window_plan(g[i], T, RADIUS, i);
     }
-    bool ok = plan[0] && plan[1] && time_plans(plan, PLANS, t);
+    bool ok = plan[0] && plan[1] && bench_time_plans(plan, PLANS, t);
     if (ok)
         printf("%11lld %9.3f %9.3f %9.2f\n", (long long)T, 1e3 * t[0].median, 1e3 * t[1].median,
                t[1].median / t[0].median);
@@ -414,7 +358,8 @@ static bool bench_loss(void)
     for (int s = 0; s < WG_COUNT(shapes); s++) {
         int64_t rows = shapes[s][0], classes = shapes[s][1], d = shapes[s][2];
         wg_graph *g = wg_graph_new();
-        wg_value *wrt[] = {input(g, "x", WG_SHAPE(rows, d)), input(g, "w", WG_SHAPE(classes, d))},
+        wg_value *wrt[] = {bench_input(g, "x", WG_SHAPE(rows, d)),
+                           bench_input(g, "w", WG_SHAPE(classes, d))},
                  *dx[2];
         wg_value *targets = wg_iota(g, WG_I32, WG_SHAPE(rows), 0, 0, 1);
         wg_value *loss =
@@ -422,10 +367,10 @@ static bool bench_loss(void)
                              &(wg_cross_entropy_attrs){.smoothing = 0.1});
         wg_output(loss, "loss");
         if (wg_grad(loss, wrt, 2, dx) == WG_OK)
-            output_gradients(dx, 2);
-        wg_plan *plan[] = {plan_of(g, true), plan_of(g, false)};
+            bench_output_gradients(dx, 2);
+        wg_plan *plan[] = {bench_plan_of(g, true), bench_plan_of(g, false)};
         bench_times t[2];
-        if (!plan[0] || !plan[1] || !time_plans(plan, 2, t))
+        if (!plan[0] || !plan[1] || !bench_time_plans(plan, 2, t))
             return false;
         double flops = 6e-9 * (double)rows * (double)classes * (double)d;
         printf("%11lld %8lld %5lld %10.1f %11.1f %10.2f %9.0f %11.1f %12.1f\n", (long long)rows,
@@ -440,132 +385,14 @@ static bool bench_loss(void)
     return true;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-/* One memory-bound plan: its name, and the bytes that it must move at least. */
-typedef struct row_plan {
-    const char *name;
-    double bytes;
-    wg_graph *g;
-    wg_plan *plan;
-} row_plan;
-
-enum { ROWS = 16384, WIDTH = 512 };
-
-static void build_norm(wg_graph *g, row_plan *r, bool residual, bool backward)
-{
-    wg_shape shape = WG_SHAPE(ROWS, WIDTH);
-    wg_value *x = input(g, "x", shape), *gain = input(g, "gain", WG_SHAPE(WIDTH)),
-             *bias = input(g, "bias", WG_SHAPE(WIDTH));
-    wg_value *branch = residual ? input(g, "branch", shape) : NULL, *dy = input(g, "dy", shape);
-    wg_value *sum = residual ? wg_add(x, wg_dropout(branch, 0.1)) : x;
-    wg_value *y = wg_layernorm(sum, gain, bias, WG_LAST_AXIS, 1e-5);
-    wg_value *wrt[] = {x, gain, bias, branch}, *dx[4];
-    int n = residual ? 4 : 3;
-    double tensor = (double)ROWS * WIDTH * sizeof(float);
-    if (!backward) {
-        wg_output(y, "y");
-        if (residual)
-            wg_output(sum, "sum");
-        r->bytes = tensor * (residual ? 4 : 2);
-        return;
-    }
-    if (wg_vjp(&y, &dy, 1, wrt, (size_t)n, NULL, dx) == WG_OK)
-        output_gradients(dx, n);
-    r->bytes = tensor * (residual ? 4 + 4 : 2 + 3); /* the forward pass runs as well */
-}
-
-static void build_adam(wg_graph *g, row_plan *r)
-{
-    wg_shape shape = WG_SHAPE(ROWS, WIDTH);
-    wg_value *p = wg_parameter(g, "p", WG_F32, shape, wg_ones()), *dp = input(g, "dp", shape);
-    wg_adam_update(&p, &dp, 1, input(g, "lr", WG_SCALAR), NULL);
-    r->bytes = 7.0 * ROWS * WIDTH * sizeof(float);
-}
-
-/* The same numbers in many tensors, clipped by their norm: gradients are read twice. */
-static void build_clipped_adam(wg_graph *g, row_plan *r)
-{
-    enum { TENSORS = 64 };
-    wg_value *p[TENSORS], *dp[TENSORS];
-    wg_shape shape = WG_SHAPE(ROWS / TENSORS, WIDTH);
-    for (int i = 0; i < TENSORS; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "p%d", i);
-        p[i] = wg_parameter(g, name, WG_F32, shape, wg_ones());
-        snprintf(name, sizeof name, "dp%d", i);
-        dp[i] = input(g, name, shape);
-    }
-    wg_clip_by_global_norm(dp, TENSORS, 1, dp);
-    wg_adam_update(p, dp, TENSORS, input(g, "lr", WG_SCALAR), NULL);
-    r->bytes = 8.0 * ROWS * WIDTH * sizeof(float);
-}
-
-/* y [B, T, D] along T, with D adjacent or T adjacent. */
-static void build_scan(wg_graph *g, row_plan *r, bool along_last, bool backward)
-{
-    enum { STEPS = 4096 };
-    wg_shape shape = along_last ? WG_SHAPE(ROWS * WIDTH / STEPS, STEPS)
-                                : WG_SHAPE(ROWS * WIDTH / STEPS / 256, STEPS, 256);
-    wg_value *wrt[] = {input(g, "a", shape), input(g, "x", shape)}, *dx[2];
-    wg_value *dy = input(g, "dy", shape);
-    wg_value *y = wg_linear_scan(wrt[0], wrt[1], NULL, &(wg_linear_scan_attrs){.axis = 1});
-    double tensor = (double)ROWS * WIDTH * sizeof(float);
-    if (!backward)
-        wg_output(y, "y");
-    else if (wg_vjp(&y, &dy, 1, wrt, 2, NULL, dx) == WG_OK)
-        output_gradients(dx, 2);
-    r->bytes = tensor * (backward ? 3 + 5 : 3); /* the forward pass runs as well */
-}
-
-static bool bench_rows(void)
-{
-    bench_limits limits;
-    row_plan rows[] = {{.name = "layernorm"},
-                       {.name = "layernorm, with gradient"},
-                       {.name = "dropout+residual+layernorm"},
-                       {.name = "the same, with gradient"},
-                       {.name = "adam"},
-                       {.name = "clip + adam, 64 tensors"},
-                       {.name = "linear_scan [8,4096,256]"},
-                       {.name = "the same, with gradient"},
-                       {.name = "linear_scan [2048,4096]"},
-                       {.name = "the same, with gradient"}};
-    if (bench_limits_measure(&limits, NULL) != WG_OK)
-        return false;
-    double bandwidth = limits.triad_traffic / limits.triad.median;
-    printf("\nrows [%d, %d]                        ms     GB/s  of the triad's %.1f GB/s\n", ROWS,
-           WIDTH, bandwidth * 1e-9);
-    for (int i = 0; i < WG_COUNT(rows); i++) {
-        row_plan *r = &rows[i];
-        bench_times t;
-        r->g = wg_graph_new();
-        if (i < 4)
-            build_norm(r->g, r, i >= 2, i % 2);
-        else if (i == 4)
-            build_adam(r->g, r);
-        else if (i == 5)
-            build_clipped_adam(r->g, r);
-        else
-            build_scan(r->g, r, i >= 8, i % 2);
-        r->plan = plan_of(r->g, true);
-        if (!r->plan || !time_plans(&r->plan, 1, &t))
-            return false;
-        printf("%-32s %9.2f %8.1f %8.2f\n", r->name, 1e3 * t.median, 1e-9 * r->bytes / t.median,
-               r->bytes / t.median / bandwidth);
-        wg_plan_free(r->plan);
-        wg_graph_free(r->g);
-    }
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         bool (*run)(void);
     } parts[] = {{"linear", bench_linear},   {"int8", bench_int8}, {"attention", bench_attention},
-                 {"windows", bench_windows}, {"loss", bench_loss}, {"rows", bench_rows}};
+                 {"windows", bench_windows}, {"loss", bench_loss}, {"rows", bench_rows},
+                 {"planes", bench_planes}};
     bool wanted[WG_COUNT(parts)] = {false};
     if (!wg_onednn_backend()) {
         fprintf(stderr, "built without oneDNN: nothing to compare\n");
@@ -576,7 +403,8 @@ int main(int argc, char **argv)
         while (i < WG_COUNT(parts) && strcmp(argv[k], parts[i].name) != 0)
             i++;
         if (i == WG_COUNT(parts)) {
-            fprintf(stderr, "Usage: bench_kernels [linear|int8|attention|windows|loss|rows]...\n");
+            fprintf(stderr,
+                    "Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes]...\n");
             return 2;
         }
         wanted[i] = true;

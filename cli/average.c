@@ -1,5 +1,6 @@
 /* wengert average: the mean of the weights of several models of the same shape. */
 #include "cli/cli.h"
+#include "cli/values.h"
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"

@@ -1,5 +1,6 @@
 #include "cli/backends.h"
 #include "cli/threads.h"
+#include "cli/values.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "backends/threads.h"
 #include "cli/measure.h"
 #include "cli/source.h"
+#include "cli/values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,26 +65,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
-
-/* Every parameter takes a step of Adam. */
-static int add_update(const source *s, wg_graph *g, wg_value *loss)
-{
-    size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **w = calloc(2 * n + 1, sizeof *w);
-    if (!loss || !w) {
-        complain("%s: %s", s->name, loss ? "out of memory" : "no scalar output to differentiate");
-        free(w);
-        return loss ? EXIT_RUN : EXIT_USAGE;
-    }
-    wg_graph_parameters(g, w, n);
-    wg_status status = wg_grad(loss, w, n, w + n);
-    if (status == WG_OK && n)
-        status = wg_adam_update(w, w + n, n, wg_fill(g, w[0]->dtype, WG_SCALAR, 1e-4), NULL);
-    if (status != WG_OK)
-        complain("%s: %s", s->name, wg_graph_message(g));
-    free(w);
-    return exit_code(status);
-}
 
 static wg_status run_once(void *context)
 {
@@ -175,23 +156,23 @@ static void print_nodes(const wg_plan *p, const char *name, int shown)
     free(steps);
 }
 
-static void json_nodes(json *j, const wg_plan *p, int shown)
+static void json_nodes(wgi_json *j, const wg_plan *p, int shown)
 {
     size_t n;
     double all;
     wg_plan_step *steps = sorted_steps(p, &n, &all);
-    put_json_begin(j, "nodes", '[');
+    wgi_json_begin(j, "nodes", '[');
     for (size_t i = 0; steps && i < n && i < (size_t)shown; i++) {
         char text[700];
         const wg_plan_step *s = &steps[i];
-        put_json_begin(j, NULL, '{');
-        put_json_text(j, "node", wg_node_message(s->node, s->node->op->name, text, sizeof text));
-        put_json_text(j, "scope", s->node->scope->path);
-        put_json_text(j, "kernel", s->kernel);
-        put_json_real(j, "seconds", s->seconds / (double)(s->runs ? s->runs : 1));
-        put_json_end(j, '}');
+        wgi_json_begin(j, NULL, '{');
+        wgi_json_text(j, "node", wg_node_message(s->node, s->node->op->name, text, sizeof text));
+        wgi_json_text(j, "scope", s->node->scope->path);
+        wgi_json_text(j, "kernel", s->kernel);
+        wgi_json_real(j, "seconds", s->seconds / (double)(s->runs ? s->runs : 1));
+        wgi_json_end(j, '}');
     }
-    put_json_end(j, ']');
+    wgi_json_end(j, ']');
     free(steps);
 }
 
@@ -226,29 +207,29 @@ static void print(const result *seen, const request *r)
 
 static void print_json(const result *seen, const request *r)
 {
-    json j = {.file = stdout};
-    put_json_begin(&j, NULL, '{');
-    put_json_text(&j, "model", r->name);
-    put_json_text(&j, "measured", kind_of(r));
-    put_json_begin(&j, "backends", '[');
+    wgi_json j = {.file = stdout};
+    wgi_json_begin(&j, NULL, '{');
+    wgi_json_text(&j, "model", r->name);
+    wgi_json_text(&j, "measured", kind_of(r));
+    wgi_json_begin(&j, "backends", '[');
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         wg_plan_stats stats = wg_plan_statistics(seen[i].plan);
-        put_json_begin(&j, NULL, '{');
-        put_json_text(&j, "backend", r->backends.set[i].name);
+        wgi_json_begin(&j, NULL, '{');
+        wgi_json_text(&j, "backend", r->backends.set[i].name);
         json_times(&j, "seconds", &seen[i].times);
-        put_json_real(&j, "flops", stats.flops);
-        put_json_real(&j, "bytes", stats.bytes);
-        put_json_real(&j, "plan_seconds", seen[i].plan_seconds);
-        put_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
-        put_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
+        wgi_json_real(&j, "flops", stats.flops);
+        wgi_json_real(&j, "bytes", stats.bytes);
+        wgi_json_real(&j, "plan_seconds", seen[i].plan_seconds);
+        wgi_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
+        wgi_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
         if (r->profile)
             json_profile(&j, seen[i].plan);
         if (r->nodes)
             json_nodes(&j, seen[i].plan, r->nodes);
-        put_json_end(&j, '}');
+        wgi_json_end(&j, '}');
     }
-    put_json_end(&j, ']');
-    put_json_end(&j, '}');
+    wgi_json_end(&j, ']');
+    wgi_json_end(&j, '}');
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -260,7 +241,7 @@ static int bench(const source *s, const request *r)
     int code;
     wg_graph *g = source_build(s, &loss, &code);
     if (g && r->step)
-        code = add_update(s, g, loss);
+        code = source_add_update(s, g, loss);
     else if (g && r->grad)
         code = source_add_gradient(s, g, loss);
     for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++)

@@ -2,6 +2,7 @@
 #include "backends/threads.h"
 #include "cli/measure.h"
 #include "cli/trials.h"
+#include "cli/values.h"
 #include "graph/element.h"
 #include "graph/matrices.h"
 #include "wengert/ops/table.h"
@@ -260,39 +261,39 @@ static void print_head(const trial *t, const setting *s, bool grad, const reques
            "GFLOP/s", r->no_limits ? "" : " share ", "GB/s", r->no_limits ? "" : " share ");
 }
 
-static void json_setting(json *j, const trial *t, const setting *s, bool grad, const request *r,
+static void json_setting(wgi_json *j, const trial *t, const setting *s, bool grad, const request *r,
                          const bench_limits *l)
 {
     char kernels[120];
-    put_json_begin(j, NULL, '{');
-    put_json_text(j, "op", t->op->name);
-    put_json_text(j, "case", t->label);
-    put_json_text(j, "direction", grad ? "gradient" : "forward");
-    put_json_real(j, "flops", s->flops);
-    put_json_real(j, "bytes", s->bytes);
-    put_json_begin(j, "backends", '[');
+    wgi_json_begin(j, NULL, '{');
+    wgi_json_text(j, "op", t->op->name);
+    wgi_json_text(j, "case", t->label);
+    wgi_json_text(j, "direction", grad ? "gradient" : "forward");
+    wgi_json_real(j, "flops", s->flops);
+    wgi_json_real(j, "bytes", s->bytes);
+    wgi_json_begin(j, "backends", '[');
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         double seconds = s->times[i].median;
-        put_json_begin(j, NULL, '{');
-        put_json_text(j, "backend", r->backends.set[i].name);
-        put_json_text(j, "kernel",
+        wgi_json_begin(j, NULL, '{');
+        wgi_json_text(j, "backend", r->backends.set[i].name);
+        wgi_json_text(j, "kernel",
                       kernels_text(s->plan[i], &r->backends.set[i].list, kernels, sizeof kernels));
         json_times(j, "seconds", &s->times[i]);
-        put_json_real(j, "flops_per_second", s->flops / seconds);
-        put_json_real(j, "bytes_per_second", s->bytes / seconds);
+        wgi_json_real(j, "flops_per_second", s->flops / seconds);
+        wgi_json_real(j, "bytes_per_second", s->bytes / seconds);
         if (!r->no_limits) {
-            put_json_real(j, "share_of_matmul", s->flops / seconds / bench_matmul_rate(l));
-            put_json_real(j, "share_of_memory", s->bytes / seconds / bench_memory_rate(l));
+            wgi_json_real(j, "share_of_matmul", s->flops / seconds / bench_matmul_rate(l));
+            wgi_json_real(j, "share_of_memory", s->bytes / seconds / bench_memory_rate(l));
         }
-        put_json_end(j, '}');
+        wgi_json_end(j, '}');
     }
-    put_json_end(j, ']');
-    put_json_end(j, '}');
+    wgi_json_end(j, ']');
+    wgi_json_end(j, '}');
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int measure_all(const trial *t, int n, const request *r, json *j, const bench_limits *l)
+static int measure_all(const trial *t, int n, const request *r, wgi_json *j, const bench_limits *l)
 {
     int code = EXIT_OK;
     for (int i = 0; i < n; i++)
@@ -316,20 +317,20 @@ static int bench(const wg_op *op, request *r)
     trial *t = calloc(MAX_TRIALS, sizeof *t);
     int n = 0;
     bench_limits l = {0};
-    json j = {.file = stdout};
+    wgi_json j = {.file = stdout};
     if (!t)
         complain("out of memory");
     int code = t ? choose_trials(t, &n, op, &r->trials) : EXIT_RUN;
     if (code == EXIT_OK && !r->no_limits)
         code = measure_limits(&l, r->backends.threads);
     if (code == EXIT_OK && r->json) {
-        put_json_begin(&j, NULL, '{');
+        wgi_json_begin(&j, NULL, '{');
         if (!r->no_limits)
             json_limits(&j, &l);
-        put_json_begin(&j, "measured", '[');
+        wgi_json_begin(&j, "measured", '[');
         code = measure_all(t, n, r, &j, &l);
-        put_json_end(&j, ']');
-        put_json_end(&j, '}');
+        wgi_json_end(&j, ']');
+        wgi_json_end(&j, '}');
     } else if (code == EXIT_OK) {
         if (!r->no_limits)
             print_limits(&l);

@@ -2,6 +2,7 @@
 #include "backends/threads.h"
 #include "measure/train_step.h"
 #include "cli/measure.h"
+#include "cli/values.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -130,18 +131,6 @@ static const char *check_preset(const char *name, const struct argp_state *state
     return name;
 }
 
-/* A number from 0 to below `limit`. */
-static double parse_real(const char *option, const char *text, double limit,
-                         const struct argp_state *state)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end || !(x >= 0 && x < limit))
-        argp_error(state, "%s: expected a number from 0 to below %g, got '%s'", option, limit,
-                   text);
-    return x;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
@@ -154,8 +143,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->backends; break;
     case PRESET: r->preset = check_preset(arg, state); break;
-    case DROPOUT: r->dropout = parse_real("--dropout", arg, 1, state); break;
-    case CLIP: r->clip = parse_real("--clip-norm", arg, 1e30, state); break;
+    case DROPOUT:
+        r->dropout = real_argument(state, "--dropout", arg, 0, BELOW_1, "from 0 to below 1");
+        break;
+    case CLIP: r->clip = real_argument(state, "--clip-norm", arg, 0, 1e30, "from 0 to 1e30"); break;
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
     case PROFILE: r->profile = true; break;
     case NO_LIMITS: r->no_limits = true; break;
@@ -322,52 +313,53 @@ static void print(const request *r, const result *seen, const bench_limits *l)
         print_profile(seen[i].step.plan, r->backends.set[i].name);
 }
 
-static void json_result(json *j, const request *r, const result *x, size_t i, const bench_limits *l)
+static void json_result(wgi_json *j, const request *r, const result *x, size_t i,
+                        const bench_limits *l)
 {
     double flops = flops_of(r), seconds = x->times.median;
-    put_json_begin(j, NULL, '{');
-    put_json_text(j, "backend", r->backends.set[i].name);
+    wgi_json_begin(j, NULL, '{');
+    wgi_json_text(j, "backend", r->backends.set[i].name);
     json_times(j, "seconds", &x->times);
-    put_json_real(j, "target_tokens_per_second", target_tokens(r) / seconds);
-    put_json_real(j, "matmul_flops_per_second", flops / seconds);
+    wgi_json_real(j, "target_tokens_per_second", target_tokens(r) / seconds);
+    wgi_json_real(j, "matmul_flops_per_second", flops / seconds);
     if (!r->no_limits)
-        put_json_real(j, "share_of_matmul", flops / seconds / bench_matmul_rate(l));
-    put_json_real(j, "plan_seconds_cold", x->step.plan_seconds);
-    put_json_real(j, "plan_seconds_second_shape", x->second_seconds);
-    put_json_whole(j, "plan_steps", (int64_t)x->stats.nodes);
-    put_json_whole(j, "buffer_bytes", (int64_t)x->stats.buffer_bytes);
-    put_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
-    put_json_whole(j, "leaf_bytes", (int64_t)x->stats.leaf_bytes);
+        wgi_json_real(j, "share_of_matmul", flops / seconds / bench_matmul_rate(l));
+    wgi_json_real(j, "plan_seconds_cold", x->step.plan_seconds);
+    wgi_json_real(j, "plan_seconds_second_shape", x->second_seconds);
+    wgi_json_whole(j, "plan_steps", (int64_t)x->stats.nodes);
+    wgi_json_whole(j, "buffer_bytes", (int64_t)x->stats.buffer_bytes);
+    wgi_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
+    wgi_json_whole(j, "leaf_bytes", (int64_t)x->stats.leaf_bytes);
     if (i == 0)
-        put_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
+        wgi_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
     if (r->profile)
         json_profile(j, x->step.plan);
-    put_json_end(j, '}');
+    wgi_json_end(j, '}');
 }
 
 static void print_json(request *r, const result *seen, const bench_limits *l)
 {
-    json j = {.file = stdout};
-    put_json_begin(&j, NULL, '{');
-    put_json_begin(&j, "model", '{');
-    put_json_text(&j, "preset", r->preset);
+    wgi_json j = {.file = stdout};
+    wgi_json_begin(&j, NULL, '{');
+    wgi_json_begin(&j, "model", '{');
+    wgi_json_text(&j, "preset", r->preset);
     for (int row = 0; row < N_SIZES; row++)
         if (!size_at(r, row, 1) || strcmp(sizes[row].name, "vocabulary") == 0)
-            put_json_whole(&j, sizes[row].name, *size_at(r, row, 0));
-    put_json_real(&j, "dropout", r->settings.net.dropout);
-    put_json_real(&j, "label-smoothing", r->settings.net.label_smoothing);
-    put_json_real(&j, "clip-norm", r->settings.clip_norm);
-    put_json_real(&j, "parameters", parameter_count(seen[0].step.graph));
-    put_json_end(&j, '}');
-    put_json_real(&j, "matmul_flops", flops_of(r));
-    put_json_real(&j, "build_seconds", seen[0].step.build_seconds);
+            wgi_json_whole(&j, sizes[row].name, *size_at(r, row, 0));
+    wgi_json_real(&j, "dropout", r->settings.net.dropout);
+    wgi_json_real(&j, "label-smoothing", r->settings.net.label_smoothing);
+    wgi_json_real(&j, "clip-norm", r->settings.clip_norm);
+    wgi_json_real(&j, "parameters", parameter_count(seen[0].step.graph));
+    wgi_json_end(&j, '}');
+    wgi_json_real(&j, "matmul_flops", flops_of(r));
+    wgi_json_real(&j, "build_seconds", seen[0].step.build_seconds);
     if (!r->no_limits)
         json_limits(&j, l);
-    put_json_begin(&j, "backends", '[');
+    wgi_json_begin(&j, "backends", '[');
     for (size_t i = 0; i < r->backends.n_sets; i++)
         json_result(&j, r, &seen[i], i, l);
-    put_json_end(&j, ']');
-    put_json_end(&j, '}');
+    wgi_json_end(&j, ']');
+    wgi_json_end(&j, '}');
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* wengert bleu: scores translations against references, as sacreBLEU does. */
 #include "graph/grow.h"
 #include "cli/cli.h"
+#include "cli/values.h"
 #include "wengert/text/bleu.h"
 
 #include <errno.h>
@@ -63,15 +64,6 @@ static int one_of(const struct argp_state *state, const char *option, const char
     return i;
 }
 
-static double positive(const struct argp_state *state, const char *option, const char *text)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end || !(x > 0 && x < 1e9))
-        argp_error(state, "%s: expected a number above 0, got '%s'", option, text);
-    return x;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
@@ -87,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case SMOOTH_VALUE:
         r->of_bleu = "--smooth-value";
-        r->bleu.smoothing_value = positive(state, r->of_bleu, arg);
+        r->bleu.smoothing_value = real_argument(state, r->of_bleu, arg, ABOVE_0, 1e9, "above 0");
         break;
     case 'l': r->bleu.lowercase = r->chrf.lowercase = true; break;
     case 's': r->sentences = true; break;

@@ -69,8 +69,4 @@ int parse_arguments(const struct argp *argp, int argc, char **argv, unsigned fla
 void take_argument(const struct argp_state *state, const char **argument, const char *what,
                    const char *text);
 
-/* Parses an integer argument of an option; argp_error unless it is in [min, max]. */
-long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
-                     long max);
-
 #endif

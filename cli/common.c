@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "graph/error.h"
 #include "graph/nearest.h"
 #include "graph/text_buffer.h"
 #include "wengert/models/models.h"
@@ -25,13 +26,14 @@ int exit_code(wg_status status)
 
 void complain(const char *format, ...)
 {
+    char text[2 * WG_ERROR_TEXT];
     va_list args;
-    fflush(stdout); /* keeps both streams in order */
-    fputs("wengert: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    wgi_text_disarm(text, true);
+    fflush(stdout); /* keeps both streams in order */
+    fprintf(stderr, "wengert: %s\n", text);
 }
 
 int flush_output(void)
@@ -161,16 +163,4 @@ void take_argument(const struct argp_state *state, const char **argument, const 
     if (*argument)
         argp_error(state, "expected one %s, got '%s' and '%s'", what, *argument, text);
     *argument = text;
-}
-
-long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
-                     long max)
-{
-    char *end;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    if (end == text || *end || errno || n < min || n > max)
-        argp_error(state, "%s: expected a whole number from %ld to %ld, got '%s'", option, min, max,
-                   text);
-    return n;
 }

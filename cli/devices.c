@@ -1,7 +1,7 @@
 /* wengert devices: the machine, its backends and its speed. */
 #include "backends/threads.h"
 #include "cli/backends.h"
-#include "cli/json.h"
+#include "graph/json.h"
 #include "cli/measure.h"
 #include "wengert/backends/isa.h"
 #include "wengert/backends/onednn.h"
@@ -149,31 +149,31 @@ static void print(const request *r, const processor *p, const bench_limits *l)
 static void print_json(const request *r, const processor *p, const bench_limits *l)
 {
     char version[32];
-    json j = {.file = stdout};
-    put_json_begin(&j, NULL, '{');
-    put_json_text(&j, "processor", p->model);
-    put_json_text(&j, "features", p->features);
-    put_json_text(&j, "kernels", wg_isa_name(wg_isa_best()));
-    put_json_begin(&j, "cache_kib", '[');
+    wgi_json j = {.file = stdout};
+    wgi_json_begin(&j, NULL, '{');
+    wgi_json_text(&j, "processor", p->model);
+    wgi_json_text(&j, "features", p->features);
+    wgi_json_text(&j, "kernels", wg_isa_name(wg_isa_best()));
+    wgi_json_begin(&j, "cache_kib", '[');
     for (int i = 0; i < 3; i++)
-        put_json_whole(&j, NULL, p->cache_kib[i]);
-    put_json_end(&j, ']');
-    put_json_whole(&j, "memory_mib", p->memory_mib);
-    put_json_whole(&j, "cores", p->cores);
-    put_json_whole(&j, "threads", r->backends.threads);
-    put_json_begin(&j, "backends", '[');
+        wgi_json_whole(&j, NULL, p->cache_kib[i]);
+    wgi_json_end(&j, ']');
+    wgi_json_whole(&j, "memory_mib", p->memory_mib);
+    wgi_json_whole(&j, "cores", p->cores);
+    wgi_json_whole(&j, "threads", r->backends.threads);
+    wgi_json_begin(&j, "backends", '[');
     for (size_t i = 0; i < r->backends.count; i++) {
         const wg_backend *b = r->backends.backend[i];
-        put_json_begin(&j, NULL, '{');
-        put_json_text(&j, "name", r->backends.name[i]);
-        put_json_text(&j, "version", version_of(b, version, sizeof version));
-        put_json_text(&j, "doc", b->doc ? b->doc : "");
-        put_json_end(&j, '}');
+        wgi_json_begin(&j, NULL, '{');
+        wgi_json_text(&j, "name", r->backends.name[i]);
+        wgi_json_text(&j, "version", version_of(b, version, sizeof version));
+        wgi_json_text(&j, "doc", b->doc ? b->doc : "");
+        wgi_json_end(&j, '}');
     }
-    put_json_end(&j, ']');
+    wgi_json_end(&j, ']');
     if (!r->no_limits)
         json_limits(&j, l);
-    put_json_end(&j, '}');
+    wgi_json_end(&j, '}');
 }
 
 int command_devices(int argc, char **argv)

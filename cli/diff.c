@@ -1,7 +1,7 @@
 /* wengert diff: two graphs, or one graph run in two ways. */
 #include "cli/diff.h"
+#include "cli/values.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,15 +60,6 @@ static void take_pair(diff_request *r, diff_kind kind, const char *pair, struct 
     r->pair = pair;
 }
 
-static double real_argument(const struct argp_state *state, const char *option, const char *text)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text || *end || !(x >= 0 && x < 1e300))
-        argp_error(state, "%s: expected a number from 0, got '%s'", option, text);
-    return x;
-}
-
 static void take_name(diff_request *r, const char *name, struct argp_state *state)
 {
     if (r->n_names == 2)
@@ -100,9 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case DTYPES: take_pair(r, DIFF_DTYPES, arg, state); break;
     case WEIGHTS: take_pair(r, DIFF_WEIGHTS, arg, state); break;
     case GRAD: r->grad = true; break;
-    case DIGITS: r->digits = real_argument(state, "--digits", arg); break;
+    case DIGITS: r->digits = real_argument(state, "--digits", arg, 0, 1e300, "from 0"); break;
     case BITS: r->bits = true; break;
-    case FLOOR: r->floor = real_argument(state, "--floor", arg); break;
+    case FLOOR: r->floor = real_argument(state, "--floor", arg, 0, 1e300, "from 0"); break;
     case WORST: r->worst = (int)number_argument(state, "--worst", arg, 0, 1000000); break;
     case NO_FUSE: r->no_fuse = true; break;
     case FULL: r->full = true; break;

@@ -1,5 +1,6 @@
 /* Where two graphs part: the first node that differs, with the lines around it. */
 #include "cli/diff.h"
+#include "graph/error.h"
 #include "graph/text_buffer.h"
 #include "wengert/graph/op.h"
 
@@ -19,6 +20,7 @@ static bool say(char why[WHY], const char *format, ...)
     va_start(args, format);
     vsnprintf(why, WHY, format, args);
     va_end(args);
+    wgi_text_disarm(why, false);
     return true;
 }
 

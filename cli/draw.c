@@ -18,7 +18,7 @@ int write_picture(wg_picture *p, wg_picture_format format, const char *path)
 {
     wgi_text_buffer b;
     FILE *f = wgi_text_open(&b);
-    wg_error error;
+    wg_error error = {.status = WG_OK};
     wg_status status = f ? wg_picture_write(p, format, f, &error) : WG_ENOMEM;
     char *bytes = wgi_text_close(&b);
     if (!bytes)

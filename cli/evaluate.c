@@ -160,7 +160,12 @@ static int evaluate(const request *r)
         return code;
     size_t n = wg_corpus_count(pairs);
     const char **all = calloc(3 * n + 1, sizeof *all);
-    texts t = {.source = all, .target = all + n, .translated = all + 2 * n, .n = n};
+    texts t = {.n = n};
+    if (all) {
+        t.source = all;
+        t.target = all + n;
+        t.translated = all + 2 * n;
+    }
     for (size_t i = 0; all && i < n; i++) {
         t.source[i] = wg_corpus_text(pairs, i, 0);
         t.target[i] = wg_corpus_text(pairs, i, 1);

@@ -3,6 +3,7 @@
 #include "cli/gradcheck.h"
 #include "cli/bar.h"
 #include "cli/source.h"
+#include "cli/values.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
 #include "wengert/models/models.h"
@@ -11,7 +12,6 @@
 #include "cli/model.h"
 #endif
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,16 +55,6 @@ typedef struct request {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static uint64_t parse_seed(const char *text, struct argp_state *state)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    if (end == text || *end || errno || strchr(text, '-'))
-        argp_error(state, "--seed: expected a whole number, got '%s'", text);
-    return n;
-}
-
 #ifdef WG_HAVE_TRAINING
 static bool is_model(const char *name)
 {
@@ -91,7 +81,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case ALL: r->all = true; break;
     case ORDER: r->order = (int)number_argument(state, "--order", arg, 1, 2); break;
-    case SEED: r->seed = parse_seed(arg, state); break;
+    case SEED: r->seed = seed_argument(state, arg); break;
     case SEEDS: r->seeds = (size_t)number_argument(state, "--seeds", arg, 1, 1000000); break;
     case ELEMENTS:
         r->elements = (size_t)number_argument(state, "--elements", arg, 1, 1000000);

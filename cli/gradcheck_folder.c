@@ -74,24 +74,25 @@ static wg_status choose_batch(wg_batches **batches, const wgi_training_data *dat
 }
 
 static wg_status check_live(const char *folder, const wg_settings *settings,
-                            const wgi_training_data *data, wg_gradcheck_options *o,
+                            const wgi_training_data *data, const wg_gradcheck_options *options,
                             wg_gradcheck_report *report, wg_error *error)
 {
+    wg_gradcheck_options o = *options;
     live m = {.g = NULL};
     wg_batches *batches = NULL;
     const wg_batch *batch;
     wg_transformer_config network = settings->net;
     network.source_vocabulary = wg_vocabulary_size(data->vocabularies.side[0]);
     network.target_vocabulary = wg_vocabulary_size(data->vocabularies.side[1]);
-    wg_status status = choose_batch(&batches, data, settings, o->seed, &batch, error);
+    wg_status status = choose_batch(&batches, data, settings, o.seed, &batch, error);
     if (status == WG_OK)
         status = open_live(&m, folder, &network, batch, error);
     if (status == WG_OK) {
-        o->live = m.plan;
-        o->y = &m.loss;
-        o->n_y = 1;
-        o->max = o->max ? o->max : FEW;
-        status = wg_gradcheck(m.g, o, report);
+        o.live = m.plan;
+        o.y = &m.loss;
+        o.n_y = 1;
+        o.max = o.max ? o.max : FEW;
+        status = wg_gradcheck(m.g, &o, report);
     }
     wg_plan_free(m.plan);
     wg_graph_free(m.g);
@@ -99,7 +100,7 @@ static wg_status check_live(const char *folder, const wg_settings *settings,
     return status;
 }
 
-wg_status check_folder(const char *folder, wg_gradcheck_options *options,
+wg_status check_folder(const char *folder, const wg_gradcheck_options *options,
                        wg_gradcheck_report *report)
 {
     wg_settings settings;

@@ -1,7 +1,8 @@
-/* wengert graph MODEL: the text, costs, DOT, SVG or PNG of a model, its gradient, its plan. */
+/* wengert graph MODEL: the text, costs, DOT, SVG, PNG or page of a model, its gradient or plan. */
 #include "cli/backends.h"
 #include "cli/draw.h"
 #include "cli/source.h"
+#include "cli/values.h"
 #include "graph/text_buffer.h"
 
 #include <stdlib.h>
@@ -11,9 +12,11 @@ enum {
     DOT = 1000,
     SVG,
     PNG,
+    HTML,
     PRINT,
     COSTS,
     GRAD,
+    STEP,
     EXPAND,
     DEPTH,
     PHASE,
@@ -35,15 +38,20 @@ static const struct argp_option table[] = {
     {"dot", DOT, 0, 0, "draw the graph as Graphviz source", 1},
     {"svg", SVG, "FILE", 0, "draw the graph as SVG", 1},
     {"png", PNG, "FILE", 0, "draw the graph as PNG", 1},
+    {"html", HTML, "FILE", 0,
+     "write a page for a browser: one file, in which scopes open on a click and nodes are found by "
+     "op, name, scope and shape; of a plan also memory and times over the run", 1},
     {"output", 'o', "FILE", 0,
      "write the output of --print, --costs and --dot to FILE instead of standard output", 1},
     {0, 0, 0, 0, "Graph:", 2},
     {"model", 'm', "FOLDER", 0, "the model trained in FOLDER", 2},
     {"grad", GRAD, 0, 0, "add the gradient of the loss with respect to all parameters", 2},
+    {"step", STEP, 0, 0,
+     "add the gradient and an update by Adam: a training step", 2},
     {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
     {"profile", PROFILE, 0, 0,
      "run the plan ten times and colour each node by its share of the time; implies --plan", 2},
-    {0, 0, 0, 0, "Level of detail:", 3},
+    {0, 0, 0, 0, "Level of detail of pictures:", 3},
     {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", 3},
     {"depth", DEPTH, "N", 0,
      "collapse scopes below this depth (default: the deepest that stays readable)", 3},
@@ -60,9 +68,9 @@ static const struct argp_option table[] = {
 enum { MAX_EXPAND = 64 };
 
 typedef struct request {
-    const char *model, *output, *svg, *png;
+    const char *model, *output, *svg, *png, *html;
     bool folder; /* the model is in a folder: --model */
-    bool print, costs, dot, grad, plan, profile;
+    bool print, costs, dot, grad, step, plan, profile;
     const char *expand[MAX_EXPAND];
     wg_picture_options picture;
     backend_choice backends;
@@ -99,15 +107,6 @@ static void parse_expand(request *r, const char *scope, struct argp_state *state
     r->expand[r->picture.n_expanded++] = scope;
 }
 
-static double parse_seconds(const char *text, struct argp_state *state)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end || !(seconds > 0 && seconds <= 86400))
-        argp_error(state, "--seconds: expected a number above 0, up to 86400, got '%s'", text);
-    return seconds;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     request *r = state->input;
@@ -121,8 +120,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case DOT: r->dot = true; break;
     case SVG: r->svg = arg; break;
     case PNG: r->png = arg; break;
+    case HTML: r->html = arg; break;
     case 'o': r->output = arg; break;
     case GRAD: r->grad = true; break;
+    case STEP: r->step = true; break;
     case PLAN: r->plan = true; break;
     case PROFILE: r->profile = r->plan = true; break;
     case EXPAND: parse_expand(r, arg, state); break;
@@ -131,7 +132,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case FULL: r->picture.full = true; break;
     case MEMORY: r->picture.memory = true; break;
     case NO_LEGEND: r->picture.no_legend = true; break;
-    case SECONDS: r->picture.seconds = parse_seconds(arg, state); break;
+    case SECONDS:
+        r->picture.seconds =
+            real_argument(state, "--seconds", arg, ABOVE_0, 86400, "above 0, up to 86400");
+        break;
     case 'm':
     case ARGP_KEY_ARG:
         take_argument(state, &r->model, "model", arg);
@@ -236,6 +240,22 @@ static int print(const wg_graph *g, const wg_plan *p, const request *r)
     return code;
 }
 
+static int write_page(const wg_graph *g, const wg_plan *p, const request *r)
+{
+    wgi_text_buffer b;
+    wg_error error = {0};
+    FILE *f = wgi_text_open(&b);
+    wg_status status = !f  ? WG_ENOMEM
+                       : p ? wg_plan_write_page(p, r->picture.title, f, &error)
+                           : wg_graph_write_page(g, r->picture.title, f, &error);
+    char *page = wgi_text_close(&b);
+    if (!page || status == WG_ENOMEM)
+        error = (wg_error){.status = WG_ENOMEM, .text = "out of memory"};
+    int code = error.status == WG_OK ? deliver(r->html, page, b.size) : complain_error(&error);
+    free(page);
+    return code;
+}
+
 static int show(wg_graph *g, const source *s, request *r)
 {
     wg_plan *plan = NULL;
@@ -251,8 +271,10 @@ static int show(wg_graph *g, const source *s, request *r)
     }
     const wg_graph *shown = plan ? wg_plan_graph(plan) : g;
     bool pictures = r->dot || r->svg || r->png;
-    if (code == EXIT_OK && (r->print || r->costs || !pictures))
+    if (code == EXIT_OK && (r->print || r->costs || !(pictures || r->html)))
         code = print(shown, plan, r);
+    if (code == EXIT_OK && r->html)
+        code = write_page(shown, plan, r);
     if (code == EXIT_OK && pictures)
         code = draw(shown, r);
     free(notes);
@@ -264,7 +286,7 @@ static int show(wg_graph *g, const source *s, request *r)
 
 static int check_outputs(const request *r)
 {
-    const char *const outputs[] = {r->output, r->svg, r->png};
+    const char *const outputs[] = {r->output, r->svg, r->png, r->html};
     int code = EXIT_OK;
     for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
         code = check_output(outputs[i]);
@@ -283,7 +305,9 @@ static int open_and_show(request *r)
     wg_graph *g = code == EXIT_OK ? source_build(&s, &loss, &code) : NULL;
     r->picture.title = s.trained.d_model || !s.model ? r->model : s.model->name;
     r->picture.expanded = r->expand;
-    if (g && r->grad)
+    if (g && r->step)
+        code = source_add_update(&s, g, loss);
+    else if (g && r->grad)
         code = source_add_gradient(&s, g, loss);
     if (g && code == EXIT_OK)
         code = show(g, &s, r);

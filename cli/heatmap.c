@@ -1,7 +1,7 @@
 #include "cli/heatmap.h"
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
-#include "cli/json.h"
+#include "graph/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,25 +44,25 @@ static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
 static void put_numbers(FILE *f, const void *context)
 {
     const map *m = context;
-    json j = {.file = f};
-    put_json_begin(&j, NULL, '{');
-    put_json_begin(&j, "source", '[');
+    wgi_json j = {.file = f};
+    wgi_json_begin(&j, NULL, '{');
+    wgi_json_begin(&j, "source", '[');
     for (size_t i = 0; i < m->columns; i++)
-        put_json_text(&j, NULL, m->source[i]);
-    put_json_end(&j, ']');
-    put_json_begin(&j, "target", '[');
+        wgi_json_text(&j, NULL, m->source[i]);
+    wgi_json_end(&j, ']');
+    wgi_json_begin(&j, "target", '[');
     for (size_t i = 0; i < m->rows; i++)
-        put_json_text(&j, NULL, m->target[i]);
-    put_json_end(&j, ']');
-    put_json_begin(&j, "attention", '[');
+        wgi_json_text(&j, NULL, m->target[i]);
+    wgi_json_end(&j, ']');
+    wgi_json_begin(&j, "attention", '[');
     for (size_t i = 0; i < m->rows; i++) {
-        put_json_begin(&j, NULL, '[');
+        wgi_json_begin(&j, NULL, '[');
         for (size_t k = 0; k < m->columns; k++)
-            put_json_real(&j, NULL, m->weight[i * m->columns + k]);
-        put_json_end(&j, ']');
+            wgi_json_real(&j, NULL, m->weight[i * m->columns + k]);
+        wgi_json_end(&j, ']');
     }
-    put_json_end(&j, ']');
-    put_json_end(&j, '}');
+    wgi_json_end(&j, ']');
+    wgi_json_end(&j, '}');
 }
 
 /* The margins for the labels, in pixels. */

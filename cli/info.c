@@ -1,5 +1,6 @@
 /* wengert info: describes a model folder. */
 #include "cli/cli.h"
+#include "graph/error.h"
 #include "train/progress.h"
 #include "wengert/train/folder.h"
 
@@ -89,7 +90,10 @@ static void print_parts(const wg_safetensors *file)
         sum += wg_shape_count(&t->shape);
         if (next && strncmp(t->name, next->name, n) == 0 && strcspn(next->name, "/") == n)
             continue;
-        printf("    %-22.*s %15s\n", (int)n, t->name, grouped(sum, number));
+        char part[200];
+        snprintf(part, sizeof part, "%.*s", (int)n, t->name);
+        wgi_text_disarm(part, false);
+        printf("    %-22s %15s\n", part, grouped(sum, number));
         sum = 0;
     }
 }
@@ -145,6 +149,7 @@ static int print_progress(const char *path)
     for (size_t i = 0; i < p.n_best; i++) {
         char label[64];
         snprintf(label, sizeof label, "best %s", p.best[i].metric);
+        wgi_text_disarm(label, false);
         printf("  %-24s %.6g, after update %" PRId64 "\n", label, p.best[i].value,
                p.best[i].update);
     }
@@ -165,8 +170,11 @@ static int print_file(const char *folder, const char *name)
     char number[32], *path = wg_folder_path(folder, "%s", name);
     bool known = path && stat(path, &s) == 0;
     int code = EXIT_OK;
+    char shown[sizeof((struct dirent *)0)->d_name];
+    snprintf(shown, sizeof shown, "%s", name);
+    wgi_text_disarm(shown, false);
     if (known)
-        printf("  %-24s %15s%s\n", name, S_ISDIR(s.st_mode) ? "" : grouped(s.st_size, number),
+        printf("  %-24s %15s%s\n", shown, S_ISDIR(s.st_mode) ? "" : grouped(s.st_size, number),
                S_ISDIR(s.st_mode) ? "folder" : " bytes");
     else if (!path || errno != ENOENT) {
         complain("%s/%s: %s", folder, name, path ? strerror(errno) : "out of memory");

@@ -36,29 +36,29 @@ void print_limits(const bench_limits *l)
     print_rate(what, "GB/s", l->triad_traffic, &l->triad);
 }
 
-static void json_rate(json *j, const char *key, double work, const bench_times *t)
+static void json_rate(wgi_json *j, const char *key, double work, const bench_times *t)
 {
-    put_json_begin(j, key, '{');
-    put_json_real(j, "best", work / t->min);
-    put_json_real(j, "median", work / t->median);
-    put_json_real(j, "worst", work / t->max);
-    put_json_whole(j, "runs", t->runs);
-    put_json_end(j, '}');
+    wgi_json_begin(j, key, '{');
+    wgi_json_real(j, "best", work / t->min);
+    wgi_json_real(j, "median", work / t->median);
+    wgi_json_real(j, "worst", work / t->max);
+    wgi_json_whole(j, "runs", t->runs);
+    wgi_json_end(j, '}');
 }
 
-void json_limits(json *j, const bench_limits *l)
+void json_limits(wgi_json *j, const bench_limits *l)
 {
-    put_json_begin(j, "limits", '{');
+    wgi_json_begin(j, "limits", '{');
     char isa[80];
-    put_json_text(j, "kernels", bench_isa_text(isa, sizeof isa));
-    put_json_whole(j, "threads", l->threads);
-    put_json_whole(j, "matmul_size", l->matmul_size);
-    put_json_text(j, "matmul_kernel", l->matmul_kernel);
+    wgi_json_text(j, "kernels", bench_isa_text(isa, sizeof isa));
+    wgi_json_whole(j, "threads", l->threads);
+    wgi_json_whole(j, "matmul_size", l->matmul_size);
+    wgi_json_text(j, "matmul_kernel", l->matmul_kernel);
     json_rate(j, "matmul_flops_per_second", l->matmul_flops, &l->matmul);
-    put_json_whole(j, "triad_array_bytes", (int64_t)l->triad_bytes);
+    wgi_json_whole(j, "triad_array_bytes", (int64_t)l->triad_bytes);
     json_rate(j, "memory_bytes_per_second_one_thread", l->triad_traffic, &l->triad_one);
     json_rate(j, "memory_bytes_per_second", l->triad_traffic, &l->triad);
-    put_json_end(j, '}');
+    wgi_json_end(j, '}');
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -76,14 +76,14 @@ const char *time_text(double seconds, char *text, size_t size)
     return text;
 }
 
-void json_times(json *j, const char *key, const bench_times *t)
+void json_times(wgi_json *j, const char *key, const bench_times *t)
 {
-    put_json_begin(j, key, '{');
-    put_json_real(j, "median", t->median);
-    put_json_real(j, "min", t->min);
-    put_json_real(j, "max", t->max);
-    put_json_whole(j, "runs", t->runs);
-    put_json_end(j, '}');
+    wgi_json_begin(j, key, '{');
+    wgi_json_real(j, "median", t->median);
+    wgi_json_real(j, "min", t->min);
+    wgi_json_real(j, "max", t->max);
+    wgi_json_whole(j, "runs", t->runs);
+    wgi_json_end(j, '}');
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

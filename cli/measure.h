@@ -4,21 +4,21 @@
 
 #include "measure/limits.h"
 #include "cli/backends.h"
-#include "cli/json.h"
+#include "graph/json.h"
 
 /* Measures the machine; complains and returns an exit code other than EXIT_OK if that fails. */
 int measure_limits(bench_limits *limits, int threads);
 void print_limits(const bench_limits *limits);
-void json_limits(json *j, const bench_limits *limits); /* as the JSON member "limits" */
+void json_limits(wgi_json *j, const bench_limits *limits); /* as the JSON member "limits" */
 
 /* writes "12.3 us" into text and returns it */
 const char *time_text(double seconds, char *text, size_t size);
 
-void json_times(json *j, const char *key, const bench_times *times);
+void json_times(wgi_json *j, const char *key, const bench_times *times);
 
 /* Prints the time of a profiled plan by op and kernel, the longest first. */
 void print_profile(const wg_plan *p, const char *name);
-void json_profile(json *j, const wg_plan *p); /* as the JSON member "profile" */
+void json_profile(wgi_json *j, const wg_plan *p); /* as the JSON member "profile" */
 
 /* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each
  * time. */

@@ -1,10 +1,10 @@
 #include "cli/metrics.h"
 #include "cli/cli.h"
 #include "graph/grow.h"
+#include "train/json.h"
 #include "wengert/train/folder.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static bool take(series *s, const json_t *record, const char *kind, const char *
 {
     const char *is = json_string_value(json_object_get(record, "kind"));
     const json_t *update = json_object_get(record, "update"), *value = json_object_get(record, key);
-    if (!is || strcmp(is, kind) != 0 || !json_is_number(update) || !json_is_number(value))
+    if (!is || strcmp(is, kind) != 0 || !wgi_json_is_number(update) || !wgi_json_is_number(value))
         return true;
     return append(s, json_number_value(update), json_number_value(value));
 }
@@ -35,9 +35,10 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
     FILE *f = path ? fopen(path, "r") : NULL;
     *s = (series){0};
     if (!f) {
-        complain("%s: %s", path ? path : folder, strerror(errno));
+        int why = errno;
+        complain("%s: %s", path ? path : folder, strerror(why));
         free(path);
-        return EXIT_IO;
+        return why == ENOMEM ? EXIT_RUN : EXIT_IO;
     }
     while (code == EXIT_OK && getline(&line, &room, f) > 0) {
         json_error_t error;

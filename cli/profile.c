@@ -66,24 +66,24 @@ void print_profile(const wg_plan *p, const char *name)
     free(rows);
 }
 
-void json_profile(json *j, const wg_plan *p)
+void json_profile(wgi_json *j, const wg_plan *p)
 {
     size_t n;
     double all;
     row *rows = collect(p, &n, &all);
-    put_json_begin(j, "profile", '[');
+    wgi_json_begin(j, "profile", '[');
     for (size_t i = 0; rows && i < n; i++) {
-        put_json_begin(j, NULL, '{');
-        put_json_text(j, "op", rows[i].op);
-        put_json_text(j, "backend", rows[i].backend);
-        put_json_text(j, "kernel", rows[i].kernel);
-        put_json_whole(j, "steps", (int64_t)rows[i].steps);
-        put_json_real(j, "seconds", rows[i].seconds);
-        put_json_real(j, "share", rows[i].seconds / all);
-        put_json_real(j, "flops", rows[i].flops);
-        put_json_real(j, "bytes", rows[i].bytes);
-        put_json_end(j, '}');
+        wgi_json_begin(j, NULL, '{');
+        wgi_json_text(j, "op", rows[i].op);
+        wgi_json_text(j, "backend", rows[i].backend);
+        wgi_json_text(j, "kernel", rows[i].kernel);
+        wgi_json_whole(j, "steps", (int64_t)rows[i].steps);
+        wgi_json_real(j, "seconds", rows[i].seconds);
+        wgi_json_real(j, "share", rows[i].seconds / all);
+        wgi_json_real(j, "flops", rows[i].flops);
+        wgi_json_real(j, "bytes", rows[i].bytes);
+        wgi_json_end(j, '}');
     }
-    put_json_end(j, ']');
+    wgi_json_end(j, ']');
     free(rows);
 }

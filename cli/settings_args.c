@@ -26,20 +26,17 @@ static const wg_option *option_of(const settings_args *a, int key)
 static char *text(settings_args *a, const char *format, ...) WG_PRINTF(2, 3);
 static char *text(settings_args *a, const char *format, ...)
 {
-    char buffer[400], *copy = NULL;
+    char buffer[400];
     va_list list;
     va_start(list, format);
     vsnprintf(buffer, sizeof buffer, format, list);
     va_end(list);
-    if (a->n_texts < MAX_ROWS)
-        copy = a->texts[a->n_texts++] = strdup(buffer);
-    return copy;
+    return a->texts[a->n_texts++] = strdup(buffer);
 }
 
 static void add_row(settings_args *a, struct argp_option row)
 {
-    if (a->n_rows + 1 < MAX_ROWS) /* the last one stays empty and ends the table */
-        a->rows[a->n_rows++] = row;
+    a->rows[a->n_rows++] = row;
 }
 
 /* A hidden alias: argp cannot break a line of many names. */
@@ -53,11 +50,10 @@ static void add_alias(settings_args *a, const char *name, int group)
 static const char *doc_of(settings_args *a, const wg_option *o)
 {
     char names[200] = "";
-    size_t used = 0;
     for (const char *at = o->aliases; at && *at; at += strcspn(at, "|"), at += *at == '|') {
-        int n = snprintf(names + used, sizeof names - used, "%s --%.*s", used ? "," : "; also",
-                         (int)strcspn(at, "|"), at);
-        used += (size_t)n < sizeof names - used ? (size_t)n : 0;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s --%.*s", used ? "," : "; also",
+                 (int)strcspn(at, "|"), at);
     }
     bool of_model = !(a->use & WG_FOR_TRAINING) &&
                     o->use & WG_FOR_TRAINING; /* its settings have the default then */

@@ -1,4 +1,5 @@
 #include "cli/source.h"
+#include "cli/values.h"
 #include "graph/element.h"
 #include "graph/mix.h"
 #ifdef WG_HAVE_TRAINING
@@ -212,14 +213,15 @@ wg_graph *source_build(const source *s, wg_value **loss, int *code)
 static wg_status add_gradient(wg_graph *g, wg_value *loss)
 {
     size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **w = calloc(2 * n + 1, sizeof *w), **dw = w + n;
+    wg_value **w = calloc(2 * n + 1, sizeof *w);
     if (!w)
         return WG_ENOMEM;
+    wg_value **dw = w + n;
     wg_graph_parameters(g, w, n);
     wg_status status = wg_grad(loss, w, n, dw);
     for (size_t i = 0; i < n && status == WG_OK; i++) {
-        char name[600];
-        snprintf(name, sizeof name, "d %s", w[i]->name);
+        char name[600], of[500];
+        snprintf(name, sizeof name, "d %s", wg_value_text(w[i], of, sizeof of));
         wg_output(dw[i], name);
     }
     free(w);
@@ -235,6 +237,25 @@ int source_add_gradient(const source *s, wg_graph *g, wg_value *loss)
     wg_status status = add_gradient(g, loss);
     if (status != WG_OK)
         complain("%s: %s", s->name, *wg_graph_message(g) ? wg_graph_message(g) : "out of memory");
+    return exit_code(status);
+}
+
+int source_add_update(const source *s, wg_graph *g, wg_value *loss)
+{
+    size_t n = wg_graph_parameters(g, NULL, 0);
+    wg_value **w = calloc(2 * n + 1, sizeof *w);
+    if (!loss || !w) {
+        complain("%s: %s", s->name, loss ? "out of memory" : "no scalar output to differentiate");
+        free(w);
+        return loss ? EXIT_RUN : EXIT_USAGE;
+    }
+    wg_graph_parameters(g, w, n);
+    wg_status status = wg_grad(loss, w, n, w + n);
+    if (status == WG_OK && n)
+        status = wg_adam_update(w, w + n, n, wg_fill(g, w[0]->dtype, WG_SCALAR, 1e-4), NULL);
+    if (status != WG_OK)
+        complain("%s: %s", s->name, wg_graph_message(g));
+    free(w);
     return exit_code(status);
 }
 

@@ -1,6 +1,6 @@
 #include "cli/trials.h"
+#include "cli/values.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- trials ---------------------------------------------------------------------------------- */
@@ -26,47 +26,6 @@ static const struct {
     {"dropout", NULL, "2048x512"},
     {"adam", NULL, "2048x512,2048x512,2048x512,2048x512,scalar,scalar"},
 };
-
-/* One operand "4096x512@9", "scalar"; *end is where it stops. */
-static bool parse_operand(const char *text, const char **end, wg_sample_operand *x)
-{
-    x->shape = (wg_shape){0};
-    if (strncmp(text, "scalar", 6) == 0) {
-        *end = text + 6;
-    } else {
-        do {
-            char *after;
-            long long n = strtoll(text, &after, 10);
-            if (after == text || *text < '0' || *text > '9' || x->shape.rank == WG_MAX_RANK)
-                return false;
-            x->shape.dim[x->shape.rank++] = n;
-            *end = after;
-            text = after + 1;
-        } while (**end == 'x');
-    }
-    if (**end == '@') {
-        char *after;
-        long long n = strtoll(*end + 1, &after, 10);
-        if (after == *end + 1 || n < 1)
-            return false;
-        x->lo = 0;
-        x->hi = (double)n;
-        *end = after;
-    }
-    return **end == ',' || !**end;
-}
-
-static bool parse_shapes(const char *text, wg_sample_operand *in, int *n)
-{
-    const char *end = text;
-    for (*n = 0; *n < WG_MAX_SAMPLE_OPERANDS; text = end + 1) {
-        if (!parse_operand(text, &end, &in[(*n)++]))
-            return false;
-        if (!*end)
-            return true;
-    }
-    return false;
-}
 
 /* The sample of that name, or else the first with that many operands; -1: any number. */
 static const wg_sample *find_sample(const wg_op *op, const char *name, int n_in)

@@ -26,7 +26,7 @@ typedef struct trial {
 
 /* Writes *n trials into t, which has MAX_TRIALS places; complains and returns an exit code other
  * than EXIT_OK if the op has no such trials. */
-int choose_trials(trial *t, int *n, const wg_op *op, const trial_choice *choice);
+int choose_trials(trial *t, int *n, const wg_op *op, const trial_choice *r);
 
 /* The op of a trial in g, whose operands become the inputs in[]; NULL if it refuses them. */
 wg_node *build_trial(wg_graph *g, const trial *t, wg_value **in);

@@ -1,13 +1,17 @@
-# The target `coverage`, for builds with --coverage: runs the tests, reports the branches that they took in graph/,
-# ops/ and autograd/, and fails below WG_COVERAGE_MIN percent.
-set(WG_COVERAGE_MIN 90 CACHE STRING "minimum percentage of branches taken")
-find_program(GCOVR gcovr)
-if(GCOVR AND CMAKE_C_FLAGS MATCHES "--coverage")
-  add_custom_target(coverage
-    COMMAND find . -name "*.gcda" -delete
-    COMMAND ${CMAKE_CTEST_COMMAND} -j 2 --output-on-failure
-    COMMAND ${GCOVR} --root ${PROJECT_SOURCE_DIR} --object-directory . --branches --exclude-throw-branches
-      --filter ${PROJECT_SOURCE_DIR}/graph/ --filter ${PROJECT_SOURCE_DIR}/ops/ --filter ${PROJECT_SOURCE_DIR}/autograd/
-      --sort-percentage --print-summary --fail-under-branch ${WG_COVERAGE_MIN} --html-details coverage.html
-    WORKING_DIRECTORY ${PROJECT_BINARY_DIR} USES_TERMINAL VERBATIM)
+# Builds with --coverage (the preset `coverage`), and their target `coverage`: it runs the tests from counters at zero,
+# then tests/coverage.sh, which reports what they ran of the library and the program, and fails below its bars.
+if(NOT CMAKE_C_FLAGS MATCHES "--coverage")
+  return()
 endif()
+
+add_library(wg_coverage_exit STATIC tests/coverage_exit.c)
+link_libraries($<BUILD_INTERFACE:wg_coverage_exit>)
+add_link_options(-Wl,--wrap=_exit)
+
+set(WG_COVERAGE_TESTS -LE long CACHE STRING "options of ctest that choose the tests of the target `coverage`")
+add_custom_target(coverage
+  COMMAND find . -name "*.gcda" -delete
+  COMMAND ${CMAKE_COMMAND} -E env OMP_WAIT_POLICY=passive
+    ${CMAKE_CTEST_COMMAND} -j 2 --output-on-failure ${WG_COVERAGE_TESTS}
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/coverage.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
+  WORKING_DIRECTORY ${PROJECT_BINARY_DIR} USES_TERMINAL VERBATIM)

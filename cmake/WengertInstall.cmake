@@ -1,10 +1,10 @@
-# Installation: headers, both libraries, find_package(wengert) and pkg-config's wengert.pc.
+# Installation: headers, both libraries, find_package(wengert), pkg-config's wengert.pc, documents.
 include(CMakePackageConfigHelpers)
 
 # include/ is the public interface.  Without training its headers are not installed, so that programs can tell.
 set(WG_NOT_INSTALLED)
 if(NOT WG_TRAINING)
-  set(WG_NOT_INSTALLED REGEX "/(text|train|wengert-train.h)$" EXCLUDE)
+  set(WG_NOT_INSTALLED REGEX "/(text|train/(batches|checkpoint|folder|settings|trainer|translator).h|wengert-train.h)$" EXCLUDE)
 endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${WG_NOT_INSTALLED})
 
@@ -28,5 +28,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/wengertConfigVersion.cmak
 install(FILES ${PROJECT_BINARY_DIR}/wengertConfig.cmake ${PROJECT_BINARY_DIR}/wengertConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wengert)
 
+file(RELATIVE_PATH WG_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" WG_PC_PREFIX "${WG_PC_PREFIX}")
 configure_file(cmake/wengert.pc.in ${PROJECT_BINARY_DIR}/wengert.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/wengert.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES README.md CHANGELOG.md LICENSE cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c" PATTERN "*.wg")

@@ -80,7 +80,7 @@ function(wg_library name)
   add_library(${name}_shared SHARED ${objects})
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${name}_static)
   set_target_properties(${name}_shared PROPERTIES OUTPUT_NAME ${name} EXPORT_NAME ${name}
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    VERSION ${PROJECT_VERSION} SOVERSION ${WG_SOVERSION})
   target_link_options(${name}_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wengert.map)
   set_property(TARGET ${name}_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/wengert.map)
   foreach(target ${name} ${name}_shared)

@@ -211,7 +211,7 @@ static wg_status advance(run *r, const wgi_candidates *all)
     for (size_t i = 0; i < r->n_stepped; i++) {
         wgi_beam *x = r->active[i];
         const wgi_candidates own = {all->scores + row * k, all->ids + row * k};
-        row += x->n_live;
+        row += x->n_live; /* NOLINT(clang-analyzer-core.NullDereference): what steps is there */
         wg_status status = wgi_beam_advance(x, &r->rules, &own, slots);
         if (status == WG_ENONFINITE)
             return wgi_error_set(&r->worker->context.error, status,

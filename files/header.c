@@ -77,7 +77,9 @@ static bool next(parser *p, char c)
 static bool need(parser *p, char c)
 {
     char what[4] = {'\'', c, '\'', '\0'};
-    return next(p, c) || expected(p, what);
+    if (next(p, c))
+        return true;
+    return expected(p, what);
 }
 
 /* Four hexadecimal digits. */
@@ -195,7 +197,7 @@ static bool shape(parser *p, wg_shape *out)
     if (!need(p, '['))
         return false;
     for (out->rank = 0; !next(p, ']'); out->rank++) {
-        uint64_t n;
+        uint64_t n = 0;
         if (out->rank && !need(p, ','))
             return false;
         if (!natural(p, &n))

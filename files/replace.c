@@ -108,6 +108,7 @@ static void remove_if_abandoned(int folder, const char *name)
 void wgi_file_remove_abandoned(const char *folder)
 {
     DIR *d = opendir(folder);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has d */
     for (struct dirent *e; d && (e = readdir(d));)
         if (is_temporary(e->d_name))
             remove_if_abandoned(dirfd(d), e->d_name);
@@ -323,7 +324,7 @@ wg_status wgi_file_append(FILE **out, const char *path, size_t size, wg_error *e
     wg_status status = WG_OK;
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     *out = NULL;
-    if (fd < 0 || fstat(fd, &s) != 0)
+    if (fd < 0 || fstat(fd, &s) != 0) /* NOLINT(bugprone-branch-clone): in this order */
         status = wgi_error_errno(error, path, "open for writing");
     else if (!S_ISREG(s.st_mode))
         status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got another kind");

@@ -66,7 +66,7 @@ char *wgi_sums_text(const wg_tensor *tensors, size_t n_tensors, const wg_file_no
 uint64_t wgi_sums_digest(const char *text)
 {
     uint64_t digest = wgi_xxh64(text, strlen(text), 0);
-    return digest ? digest : 1;
+    return digest + !digest;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -78,6 +78,7 @@ static bool equal_field(const void *a, const void *b, const wg_attr *f)
     case WG_ATTR_INT:
     case WG_ATTR_AXIS:
     case WG_ATTR_KEY: return *FIELD(int64_t, a, f) == *FIELD(int64_t, b, f);
+    /* NOLINTNEXTLINE(*-memory-comparison,cert-*): NaN is itself, and 0 is not -0 */
     case WG_ATTR_REAL: return memcmp(FIELD(double, a, f), FIELD(double, b, f), sizeof(double)) == 0;
     case WG_ATTR_BOOL: return *FIELD(bool, a, f) == *FIELD(bool, b, f);
     case WG_ATTR_ENUM: return *FIELD(int, a, f) == *FIELD(int, b, f);

@@ -1,4 +1,5 @@
 /* What messages call operands, values and nodes. */
+#include "graph/error.h"
 #include "graph/internal.h"
 
 #include <string.h>
@@ -96,6 +97,7 @@ const char *wg_value_text(const wg_value *v, char *text, size_t size)
         snprintf(text, size, "%s", v->name);
     else
         snprintf(text, size, "%%%u", v->id);
+    wgi_text_disarm(text, false);
     return text;
 }
 
@@ -138,5 +140,6 @@ const char *wg_node_message(const wg_node *n, const char *what, char *text, size
     node_title(n, title, sizeof title);
     snprintf(text, size, "%s: %s%s%s%s", title, what, n->at ? " (" : "",
              n->at ? wgi_short_at(n->at) : "", n->at ? ")" : "");
+    wgi_text_disarm(text, false);
     return text;
 }

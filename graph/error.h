@@ -1,10 +1,12 @@
-/* How a wg_error is filled.  All of these allow NULL for it; text that does not fit is cut off. */
+/* How a wg_error is filled.  All of these allow NULL for it; text that does not fit is cut off, and
+ * control characters in it become question marks. */
 #ifndef WG_PRIVATE_GRAPH_ERROR_H
 #define WG_PRIVATE_GRAPH_ERROR_H
 
 #include "wengert/graph/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* No failure and no warning: how each function that takes one begins. */
 void wgi_error_clear(wg_error *e);
@@ -15,6 +17,10 @@ wg_status wgi_error_set(wg_error *e, wg_status status, const char *format, ...) 
 /* Sets "PATH: text" and returns the status. */
 wg_status wgi_error_file(wg_error *e, wg_status status, const char *path, const char *format, ...)
     WG_PRINTF(4, 5);
+
+/* errno as a text: strerror in a form for several threads. */
+enum { WGI_ERRNO_TEXT = 128 };
+const char *wgi_errno_text(char text[WGI_ERRNO_TEXT]);
 
 /* Sets "PATH: what: strerror(errno)" and returns WG_EIO, or WG_ENOMEM if errno says that. */
 wg_status wgi_error_errno(wg_error *e, const char *path, const char *what);
@@ -35,5 +41,9 @@ wg_status wgi_error_prefix(wg_error *e, wg_status status, const char *format, ..
 
 /* Appends a line to the warning. */
 void wgi_error_warn(wg_error *e, const char *format, ...) WG_PRINTF(2, 3);
+
+/* Control characters become '?': names in a message may come from anybody's file, and a terminal
+ * would obey them.  Line breaks stay if asked for. */
+void wgi_text_disarm(char *text, bool keep_lines);
 
 #endif

@@ -1,5 +1,6 @@
 /* The handle: memory, the sticky error, scopes, names, outputs and assignments. */
 #include "graph/call.h"
+#include "graph/error.h"
 #include "graph/grow.h"
 #include "graph/internal.h"
 
@@ -62,8 +63,10 @@ void wgi_graph_stick(wg_graph *g, wg_status status, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
-    if (length >= 0 && (g->message = malloc((size_t)length + 1)))
+    if (length >= 0 && (g->message = malloc((size_t)length + 1))) {
         vsnprintf(g->message, (size_t)length + 1, format, again);
+        wgi_text_disarm(g->message, false);
+    }
     va_end(again);
     va_end(args);
 }
@@ -409,15 +412,17 @@ wg_value *wgi_graph_add_output(wg_value *v, const char *name)
 
 wg_value *wg_output(wg_value *v, const char *name)
 {
-    wg_graph *g = wg_graph_of(v);
-    const wg_value *other = g && name && *name ? wgi_names_get(&g->output_names, name) : NULL;
+    if (!v)
+        return NULL;
+    wg_graph *g = v->node->graph;
+    const wg_value *other = name && *name ? wgi_names_get(&g->output_names, name) : NULL;
     if (other && other != v) {
         const char *at = other->node->at;
         return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_output",
                              "the name '%s' is taken by the output of %s built at %s", name,
                              other->node->op->name, at ? wgi_short_at(at) : "an unknown line");
     }
-    return v ? wgi_graph_add_output(v, name) : NULL;
+    return wgi_graph_add_output(v, name);
 }
 
 const wgi_assignment *wgi_graph_assignment(const wg_graph *g, const wg_value *leaf)

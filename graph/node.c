@@ -97,6 +97,7 @@ static bool refuse_foreign(wg_node *n, int i)
     wg_graph *other = n->in[i]->node->graph;
     wg_op_operand_name(n->op, i, name, sizeof name);
     wg_value_text(n->in[i], value, sizeof value);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a node has an op */
     wg_graph_fail(other, WG_EINVAL, n->at, n->op->name,
                   "%s, %s, belongs to this graph, other operands to another one", name, value);
     return wg_fail(n, WG_EINVAL, "%s belongs to another graph than the other operands", name);
@@ -196,6 +197,7 @@ wg_node *wg_apply(const char *at, wg_graph *g, const wg_op *op, const void *attr
     if (g->status != WG_OK)
         return NULL;
     wg_op_arity(op, &min, &max);
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch): the array has n_in operands */
     while (n_in > min && max != INT32_MAX && !in[n_in - 1])
         n_in--;
     wg_node *n = wg_graph_alloc(g, sizeof *n);

@@ -12,7 +12,8 @@ wg_status wgi_object_open(void **handle, const char *path, const char *what, con
         return wgi_error_set(error, WG_EINVAL, "no path of %s", what);
     void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!opened) {
-        const char *text = dlerror(); /* names the path */
+        /* It names the path.  NOLINTNEXTLINE(concurrency-mt-unsafe): each thread has its own */
+        const char *text = dlerror();
         return wgi_error_set(error, WG_EIO, "%s", text ? text : path);
     }
     void *symbol = dlsym(opened, name);

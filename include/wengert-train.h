@@ -8,9 +8,7 @@
 #define WENGERT_TRAIN_H
 
 #include "wengert.h"
-#include "wengert/train/average.h"
 #include "wengert/train/folder.h"
-#include "wengert/train/schedule.h"
 #include "wengert/train/settings.h"
 #include "wengert/text/bleu.h"
 #include "wengert/text/corpus.h"

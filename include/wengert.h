@@ -15,6 +15,7 @@
 #include "wengert/graph/half.h"
 #include "wengert/graph/error.h"
 #include "wengert/graph/graph.h"
+#include "wengert/graph/page.h"
 #include "wengert/graph/picture.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/parse.h"
@@ -37,5 +38,7 @@
 #include "wengert/models/transformer.h"
 #include "wengert/files/safetensors.h"
 #include "wengert/files/weights.h"
+#include "wengert/train/average.h"
+#include "wengert/train/schedule.h"
 
 #endif

@@ -36,20 +36,8 @@ static void die_with(pid_t parent)
 }
 
 /* In the child: does not return. */
-static void become(const bench_case *what, const char *python, const char *script, const int in[2],
-                   const int out[2])
+static void become(char *const *argv, const int in[2], const int out[2])
 {
-    const bench_batch *b = &what->batch;
-    const int64_t number[] = {b->rows, b->source_length, b->target_length, what->vocabulary,
-                              what->threads};
-    char text[5][24], config[32], self[] = "/proc/self/exe";
-    char *argv[ARGUMENTS + 1] = {(char *)(script ? python : self), (char *)(script ? script : role),
-                                 config};
-    snprintf(config, sizeof config, "%s", what->config);
-    for (int i = 0; i < 5; i++) {
-        snprintf(text[i], sizeof text[i], "%lld", (long long)number[i]);
-        argv[3 + i] = text[i];
-    }
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     execvp(argv[0], argv);
@@ -74,8 +62,7 @@ static bool fail(bench_child *c, const char *why)
     return false;
 }
 
-bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
-                       const char *script)
+bool bench_child_spawn(bench_child *c, char *const *argv)
 {
     int in[2], out[2];
     *c = (bench_child){.pid = 0};
@@ -95,7 +82,7 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
     c->pid = fork();
     if (c->pid == 0) {
         die_with(parent);
-        become(what, python, script, in, out);
+        become(argv, in, out);
     }
     close(in[0]);
     close(out[1]);
@@ -110,6 +97,23 @@ bool bench_child_start(bench_child *c, const bench_case *what, const char *pytho
     if (sscanf(line, "ready %lf %159[^\n]", &c->buffer, c->name) != 2)
         return fail(c, line);
     return rest(c) || fail(c, "it ended after it was ready");
+}
+
+bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
+                       const char *script)
+{
+    const bench_batch *b = &what->batch;
+    const int64_t number[] = {b->rows, b->source_length, b->target_length, what->vocabulary,
+                              what->threads};
+    char text[5][24], config[32], self[] = "/proc/self/exe";
+    char *argv[ARGUMENTS + 1] = {(char *)(script ? python : self), (char *)(script ? script : role),
+                                 config};
+    snprintf(config, sizeof config, "%s", what->config);
+    for (int i = 0; i < 5; i++) {
+        snprintf(text[i], sizeof text[i], "%lld", (long long)number[i]);
+        argv[3 + i] = text[i];
+    }
+    return bench_child_spawn(c, argv);
 }
 
 static bool step(bench_child *c, double *seconds)
@@ -162,15 +166,14 @@ void bench_child_end(bench_child *c)
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static wg_status serve(bench_step *s)
+wg_status bench_child_answer(size_t buffer_bytes, wg_status (*run)(void *), void *context)
 {
-    wg_plan_stats stats = wg_plan_statistics(s->plan);
-    printf("ready %zu wengert\n", stats.buffer_bytes);
+    printf("ready %zu wengert\n", buffer_bytes);
     fflush(stdout);
     wg_status status = WG_OK;
     for (int c = getchar(); c != EOF && status == WG_OK; c = getchar()) {
         double start = wgi_seconds();
-        status = bench_step_run(s);
+        status = run(context);
         printf("%.9g %.0f\n", wgi_seconds() - start, bench_resident_peak());
         fflush(stdout);
     }
@@ -193,7 +196,8 @@ bool bench_child_serve(int argc, char **argv, int *code)
             &s, &(bench_step_options){.settings = &settings,
                                       .batch = {atoll(argv[3]), atoll(argv[4]), atoll(argv[5])}});
         if (status == WG_OK)
-            status = serve(&s);
+            status =
+                bench_child_answer(wg_plan_statistics(s.plan).buffer_bytes, bench_step_run, &s);
         else
             printf("%s\n", s.graph ? wg_graph_message(s.graph) : wg_status_text(status));
     }

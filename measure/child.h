@@ -44,6 +44,8 @@ typedef struct bench_child {
  * is ready, and stops it; on failure false, and c->name is the reason. */
 bool bench_child_start(bench_child *c, const bench_case *what, const char *python,
                        const char *script);
+/* The same for any command that speaks as above, ended by NULL. */
+bool bench_child_spawn(bench_child *c, char *const *argv);
 /* Continues the child for two steps: one that wakes its threads and fills the caches, and one that
  * is counted if `counts`.  false if the child has ended. */
 bool bench_child_run(bench_child *c, bool counts);
@@ -57,6 +59,10 @@ void bench_child_end(bench_child *c);
 /* True if this process was started as such a child; it has then served until the end of its input,
  * and *code is its exit code. */
 bool bench_child_serve(int argc, char **argv, int *code);
+
+/* For a program that is the child of bench_child_spawn: says that it is ready, and runs a step for
+ * each line that it reads, until the end of its input. */
+wg_status bench_child_answer(size_t buffer_bytes, wg_status (*run)(void *), void *context);
 
 double bench_case_flops(const bench_case *c);
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -99,7 +100,7 @@ wg_status bench_interleaved(const bench_subject *subject, int n, const bench_sch
         rounds++;
     }
     for (int i = 0; i < n && status == WG_OK; i++)
-        times[i] = bench_summary(&seconds[i * runs], rounds);
+        times[i] = bench_summary(&seconds[(ptrdiff_t)i * runs], rounds);
     free(calls);
     free(seconds);
     return status;

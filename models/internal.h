@@ -44,8 +44,8 @@ wg_value *wgi_transformer_embed(const wg_transformer *m, wg_value *weight, wg_va
 
 /* Around a sublayer f:  x = after(m, "norm", x, f(before(m, "norm", x)))  is
  *     post-norm  x = Norm(x + Dropout(f(x))),   pre-norm  x = x + Dropout(f(Norm(x))). */
-wg_value *wgi_transformer_before(const wg_transformer *m, const char *norm, wg_value *x);
-wg_value *wgi_transformer_after(const wg_transformer *m, const char *norm, wg_value *x,
+wg_value *wgi_transformer_before(const wg_transformer *m, const char *name, wg_value *x);
+wg_value *wgi_transformer_after(const wg_transformer *m, const char *name, wg_value *x,
                                 wg_value *f);
 wg_value *wgi_transformer_feed_forward(const wg_transformer *m, wg_value *x);
 /* x [B, S, d] -> [B, S, d], in the scope of the layer */

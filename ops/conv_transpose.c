@@ -61,7 +61,7 @@ static bool need_transposed(wg_node *n, const wg_shape *x, const wg_shape *w, wg
 
 static bool infer(wg_node *n, int rank)
 {
-    wg_shape y;
+    wg_shape y = {0};
     return wgi_conv_need_floats(n, rank) &&
            need_transposed(n, &n->in[0]->shape, &n->in[1]->shape, &y) &&
            wgi_conv_need_bias(n, y.dim[1]) && wg_set_result(n, 0, n->in[0]->dtype, y);

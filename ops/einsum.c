@@ -69,7 +69,7 @@ static bool parse_term(wg_node *n, const char *text, const char *end, int rank, 
         for (int k = dots - 1; c == ellipsis && k >= 0; k--)
             out->of[out->count++] = DOTS + k;
         if (is_letter(*c))
-            out->of[out->count++] = *c;
+            out->of[out->count++] = (unsigned char)*c;
     }
     return true;
 }
@@ -94,7 +94,7 @@ static bool operand_labels(wg_node *n, int i, labels *out)
 /* Adds operand i's sizes and uses to the spec. */
 static bool note_operand(wg_node *n, int i, spec *s)
 {
-    labels l;
+    labels l = {0};
     if (!operand_labels(n, i, &l))
         return false;
     for (int k = 0; k < l.count; k++) {

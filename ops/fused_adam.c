@@ -35,7 +35,7 @@ static void expand(wg_node *n, wg_value **y)
 {
     const wg_op *one = n->op == &wg_op_adamw_scaled ? &wg_op_adamw : &wg_op_adam;
     for (int i = 0; HEAD + OWN * i < n->n_in; i++) {
-        wg_value **own = n->in + HEAD + OWN * i;
+        wg_value **own = n->in + HEAD + (ptrdiff_t)OWN * i;
         wg_value *in[] = {own[0], wg_mul(own[1], n->in[2]), own[2], own[3], n->in[0], n->in[1]};
         wg_node *step = wg_apply(WG_HERE, n->graph, one, n->attrs, in, WG_COUNT(in));
         for (int k = 0; step && k < RESULTS; k++)

@@ -76,7 +76,7 @@ wg_value *(wg_take)(const char *at, wg_value *x, wg_value *ids, int axis)
 
 static bool infer_embedding(wg_node *n)
 {
-    wg_shape y;
+    wg_shape y = {0};
     return wg_need_float(n, 0) && wg_need_rank(n, 0, 2, 2) && wg_need_int(n, 1) &&
            taken(n, &n->in[0]->shape, &n->in[1]->shape, 0, &y) &&
            wg_set_result(n, 0, n->in[0]->dtype, y);

@@ -123,6 +123,7 @@ static wg_status fill_orthogonal(void *data, const wg_value *leaf, const wgi_ran
         wgi_normal4(r, (uint64_t)i / 4, q + i);
     orthonormalise(q, wide ? rows : columns, wide ? columns : rows);
     for (int64_t i = 0; i < count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): count is not 0, so no dimension is */
         int64_t row = i / columns, column = i % columns;
         wgi_put_element(data, leaf->dtype, i, scale * q[wide ? i : column * rows + row]);
     }

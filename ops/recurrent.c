@@ -1,58 +1,12 @@
-/* Composites: one step of each cell is written down once and serves the cell and the sequence.  A
- * sequence multiplies all its inputs with wi at once, and is unrolled over time for the rest.  Past
- * the end of a sequence that is shorter than the others, its states stand still: the reverse
- * direction so starts at each sequence's own end. */
+/* Composites: one step of each cell is written down once (recurrent_cells.c) and serves the cell
+ * and the sequence.  A sequence multiplies all its inputs with wi at once; for the rest, rnn is
+ * unrolled over time, and lstm and gru are one op each (recurrent_steps.c).  Past the end of a
+ * sequence that is shorter than the others, its states stand still: the reverse direction so starts
+ * at each sequence's own end. */
 #include "ops/ops_internal.h"
+#include "ops/recurrent_cells.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
-
-enum { MAX_STATES = 2 };
-
-/* Turns the states (h, and c of lstm) into the next ones; p = wi x + bi, [B, G H]. */
-typedef void step_fn(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
-                     wg_value **state);
-
-typedef struct cell {
-    int gates, states;
-    bool one_bias; /* bi and bh only ever occur as bi + bh */
-    step_fn *step;
-} cell;
-
-static void step_rnn(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
-                     wg_value **state)
-{
-    wg_value *sum = wg_add(p, wg_linear(state[0], wh, bh, WG_ACTIVATION_NONE));
-    state[0] = a->relu ? wg_relu(sum) : wg_tanh(sum);
-}
-
-static void step_lstm(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
-                      wg_value **state)
-{
-    (void)a;
-    wg_value *gates = wg_add(p, wg_linear(state[0], wh, bh, WG_ACTIVATION_NONE));
-    wg_value *part = wg_split(gates, -1, NULL, 4);
-    wg_value *i = wg_sigmoid(wg_result_of(part, 0)), *f = wg_sigmoid(wg_result_of(part, 1));
-    wg_value *g = wg_tanh(wg_result_of(part, 2)), *o = wg_sigmoid(wg_result_of(part, 3));
-    state[1] = wg_add(wg_mul(f, state[1]), wg_mul(i, g));
-    state[0] = wg_mul(o, wg_tanh(state[1]));
-}
-
-static void step_gru(const wg_recurrent_attrs *a, wg_value *p, wg_value *wh, wg_value *bh,
-                     wg_value **state)
-{
-    (void)a;
-    wg_value *h = state[0];
-    wg_value *x_part = wg_split(p, -1, NULL, 3);
-    wg_value *h_part = wg_split(wg_linear(h, wh, bh, WG_ACTIVATION_NONE), -1, NULL, 3);
-    wg_value *r = wg_sigmoid(wg_add(wg_result_of(x_part, 0), wg_result_of(h_part, 0)));
-    wg_value *z = wg_sigmoid(wg_add(wg_result_of(x_part, 1), wg_result_of(h_part, 1)));
-    wg_value *n = wg_tanh(wg_add(wg_result_of(x_part, 2), wg_mul(r, wg_result_of(h_part, 2))));
-    state[0] = wg_add(n, wg_mul(z, wg_sub(h, n))); /* (1 - z) n + z h */
-}
-
-static const cell rnn = {1, 1, true, step_rnn};
-static const cell lstm = {4, 2, true, step_lstm};
-static const cell gru = {3, 1, false, step_gru};
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
@@ -61,18 +15,18 @@ typedef struct places {
     int wi, state, lengths;
 } places;
 
-static places in_cell(const cell *c)
+static places in_cell(const wgi_cell *c)
 {
     return (places){.wi = 1 + c->states, .state = 1, .lengths = INT32_MAX};
 }
 
-static places in_sequence(const cell *c)
+static places in_sequence(const wgi_cell *c)
 {
     return (places){.wi = 1, .state = 5, .lengths = 5 + c->states};
 }
 
 /* The sizes of wi, wh, biases and states, whose ranks are right. */
-static bool need_sizes(wg_node *n, const cell *c, places at)
+static bool need_sizes(wg_node *n, const wgi_cell *c, places at)
 {
     const wg_shape *x = &n->in[0]->shape, *wh = &n->in[at.wi + 1]->shape;
     int64_t rows = wh->dim[0], units = wh->dim[1];
@@ -93,7 +47,7 @@ static bool need_sizes(wg_node *n, const cell *c, places at)
 }
 
 /* Checks everything but x's rank. */
-static bool need_operands(wg_node *n, const cell *c, places at)
+static bool need_operands(wg_node *n, const wgi_cell *c, places at)
 {
     for (int i = 1; i < n->n_in && i < at.lengths; i++) {
         int rank = i == at.wi + 2 || i == at.wi + 3 ? 1 : 2;
@@ -107,7 +61,7 @@ static bool need_operands(wg_node *n, const cell *c, places at)
             wg_need_dim(n, at.lengths, 0, n->in[0]->shape.dim[0]));
 }
 
-static bool set_states(wg_node *n, const cell *c, places at, int first)
+static bool set_states(wg_node *n, const wgi_cell *c, places at, int first)
 {
     wg_shape s = WG_SHAPE(n->in[0]->shape.dim[0], n->in[at.wi + 1]->shape.dim[1]);
     for (int i = 0; i < c->states; i++)
@@ -116,13 +70,13 @@ static bool set_states(wg_node *n, const cell *c, places at, int first)
     return true;
 }
 
-static bool infer_cell(wg_node *n, const cell *c)
+static bool infer_cell(wg_node *n, const wgi_cell *c)
 {
     return wg_need_float(n, 0) && wg_need_rank(n, 0, 2, 2) && need_operands(n, c, in_cell(c)) &&
            set_states(n, c, in_cell(c), 0);
 }
 
-static bool infer_sequence(wg_node *n, const cell *c)
+static bool infer_sequence(wg_node *n, const wgi_cell *c)
 {
     const wg_shape *x = &n->in[0]->shape;
     if (!wg_need_float(n, 0) || !wg_need_rank(n, 0, 3, 3) || !need_operands(n, c, in_sequence(c)))
@@ -143,14 +97,14 @@ static wg_value *operand(const wg_node *n, int i)
 }
 
 /* The lengths of the T steps of a sequence, checked by the run; NULL for none. */
-static wg_value *lengths_of(const wg_node *n, const cell *c)
+static wg_value *lengths_of(const wg_node *n, const wgi_cell *c)
 {
     wg_value *lengths = operand(n, in_sequence(c).lengths);
     return lengths ? wg_check_lengths(lengths, n->in[0]->shape.dim[1], n->op->name) : NULL;
 }
 
 /* wi x + bi for x[..., C]; takes bh along and sets it to NULL where the cell allows. */
-static wg_value *project(wg_node *n, wg_value *x, const cell *c, places at, wg_value **bh)
+static wg_value *project(wg_node *n, wg_value *x, const wgi_cell *c, places at, wg_value **bh)
 {
     wg_value *bi = operand(n, at.wi + 2);
     *bh = operand(n, at.wi + 3);
@@ -161,13 +115,13 @@ static wg_value *project(wg_node *n, wg_value *x, const cell *c, places at, wg_v
     return wg_linear(x, n->in[at.wi], bi, WG_ACTIVATION_NONE);
 }
 
-static void expand_cell(wg_node *n, wg_value **y, const cell *c)
+static void expand_cell(wg_node *n, wg_value **y, const wgi_cell *c)
 {
     places at = in_cell(c);
     wg_value *bh, *p = project(n, n->in[0], c, at, &bh);
     for (int i = 0; i < c->states; i++)
         y[i] = n->in[at.state + i];
-    c->step(n->attrs, p, n->in[at.wi + 1], bh, y);
+    c->step(n->attrs, p, n->in[at.wi + 1], bh, y, NULL);
 }
 
 /* x [B, T, C] where t < lengths[b], else 0, which also removes NaN; all of x without lengths. */
@@ -181,55 +135,73 @@ static wg_value *within(wg_value *x, wg_value *lengths)
     return wg_where(seen, x, wg_scalar_like(x, 0));
 }
 
-/* The states after step t: as they were where t >= lengths[b]. */
-static void hold(const cell *c, wg_value *lengths, int t, wg_value *const *before, wg_value **state)
-{
-    if (!lengths)
-        return;
-    wg_value *ends = wg_reshape(lengths, WG_SHAPE(lengths->shape.dim[0], 1));
-    wg_value *active = wg_less(wg_scalar_like(lengths, t), ends);
-    for (int i = 0; i < c->states; i++)
-        state[i] = wg_where(active, state[i], before[i]);
-}
-
-/* The steps of p = wi x + bi [B, T, G H] in their order; h[t] is the state h after step t. */
-static void run_steps(wg_node *n, const cell *c, wg_value *p, wg_value *bh, wg_value *lengths,
-                      wg_value **state, wg_value **h)
+/* The steps of rnn over p = wi x + bi [B, T, H] in their order; h[t] is the state after step t. */
+static void run_steps(wg_node *n, wg_value *p, wg_value *lengths, wg_value **state, wg_value **h)
 {
     const wg_recurrent_attrs *a = n->attrs;
     int steps = (int)p->shape.dim[1];
     wg_value *each = wg_split(p, 1, NULL, steps);
-    for (int k = 0; each && k < steps; k++) {
+    for (int k = 0; each && state[0] && k < steps; k++) {
         int t = a->reverse ? steps - 1 - k : k;
-        wg_value *now = wg_result_of(each, t), *before[MAX_STATES] = {state[0], state[1]};
-        now = wg_reshape(now, WG_SHAPE(p->shape.dim[0], p->shape.dim[2]));
-        c->step(a, now, n->in[2], bh, state);
-        hold(c, lengths, t, before, state);
+        wg_value *before = state[0];
+        wgi_rnn.step(a, wgi_step_of(each, t), n->in[2], NULL, state, NULL);
+        state[0] = wgi_hold(lengths, t, state[0], before);
         h[t] = state[0];
-        if (!state[0])
-            return;
     }
 }
 
-static void expand_sequence(wg_node *n, wg_value **y, const cell *c)
+static void expand_rnn_steps(wg_node *n, wg_value *p, wg_value *lengths, wg_value **state,
+                             wg_value **y)
 {
-    places at = in_sequence(c);
-    int steps = (int)n->out[0]->shape.dim[1];
-    wg_value *lengths = lengths_of(n, c), *state[MAX_STATES] = {NULL}, *bh;
-    wg_value *p = project(n, within(n->in[0], lengths), c, at, &bh);
-    wg_value **h = wg_graph_alloc(n->graph, sizeof *h * (size_t)(steps + 1));
-    if (!p || !h)
+    int steps = (int)p->shape.dim[1];
+    wg_value **h = wg_graph_alloc(n->graph, sizeof *h * (size_t)steps);
+    if (!h)
+        return;
+    run_steps(n, p, lengths, state, h);
+    y[0] = within(wg_stack(h, steps, 1), lengths);
+    y[1] = state[0];
+}
+
+/* lstm and gru by lstm_steps and gru_steps (recurrent_steps.c), whose last results are the states
+ * after each step. */
+static void expand_gated_steps(wg_node *n, const wgi_cell *c, wg_value *p, wg_value *bh,
+                               wg_value *lengths, wg_value **state, wg_value **y)
+{
+    const wg_recurrent_attrs *a = n->attrs;
+    int64_t last = a->reverse ? 0 : p->shape.dim[1] - 1;
+    wg_value *of_lstm[] = {p, n->in[2], state[0], state[1], lengths};
+    wg_value *of_gru[] = {p, n->in[2], bh, state[0], lengths};
+    bool is_lstm = c == &wgi_lstm;
+    if (!bh)
+        of_gru[2] = wg_fill(n->graph, p->dtype, WG_SHAPE(p->shape.dim[2]), 0);
+    wg_node *steps = wg_apply(WG_HERE, n->graph, is_lstm ? &wg_op_lstm_steps : &wg_op_gru_steps, a,
+                              is_lstm ? of_lstm : of_gru, 5);
+    if (!steps)
+        return;
+    wg_value **states = steps->out + steps->n_out - c->states;
+    y[0] = within(states[0], lengths);
+    for (int i = 0; i < c->states; i++)
+        y[1 + i] = wg_squeeze(wg_slice(states[i], 1, last, last + 1, 1), 1);
+}
+
+static void expand_sequence(wg_node *n, wg_value **y, const wgi_cell *c)
+{
+    wg_value *lengths = lengths_of(n, c), *state[WGI_MAX_STATES] = {NULL}, *bh;
+    wg_value *p = project(n, within(n->in[0], lengths), c, in_sequence(c), &bh);
+    if (!p)
         return;
     for (int i = 0; i < c->states; i++) {
-        state[i] = operand(n, at.state + i);
+        state[i] = operand(n, in_sequence(c).state + i);
         if (!state[i])
             state[i] = wg_zeros_like(n->out[1 + i]);
-    }
-    if (steps)
-        run_steps(n, c, p, bh, lengths, state, h);
-    y[0] = steps ? within(wg_stack(h, steps, 1), lengths) : wg_zeros_like(n->out[0]);
-    for (int i = 0; i < c->states; i++)
         y[1 + i] = state[i];
+    }
+    if (n->out[0]->shape.dim[1] == 0)
+        y[0] = wg_zeros_like(n->out[0]);
+    else if (c == &wgi_rnn)
+        expand_rnn_steps(n, p, lengths, state, y);
+    else
+        expand_gated_steps(n, c, p, bh, lengths, state, y);
 }
 
 /* the two products of each step */
@@ -244,7 +216,7 @@ static double flops_of(const wg_node *n, places at)
 
 static double flops_sequence(const wg_node *n)
 {
-    return flops_of(n, in_sequence(&rnn));
+    return flops_of(n, in_sequence(&wgi_rnn));
 }
 
 static double flops_cell(const wg_node *n)
@@ -324,12 +296,12 @@ static const wg_sample gru_samples[] = {
     {                                                                                              \
         expand_##kind(n, y, &c);                                                                   \
     }
-RULES(cell, rnn_cell, rnn)
-RULES(cell, lstm_cell, lstm)
-RULES(cell, gru_cell, gru)
-RULES(sequence, rnn, rnn)
-RULES(sequence, lstm, lstm)
-RULES(sequence, gru, gru)
+RULES(cell, rnn_cell, wgi_rnn)
+RULES(cell, lstm_cell, wgi_lstm)
+RULES(cell, gru_cell, wgi_gru)
+RULES(sequence, rnn, wgi_rnn)
+RULES(sequence, lstm, wgi_lstm)
+RULES(sequence, gru, wgi_gru)
 
 const wg_op wg_op_rnn_cell = {
     .name = "rnn_cell", .formula = "h' = tanh(wi x + bi + wh h + bh)",
@@ -392,21 +364,21 @@ wg_value *(wg_rnn_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, 
                         wg_value *bi, wg_value *bh, wg_rnn_activation activation)
 {
     return apply(at, &wg_op_rnn_cell, &(wg_recurrent_attrs){.relu = activation == WG_RNN_RELU},
-                 (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&rnn));
+                 (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&wgi_rnn));
 }
 
 wg_value *(wg_lstm_cell)(const char *at, wg_value *x, wg_value *h, wg_value *c, wg_value *wi,
                          wg_value *wh, wg_value *bi, wg_value *bh)
 {
     return apply(at, &wg_op_lstm_cell, &(wg_recurrent_attrs){false, false},
-                 (wg_value *[]){x, h, c, wi, wh, bi, bh}, 7, in_cell(&lstm));
+                 (wg_value *[]){x, h, c, wi, wh, bi, bh}, 7, in_cell(&wgi_lstm));
 }
 
 wg_value *(wg_gru_cell)(const char *at, wg_value *x, wg_value *h, wg_value *wi, wg_value *wh,
                         wg_value *bi, wg_value *bh)
 {
     return apply(at, &wg_op_gru_cell, &(wg_recurrent_attrs){false, false},
-                 (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&gru));
+                 (wg_value *[]){x, h, wi, wh, bi, bh}, 6, in_cell(&wgi_gru));
 }
 
 static wg_value *sequence(const char *at, const wg_op *op, wg_value *x, wg_value *wi, wg_value *wh,
@@ -420,9 +392,9 @@ static wg_value *sequence(const char *at, const wg_op *op, wg_value *x, wg_value
     const wg_recurrent_attrs a = {o.reverse, o.relu};
     if (op == &wg_op_lstm)
         return apply(at, op, &a, (wg_value *[]){x, wi, wh, bi, bh, o.h, o.c, o.lengths}, 8,
-                     in_sequence(&lstm));
+                     in_sequence(&wgi_lstm));
     return apply(at, op, &a, (wg_value *[]){x, wi, wh, bi, bh, o.h, o.lengths}, 7,
-                 in_sequence(&gru));
+                 in_sequence(&wgi_gru));
 }
 
 wg_value *(wg_rnn)(const char *at, wg_value *x, wg_value *wi, wg_value *wh, wg_value *bi,

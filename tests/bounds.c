@@ -38,6 +38,8 @@ static const op_bound bounds[] = {
     {"rmsnorm_grad", 1, BOUND_TERMS, 0, 0},
     /* where two numbers are almost equal their difference is multiplied by up to 300 */
     {"batchnorm", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
+    {"batchnorm_grad", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
+    {"groupnorm_grad", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
     {"residual_layernorm", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
     {"linear_cross_entropy_step", 1e-10, BOUND_MEAN_SQUARE, 0, 0},
     {"relu", 0, BOUND_RELATIVE, -1, 4}, /* mostly not 0 */

@@ -239,7 +239,7 @@ static const struct {
     {&wg_op_packed_attention_grad, &wg_op_packed_attention, conf_prepend},
 };
 
-static int conf_row(const wg_op *op)
+static int conf_derivation_of(const wg_op *op)
 {
     int i = 0;
     while (i < WG_COUNT(conf_derived) && conf_derived[i].op != op)
@@ -249,13 +249,13 @@ static int conf_row(const wg_op *op)
 
 const wg_op *conf_source_of(const wg_op *op)
 {
-    int i = conf_row(op);
+    int i = conf_derivation_of(op);
     return i < WG_COUNT(conf_derived) ? conf_derived[i].from : op;
 }
 
 bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed, conf_case *c)
 {
-    int i = conf_row(op);
+    int i = conf_derivation_of(op);
     *c = conf_propose(conf_source_of(op), s, turn, seed);
     if (i == WG_COUNT(conf_derived))
         return true;

@@ -9,6 +9,7 @@
 BEGIN {
     allow("graph")
     allow("graph/picture", "graph")
+    allow("graph/page", "graph graph/picture")
     allow("graph/file", "graph")
     allow("ops", "graph graph/file")
     allow("autograd", "graph ops")
@@ -18,7 +19,7 @@ BEGIN {
     allow("backends/simd", "graph ops backends backends/simd/kernels")
     allow("backends/onednn", "graph ops backends")
     allow("backends/lapack", "graph ops backends")
-    allow("backends/plan", "graph ops backends")
+    allow("backends/plan", "graph graph/page ops backends")
     allow("models", "graph ops")
     allow("text/unicode", "graph")
     allow("files", "graph backends text/unicode")

@@ -190,7 +190,7 @@ static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vo
     if (status == WG_OK && !(c = calloc(1, sizeof *c)))
         status = no_memory(r);
     if (status == WG_OK) {
-        close_up(c, r);
+        close_up(c, r); /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): not NULL here */
         status = c->n ? pack_ids(c, r) : nothing_left(r, c);
     }
     if (status == WG_OK && r->options.keep_text)

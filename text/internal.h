@@ -86,7 +86,8 @@ wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
                            size_t size, wg_error *error);
 wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
                            const int32_t special[WG_SPECIALS], const char *path, wg_error *error);
-/* The kind of a SentencePiece model, by trainer_spec.model_type; false if it is not such a file. */
-bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size);
+/* The kind of a SentencePiece model, by trainer_spec.model_type.  WG_EDATA if it is not such a
+ * file, or its map of characters is damaged; WG_ENOMEM. */
+wg_status wgi_spm_check(wg_vocabulary_kind *kind, const char *bytes, size_t size);
 
 #endif

@@ -46,9 +46,7 @@ static void add_split_word(wgi_units *u, const char *begin, const char *end)
 {
     const char *second = begin;
     wgi_utf8_read(&second, end);
-    if (second == end) /* one character */
-        second = end;
-    else if (is_mark(end[-1]))
+    if (second != end && is_mark(end[-1])) /* more than one character */
         second = end - 1;
     else if (!is_mark(*begin))
         second = end;
@@ -143,7 +141,7 @@ wg_status wgi_ngram_matches(const wgi_units *u, const wgi_units *references, siz
     for (size_t r = 0; r < n_references; r++)
         if (references[r].n > max)
             max = references[r].n;
-    if (!count || max < n)
+    if (!count || !max || max < n)
         return WG_OK;
     ngram *ours = calloc(count, sizeof *ours), *theirs = calloc(max, sizeof *theirs);
     size_t *best = calloc(count, sizeof *best);

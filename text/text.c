@@ -20,9 +20,10 @@ static wg_status gzip_error(gzFile gz, const char *path, wg_error *error)
         return wgi_error_errno(error, path, "read");
     if (code == Z_MEM_ERROR)
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
-    const char *name = strstr(text, ">: "); /* zlib knows the file as "<fd:4>" */
-    return code == Z_OK ? WG_OK
-                        : wgi_error_file(error, WG_EDATA, path, "gzip: %s", name ? name + 3 : text);
+    if (code == Z_OK)
+        return WG_OK;
+    text += strcspn(text, ">"); /* zlib knows the file as "<fd:4>: " */
+    return wgi_error_file(error, WG_EDATA, path, "gzip: %s", text + strspn(text, ">: "));
 }
 
 static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wg_error *error)
@@ -32,8 +33,7 @@ static wg_status read_all(wgi_text *out, gzFile gz, const char *path, wg_error *
         if (!WGI_RESERVE(out->bytes, room, out->size + PIECE))
             return wgi_error_file(error, WG_ENOMEM, path, "no memory for more than %zu bytes",
                                   room);
-        size_t want = room - out->size;
-        int n = gzread(gz, out->bytes + out->size, want < 1 << 30 ? (unsigned)want : 1u << 30);
+        int n = gzread(gz, out->bytes + out->size, PIECE);
         if (n <= 0)
             return gzip_error(gz, path, error);
         out->size += (size_t)n;
@@ -106,7 +106,7 @@ size_t wgi_text_clean_into(char *to, const char *text, size_t size)
 
 bool wgi_text_cleaned(wgi_text *out, const char *text, size_t size)
 {
-    char *bytes = size < SIZE_MAX / 3 ? malloc(3 * size + 1) : NULL;
+    char *bytes = calloc(size + 1, 3); /* which fails if the product is too large */
     *out = (wgi_text){bytes, bytes ? wgi_text_clean_into(bytes, text, size) : 0};
     return bytes != NULL;
 }

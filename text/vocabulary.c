@@ -21,6 +21,7 @@ static const char *const first_tokens[WG_SPECIALS] = {"<pad>", "<s>", "</s>", "<
 
 static wg_vocabulary *finish(wg_vocabulary *v)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): called without a failure */
     for (int i = 0; v->spm && i < WG_SPECIALS; i++)
         v->special[i] = wgi_spm_special(v->spm, i);
     v->size = v->spm ? wgi_spm_size(v->spm) : (int64_t)v->tokens.n;
@@ -154,10 +155,14 @@ static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, w
     if (wgi_is_token_file(text.bytes, text.size))
         return wgi_tokens_parse(&v->tokens, &v->kind, v->special, path, text.bytes, text.size,
                                 error);
-    if (!wgi_spm_kind(&v->kind, text.bytes, text.size))
-        return wgi_error_file(error, WG_EDATA, path,
-                              "expected a vocabulary or a SentencePiece model, got something else");
-    wg_status status = wgi_spm_open(&v->spm, text.bytes, text.size, error);
+    wg_status status = wgi_spm_check(&v->kind, text.bytes, text.size);
+    if (status != WG_OK)
+        return wgi_error_file(error, status, path,
+                              status == WG_ENOMEM
+                                  ? "no memory to check it"
+                                  : "expected a vocabulary or a SentencePiece model, got something "
+                                    "else or a damaged one");
+    status = wgi_spm_open(&v->spm, text.bytes, text.size, error);
     return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", path);
 }
 

@@ -1,8 +1,11 @@
 /* Files of vocabularies: tables of tokens as text, and what a SentencePiece model is. */
+#include "text/charsmap.h"
 #include "text/internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- tables of tokens ------------------------------------------------------------------------ */
@@ -17,31 +20,64 @@ bool wgi_is_token_file(const char *bytes, size_t size)
     return size >= sizeof opening - 1 && memcmp(bytes, opening, sizeof opening - 1) == 0;
 }
 
+static void print_heading(char *text, size_t room, wg_vocabulary_kind kind,
+                          const int32_t special[WG_SPECIALS])
+{
+    size_t n = (size_t)snprintf(text, room, "%s", kind == WG_VOCABULARY_WORDS ? "words" : "chars");
+    for (int i = 0; i < WG_SPECIALS; i++)
+        n += (size_t)snprintf(text + n, room - n, " %s %" PRId32, special_names[i], special[i]);
+}
+
+/* Moves *at behind the word, if that is there. */
+static bool skip_word(const char **at, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(*at, word, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+/* Moves *at behind " 12". */
+static bool read_id(const char **at, int32_t *id)
+{
+    char *end;
+    errno = 0;
+    if (**at != ' ' || !strchr("-0123456789", (*at)[1]))
+        return false;
+    long n = strtol(*at + 1, &end, 10);
+    if (end == *at + 1 || errno || n < INT32_MIN || n > INT32_MAX)
+        return false;
+    *id = (int32_t)n;
+    *at = end;
+    return true;
+}
+
 /* "words pad 0 bos 1 eos 2 unk 3" */
 static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
 {
-    char text[128], name[8];
-    int end = 0;
+    char text[128] = "";
+    const char *at = text;
     if (line.size >= sizeof text)
         return false;
     memcpy(text, line.text, line.size);
     text[line.size] = '\0';
-    if (sscanf(text, "%7s pad %" SCNd32 " bos %" SCNd32 " eos %" SCNd32 " unk %" SCNd32 "%n", name,
-               &special[WG_PAD], &special[WG_BOS], &special[WG_EOS], &special[WG_UNK], &end) != 5 ||
-        (size_t)end != line.size)
-        return false;
-    *kind = strcmp(name, "words") == 0 ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
-    return *kind == WG_VOCABULARY_WORDS || strcmp(name, "chars") == 0;
+    bool words = skip_word(&at, "words");
+    *kind = words ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
+    bool ok = words || skip_word(&at, "chars");
+    for (int i = 0; ok && i < WG_SPECIALS; i++)
+        ok = skip_word(&at, " ") && skip_word(&at, special_names[i]) && read_id(&at, &special[i]);
+    return ok && *at == '\0';
 }
 
-/* Replaces escapes in place; false if malformed or empty. */
+/* Replaces escapes in place; false if malformed or empty.  The text has no NUL. */
 static bool unescape(char *text, size_t *size)
 {
     size_t n = 0;
     for (size_t i = 0; i < *size; i++) {
         char c = text[i];
         if (c == '\\') {
-            const char *l = ++i < *size && text[i] ? strchr(letters, text[i]) : NULL;
+            const char *l = ++i < *size ? strchr(letters, text[i]) : NULL;
             if (!l)
                 return false;
             c = plain[l - letters];
@@ -136,12 +172,9 @@ static void put_table(wgi_file_writer *w, void *context)
 {
     const table *t = context;
     char heading[128];
-    int n = snprintf(heading, sizeof heading, "%s%s", opening,
-                     t->kind == WG_VOCABULARY_WORDS ? "words" : "chars");
-    for (int i = 0; i < WG_SPECIALS; i++)
-        n += snprintf(heading + n, sizeof heading - (size_t)n, " %s %" PRId32, special_names[i],
-                      t->special[i]);
-    wgi_file_put(w, heading, (size_t)n);
+    print_heading(heading, sizeof heading, t->kind, t->special);
+    wgi_file_put(w, opening, sizeof opening - 1);
+    wgi_file_put(w, heading, strlen(heading));
     wgi_file_put(w, "\n", 1);
     for (size_t i = 0; i < t->tokens->n; i++)
         put_token(w, wgi_token_text(t->tokens, i));
@@ -179,7 +212,7 @@ static bool next_field(wgi_slice *rest, field *f)
 {
     uint64_t key, skip = 0;
     *f = (field){0};
-    if (!varint(rest, &key))
+    if (!varint(rest, &key) || key > UINT32_MAX) /* which readers cut off in different ways */
         return false;
     f->number = key >> 3;
     switch (key & 7) {
@@ -199,29 +232,42 @@ static bool next_field(wgi_slice *rest, field *f)
     return true;
 }
 
-/* message ModelProto { repeated SentencePiece pieces = 1; TrainerSpec trainer_spec = 2; ... }
- * message TrainerSpec { ModelType model_type = 3 (UNIGRAM 1, the default; BPE 2; WORD 3; CHAR 4);
- * ... } */
-bool wgi_spm_kind(wg_vocabulary_kind *kind, const char *bytes, size_t size)
+enum { PIECES = 1, TRAINER_SPEC = 2, NORMALIZER = 3, DENORMALIZER = 5 }; /* of a model */
+enum { MODEL_TYPE = 3 };                                                 /* of TRAINER_SPEC */
+enum { CHARSMAP = 2 };                                                   /* of NORMALIZER */
+
+/* A field of a field of a model. */
+static wg_status inner_field(wg_vocabulary_kind *kind, uint64_t outer, const field *f)
 {
-    enum { PIECES = 1, TRAINER_SPEC = 2, MODEL_TYPE = 3 };
     static const wg_vocabulary_kind kinds[] = {WG_VOCABULARY_UNIGRAM, WG_VOCABULARY_UNIGRAM,
                                                WG_VOCABULARY_BPE, WG_VOCABULARY_WORDS,
                                                WG_VOCABULARY_CHARS};
+    if (outer == TRAINER_SPEC && f->number == MODEL_TYPE && f->value < WG_COUNT(kinds))
+        *kind = kinds[f->value];
+    bool map = (outer == NORMALIZER || outer == DENORMALIZER) && f->number == CHARSMAP;
+    return map ? wgi_charsmap_check(f->bytes.text, f->bytes.size) : WG_OK;
+}
+
+/* message ModelProto { repeated SentencePiece pieces = 1; TrainerSpec trainer_spec = 2;
+ *   NormalizerSpec normalizer_spec = 3; NormalizerSpec denormalizer_spec = 5; ... }
+ * message TrainerSpec { ModelType model_type = 3 (UNIGRAM 1, the default; BPE 2; WORD 3; CHAR 4);
+ *   ... }
+ * message NormalizerSpec { bytes precompiled_charsmap = 2; ... } */
+wg_status wgi_spm_check(wg_vocabulary_kind *kind, const char *bytes, size_t size)
+{
     wgi_slice rest = {bytes, size};
+    wg_status status = WG_OK;
     field f, inner;
     bool pieces = false;
     *kind = WG_VOCABULARY_UNIGRAM;
-    while (rest.size) {
+    while (rest.size && status == WG_OK) {
         if (!next_field(&rest, &f))
-            return false;
+            return WG_EDATA;
+        bool nested =
+            f.number == TRAINER_SPEC || f.number == NORMALIZER || f.number == DENORMALIZER;
         pieces = pieces || f.number == PIECES;
-        for (wgi_slice spec = f.bytes; f.number == TRAINER_SPEC && spec.size;) {
-            if (!next_field(&spec, &inner))
-                return false;
-            if (inner.number == MODEL_TYPE && inner.value < WG_COUNT(kinds))
-                *kind = kinds[inner.value];
-        }
+        for (wgi_slice in = f.bytes; nested && in.size && status == WG_OK;)
+            status = next_field(&in, &inner) ? inner_field(kind, f.number, &inner) : WG_EDATA;
     }
-    return pieces;
+    return status == WG_OK && !pieces ? WG_EDATA : status;
 }

@@ -258,7 +258,7 @@ static wg_status load_file(const char *folder, const wg_tensor *list, size_t n,
                            const wg_progress *p, int which, wg_error *error)
 {
     char *path;
-    uint64_t digest;
+    uint64_t digest = 0;
     wg_status status = wgi_checkpoint_find(&path, folder, groups[which].kind, p->update, error);
     bool missing = status == WG_OK && !path;
     if (missing)

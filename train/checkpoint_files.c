@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DAMAGED WG_FOLDER_CHECKPOINTS "/damaged"
@@ -59,6 +60,25 @@ wg_status wgi_checkpoint_find(char **path, const char *folder, wgi_file_kind kin
     return status;
 }
 
+wg_status wgi_checkpoint_check_place(const char *folder, wg_error *error)
+{
+    static const char *const places[] = {WG_FOLDER_CHECKPOINTS, DAMAGED};
+    wg_status status = WG_OK;
+    for (int i = 0; i < WG_COUNT(places) && status == WG_OK; i++) {
+        struct stat s;
+        char *path = wg_folder_path(folder, "%s", places[i]);
+        if (!path)
+            status = no_memory(folder, error);
+        else if (lstat(path, &s) == 0 && S_ISLNK(s.st_mode))
+            status = wgi_error_file(error, WG_EIO, path,
+                                    "expected a folder, got a link: training would write and "
+                                    "remove files elsewhere (only the whole model folder may be "
+                                    "a link)");
+        free(path);
+    }
+    return status;
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -84,7 +104,7 @@ static wg_status read_numbers(wgi_numbers *out, DIR *d, const char *path, const 
                               wg_error *error)
 {
     struct dirent *e;
-    while (errno = 0, (e = readdir(d))) {
+    while (errno = 0, (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): d is ours alone */
         int64_t number = number_in(e->d_name, k);
         if (number < 0)
             continue;

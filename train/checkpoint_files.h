@@ -32,6 +32,10 @@ typedef struct wgi_numbers {
 wg_status wgi_checkpoint_numbers(wgi_numbers *out, const char *folder, wgi_file_kind kind,
                                  wg_error *error);
 
+/* Fails if checkpoints/ is a link: training in the folder would write files elsewhere, and remove
+ * those of another training. */
+wg_status wgi_checkpoint_check_place(const char *folder, wg_error *error);
+
 /* Removes the file if there is one. */
 wg_status wgi_checkpoint_remove(const char *folder, wgi_file_kind kind, int64_t number,
                                 wg_error *error);

@@ -31,14 +31,14 @@ static wg_vocabulary_options vocabulary_options(const wg_settings *s)
 static wg_status make_from_numbers(wg_vocabulary **out, const wg_settings *s, const numbers *n,
                                    int first, int last, wg_error *error)
 {
-    char *text = malloc(strlen(n->text[first]) + strlen(n->text[last]) + 1);
+    const char *more = last != first ? n->text[last] : "";
+    size_t room = strlen(n->text[first]) + strlen(more) + 1;
+    char *text = malloc(room);
     if (!text)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
-    strcpy(text, n->text[first]);
-    if (last != first)
-        strcat(text, n->text[last]);
+    snprintf(text, room, "%s%s", n->text[first], more);
     const wg_vocabulary_options options = vocabulary_options(s);
-    wg_status status = wg_vocabulary_train_text(out, &options, text, strlen(text), error);
+    wg_status status = wg_vocabulary_train_text(out, &options, text, room - 1, error);
     free(text);
     return status;
 }
@@ -51,7 +51,7 @@ static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *
         return make_from_numbers(out, s, n, first, last, error);
     const wg_vocabulary_options options = vocabulary_options(s);
     return wg_vocabulary_train(out, &options, (const char *const *)&s->train_sets[first],
-                               (size_t)(last - first + 1), error);
+                               (size_t)last - (size_t)first + 1, error);
 }
 
 static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n,

@@ -101,7 +101,7 @@ wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *err
     wg_status status = wg_folder_check(folder, error);
     if (status != WG_OK)
         return status;
-    size_t size;
+    size_t size = 0;
     char *bytes = NULL, *path = wg_folder_path(folder, "%s", WG_FILE_CONFIG);
     if (!path || wg_settings_init(out) != WG_OK)
         status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");

@@ -6,7 +6,6 @@
 #include "train/json.h"
 
 #include <errno.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +65,8 @@ static bool set_field(wg_progress *p, const struct field *f, const json_t *value
     case WHOLE:
     case MAYBE:
         *(int64_t *)at = json_integer_value(value);
-        return json_is_integer(value) && *(int64_t *)at >= 0;
-    case REAL: *(double *)at = json_number_value(value); return json_is_number(value);
+        return wgi_json_is(value, JSON_INTEGER) && *(int64_t *)at >= 0;
+    case REAL: *(double *)at = json_number_value(value); return wgi_json_is_number(value);
     default:
         *(uint64_t *)at = text ? strtoull(text, &end, 16) : 0;
         return text && strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
@@ -136,22 +135,21 @@ static json_t *get_best(const wg_progress *p)
 
 static bool set_best(wg_progress *p, json_t *all)
 {
-    const char *metric;
-    json_t *entry;
-    json_object_foreach(all, metric, entry)
-    {
+    for (void *i = json_object_iter(all); i; i = json_object_iter_next(all, i)) {
+        const char *metric = json_object_iter_key(i);
+        const json_t *entry = json_object_iter_value(i);
         wg_best *b = &p->best[p->n_best];
         const json_t *value = json_object_get(entry, "value"),
                      *update = json_object_get(entry, "update");
         if (p->n_best == WG_MAX_METRICS || strlen(metric) >= sizeof b->metric ||
-            !json_is_number(value) || !json_is_integer(update))
+            !wgi_json_is_number(value) || !wgi_json_is(update, JSON_INTEGER))
             return false;
-        strcpy(b->metric, metric);
+        snprintf(b->metric, sizeof b->metric, "%s", metric);
         b->value = json_number_value(value);
         b->update = json_integer_value(update);
         p->n_best++;
     }
-    return json_is_object(all);
+    return wgi_json_is(all, JSON_OBJECT);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -173,8 +171,12 @@ static char *text_of(const wg_progress *p, const wg_settings *s, size_t *size)
     const size_t room = wgi_checksum_head_size(&head) - strlen(brace);
     wgi_text_buffer b;
     FILE *f = wgi_text_open(&b); /* json_dumps may leave out a key without memory */
-    bool whole = f && root && fprintf(f, "%*s", (int)room, "") == (int)room &&
-                 json_dumpf(root, f, JSON_INDENT(2)) == 0 && fputc('\n', f) == '\n';
+    bool whole = false;
+    if (f) { /* json_dumpf fails without a root */
+        fprintf(f, "%*s", (int)room, "");
+        whole = json_dumpf(root, f, JSON_INDENT(2)) == 0;
+        fputc('\n', f);
+    }
     char *text = wgi_text_close(&b);
     json_decref(root);
     *size = b.size;

@@ -72,10 +72,10 @@ static wg_status next(reader *r)
     if (yaml_parser_parse(&r->parser, &r->event))
         return WG_OK;
     const yaml_parser_t *p = &r->parser;
-    if (p->error == YAML_MEMORY_ERROR)
+    if (!p->problem) /* any but a lack of memory has a name */
         return fail(r, WG_ENOMEM, p->mark.line + 1, "out of memory");
     return fail(r, WG_EDATA, (p->problem_mark.line ? p->problem_mark.line : p->mark.line) + 1, "%s",
-                p->problem ? p->problem : "not YAML");
+                p->problem);
 }
 
 static wg_status expect(reader *r, yaml_event_type_t type, const char *what)

@@ -134,6 +134,7 @@ static wg_status run_group(wg_trainer *t, const group *g, wg_error *error)
     t->span.cost += cost * g->tokens;
     t->span.tokens += (int64_t)g->tokens;
     t->span.updates++;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each group has a batch */
     t->span.norm = wgi_plans_scalar(&t->plans, p->norm);
     t->span.rate = g->rate;
     return WG_OK;
@@ -420,6 +421,8 @@ static wg_status enter_folder(wg_trainer *t)
         status = wg_folder_make(s->model, &t->error);
     if (status == WG_OK)
         status = wgi_lock_take(&t->lock, s->model, &t->error);
+    if (status == WG_OK)
+        status = wgi_checkpoint_check_place(s->model, &t->error);
     if (status != WG_OK || s->overwrite)
         return status;
     status = wg_checkpoint_exists(s->model, &t->resumes, &t->error);

@@ -207,6 +207,7 @@ static inline void cpu_reduce(wg_call *c, const wg_axes *axes, const reduction *
     }
     /* One parallel region for all blocks: on a busy machine its end may cost milliseconds. */
     enum { MAX_PARTS = 2 * CPU_PARTS };
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): where there is work, there are blocks */
     int64_t parts = cpu_min(r.units, (CPU_PARTS + r.blocks - 1) / r.blocks);
     partial p[MAX_PARTS][CPU_COLUMNS] = {{{0}}};
     int64_t width[MAX_PARTS];

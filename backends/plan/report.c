@@ -1,6 +1,7 @@
 /* What a plan says of itself. */
 #include "backends/plan/facts.h"
 #include "backends/plan/plan.h"
+#include "graph/error.h"
 
 #include <stdlib.h>
 
@@ -67,7 +68,7 @@ const wg_graph *wg_plan_graph(const wg_plan *p)
 static void print_step(const wg_plan *p, size_t i, FILE *file)
 {
     wg_plan_step s = wg_plan_step_at(p, i);
-    char name[200], shape[160] = "", place[32] = "leaf";
+    char name[200], scope[400], shape[160] = "", place[32] = "leaf";
     const wg_value *v = s.node->n_out ? s.node->out[0] : NULL;
     if (s.offset != SIZE_MAX)
         snprintf(place, sizeof place, "@%zu%s", s.offset, s.inplace ? " in place" : "");
@@ -79,8 +80,10 @@ static void print_step(const wg_plan *p, size_t i, FILE *file)
                 1e-9 * s.flops * (double)s.runs / s.seconds);
     if (v && v->name)
         fprintf(file, "  %s", wg_value_text(v, name, sizeof name));
-    if (*s.node->scope->path)
-        fprintf(file, "  in %s", s.node->scope->path);
+    snprintf(scope, sizeof scope, "%s", s.node->scope->path);
+    wgi_text_disarm(scope, false);
+    if (*scope)
+        fprintf(file, "  in %s", scope);
     if (*s.refused)
         fprintf(file, "  (%s)", s.refused);
     fputc('\n', file);

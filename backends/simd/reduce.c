@@ -1,8 +1,9 @@
-/* Reductions of dense tensors by own kernels: sums over the first axes, and all kinds along the
- * last. */
+/* Reductions of dense tensors by own kernels: sums over the first axes, all kinds along the last,
+ * sums and extremes over middle axes and over both ends, and where the extremes of rows are. */
 
 #include "backends/simd/internal.h"
 #include "wengert/ops/reduce.h"
+#include "wengert/ops/select.h"
 
 #include <math.h>
 
@@ -120,6 +121,88 @@ static void run_rows(wg_call *c)
     simd_kernels(c)->reduce(&a);
 }
 
+/* ---- over the middle, or over both ends ------------------------------------------------------ */
+
+/* x as [outer, middle, inner], axes of size 1 left out, if that is possible; middle 0 if not. */
+static simd_reduce_axes axes_of(const wg_node *n)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    wg_axes axes = wg_normalize_axes(n->attrs, x->rank);
+    int64_t size[3] = {1, 1, 1};
+    bool reduced[3] = {false}, is[WG_MAX_RANK] = {false};
+    int part = -1;
+    for (int i = 0; i < axes.count; i++)
+        is[axes.axis[i]] = true;
+    for (int i = 0; i < x->rank; i++) {
+        if (x->dim[i] == 1)
+            continue;
+        if (part < 0 || reduced[part] != is[i])
+            part++;
+        if (part == 3)
+            return (simd_reduce_axes){.middle = 0};
+        reduced[part] = is[i];
+        size[part] *= x->dim[i];
+    }
+    if (part == 1 && reduced[0]) /* leading axes alone: no outer ones */
+        return (simd_reduce_axes){.outer = 1, .middle = size[0], .inner = size[1]};
+    return (simd_reduce_axes){
+        .outer = size[0], .middle = part == 2 ? size[1] : 0, .inner = size[2], .ends = reduced[0]};
+}
+
+static const char *refuses_axes(const wg_node *n)
+{
+    enum { FEW = 4, LONG = 1 << 15, MIN_INNER = 8 };
+    if (n->in[0]->dtype != WG_F32)
+        return "not f32";
+    if (!wg_value_count(n->in[0]))
+        return "an empty operand";
+    simd_reduce_axes a = axes_of(n);
+    if (!a.middle)
+        return "axes in more than three parts";
+    if (a.inner < MIN_INNER)
+        return "few adjacent numbers";
+    int64_t tasks = a.ends ? a.middle : a.outer * (a.inner / MIN_INNER);
+    return tasks < FEW && wg_value_count(n->in[0]) >= LONG
+               ? "few long sums, which threads could not share"
+               : NULL;
+}
+
+static void run_axes(wg_call *c)
+{
+    simd_reduce_axes a = axes_of(c->node);
+    a.x = c->in[0];
+    a.y = c->out[0];
+    a.how = reduction_of(c->node->op);
+    a.threads = c->threads;
+    simd_kernels(c)->reduce_axes(&a);
+}
+
+/* ---- where the extremes of rows are ---------------------------------------------------------- */
+
+static const char *refuses_arg(const wg_node *n)
+{
+    const wg_shape *x = &n->in[0]->shape;
+    const char *why = wgi_simd_refuses_empty(n);
+    if (why)
+        return why;
+    if (wg_normalize_axis(((const wg_arg_attrs *)n->attrs)->axis, x->rank) != x->rank - 1)
+        return "not along the last axis";
+    return x->dim[x->rank - 1] > INT32_MAX ? "rows too long" : NULL;
+}
+
+static void run_arg(wg_call *c)
+{
+    const wg_node *n = c->node;
+    int64_t rows = wg_value_count(n->out[0]);
+    simd_arg a = {.x = c->in[0],
+                  .y = c->out[0],
+                  .rows = rows,
+                  .width = wg_value_count(n->in[0]) / rows,
+                  .smallest = n->op == &wg_op_argmin,
+                  .threads = c->threads};
+    simd_kernels(c)->arg(&a);
+}
+
 const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_sum, "columns", refuses_columns, columns_scratch, run_columns},
     {&wg_op_sum, "rows", refuses_rows, NULL, run_rows},
@@ -129,5 +212,11 @@ const simd_kernel wgi_simd_reduce[] = {
     {&wg_op_var, "rows", refuses_rows, NULL, run_rows},
     {&wg_op_logsumexp, "rows", refuses_rows, NULL, run_rows},
     {&wg_op_vector_norm, "rows", refuses_rows, NULL, run_rows},
+    {&wg_op_sum, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_mean, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_max, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_min, "axes", refuses_axes, NULL, run_axes},
+    {&wg_op_argmax, "rows", refuses_arg, NULL, run_arg},
+    {&wg_op_argmin, "rows", refuses_arg, NULL, run_arg},
     {.op = NULL},
 };

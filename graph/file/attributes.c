@@ -32,7 +32,7 @@ static bool read_enum(wgi_reader *r, const wg_attr *a, int *out)
     char what[200];
     int64_t number;
     size_t used = (size_t)snprintf(what, sizeof what, "one of");
-    for (int i = 0; a->names && a->names[i]; i++) {
+    for (int i = 0; a->names[i]; i++) {
         if (wgi_token_is(&r->token, a->names[i])) {
             *out = i;
             return wgi_reader_next(r);
@@ -133,7 +133,9 @@ static bool read_data(wgi_reader *r, wg_data *out)
     size_t size = e.count * wg_dtype_size(dtype);
     *out = (wg_data){size ? wgi_arena_copy(&r->arena, e.bytes, size) : NULL, size};
     free(e.bytes);
-    return r->status == WG_OK && (!size || out->bytes || wgi_reader_no_memory(r));
+    if (r->status == WG_OK && size && !out->bytes)
+        wgi_reader_no_memory(r);
+    return r->status == WG_OK;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */

@@ -43,16 +43,15 @@ static bool read_float(const char *text, wg_dtype dtype, void *element)
     return true;
 }
 
-/* The limits of the dtypes that are whole numbers. */
-static bool limits(wg_dtype dtype, int64_t *min, int64_t *max)
+/* The limits of a dtype of whole numbers. */
+static void limits(wg_dtype dtype, int64_t *min, int64_t *max)
 {
     switch (dtype) {
-    case WG_I64: *min = INT64_MIN, *max = INT64_MAX; return true;
-    case WG_I32: *min = INT32_MIN, *max = INT32_MAX; return true;
-    case WG_I8: *min = INT8_MIN, *max = INT8_MAX; return true;
-    case WG_U8: *min = 0, *max = UINT8_MAX; return true;
-    case WG_BOOL: *min = 0, *max = 1; return true;
-    default: return false;
+    case WG_I64: *min = INT64_MIN, *max = INT64_MAX; break;
+    case WG_I32: *min = INT32_MIN, *max = INT32_MAX; break;
+    case WG_I8: *min = INT8_MIN, *max = INT8_MAX; break;
+    case WG_U8: *min = 0, *max = UINT8_MAX; break;
+    default: *min = 0, *max = 1; break; /* WG_BOOL */
     }
 }
 
@@ -60,9 +59,10 @@ static bool read_whole(const char *text, wg_dtype dtype, void *element)
 {
     char *end;
     int64_t min, max;
+    limits(dtype, &min, &max);
     errno = 0;
     int64_t x = strtoll(text, &end, 10);
-    if (end == text || *end || errno || !limits(dtype, &min, &max) || x < min || x > max)
+    if (end == text || *end || errno || x < min || x > max)
         return false;
     union {
         int64_t i64;

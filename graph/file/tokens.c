@@ -20,9 +20,8 @@ bool wgi_reader_fail(wgi_reader *r, const wgi_token *at, const char *format, ...
 
 bool wgi_reader_no_memory(wgi_reader *r)
 {
-    if (r->status == WG_OK)
-        r->status = wgi_error_set(r->error, WG_ENOMEM, "%s: out of memory in line %zu", r->name,
-                                  r->token.line);
+    r->status =
+        wgi_error_set(r->error, WG_ENOMEM, "%s: out of memory in line %zu", r->name, r->token.line);
     return false;
 }
 
@@ -120,8 +119,6 @@ static void take_sign(wgi_reader *r)
 bool wgi_reader_next(wgi_reader *r)
 {
     wgi_token *t = &r->token;
-    if (r->status != WG_OK)
-        return false;
     skip_blanks(r);
     *t = (wgi_token){.kind = WGI_TOKEN_END,
                      .start = r->next,
@@ -175,7 +172,7 @@ bool wgi_reader_need(wgi_reader *r, const char *text, const char *where)
 bool wgi_reader_item(wgi_reader *r, const char *close, size_t *count)
 {
     char what[40];
-    if (r->status != WG_OK || wgi_reader_skip(r, close))
+    if (wgi_reader_skip(r, close))
         return false;
     if ((*count)++ == 0)
         return true;
@@ -192,10 +189,10 @@ int wgi_hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* What follows a backslash, of `left` bytes, as one character; the bytes it takes, 0: wrong. */
+/* What follows a backslash, of `left` > 0 bytes, as one character; the bytes it takes, 0: wrong. */
 static size_t unescape(const char *from, size_t left, char *to)
 {
-    if (left >= 1 && (*from == '\\' || *from == '\'' || *from == '"')) {
+    if (*from == '\\' || *from == '\'' || *from == '"') {
         *to = *from;
         return 1;
     }
@@ -213,10 +210,11 @@ static const char *unquoted(wgi_reader *r, const wgi_token *t)
     if (!text)
         wgi_reader_no_memory(r);
     while (text && from < end) {
-        if (*from == '\0' || (*from == '\\' && from + 1 == end)) {
-            wgi_reader_fail(r, t, "a text with a zero byte or a lone backslash");
+        if (*from == '\0') {
+            wgi_reader_fail(r, t, "a text with a zero byte");
             return NULL;
         }
+        /* a backslash is not the last: it would have quoted the quote */
         size_t used = *from == '\\' ? unescape(from + 1, (size_t)(end - from) - 1, to) : 0;
         if (*from == '\\' && !used) {
             wgi_reader_fail(r, t, "after a backslash expected \\, ', \" or xHH, not x00");
@@ -256,8 +254,6 @@ bool wgi_reader_int(wgi_reader *r, const char *what, int64_t min, int64_t max, i
 {
     char text[WGI_NUMBER_TEXT];
     const wgi_token *t = &r->token;
-    if (r->status != WG_OK)
-        return false;
     if (t->kind != WGI_TOKEN_WORD || t->length >= sizeof text)
         return wgi_reader_expected(r, what);
     memcpy(text, t->start, t->length);

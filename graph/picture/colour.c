@@ -50,6 +50,12 @@ static const wgi_pic_colours *leaf_colours(const wg_op *op)
                                        : family_colours(WG_FAMILY_OTHER);
 }
 
+const wgi_pic_colours *wgi_pic_op_colours(const wg_op *op)
+{
+    bool outer = op->flags & (WG_OP_PARAMETER | WG_OP_STATE | WG_OP_INPUT);
+    return outer ? leaf_colours(op) : family_colours(op->family);
+}
+
 const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b)
 {
     switch (b->kind) {

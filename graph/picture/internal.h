@@ -159,6 +159,7 @@ typedef struct wgi_pic_colours {
     const char *kind, *fill, *line, *text; /* kind: as the legend says it */
 } wgi_pic_colours;
 const wgi_pic_colours *wgi_pic_box_colours(const wgi_pic_box *b);
+const wgi_pic_colours *wgi_pic_op_colours(const wg_op *op); /* of a node drawn alone */
 /* The i-th kind of box, NULL past the end: for the legend. */
 const wgi_pic_colours *wgi_pic_colours_at(size_t i);
 /* White for nothing to a warm red for all of the time, as "#rrggbb". */

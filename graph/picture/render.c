@@ -4,6 +4,7 @@
 
 #ifdef WG_HAVE_GRAPHVIZ
 #include "graph/clock.h"
+#include "graph/error.h"
 #include "graph/grow.h"
 
 #include <graphviz/gvc.h>
@@ -67,6 +68,7 @@ static wg_status grow(bytes *b)
 
 static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
 {
+    char why[WGI_ERRNO_TEXT];
     for (;;) {
         double left = deadline - wgi_seconds();
         struct pollfd one = {.fd = from, .events = POLLIN};
@@ -89,7 +91,7 @@ static wg_status read_until(wg_picture *p, int from, double deadline, bytes *b)
             b->used += (size_t)n;
         else if (errno != EINTR)
             return wgi_error_set(p->error, WG_EIO, "the layout could not be read: %s",
-                                 strerror(errno));
+                                 wgi_errno_text(why));
     }
 }
 
@@ -151,9 +153,10 @@ wg_status wgi_picture_in_child(wg_picture *p, wgi_picture_work *work, wg_picture
                                FILE *file)
 {
     int pipes[2], complaints[2];
+    char why[WGI_ERRNO_TEXT];
     bytes b = {0};
     if (!open_pipes(pipes, complaints))
-        return wgi_error_set(p->error, WG_EIO, "pipe: %s", strerror(errno));
+        return wgi_error_set(p->error, WG_EIO, "pipe: %s", wgi_errno_text(why));
     double deadline = format == WG_PICTURE_DOT ? INFINITY : wgi_seconds() + p->options.seconds;
     fflush(NULL); /* or the child would hold a second copy of what is buffered */
     pid_t pid = fork();
@@ -164,7 +167,7 @@ wg_status wgi_picture_in_child(wg_picture *p, wgi_picture_work *work, wg_picture
     close(pipes[1]);
     close(complaints[1]);
     if (pid < 0) {
-        wgi_error_set(p->error, WG_EIO, "fork: %s", strerror(errno));
+        wgi_error_set(p->error, WG_EIO, "fork: %s", wgi_errno_text(why));
         close(pipes[0]);
         close(complaints[0]);
         return WG_EIO;
@@ -179,7 +182,7 @@ wg_status wgi_picture_in_child(wg_picture *p, wgi_picture_work *work, wg_picture
         status = end;
     if (status == WG_OK && (fwrite(b.data, 1, b.used, file) != b.used || fflush(file) != 0))
         status = wgi_error_set(p->error, WG_EIO, "the picture could not be written: %s",
-                               strerror(errno));
+                               wgi_errno_text(why));
     free(b.data);
     return status;
 }

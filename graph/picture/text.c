@@ -2,31 +2,18 @@
  * Graphviz's HTML-like labels: the one thing to escape is what XML reserves, and a label that is
  * not valid UTF-8 would be refused, so other bytes become U+FFFD. */
 #include "graph/picture/internal.h"
+#include "graph/utf8.h"
 
 #include <string.h>
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Bytes of the well-formed UTF-8 character at s; 0 if there is none. */
-static int utf8_length(const unsigned char *s)
-{
-    int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
-    for (int i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool outside = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-    bool noncharacter =
-        s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd; /* U+FFFE, U+FFFF are not XML */
-    return n > 1 && (overlong || outside || noncharacter) ? 0 : n;
-}
-
 void wgi_pic_put_escaped(FILE *f, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
+        int n = wgi_utf8_length(s);
         if (n == 0)
-            fputs("\xef\xbf\xbd", f);
+            fputs(WGI_UTF8_REPLACEMENT, f);
         else if (*s == '&' || *s == '<' || *s == '>' || *s == '"')
             fputs(*s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : "&quot;", f);
         else if (*s < 0x20 || *s == 0x7f)
@@ -41,9 +28,9 @@ void wgi_pic_put_escaped(FILE *f, const char *text)
 void wgi_pic_put_plain(FILE *f, const char *text)
 {
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8_length(s);
+        int n = wgi_utf8_length(s);
         if (n == 0)
-            fputs("\xef\xbf\xbd", f);
+            fputs(WGI_UTF8_REPLACEMENT, f);
         else if (*s == '&' || *s == '\\')
             fputs(*s == '&' ? "&amp;" : "\\\\", f);
         else if (*s < 0x20 || *s == 0x7f)

@@ -490,7 +490,7 @@ static void a_parameter_without_a_name_is_refused(void **state)
     assert_int_equal(wg_plan_create(&p, g, NULL), WG_EINVAL);
     assert_null(p);
     check_that(
-        strstr(wg_graph_message(g), "a parameter has no name, under which the store keeps it"),
+        strstr(wg_graph_message(g), "parameter %0 has no name, by which the store would know it"),
         "%s", wg_graph_message(g));
     wg_graph_free(g);
 }

@@ -49,6 +49,13 @@ code 0 graph mlp --grad;       says out "output 'd hidden1/weight'"; says out " 
 code 0 graph mlp --plan;       says out "cpu"
 code 0 graph mlp --grad --plan -o text
 code 0 graph mlp --profile
+code 0 graph mlp --step;       says out "= adam("; says out " update"
+
+# pages
+code 0 graph mlp --html mlp.html; says mlp.html '"title":"mlp"'; says mlp.html "</html>"
+holds "a page alone prints nothing" ! -s out
+code 0 graph mlp --step --profile --html mlp.html --print; says mlp.html '"steps":'; says out "steps, "
+code 4 graph mlp --html nowhere/mlp.html; says err "nowhere/mlp.html: cannot be written"
 
 # gradcheck
 code 0 gradcheck --op matmul --op tanh --order 2

@@ -11,6 +11,8 @@
 void fail_from_now(size_t at, bool for_good);
 /* Ends this; how many allocations there were. */
 size_t fail_no_more(void);
+/* The same for tests/coverage_exit.c, in whatever process. */
+void stop_failing(void);
 
 /* Blocks that are not freed: all, and those that code within [begin, end) asked for itself. */
 size_t live_blocks(void);

@@ -58,7 +58,7 @@ static void tell(int signal, const char *object)
     shared->what = CRASHED;
     shared->signal = signal;
     snprintf(shared->text, sizeof shared->text, "signal %d in %s", signal, object);
-    _exit(0);
+    _Exit(0);
 }
 
 /* What leaks: on the reference every block counts, elsewhere those of the project's own code, since

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,14 @@ int __wrap_close(int fd)
 {
     int result = __real_close(fd);
     return fails() ? (errno = EIO, -1) : result;
+}
+
+static bool no_map;
+void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
+{
+    return no_map ? (errno = ENODEV, MAP_FAILED) : __real_mmap(at, n, prot, flags, fd, from);
 }
 
 static void *note_size(size_t size, void *block)
@@ -179,7 +188,11 @@ static void files_round_trip(void **state)
     wg_safetensors_close(NULL);
 
     assert_int_equal(wg_safetensors_write(path, NULL, 0, NULL, 0, NULL), WG_OK);
-    assert_int_equal(open_status(), WG_OK);
+    assert_int_equal(wg_safetensors_open(&f, path, &error), WG_OK);
+    assert_int_equal(wg_safetensors_count(f) + wg_safetensors_note_count(f), 0);
+    assert_null(wg_safetensors_find(f, "a"));
+    assert_null(wg_safetensors_note(f, "step"));
+    wg_safetensors_close(f);
 }
 
 #define ENTRY(name, dtype, shape, begin, end)                                                      \
@@ -202,6 +215,7 @@ static void unusual_headers_are_read(void **state)
          "a"},
         {"{" ENTRY("\\u00e9\\n\\ud83d\\ude00\\u20AC", "U8", "2", "0", "2") "}", 2,
          "\xc3\xa9\n\xf0\x9f\x98\x80\xe2\x82\xac"},
+        {"{" ENTRY("\\u0041\\ue000", "U8", "2", "0", "2") "}", 2, "A\xee\x80\x80"},
         {"{" ENTRY("z", "U16", "2", "0", "4") "," ENTRY("a", "BOOL", "1,3", "4", "7") "}", 7, "z"},
         {"{" ENTRY("a", "F32", "0", "0", "0") "," ENTRY("b", "F32", "1", "0", "4") "," ENTRY(
              "c", "F32", "5,0", "4", "4") "}",
@@ -235,7 +249,14 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
         {"{}x", 0, "header byte 2: expected the end of the header, got 'x'"},
         {"{\"a", 0, "expected the end of a string"},
         {"{\"a\nb\":0}", 0, "expected the end of a string, got 0x0a"},
+        {"\xc3\xa9", 0, "header byte 0: expected '{', got 0xc3"},
         {"{\"\\x\":0}", 0, "expected an escape, got 'x'"},
+        {"{\"\\", 0, "expected an escape, got its end"},
+        {"{\"\\u12", 0, "expected a hexadecimal digit, got its end"},
+        {"{\"\\ud800", 0, "second half of a surrogate pair, got its end"},
+        {"{\"\\ud800\\n\":0}", 0, "second half of a surrogate pair, got '\\'"},
+        {"{\"\\ud800\\u00g0\":0}", 0, "expected a hexadecimal digit, got 'g'"},
+        {"{\"\\ud800\\ue000\":0}", 0, "low surrogate"},
         {"{\"\\u00g0\":0}", 0, "expected a hexadecimal digit, got 'g'"},
         {"{\"\\u0000\":0}", 0, "no NUL"},
         {"{\"\\udc00\":0}", 0, "lone surrogate"},
@@ -265,8 +286,19 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
         {"{\"a\":{\"extra\":\"F32\"}}", 0, "once each, got \"extra\""},
         {"{\"a\":{\"dtype\":1}}", 0, "expected a string, got '1'"},
         {"{\"a\":{\"shape\":1}}", 0, "expected '[', got '1'"},
+        {"{\"a\":{\"shape\":[1", 0, "expected ',', got its end"},
+        {"{\"a\":{\"dtype\" \"F32\"}}", 0, "expected ':', got '\"'"},
+        {"{\"a\":{\"dtype\":\"F32\"]}", 0, "expected '}', got ']'"},
+        {"{\"a\":{\"data_offsets\":0}}", 0, "expected '[', got '0'"},
+        {"{\"a\":{\"data_offsets\":[x]}}", 0, "expected a natural number, got 'x'"},
+        {"{\"a\":{\"data_offsets\":[0,x]}}", 0, "expected a natural number, got 'x'"},
         {"{\"a\":{\"data_offsets\":[1]}}", 0, "expected ',', got ']'"},
         {"{\"a\":{\"data_offsets\":[1,2,3]}}", 0, "expected ']', got ','"},
+        {"{" ENTRY("a", "U8", "1", "0", "1") "]", 1, "expected '}', got ']'"},
+        {"{\"__metadata__\":1}", 0, "expected '{', got '1'"},
+        {"{\"__metadata__\":{1}}", 0, "expected a string, got '1'"},
+        {"{\"__metadata__\":{\"a\"}}", 0, "expected ':', got '}'"},
+        {"{\"__metadata__\":{\"a\":\"1\"]}", 0, "expected '}', got ']'"},
         {"{\"__metadata__\":{\"a\":1}}", 0, "expected a string, got '1'"},
         {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, "note a: expected once, got twice"},
         {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "expected one __metadata__, got two"},
@@ -291,6 +323,8 @@ static void malformed_headers_are_refused_with_the_reason(void **state)
          "tensor b: expected to begin at 2, got 1"},
         {"{" ENTRY("a", "U8", "1", "0", "1") "," ENTRY("b", "U8", "1", "2", "3") "}", 3,
          "tensor b: expected to begin at 1, got 2"},
+        {"{" ENTRY("a", "U8", "1", "1", "2") "," ENTRY("b", "U8", "1", "2", "3") "}", 3,
+         "tensor a: expected to begin at 0, got 1"},
         {"{" ENTRY("a", "U8", "1", "0", "1") "}", 2, "expected 1 bytes of data, got 2"},
         {"{}", 1, "expected 0 bytes of data, got 1"},
     };
@@ -326,6 +360,11 @@ static void lengths_and_kinds_of_files_are_checked(void **state)
         assert_int_equal(open_status(), WG_EDATA);
         assert_non_null(strstr(error.text, "expected at least 8 bytes"));
     }
+    put_header("{}", 0);
+    no_map = true;
+    assert_int_equal(open_status(), WG_EIO);
+    no_map = false;
+    assert_non_null(strstr(error.text, "map: No such device"));
     unlink(path);
     assert_int_equal(open_status(), WG_EIO);
     assert_non_null(strstr(error.text, "No such file"));
@@ -454,6 +493,7 @@ static void checksums_are_not_among_the_notes(void **state)
     assert_int_equal(wg_safetensors_note_count(f), 2);
     assert_null(wg_safetensors_note(f, sums_key));
     assert_null(wg_safetensors_note_at(f, 2));
+    assert_string_equal(wg_safetensors_note_at(f, 0)->key, "model"); /* in order */
     wg_safetensors_close(f);
     const wg_file_note reserved[] = {{sums_key, "0"}};
     assert_int_equal(wg_safetensors_write(path, NULL, 0, reserved, 1, &error), WG_EINVAL);
@@ -530,7 +570,9 @@ static void wrong_tensors_are_not_written(void **state)
         assert_true(error.text[0] != '\0' && access(path, F_OK) != 0);
     }
     const wg_file_note twice[] = {{"k", "1"}, {"k", "2"}}, none[] = {{"k", NULL}},
-                       bad[] = {{"k", "\xff"}};
+                       bad[] = {{"k", "\xff"}}, nameless[] = {{NULL, "1"}};
+    assert_int_equal(wg_safetensors_write(path, NULL, 0, nameless, 1, &error), WG_EINVAL);
+    assert_non_null(strstr(error.text, "name 0: expected UTF-8, got none"));
     assert_int_equal(wg_safetensors_write(path, NULL, 0, twice, 2, NULL), WG_EINVAL);
     assert_int_equal(wg_safetensors_write(path, NULL, 0, none, 1, NULL), WG_EINVAL);
     assert_int_equal(wg_safetensors_write(path, NULL, 0, bad, 1, NULL), WG_EINVAL);

@@ -4,6 +4,7 @@
 #include "tests/graph_text.h"
 #include "tests/sample.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 
@@ -61,7 +62,7 @@ static const wg_parse_options with_own_ops = {.ops = own_ops, .n_ops = 1};
 static void attributes_of_every_kind_come_back(void **state)
 {
     (void)state;
-    static const double reals[] = {0, -0.0, 0.1, 1.0 / 3, 5e-324, 1e308, INFINITY, -INFINITY};
+    static const double reals[] = {0, -0.0, 0.1, 1.0 / 3, 5e-324, DBL_MAX, INFINITY, -INFINITY};
     static const char *const texts[] = {NULL, "", "it's \"quoted\"", "\\ \n\t\x7f", "\xc3\xa9"};
     static const int64_t wholes[] = {0, -1, INT64_MIN, INT64_MAX};
     wg_graph *g = wg_graph_new();
@@ -102,6 +103,54 @@ static void an_own_op_hides_a_built_in_one(void **state)
     g = parsed(text, sizeof text - 1, NULL);
     assert_ptr_equal(wg_graph_node(g, 1)->op, &wg_op_tanh);
     wg_graph_free(g);
+}
+
+/* ---- odd ops --------------------------------------------------------------------------------- */
+
+/* Attributes that are like those of built-in ops but for their names, an enum of more names than a
+ * message has room for, and one of no kind. */
+typedef struct odd_attrs {
+    wg_dtype to;
+    wg_shape size;
+    int which;
+    int64_t strange;
+} odd_attrs;
+
+static const char *const many[] = {
+    "a name that is rather long, the first",   "a name that is rather long, the second",
+    "a name that is rather long, the third",   "a name that is rather long, the fourth",
+    "a name that is rather long, the fifth",   "a name that is rather long, the sixth",
+    "a name that is rather long, the seventh", NULL};
+static const wg_attr odd_fields[] = {
+    WG_ATTR(DTYPE, odd_attrs, to),
+    WG_ATTR(SHAPE, odd_attrs, size),
+    WG_ATTR_NAMED(odd_attrs, which, many),
+    {.name = "strange", .kind = (wg_attr_kind)99, .offset = offsetof(odd_attrs, strange)},
+};
+static const wg_op odd_op = {
+    .name = "odd", .operands = "x", .infer = infer_kinds, WG_ATTRS(odd_attrs, odd_fields)};
+static const wg_op *const odd_ops[] = {&odd_op};
+
+#define ODD "wengert-graph 1\n%x = input : f32[3] 'x'\n%y = odd(%x)"
+
+static void odd_attributes_are_not_taken_for_others(void **state)
+{
+    (void)state;
+    const wg_parse_options o = {.name = "m", .ops = odd_ops, .n_ops = 1};
+    const char plain[] = ODD " : f32[3]\n", named[] = ODD " {which=\"x\"}\n",
+               strange[] = ODD " {strange=1}\n";
+    wg_error error;
+    wg_graph *g = parsed(plain, sizeof plain - 1, &o);
+    const odd_attrs *a = wg_graph_node(g, 1)->attrs;
+    assert_true(a->to == WG_DTYPE_DEFAULT && a->size.rank == 0); /* f32[3] is that of the result */
+    wg_graph_free(g);
+    assert_int_equal(wg_graph_parse(&g, named, sizeof named - 1, &o, &error), WG_EDATA);
+    static const char start[] = "m:3:21: expected one of a name that is rather long, the first, a ";
+    check_that(strncmp(error.text, start, strlen(start)) == 0 &&
+                   strstr(error.text, ", found '\"x\"'"),
+               "%s", error.text);
+    assert_int_equal(wg_graph_parse(&g, strange, sizeof strange - 1, &o, &error), WG_EDATA);
+    assert_string_equal(error.text, "m:3:23: attribute strange is of an unknown kind");
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -207,6 +256,11 @@ static void keys_go_on_where_they_were(void **state)
     g = parsed(text, sizeof text - 1, NULL);
     assert_int_equal(wg_graph_new_key(g), 8); /* no count in the head: past those in use */
     wg_graph_free(g);
+    const char falling[] = "wengert-graph 1\n%x = input : f32[3] 'x'\n"
+                           "%y = dropout(%x) {p=0.5, key=7}\n%z = dropout(%x) {p=0.5, key=3}\n";
+    g = parsed(falling, sizeof falling - 1, NULL);
+    assert_int_equal(wg_graph_new_key(g), 8);
+    wg_graph_free(g);
 }
 
 static void a_graph_owns_its_lines(void **state)
@@ -232,7 +286,9 @@ static void a_text_by_hand_may_be_short(void **state)
                                "%c = constant {data=f32[1,\n    2, 3, 4]} : f32[4]\n"
                                "%y = add(%c, %p1)\n";
     static const char rest[] = "%p1 = mul(%x, %w)\n%y = add(%c, %p1) in block backward\n"
-                               "output %y\noutput \"named\" = %y\n";
+                               "output %y\noutput \"named\" = %y\n"
+                               "%none = constant {data=hex \"\"} : f32[0]\n"
+                               "= relu(%y)\n# the end";
     char whole[sizeof text + sizeof rest];
     wg_graph *g;
     wg_error error;
@@ -240,7 +296,8 @@ static void a_text_by_hand_may_be_short(void **state)
     assert_string_equal(error.text, "graph:8:14: no value %p1 above this line");
     snprintf(whole, sizeof whole, "%.*s%s", (int)(strstr(text, "%y") - text), text, rest);
     g = parsed(whole, strlen(whole), &(wg_parse_options){.name = "dir/line.wg"});
-    assert_int_equal(wg_graph_node_count(g), 5);
+    assert_int_equal(wg_graph_node_count(g), 7);
+    assert_null(((const wg_constant_attrs *)wg_graph_node(g, 5)->attrs)->data.bytes);
     const wg_node *n = wg_graph_node(g, 4);
     assert_string_equal(n->scope->path, "block");
     assert_int_equal(n->phase, WG_BACKWARD);
@@ -274,6 +331,9 @@ static void given_initial_values_come_back(void **state)
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 #define HEAD "wengert-graph 1\n%x = input : f32[3] 'x'\n"
+
+/* More digits than any number has. */
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000000000"
 
 static void errors_say_where_and_what(void **state)
 {
@@ -346,6 +406,22 @@ static void errors_say_where_and_what(void **state)
         {HEAD "error 'why'", "m:3:7: the graph was printed with this error: why"},
         {HEAD "import x", "m:3:1: expected %VALUE = OP(...), output, assign or scope, found "
                           "'import'"},
+        {HEAD "error =", "m:3:7: expected a message in quotes, found '='"},
+        {HEAD "%y = relu(%x) : f32[3] ''", "m:3:17: an empty name"},
+        {HEAD "%y = relu(%x) in /a", "m:3:6: the scope '/a' has an empty part"},
+        {HEAD "%y = relu(%x) in a/", "m:3:6: the scope 'a/' has an empty part"},
+        {HEAD "'y", "m:3:1: this ' is not closed in its line"},
+        {HEAD "\n'y", "m:4:1: this ' is not closed in its line"},
+        {HEAD "%y = input : f32[3] 'y\\", "m:3:21: this ' is not closed in its line"},
+        {HEAD "%y = input : f32[3] 'y\\\n", "m:3:21: this ' is not closed in its line"},
+        {HEAD "%y = input : f32[3] 'y\\x00'", "m:3:21: after a backslash expected"},
+        {HEAD "%y = input : f32[3] 'y\\xG0'", "m:3:21: after a backslash expected"},
+        {HEAD "%y = fill {value=" ZEROS "} : f32[]", "m:3:18: expected a number, found '000"},
+        {HEAD "%y = fill {shape=[" ZEROS "]}", "m:3:19: expected a size, found '000"},
+        {HEAD "%y = constant {data=f32[" ZEROS "]} : f32[1]",
+         "m:3:25: expected a number of f32, found '000"},
+        {HEAD "%y = constant {data=i8[-129]} : i8[1]",
+         "m:3:24: expected a number of i8, found '-129'"},
         {HEAD "%y = relu(%x)\001", "m:3:14: expected the end of the line, found '?'"},
     };
     for (int i = 0; i < WG_COUNT(cases); i++) {
@@ -362,13 +438,52 @@ static void errors_say_where_and_what(void **state)
     }
 }
 
+static void zero_bytes_are_refused(void **state)
+{
+    (void)state;
+#define BYTES(bytes)                                                                               \
+    {                                                                                              \
+        bytes, sizeof bytes - 1                                                                    \
+    }
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } cases[] = {
+        BYTES(HEAD "%y = input : f32[3] 'y\0'"),
+        BYTES(HEAD "%y = input : f32[3] 'y\\\0'"),
+        BYTES(HEAD "%y = input : f32[3] 'y\\x\0'"),
+        BYTES(HEAD "%y = input : f32[3] 'y\\x1\0'"),
+        BYTES(HEAD "%y = relu(%x)\0"),
+        BYTES(HEAD "\0"),
+        BYTES("\0"),
+    };
+    wg_graph *g;
+    wg_error error;
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        assert_int_equal(wg_graph_parse(&g, cases[i].bytes, cases[i].size, NULL, &error), WG_EDATA);
+        check_that(strncmp(error.text, "graph:", 6) == 0, "%s", error.text);
+    }
+    static const char upper[] = "wengert-graph 1\n%x = input : f32[3] 'x\\x4A'\n";
+    g = parsed(upper, sizeof upper - 1, NULL);
+    assert_non_null(wg_graph_find(g, "xJ"));
+    wg_graph_free(g);
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
     (void)state;
     wg_graph *g;
     wg_error error;
     static const wg_op nameless = {.operands = ""};
-    static const wg_op *const ops[] = {&nameless};
+    static const wg_op *const ops[] = {&nameless}, *const no_ops[] = {NULL};
+    const wg_parse_options named = {.name = "mine"};
+    assert_int_equal(wg_graph_parse(&g, NULL, 1, &named, &error), WG_EINVAL);
+    assert_string_equal(error.text, "mine: the text is NULL");
+    assert_int_equal(
+        wg_graph_parse(&g, "", 0, &(wg_parse_options){.ops = no_ops, .n_ops = 1}, &error),
+        WG_EINVAL);
+    assert_string_equal(error.text, "op 0 of the options has no name");
+    assert_int_equal(wg_graph_read(NULL, "model.wg", NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(NULL, "", 0, NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(&g, NULL, 1, NULL, &error), WG_EINVAL);
     assert_int_equal(wg_graph_parse(&g, "", 0, &(wg_parse_options){.ops = ops, .n_ops = 1}, &error),
@@ -379,6 +494,28 @@ static void wrong_arguments_are_refused(void **state)
     check_that(strstr(error.text, "nowhere/model.wg: cannot be opened") != NULL, "%s", error.text);
     assert_int_equal(wg_graph_read(&g, "/", NULL, &error), WG_EIO);
     assert_null(g);
+}
+
+/* Larger than what is read at a time. */
+static void a_large_file_is_read_whole(void **state)
+{
+    (void)state;
+    static const char path[] = "parse_large.wg";
+    enum { NODES = 10000 };
+    wg_graph *g;
+    wg_error error;
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(HEAD, f);
+    for (int i = 0; i < NODES; i++)
+        fprintf(f, "%%y%d = relu(%%x)\n", i);
+    fputs("%z = reluu(%x)\n", f);
+    assert_true(ftell(f) > 1 << 17);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(wg_graph_read(&g, path, &(wg_parse_options){.name = "mine"}, &error),
+                     WG_EDATA);
+    assert_string_equal(error.text, "mine:10003:6: no op 'reluu'; did you mean 'relu'?");
+    remove(path);
 }
 
 static void a_graph_in_error_is_not_read_back(void **state)
@@ -551,6 +688,7 @@ int main(void)
         cmocka_unit_test(every_op_comes_back_on_every_sample),
         cmocka_unit_test(attributes_of_every_kind_come_back),
         cmocka_unit_test(an_own_op_hides_a_built_in_one),
+        cmocka_unit_test(odd_attributes_are_not_taken_for_others),
         cmocka_unit_test(constants_come_back_bit_for_bit),
         cmocka_unit_test(numbers_are_short_where_they_can_be),
         cmocka_unit_test(names_scopes_and_lines_come_back),
@@ -560,7 +698,9 @@ int main(void)
         cmocka_unit_test(a_text_by_hand_may_be_short),
         cmocka_unit_test(given_initial_values_come_back),
         cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(zero_bytes_are_refused),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(a_large_file_is_read_whole),
         cmocka_unit_test(a_graph_in_error_is_not_read_back),
         cmocka_unit_test(a_program_with_another_locale_reads_and_writes_points),
         cmocka_unit_test(the_corpus_comes_back),

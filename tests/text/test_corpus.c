@@ -9,6 +9,20 @@
 static wg_error error;
 static wg_vocabulary *words;
 
+/* A vocabulary that fails at one of its lines, unless that is 0. */
+static int failing_line;
+wg_status __real_wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t size,
+                                      int32_t **ids, size_t *n);
+wg_status __wrap_wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t size,
+                                      int32_t **ids, size_t *n);
+wg_status __wrap_wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t size,
+                                      int32_t **ids, size_t *n)
+{
+    if (failing_line && --failing_line == 0)
+        return WG_EDATA;
+    return __real_wg_vocabulary_encode(v, text, size, ids, n);
+}
+
 static const char english[] = "a b c\nb\na a a a\n\nc d\n";
 static const char german[] = "A B C D\nB B\nA\nC\nE F\n";
 
@@ -323,6 +337,30 @@ static void damaged_gzip(void **state)
     check_that(refused > size, "%zu refused, %zu read", refused, text);
 }
 
+static void a_line_that_cannot_be_encoded(void **state)
+{
+    (void)state;
+    wg_corpus *c;
+    const wg_corpus_options one = {.threads = 1};
+    failing_line = 5;
+    assert_int_equal(wg_corpus_of_text(&c, english, strlen(english), german, strlen(german), words,
+                                       words, &one, &error),
+                     WG_EDATA);
+    assert_null(c);
+    assert_int_equal(failing_line, 0);
+    check_that(strstr(error.text, "source text: a line could not be encoded: ") != NULL, "%s",
+               error.text);
+}
+
+/* Linux: a regular file whose first byte cannot be read. */
+static void a_file_that_fails_while_it_is_read(void **state)
+{
+    (void)state;
+    if (access("/proc/self/mem", R_OK) == 0)
+        check_refused("/proc/self/mem", write_text("good", "a\n"), WG_EIO,
+                      "/proc/self/mem: read: ", "Input/output error");
+}
+
 static void bad_arguments_are_refused(void **state)
 {
     (void)state;
@@ -331,6 +369,13 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(wg_corpus_read(NULL, good, good, words, words, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_read(&c, NULL, good, words, words, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_read(&c, good, good, NULL, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_read(&c, good, NULL, words, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_read(&c, good, good, words, NULL, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_of_text(NULL, "a", 1, "a", 1, words, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_of_text(&c, "a", 1, NULL, 1, words, words, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_corpus_of_text(&c, NULL, 0, "a", 1, words, words, NULL, NULL), WG_EDATA);
+    assert_int_equal(wg_corpus_of_text(&c, "a", 1, NULL, 0, words, words, NULL, NULL), WG_EDATA);
+    assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, NULL, words, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_of_text(&c, NULL, 3, "a", 1, words, words, NULL, NULL), WG_EINVAL);
     const wg_corpus_options negative = {.threads = -1};
     assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, words, &negative, NULL),
@@ -374,6 +419,8 @@ int main(void)
         cmocka_unit_test(corpora_without_pairs_are_refused),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(damaged_gzip),
+        cmocka_unit_test(a_line_that_cannot_be_encoded),
+        cmocka_unit_test(a_file_that_fails_while_it_is_read),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(failed_allocations_are_a_status),
     };

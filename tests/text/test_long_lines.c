@@ -86,12 +86,29 @@ static void vocabularies_are_made_from_long_words(void **state)
         }
 }
 
+static void lines_that_are_too_long_to_learn_from(void **state)
+{
+    (void)state;
+    for (int kind = FIRST_KIND; kind < WG_VOCABULARY_WORDS; kind++) {
+        wg_vocabulary *v;
+        char *line = repeated("ab ", 65537);
+        assert_int_equal(
+            wg_vocabulary_train_text(&v, &(wg_vocabulary_options){.kind = kind, .size = 30}, line,
+                                     65537, &error),
+            WG_EDATA);
+        assert_string_equal(error.text, "vocabulary: expected text with lines of at most 65536 "
+                                        "bytes, got none");
+        free(line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_keep_their_ids_in_a_long_line),
         cmocka_unit_test(a_run_of_unknown_characters_is_many_words),
         cmocka_unit_test(vocabularies_are_made_from_long_words),
+        cmocka_unit_test(lines_that_are_too_long_to_learn_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

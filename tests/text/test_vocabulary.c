@@ -303,8 +303,26 @@ static void impossible_vocabularies_are_refused(void **state)
         wg_vocabulary_train(&v, &(wg_vocabulary_options){.kind = WG_VOCABULARY_WORDS, .size = 90},
                             NULL, 1, NULL),
         WG_EINVAL);
+    const wg_vocabulary_options words = {.kind = WG_VOCABULARY_WORDS, .size = 90},
+                                huge = {.kind = WG_VOCABULARY_WORDS, .size = INT64_MAX};
+    const char *const none[] = {write_text("one", ""), write_text("two", "\n \n")},
+                      *const missing[] = {none[0], NULL};
+    assert_int_equal(wg_vocabulary_train_text(&v, NULL, text, 5, NULL), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train_text(&v, &huge, text, 5, NULL), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train_text(&v, &words, NULL, 0, NULL), WG_EDATA);
+    assert_int_equal(wg_vocabulary_train(NULL, &words, none, 2, NULL), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train(&v, NULL, none, 2, NULL), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train(&v, &words, missing, 2, NULL), WG_EINVAL);
+    assert_int_equal(wg_vocabulary_train(&v, &words, none, 2, &error), WG_EDATA);
+    check_that(strstr(error.text, "one and ") &&
+                   strstr(error.text, "two: vocabulary: expected text, got none"),
+               "%s", error.text);
+    assert_int_equal(wg_vocabulary_open(NULL, none[0], NULL), WG_EINVAL);
     assert_int_equal(wg_vocabulary_open(&v, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_vocabulary_save(NULL, "x", NULL), WG_EINVAL);
+    v = make(WG_VOCABULARY_WORDS, 90);
+    assert_int_equal(wg_vocabulary_save(v, NULL, NULL), WG_EINVAL);
+    wg_vocabulary_free(v);
     wg_vocabulary_free(NULL);
 #ifdef WG_HAVE_SENTENCEPIECE
     /* fewer pieces than characters */
@@ -348,6 +366,10 @@ static void ids_outside_the_vocabulary_are_refused(void **state)
         assert_int_equal(wg_vocabulary_decode(v, NULL, 1, &back), WG_EINVAL);
         assert_int_equal(wg_vocabulary_encode(v, NULL, 1, &ids, &n), WG_EINVAL);
         assert_int_equal(wg_vocabulary_encode(NULL, "a", 1, &ids, &n), WG_EINVAL);
+        assert_int_equal(wg_vocabulary_encode(v, "a", 1, NULL, &n), WG_EINVAL);
+        assert_int_equal(wg_vocabulary_encode(v, "a", 1, &ids, NULL), WG_EINVAL);
+        assert_int_equal(wg_vocabulary_decode(NULL, wrong, 0, &back), WG_EINVAL);
+        assert_int_equal(wg_vocabulary_decode(v, wrong, 0, NULL), WG_EINVAL);
         wg_vocabulary_free(v);
     }
 }
@@ -475,9 +497,13 @@ static wg_status live(void *kind)
 static void failed_allocations_are_a_status(void **state)
 {
     (void)state;
-    write_text("text", text);
-    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++)
+    for (int kind = FIRST_KIND; kind <= WG_VOCABULARY_CHARS; kind++) {
+        char bytes[1000];
+        bool clean = kind % 2; /* else with a byte that is no UTF-8 */
+        snprintf(bytes, sizeof bytes, "%s%s", text, clean ? "" : "\xff\n");
+        write_text("text", bytes);
         assert_in_range(fail_each("vocabulary", live, &kind, WG_OK), 10, 1000);
+    }
 }
 
 int main(void)

@@ -70,6 +70,63 @@ static void different_vocabularies_are_not_equal(void **state)
         wg_vocabulary_free(v[i / 2][i % 2]);
 }
 
+#ifdef WG_HAVE_SENTENCEPIECE
+/* A model of BPE with further fields at its end, which protocol buffers allow. */
+static wg_vocabulary *with_fields(const char *fields)
+{
+    size_t size;
+    wg_vocabulary *v = make(WG_VOCABULARY_BPE, 60), *w;
+    char *bytes, *more;
+    assert_int_equal(wg_vocabulary_save(v, path_of("bpe"), &error), WG_OK);
+    wg_vocabulary_free(v);
+    bytes = read_bytes(path_of("bpe"), &size);
+    more = malloc(size + strlen(fields));
+    assert_non_null(more);
+    memcpy(more, bytes, size);
+    memcpy(more + size, fields, strlen(fields));
+    const char *path = write_bytes("longer", more, size + strlen(fields));
+    check_that(wg_vocabulary_open(&w, path, &error) == WG_OK, "%s", error.text);
+    free(bytes);
+    free(more);
+    return w;
+}
+
+/* Of equal size, kind and special tokens, they differ in the bytes of their models. */
+static void sentencepiece_models_are_compared_by_their_bytes(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    wg_vocabulary *v[N] = {
+        with_fields(""), with_fields("\xa0\x06\x01"), /* field 100, unknown: 1 */
+        with_fields("\xa0\x06\x02"),                  /* ... 2 */
+        with_fields("\x12\x02\x18\x03"),              /* a model of words */
+    };
+    char table[1000] = "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n";
+    for (int i = 0; i < 60; i++)
+        sprintf(table + strlen(table), "t%d\n", i);
+    assert_int_equal(wg_vocabulary_open(&v[4], write_text("table", table), &error), WG_OK);
+    assert_int_equal(wg_vocabulary_kind_of(v[3]), WG_VOCABULARY_WORDS);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(wg_vocabulary_size(v[i]), 60);
+        for (int k = 0; k < N; k++)
+            check_that(equal(v[i], v[k]) == (i == k), "%d and %d", i, k);
+    }
+    for (int i = 0; i < N; i++)
+        wg_vocabulary_free(v[i]);
+}
+
+static void a_message_with_strange_pieces(void **state)
+{
+    (void)state;
+    wg_vocabulary *v;
+    const char *path = write_text("strange", "\x0a\x03xyz");
+    assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+    check_that(strncmp(error.text, path, strlen(path)) == 0 &&
+                   strstr(error.text, "SentencePiece: "),
+               "%s", error.text);
+}
+#endif
+
 static void a_file_to_read(void **state)
 {
     (void)state;
@@ -118,7 +175,16 @@ static void malformed_files(void **state)
         {"# wengert vocabulary: verbs pad 0 bos 1 eos 2 unk 3\n", "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3 4\n", "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos two unk 3\n", "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 4294967299\na\nb\nc\nd\n",
+         "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk +3\na\nb\nc\nd\n", "line 1: expected"},
         {"# wengert vocabulary: words", "line 1: expected"},
+        {"# wengert vocabulary: words pad 4294967296 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
+         "line 1: expected"},
+        {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3                                      "
+         "                                                                                       "
+         "\n",
+         "line 1: expected"},
         {HEADING, "expected pad in [0, 0), got 0"},
         {HEADING "a\nb\nc\n", "expected unk in [0, 3), got 3"},
         {HEADING "a\nb\nc\nb\n", "line 5: expected a new token, got that of line 3"},
@@ -145,6 +211,50 @@ static void malformed_files(void **state)
     const char *path = write_bytes("malformed", long_line, sizeof long_line);
     assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
     check_that(strstr(error.text, "line 2: expected at most"), "%s", error.text);
+}
+
+/* Bytes that are no protocol-buffers message, or one without the pieces of a SentencePiece
+ * model. */
+static void messages_without_pieces(void **state)
+{
+    (void)state;
+#define BYTES(bytes)                                                                               \
+    {                                                                                              \
+        bytes, sizeof bytes - 1                                                                    \
+    }
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } cases[] = {
+        BYTES("\x80"),                                         /* no end of the key */
+        BYTES("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), /* a key of more than 64 bits */
+        BYTES("\x20\x80"),                                     /* no end of a number */
+        BYTES("\x20\x01"),                                     /* field 4, a number */
+        BYTES("\x21"
+              "12345678"), /* 8 bytes */
+        BYTES("\x21"
+              "1234567"), /* 7 of them */
+        BYTES("\x25"
+              "1234"), /* 4 bytes */
+        BYTES("\x25"
+              "123"),
+        BYTES("\x22\x03"
+              "abc"), /* a text of 3 bytes */
+        BYTES("\x22\x04"
+              "abc"),
+        BYTES("\x22\x80"),         /* no end of its length */
+        BYTES("\x23"),             /* a group, which nothing uses */
+        BYTES("\x12\x01\x80"),     /* the settings of its training, which break off */
+        BYTES("\x12\x02\x18\x09"), /* an unknown type of model */
+        BYTES("\x12\x02\x18\x02"), /* BPE, without pieces */
+    };
+    wg_vocabulary *v;
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
+        const char *path = write_bytes("message", cases[i].bytes, cases[i].size);
+        assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+        check_that(strstr(error.text, "expected a vocabulary or a SentencePiece model") != NULL,
+                   "%zu: %s", i, error.text);
+    }
 }
 
 /* Whatever one byte is changed to: refused with a message, or a vocabulary that works and has
@@ -205,9 +315,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saved_and_opened),
         cmocka_unit_test(different_vocabularies_are_not_equal),
+#ifdef WG_HAVE_SENTENCEPIECE
+        cmocka_unit_test(sentencepiece_models_are_compared_by_their_bytes),
+        cmocka_unit_test(a_message_with_strange_pieces),
+#endif
         cmocka_unit_test(a_file_to_read),
         cmocka_unit_test(special_tokens_may_have_any_ids),
         cmocka_unit_test(malformed_files),
+        cmocka_unit_test(messages_without_pieces),
         cmocka_unit_test(every_byte_changed),
         cmocka_unit_test(files_that_cannot_be_read),
     };

@@ -1,6 +1,8 @@
 /* The table of options and the settings that are set by it: flags, YAML, presets. */
 #include "tests/folder.h"
 
+#include "cli/settings_args.h"
+#include "train/presets.h"
 #include "wengert/ops/linalg.h"
 #include "wengert/train/settings.h"
 
@@ -124,6 +126,30 @@ static void test_aliases(void **state)
     assert_true(checked > 40);
     assert_string_equal(wg_option_nearest("lern-rate"), "learn-rate");
     assert_null(wg_option_nearest("xyzzyxyzzy"));
+    assert_null(wg_option_nearest(NULL));
+}
+
+/* cli/settings_args.c makes a row of each option, of each alias and of the title of each group, one
+ * for --config, one alias more for a program, and an empty one; its help is at most 400 bytes, 200
+ * of them for the aliases. */
+static void test_the_command_line_has_room(void **state)
+{
+    (void)state;
+    const wg_option *o;
+    size_t rows = WG_GROUP_COUNT + 3;
+    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+        size_t help = strlen("; also") + 1;
+        rows++;
+        for (const char *at = o->aliases; at && *at; at += strcspn(at, "|"), at += *at == '|') {
+            help += strlen(", --") + strcspn(at, "|");
+            rows++;
+        }
+        check_that(help < 200, "--%s has too many aliases", o->name);
+        help += strlen(o->doc) + strlen(" (default: )");
+        help += o->default_value ? strlen(o->default_value) : 0;
+        check_that(help < 400, "--%s has too long a help", o->name);
+    }
+    assert_in_range(rows, 100, MAX_ROWS);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -232,11 +258,18 @@ static void test_bad_values(void **state)
         {"heads", "", "got ''"},
         {"heads", "0", "got '0'"},
         {"heads", "1.5", "got '1.5'"},
+        {"heads", "10001", "got '10001'"},
         {"heads", " 4", "got ' 4'"},
+        {"heads", "\t4", "got '?4'"},
+        {"heads", "\n4", "got '?4'"},
         {"heads", "99999999999999999999", "got '999"},
         {"dropout", "1", "dropout: expected a number from 0 to 0.99, got '1'"},
         {"dropout", "-0.1", "got '-0.1'"},
         {"dropout", "nan", "got 'nan'"},
+        {"dropout", "", "got ''"},
+        {"dropout", " 0.1", "got ' 0.1'"},
+        {"dropout", "\t0.1", "got '?0.1'"},
+        {"dropout", "\n0.1", "got '?0.1'"},
         {"learn-rate", "inf", "got 'inf'"},
         {"learn-rate", "1e999", "got '1e999'"},
         {"learn-rate", "0.1x", "got '0.1x'"},
@@ -245,6 +278,10 @@ static void test_bad_values(void **state)
         {"after", "-1u", "got '-1u'"},
         {"after", "1ee", "got '1ee'"},
         {"after", "9999999999999999999u", "expected an amount"},
+        {"after", "1000000000000001u", "expected an amount"},
+        {"after", "x", "got 'x'"},
+        {"seed", "x", "got 'x'"},
+        {"seed", "1x", "got '1x'"},
         {"seed", "-1", "seed: expected a whole number from 0 to 18446744073709551615"},
         {"seed", "18446744073709551616", "got '1844"},
         {"pre-norm", "maybe", "pre-norm: expected true or false, got 'maybe'"},
@@ -256,6 +293,7 @@ static void test_bad_values(void **state)
         {"model", "\xff", "model: expected a text in UTF-8"},
         {"lern-rate", "1", "no option 'lern-rate'; did you mean 'learn-rate'?"},
         {"zzzzzzzzzzzz", "1", "no option 'zzzzzzzzzzzz'"},
+        {NULL, "1", "no option ''"},
     };
     wg_settings s, before;
     init(&s);
@@ -274,11 +312,82 @@ static void test_bad_values(void **state)
     assert_int_equal(wg_settings_assign(&s, wg_option_find("heads"), three, 0, &error), WG_EINVAL);
     assert_int_equal(wg_settings_assign(NULL, wg_option_find("heads"), three, 1, &error),
                      WG_EINVAL);
+    assert_int_equal(wg_settings_assign(&s, NULL, three, 1, &error), WG_EINVAL);
+    assert_int_equal(wg_settings_assign(&s, wg_option_find("heads"), NULL, 1, &error), WG_EINVAL);
+    const char *half[] = {"", "b"};
+    assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), half, 2, &error),
+                     WG_EINVAL);
+    assert_string_equal(error.text, "train-sets: expected no empty text, got ' b'");
     assert_int_equal(wg_settings_set(&s, "heads", "x", NULL), WG_EINVAL);
     assert_int_equal(wg_settings_init(NULL), WG_EINVAL);
+    wg_settings copy;
+    assert_int_equal(wg_settings_copy(NULL, &s), WG_EINVAL);
+    assert_int_equal(wg_settings_copy(&copy, NULL), WG_EINVAL);
     check_equal(&s, &before);
     wg_settings_free(&s);
     wg_settings_free(&before);
+}
+
+static void check_text(const wg_settings *s, const char *name, const char *expected)
+{
+    char *text;
+    assert_int_equal(wg_settings_get(s, wg_option_find(name), &text), WG_OK);
+    check_that(strcmp(text, expected) == 0, "%s: got '%s', expected '%s'", name, text, expected);
+    free(text);
+}
+
+/* What YAML must escape, and code points that are no characters. */
+static void test_odd_texts(void **state)
+{
+    (void)state;
+    wg_settings s;
+    init(&s);
+    set(&s, "model", "\x7f \xe2\x80\xa8 \xe2\x80\xa9 \xef\xbb\xbf \xef\xbf\xbe \xf0\x9f\xbf\xbf");
+    check_text(&s, "model", "\"\\u007f \\u2028 \\u2029 \\ufeff \\ufffe \\U0001ffff\"");
+    check_round_trip(&s);
+    wg_settings_free(&s);
+}
+
+/* Fields are public: what no option would take is shown all the same. */
+static void test_fields_written_directly(void **state)
+{
+    (void)state;
+    wg_settings s;
+    init(&s);
+    free(s.model);
+    s.model = strdup("a\xff");
+    free(s.valid_metrics);
+    s.valid_metrics = NULL;
+    s.schedule.rate = strtod("nan", NULL);
+    check_text(&s, "model", "\"a\\ufffd\"");
+    check_text(&s, "valid-metrics", "[]");
+    check_text(&s, "learn-rate", "nan");
+    wg_settings_free(&s);
+}
+
+/* The same number of epochs and of updates differ, but none is none. */
+static void test_equal_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *a, *b;
+        bool equal;
+    } cases[] = {{"after", "3e", "3e", true},  {"after", "3e", "3u", false},
+                 {"after", "3e", "4e", false}, {"after", "0e", "0u", true},
+                 {"model", "a", "a", true},    {"model", "a", "b", false},
+                 {"model", "a", NULL, false},  {"model", NULL, NULL, true}};
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        wg_settings a, b;
+        init(&a);
+        init(&b);
+        set(&a, cases[i].name, cases[i].a);
+        set(&b, cases[i].name, cases[i].b);
+        const wg_option *o = wg_option_find(cases[i].name);
+        assert_int_equal(wg_settings_equal(&a, &b, o), cases[i].equal);
+        assert_int_equal(wg_settings_equal(&b, &a, o), cases[i].equal);
+        wg_settings_free(&a);
+        wg_settings_free(&b);
+    }
 }
 
 /* ---- presets --------------------------------------------------------------------------------- */
@@ -287,6 +396,7 @@ static void test_presets(void **state)
 {
     (void)state;
     wg_settings s;
+    assert_null(wgi_preset_find("huge"));
     init(&s);
     assert_string_equal(s.preset, "numbers");
     const char *sets[] = {"a", "b"};
@@ -352,6 +462,10 @@ static void test_override(void **state)
     assert_int_equal(error.status, WG_OK);
     assert_string_equal(error.text, "");
     assert_true(model.after.n == 3 && model.after.unit == 'e');
+    set(&model, "backend", "cpu");
+    set(&over, "backend", NULL);
+    assert_int_equal(wg_settings_override(&model, &over, &error), WG_OK);
+    assert_null(model.backend);
     set(&over, "heads", "8");
     set(&over, "gated", "true");
     set(&over, "train-sets", "x");
@@ -391,12 +505,37 @@ static void test_yaml(void **state)
     wg_settings_free(&s);
 }
 
+/* A shared object that the command line named is not written, since no file may name one. */
+static void test_shared_objects_stay_out_of_yaml(void **state)
+{
+    (void)state;
+    wg_settings s, back;
+    init(&s);
+    init(&back);
+    set(&s, "backend", "./mine.so,cpu");
+    char *text = dump(&s);
+    assert_null(strstr(text, "mine.so"));
+    assert_int_equal(wg_settings_read_yaml(&back, write_text("own.yml", text), &error), WG_OK);
+    assert_null(back.backend);
+    free(text);
+    wg_settings_free(&s);
+    wg_settings_free(&back);
+}
+
 static void test_bad_yaml(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
         {"heads: 2\nlern-rate: 1\n",
          "bad.yml:2: no option 'lern-rate'; did you mean 'learn-rate'?"},
+        {"zzzzzzzzzzzz: 1\n", "bad.yml:1: no option 'zzzzzzzzzzzz'"},
+        {"\xff", "bad.yml:1: "},
+        {"heads: \"\\0\"\n", "bad.yml:1: a text with a zero byte"},
+        {"\"\\0\": 2\n", "bad.yml:1: a text with a zero byte"},
+        {"train-sets: [\"\\0\", b]\n", "bad.yml:1: a text with a zero byte"},
+        {"train-sets: [a, ]]\n", "bad.yml:1: "},
+        {"backend: ./x.so\n", "bad.yml:1: backend: expected built-in backends, got the shared "
+                              "object './x.so'"},
         {"heads: 2\nseed: 1\nheads: 2\n", "bad.yml:3: heads: given already in line 1"},
         {"lr: 1\nlearn-rate: 1\n", "bad.yml:2: learn-rate: given already in line 1"},
         {"\n\nheads: x\n", "bad.yml:3: heads: expected a whole number from 1 to 10000, got 'x'"},
@@ -432,6 +571,7 @@ static void test_bad_yaml(void **state)
     assert_int_equal(wg_settings_read_yaml(&s, folder, &error), WG_EIO);
     assert_non_null(strstr(error.text, "Is a directory"));
     assert_int_equal(wg_settings_read_yaml(&s, NULL, &error), WG_EINVAL);
+    assert_int_equal(wg_settings_read_yaml(NULL, "bad.yml", &error), WG_EINVAL);
     char *large = malloc(2 << 20);
     assert_non_null(large);
     memset(large, '#', 2 << 20);
@@ -498,13 +638,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_is_sound),
         cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_the_command_line_has_room),
         cmocka_unit_test(test_each_option),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_odd_texts),
+        cmocka_unit_test(test_fields_written_directly),
+        cmocka_unit_test(test_equal_values),
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_order_does_not_matter),
         cmocka_unit_test(test_override),
         cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_shared_objects_stay_out_of_yaml),
         cmocka_unit_test(test_bad_yaml),
         cmocka_unit_test(test_damaged_yaml),
         cmocka_unit_test(test_full_disk),

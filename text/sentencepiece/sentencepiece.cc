@@ -77,7 +77,7 @@ size_t first_part(const char *text, size_t size)
 
 // The lines of a text, the longest left out, in parts: the trainer of BPE crashes on words of more
 // than 32,767 characters.
-class Lines : public sp::SentenceIterator
+class Lines final : public sp::SentenceIterator
 {
   public:
     Lines(const char *text, size_t size) : rest{text, size}

@@ -1,6 +1,6 @@
 /* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
  * in the last place of max(1, |y|). */
-#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/functions.h"
 
 #include <math.h>
 
@@ -87,28 +87,6 @@ static inline float softplus_of(float x)
     return (x > 0.0f ? x : 0.0f) + (log_of(w) + rest / w);
 }
 
-/* 1 / (1 + exp(-x)), of which exp(-|x|) does not overflow; the other of the two sums to 1 with it,
- * and is not made by a subtraction, which would lose digits */
-static inline float sigmoid_of(float x)
-{
-    float u = simd_exp(-fabsf(x)), large = 1.0f / (1.0f + u);
-    return x < 0.0f ? u * large : x != x ? x : large;
-}
-
-/* (1 - v) / (1 + v), v = exp(-2 |x|), with the sign of x; below 0.625 x + x^3 p(x^2), where p is
- * that of Cephes' tanhf (Moshier), since the difference would lose digits */
-static inline float tanh_of(float x)
-{
-    float z = x * x, v = simd_exp(-2.0f * fabsf(x)), large = (1.0f - v) / (1.0f + v);
-    float p = -5.70498872745e-3f;
-    p = p * z + 2.06390887954e-2f;
-    p = p * z - 5.37397155531e-2f;
-    p = p * z + 1.33314422036e-1f;
-    p = p * z - 3.33332819422e-1f;
-    float small = x + x * z * p;
-    return z < 0.390625f ? small : copysignf(large, x);
-}
-
 /* s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); 1 - s is made like s, since x multiplies what a
  * subtraction would lose */
 static inline float silu_slope(float x)
@@ -189,10 +167,10 @@ LOOP(loop_log, log_of(a[i]))
 LOOP(loop_log1p, log1p_of(a[i]))
 LOOP(loop_expm1, expm1_of(a[i]))
 LOOP(loop_atan, atan_of(a[i]))
-LOOP(loop_tanh, tanh_of(a[i]))
-LOOP(loop_sigmoid, sigmoid_of(a[i]))
+LOOP(loop_tanh, simd_tanh(a[i]))
+LOOP(loop_sigmoid, simd_sigmoid(a[i]))
 LOOP(loop_softplus, softplus_of(a[i]))
-LOOP(loop_silu, a[i] * sigmoid_of(a[i]))
+LOOP(loop_silu, a[i] * simd_sigmoid(a[i]))
 LOOP(loop_gelu_erf, gelu_erf_of(a[i]))
 LOOP(loop_gelu_tanh, gelu_tanh_of(a[i]))
 LOOP(loop_silu_grad, silu_slope(a[i]) * b[i])

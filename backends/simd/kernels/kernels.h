@@ -129,6 +129,52 @@ static inline int64_t simd_norm_blocks(int64_t rows)
     return blocks < rows ? blocks : rows;
 }
 
+/* batchnorm and groupnorm of x [examples, channels, size], and their gradients; see channel_norm.c
+ * and, where size is 1, channel_columns.c.  A plane is the `size` numbers of one channel of one
+ * example.  A set of planes has one mean: the channel's planes of all examples, or with `groups`
+ * > 0 the planes of one example whose channels are a group. */
+typedef struct simd_channel_norm {
+    const float *x, *dy, *gain, *bias; /* gain, bias: [channels] or NULL */
+    float *y, *dx, *dgain, *dbias;     /* dgain, dbias: [channels] */
+    /* [sets], results forward, read backward: with groups 1 / sqrt(var + eps), else var */
+    float *mean, *spread;
+    int64_t examples, channels, size, groups;
+    float eps;
+    int threads;
+    double *scratch; /* simd_channel_norm_scratch doubles */
+} simd_channel_norm;
+
+/* Where the sets' planes lie: plane j of set k is number k step + j plane_step of all.  Sums are
+ * made piece by piece, of SIMD_PLANE_PIECE numbers or a little less: some planes of a set, or one
+ * of `chunks` parts of a plane. */
+typedef struct simd_plane_sets {
+    int64_t count, planes, step, plane_step;
+    int64_t pieces, planes_of_piece, chunks; /* pieces: of a set */
+} simd_plane_sets;
+
+enum { SIMD_PLANE_PIECE = 4096, SIMD_PLANE_SUMS = 4 };
+
+/* `apart`: no piece has planes of two channels. */
+static inline simd_plane_sets simd_plane_sets_of(const simd_channel_norm *a, bool apart)
+{
+    int64_t of_group = a->groups ? a->channels / a->groups : 0, per = SIMD_PLANE_PIECE / a->size;
+    simd_plane_sets s = {.count = a->groups ? a->examples * a->groups : a->channels,
+                         .planes = a->groups ? of_group : a->examples,
+                         .step = a->groups ? of_group : 1,
+                         .plane_step = a->groups ? 1 : a->channels,
+                         .chunks = (a->size + SIMD_PLANE_PIECE - 1) / SIMD_PLANE_PIECE};
+    s.planes_of_piece = per < 1 || (apart && a->groups) ? 1 : per;
+    s.pieces = (s.planes + s.planes_of_piece - 1) / s.planes_of_piece * s.chunks;
+    return s;
+}
+
+/* The sums of each piece, and what follows from them for each set. */
+static inline int64_t simd_channel_norm_scratch(const simd_channel_norm *a)
+{
+    simd_plane_sets s = simd_plane_sets_of(a, true);
+    return (s.pieces + 1) * SIMD_PLANE_SUMS * s.count;
+}
+
 /* See paged.c.  q [rows, heads, d], k [slots, heads / groups, d], v [slots, heads / groups, d_v], y
  * [rows, heads, d_v]; row r sees the slots [r most, r most + lengths[r]).  Scratch: heads
  * simd_paged_stride(most) floats a thread. */
@@ -206,6 +252,31 @@ typedef struct simd_scan {
     int threads;
 } simd_scan;
 
+/* All steps of an lstm or a gru, and their gradient: see recurrent.c.  With U units and G gates (4,
+ * of gru 3): p, gates, dp and dq [batch, steps, G U], the other sequences [batch, steps, U]; wh
+ * [G U, U], bh [3 U]; first states [batch, U].  gates may lie where p lies, and dp (of gru dq)
+ * where gates lie.  Sequence b has the steps t < lengths[b]. */
+typedef struct simd_recurrent {
+    bool gru, reverse;
+    int64_t batch, steps, units;
+    const float *p, *wh, *bh, *h0, *c0; /* bh: of gru; c0: of lstm */
+    float *gates, *h, *c, *m;           /* written forward, read backward; m: of gru */
+    const float *dh, *dc;               /* dc: of lstm */
+    float *dp, *dq, *dh0, *dc0;         /* dq: of gru; dc0: of lstm */
+    const int64_t *lengths64;           /* [batch] or NULL */
+    const int32_t *lengths32;
+    int threads;
+    float *scratch; /* simd_recurrent_scratch floats, aligned to 64 bytes */
+} simd_recurrent;
+
+/* Of both directions and all instruction sets: wh packed for 64 units at a time, and two tensors
+ * like the gates of a step, with such rows. */
+static inline int64_t simd_recurrent_scratch(int64_t batch, int64_t units)
+{
+    int64_t padded = (units + 63) / 64 * 64;
+    return 4 * padded * padded + (2 * 4 + 2) * batch * padded;
+}
+
 /* y[r] of row r of x; see reduce.c. */
 typedef enum simd_reduction {
     SIMD_SUM,
@@ -225,6 +296,52 @@ typedef struct simd_reduce {
     int64_t correction;
     int threads;
 } simd_reduce;
+
+/* The same where x is [outer, middle, inner]: over the middle, y [outer, inner], or over both ends,
+ * y [middle].  Sums, means and extremes; see reduce_axes.c. */
+typedef struct simd_reduce_axes {
+    const float *x;
+    float *y;
+    int64_t outer, middle, inner; /* none 0 */
+    bool ends;
+    simd_reduction how;
+    int threads;
+} simd_reduce_axes;
+
+/* y[r] = where the largest number of row r is, or the smallest: the first of them, and of NaN; see
+ * reduce_axes.c. */
+typedef struct simd_arg {
+    const float *x;
+    int64_t *y;
+    int64_t rows, width; /* 0 < width < 2^31 */
+    bool smallest;
+    int threads;
+} simd_arg;
+
+/* Windows along one axis, as in wengert/ops/sliding.h. */
+typedef struct simd_window {
+    int64_t size, kernel, stride, padding, dilation, count;
+} simd_window;
+
+/* Maxima of the windows of each plane, and where in the plane they are; see pool.c. */
+typedef struct simd_pool {
+    const float *x;
+    float *y;
+    int64_t *index;
+    int64_t planes;
+    simd_window h, w; /* planes below 2^31 numbers */
+    int threads;
+} simd_pool;
+
+/* x[plane, index[o]] = sum of y[plane, o]; *failed is set if an index is outside the plane. */
+typedef struct simd_pool_scatter {
+    const float *y;
+    const int64_t *index;
+    float *x;
+    int64_t planes, size, windows; /* size: numbers of a plane of x */
+    int threads;
+    bool *failed;
+} simd_pool_scatter;
 
 /* y[i] = f(x[i]), or f(x[i], dy[i]) for gradients and arithmetic; y may be x or dy.  See
  * elementwise.c. */
@@ -453,10 +570,20 @@ typedef struct simd_spans {
     X(linear_topk, simd_linear_topk)                                                               \
     X(layernorm_forward, simd_norm)                                                                \
     X(layernorm_backward, simd_norm)                                                               \
+    X(channel_norm_forward, simd_channel_norm)                                                     \
+    X(channel_norm_backward, simd_channel_norm)                                                    \
+    X(column_norm_forward, simd_channel_norm)                                                      \
+    X(column_norm_backward, simd_channel_norm)                                                     \
     X(column_sum, simd_columns)                                                                    \
     X(scan_forward, simd_scan)                                                                     \
     X(scan_backward, simd_scan)                                                                    \
+    X(recurrent_forward, simd_recurrent)                                                           \
+    X(recurrent_backward, simd_recurrent)                                                          \
     X(reduce, simd_reduce)                                                                         \
+    X(reduce_axes, simd_reduce_axes)                                                               \
+    X(arg, simd_arg)                                                                               \
+    X(max_pool, simd_pool)                                                                         \
+    X(pool_scatter, simd_pool_scatter)                                                             \
     X(elementwise, simd_elementwise)                                                               \
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \

@@ -22,6 +22,7 @@
  * itself it may be any share, since the terms cancel. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/column_sum.h"
+#include "backends/simd/kernels/lanes.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/stream.h"
 
@@ -30,25 +31,6 @@
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
 #undef X
-
-/* Sums along a row are made in lanes, whether or not the compiler makes vectors of them, and the
- * lanes added up in double: so the rounding error is that of short sums in every build, and an
- * addition need not wait for the one before. */
-#if defined(__AVX512F__)
-enum { LANES = 32 }; /* two vectors */
-#else
-enum { LANES = 16 };
-#endif
-
-static double folded(const float *lane)
-{
-    double eight[8] = {0};
-    for (int part = 0; part < LANES; part += 8)
-        for (int l = 0; l < 8; l++)
-            eight[l] += (double)lane[part + l];
-    return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
-           ((eight[4] + eight[5]) + (eight[6] + eight[7]));
-}
 
 enum { STREAMED_WIDTH = 2048 }; /* most, of rows that go past the caches */
 
@@ -59,11 +41,11 @@ typedef struct moments {
 
 static moments moments_of(const float *restrict x, int64_t n, float shift)
 {
-    float sum[LANES] = {0}, squares[LANES] = {0};
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
+    float sum[SIMD_SUM_LANES] = {0}, squares[SIMD_SUM_LANES] = {0};
+    int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) {
+        for (int l = 0; l < SIMD_SUM_LANES; l++) {
             float d = x[i + l] - shift;
             sum[l] += d;
             squares[l] += d * d;
@@ -73,7 +55,7 @@ static moments moments_of(const float *restrict x, int64_t n, float shift)
         sum[i - whole] += d;
         squares[i - whole] += d * d;
     }
-    return (moments){folded(sum), folded(squares)};
+    return (moments){simd_folded(sum), simd_folded(squares)};
 }
 
 /* Asks for the row after next: while the sums of one are folded, the processor does not look far
@@ -158,11 +140,11 @@ static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
     const float *restrict x = a->x + row * a->width, *restrict dy = a->dy + row * a->width;
     const float *gain = a->gain;
     float mean = a->mean ? a->mean[row] : 0, rstd = a->rstd[row];
-    float sums[LANES] = {0}, products[LANES] = {0};
-    int64_t width = a->width, whole = width / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
+    float sums[SIMD_SUM_LANES] = {0}, products[SIMD_SUM_LANES] = {0};
+    int64_t width = a->width, whole = width / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
 #pragma omp simd
-        for (int l = 0; l < LANES; l++) {
+        for (int l = 0; l < SIMD_SUM_LANES; l++) {
             float d = dy[i + l], h = (x[i + l] - mean) * rstd, e = gain ? d * gain[i + l] : d;
             sums[l] += e;
             products[l] += e * h;
@@ -176,8 +158,8 @@ static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
         dgain[i] += d * h;
         dbias[i] += d;
     }
-    float sum = a->mean ? (float)(folded(sums) / (double)width) : 0,
-          product = (float)(folded(products) / (double)width);
+    float sum = a->mean ? (float)(simd_folded(sums) / (double)width) : 0,
+          product = (float)(simd_folded(products) / (double)width);
 #pragma omp simd
     for (int64_t i = 0; i < width; i++) {
         float h = (x[i] - mean) * rstd, e = gain ? dy[i] * gain[i] : dy[i];

@@ -17,6 +17,7 @@
 #include "wengert/backends/backend.h"
 #include "wengert/backends/store.h"
 #include "wengert/backends/workspace.h"
+#include "wengert/graph/error.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -142,6 +143,11 @@ WG_API const wg_graph *wg_plan_graph(const wg_plan *p);
 /** Writes one line for each step: number, node, backend, kernel, offset, bytes, time; then the
  * statistics and the values that are live at the peak.  WG_EIO if writing fails. */
 WG_API WG_MUST_USE wg_status wg_plan_print(const wg_plan *p, FILE *file);
+/** Appends a page for a browser to `file`, as wg_graph_write_page does, of the plan's private
+ * graph: with the order of execution, the kernel of each node, the bytes that are live at each step
+ * and, if the plan was profiled and has run, times.  The same arguments and errors. */
+WG_API WG_MUST_USE wg_status wg_plan_write_page(const wg_plan *p, const char *title, FILE *file,
+                                                wg_error *error);
 
 /** Proves that no two values that are live at the same time overlap in the buffer; WG_EINVAL and a
  * message that names both if they do. */

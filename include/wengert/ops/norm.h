@@ -18,12 +18,12 @@ typedef struct wg_rownorm_attrs {
     double eps;   /**< added to the variance */
 } wg_rownorm_attrs;
 
-/** Attributes of batchnorm and batchnorm_eval. */
+/** Attributes of batchnorm, its gradient and batchnorm_eval. */
 typedef struct wg_batchnorm_attrs {
     double eps; /**< added to the variance */
 } wg_batchnorm_attrs;
 
-/** Attributes of groupnorm. */
+/** Attributes of groupnorm and its gradient. */
 typedef struct wg_groupnorm_attrs {
     int64_t groups; /**< number of equal parts of the channels */
     double eps;     /**< added to the variance */
@@ -66,7 +66,8 @@ WG_API wg_value *(wg_batchnorm_train)(const char *at, wg_value *x, wg_value *gai
 #define wg_batchnorm_train(...) wg_batchnorm_train(WG_HERE, __VA_ARGS__)
 
 /** x [N, C, ...]: the C channels in `groups` equal parts, each normalised as one row; gain and
- * bias [C] as in layernorm.  Wu, He 2018. */
+ * bias [C] as in layernorm.  Results 1 and 2 are the mean and 1 / sqrt(var + eps) of each group of
+ * each example, [N, groups].  Wu, He 2018. */
 WG_API wg_value *(wg_groupnorm)(const char *at, wg_value *x, wg_value *gain, wg_value *bias,
                                 int64_t groups, double eps);
 #define wg_groupnorm(...) wg_groupnorm(WG_HERE, __VA_ARGS__)

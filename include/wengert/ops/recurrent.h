@@ -31,7 +31,7 @@ typedef struct wg_recurrent_options {
     wg_value *lengths;
 } wg_recurrent_options;
 
-/** Attributes of rnn, lstm, gru and their cells. */
+/** Attributes of rnn, lstm, gru, their cells, steps and gradients. */
 typedef struct wg_recurrent_attrs {
     bool reverse; /**< from the last step to the first */
     bool relu;    /**< rnn only: relu instead of tanh */

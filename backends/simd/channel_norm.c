@@ -1,0 +1,94 @@
+/* batchnorm, groupnorm and their gradients. */
+#include "backends/simd/internal.h"
+#include "wengert/ops/norm.h"
+
+static bool by_group(const wg_node *n)
+{
+    return n->op == &wg_op_groupnorm || n->op == &wg_op_groupnorm_grad;
+}
+
+/* Of an op on x [N, C, ...], or on a dy like it, whatever the operands hold. */
+static simd_channel_norm sizes_of(const wg_node *n)
+{
+    const wg_shape *s = &n->in[0]->shape;
+    simd_channel_norm a = {.examples = s->dim[0], .channels = s->dim[1], .size = 1};
+    for (int i = 2; i < s->rank; i++)
+        a.size *= s->dim[i];
+    if (by_group(n)) {
+        const wg_groupnorm_attrs *attrs = n->attrs;
+        a.groups = attrs->groups;
+        a.eps = (float)attrs->eps;
+    } else {
+        const wg_batchnorm_attrs *attrs = n->attrs;
+        a.eps = (float)attrs->eps;
+    }
+    return a;
+}
+
+static const char *refuses(const wg_node *n)
+{
+    const char *why = wgi_simd_refuses_empty(n);
+    return why ? why : by_group(n) && sizes_of(n).size == 1 ? "planes of one number" : NULL;
+}
+
+static size_t scratch(const wg_node *n, int threads)
+{
+    (void)threads;
+    simd_channel_norm a = sizes_of(n);
+    return a.size == 1 ? 0 : (size_t)simd_channel_norm_scratch(&a) * sizeof(double);
+}
+
+static const float *optional(const wg_call *c, int i)
+{
+    return i < c->node->n_in ? c->in[i] : NULL;
+}
+
+static simd_channel_norm norm_of(const wg_call *c)
+{
+    simd_channel_norm a = sizes_of(c->node);
+    a.threads = c->threads;
+    a.scratch = c->scratch;
+    return a;
+}
+
+/* x gain? bias? -> y mean var, or y mean rstd */
+static void run(wg_call *c)
+{
+    simd_channel_norm a = norm_of(c);
+    a.x = c->in[0];
+    a.gain = optional(c, 1);
+    a.bias = optional(c, 2);
+    a.y = c->out[0];
+    a.mean = c->out[1];
+    a.spread = c->out[2];
+    if (a.size == 1)
+        simd_kernels(c)->column_norm_forward(&a);
+    else
+        simd_kernels(c)->channel_norm_forward(&a);
+}
+
+/* dy x mean var gain?, or dy x mean rstd gain? -> dx dgain dbias */
+static void run_grad(wg_call *c)
+{
+    simd_channel_norm a = norm_of(c);
+    a.dy = c->in[0];
+    a.x = c->in[1];
+    a.mean = (float *)(uintptr_t)c->in[2]; /* read only in this direction */
+    a.spread = (float *)(uintptr_t)c->in[3];
+    a.gain = optional(c, 4);
+    a.dx = c->out[0];
+    a.dgain = c->out[1];
+    a.dbias = c->out[2];
+    if (a.size == 1)
+        simd_kernels(c)->column_norm_backward(&a);
+    else
+        simd_kernels(c)->channel_norm_backward(&a);
+}
+
+const simd_kernel wgi_simd_channel_norm[] = {
+    {&wg_op_batchnorm, "channels", refuses, scratch, run},
+    {&wg_op_batchnorm_grad, "channels", refuses, scratch, run_grad},
+    {&wg_op_groupnorm, "groups", refuses, scratch, run},
+    {&wg_op_groupnorm_grad, "groups", refuses, scratch, run_grad},
+    {.op = NULL},
+};

@@ -1,0 +1,378 @@
+/* Normalisation of x [N, C, S] over sets of planes (kernels.h), with c the channel of a plane:
+ *
+ *     h = (x - mean) rstd,  rstd = 1 / sqrt(mean of (x - mean)^2 + eps),  y = h gain_c + bias_c
+ *
+ * and backward, with n the numbers of a set,
+ *
+ *     batchnorm   dx = rstd gain_c (dy - sum(dy) / n - h sum(dy h) / n)
+ *     groupnorm   dx = rstd (e - sum(e) / n - h sum(e h) / n),  e = dy gain_c
+ *     dgain_c = sum of dy h,  dbias_c = sum of dy,  both over the planes of channel c
+ *
+ * Two passes each: the sums, piece by piece; then the results.  A piece is small enough to stay in
+ * the nearest cache for its own two passes, the mean and the squares about that mean, so that
+ * neither loses digits.  Within a piece sums are made in float lanes (lanes.h), and the pieces of a
+ * set are added up in double in their order: the bits do not depend on the number of threads.
+ *
+ * A thread takes a set at a time, so that its second pass finds in the cache what the first has
+ * read.  Few sets are taken piece by piece, one pass after the other. */
+#include "backends/simd/kernels/lanes.h"
+#include "backends/simd/kernels/stream.h"
+
+#include <math.h>
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* `length` numbers from `first` on of each of `planes` planes of a set, from number `plane` on. */
+typedef struct piece {
+    int64_t plane, planes, first, length;
+} piece;
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static piece piece_of(const simd_channel_norm *a, const simd_plane_sets *s, int64_t i)
+{
+    int64_t first = i % s->chunks * SIMD_PLANE_PIECE, plane = i / s->chunks * s->planes_of_piece;
+    return (piece){.plane = plane,
+                   .planes = smaller(s->planes_of_piece, s->planes - plane),
+                   .first = first,
+                   .length = smaller(SIMD_PLANE_PIECE, a->size - first)};
+}
+
+/* Plane `plane` of set `set`, among all planes. */
+static int64_t number_of(const simd_plane_sets *s, int64_t set, int64_t plane)
+{
+    return set * s->step + plane * s->plane_step;
+}
+
+/* Numbers of a set */
+static double count_of(const simd_channel_norm *a, const simd_plane_sets *s)
+{
+    return (double)s->planes * (double)a->size;
+}
+
+/* The sums of a piece, and after those of all pieces the `norm` of each set. */
+static double *sums_at(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set, int64_t i)
+{
+    return a->scratch + (set * s->pieces + i) * SIMD_PLANE_SUMS;
+}
+
+/* What the second pass needs of a set: forward, mean + rest is its mean; backward, p and q are the
+ * means of e and e h. */
+typedef struct norm {
+    float mean, rest, rstd, p, q;
+} norm;
+
+_Static_assert(sizeof(norm) <= SIMD_PLANE_SUMS * sizeof(double), "room for a norm");
+
+static norm *norm_at(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set)
+{
+    return (norm *)(void *)(sums_at(a, s, s->count, 0) + set * SIMD_PLANE_SUMS);
+}
+
+static float gain_of(const simd_channel_norm *a, int64_t channel)
+{
+    return a->gain ? a->gain[channel] : 1;
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+/* Lanes of a sum in double, and of one of squares. */
+typedef struct wide_lanes {
+    double of[SIMD_SUM_LANES];
+} wide_lanes;
+
+typedef struct lanes {
+    float of[SIMD_SUM_LANES];
+} lanes;
+
+static void add_sum(const float *x, int64_t n, wide_lanes *sum)
+{
+    wide_lanes sofar = *sum; /* in registers */
+    int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
+#pragma omp simd
+        for (int l = 0; l < SIMD_SUM_LANES; l++)
+            sofar.of[l] += (double)x[i + l];
+    for (int64_t i = whole; i < n; i++)
+        sofar.of[i - whole] += (double)x[i];
+    *sum = sofar;
+}
+
+static void add_squares(const float *x, int64_t n, float centre, lanes *sum)
+{
+    lanes sofar = *sum;
+    int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
+#pragma omp simd
+        for (int l = 0; l < SIMD_SUM_LANES; l++)
+            sofar.of[l] += (x[i + l] - centre) * (x[i + l] - centre);
+    for (int64_t i = whole; i < n; i++)
+        sofar.of[i - whole] += (x[i] - centre) * (x[i] - centre);
+    *sum = sofar;
+}
+
+/* The sum of a piece, which may cancel and so is made in double, and the sum of the squares of the
+ * distances from its mean, of which `centre` is the rounded. */
+static void sum_forward(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set,
+                        int64_t i)
+{
+    const piece p = piece_of(a, s, i);
+    double *sums = sums_at(a, s, set, i), n = (double)(p.planes * p.length);
+    wide_lanes sum = {{0}};
+    lanes squares = {{0}};
+    for (int64_t j = p.plane; j < p.plane + p.planes; j++)
+        add_sum(a->x + number_of(s, set, j) * a->size + p.first, p.length, &sum);
+    sums[0] = 0;
+    for (int l = 0; l < SIMD_SUM_LANES; l++)
+        sums[0] += sum.of[l];
+    float centre = (float)(sums[0] / n);
+    for (int64_t j = p.plane; j < p.plane + p.planes; j++)
+        add_squares(a->x + number_of(s, set, j) * a->size + p.first, p.length, centre, &squares);
+    double apart = sums[0] / n - (double)centre;
+    sums[1] = simd_folded(squares.of) - n * apart * apart;
+}
+
+/* With mean_i and M_i the mean and the sum of squares of piece i,
+ * n var = sum of M_i + n_i (mean_i - mean)^2. */
+static void join_forward(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set)
+{
+    double sum = 0, squares = 0, n = count_of(a, s);
+    for (int64_t i = 0; i < s->pieces; i++)
+        sum += sums_at(a, s, set, i)[0];
+    double mean = sum / n;
+    for (int64_t i = 0; i < s->pieces; i++) {
+        const piece p = piece_of(a, s, i);
+        const double *sums = sums_at(a, s, set, i), count = (double)(p.planes * p.length);
+        double apart = sums[0] / count - mean;
+        squares += sums[1] + count * apart * apart;
+    }
+    float var = (float)(squares / n > 0 || isnan(squares) ? squares / n : 0);
+    norm *to = norm_at(a, s, set);
+    to->mean = (float)mean;
+    to->rest = isfinite(to->mean) ? (float)(mean - (double)to->mean) : 0;
+    to->rstd = 1 / sqrtf(var + a->eps);
+    a->mean[set] = to->mean;
+    a->spread[set] = a->groups ? to->rstd : var;
+}
+
+static void normalise(const float *restrict x, int64_t n, const norm *of, float gain, float bias,
+                      float *restrict y)
+{
+    float mean = of->mean, rest = of->rest, rstd = of->rstd;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (x[i] - mean - rest) * rstd * gain + bias;
+}
+
+static void write_forward(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set,
+                          int64_t i, bool past)
+{
+    _Alignas(64) float room[SIMD_PLANE_PIECE];
+    const piece p = piece_of(a, s, i);
+    for (int64_t j = p.plane; j < p.plane + p.planes; j++) {
+        int64_t plane = number_of(s, set, j), at = plane * a->size + p.first,
+                channel = plane % a->channels;
+        normalise(a->x + at, p.length, norm_at(a, s, set), gain_of(a, channel),
+                  a->bias ? a->bias[channel] : 0, past ? room : a->y + at);
+        if (past)
+            simd_stream(a->y + at, room, p.length);
+    }
+}
+
+/* ---- backward -------------------------------------------------------------------------------- */
+
+/* Lanes of the sums of dy, dy h, e and e h. */
+typedef struct products {
+    float d[SIMD_SUM_LANES], dh[SIMD_SUM_LANES], e[SIMD_SUM_LANES], eh[SIMD_SUM_LANES];
+} products;
+
+static inline void add_product(products *to, int64_t l, float dy, float x, const norm *of,
+                               float gain)
+{
+    float h = (x - of->mean) * of->rstd, e = dy * gain;
+    to->d[l] += dy;
+    to->dh[l] += dy * h;
+    to->e[l] += e;
+    to->eh[l] += e * h;
+}
+
+static void add_products(const float *restrict dy, const float *restrict x, int64_t n,
+                         const norm *of, float gain, products *to)
+{
+    const norm own = *of;
+    products sofar = *to; /* in registers */
+    int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
+#pragma omp simd
+        for (int l = 0; l < SIMD_SUM_LANES; l++)
+            add_product(&sofar, l, dy[i + l], x[i + l], &own, gain);
+    for (int64_t i = whole; i < n; i++)
+        add_product(&sofar, i - whole, dy[i], x[i], &own, gain);
+    *to = sofar;
+}
+
+/* The mean and 1 / sqrt(var + eps) that the forward pass has found. */
+static norm norm_found(const simd_channel_norm *a, int64_t set)
+{
+    float spread = a->spread[set];
+    return (norm){.mean = a->mean[set], .rstd = a->groups ? spread : 1 / sqrtf(spread + a->eps)};
+}
+
+static void sum_backward(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set,
+                         int64_t i)
+{
+    const piece p = piece_of(a, s, i);
+    const norm of = norm_found(a, set);
+    double *sums = sums_at(a, s, set, i);
+    products to = {{0}, {0}, {0}, {0}};
+    for (int64_t j = p.plane; j < p.plane + p.planes; j++) {
+        int64_t plane = number_of(s, set, j), at = plane * a->size + p.first;
+        add_products(a->dy + at, a->x + at, p.length, &of, gain_of(a, plane % a->channels), &to);
+    }
+    sums[0] = simd_folded(to.d);
+    sums[1] = simd_folded(to.dh);
+    sums[2] = simd_folded(to.e);
+    sums[3] = simd_folded(to.eh);
+}
+
+/* The sums of a batchnorm's set are those of its channel. */
+static void join_backward(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set)
+{
+    double sum[SIMD_PLANE_SUMS] = {0}, n = count_of(a, s);
+    for (int64_t i = 0; i < s->pieces; i++)
+        for (int k = 0; k < SIMD_PLANE_SUMS; k++)
+            sum[k] += sums_at(a, s, set, i)[k];
+    norm *to = norm_at(a, s, set);
+    *to = norm_found(a, set);
+    to->p = (float)(sum[a->groups ? 2 : 0] / n);
+    to->q = (float)(sum[a->groups ? 3 : 1] / n);
+    if (!a->groups) {
+        a->dbias[set] = (float)sum[0];
+        a->dgain[set] = (float)sum[1];
+    }
+}
+
+/* dx = factor (dy gain - p - h q) */
+static void differentiate(const float *restrict dy, const float *restrict x, int64_t n,
+                          const norm *of, float factor, float gain, float *restrict dx)
+{
+    const norm own = *of;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        dx[i] = factor * (dy[i] * gain - own.p - (x[i] - own.mean) * own.rstd * own.q);
+}
+
+static void write_backward(const simd_channel_norm *a, const simd_plane_sets *s, int64_t set,
+                           int64_t i, bool past)
+{
+    _Alignas(64) float room[SIMD_PLANE_PIECE];
+    const piece p = piece_of(a, s, i);
+    const norm *of = norm_at(a, s, set);
+    for (int64_t j = p.plane; j < p.plane + p.planes; j++) {
+        int64_t plane = number_of(s, set, j), at = plane * a->size + p.first;
+        float gain = gain_of(a, plane % a->channels);
+        differentiate(a->dy + at, a->x + at, p.length, of, a->groups ? of->rstd : of->rstd * gain,
+                      a->groups ? gain : 1, past ? room : a->dx + at);
+        if (past)
+            simd_stream(a->dx + at, room, p.length);
+    }
+}
+
+/* With groups, a channel's sums are spread over the sets of all examples. */
+static void join_channel(const simd_channel_norm *a, const simd_plane_sets *s, int64_t channel)
+{
+    double dbias = 0, dgain = 0;
+    for (int64_t b = 0; b < a->examples; b++) {
+        int64_t set = b * a->groups + channel / s->planes, first = channel % s->planes * s->chunks;
+        for (int64_t i = first; i < first + s->chunks; i++) {
+            dbias += sums_at(a, s, set, i)[0];
+            dgain += sums_at(a, s, set, i)[1];
+        }
+    }
+    a->dbias[channel] = (float)dbias;
+    a->dgain[channel] = (float)dgain;
+}
+
+/* ---- all sets -------------------------------------------------------------------------------- */
+
+/* The steps of one direction. */
+typedef struct passes {
+    void (*sum)(const simd_channel_norm *, const simd_plane_sets *, int64_t set, int64_t i);
+    void (*join)(const simd_channel_norm *, const simd_plane_sets *, int64_t set);
+    void (*write)(const simd_channel_norm *, const simd_plane_sets *, int64_t set, int64_t i,
+                  bool past);
+} passes;
+
+static void run_set(const simd_channel_norm *a, const simd_plane_sets *s, const passes *run,
+                    int64_t set, bool past)
+{
+    for (int64_t i = 0; i < s->pieces; i++)
+        run->sum(a, s, set, i);
+    run->join(a, s, set);
+    for (int64_t i = 0; i < s->pieces; i++)
+        run->write(a, s, set, i, past);
+}
+
+/* Within a parallel region: all threads on all pieces, pass by pass. */
+static void run_pieces(const simd_channel_norm *a, const simd_plane_sets *s, const passes *run,
+                       bool past)
+{
+    int64_t pieces = s->count * s->pieces;
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < pieces; i++)
+        run->sum(a, s, i / s->pieces, i % s->pieces);
+#pragma omp for schedule(static)
+    for (int64_t set = 0; set < s->count; set++)
+        run->join(a, s, set);
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < pieces; i++)
+        run->write(a, s, i / s->pieces, i % s->pieces, past);
+}
+
+static int threads_for(const simd_channel_norm *a)
+{
+    return a->examples * a->channels * a->size < 1 << 14 ? 1 : a->threads;
+}
+
+static void run_sets(const simd_channel_norm *a, const simd_plane_sets *s, const passes *run,
+                     const float *result)
+{
+    enum { MANY = 4 }; /* sets for each thread: the shares are even enough */
+    bool past = simd_streams(a->examples * a->channels * a->size, a->size, result, NULL);
+    int threads = threads_for(a);
+#pragma omp parallel num_threads(threads)
+    {
+        if (s->count >= MANY * threads || threads == 1) {
+#pragma omp for schedule(static)
+            for (int64_t set = 0; set < s->count; set++)
+                run_set(a, s, run, set, past);
+        } else {
+            run_pieces(a, s, run, past);
+        }
+        simd_stream_end();
+    }
+}
+
+void SIMD(channel_norm_forward)(const simd_channel_norm *a)
+{
+    simd_plane_sets s = simd_plane_sets_of(a, false);
+    run_sets(a, &s, &(const passes){sum_forward, join_forward, write_forward}, a->y);
+}
+
+void SIMD(channel_norm_backward)(const simd_channel_norm *a)
+{
+    simd_plane_sets s = simd_plane_sets_of(a, true);
+    run_sets(a, &s, &(const passes){sum_backward, join_backward, write_backward}, a->dx);
+    if (!a->groups)
+        return;
+#pragma omp parallel for schedule(static) num_threads(threads_for(a))
+    for (int64_t channel = 0; channel < a->channels; channel++)
+        join_channel(a, &s, channel);
+}

@@ -1,0 +1,418 @@
+/* The steps of lstm and gru, and their gradient; the formulas are in ops/recurrent_steps.c.
+ *
+ * wh is packed once for all steps.  In a step, each thread computes its own units: a tile of some
+ * rows of the batch and of all gates of one vector of units is multiplied in registers, and the
+ * gates' functions follow while it is in the nearest cache.  Backward, the functions come first,
+ * and then the product dp wh, for own units again.  The weights of own units stay in the thread's
+ * caches from step to step; threads meet once a step, since each needs the states of all units.
+ *
+ * Each number is computed by one thread in one order: the bits do not depend on the number of
+ * threads. */
+#include "backends/simd/kernels/functions.h"
+#include "backends/simd/kernels/small.h"
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    LANES = SIMD_LANES,
+    GATES = 4,             /* at most */
+    WIDTH = GATES * LANES, /* units of a panel of the backward product */
+#if defined(__AVX512F__)
+    ROWS = 6, /* of a tile, 24 sums in 32 registers */
+#elif defined(__AVX2__)
+    ROWS = 3, /* 12 in 16 */
+#else
+    ROWS = 2,
+#endif
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What both directions need. */
+typedef struct run {
+    const simd_recurrent *s;
+    int64_t gates;         /* of the product: 4 or 3 */
+    int64_t padded;        /* units of a row of `carried`: whole panels */
+    int64_t panels, panel; /* how many, and of how many floats */
+    float *weights;
+    float
+        *state[2]; /* h before and after a step, [batch, units]; or d of two steps, [batch, G U] */
+    float *carried[2]; /* backward: cotangents of h and c before the step, [batch, padded] */
+} run;
+
+static run run_of(const simd_recurrent *s, int64_t width, int64_t terms, int64_t row)
+{
+    run r = {.s = s, .gates = s->gru ? 3 : 4, .weights = s->scratch};
+    r.panels = (s->units + width - 1) / width;
+    r.padded = r.panels * width;
+    r.panel = terms;
+    r.state[0] = r.weights + r.panels * r.panel;
+    r.state[1] = r.state[0] + s->batch * row;
+    r.carried[0] = r.state[1] + s->batch * row;
+    r.carried[1] = r.carried[0] + s->batch * r.padded;
+    return r;
+}
+
+/* The time of step k; steps[b, t] is number place_of of all. */
+static int64_t time_of(const simd_recurrent *s, int64_t k)
+{
+    return s->reverse ? s->steps - 1 - k : k;
+}
+
+static int64_t place_of(const simd_recurrent *s, int64_t b, int64_t k)
+{
+    return b * s->steps + time_of(s, k);
+}
+
+static bool has_ended(const simd_recurrent *s, int64_t b, int64_t k)
+{
+    int64_t t = time_of(s, k);
+    return s->lengths64 ? t >= s->lengths64[b] : s->lengths32 ? t >= s->lengths32[b] : false;
+}
+
+/* The states of units from `first` on before step k, of sequence b: v after the step before, or the
+ * first. */
+static const float *before(const simd_recurrent *s, const float *v, const float *initial, int64_t b,
+                           int64_t k, int64_t first)
+{
+    return (k > 0 ? v + place_of(s, b, k - 1) * s->units : initial + b * s->units) + first;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* sum[i, v] = sum over p of a[i, p] panel[p, v], for `rows` rows and `vectors` vectors, constants
+ * where this is called. */
+INLINE void multiply(const float *a, int64_t lda, const float *panel, int64_t terms, int rows,
+                     int vectors, float *to)
+{
+    simd_vector sum[ROWS * GATES] = {{0}};
+    for (int64_t p = 0; p < terms; p++, panel += vectors * LANES) {
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++)
+                sum[i * vectors + v] += a[i * lda + p] * *(const simd_vector *)(panel + v * LANES);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < rows * vectors; i++)
+        *(simd_vector *)(to + i * LANES) = sum[i];
+}
+
+/* Rows of the next tile. */
+static int64_t rows_of_tile(int64_t left)
+{
+    return left >= ROWS ? ROWS : left >= 4 && ROWS > 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+#define TILES(name, vectors)                                                                       \
+    static void name(int64_t rows, const float *a, int64_t lda, const float *panel, int64_t terms, \
+                     float *to)                                                                    \
+    {                                                                                              \
+        if (rows == ROWS)                                                                          \
+            multiply(a, lda, panel, terms, ROWS, vectors, to);                                     \
+        else if (ROWS > 4 && rows == 4)                                                            \
+            multiply(a, lda, panel, terms, ROWS > 4 ? 4 : 1, vectors, to);                         \
+        else if (rows == 2)                                                                        \
+            multiply(a, lda, panel, terms, 2, vectors, to);                                        \
+        else                                                                                       \
+            multiply(a, lda, panel, terms, 1, vectors, to);                                        \
+    }
+TILES(multiply_4, 4)
+TILES(multiply_3, 3)
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+/* A panel has the rows of wh of all gates of LANES units, transposed: [units, gates, LANES]. */
+static void pack_forward(const run *r, int64_t i)
+{
+    enum { TOGETHER = 16 };
+    const simd_recurrent *s = r->s;
+    float *to = r->weights + i * r->panel;
+    int64_t first = i * LANES, count = smaller(LANES, s->units - first);
+    memset(to, 0, (size_t)r->panel * sizeof *to);
+    for (int64_t k = 0; k < s->units; k += TOGETHER)
+        for (int64_t row = 0; row < r->gates * count; row++) {
+            int64_t gate = row / count, unit = row % count;
+            const float *from = s->wh + (gate * s->units + first + unit) * s->units;
+            for (int64_t p = k; p < smaller(k + TOGETHER, s->units); p++)
+                to[(p * r->gates + gate) * LANES + unit] = from[p];
+        }
+}
+
+/* One row of a tile: `sum` is wh h of LANES units, of which `width` are there. */
+INLINE void lstm_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
+                     const float *c_before, int width)
+{
+    int64_t units = s->units;
+    const float *p = s->p + place * 4 * units + first;
+    float *gates = s->gates + place * 4 * units + first, *h = s->h + place * units + first,
+          *c = s->c + place * units + first;
+#pragma omp simd
+    for (int l = 0; l < width; l++) {
+        float i = simd_sigmoid(p[l] + sum[l]), f = simd_sigmoid(p[units + l] + sum[LANES + l]),
+              g = simd_tanh(p[2 * units + l] + sum[2 * LANES + l]),
+              o = simd_sigmoid(p[3 * units + l] + sum[3 * LANES + l]);
+        float state = f * c_before[l] + i * g;
+        gates[l] = i;
+        gates[units + l] = f;
+        gates[2 * units + l] = g;
+        gates[3 * units + l] = o;
+        c[l] = state;
+        h[l] = o * simd_tanh(state);
+    }
+}
+
+INLINE void gru_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
+                    const float *h_before, int width)
+{
+    int64_t units = s->units;
+    const float *p = s->p + place * 3 * units + first, *bh = s->bh + first;
+    float *gates = s->gates + place * 3 * units + first, *h = s->h + place * units + first,
+          *to = s->m + place * units + first;
+#pragma omp simd
+    for (int l = 0; l < width; l++) {
+        float r = simd_sigmoid(p[l] + (sum[l] + bh[l])),
+              z = simd_sigmoid(p[units + l] + (sum[LANES + l] + bh[units + l])),
+              m = sum[2 * LANES + l] + bh[2 * units + l], n = simd_tanh(p[2 * units + l] + r * m);
+        gates[l] = r;
+        gates[units + l] = z;
+        gates[2 * units + l] = n;
+        to[l] = m;
+        h[l] = n + z * (h_before[l] - n);
+    }
+}
+
+/* Whole vectors as such, and the rest of the units number by number. */
+#define ROW(name)                                                                                  \
+    static void name##_of(const simd_recurrent *s, const float *sum, int64_t place, int64_t first, \
+                          const float *state)                                                      \
+    {                                                                                              \
+        if (s->units - first >= LANES)                                                             \
+            name(s, sum, place, first, state, LANES);                                              \
+        else                                                                                       \
+            name(s, sum, place, first, state, (int)(s->units - first));                            \
+    }
+ROW(lstm_row)
+ROW(gru_row)
+
+/* Sequence b in step k, units from `first` on. */
+static void forward_row(const run *r, int64_t b, int64_t k, int64_t first, const float *sum)
+{
+    const simd_recurrent *s = r->s;
+    int64_t place = place_of(s, b, k), at = place * s->units + first;
+    size_t size = (size_t)smaller(LANES, s->units - first) * sizeof(float);
+    const float *h_before = r->state[k % 2] + b * s->units + first;
+    if (s->gru) {
+        gru_row_of(s, sum, place, first, h_before);
+    } else {
+        const float *c_before = before(s, s->c, s->c0, b, k, first);
+        lstm_row_of(s, sum, place, first, c_before);
+        if (has_ended(s, b, k))
+            memcpy(s->c + at, c_before, size);
+    }
+    if (has_ended(s, b, k))
+        memcpy(s->h + at, h_before, size);
+    memcpy(r->state[(k + 1) % 2] + b * s->units + first, s->h + at, size);
+}
+
+static void forward_panel(const run *r, int64_t k, int64_t i)
+{
+    const simd_recurrent *s = r->s;
+    const float *panel = r->weights + i * r->panel, *h = r->state[k % 2];
+    _Alignas(64) float sum[ROWS * WIDTH];
+    for (int64_t b = 0, rows; b < s->batch; b += rows) {
+        rows = rows_of_tile(s->batch - b);
+        (s->gru ? multiply_3 : multiply_4)(rows, h + b * s->units, s->units, panel, s->units, sum);
+        for (int64_t row = 0; row < rows; row++)
+            forward_row(r, b + row, k, i * LANES, sum + row * r->gates * LANES);
+    }
+}
+
+/* Short steps are not worth a meeting of threads. */
+static int threads_for(const simd_recurrent *s)
+{
+    enum { SHORT = 1 << 17 };
+    return s->batch * s->units * s->units * 4 < SHORT ? 1 : s->threads;
+}
+
+void SIMD(recurrent_forward)(const simd_recurrent *s)
+{
+    const run r = run_of(s, LANES, (s->gru ? 3 : 4) * LANES * s->units, s->units);
+    memcpy(r.state[0], s->h0, (size_t)(s->batch * s->units) * sizeof(float));
+#pragma omp parallel num_threads(threads_for(s))
+    {
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < r.panels; i++)
+            pack_forward(&r, i);
+        for (int64_t k = 0; k < s->steps; k++)
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i < r.panels; i++)
+                forward_panel(&r, k, i);
+    }
+}
+
+/* ---- backward -------------------------------------------------------------------------------- */
+
+/* A panel has WIDTH columns of wh, [G U, WIDTH]. */
+static void pack_backward(const run *r, int64_t i)
+{
+    const simd_recurrent *s = r->s;
+    float *to = r->weights + i * r->panel;
+    int64_t first = i * WIDTH, count = smaller(WIDTH, s->units - first);
+    for (int64_t row = 0; row < r->gates * s->units; row++, to += WIDTH) {
+        memset(to + count, 0, (size_t)(WIDTH - count) * sizeof *to);
+        memcpy(to, s->wh + row * s->units + first, (size_t)count * sizeof *to);
+    }
+}
+
+/* Operands of one row in one step from unit `first` on, `width` units; d [G U] for the product. */
+typedef struct back {
+    const float *gates, *dh, *dc, *c, *m, *before;
+    float *to_h, *to_c, *dp, *dq, *d;
+    int64_t width;
+} back;
+
+static back back_of(const run *r, int64_t b, int64_t k, int64_t first)
+{
+    const simd_recurrent *s = r->s;
+    int64_t place = place_of(s, b, k), at = place * s->units + first, U = s->units;
+    return (back){.gates = s->gates + place * r->gates * U + first,
+                  .dh = s->dh + at,
+                  .dc = s->gru ? NULL : s->dc + at,
+                  .c = s->gru ? NULL : s->c + at,
+                  .m = s->gru ? s->m + at : NULL,
+                  .before = s->gru ? before(s, s->h, s->h0, b, k, first)
+                                   : before(s, s->c, s->c0, b, k, first),
+                  .to_h = r->carried[0] + b * r->padded + first,
+                  .to_c = r->carried[1] + b * r->padded + first,
+                  .dp = s->dp + place * r->gates * U + first,
+                  .dq = s->gru ? s->dq + place * 3 * U + first : NULL,
+                  .d = r->state[k % 2] + b * r->gates * U + first,
+                  .width = smaller(WIDTH, U - first)};
+}
+
+/* to_h becomes what passes by the product. */
+static void lstm_back(const back *x, int64_t U)
+{
+    const float *gates = x->gates, *dh = x->dh, *dc = x->dc, *c = x->c, *c_before = x->before;
+    float *to_h = x->to_h, *to_c = x->to_c, *dp = x->dp, *to = x->d;
+#pragma omp simd
+    for (int64_t l = 0; l < x->width; l++) {
+        float i = gates[l], f = gates[U + l], g = gates[2 * U + l], o = gates[3 * U + l];
+        float h = dh[l] + to_h[l], s = simd_tanh(c[l]);
+        float d = dc[l] + to_c[l] + h * o * (1 - s * s);
+        float di = d * g * (i * (1 - i)), df = d * c_before[l] * (f * (1 - f)),
+              dg = d * i * (1 - g * g), dout = h * s * (o * (1 - o));
+        dp[l] = to[l] = di;
+        dp[U + l] = to[U + l] = df;
+        dp[2 * U + l] = to[2 * U + l] = dg;
+        dp[3 * U + l] = to[3 * U + l] = dout;
+        to_h[l] = 0;
+        to_c[l] = d * f;
+    }
+}
+
+static void gru_back(const back *x, int64_t U)
+{
+    const float *gates = x->gates, *in = x->m, *dh = x->dh, *h_before = x->before;
+    float *to_h = x->to_h, *dp = x->dp, *dq = x->dq, *to = x->d;
+#pragma omp simd
+    for (int64_t l = 0; l < x->width; l++) {
+        float r = gates[l], z = gates[U + l], n = gates[2 * U + l], m = in[l];
+        float h = dh[l] + to_h[l];
+        float a = h * (1 - z) * (1 - n * n), b = a * m * (r * (1 - r)),
+              e = h * (h_before[l] - n) * (z * (1 - z));
+        dp[l] = dq[l] = to[l] = b;
+        dp[U + l] = dq[U + l] = to[U + l] = e;
+        dp[2 * U + l] = a;
+        dq[2 * U + l] = to[2 * U + l] = a * r;
+        to_h[l] = h * z;
+    }
+}
+
+/* Of a sequence that has ended: cotangents of states pass. */
+static void pass_by(const run *r, const back *x)
+{
+    for (int64_t l = 0; l < x->width; l++) {
+        x->to_h[l] += x->dh[l];
+        if (x->dc)
+            x->to_c[l] += x->dc[l];
+    }
+    for (int64_t gate = 0; gate < r->gates; gate++) {
+        size_t size = (size_t)x->width * sizeof(float);
+        memset(x->dp + gate * r->s->units, 0, size);
+        memset(x->d + gate * r->s->units, 0, size);
+        if (x->dq)
+            memset(x->dq + gate * r->s->units, 0, size);
+    }
+}
+
+static void gates_backward(const run *r, int64_t k, int64_t i)
+{
+    const simd_recurrent *s = r->s;
+    for (int64_t b = 0; b < s->batch; b++) {
+        const back x = back_of(r, b, k, i * WIDTH);
+        if (has_ended(s, b, k))
+            pass_by(r, &x);
+        else if (s->gru)
+            gru_back(&x, s->units);
+        else
+            lstm_back(&x, s->units);
+    }
+}
+
+/* to_h += d wh */
+static void product_backward(const run *r, int64_t k, int64_t i)
+{
+    const simd_recurrent *s = r->s;
+    int64_t terms = r->gates * s->units;
+    const float *panel = r->weights + i * r->panel, *d = r->state[k % 2];
+    _Alignas(64) float sum[ROWS * WIDTH];
+    for (int64_t b = 0, rows; b < s->batch; b += rows) {
+        rows = rows_of_tile(s->batch - b);
+        multiply_4(rows, d + b * terms, terms, panel, terms, sum);
+        for (int64_t row = 0; row < rows; row++) {
+            float *to_h = r->carried[0] + (b + row) * r->padded + i * WIDTH;
+            for (int l = 0; l < WIDTH; l++)
+                to_h[l] += sum[row * WIDTH + l];
+        }
+    }
+}
+
+static void copy_carried(const run *r, const float *carried, float *to)
+{
+    for (int64_t b = 0; b < r->s->batch; b++)
+        memcpy(to + b * r->s->units, carried + b * r->padded, (size_t)r->s->units * sizeof *to);
+}
+
+void SIMD(recurrent_backward)(const simd_recurrent *s)
+{
+    int64_t gates = s->gru ? 3 : 4;
+    const run r = run_of(s, WIDTH, gates * s->units * WIDTH, gates * s->units);
+    memset(r.carried[0], 0, (size_t)(2 * s->batch * r.padded) * sizeof(float));
+#pragma omp parallel num_threads(threads_for(s))
+    {
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < r.panels; i++)
+            pack_backward(&r, i);
+        for (int64_t k = s->steps - 1; k >= 0; k--) {
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i < r.panels; i++)
+                gates_backward(&r, k, i);
+                /* Own units: the next step's need no other thread, and it writes another d. */
+#pragma omp for schedule(static) nowait
+            for (int64_t i = 0; i < r.panels; i++)
+                product_backward(&r, k, i);
+        }
+    }
+    copy_carried(&r, r.carried[0], s->dh0);
+    if (!s->gru)
+        copy_carried(&r, r.carried[1], s->dc0);
+}

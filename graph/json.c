@@ -1,0 +1,86 @@
+#include "graph/json.h"
+#include "graph/utf8.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void put_string(const wgi_json *j, const char *text)
+{
+    fputc('"', j->file);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int n = wgi_utf8_length(c);
+        if (n == 0)
+            fputs(WGI_UTF8_REPLACEMENT, j->file);
+        else if (*c == '"' || *c == '\\')
+            fprintf(j->file, "\\%c", *c);
+        else if (*c < 0x20 || (j->for_page && strchr("<>&", *c)))
+            fprintf(j->file, "\\u%04x", *c);
+        else
+            fwrite(c, 1, (size_t)n, j->file);
+        c += n ? n : 1;
+    }
+    fputc('"', j->file);
+}
+
+static void break_line(const wgi_json *j)
+{
+    if (!j->for_page)
+        fprintf(j->file, "\n%*s", 2 * j->depth, "");
+}
+
+static void put_key(wgi_json *j, const char *key)
+{
+    if (j->more)
+        fputc(',', j->file);
+    if (j->depth)
+        break_line(j);
+    if (key) {
+        put_string(j, key);
+        fputs(j->for_page ? ":" : ": ", j->file);
+    }
+    j->more = true;
+}
+
+void wgi_json_begin(wgi_json *j, const char *key, char bracket)
+{
+    put_key(j, key);
+    fputc(bracket, j->file);
+    j->depth++;
+    j->more = false;
+}
+
+void wgi_json_end(wgi_json *j, char bracket)
+{
+    j->depth--;
+    if (j->more)
+        break_line(j);
+    fputc(bracket, j->file);
+    if (!j->depth)
+        fputc('\n', j->file);
+    j->more = true;
+}
+
+void wgi_json_text(wgi_json *j, const char *key, const char *text)
+{
+    put_key(j, key);
+    if (text)
+        put_string(j, text);
+    else
+        fputs("null", j->file);
+}
+
+void wgi_json_real(wgi_json *j, const char *key, double x)
+{
+    put_key(j, key);
+    if (isfinite(x))
+        fprintf(j->file, "%.9g", x);
+    else
+        fputs("null", j->file);
+}
+
+void wgi_json_whole(wgi_json *j, const char *key, int64_t n)
+{
+    put_key(j, key);
+    fprintf(j->file, "%" PRId64, n);
+}

@@ -1,0 +1,157 @@
+/* Reductions over mixed axes, extremes and pooling by the simd backend against the reference, at
+ * sizes that the conformance tests do not reach: rows of many blocks, windows of every kind, ties,
+ * NaN; on one thread and on three. */
+#include "tests/plans.h"
+#include "wengert/backends/simd.h"
+#include "wengert/ops/ops.h"
+
+#include <math.h>
+
+/* Few different numbers, so that many are equal; a NaN here and there if asked for. */
+static void fill(float *x, int64_t n, bool nan)
+{
+    uint64_t seed = 7;
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (float)(seed >> 60) - 7.5f;
+        if (nan && i % 97 == 5)
+            x[i] = NAN;
+    }
+}
+
+/* The function that is compared. */
+typedef wg_value *function(wg_value *x, int variant);
+
+static int64_t same(wg_plan *a, wg_plan *b, const wg_value *v, double tolerance)
+{
+    int64_t n = wg_value_count(v);
+    for (int64_t i = 0; i < n; i++) {
+        if (v->dtype == WG_I64) {
+            assert_int_equal(((const int64_t *)wg_plan_data(a, v))[i],
+                             ((const int64_t *)wg_plan_data(b, v))[i]);
+            continue;
+        }
+        float x = ((const float *)wg_plan_data(a, v))[i],
+              y = ((const float *)wg_plan_data(b, v))[i];
+        check_that(x == y || (isnan(x) && isnan(y)) || fabs((double)(x - y)) <= tolerance,
+                   "%s [%lld]: %.9g by the reference, %.9g by simd", v->node->op->name,
+                   (long long)i, (double)x, (double)y);
+    }
+    return n;
+}
+
+static int64_t check(function *f, int variant, wg_shape shape, const char *kernel, double tolerance)
+{
+    const wg_backend *const simd[] = {wg_simd_backend()};
+    int64_t compared = 0;
+    for (int nan = 0; nan < 2; nan++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, shape), *y = wg_output(f(x, variant), "y");
+        if (y->node->n_out > 1)
+            wg_output(wg_result_of(y, 1), "more");
+        wg_plan *p[3] = {
+            plan_of(g, &(wg_plan_options){.reference = true}),
+            plan_of(g, &(wg_plan_options){.backends = simd, .n_backends = 1, .threads = 1}),
+            plan_of(g, &(wg_plan_options){.backends = simd, .n_backends = 1, .threads = 3})};
+        assert_string_equal(wg_plan_step_at(p[1], 0).kernel, kernel);
+        for (int i = 0; i < 3; i++) {
+            fill(wg_plan_data(p[i], x), wg_value_count(x), nan);
+            run(p[i], 0);
+        }
+        for (int r = 0; r < y->node->n_out; r++) {
+            compared += same(p[0], p[1], wg_result_of(y, r), tolerance);
+            same(p[1], p[2], wg_result_of(y, r), 0);
+        }
+        for (int i = 0; i < 3; i++)
+            wg_plan_free(p[i]);
+        wg_graph_free(g);
+    }
+    return compared;
+}
+
+/* variant: the op, and 4 times which axes */
+static wg_value *reduced(wg_value *x, int variant)
+{
+    wg_axes axes = variant / 4 == 0   ? WG_AXES(0, 2, 3)
+                   : variant / 4 == 1 ? WG_AXES(1)
+                                      : WG_AXES(0, 1);
+    switch (variant % 4) {
+    case 0: return wg_sum(x, axes, WG_DROP);
+    case 1: return wg_mean(x, axes, WG_KEEP);
+    case 2: return wg_max(x, axes, WG_DROP);
+    default: return wg_min(x, axes, WG_DROP);
+    }
+}
+
+static void mixed_axes_are_reduced(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    for (int variant = 0; variant < 12; variant++) {
+        bool leading_sum = variant == 8; /* has its own kernel */
+        compared +=
+            check(reduced, variant, WG_SHAPE(3, 5, 7, 11), leading_sum ? "columns" : "axes", 1e-5);
+        compared +=
+            check(reduced, variant, WG_SHAPE(4, 9, 33, 20), leading_sum ? "columns" : "axes", 1e-4);
+    }
+    assert_true(compared > 10000);
+}
+
+static wg_value *extreme(wg_value *x, int variant)
+{
+    return variant ? wg_argmin(x, -1, WG_DROP) : wg_argmax(x, -1, WG_KEEP);
+}
+
+static void extremes_are_found(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {1, 2, 31, 32, 33, 64, 100, 1000};
+    int64_t compared = 0;
+    for (int i = 0; i < WG_COUNT(widths); i++)
+        for (int variant = 0; variant < 2; variant++)
+            compared += check(extreme, variant, WG_SHAPE(50, widths[i]), "rows", 0);
+    assert_true(compared >= 1600);
+}
+
+static const wg_pool2d_options pools[] = {
+    {.kernel = {2, 2}},
+    {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+    {.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}},
+    {.kernel = {2, 5}, .stride = {3, 4}, .padding = {1, 2}},
+    {.kernel = {3, 2}, .stride = {1, 1}, .dilation = {2, 3}},
+    {.kernel = {4, 4}, .stride = {1, 1}, .padding = {2, 2}, .dilation = {2, 2}},
+};
+
+static wg_value *pooled(wg_value *x, int variant)
+{
+    return wg_max_pool2d(x, &pools[variant]);
+}
+
+/* The gradient, through pool_scatter. */
+static wg_value *scattered(wg_value *x, int variant)
+{
+    wg_value *y = wg_max_pool2d(x, &pools[variant]);
+    return wg_pool_scatter(y, wg_result_of(y, 1), x->shape.dim[2], x->shape.dim[3]);
+}
+
+static void windows_are_pooled(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    for (int variant = 0; variant < WG_COUNT(pools); variant++) {
+        compared += check(pooled, variant, WG_SHAPE(2, 3, 12, 13), "windows", 0);
+        compared += check(pooled, variant, WG_SHAPE(1, 2, 9, 700), "windows", 0);
+        compared += check(scattered, variant, WG_SHAPE(2, 3, 40, 31), "windows", 1e-5);
+    }
+    assert_true(compared > 50000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mixed_axes_are_reduced),
+        cmocka_unit_test(extremes_are_found),
+        cmocka_unit_test(windows_are_pooled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

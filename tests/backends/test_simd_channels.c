@@ -1,0 +1,243 @@
+/* batchnorm and groupnorm for each instruction set: planes of all sizes, pieces of planes and
+ * pieces of several, few sets and many, vectors, against the definition in double. */
+#include "tests/simd.h"
+
+#include <math.h>
+
+/* Sizes, and what the definition makes of the operands. */
+typedef struct problem {
+    simd_channel_norm a;
+    int64_t n, sets;
+    double *y, *mean, *var, *dx, *dgain, *dbias;
+} problem;
+
+static double *doubles(int64_t n)
+{
+    double *x = calloc((size_t)n + 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+static int64_t channel_of(const problem *p, int64_t i)
+{
+    return i / p->a.size % p->a.channels;
+}
+
+/* The set of element i */
+static int64_t set_of(const problem *p, int64_t i)
+{
+    const simd_channel_norm *a = &p->a;
+    int64_t c = channel_of(p, i);
+    return a->groups ? i / (a->size * a->channels) * a->groups + c / (a->channels / a->groups) : c;
+}
+
+static double gain_of(const problem *p, int64_t i)
+{
+    return p->a.gain ? (double)p->a.gain[channel_of(p, i)] : 1;
+}
+
+static double rstd_of(const problem *p, int64_t set)
+{
+    return 1 / sqrt(p->var[set] + (double)p->a.eps);
+}
+
+static void forward_by_definition(problem *p)
+{
+    double count = (double)p->n / (double)p->sets;
+    for (int64_t i = 0; i < p->n; i++)
+        p->mean[set_of(p, i)] += (double)p->a.x[i] / count;
+    for (int64_t i = 0; i < p->n; i++)
+        p->var[set_of(p, i)] += pow((double)p->a.x[i] - p->mean[set_of(p, i)], 2) / count;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t set = set_of(p, i);
+        double bias = p->a.bias ? (double)p->a.bias[channel_of(p, i)] : 0;
+        p->y[i] = ((double)p->a.x[i] - p->mean[set]) * rstd_of(p, set) * gain_of(p, i) + bias;
+    }
+}
+
+static void backward_by_definition(problem *p)
+{
+    double count = (double)p->n / (double)p->sets, *sum = doubles(p->sets),
+           *along = doubles(p->sets);
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < p->n; i++) {
+            int64_t set = set_of(p, i);
+            double dy = (double)p->a.dy[i], e = dy * gain_of(p, i),
+                   h = ((double)p->a.x[i] - p->mean[set]) * rstd_of(p, set);
+            if (pass == 1) {
+                p->dx[i] = rstd_of(p, set) * (e - sum[set] - h * along[set]);
+                continue;
+            }
+            sum[set] += e / count;
+            along[set] += e * h / count;
+            p->dgain[channel_of(p, i)] += dy * h;
+            p->dbias[channel_of(p, i)] += dy;
+        }
+    free(sum);
+    free(along);
+}
+
+/* Errors are shares of the largest number of the result, or of `least`: differences of large
+ * numbers may be small. */
+static int64_t compare(const float *got, const double *expected, int64_t n, double least,
+                       const char *what, const char *isa)
+{
+    double size = least;
+    for (int64_t i = 0; i < n; i++)
+        size = fmax(size, fabs(expected[i]));
+    for (int64_t i = 0; i < n; i++) {
+        double error = fabs((double)got[i] - expected[i]);
+        if (!(error <= 4e-6 * size))
+            fail_msg("%s, %s[%lld]: %.9g, expected %.9g", isa, what, (long long)i, (double)got[i],
+                     expected[i]);
+    }
+    return n;
+}
+
+/* y mean spread dx dgain dbias, the caller's to free; sizes[] says how long they are. */
+enum { RESULTS = 6 };
+static void run_both(const problem *p, const simd_table *table, int threads,
+                     const int64_t sizes[RESULTS], float *results[RESULTS])
+{
+    simd_channel_norm a = p->a;
+    for (int i = 0; i < RESULTS; i++)
+        results[i] = room(sizes[i]);
+    a.threads = threads;
+    a.y = results[0], a.mean = results[1], a.spread = results[2];
+    a.dx = results[3], a.dgain = results[4], a.dbias = results[5];
+    double *scratch = doubles(simd_channel_norm_scratch(&a));
+    a.scratch = scratch;
+    (a.size == 1 ? table->column_norm_forward : table->channel_norm_forward)(&a);
+    (a.size == 1 ? table->column_norm_backward : table->channel_norm_backward)(&a);
+    free(scratch);
+}
+
+static int64_t compare_all(const problem *p, float *const r[RESULTS], const char *isa)
+{
+    int64_t channels = p->a.channels;
+    double *spread = doubles(p->sets);
+    for (int64_t k = 0; k < p->sets; k++)
+        spread[k] = p->a.groups ? rstd_of(p, k) : p->var[k];
+    /* The mean is 3 and rounded to single precision: each of a channel's terms, which cancel, errs
+     * by that. */
+    double terms = 0.1 * (double)p->n / (double)channels;
+    int64_t compared = compare(r[0], p->y, p->n, 0, "y", isa) +
+                       compare(r[1], p->mean, p->sets, 0, "mean", isa) +
+                       compare(r[2], spread, p->sets, 1e-3, "spread", isa) +
+                       compare(r[3], p->dx, p->n, 0.1, "dx", isa) +
+                       compare(r[4], p->dgain, channels, terms, "dgain", isa) +
+                       compare(r[5], p->dbias, channels, terms, "dbias", isa);
+    free(spread);
+    return compared;
+}
+
+/* Operands with a mean of some deviations, gain and bias as `variant` says. */
+static problem new_problem(setting *s, const int64_t size[4], int variant)
+{
+    problem p = {.a = {.examples = size[0],
+                       .channels = size[1],
+                       .size = size[2],
+                       .groups = size[3],
+                       .eps = 1e-5f}};
+    p.n = size[0] * size[1] * size[2];
+    p.sets = size[3] ? size[0] * size[3] : size[1];
+    float *x = numbers(s, p.n);
+    for (int64_t i = 0; i < p.n; i++)
+        x[i] += 3;
+    p.a.x = x;
+    p.a.dy = numbers(s, p.n);
+    p.a.gain = variant > 0 ? numbers(s, size[1]) : NULL;
+    p.a.bias = variant > 1 ? numbers(s, size[1]) : NULL;
+    p.y = doubles(p.n), p.dx = doubles(p.n), p.mean = doubles(p.sets), p.var = doubles(p.sets);
+    p.dgain = doubles(size[1]), p.dbias = doubles(size[1]);
+    forward_by_definition(&p);
+    backward_by_definition(&p);
+    return p;
+}
+
+static void free_problem(problem *p)
+{
+    const float *operands[] = {p->a.x, p->a.dy, p->a.gain, p->a.bias};
+    for (int i = 0; i < 4; i++)
+        free((float *)(uintptr_t)operands[i]);
+    double *const own[] = {p->y, p->dx, p->mean, p->var, p->dgain, p->dbias};
+    for (int i = 0; i < 6; i++)
+        free(own[i]);
+}
+
+static int64_t check(setting *s, const int64_t size[4], int variant)
+{
+    problem p = new_problem(s, size, variant);
+    const int64_t sizes[RESULTS] = {p.n, p.sets, p.sets, p.n, size[1], size[1]};
+    int64_t compared = 0;
+    for (int t = 0; t < s->n_tables; t++) {
+        const char *isa = s->table[t]->isa;
+        float *one[RESULTS], *more[RESULTS];
+        run_both(&p, s->table[t], 1, sizes, one);
+        run_both(&p, s->table[t], 3, sizes, more);
+        compared += compare_all(&p, one, isa);
+        for (int i = 0; i < RESULTS; i++) {
+            check_that(memcmp(one[i], more[i], (size_t)sizes[i] * sizeof(float)) == 0,
+                       "%s, result %d: other bits on three threads", isa, i);
+            free_room(one[i], sizes[i]);
+            free_room(more[i], sizes[i]);
+        }
+    }
+    free_problem(&p);
+    return compared;
+}
+
+/* examples, channels, size, groups (0: batchnorm) */
+static const int64_t sizes[][4] = {
+    {3, 5, 7, 0},   {70, 3, 33, 0},  {1, 3, 9001, 0},  {700, 2, 9, 0},   {2, 40, 64, 0},
+    {2, 4, 100, 2}, {2, 6, 4097, 3}, {1, 1, 20000, 1}, {9, 8, 16, 8},    {1, 64, 50, 1},
+    {3, 16, 2, 4},  {300, 20, 1, 0}, {5, 130, 1, 0},   {130, 400, 1, 0}, {2, 1, 1, 0},
+};
+
+static void sets_are_normalised(void **state)
+{
+    (void)state;
+    setting s = all_tables();
+    int64_t compared = 0;
+    for (int k = 0; k < WG_COUNT(sizes); k++)
+        for (int variant = 0; variant < 3; variant++)
+            compared += check(&s, sizes[k], variant);
+    print_message("%lld elements\n", (long long)compared);
+    assert_true(compared > 1000000);
+}
+
+/* A NaN, or an infinity, spoils its own set and no other. */
+static void a_bad_number_stays_in_its_set(void **state)
+{
+    (void)state;
+    setting s = all_tables();
+    int64_t bad_elements = 0;
+    for (int k = 0; k < WG_COUNT(sizes); k++)
+        for (int t = 0; t < s.n_tables; t++) {
+            problem p = new_problem(&s, sizes[k], 2);
+            const int64_t n[RESULTS] = {p.n, p.sets, p.sets, p.n, sizes[k][1], sizes[k][1]};
+            int64_t at = p.n / 3;
+            float *r[RESULTS], *x = (float *)(uintptr_t)p.a.x;
+            x[at] = k % 2 ? NAN : INFINITY;
+            run_both(&p, s.table[t], 2, n, r);
+            for (int64_t i = 0; i < p.n; i++) {
+                bool is = set_of(&p, i) == set_of(&p, at);
+                assert_int_equal(isnan(r[0][i]) != 0, is);
+                assert_int_equal(isnan(r[3][i]) != 0, is);
+                bad_elements += is;
+            }
+            for (int i = 0; i < RESULTS; i++)
+                free_room(r[i], n[i]);
+            free_problem(&p);
+        }
+    assert_true(bad_elements > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_are_normalised),
+        cmocka_unit_test(a_bad_number_stays_in_its_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+#!/bin/sh
+# test_cli_options.sh WENGERT: what options refuse: texts that are no numbers, numbers out of range, options that are
+# given too often.
+wengert=$1
+. "$(dirname "$0")/checks.sh"
+echo text >hyp
+
+# refuses OPTION MESSAGE VALUES COMMAND...: exit code 2 and the message for each of the VALUES, one a line, of the option
+refuses() {
+    option=$1 message=$2 values=$3
+    shift 3
+    while IFS= read -r value; do
+        code 2 "$@" "$option" "$value"
+        says err "$option: $message, got '$value'"
+    done <<END
+$values
+END
+}
+
+# again N WORD...: the words, N times
+again() {
+    n=$1
+    shift
+    while [ "$n" -gt 0 ]; do
+        printf '%s ' "$@"
+        n=$((n - 1))
+    done
+}
+
+# whole numbers; the first line is empty
+no_number="
+x
+5x
+ x
+99999999999999999999"
+refuses --depth "expected a whole number from 1 to 1000" "$no_number
+0
+-1
+1001" graph mlp
+refuses --seed "expected a whole number" "$no_number
+-1" gradcheck mlp
+for value in "" 0 x 2147483648; do
+    code 2 gradcheck mlp --range "labels=$value"
+    says err "--range: expected a whole number from 1 to 2147483647, got '$value'"
+done
+code 2 gradcheck mlp --range =3; says err "--range: expected NAME=N, got '=3'"
+
+# numbers
+no_real="
+x
+1x
+-1
+nan"
+refuses --seconds "expected a number above 0, up to 86400" "$no_real
+0
+86401" graph mlp
+refuses --digits "expected a number from 0" "$no_real
+inf" diff mlp --dtypes f64,f32
+if "$wengert" bleu --help >out 2>err; then # built with training
+    refuses --smooth-value "expected a number above 0" "$no_real
+0
+1e10" bleu hyp -i hyp --smooth floor
+    refuses --dropout "expected a number from 0 to below 1" "$no_real
+1" bench train-step
+fi
+
+# pairs, and shapes
+for pair in f64 ,f64 f64, f64,f32,f16; do
+    code 2 diff mlp --dtypes $pair; says err "expected two, A,B, got '$pair'"
+done
+for shapes in "" x -5x6,6x7 5x6, 5x6@,6x7 5x6@0,6x7 5x6@y,6x7 "5x6;6x7" 1x1x1x1x1x1x1x1x1,2x2 \
+    1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1; do
+    code 2 bench op matmul --shape "$shapes"; says err "'$shapes' is not a list of shapes"
+done
+
+# as often as there is room, and once more
+code 2 gradcheck mlp $(again 33 --range labels=3); says err "--range given more than 32 times"
+code 2 graph mlp $(again 65 --expand mlp);         says err "--expand given more than 64 times"
+if "$wengert" train --help >out 2>err; then
+    : >empty.yml
+    code 2 train $(again 9 --config empty.yml);    says err "--config given more than 8 times"
+    code 2 train $(again 257 --quiet);             says err "more than 256 options given"
+    code 2 info $(again 256 --quiet) folder;       says err "info"
+    code 2 translate $(again 256 --quiet) folder;  says err "more than 256 options"
+    code 2 train --preset tiny one two;            says err "expected one folder, got 'one' and 'two'"
+    code 2 train --train-sets - b one two;         says err "expected one folder, got 'one' and 'two'"
+    code 2 translate --model one two;              says err "expected one folder, got 'one' and 'two'"
+fi
+
+finish 100

@@ -1,0 +1,257 @@
+/* Parsers without memory: each allocation fails, once and from then on, also those that libyaml,
+ * zlib and the C library make for them.  Then there is WG_ENOMEM with a message, or the same result
+ * as ever, and nothing leaks. */
+#include "tests/failing/memory.h"
+#include "tests/folder.h"
+
+#include "files/checksum.h"
+#include "graph/text_buffer.h"
+#include "train/progress.h"
+#include "wengert-train.h"
+#include "wengert.h"
+
+#include <zlib.h>
+
+static wg_error error;
+
+/* ---- every allocation ------------------------------------------------------------------------ */
+
+/* Some reading; *digest tells its result from others. */
+typedef wg_status reading(uint64_t *digest);
+
+static size_t fail_each(const char *what, reading *read)
+{
+    uint64_t expected = 0, digest;
+    assert_int_equal(read(&expected), WG_OK); /* what libraries make once and keep */
+    fail_from_now(0, false);
+    assert_int_equal(read(&expected), WG_OK);
+    size_t total = fail_no_more(), failed = 0;
+    for (int for_good = 0; for_good < 2; for_good++)
+        for (size_t i = 1; i <= total; i++) {
+            size_t blocks = live_blocks();
+            error = (wg_error){0};
+            digest = 0;
+            fail_from_now(i, for_good);
+            wg_status status = read(&digest);
+            fail_no_more();
+            const char *way = for_good ? " and all after" : "";
+            check_that(status == WG_ENOMEM || (status == WG_OK && digest == expected),
+                       "%s: allocation %zu of %zu fails%s: %s: %s", what, i, total, way,
+                       wg_status_text(status), error.text);
+            check_that((status == WG_OK) == !*error.text, "%s, %zu%s: '%s'", what, i, way,
+                       error.text);
+            check_that(live_blocks() == blocks, "%s: allocation %zu of %zu fails%s: a leak", what,
+                       i, total, way);
+            failed += status != WG_OK;
+        }
+    printf("%s: %zu allocations, %zu of %zu failures told\n", what, total, failed, 2 * total);
+    return failed;
+}
+
+/* For what has no wg_error. */
+static wg_status told(wg_status status)
+{
+    if (status != WG_OK)
+        snprintf(error.text, sizeof error.text, "%s", wg_status_text(status));
+    return status;
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static const char yaml[] = "# two lists, texts, numbers, a preset\n"
+                           "train-sets: [a.en, 'b c.de']\n"
+                           "valid-metrics:\n  - bleu\n  - chrf\n"
+                           "model: \"f\\u00fcr\"\n"
+                           "heads: 2\nlr: 0.5\nafter: 3e\npre-norm: yes\npreset: small\n";
+
+static wg_status dump(const wg_settings *s, uint64_t *digest)
+{
+    wgi_text_buffer b;
+    FILE *f = wgi_text_open(&b);
+    wg_status status = f ? wg_settings_write_yaml(s, f) : WG_ENOMEM;
+    char *text = wgi_text_close(&b);
+    if (text)
+        *digest = wgi_xxh64(text, b.size, 0);
+    free(text);
+    return told(text ? status : WG_ENOMEM);
+}
+
+static wg_status read_settings(uint64_t *digest)
+{
+    wg_settings s;
+    wg_status status = told(wg_settings_init(&s));
+    if (status != WG_OK)
+        return status;
+    status = wg_settings_read_yaml(&s, path_of("settings.yml"), &error);
+    if (status == WG_OK)
+        status = dump(&s, digest);
+    wg_settings_free(&s);
+    return status;
+}
+
+/* A model's settings, and others over them: taken where they may change, else refused. */
+static wg_status override_settings(uint64_t *digest)
+{
+    static const char *const over_them[][2] = {{"after", "5e"}, {"model", "elsewhere"}};
+    wg_settings model, over = {0}, copy = {0};
+    wg_status status = told(wg_settings_init(&model));
+    if (status == WG_OK)
+        status = told(wg_settings_init(&over));
+    for (int i = 0; i < 2 && status == WG_OK; i++)
+        status = wg_settings_set(&over, over_them[i][0], over_them[i][1], &error);
+    if (status == WG_OK)
+        status = wg_settings_override(&model, &over, &error);
+    if (status == WG_OK)
+        status = wg_settings_set(&over, "heads", "8", &error);
+    if (status == WG_OK) {
+        status = wg_settings_override(&model, &over, &error);
+        assert_true(status == WG_EINVAL || status == WG_ENOMEM);
+        if (status == WG_EINVAL) {
+            assert_non_null(strstr(error.text, ", as in the model, got 8"));
+            status = WG_OK;
+            error = (wg_error){0};
+        }
+    }
+    if (status == WG_OK)
+        status = told(wg_settings_copy(&copy, &model));
+    if (status == WG_OK)
+        status = dump(&copy, digest);
+    wg_settings_free(&model);
+    wg_settings_free(&over);
+    wg_settings_free(&copy);
+    return status;
+}
+
+static void settings_without_memory(void **state)
+{
+    (void)state;
+    write_text("settings.yml", yaml);
+    assert_in_range(fail_each("settings from YAML", read_settings), 100, 10000);
+    assert_in_range(fail_each("settings over others", override_settings), 50, 10000);
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* Reading is left to test_resume: jansson may end the process. */
+static wg_status write_progress(uint64_t *digest)
+{
+    wg_progress p = {.update = 7, .n_best = 1, .best = {{"bleu", 0.1, 5}}};
+    wg_settings s;
+    wg_status status = told(wg_settings_init(&s));
+    if (status != WG_OK)
+        return status;
+    *digest = 1;
+    status = wgi_progress_write(&p, &s, path_of("progress.json"), &error);
+    wg_settings_free(&s);
+    return status;
+}
+
+static void progress_without_memory(void **state)
+{
+    (void)state;
+    assert_in_range(fail_each("progress as JSON", write_progress), 100, 10000);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void write_gzip(const char *name, const char *text)
+{
+    gzFile gz = gzopen(path_of(name), "wb");
+    assert_non_null(gz);
+    assert_int_equal(gzwrite(gz, text, (unsigned)strlen(text)), strlen(text));
+    assert_int_equal(gzclose(gz), Z_OK);
+}
+
+static wg_status read_corpus(uint64_t *digest)
+{
+    wg_vocabulary *v = NULL;
+    wg_corpus *c = NULL;
+    wg_status status = wg_vocabulary_open(&v, path_of("vocab.txt"), &error);
+    if (status == WG_OK)
+        status = wg_corpus_read(&c, path_of("text.gz"), path_of("text"), v, v,
+                                &(wg_corpus_options){.keep_text = true, .threads = 1}, &error);
+    if (status == WG_OK)
+        *digest = wg_corpus_hash(c);
+    wg_corpus_free(c);
+    wg_vocabulary_free(v);
+    return status;
+}
+
+static void texts_without_memory(void **state)
+{
+    (void)state;
+    static const char text[] = "a b\nb \xff a\n";
+    write_gzip("text.gz", text);
+    write_text("text", text);
+    write_text("vocab.txt", "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3\n"
+                            "<pad>\n<s>\n</s>\n<unk>\na\nb\n");
+    assert_in_range(fail_each("a corpus", read_corpus), 20, 1000);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+static const char graph[] = "wengert-graph 1\n"
+                            "%x = input : f32[4] 'x'\n"
+                            "%w = parameter {init=normal, scale=0.5} : f32[] 'w'\n"
+                            "%c = constant {data=f32[1, 2, 3, 4]} : f32[4]\n"
+                            "%y = add(%x, %c) in some/scope\n"
+                            "output 'y' = %y\n";
+
+static wg_status read_graph(uint64_t *digest)
+{
+    wg_graph *g;
+    wg_status status = wg_graph_read(&g, path_of("graph.wg"), NULL, &error);
+    if (status == WG_OK) {
+        wgi_text_buffer b;
+        FILE *f = wgi_text_open(&b);
+        status = f ? wg_graph_print(g, f) : WG_ENOMEM;
+        char *text = wgi_text_close(&b);
+        status = told(text ? status : WG_ENOMEM);
+        if (text)
+            *digest = wgi_xxh64(text, b.size, 0);
+        free(text);
+    }
+    wg_graph_free(g);
+    return status;
+}
+
+static void graphs_without_memory(void **state)
+{
+    (void)state;
+    write_text("graph.wg", graph);
+    assert_in_range(fail_each("a graph", read_graph), 30, 10000);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static wg_status read_tensors(uint64_t *digest)
+{
+    float numbers[] = {1, 2, 3};
+    const wg_tensor tensors[] = {{"a", WG_F32, {1, {3}}, numbers}, {"b", WG_F32, {0}, numbers}};
+    const wg_file_note note = {"step", "12"};
+    wg_safetensors *f = NULL;
+    const char *path = path_of("tensors");
+    wg_status status = wg_safetensors_write(path, tensors, 2, &note, 1, &error);
+    if (status == WG_OK)
+        status = wg_safetensors_open(&f, path, &error);
+    if (status == WG_OK)
+        *digest = wgi_xxh64(wg_safetensors_find(f, "a")->data, sizeof numbers, 0);
+    wg_safetensors_close(f);
+    return status;
+}
+
+static void tensors_without_memory(void **state)
+{
+    (void)state;
+    assert_in_range(fail_each("tensors", read_tensors), 10, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_without_memory), cmocka_unit_test(progress_without_memory),
+        cmocka_unit_test(texts_without_memory),    cmocka_unit_test(graphs_without_memory),
+        cmocka_unit_test(tensors_without_memory),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,321 @@
+/* progress.json: what was written is read, and of what is no progress it is said which field is at
+ * fault. */
+#include "tests/allocations.h"
+#include "tests/folder.h"
+
+#include "files/checksum.h"
+#include "train/progress.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+static wg_error error;
+static wg_settings settings;
+
+static int setup(void **state)
+{
+    return wg_settings_init(&settings) == WG_OK ? make_folder(state) : -1;
+}
+
+static int teardown(void **state)
+{
+    wg_settings_free(&settings);
+    return remove_folder(state);
+}
+
+static wg_status read_as(const char *name, const wg_settings *s, wg_progress *p)
+{
+    wg_status status = wgi_progress_read(p, s, path_of(name), &error);
+    check_that(status == WG_OK || strncmp(error.text, folder, strlen(folder)) == 0,
+               "no path in '%s'", error.text);
+    return status;
+}
+
+/* ---- what comes back ------------------------------------------------------------------------- */
+
+static wg_progress some_progress(void)
+{
+    return (wg_progress){.update = 7,
+                         .cursor = {2, 30},
+                         .tokens = INT64_MAX,
+                         .sentences = 40,
+                         .seconds = 1.0 / 3,
+                         .stalled = 1,
+                         .validation_due = 14,
+                         .metrics_bytes = 99,
+                         .data = UINT64_MAX,
+                         .vocabularies = 1,
+                         .files = {2, 3, 0x0123456789abcdef},
+                         .n_best = 2,
+                         .best = {{"bleu", 0.1, 5}, {"cross-entropy", -1e300, 6}}};
+}
+
+static void what_was_written_is_read(void **state)
+{
+    (void)state;
+    wg_progress p = some_progress(), q;
+    assert_int_equal(wgi_progress_write(&p, &settings, path_of("good"), &error), WG_OK);
+    for (int compare = 0; compare < 2; compare++) {
+        check_that(read_as("good", compare ? &settings : NULL, &q) == WG_OK, "%s", error.text);
+        assert_int_equal(q.format, 2);
+        assert_true(q.update == 7 && q.cursor.epoch == 2 && q.cursor.group == 30);
+        assert_true(q.tokens == INT64_MAX && q.sentences == 40 && q.seconds == 1.0 / 3);
+        assert_true(q.stalled == 1 && q.validation_due == 14 && q.metrics_bytes == 99);
+        assert_true(q.data == UINT64_MAX && q.vocabularies == 1);
+        assert_memory_equal(q.files, p.files, sizeof p.files);
+        assert_int_equal(q.n_best, 2);
+        for (int i = 0; i < 2; i++) {
+            assert_string_equal(q.best[i].metric, p.best[i].metric);
+            assert_true(q.best[i].value == p.best[i].value && q.best[i].update == p.best[i].update);
+        }
+    }
+}
+
+/* Of the settings that shape a run, all that are others are named. */
+static void other_settings_are_named(void **state)
+{
+    (void)state;
+    wg_progress p = some_progress(), q;
+    wg_settings other;
+    assert_int_equal(wg_settings_init(&other), WG_OK);
+    assert_int_equal(wg_settings_set(&other, "seed", "12", &error), WG_OK);
+    assert_int_equal(wg_settings_set(&other, "dropout", "0.5", &error), WG_OK);
+    assert_int_equal(wg_settings_set(&other, "model", "elsewhere", &error), WG_OK);
+    assert_int_equal(wg_settings_set(&other, "quiet", "true", &error), WG_OK);
+    assert_int_equal(wgi_progress_write(&p, &settings, path_of("good"), &error), WG_OK);
+    assert_int_equal(read_as("good", &other, &q), WG_EINVAL);
+    check_that(strstr(error.text, "good: seed: expected 1, as at the start of this run, got 12") &&
+                   strstr(error.text, "good: dropout: expected 0, as at the start of this run, "
+                                      "got 0.5"),
+               "%s", error.text);
+    check_that(!strstr(error.text, "model:") && !strstr(error.text, "quiet"), "%s", error.text);
+    wg_settings_free(&other);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+/* A file of format 1, which has no checksum to mend. */
+static const char whole[] =
+    "{\"update\": 3, \"epoch\": 1, \"group\": 2, \"target-tokens\": 4, \"sentences\": 5,\n"
+    "\"seconds\": 1, \"stalled\": 0, \"metrics-bytes\": 6,\n"
+    "\"data\": \"0123456789abcdef\", \"vocabularies\": \"0000000000000001\",\n"
+    "\"model-file\": \"0000000000000002\", \"average-file\": \"0000000000000003\",\n"
+    "\"optimizer-file\": \"0000000000000004\",\n"
+    "\"best\": {\"bleu\": {\"value\": 0.5, \"update\": 2}},\n"
+    "\"settings\": {\"seed\": \"1\", \"dropout\": 7, \"no-such\": \"x\"}}\n";
+
+/* The whole with one text replaced by another. */
+static void write_replaced(const char *from, const char *to)
+{
+    char text[4096];
+    const char *at = strstr(whole, from);
+    check_that(at != NULL, "the file has no %s", from);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole, to, at + strlen(from));
+    write_text("changed", text);
+}
+
+static void files_of_format_1_are_read(void **state)
+{
+    (void)state;
+    wg_progress p;
+    write_text("old", whole);
+    check_that(read_as("old", &settings, &p) == WG_OK, "%s", error.text);
+    assert_int_equal(p.format, 1);
+    assert_true(p.update == 3 && p.seconds == 1 && p.data == 0x0123456789abcdef);
+    assert_true(p.validation_due == 0 && p.n_best == 1);
+    write_replaced("\"update\": 3", "\"update\": 3, \"validation-due\": 8");
+    assert_int_equal(read_as("changed", NULL, &p), WG_OK);
+    assert_int_equal(p.validation_due, 8);
+}
+
+#define ONE_BEST "\": {\"value\": 1, \"update\": 1}"
+
+static void malformed_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *message;
+    } cases[] = {
+        {"\"update\": 3, ", "", "expected a number \"update\""},
+        {"\"update\": 3", "\"update\": \"3\"", "expected a number \"update\""},
+        {"\"update\": 3", "\"update\": 3.5", "expected a number \"update\""},
+        {"\"update\": 3", "\"update\": -3", "expected a number \"update\""},
+        {"\"update\": 3", "\"update\": 9223372036854775808", "changed:1: too big integer"},
+        {"\"update\": 3", "\"update\": 3, \"update\": 3", "changed:1: duplicate object key"},
+        {"\"update\": 3", "\"update\": 3, \"validation-due\": -1",
+         "expected a number \"validation-due\""},
+        {"\"seconds\": 1, ", "", "expected a number \"seconds\""},
+        {"\"seconds\": 1", "\"seconds\": true", "expected a number \"seconds\""},
+        {"\"0123456789abcdef\"", "1", "expected 16 hexadecimal digits \"data\""},
+        {"0123456789abcdef", "0123456789abcde", "expected 16 hexadecimal digits \"data\""},
+        {"0123456789abcdef", "0123456789abcdef0", "expected 16 hexadecimal digits \"data\""},
+        {"0123456789abcdef", "0123456789abcdeF", "expected 16 hexadecimal digits \"data\""},
+        {"0123456789abcdef", "-123456789abcdef", "expected 16 hexadecimal digits \"data\""},
+        {"\"best\"", "\"worst\"", "expected metrics and their values as \"best\""},
+        {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "[]", "expected metrics"},
+        {"{\"value\": 0.5, \"update\": 2}", "1", "expected metrics"},
+        {"\"value\": 0.5", "\"value\": \"0.5\"", "expected metrics"},
+        {"\"value\": 0.5, ", "", "expected metrics"},
+        {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "7", "expected metrics"},
+        {"\"update\": 2}", "\"update\": 2.5}", "expected metrics"},
+        {"\"bleu\"", "\"a metric of 24 characters\"", "expected metrics"},
+        {"\"bleu\"",
+         "\"1" ONE_BEST ",\"2" ONE_BEST ",\"3" ONE_BEST ",\"4" ONE_BEST ",\"5" ONE_BEST
+         ",\"6" ONE_BEST ",\"7" ONE_BEST ",\"8" ONE_BEST ",\"9\"",
+         "expected metrics"},
+        {"{\"update\"", "{\"format\": 0, \"update\"", "expected a checksum in line 2, got none"},
+        {"{\"update\"", "{\"format\": \"1\", \"update\"", "expected a checksum in line 2"},
+        {"{\"update\"", "{\"format\": 2, \"update\"", "expected a checksum in line 2, got none"},
+        {"\"seconds\": 1,", "\"seconds\": 1;", "changed:2: "},
+        {"\"settings\"", "\"sett\xffings\"", "changed:7: unable to decode byte 0xff"},
+    };
+    wg_progress p;
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
+        write_replaced(cases[i].from, cases[i].to);
+        wg_status status = read_as("changed", &settings, &p);
+        check_that(status == WG_EDATA, "status %d of %s", status, cases[i].to);
+        check_that(strstr(error.text, cases[i].message) != NULL, "expected '%s', got '%s'",
+                   cases[i].message, error.text);
+    }
+    write_replaced("{\"update\"", "{\"format\": 3, \"update\"");
+    assert_int_equal(read_as("changed", &settings, &p), WG_EUNSUPPORTED);
+    check_that(strstr(error.text, "a later version of wengert wrote it, in format 3") != NULL, "%s",
+               error.text);
+    static const char *const no_objects[] = {"", "[]", "7", "{"};
+    for (size_t i = 0; i < WG_COUNT(no_objects); i++) {
+        write_text("changed", no_objects[i]);
+        assert_int_equal(read_as("changed", NULL, &p), WG_EDATA);
+    }
+    assert_int_equal(read_as("missing", NULL, &p), WG_EIO);
+    check_that(strstr(error.text, "missing: open: No such file") != NULL, "%s", error.text);
+}
+
+static void a_huge_file_is_not_read(void **state)
+{
+    (void)state;
+    wg_progress p;
+    FILE *f = fopen(path_of("huge"), "wb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 1 << 24, SEEK_SET), 0);
+    assert_int_equal(fputc('}', f), '}');
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(read_as("huge", NULL, &p), WG_EDATA);
+    check_that(strstr(error.text, "expected at most 16777216 bytes, got 16777217") != NULL, "%s",
+               error.text);
+}
+
+/* ---- checksums ------------------------------------------------------------------------------- */
+
+static void damage_is_noticed(void **state)
+{
+    (void)state;
+    wg_progress p = some_progress(), q;
+    size_t size;
+    assert_int_equal(wgi_progress_write(&p, &settings, path_of("good"), &error), WG_OK);
+    char *bytes = read_bytes(path_of("good"), &size);
+    for (size_t i = 0; i < size; i += i < 40 ? 1 : 7) {
+        bytes[i] ^= 4;
+        write_bytes("damaged", bytes, size);
+        bytes[i] ^= 4;
+        assert_int_equal(read_as("damaged", &settings, &q), WG_EDATA);
+        bool in_head = i < strlen("{\n  \"xxh64\": \"");
+        check_that(in_head || strstr(error.text, "it is damaged: its checksum is another one"),
+                   "byte %zu: %s", i, error.text);
+    }
+    for (size_t cut = 1; cut < size; cut += 5) { /* down to the beginning */
+        write_bytes("damaged", bytes, size - cut);
+        assert_int_equal(read_as("damaged", &settings, &q), WG_EDATA);
+    }
+    free(bytes);
+}
+
+/* A text whose checksum is right was written whole, so that it can be parsed: if it cannot, then
+ * for lack of memory, which must not pass for damage and make a run go on from an older
+ * checkpoint. */
+static void a_right_checksum_rules_out_damage(void **state)
+{
+    (void)state;
+    static const wgi_checksum_head head = {"{\n  \"xxh64\": \"", "\",\n"};
+    char text[200];
+    size_t n = wgi_checksum_head_size(&head);
+    wg_progress p;
+    strcpy(text + n, "\"update\": 1,\n");
+    size_t size = n + strlen(text + n);
+    wgi_checksum_head_put(&head, text, size);
+    write_bytes("sealed", text, size);
+    assert_int_equal(read_as("sealed", NULL, &p), WG_ENOMEM);
+}
+
+/* ---- without memory -------------------------------------------------------------------------- */
+
+/* jansson's first allocations fail, as malloc does. */
+static int refused;
+static void *some_refused(size_t size)
+{
+    if (refused > 0) {
+        refused--;
+        errno = ENOMEM;
+        return NULL;
+    }
+    return __real_malloc(size);
+}
+
+/* A lack of memory while JSON is parsed is tried once more, and then told. */
+static void json_without_memory_is_parsed_again(void **state)
+{
+    (void)state;
+    wg_progress p;
+    write_text("old", whole);
+    json_set_alloc_funcs(some_refused, free);
+    refused = 1;
+    assert_int_equal(read_as("old", NULL, &p), WG_OK);
+    refused = 2;
+    assert_int_equal(read_as("old", NULL, &p), WG_ENOMEM);
+    check_that(strstr(error.text, "no memory to read it") != NULL, "%s", error.text);
+    json_set_alloc_funcs(__real_malloc, free);
+}
+
+static wg_status write_and_read(void *unused)
+{
+    (void)unused;
+    wg_progress p = some_progress(), q;
+    wg_status status = wgi_progress_write(&p, &settings, path_of("memory"), &error);
+    if (status == WG_OK)
+        status = wgi_progress_read(&q, &settings, path_of("memory"), &error);
+    if (status == WG_OK)
+        assert_memory_equal(q.files, p.files, sizeof p.files);
+    return status;
+}
+
+/* jansson's allocations while it writes count; while it reads, it may end the process: test_resume
+ * tries that in children. */
+static wg_status write_json(void *unused)
+{
+    (void)unused;
+    wg_progress p = some_progress();
+    return wgi_progress_write(&p, &settings, path_of("memory"), &error);
+}
+
+static void failed_allocations_are_a_status(void **state)
+{
+    (void)state;
+    assert_in_range(fail_each("progress", write_and_read, NULL, WG_OK), 100, 5000);
+    json_set_alloc_funcs(malloc, free); /* this program's, which can fail */
+    assert_in_range(fail_each("progress as JSON", write_json, NULL, WG_OK), 200, 20000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(other_settings_are_named),
+        cmocka_unit_test(files_of_format_1_are_read),
+        cmocka_unit_test(malformed_files_are_refused),
+        cmocka_unit_test(a_huge_file_is_not_read),
+        cmocka_unit_test(damage_is_noticed),
+        cmocka_unit_test(a_right_checksum_rules_out_damage),
+        cmocka_unit_test(json_without_memory_is_parsed_again),
+        cmocka_unit_test(failed_allocations_are_a_status),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
