@@ -417,7 +417,6 @@ static void fused(const subject *s, const results *reference, const results *fas
     if (wg_graph_status(wide) == WG_OK) {
         results truth = results_of(&w, &(wg_plan_options){.reference = true});
         results y = results_of(s, &(wg_plan_options){.poison = true});
-        NEED((y.status == WG_OK) == (reference->status == WG_OK));
         if (y.status == WG_OK && truth.status == WG_OK && worst_error(reference, &truth) <= good &&
             worst_error(fast, &truth) <= good)
             NEED(worst_error(&y, &truth) <= near);
@@ -434,8 +433,9 @@ static void fused(const subject *s, const results *reference, const results *fas
 static void plans(const subject *s)
 {
     results reference = in_all_ways(s, true), fast = in_all_ways(s, false);
-    NEED((reference.status == WG_OK) == (fast.status == WG_OK));
-    if (fast.status == WG_OK) {
+    /* Not always the same status: a kernel that takes several nodes may see bad data of one whose
+     * own results are empty or not needed. */
+    if (reference.status == WG_OK && fast.status == WG_OK) {
         node_by_node(s);
         fused(s, &reference, &fast);
     }
