@@ -10,12 +10,7 @@
 
 #include <math.h>
 
-const wg_attr wgi_attention_table[8] = {
-    WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),
-    WG_ATTR(REAL, wg_attention_attrs, scale),  WG_ATTR(REAL, wg_attention_attrs, dropout),
-    WG_ATTR(KEY, wg_attention_attrs, key),     WG_ATTR(BOOL, wg_attention_attrs, window),
-    WG_ATTR(INT, wg_attention_attrs, left),    WG_ATTR(INT, wg_attention_attrs, right),
-};
+const wg_attr wgi_attention_table[8] = {WGI_ATTENTION_ATTRS};
 
 /* ---- shape rules ----------------------------------------------------------------------------- */
 

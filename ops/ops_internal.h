@@ -30,6 +30,11 @@ wg_value *wgi_apply_solution(const char *at, const wg_op *op, const void *attrs,
 double wgi_substitution_flops(const wg_node *n);
 
 /* Attributes of ops that have their fused forms elsewhere. */
+#define WGI_ATTENTION_ATTRS                                                                        \
+    WG_ATTR(BOOL, wg_attention_attrs, causal), WG_ATTR(INT, wg_attention_attrs, causal_offset),    \
+        WG_ATTR(REAL, wg_attention_attrs, scale), WG_ATTR(REAL, wg_attention_attrs, dropout),      \
+        WG_ATTR(KEY, wg_attention_attrs, key), WG_ATTR(BOOL, wg_attention_attrs, window),          \
+        WG_ATTR(INT, wg_attention_attrs, left), WG_ATTR(INT, wg_attention_attrs, right)
 extern const wg_attr wgi_attention_table[8], wgi_cross_entropy_table[5], wgi_matmul_table[2];
 
 #endif

@@ -199,32 +199,57 @@ static bool conf_derive(const wg_op *op, const conf_case *from, conf_case *c)
     return found;
 }
 
-/* Ops whose operands depend on each other so that chance finds few cases: theirs come from
- * gradients. */
+/* A case of `op` whose operands are a cotangent and then those of a case of another op. */
+static bool conf_prepend(const wg_op *op, const conf_case *from, conf_case *c)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *in[WG_MAX_SAMPLE_OPERANDS];
+    wg_node *n = conf_build(g, from, WG_F32, in);
+    if (n) {
+        wg_sample s = {.n_in = from->sample.n_in + 1, .in[0].shape = n->out[0]->shape};
+        memcpy(s.in + 1, from->sample.in, (size_t)from->sample.n_in * sizeof *s.in);
+        *c = conf_copy(op, &s, from->sample.attrs);
+    }
+    wg_graph_free(g);
+    return n != NULL;
+}
+
+/* Ops whose operands depend on each other so that chance finds few cases: theirs come from those of
+ * another op. */
 static const struct {
     const wg_op *op, *from;
+    bool (*derive)(const wg_op *op, const conf_case *from, conf_case *c);
 } conf_derived[] = {
-    {&wg_op_conv2d_grad_x, &wg_op_conv2d},       {&wg_op_conv2d_grad_w, &wg_op_conv2d},
-    {&wg_op_conv3d_grad_x, &wg_op_conv3d},       {&wg_op_conv3d_grad_w, &wg_op_conv3d},
-    {&wg_op_avg_pool2d_grad, &wg_op_avg_pool2d},
+    {&wg_op_conv2d_grad_x, &wg_op_conv2d, conf_derive},
+    {&wg_op_conv2d_grad_w, &wg_op_conv2d, conf_derive},
+    {&wg_op_conv3d_grad_x, &wg_op_conv3d, conf_derive},
+    {&wg_op_conv3d_grad_w, &wg_op_conv3d, conf_derive},
+    {&wg_op_avg_pool2d_grad, &wg_op_avg_pool2d, conf_derive},
+    {&wg_op_packed_attention_grad, &wg_op_packed_attention, conf_prepend},
 };
+
+static int conf_row(const wg_op *op)
+{
+    int i = 0;
+    while (i < WG_COUNT(conf_derived) && conf_derived[i].op != op)
+        i++;
+    return i;
+}
 
 const wg_op *conf_source_of(const wg_op *op)
 {
-    for (int i = 0; i < WG_COUNT(conf_derived); i++)
-        if (conf_derived[i].op == op)
-            return conf_derived[i].from;
-    return op;
+    int i = conf_row(op);
+    return i < WG_COUNT(conf_derived) ? conf_derived[i].from : op;
 }
 
 bool conf_case_of(const wg_op *op, const wg_sample *s, int turn, uint64_t *seed, conf_case *c)
 {
-    const wg_op *from = conf_source_of(op);
-    *c = conf_propose(from, s, turn, seed);
-    if (from == op)
+    int i = conf_row(op);
+    *c = conf_propose(conf_source_of(op), s, turn, seed);
+    if (i == WG_COUNT(conf_derived))
         return true;
     conf_case source = *c;
-    bool found = conf_derive(op, &source, c);
+    bool found = conf_derived[i].derive(op, &source, c);
     conf_free(&source);
     return found;
 }

@@ -30,6 +30,7 @@ typedef struct wgi_fused {
     const wg_op *op;
     union {
         wg_attention_attrs attention;
+        wg_packed_attention_attrs packed;
         wg_residual_layernorm_attrs residual;
         wg_linear_attrs linear;
         wg_matmul_attrs matmul;

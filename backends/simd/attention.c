@@ -1,44 +1,117 @@
-/* attention and its gradient by kernels/attention.c, with heads before tokens ([B, H, T, d]) or
- * after ([B, T, H, d]). */
+/* attention and its gradient by kernels/attention.c, wherever its operands lie. */
 
 #include "backends/call.h"
 #include "backends/lengths.h"
 #include "backends/simd/internal.h"
-#include "wengert/ops/attention.h"
+#include "wengert/ops/fused.h"
 
 #include <math.h>
 
-static bool is_by_token(const wg_op *op)
+/* How the operands of an op lie in memory. */
+typedef enum layout {
+    HEADS_FIRST,  /* [B, H, T, d]                             */
+    TOKENS_FIRST, /* [B, T, H, d]                             */
+    PACKED        /* q, k and v in one [B, T, H d + Hk (d + dv)] */
+} layout;
+
+/* What there is of an op besides its attributes. */
+typedef struct form {
+    const wg_op *op;
+    layout layout;
+    bool forward;
+} form;
+
+static const form forms[] = {
+    {&wg_op_attention, HEADS_FIRST, true},
+    {&wg_op_attention_grad, HEADS_FIRST, false},
+    {&wg_op_attention_by_token, TOKENS_FIRST, true},
+    {&wg_op_attention_by_token_grad, TOKENS_FIRST, false},
+    {&wg_op_packed_attention, PACKED, true},
+    {&wg_op_packed_attention_grad, PACKED, false},
+};
+
+static const form *form_of(const wg_node *n)
 {
-    return op == &wg_op_attention_by_token || op == &wg_op_attention_by_token_grad;
+    const form *f = forms;
+    while (f->op != n->op)
+        f++;
+    return f;
 }
 
-static bool is_forward(const wg_op *op)
+/* The operand that holds q; k and v follow, unless it holds them too. */
+static int first_of(const form *f)
 {
-    return op == &wg_op_attention || op == &wg_op_attention_by_token;
+    return f->forward ? 0 : 1;
 }
 
-/* Dimensions of a dense x as B, H, T, d whatever their order, and its strides. */
-typedef struct extent {
-    int64_t batches, heads, tokens, width;
-} extent;
-
-static extent extent_of(const wg_value *x, bool by_token)
+/* The operand behind q, k and v: the lengths, if there are any. */
+static int lengths_of(const form *f)
 {
-    const int64_t *d = x->shape.dim;
-    return (extent){d[0], d[by_token ? 2 : 1], d[by_token ? 1 : 2], d[3]};
+    return first_of(f) + (f->layout == PACKED ? 1 : 3);
 }
 
-static simd_heads heads_of(const wg_value *x, const void *data, bool by_token)
+static const wg_attention_attrs *attrs_of(const wg_node *n)
 {
-    extent e = extent_of(x, by_token);
-    simd_heads h = {(float *)(uintptr_t)data, e.heads * e.tokens * e.width, e.tokens * e.width,
-                    e.width};
-    if (by_token) {
-        h.head = e.width;
-        h.row = e.heads * e.width;
+    const wg_packed_attention_attrs *packed = n->attrs;
+    return form_of(n)->layout == PACKED ? &packed->attention : n->attrs;
+}
+
+/* B, H, Hk, T, S and the widths of a head of keys and of values. */
+typedef struct sizes {
+    int64_t batches, heads, key_heads, T, S, d, d_v;
+} sizes;
+
+static sizes sizes_of(const wg_node *n)
+{
+    const form *f = form_of(n);
+    wg_value *const *in = n->in + first_of(f);
+    const int64_t *q = in[0]->shape.dim;
+    if (f->layout == PACKED) {
+        const wg_packed_attention_attrs *a = n->attrs;
+        return (sizes){.batches = q[0],
+                       .heads = a->heads,
+                       .key_heads = a->key_heads,
+                       .T = q[1],
+                       .S = q[1],
+                       .d = a->d,
+                       .d_v = (q[2] - (a->heads + a->key_heads) * a->d) / a->key_heads};
     }
-    return h;
+    const int64_t *v = in[2]->shape.dim;
+    int head = f->layout == TOKENS_FIRST ? 2 : 1, token = 3 - head;
+    return (sizes){q[0], q[head], v[head], q[token], v[token], q[3], v[3]};
+}
+
+/* A dense [B, H, T, d] or [B, T, H, d]. */
+static simd_heads dense_heads(void *data, bool by_token, int64_t heads, int64_t tokens, int64_t d)
+{
+    return (simd_heads){data, heads * tokens * d, by_token ? d : tokens * d,
+                        by_token ? heads * d : d};
+}
+
+/* Of the result, or its cotangent. */
+static simd_heads result_heads(const form *f, const sizes *s, const void *data)
+{
+    return dense_heads((void *)(uintptr_t)data, f->layout != HEADS_FIRST, s->heads, s->T, s->d_v);
+}
+
+/* Of queries, keys and values, or their cotangents, whose memory begins at data[0], data[1] and
+ * data[2], or all of them at data[0]. */
+static void set_heads(const form *f, const sizes *s, const void *const *data, simd_heads *q,
+                      simd_heads *k, simd_heads *v)
+{
+    float *x = (float *)(uintptr_t)data[0];
+    int64_t queries = s->heads * s->d, keys = s->key_heads * s->d,
+            width = queries + keys + s->key_heads * s->d_v;
+    if (f->layout == PACKED) {
+        *q = (simd_heads){x, s->T * width, s->d, width};
+        *k = (simd_heads){x + queries, s->T * width, s->d, width};
+        *v = (simd_heads){x + queries + keys, s->T * width, s->d_v, width};
+        return;
+    }
+    bool by_token = f->layout == TOKENS_FIRST;
+    *q = dense_heads(x, by_token, s->heads, s->T, s->d);
+    *k = dense_heads((void *)(uintptr_t)data[1], by_token, s->key_heads, s->S, s->d);
+    *v = dense_heads((void *)(uintptr_t)data[2], by_token, s->key_heads, s->S, s->d_v);
 }
 
 /* Where bias [B or 1, H or 1, T or 1, S or 1] repeats, its strides are 0. */
@@ -53,61 +126,60 @@ static void set_bias(simd_attention *a, const wg_value *bias, const void *data)
 /* How many of its keys a query sees at most. */
 static int64_t seen_keys(const wg_node *n)
 {
-    wg_key_span span = wg_attention_span(n->attrs);
+    wg_key_span span = wg_attention_span(attrs_of(n));
     return span.last - span.first + 1;
 }
 
-/* Of a call whose operands from `first` on are q k v lengths? bias?. */
-static simd_attention attention_of(const wg_call *c, int first)
+static simd_attention attention_of(const wg_call *c)
 {
     const wg_node *n = c->node;
-    const wg_attention_attrs *attrs = n->attrs;
-    bool by_token = is_by_token(n->op);
-    wg_key_span span = wg_attention_span(attrs);
-    extent q = extent_of(n->in[first], by_token), v = extent_of(n->in[first + 2], by_token);
+    const form *f = form_of(n);
+    const wg_attention_attrs *attrs = attrs_of(n);
+    const wg_key_span span = wg_attention_span(attrs);
+    const sizes s = sizes_of(n);
+    int lengths = lengths_of(f);
     simd_attention a = {
-        .q = heads_of(n->in[first], c->in[first], by_token),
-        .k = heads_of(n->in[first + 1], c->in[first + 1], by_token),
-        .v = heads_of(n->in[first + 2], c->in[first + 2], by_token),
-        .batches = q.batches,
-        .heads = q.heads,
-        .groups = v.heads ? q.heads / v.heads : 1,
-        .T = q.tokens,
-        .S = v.tokens,
-        .d = q.width,
-        .d_v = v.width,
-        .scale = (float)(attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)q.width)),
+        .batches = s.batches,
+        .heads = s.heads,
+        .groups = s.key_heads ? s.heads / s.key_heads : 1,
+        .T = s.T,
+        .S = s.S,
+        .d = s.d,
+        .d_v = s.d_v,
+        .scale = (float)(attrs->scale != 0 ? attrs->scale : 1 / sqrt((double)s.d)),
         .first = span.first,
         .last = span.last,
         .threads = c->threads,
         .scratch = c->scratch,
     };
+    set_heads(f, &s, c->in + first_of(f), &a.q, &a.k, &a.v);
     if (attrs->dropout > 0)
         a.mask = wgi_mask_of(c->seed, c->step, (uint64_t)attrs->key, attrs->dropout);
-    if (n->n_in > first + 3) {
-        bool wide = n->in[first + 3]->dtype == WG_I64;
-        a.lengths64 = wide ? c->in[first + 3] : NULL;
-        a.lengths32 = wide ? NULL : c->in[first + 3];
+    if (n->n_in > lengths) {
+        bool wide = n->in[lengths]->dtype == WG_I64;
+        a.lengths64 = wide ? c->in[lengths] : NULL;
+        a.lengths32 = wide ? NULL : c->in[lengths];
     }
-    if (n->n_in > first + 4)
-        set_bias(&a, n->in[first + 4], c->in[first + 4]);
+    if (n->n_in > lengths + 1)
+        set_bias(&a, n->in[lengths + 1], c->in[lengths + 1]);
     return a;
 }
 
-/* Lengths, if there are any, behind the q k v that begin at `first`. */
-static bool lengths_valid(wg_call *c, int first)
+static bool lengths_valid(wg_call *c)
 {
-    int64_t keys = extent_of(c->node->in[first + 1], is_by_token(c->node->op)).tokens;
-    return c->node->n_in <= first + 3 || wgi_lengths_valid(c, first + 3, keys, NULL);
+    int lengths = lengths_of(form_of(c->node));
+    return c->node->n_in <= lengths || wgi_lengths_valid(c, lengths, sizes_of(c->node).S, NULL);
 }
 
 static void run_forward(wg_call *c)
 {
-    bool by_token = is_by_token(c->node->op), failed = false;
-    if (!lengths_valid(c, 0))
+    const form *f = form_of(c->node);
+    const sizes s = sizes_of(c->node);
+    bool failed = false;
+    if (!lengths_valid(c))
         return;
-    simd_attention a = attention_of(c, 0);
-    a.y = heads_of(c->node->out[0], c->out[0], by_token);
+    simd_attention a = attention_of(c);
+    a.y = result_heads(f, &s, c->out[0]);
     a.failed = &failed;
     simd_kernels(c)->attention_forward(&a);
     if (failed)
@@ -116,14 +188,14 @@ static void run_forward(wg_call *c)
 
 static void run_backward(wg_call *c)
 {
-    bool by_token = is_by_token(c->node->op), failed = false;
-    if (!lengths_valid(c, 1))
+    const form *f = form_of(c->node);
+    const sizes s = sizes_of(c->node);
+    bool failed = false;
+    if (!lengths_valid(c))
         return;
-    simd_attention a = attention_of(c, 1);
-    a.dy = heads_of(c->node->in[0], c->in[0], by_token);
-    a.dq = heads_of(c->node->out[0], c->out[0], by_token);
-    a.dk = heads_of(c->node->out[1], c->out[1], by_token);
-    a.dv = heads_of(c->node->out[2], c->out[2], by_token);
+    simd_attention a = attention_of(c);
+    a.dy = result_heads(f, &s, c->in[0]);
+    set_heads(f, &s, (const void *const *)c->out, &a.dq, &a.dk, &a.dv);
     a.failed = &failed;
     simd_kernels(c)->attention_backward(&a);
     if (failed)
@@ -137,22 +209,17 @@ static const char *refuses(const wg_node *n)
     const char *why = wgi_simd_refuses_empty(n);
     if (why)
         return why;
-    /* With tokens first the tiles save four permutations, which pays at any length. */
-    int first = is_forward(n->op) ? 0 : 1;
-    int64_t T = n->in[first]->shape.dim[2], S = n->in[first + 2]->shape.dim[2];
-    if (!is_by_token(n->op) && T * S <= SHORT * SHORT)
+    /* Elsewhere the tiles save permutations or copies, which pays at any length. */
+    const sizes s = sizes_of(n);
+    if (form_of(n)->layout == HEADS_FIRST && s.T * s.S <= SHORT * SHORT)
         return "so short that batched products are faster";
     return NULL;
 }
 
-/* q is operand 0 forward, 1 backward; the values are two further. */
 static size_t scratch(const wg_node *n, int threads)
 {
-    int first = is_forward(n->op) ? 0 : 1;
-    extent q = extent_of(n->in[first], is_by_token(n->op)),
-           v = extent_of(n->in[first + 2], is_by_token(n->op));
-    return (size_t)threads *
-           (size_t)simd_attention_scratch(q.tokens, v.tokens, seen_keys(n), q.width, v.width) *
+    const sizes s = sizes_of(n);
+    return (size_t)threads * (size_t)simd_attention_scratch(s.T, s.S, seen_keys(n), s.d, s.d_v) *
            sizeof(float);
 }
 
@@ -215,5 +282,7 @@ const simd_kernel wgi_simd_attention[] = {
     {&wg_op_attention_grad, "fused attention", refuses, scratch, run_backward},
     {&wg_op_attention_by_token, "fused attention", refuses, scratch, run_forward},
     {&wg_op_attention_by_token_grad, "fused attention", refuses, scratch, run_backward},
+    {&wg_op_packed_attention, "fused attention", refuses, scratch, run_forward},
+    {&wg_op_packed_attention_grad, "fused attention", refuses, scratch, run_backward},
     {.op = NULL},
 };

@@ -30,6 +30,58 @@ static void permutations_around_attention_vanish(void **state)
     check_fusion(&m, &wg_op_attention_by_token_grad, 1);
 }
 
+/* Queries, keys and values by one projection, x [B, T, 3 D]; keys and values of half as many heads
+ * if grouped. */
+static wg_value *packed(model *m, bool grouped, bool another_order, wg_value **cut)
+{
+    int64_t key_heads = grouped ? H / 2 : H, d = D / H;
+    const int64_t sizes[] = {D, key_heads * d, key_heads * d};
+    wg_value *x = leaf(m, WG_SHAPE(B, T, D + 2 * key_heads * d));
+    *cut = wg_split(x, -1, sizes, 3);
+    wg_value *part[3];
+    for (int i = 0; i < 3; i++)
+        part[i] =
+            wg_permute(wg_reshape(wg_result_of(*cut, i), WG_SHAPE(B, T, i ? key_heads : H, d)),
+                       WG_AXES(0, 2, 1, 3));
+    wg_value *heads =
+        wg_attention(part[0], part[another_order ? 2 : 1], part[another_order ? 1 : 2], NULL,
+                     &(wg_attention_attrs){.causal = true, .dropout = 0.25});
+    return wg_reshape(wg_permute(heads, WG_AXES(0, 2, 1, 3)), WG_SHAPE(B, T, D));
+}
+
+static void attention_reads_one_projection_where_it_is(void **state)
+{
+    (void)state;
+    for (int grouped = 0; grouped < 2; grouped++) {
+        model m = new_model();
+        wg_value *cut;
+        output(&m, packed(&m, grouped, false, &cut));
+        check_fusion(&m, &wg_op_packed_attention, 1);
+        m = new_model();
+        add_gradients(&m, output(&m, packed(&m, grouped, false, &cut)));
+        check_fusion(&m, &wg_op_packed_attention_grad, 1);
+    }
+}
+
+/* Others may read the queries; forward they are cut out for these alone, backward nothing is
+ * packed. */
+static void other_readers_of_a_projection_get_their_part(void **state)
+{
+    (void)state;
+    model m = new_model();
+    wg_value *cut;
+    output(&m, packed(&m, false, false, &cut));
+    output(&m, cut);
+    check_fusion(&m, &wg_op_packed_attention, 1);
+    m = new_model();
+    wg_value *y = packed(&m, false, false, &cut);
+    add_gradients(&m, output(&m, wg_add(y, cut)));
+    check_fusion(&m, &wg_op_packed_attention_grad, 0);
+    m = new_model();
+    output(&m, packed(&m, false, true, &cut));
+    check_fusion(&m, &wg_op_packed_attention, 0);
+}
+
 static void attention_that_is_also_read_by_heads_stays(void **state)
 {
     (void)state;
@@ -446,6 +498,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(permutations_around_attention_vanish),
+        cmocka_unit_test(attention_reads_one_projection_where_it_is),
+        cmocka_unit_test(other_readers_of_a_projection_get_their_part),
         cmocka_unit_test(attention_that_is_also_read_by_heads_stays),
         cmocka_unit_test(a_residual_sum_is_fused_with_its_norm),
         cmocka_unit_test(the_gradient_of_a_residual_norm_is_fused),

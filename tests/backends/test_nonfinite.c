@@ -33,7 +33,8 @@ static bool may_skip(const conf_case *c, double is, double must)
 {
     const wg_attention_attrs *a = c->sample.attrs;
     bool attends = c->op == &wg_op_attention || c->op == &wg_op_attention_grad ||
-                   c->op == &wg_op_attention_by_token || c->op == &wg_op_attention_by_token_grad;
+                   c->op == &wg_op_attention_by_token || c->op == &wg_op_attention_by_token_grad ||
+                   c->op == &wg_op_packed_attention || c->op == &wg_op_packed_attention_grad;
     return attends && a &&
            ((a->causal && isnan(must)) || (a->window && isnan(must)) ||
             (a->dropout > 0 && (isnan(is) || isnan(must))));

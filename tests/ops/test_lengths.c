@@ -91,6 +91,18 @@ static int64_t build_attention_by_token(const model *m)
     return 6;
 }
 
+static int64_t build_packed_attention(const model *m)
+{
+    const int64_t sizes[] = {8, 8, 8};
+    wg_value *cut = wg_split(input(m->g, "x", WG_SHAPE(B, 6, 24)), -1, sizes, 3), *part[3];
+    for (int i = 0; i < 3; i++)
+        part[i] =
+            wg_permute(wg_reshape(wg_result_of(cut, i), WG_SHAPE(B, 6, 2, 4)), WG_AXES(0, 2, 1, 3));
+    wg_value *y = wg_attention(part[0], part[1], part[2], m->lengths, NULL);
+    wg_output(wg_permute(y, WG_AXES(0, 2, 1, 3)), "y");
+    return 6;
+}
+
 static int64_t build_weights(const model *m)
 {
     wg_value *q = input(m->g, "q", WG_SHAPE(B, 1, 2, 4)),
@@ -127,6 +139,7 @@ static const struct {
     {"attention", build_short_gradient},
     {"attention", build_long_gradient},
     {"attention", build_attention_by_token},
+    {"attention", build_packed_attention},
     {"attention", build_weights},
     {"attention", build_additive_attention},
     {"attention", build_paged_attention},

@@ -5,10 +5,20 @@
 #define WG_OPS_FUSED_H
 
 #include "wengert/graph/op.h"
+#include "wengert/ops/attention.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Attributes of packed_attention and packed_attention_grad: queries, keys and values side by side
+ * in the last axis of x [B, T, heads d + key_heads (d + dv)]. */
+typedef struct wg_packed_attention_attrs {
+    wg_attention_attrs attention; /**< of each head */
+    int64_t heads;                /**< of queries */
+    int64_t key_heads;            /**< of keys and values */
+    int64_t d;                    /**< width of a head of queries and keys */
+} wg_packed_attention_attrs;
 
 /** Attributes of residual_layernorm and residual_layernorm_grad. */
 typedef struct wg_residual_layernorm_attrs {
