@@ -36,6 +36,7 @@ static bool read_id(const char **at, int32_t *id)
 {
     char *end;
     errno = 0;
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the text ends with NUL */
     long n = **at == ' ' ? strtol(*at, &end, 10) : 0;
     if (**at != ' ' || end == *at || errno || n < INT32_MIN || n > INT32_MAX)
         return false;
@@ -47,7 +48,7 @@ static bool read_id(const char **at, int32_t *id)
 /* "words pad 0 bos 1 eos 2 unk 3" */
 static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
 {
-    char text[128] = "";
+    char text[128];
     const char *at = text;
     if (line.size >= sizeof text)
         return false;
