@@ -34,9 +34,8 @@ static bool skip_word(const char **at, const char *word)
 /* Moves *at behind " 12". */
 static bool read_id(const char **at, int32_t *id)
 {
-    char *end;
+    char *end = NULL;
     errno = 0;
-    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): the text ends with NUL */
     long n = **at == ' ' ? strtol(*at, &end, 10) : 0;
     if (**at != ' ' || end == *at || errno || n < INT32_MIN || n > INT32_MAX)
         return false;
