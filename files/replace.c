@@ -324,7 +324,8 @@ wg_status wgi_file_append(FILE **out, const char *path, size_t size, wg_error *e
     wg_status status = WG_OK;
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     *out = NULL;
-    if (fd < 0 || fstat(fd, &s) != 0) /* NOLINT(bugprone-branch-clone): in this order */
+    if (fd < 0 || fstat(fd, &s) != 0)
+        /* NOLINTNEXTLINE(bugprone-branch-clone): in this order */
         status = wgi_error_errno(error, path, "open for writing");
     else if (!S_ISREG(s.st_mode))
         status = wgi_error_file(error, WG_EIO, path, "expected a regular file, got another kind");

@@ -41,7 +41,7 @@ static bool skip_word(const char **at, const char *word)
 /* Moves *at behind " 12". */
 static bool read_id(const char **at, int32_t *id)
 {
-    char *end;
+    char *end = NULL;
     errno = 0;
     if (**at != ' ' || !strchr("-0123456789", (*at)[1]))
         return false;
@@ -56,7 +56,7 @@ static bool read_id(const char **at, int32_t *id)
 /* "words pad 0 bos 1 eos 2 unk 3" */
 static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t special[WG_SPECIALS])
 {
-    char text[128] = "";
+    char text[128];
     const char *at = text;
     if (line.size >= sizeof text)
         return false;
