@@ -141,7 +141,8 @@ const wgi_json_value *wgi_json_find(const wgi_json_tree *j, const wgi_json_value
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-void wgi_json_quote(FILE *f, const char *text)
+/* "text" with its escapes. */
+static void quote(FILE *f, const char *text)
 {
     fputc('"', f);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
@@ -167,7 +168,7 @@ static void put_key(wgi_json_writer *w, const char *key)
     if (w->depth)
         put_break(w);
     if (key) {
-        wgi_json_quote(w->file, key);
+        quote(w->file, key);
         fputs(w->compact ? ":" : ": ", w->file);
     }
     w->more = true;
@@ -195,7 +196,7 @@ void wgi_json_close(wgi_json_writer *w)
 void wgi_json_put_text(wgi_json_writer *w, const char *key, const char *text)
 {
     put_key(w, key);
-    wgi_json_quote(w->file, text);
+    quote(w->file, text);
 }
 
 void wgi_json_put_whole(wgi_json_writer *w, const char *key, int64_t n)

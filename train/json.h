@@ -58,9 +58,6 @@ typedef struct wgi_json_writer {
     bool more; /* a comma is due before the next member */
 } wgi_json_writer;
 
-/* "text" with its escapes. */
-void wgi_json_quote(FILE *f, const char *text);
-
 /* Of the whole, `key` is NULL. */
 void wgi_json_open(wgi_json_writer *w, const char *key);
 void wgi_json_close(wgi_json_writer *w);

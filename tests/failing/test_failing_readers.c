@@ -10,15 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-
-/* glibc's own, which do not fail here: jansson may end the process. */
-void *__libc_malloc(size_t size);
-void __libc_free(void *p);
 
 /* ---- every allocation ------------------------------------------------------------------------ */
 
@@ -247,8 +242,6 @@ static void metrics_are_series(void **state)
                                 "{\"kind\": \"train\", \"cost\": 9}\n"
                                 "{\"kind\": \"train\", \"update\": \"1\", \"cost\": 9}\n"
                                 "{\"kind\": \"train\", \"update\": 1}\n"
-                                "{\"kind\": \"train\", \"update\": 1, \"cost\": null}\n"
-                                "[]\n"
                                 "{\"kind\": \"train\", \"update\": 2, \"cost\": 1}\n");
     series s;
     assert_int_equal(series_read(&s, folder, "train", "cost"), EXIT_OK);
@@ -258,22 +251,17 @@ static void metrics_are_series(void **state)
     fail_each("metrics", read_costs, 3);
 }
 
-static void *refuse_all(size_t size)
-{
-    (void)size;
-    errno = ENOMEM;
-    return NULL;
-}
-
 static void metrics_that_cannot_be_read(void **state)
 {
     (void)state;
     uint64_t digest;
     write_text("metrics.jsonl", "{\"kind\": \"train\", \"update\": 1, \"cost\": 2.5}\n{\"kind\"\n");
     assert_int_equal(read_costs(&digest), EXIT_DATA);
-    json_set_alloc_funcs(refuse_all, __libc_free);
-    assert_int_equal(read_costs(&digest), EXIT_RUN);
-    json_set_alloc_funcs(__libc_malloc, __libc_free);
+    static const char *const no_records[] = {"[]\n", "{\"cost\": null}\n", "{\"cost\": [1]}\n"};
+    for (int i = 0; i < WG_COUNT(no_records); i++) {
+        write_text("metrics.jsonl", no_records[i]);
+        assert_int_equal(read_costs(&digest), EXIT_DATA);
+    }
     remove(path_of("metrics.jsonl"));
     assert_int_equal(read_costs(&digest), EXIT_IO);
     if (access("/proc/self/mem", R_OK) == 0) { /* Linux: its first byte cannot be read */
@@ -345,6 +333,5 @@ int main(void)
         cmocka_unit_test(an_option_takes_as_many_words_as_there_is_room_for),
         cmocka_unit_test(options_without_memory),
     };
-    json_set_alloc_funcs(__libc_malloc, __libc_free);
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

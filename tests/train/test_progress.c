@@ -122,19 +122,20 @@ static void malformed_files_are_refused(void **state)
         {"\"update\": 3", "\"update\": \"3\"", "expected a number \"update\""},
         {"\"update\": 3", "\"update\": 3.5", "expected a number \"update\""},
         {"\"update\": 3", "\"update\": -3", "expected a number \"update\""},
-        {"\"update\": 3", "\"update\": 9223372036854775808", "changed:1: too big integer"},
-        {"\"update\": 3", "\"update\": 3, \"update\": 3", "changed:1: duplicate object key"},
+        {"\"update\": 3", "\"update\": 9223372036854775808", "expected a number \"update\""},
+        {"\"update\": 3", "\"update\": 3, \"update\": 3", "expected \"update\" once, got twice"},
         {"\"update\": 3", "\"update\": 3, \"validation-due\": -1",
          "expected a number \"validation-due\""},
         {"\"seconds\": 1, ", "", "expected a number \"seconds\""},
-        {"\"seconds\": 1", "\"seconds\": true", "expected a number \"seconds\""},
+        {"\"seconds\": 1", "\"seconds\": true", "byte 85: expected a text, a number or an object"},
         {"\"0123456789abcdef\"", "1", "expected 16 hexadecimal digits \"data\""},
         {"0123456789abcdef", "0123456789abcde", "expected 16 hexadecimal digits \"data\""},
         {"0123456789abcdef", "0123456789abcdef0", "expected 16 hexadecimal digits \"data\""},
         {"0123456789abcdef", "0123456789abcdeF", "expected 16 hexadecimal digits \"data\""},
         {"0123456789abcdef", "-123456789abcdef", "expected 16 hexadecimal digits \"data\""},
         {"\"best\"", "\"worst\"", "expected metrics and their values as \"best\""},
-        {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "[]", "expected metrics"},
+        {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "[]",
+         "expected a text, a number or an object, got '['"},
         {"{\"value\": 0.5, \"update\": 2}", "1", "expected metrics"},
         {"\"value\": 0.5", "\"value\": \"0.5\"", "expected metrics"},
         {"\"value\": 0.5, ", "", "expected metrics"},
@@ -148,8 +149,8 @@ static void malformed_files_are_refused(void **state)
         {"{\"update\"", "{\"format\": 0, \"update\"", "expected a checksum in line 2, got none"},
         {"{\"update\"", "{\"format\": \"1\", \"update\"", "expected a checksum in line 2"},
         {"{\"update\"", "{\"format\": 2, \"update\"", "expected a checksum in line 2, got none"},
-        {"\"seconds\": 1,", "\"seconds\": 1;", "changed:2: "},
-        {"\"settings\"", "\"sett\xffings\"", "changed:7: unable to decode byte 0xff"},
+        {"\"seconds\": 1,", "\"seconds\": 1;", "expected '}', got ';'"},
+        {"\"settings\"", "\"sett\xffings\"", "changed: expected UTF-8, got other bytes"},
     };
     wg_progress p;
     for (size_t i = 0; i < WG_COUNT(cases); i++) {
@@ -228,7 +229,7 @@ static wg_status write_and_read(void *unused)
 static void failed_allocations_are_a_status(void **state)
 {
     (void)state;
-    assert_in_range(fail_each("progress", write_and_read, NULL, WG_OK), 100, 5000);
+    assert_in_range(fail_each("progress", write_and_read, NULL, WG_OK), 5, 5000);
 }
 
 int main(void)
