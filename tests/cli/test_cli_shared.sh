@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_cli_shared.sh WENGERT SECONDS: two processes that train and one that averages work in one folder at the same time,
-# for so long.  Each run either does its work or is refused with a message; then the folder holds what one undisturbed
+# for so long, and until each of them has done something.  Each run either does its work or is refused with a message; then the folder holds what one undisturbed
 # training of as many updates makes, to the last bit.  Now and then a training is killed.
 wengert=$1 seconds=$2
 . "$(dirname "$0")/checks.sh"
@@ -11,8 +11,14 @@ export LC_ALL=C
     echo "keep: 3"
 } >small.yml
 until=$(($(date +%s) + seconds))
+count() { # WORD LOG...: outcomes of that kind
+    word=$1
+    shift
+    cat "$@" 2>/dev/null | grep -c "$word"
+}
 going() {
-    [ "$(date +%s)" -lt $until ]
+    [ "$(date +%s)" -lt $until ] || [ "$(count trained first second)" -lt 3 ] ||
+        [ "$(count refused first second)" -lt 1 ] || [ "$(count averaged mean)" -lt 1 ]
 }
 
 # note LOG GOT DONE REFUSAL...: counts an outcome: done, refused with one of these messages, or anything else
@@ -61,7 +67,7 @@ for log in first second mean; do
         fail "$log: an outcome that says nothing"
     fi
 done
-trained=$(cat first second | grep -c trained) refused=$(cat first second | grep -c refused) averaged=$(grep -c averaged mean)
+trained=$(count trained first second) refused=$(count refused first second) averaged=$(count averaged mean)
 
 code 0 info shared
 updates=$(sed -n 's/^ *update  *//p' out)
@@ -73,7 +79,7 @@ for file in model optimizer; do
 done
 code 0 translate --model shared --weights average-2.safetensors
 holds "no temporary file is left" -z "$(ls -A shared shared/checkpoints | grep '^\.wengert.*tmp$')"
-echo "$updates updates: $trained trainings, $refused refused, $(cat first second | grep -c killed) killed; $averaged means, $(grep -c refused mean) refused"
+echo "$updates updates: $trained trainings, $refused refused, $(count killed first second) killed; $averaged means, $(count refused mean) refused"
 holds "trainings" "$trained" -ge 3
 holds "refusals" "$refused" -ge 1
 holds "means" "$averaged" -ge 1
