@@ -212,7 +212,7 @@ static void other_settings_data_or_models_are_refused(void **state)
 {
     (void)state;
     static float other_xs[COUNT * IN];
-    static const wg_field other_fields[] = {{"x", WG_F32, {1, {IN}}, other_xs}, fields[1]};
+    const wg_field other_fields[] = {{"x", WG_F32, {1, {IN}}, other_xs}, fields[1]};
     wg_examples other = examples;
     other.fields = other_fields;
     wg_trainer_options o = rich(path_of("changed"), 4);
