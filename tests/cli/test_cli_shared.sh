@@ -8,6 +8,7 @@ export LC_ALL=C
 {
     small_settings 1u | grep -v save-freq
     echo "save-freq: 1u"
+    echo "lr-updates: 100000" # not the limit, which each run has set anew
     echo "keep: 3"
 } >small.yml
 until=$(($(date +%s) + seconds))
