@@ -2,6 +2,7 @@
 #include "graph/utf8.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static void put_string(const wgi_json *j, const char *text)
 
 static void break_line(const wgi_json *j)
 {
-    if (!j->for_page)
+    if (!j->compact)
         fprintf(j->file, "\n%*s", 2 * j->depth, "");
 }
 
@@ -37,7 +38,7 @@ static void put_key(wgi_json *j, const char *key)
         break_line(j);
     if (key) {
         put_string(j, key);
-        fputs(j->for_page ? ":" : ": ", j->file);
+        fputs(j->compact ? ":" : ": ", j->file);
     }
     j->more = true;
 }
@@ -72,11 +73,17 @@ void wgi_json_text(wgi_json *j, const char *key, const char *text)
 
 void wgi_json_real(wgi_json *j, const char *key, double x)
 {
+    const char *point = localeconv()->decimal_point;
+    char text[64];
     put_key(j, key);
-    if (isfinite(x))
-        fprintf(j->file, "%.9g", x);
-    else
+    snprintf(text, sizeof text, "%.*g", j->digits ? j->digits : 9, x);
+    char *at = strstr(text, point);
+    if (!isfinite(x))
         fputs("null", j->file);
+    else if (at)
+        fprintf(j->file, "%.*s.%s", (int)(at - text), text, at + strlen(point));
+    else
+        fputs(text, j->file);
 }
 
 void wgi_json_whole(wgi_json *j, const char *key, int64_t n)

@@ -1,4 +1,4 @@
-/* Writing JSON, value by value.  (The library links jansson, whose names begin with json_.) */
+/* Writing JSON, value by value.  Numbers have decimal points whatever the program's locale. */
 #ifndef WG_PRIVATE_GRAPH_JSON_H
 #define WG_PRIVATE_GRAPH_JSON_H
 
@@ -8,9 +8,11 @@
 
 typedef struct wgi_json {
     FILE *file;
-    /* On one line, and without the characters that could end or open an element: the text may stand
-     * in a script element of an HTML page. */
+    bool compact; /* on one line */
+    /* Without the characters that could end or open an element: the text may stand in a script
+     * element of an HTML page. */
     bool for_page;
+    int digits; /* significant ones of reals; 0: 9; 17: the same bits again */
     int depth;
     bool more; /* a comma is due before the next value */
 } wgi_json;

@@ -4,27 +4,20 @@
 #include "text/unicode/unicode.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers in the C locale ----------------------------------------------------------------- */
-
-/* Puts `to` in the place of the first `from`; both are short. */
-static void exchange(char *text, size_t size, const char *from, const char *to)
+/* Puts the point of the program's locale, which strtod expects, in the place of the first '.'. */
+static void put_point(char *text, size_t size)
 {
-    char *at = strstr(text, from), rest[64];
+    char *at = strchr(text, '.'), rest[64];
     if (!at)
         return;
-    snprintf(rest, sizeof rest, "%s", at + strlen(from));
-    snprintf(at, size - (size_t)(at - text), "%s%s", to, rest);
-}
-
-static const char *point(void)
-{
-    return localeconv()->decimal_point;
+    snprintf(rest, sizeof rest, "%s", at + 1);
+    snprintf(at, size - (size_t)(at - text), "%s%s", localeconv()->decimal_point, rest);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -52,7 +45,7 @@ static bool number(wgi_json_cursor *c, wgi_json_value *v)
     errno = 0;
     v->whole = strtoll(text, &end, 10);
     v->kind = *end || errno ? WGI_JSON_REAL : WGI_JSON_WHOLE;
-    exchange(text, sizeof text, ".", point());
+    put_point(text, sizeof text);
     v->real = strtod(text, &end);
     if (*end || !isfinite(v->real))
         return wgi_json_expected(c, "a number");
@@ -137,81 +130,4 @@ const wgi_json_value *wgi_json_find(const wgi_json_tree *j, const wgi_json_value
     while (v && strcmp(v->key, key) != 0)
         v = wgi_json_after(j, o, v);
     return v;
-}
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-/* "text" with its escapes. */
-static void quote(FILE *f, const char *text)
-{
-    fputc('"', f);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c == '"' || *c == '\\')
-            fprintf(f, "\\%c", *c);
-        else if (*c < 0x20)
-            fprintf(f, "\\u%04x", *c);
-        else
-            fputc(*c, f);
-    fputc('"', f);
-}
-
-static void put_break(const wgi_json_writer *w)
-{
-    if (!w->compact)
-        fprintf(w->file, "\n%*s", 2 * w->depth, "");
-}
-
-static void put_key(wgi_json_writer *w, const char *key)
-{
-    if (w->more)
-        fputc(',', w->file);
-    if (w->depth)
-        put_break(w);
-    if (key) {
-        quote(w->file, key);
-        fputs(w->compact ? ":" : ": ", w->file);
-    }
-    w->more = true;
-}
-
-void wgi_json_open(wgi_json_writer *w, const char *key)
-{
-    put_key(w, key);
-    fputc('{', w->file);
-    w->depth++;
-    w->more = false;
-}
-
-void wgi_json_close(wgi_json_writer *w)
-{
-    w->depth--;
-    if (w->more)
-        put_break(w);
-    fputc('}', w->file);
-    if (!w->depth)
-        fputc('\n', w->file);
-    w->more = true;
-}
-
-void wgi_json_put_text(wgi_json_writer *w, const char *key, const char *text)
-{
-    put_key(w, key);
-    quote(w->file, text);
-}
-
-void wgi_json_put_whole(wgi_json_writer *w, const char *key, int64_t n)
-{
-    put_key(w, key);
-    fprintf(w->file, "%" PRId64, n);
-}
-
-void wgi_json_put_real(wgi_json_writer *w, const char *key, double x, int digits)
-{
-    char text[64];
-    if (!isfinite(x))
-        return;
-    put_key(w, key);
-    snprintf(text, sizeof text, "%.*g", digits, x);
-    exchange(text, sizeof text, point(), ".");
-    fprintf(w->file, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }

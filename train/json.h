@@ -1,15 +1,13 @@
-/* JSON as the files of a training run have it: objects of texts, numbers and objects.  Numbers are
- * read and written in the C locale, whatever that of the process. */
+/* Reading JSON as the files of a training run have it: objects of texts, numbers and objects.
+ * Numbers have decimal points whatever the program's locale.  graph/json.h writes. */
 #ifndef WG_TRAIN_JSON_H
 #define WG_TRAIN_JSON_H
 
 #include "wengert/graph/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef enum wgi_json_kind {
     WGI_JSON_OBJECT,
@@ -48,23 +46,5 @@ const wgi_json_value *wgi_json_find(const wgi_json_tree *j, const wgi_json_value
 const wgi_json_value *wgi_json_first(const wgi_json_tree *j, const wgi_json_value *object);
 const wgi_json_value *wgi_json_after(const wgi_json_tree *j, const wgi_json_value *object,
                                      const wgi_json_value *member);
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-typedef struct wgi_json_writer {
-    FILE *file;
-    bool compact; /* all on one line */
-    int depth;
-    bool more; /* a comma is due before the next member */
-} wgi_json_writer;
-
-/* Of the whole, `key` is NULL. */
-void wgi_json_open(wgi_json_writer *w, const char *key);
-void wgi_json_close(wgi_json_writer *w);
-void wgi_json_put_text(wgi_json_writer *w, const char *key, const char *text);
-void wgi_json_put_whole(wgi_json_writer *w, const char *key, int64_t n);
-/* With that many significant digits (17: the same bits again); nothing if x is not finite, which
- * JSON lacks. */
-void wgi_json_put_real(wgi_json_writer *w, const char *key, double x, int digits);
 
 #endif

@@ -3,6 +3,7 @@
 #include "files/read.h"
 #include "files/replace.h"
 #include "graph/error.h"
+#include "graph/json.h"
 #include "graph/text_buffer.h"
 #include "train/json.h"
 
@@ -45,18 +46,18 @@ static const struct field {
 };
 enum { N_FIELDS = WG_COUNT(fields) };
 
-static void put_field(wgi_json_writer *w, const wg_progress *p, const struct field *f)
+static void put_field(wgi_json *w, const wg_progress *p, const struct field *f)
 {
     const void *at = (const char *)p + f->offset;
     char text[24];
     if ((f->kind & MAYBE) && *(const uint64_t *)at == 0)
         return;
     switch (f->kind & KINDS) {
-    case WHOLE: wgi_json_put_whole(w, f->name, *(const int64_t *)at); break;
-    case REAL: wgi_json_put_real(w, f->name, *(const double *)at, 17); break;
+    case WHOLE: wgi_json_whole(w, f->name, *(const int64_t *)at); break;
+    case REAL: wgi_json_real(w, f->name, *(const double *)at); break;
     default:
         snprintf(text, sizeof text, "%016" PRIx64, *(const uint64_t *)at);
-        wgi_json_put_text(w, f->name, text);
+        wgi_json_text(w, f->name, text);
     }
 }
 
@@ -91,12 +92,12 @@ static wg_status read_field(wg_progress *p, const struct field *f, const wgi_jso
 
 /* ---- settings that must stay ----------------------------------------------------------------- */
 
-static void put_settings(wgi_json_writer *w, const wg_checkpoint_options *o)
+static void put_settings(wgi_json *w, const wg_checkpoint_options *o)
 {
-    wgi_json_open(w, "settings");
+    wgi_json_begin(w, "settings", '{');
     for (size_t i = 0; i < o->n_settings; i++)
-        wgi_json_put_text(w, o->settings[i].key, o->settings[i].text);
-    wgi_json_close(w);
+        wgi_json_text(w, o->settings[i].key, o->settings[i].text);
+    wgi_json_end(w, '}');
 }
 
 static wg_status compare_settings(const wg_checkpoint_options *o, const wgi_json_tree *j,
@@ -117,16 +118,16 @@ static wg_status compare_settings(const wg_checkpoint_options *o, const wgi_json
 
 /* ---- best values ----------------------------------------------------------------------------- */
 
-static void put_best(wgi_json_writer *w, const wg_progress *p)
+static void put_best(wgi_json *w, const wg_progress *p)
 {
-    wgi_json_open(w, "best");
+    wgi_json_begin(w, "best", '{');
     for (size_t i = 0; i < p->n_best; i++) {
-        wgi_json_open(w, p->best[i].metric);
-        wgi_json_put_real(w, "value", p->best[i].value, 17);
-        wgi_json_put_whole(w, "update", p->best[i].update);
-        wgi_json_close(w);
+        wgi_json_begin(w, p->best[i].metric, '{');
+        wgi_json_real(w, "value", p->best[i].value);
+        wgi_json_whole(w, "update", p->best[i].update);
+        wgi_json_end(w, '}');
     }
-    wgi_json_close(w);
+    wgi_json_end(w, '}');
 }
 
 static bool set_best(wg_progress *p, const wgi_json_tree *j)
@@ -161,16 +162,16 @@ static char *text_of(const wg_progress *p, const wg_checkpoint_options *o, size_
     static const char brace[] = "{\n";
     const size_t room = wgi_checksum_head_size(&head) - strlen(brace);
     wgi_text_buffer b;
-    wgi_json_writer w = {.file = wgi_text_open(&b)};
+    wgi_json w = {.file = wgi_text_open(&b), .digits = 17};
     if (w.file) {
         fprintf(w.file, "%*s", (int)room, "");
-        wgi_json_open(&w, NULL);
-        wgi_json_put_whole(&w, "format", FORMAT);
+        wgi_json_begin(&w, NULL, '{');
+        wgi_json_whole(&w, "format", FORMAT);
         for (int i = 0; i < N_FIELDS; i++)
             put_field(&w, p, &fields[i]);
         put_best(&w, p);
         put_settings(&w, o);
-        wgi_json_close(&w);
+        wgi_json_end(&w, '}');
     }
     char *text = wgi_text_close(&b);
     *size = b.size;

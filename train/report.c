@@ -2,8 +2,8 @@
 #include "train/trainer.h"
 #include "files/replace.h"
 #include "graph/error.h"
+#include "graph/json.h"
 #include "graph/text_buffer.h"
-#include "train/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -122,40 +122,38 @@ wg_status wgi_report_close(wg_trainer *t)
     return !f || fclose(f) == 0 ? WG_OK : fail(t, "write");
 }
 
-enum { DIGITS = 9 }; /* of numbers in metrics.jsonl */
-
 /* A line that is being written: {"kind": ..., and the position in the run}. */
 typedef struct record {
     wgi_text_buffer buffer;
-    wgi_json_writer json; /* its file is NULL without memory */
+    wgi_json json; /* its file is NULL without memory */
 } record;
 
 static void begin(record *r, const wg_trainer *t, const char *kind)
 {
     const wg_progress *p = &t->progress;
     double part = (double)p->cursor.group / (double)wgi_trainer_groups(t);
-    r->json = (wgi_json_writer){.file = wgi_text_open(&r->buffer), .compact = true};
+    r->json = (wgi_json){.file = wgi_text_open(&r->buffer), .compact = true};
     if (!r->json.file)
         return;
-    wgi_json_open(&r->json, NULL);
-    wgi_json_put_text(&r->json, "kind", kind);
-    wgi_json_put_whole(&r->json, "update", p->update);
-    wgi_json_put_real(&r->json, "epoch", (double)p->cursor.epoch + part, DIGITS);
-    wgi_json_put_whole(&r->json, t->task.words.weight, p->weight);
-    wgi_json_put_real(&r->json, "seconds", p->seconds, DIGITS);
+    wgi_json_begin(&r->json, NULL, '{');
+    wgi_json_text(&r->json, "kind", kind);
+    wgi_json_whole(&r->json, "update", p->update);
+    wgi_json_real(&r->json, "epoch", (double)p->cursor.epoch + part);
+    wgi_json_whole(&r->json, t->task.words.weight, p->weight);
+    wgi_json_real(&r->json, "seconds", p->seconds);
 }
 
 static void add_real(record *r, const char *key, double x)
 {
-    if (r->json.file)
-        wgi_json_put_real(&r->json, key, x, DIGITS);
+    if (r->json.file && isfinite(x)) /* others are left out */
+        wgi_json_real(&r->json, key, x);
 }
 
 /* Ends the line and appends it to the file, if there is one. */
 static wg_status append_record(record *r, wg_trainer *t)
 {
     if (r->json.file)
-        wgi_json_close(&r->json);
+        wgi_json_end(&r->json, '}');
     char *text = wgi_text_close(&r->buffer);
     const char *folder = t->options.folder;
     if (!text)
@@ -258,7 +256,7 @@ wg_status wgi_report_validation(wg_trainer *t)
     append_best(line, t);
     tell(t, WG_EVENT_VALID, line, &t->validation);
     if (r.json.file)
-        wgi_json_put_whole(&r.json, "stalled", t->progress.stalled);
+        wgi_json_whole(&r.json, "stalled", t->progress.stalled);
     return append_record(&r, t);
 }
 

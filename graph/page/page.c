@@ -339,7 +339,7 @@ static void free_page(page *p)
 wg_status wgi_page_write(const wg_graph *g, const char *title, const wgi_page_run *run, FILE *file,
                          wg_error *error)
 {
-    page p = {.json = {.file = file, .for_page = true}, .g = g, .run = run};
+    page p = {.json = {.file = file, .compact = true, .for_page = true}, .g = g, .run = run};
     fwrite(wgi_page_head, 1, wgi_page_head_size, file);
     put_data(&p, title);
     fwrite(wgi_page_tail, 1, wgi_page_tail_size, file);
