@@ -1,4 +1,4 @@
-/* For loops over the rows and vectors of a tile: they must vanish, so that sums live in registers. */
+/* For loops over the rows and vectors of a tile: they must vanish, so that sums are registers. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_UNROLLED_H
 #define WG_BACKENDS_SIMD_KERNELS_UNROLLED_H
 
