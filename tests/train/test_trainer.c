@@ -433,6 +433,38 @@ static wg_value *constant(void *context, const wg_model_step *step)
     return wg_mean(wg_square(wg_sub(step->inputs[0], w)), WG_ALL_AXES, WG_DROP);
 }
 
+/* Of validation the model alone, without dropout; of training the whole update. */
+static void the_graph_of_a_trainer_is_the_one_it_runs(void **state)
+{
+    (void)state;
+    wg_examples other = examples;
+    other.batch = 5;
+    wg_trainer_options o = usual();
+    o.valid = &other;
+    wg_trainer *t = trainer_of(&o);
+    for (int mode = WG_MODE_INFERENCE; mode <= WG_MODE_TRAINING; mode++) {
+        bool training = mode == WG_MODE_TRAINING;
+        wg_graph *g = wg_trainer_graph(t, (wg_mode)mode);
+        check_that(g != NULL, "%s", wg_trainer_message(t));
+        assert_int_equal(wg_graph_find(g, "x")->shape.dim[0], training ? 8 : 5);
+        assert_int_equal(wg_graph_parameters(g, NULL, 0), 4);
+        assert_int_equal(wg_graph_assign_count(g) > 0, training);
+        bool drops = false;
+        for (size_t i = 0; i < wg_graph_node_count(g); i++)
+            drops |= strcmp(wg_graph_node(g, i)->op->name, "dropout") == 0;
+        assert_int_equal(drops, training);
+        assert_int_equal(wg_graph_output_count(g), training ? 3 : 2); /* loss, accuracy, norm */
+        wg_graph_free(g);
+    }
+    wg_trainer_free(t);
+    o.valid = NULL;
+    t = trainer_of(&o);
+    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
+    assert_int_equal(wg_graph_find(g, "x")->shape.dim[0], 8);
+    wg_graph_free(g);
+    wg_trainer_free(t);
+}
+
 static void each_shape_has_one_plan(void **state)
 {
     (void)state;
@@ -651,6 +683,7 @@ int main(void)
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
+        cmocka_unit_test(the_graph_of_a_trainer_is_the_one_it_runs),
         cmocka_unit_test(each_shape_has_one_plan),
         cmocka_unit_test(a_run_that_does_not_improve_ends),
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),

@@ -5,12 +5,9 @@
  * drawn once and marked x6; constant scalars appear in the label of the op that reads them.
  * Options show more.
  *
- *     wg_picture *p;
  *     wg_error error;
- *     if (wg_picture_create(&p, g, NULL, &error) != WG_OK ||
- *         wg_picture_write(p, WG_PICTURE_SVG, file, &error) != WG_OK)
+ *     if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK)
  *         fprintf(stderr, "%s\n", error.text);
- *     wg_picture_free(p);
  *
  * Graphviz is an optional part of the build: without it wg_picture_write returns WG_EUNSUPPORTED.
  * Its libraries keep global state: only one thread at a time may write pictures. */
@@ -75,6 +72,11 @@ WG_API WG_MUST_USE wg_status wg_picture_create(wg_picture **out, const wg_graph 
 WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file,
                                               wg_error *error);
 
+/** Draws g into a file, whose name ends in ".dot", ".svg" or ".png" (WG_EINVAL: in none of these): the
+ * two functions above for a file of its own, which is replaced.  `options` may be NULL.  WG_EIO: the
+ * file cannot be written.  After a failure it may hold part of the picture. */
+WG_API WG_MUST_USE wg_status wg_picture_save(const wg_graph *g, const char *path,
+                                             const wg_picture_options *options, wg_error *error);
 /** The number of boxes drawn. */
 WG_API size_t wg_picture_box_count(const wg_picture *p);
 

@@ -231,6 +231,12 @@ WG_API WG_MUST_USE wg_status wg_trainer_validate(wg_trainer *t, const wg_metric 
                                                  size_t *n);
 /** Why the last run or validation failed; valid as long as t. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);
+/** The graph that the trainer runs, to be drawn, printed, or checked (wg_gradcheck) before the run:
+ * for WG_MODE_TRAINING that of an update, the model with its gradient and the optimizer, for the
+ * first batch; for WG_MODE_INFERENCE that of validation, the model alone, for the first batch of the
+ * validation data, or without any, of the training data.  Loss and metrics are its outputs.  The
+ * caller frees it.  NULL: wg_trainer_message says why. */
+WG_API wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode);
 /** Updates done in the whole run. */
 WG_API int64_t wg_trainer_updates(const wg_trainer *t);
 /** The parameters and states, which other plans may share; valid as long as t.  Beside those of the
