@@ -262,9 +262,17 @@ wg_status wg_trainer_validate(wg_trainer *t, const wg_metric **metrics, size_t *
     wg_status status = t->valid.s.batches
                            ? measure(t, false)
                            : wgi_error_set(&t->error, WG_EINVAL, "there is no validation data");
-    *metrics = t->validation.metric;
-    *n = status == WG_OK ? t->validation.n : 0;
+    if (metrics)
+        *metrics = t->validation.metric;
+    if (n)
+        *n = status == WG_OK ? t->validation.n : 0;
     return status;
+}
+
+double wg_trainer_metric(wg_trainer *t, const char *name)
+{
+    const wg_metric *m = wgi_means_find(&t->validation, name);
+    return m ? m->value : NAN;
 }
 
 /* ---- its graph ------------------------------------------------------------------------------- */

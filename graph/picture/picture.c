@@ -2,7 +2,6 @@
 #include "graph/picture/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEFAULT_SECONDS = 30 };
 
@@ -64,44 +63,6 @@ wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file, 
         error, WG_EUNSUPPORTED,
         "built without Graphviz: install libgraphviz-dev and configure with -DWG_GRAPHVIZ=ON");
 #endif
-}
-
-/* The format whose ending the path has, -1 if it has none of them. */
-static int format_of(const char *path)
-{
-    static const char *const endings[] = {
-        [WG_PICTURE_DOT] = ".dot", [WG_PICTURE_SVG] = ".svg", [WG_PICTURE_PNG] = ".png"};
-    const char *ending = strrchr(path, '.');
-    for (int i = 0; ending && i < (int)(sizeof endings / sizeof *endings); i++)
-        if (strcmp(ending, endings[i]) == 0)
-            return i;
-    return -1;
-}
-
-static wg_status write_file(wg_picture *p, int format, const char *path, wg_error *error)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return wgi_error_errno(error, path, "cannot be opened");
-    wg_status status = wg_picture_write(p, (wg_picture_format)format, file, error);
-    return fclose(file) != 0 && status == WG_OK ? wgi_error_errno(error, path, "cannot be written")
-                                                : status;
-}
-
-wg_status wg_picture_save(const wg_graph *g, const char *path, const wg_picture_options *options,
-                          wg_error *error)
-{
-    wg_picture *p;
-    int format = path ? format_of(path) : -1;
-    if (format < 0)
-        return wgi_error_set(error, WG_EINVAL,
-                             "%s: expected a file name that ends in .dot, .svg or .png",
-                             path ? path : "wg_picture_save");
-    wg_status status = wg_picture_create(&p, g, options, error);
-    if (status == WG_OK)
-        status = write_file(p, format, path, error);
-    wg_picture_free(p);
-    return status;
 }
 
 void wg_picture_free(wg_picture *p)

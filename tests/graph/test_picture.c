@@ -361,6 +361,11 @@ static void the_ending_of_a_file_is_its_format(void **state)
         assert_true(begins_with(files[i][0], files[i][1]));
         remove(files[i][0]);
     }
+    const wg_picture_options negative = {.depth = -1};
+    assert_int_equal(wg_picture_save(g, "saved.dot", NULL, NULL), WG_OK);
+    assert_int_equal(wg_picture_save(g, "saved.dot", &negative, NULL), WG_EINVAL);
+    assert_true(begins_with("saved.dot", "digraph")); /* a failure leaves what was there */
+    remove("saved.dot");
     assert_int_equal(wg_picture_save(g, "no/such/folder.svg", NULL, &error), WG_EIO);
     assert_non_null(strstr(error.text, "no/such/folder.svg"));
     wg_graph_free(g);

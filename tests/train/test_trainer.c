@@ -387,6 +387,11 @@ static void a_graph_with_a_loss_is_trained_as_its_function(void **state)
     check_that(wg_trainer_validate(t, &m, &n) == WG_OK, "%s", wg_trainer_message(t));
     assert_true(n == 2 && strcmp(m[0].name, "loss") == 0 && strcmp(m[1].name, "perplexity") == 0);
     assert_true(m[0].value > 0.3 && m[0].value < 1.2 && m[1].value >= exp(m[0].value) - 1e-4);
+    assert_true(wg_trainer_metric(t, "loss") == m[0].value);
+    assert_true(wg_trainer_metric(t, "perplexity") == m[1].value);
+    assert_true(isnan(wg_trainer_metric(t, "accuracy")));
+    assert_int_equal(wg_trainer_validate(t, NULL, NULL), WG_OK);
+    assert_true(wg_trainer_metric(t, "loss") == m[0].value); /* the same once more */
     wg_trainer_free(t);
     o.train = &examples; /* its last batch is smaller */
     t = trainer_of(&o);
@@ -503,6 +508,21 @@ static void hear(void *context, const wg_event *e)
         snprintf(h->valid, sizeof h->valid, "%s", e->text);
     if (e->kind == WG_EVENT_DISPLAY)
         snprintf(h->display, sizeof h->display, "%s", e->text);
+}
+
+static void events_are_printed_as_lines(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_NOTE, .text = "50 % of it"});
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_UPDATE, .text = ""});
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_SAVED, .text = "saved"});
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, "50 % of it\nsaved\n");
+    free(text);
 }
 
 static void a_run_that_does_not_improve_ends(void **state)
@@ -677,6 +697,7 @@ static void numbers_that_are_none_are_traced_to_their_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_are_printed_as_lines),
         cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
         cmocka_unit_test(examples_that_are_read_train_as_those_in_arrays),

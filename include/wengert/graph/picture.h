@@ -6,7 +6,7 @@
  * Options show more.
  *
  *     wg_error error;
- *     if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK)
+ *     if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK) // wengert/files/picture.h
  *         fprintf(stderr, "%s\n", error.text);
  *
  * Graphviz is an optional part of the build: without it wg_picture_write returns WG_EUNSUPPORTED.
@@ -72,11 +72,6 @@ WG_API WG_MUST_USE wg_status wg_picture_create(wg_picture **out, const wg_graph 
 WG_API WG_MUST_USE wg_status wg_picture_write(wg_picture *p, wg_picture_format format, FILE *file,
                                               wg_error *error);
 
-/** Draws g into a file, whose name ends in ".dot", ".svg" or ".png" (WG_EINVAL: in none of these): the
- * two functions above for a file of its own, which is replaced.  `options` may be NULL.  WG_EIO: the
- * file cannot be written.  After a failure it may hold part of the picture. */
-WG_API WG_MUST_USE wg_status wg_picture_save(const wg_graph *g, const char *path,
-                                             const wg_picture_options *options, wg_error *error);
 /** The number of boxes drawn. */
 WG_API size_t wg_picture_box_count(const wg_picture *p);
 
