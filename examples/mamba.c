@@ -77,9 +77,8 @@ static wg_value *block(wg_value *x, bool selective)
     wg_value *inner = wg_dense_with("in", x, 2 * INNER, &(wg_dense_options){.no_bias = true});
     wg_value *u = wg_split(inner, -1, NULL, 2), *gate = wg_result_of(u, 1);
     const wg_conv1d_layer_options causal = {.conv = {.padding = TAPS - 1, .groups = INNER}};
-    u = wg_conv1d_layer("conv", wg_transpose(u), INNER, TAPS,
-                        &causal); /* [B, INNER, T + TAPS - 1] */
-    u = wg_silu(wg_transpose(wg_slice(u, -1, 0, T, 1)));
+    u = wg_conv1d_layer("conv", wg_transpose(u), INNER, TAPS, &causal);
+    u = wg_silu(wg_transpose(wg_slice(u, -1, 0, T, 1))); /* without the last TAPS - 1 of the conv */
     wg_value *y = wg_mul(state_space(u, selective), wg_silu(gate));
     return wg_dense_with("out", y, MODEL, &(wg_dense_options){.no_bias = true});
 }
