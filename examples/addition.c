@@ -11,7 +11,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { DIGITS = 8, T = DIGITS + 1, HIDDEN = 48, TRAINING = 4000, OTHERS = 500 };
 
@@ -55,13 +54,6 @@ static void ask_to_stop(int signal)
     stop = signal;
 }
 
-static void tell(void *context, const wg_event *event)
-{
-    (void)context;
-    if (*event->text)
-        printf("%s\n", event->text);
-}
-
 int main(int argc, char **argv)
 {
     const wg_field fields[] = {{.name = "pairs", .dtype = WG_I32, .shape = WG_SHAPE(T)},
@@ -83,26 +75,18 @@ int main(int argc, char **argv)
         .metrics = "exact loss",
         .folder = argc > 1 ? argv[1] : NULL,
         .seed = 1,
-        .listener = {.tell = tell},
+        .listener = {wg_print_event, stdout},
     };
     wg_error error;
     wg_trainer *t;
-    const wg_metric *metrics;
-    size_t n;
     if (wg_trainer_create(&t, &options, &error) != WG_OK) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }
     signal(SIGINT, ask_to_stop);
-    wg_status status = wg_trainer_run(t, &stop);
-    if (status == WG_OK && !stop)
-        status = wg_trainer_validate(t, &metrics, &n);
-    if (status != WG_OK)
+    if (wg_trainer_run(t, &stop) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
         fprintf(stderr, "%s\n", wg_trainer_message(t));
-    double exact = 0;
-    for (size_t i = 0; status == WG_OK && !stop && i < n; i++)
-        if (strcmp(metrics[i].name, "exact") == 0)
-            exact = metrics[i].value;
+    double exact = wg_trainer_metric(t, "exact"); /* NaN if it could not be measured */
     printf("%.1f %% of %d sums are right\n", 100 * exact, OTHERS);
     wg_trainer_free(t);
     return !(exact >= 0.99);

@@ -84,14 +84,8 @@ int main(void)
 
     if (wg_store_save_weights(store, "mlp.safetensors", NULL, &error) != WG_OK)
         return fail(error.text);
-    wg_picture *picture;
-    FILE *file = fopen("mlp.svg", "w");
-    if (wg_picture_create(&picture, g, NULL, &error) != WG_OK ||
-        wg_picture_write(picture, WG_PICTURE_SVG, file, &error) != WG_OK)
+    if (wg_picture_save(g, "mlp.svg", NULL, &error) != WG_OK)
         printf("no picture: %s\n", error.text);
-    wg_picture_free(picture);
-    if (file)
-        fclose(file);
     wg_plan_free(plan);
     wg_store_free(store);
     wg_graph_free(g);

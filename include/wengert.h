@@ -36,6 +36,7 @@
 #include "wengert/models/positions.h"
 #include "wengert/models/quantize.h"
 #include "wengert/models/transformer.h"
+#include "wengert/files/picture.h"
 #include "wengert/files/safetensors.h"
 #include "wengert/files/weights.h"
 #include "wengert/train/average.h"

@@ -118,14 +118,15 @@ wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64
     if (!g)
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
-    wg_activation act = o.activation ? o.activation : WG_ACTIVATION_RELU;
-    wg_value *h = wg_dense("inner", x, features, act);
+    const wg_dense_options plain = {.no_bias = o.no_bias};
+    wg_dense_options inner = plain;
+    inner.activation = o.activation ? o.activation : WG_ACTIVATION_RELU;
+    wg_value *h = wg_dense_with("inner", x, features, &inner);
     if (o.gated)
-        h = wg_mul(h, wg_dense("gate", x, features, WG_ACTIVATION_NONE));
+        h = wg_mul(h, wg_dense_with("gate", x, features, &plain));
     if (o.dropout > 0)
         h = wg_dropout(h, o.dropout);
-    return wgi_layer_leave(g, before,
-                           wg_dense("outer", h, wgi_layer_size(x, -1), WG_ACTIVATION_NONE));
+    return wgi_layer_leave(g, before, wg_dense_with("outer", h, wgi_layer_size(x, -1), &plain));
 }
 
 /* ---- batch normalisation --------------------------------------------------------------------- */

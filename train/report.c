@@ -65,6 +65,14 @@ static void tell(wg_trainer *t, int kind, const char *text, const wgi_means *m)
         t->options.listener.tell(t->options.listener.context, &e);
 }
 
+void wg_print_event(void *file, const wg_event *event)
+{
+    if (!*event->text)
+        return;
+    fprintf(file, "%s\n", event->text);
+    fflush(file); /* a reader behind a pipe wants to see it now */
+}
+
 void wgi_report_note(wg_trainer *t, const char *format, ...)
 {
     char text[MAX_LINE];

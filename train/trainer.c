@@ -262,9 +262,39 @@ wg_status wg_trainer_validate(wg_trainer *t, const wg_metric **metrics, size_t *
     wg_status status = t->valid.s.batches
                            ? measure(t, false)
                            : wgi_error_set(&t->error, WG_EINVAL, "there is no validation data");
-    *metrics = t->validation.metric;
-    *n = status == WG_OK ? t->validation.n : 0;
+    if (metrics)
+        *metrics = t->validation.metric;
+    if (n)
+        *n = status == WG_OK ? t->validation.n : 0;
     return status;
+}
+
+double wg_trainer_metric(wg_trainer *t, const char *name)
+{
+    const wg_metric *m = wgi_means_find(&t->validation, name);
+    return m ? m->value : NAN;
+}
+
+/* ---- its graph ------------------------------------------------------------------------------- */
+
+wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode)
+{
+    bool training = mode == WG_MODE_TRAINING;
+    const wg_source *source = training || !t->valid.s.batches ? &t->train.s : &t->valid.s;
+    wg_shape *shapes;
+    wg_batch_size size;
+    wgi_step_graph s;
+    wgi_error_clear(&t->error);
+    if (wgi_plans_describe(&t->plans, source, 0, 0, &shapes, &size, &t->error) != WG_OK)
+        return NULL;
+    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes,
+                   training ? WG_STEP_UPDATES : WG_STEP_EVALUATES);
+    if (wg_graph_status(s.graph) == WG_OK)
+        return s.graph;
+    wgi_error_set(&t->error, wg_graph_status(s.graph), "%s",
+                  s.graph ? wg_graph_message(s.graph) : "out of memory");
+    wg_graph_free(s.graph);
+    return NULL;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

@@ -144,6 +144,10 @@ static void bad_arguments_have_messages(void **state)
     assert_null(p);
     assert_int_equal(wg_picture_write(p, WG_PICTURE_DOT, stdout, &error), WG_EINVAL);
     assert_int_equal(wg_picture_create(&p, g, &negative, NULL), WG_EINVAL);
+    assert_int_equal(wg_picture_save(g, "model.pdf", NULL, &error), WG_EINVAL);
+    assert_string_equal(error.text,
+                        "model.pdf: expected a file name that ends in .dot, .svg or .png");
+    assert_int_equal(wg_picture_save(g, NULL, NULL, &error), WG_EINVAL);
     wg_scope_pop(bad);
     assert_int_equal(wg_picture_create(&p, bad, NULL, &error), WG_EINVAL);
     assert_non_null(strstr(error.text, "no scope is open"));
@@ -331,6 +335,39 @@ static void a_layout_past_its_time_is_stopped(void **state)
     assert_true(ftell(f) > 0);
     fclose(f);
     wg_picture_free(p);
+    wg_graph_free(g);
+}
+
+/* Whether the file begins as one of that format does. */
+static bool begins_with(const char *path, const char *start)
+{
+    char text[64] = "";
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    return n >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+static void the_ending_of_a_file_is_its_format(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {
+        {"saved.dot", "digraph"}, {"saved.svg", "<?xml"}, {"saved.png", "\x89PNG"}};
+    wg_graph *g = tower(false);
+    wg_error error;
+    for (int i = 0; i < WG_COUNT(files); i++) {
+        check_that(wg_picture_save(g, files[i][0], NULL, &error) == WG_OK, "%s", error.text);
+        assert_true(begins_with(files[i][0], files[i][1]));
+        remove(files[i][0]);
+    }
+    const wg_picture_options negative = {.depth = -1};
+    assert_int_equal(wg_picture_save(g, "saved.dot", NULL, NULL), WG_OK);
+    assert_int_equal(wg_picture_save(g, "saved.dot", &negative, NULL), WG_EINVAL);
+    assert_true(begins_with("saved.dot", "digraph")); /* a failure leaves what was there */
+    remove("saved.dot");
+    assert_int_equal(wg_picture_save(g, "no/such/folder.svg", NULL, &error), WG_EIO);
+    assert_non_null(strstr(error.text, "no/such/folder.svg"));
     wg_graph_free(g);
 }
 
@@ -555,6 +592,7 @@ int main(void)
         cmocka_unit_test(ops_of_programs_have_a_family),
         cmocka_unit_test(pictures_are_laid_out),
         cmocka_unit_test(a_layout_past_its_time_is_stopped),
+        cmocka_unit_test(the_ending_of_a_file_is_its_format),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(notes_colour_the_picture),
         cmocka_unit_test(the_hottest_of_equal_scopes_is_shown),

@@ -212,6 +212,40 @@ static void averages_of_nothing_are_refused(void **state)
     small_refused(g, "decay is 1, must be in [0, 1)");
 }
 
+/* ---- feed-forward ---------------------------------------------------------------------------- */
+
+static wg_value *no_bias(const char *name, wg_value *x, int64_t features)
+{
+    return wg_dense_with(name, x, features, &(wg_dense_options){.no_bias = true});
+}
+
+static void swiglu_without_biases_is_three_products(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 3, 5)), *w[8];
+    const wg_feed_forward_options o = {
+        .activation = WG_ACTIVATION_SILU, .gated = true, .no_bias = true};
+    wg_value *y = wg_feed_forward("mlp", x, 7, &o);
+    assert_int_equal(wg_graph_parameters(g, w, 8), 3); /* no bias anywhere */
+    wg_scope_push(g, "mlp");
+    wg_scope_reuse(g);
+    wg_value *h = wg_mul(wg_silu(no_bias("inner", x, 7)), no_bias("gate", x, 7));
+    wg_value *z = no_bias("outer", h, 5), *difference;
+    wg_scope_pop(g);
+    difference = wg_output(wg_max(wg_abs(wg_sub(y, z)), WG_ALL_AXES, WG_DROP), "difference");
+    wg_output(wg_max(wg_abs(y), WG_ALL_AXES, WG_DROP), "size");
+    wg_plan *p = NULL;
+    check_that(wg_plan_create(&p, g, NULL) == WG_OK, "%s", wg_graph_message(g));
+    for (int i = 0; i < 30; i++)
+        wg_plan_f64(p, x)[i] = (i * 7 % 11 - 5) / 4.0;
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    assert_true(wg_plan_scalar(p, wg_graph_output(g, 1)) > 0.1);
+    assert_true(wg_plan_scalar(p, difference) <= 1e-15);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
 /* ---- parameters of another dtype ------------------------------------------------------------- */
 
 /* A vision Transformer on 4 patches: activations in bf16, parameters and their moments in f32. */
@@ -546,6 +580,7 @@ int main(void)
         cmocka_unit_test(a_teacher_is_the_average_of_its_student),
         cmocka_unit_test(a_teacher_has_no_gradient),
         cmocka_unit_test(averages_of_nothing_are_refused),
+        cmocka_unit_test(swiglu_without_biases_is_three_products),
         cmocka_unit_test(a_model_in_bf16_trains_with_parameters_in_f32),
         cmocka_unit_test(every_layer_keeps_its_parameters_as_told),
         cmocka_unit_test(a_shared_batchnorm_records_its_first_batch),

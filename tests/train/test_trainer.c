@@ -387,6 +387,11 @@ static void a_graph_with_a_loss_is_trained_as_its_function(void **state)
     check_that(wg_trainer_validate(t, &m, &n) == WG_OK, "%s", wg_trainer_message(t));
     assert_true(n == 2 && strcmp(m[0].name, "loss") == 0 && strcmp(m[1].name, "perplexity") == 0);
     assert_true(m[0].value > 0.3 && m[0].value < 1.2 && m[1].value >= exp(m[0].value) - 1e-4);
+    assert_true(wg_trainer_metric(t, "loss") == m[0].value);
+    assert_true(wg_trainer_metric(t, "perplexity") == m[1].value);
+    assert_true(isnan(wg_trainer_metric(t, "accuracy")));
+    assert_int_equal(wg_trainer_validate(t, NULL, NULL), WG_OK);
+    assert_true(wg_trainer_metric(t, "loss") == m[0].value); /* the same once more */
     wg_trainer_free(t);
     o.train = &examples; /* its last batch is smaller */
     t = trainer_of(&o);
@@ -433,6 +438,41 @@ static wg_value *constant(void *context, const wg_model_step *step)
     return wg_mean(wg_square(wg_sub(step->inputs[0], w)), WG_ALL_AXES, WG_DROP);
 }
 
+/* Of validation the model alone, without dropout; of training the whole update. */
+static void the_graph_of_a_trainer_is_the_one_it_runs(void **state)
+{
+    (void)state;
+    wg_examples other = examples;
+    other.batch = 5;
+    wg_trainer_options o = usual();
+    o.valid = &other;
+    wg_trainer *t = trainer_of(&o);
+    for (int mode = WG_MODE_INFERENCE; mode <= WG_MODE_TRAINING; mode++) {
+        bool training = mode == WG_MODE_TRAINING;
+        wg_graph *g = wg_trainer_graph(t, (wg_mode)mode);
+        check_that(g != NULL, "%s", wg_trainer_message(t));
+        assert_int_equal(wg_graph_find(g, "x")->shape.dim[0], training ? 8 : 5);
+        assert_int_equal(wg_graph_parameters(g, NULL, 0), 4);
+        assert_int_equal(wg_graph_assign_count(g) > 0, training);
+        bool drops = false;
+        for (size_t i = 0; i < wg_graph_node_count(g); i++)
+            drops |= strcmp(wg_graph_node(g, i)->op->name, "dropout") == 0;
+        assert_int_equal(drops, training);
+        static const char *const outputs[] = {"accuracy", "loss", "gradient norm"};
+        assert_int_equal(wg_graph_output_count(g), training ? 3 : 2);
+        for (size_t i = 0; i < wg_graph_output_count(g); i++)
+            assert_string_equal(wg_graph_output_name(g, i), outputs[i]);
+        wg_graph_free(g);
+    }
+    wg_trainer_free(t);
+    o.valid = NULL;
+    t = trainer_of(&o);
+    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
+    assert_int_equal(wg_graph_find(g, "x")->shape.dim[0], 8);
+    wg_graph_free(g);
+    wg_trainer_free(t);
+}
+
 static void each_shape_has_one_plan(void **state)
 {
     (void)state;
@@ -471,6 +511,21 @@ static void hear(void *context, const wg_event *e)
         snprintf(h->valid, sizeof h->valid, "%s", e->text);
     if (e->kind == WG_EVENT_DISPLAY)
         snprintf(h->display, sizeof h->display, "%s", e->text);
+}
+
+static void events_are_printed_as_lines(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_NOTE, .text = "50 % of it"});
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_UPDATE, .text = ""});
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_SAVED, .text = "saved"});
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, "50 % of it\nsaved\n");
+    free(text);
 }
 
 static void a_run_that_does_not_improve_ends(void **state)
@@ -645,12 +700,14 @@ static void numbers_that_are_none_are_traced_to_their_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_are_printed_as_lines),
         cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
         cmocka_unit_test(examples_that_are_read_train_as_those_in_arrays),
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),
+        cmocka_unit_test(the_graph_of_a_trainer_is_the_one_it_runs),
         cmocka_unit_test(each_shape_has_one_plan),
         cmocka_unit_test(a_run_that_does_not_improve_ends),
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),

@@ -5,12 +5,9 @@
  * drawn once and marked x6; constant scalars appear in the label of the op that reads them.
  * Options show more.
  *
- *     wg_picture *p;
  *     wg_error error;
- *     if (wg_picture_create(&p, g, NULL, &error) != WG_OK ||
- *         wg_picture_write(p, WG_PICTURE_SVG, file, &error) != WG_OK)
+ *     if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK) // wengert/files/picture.h
  *         fprintf(stderr, "%s\n", error.text);
- *     wg_picture_free(p);
  *
  * Graphviz is an optional part of the build: without it wg_picture_write returns WG_EUNSUPPORTED.
  * Its libraries keep global state: only one thread at a time may write pictures. */

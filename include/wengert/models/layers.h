@@ -138,6 +138,7 @@ typedef struct wg_feed_forward_options {
     /** W2 (act(W1 x + b1) * (W3 x + b3)) + b2: dense layer gate is W3 (Shazeer 2020). */
     bool gated;
     double dropout; /**< of the inner values */
+    bool no_bias;   /**< of the dense layers */
 } wg_feed_forward_options;
 
 /** W2 relu(W1 x + b1) + b2 at every position of x [..., d]; dense layers inner (of `features`) and

@@ -148,6 +148,10 @@ typedef struct wg_listener {
     void *context;                                      /**< first argument of `tell` */
 } wg_listener;
 
+/** A wg_listener.tell whose context is a FILE: writes the text of the event there, if it has one,
+ * as a line: `.listener = {wg_print_event, stdout}`. */
+WG_API void wg_print_event(void *file, const wg_event *event);
+
 /** A run.  Zero means the default in every field but the model, its data and the schedule.  What it
  * points to must stay as it is until the trainer is freed. */
 typedef struct wg_trainer_options {
@@ -225,12 +229,21 @@ WG_API void wg_trainer_free(wg_trainer *t);
  * the first node with such a number. */
 WG_API WG_MUST_USE wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop);
 /** The validation of options.validate, at once: the metrics, "loss" first, in metrics[0..n), which
- * belong to the trainer until the next call.  Neither saved nor compared with the best.  WG_EINVAL:
- * there is no validation data. */
+ * belong to the trainer until the next call; `metrics` and `n` may be NULL.  Neither saved nor
+ * compared with the best.  WG_EINVAL: there is no validation data. */
 WG_API WG_MUST_USE wg_status wg_trainer_validate(wg_trainer *t, const wg_metric **metrics,
                                                  size_t *n);
+/** The value of a metric in the last validation, "loss" or one of the model's; NaN if there was no
+ * validation or no such metric. */
+WG_API double wg_trainer_metric(wg_trainer *t, const char *name);
 /** Why the last run or validation failed; valid as long as t. */
 WG_API const char *wg_trainer_message(const wg_trainer *t);
+/** The graph that the trainer runs, to be drawn, printed, or checked (wg_gradcheck) before the run:
+ * for WG_MODE_TRAINING that of an update, the model with its gradient and the optimizer, for the
+ * first batch; for WG_MODE_INFERENCE that of validation, the model alone, for the first batch of
+ * the validation data, or without any, of the training data.  Loss and metrics are its outputs.
+ * The caller frees it.  NULL: wg_trainer_message says why. */
+WG_API wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode);
 /** Updates done in the whole run. */
 WG_API int64_t wg_trainer_updates(const wg_trainer *t);
 /** The parameters and states, which other plans may share; valid as long as t.  Beside those of the
