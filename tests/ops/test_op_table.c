@@ -158,6 +158,51 @@ static void gradient_rules_read_what_they_declare(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* ---- derivatives of derivatives -------------------------------------------------------------- */
+
+static bool has_gradient(const wg_op *op)
+{
+    return op->grad || op->expand || op->flags & (WG_OP_DISCRETE | WG_OP_LEAF) || !*op->operands;
+}
+
+/* Ops without a gradient among the nodes that the gradient of b's node appends; `nodes` counts. */
+static int ends_of_differentiation(const sample_graph *b, int *nodes)
+{
+    wg_value *wrt[WG_MAX_SAMPLE_OPERANDS], *dx[WG_MAX_SAMPLE_OPERANDS];
+    size_t n = 0, before = wg_graph_node_count(b->g);
+    int ends = 0;
+    for (int i = 0; i < b->n_in; i++)
+        if (wg_dtype_is_float(b->in[i]->dtype))
+            wrt[n++] = b->in[i];
+    wg_value *y = b->node->out[0];
+    if (n && wg_dtype_is_float(y->dtype))
+        assert_int_equal(wg_grad(wg_sum(y, WG_ALL_AXES, WG_DROP), wrt, n, dx), WG_OK);
+    for (size_t i = before; i < wg_graph_node_count(b->g); i++, ++*nodes)
+        if (!has_gradient(wg_graph_node(b->g, i)->op)) {
+            print_error("%s: its gradient has %s\n", b->node->op->name,
+                        wg_graph_node(b->g, i)->op->name);
+            ends++;
+        }
+    return ends;
+}
+
+/* So every op that has a gradient has one of any order, as docs/ops.md says. */
+static void gradients_consist_of_ops_with_gradients(void **state)
+{
+    (void)state;
+    int nodes = 0, ends = 0;
+    FOR_EACH_SAMPLE(op, s)
+    {
+        sample_graph b = sample_shapes(op, s, WG_F64, 1);
+        if (b.node && has_gradient(op))
+            ends += ends_of_differentiation(&b, &nodes);
+        sample_free(&b);
+    }
+    print_message("%d nodes of gradients\n", nodes);
+    assert_int_equal(ends, 0);
+    assert_true(nodes > 1000);
+}
+
 /* ---- kernels, called without a plan ---------------------------------------------------------- */
 
 enum { GUARD = 64 };
@@ -551,6 +596,7 @@ int main(void)
         cmocka_unit_test(the_table_is_complete),
         cmocka_unit_test(samples_are_graphs_that_verify),
         cmocka_unit_test(gradient_rules_read_what_they_declare),
+        cmocka_unit_test(gradients_consist_of_ops_with_gradients),
         cmocka_unit_test(kernels_of_f32_and_f64_agree),
         cmocka_unit_test(in_place_gives_the_same_bits),
         cmocka_unit_test(results_do_not_depend_on_the_number_of_threads),

@@ -1,22 +1,13 @@
 # A program or a graph shown in a document is a file that is compiled and run: each block that follows a line
-# <!-- PATH --> must be that file, byte for byte.  The target of each relative link exists.
-#     cmake -DROOT=... -P check_docs.cmake
+# <!-- PATH --> must be that file, byte for byte.
+#     cmake -DROOT=... -P check_files.cmake
 file(GLOB_RECURSE documents ${ROOT}/docs/*.md)
 list(APPEND documents ${ROOT}/README.md ${ROOT}/CONTRIBUTING.md ${ROOT}/CHANGELOG.md)
 set(compared 0)
 foreach(document ${documents})
   file(READ ${document} text)
   string(REPLACE ";" "\\;" text "${text}")
-  get_filename_component(folder ${document} DIRECTORY)
-  string(REPLACE "](" "<link>" linked "${text}") # a lone bracket would join the elements of a list
-  string(REGEX MATCHALL "<link>[^)#: ]+" links "${linked}")
-  foreach(link ${links})
-    string(REPLACE "<link>" "" link ${link})
-    if(NOT link MATCHES "^https?$" AND NOT EXISTS ${folder}/${link})
-      message(SEND_ERROR "${document} links to ${link}, which does not exist")
-    endif()
-  endforeach()
-  while(text MATCHES "<!-- ([a-z0-9_/.]+) -->\n```([a-z]+)\n")
+  while(text MATCHES "<!-- ([a-zA-Z0-9_/.-]+) -->\n```([a-z]+)\n")
     set(path ${CMAKE_MATCH_1})
     set(head "<!-- ${path} -->\n```${CMAKE_MATCH_2}\n")
     string(FIND "${text}" "${head}" start)
