@@ -98,19 +98,18 @@ static int make_plan(result *x, const source *s, wg_graph *g, const request *r, 
 static int time_plans(result *seen, const source *s, const request *r)
 {
     bench_subject subject[MAX_BACKENDS];
+    const wg_plan *plan[MAX_BACKENDS];
     bench_times times[MAX_BACKENDS];
     size_t n = r->backends.n_sets;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         subject[i] = (bench_subject){run_once, &seen[i]};
+        plan[i] = seen[i].plan;
+    }
     wg_status status = bench_interleaved(subject, (int)n,
                                          &(bench_schedule){.runs = r->runs, .seconds = 30}, times);
-    for (size_t i = 0; i < n; i++) {
-        if (status == WG_OK)
-            seen[i].times = times[i];
-        else if (*wg_plan_message(seen[i].plan))
-            complain("%s: %s", s->name, wg_plan_message(seen[i].plan));
-    }
-    return exit_code(status);
+    for (size_t i = 0; i < n && status == WG_OK; i++)
+        seen[i].times = times[i];
+    return code_of_times(status, s->name, plan, n);
 }
 
 /* ---- by node --------------------------------------------------------------------------------- */
@@ -121,7 +120,7 @@ static int slowest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The steps by time, which the caller frees; NULL without memory. */
+/* The steps by time, which the caller frees; NULL, and it complains, without memory. */
 static wg_plan_step *sorted_steps(const wg_plan *p, size_t *n, double *all)
 {
     *n = wg_plan_step_count(p);
@@ -133,17 +132,21 @@ static wg_plan_step *sorted_steps(const wg_plan *p, size_t *n, double *all)
     }
     if (steps)
         qsort(steps, *n, sizeof *steps, slowest_first);
+    else
+        complain("out of memory");
     return steps;
 }
 
-static void print_nodes(const wg_plan *p, const char *name, int shown)
+static int print_nodes(const wg_plan *p, const char *name, int shown)
 {
     size_t n;
     double all;
     char time[32], text[700], what[200];
     wg_plan_step *steps = sorted_steps(p, &n, &all);
+    if (!steps)
+        return EXIT_RUN;
     printf("\n%-24s %9s %7s  node\n", name, "time", "share");
-    for (size_t i = 0; steps && i < n && i < (size_t)shown && all > 0; i++) {
+    for (size_t i = 0; i < n && i < (size_t)shown && all > 0; i++) {
         const wg_plan_step *s = &steps[i];
         snprintf(what, sizeof what, "%s",
                  s->node->phase == WG_BACKWARD ? "backward"
@@ -154,15 +157,18 @@ static void print_nodes(const wg_plan *p, const char *name, int shown)
                100 * s->seconds / all, wg_node_message(s->node, what, text, sizeof text));
     }
     free(steps);
+    return EXIT_OK;
 }
 
-static void json_nodes(wgi_json *j, const wg_plan *p, int shown)
+static int json_nodes(wgi_json *j, const wg_plan *p, int shown)
 {
     size_t n;
     double all;
     wg_plan_step *steps = sorted_steps(p, &n, &all);
+    if (!steps)
+        return EXIT_RUN;
     wgi_json_begin(j, "nodes", '[');
-    for (size_t i = 0; steps && i < n && i < (size_t)shown; i++) {
+    for (size_t i = 0; i < n && i < (size_t)shown; i++) {
         char text[700];
         const wg_plan_step *s = &steps[i];
         wgi_json_begin(j, NULL, '{');
@@ -174,6 +180,7 @@ static void json_nodes(wgi_json *j, const wg_plan *p, int shown)
     }
     wgi_json_end(j, ']');
     free(steps);
+    return EXIT_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -183,8 +190,9 @@ static const char *kind_of(const request *r)
     return r->step ? "training step" : r->grad ? "gradient" : "run";
 }
 
-static void print(const result *seen, const request *r)
+static int print(const result *seen, const request *r)
 {
+    int code = EXIT_OK;
     char a[32], b[32], c[32], d[32];
     printf("%s: %s\n%-20s %9s %9s %9s %9s %9s %7s %12s\n", r->name, kind_of(r), "backends",
            "median", "min", "max", "GFLOP/s", "plan", "steps", "buffer");
@@ -198,15 +206,17 @@ static void print(const result *seen, const request *r)
                (double)stats.buffer_bytes / 0x1p20);
     }
     for (size_t i = 0; i < r->backends.n_sets; i++) {
-        if (r->profile)
-            print_profile(seen[i].plan, r->backends.set[i].name);
-        if (r->nodes)
-            print_nodes(seen[i].plan, r->backends.set[i].name, r->nodes);
+        if (code == EXIT_OK && r->profile)
+            code = print_profile(seen[i].plan, r->backends.set[i].name);
+        if (code == EXIT_OK && r->nodes)
+            code = print_nodes(seen[i].plan, r->backends.set[i].name, r->nodes);
     }
+    return code;
 }
 
-static void print_json(const result *seen, const request *r)
+static int print_json(const result *seen, const request *r)
 {
+    int code = EXIT_OK;
     wgi_json j = {.file = stdout};
     wgi_json_begin(&j, NULL, '{');
     wgi_json_text(&j, "model", r->name);
@@ -222,14 +232,15 @@ static void print_json(const result *seen, const request *r)
         wgi_json_real(&j, "plan_seconds", seen[i].plan_seconds);
         wgi_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
         wgi_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
-        if (r->profile)
-            json_profile(&j, seen[i].plan);
-        if (r->nodes)
-            json_nodes(&j, seen[i].plan, r->nodes);
+        if (code == EXIT_OK && r->profile)
+            code = json_profile(&j, seen[i].plan);
+        if (code == EXIT_OK && r->nodes)
+            code = json_nodes(&j, seen[i].plan, r->nodes);
         wgi_json_end(&j, '}');
     }
     wgi_json_end(&j, ']');
     wgi_json_end(&j, '}');
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -248,10 +259,8 @@ static int bench(const source *s, const request *r)
         code = make_plan(&seen[i], s, g, r, i);
     if (code == EXIT_OK)
         code = time_plans(seen, s, r);
-    if (code == EXIT_OK && r->json)
-        print_json(seen, r);
-    else if (code == EXIT_OK)
-        print(seen, r);
+    if (code == EXIT_OK)
+        code = r->json ? print_json(seen, r) : print(seen, r);
     for (size_t i = 0; i < r->backends.n_sets; i++)
         wg_plan_free(seen[i].plan);
     wg_graph_free(g);

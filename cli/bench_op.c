@@ -185,6 +185,7 @@ static void count_work(setting *s, int n)
 static int measure(setting *s, const trial *t, const request *r, bool grad)
 {
     bench_subject subject[MAX_BACKENDS];
+    const wg_plan *plan[MAX_BACKENDS];
     int n = (int)r->backends.n_sets;
     wg_status status = make_graph(s, t, grad);
     if (status != WG_OK)
@@ -192,6 +193,7 @@ static int measure(setting *s, const trial *t, const request *r, bool grad)
     for (int i = 0; i < n && status == WG_OK; i++) {
         status = make_plan(&s->plan[i], s, t, &r->backends.set[i].list, r->backends.threads);
         subject[i] = (bench_subject){run_plan, s->plan[i]};
+        plan[i] = s->plan[i];
     }
     if (status != WG_OK)
         return exit_code(status);
@@ -199,10 +201,7 @@ static int measure(setting *s, const trial *t, const request *r, bool grad)
         count_work(s, n);
     status =
         bench_interleaved(subject, n, &(bench_schedule){.runs = r->runs, .seconds = 5}, s->times);
-    for (int i = 0; i < n && status != WG_OK; i++)
-        if (*wg_plan_message(s->plan[i]))
-            complain("%s", wg_plan_message(s->plan[i]));
-    return exit_code(status);
+    return code_of_times(status, t->op->name, plan, (size_t)n);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

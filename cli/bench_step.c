@@ -182,8 +182,9 @@ static wg_status make(bench_step *s, const result *out, const request *r, size_t
                                                  .store = out->store,
                                                  .profile = r->profile,
                                                  .no_fuse = no_fuse});
+    const char *why = s->graph ? wg_graph_message(s->graph) : "";
     if (status != WG_OK)
-        complain("%s", s->graph ? wg_graph_message(s->graph) : wg_status_text(status));
+        complain("%s", *why ? why : wg_status_text(status));
     return status;
 }
 
@@ -204,6 +205,8 @@ static wg_status make_plans(result *out, const request *r, size_t i)
     half.target_length = half.target_length > 1 ? half.target_length / 2 : 2;
     bench_step other = {0}, unfused = {0};
     out->store = wg_store_new(1);
+    if (!out->store)
+        complain("out of memory");
     wg_status status = out->store ? make(&out->step, out, r, i, &r->batch, false) : WG_ENOMEM;
     for (int k = 0; k < 2 && status == WG_OK; k++)
         status = run_step(&out->step);
@@ -235,13 +238,11 @@ static double target_tokens(const request *r)
 static double parameter_count(const wg_graph *g)
 {
     double count = 0;
-    size_t n = wg_graph_parameters(g, NULL, 0);
-    wg_value **w = calloc(n + 1, sizeof *w);
-    if (w)
-        wg_graph_parameters(g, w, n);
-    for (size_t i = 0; w && i < n; i++)
-        count += (double)wg_value_count(w[i]);
-    free(w);
+    for (size_t i = 0; i < wg_graph_node_count(g); i++) {
+        const wg_node *n = wg_graph_node(g, i);
+        if (n->op->flags & WG_OP_PARAMETER)
+            count += (double)wg_value_count(n->out[0]);
+    }
     return count;
 }
 
@@ -300,8 +301,9 @@ static void print_plans(const request *r, const result *seen)
            seen[0].resident / 0x1p20, r->backends.set[0].name);
 }
 
-static void print(const request *r, const result *seen, const bench_limits *l)
+static int print(const request *r, const result *seen, const bench_limits *l)
 {
+    int code = EXIT_OK;
     print_model(r, &seen[0].step);
     if (!r->no_limits) {
         putchar('\n');
@@ -309,13 +311,15 @@ static void print(const request *r, const result *seen, const bench_limits *l)
     }
     print_steps(r, seen, l);
     print_plans(r, seen);
-    for (size_t i = 0; i < r->backends.n_sets && r->profile; i++)
-        print_profile(seen[i].step.plan, r->backends.set[i].name);
+    for (size_t i = 0; i < r->backends.n_sets && r->profile && code == EXIT_OK; i++)
+        code = print_profile(seen[i].step.plan, r->backends.set[i].name);
+    return code;
 }
 
-static void json_result(wgi_json *j, const request *r, const result *x, size_t i,
-                        const bench_limits *l)
+static int json_result(wgi_json *j, const request *r, const result *x, size_t i,
+                       const bench_limits *l)
 {
+    int code = EXIT_OK;
     double flops = flops_of(r), seconds = x->times.median;
     wgi_json_begin(j, NULL, '{');
     wgi_json_text(j, "backend", r->backends.set[i].name);
@@ -333,12 +337,14 @@ static void json_result(wgi_json *j, const request *r, const result *x, size_t i
     if (i == 0)
         wgi_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
     if (r->profile)
-        json_profile(j, x->step.plan);
+        code = json_profile(j, x->step.plan);
     wgi_json_end(j, '}');
+    return code;
 }
 
-static void print_json(request *r, const result *seen, const bench_limits *l)
+static int print_json(request *r, const result *seen, const bench_limits *l)
 {
+    int code = EXIT_OK;
     wgi_json j = {.file = stdout};
     wgi_json_begin(&j, NULL, '{');
     wgi_json_begin(&j, "model", '{');
@@ -356,10 +362,11 @@ static void print_json(request *r, const result *seen, const bench_limits *l)
     if (!r->no_limits)
         json_limits(&j, l);
     wgi_json_begin(&j, "backends", '[');
-    for (size_t i = 0; i < r->backends.n_sets; i++)
-        json_result(&j, r, &seen[i], i, l);
+    for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++)
+        code = json_result(&j, r, &seen[i], i, l);
     wgi_json_end(&j, ']');
     wgi_json_end(&j, '}');
+    return code;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -367,19 +374,18 @@ static void print_json(request *r, const result *seen, const bench_limits *l)
 static int time_steps(result *seen, const request *r)
 {
     bench_subject subject[MAX_BACKENDS];
+    const wg_plan *plan[MAX_BACKENDS];
     bench_times times[MAX_BACKENDS];
     int n = (int)r->backends.n_sets;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         subject[i] = (bench_subject){bench_step_run, &seen[i].step};
+        plan[i] = seen[i].step.plan;
+    }
     const bench_schedule schedule = {.runs = r->runs ? r->runs : 7, .seconds = 60};
     wg_status status = bench_interleaved(subject, n, &schedule, times);
-    for (int i = 0; i < n; i++) {
-        if (status == WG_OK)
-            seen[i].times = times[i];
-        else if (*wg_plan_message(seen[i].step.plan))
-            complain("%s", wg_plan_message(seen[i].step.plan));
-    }
-    return exit_code(status);
+    for (int i = 0; i < n && status == WG_OK; i++)
+        seen[i].times = times[i];
+    return code_of_times(status, "training step", plan, (size_t)n);
 }
 
 static int bench(request *r)
@@ -394,10 +400,8 @@ static int bench(request *r)
         code = measure_limits(&l, r->backends.threads);
     if (code == EXIT_OK)
         code = time_steps(seen, r);
-    if (code == EXIT_OK && r->json)
-        print_json(r, seen, &l);
-    else if (code == EXIT_OK)
-        print(r, seen, &l);
+    if (code == EXIT_OK)
+        code = r->json ? print_json(r, seen, &l) : print(r, seen, &l);
 
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         bench_step_free(&seen[i].step);

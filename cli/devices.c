@@ -6,7 +6,7 @@
 #include "wengert/backends/isa.h"
 #include "wengert/backends/onednn.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,12 +72,14 @@ static void pick_features(processor *p, const char *flags)
                                      used ? " " : "", of_interest[i]);
 }
 
-/* Reads "model name : AMD EPYC" and "flags : fpu vme ..." from /proc/cpuinfo, if it exists. */
-static void read_cpuinfo(processor *p)
+/* Reads "model name : AMD EPYC" and "flags : fpu vme ..." from /proc/cpuinfo, if it exists; false
+ * without memory. */
+static bool read_cpuinfo(processor *p)
 {
-    char *line = malloc(MAX_FLAGS);
-    FILE *f = line ? fopen("/proc/cpuinfo", "r") : NULL;
-    while (f && fgets(line, MAX_FLAGS, f) && !(*p->model && *p->features)) {
+    char line[MAX_FLAGS];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    bool memory = f || errno != ENOMEM;
+    while (f && fgets(line, sizeof line, f) && !(*p->model && *p->features)) {
         char *value = strchr(line, ':');
         if (!value)
             continue;
@@ -90,13 +92,16 @@ static void read_cpuinfo(processor *p)
     }
     if (f)
         fclose(f);
-    free(line);
+    return memory;
 }
 
-static processor read_processor(void)
+static int read_processor(processor *out)
 {
     processor p = {.cores = sysconf(_SC_NPROCESSORS_ONLN)};
-    read_cpuinfo(&p);
+    if (!read_cpuinfo(&p)) {
+        complain("/proc/cpuinfo: out of memory");
+        return EXIT_RUN;
+    }
     if (!*p.model)
         snprintf(p.model, sizeof p.model, "unknown");
 #ifdef _SC_PHYS_PAGES
@@ -109,7 +114,8 @@ static processor read_processor(void)
         p.cache_kib[i] = size > 0 ? size / 1024 : 0;
     }
 #endif
-    return p;
+    *out = p;
+    return EXIT_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -187,9 +193,11 @@ int command_devices(int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     r.backends.threads = wgi_threads(r.backends.threads);
-    processor p = read_processor();
+    processor p;
     bench_limits l = {0};
-    code = r.no_limits ? EXIT_OK : measure_limits(&l, r.backends.threads);
+    code = read_processor(&p);
+    if (code == EXIT_OK && !r.no_limits)
+        code = measure_limits(&l, r.backends.threads);
     if (code == EXIT_OK && r.json)
         print_json(&r, &p, &l);
     else if (code == EXIT_OK)

@@ -65,12 +65,14 @@ static int run(FILE *script, FILE *picture)
     sigaddset(&usual, SIGPIPE);
     sigaddset(&usual, SIGXFSZ);
     posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, fileno(script), 0);
-    posix_spawn_file_actions_adddup2(&files, fileno(picture), 1);
+    error = posix_spawn_file_actions_adddup2(&files, fileno(script), 0);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&files, fileno(picture), 1);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    error = posix_spawnp(&child, "gnuplot", &files, &attributes, argv, environ);
+    if (!error)
+        error = posix_spawnp(&child, "gnuplot", &files, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (error) {

@@ -86,6 +86,16 @@ void json_times(wgi_json *j, const char *key, const bench_times *t)
     wgi_json_end(j, '}');
 }
 
+int code_of_times(wg_status status, const char *what, const wg_plan *const plan[], size_t n)
+{
+    const char *why = wg_status_text(status);
+    for (size_t i = 0; i < n; i++)
+        why = *wg_plan_message(plan[i]) ? wg_plan_message(plan[i]) : why;
+    if (status != WG_OK)
+        complain("%s: %s", what, why);
+    return exit_code(status);
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state)

@@ -16,9 +16,13 @@ const char *time_text(double seconds, char *text, size_t size);
 
 void json_times(wgi_json *j, const char *key, const bench_times *times);
 
-/* Prints the time of a profiled plan by op and kernel, the longest first. */
-void print_profile(const wg_plan *p, const char *name);
-void json_profile(wgi_json *j, const wg_plan *p); /* as the JSON member "profile" */
+/* The exit code of timing plans that ended with `status`.  Unless that is WG_OK it complains, with
+ * the message of the plan that failed if one has some. */
+int code_of_times(wg_status status, const char *what, const wg_plan *const plan[], size_t n);
+
+/* Prints the time of a profiled plan by op and kernel, the longest first; an exit code. */
+int print_profile(const wg_plan *p, const char *name);
+int json_profile(wgi_json *j, const wg_plan *p); /* as the JSON member "profile" */
 
 /* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each
  * time. */

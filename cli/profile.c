@@ -27,7 +27,7 @@ static int by_time(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* NULL without memory. */
+/* NULL, and it complains, without memory. */
 static row *collect(const wg_plan *p, size_t *n, double *all)
 {
     size_t steps = wg_plan_step_count(p);
@@ -46,33 +46,40 @@ static row *collect(const wg_plan *p, size_t *n, double *all)
     }
     if (rows)
         qsort(rows, *n, sizeof *rows, by_time);
+    else
+        complain("out of memory");
     return rows;
 }
 
-void print_profile(const wg_plan *p, const char *name)
+int print_profile(const wg_plan *p, const char *name)
 {
     size_t n;
     double all;
     char time[32];
     row *rows = collect(p, &n, &all);
+    if (!rows)
+        return EXIT_RUN;
     printf("\n%-24s %6s %9s %6s %9s %8s  kernel\n", name, "steps", "time", "share", "GFLOP/s",
            "GB/s");
-    for (size_t i = 0; rows && i < n && all > 0; i++) {
+    for (size_t i = 0; i < n && all > 0; i++) {
         const row *r = &rows[i];
         printf("%-24.24s %6zu %9s %4.1f %% %9.1f %8.2f  %s %s\n", r->op, r->steps,
                time_text(r->seconds, time, sizeof time), 100 * r->seconds / all,
                1e-9 * r->flops / r->seconds, 1e-9 * r->bytes / r->seconds, r->backend, r->kernel);
     }
     free(rows);
+    return EXIT_OK;
 }
 
-void json_profile(wgi_json *j, const wg_plan *p)
+int json_profile(wgi_json *j, const wg_plan *p)
 {
     size_t n;
     double all;
     row *rows = collect(p, &n, &all);
+    if (!rows)
+        return EXIT_RUN;
     wgi_json_begin(j, "profile", '[');
-    for (size_t i = 0; rows && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         wgi_json_begin(j, NULL, '{');
         wgi_json_text(j, "op", rows[i].op);
         wgi_json_text(j, "backend", rows[i].backend);
@@ -86,4 +93,5 @@ void json_profile(wgi_json *j, const wg_plan *p)
     }
     wgi_json_end(j, ']');
     free(rows);
+    return EXIT_OK;
 }

@@ -124,8 +124,9 @@ static int make_plan(side *s, const diff_request *r)
                                                                   .no_fuse = r->no_fuse})
                               : WG_ENOMEM;
     free(wanted);
+    const char *why = wg_graph_message(s->g);
     if (status != WG_OK)
-        complain("%s: %s", s->label, wg_graph_message(s->g));
+        complain("%s: %s", s->label, *why ? why : wg_status_text(status));
     return exit_code(status);
 }
 

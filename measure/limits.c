@@ -153,7 +153,7 @@ static wg_status measure_triad(bench_limits *l, size_t bytes)
         one.threads = 1;
         l->triad_traffic = 3.0 * (double)t.n * sizeof(float);
         const bench_subject subject[] = {{run_triad, &one}, {run_triad, &t}};
-        bench_times times[2];
+        bench_times times[2] = {{0}};
         status = bench_interleaved(subject, 2, &(bench_schedule){.runs = 11, .seconds = 2}, times);
         l->triad_one = times[0];
         l->triad = times[1];

@@ -1,5 +1,6 @@
 /* The loop: updates, and what is due after them. */
 #include "train/trainer.h"
+#include "files/read.h"
 #include "graph/error.h"
 #include "wengert/train/checkpoint.h"
 
@@ -316,22 +317,33 @@ static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)
     return WG_OK;
 }
 
+/* Whether the checkpoint of the last update is one that was due. */
+static wg_status was_due(wg_trainer *t, bool *due)
+{
+    char *path =
+        wg_folder_path(t->options.folder, WG_FOLDER_CHECKPOINTS "/model-%08" PRId64 ".safetensors",
+                       t->progress.update);
+    wg_status status = path ? wgi_file_exists(path, due, &t->error)
+                            : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
+    free(path);
+    return status;
+}
+
 /* The validation that was stopped after the last update; its results replace those of the
  * checkpoint. */
 static wg_status validate_late(wg_trainer *t)
 {
+    bool due;
     if (!t->progress.validation_due || !t->valid.s.batches || stopped(t))
         return WG_OK;
     wg_status status = validate(t);
     if (status != WG_OK || t->progress.validation_due || !t->options.folder)
         return status;
-    char *due =
-        wg_folder_path(t->options.folder, WG_FOLDER_CHECKPOINTS "/model-%08" PRId64 ".safetensors",
-                       t->progress.update);
-    bool was_due = due && access(due, F_OK) == 0;
-    free(due);
+    status = was_due(t, &due);
+    if (status != WG_OK)
+        return status;
     t->saved = -1;
-    return save(t, was_due ? WG_CHECKPOINT_DUE : WG_CHECKPOINT_STOPPED);
+    return save(t, due ? WG_CHECKPOINT_DUE : WG_CHECKPOINT_STOPPED);
 }
 
 /* An update and what is due after it. */

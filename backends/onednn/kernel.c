@@ -157,9 +157,11 @@ void wgi_od_kernel_run(wg_call *c)
         wgi_begin_with(c, k->adds_to);
     for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
         step *s = &k->steps[i];
-        for (int a = 0; a < s->n_args; a++)
-            wgi_dnnl.memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
-        status = wgi_dnnl.primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
+        for (int a = 0; a < s->n_args && status == dnnl_success; a++)
+            status =
+                wgi_dnnl.memory_set_data_handle(s->arg[a].memory, buffer_of(c, &s->binding[a]));
+        if (status == dnnl_success)
+            status = wgi_dnnl.primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
     }
     if (k->relu)
         run_relu(c);

@@ -194,6 +194,52 @@ if [ $what = memory ]; then
     reads "" graph mlp --plan --backend cpu
     reads "" graph mlp --plan
     reads "" gradcheck mlp --elements 1
+    reads "" ops
+    reads "" graph mlp --costs
+    reads "" graph mlp --step --html /dev/stdout
+    "$wengert" graph mlp --grad -o mlp.wg
+    reads "" graph mlp.wg
+    reads "" diff mlp.wg mlp.wg
+    reads "" diff mlp --dtypes f64,f32 --backend cpu
+    reads "" diff mlp --backends cpu,cpu --grad
+    reads cpu.4 evaluate --model m input references
+    reads "" devices --no-limits --json
+fi
+
+# ---- what prints times: the same but for the numbers, and in any order ----
+without_numbers() { sed 's/: [-+.e0-9]*//g' | tr ',{}[]' '\n\n\n\n\n' | sort; }
+timed() {
+    unchanged() { without_numbers <out | cmp -s - expected; }
+    usable() { :; }
+    "$wengert" "$@" <input >out 2>err || fail "$*"
+    without_numbers <out >expected
+    work "" "$@"
+}
+if [ $what = memory ]; then
+    timed bench op matmul --no-limits --runs 1 --shape 5x6,6x7 --grad --backend cpu --json
+    timed bench mlp --runs 1 --step --profile --nodes 1000 --backend cpu --json
+    timed bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 --layers 1 --no-limits --runs 1 --profile \
+        --backend cpu --json
+fi
+
+# ---- pictures, by a program in the place of gnuplot that draws what it is given ----
+if [ $what = memory ]; then
+    mkdir bin
+    printf '#!/bin/sh\nexec cat\n' >bin/gnuplot
+    chmod +x bin/gnuplot
+    PATH=$work/bin:$PATH
+    draws() {
+        unchanged() { cmp -s picture.svg expected; }
+        usable() { rm -f picture.svg && diff -r $from m >again; }
+        from=cpu.4
+        rm -rf m
+        cp -a $from m
+        "$wengert" "$@" <input >out 2>err && [ -s picture.svg ] || fail "$*"
+        mv picture.svg expected
+        work $from "$@"
+    }
+    draws plot m -o picture.svg
+    draws translate --model m --attention-plot picture.svg
 fi
 
 # ---- average: the old file or the new one ----

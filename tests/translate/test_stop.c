@@ -53,12 +53,13 @@ static int validations(const char *folder)
     return n;
 }
 
+static const char often[] =
+    "after 4u; threads 1; valid-freq 2u; save-freq 2u; keep 3; beam-size 1; "
+    "max-output-length 3; valid-metrics cross-entropy bleu";
+
 static void a_training_stopped_at_any_run_of_a_plan_ends_as_the_whole(void **state)
 {
     (void)state;
-    static const char often[] =
-        "after 4u; threads 1; valid-freq 2u; save-freq 2u; keep 3; beam-size 1; "
-        "max-output-length 3; valid-metrics cross-entropy bleu";
     wg_settings whole = small_training("stop_whole", often),
                 cut = small_training("stop_cut", often);
     write_numbers(&whole);
@@ -95,10 +96,46 @@ static void a_training_stopped_at_any_run_of_a_plan_ends_as_the_whole(void **sta
     wg_settings_free(&cut);
 }
 
+/* The validation of update 2 is made up for, and whether its checkpoint was one that was due cannot
+ * be told: its model is a link that leads in a circle. */
+static void a_checkpoint_that_cannot_be_looked_at_is_an_error(void **state)
+{
+    (void)state;
+    wg_settings s = small_training("stop_look", often);
+    write_numbers(&s);
+    wg_progress p = {.update = 0};
+    for (int64_t at = 1; !(p.validation_due && p.update == 2); at++) {
+        assert_true(at < 100);
+        remove_folder(s.model);
+        p = train_until(&s, at);
+    }
+    runs = stop = 0;
+    stop_at = 0;
+    wg_trainer *t = trainer_of(&s, NULL);
+    char *model = wg_folder_path(s.model, "checkpoints/model-00000002.safetensors"),
+         *away = wg_folder_path(s.model, "checkpoints/away");
+    assert_int_equal(rename(model, away), 0);
+    assert_int_equal(symlink("model-00000002.safetensors", model), 0);
+    assert_int_equal(wg_trainer_run(t, &stop), WG_EIO);
+    check_that(strstr(wg_trainer_message(t), "model-00000002.safetensors: ") != NULL, "%s",
+               wg_trainer_message(t));
+    assert_int_equal(unlink(model), 0);
+    assert_int_equal(rename(away, model), 0);
+    check_that(wg_trainer_run(t, &stop) == WG_OK, "%s", wg_trainer_message(t));
+    assert_int_equal(t->progress.update, 4);
+    wg_trainer_free(t);
+    free(model);
+    free(away);
+    remove_folder(s.model);
+    remove_numbers(&s);
+    wg_settings_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_stopped_at_any_run_of_a_plan_ends_as_the_whole),
+        cmocka_unit_test(a_checkpoint_that_cannot_be_looked_at_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,250 @@
+/* What a trainer refuses before anything is trained: options, examples and sources that cannot be,
+ * each with a message that says what was expected. */
+#include "tests/test.h"
+#include "wengert/models/layers.h"
+#include "wengert/ops/ops.h"
+#include "wengert/train/trainer.h"
+
+#include <math.h>
+
+enum { COUNT = 4, IN = 2 };
+
+static float xs[COUNT * IN];
+static const wg_field fields[] = {{"x", WG_F32, {1, {IN}}, xs}};
+static const wg_field others[] = {{"x", WG_F32, {1, {IN}}, xs}, {"y", WG_F32, {1, {IN}}, xs}};
+static const wg_examples examples = {fields, 1, COUNT, .batch = 2};
+
+static wg_value *model(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *y = wg_dense("y", wg_step_input(step, "x"), 1, WG_ACTIVATION_NONE);
+    return wg_mean(wg_mul(y, y), WG_ALL_AXES, WG_DROP);
+}
+
+static wg_trainer_options usual(void)
+{
+    return (wg_trainer_options){.model = model,
+                                .train = &examples,
+                                .schedule = {WG_SCHEDULE_CONSTANT, .rate = 0.01},
+                                .after = {1, 'u'},
+                                .threads = 1};
+}
+
+static size_t refusals;
+
+static void refused(const wg_trainer_options *o, const char *words)
+{
+    wg_trainer *t;
+    wg_error error = {.text = ""};
+    wg_status status = wg_trainer_create(&t, o, &error);
+    check_that(status == WG_EINVAL && strstr(error.text, words), "status %d: \"%s\" for \"%s\"",
+               status, error.text, words);
+    assert_null(t);
+    refusals++;
+}
+
+static void usual_options_are_taken(void **state)
+{
+    (void)state;
+    wg_trainer *t;
+    wg_error error;
+    wg_trainer_options o = usual();
+    check_that(wg_trainer_create(&t, &o, &error) == WG_OK, "%s", error.text);
+    check_that(wg_trainer_run(t, NULL) == WG_OK, "%s", wg_trainer_message(t));
+    wg_trainer_free(t);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Refused with each of the numbers in the place of *number, which is a field of o. */
+static void refuse_numbers(wg_trainer_options *o, double *number, const double *wrong, int n,
+                           const char *words)
+{
+    const double right = *number;
+    for (int i = 0; i < n; i++) {
+        *number = wrong[i];
+        refused(o, words);
+    }
+    *number = right;
+}
+
+static void numbers_out_of_range(void **state)
+{
+    (void)state;
+    const double no_share[] = {-0.1, 1, (double)NAN}, negative[] = {-1, (double)NAN};
+    const double no_rate[] = {-1, (double)INFINITY, (double)NAN};
+    wg_trainer_options o = usual();
+    const char *factors = "optimizer: expected beta1, beta2 and momentum in [0, 1)";
+    const char *others_of = "optimizer: expected eps, weight_decay and clip_norm of 0 or more";
+    refuse_numbers(&o, &o.average, no_share, 3, "average: expected a number in [0, 1)");
+    refuse_numbers(&o, &o.optimizer.beta1, no_share, 3, factors);
+    refuse_numbers(&o, &o.optimizer.beta2, no_share, 3, factors);
+    refuse_numbers(&o, &o.optimizer.momentum, no_share, 3, factors);
+    refuse_numbers(&o, &o.optimizer.eps, negative, 2, others_of);
+    refuse_numbers(&o, &o.optimizer.weight_decay, negative, 2, others_of);
+    refuse_numbers(&o, &o.optimizer.clip_norm, negative, 2, others_of);
+    refuse_numbers(&o, &o.schedule.rate, no_rate, 3, "schedule: expected a kind of");
+    wg_parameter_group group = {.names = "y*", .rate = 1};
+    const char *groups = "groups: expected names, and rates and decays of 0 or more";
+    o.groups = &group;
+    o.n_groups = 1;
+    refuse_numbers(&o, &group.rate, no_rate, 3, groups);
+    refuse_numbers(&o, &group.weight_decay, no_rate, 3, groups);
+    group.names = NULL;
+    refused(&o, groups);
+}
+
+static void whole_numbers_and_kinds(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.accumulate = -1;
+    refused(&o, "accumulate: expected 1 or more");
+    o = usual();
+    o.optimizer.kind = (wg_optimizer_kind)77;
+    refused(&o, "optimizer: expected a kind of wg_optimizer_kind");
+    o = usual();
+    o.schedule.kind = (wg_schedule_kind)77;
+    refused(&o, "schedule: expected a kind of wg_schedule_kind");
+    o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_LINEAR, .rate = 1};
+    o.after.n = 0;
+    refused(&o, "schedule: expected its updates, since `after` does not end the run");
+    o = usual();
+    o.n_groups = 1;
+    refused(&o, "groups is NULL");
+    o = usual();
+    o.threads = -1;
+    refused(&o, "threads: expected 0 or more");
+    o = usual();
+    o.dtype = WG_I32;
+    refused(&o, "dtype: expected a float");
+    o = usual();
+    o.model = NULL;
+    refused(&o, "expected `model` or `loss`, and not both");
+}
+
+static void amounts(void **state)
+{
+    (void)state;
+    const wg_amount wrong[] = {{-1, 'u'}, {1, 'x'}};
+    for (int i = 0; i < WG_COUNT(wrong); i++)
+        for (int k = 0; k < 4; k++) {
+            wg_trainer_options o = usual();
+            wg_amount *amount[] = {&o.after, &o.report, &o.validate, &o.save};
+            *amount[k] = wrong[i];
+            refused(&o, "expected amounts of 0 or more in 'u', 'e' or 't'");
+        }
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static void refuse_examples(wg_examples e, const char *words)
+{
+    wg_trainer_options o = usual();
+    o.train = &e;
+    refused(&o, words);
+}
+
+static void examples_that_cannot_be(void **state)
+{
+    (void)state;
+    wg_examples e = examples;
+    e.count = INT64_C(1) << 32;
+    refuse_examples(e, "the training data: expected 1 to 4294967295 examples, got 4294967296");
+    e = examples;
+    e.batch = -1;
+    refuse_examples(e, "the training data: expected batch >= 0");
+    e = examples;
+    e.fields = NULL;
+    refuse_examples(e, "the training data: expected fields, got none");
+    e = examples;
+    e.n_fields = 0;
+    refuse_examples(e, "the training data: expected fields, got none");
+    const struct {
+        wg_field field;
+        const char *words;
+    } wrong[] = {
+        {{NULL, WG_F32, {1, {IN}}, xs}, "field 0 (): expected a name, got none"},
+        {{"", WG_F32, {1, {IN}}, xs}, "field 0 (): expected a name, got none"},
+        {{"x", WG_DTYPE_DEFAULT, {1, {IN}}, xs}, "field 0 (x): expected a dtype, got none"},
+        {{"x", WG_F32, {WG_MAX_RANK, {1, 1, 1, 1, 1, 1, 1, 1}}, xs}, "has too many axes"},
+        {{"x", WG_F32, {1, {0}}, xs}, "field 0 (x): an example has no elements"},
+        {{"x", WG_F32, {1, {IN}}, NULL}, "field 0 (x): expected data, since there is no `read`"},
+    };
+    for (int i = 0; i < WG_COUNT(wrong); i++) {
+        e = examples;
+        e.fields = &wrong[i].field;
+        refuse_examples(e, wrong[i].words);
+    }
+}
+
+static wg_status describe(void *context, int64_t epoch, int64_t i, wg_shape *shapes,
+                          wg_batch_size *size, wg_error *error)
+{
+    (void)context, (void)epoch, (void)i, (void)error;
+    shapes[0] = WG_SHAPE(1, IN);
+    *size = (wg_batch_size){.weight = 1};
+    return WG_OK;
+}
+
+static wg_status fill(void *context, int64_t epoch, int64_t i, void *const *to, wg_error *error)
+{
+    (void)context, (void)epoch, (void)i, (void)error;
+    memcpy(to[0], xs, IN * sizeof *xs);
+    return WG_OK;
+}
+
+static void sources_that_cannot_be(void **state)
+{
+    (void)state;
+    const wg_source whole = {
+        .fields = fields, .n_fields = 1, .batches = 1, .describe = describe, .fill = fill};
+    wg_trainer_options o = usual();
+    o.train_source = &whole;
+    refused(&o, "the training data: expected examples or a source, got both");
+    for (int i = 0; i < 5; i++) {
+        wg_source s = whole;
+        if (i == 0)
+            s.batches = 0;
+        else if (i == 1)
+            s.fields = NULL;
+        else if (i == 2)
+            s.n_fields = 0;
+        else if (i == 3)
+            s.describe = NULL;
+        else
+            s.fill = NULL;
+        o = usual();
+        o.train = NULL;
+        o.train_source = &s;
+        refused(&o, "the training data: expected a source with batches, fields and both functions");
+    }
+}
+
+static void validation_on_other_fields(void **state)
+{
+    (void)state;
+    const wg_field renamed[] = {{"z", WG_F32, {1, {IN}}, xs}};
+    const wg_field whole[] = {{"x", WG_I32, {1, {IN}}, xs}};
+    const wg_examples sets[] = {{others, 2, COUNT, .batch = 2},
+                                {renamed, 1, COUNT, .batch = 2},
+                                {whole, 1, COUNT, .batch = 2}};
+    for (int i = 0; i < WG_COUNT(sets); i++) {
+        wg_trainer_options o = usual();
+        o.valid = &sets[i];
+        refused(&o, "the validation data: expected the fields of the training data");
+    }
+    assert_true(refusals > 40); /* this test is the last one */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(usual_options_are_taken),    cmocka_unit_test(numbers_out_of_range),
+        cmocka_unit_test(whole_numbers_and_kinds),    cmocka_unit_test(amounts),
+        cmocka_unit_test(examples_that_cannot_be),    cmocka_unit_test(sources_that_cannot_be),
+        cmocka_unit_test(validation_on_other_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
