@@ -11,7 +11,7 @@
  *     h_t = exp(D_t A) h_(t-1) + D_t B_t x_t,     y_t = C_t . h_t + E x_t
  *
  *     mamba             trains, and tells what came of it
- *     mamba model.svg   draws the model instead
+ *     mamba block.svg   draws the block instead
  *
  * Exits with 0 if it repeats 95 % of the letters of other sequences, and the same model with fixed
  * D, B and C less than 70 %. */
@@ -105,19 +105,19 @@ static int fail(const char *message)
     return 1;
 }
 
-static int draw_model(wg_trainer *t, const char *file)
+static int draw_block(const char *file)
 {
     wg_error error;
-    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
-    const wg_picture_options open = {
-        .title = "Mamba", .expanded = (const char *[]){"block"}, .n_expanded = 1};
-    wg_status status = wg_picture_save(g, file, &open, &error);
+    wg_graph *g = wg_graph_new();
+    wg_output(block(wg_input(g, "x", WG_F32, WG_SHAPE(50, T, MODEL)), true), "y");
+    const wg_picture_options parts = {.title = "Mamba", .depth = 1};
+    wg_status status = wg_picture_save(g, file, &parts, &error);
     wg_graph_free(g);
     return status == WG_OK ? 0 : fail(error.text);
 }
 
-/* Trains, and measures *accuracy on other sequences; or draws the model. */
-static int train(bool selective, const char *picture, double *accuracy)
+/* Trains, and measures *accuracy on other sequences. */
+static int train(bool selective, double *accuracy)
 {
     const wg_field fields[] = {{.name = "sequence", .dtype = WG_I32, .shape = WG_SHAPE(T)},
                                {.name = "letter", .dtype = WG_I32, .shape = WG_SHAPE(K)}};
@@ -142,9 +142,7 @@ static int train(bool selective, const char *picture, double *accuracy)
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
         return fail(error.text);
     int code = 0;
-    if (picture)
-        code = draw_model(t, picture);
-    else if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
+    if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
         code = fail(wg_trainer_message(t));
     *accuracy = wg_trainer_metric(t, "accuracy");
     wg_trainer_free(t);
@@ -155,8 +153,8 @@ int main(int argc, char **argv)
 {
     double selective, fixed;
     if (argc > 1)
-        return train(true, argv[1], &selective);
-    if (train(true, NULL, &selective) || train(false, NULL, &fixed))
+        return draw_block(argv[1]);
+    if (train(true, &selective) || train(false, &fixed))
         return 1;
     printf("letters that are right: %.1f %%, with fixed decay %.1f %%\n", 100 * selective,
            100 * fixed);
