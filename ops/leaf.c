@@ -236,3 +236,8 @@ wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dt
 {
     return wg_apply1(at, &wg_op_one_hot, &(wg_one_hot_attrs){depth, dtype}, ids);
 }
+
+wg_value *(wg_eye)(const char *at, wg_graph *g, wg_dtype dtype, int64_t n)
+{
+    return (wg_one_hot)(at, (wg_iota)(at, g, WG_I64, WG_SHAPE(n), 0, 0, 1), n, dtype);
+}

@@ -112,6 +112,16 @@ wg_value *(wg_bernoulli)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape s
     return draw(at, g, &wg_op_bernoulli, (wg_random_attrs){dtype, shape, p, 0, 0});
 }
 
+wg_value *(wg_uniform_like)(const char *at, wg_value *x, double low, double high)
+{
+    return x ? (wg_uniform)(at, wg_graph_of(x), x->dtype, x->shape, low, high) : NULL;
+}
+
+wg_value *(wg_normal_like)(const char *at, wg_value *x, double mean, double std)
+{
+    return x ? (wg_normal)(at, wg_graph_of(x), x->dtype, x->shape, mean, std) : NULL;
+}
+
 /* ---- dropout --------------------------------------------------------------------------------- */
 
 static const wg_attr dropout_attrs[] = {

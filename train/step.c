@@ -35,6 +35,16 @@ wg_value *(wg_step_input)(const char *at, const wg_model_step *step, const char 
                          list_inputs(step, all, sizeof all));
 }
 
+/* An output, by that name unless the model has an output of it. */
+static wg_value *output_as(wg_value *v, const char *name)
+{
+    wg_graph *g = wg_graph_of(v);
+    size_t i = 0, n = wg_graph_output_count(g);
+    while (i < n && strcmp(wg_graph_output_name(g, i), name) != 0)
+        i++;
+    return wg_output(v, i < n ? NULL : name);
+}
+
 static bool check_metric(const wg_model_step *step, const char *name, const wg_value *v)
 {
     const wgi_step_graph *own = step->own;
@@ -64,7 +74,7 @@ void wg_step_metric(const wg_model_step *step, const char *name, wg_value *value
     wgi_step_metric *m = &own->metric[own->n_metrics++];
     snprintf(m->name, sizeof m->name, "%s", name);
     m->better = better;
-    m->value = wg_output(value, NULL);
+    m->value = output_as(value, name);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -146,7 +156,7 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
         wg_graph_fail(s->graph, WG_ESHAPE, loss->node->at, who,
                       "the loss must be a float scalar: take its mean or its sum");
     else
-        s->loss = wg_output(loss, NULL);
+        s->loss = output_as(loss, "loss");
 }
 
 /* ---- the update ------------------------------------------------------------------------------ */
@@ -233,7 +243,7 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
     s->rate = scalar_input(s, o, "learning rate");
     s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, opt->clip_norm, d->grads)
                     : wg_global_norm(d->grads, d->n);
-    wg_output(s->norm, NULL);
+    output_as(s->norm, "gradient norm");
     wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->loss, s->norm}, 2);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */

@@ -435,6 +435,30 @@ static void einsum_names_the_letter(void **state)
         wg_einsum("abcde,fghi,abcdefgh->i", x, 3), g);
 }
 
+/* ---- the identity ---------------------------------------------------------------------------- */
+
+static void eye_times_a_matrix_is_the_matrix(void **state)
+{
+    (void)state;
+    static const wg_dtype dtypes[] = {WG_F32, WG_F64};
+    for (int d = 0; d < WG_COUNT(dtypes); d++) {
+        trial t = trial_new();
+        wg_value *x = trial_input(&t, dtypes[d], WG_SHAPE(4, 4));
+        wg_value *y[] = {wg_matmul(wg_eye(t.g, dtypes[d], 4), x), wg_eye(t.g, dtypes[d], 4)};
+        trial_run(&t, y, 2, 1);
+        for (int64_t i = 0; i < 16; i++) {
+            trial_expect(&t, "eye x", y[0], i, trial_data(&t, x)[i]);
+            trial_expect(&t, "eye", y[1], i, i % 5 == 0);
+        }
+        trial_end(&t, 32);
+    }
+    wg_graph *g = wg_graph_new();
+    assert_null(wg_eye(g, WG_F32, -1));
+    assert_non_null(strstr(wg_graph_message(g), "test_linalg.c"));
+    wg_graph_free(g);
+    assert_null(wg_eye(NULL, WG_F32, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +472,7 @@ int main(void)
         cmocka_unit_test(linear_names_what_disagrees),
         cmocka_unit_test(einsum_is_the_sum_over_all_letters),
         cmocka_unit_test(einsum_names_the_letter),
+        cmocka_unit_test(eye_times_a_matrix_is_the_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -383,6 +383,26 @@ static void bad_arguments_are_refused(void **state)
     check_refused("p is NaN", wg_dropout(x, NAN));
     assert_null(wg_uniform(NULL, WG_F32, WG_SHAPE(2), 0, 1));
     assert_null(wg_dropout(NULL, 0.5));
+    assert_null(wg_uniform_like(NULL, 0, 1));
+    assert_null(wg_normal_like(NULL, 0, 1));
+}
+
+static void like_takes_graph_dtype_and_shape(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(2, 3));
+    wg_value *const y[] = {wg_uniform_like(x, -1, 4), wg_normal_like(x, 5, 2)};
+    const wg_op *const ops[] = {&wg_op_uniform, &wg_op_normal};
+    const double a[] = {-1, 5}, b[] = {4, 2};
+    for (int i = 0; i < WG_COUNT(y); i++) {
+        const wg_random_attrs *attrs = y[i]->node->attrs;
+        assert_ptr_equal(y[i]->node->op, ops[i]);
+        assert_int_equal(y[i]->dtype, WG_F64);
+        assert_true(wg_shape_equal(&y[i]->shape, &x->shape));
+        assert_true(attrs->a == a[i] && attrs->b == b[i]);
+    }
+    wg_graph_free(g);
 }
 
 int main(void)
@@ -401,6 +421,7 @@ int main(void)
         cmocka_unit_test(numbers_depend_on_seed_step_and_key_alone),
         cmocka_unit_test(f32_and_f64_draw_the_same),
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(like_takes_graph_dtype_and_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -458,7 +458,10 @@ static void the_graph_of_a_trainer_is_the_one_it_runs(void **state)
         for (size_t i = 0; i < wg_graph_node_count(g); i++)
             drops |= strcmp(wg_graph_node(g, i)->op->name, "dropout") == 0;
         assert_int_equal(drops, training);
-        assert_int_equal(wg_graph_output_count(g), training ? 3 : 2); /* loss, accuracy, norm */
+        static const char *const outputs[] = {"accuracy", "loss", "gradient norm"};
+        assert_int_equal(wg_graph_output_count(g), training ? 3 : 2);
+        for (size_t i = 0; i < wg_graph_output_count(g); i++)
+            assert_string_equal(wg_graph_output_name(g, i), outputs[i]);
         wg_graph_free(g);
     }
     wg_trainer_free(t);

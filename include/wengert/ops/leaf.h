@@ -40,6 +40,12 @@ static inline wg_init wg_ones(void)
     wg_init init = {WG_INIT_CONSTANT, 1, {0, 0}};
     return init;
 }
+/** All equal to `value`. */
+static inline wg_init wg_constant_init(double value)
+{
+    wg_init init = {WG_INIT_CONSTANT, value, {0, 0}};
+    return init;
+}
 /** N(0, std^2). */
 static inline wg_init wg_normal_init(double std)
 {
@@ -182,6 +188,10 @@ WG_API wg_value *(wg_iota)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape
  * of range gives a row of zeros. */
 WG_API wg_value *(wg_one_hot)(const char *at, wg_value *ids, int64_t depth, wg_dtype dtype);
 #define wg_one_hot(...) wg_one_hot(WG_HERE, __VA_ARGS__)
+
+/** The identity matrix [n, n], of any dtype. */
+WG_API wg_value *(wg_eye)(const char *at, wg_graph *g, wg_dtype dtype, int64_t n);
+#define wg_eye(...) wg_eye(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

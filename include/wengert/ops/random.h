@@ -38,6 +38,12 @@ WG_API wg_value *(wg_normal)(const char *at, wg_graph *g, wg_dtype dtype, wg_sha
 WG_API wg_value *(wg_bernoulli)(const char *at, wg_graph *g, wg_dtype dtype, wg_shape shape,
                                 double p);
 #define wg_bernoulli(...) wg_bernoulli(WG_HERE, __VA_ARGS__)
+/** wg_uniform of x's graph, dtype and shape. */
+WG_API wg_value *(wg_uniform_like)(const char *at, wg_value *x, double low, double high);
+#define wg_uniform_like(...) wg_uniform_like(WG_HERE, __VA_ARGS__)
+/** wg_normal of x's graph, dtype and shape: the noise of z = mean + std noise. */
+WG_API wg_value *(wg_normal_like)(const char *at, wg_value *x, double mean, double std);
+#define wg_normal_like(...) wg_normal_like(WG_HERE, __VA_ARGS__)
 
 /** y = x / (1 - p) with probability 1 - p, else 0; p in [0, 1); floats.  For p = 0 it is x itself.
  * The derivative draws the same mask (Srivastava et al., "Dropout", 2014, in its inverted form). */
