@@ -59,16 +59,12 @@ static wg_value *tagger(wg_value *words, wg_value *lengths)
 
 static wg_value *model(void *context, const wg_model_step *step)
 {
-    wg_value *length = wg_step_input(step, "length"), *tag = wg_step_input(step, "tag");
-    wg_value *logits = tagger(wg_step_input(step, "word"), length);
-    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(tag, WG_I64));
-    wg_value *words = wg_cast(wg_sum(length, WG_ALL_AXES, WG_DROP), WG_F32);
-    (void)context; /* a padded place is never right: its tag is no class */
-    wg_step_metric(step, "accuracy",
-                   wg_div(wg_sum(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP), words),
-                   WG_MORE_IS_BETTER);
-    return wg_cross_entropy(logits, tag, NULL,
-                            &(wg_cross_entropy_attrs){.use_ignore = true, .ignore = PADDING});
+    const wg_cross_entropy_attrs words = {.use_ignore = true, .ignore = PADDING};
+    wg_value *tag = wg_step_input(step, "tag");
+    wg_value *logits = tagger(wg_step_input(step, "word"), wg_step_input(step, "length"));
+    (void)context;
+    wg_step_metric(step, "accuracy", wg_accuracy(logits, tag, &words), WG_MORE_IS_BETTER);
+    return wg_cross_entropy(logits, tag, NULL, &words);
 }
 
 static int fail(const char *message)

@@ -20,7 +20,7 @@ enum { UNKNOWABLE = -1 }; /* as the next letter: it does not count */
 static wg_status repeat_a_word(void *others, int64_t epoch, int64_t i, void *const *to,
                                wg_error *error)
 {
-    int32_t *letter = to[0], *next = to[1], all[LETTERS];
+    int32_t *letter = to[0], *next = to[1], all[LETTERS] = {0};
     uint64_t random = (uint64_t)(2 * i + (others != NULL));
     (void)epoch;
     (void)error;
@@ -73,15 +73,11 @@ static wg_value *llama(wg_value *letters)
 
 static wg_value *model(void *context, const wg_model_step *step)
 {
+    const wg_cross_entropy_attrs known = {.use_ignore = true, .ignore = UNKNOWABLE};
     wg_value *logits = llama(wg_step_input(step, "letter")), *next = wg_step_input(step, "next");
-    wg_value *counts = wg_cast(wg_greater_equal(next, wg_zeros_like(next)), WG_F32);
-    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(next, WG_I64));
-    wg_value *accuracy = wg_div(wg_sum(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP),
-                                wg_sum(counts, WG_ALL_AXES, WG_DROP));
     (void)context;
-    wg_step_metric(step, "accuracy", accuracy, WG_MORE_IS_BETTER);
-    return wg_cross_entropy(logits, next, NULL,
-                            &(wg_cross_entropy_attrs){.use_ignore = true, .ignore = UNKNOWABLE});
+    wg_step_metric(step, "accuracy", wg_accuracy(logits, next, &known), WG_MORE_IS_BETTER);
+    return wg_cross_entropy(logits, next, NULL, &known);
 }
 
 static int fail(const char *message)

@@ -93,10 +93,8 @@ static wg_value *model(void *context, const wg_model_step *step)
 {
     wg_value *kind = wg_step_input(step, "kind");
     wg_value *logits = resnet(wg_step_input(step, "image"), step->mode == WG_MODE_TRAINING);
-    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(kind, WG_I64));
     (void)context;
-    wg_step_metric(step, "accuracy", wg_mean(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP),
-                   WG_MORE_IS_BETTER);
+    wg_step_metric(step, "accuracy", wg_accuracy(logits, kind, NULL), WG_MORE_IS_BETTER);
     return wg_cross_entropy(logits, kind, NULL, NULL);
 }
 

@@ -77,7 +77,7 @@ fi
 # ops
 code 0 ops;                    says out "matmul"; says out " ops"
 code 0 ops matmul;             says out "operands    a b"; says out "transpose_a"
-code 0 ops --markdown;         says out "# Ops"
+code 0 ops --markdown;         says out "### leaf"
 
 # backends
 code 0 devices --no-limits;    says out "cpu "; says out "reference kernels"; says out "threads"
