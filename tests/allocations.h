@@ -77,14 +77,14 @@ static void count_allocations(size_t fail_at, bool for_good)
 
 typedef wg_status work(void *context);
 
-typedef struct failures {
+typedef struct failing_allocations {
     bool spares;          /* where only one allocation fails the work may do without it */
     size_t first, stride; /* of the allocations that fail; 0: the first one, each one */
-} failures;
+} failing_allocations;
 
 /* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails. */
 static inline size_t fail_some(const char *what, work *f, void *context, wg_status expected,
-                               failures which)
+                               failing_allocations which)
 {
     count_allocations(0, false);
     wg_status status = f(context);
@@ -105,7 +105,7 @@ static inline size_t fail_some(const char *what, work *f, void *context, wg_stat
 
 static inline size_t fail_each(const char *what, work *f, void *context, wg_status expected)
 {
-    return fail_some(what, f, context, expected, (failures){0});
+    return fail_some(what, f, context, expected, (failing_allocations){0});
 }
 
 #endif

@@ -242,7 +242,8 @@ static void every_op(void **state)
             continue;
         char what[160];
         snprintf(what, sizeof what, "%s, %s", op->name, sample_name(s));
-        fail_some(what, apply_and_differentiate, &a, WG_OK, (failures){false, ops, STRIDE});
+        fail_some(what, apply_and_differentiate, &a, WG_OK,
+                  (failing_allocations){false, ops, STRIDE});
         ops += s == op->samples;
     }
     assert_in_range(ops, 100, 1000);
