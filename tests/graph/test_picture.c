@@ -146,7 +146,7 @@ static void bad_arguments_have_messages(void **state)
     assert_int_equal(wg_picture_create(&p, g, &negative, NULL), WG_EINVAL);
     assert_int_equal(wg_picture_save(g, "model.pdf", NULL, &error), WG_EINVAL);
     assert_string_equal(error.text,
-                        "model.pdf: expected a file name that ends in .dot, .svg or .png");
+                        "model.pdf: expected a file name that ends in .dot, .svg, .png or .wg");
     assert_int_equal(wg_picture_save(g, NULL, NULL, &error), WG_EINVAL);
     wg_scope_pop(bad);
     assert_int_equal(wg_picture_create(&p, bad, NULL, &error), WG_EINVAL);
@@ -352,8 +352,10 @@ static bool begins_with(const char *path, const char *start)
 static void the_ending_of_a_file_is_its_format(void **state)
 {
     (void)state;
-    static const char *const files[][2] = {
-        {"saved.dot", "digraph"}, {"saved.svg", "<?xml"}, {"saved.png", "\x89PNG"}};
+    static const char *const files[][2] = {{"saved.dot", "digraph"},
+                                           {"saved.svg", "<?xml"},
+                                           {"saved.png", "\x89PNG"},
+                                           {"saved.wg", "wengert-graph 1"}};
     wg_graph *g = tower(false);
     wg_error error;
     for (int i = 0; i < WG_COUNT(files); i++) {
