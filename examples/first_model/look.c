@@ -21,14 +21,11 @@ int main(void)
 
     wg_grad_all(loss); /* the gradient is drawn too */
     wg_error error;
-    FILE *html = fopen("model.html", "w"), *svg = fopen("model.svg", "w");
-    if (!html || !svg || wg_graph_write_page(g, "first model", html, &error) != WG_OK)
+    FILE *page = fopen("model.html", "w");
+    if (!page || wg_graph_write_page(g, "first model", page, &error) != WG_OK || fclose(page) != 0)
         status = WG_EIO;
-    wg_picture *picture = NULL; /* needs Graphviz */
-    if (status == WG_OK && (wg_picture_create(&picture, g, NULL, &error) != WG_OK ||
-                            wg_picture_write(picture, WG_PICTURE_SVG, svg, &error) != WG_OK))
+    if (wg_picture_save(g, "model.svg", NULL, &error) != WG_OK) /* needs Graphviz */
         printf("no picture: %s\n", error.text);
-    wg_picture_free(picture);
     wg_graph_free(g);
     return status != WG_OK;
 }

@@ -33,9 +33,7 @@ static wg_value *loss_of(void *context, const wg_model_step *step)
     (void)context;
     wg_value *logits = network(wg_step_input(step, "point"));
     wg_value *label = wg_step_input(step, "label");
-    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(label, WG_I64));
-    wg_value *accuracy = wg_mean(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP);
-    wg_step_metric(step, "accuracy", accuracy, WG_MORE_IS_BETTER);
+    wg_step_metric(step, "accuracy", wg_accuracy(logits, label, NULL), WG_MORE_IS_BETTER);
     return wg_cross_entropy(logits, label, NULL, NULL);
 }
 
@@ -44,13 +42,6 @@ static volatile int stop;
 static void ask_to_stop(int number)
 {
     stop = number;
-}
-
-static void print(void *context, const wg_event *event)
-{
-    (void)context;
-    if (*event->text)
-        puts(event->text);
 }
 
 int main(int argc, char **argv)
@@ -76,7 +67,7 @@ int main(int argc, char **argv)
         .validate = {10, 'e'},
         .metrics = "accuracy",
         .folder = "run",
-        .listener = {print, NULL},
+        .listener = {wg_print_event, stdout},
     };
     wg_trainer *trainer;
     wg_error error;
