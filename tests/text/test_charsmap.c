@@ -138,6 +138,24 @@ static void tags_that_readers_cut_off_are_refused(void **state)
     assert_int_equal(wg_vocabulary_open(&v, write_bytes("model", all, size + 6), &error), WG_EDATA);
 }
 
+static wg_status open_model(void *path)
+{
+    wg_vocabulary *v;
+    wg_status status = wg_vocabulary_open(&v, path, &error);
+    wg_vocabulary_free(v);
+    return status;
+}
+
+static void a_model_is_not_opened_without_memory(void **state)
+{
+    (void)state;
+    const map m = good_map();
+    wg_vocabulary *v;
+    assert_int_equal(open_with(&v, &m, NORMALIZER), WG_OK);
+    wg_vocabulary_free(v);
+    assert_in_range(fail_each("model", open_model, (void *)path_of("model"), WG_OK), 4, 1000);
+}
+
 /* Whatever a unit is changed to: refused, or SentencePiece stays inside (which sanitizers see). */
 static void changed_maps_are_refused_or_harmless(void **state)
 {
@@ -246,6 +264,7 @@ int main(void)
         cmocka_unit_test(maps_that_lead_outside_are_refused),
         cmocka_unit_test(tags_that_readers_cut_off_are_refused),
         cmocka_unit_test(changed_maps_are_refused_or_harmless),
+        cmocka_unit_test(a_model_is_not_opened_without_memory),
 #endif
         cmocka_unit_test(a_map_that_takes_too_long_is_refused),
         cmocka_unit_test(a_map_that_is_too_large_is_refused),
