@@ -148,5 +148,8 @@ bool wgi_json_natural(wgi_json_cursor *p, uint64_t *out)
 bool wgi_json_at_end(wgi_json_cursor *p, const char *what)
 {
     space(p);
-    return p->at == p->end || wgi_json_expected(p, what);
+    bool end = p->at == p->end;
+    if (!end)
+        wgi_json_expected(p, what);
+    return end;
 }

@@ -1,4 +1,5 @@
 /* Maps of characters in SentencePiece models from anybody: those that lead outside are refused. */
+#include "tests/allocations.h"
 #include "tests/vocabularies.h"
 #include "text/charsmap.h"
 
@@ -137,6 +138,24 @@ static void tags_that_readers_cut_off_are_refused(void **state)
     assert_int_equal(wg_vocabulary_open(&v, write_bytes("model", all, size + 6), &error), WG_EDATA);
 }
 
+static wg_status open_model(void *path)
+{
+    wg_vocabulary *v;
+    wg_status status = wg_vocabulary_open(&v, path, &error);
+    wg_vocabulary_free(v);
+    return status;
+}
+
+static void a_model_is_not_opened_without_memory(void **state)
+{
+    (void)state;
+    const map m = good_map();
+    wg_vocabulary *v;
+    assert_int_equal(open_with(&v, &m, NORMALIZER), WG_OK);
+    wg_vocabulary_free(v);
+    assert_in_range(fail_each("model", open_model, (void *)path_of("model"), WG_OK), 4, 1000);
+}
+
 /* Whatever a unit is changed to: refused, or SentencePiece stays inside (which sanitizers see). */
 static void changed_maps_are_refused_or_harmless(void **state)
 {
@@ -164,6 +183,72 @@ static void changed_maps_are_refused_or_harmless(void **state)
 
 #endif
 
+/* ---- the check alone ------------------------------------------------------------------------- */
+
+/* A map in which bases are reached over and over.  From base C_k, the key "a" ends at C_k+1 and "x"
+ * leads to one base for all k, whose 256 children are looked at again each time, since more keys
+ * have ended on the way. */
+enum {
+    CHAIN = 256,
+    SHARED = 512,
+    LEAVES = 768,
+    MANY = 1024,
+    MAP_BYTES = (MANY + 1) * 4 + 2,
+    MAP_LIMIT = 1 << 24
+};
+
+static void make_tangle(char *bytes, uint32_t links)
+{
+    const uint32_t value = 1u << 31, end = 1 << 8, a = 64, x = 128, trie = MANY * 4;
+    uint32_t units[MANY];
+    for (uint32_t i = 0; i < MANY; i++)
+        units[i] = value;
+    units[0] = (0 ^ (uint32_t)CHAIN) << 10;
+    for (uint32_t k = 0; k < links; k++) {
+        units[CHAIN + (k ^ a)] = ((CHAIN + (k ^ a)) ^ (CHAIN + k + 1)) << 10 | end | a;
+        units[CHAIN + (k ^ x)] = ((CHAIN + (k ^ x)) ^ (uint32_t)SHARED) << 10 | x;
+    }
+    for (uint32_t c = 0; c < 256; c++)
+        units[SHARED + c] = ((SHARED + c) ^ (LEAVES + c)) << 10 | c;
+    memcpy(bytes, &trie, sizeof trie);
+    memcpy(bytes + sizeof trie, units, sizeof units);
+    memcpy(bytes + MAP_BYTES - 2, "a", 2);
+}
+
+static void a_map_that_takes_too_long_is_refused(void **state)
+{
+    (void)state;
+    char bytes[MAP_BYTES];
+    make_tangle(bytes, 8);
+    assert_int_equal(wgi_charsmap_check(bytes, sizeof bytes), WG_OK);
+    make_tangle(bytes, 31);
+    assert_int_equal(wgi_charsmap_check(bytes, sizeof bytes), WG_EDATA);
+}
+
+static void a_map_that_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    char *bytes = calloc(MAP_LIMIT + 1, 1);
+    assert_non_null(bytes);
+    make_tangle(bytes, 1);
+    assert_int_equal(wgi_charsmap_check(bytes, MAP_LIMIT), WG_OK);
+    assert_int_equal(wgi_charsmap_check(bytes, MAP_LIMIT + 1), WG_EDATA);
+    free(bytes);
+}
+
+static wg_status check_tangle(void *bytes)
+{
+    return wgi_charsmap_check(bytes, MAP_BYTES);
+}
+
+static void memory_that_lacks_is_told(void **state)
+{
+    (void)state;
+    char bytes[MAP_BYTES];
+    make_tangle(bytes, 8);
+    assert_in_range(fail_each("charsmap", check_tangle, bytes, WG_OK), 3, 100);
+}
+
 static void no_map_is_a_good_map(void **state)
 {
     (void)state;
@@ -179,7 +264,11 @@ int main(void)
         cmocka_unit_test(maps_that_lead_outside_are_refused),
         cmocka_unit_test(tags_that_readers_cut_off_are_refused),
         cmocka_unit_test(changed_maps_are_refused_or_harmless),
+        cmocka_unit_test(a_model_is_not_opened_without_memory),
 #endif
+        cmocka_unit_test(a_map_that_takes_too_long_is_refused),
+        cmocka_unit_test(a_map_that_is_too_large_is_refused),
+        cmocka_unit_test(memory_that_lacks_is_told),
         cmocka_unit_test(no_map_is_a_good_map),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -181,6 +181,10 @@ static void malformed_files(void **state)
         {"# wengert vocabulary: words", "line 1: expected"},
         {"# wengert vocabulary: words pad 4294967296 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
          "line 1: expected"},
+        {"# wengert vocabulary: words pad -4294967296 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
+         "line 1: expected"},
+        {"# wengert vocabulary: words pad 99999999999999999999 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
+         "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3                                      "
          "                                                                                       "
          "\n",

@@ -136,6 +136,8 @@ static void what_is_malformed_is_refused_with_its_byte(void **state)
         {"{\"a\" 1}", "file: byte 5: expected ':', got '1'"},
         {"{\"a\": x}", "file: byte 6: expected a text, a number or an object, got 'x'"},
         {"{\"a\": [1]}", "file: byte 6: expected a text, a number or an object, got '['"},
+        {"{\"a\": 11111111111111111111111111111111111111111}", /* 41 digits */
+         "file: byte 6: expected a text, a number or an object, got '1'"},
         {"{\"a\": 1.2.3}", "file: byte 6: expected a number, got '1'"},
         {"{\"a\": 1e999}", "file: byte 6: expected a number, got '1'"},
         {"{\"a\": 1, \"a\": 2}", "file: expected \"a\" once, got twice"},

@@ -127,6 +127,7 @@ static void malformed_files_are_refused(void **state)
         {"\"update\": 3", "\"update\": 3, \"validation-due\": -1",
          "expected a number \"validation-due\""},
         {"\"seconds\": 1, ", "", "expected a number \"seconds\""},
+        {"\"seconds\": 1", "\"seconds\": \"1\"", "expected a number \"seconds\""},
         {"\"seconds\": 1", "\"seconds\": true", "byte 85: expected a text, a number or an object"},
         {"\"0123456789abcdef\"", "1", "expected 16 hexadecimal digits \"data\""},
         {"0123456789abcdef", "0123456789abcde", "expected 16 hexadecimal digits \"data\""},
