@@ -1,8 +1,8 @@
 /* Which rule drops the right values?  It depends on the graph: a simulation takes milliseconds at
  * most, so several are tried, and the cheapest sequence is taken.  Then it is improved by a walk:
  * a value that is computed again is barred from being dropped, or one that is barred is not,
- * or another rule is taken.  How much is tried depends on the number of steps alone, and all choices
- * are reproducible, so the same graph has the same plan on every machine. */
+ * or another rule is taken.  How much is tried depends on the number of steps alone, and all
+ * choices are reproducible, so the same graph has the same plan on every machine. */
 #include "backends/plan/recompute.h"
 #include "graph/mix.h"
 
