@@ -77,8 +77,9 @@ void wgi_sequence_free(wgi_sequence *q);
 /* The cheapest sequence in `bytes` that some rules find. */
 wgi_outcome wgi_recompute_search(const wgi_steps *s, size_t bytes, wgi_sequence *out);
 
-/* The smallest number of bytes for which wgi_recompute_search finds a sequence, by bisection to one
- * part in 256, and that sequence.  WGI_FITS or WGI_NO_MEMORY; the caller frees *out. */
+/* The smallest number of bytes for which wgi_recompute_search finds a sequence, and that one, by
+ * bisection to one part in 256; to one in 16 for tens of thousands of steps.  WGI_FITS or
+ * WGI_NO_MEMORY; the caller frees *out. */
 wgi_outcome wgi_recompute_least(const wgi_steps *s, size_t *bytes, wgi_sequence *out);
 
 /* ---- recompute_order.c ----------------------------------------------------------------------- */

@@ -174,13 +174,14 @@ wgi_outcome wgi_recompute_search(const wgi_steps *s, size_t bytes, wgi_sequence 
 
 wgi_outcome wgi_recompute_least(const wgi_steps *s, size_t *bytes, wgi_sequence *out)
 {
-    size_t low = 0, high = s->bytes;
+    const bool long_run = s->n_steps > 20000; /* a simulation takes a second: fewer of them */
+    size_t low = 0, high = s->bytes, n_rules = long_run ? 1 : rules_for(s);
     wgi_outcome outcome = WGI_FITS;
-    while (outcome != WGI_NO_MEMORY && high - low > high / 256 + 64) {
+    while (outcome != WGI_NO_MEMORY && high - low > high / (long_run ? 16 : 256) + 64) {
         size_t middle = low + (high - low) / 2;
         wgi_sequence q;
         wgi_rule rule;
-        outcome = try_rules(s, middle, rules_for(s), true, &q, &rule);
+        outcome = try_rules(s, middle, n_rules, true, &q, &rule);
         wgi_sequence_free(&q);
         if (outcome == WGI_FITS)
             high = middle;
