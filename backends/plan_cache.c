@@ -33,19 +33,41 @@ void *wgi_plan_cache_find(wgi_plan_cache *c, const wgi_plan_key *key)
     return NULL;
 }
 
+static void evict_oldest(wgi_plan_cache *c)
+{
+    size_t oldest = 0;
+    for (size_t i = 1; i < c->count; i++)
+        if (c->entry[i]->used < c->entry[oldest]->used)
+            oldest = i;
+    c->bytes -= c->entry[oldest]->bytes;
+    free_entry(c->entry[oldest]);
+    c->entry[oldest] = c->entry[--c->count];
+}
+
 /* Frees the least recently used plans until one more of `bytes` is within the limits. */
 static void evict(wgi_plan_cache *c, size_t bytes)
 {
     while (c->count && ((c->max_plans && c->count >= c->max_plans) ||
-                        (c->max_bytes && c->bytes + bytes > c->max_bytes))) {
-        size_t oldest = 0;
-        for (size_t i = 1; i < c->count; i++)
-            if (c->entry[i]->used < c->entry[oldest]->used)
-                oldest = i;
-        c->bytes -= c->entry[oldest]->bytes;
-        free_entry(c->entry[oldest]);
-        c->entry[oldest] = c->entry[--c->count];
+                        (c->max_bytes && c->bytes + bytes > c->max_bytes)))
+        evict_oldest(c);
+}
+
+size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const wg_plan_stats s = wg_plan_statistics(c->entry[i]->plan);
+        bytes += s.buffer_bytes - s.shared_bytes + s.leaf_bytes - s.tensor_bytes;
     }
+    return bytes;
+}
+
+bool wgi_plan_cache_evict(wgi_plan_cache *c)
+{
+    bool several = c->count > 1;
+    if (several)
+        evict_oldest(c);
+    return several;
 }
 
 wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_key *key, void **io,

@@ -37,6 +37,12 @@ void *wgi_plan_cache_find(wgi_plan_cache *c, const wgi_plan_key *key);
 wg_status wgi_plan_cache_get(wgi_plan_cache *c, void *context, const wgi_plan_key *key, void **io,
                              wg_error *error);
 
+/* Bytes that its plans have for themselves: inputs, constants, outputs. */
+size_t wgi_plan_cache_own_bytes(const wgi_plan_cache *c);
+
+/* Frees the plan that was not used for longest; false if there is at most one. */
+bool wgi_plan_cache_evict(wgi_plan_cache *c);
+
 /* Frees all plans; the cache can be used again. */
 void wgi_plan_cache_clear(wgi_plan_cache *c);
 

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAD = 1000, STEP, RUNS, PROFILE, NODES, JSON };
+enum { GRAD = 1000, STEP, MEMORY, RUNS, PROFILE, NODES, JSON };
 
 /* clang-format off */
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "Graph:", 1},
     {"grad", GRAD, 0, 0, "with the gradient of the loss with respect to all parameters", 1},
     {"step", STEP, 0, 0, "with the gradient and an update by Adam: a training step", 1},
+    {"memory", MEMORY, "BYTES", 0,
+     "let the plan take no more than this, 512M or 2G: it drops values and computes them again", 1},
     {0, 0, 0, 0, "Measurement:", 2},
     {"runs", RUNS, "N", 0, "number of timed samples (default: 11)", 2},
     {"profile", PROFILE, 0, 0, "break the time down by op", 2},
@@ -28,6 +30,7 @@ typedef struct request {
     const char *name;
     bool grad, step, profile, json;
     int runs, nodes;
+    size_t memory;
     backend_choice backends;
     source_options options;
 } request;
@@ -50,6 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case GRAD: r->grad = true; break;
     case STEP: r->step = true; break;
+    case MEMORY: r->memory = bytes_argument(state, "--memory", arg); break;
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
     case PROFILE: r->profile = true; break;
     case NODES: r->nodes = (int)number_argument(state, "--nodes", arg, 1, 100000); break;
@@ -80,6 +84,7 @@ static int make_plan(result *x, const source *s, wg_graph *g, const request *r, 
                                       &(wg_plan_options){.backends = list->backend,
                                                          .n_backends = list->count,
                                                          .threads = r->backends.threads,
+                                                         .memory = r->memory,
                                                          .profile = r->profile || r->nodes});
     x->plan_seconds = wgi_seconds() - start;
     if (status != WG_OK)
@@ -206,6 +211,7 @@ static int print(const result *seen, const request *r)
                (double)stats.buffer_bytes / 0x1p20);
     }
     for (size_t i = 0; i < r->backends.n_sets; i++) {
+        print_again(seen[i].plan, r->backends.set[i].name);
         if (code == EXIT_OK && r->profile)
             code = print_profile(seen[i].plan, r->backends.set[i].name);
         if (code == EXIT_OK && r->nodes)
@@ -232,6 +238,7 @@ static int print_json(const result *seen, const request *r)
         wgi_json_real(&j, "plan_seconds", seen[i].plan_seconds);
         wgi_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
         wgi_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
+        json_again(&j, &stats);
         if (code == EXIT_OK && r->profile)
             code = json_profile(&j, seen[i].plan);
         if (code == EXIT_OK && r->nodes)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRESET = 1000, RUNS, PROFILE, JSON, NO_LIMITS, DROPOUT, CLIP, SIZE };
+enum { PRESET = 1000, RUNS, PROFILE, JSON, NO_LIMITS, DROPOUT, CLIP, MEMORY, SIZE };
 
 /* The batch of each preset: about as many tokens as fill the caches. */
 static const struct {
@@ -27,6 +27,7 @@ typedef struct request {
     const char *preset;
     bench_batch batch;
     wg_settings settings;
+    size_t memory;
     double dropout; /* negative: that of the preset */
     double clip;
     int64_t changed[16]; /* by row of `sizes`; 0: that of the preset */
@@ -77,6 +78,8 @@ static const struct argp_option table[] = {
     {"dropout", DROPOUT, "P", 0, "dropout probability (default: that of --preset)", 1},
     {"clip-norm", CLIP, "NORM", 0,
      "clip the gradient to this global norm (default: 25; 0: no clipping)", 1},
+    {"memory", MEMORY, "BYTES", 0,
+     "let the plan take no more than this, 512M or 2G: it drops values and computes them again", 1},
     {0, 0, 0, 0, "Measurement:", 2},
     {"runs", RUNS, "N", 0, "number of timed steps (default: 7)", 2},
     {"profile", PROFILE, 0, 0, "break the time down by op", 2},
@@ -147,6 +150,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->dropout = real_argument(state, "--dropout", arg, 0, BELOW_1, "from 0 to below 1");
         break;
     case CLIP: r->clip = real_argument(state, "--clip-norm", arg, 0, 1e30, "from 0 to 1e30"); break;
+    case MEMORY: r->memory = bytes_argument(state, "--memory", arg); break;
     case RUNS: r->runs = (int)number_argument(state, "--runs", arg, 1, 100000); break;
     case PROFILE: r->profile = true; break;
     case NO_LIMITS: r->no_limits = true; break;
@@ -166,13 +170,14 @@ typedef struct result {
     double second_seconds; /* to plan another shape */
     double
         resident; /* peak after two steps; of the first backend, before anything else is measured */
+    double before; /* peak before the graph is built */
     size_t unfused_bytes;
     wg_plan_stats stats;
     bench_times times;
 } result;
 
 static wg_status make(bench_step *s, const result *out, const request *r, size_t i,
-                      const bench_batch *b, bool no_fuse)
+                      const bench_batch *b, bool no_fuse, size_t memory)
 {
     wg_status status =
         bench_step_make(s, &(bench_step_options){.settings = &r->settings,
@@ -181,6 +186,7 @@ static wg_status make(bench_step *s, const result *out, const request *r, size_t
                                                  .n_backends = r->backends.set[i].list.count,
                                                  .store = out->store,
                                                  .profile = r->profile,
+                                                 .memory = memory,
                                                  .no_fuse = no_fuse});
     const char *why = s->graph ? wg_graph_message(s->graph) : "";
     if (status != WG_OK)
@@ -204,19 +210,21 @@ static wg_status make_plans(result *out, const request *r, size_t i)
     half.source_length = half.source_length > 1 ? half.source_length / 2 : 2;
     half.target_length = half.target_length > 1 ? half.target_length / 2 : 2;
     bench_step other = {0}, unfused = {0};
+    out->before = bench_resident_peak();
     out->store = wg_store_new(1);
     if (!out->store)
         complain("out of memory");
-    wg_status status = out->store ? make(&out->step, out, r, i, &r->batch, false) : WG_ENOMEM;
+    wg_status status =
+        out->store ? make(&out->step, out, r, i, &r->batch, false, r->memory) : WG_ENOMEM;
     for (int k = 0; k < 2 && status == WG_OK; k++)
         status = run_step(&out->step);
     out->resident = bench_resident_peak();
     if (status == WG_OK)
-        status = make(&other, out, r, i, &half, false);
+        status = make(&other, out, r, i, &half, false, r->memory);
     out->second_seconds = other.plan_seconds;
     bench_step_free(&other);
     if (status == WG_OK)
-        status = make(&unfused, out, r, i, &r->batch, true);
+        status = make(&unfused, out, r, i, &r->batch, true, 0);
     if (status == WG_OK) {
         out->stats = wg_plan_statistics(out->step.plan);
         out->unfused_bytes = wg_plan_statistics(unfused.plan).buffer_bytes;
@@ -297,8 +305,12 @@ static void print_plans(const request *r, const result *seen)
                time_text(seen[i].second_seconds, b, sizeof b), seen[i].stats.nodes,
                (double)seen[i].stats.buffer_bytes / 0x1p20, (double)seen[i].unfused_bytes / 0x1p20,
                (double)seen[i].stats.leaf_bytes / 0x1p20);
-    printf("resident peak: %.1f MiB (%s, two steps, before any other measurement)\n",
-           seen[0].resident / 0x1p20, r->backends.set[0].name);
+    for (size_t i = 0; i < r->backends.n_sets; i++)
+        print_again(seen[i].step.plan, r->backends.set[i].name);
+    printf("resident peak: %.1f MiB, %.1f MiB of it since before the graph was built (%s, two "
+           "steps, before any other measurement)\n",
+           seen[0].resident / 0x1p20, (seen[0].resident - seen[0].before) / 0x1p20,
+           r->backends.set[0].name);
 }
 
 static int print(const request *r, const result *seen, const bench_limits *l)
@@ -334,8 +346,11 @@ static int json_result(wgi_json *j, const request *r, const result *x, size_t i,
     wgi_json_whole(j, "buffer_bytes", (int64_t)x->stats.buffer_bytes);
     wgi_json_whole(j, "buffer_bytes_unfused", (int64_t)x->unfused_bytes);
     wgi_json_whole(j, "leaf_bytes", (int64_t)x->stats.leaf_bytes);
-    if (i == 0)
+    json_again(j, &x->stats);
+    if (i == 0) {
         wgi_json_whole(j, "resident_peak_bytes", (int64_t)x->resident);
+        wgi_json_whole(j, "resident_before_bytes", (int64_t)x->before);
+    }
     if (r->profile)
         code = json_profile(j, x->step.plan);
     wgi_json_end(j, '}');

@@ -1,7 +1,9 @@
 /* wengert graph MODEL: the text, costs, DOT, SVG, PNG or page of a model, its gradient or plan. */
 #include "cli/backends.h"
 #include "cli/draw.h"
+#include "cli/gnuplot.h"
 #include "cli/source.h"
+#include "cli/timeline.h"
 #include "cli/values.h"
 #include "graph/text_buffer.h"
 
@@ -25,7 +27,10 @@ enum {
     PROFILE,
     PLAN,
     SECONDS,
-    NO_LEGEND
+    NO_LEGEND,
+    BUDGET,
+    TIMELINE,
+    TIMELINE_PLOT
 };
 
 /* clang-format off */
@@ -41,14 +46,23 @@ static const struct argp_option table[] = {
     {"html", HTML, "FILE", 0,
      "write a page for a browser: one file, in which scopes open on a click and nodes are found by "
      "op, name, scope and shape; of a plan also memory and times over the run", 1},
+    {"memory-timeline", TIMELINE, 0, 0,
+     "table of the memory of a run: its course, and what holds it at the peak by scope and by line "
+     "of the program; implies --plan", 1},
+    {"memory-plot", TIMELINE_PLOT, "FILE.svg|png", 0,
+     "plot the memory of a run over its steps, stacked by scope, with gnuplot; implies --plan", 1},
     {"output", 'o', "FILE", 0,
-     "write the output of --print, --costs and --dot to FILE instead of standard output", 1},
+     "write the output of --print, --costs, --dot and --memory-timeline to FILE instead of "
+     "standard output", 1},
     {0, 0, 0, 0, "Graph:", 2},
     {"model", 'm', "FOLDER", 0, "the model trained in FOLDER", 2},
     {"grad", GRAD, 0, 0, "add the gradient of the loss with respect to all parameters", 2},
     {"step", STEP, 0, 0,
      "add the gradient and an update by Adam: a training step", 2},
     {"plan", PLAN, 0, 0, "show the planned graph: simplified, with the backend of each node", 2},
+    {"memory-limit", BUDGET, "BYTES", 0,
+     "let the plan take no more than this, 512M or 2G: it drops values and computes them again; "
+     "implies --plan", 2},
     {"profile", PROFILE, 0, 0,
      "run the plan ten times and colour each node by its share of the time; implies --plan", 2},
     {0, 0, 0, 0, "Level of detail of pictures:", 3},
@@ -68,9 +82,10 @@ static const struct argp_option table[] = {
 enum { MAX_EXPAND = 64 };
 
 typedef struct request {
-    const char *model, *output, *svg, *png, *html;
-    bool folder; /* the model is in a folder: --model */
-    bool print, costs, dot, grad, step, plan, profile;
+    const char *model, *output, *svg, *png, *html, *plot;
+    size_t limit; /* bytes of the plan */
+    bool folder;  /* the model is in a folder: --model */
+    bool print, costs, dot, timeline, grad, step, plan, profile;
     const char *expand[MAX_EXPAND];
     wg_picture_options picture;
     backend_choice backends;
@@ -125,6 +140,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case GRAD: r->grad = true; break;
     case STEP: r->step = true; break;
     case PLAN: r->plan = true; break;
+    case BUDGET:
+        r->limit = bytes_argument(state, "--memory-limit", arg);
+        r->plan = true;
+        break;
+    case TIMELINE: r->timeline = r->plan = true; break;
+    case TIMELINE_PLOT:
+        if (!picture_format(arg))
+            argp_error(state, "--memory-plot: expected a file named .svg or .png, got '%s'", arg);
+        r->plot = arg;
+        r->plan = true;
+        break;
     case PROFILE: r->profile = r->plan = true; break;
     case EXPAND: parse_expand(r, arg, state); break;
     case DEPTH: r->picture.depth = (int)number_argument(state, "--depth", arg, 1, 1000); break;
@@ -144,8 +170,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!r->model)
             argp_error(state, "no model given");
-        if (r->print + r->costs + r->dot > 1)
-            argp_error(state, "use one of --print, --costs and --dot");
+        if (r->print + r->costs + r->dot + r->timeline > 1)
+            argp_error(state, "use one of --print, --costs, --dot and --memory-timeline");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -161,6 +187,7 @@ static wg_status make_plan(wg_plan **p, wg_graph *g, const source *s, const requ
                                       &(wg_plan_options){.backends = r->backends.backend,
                                                          .n_backends = r->backends.count,
                                                          .threads = r->backends.threads,
+                                                         .memory = r->limit,
                                                          .profile = r->profile});
     if (status != WG_OK) {
         complain("%s", wg_graph_message(g));
@@ -226,10 +253,11 @@ static int print(const wg_graph *g, const wg_plan *p, const request *r)
 {
     wgi_text_buffer b;
     FILE *f = wgi_text_open(&b);
-    wg_status status = !f         ? WG_ENOMEM
-                       : r->costs ? print_costs(g, f)
-                       : p        ? wg_plan_print(p, f)
-                                  : wg_graph_print(g, f);
+    wg_status status = !f            ? WG_ENOMEM
+                       : r->timeline ? wg_plan_write_timeline(p, f, NULL)
+                       : r->costs    ? print_costs(g, f)
+                       : p           ? wg_plan_print(p, f)
+                                     : wg_graph_print(g, f);
     char *text = wgi_text_close(&b);
     if (!text)
         status = WG_ENOMEM;
@@ -271,12 +299,15 @@ static int show(wg_graph *g, const source *s, request *r)
     }
     const wg_graph *shown = plan ? wg_plan_graph(plan) : g;
     bool pictures = r->dot || r->svg || r->png;
-    if (code == EXIT_OK && (r->print || r->costs || !(pictures || r->html)))
+    bool text = r->print || r->costs || r->timeline;
+    if (code == EXIT_OK && (text || !(pictures || r->html || r->plot)))
         code = print(shown, plan, r);
     if (code == EXIT_OK && r->html)
         code = write_page(shown, plan, r);
     if (code == EXIT_OK && pictures)
         code = draw(shown, r);
+    if (code == EXIT_OK && r->plot)
+        code = timeline_draw(plan, r->picture.title, r->plot);
     free(notes);
     wg_plan_free(plan);
     return code;
@@ -286,7 +317,7 @@ static int show(wg_graph *g, const source *s, request *r)
 
 static int check_outputs(const request *r)
 {
-    const char *const outputs[] = {r->output, r->svg, r->png, r->html};
+    const char *const outputs[] = {r->output, r->svg, r->png, r->html, r->plot};
     int code = EXIT_OK;
     for (size_t i = 0; i < WG_COUNT(outputs) && code == EXIT_OK; i++)
         code = check_output(outputs[i]);

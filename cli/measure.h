@@ -24,6 +24,10 @@ int code_of_times(wg_status status, const char *what, const wg_plan *const plan[
 int print_profile(const wg_plan *p, const char *name);
 int json_profile(wgi_json *j, const wg_plan *p); /* as the JSON member "profile" */
 
+/* Prints what the plan computes again by scope, if it does. */
+void print_again(const wg_plan *p, const char *name);
+void json_again(wgi_json *j, const wg_plan_stats *s); /* as members "again_..." */
+
 /* Draws the integers of v from [lo, hi), floats from (lo, hi), into data: the same numbers each
  * time. */
 void fill_random(const wg_value *v, void *data, double lo, double hi, uint64_t *state);

@@ -1,4 +1,5 @@
 #include "cli/values.h"
+#include "graph/sizes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,14 @@ long number_argument(const struct argp_state *state, const char *option, const c
         argp_error(state, "%s: expected a whole number from %ld to %ld, got '%s'", option, min, max,
                    text);
     return n;
+}
+
+size_t bytes_argument(const struct argp_state *state, const char *option, const char *text)
+{
+    int64_t bytes = 0;
+    if (!wgi_size_read(text, &bytes) || bytes == 0)
+        argp_error(state, "%s: expected bytes, such as 512M or 2G, got '%s'", option, text);
+    return (size_t)bytes;
 }
 
 uint64_t seed_argument(const struct argp_state *state, const char *text)

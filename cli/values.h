@@ -10,6 +10,8 @@
 /* An integer; argp_error unless it is in [min, max]. */
 long number_argument(const struct argp_state *state, const char *option, const char *text, long min,
                      long max);
+/* Bytes: "512M", "2G"; argp_error unless there are some. */
+size_t bytes_argument(const struct argp_state *state, const char *option, const char *text);
 /* The seed of --seed: any 64 bits. */
 uint64_t seed_argument(const struct argp_state *state, const char *text);
 /* A number; argp_error, which says the `range` in words, unless it is in [min, max]. */

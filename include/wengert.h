@@ -25,6 +25,7 @@
 #include "wengert/autograd/vmap.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/plan.h"
+#include "wengert/backends/timeline.h"
 #include "wengert/backends/evaluate.h"
 #include "wengert/backends/store.h"
 #include "wengert/backends/workspace.h"

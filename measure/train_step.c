@@ -80,6 +80,7 @@ wg_status bench_step_make(bench_step *out, const bench_step_options *o)
                                                .store = store,
                                                .seed = o->settings->seed,
                                                .profile = o->profile,
+                                               .memory = o->memory,
                                                .no_fuse = o->no_fuse});
     out->plan_seconds = wgi_seconds() - start;
     if (status == WG_OK)

@@ -18,6 +18,7 @@ typedef struct bench_step_options {
     const wg_backend *const *backends; /* default: all built-in ones */
     size_t n_backends;
     wg_store *store; /* default: the step's own */
+    size_t memory;   /* wg_plan_options.memory; 0: no limit */
     bool profile, no_fuse;
 } bench_step_options;
 

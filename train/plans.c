@@ -1,4 +1,5 @@
 #include "train/plans.h"
+#include "backends/align.h"
 #include "graph/element.h"
 #include "graph/error.h"
 #include "graph/grow.h"
@@ -59,6 +60,44 @@ static wg_status fail(const wgi_plans *p, const wg_shape *shapes, wg_status stat
     return status;
 }
 
+static size_t store_bytes(const wg_store *store)
+{
+    const wg_tensor *t;
+    size_t bytes = 0;
+    for (size_t i = 0; (t = wg_store_at(store, i)); i++)
+        bytes += wgi_round_up((size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype));
+    return bytes;
+}
+
+/* What the plan of g may take: the memory but for tensors of the store that are not its own. */
+static size_t memory_for(const wgi_plans *p, const wg_graph *g)
+{
+    size_t others = store_bytes(p->store), memory = p->options->memory;
+    for (uint32_t i = 0; memory && i < wg_graph_value_count(g); i++) {
+        const wg_value *v = wg_graph_value(g, i);
+        if (v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE) && v->name &&
+            wg_store_find(p->store, v->name))
+            others -= wgi_round_up(wg_value_bytes(v));
+    }
+    return memory ? (memory > others ? memory - others : 1) : 0;
+}
+
+/* Frees plans of other shapes until store, workspace and what plans have of their own are within
+ * the memory.  The workspace may be larger than the last plan needs: then it shrinks. */
+static wg_status keep_within(wgi_plans *p, const wg_plan *last)
+{
+    size_t memory = p->options->memory, fixed = store_bytes(p->store);
+    bool fits = !memory;
+    do
+        fits = fits ||
+               fixed + wg_workspace_bytes(p->workspace) + wgi_plan_cache_own_bytes(&p->cache) <=
+                   memory;
+    while (!fits && wgi_plan_cache_evict(&p->cache));
+    if (fits || wg_workspace_shrink(p->workspace, wg_plan_statistics(last).shared_bytes) == WG_OK)
+        return WG_OK;
+    return WG_ENOMEM;
+}
+
 static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
@@ -74,7 +113,8 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
                                                          .threads = o->threads,
                                                          .store = p->store,
                                                          .workspace = p->workspace,
-                                                         .seed = o->seed});
+                                                         .seed = o->seed,
+                                                         .memory = memory_for(p, s.graph)});
     if (status == WG_OK) {
         wgi_averages_start(p->store, tensors);
         find_places(io, *plan, &s, p->n_fields);
@@ -178,6 +218,8 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *b, wgi_step_plan **out, 
     if (status != WG_OK)
         return status;
     *out = io;
+    if (keep_within(p, (*out)->plan) != WG_OK)
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
     status = b->source->fill(b->source->context, b->epoch, b->i, (*out)->inputs, error);
     if (status != WG_OK)
         return wgi_error_prefix(error, status, "batch %" PRId64 " of epoch %" PRId64 ": ", b->i,

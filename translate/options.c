@@ -13,6 +13,7 @@ enum { /* kinds */
        SEED = WG_OPTION_SEED,
        REAL = WG_OPTION_REAL,
        AMOUNT = WG_OPTION_AMOUNT,
+       BYTES = WG_OPTION_BYTES,
        CHOICE = WG_OPTION_CHOICE,
        WORDS = WG_OPTION_WORDS,
        TEXT = WG_OPTION_TEXT,
@@ -333,6 +334,10 @@ static const wg_option table[] = {
     {"threads", .aliases = "cpu-threads",
      OPTION(WHOLE, MACHINE, ALL, threads), .max = 1024, .default_value = "0", .unit = "N",
      .doc = "number of threads; 0: all"},
+    {"memory",
+     OPTION(BYTES, MACHINE, AGAIN, memory), .default_value = "0", .unit = "BYTES",
+     .doc = "limit for parameters, states, batches and values of a training step, 512M or 2G: what "
+            "does not fit is dropped and computed again; 0: no limit"},
     {"backend",
      OPTION(TEXT, MACHINE, ALL, backend), .default_value = "", .unit = "NAMES",
      .doc = "backends or shared objects, comma-separated, in order of preference"},

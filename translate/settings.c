@@ -3,6 +3,7 @@
 #include "text/unicode/unicode.h"
 
 #include "graph/error.h"
+#include "graph/sizes.h"
 #include "translate/presets.h"
 
 #include <errno.h>
@@ -25,9 +26,9 @@ static const struct {
 } kinds[] = {
     [WG_OPTION_BOOL] = {sizeof(bool), 0},        [WG_OPTION_WHOLE] = {sizeof(int64_t), 0},
     [WG_OPTION_SEED] = {sizeof(uint64_t), 0},    [WG_OPTION_REAL] = {sizeof(double), 0},
-    [WG_OPTION_AMOUNT] = {sizeof(wg_amount), 0}, [WG_OPTION_CHOICE] = {sizeof(int), 0},
-    [WG_OPTION_WORDS] = {sizeof(char *), 1},     [WG_OPTION_TEXT] = {sizeof(char *), 1},
-    [WG_OPTION_PAIR] = {2 * sizeof(char *), 2},
+    [WG_OPTION_AMOUNT] = {sizeof(wg_amount), 0}, [WG_OPTION_BYTES] = {sizeof(int64_t), 0},
+    [WG_OPTION_CHOICE] = {sizeof(int), 0},       [WG_OPTION_WORDS] = {sizeof(char *), 1},
+    [WG_OPTION_TEXT] = {sizeof(char *), 1},      [WG_OPTION_PAIR] = {2 * sizeof(char *), 2},
 };
 
 static size_t index_of(const wg_option *o)
@@ -128,6 +129,13 @@ static wg_status read_whole(content *out, const wg_option *o, const char *text, 
     return WG_OK;
 }
 
+static wg_status read_bytes(content *out, const char *text, wg_error *why)
+{
+    if (wgi_size_read(text, &out->whole))
+        return WG_OK;
+    return wgi_error_set(why, WG_EINVAL, "bytes, such as 512M or 2G");
+}
+
 static wg_status read_seed(content *out, const char *text, wg_error *why)
 {
     char *end;
@@ -226,6 +234,7 @@ static wg_status read_value(content *out, const wg_option *o, const char *const 
     case WG_OPTION_SEED: return read_seed(out, values[0], why);
     case WG_OPTION_REAL: return read_real(out, o, values[0], why);
     case WG_OPTION_AMOUNT: return read_amount(out, values[0], why);
+    case WG_OPTION_BYTES: return read_bytes(out, values[0], why);
     default: return read_choice(out, o, values[0], why);
     }
 }

@@ -1,5 +1,6 @@
 /* A setting's value as text, in the form that YAML reads back. */
 #include "wengert/translate/settings.h"
+#include "graph/sizes.h"
 #include "graph/text_buffer.h"
 #include "text/unicode/unicode.h"
 
@@ -94,12 +95,16 @@ static void put_value(FILE *f, const wg_settings *s, const wg_option *o)
     const void *field = (const char *)s + o->offset;
     char *const *texts = field;
     const wg_amount *amount = field;
+    char size[32];
     switch (o->kind) {
     case WG_OPTION_BOOL: fputs(*(const bool *)field ? "true" : "false", f); break;
     case WG_OPTION_WHOLE: fprintf(f, "%" PRId64, *(const int64_t *)field); break;
     case WG_OPTION_SEED: fprintf(f, "%" PRIu64, *(const uint64_t *)field); break;
     case WG_OPTION_REAL: put_real(f, *(const double *)field); break;
     case WG_OPTION_AMOUNT: fprintf(f, "%" PRId64 "%c", amount->n, amount->unit); break;
+    case WG_OPTION_BYTES:
+        fputs(wgi_size_text(*(const int64_t *)field, size, sizeof size), f);
+        break;
     case WG_OPTION_CHOICE: put_choice(f, o, *(const int *)field); break;
     case WG_OPTION_WORDS: put_words(f, texts[0], o->max > 1); break;
     case WG_OPTION_TEXT: put_text(f, texts[0] ? texts[0] : ""); break;

@@ -65,6 +65,7 @@ static void set_options(wgi_translation *m, wg_trainer *t)
     o.backends = m->backends.backend;
     o.n_backends = m->backends.count;
     o.threads = (int)s->threads;
+    o.memory = (size_t)s->memory;
     t->options = o;
 }
 

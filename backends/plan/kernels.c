@@ -105,6 +105,7 @@ bool wgi_pass_kernels(wgi_planner *p)
         if (!runs(p, n))
             continue;
         r->work[r->n_work].node = n;
+        r->work[r->n_work].again = p->again && p->again[i];
         if (!choose_kernel(p, &r->work[r->n_work]))
             return false;
         r->n_work++;

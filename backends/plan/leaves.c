@@ -1,50 +1,6 @@
-/* Storages of parameters, states and inputs. */
+/* Storages of parameters, states and inputs: what they are and how large, without memory yet. */
 #include "backends/align.h"
 #include "backends/plan/planner.h"
-#include "backends/store.h"
-
-#include <string.h>
-
-/* A parameter or state lies in the store, where it is created if it is new. */
-static bool find_tensor(wgi_planner *p, const wg_value *v, wgi_storage *s)
-{
-    const wg_tensor *t;
-    char name[40];
-    if (!v->name) /* a file may leave it out */
-        return wgi_planner_fail(p, WG_EINVAL, "%s %s has no name, by which the store would know it",
-                                v->node->op->name, wg_value_text(v, name, sizeof name));
-    wg_status status = wgi_store_leaf(p->store, v, &t);
-    const wg_tensor *old = t ? t : wg_store_find(p->store, v->name);
-    char have[160], want[160];
-    if (!t && status != WG_ENOMEM && old)
-        return wgi_planner_fail(
-            p, status, "%s is %s%s in the graph, %s%s in the store%s", v->name,
-            wg_dtype_name(v->dtype), wg_shape_text(&v->shape, want, sizeof want),
-            wg_dtype_name(old->dtype), wg_shape_text(&old->shape, have, sizeof have),
-            v->node->op == &wg_op_state ? " (a store made by wg_store_new_over can have its own)"
-                                        : "");
-    if (status == WG_EDATA)
-        return wgi_planner_fail(p, status, "%s %s is not in %s, which filled the store",
-                                v->node->op->name, v->name, wgi_store_source(p->store));
-    if (!t)
-        return wgi_planner_fail(p, status, "%s: %s", v->name, wg_status_text(status));
-    s->kind = WG_STORAGE_TENSOR;
-    s->memory = t->data;
-    return true;
-}
-
-static bool allocate_inputs(wgi_planner *p, size_t bytes)
-{
-    wgi_layout *l = &p->layout;
-    p->memory.inputs = wgi_aligned_alloc(bytes);
-    if (!p->memory.inputs)
-        return wgi_planner_fail(p, WG_ENOMEM, "no memory for inputs of %zu bytes", bytes);
-    memset(p->memory.inputs, p->options.poison ? 0xff : 0, bytes);
-    for (size_t i = 0; i < l->n_storages; i++)
-        if (l->storage[i].kind == WG_STORAGE_INPUT)
-            l->storage[i].memory = p->memory.inputs + l->storage[i].offset;
-    return true;
-}
 
 bool wgi_pass_leaves(wgi_planner *p)
 {
@@ -54,19 +10,18 @@ bool wgi_pass_leaves(wgi_planner *p)
         const wg_value *v = wg_graph_value(p->g, i);
         if (!wgi_is_outer(v->node))
             continue;
-        wgi_storage s = {.kind = WG_STORAGE_INPUT, .bytes = wgi_round_up(wg_value_bytes(v))};
-        if (wgi_is_stored(v->node)) {
-            if (!find_tensor(p, v, &s))
-                return false;
-        } else {
+        wgi_storage s = {.kind = WG_STORAGE_TENSOR, .bytes = wgi_round_up(wg_value_bytes(v))};
+        if (!wgi_is_stored(v->node)) {
+            s.kind = WG_STORAGE_INPUT;
             s.offset = total;
             if (s.bytes > SIZE_MAX / 2 - total)
                 return wgi_planner_fail(p, WG_ENOMEM, "the inputs need more than %zu bytes", total);
             total += s.bytes;
         }
+        l->input_bytes = total;
         l->leaf_bytes += s.bytes;
         l->storage_of[i] = (int64_t)l->n_storages;
         l->storage[l->n_storages++] = s;
     }
-    return allocate_inputs(p, total);
+    return true;
 }

@@ -9,10 +9,8 @@
 #include "backends/align.h"
 #include "backends/plan/offsets.h"
 #include "backends/plan/planner.h"
-#include "backends/plan/workspace.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- liveness -------------------------------------------------------------------------------- */
 
@@ -226,11 +224,5 @@ bool wgi_pass_memory(wgi_planner *p)
     free(w.becomes);
     free(w.exclusive);
     wgi_uses_free(&w.uses);
-    if (!ok)
-        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
-    p->memory.outputs = wgi_aligned_alloc(p->layout.buffer_bytes - p->layout.shared_bytes);
-    if (!p->memory.outputs || !wgi_workspace_reserve(p->workspace, p->layout.shared_bytes))
-        return wgi_planner_fail(p, WG_ENOMEM, "no memory for a buffer of %zu bytes",
-                                p->layout.buffer_bytes);
-    return true;
+    return ok || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
 }

@@ -10,13 +10,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void close_backends(wg_plan *p)
+void wgi_program_free(wgi_program *r)
 {
-    for (size_t i = 0; i < p->program.n_work; i++) {
-        wgi_work *w = &p->program.work[i];
+    for (size_t i = 0; i < r->n_work; i++) {
+        wgi_work *w = &r->work[i];
         if (w->by->backend->finish)
             w->by->backend->finish(w->by->state, &w->kernel);
     }
+    free(r->work);
+    free(r->slots);
+    free(r->next_slot);
+    *r = (wgi_program){.n_work = 0};
+}
+
+static void close_backends(wg_plan *p)
+{
+    wgi_program_free(&p->program);
     for (size_t i = 0; i < p->backends.count; i++)
         if (p->backends.open[i].backend->close)
             p->backends.open[i].backend->close(p->backends.open[i].state);
@@ -29,9 +38,8 @@ void wg_plan_free(wg_plan *p)
         return;
     close_backends(p);
     void *const owned[] = {
-        p->readable.of,      p->program.work,      p->program.slots, p->program.next_slot,
-        p->layout.storage,   p->layout.storage_of, p->layout.dying,  p->memory.outputs,
-        p->memory.constants, p->memory.inputs,
+        p->readable.of,      p->layout.storage, p->layout.storage_of, p->layout.dying,
+        p->memory.constants, p->memory.outputs, p->memory.inputs,
     };
     for (int i = 0; i < WG_COUNT(owned); i++)
         free(owned[i]);

@@ -39,7 +39,7 @@ typedef struct wgi_layout {
     int64_t *storage_of; /* [values] storage of each, WG_NONE if it needs none            */
     int64_t *dying;      /* storages of the buffer by the step after which they are dead  */
     size_t buffer_bytes; /* of which the first shared_bytes lie in the workspace          */
-    size_t shared_bytes, value_bytes, live_bytes, leaf_bytes;
+    size_t shared_bytes, value_bytes, live_bytes, leaf_bytes, input_bytes;
     int64_t peak_step;
 } wgi_layout;
 
@@ -57,6 +57,7 @@ typedef struct wgi_work {
     wg_call call;        /* ready except for the step                                    */
     int64_t scratch;     /* storage of its scratch, or WG_NONE                           */
     bool inplace;
+    bool again;            /* a value that was dropped is computed once more */
     size_t dies, dies_end; /* layout.dying[dies..dies_end): storages not needed after it */
     double seconds;
     uint64_t runs;
@@ -69,6 +70,9 @@ typedef struct wgi_program {
     void **slots;        /* operands and results of all work, one after the other         */
     uint32_t *next_slot; /* [slots] the next slot + 1 with the same input, 0: none        */
 } wgi_program;
+
+/* Frees the program: its kernels first, which the backends made. */
+void wgi_program_free(wgi_program *r);
 
 /* What the caller may ask for: the value of the private graph that stands for value i of the
  * user's graph, NULL where wg_plan_data gives nothing. */

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool wgi_planner_fail(wgi_planner *p, wg_status status, const char *format, ...)
 {
@@ -38,4 +39,39 @@ void wgi_planner_adopt(wgi_planner *p, wg_graph *to, wg_value **map)
     if (p->g != p->source)
         wg_graph_free(p->g);
     p->g = to;
+}
+
+static void *copy_of(const void *array, size_t count, size_t size)
+{
+    void *copy = malloc((count + 1) * size);
+    if (copy && count)
+        memcpy(copy, array, count * size);
+    return copy;
+}
+
+bool wgi_planner_fork(wgi_planner *fork, const wgi_planner *p)
+{
+    *fork = *p;
+    fork->g = p->source;
+    fork->of = copy_of(p->of, p->n_source, sizeof *p->of);
+    fork->marks.outputs = copy_of(p->marks.outputs, p->marks.n_outputs, sizeof *p->marks.outputs);
+    fork->marks.assigns = copy_of(p->marks.assigns, p->marks.n_assigns, sizeof *p->marks.assigns);
+    fork->root = NULL;
+    fork->folded = fork->again = NULL;
+    fork->program = (wgi_program){.n_work = 0};
+    fork->layout = (wgi_layout){.n_storages = 0};
+    fork->memory = (wgi_memory){NULL, NULL, NULL, NULL};
+    return fork->of && fork->marks.outputs && fork->marks.assigns;
+}
+
+void wgi_planner_leave(wgi_planner *p)
+{
+    wgi_program_free(&p->program);
+    void *const owned[] = {
+        p->of,    p->marks.outputs,  p->marks.assigns,     p->root,         p->folded,
+        p->again, p->layout.storage, p->layout.storage_of, p->layout.dying, p->memory.constants};
+    for (int i = 0; i < WG_COUNT(owned); i++)
+        free(owned[i]);
+    if (p->g != p->source)
+        wg_graph_free(p->g);
 }

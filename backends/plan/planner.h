@@ -30,7 +30,8 @@ typedef struct wgi_planner {
 
     /* Of the last graph, by node or value. */
     uint32_t *root;
-    bool *folded; /* computed when the plan is made */
+    bool *folded; /* computed when the plan is made               */
+    bool *again;  /* computed for a second time; NULL: none       */
     wgi_program program;
     wgi_layout layout;
     wgi_memory memory;
@@ -54,6 +55,8 @@ bool wgi_pass_fold(wgi_planner *p);     /* fold.c: constant nodes are computed  
 bool wgi_pass_kernels(wgi_planner *p);  /* kernels.c: a prepared kernel for each other node    */
 bool wgi_pass_leaves(wgi_planner *p);   /* leaves.c: storages of parameters, states, inputs    */
 bool wgi_pass_memory(wgi_planner *p);   /* liveness.c: storages and offsets of results         */
+bool wgi_pass_budget(wgi_planner *p);   /* budget.c: values are dropped until all of it fits   */
+bool wgi_pass_allocate(wgi_planner *p); /* allocate.c: the memory itself                       */
 
 /* All passes, in the order in which they run (create.c). */
 const wgi_pass *wgi_passes(size_t *count);
@@ -72,6 +75,12 @@ void wgi_planner_close(wgi_planner *p, wg_plan *plan);
 bool wgi_planner_fail(wgi_planner *p, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 /* The same with the error of g, which may be NULL; without one, memory is out. */
 bool wgi_planner_fail_as(wgi_planner *p, const wg_graph *g);
+
+/* Another planner of what p has: with marks and a map of its own, and without what is known of the
+ * last graph, which stays that of p.  false without memory; wgi_planner_leave in either case. */
+bool wgi_planner_fork(wgi_planner *fork, const wgi_planner *p);
+/* Frees what a fork has of its own, or all that p has where the fork takes its place. */
+void wgi_planner_leave(wgi_planner *p);
 
 /* Goes on with `to`, in which map[id] stands for the values of g: outputs, assignments and p->of
  * move there.  Takes both over, and frees g if it was the planner's. */

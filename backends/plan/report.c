@@ -1,6 +1,5 @@
 /* What a plan says of itself. */
-#include "backends/plan/facts.h"
-#include "backends/plan/plan.h"
+#include "backends/plan/occupancy.h"
 #include "graph/error.h"
 
 #include <stdlib.h>
@@ -16,9 +15,17 @@ wg_plan_stats wg_plan_statistics(const wg_plan *p)
                         .value_bytes = p->layout.value_bytes,
                         .live_bytes = p->layout.live_bytes,
                         .leaf_bytes = p->layout.leaf_bytes};
+    for (size_t i = 0; i < p->layout.n_storages; i++)
+        s.tensor_bytes +=
+            p->layout.storage[i].kind == WG_STORAGE_TENSOR ? p->layout.storage[i].bytes : 0;
     for (size_t i = 0; i < p->program.n_work; i++) {
-        s.flops += wg_node_flops(p->program.work[i].node);
-        s.bytes += wg_node_bytes(p->program.work[i].node);
+        const wgi_work *w = &p->program.work[i];
+        s.flops += wg_node_flops(w->node);
+        s.bytes += wg_node_bytes(w->node);
+        s.again_nodes += w->again;
+        s.again_flops += w->again ? wg_node_flops(w->node) : 0;
+        for (int k = 0; w->again && k < w->node->n_out; k++)
+            s.again_bytes += wg_value_bytes(w->node->out[k]);
     }
     return s;
 }
@@ -46,7 +53,8 @@ wg_plan_step wg_plan_step_at(const wg_plan *p, size_t i)
                        .runs = w->runs,
                        .offset =
                            first && first->kind == WG_STORAGE_BUFFER ? first->offset : SIZE_MAX,
-                       .inplace = w->inplace};
+                       .inplace = w->inplace,
+                       .again = w->again};
     return s;
 }
 
@@ -84,20 +92,11 @@ static void print_step(const wg_plan *p, size_t i, FILE *file)
     wgi_text_disarm(scope, false);
     if (*scope)
         fprintf(file, "  in %s", scope);
+    if (s.again)
+        fputs("  again", file);
     if (*s.refused)
         fprintf(file, "  (%s)", s.refused);
     fputc('\n', file);
-}
-
-typedef struct live_storage {
-    size_t bytes;
-    const wg_value *value; /* the first of the storage, NULL: scratch */
-} live_storage;
-
-static int larger_first(const void *a, const void *b)
-{
-    const live_storage *x = a, *y = b;
-    return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : 0;
 }
 
 /* What is alive at the peak, the largest first. */
@@ -105,23 +104,9 @@ static wg_status print_peak(const wg_plan *p, FILE *file)
 {
     enum { SHOWN = 20 };
     size_t n = 0;
-    live_storage *of = calloc(p->layout.n_storages + 1, sizeof *of),
-                 *alive = calloc(p->layout.n_storages + 1, sizeof *alive);
-    if (!of || !alive) {
-        free(of);
-        free(alive);
+    wgi_occupant *alive = wgi_occupants_at_peak(&p->program, &p->layout, &n);
+    if (!alive)
         return WG_ENOMEM;
-    }
-    for (size_t i = wg_graph_value_count(p->g); i-- > 0;)
-        if (p->layout.storage_of[i] != WG_NONE)
-            of[p->layout.storage_of[i]].value = wg_graph_value(p->g, i);
-    for (size_t i = 0; i < p->layout.n_storages; i++) {
-        const wgi_storage *s = &p->layout.storage[i];
-        if (s->kind == WG_STORAGE_BUFFER && s->first <= p->layout.peak_step &&
-            p->layout.peak_step <= s->last && s->bytes)
-            alive[n++] = (live_storage){s->bytes, of[i].value};
-    }
-    qsort(alive, n, sizeof *alive, larger_first);
     fprintf(file, "alive at the peak, step %lld: %zu values\n", (long long)p->layout.peak_step, n);
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         char name[200], text[400];
@@ -129,11 +114,11 @@ static wg_status print_peak(const wg_plan *p, FILE *file)
         fprintf(file, "  %12zu  %s", alive[i].bytes,
                 v ? wg_value_text(v, name, sizeof name) : "scratch");
         fprintf(file, "  %s\n",
-                v ? wg_node_message(v->node, wg_dtype_name(v->dtype), text, sizeof text) : "");
+                wg_node_message(alive[i].node, v ? wg_dtype_name(v->dtype) : "scratch", text,
+                                sizeof text));
     }
     if (n > SHOWN)
         fprintf(file, "  and %zu smaller ones\n", n - SHOWN);
-    free(of);
     free(alive);
     return WG_OK;
 }
@@ -150,6 +135,9 @@ wg_status wg_plan_print(const wg_plan *p, FILE *file)
             "buffer %zu bytes (values alone %zu, lower bound %zu), leaves %zu bytes\n",
             s.nodes, 1e-6 * s.flops, 1e-6 * s.bytes, s.buffer_bytes, s.value_bytes, s.live_bytes,
             s.leaf_bytes);
+    if (s.again_nodes)
+        fprintf(file, "%zu steps compute %zu bytes again, by %.4g MFLOP\n", s.again_nodes,
+                s.again_bytes, 1e-6 * s.again_flops);
     wg_status status = print_peak(p, file);
     return ferror(file) ? WG_EIO : status;
 }

@@ -48,6 +48,21 @@ bool wgi_workspace_reserve(wg_workspace *w, size_t bytes)
     return true;
 }
 
+wg_status wg_workspace_shrink(wg_workspace *w, size_t bytes)
+{
+    if (!w)
+        return WG_EINVAL;
+    if (bytes >= w->bytes)
+        return WG_OK;
+    char *memory = wgi_aligned_alloc(bytes);
+    if (!memory)
+        return WG_ENOMEM;
+    free(w->memory);
+    w->memory = memory;
+    w->bytes = bytes;
+    return WG_OK;
+}
+
 char *wgi_workspace_memory(const wg_workspace *w)
 {
     return w->memory;

@@ -279,6 +279,49 @@ static void examples_that_are_read_train_as_those_in_arrays(void **state)
     wg_trainer_free(a);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Deep enough that its values are most of its memory. */
+static wg_value *deep(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *h = wg_dense("first", wg_step_input(step, "x"), 8, WG_ACTIVATION_TANH);
+    for (int i = 0; i < 30; i++)
+        h = wg_dropout(wg_tanh(wg_scale(h, 1.1)), 0.05);
+    return wg_cross_entropy(wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE),
+                            wg_step_input(step, "label"), NULL, NULL);
+}
+
+/* Two shapes of batches, and validation between updates. */
+static void a_limit_of_memory_changes_no_result(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual(), small = usual();
+    wg_trainer *t;
+    wg_error error = {.text = ""};
+    o.model = deep;
+    o.valid = &examples;
+    o.validate = (wg_amount){3, 'u'};
+    small = o;
+    small.memory = 2000;
+    wg_status status = wg_trainer_create(&t, &small, &error);
+    const char *message = error.text;
+    if (status == WG_OK) {
+        status = wg_trainer_run(t, NULL);
+        message = wg_trainer_message(t);
+    }
+    const char *at = strstr(message, "with recomputation ");
+    check_that(status == WG_ENOMEM && at, "status %d: %s", status, message);
+    small.memory = strtoull(at + strlen("with recomputation "), NULL, 10) + 2048;
+    wg_trainer_free(t);
+    wg_trainer *a = trainer_of(&o), *b = trainer_of(&small);
+    run(a, NULL);
+    run(b, NULL);
+    assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 50);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+}
+
 /* ---- updates --------------------------------------------------------------------------------- */
 
 static wg_value *exact_model(void *context, const wg_model_step *step)
@@ -704,6 +747,7 @@ int main(void)
         cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
         cmocka_unit_test(other_settings_data_or_models_are_refused),
         cmocka_unit_test(examples_that_are_read_train_as_those_in_arrays),
+        cmocka_unit_test(a_limit_of_memory_changes_no_result),
         cmocka_unit_test(batches_of_an_update_add_up_to_one_large_batch),
         cmocka_unit_test(groups_have_rates_and_decays_of_their_own),
         cmocka_unit_test(a_graph_with_a_loss_is_trained_as_its_function),

@@ -161,6 +161,7 @@ static void examples(const wg_option *o, const char *values[2][2], size_t n[2], 
         [WG_OPTION_BOOL] = {"true", "false"},
         [WG_OPTION_SEED] = {"0", "18446744073709551615"},
         [WG_OPTION_AMOUNT] = {"7e", "123456789t"},
+        [WG_OPTION_BYTES] = {"1025", "3G"},
         [WG_OPTION_TEXT] = {"a: b # \"c\"\n\\", "no"},
         [WG_OPTION_PAIR] = {"- \x01\xc2\x85\xe2\x80\xa8'x'", "\xc3\xbc.de"},
     };

@@ -53,6 +53,12 @@ typedef struct wg_plan_options {
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
     bool no_fuse;    /**< do not replace patterns of nodes by fused ops */
+    /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
+     * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
+     * computes them again, as cheaply as it finds a way to; the results have the same bits.  One
+     * that cannot be brought down to it is WG_ENOMEM; the message says how little would do.  The
+     * graph, the kernels' code and the process itself are not counted. */
+    size_t memory;
 } wg_plan_options;
 
 /** Creates a plan of g.  The plan copies what it needs, so g may be freed before the plan; but
@@ -110,8 +116,12 @@ typedef struct wg_plan_stats {
     size_t value_bytes;  /**< sum over its values, as if no memory were reused */
     size_t live_bytes;   /**< largest sum of values live at once: a lower bound of the buffer */
     size_t leaf_bytes;   /**< parameters, states, inputs and constants */
+    size_t tensor_bytes; /**< the part of it that is in the store: parameters and states */
     double flops;        /**< floating-point operations of one run */
     double bytes;        /**< bytes that its nodes read and write */
+    size_t again_nodes; /**< those of `nodes` that compute a value again (wg_plan_options.memory) */
+    size_t again_bytes; /**< bytes of their results */
+    double again_flops; /**< floating-point operations of theirs, part of `flops` */
 } wg_plan_stats;
 
 /** The sizes and costs of a plan; zeros for NULL. */
@@ -129,6 +139,7 @@ typedef struct wg_plan_step {
     uint64_t runs;       /**< number of these runs */
     size_t offset;       /**< of result 0 in the buffer, SIZE_MAX if it is elsewhere */
     bool inplace;        /**< result 0 is written over an operand */
+    bool again;          /**< computes a value that was dropped (wg_plan_options.memory) */
 } wg_plan_step;
 
 /** The number of nodes that a run computes. */

@@ -34,6 +34,9 @@ WG_API wg_workspace *wg_workspace_new(void);
 WG_API void wg_workspace_free(wg_workspace *w);
 /** Its size in bytes: the maximum that one of its plans has needed; 0 for NULL. */
 WG_API size_t wg_workspace_bytes(const wg_workspace *w);
+/** Shrinks it to `bytes`.  Plans that need more (wg_plan_stats.shared_bytes) must be gone;
+ * the others go on as before.  WG_ENOMEM: it stays as it is; WG_EINVAL: w is NULL. */
+WG_API WG_MUST_USE wg_status wg_workspace_shrink(wg_workspace *w, size_t bytes);
 
 #ifdef __cplusplus
 }

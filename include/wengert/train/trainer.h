@@ -207,6 +207,11 @@ typedef struct wg_trainer_options {
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of `backends` */
     int threads;                       /**< 0: what the process may use */
+    /** Bytes for parameters, states and all plans together (wg_plan_options.memory); 0: no limit.
+     * Each plan is made for what is left beside the store; plans of other shapes are freed when
+     * their inputs and outputs would exceed it.  WG_ENOMEM: it is too small, and the message says
+     * how little would do.  It changes no result, so a resumed run may have another. */
+    size_t memory;
 } wg_trainer_options;
 
 /* ---- the run --------------------------------------------------------------------------------- */

@@ -72,6 +72,7 @@ typedef struct wg_settings {
     /* machine */
     uint64_t seed;   /**< of initial values, dropout and shuffling */
     int64_t threads; /**< 0: OpenMP's default */
+    int64_t memory;  /**< of a training run, in bytes; 0: no limit */
     char *backend;   /**< names or files, separated by commas; NULL: the fastest */
     bool int8;       /**< products of a trained model in 8-bit integers */
     bool quiet;      /**< no lines of progress */
@@ -89,6 +90,7 @@ typedef enum wg_option_kind {
     WG_OPTION_SEED,     /**< any 64 bits; uint64_t */
     WG_OPTION_REAL,     /**< a number in [min, max]; double */
     WG_OPTION_AMOUNT,   /**< 100u, 2e, 5000000t; wg_amount */
+    WG_OPTION_BYTES,    /**< 4096, 512M, 2G; int64_t */
     WG_OPTION_CHOICE,   /**< one of the choices, the first being `min`; int */
     WG_OPTION_WORDS,    /**< `min` to `max` of the choices; char * */
     WG_OPTION_TEXT,     /**< any text; char * */

@@ -1,0 +1,37 @@
+#include "graph/sizes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char units[] = "KMGT";
+
+bool wgi_size_read(const char *text, int64_t *bytes)
+{
+    char *end;
+    if (*text < '0' || *text > '9' || text[1] == 'x' || text[1] == 'X')
+        return false;
+    double x = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (unit) {
+        x = ldexp(x, 10 * (int)(unit - units + 1));
+        end += strcmp(end + 1, "iB") == 0 ? 3 : 1;
+    }
+    if (*end || !(x < 0x1p62))
+        return false;
+    *bytes = (int64_t)x;
+    return true;
+}
+
+const char *wgi_size_text(int64_t bytes, char *text, size_t size)
+{
+    int power = 0;
+    while (bytes && bytes % 1024 == 0 && power < (int)strlen(units)) {
+        bytes /= 1024;
+        power++;
+    }
+    snprintf(text, size, "%" PRId64 "%.1s", bytes, power ? &units[power - 1] : "");
+    return text;
+}

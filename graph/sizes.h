@@ -1,0 +1,16 @@
+/* Numbers of bytes as people write them. */
+#ifndef WG_PRIVATE_GRAPH_SIZES_H
+#define WG_PRIVATE_GRAPH_SIZES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "4096", "512M", "1.5GiB": a number, then nothing or K, M, G or T, powers of 1024, with or without
+ * "iB".  false if it is no such text, or 2^62 bytes or more. */
+bool wgi_size_read(const char *text, int64_t *bytes);
+
+/* The shortest such text without a fraction: "512M". */
+const char *wgi_size_text(int64_t bytes, char *text, size_t size);
+
+#endif
