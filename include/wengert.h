@@ -38,6 +38,7 @@
 #include "wengert/models/transformer.h"
 #include "wengert/files/safetensors.h"
 #include "wengert/files/weights.h"
+#include "wengert/onnx/onnx.h"
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"
