@@ -4,6 +4,7 @@
 #include "onnx/import.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- failing --------------------------------------------------------------------------------- */
@@ -249,10 +250,22 @@ int64_t wgi_ox_int(ox_node *n, const char *name, int64_t otherwise)
     return a && a->has_i ? a->i : otherwise;
 }
 
+/* Attributes are f32.  0.1f was written for 0.1: the number of fewest digits that rounds to it. */
+static double as_written(float x)
+{
+    char text[40];
+    for (int digits = 1; digits < 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)x);
+        if (strtof(text, NULL) == x)
+            return strtod(text, NULL);
+    }
+    return (double)x;
+}
+
 double wgi_ox_real(ox_node *n, const char *name, double otherwise)
 {
     const ox_attribute_proto *a = wgi_ox_attribute(n, name);
-    return a && a->has_f ? (double)a->f : otherwise;
+    return a && a->has_f ? as_written(a->f) : otherwise;
 }
 
 /* Bytes of the file as a text of the import. */

@@ -88,16 +88,29 @@ static void copy_node(const ox_import *m, wg_graph *to, const wg_node *n, wg_val
         map[n->out[k]->id] = copy->out[k];
 }
 
-static wg_value *copy_of(const ox_import *m, wg_graph *to, const wg_value *v)
+/* A few bytes of a file can ask for any number of numbers. */
+static bool is_small(ox_import *m, const wg_node *n)
+{
+    enum { MOST = 1 << 28 };
+    for (int k = 0; k < n->n_out; k++)
+        if (n->op != &wg_op_constant && wg_value_bytes(n->out[k]) > MOST)
+            return wgi_ox_stop(m, WG_EUNSUPPORTED,
+                               "%s: a tensor of %zu bytes, to be computed while the file is read; "
+                               "at most %d are",
+                               n->at ? n->at : n->op->name, wg_value_bytes(n->out[k]), MOST);
+    return true;
+}
+
+static wg_value *copy_of(ox_import *m, wg_graph *to, const wg_value *v)
 {
     wg_value **map = calloc(wg_graph_value_count(m->graph) + 1, sizeof *map), *y = NULL;
     bool *needed = calloc(wg_graph_node_count(m->graph) + 1, sizeof *needed);
     if (map && needed) {
         mark(m, v, needed);
-        for (size_t i = 0; i <= v->node->id && wg_graph_status(to) == WG_OK; i++)
-            if (needed[i])
+        for (size_t i = 0; i <= v->node->id && m->status == WG_OK; i++)
+            if (needed[i] && is_small(m, wg_graph_node(m->graph, i)))
                 copy_node(m, to, wg_graph_node(m->graph, i), map);
-        y = map[v->id];
+        y = m->status == WG_OK ? map[v->id] : NULL;
     }
     free(map);
     free(needed);

@@ -22,7 +22,7 @@ wg_value *wgi_ox_relu(ox_node *n)
 
 wg_value *wgi_ox_leaky_relu(ox_node *n)
 {
-    return wg_leaky_relu(x_of(n), wgi_ox_real(n, "alpha", 0.01f));
+    return wg_leaky_relu(x_of(n), wgi_ox_real(n, "alpha", 0.01));
 }
 
 wg_value *wgi_ox_elu(ox_node *n)
@@ -39,8 +39,8 @@ wg_value *wgi_ox_celu(ox_node *n)
 
 wg_value *wgi_ox_selu(ox_node *n)
 {
-    double alpha = wgi_ox_real(n, "alpha", 1.67326319217681884765625f);
-    return wg_scale(wg_elu(x_of(n), alpha), wgi_ox_real(n, "gamma", 1.05070102214813232421875f));
+    double alpha = wgi_ox_real(n, "alpha", 1.67326319217681884765625);
+    return wg_scale(wg_elu(x_of(n), alpha), wgi_ox_real(n, "gamma", 1.05070102214813232421875));
 }
 
 wg_value *wgi_ox_thresholded_relu(ox_node *n)
@@ -54,7 +54,7 @@ wg_value *wgi_ox_thresholded_relu(ox_node *n)
 
 wg_value *wgi_ox_hard_sigmoid(ox_node *n)
 {
-    wg_value *y = wg_scale(x_of(n), wgi_ox_real(n, "alpha", 0.2f));
+    wg_value *y = wg_scale(x_of(n), wgi_ox_real(n, "alpha", 0.2));
     return wg_clamp(wg_shift(y, wgi_ox_real(n, "beta", 0.5)), 0, 1);
 }
 

@@ -24,7 +24,7 @@ wg_value *wgi_ox_batchnorm(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0), *gain = wgi_ox_in(n, 1), *bias = wgi_ox_in(n, 2);
     wg_value *mean = wgi_ox_state(n, 3), *var = wgi_ox_state(n, 4);
-    double eps = wgi_ox_real(n, "epsilon", 1e-5f), momentum = wgi_ox_real(n, "momentum", 0.9f);
+    double eps = wgi_ox_real(n, "epsilon", 1e-5), momentum = wgi_ox_real(n, "momentum", 0.9);
     if (n->opset < 9 && !wgi_ox_int(n, "spatial", 1))
         return wgi_ox_refuse(n, "spatial = 0");
     if (!x || x->shape.rank < 2)
@@ -45,7 +45,7 @@ wg_value *wgi_ox_instancenorm(ox_node *n)
     if (!x || x->shape.rank < 3)
         return wgi_ox_fail(n, WG_ESHAPE, "expected 3 axes or more");
     return wg_groupnorm(x, wgi_ox_in(n, 1), wgi_ox_in(n, 2), x->shape.dim[1],
-                        wgi_ox_real(n, "epsilon", 1e-5f));
+                        wgi_ox_real(n, "epsilon", 1e-5));
 }
 
 /* One number for each group as one for each of its channels. */
@@ -66,7 +66,7 @@ wg_value *wgi_ox_groupnorm(ox_node *n)
         return wgi_ox_fail(n, WG_ESHAPE, "%lld groups of the channels", (long long)groups);
     return wg_groupnorm(x, for_channels(wgi_ox_in(n, 1), groups, x->shape.dim[1]),
                         for_channels(wgi_ox_in(n, 2), groups, x->shape.dim[1]), groups,
-                        wgi_ox_real(n, "epsilon", 1e-5f));
+                        wgi_ox_real(n, "epsilon", 1e-5));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -94,7 +94,7 @@ wg_value *wgi_ox_layernorm(ox_node *n)
     int axes = row_axes(n, x);
     if (!axes)
         return NULL;
-    double eps = wgi_ox_real(n, "epsilon", 1e-5f);
+    double eps = wgi_ox_real(n, "epsilon", 1e-5);
     bool rows = is_row(gain, x, axes) && is_row(bias, x, axes);
     wg_value *y = wg_layernorm(x, rows ? gain : NULL, rows ? bias : NULL, axes, eps);
     wgi_ox_set(n, 1, wg_result_of(y, 1));
@@ -110,7 +110,7 @@ wg_value *wgi_ox_rmsnorm(ox_node *n)
     int axes = row_axes(n, x);
     if (!axes)
         return NULL;
-    double eps = wgi_ox_real(n, "epsilon", 1e-5f);
+    double eps = wgi_ox_real(n, "epsilon", 1e-5);
     bool rows = is_row(gain, x, axes);
     wg_value *y = wg_rmsnorm(x, rows ? gain : NULL, axes, eps);
     return rows ? y : wg_mul(y, gain);
@@ -149,7 +149,7 @@ wg_value *wgi_ox_lrn(ox_node *n)
     wg_value *planes = wg_reshape(wg_square(x), WG_SHAPE(x->shape.dim[0], 1, channels, rest));
     wg_pool2d_options o = {.kernel = {size, 1}, .stride = {1, 1}};
     wg_value *m = wg_avg_pool2d(wgi_ox_pad(n, planes, before, after, 0), &o);
-    wg_value *d = wg_shift(wg_scale(wg_reshape(m, x->shape), wgi_ox_real(n, "alpha", 0.0001f)),
+    wg_value *d = wg_shift(wg_scale(wg_reshape(m, x->shape), wgi_ox_real(n, "alpha", 0.0001)),
                            wgi_ox_real(n, "bias", 1));
     return wg_div(x, wg_pow(d, wg_scalar_like(x, wgi_ox_real(n, "beta", 0.75))));
 }

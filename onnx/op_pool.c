@@ -15,7 +15,8 @@ static wg_pool2d_options options_of(const ox_window *w, int i, int j)
     return (wg_pool2d_options){.kernel = {w->kernel[i], w->kernel[j]},
                                .stride = {w->stride[i], w->stride[j]},
                                .padding = {w->before[i], w->before[j]},
-                               .dilation = {w->dilation[i], w->dilation[j]}};
+                               .dilation = {w->dilation[i], w->dilation[j]},
+                               .exclude_padding = w->exclude_padding};
 }
 
 /* Along H and W of the last two axes; the axes before are one. */
@@ -152,7 +153,7 @@ wg_value *wgi_ox_max_unpool(ox_node *n)
 /* ---- means ----------------------------------------------------------------------------------- */
 
 /* The mean over whole windows of the padded x, and of how much of each window counts. */
-static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w, bool count_padding)
+static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w)
 {
     ox_window inner = *w;
     memset(inner.before, 0, sizeof inner.before);
@@ -161,7 +162,7 @@ static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w, bool cou
     wg_shape one = x->shape;
     one.dim[0] = one.dim[1] = 1;
     wg_value *ones = wg_fill(n->graph, x->dtype, one, 1);
-    if (count_padding) {
+    if (!w->exclude_padding) {
         ones = wgi_ox_pad_spatial(n, ones, w, false, 1);
         memset(last.before, 0, sizeof last.before);
         memset(last.after, 0, sizeof last.after);
@@ -183,11 +184,8 @@ wg_value *wgi_ox_average_pool(ox_node *n)
         return NULL;
     if (has_dilation(&w))
         return wgi_ox_refuse(n, "dilations");
-    bool padded = false;
-    for (int k = 0; k < w.rank; k++)
-        padded |= w.before[k] || w.after[k] || w.extra[k];
-    return padded ? mean_over(n, x, &w, wgi_ox_int(n, "count_include_pad", 0))
-                  : pool(x, &w, (wg_avg_pool2d));
+    w.exclude_padding = !wgi_ox_int(n, "count_include_pad", 0);
+    return wgi_ox_is_even(&w) ? pool(x, &w, (wg_avg_pool2d)) : mean_over(n, x, &w);
 }
 
 /* (sum |x|^p)^(1/p), the sum by the mean over a window times its number of elements */

@@ -63,8 +63,8 @@ static wg_value *adam_rate(const update *u, double alpha, double beta)
 wg_value *wgi_ox_adam(ox_node *n)
 {
     update u;
-    double alpha = wgi_ox_real(n, "alpha", 0.9f), beta = wgi_ox_real(n, "beta", 0.999f),
-           eps = wgi_ox_real(n, "epsilon", 1e-6f),
+    double alpha = wgi_ox_real(n, "alpha", 0.9), beta = wgi_ox_real(n, "beta", 0.999),
+           eps = wgi_ox_real(n, "epsilon", 1e-6),
            post = 1 - wgi_ox_real(n, "norm_coefficient_post", 0);
     if (!begin(&u, n, 4))
         return NULL;
@@ -85,7 +85,7 @@ wg_value *wgi_ox_adam(ox_node *n)
 wg_value *wgi_ox_adagrad(ox_node *n)
 {
     update u;
-    double decay = wgi_ox_real(n, "decay_factor", 0), eps = wgi_ox_real(n, "epsilon", 1e-6f);
+    double decay = wgi_ox_real(n, "decay_factor", 0), eps = wgi_ox_real(n, "epsilon", 1e-6);
     if (!begin(&u, n, 3) || !u.rate || !u.step)
         return NULL;
     wg_value *t = wg_cast(u.step, u.rate->dtype);

@@ -12,6 +12,7 @@ typedef struct ox_window {
     int64_t kernel[OX_MAX_SPATIAL], stride[OX_MAX_SPATIAL], dilation[OX_MAX_SPATIAL];
     int64_t before[OX_MAX_SPATIAL], after[OX_MAX_SPATIAL]; /* padding */
     int64_t extra[OX_MAX_SPATIAL]; /* more behind `after`, so that ceil_mode's last window fits */
+    bool exclude_padding;          /* of means: padding does not count */
 } ox_window;
 
 /* The windows over x[N, C, spatial...]; `kernel` has sizes that kernel_shape may repeat, or is NULL.

@@ -44,3 +44,12 @@ void wg_onnx_tensor_free(wg_onnx_tensor *t)
 {
     (void)t;
 }
+
+wg_status wg_onnx_export(const wg_graph *g, const char *path, const wg_onnx_export_options *options,
+                         wg_error *error)
+{
+    (void)g;
+    (void)path;
+    (void)options;
+    return absent(error);
+}

@@ -1,4 +1,4 @@
-/* Models of ONNX: docs/onnx.md says which.
+/* Models of ONNX, read and written: docs/onnx.md says which.
  *
  *     wg_graph *g;
  *     wg_error error;
@@ -28,6 +28,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** The opset and the version of the format that wg_onnx_export writes. */
+enum { WG_ONNX_OPSET = 17, WG_ONNX_IR = 8 };
 
 /** The size of a symbolic dimension.  The name is that of the file ("batch"), or "INPUT:AXIS"
  *  ("x:0") for an axis that has none. */
@@ -94,6 +97,23 @@ WG_API WG_MUST_USE wg_status wg_onnx_tensor_read(wg_onnx_tensor *out, const char
                                                  wg_error *error);
 /** Frees what the tensor holds; NULL is allowed. */
 WG_API void wg_onnx_tensor_free(wg_onnx_tensor *t);
+
+/** How a graph is exported.  Zero means the default in every field. */
+typedef struct wg_onnx_export_options {
+    const char *name; /**< of the graph; NULL: "wengert" */
+    /** Where the numbers of parameters and states are.  NULL: they are initial values (of the
+     *  graph, or drawn with seed 0). */
+    const wg_store *store;
+} wg_onnx_export_options;
+
+/** Writes the outputs of g, and what they need, as a model of opset WG_ONNX_OPSET.  Inputs and
+ *  outputs keep their names, parameters and states become initializers; assignments are left out.
+ *  A composite is expanded where ONNX has no op for it; dropout becomes an
+ *  op that drops nothing unless the file is imported for training.  `options` may be NULL.  WG_EUNSUPPORTED:
+ *  the message lists the ops that ONNX has no form for; WG_EINVAL: NULL, no outputs or one without
+ *  a name; WG_EIO; WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_onnx_export(const wg_graph *g, const char *path,
+                                            const wg_onnx_export_options *options, wg_error *error);
 
 #ifdef __cplusplus
 }
