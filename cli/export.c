@@ -75,15 +75,14 @@ int command_export(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&source_argp, 0, "Model:", 5}, {0}};
     static const struct argp argp = {
-        table,
-        parse,
-        "MODEL|FILE.wg|FILE.onnx|MODEL.so FILE",
-        "Writes the outputs of a model, and what they need, as a file of ONNX (opset 17).",
-        children,
-        NULL,
-        NULL};
-    request r = {0};
+        .options = table,
+        .parser = parse,
+        .args_doc = "MODEL|FILE.wg|FILE.onnx|MODEL.so FILE",
+        .doc = "Writes the outputs of a model, and what they need, as a file of ONNX (opset 17).",
+        .children = children,
+    };
     source s;
+    request r = {0};
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;

@@ -70,7 +70,5 @@ ox_item *wgi_ox_lookup(const ox_import *m, const char *name);
 ox_item *wgi_ox_declare(ox_import *m, const char *name);
 /* The value of an item: a tensor becomes a parameter or a constant at its first use. */
 wg_value *wgi_ox_value(ox_import *m, ox_item *item);
-/* Whether a name stands in the options' list of frozen ones. */
-bool wgi_ox_is_frozen(const wg_onnx_import_options *o, const char *name);
 
 #endif

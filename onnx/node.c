@@ -50,7 +50,7 @@ void *wgi_ox_alloc(ox_node *n, size_t size)
 
 /* ---- values of items ------------------------------------------------------------------------- */
 
-bool wgi_ox_is_frozen(const wg_onnx_import_options *o, const char *name)
+static bool is_frozen(const wg_onnx_import_options *o, const char *name)
 {
     for (size_t i = 0; i < o->n_frozen; i++) {
         size_t length = strlen(o->frozen[i]);
@@ -64,7 +64,7 @@ bool wgi_ox_is_frozen(const wg_onnx_import_options *o, const char *name)
 static bool is_trained(const ox_import *m, const ox_item *item)
 {
     return item->is_initializer && wg_dtype_is_float(item->tensor->dtype) &&
-           item->tensor->shape.rank > 0 && !wgi_ox_is_frozen(&m->options, item->name);
+           item->tensor->shape.rank > 0 && !is_frozen(&m->options, item->name);
 }
 
 /* Leaves are at the top, so that they have their names in the file. */

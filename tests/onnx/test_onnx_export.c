@@ -50,8 +50,8 @@ static bool drop_nothing(void *context, wg_graph *to, const wg_node *n, wg_value
     return true;
 }
 
-/* The number of numbers that were compared: bit for bit, but for the output `loss`, which may be off
- * by `tolerance`, relative to itself. */
+/* The number of numbers that were compared: bit for bit, but for the output `loss`, which may be
+ * off by `tolerance`, relative to itself. */
 static size_t comes_back(wg_graph *g, const wg_model *m, double tolerance)
 {
     size_t compared = 0;

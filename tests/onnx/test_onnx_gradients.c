@@ -1,5 +1,5 @@
-/* The gradient check of every case of ONNX's own suite that is imported and has inputs of floats, at
- * the suite's own numbers: in f64, against finite differences.  No derivative may be wrong. */
+/* The gradient check of every case of ONNX's own suite that is imported and has inputs of floats,
+ * at the suite's own numbers: in f64, against finite differences.  No derivative may be wrong. */
 #include "tests/onnx/cases.h"
 
 #include <stdlib.h>

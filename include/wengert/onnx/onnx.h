@@ -108,9 +108,9 @@ typedef struct wg_onnx_export_options {
 
 /** Writes the outputs of g, and what they need, as a model of opset WG_ONNX_OPSET.  Inputs and
  *  outputs keep their names, parameters and states become initializers; assignments are left out.
- *  A composite is expanded where ONNX has no op for it; dropout becomes an
- *  op that drops nothing unless the file is imported for training.  `options` may be NULL.  WG_EUNSUPPORTED:
- *  the message lists the ops that ONNX has no form for; WG_EINVAL: NULL, no outputs or one without
+ *  A composite is expanded where ONNX has no op for it; dropout becomes an op that drops nothing
+ *  unless the file is imported for training.  `options` may be NULL.  WG_EUNSUPPORTED: the message
+ *  lists the ops that ONNX has no form for; WG_EINVAL: NULL, no outputs or one without
  *  a name; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_export(const wg_graph *g, const char *path,
                                             const wg_onnx_export_options *options, wg_error *error);
