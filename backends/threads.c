@@ -120,6 +120,7 @@ bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
 typedef struct watch {
     pthread_mutex_t lock;
     int64_t looked, delay; /* when last, and wgi_run_delay then */
+    int looks;
     wgi_waiting wanted;
     bool briefly;  /* as OpenMP has been told */
     pid_t process; /* a fork has none of the threads, so nothing has been told there */
@@ -135,15 +136,20 @@ static int64_t now(void)
     return t.tv_sec * SECOND + t.tv_nsec;
 }
 
+/* New threads begin on the core of the one that made them; the system takes some tenths of a second
+ * to give them their own. */
+enum { LOOKS_UNTIL_SETTLED = 5 };
+
 /* Have cores been missing since the last look?  One busy process takes half a core or more; what a
  * quiet system does beside is for each thread a small share. */
 static bool lost_cores(watch *w, int64_t time, int threads)
 {
     int64_t delay = wgi_run_delay(), waited = delay - w->delay, since = time - w->looked;
-    bool first = w->looked == 0;
+    bool settled = w->looks >= LOOKS_UNTIL_SETTLED;
+    w->looks += !settled;
     w->looked = time;
     w->delay = delay;
-    return !first && waited > since / 4 + since / 32 * threads;
+    return settled && waited > since / 4 + since / 32 * threads;
 }
 
 static bool decided_by_user(void)
@@ -157,6 +163,7 @@ static void begin_again_after_fork(watch *w)
         return;
     w->process = getpid();
     w->looked = 0;
+    w->looks = 0;
     w->wanted = (wgi_waiting){0};
     w->briefly = false;
 }

@@ -77,22 +77,26 @@ static void count_allocations(size_t fail_at, bool for_good)
 
 typedef wg_status work(void *context);
 
-/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails; `spares`:
- * where only one fails the work may do without it. */
-static inline size_t fail_each_but(const char *what, work *f, void *context, wg_status expected,
-                                   bool spares)
+typedef struct failing_allocations {
+    bool spares;          /* where only one allocation fails the work may do without it */
+    size_t first, stride; /* of the allocations that fail; 0: the first one, each one */
+} failing_allocations;
+
+/* `expected` with all the memory in the world, WG_ENOMEM whichever allocation fails. */
+static inline size_t fail_some(const char *what, work *f, void *context, wg_status expected,
+                               failing_allocations which)
 {
     count_allocations(0, false);
     wg_status status = f(context);
-    size_t total = *allocation_calls();
+    size_t total = *allocation_calls(), stride = which.stride ? which.stride : 1;
     allocations.counting = false;
     check_that(status == expected, "%s: %s", what, wg_status_text(status));
     for (int for_good = 0; for_good < 2; for_good++)
-        for (size_t i = 1; i <= total; i++) {
+        for (size_t i = 1 + which.first % stride; i <= total; i += stride) {
             count_allocations(i, for_good);
             status = f(context);
             allocations.counting = false;
-            bool spared = spares && !for_good && status == expected;
+            bool spared = which.spares && !for_good && status == expected;
             check_that(status == WG_ENOMEM || spared, "%s: allocation %zu of %zu fails%s: %s", what,
                        i, total, for_good ? " and all after" : "", wg_status_text(status));
         }
@@ -101,7 +105,7 @@ static inline size_t fail_each_but(const char *what, work *f, void *context, wg_
 
 static inline size_t fail_each(const char *what, work *f, void *context, wg_status expected)
 {
-    return fail_each_but(what, f, context, expected, false);
+    return fail_some(what, f, context, expected, (failing_allocations){0});
 }
 
 #endif

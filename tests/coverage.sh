@@ -6,14 +6,15 @@ min_branches=90
 min_branches_of_parsers=100
 
 # Every room of the library and the program, with nothing left out of it.
-rooms="include graph ops autograd backends models decode files text train measure cli"
+rooms="include graph ops autograd backends models decode files text train translate measure cli"
 # What reads bytes that a stranger may have written: files, texts, settings, command lines.
 parsers="
-files/header.c files/safetensors.c files/sums.c files/checksum.c files/read.c
+files/header.c files/safetensors.c files/sums.c files/checksum.c files/read.c files/json_cursor.c
 graph/file/attributes.c graph/file/numbers.c graph/file/parse.c graph/file/tokens.c ops/parse.c
 text/text.c text/token_table.c text/vocabulary.c text/vocabulary_file.c text/corpus.c text/unicode/unicode.c
-train/options.c train/presets.c train/settings.c train/settings_text.c train/settings_yaml.c
-train/progress.c train/json.h
+text/charsmap.c
+translate/options.c translate/presets.c translate/settings.c translate/settings_text.c translate/settings_yaml.c
+train/progress.c train/json.c
 cli/values.c cli/settings_args.c cli/lines.c cli/metrics.c
 "
 

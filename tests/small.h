@@ -3,7 +3,7 @@
 #ifndef WG_TESTS_SMALL_H
 #define WG_TESTS_SMALL_H
 
-#include "tests/test.h"
+#include "tests/any_threads.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
@@ -28,14 +28,41 @@ static inline wg_value *small_constant(wg_graph *g, wg_dtype dtype, wg_shape sha
     return wg_constant(g, dtype, shape, dtype == WG_F32 ? (const void *)f32 : (const void *)f64);
 }
 
-/* A plan of y[0..n) that has run once; fails with the message of graph or plan. */
-static inline wg_plan *small_run(wg_graph *g, wg_value *const *y, size_t n, int threads)
+/* A plan of y[0..n) that has run once, on the given backends; none: on the best ones.  Fails with
+ * the message of graph or plan. */
+static inline wg_plan *small_run_on(const wg_backend_list *backends, wg_graph *g,
+                                    wg_value *const *y, size_t n, int threads)
 {
     wg_plan *p;
     wg_plan_options options = {.outputs = y, .n_outputs = n, .threads = threads, .no_fold = true};
+    if (backends) {
+        options.backends = backends->backend;
+        options.n_backends = backends->count;
+    }
     check_that(wg_plan_create(&p, g, &options) == WG_OK, "%s", wg_graph_message(g));
     check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
     return p;
+}
+
+static inline wg_plan *small_run(wg_graph *g, wg_value *const *y, size_t n, int threads)
+{
+    return small_run_on(NULL, g, y, n, threads);
+}
+
+/* y[0..n) have the same bits on 1 to 5 threads, on the backends that promise it. */
+static inline void small_same_at_any_threads(wg_graph *g, wg_value *const *y, size_t n)
+{
+    const wg_backend_list backends = any_threads_backends();
+    wg_plan *one = small_run_on(&backends, g, y, n, 1);
+    for (int threads = 2; threads <= 5; threads++) {
+        wg_plan *many = small_run_on(&backends, g, y, n, threads);
+        for (size_t i = 0; i < n; i++)
+            check_that(memcmp(wg_plan_data(one, y[i]), wg_plan_data(many, y[i]),
+                              wg_value_bytes(y[i])) == 0,
+                       "result %zu, %s, differs at %d threads", i, y[i]->node->op->name, threads);
+        wg_plan_free(many);
+    }
+    wg_plan_free(one);
 }
 
 /* Element i of a value of f32, f64 or i64 that the plan computed. */

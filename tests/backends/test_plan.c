@@ -1,4 +1,5 @@
 /* Plans: what they leave out, merge, fold and expand; what a run computes; what they report. */
+#include "tests/any_threads.h"
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/evaluate.h"
@@ -355,8 +356,12 @@ static void threads_do_not_change_a_bit(void **state)
     wg_graph *g = busy_graph(&x, &loss);
     wg_value *w = wg_graph_find(g, "w");
     const int threads[] = {1, 2, 3, 4};
+    const wg_backend_list backends = any_threads_backends();
     for (int t = 0; t < WG_COUNT(threads); t++) {
-        wg_plan *p = plan_of(g, &(wg_plan_options){.threads = threads[t], .seed = 9});
+        wg_plan *p = plan_of(g, &(wg_plan_options){.backends = backends.backend,
+                                                   .n_backends = backends.count,
+                                                   .threads = threads[t],
+                                                   .seed = 9});
         float *in = wg_plan_data(p, x);
         for (int i = 0; i < COUNT; i++)
             in[i] = (float)(i % 97) / 48 - 1;

@@ -1,5 +1,6 @@
 /* Many sentences by several threads, each with its share: nothing may depend on how they were
  * shared out. */
+#include "tests/any_threads.h"
 #include "tests/searches.h"
 #include "wengert/backends/load.h"
 
@@ -38,6 +39,7 @@ static void results_do_not_depend_on_threads(void **state)
     draw_sentences(&x, MANY, 14, 5);
     x.length[17] = 0; /* an empty one in between */
     size_t compared = 0;
+    const wg_backend_list backends = any_threads_backends();
     for (int choice = 0; choice < 4; choice++) {
         const wg_search_options o = {.beam = choice == 0 ? 1 : 3,
                                      .n_best = choice == 0 ? 1 : 2,
@@ -49,6 +51,8 @@ static void results_do_not_depend_on_threads(void **state)
         size_t count = MANY * (size_t)o.n_best;
         for (int threads = 1; threads <= 4; threads++) {
             wg_search_model model = model_of(&c, store);
+            model.backends = backends.backend;
+            model.n_backends = backends.count;
             model.threads = threads;
             wg_search *s = search_of(&model);
             for (int again = 0; again < 2; again++) {

@@ -62,10 +62,12 @@ locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
 
 enum { MANY = 20 };
 
+/* Sanitizers are slow: with them each op has one sample, of which every third allocation fails,
+ * from the first, second or third on.  Other builds see all of them. */
 #ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = true };
+enum { SANITIZED = true, STRIDE = 3 };
 #else
-enum { SANITIZED = false };
+enum { SANITIZED = false, STRIDE = 1 };
 #endif
 
 /* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
@@ -233,14 +235,15 @@ static void every_op(void **state)
     FOR_EACH_SAMPLE(op, s)
     {
         application a = {op, s};
-        if (SANITIZED && s != op->samples) /* slow: the others are for other builds */
+        if (SANITIZED && s != op->samples)
             continue;
         wg_status status = apply_and_differentiate(&a);
         if (status == WG_EUNSUPPORTED) /* no gradient: a user's own business */
             continue;
         char what[160];
         snprintf(what, sizeof what, "%s, %s", op->name, sample_name(s));
-        fail_each(what, apply_and_differentiate, &a, WG_OK);
+        fail_some(what, apply_and_differentiate, &a, WG_OK,
+                  (failing_allocations){false, ops, STRIDE});
         ops += s == op->samples;
     }
     assert_in_range(ops, 100, 1000);

@@ -5,6 +5,7 @@
  * Outputs go in panels of so many as fill the registers with sums of some rows.  A panel's weights
  * are put side by side once, then all rows pass over them: they stay in the first cache. */
 #include "backends/simd/kernels/int8.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <float.h>
 #include <math.h>
@@ -101,9 +102,8 @@ static void finish(const simd_int8 *a, int64_t r, int64_t first, int64_t outputs
 }
 
 /* `rows` rows of x from r on with a panel; `rows` is a constant wherever this is inlined. */
-static inline __attribute__((always_inline)) void
-some_rows(const simd_int8 *a, const pieces *p, int64_t r, int64_t first, int64_t outputs,
-          const simd_int8_lane *panel, const int rows)
+SIMD_INLINE void some_rows(const simd_int8 *a, const pieces *p, int64_t r, int64_t first,
+                           int64_t outputs, const simd_int8_lane *panel, const int rows)
 {
     int64_t groups = simd_int8_groups(a->width);
     int32_t sums[ROWS][PANEL];

@@ -9,6 +9,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_INT8_H
 
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -128,10 +129,8 @@ enum {
 /* sums[row][lane], [rows, vectors SIMD_INT8_LANES], raised: of `rows` rows in common, `groups`
  * groups each, with a panel. rows and vectors are constants wherever this is inlined: then all sums
  * stay in registers meanwhile. */
-static inline __attribute__((always_inline)) void simd_int8_sums(const simd_int8_common *common,
-                                                                 const simd_int8_lane *panel,
-                                                                 int64_t groups, const int rows,
-                                                                 const int vectors, int32_t *sums)
+SIMD_INLINE void simd_int8_sums(const simd_int8_common *common, const simd_int8_lane *panel,
+                                int64_t groups, const int rows, const int vectors, int32_t *sums)
 {
     const simd_sums *lanes = (const simd_sums *)(const void *)panel;
     simd_sums sum[SIMD_INT8_ROWS][SIMD_INT8_VECTORS];

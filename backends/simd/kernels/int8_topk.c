@@ -4,6 +4,7 @@
  * when it comes to it. */
 #include "backends/simd/kernels/topk.h"
 #include "backends/simd/kernels/int8.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <omp.h>
 
@@ -51,9 +52,9 @@ static block_of_weights weights_of(const simd_int8_topk *a, int thread)
 
 /* block[c, lane] = x_scale[lane] weight_scale[c] (sum - raised[c]) + bias[c] of `classes` classes,
  * a constant where this is inlined. */
-static inline __attribute__((always_inline)) void
-some_classes(const simd_int8_topk *a, int64_t group, int64_t c, const block_of_weights *w,
-             const float *scale, float *block, const int classes)
+SIMD_INLINE void some_classes(const simd_int8_topk *a, int64_t group, int64_t c,
+                              const block_of_weights *w, const float *scale, float *block,
+                              const int classes)
 {
     int64_t groups = simd_int8_groups(a->width);
     int32_t sums[TOGETHER][LANES];

@@ -9,6 +9,7 @@
 
 #include "backends/broadcast.h"
 #include "backends/mask.h"
+#include "backends/simd/kernels/axis.h"
 #include "backends/simd/kernels/product.h"
 
 #include <stdbool.h>
@@ -240,18 +241,6 @@ static inline int64_t simd_column_blocks(int64_t rows)
     return (rows + SIMD_COLUMN_ROWS - 1) / SIMD_COLUMN_ROWS;
 }
 
-/* Linear recurrences over [outer, size, inner] along the middle axis, and their gradients; see
- * scan.c.  initial and dinitial are [outer, inner]. */
-typedef struct simd_scan {
-    const float *a, *x, *dy; /* x forward, dy backward */
-    const float *initial;    /* or NULL: zeros */
-    float *y;                /* written forward, read backward */
-    float *da, *dx, *dinitial;
-    int64_t outer, size, inner;
-    bool reverse;
-    int threads;
-} simd_scan;
-
 /* All steps of an lstm or a gru, and their gradient: see recurrent.c.  With U units and G gates (4,
  * of gru 3): p, gates, dp and dq [batch, steps, G U], the other sequences [batch, steps, U]; wh
  * [G U, U], bh [3 U]; first states [batch, U].  gates may lie where p lies, and dp (of gru dq)
@@ -307,16 +296,6 @@ typedef struct simd_reduce_axes {
     simd_reduction how;
     int threads;
 } simd_reduce_axes;
-
-/* y[r] = where the largest number of row r is, or the smallest: the first of them, and of NaN; see
- * reduce_axes.c. */
-typedef struct simd_arg {
-    const float *x;
-    int64_t *y;
-    int64_t rows, width; /* 0 < width < 2^31 */
-    bool smallest;
-    int threads;
-} simd_arg;
 
 /* Windows along one axis, as in wengert/ops/sliding.h. */
 typedef struct simd_window {
@@ -582,6 +561,8 @@ typedef struct simd_spans {
     X(reduce, simd_reduce)                                                                         \
     X(reduce_axes, simd_reduce_axes)                                                               \
     X(arg, simd_arg)                                                                               \
+    X(cumulate, simd_cumulate)                                                                     \
+    X(select_rows, simd_select)                                                                    \
     X(max_pool, simd_pool)                                                                         \
     X(pool_scatter, simd_pool_scatter)                                                             \
     X(elementwise, simd_elementwise)                                                               \

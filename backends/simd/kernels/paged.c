@@ -2,6 +2,7 @@
  * thread does a row, in one order, so its bits depend neither on the other rows nor on the number
  * of threads. */
 #include "backends/simd/kernels/small.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <math.h>
 #include <omp.h>
@@ -36,8 +37,8 @@ enum { CHUNK = 16 /* slots */, LINE = 64 / sizeof(float), MAX_LINES = 256 };
  * had: rows side by side mostly are hypotheses of one sentence, with its source and their
  * beginnings in common.  (Inlined, as compilers take a function that only asks for memory for one
  * that does nothing.) */
-static inline __attribute__((always_inline)) void ask_for(const simd_paged *a, const float *pool,
-                                                          int64_t width, int64_t r, int64_t first)
+SIMD_INLINE void ask_for(const simd_paged *a, const float *pool, int64_t width, int64_t r,
+                         int64_t first)
 {
     int64_t n = length_of(a, r), end = n - first < CHUNK ? n : first + CHUNK, lines = 0;
     for (int64_t i = first; i < end && lines < MAX_LINES; i++) {
@@ -146,24 +147,23 @@ static float exponentials(float *s, int64_t keys)
 
 /* y = factor sum over i of s[i] (v of slot i), `vectors` vectors from column `at` of the slots
  * on. */
-static inline __attribute__((always_inline)) void weigh(const simd_paged *a, int64_t r, int64_t n,
-                                                        const float *s, float factor, int64_t width,
-                                                        int64_t at, float *y, int vectors)
+SIMD_INLINE void weigh(const simd_paged *a, int64_t r, int64_t n, const float *s, float factor,
+                       int64_t width, int64_t at, float *y, int vectors)
 {
     simd_vector sum[2][2] = {{{0}}}; /* of even and of odd slots */
     for (int64_t i = 0; i < n; i++) {
         const float *v = slot_of(a, a->v, width, r, i) + at;
-#pragma GCC unroll 2
+        SIMD_UNROLLED
         for (int k = 0; k < vectors; k++)
             sum[0][k] += s[i] * *(const simd_vector *)(v + k * SIMD_LANES);
         if (++i == n)
             break;
         v = slot_of(a, a->v, width, r, i) + at;
-#pragma GCC unroll 2
+        SIMD_UNROLLED
         for (int k = 0; k < vectors; k++)
             sum[1][k] += s[i] * *(const simd_vector *)(v + k * SIMD_LANES);
     }
-#pragma GCC unroll 2
+    SIMD_UNROLLED
     for (int k = 0; k < vectors; k++)
         *(simd_vector *)(y + k * SIMD_LANES) = factor * (sum[0][k] + sum[1][k]);
 }

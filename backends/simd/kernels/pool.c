@@ -2,6 +2,7 @@
  * of y go side by side: for each tap, one loop over those in which it lies within the plane.  A NaN
  * is larger than any number; of equal numbers the first counts. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <math.h>
 
@@ -48,9 +49,8 @@ static void windows_of_tap(const simd_window *w, int64_t tap, int64_t *from, int
 }
 
 /* `n` windows whose tap is at place `at` of the plane, and `stride` further for each. */
-static inline __attribute__((always_inline)) void take(const float *x, int64_t at, int64_t stride,
-                                                       int64_t n, float *restrict best,
-                                                       int32_t *restrict where)
+SIMD_INLINE void take(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
+                      int32_t *restrict where)
 {
 #pragma omp simd
     for (int64_t q = 0; q < n; q++) {

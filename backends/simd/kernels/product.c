@@ -316,7 +316,7 @@ static void run_thin(plan *w)
 
 /* Where both A and B lie along k, some numbers of a row of C: c[j] = alpha a . b[j] + beta c[j],
  * and so on */
-INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, int columns)
+SIMD_INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, int columns)
 {
     const float *a = p->a + row * p->lda, *b = p->b + column * p->ldb;
     float *c = p->c + row * p->ldc + column;
@@ -324,7 +324,7 @@ INLINE void run_dots(const simd_product *p, int64_t row, int64_t column, int col
     int64_t q = 0;
     for (; q + LANES <= p->k; q += LANES) {
         vector x = *(const vector *)(a + q);
-        UNROLLED
+        SIMD_UNROLLED
         for (int j = 0; j < columns; j++)
             sum[j] += x * *(const vector *)(b + j * p->ldb + q);
     }

@@ -33,7 +33,7 @@ typedef four group;
 #endif
 
 /* One column of each square */
-INLINE void put(group x, float *to, int64_t width)
+SIMD_INLINE void put(group x, float *to, int64_t width)
 {
     *(four *)to = __builtin_shufflevector(x, x, 0, 1, 2, 3);
 #if defined(__AVX2__)
@@ -43,7 +43,7 @@ INLINE void put(group x, float *to, int64_t width)
 #endif
 }
 
-INLINE void transpose(const float *x, int64_t ld, float *to, int64_t width)
+SIMD_INLINE void transpose(const float *x, int64_t ld, float *to, int64_t width)
 {
     group a = *(const group *)x, b = *(const group *)(x + ld);
     group c = *(const group *)(x + 2 * ld), d = *(const group *)(x + 3 * ld);
@@ -56,7 +56,7 @@ INLINE void transpose(const float *x, int64_t ld, float *to, int64_t width)
 }
 
 /* Four rows of `count` numbers, which the next panel will need */
-INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
+SIMD_INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
 {
     for (int row = 0; row < 4; row++)
         for (int64_t p = 0; p < count; p += 16)
@@ -64,7 +64,7 @@ INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
 }
 
 /* A full panel; the last four rows overlap others where width is no multiple of four. */
-INLINE void pack_across(const strip *s, float *to, int width)
+SIMD_INLINE void pack_across(const strip *s, float *to, int width)
 {
     enum { TOGETHER = 64 };
     int64_t whole = s->terms / STEP * STEP;
@@ -83,7 +83,7 @@ INLINE void pack_across(const strip *s, float *to, int width)
             to[p * width + i] = s->x[i * s->ld + p];
 }
 
-INLINE void copy(const float *x, float *to, int width)
+SIMD_INLINE void copy(const float *x, float *to, int width)
 {
     int i = 0;
     for (; i + LANES <= width; i += LANES)
@@ -95,17 +95,17 @@ INLINE void copy(const float *x, float *to, int width)
 }
 
 /* `panels` full panels together, so that memory is read in its order. */
-INLINE void pack_along(const strip *s, float *to, int width, int panels)
+SIMD_INLINE void pack_along(const strip *s, float *to, int width, int panels)
 {
     const float *x = s->x;
     for (int64_t p = 0; p < s->terms; p++, x += s->ld, to += width)
-        UNROLLED
+        SIMD_UNROLLED
     for (int i = 0; i < panels; i++)
         copy(x + i * width, to + i * width * s->terms, width);
 }
 
 /* Of a panel at the edge: zeros fill it up. */
-INLINE void pack_part(const strip *s, float *to, int width)
+SIMD_INLINE void pack_part(const strip *s, float *to, int width)
 {
     int64_t row = s->across ? s->ld : 1, step = s->across ? 1 : s->ld;
     for (int64_t p = 0; p < s->terms; p++)
@@ -114,7 +114,7 @@ INLINE void pack_part(const strip *s, float *to, int width)
 }
 
 /* One panel after the other, or TOGETHER of them at a time; the last may not be full. */
-INLINE void pack(const strip *s, float *to, int width)
+SIMD_INLINE void pack(const strip *s, float *to, int width)
 {
     enum { TOGETHER = 4 };
     strip part = *s;

@@ -4,6 +4,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_TILE_H
 
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <string.h>
 
@@ -20,15 +21,6 @@ enum { WIDTH = VECTORS * LANES, WIDE = 4 * VECTORS }; /* WIDE: vectors of a tile
 typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t bits __attribute__((vector_size(4 * LANES)));
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* Loops over a tile's rows and vectors must vanish, so that sums live in registers. */
-#if defined(__clang__)
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED _Pragma("GCC unroll 16")
-#endif
 
 static inline int64_t smaller(int64_t a, int64_t b)
 {
@@ -65,33 +57,33 @@ typedef struct tile {
 } tile;
 
 /* sum of a(i, p) b(p, j) over p; `height` and `vectors` are constants where this is called */
-INLINE void multiply(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
-                     int vectors, vector *sum)
+SIMD_INLINE void multiply(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
+                          int vectors, vector *sum)
 {
     const float *a = t->a, *b = t->b;
     const int64_t ahead = b_step == WIDTH ? 0 : AHEAD; /* rows of B, where it is not packed */
     for (int64_t p = t->terms; p > 0; p--, a += a_step, b += b_step) {
         vector row[WIDE];
-        UNROLLED
+        SIMD_UNROLLED
         for (int v = 0; v < vectors; v++)
             row[v] = *(const vector *)(b + v * LANES);
         for (int v = 0; ahead > 0 && v < vectors; v += 16 / LANES)
             __builtin_prefetch(b + ahead * b_step + v * LANES);
-        UNROLLED
+        SIMD_UNROLLED
         for (int i = 0; i < height; i++)
-            UNROLLED
+            SIMD_UNROLLED
         for (int v = 0; v < vectors; v++)
             sum[i * vectors + v] += a[i * a_row] * row[v];
     }
 }
 
 /* c = alpha sum + beta c */
-INLINE void write(const tile *t, float *c, int64_t ldc, bool add, int height, int vectors,
-                  vector *sum)
+SIMD_INLINE void write(const tile *t, float *c, int64_t ldc, bool add, int height, int vectors,
+                       vector *sum)
 {
-    UNROLLED
+    SIMD_UNROLLED
     for (int i = 0; i < height; i++)
-        UNROLLED
+        SIMD_UNROLLED
     for (int v = 0; v < vectors; v++) {
         vector *to = (vector *)(c + i * ldc + v * LANES);
         *to =
@@ -131,8 +123,8 @@ static void copy_out(const tile *t, const float *copy)
         memcpy(t->c + i * t->ldc, copy + i * WIDTH, (size_t)t->columns * sizeof *copy);
 }
 
-INLINE void write_tile(const tile *t, float *c, int64_t ldc, const float *bias, int height,
-                       int vectors, vector *sum)
+SIMD_INLINE void write_tile(const tile *t, float *c, int64_t ldc, const float *bias, int height,
+                            int vectors, vector *sum)
 {
     if (t->beta != 0)
         write(t, c, ldc, true, height, vectors, sum);
@@ -142,8 +134,8 @@ INLINE void write_tile(const tile *t, float *c, int64_t ldc, const float *bias, 
         finish(t, c, ldc, bias, height, vectors);
 }
 
-INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
-                     int vectors)
+SIMD_INLINE void run_tile(const tile *t, int64_t a_row, int64_t a_step, int64_t b_step, int height,
+                          int vectors)
 {
     vector sum[HEIGHT * VECTORS] = {{0}};
     for (int64_t i = 0; i < t->rows; i++)

@@ -10,12 +10,11 @@
  * threads. */
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/small.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
 #undef X
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     LANES = SIMD_LANES,
@@ -89,18 +88,19 @@ static const float *before(const simd_recurrent *s, const float *v, const float 
 
 /* sum[i, v] = sum over p of a[i, p] panel[p, v], for `rows` rows and `vectors` vectors, constants
  * where this is called. */
-INLINE void multiply(const float *a, int64_t lda, const float *panel, int64_t terms, int rows,
-                     int vectors, float *to)
+SIMD_INLINE void multiply(const float *a, int64_t lda, const float *panel, int64_t terms, int rows,
+                          int vectors, float *to)
 {
     simd_vector sum[ROWS * GATES] = {{0}};
     for (int64_t p = 0; p < terms; p++, panel += vectors * LANES) {
-#pragma GCC unroll 8
-        for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
+        SIMD_UNROLLED
+        for (int i = 0; i < rows; i++) {
+            SIMD_UNROLLED
             for (int v = 0; v < vectors; v++)
                 sum[i * vectors + v] += a[i * lda + p] * *(const simd_vector *)(panel + v * LANES);
+        }
     }
-#pragma GCC unroll 8
+    SIMD_UNROLLED
     for (int i = 0; i < rows * vectors; i++)
         *(simd_vector *)(to + i * LANES) = sum[i];
 }
@@ -147,8 +147,8 @@ static void pack_forward(const run *r, int64_t i)
 }
 
 /* One row of a tile: `sum` is wh h of LANES units, of which `width` are there. */
-INLINE void lstm_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
-                     const float *c_before, int width)
+SIMD_INLINE void lstm_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
+                          const float *c_before, int width)
 {
     int64_t units = s->units;
     const float *p = s->p + place * 4 * units + first;
@@ -169,8 +169,8 @@ INLINE void lstm_row(const simd_recurrent *s, const float *sum, int64_t place, i
     }
 }
 
-INLINE void gru_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
-                    const float *h_before, int width)
+SIMD_INLINE void gru_row(const simd_recurrent *s, const float *sum, int64_t place, int64_t first,
+                         const float *h_before, int width)
 {
     int64_t units = s->units;
     const float *p = s->p + place * 3 * units + first, *bh = s->bh + first;

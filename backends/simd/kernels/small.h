@@ -5,6 +5,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_SMALL_H
 
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #if defined(__AVX512F__)
 enum { SIMD_LANES = 16, SIMD_BLOCK_ROWS = 8 };
@@ -37,28 +38,31 @@ typedef struct simd_small {
 
 /* `rows` rows of c from row i on, `vectors` vectors from column j on; both are constants where this
  * is called. */
-static inline __attribute__((always_inline)) void simd_small_block(const simd_small *p, int64_t i,
-                                                                   int64_t j, int rows, int vectors)
+SIMD_INLINE void simd_small_block(const simd_small *p, int64_t i, int64_t j, int rows, int vectors)
 {
     simd_vector sum[SIMD_BLOCK_ROWS][2] = {{{0}}};
     const float *a = p->a + i * p->a_row, *b = p->b + j;
     float *c = p->c + i * p->ldc + j;
-    for (int64_t k = 0; k < p->k; k++, a += p->a_step, b += p->ldb)
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+    for (int64_t k = 0; k < p->k; k++, a += p->a_step, b += p->ldb) {
+        SIMD_UNROLLED
+        for (int r = 0; r < rows; r++) {
+            SIMD_UNROLLED
             for (int v = 0; v < vectors; v++)
                 sum[r][v] += a[r * p->a_row] * *(const simd_vector *)(b + v * SIMD_LANES);
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
+        }
+    }
+    SIMD_UNROLLED
+    for (int r = 0; r < rows; r++) {
+        SIMD_UNROLLED
         for (int v = 0; v < vectors; v++) {
             simd_vector *to = (simd_vector *)(c + r * p->ldc + v * SIMD_LANES);
             *to = p->add ? *to + p->alpha * sum[r][v] : p->alpha * sum[r][v];
         }
+    }
 }
 
-static inline void simd_small_rows(const simd_small *p, int64_t i, int rows)
+/* `rows` is a constant where this is called, too. */
+SIMD_INLINE void simd_small_rows(const simd_small *p, int64_t i, int rows)
 {
     int64_t j = 0;
     for (; j + 2 * SIMD_LANES <= p->n; j += 2 * SIMD_LANES)

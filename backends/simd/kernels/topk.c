@@ -12,6 +12,7 @@
  * same and are joined in their order, so a row's bits depend neither on the other rows nor on the
  * number of threads. */
 #include "backends/simd/kernels/topk.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <math.h>
 
@@ -94,7 +95,7 @@ static void add_block(const float *block, int64_t classes, const float *block_to
 #pragma omp simd
         for (int lane = 0; lane < LANES; lane++) {
             float m = shift[lane], sum = 0;
-#pragma GCC unroll 8
+            SIMD_UNROLLED
             for (int i = 0; i < TOGETHER; i++)
                 sum += exp_of_negative(b[i * LANES + lane] - m);
             s->sum[lane] += sum;

@@ -43,7 +43,8 @@ WG_API wg_value *(wg_argmin)(const char *at, wg_value *x, int axis, wg_keep keep
 
 /** The k largest along `axis` in descending order, equal ones in order of index; NaN counts as
  * largest.  Returns the values; wg_result_of(values, 1) is their indices along the axis, i64.  The
- * cost is proportional to the size of the axis times k. */
+ * cost is proportional to the size of the axis times k at most; simd's along the last axis, to the
+ * size times log k. */
 WG_API wg_value *(wg_topk)(const char *at, wg_value *x, int64_t k, int axis);
 #define wg_topk(...) wg_topk(WG_HERE, __VA_ARGS__)
 

@@ -1,0 +1,109 @@
+/* Cumulative sums and products over x [outer, size, inner] along the middle axis.  An element waits
+ * for the one before, so lines are advanced side by side: columns where they are adjacent in
+ * memory, else (inner 1) SIDE lines at a time.  More lines would fall on the same few places of a
+ * cache where their size is a power of two.  Each number is made in double, in the order of the
+ * reference: the bits are the reference's. */
+#include "backends/simd/kernels/kernels.h"
+
+#define X(name, args) void SIMD(name)(const args *);
+SIMD_KERNELS(X)
+#undef X
+
+enum { SIDE = 4, COLUMNS = 64 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline double joined(double sofar, float x, bool products)
+{
+    return products ? sofar * (double)x : sofar + (double)x;
+}
+
+/* Columns [first, first + width) of one outer index, from `at` on; `products` is a constant where
+ * this is inlined. */
+static inline void columns(const simd_cumulate *c, int64_t at, int64_t width, bool products)
+{
+    double sofar[COLUMNS];
+    for (int64_t j = 0; j < width; j++)
+        sofar[j] = products;
+    for (int64_t k = 0; k < c->size; k++) {
+        int64_t i = at + (c->reverse ? c->size - 1 - k : k) * c->inner;
+        const float *x = c->x + i;
+        float *y = c->y + i;
+        if (c->exclusive)
+#pragma omp simd
+            for (int64_t j = 0; j < width; j++) {
+                double next = joined(sofar[j], x[j], products);
+                y[j] = (float)sofar[j];
+                sofar[j] = next;
+            }
+        else
+#pragma omp simd
+            for (int64_t j = 0; j < width; j++) {
+                sofar[j] = joined(sofar[j], x[j], products);
+                y[j] = (float)sofar[j];
+            }
+    }
+}
+
+/* One line. */
+static inline void line(const simd_cumulate *c, int64_t at, bool products)
+{
+    double sofar = products;
+    for (int64_t k = 0; k < c->size; k++) {
+        int64_t i = at + (c->reverse ? c->size - 1 - k : k);
+        double before = sofar;
+        sofar = joined(sofar, c->x[i], products);
+        c->y[i] = (float)(c->exclusive ? before : sofar);
+    }
+}
+
+typedef double simd_side __attribute__((vector_size(SIDE * sizeof(double))));
+
+/* SIDE lines, one after the other in memory. */
+static inline void lines(const simd_cumulate *c, int64_t at, bool products)
+{
+    bool exclusive = c->exclusive;
+    int64_t n = c->size, step = c->reverse ? -1 : 1, start = at + (c->reverse ? n - 1 : 0);
+    const float *x = c->x + start;
+    float *y = c->y + start;
+    simd_side sofar = {products, products, products, products};
+    for (int64_t k = 0; k < n; k++, x += step, y += step) {
+        simd_side next = {x[0], x[n], x[2 * n], x[3 * n]}, before = sofar;
+        sofar = products ? sofar * next : sofar + next;
+        simd_side out = exclusive ? before : sofar;
+        y[0] = (float)out[0];
+        y[n] = (float)out[1];
+        y[2 * n] = (float)out[2];
+        y[3 * n] = (float)out[3];
+    }
+}
+
+static inline void each_block(const simd_cumulate *c, bool products)
+{
+    bool by_lines = c->inner == 1;
+    int64_t across = (c->inner + COLUMNS - 1) / COLUMNS,
+            blocks = by_lines ? (c->outer + SIDE - 1) / SIDE : c->outer * across;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t first = b % across * COLUMNS, count = smaller(SIDE, c->outer - b * SIDE);
+        if (!by_lines)
+            columns(c, b / across * c->size * c->inner + first, smaller(COLUMNS, c->inner - first),
+                    products);
+        else if (count == SIDE)
+            lines(c, b * SIDE * c->size, products);
+        else
+            for (int64_t l = 0; l < count; l++)
+                line(c, (b * SIDE + l) * c->size, products);
+    }
+}
+
+void SIMD(cumulate)(const simd_cumulate *c)
+{
+    if (c->products)
+        each_block(c, true);
+    else
+        each_block(c, false);
+}
