@@ -275,7 +275,7 @@ static void enter(ox_node *n, const char *name)
 
 static bool call(ox_node *n, const ox_function_proto *f);
 
-bool wgi_ox_build_node(ox_import *m, const ox_node_proto *p, size_t number)
+static bool build_node(ox_import *m, const ox_node_proto *p, size_t number)
 {
     const char *domain = ox_text(p->domain), *type = ox_text(p->op_type);
     const ox_function_proto *f = wgi_ox_function_find(m->model, domain, type);
@@ -304,7 +304,7 @@ bool wgi_ox_build_node(ox_import *m, const ox_node_proto *p, size_t number)
 static bool build_nodes(ox_import *m, ox_node_proto *const *nodes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!wgi_ox_build_node(m, nodes[i], i))
+        if (!build_node(m, nodes[i], i))
             return false;
     return true;
 }

@@ -60,8 +60,6 @@ bool wgi_ox_note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers)
 /* A tensor that lives as long as the import; NULL without memory. */
 wg_onnx_tensor *wgi_ox_own(ox_import *m);
 
-/* Builds node `number` of a graph, with the names of m->scope; false after an error. */
-bool wgi_ox_build_node(ox_import *m, const ox_node_proto *p, size_t number);
 /* Sets the first error: "FILE: text"; returns false. */
 bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
 /* The item of that name, or NULL. */

@@ -18,13 +18,6 @@ ox_opsets wgi_ox_opsets_of(const ox_model_proto *m);
 const ox_function_proto *wgi_ox_function_find(const ox_model_proto *m, const char *domain,
                                               const char *name);
 
-/* Calls `visit` for each node, those of subgraphs and functions included, until it returns false. */
-typedef struct ox_node_visitor {
-    bool (*visit)(void *context, const ox_node_proto *p);
-    void *context;
-} ox_node_visitor;
-bool wgi_ox_visit(const ox_model_proto *m, const ox_node_visitor *v);
-
 /* An op of the file, with the number of its nodes. */
 typedef struct ox_op_count {
     const char *domain, *name;

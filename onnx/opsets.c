@@ -65,6 +65,12 @@ void wgi_ox_model_free(const ox_model_proto *m)
     wgi_ox_file_free((ProtobufCMessage *)(uintptr_t)m);
 }
 
+/* Calls `visit` for each node until it returns false. */
+typedef struct ox_node_visitor {
+    bool (*visit)(void *context, const ox_node_proto *p);
+    void *context;
+} ox_node_visitor;
+
 /* ---- nodes, those of subgraphs and functions included ---------------------------------------- */
 
 static bool visit(ox_node_proto *const *nodes, size_t n, const ox_node_visitor *v);
@@ -90,7 +96,7 @@ static bool visit(ox_node_proto *const *nodes, size_t n, const ox_node_visitor *
     return true;
 }
 
-bool wgi_ox_visit(const ox_model_proto *m, const ox_node_visitor *v)
+static bool visit_all(const ox_model_proto *m, const ox_node_visitor *v)
 {
     bool on = visit(m->graph->node, m->graph->n_node, v);
     for (size_t i = 0; i < m->n_functions && on; i++)
@@ -130,7 +136,7 @@ static bool add(void *context, const ox_node_proto *p)
 size_t wgi_ox_count_ops(const ox_model_proto *m, ox_op_count count[OX_MAX_COUNTS])
 {
     counting c = {m, count, 0};
-    wgi_ox_visit(m, &(ox_node_visitor){add, &c});
+    visit_all(m, &(ox_node_visitor){add, &c});
     return c.n;
 }
 
