@@ -2,11 +2,11 @@
  * in ONNX; then each is written. */
 #include "files/replace.h"
 #include "graph/error.h"
+#include "onnx/limits.h"
 #include "onnx/lower.h"
 #include "ops/initial.h"
 #include "wengert/ops/ops.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,7 +173,7 @@ static void write_outputs(ox_export *e, file_parts *f)
 static wg_status put_file(const ox_model_proto *m, const char *path, wg_error *error)
 {
     size_t size = wgi_onnx__model_proto__get_packed_size(m);
-    if (size > INT_MAX)
+    if (size > WGI_OX_FILE_BYTES)
         return wgi_error_file(error, WG_EUNSUPPORTED, path,
                               "%zu bytes: a file of ONNX has at most 2^31 - 1", size);
     uint8_t *bytes = malloc(size + 1);

@@ -150,7 +150,7 @@ wg_status wgi_ox_file_read(ProtobufCMessage **out, const char *path,
     char *bytes;
     size_t size;
     *out = NULL;
-    wg_status status = wgi_file_read(&bytes, &size, path, INT_MAX, error);
+    wg_status status = wgi_file_read(&bytes, &size, path, WGI_OX_FILE_BYTES, error);
     if (status != WG_OK)
         return status;
     cursor c = {(const uint8_t *)bytes, (const uint8_t *)bytes, path, error};

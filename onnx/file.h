@@ -3,6 +3,7 @@
 #define WG_ONNX_FILE_H
 
 #include "graph/error.h"
+#include "onnx/limits.h"
 #include "onnx/proto.h"
 
 /* Reads a file that is one message of that kind.  Before it is unpacked, its fields are walked:
@@ -12,7 +13,5 @@
 wg_status wgi_ox_file_read(ProtobufCMessage **out, const char *path,
                            const ProtobufCMessageDescriptor *kind, wg_error *error);
 void wgi_ox_file_free(ProtobufCMessage *message); /* NULL is allowed */
-
-enum { WGI_OX_DEPTH = 64 };
 
 #endif

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STEPS = 1000000, MAX_NESTING = 32 };
-
 /* "model.onnx:17", the place of a node for messages; NULL without memory. */
 static const char *line_of(ox_import *m, size_t number)
 {
@@ -283,9 +281,9 @@ static bool build_node(ox_import *m, const ox_node_proto *p, size_t number)
     n.op = f ? NULL : wgi_ox_op_find(domain, type);
     n.opset = wgi_ox_is_main(domain) ? m->opsets.main : m->opsets.training;
     char text[200];
-    if (++m->steps > MAX_STEPS)
+    if (++m->steps > WGI_OX_STEPS)
         return wgi_ox_stop(m, WG_EUNSUPPORTED, "more than %d nodes, those of loops unrolled",
-                           MAX_STEPS);
+                           WGI_OX_STEPS);
     if (!n.op && !f)
         return wgi_ox_stop(m, WG_EUNSUPPORTED, "ops that are not supported: %s",
                            wgi_ox_op_text(domain, type, text));
@@ -318,9 +316,9 @@ static bool open_scope(ox_node *n, ox_scope *s, const ox_scope *parent, const ch
     snprintf(text, sizeof text, "%s%s of node %zu: ", n->import->scope->inside, what, n->number);
     inside = wgi_ox_alloc(n, strlen(text) + 1);
     *s = (ox_scope){.parent = parent, .inside = inside ? strcpy(inside, text) : ""};
-    if (++n->import->depth > MAX_NESTING)
-        wgi_ox_refuse(n, "more than %d subgraphs and functions within each other", MAX_NESTING);
-    return n->import->depth <= MAX_NESTING;
+    if (++n->import->depth > WGI_OX_NESTING)
+        wgi_ox_refuse(n, "more than %d subgraphs and functions within each other", WGI_OX_NESTING);
+    return n->import->depth <= WGI_OX_NESTING;
 }
 
 static bool bind(ox_import *m, const char *name, ox_item *item)

@@ -91,13 +91,13 @@ static void copy_node(const ox_import *m, wg_graph *to, const wg_node *n, wg_val
 /* A few bytes of a file can ask for any number of numbers. */
 static bool is_small(ox_import *m, const wg_node *n)
 {
-    enum { MOST = 1 << 28 };
     for (int k = 0; k < n->n_out; k++)
-        if (n->op != &wg_op_constant && wg_value_bytes(n->out[k]) > MOST)
+        if (n->op != &wg_op_constant && wg_value_bytes(n->out[k]) > WGI_OX_COMPUTED_BYTES)
             return wgi_ox_stop(m, WG_EUNSUPPORTED,
                                "%s: a tensor of %zu bytes, to be computed while the file is read; "
                                "at most %d are",
-                               n->at ? n->at : n->op->name, wg_value_bytes(n->out[k]), MOST);
+                               n->at ? n->at : n->op->name, wg_value_bytes(n->out[k]),
+                               WGI_OX_COMPUTED_BYTES);
     return true;
 }
 

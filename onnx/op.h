@@ -6,6 +6,7 @@
 #ifndef WG_ONNX_OP_H
 #define WG_ONNX_OP_H
 
+#include "onnx/limits.h"
 #include "onnx/tensor.h"
 #include "wengert/ops/ops.h"
 
@@ -42,8 +43,6 @@ typedef struct ox_item {
     const wg_onnx_tensor *tensor; /* its numbers, if they are known */
     bool is_initializer;          /* of the main graph: it may become a parameter */
 } ox_item;
-
-enum { OX_MAX_RESULTS = 256 };
 
 struct ox_node {
     ox_import *import;

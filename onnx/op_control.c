@@ -2,8 +2,6 @@
  * chosen, the loop unrolled. */
 #include "onnx/ops.h"
 
-enum { MAX_ROUNDS = 10000 };
-
 static const ox_graph_proto *graph_of(ox_node *n, const char *name)
 {
     const ox_attribute_proto *a = wgi_ox_attribute(n, name);
@@ -44,7 +42,7 @@ typedef struct rounds {
     const ox_graph_proto *body;
     size_t carried, collected;
     ox_item *state[OX_MAX_RESULTS];
-    wg_value **item; /* [MAX_ROUNDS] of each collected value */
+    wg_value **item; /* [WGI_OX_ROUNDS] of each collected value */
     const ox_type *type[OX_MAX_RESULTS];
     int64_t count; /* rounds so far */
 } rounds;
@@ -64,7 +62,7 @@ static bool begin(rounds *r, ox_node *n, size_t first, size_t carried)
     r->collected = wanted - carried;
     for (size_t i = 0; i < carried; i++)
         r->state[i] = n->operand[first + i];
-    r->item = wgi_ox_alloc(n, (r->collected + 1) * MAX_ROUNDS * sizeof(wg_value *));
+    r->item = wgi_ox_alloc(n, (r->collected + 1) * WGI_OX_ROUNDS * sizeof(wg_value *));
     return r->item;
 }
 
@@ -85,10 +83,10 @@ static bool collect(rounds *r, ox_item **out)
         wg_value *v = wgi_ox_value(r->n->import, out[r->carried + i]);
         if (!v)
             return false;
-        r->item[i * MAX_ROUNDS + (size_t)r->count] = v;
+        r->item[i * WGI_OX_ROUNDS + (size_t)r->count] = v;
         r->type[i] = out[r->carried + i]->type;
     }
-    return ++r->count < MAX_ROUNDS || wgi_ox_refuse(r->n, "%d rounds of a loop", MAX_ROUNDS);
+    return ++r->count < WGI_OX_ROUNDS || wgi_ox_refuse(r->n, "%d rounds of a loop", WGI_OX_ROUNDS);
 }
 
 /* Result carried + i is stacked along `axis`. */
@@ -101,7 +99,7 @@ static wg_value *finish(rounds *r, const ox_ints *axes, const ox_ints *direction
     for (size_t i = 0; i < r->collected; i++) {
         if (!r->count)
             return wgi_ox_refuse(n, "a loop of no rounds that collects values");
-        wg_value **list = r->item + i * MAX_ROUNDS;
+        wg_value **list = r->item + i * WGI_OX_ROUNDS;
         int rank = list[0]->shape.rank + 1;
         int axis = wgi_ox_axis(n, i < axes->n ? axes->at[i] : 0, rank);
         if (axis < 0)
@@ -134,7 +132,7 @@ wg_value *wgi_ox_loop(ox_node *n)
 {
     rounds r;
     size_t carried = n->n_operands > 2 ? n->n_operands - 2 : 0;
-    double count = wgi_ox_real_in(n, 0, MAX_ROUNDS + 1);
+    double count = wgi_ox_real_in(n, 0, WGI_OX_ROUNDS + 1);
     ox_item *in[OX_MAX_RESULTS], *out[OX_MAX_RESULTS];
     if (wgi_ox_failed(n) || !begin(&r, n, 2, carried))
         return NULL;
