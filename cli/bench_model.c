@@ -283,7 +283,7 @@ int bench_model(int argc, char **argv)
     static const struct argp argp = {
         table,
         parse,
-        "MODEL|FILE.wg|MODEL.so|FOLDER",
+        "MODEL|FILE.wg|FILE.onnx|MODEL.so|FOLDER",
         "Times a run of a model on random inputs, on each --backend in turn.  Loading a shared "
         "object runs its code.",
         children,

@@ -301,7 +301,7 @@ int command_gradcheck(int argc, char **argv)
     static const struct argp argp = {
         table,
         parse,
-        "[MODEL|FILE.wg|MODEL.so...] [FOLDER]",
+        "[MODEL|FILE.wg|FILE.onnx|MODEL.so...] [FOLDER]",
         "Checks derivatives of ops, of models (built in, in files, in shared objects) and of "
         "trained models against finite differences in double precision.  The exit code is 1 if any "
         "check fails.",

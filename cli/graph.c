@@ -355,7 +355,7 @@ int command_graph(int argc, char **argv)
         {0}};
     static const struct argp argp = {table,
                                      parse,
-                                     "MODEL|FILE.wg|MODEL.so|FOLDER",
+                                     "MODEL|FILE.wg|FILE.onnx|MODEL.so|FOLDER",
                                      "Prints or draws a built-in model, the graph in a file, the "
                                      "model in a shared object (whose code runs) or the model "
                                      "trained in FOLDER, its gradient or its plan.",

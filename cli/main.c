@@ -24,6 +24,8 @@ static const command commands[] = {
 #endif
     {"graph", "print or draw a model, its gradient or its plan", command_graph},
     {"diff", "compare two graphs, or one run in two ways", command_diff},
+    {"onnx", "describe a model of ONNX", command_onnx},
+    {"export", "write a model as ONNX", command_export},
     {"gradcheck", "check derivatives of ops and models numerically", command_gradcheck},
     {"devices", "list the backends and measure the machine's limits", command_devices},
     {"bench", "time an op, a model or a training step on the backends", command_bench},

@@ -12,7 +12,7 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum { RANGE = 4000, OPS };
+enum { RANGE = 4000, OPS, DIM };
 
 static const struct argp_option table[] = {
     {"range", RANGE, "NAME=N", 0,
@@ -21,8 +21,22 @@ static const struct argp_option table[] = {
      0},
     {"ops", OPS, "MODEL.so", 0, "read files with the ops of this shared object, whose code runs",
      0},
+    {"dim", DIM, "NAME=N", 0, "the size of a symbolic dimension of a FILE.onnx (may be repeated)",
+     0},
     {0},
 };
+
+static void take_dim(source_options *o, char *text, struct argp_state *state)
+{
+    char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        argp_error(state, "--dim: expected NAME=N, got '%s'", text);
+    number_argument(state, "--dim", equals + 1, 0, INT32_MAX);
+    if (o->n_dims == MAX_RANGES)
+        argp_error(state, "--dim given more than %d times", MAX_RANGES);
+    *equals = 0;
+    o->dim[o->n_dims++] = (wg_onnx_dim){text, strtoll(equals + 1, NULL, 10)};
+}
 
 static void take_range(source_options *o, const char *text, struct argp_state *state)
 {
@@ -41,6 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case RANGE: take_range(o, arg, state); break;
     case OPS: o->ops = arg; break;
+    case DIM: take_dim(o, arg, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -67,7 +82,8 @@ static bool ends_with(const char *name, const char *end)
 
 bool is_source(const char *name)
 {
-    return wg_model_find(name) || ends_with(name, ".wg") || ends_with(name, ".so");
+    return wg_model_find(name) || ends_with(name, ".wg") || ends_with(name, ".onnx") ||
+           ends_with(name, ".so");
 }
 
 /* The dynamic linker would look for a bare name in its own folders. */
@@ -117,6 +133,8 @@ int source_open(source *s, const char *name, const source_options *options)
     else if (ends_with(name, ".wg")) {
         s->is_file = true;
         code = options->ops ? load(s, options->ops) : EXIT_OK;
+    } else if (ends_with(name, ".onnx")) {
+        s->is_onnx = true;
     } else if (ends_with(name, ".so")) {
         code = load(s, name);
         s->model = s->loaded.model;
@@ -167,10 +185,23 @@ static wg_graph *read_file(const source *s, wg_value **loss, int *code)
     return g;
 }
 
+static wg_graph *import_file(const source *s, wg_value **loss, int *code)
+{
+    wg_graph *g;
+    wg_error error;
+    wg_onnx_import_options o = {.dims = s->options.dim, .n_dims = s->options.n_dims};
+    if (wg_onnx_import(&g, s->name, &o, &error) != WG_OK)
+        *code = complain_error(&error);
+    *loss = g ? find_loss(g) : NULL;
+    return g;
+}
+
 static wg_graph *build(const source *s, wg_value **loss, int *code)
 {
     if (s->is_file)
         return read_file(s, loss, code);
+    if (s->is_onnx)
+        return import_file(s, loss, code);
     wg_graph *g = wg_graph_new();
     *loss = s->trained.d_model ? build_trained(g, &s->trained) : s->model->build(g);
     if (wg_graph_status(g) == WG_OK)

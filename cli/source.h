@@ -2,6 +2,7 @@
  *
  *     mlp           a built-in model
  *     FILE.wg       a graph as text (docs/graph-file.md)
+ *     FILE.onnx     a model of ONNX (docs/onnx.md)
  *     model.so      a model in a shared object, whose code runs
  *     FOLDER        a model that was trained there */
 #ifndef WG_CLI_SOURCE_H
@@ -15,6 +16,8 @@ enum { MAX_RANGES = 32 };
 typedef struct source_options {
     const char *range[MAX_RANGES]; /* --range NAME=N: integers of that input are in [0, N) */
     size_t n_ranges;
+    wg_onnx_dim dim[MAX_RANGES]; /* --dim NAME=N: sizes of symbolic dimensions of a FILE.onnx */
+    size_t n_dims;
     const char *ops; /* --ops MODEL.so: files may have its ops; NULL: none */
 } source_options;
 
@@ -27,7 +30,8 @@ typedef struct source {
     const char *name;       /* as given */
     const wg_model *model;  /* built in or loaded; NULL for a file */
     wg_loaded_model loaded; /* of a shared object: the model, or the ops of a file */
-    bool is_file;
+    bool is_file;           /* of a graph */
+    bool is_onnx;
     wg_transformer_config trained; /* of a folder; d_model is 0 otherwise */
     source_options options;
 } source;

@@ -56,6 +56,38 @@ macro(wg_part_onednn)
   endif()
 endmacro()
 
+# ONNX: the schema is a file of libonnx-dev, of which protoc-c makes C.
+macro(wg_part_onnx)
+  find_file(ONNX_PROTO onnx/onnx.proto)
+  find_program(PROTOC_C protoc-c)
+  set(WG_ONNX_PACKAGES "libprotobuf-c-dev protobuf-c-compiler libonnx-dev")
+  if(ONNX_PROTO AND PROTOC_C)
+    wg_part(WG_ONNX "models of ONNX" libprotobuf-c "${WG_ONNX_PACKAGES}")
+  else()
+    option(WG_ONNX "build models of ONNX (needs onnx.proto and protoc-c)" OFF)
+    if(WG_ONNX)
+      message(FATAL_ERROR "WG_ONNX is on, but onnx.proto or protoc-c is not found (Debian: ${WG_ONNX_PACKAGES})")
+    endif()
+    list(APPEND WG_LEFT_OUT "models of ONNX (${WG_ONNX_PACKAGES})")
+  endif()
+endmacro()
+
+# The messages of onnx.proto in C, as the object library `out`; WG_ONNX_SCHEMA is the folder of their header.  Their
+# names begin with wgi_onnx, so that a program may have its own.  What is generated is compiled without our warnings.
+function(wg_onnx_schema out)
+  set(folder ${PROJECT_BINARY_DIR}/schema)
+  file(READ ${ONNX_PROTO} text)
+  string(REGEX REPLACE "\npackage onnx;" "\npackage wgi_onnx;" text "${text}")
+  file(CONFIGURE OUTPUT ${folder}/wgi_onnx.proto CONTENT "${text}" @ONLY)
+  add_custom_command(OUTPUT ${folder}/wgi_onnx.pb-c.c ${folder}/wgi_onnx.pb-c.h
+    COMMAND ${PROTOC_C} --c_out=${folder} -I${folder} wgi_onnx.proto
+    DEPENDS ${folder}/wgi_onnx.proto VERBATIM)
+  add_library(wg_onnx_schema OBJECT ${folder}/wgi_onnx.pb-c.c ${folder}/wgi_onnx.pb-c.h)
+  target_link_libraries(wg_onnx_schema PRIVATE PkgConfig::LIBPROTOBUF_C)
+  set(${out} wg_onnx_schema PARENT_SCOPE)
+  set(WG_ONNX_SCHEMA ${folder} PARENT_SCOPE)
+endfunction()
+
 # The last line of the configuration.
 function(wg_report_parts)
   if(WG_LEFT_OUT)

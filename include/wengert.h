@@ -41,6 +41,7 @@
 #include "wengert/files/picture.h"
 #include "wengert/files/safetensors.h"
 #include "wengert/files/weights.h"
+#include "wengert/onnx/onnx.h"
 #include "wengert/train/average.h"
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/folder.h"

@@ -23,12 +23,13 @@ BEGIN {
     allow("models", "graph ops")
     allow("text/unicode", "graph")
     allow("files", "graph backends text/unicode")
+    allow("onnx", "graph ops autograd backends files")
     allow("decode", "graph ops backends models")
     allow("text", "graph files text/unicode")
     allow("train", "graph ops autograd backends models files text/unicode")
     allow("translate", "graph ops autograd backends models decode files text text/unicode train")
     allow("measure", "graph ops autograd backends models decode files text train translate")
-    allow("cli", "graph ops autograd backends models decode files text text/unicode train translate measure")
+    allow("cli", "graph ops autograd backends models decode files text text/unicode train translate measure onnx")
     allow("bench", "graph ops autograd backends models decode files text train translate measure backends/simd/kernels backends/onednn")
 }
 

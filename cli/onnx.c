@@ -1,0 +1,99 @@
+/* wengert onnx: what is in a file of ONNX. */
+#include "cli/cli.h"
+#include "graph/text_buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIM = 5000, GRAPH, SVG, OPS, MAX_DIMS = 32 };
+
+typedef struct request {
+    const char *file, *svg, *dim[MAX_DIMS];
+    size_t n_dims;
+    bool graph, ops;
+} request;
+
+static const struct argp_option table[] = {
+    {"graph", GRAPH, NULL, 0, "print the graph that is imported, as wengert graph FILE.onnx does",
+     0},
+    {"svg", SVG, "FILE", 0, "draw it", 0},
+    {"dim", DIM, "NAME=N", 0, "the size of a symbolic dimension (may be repeated)", 0},
+    {"ops", OPS, NULL, 0, "list the ops that can be imported, as Markdown, without a file", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    request *r = state->input;
+    switch (key) {
+    case DIM:
+        if (r->n_dims == MAX_DIMS)
+            argp_error(state, "--dim given more than %d times", MAX_DIMS);
+        r->dim[r->n_dims++] = arg;
+        break;
+    case GRAPH: r->graph = true; break;
+    case OPS: r->ops = true; break;
+    case SVG: r->svg = arg; break;
+    case ARGP_KEY_ARG: take_argument(state, &r->file, "file", arg); break;
+    case ARGP_KEY_END:
+        if (!r->file && !r->ops)
+            argp_error(state, "a FILE is needed");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* The command graph on the same file. */
+static int draw(const request *r)
+{
+    char name[] = "wengert graph", svg[] = "--svg", dim[] = "--dim";
+    char *arguments[2 * MAX_DIMS + 8];
+    int n = 0;
+    arguments[n++] = name;
+    arguments[n++] = (char *)r->file;
+    for (size_t i = 0; i < r->n_dims; i++) {
+        arguments[n++] = dim;
+        arguments[n++] = (char *)r->dim[i];
+    }
+    if (r->svg) {
+        arguments[n++] = svg;
+        arguments[n++] = (char *)r->svg;
+    }
+    arguments[n] = NULL;
+    return command_graph(n, arguments);
+}
+
+static int describe(const request *r)
+{
+    wgi_text_buffer b;
+    wg_error error = {.status = WG_ENOMEM, .text = "out of memory"};
+    FILE *f = wgi_text_open(&b);
+    wg_status status = !f       ? WG_ENOMEM
+                       : r->ops ? wg_onnx_print_ops(f, &error)
+                                : wg_onnx_describe(r->file, f, &error);
+    char *text = wgi_text_close(&b);
+    if (text && status == WG_OK)
+        fwrite(text, 1, b.size, stdout);
+    free(text);
+    return text && status == WG_OK ? EXIT_OK : complain_error(&error);
+}
+
+int command_onnx(int argc, char **argv)
+{
+    static const struct argp argp = {
+        table,
+        parse,
+        "FILE.onnx",
+        "Describes a model of ONNX: versions, inputs and outputs, sizes to give, ops with their "
+        "counts, and all that is not supported.\vThe commands graph, gradcheck, bench and diff "
+        "take such a file as a model, with --dim for its symbolic sizes.",
+        NULL,
+        NULL,
+        NULL};
+    request r = {0};
+    int code = parse_arguments(&argp, argc, argv, 0, &r);
+    if (code != EXIT_OK)
+        return code;
+    return r.graph || r.svg ? draw(&r) : describe(&r);
+}

@@ -1,0 +1,121 @@
+/* Models of ONNX, read and written: docs/onnx.md says which.
+ *
+ *     wg_graph *g;
+ *     wg_error error;
+ *     wg_onnx_dim batch = {"batch", 8};
+ *     wg_onnx_import_options options = {.dims = &batch, .n_dims = 1};
+ *     if (wg_onnx_import(&g, "model.onnx", &options, &error) != WG_OK)
+ *         fprintf(stderr, "%s\n", error.text);
+ *
+ * The graph has the inputs and outputs of the file under their names (wg_graph_find,
+ * wg_graph_output_name).  It is made of plain ops, so it can be differentiated, trained, drawn and
+ * planned like any other.  What is only shape arithmetic is computed while the file is read: a
+ * graph has fixed shapes, and a model is imported once for each set of them.
+ *
+ * Files are untrusted: every sequence of bytes gives a graph that the builders' checks have passed,
+ * or an error that names the file, the node and what was wrong.  Memory is proportional to the file
+ * and to the tensors that it describes.
+ *
+ * Needs the library to be built with protobuf-c; without it, every function fails with
+ * WG_EUNSUPPORTED and says so. */
+#ifndef WG_ONNX_ONNX_H
+#define WG_ONNX_ONNX_H
+
+#include "wengert/backends/store.h"
+#include "wengert/graph/error.h"
+#include "wengert/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The opset and the version of the format that wg_onnx_export writes. */
+enum { WG_ONNX_OPSET = 17, WG_ONNX_IR = 8 };
+
+/** The size of a symbolic dimension.  The name is that of the file ("batch"), or "INPUT:AXIS"
+ *  ("x:0") for an axis that has none. */
+typedef struct wg_onnx_dim {
+    const char *name; /**< of the dimension */
+    int64_t size;     /**< 0 or more */
+} wg_onnx_dim;
+
+/** An input whose numbers are known when the file is read, such as the shape that a Reshape
+ *  takes.  It becomes a constant. */
+typedef struct wg_onnx_known {
+    const char *input; /**< its name */
+    wg_dtype dtype;    /**< as wg_onnx_tensor has it */
+    wg_shape shape;    /**< of the numbers */
+    const void *data;  /**< dense, row-major */
+} wg_onnx_known;
+
+/** How a model is imported.  Zero means the default in every field. */
+typedef struct wg_onnx_import_options {
+    const wg_onnx_dim *dims;    /**< sizes of symbolic dimensions */
+    size_t n_dims;              /**< length of `dims` */
+    int64_t other_dims;         /**< of those that `dims` does not name; 0: they are an error */
+    const wg_onnx_known *known; /**< inputs that are numbers now */
+    size_t n_known;             /**< length of `known` */
+    bool train; /**< dropout, and normalisation by the statistics of the batch, as in training */
+    /** Names of float initializers that stay constants, which no gradient reaches; a '*' at the
+     *  end stands for any rest. */
+    const char *const *frozen;
+    size_t n_frozen; /**< length of `frozen` */
+    /** Where parameters and states get their tensors, under the names of the file.  NULL: their
+     *  numbers become initial values in the graph (wg_values_init). */
+    wg_store *store;
+} wg_onnx_import_options;
+
+/** Makes a graph of a file.  Initializers of floats with at least one axis become parameters under
+ *  their names, one for all its readers; the running statistics of a BatchNormalization become
+ *  states; all others, and what is used as a number while the file is read, constants.  An input
+ *  that no output needs is left out.  `options` may be NULL.  The caller frees *out; on failure it
+ *  is NULL.  WG_EUNSUPPORTED: the message lists all that the file needs and that is missing; or
+ *  numbers are needed that depend on an input (options->known).  WG_EINVAL: a dimension has no
+ *  size, or NULL; WG_EDATA: the file is malformed; WG_EIO; WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_onnx_import(wg_graph **out, const char *path,
+                                            const wg_onnx_import_options *options, wg_error *error);
+
+/** Writes what is in a file: versions, inputs and outputs, sizes that are symbolic, parameters, ops
+ *  with their counts, and all that is not supported.  The status is that of reading the file: WG_OK
+ *  also if something is not supported.  WG_EIO: writing failed. */
+WG_API WG_MUST_USE wg_status wg_onnx_describe(const char *path, FILE *out, wg_error *error);
+
+/** The rows of the table of ops that can be imported, as Markdown.  WG_EIO: writing failed. */
+WG_API WG_MUST_USE wg_status wg_onnx_print_ops(FILE *out, wg_error *error);
+
+/** A tensor of ONNX in memory. */
+typedef struct wg_onnx_tensor {
+    wg_dtype dtype; /**< i16 and u16 are held as i32, u32 and u64 as i64 */
+    wg_shape shape; /**< of the numbers */
+    void *data;     /**< dense, row-major; freed by wg_onnx_tensor_free */
+    char *name;     /**< as the file has it, or NULL; freed likewise */
+} wg_onnx_tensor;
+
+/** Reads a file that holds one tensor (TensorProto).  On failure *out is zero.  Errors are those of
+ *  wg_onnx_import. */
+WG_API WG_MUST_USE wg_status wg_onnx_tensor_read(wg_onnx_tensor *out, const char *path,
+                                                 wg_error *error);
+/** Frees what the tensor holds; NULL is allowed. */
+WG_API void wg_onnx_tensor_free(wg_onnx_tensor *t);
+
+/** How a graph is exported.  Zero means the default in every field. */
+typedef struct wg_onnx_export_options {
+    const char *name; /**< of the graph; NULL: "wengert" */
+    /** Where the numbers of parameters and states are.  NULL: they are initial values (of the
+     *  graph, or drawn with seed 0). */
+    const wg_store *store;
+} wg_onnx_export_options;
+
+/** Writes the outputs of g, and what they need, as a model of opset WG_ONNX_OPSET.  Inputs and
+ *  outputs keep their names, parameters and states become initializers; assignments are left out.
+ *  A composite is expanded where ONNX has no op for it; dropout becomes an op that drops nothing
+ *  unless the file is imported for training.  `options` may be NULL.  WG_EUNSUPPORTED: the message
+ *  lists the ops that ONNX has no form for; WG_EINVAL: NULL, no outputs or one without
+ *  a name; WG_EIO; WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_onnx_export(const wg_graph *g, const char *path,
+                                            const wg_onnx_export_options *options, wg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

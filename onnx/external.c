@@ -1,0 +1,157 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "onnx/external.h"
+#include "files/read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What external_data says: pairs of texts. */
+typedef struct place {
+    const char *location;
+    uint64_t offset, length;
+    bool has_length;
+} place;
+
+static bool take_number(const char *text, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return errno == 0 && end != text && !*end && text[0] >= '0' && text[0] <= '9';
+}
+
+static wg_status take_entry(place *p, const char *key, const char *value, wg_error *error)
+{
+    bool is_length = strcmp(key, "length") == 0, is_offset = strcmp(key, "offset") == 0;
+    if (strcmp(key, "location") == 0)
+        p->location = value;
+    p->has_length |= is_length;
+    if ((is_length || is_offset) && !take_number(value, is_length ? &p->length : &p->offset))
+        return wgi_error_set(error, WG_EDATA, "external_data: %s: expected a number, got '%s'", key,
+                             value);
+    return WG_OK;
+}
+
+/* Neither "/etc/passwd" nor "../secrets", nor "a/../../b". */
+static bool stays_inside(const char *location)
+{
+    if (!*location || *location == '/')
+        return false;
+    for (const char *part = location; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]))
+            return false;
+    }
+    return true;
+}
+
+static wg_status read_place(place *p, const ox_tensor_proto *t, uint64_t size, wg_error *error)
+{
+    wg_status status = WG_OK;
+    *p = (place){0};
+    for (size_t i = 0; i < t->n_external_data && status == WG_OK; i++)
+        status = take_entry(p, ox_text(t->external_data[i]->key),
+                            ox_text(t->external_data[i]->value), error);
+    if (status != WG_OK)
+        return status;
+    if (!p->location)
+        return wgi_error_set(error, WG_EDATA, "external_data: no location");
+    if (!stays_inside(p->location))
+        return wgi_error_set(error, WG_EDATA,
+                             "external_data: the location '%s' is not within the model's folder",
+                             p->location);
+    if (p->has_length && p->length != size)
+        return wgi_error_set(error, WG_EDATA,
+                             "external_data: expected a length of %" PRIu64
+                             " bytes as dims says, got %" PRIu64,
+                             size, p->length);
+    return WG_OK;
+}
+
+/* Whether the file that `path` names, links followed, is below the folder of the file that `model`
+ * names, with its links followed or not. */
+static bool is_below(const char *path, const char *model, bool follow)
+{
+    char *real = realpath(path, NULL), *base = NULL, *copy = follow ? realpath(model, NULL) : NULL;
+    if (!follow)
+        copy = strdup(model);
+    char *slash = copy ? strrchr(copy, '/') : NULL;
+    if (slash)
+        slash[slash == copy] = 0;
+    if (copy)
+        base = realpath(slash ? copy : ".", NULL);
+    size_t n = base ? strlen(base) : 0;
+    bool below = real && base && strncmp(real, base, n) == 0 && (real[n] == '/' || n == 1);
+    free(real);
+    free(base);
+    free(copy);
+    return below;
+}
+
+static wg_status read_at(uint8_t *bytes, int fd, const place *p, uint64_t size, const char *path,
+                         wg_error *error)
+{
+    for (uint64_t done = 0; done < size;) {
+        size_t piece = size - done < 1 << 30 ? (size_t)(size - done) : 1 << 30;
+        ssize_t got = pread(fd, bytes + done, piece, (off_t)(p->offset + done));
+        if (got < 0 && errno != EINTR)
+            return wgi_error_errno(error, path, "cannot be read");
+        if (got == 0)
+            return wgi_error_file(error, WG_EDATA, path, "became shorter while it was read");
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    return WG_OK;
+}
+
+static wg_status read_file(uint8_t **bytes, const place *p, uint64_t size, const char *path,
+                           wg_error *error)
+{
+    int fd;
+    size_t length;
+    wg_status status = wgi_file_open(&fd, &length, path, error);
+    if (status != WG_OK)
+        return status;
+    if (p->offset > length || size > length - p->offset)
+        status = wgi_error_file(error, WG_EDATA, path,
+                                "external_data: %" PRIu64 " bytes at offset %" PRIu64
+                                " are beyond its end: it has %zu",
+                                size, p->offset, length);
+    else if (!(*bytes = malloc((size_t)size + 1)))
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory for %" PRIu64 " bytes", size);
+    else
+        status = read_at(*bytes, fd, p, size, path, error);
+    close(fd);
+    return status;
+}
+
+wg_status wgi_ox_external_read(uint8_t **bytes, const ox_tensor_proto *t, uint64_t size,
+                               const char *model, wg_error *error)
+{
+    place p;
+    *bytes = NULL;
+    wg_status status = read_place(&p, t, size, error);
+    if (status != WG_OK)
+        return status;
+    const char *slash = strrchr(model, '/');
+    size_t folder = slash ? (size_t)(slash - model) + 1 : 0, n = folder + strlen(p.location) + 1;
+    char *path = malloc(n);
+    if (!path)
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
+    snprintf(path, n, "%.*s%s", (int)folder, model, p.location);
+    if (access(path, F_OK) == 0 && !is_below(path, model, false) && !is_below(path, model, true))
+        status = wgi_error_file(error, WG_EDATA, path,
+                                "external_data: is a link to a place outside the model's folder");
+    else
+        status = read_file(bytes, &p, size, path, error);
+    free(path);
+    if (status != WG_OK) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return status;
+}

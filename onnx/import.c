@@ -1,0 +1,530 @@
+/* From the nodes of a file to a graph.
+ *
+ * A graph of work is built first.  In it is also what is computed while the file is read: shape
+ * arithmetic, and constants that ops need as numbers.  The copy that the caller gets has only what
+ * the outputs need, and constants in place of what has been computed. */
+#include "graph/error.h"
+#include "onnx/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "model.onnx:17", the place of a node for messages; NULL without memory. */
+static const char *line_of(ox_import *m, size_t number)
+{
+    const char *slash = strrchr(m->path, '/'), *file = slash ? slash + 1 : m->path;
+    size_t size = strlen(file) + 24;
+    char *line = wg_graph_alloc(m->graph, size);
+    if (line)
+        snprintf(line, size, "%s:%zu", file, number);
+    return line;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static bool find_dim(const ox_import *m, const char *name, int64_t *size)
+{
+    for (size_t i = 0; i < m->options.n_dims; i++)
+        if (strcmp(m->options.dims[i].name, name) == 0) {
+            *size = m->options.dims[i].size;
+            return true;
+        }
+    return false;
+}
+
+static bool take_dim(ox_import *m, const char *input, int axis, const ox_dim_proto *d,
+                     int64_t *size)
+{
+    char place[300];
+    const char *symbol = d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+                             ? ox_text(d->dim_param)
+                             : "";
+    bool number = d->value_case == WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    snprintf(place, sizeof place, "%s:%d", input, axis);
+    if (number && d->dim_value >= 0)
+        *size = d->dim_value;
+    else if (!find_dim(m, place, size) && (!*symbol || !find_dim(m, symbol, size))) {
+        *size = m->options.other_dims;
+        return *size > 0 || wgi_ox_stop(m, WG_EINVAL,
+                                        "input '%s': axis %d has no size: give one for the "
+                                        "dimension '%s'",
+                                        input, axis, *symbol ? symbol : place);
+    }
+    return true;
+}
+
+/* What an input is, from its type in the file. */
+static bool take_type(ox_import *m, const ox_value_proto *v, const ox_type **type, wg_shape *shape)
+{
+    const char *name = ox_text(v->name);
+    char text[32];
+    bool tensor = v->type && v->type->value_case == WGI_ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    if (!tensor)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED,
+                           "input '%s' is a sequence, a map, optional or sparse; only tensors are "
+                           "supported",
+                           name);
+    const WgiOnnx__TypeProto__Tensor *t = v->type->tensor_type;
+    *type = wgi_ox_type(t->elem_type);
+    if (!*type)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': elements of type %s are not supported",
+                           name, wgi_ox_type_text(t->elem_type, text));
+    size_t rank = t->shape ? t->shape->n_dim : 0;
+    if (rank > WG_MAX_RANK)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED, "input '%s': %zu axes, at most %d are supported",
+                           name, rank, WG_MAX_RANK);
+    shape->rank = (int)rank;
+    for (int k = 0; k < shape->rank; k++)
+        if (!take_dim(m, name, k, t->shape->dim[k], &shape->dim[k]))
+            return false;
+    return true;
+}
+
+static const wg_onnx_known *find_known(const ox_import *m, const char *name)
+{
+    for (size_t i = 0; i < m->options.n_known; i++)
+        if (strcmp(m->options.known[i].input, name) == 0)
+            return &m->options.known[i];
+    return NULL;
+}
+
+static bool add_input(ox_import *m, const ox_value_proto *v)
+{
+    const ox_type *type = NULL;
+    wg_shape shape = {0};
+    const char *name = ox_text(v->name);
+    const wg_onnx_known *known = find_known(m, name);
+    if (!*name)
+        return wgi_ox_stop(m, WG_EDATA, "an input has no name");
+    if (!known && !take_type(m, v, &type, &shape))
+        return false;
+    ox_item *item = wgi_ox_declare(m, name);
+    if (!item)
+        return false;
+    item->type = known ? wgi_ox_type_of(known->dtype) : type;
+    if (known && !item->type)
+        return wgi_ox_stop(m, WG_EINVAL, "the known input '%s' has no dtype", name);
+    wg_value *x = known ? wg_constant(m->graph, known->dtype, known->shape, known->data)
+                        : wg_input(m->graph, name, type->held, shape);
+    item->value = wgi_ox_cast(x, item->type->computed);
+    return wg_graph_status(m->graph) == WG_OK ||
+           wgi_ox_stop(m, wg_graph_status(m->graph), "input '%s': %s", name,
+                       wg_graph_message(m->graph));
+}
+
+/* An initializer that is listed as an input too is its default value: files of the first versions
+ * of the format list all. */
+static bool add_initializer(ox_import *m, const ox_tensor_proto *t)
+{
+    const char *name = ox_text(t->name);
+    wg_onnx_tensor *tensor = wgi_ox_own(m);
+    if (!tensor)
+        return wgi_ox_stop(m, WG_ENOMEM, "out of memory");
+    if (find_known(m, name))
+        return true;
+    wg_status status = wgi_ox_tensor_make(tensor, t, m->path, m->error);
+    if (status != WG_OK) {
+        m->status = wgi_error_prefix(m->error, status, "%s: %sinitializer '%s': ", m->path,
+                                     m->scope->inside, name);
+        return false;
+    }
+    ox_item *item = wgi_ox_declare(m, name);
+    if (!item)
+        return false;
+    item->tensor = tensor;
+    item->type = wgi_ox_type(t->data_type);
+    item->is_initializer = !m->scope->parent && *name && strlen(name) <= 400;
+    /* numbers as ops compute with them: bytes and the like are held in another dtype */
+    if (item->type->computed != item->type->held)
+        item->value = wgi_ox_cast(wg_constant(m->graph, tensor->dtype, tensor->shape, tensor->data),
+                                  item->type->computed);
+    return true;
+}
+
+static bool has_initializer(const ox_graph_proto *g, const char *name)
+{
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (strcmp(ox_text(g->initializer[i]->name), name) == 0)
+            return true;
+    return false;
+}
+
+static bool add_initializers(ox_import *m, const ox_graph_proto *g)
+{
+    if (g->n_sparse_initializer)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED, "sparse initializers are not supported");
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (!add_initializer(m, g->initializer[i]))
+            return false;
+    return true;
+}
+
+static bool add_inputs(ox_import *m, const ox_graph_proto *g)
+{
+    for (size_t i = 0; i < g->n_input; i++) {
+        const char *name = ox_text(g->input[i]->name);
+        bool given = has_initializer(g, name) && !find_known(m, name);
+        if (!given && !add_input(m, g->input[i]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* The element type of a result: that of the first operand, if it is computed in this dtype. */
+static const ox_type *settle(const ox_node *n, int i)
+{
+    const ox_type *first = NULL;
+    for (size_t k = 0; k < n->n_operands; k++) {
+        const ox_type *t = n->operand[k] ? n->operand[k]->type : NULL;
+        if (t && t->computed == n->result[i]->dtype && t->computed != WG_BOOL) {
+            first = t;
+            break;
+        }
+    }
+    return n->type[i] ? n->type[i] : first ? first : wgi_ox_type_of(n->result[i]->dtype);
+}
+
+/* Says why nothing was built. */
+static bool report(ox_node *n)
+{
+    const char *message = wg_graph_message(n->graph);
+    wg_status status = wg_graph_status(n->graph);
+    if (n->import->status == WG_OK)
+        wgi_ox_fail(n, status == WG_OK ? WG_EDATA : status, "%s",
+                    status == WG_OK ? "result 0 could not be made" : message);
+    return false;
+}
+
+static bool keep_results(ox_node *n)
+{
+    for (size_t i = 0; i < n->proto->n_output; i++) {
+        const char *name = ox_text(n->proto->output[i]);
+        if (!*name)
+            continue;
+        if (i >= OX_MAX_RESULTS || !n->result[i]) {
+            wgi_ox_refuse(n, "result %zu, '%s'", i, name);
+            return false;
+        }
+        ox_item *item = wgi_ox_declare(n->import, name);
+        if (!item)
+            return false;
+        item->type = settle(n, (int)i);
+        item->value =
+            n->op && n->op->flags & OX_WRAP ? wgi_ox_wrap(n->result[i], item->type) : n->result[i];
+        if (item->value && !item->value->name && !(item->value->node->op->flags & WG_OP_LEAF))
+            wg_name(item->value, "%s", strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+    }
+    return true;
+}
+
+static bool take_operands(ox_node *n)
+{
+    ox_import *m = n->import;
+    const ox_node_proto *p = n->proto;
+    n->n_operands = p->n_input;
+    n->operand = wgi_ox_alloc(n, (p->n_input + 1) * sizeof(ox_item *));
+    for (size_t i = 0; n->operand && i < p->n_input; i++) {
+        const char *name = ox_text(p->input[i]);
+        n->operand[i] = *name ? wgi_ox_lookup(m, name) : NULL;
+        if (*name && !n->operand[i]) {
+            wgi_ox_fail(n, WG_EDATA,
+                        "operand %zu: nothing before this node is called '%s'; nodes must be in "
+                        "the order of their computation, without circles",
+                        i, name);
+            return false;
+        }
+    }
+    int min = n->op ? n->op->min : 0;
+    for (int i = 0; n->operand && i < min; i++)
+        if (!wgi_ox_has(n, i)) {
+            wgi_ox_fail(n, WG_EDATA, "operand %d is missing: at least %d are needed", i, min);
+            return false;
+        }
+    return n->operand || report(n);
+}
+
+static wg_value *apply(ox_node *n)
+{
+    if (n->op->unary)
+        return n->op->unary(NULL, wgi_ox_in(n, 0));
+    if (n->op->binary)
+        return n->op->binary(NULL, wgi_ox_in(n, 0), wgi_ox_second(n));
+    return n->op->build(n);
+}
+
+/* "/encoder/layers.0/attn/MatMul" is built in the scope encoder/layers.0/attn. */
+static void enter(ox_node *n, const char *name)
+{
+    size_t length = strlen(name);
+    const char *slash = strrchr(name, '/');
+    wg_origin at = wg_graph_origin(n->graph);
+    for (const char *c = name; length < 200 && slash && c < slash;) {
+        size_t part = strcspn(c, "/");
+        if (part)
+            wg_scope_push(n->graph, "%.*s", (int)part, c);
+        c += part + 1;
+    }
+    at.scope = wg_graph_origin(n->graph).scope;
+    at.at = line_of(n->import, n->number);
+    wg_graph_set_origin(n->graph, at);
+}
+
+static bool call(ox_node *n, const ox_function_proto *f);
+
+static bool build_node(ox_import *m, const ox_node_proto *p, size_t number)
+{
+    const char *domain = ox_text(p->domain), *type = ox_text(p->op_type);
+    const ox_function_proto *f = wgi_ox_function_find(m->model, domain, type);
+    ox_node n = {.import = m, .proto = p, .graph = m->graph, .number = number};
+    n.op = f ? NULL : wgi_ox_op_find(domain, type);
+    n.opset = wgi_ox_is_main(domain) ? m->opsets.main : m->opsets.training;
+    char text[200];
+    if (++m->steps > WGI_OX_STEPS)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED, "more than %d nodes, those of loops unrolled",
+                           WGI_OX_STEPS);
+    if (!n.op && !f)
+        return wgi_ox_stop(m, WG_EUNSUPPORTED, "ops that are not supported: %s",
+                           wgi_ox_op_text(domain, type, text));
+    wg_origin before = wg_graph_origin(m->graph);
+    bool done = take_operands(&n);
+    enter(&n, ox_text(p->name));
+    if (done && f)
+        done = call(&n, f);
+    else if (done && !(n.result[0] = apply(&n)))
+        done = report(&n);
+    done = done && (!wgi_ox_failed(&n) || report(&n)) && keep_results(&n);
+    wg_graph_set_origin(m->graph, before);
+    return done;
+}
+
+static bool build_nodes(ox_import *m, ox_node_proto *const *nodes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!build_node(m, nodes[i], i))
+            return false;
+    return true;
+}
+
+/* ---- subgraphs and functions ----------------------------------------------------------------- */
+
+/* A scope within that of node n; false if that is too deep. */
+static bool open_scope(ox_node *n, ox_scope *s, const ox_scope *parent, const char *what)
+{
+    char text[300], *inside;
+    snprintf(text, sizeof text, "%s%s of node %zu: ", n->import->scope->inside, what, n->number);
+    inside = wgi_ox_alloc(n, strlen(text) + 1);
+    *s = (ox_scope){.parent = parent, .inside = inside ? strcpy(inside, text) : ""};
+    if (++n->import->depth > WGI_OX_NESTING)
+        wgi_ox_refuse(n, "more than %d subgraphs and functions within each other", WGI_OX_NESTING);
+    return n->import->depth <= WGI_OX_NESTING;
+}
+
+static bool bind(ox_import *m, const char *name, ox_item *item)
+{
+    ox_item *own = *name ? wgi_ox_declare(m, name) : NULL;
+    if (!own)
+        return !*name;
+    if (item && !item->value)
+        wgi_ox_value(m, item);
+    if (item)
+        *own = (ox_item){.name = name, .value = item->value, .type = item->type};
+    return true;
+}
+
+static bool run_subgraph(ox_node *n, const ox_graph_proto *g, ox_item *const *in, size_t n_in,
+                         ox_item **out, size_t n_out)
+{
+    ox_import *m = n->import;
+    ox_scope s, *before = m->scope;
+    bool done = open_scope(n, &s, before, "subgraph");
+    if (done && (g->n_input != n_in || g->n_output < n_out)) {
+        wgi_ox_fail(n, WG_EDATA, "its subgraph takes %zu and gives %zu values, not %zu and %zu",
+                    g->n_input, g->n_output, n_in, n_out);
+        done = false;
+    }
+    m->scope = &s;
+    for (size_t i = 0; done && i < n_in; i++)
+        done = bind(m, ox_text(g->input[i]->name), in[i]);
+    done = done && add_initializers(m, g) && build_nodes(m, g->node, g->n_node);
+    for (size_t i = 0; done && i < n_out; i++)
+        if (!(out[i] = wgi_ox_lookup(m, ox_text(g->output[i]->name))))
+            done = wgi_ox_stop(m, WG_EDATA, "%snothing is called '%s', an output", s.inside,
+                               ox_text(g->output[i]->name));
+    m->scope = before;
+    m->depth--;
+    free(s.names.slot);
+    return done;
+}
+
+/* A function of the file sees its operands alone. */
+static bool call(ox_node *n, const ox_function_proto *f)
+{
+    ox_import *m = n->import;
+    ox_scope s, *before = m->scope;
+    bool done = open_scope(n, &s, NULL, "function");
+    s.call = n;
+    m->scope = &s;
+    for (size_t i = 0; done && i < f->n_input; i++)
+        done = bind(m, ox_text(f->input[i]), i < n->n_operands ? n->operand[i] : NULL);
+    done = done && build_nodes(m, f->node, f->n_node);
+    for (size_t i = 0; done && i < f->n_output && i < OX_MAX_RESULTS; i++) {
+        ox_item *item = wgi_ox_lookup(m, ox_text(f->output[i]));
+        n->result[i] = item ? wgi_ox_value(m, item) : NULL;
+        n->type[i] = item ? item->type : NULL;
+    }
+    m->scope = before;
+    m->depth--;
+    free(s.names.slot);
+    return done;
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+static bool add_output(ox_import *m, const char *name)
+{
+    ox_item *item = wgi_ox_lookup(m, name);
+    if (!item)
+        return wgi_ox_stop(m, WG_EDATA, "nothing is called '%s', an output", name);
+    wg_value *v = wgi_ox_value(m, item);
+    if (!v || !wg_output(wgi_ox_cast(v, item->type ? item->type->held : v->dtype), name))
+        return wgi_ox_stop(m, WG_EDATA, "output '%s': %s", name, wg_graph_message(m->graph));
+    return true;
+}
+
+static bool add_outputs(ox_import *m, const ox_graph_proto *g)
+{
+    for (size_t i = 0; i < g->n_output; i++)
+        if (!add_output(m, ox_text(g->output[i]->name)))
+            return false;
+    return g->n_output || wgi_ox_stop(m, WG_EDATA, "it has no outputs");
+}
+
+/* ---- the graph that the caller gets ---------------------------------------------------------- */
+
+/* What has been computed becomes a constant. */
+static bool fold(void *context, wg_graph *to, const wg_node *n, wg_value *const *in, wg_value **y)
+{
+    const ox_import *m = context;
+    const wg_onnx_tensor *t =
+        n->n_out == 1 && n->out[0]->id < m->cap_numbers ? m->numbers[n->out[0]->id] : NULL;
+    (void)in;
+    if (!t || n->op->flags & WG_OP_LEAF)
+        return false;
+    *y = wg_constant(to, t->dtype, t->shape, t->data);
+    return true;
+}
+
+static wg_value *new_leaf(ox_import *m, wg_graph *to, const wg_value *v, const wg_onnx_tensor *t)
+{
+    wg_init init = wg_zeros();
+    const wg_tensor *kept;
+    if (!m->options.store)
+        init = wg_values_init(t->data, wg_value_bytes(v));
+    else if (wg_store_add(m->options.store, v->name, t->dtype, &t->shape, &kept) == WG_OK)
+        memcpy(kept->data, t->data, wg_value_bytes(v));
+    else
+        wgi_ox_stop(m, WG_EINVAL, "initializer '%s': the store has another tensor of that name",
+                    v->name);
+    return v->node->op->flags & WG_OP_STATE ? wg_state(to, v->name, t->dtype, t->shape, init)
+                                            : wg_parameter(to, v->name, t->dtype, t->shape, init);
+}
+
+/* Leaves get their numbers. */
+static bool fill(void *context, wg_graph *to, const wg_node *n, wg_value *const *in, wg_value **y)
+{
+    ox_import *m = context;
+    (void)in;
+    if (!(n->op->flags & (WG_OP_PARAMETER | WG_OP_STATE)))
+        return false;
+    const ox_item *item = wgi_ox_names_get(&m->scope->names, n->out[0]->name);
+    if (!item || !item->tensor)
+        return false;
+    *y = new_leaf(m, to, n->out[0], item->tensor);
+    return true;
+}
+
+/* Two copies: the first still has the operands of what became constants, and leaves without
+ * numbers; the second has only what the outputs need. */
+static wg_graph *trimmed(ox_import *m)
+{
+    wg_clone_options folds = {.replace = fold, .context = m},
+                     fills = {.replace = fill, .context = m};
+    wg_graph *g = wg_graph_clone(m->graph, &folds, NULL);
+    wg_graph *last = g ? wg_graph_clone(g, &fills, NULL) : NULL;
+    const wg_graph *bad = last ? last : g;
+    wg_status status = bad ? wg_graph_status(bad) : WG_ENOMEM;
+    if (!last || status != WG_OK)
+        wgi_ox_stop(m, status == WG_OK ? WG_ENOMEM : status, "%s",
+                    bad ? wg_graph_message(bad) : "out of memory");
+    wg_graph_free(g);
+    if (m->status == WG_OK)
+        return last;
+    wg_graph_free(last);
+    return NULL;
+}
+
+/* ---- the import ------------------------------------------------------------------------------ */
+
+static wg_status check(ox_import *m)
+{
+    wgi_ox_check_opsets(&m->opsets, m->error);
+    wg_status status = wgi_ox_check_ops(m->model, m->error);
+    if (m->error->status != WG_OK)
+        status = wgi_error_prefix(m->error, m->error->status, "%s: ", m->path);
+    return status;
+}
+
+static wg_graph *build(ox_import *m)
+{
+    const ox_graph_proto *g = m->model->graph;
+    wg_origin origin = wg_graph_origin(m->graph);
+    origin.at = line_of(m, 0); /* of inputs and initializers */
+    wg_graph_set_origin(m->graph, origin);
+    bool done = add_initializers(m, g) && add_inputs(m, g) && build_nodes(m, g->node, g->n_node) &&
+                add_outputs(m, g);
+    if (done && wg_graph_status(m->graph) != WG_OK)
+        done = wgi_ox_stop(m, wg_graph_status(m->graph), "%s", wg_graph_message(m->graph));
+    return done ? trimmed(m) : NULL;
+}
+
+static void close_import(ox_import *m)
+{
+    for (struct ox_owned *o = m->owned, *next; o; o = next) {
+        next = o->next;
+        wg_onnx_tensor_free(&o->tensor);
+        free(o);
+    }
+    free(m->numbers);
+    free(m->fixed);
+    free(m->scope->names.slot);
+    wg_graph_free(m->graph);
+    wgi_ox_model_free(m->model);
+}
+
+wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_options *options,
+                         wg_error *error)
+{
+    wg_error own;
+    ox_scope top = {.inside = ""};
+    ox_import m = {
+        .path = path, .error = error ? error : &own, .scope = &top, .subgraph = run_subgraph};
+    wgi_error_clear(m.error);
+    if (out)
+        *out = NULL;
+    if (!out || !path)
+        return wgi_error_set(error, WG_EINVAL, "no path of a model, or no place for its graph");
+    if (options)
+        m.options = *options;
+    m.status = wgi_ox_model_read(&m.model, path, m.error);
+    if (m.status != WG_OK)
+        return m.status;
+    m.opsets = wgi_ox_opsets_of(m.model);
+    if (!(m.graph = wg_graph_new()))
+        m.status = wgi_error_set(m.error, WG_ENOMEM, "out of memory");
+    else if ((m.status = check(&m)) == WG_OK)
+        *out = build(&m);
+    close_import(&m);
+    return m.status;
+}

@@ -1,0 +1,72 @@
+/* The inside of an import. */
+#ifndef WG_ONNX_IMPORT_H
+#define WG_ONNX_IMPORT_H
+
+#include "onnx/names.h"
+#include "onnx/op.h"
+
+/* Names of a graph; those of a subgraph hide those around it. */
+typedef struct ox_scope {
+    const struct ox_scope *parent; /* NULL: none */
+    ox_names names;
+    const ox_node *call; /* of a function of the file, whose attributes its nodes may name */
+    const char *inside;  /* "" or "subgraph of node 3: ", for messages */
+} ox_scope;
+
+/* Domains and their versions. */
+typedef struct ox_opsets {
+    int64_t main, training; /* 0: not imported */
+} ox_opsets;
+
+struct ox_import {
+    const char *path;
+    const ox_model_proto *model;
+    wg_onnx_import_options options;
+    ox_opsets opsets;
+    wg_graph *graph; /* of work: values that are computed while the file is read are in it too */
+    ox_scope *scope;
+    const wg_onnx_tensor **numbers; /* [cap_numbers] by id of value: known ones; or NULL */
+    size_t cap_numbers;
+    unsigned char *fixed; /* [cap_fixed] by id of node: numbers.c */
+    size_t cap_fixed, n_fixed;
+    struct ox_owned {
+        wg_onnx_tensor tensor;
+        struct ox_owned *next;
+    } * owned; /* tensors to free */
+    wg_error *error;
+    wg_status status; /* of the first error */
+    int depth;        /* of subgraphs and functions within each other */
+    size_t steps;     /* nodes built, those of unrolled loops included */
+    /* Builds the nodes of a subgraph whose inputs are `in`; false after an error.  Set by import.c,
+     * which the ops must not call. */
+    bool (*subgraph)(ox_node *n, const ox_graph_proto *g, ox_item *const *in, size_t n_in,
+                     ox_item **out, size_t n_out);
+};
+
+/* The table. */
+const ox_op *wgi_ox_op_at(size_t i); /* NULL past the end */
+const ox_op *wgi_ox_op_find(const char *domain, const char *name);
+/* Whether the domain is ai.onnx, which may also be called "". */
+bool wgi_ox_is_main(const char *domain);
+
+/* Whether v is computed from constants alone. */
+bool wgi_ox_is_fixed(ox_import *m, const wg_value *v);
+/* The input or other leaf that v depends on; NULL if it is fixed. */
+const wg_value *wgi_ox_blame(ox_import *m, const wg_value *v);
+/* Its numbers, computed if they are not known yet; NULL after an error, which is in m->error. */
+const wg_onnx_tensor *wgi_ox_compute(ox_import *m, const wg_value *v);
+/* Notes that v has these numbers; false without memory. */
+bool wgi_ox_note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers);
+/* A tensor that lives as long as the import; NULL without memory. */
+wg_onnx_tensor *wgi_ox_own(ox_import *m);
+
+/* Sets the first error: "FILE: text"; returns false. */
+bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...) WG_PRINTF(3, 4);
+/* The item of that name, or NULL. */
+ox_item *wgi_ox_lookup(const ox_import *m, const char *name);
+/* A new item under that name in m->scope; NULL after an error. */
+ox_item *wgi_ox_declare(ox_import *m, const char *name);
+/* The value of an item: a tensor becomes a parameter or a constant at its first use. */
+wg_value *wgi_ox_value(ox_import *m, ox_item *item);
+
+#endif

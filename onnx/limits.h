@@ -1,0 +1,17 @@
+/* What is larger is refused: docs/limits.md. */
+#ifndef WG_ONNX_LIMITS_H
+#define WG_ONNX_LIMITS_H
+
+#include <limits.h>
+
+enum {
+    WGI_OX_FILE_BYTES = INT_MAX,     /* of a file; protobuf-c has no larger ones */
+    WGI_OX_DEPTH = 64,               /* messages within each other */
+    WGI_OX_NESTING = 32,             /* subgraphs and functions within each other */
+    WGI_OX_STEPS = 1000000,          /* nodes, those of unrolled loops included */
+    WGI_OX_ROUNDS = 10000,           /* of a loop */
+    OX_MAX_RESULTS = 256,            /* of a node */
+    WGI_OX_COMPUTED_BYTES = 1 << 28, /* of a tensor that is computed while a file is read */
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* A model as it stands in a file. */
+#ifndef WG_ONNX_MODEL_H
+#define WG_ONNX_MODEL_H
+
+#include "onnx/file.h"
+#include "onnx/import.h"
+
+/* Versions of ai.onnx that are imported.  Those before the first differ in what ops mean; those
+ * after the last are not known here, and only their ops that are in the table too. */
+enum { OX_FIRST_OPSET = 1, OX_LAST_OPSET = 24, OX_MAX_COUNTS = 512 };
+
+/* The caller frees *out by wgi_ox_model_free; it has a graph. */
+wg_status wgi_ox_model_read(const ox_model_proto **out, const char *path, wg_error *error);
+void wgi_ox_model_free(const ox_model_proto *m);
+
+ox_opsets wgi_ox_opsets_of(const ox_model_proto *m);
+/* The function that the file itself defines, or NULL. */
+const ox_function_proto *wgi_ox_function_find(const ox_model_proto *m, const char *domain,
+                                              const char *name);
+
+/* An op of the file, with the number of its nodes. */
+typedef struct ox_op_count {
+    const char *domain, *name;
+    size_t count;
+    bool supported;
+} ox_op_count;
+/* The ops in order of their first nodes; returns their number. */
+size_t wgi_ox_count_ops(const ox_model_proto *m, ox_op_count count[OX_MAX_COUNTS]);
+/* "Relu", or "DOMAIN.Op". */
+const char *wgi_ox_op_text(const char *domain, const char *name, char text[200]);
+
+/* WG_EUNSUPPORTED, and items of the error's text, for versions and ops that are not supported. */
+wg_status wgi_ox_check_opsets(const ox_opsets *o, wg_error *error);
+wg_status wgi_ox_check_ops(const ox_model_proto *m, wg_error *error);
+
+#endif

@@ -1,0 +1,313 @@
+/* Operands and attributes of a node, and errors that name it. */
+#include "graph/error.h"
+#include "graph/element.h"
+#include "onnx/import.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- failing --------------------------------------------------------------------------------- */
+
+bool wgi_ox_failed(const ox_node *n)
+{
+    return n->import->status != WG_OK || wg_graph_status(n->graph) != WG_OK;
+}
+
+static wg_value *fail_list(ox_node *n, wg_status status, const char *before, const char *format,
+                           va_list list)
+{
+    char text[WG_ERROR_TEXT];
+    vsnprintf(text, sizeof text, format, list);
+    wgi_ox_stop(n->import, status, "%snode %zu \"%s\" (%s, opset %lld): %s%s",
+                n->import->scope->inside, n->number, ox_text(n->proto->name),
+                ox_text(n->proto->op_type), (long long)n->opset, before, text);
+    return NULL;
+}
+
+wg_value *wgi_ox_fail(ox_node *n, wg_status status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fail_list(n, status, "", format, list);
+    va_end(list);
+    return NULL;
+}
+
+wg_value *wgi_ox_refuse(ox_node *n, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fail_list(n, WG_EUNSUPPORTED, "not supported: ", format, list);
+    va_end(list);
+    return NULL;
+}
+
+void *wgi_ox_alloc(ox_node *n, size_t size)
+{
+    return wg_graph_alloc(n->graph, size);
+}
+
+/* ---- values of items ------------------------------------------------------------------------- */
+
+static bool is_frozen(const wg_onnx_import_options *o, const char *name)
+{
+    for (size_t i = 0; i < o->n_frozen; i++) {
+        size_t length = strlen(o->frozen[i]);
+        bool any = length && o->frozen[i][length - 1] == '*';
+        if (any ? strncmp(o->frozen[i], name, length - 1) == 0 : strcmp(o->frozen[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_trained(const ox_import *m, const ox_item *item)
+{
+    return item->is_initializer && wg_dtype_is_float(item->tensor->dtype) &&
+           item->tensor->shape.rank > 0 && !is_frozen(&m->options, item->name);
+}
+
+/* Leaves are at the top, so that they have their names in the file. */
+static wg_origin to_top(wg_graph *g)
+{
+    wg_origin before = wg_graph_origin(g), top = before;
+    while (top.scope && top.scope->parent)
+        top.scope = top.scope->parent;
+    wg_graph_set_origin(g, top);
+    return before;
+}
+
+static wg_value *leaf_of(ox_import *m, ox_item *item, bool is_state)
+{
+    const wg_onnx_tensor *t = item->tensor;
+    wg_origin before = to_top(m->graph);
+    wg_value *v = is_state ? wg_state(m->graph, item->name, t->dtype, t->shape, wg_zeros())
+                           : wg_parameter(m->graph, item->name, t->dtype, t->shape, wg_zeros());
+    wg_graph_set_origin(m->graph, before);
+    if (v)
+        wgi_ox_note(m, v, t);
+    return v;
+}
+
+wg_value *wgi_ox_cast(wg_value *x, wg_dtype dtype)
+{
+    return !x || x->dtype == dtype ? x : wg_cast(x, dtype);
+}
+
+wg_value *wgi_ox_value(ox_import *m, ox_item *item)
+{
+    if (item->value || !item->tensor)
+        return item->value;
+    const wg_onnx_tensor *t = item->tensor;
+    if (is_trained(m, item))
+        item->value = leaf_of(m, item, false);
+    else {
+        wg_value *c = wg_constant(m->graph, t->dtype, t->shape, t->data);
+        item->value = item->type ? wgi_ox_cast(c, item->type->computed) : c;
+    }
+    return item->value;
+}
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+bool wgi_ox_has(const ox_node *n, int i)
+{
+    return (size_t)i < n->n_operands && n->operand[i];
+}
+
+wg_value *wgi_ox_in(ox_node *n, int i)
+{
+    return wgi_ox_has(n, i) ? wgi_ox_value(n->import, n->operand[i]) : NULL;
+}
+
+const ox_type *wgi_ox_type_in(const ox_node *n, int i)
+{
+    return wgi_ox_has(n, i) ? n->operand[i]->type : NULL;
+}
+
+wg_value *wgi_ox_state(ox_node *n, int i)
+{
+    ox_item *item = wgi_ox_has(n, i) ? n->operand[i] : NULL;
+    if (item && !item->value && item->tensor && item->is_initializer)
+        item->value = leaf_of(n->import, item, true);
+    return wgi_ox_in(n, i);
+}
+
+bool wgi_ox_known(ox_node *n, int i)
+{
+    const ox_item *item = wgi_ox_has(n, i) ? n->operand[i] : NULL;
+    return item && (item->tensor || wgi_ox_is_fixed(n->import, item->value));
+}
+
+/* An import of names that a message can show. */
+static const wg_onnx_tensor *numbers_of(ox_node *n, int i)
+{
+    ox_item *item = wgi_ox_has(n, i) ? n->operand[i] : NULL;
+    char name[200];
+    if (wgi_ox_failed(n))
+        return NULL;
+    if (!item) {
+        wgi_ox_fail(n, WG_EDATA, "operand %d is missing", i);
+        return NULL;
+    }
+    if (item->tensor)
+        return item->tensor;
+    if (wgi_ox_is_fixed(n->import, item->value))
+        return wgi_ox_compute(n->import, item->value);
+    const wg_value *leaf = wgi_ox_blame(n->import, item->value);
+    wgi_ox_refuse(n,
+                  "operand %d, '%s', must be known while the file is read, and depends on '%s': "
+                  "give its numbers as a known input",
+                  i, item->name, leaf ? wg_value_text(leaf, name, sizeof name) : "");
+    return NULL;
+}
+
+bool wgi_ox_ints_in(ox_node *n, int i, ox_ints *out)
+{
+    const wg_onnx_tensor *t = numbers_of(n, i);
+    *out = (ox_ints){0};
+    if (!t)
+        return false;
+    if (wg_dtype_is_float(t->dtype)) {
+        wgi_ox_fail(n, WG_EDTYPE, "operand %d: expected integers, got %s", i,
+                    wg_dtype_name(t->dtype));
+        return false;
+    }
+    size_t count = (size_t)wg_shape_count(&t->shape);
+    int64_t *at = wgi_ox_alloc(n, (count + 1) * sizeof *at);
+    for (size_t k = 0; at && k < count; k++)
+        at[k] = wg_dtype_is_int(t->dtype) ? wgi_get_int(t->data, t->dtype, (int64_t)k)
+                                          : (int64_t)wgi_get_element(t->data, t->dtype, (int64_t)k);
+    *out = (ox_ints){at ? count : 0, at};
+    return at;
+}
+
+bool wgi_ox_reals_in(ox_node *n, int i, ox_reals *out)
+{
+    const wg_onnx_tensor *t = numbers_of(n, i);
+    *out = (ox_reals){0};
+    if (!t)
+        return false;
+    size_t count = (size_t)wg_shape_count(&t->shape);
+    double *at = wgi_ox_alloc(n, (count + 1) * sizeof *at);
+    for (size_t k = 0; at && k < count; k++)
+        at[k] = wgi_get_element(t->data, t->dtype, (int64_t)k);
+    *out = (ox_reals){at ? count : 0, at};
+    return at;
+}
+
+double wgi_ox_real_in(ox_node *n, int i, double otherwise)
+{
+    ox_reals x;
+    if (!wgi_ox_has(n, i) || !wgi_ox_reals_in(n, i, &x))
+        return otherwise;
+    if (x.n == 1)
+        return x.at[0];
+    wgi_ox_fail(n, WG_ESHAPE, "operand %d: expected one number, got %zu", i, x.n);
+    return otherwise;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+bool wgi_ox_wants(const ox_node *n, int i)
+{
+    return (size_t)i < n->proto->n_output && *ox_text(n->proto->output[i]);
+}
+
+void wgi_ox_set(ox_node *n, int i, wg_value *v)
+{
+    if (i < OX_MAX_RESULTS)
+        n->result[i] = v;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static const ox_attribute_proto *find(const ox_node_proto *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_attribute; i++)
+        if (strcmp(ox_text(p->attribute[i]->name), name) == 0)
+            return p->attribute[i];
+    return NULL;
+}
+
+/* In a function of the file, an attribute may stand for one of the call. */
+const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
+{
+    const ox_attribute_proto *a = find(n->proto, name);
+    const ox_scope *s = n->import->scope;
+    while (a && *ox_text(a->ref_attr_name) && s) {
+        while (s && !s->call)
+            s = s->parent;
+        a = s ? find(s->call->proto, a->ref_attr_name) : NULL;
+        s = s ? s->parent : NULL;
+    }
+    return a;
+}
+
+int64_t wgi_ox_int(ox_node *n, const char *name, int64_t otherwise)
+{
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    return a && a->has_i ? a->i : otherwise;
+}
+
+/* Attributes are f32.  0.1f was written for 0.1: the number of fewest digits that rounds to it. */
+static double as_written(float x)
+{
+    char text[40];
+    for (int digits = 1; digits < 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)x);
+        if (strtof(text, NULL) == x)
+            return strtod(text, NULL);
+    }
+    return (double)x;
+}
+
+double wgi_ox_real(ox_node *n, const char *name, double otherwise)
+{
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    return a && a->has_f ? as_written(a->f) : otherwise;
+}
+
+/* Bytes of the file as a text of the import. */
+static const char *word(ox_node *n, const ProtobufCBinaryData *s)
+{
+    char *text = wgi_ox_alloc(n, s->len + 1);
+    if (text && s->len)
+        memcpy(text, s->data, s->len);
+    return text ? text : "";
+}
+
+const char *wgi_ox_word(ox_node *n, const char *name, const char *otherwise)
+{
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    return a && a->has_s ? word(n, &a->s) : otherwise;
+}
+
+const char *wgi_ox_word_at(ox_node *n, const char *name, size_t i)
+{
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    return a && i < a->n_strings ? word(n, &a->strings[i]) : NULL;
+}
+
+bool wgi_ox_ints(ox_node *n, const char *name, ox_ints *out)
+{
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    *out = a ? (ox_ints){a->n_ints, a->ints} : (ox_ints){0};
+    return a;
+}
+
+bool wgi_ox_reals(ox_node *n, const char *name, ox_reals *out)
+{
+    const ox_attribute_proto *a = wgi_ox_attribute(n, name);
+    *out = (ox_reals){0};
+    double *at = a ? wgi_ox_alloc(n, (a->n_floats + 1) * sizeof *at) : NULL;
+    for (size_t i = 0; at && i < a->n_floats; i++)
+        at[i] = (double)a->floats[i];
+    *out = (ox_reals){at ? a->n_floats : 0, at};
+    return at;
+}
+
+bool wgi_ox_ints_of(ox_node *n, int i, const char *name, ox_ints *out)
+{
+    return wgi_ox_has(n, i) ? wgi_ox_ints_in(n, i, out) : wgi_ox_ints(n, name, out);
+}

@@ -1,0 +1,168 @@
+/* Convolutions. */
+#include "onnx/ops.h"
+#include "onnx/window.h"
+
+#include <string.h>
+
+/* ---- convolution ----------------------------------------------------------------------------- */
+
+static wg_value *convolve(wg_value *x, wg_value *w, wg_value *b, const ox_window *g, int64_t groups)
+{
+    const int64_t *p = g->before, *s = g->stride, *d = g->dilation;
+    if (g->rank == 1)
+        return wg_conv1d(x, w, b, &(wg_conv1d_options){s[0], p[0], d[0], groups, 0});
+    if (g->rank == 2)
+        return wg_conv2d(
+            x, w, b,
+            &(wg_conv2d_options){{s[0], s[1]}, {p[0], p[1]}, {d[0], d[1]}, groups, {0, 0}});
+    return wg_conv3d(x, w, b,
+                     &(wg_conv3d_options){
+                         {s[0], s[1], s[2]}, {p[0], p[1], p[2]}, {d[0], d[1], d[2]}, groups, {0}});
+}
+
+/* Padding that differs between the ends of an axis comes first. */
+static wg_value *conv(ox_node *n, wg_value *x, wg_value *w, wg_value *b)
+{
+    ox_window g;
+    if (!x || !w)
+        return NULL;
+    if (x->shape.rank < 3 || w->shape.rank != x->shape.rank)
+        return wgi_ox_fail(n, WG_ESHAPE, "an operand of %d axes and weights of %d", x->shape.rank,
+                           w->shape.rank);
+    if (!wgi_ox_window(n, x, w->shape.dim + 2, &g))
+        return NULL;
+    bool even = true;
+    for (int k = 0; k < g.rank; k++)
+        even &= g.before[k] == g.after[k];
+    if (!even) {
+        x = wgi_ox_pad_spatial(n, x, &g, false, 0);
+        memset(g.before, 0, sizeof g.before);
+    }
+    return convolve(x, w, b, &g, wgi_ox_int(n, "group", 1));
+}
+
+wg_value *wgi_ox_conv(ox_node *n)
+{
+    return conv(n, wgi_ox_in(n, 0), wgi_ox_in(n, 1), wgi_ox_in(n, 2));
+}
+
+/* v [C] as [C, 1, ...], for weights [C, ...]; scalars stay. */
+static wg_value *for_weights(wg_value *v, const wg_value *w)
+{
+    if (!v || !w || v->shape.rank != 1)
+        return v;
+    wg_shape s = w->shape;
+    for (int k = 0; k < s.rank; k++)
+        s.dim[k] = k ? 1 : v->shape.dim[0];
+    return v->shape.dim[0] == 1 ? wg_reshape(v, WG_SCALAR) : wg_reshape(v, s);
+}
+
+/* x - zero in f64, where sums of products of 8-bit integers are exact. */
+static wg_value *centred(wg_value *x, wg_value *zero)
+{
+    zero = for_weights(zero, x);
+    return zero ? wg_sub(wg_cast(x, WG_F64), wg_cast(zero, WG_F64)) : wgi_ox_cast(x, WG_F64);
+}
+
+wg_value *wgi_ox_conv_integer(ox_node *n)
+{
+    n->type[0] = wgi_ox_type_of(WG_I32);
+    return wgi_ox_cast(conv(n, centred(wgi_ox_in(n, 0), wgi_ox_in(n, 2)),
+                            centred(wgi_ox_in(n, 1), wgi_ox_in(n, 3)), NULL),
+                       WG_I32);
+}
+
+/* Operands: x, its scale, its zero, w, its scale, its zero, scale and zero of the result, bias. */
+wg_value *wgi_ox_qlinear_conv(ox_node *n)
+{
+    wg_value *w = wgi_ox_in(n, 3), *bias = wgi_ox_cast(wgi_ox_in(n, 8), WG_F64);
+    wg_value *y =
+        conv(n, centred(wgi_ox_in(n, 0), wgi_ox_in(n, 2)), centred(w, wgi_ox_in(n, 5)), bias);
+    const ox_type *type = wgi_ox_type_in(n, 7);
+    if (!y || !type || type->bits != 8)
+        return y ? wgi_ox_refuse(n, "a result that is not of 8 bits") : NULL;
+    wg_value *factor =
+        wg_div(wgi_ox_cast(wgi_ox_in(n, 1), WG_F64), wgi_ox_cast(wgi_ox_in(n, 6), WG_F64));
+    wg_value *sw = wgi_ox_cast(wgi_ox_in(n, 4), WG_F64);
+    if (sw && sw->shape.rank == 1) { /* one for each channel of the result */
+        wg_shape s = y->shape;
+        for (int k = 0; k < s.rank; k++)
+            s.dim[k] = k == 1 ? sw->shape.dim[0] : 1;
+        sw = wg_reshape(sw, s);
+    }
+    wg_value *zero = wgi_ox_cast(wgi_ox_in(n, 7), WG_F64);
+    y = wg_add(wg_round(wg_mul(y, wg_mul(wg_reshape(factor, WG_SCALAR), sw))),
+               wg_reshape(zero, WG_SCALAR));
+    n->type[0] = type;
+    return wg_cast(wg_clamp(y, type->is_signed ? -128 : 0, type->is_signed ? 127 : 255), WG_I32);
+}
+
+/* ---- transposed convolution ------------------------------------------------------------------ */
+
+static wg_value *transposed(wg_value *x, wg_value *w, const ox_window *g, int64_t groups)
+{
+    const int64_t *s = g->stride, *d = g->dilation;
+    if (g->rank == 1)
+        return wg_conv_transpose1d(x, w, NULL, &(wg_conv1d_options){s[0], 0, d[0], groups, 0});
+    if (g->rank == 2)
+        return wg_conv_transpose2d(
+            x, w, NULL, &(wg_conv2d_options){{s[0], s[1]}, {0, 0}, {d[0], d[1]}, groups, {0, 0}});
+    return wg_conv_transpose3d(
+        x, w, NULL, &(wg_conv3d_options){{s[0], s[1], s[2]}, {0}, {d[0], d[1], d[2]}, groups, {0}});
+}
+
+/* What is cut off at either end (negative: added), from the attributes. */
+static bool crop_of(ox_node *n, const wg_value *x, const ox_window *g, int64_t *before,
+                    int64_t *after)
+{
+    int64_t more[OX_MAX_SPATIAL], size[OX_MAX_SPATIAL];
+    ox_ints shape;
+    const char *how = wgi_ox_word(n, "auto_pad", "NOTSET");
+    bool same = strncmp(how, "SAME_", 5) == 0, upper = strcmp(how, "SAME_UPPER") == 0;
+    bool given = wgi_ox_ints(n, "output_shape", &shape) && shape.n;
+    if (!wgi_ox_spatial(n, "output_padding", g->rank, 0, more))
+        return false;
+    if (given && shape.n != (size_t)g->rank && shape.n != (size_t)g->rank + 2) {
+        wgi_ox_fail(n, WG_ESHAPE, "output_shape: %zu numbers", shape.n);
+        return false;
+    }
+    for (int k = 0; k < g->rank; k++) {
+        int64_t full = g->stride[k] * (x->shape.dim[2 + k] - 1) + wgi_ox_span(g, k) + more[k];
+        size[k] = given ? shape.at[shape.n - (size_t)g->rank + (size_t)k]
+                        : x->shape.dim[2 + k] * g->stride[k];
+        int64_t total = full - size[k];
+        before[k] = !given && !same ? g->before[k]
+                    : total <= 0    ? 0
+                    : upper         ? total / 2
+                                    : total - total / 2;
+        after[k] = (!given && !same ? g->after[k] : total - before[k]) - more[k];
+    }
+    return true;
+}
+
+/* The whole result, cut or filled up with zeros, and then the bias. */
+wg_value *wgi_ox_conv_transpose(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0), *w = wgi_ox_in(n, 1), *b = wgi_ox_in(n, 2);
+    ox_window g;
+    if (!x || !w)
+        return NULL;
+    if (x->shape.rank < 3 || w->shape.rank != x->shape.rank)
+        return wgi_ox_fail(n, WG_ESHAPE, "an operand of %d axes and weights of %d", x->shape.rank,
+                           w->shape.rank);
+    int64_t before[OX_MAX_SPATIAL], after[OX_MAX_SPATIAL];
+    if (!wgi_ox_window(n, x, w->shape.dim + 2, &g) || !crop_of(n, x, &g, before, after))
+        return NULL;
+    for (int k = 0; k < g.rank; k++) {
+        g.before[k] = -before[k];
+        g.after[k] = -after[k];
+    }
+    wg_value *y = transposed(x, w, &g, wgi_ox_int(n, "group", 1));
+    y = wgi_ox_pad_spatial(n, y, &g, false, 0);
+    if (!b || !y)
+        return y;
+    wg_shape s = y->shape;
+    for (int k = 0; k < s.rank; k++)
+        s.dim[k] = k == 1 ? wg_value_count(b) : 1;
+    return wg_add(y, wg_reshape(b, s));
+}

@@ -1,0 +1,245 @@
+/* Pooling.  In three dimensions it is done along H and W, then along D: a maximum or a mean of
+ * windows is that of their rows' maxima or means. */
+#include "onnx/ops.h"
+#include "onnx/window.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef wg_value *pool2d(const char *at, wg_value *x, const wg_pool2d_options *o);
+
+/* ---- windows in one, two and three dimensions ------------------------------------------------ */
+
+static wg_pool2d_options options_of(const ox_window *w, int i, int j)
+{
+    return (wg_pool2d_options){.kernel = {w->kernel[i], w->kernel[j]},
+                               .stride = {w->stride[i], w->stride[j]},
+                               .padding = {w->before[i], w->before[j]},
+                               .dilation = {w->dilation[i], w->dilation[j]},
+                               .exclude_padding = w->exclude_padding};
+}
+
+/* Along H and W of the last two axes; the axes before are one. */
+static wg_value *pool_planes(wg_value *x, const wg_pool2d_options *o, pool2d *f)
+{
+    wg_shape s = x->shape;
+    int64_t planes = 1;
+    for (int k = 0; k < s.rank - 2; k++)
+        planes *= s.dim[k];
+    wg_value *y =
+        f(NULL, wg_reshape(x, WG_SHAPE(1, planes, s.dim[s.rank - 2], s.dim[s.rank - 1])), o);
+    if (!y)
+        return NULL;
+    s.dim[s.rank - 2] = y->shape.dim[2];
+    s.dim[s.rank - 1] = y->shape.dim[3];
+    return wg_reshape(y, s);
+}
+
+/* Along D: as H of planes [D, H W]. */
+static wg_value *pool_depth(wg_value *x, const ox_window *w, pool2d *f)
+{
+    wg_shape s = x->shape;
+    wg_pool2d_options o = options_of(w, 0, 0);
+    o.kernel[1] = o.stride[1] = o.dilation[1] = 1;
+    o.padding[1] = 0;
+    wg_value *y = wg_reshape(x, WG_SHAPE(s.dim[0], s.dim[1], s.dim[2], s.dim[3] * s.dim[4]));
+    y = pool_planes(y, &o, f);
+    s.dim[2] = y ? y->shape.dim[2] : 0;
+    return wg_reshape(y, s);
+}
+
+/* x padded by w->before at both ends, where that is not 0. */
+static wg_value *pool(wg_value *x, const ox_window *w, pool2d *f)
+{
+    if (!x)
+        return NULL;
+    if (w->rank == 1) {
+        wg_shape s = x->shape;
+        wg_pool2d_options o = options_of(w, 0, 0);
+        o.kernel[0] = o.stride[0] = o.dilation[0] = 1;
+        o.padding[0] = 0;
+        wg_value *y = f(NULL, wg_reshape(x, WG_SHAPE(s.dim[0], s.dim[1], 1, s.dim[2])), &o);
+        s.dim[2] = y ? y->shape.dim[3] : 0;
+        return wg_reshape(y, s);
+    }
+    wg_pool2d_options o = options_of(w, w->rank - 2, w->rank - 1);
+    if (w->rank == 2)
+        return f(NULL, x, &o);
+    wg_value *y = pool_planes(x, &o, f);
+    return y ? pool_depth(y, w, f) : NULL;
+}
+
+/* ---- maxima ---------------------------------------------------------------------------------- */
+
+/* An index of the padded plane [rows + .., columns] as one of the whole tensor x, counted along its
+ * rows or (storage_order 1) columns. */
+static wg_value *flat_index(ox_node *n, wg_value *index, const wg_value *x, const ox_window *w,
+                            int64_t padded)
+{
+    bool one = w->rank == 1;
+    int64_t rows = one ? 1 : x->shape.dim[2], columns = x->shape.dim[one ? 2 : 3];
+    wg_value *width = wg_scalar_like(index, (double)padded);
+    wg_value *i = wg_shift(wgi_ox_divide(index, width), one ? 0 : -(double)w->before[0]);
+    wg_value *j = wg_shift(wg_remainder(index, width), -(double)w->before[one ? 0 : 1]);
+    bool by_columns = wgi_ox_int(n, "storage_order", 0) && !one;
+    wg_value *place =
+        by_columns ? wg_add(wg_scale(j, (double)rows), i) : wg_add(wg_scale(i, (double)columns), j);
+    int64_t planes = index->shape.dim[0] * index->shape.dim[1];
+    wg_value *first = wg_iota(n->graph, WG_I64, WG_SHAPE(planes), 0, 0, (double)(rows * columns));
+    wg_shape s = index->shape;
+    for (int k = 2; k < s.rank; k++)
+        s.dim[k] = 1;
+    return wg_add(place, wg_reshape(first, s));
+}
+
+static wg_value *index_of(wg_value *y, const ox_window *w)
+{
+    wg_value *index = y->node->n_out > 1 ? wg_result_of(y, 1) : NULL;
+    if (!index && w->rank == 1) /* y is a reshape of the pool's result */
+        index = wg_reshape(wg_result_of(y->node->in[0], 1), y->shape);
+    return index;
+}
+
+wg_value *wgi_ox_max_pool(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    ox_window w;
+    if (!x || !wgi_ox_window(n, x, NULL, &w))
+        return NULL;
+    bool whole = !wg_dtype_is_float(x->dtype), even = wgi_ox_is_even(&w);
+    wg_value *from = whole ? wg_cast(x, WG_F64) : x;
+    ox_window inner = w;
+    if (!even) {
+        from = wgi_ox_pad_spatial(n, from, &w, true, -INFINITY);
+        memset(inner.before, 0, sizeof inner.before);
+    }
+    wg_value *y = from ? pool(from, &inner, (wg_max_pool2d)) : NULL;
+    if (y && wgi_ox_wants(n, 1)) {
+        if (w.rank == 3)
+            return wgi_ox_refuse(n, "indices in three dimensions");
+        wg_value *index = index_of(y, &w);
+        if (even) /* they are of the plane without padding */
+            memset(w.before, 0, sizeof w.before);
+        n->type[1] = wgi_ox_type_of(WG_I64);
+        wgi_ox_set(n, 1, flat_index(n, index, x, &w, from->shape.dim[x->shape.rank - 1]));
+    }
+    return wgi_ox_cast(y, x->dtype);
+}
+
+/* Each number at its place in the plane of its channel, whose size follows from the window; then
+ * zeros up to output_shape. */
+wg_value *wgi_ox_max_unpool(ox_node *n)
+{
+    wg_value *y = wgi_ox_in(n, 0), *index = wgi_ox_in(n, 1);
+    ox_window w;
+    ox_ints shape;
+    if (!y || !index || !wgi_ox_window(n, y, NULL, &w))
+        return NULL;
+    if (w.rank != 2)
+        return wgi_ox_refuse(n, "%d spatial axes, 2 are", w.rank);
+    int64_t size[2], before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0};
+    for (int k = 0; k < 2; k++)
+        size[k] = (y->shape.dim[2 + k] - 1) * w.stride[k] + w.kernel[k] - w.before[k] - w.after[k];
+    double plane = (double)(size[0] * size[1]);
+    wg_value *at = wg_remainder(index, wg_scalar_like(index, plane));
+    wg_value *x = wg_pool_scatter(y, at, size[0], size[1]);
+    if (!wgi_ox_has(n, 2) || !wgi_ox_ints_in(n, 2, &shape))
+        return x;
+    for (int k = 0; k < 2 && shape.n == 4; k++)
+        after[2 + k] = shape.at[2 + k] - size[k];
+    return wgi_ox_pad(n, x, before, after, 0);
+}
+
+/* ---- means ----------------------------------------------------------------------------------- */
+
+/* The mean over whole windows of the padded x, and of how much of each window counts. */
+static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w)
+{
+    ox_window inner = *w;
+    memset(inner.before, 0, sizeof inner.before);
+    wg_value *y = pool(wgi_ox_pad_spatial(n, x, w, true, 0), &inner, (wg_avg_pool2d));
+    ox_window last = *w; /* behind the padding that counts */
+    wg_shape one = x->shape;
+    one.dim[0] = one.dim[1] = 1;
+    wg_value *ones = wg_fill(n->graph, x->dtype, one, 1);
+    if (!w->exclude_padding) {
+        ones = wgi_ox_pad_spatial(n, ones, w, false, 1);
+        memset(last.before, 0, sizeof last.before);
+        memset(last.after, 0, sizeof last.after);
+    }
+    ones = wgi_ox_pad_spatial(n, ones, &last, true, 0);
+    return wg_div(y, pool(ones, &inner, (wg_avg_pool2d)));
+}
+
+static bool has_dilation(const ox_window *w)
+{
+    return w->dilation[0] > 1 || w->dilation[1] > 1 || w->dilation[2] > 1;
+}
+
+wg_value *wgi_ox_average_pool(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    ox_window w;
+    if (!x || !wgi_ox_window(n, x, NULL, &w))
+        return NULL;
+    if (has_dilation(&w))
+        return wgi_ox_refuse(n, "dilations");
+    w.exclude_padding = !wgi_ox_int(n, "count_include_pad", 0);
+    return wgi_ox_is_even(&w) ? pool(x, &w, (wg_avg_pool2d)) : mean_over(n, x, &w);
+}
+
+/* (sum |x|^p)^(1/p), the sum by the mean over a window times its number of elements */
+wg_value *wgi_ox_lp_pool(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    double p = (double)wgi_ox_int(n, "p", 2), taps = 1;
+    ox_window w;
+    if (!x || !wgi_ox_window(n, x, NULL, &w))
+        return NULL;
+    if (has_dilation(&w))
+        return wgi_ox_refuse(n, "dilations");
+    for (int k = 0; k < w.rank; k++)
+        taps *= (double)w.kernel[k];
+    ox_window inner = w;
+    memset(inner.before, 0, sizeof inner.before);
+    wg_value *power = wg_pow(wg_abs(x), wg_scalar_like(x, p));
+    wg_value *y = pool(wgi_ox_pad_spatial(n, power, &w, true, 0), &inner, (wg_avg_pool2d));
+    return wg_pow(wg_scale(y, taps), wg_scalar_like(x, 1 / p));
+}
+
+/* ---- whole planes ---------------------------------------------------------------------------- */
+
+static wg_axes spatial_axes(const wg_value *x)
+{
+    wg_axes axes = {0};
+    for (int k = 2; x && k < x->shape.rank; k++)
+        axes.axis[axes.count++] = k;
+    return axes;
+}
+
+/* x of at least one spatial axis; NULL after an error. */
+static wg_value *planes(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    if (x && x->shape.rank < 3)
+        return wgi_ox_fail(n, WG_ESHAPE, "expected 3 axes or more, got %d", x->shape.rank);
+    return x;
+}
+
+wg_value *wgi_ox_global_max_pool(ox_node *n)
+{
+    wg_value *x = planes(n);
+    return wg_max(x, spatial_axes(x), WG_KEEP);
+}
+
+wg_value *wgi_ox_global_average_pool(ox_node *n)
+{
+    wg_value *x = planes(n);
+    return wg_mean(x, spatial_axes(x), WG_KEEP);
+}
+
+wg_value *wgi_ox_global_lp_pool(ox_node *n)
+{
+    wg_value *x = planes(n);
+    return wg_vector_norm(x, spatial_axes(x), WG_KEEP, (double)wgi_ox_int(n, "p", 2));
+}

@@ -1,0 +1,286 @@
+/* Resize: along each axis, element o of the result reads a few elements around a position x(o) of
+ * the operand, with weights that do not depend on the other axes.  So each axis is a product with a
+ * matrix of weights, or, for the nearest element, a choice. */
+#include "onnx/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TAPS = 4 };
+
+/* How one axis is resized. */
+typedef struct axis_map {
+    int64_t from, to;
+    double scale;      /* of the attribute or operand, or to / from */
+    double start, end; /* of the region that tf_crop_and_resize takes, in units of the axis */
+} axis_map;
+
+/* What the attributes say. */
+typedef struct resize {
+    ox_node *n;
+    const char *place, *mode, *nearest;
+    double cubic; /* the coefficient a */
+    bool exclude_outside;
+} resize;
+
+/* The position of element o. */
+static double position(const resize *r, const axis_map *m, int64_t o)
+{
+    double x = (double)o, last = (double)(m->from - 1), steps = (double)(m->to - 1);
+    const char *place = r->place;
+    if (strcmp(place, "align_corners") == 0) /* of the size before it is rounded down */
+        return m->to > 1 ? x * last / (m->scale * (double)m->from - 1) : 0;
+    if (strcmp(place, "asymmetric") == 0)
+        return x / m->scale;
+    if (strcmp(place, "tf_half_pixel_for_nn") == 0)
+        return (x + 0.5) / m->scale;
+    if (strcmp(place, "pytorch_half_pixel") == 0 && m->to <= 1)
+        return 0;
+    if (strcmp(place, "tf_crop_and_resize") == 0)
+        return m->to > 1 ? m->start * last + x * (m->end - m->start) * last / steps
+                         : 0.5 * (m->start + m->end) * last;
+    return (x + 0.5) / m->scale - 0.5;
+}
+
+static bool knows_place(const char *place)
+{
+    static const char *const places[] = {"half_pixel",         "align_corners",
+                                         "asymmetric",         "tf_half_pixel_for_nn",
+                                         "pytorch_half_pixel", "tf_crop_and_resize"};
+    for (int i = 0; i < WG_COUNT(places); i++)
+        if (strcmp(places[i], place) == 0)
+            return true;
+    return false;
+}
+
+static int64_t nearest(const resize *r, double x)
+{
+    const char *how = r->nearest;
+    if (strcmp(how, "floor") == 0)
+        return (int64_t)floor(x);
+    if (strcmp(how, "ceil") == 0)
+        return (int64_t)ceil(x);
+    if (strcmp(how, "round_prefer_ceil") == 0)
+        return (int64_t)floor(x + 0.5);
+    return (int64_t)ceil(x - 0.5);
+}
+
+static int64_t within(int64_t i, int64_t size)
+{
+    return i < 0 ? 0 : i >= size ? size - 1 : i;
+}
+
+/* The weights of the TAPS elements from floor(x) - 1 on; t = x - floor(x).  Cubic: Keys 1981. */
+static void weights(const resize *r, double t, double w[TAPS])
+{
+    double a = r->cubic, s = 1 - t;
+    memset(w, 0, TAPS * sizeof *w);
+    if (strcmp(r->mode, "linear") == 0) {
+        w[1] = s;
+        w[2] = t;
+        return;
+    }
+    w[0] = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a;
+    w[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
+    w[2] = ((a + 2) * s - (a + 3)) * s * s + 1;
+    w[3] = ((a * (s + 1) - 5 * a) * (s + 1) + 8 * a) * (s + 1) - 4 * a;
+}
+
+/* Row o of the matrix [to, from]. */
+static void fill_row(const resize *r, const axis_map *m, int64_t o, double *row)
+{
+    double x = position(r, m, o), w[TAPS], sum = 0;
+    int64_t first = (int64_t)floor(x) - 1;
+    weights(r, x - floor(x), w);
+    for (int k = 0; k < TAPS; k++) {
+        bool outside = first + k < 0 || first + k >= m->from;
+        w[k] = outside && r->exclude_outside ? 0 : w[k];
+        sum += w[k];
+    }
+    for (int k = 0; k < TAPS; k++)
+        row[within(first + k, m->from)] += r->exclude_outside ? w[k] / sum : w[k];
+}
+
+static wg_value *choose(const resize *r, wg_value *x, int axis, const axis_map *m)
+{
+    int64_t *at = wgi_ox_alloc(r->n, ((size_t)m->to + 1) * sizeof *at);
+    for (int64_t o = 0; at && o < m->to; o++)
+        at[o] = within(nearest(r, position(r, m, o)), m->from);
+    return at ? wg_take(x, wgi_ox_indices(r->n->graph, at, m->to), axis) : NULL;
+}
+
+/* [to, from] times x as [before, from, behind]. */
+static wg_value *interpolate(const resize *r, wg_value *x, int axis, const axis_map *m)
+{
+    enum { MOST = 1 << 26 };
+    wg_shape s = x->shape;
+    int64_t before = 1, behind = 1;
+    if (m->to > MOST / m->from)
+        return wgi_ox_refuse(r->n, "an axis from %lld to %lld", (long long)m->from,
+                             (long long)m->to);
+    double *matrix = wgi_ox_alloc(r->n, (size_t)(m->to * m->from) * sizeof *matrix + 1);
+    for (int64_t o = 0; matrix && o < m->to; o++)
+        fill_row(r, m, o, matrix + o * m->from);
+    for (int k = 0; k < s.rank; k++)
+        before *= k < axis ? s.dim[k] : 1, behind *= k > axis ? s.dim[k] : 1;
+    wg_value *w =
+        matrix ? wgi_ox_constant(r->n->graph, x->dtype, WG_SHAPE(m->to, m->from), matrix) : NULL;
+    wg_value *y = wg_matmul(w, wg_reshape(x, WG_SHAPE(before, m->from, behind)));
+    s.dim[axis] = m->to;
+    return wg_reshape(y, s);
+}
+
+/* Elements whose position along the axis is outside the operand become `value`. */
+static wg_value *extrapolate(const resize *r, wg_value *x, int axis, const axis_map *m,
+                             double value)
+{
+    double *out = wgi_ox_alloc(r->n, ((size_t)m->to + 1) * sizeof *out);
+    bool any = false;
+    for (int64_t o = 0; out && o < m->to; o++) {
+        double at = position(r, m, o);
+        out[o] = at < 0 || at > (double)(m->from - 1);
+        any |= out[o] != 0;
+    }
+    if (!any || !x)
+        return x;
+    wg_shape s = x->shape;
+    for (int k = 0; k < s.rank; k++)
+        s.dim[k] = k == axis ? m->to : 1;
+    return wg_masked_fill(x, wgi_ox_constant(r->n->graph, WG_BOOL, s, out), value);
+}
+
+/* The axes one after another. */
+static wg_value *resized(const resize *r, wg_value *x, const axis_map map[WG_MAX_RANK])
+{
+    bool crop = strcmp(r->place, "tf_crop_and_resize") == 0;
+    for (int k = 0; x && k < x->shape.rank; k++) {
+        const axis_map *m = &map[k];
+        if (m->from == m->to && m->scale == 1 && !(crop && (m->start != 0 || m->end != 1)))
+            continue;
+        x = strcmp(r->mode, "nearest") == 0 ? choose(r, x, k, m) : interpolate(r, x, k, m);
+        if (crop)
+            x = extrapolate(r, x, k, m, wgi_ox_real(r->n, "extrapolation_value", 0));
+    }
+    return x;
+}
+
+/* ---- the operands ---------------------------------------------------------------------------- */
+
+/* Sets the map of each axis from scales or sizes; `axes` are those they are for. */
+static bool set_maps(ox_node *n, const wg_value *x, axis_map map[WG_MAX_RANK],
+                     const ox_reals *scales, const ox_ints *sizes)
+{
+    ox_ints axes;
+    bool some = wgi_ox_ints(n, "axes", &axes);
+    size_t count = some ? axes.n : (size_t)x->shape.rank, given = scales->n ? scales->n : sizes->n;
+    if (given != count) {
+        wgi_ox_fail(n, WG_ESHAPE, "%zu scales or sizes for %zu axes", given, count);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int k = wgi_ox_axis(n, some ? axes.at[i] : (int64_t)i, x->shape.rank);
+        if (k < 0)
+            return false;
+        double from = (double)map[k].from;
+        map[k].scale = scales->n ? scales->at[i] : (double)sizes->at[i] / from;
+        double to = scales->n ? floor(from * map[k].scale) : (double)sizes->at[i];
+        if (!(to >= 1 && to <= INT32_MAX && from >= 1)) {
+            wgi_ox_fail(n, WG_ESHAPE, "axis %d would get the size %g", k, to);
+            return false;
+        }
+        map[k].to = (int64_t)to;
+    }
+    return true;
+}
+
+/* The region of tf_crop_and_resize: the starts of the axes, then the ends. */
+static bool set_region(ox_node *n, int rank, axis_map map[WG_MAX_RANK])
+{
+    ox_reals roi;
+    if (!wgi_ox_has(n, 1) || !wgi_ox_reals_in(n, 1, &roi))
+        return false;
+    ox_ints axes;
+    bool some = wgi_ox_ints(n, "axes", &axes);
+    size_t count = some ? axes.n : (size_t)rank;
+    for (size_t i = 0; i < count && roi.n == 2 * count; i++) {
+        int k = wgi_ox_axis(n, some ? axes.at[i] : (int64_t)i, rank);
+        if (k < 0)
+            return false;
+        map[k].start = roi.at[i];
+        map[k].end = roi.at[count + i];
+    }
+    return roi.n == 2 * count || wgi_ox_fail(n, WG_ESHAPE, "roi: %zu numbers", roi.n);
+}
+
+static void identity_maps(const wg_value *x, axis_map map[WG_MAX_RANK])
+{
+    for (int k = 0; k < x->shape.rank; k++)
+        map[k] = (axis_map){x->shape.dim[k], x->shape.dim[k], 1, 0, 1};
+}
+
+static wg_value *check_and_resize(const resize *r, wg_value *x, const axis_map *map)
+{
+    bool near = strcmp(r->mode, "nearest") == 0;
+    if (!near && strcmp(r->mode, "linear") != 0 && strcmp(r->mode, "cubic") != 0)
+        return wgi_ox_refuse(r->n, "mode '%s'", r->mode);
+    if (!knows_place(r->place))
+        return wgi_ox_refuse(r->n, "coordinate_transformation_mode '%s'", r->place);
+    if (!near && !wg_dtype_is_float(x->dtype))
+        return wgi_ox_refuse(r->n, "mode '%s' of integers", r->mode);
+    return resized(r, x, map);
+}
+
+static bool has_numbers(ox_node *n, int i)
+{
+    return wgi_ox_has(n, i) &&
+           (!n->operand[i]->value || wg_value_count(n->operand[i]->value) > 0) &&
+           (!n->operand[i]->tensor || wg_shape_count(&n->operand[i]->tensor->shape) > 0);
+}
+
+wg_value *wgi_ox_resize(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    axis_map map[WG_MAX_RANK];
+    ox_reals scales = {0};
+    ox_ints sizes = {0};
+    resize r = {n,
+                wgi_ox_word(n, "coordinate_transformation_mode", "half_pixel"),
+                wgi_ox_word(n, "mode", "nearest"),
+                wgi_ox_word(n, "nearest_mode", "round_prefer_floor"),
+                wgi_ox_real(n, "cubic_coeff_a", -0.75),
+                wgi_ox_int(n, "exclude_outside", 0) != 0};
+    if (!x)
+        return NULL;
+    if (n->opset < 11) {
+        r.place = "asymmetric";
+        r.nearest = "floor";
+    }
+    if (wgi_ox_int(n, "antialias", 0) ||
+        strcmp(wgi_ox_word(n, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
+        return wgi_ox_refuse(n, "antialias, or a keep_aspect_ratio_policy other than stretch");
+    int at = n->opset < 11 ? 1 : 2;
+    identity_maps(x, map);
+    if (has_numbers(n, at) ? !wgi_ox_reals_in(n, at, &scales) : !wgi_ox_ints_in(n, 3, &sizes))
+        return NULL;
+    if (!set_maps(n, x, map, &scales, &sizes))
+        return NULL;
+    if (strcmp(r.place, "tf_crop_and_resize") == 0 && !set_region(n, x->shape.rank, map))
+        return wgi_ox_failed(n) ? NULL : wgi_ox_fail(n, WG_EDATA, "no roi");
+    return check_and_resize(&r, x, map);
+}
+
+wg_value *wgi_ox_upsample(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    axis_map map[WG_MAX_RANK];
+    ox_reals scales;
+    const char *mode = wgi_ox_word(n, "mode", "nearest");
+    resize r = {n, "asymmetric", strcmp(mode, "bilinear") == 0 ? "linear" : mode, "floor",
+                0, false};
+    if (!x)
+        return NULL;
+    identity_maps(x, map);
+    if (!(n->opset < 9 ? wgi_ox_reals(n, "scales", &scales) : wgi_ox_reals_in(n, 1, &scales)))
+        return wgi_ox_failed(n) ? NULL : wgi_ox_fail(n, WG_EDATA, "no scales");
+    return set_maps(n, x, map, &scales, &(ox_ints){0}) ? check_and_resize(&r, x, map) : NULL;
+}

@@ -1,0 +1,54 @@
+/* Names of values, and the first error of an import. */
+#include "graph/error.h"
+#include "onnx/import.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...)
+{
+    if (m->status != WG_OK)
+        return false;
+    va_list list;
+    va_start(list, format);
+    m->status = status;
+    wgi_error_file(m->error, status, m->path, "%s", "");
+    wgi_error_add_list(m->error, format, list);
+    va_end(list);
+    return false;
+}
+
+ox_item *wgi_ox_lookup(const ox_import *m, const char *name)
+{
+    for (const ox_scope *s = m->scope; s; s = s->parent) {
+        ox_item *item = wgi_ox_names_get(&s->names, name);
+        if (item)
+            return item;
+    }
+    return NULL;
+}
+
+ox_item *wgi_ox_declare(ox_import *m, const char *name)
+{
+    if (wgi_ox_names_get(&m->scope->names, name)) {
+        wgi_ox_stop(m, WG_EDATA, "%stwo values are called '%s'", m->scope->inside, name);
+        return NULL;
+    }
+    ox_item *item = wg_graph_alloc(m->graph, sizeof *item);
+    if (!item || !wgi_ox_names_put(&m->scope->names, name, item)) {
+        wgi_ox_stop(m, WG_ENOMEM, "out of memory");
+        return NULL;
+    }
+    item->name = name;
+    return item;
+}
+
+wg_onnx_tensor *wgi_ox_own(ox_import *m)
+{
+    struct ox_owned *o = calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    o->next = m->owned;
+    m->owned = o;
+    return &o->tensor;
+}

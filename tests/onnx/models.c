@@ -1,0 +1,72 @@
+#include "tests/onnx/models.h"
+#include "tests/test.h"
+
+void made_begin(made *m)
+{
+    memset(m, 0, sizeof *m);
+    m->e.graph = wg_graph_new();
+    assert_non_null(m->e.graph);
+}
+
+void made_free(made *m)
+{
+    wg_graph_free(m->e.graph);
+    free(m->e.names.slot);
+    free(m->e.nodes.item);
+    free(m->e.initializers.item);
+    free(m->inputs.item);
+    free(m->outputs.item);
+}
+
+void made_input(made *m, const char *name, wg_shape shape)
+{
+    wgi_ox_push(&m->e, &m->inputs, wgi_ox_port(&m->e, name, WG_F32, &shape));
+}
+
+void made_output(made *m, const char *name, wg_shape shape)
+{
+    wgi_ox_push(&m->e, &m->outputs, wgi_ox_port(&m->e, name, WG_F32, &shape));
+}
+
+ox_node_proto *made_node(made *m, const char *op, const char *a, const char *b, const char *y)
+{
+    const char *const operands[] = {a, b};
+    return wgi_ox_node(&m->e, op, operands, 2, y);
+}
+
+uint8_t *made_bytes(made *m, size_t *size)
+{
+    ox_model_proto model = WGI_ONNX__MODEL_PROTO__INIT;
+    ox_graph_proto g = WGI_ONNX__GRAPH_PROTO__INIT;
+    WgiOnnx__OperatorSetIdProto opset = WGI_ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = {&opset};
+    opset.has_version = model.has_ir_version = true;
+    opset.version = 17;
+    model.ir_version = 8;
+    model.opset_import = opsets;
+    model.n_opset_import = 1;
+    model.graph = &g;
+    g.node = (ox_node_proto **)(void *)m->e.nodes.item;
+    g.n_node = m->e.nodes.n;
+    g.initializer = (ox_tensor_proto **)(void *)m->e.initializers.item;
+    g.n_initializer = m->e.initializers.n;
+    g.input = (ox_value_proto **)(void *)m->inputs.item;
+    g.n_input = m->inputs.n;
+    g.output = (ox_value_proto **)(void *)m->outputs.item;
+    g.n_output = m->outputs.n;
+    *size = wgi_onnx__model_proto__get_packed_size(&model);
+    uint8_t *bytes = malloc(*size + 1);
+    assert_true(bytes && !m->e.failed);
+    wgi_onnx__model_proto__pack(&model, bytes);
+    return bytes;
+}
+
+void made_write(made *m, const char *path)
+{
+    size_t size;
+    uint8_t *bytes = made_bytes(m, &size);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    fclose(f);
+    free(bytes);
+}

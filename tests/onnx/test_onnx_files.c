@@ -1,0 +1,410 @@
+/* Files of ONNX as they are and as they should not be: parameters, sizes, known inputs; and files
+ * that were made to do harm, each of which is a message with the file, the place and the field. */
+#include "tests/test.h"
+
+#include "tests/onnx/models.h"
+#include "wengert.h"
+#include "wengert/ops/table.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char path[] = "made.onnx";
+static wg_error error;
+
+static wg_status import(wg_graph **g, const wg_onnx_import_options *o)
+{
+    return wg_onnx_import(g, path, o, &error);
+}
+
+/* Importing fails with that status and a message that begins with the file and has these texts. */
+static void refused(const wg_onnx_import_options *o, wg_status status, const char *first,
+                    const char *second)
+{
+    wg_graph *g;
+    assert_int_equal(import(&g, o), status);
+    assert_null(g);
+    check_that(strncmp(error.text, path, strlen(path)) == 0, "%s", error.text);
+    check_that(strstr(error.text, first) && strstr(error.text, second), "%s", error.text);
+}
+
+static void refused_model(made *m, wg_status status, const char *first, const char *second)
+{
+    made_write(m, path);
+    refused(NULL, status, first, second);
+    made_free(m);
+}
+
+static void write_bytes(const char *name, const void *bytes, size_t size)
+{
+    FILE *f = fopen(name, "wb");
+    assert_true(f && fwrite(bytes, 1, size, f) == size);
+    fclose(f);
+}
+
+static const float numbers[6] = {1, -2, 3, 0.5f, 4, -0.25f};
+
+/* x [2, 3] and w [2, 3]: y = x w + w */
+static void begin(made *m)
+{
+    const wg_shape s = WG_SHAPE(2, 3);
+    made_begin(m);
+    made_input(m, "x", s);
+    made_output(m, "y", s);
+    wgi_ox_tensor(&m->e, "w", WG_F32, &s, numbers);
+    made_node(m, "Mul", "x", "w", "p");
+    made_node(m, "Add", "p", "w", "y");
+}
+
+/* ---- what becomes what ----------------------------------------------------------------------- */
+
+static void tied_weights_are_one_parameter(void **state)
+{
+    (void)state;
+    made m;
+    wg_graph *g;
+    begin(&m);
+    made_write(&m, path);
+    made_free(&m);
+    check_that(import(&g, NULL) == WG_OK, "%s", error.text);
+    assert_int_equal(wg_graph_parameters(g, NULL, 0), 1);
+    const wg_value *w = wg_graph_find(g, "w");
+    assert_true(w && w->node->op == &wg_op_parameter);
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_OK);
+    memcpy(wg_plan_f32(p, wg_graph_find(g, "x")), numbers, sizeof numbers);
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    for (int i = 0; i < 6; i++)
+        assert_true(wg_plan_f32(p, wg_graph_output(g, 0))[i] ==
+                    numbers[i] * numbers[i] + numbers[i]);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void numbers_go_into_a_store(void **state)
+{
+    (void)state;
+    made m;
+    wg_graph *g;
+    wg_store *store = wg_store_new(1);
+    begin(&m);
+    made_write(&m, path);
+    made_free(&m);
+    check_that(import(&g, &(wg_onnx_import_options){.store = store}) == WG_OK, "%s", error.text);
+    const wg_tensor *t = wg_store_find(store, "w");
+    assert_true(t && memcmp(t->data, numbers, sizeof numbers) == 0);
+    wg_graph_free(g);
+    wg_store_free(store);
+    const char *frozen[] = {"other", "w*"};
+    const wg_onnx_import_options o = {.frozen = frozen, .n_frozen = 2};
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    assert_int_equal(wg_graph_parameters(g, NULL, 0), 0);
+    wg_graph_free(g);
+}
+
+/* Momentum 0.9: 0.9 old + 0.1 of the batch, in the states of the plan. */
+static void running_statistics_are_states(void **state)
+{
+    (void)state;
+    static const float one[] = {1};
+    const wg_shape s = WG_SHAPE(1), x = WG_SHAPE(2, 1, 3);
+    static const char *const leaf[] = {"gain", "bias", "mean", "var"};
+    made m;
+    wg_graph *g;
+    made_begin(&m);
+    made_input(&m, "x", x);
+    made_output(&m, "y", x);
+    for (int i = 0; i < 4; i++)
+        wgi_ox_tensor(&m.e, leaf[i], WG_F32, &s, one);
+    wgi_ox_node(&m.e, "BatchNormalization", (const char *[]){"x", "gain", "bias", "mean", "var"}, 5,
+                "y");
+    made_write(&m, path);
+    made_free(&m);
+    check_that(import(&g, &(wg_onnx_import_options){.train = true}) == WG_OK, "%s", error.text);
+    assert_int_equal(wg_graph_parameters(g, NULL, 0), 2);
+    assert_true(wg_graph_find(g, "mean")->node->op == &wg_op_state);
+    assert_int_equal(wg_graph_assign_count(g), 2);
+    wg_plan *p;
+    assert_int_equal(wg_plan_create(&p, g, NULL), WG_OK);
+    memcpy(wg_plan_f32(p, wg_graph_find(g, "x")), numbers, sizeof numbers);
+    assert_int_equal(wg_plan_run(p, 0), WG_OK);
+    double mean = (1 - 2 + 3 + 0.5 + 4 - 0.25) / 6;
+    double got = (double)wg_plan_f32(p, wg_graph_find(g, "mean"))[0] - (0.9 + 0.1 * mean);
+    assert_true(got < 1e-6 && got > -1e-6);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void sizes_and_known_inputs_are_asked_for(void **state)
+{
+    (void)state;
+    made m;
+    wg_graph *g;
+    made_begin(&m);
+    made_input(&m, "x", WG_SHAPE(2, 3));
+    made_input(&m, "shape", WG_SHAPE(2));
+    made_output(&m, "y", WG_SHAPE(3, 2));
+    ox_value_proto *x = m.inputs.item[0], *shape = m.inputs.item[1];
+    shape->type->tensor_type->elem_type = 7;
+    x->type->tensor_type->shape->dim[0]->value_case =
+        WGI_ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+    x->type->tensor_type->shape->dim[0]->dim_param = (char *)"batch";
+    made_node(&m, "Reshape", "x", "shape", "y");
+    made_write(&m, path);
+    made_free(&m);
+    refused(NULL, WG_EINVAL, "input 'x'", "dimension 'batch'");
+    const wg_onnx_dim batch = {"batch", 2}, axis = {"x:0", 2};
+    refused(&(wg_onnx_import_options){.dims = &batch, .n_dims = 1}, WG_EUNSUPPORTED,
+            "node 0 \"y\" (Reshape, opset 17)", "depends on 'shape'");
+    const int64_t sizes[] = {3, 2};
+    const wg_onnx_known known = {"shape", WG_I64, WG_SHAPE(2), sizes};
+    wg_onnx_import_options o = {.dims = &axis, .n_dims = 1, .known = &known, .n_known = 1};
+    check_that(import(&g, &o) == WG_OK, "%s", error.text);
+    assert_int_equal(wg_graph_output(g, 0)->shape.dim[0], 3);
+    assert_null(wg_graph_find(g, "shape"));
+    wg_graph_free(g);
+}
+
+/* Nothing is built, and the message has all that is missing. */
+static void all_that_is_missing_is_listed(void **state)
+{
+    (void)state;
+    made m;
+    begin(&m);
+    made_node(&m, "Sneeze", "y", NULL, "z");
+    made_node(&m, "Cough", "z", NULL, "a");
+    made_node(&m, "Cough", "a", NULL, "b");
+    refused_model(&m, WG_EUNSUPPORTED, "Sneeze (1)", "Cough (2)");
+    begin(&m);
+    made_write(&m, path);
+    FILE *f = tmpfile();
+    assert_int_equal(wg_onnx_describe(path, f, &error), WG_OK);
+    assert_true(ftell(f) > 100);
+    fclose(f);
+    made_free(&m);
+}
+
+/* ---- hostile files --------------------------------------------------------------------------- */
+
+/* Each is an error or a model, and nothing worse. */
+static void files_may_end_anywhere(void **state)
+{
+    (void)state;
+    made m;
+    size_t size, failures = 0;
+    begin(&m);
+    uint8_t *bytes = made_bytes(&m, &size);
+    made_free(&m);
+    for (size_t n = 0; n < size; n++) {
+        wg_graph *g;
+        write_bytes(path, bytes, n);
+        wg_status status = import(&g, NULL);
+        assert_true((status == WG_OK) == (g != NULL));
+        check_that(status == WG_OK || strncmp(error.text, path, strlen(path)) == 0, "%s",
+                   error.text);
+        failures += status != WG_OK;
+        wg_graph_free(g);
+    }
+    assert_true(failures > size / 2);
+    free(bytes);
+}
+
+static void lengths_are_within_the_file(void **state)
+{
+    (void)state;
+    /* field 7 (graph), a length of 2^63 - 1; then a varint without an end; then groups */
+    static const uint8_t huge[] = {0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0};
+    static const uint8_t endless[] = {0x08, 0xff, 0xff};
+    static const uint8_t group[] = {0x3b, 0x00};
+    write_bytes(path, huge, sizeof huge);
+    refused(NULL, WG_EDATA, "byte 1: ModelProto.graph",
+            "9223372036854775807 bytes, where 1 are left");
+    write_bytes(path, endless, sizeof endless);
+    refused(NULL, WG_EDATA, "ModelProto.ir_version", "cut off");
+    write_bytes(path, group, sizeof group);
+    refused(NULL, WG_EDATA, "ModelProto.graph", "another kind of field");
+    write_bytes(path, "", 0);
+    refused(NULL, WG_EDATA, "not a model of ONNX", "no graph");
+}
+
+static void sizes_agree_with_the_numbers(void **state)
+{
+    (void)state;
+    static const int64_t bad[][3] = {{INT64_MAX, 2, 2}, {-1, 2, 3}, {7, 1, 1}, {0, 5, 1}};
+    for (int i = 0; i < WG_COUNT(bad); i++) {
+        made m;
+        begin(&m);
+        ox_tensor_proto *t = m.e.initializers.item[0];
+        t->dims = (int64_t *)bad[i];
+        t->n_dims = 3;
+        refused_model(&m, WG_EDATA, "initializer 'w'", i < 2 ? "dims" : "raw_data");
+    }
+}
+
+static void nodes_are_in_order_and_names_differ(void **state)
+{
+    (void)state;
+    made m;
+    begin(&m);
+    made_node(&m, "Add", "later", "x", "sum");
+    made_node(&m, "Relu", "sum", NULL, "later");
+    refused_model(&m, WG_EDATA, "node 2 \"sum\" (Add, opset 17)", "called 'later'");
+    begin(&m);
+    made_node(&m, "Relu", "x", NULL, "p");
+    refused_model(&m, WG_EDATA, "two values are called 'p'", "");
+    begin(&m);
+    made_input(&m, "x", WG_SHAPE(2, 3));
+    refused_model(&m, WG_EDATA, "two values are called 'x'", "");
+    begin(&m);
+    made_node(&m, "Add", "x", NULL, "z");
+    refused_model(&m, WG_EDATA, "(Add, opset 17)", "operand 1 is missing");
+}
+
+/* A shape that is made of 2^40 zeros. */
+static void little_cannot_ask_for_much(void **state)
+{
+    (void)state;
+    made m;
+    const int64_t much = INT64_C(1) << 40, zero = 0;
+    begin(&m);
+    const char *sizes = wgi_ox_list_of(&m.e, &much, 1), *nil = wgi_ox_number(&m.e, WG_I64, 0);
+    made_node(&m, "Expand", nil, sizes, "zeros");
+    made_node(&m, "ReduceSum", "zeros", NULL, "sum");
+    made_node(&m, "Unsqueeze", "sum", wgi_ox_list_of(&m.e, &zero, 1), "shape");
+    made_node(&m, "Reshape", "x", "shape", "z");
+    refused_model(&m, WG_EUNSUPPORTED, "8796093022208 bytes", "while the file is read");
+}
+
+/* A subgraph in a subgraph, `depth` times. */
+static ox_graph_proto *nested(made *m, int depth)
+{
+    ox_graph_proto *g = wgi_ox_room(&m->e, sizeof *g);
+    ox_node_proto *p = wgi_ox_room(&m->e, sizeof *p), **list = wgi_ox_room(&m->e, sizeof *list);
+    ox_attribute_proto *a = wgi_ox_room(&m->e, sizeof *a), **as = wgi_ox_room(&m->e, sizeof *as);
+    assert_true(g && p && list && a && as);
+    wgi_onnx__graph_proto__init(g);
+    wgi_onnx__node_proto__init(p);
+    wgi_onnx__attribute_proto__init(a);
+    if (depth) {
+        a->name = (char *)"then_branch";
+        a->g = nested(m, depth - 1);
+        *as = a;
+        p->attribute = as;
+        p->n_attribute = 1;
+    }
+    p->op_type = (char *)"If";
+    *list = p;
+    g->node = list;
+    g->n_node = 1;
+    return g;
+}
+
+static void subgraphs_are_not_deep(void **state)
+{
+    (void)state;
+    made m;
+    begin(&m);
+    ox_graph_proto *g = nested(&m, 30);
+    wgi_ox_push(&m.e, &m.e.nodes, g->node[0]);
+    refused_model(&m, WG_EDATA, "nested more than 64 deep", "byte ");
+    made_begin(&m);
+    g = nested(&m, 10);
+    wgi_ox_push(&m.e, &m.e.nodes, g->node[0]);
+    refused_model(&m, WG_EDATA, "(If, opset 17)", "operand 0 is missing");
+}
+
+/* ---- weights in other files ------------------------------------------------------------------ */
+
+static void external(made *m, const char *location, const char *offset, const char *length)
+{
+    const char *const keys[] = {"location", "offset", "length"}, *const values[] = {location,
+                                                                                    offset, length};
+    begin(m);
+    ox_tensor_proto *t = m->e.initializers.item[0];
+    t->has_raw_data = false;
+    t->has_data_location = true;
+    t->data_location = WGI_ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    WgiOnnx__StringStringEntryProto **list = wgi_ox_room(&m->e, 3 * sizeof *list);
+    t->external_data = list;
+    for (int i = 0; i < 3; i++) {
+        if (!values[i])
+            continue;
+        list[t->n_external_data] = wgi_ox_room(&m->e, sizeof **list);
+        wgi_onnx__string_string_entry_proto__init(list[t->n_external_data]);
+        list[t->n_external_data]->key = (char *)keys[i];
+        list[t->n_external_data++]->value = (char *)values[i];
+    }
+}
+
+static void weights_lie_below_the_folder(void **state)
+{
+    (void)state;
+    static const char *const places[] = {"/etc/passwd", "../made.bin", "a/../../made.bin", "",
+                                         ".."};
+    made m;
+    wg_graph *g;
+    write_bytes("made.bin", numbers, sizeof numbers);
+    for (int i = 0; i < WG_COUNT(places); i++) {
+        external(&m, places[i], NULL, NULL);
+        refused_model(&m, WG_EDATA, "initializer 'w'", "is not within the model's folder");
+    }
+    unlink("made.link");
+    assert_int_equal(symlink("/etc/passwd", "made.link"), 0);
+    external(&m, "made.link", NULL, NULL);
+    refused_model(&m, WG_EDATA, "made.link", "a link to a place outside the model's folder");
+    unlink("made.link");
+    external(&m, "made.bin", NULL, "24");
+    made_write(&m, path);
+    made_free(&m);
+    check_that(import(&g, NULL) == WG_OK, "%s", error.text);
+    wg_graph_free(g);
+}
+
+static void weights_lie_within_their_file(void **state)
+{
+    (void)state;
+    made m;
+    write_bytes("made.bin", numbers, sizeof numbers);
+    external(&m, "made.bin", "8", NULL);
+    refused_model(&m, WG_EDATA, "24 bytes at offset 8", "it has 24");
+    external(&m, "made.bin", "18446744073709551615", NULL);
+    refused_model(&m, WG_EDATA, "initializer 'w'", "beyond its end");
+    external(&m, "made.bin", "-1", NULL);
+    refused_model(&m, WG_EDATA, "external_data: offset", "got '-1'");
+    external(&m, "made.bin", "99999999999999999999999", NULL);
+    refused_model(&m, WG_EDATA, "external_data: offset", "expected a number");
+    external(&m, "made.bin", NULL, "9223372036854775807");
+    refused_model(&m, WG_EDATA, "expected a length of 24 bytes", "9223372036854775807");
+    external(&m, "missing.bin", NULL, NULL);
+    refused_model(&m, WG_EIO, "initializer 'w'", "missing.bin");
+    external(&m, NULL, "0", NULL);
+    refused_model(&m, WG_EDATA, "initializer 'w'", "no location");
+    unlink("made.bin");
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tied_weights_are_one_parameter),
+        cmocka_unit_test(numbers_go_into_a_store),
+        cmocka_unit_test(running_statistics_are_states),
+        cmocka_unit_test(sizes_and_known_inputs_are_asked_for),
+        cmocka_unit_test(all_that_is_missing_is_listed),
+        cmocka_unit_test(files_may_end_anywhere),
+        cmocka_unit_test(lengths_are_within_the_file),
+        cmocka_unit_test(sizes_agree_with_the_numbers),
+        cmocka_unit_test(nodes_are_in_order_and_names_differ),
+        cmocka_unit_test(little_cannot_ask_for_much),
+        cmocka_unit_test(subgraphs_are_not_deep),
+        cmocka_unit_test(weights_lie_below_the_folder),
+        cmocka_unit_test(weights_lie_within_their_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, leave);
+}
