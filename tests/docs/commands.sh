@@ -33,7 +33,7 @@ for page in "$@"; do
     mkdir "$work/$pages"
     if ! (cd "$work/$pages" && sh -eu "$work/script" >../out 2>../err); then
         grep '^# ' "$work/out" | tail -1
-        tail -5 "$work/out" "$work/err"
+        tail -n 5 "$work/out" "$work/err"
         echo "the commands of $page fail"
         exit 1
     fi

@@ -5,7 +5,7 @@ wengert=$1
 . "$(dirname "$0")/../cli/checks.sh"
 
 python=/usr/bin/python3
-"$python" -c 'import onnx' 2>/dev/null || { echo "skipped: no python3-onnx"; exit 77; }
+"$python" -c 'import onnx.checker' 2>/dev/null || { echo "skipped: no python3-onnx"; exit 77; }
 
 cat >check.py <<'END'
 import sys
