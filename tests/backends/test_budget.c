@@ -66,7 +66,7 @@ static wg_value *marked(wg_graph *g)
     for (int i = 0; i < 4; i++) {
         char name[16];
         snprintf(name, sizeof name, "block%d", i);
-        wg_scope_push(g, name);
+        wg_scope_push(g, "%s", name);
         if (i % 2)
             wg_scope_recompute(g);
         wg_value *y = wg_dense("inner", wg_layernorm_layer("norm", x), 32, WG_ACTIVATION_RELU);

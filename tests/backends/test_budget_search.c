@@ -44,7 +44,7 @@ static wg_graph *step_of(builder *build, unsigned marks)
     for (int i = 0; i < SCOPES; i++) {
         char name[16];
         snprintf(name, sizeof name, "block%d", i);
-        wg_scope_push(g, name);
+        wg_scope_push(g, "%s", name);
         if (marks >> i & 1)
             wg_scope_recompute(g);
         x = build(g, x, i);

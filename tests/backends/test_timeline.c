@@ -10,7 +10,7 @@ static wg_graph *step(void)
     for (int i = 0; i < 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "block%d", i);
-        wg_scope_push(g, name);
+        wg_scope_push(g, "%s", name);
         x = wg_tanh(wg_dense("dense", wg_layernorm_layer("norm", x), 32, WG_ACTIVATION_GELU));
         wg_scope_pop(g);
     }
