@@ -79,8 +79,8 @@ bool wgi_ox_failed(const ox_node *n);
 
 /* Operand i, or NULL if it is absent. */
 wg_value *wgi_ox_in(ox_node *n, int i);
-/* Operand 1 of an op with two.  Before opset 7 it was aligned with the axis `axis` of operand 0, and
- * broadcast only if the attribute `broadcast` said so. */
+/* Operand 1 of an op with two.  Before opset 7 it was aligned with the axis `axis` of operand 0,
+ * and broadcast only if the attribute `broadcast` said so. */
 wg_value *wgi_ox_second(ox_node *n);
 /* Whether operand i is there. */
 bool wgi_ox_has(const ox_node *n, int i);

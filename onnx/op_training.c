@@ -59,7 +59,8 @@ static wg_value *adam_rate(const update *u, double alpha, double beta)
     return wg_where(later, wg_mul(u->rate, factor), u->rate);
 }
 
-/* V' = alpha V + (1 - alpha) G,  H' = beta H + (1 - beta) G^2,  X' = X - rate V' / (sqrt(H') + eps) */
+/* V' = alpha V + (1 - alpha) G,  H' = beta H + (1 - beta) G^2,
+ * X' = X - rate V' / (sqrt(H') + eps) */
 wg_value *wgi_ox_adam(ox_node *n)
 {
     update u;

@@ -28,8 +28,8 @@ const ox_type *wgi_ox_type_of(wg_dtype dtype);
 /* "string (8)", for messages about types that are not in the table. */
 const char *wgi_ox_type_text(int64_t number, char text[32]);
 
-/* The numbers of a tensor of a file in `folder`, in the dtype `held`.  *out is zero on failure.  The
- * message says what is wrong with the tensor, but not where it is. */
+/* The numbers of a tensor of a file in `folder`, in the dtype `held`.  *out is zero on failure.
+ * The message says what is wrong with the tensor, but not where it is. */
 wg_status wgi_ox_tensor_make(wg_onnx_tensor *out, const ox_tensor_proto *t, const char *path,
                              wg_error *error);
 

@@ -15,8 +15,8 @@ typedef struct ox_window {
     bool exclude_padding;          /* of means: padding does not count */
 } ox_window;
 
-/* The windows over x[N, C, spatial...]; `kernel` has sizes that kernel_shape may repeat, or is NULL.
- * false after an error. */
+/* The windows over x[N, C, spatial...]; `kernel` has sizes that kernel_shape may repeat, or is
+ * NULL.  false after an error. */
 bool wgi_ox_window(ox_node *n, const wg_value *x, const int64_t *kernel, ox_window *w);
 /* A list of one number for each spatial axis, `otherwise` if it is absent; false after an error. */
 bool wgi_ox_spatial(ox_node *n, const char *name, int rank, int64_t otherwise,
