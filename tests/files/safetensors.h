@@ -1,6 +1,6 @@
 /* A file of a few tensors, in a world in which calls of the system and for memory fail on request.
- * The tests of safetensors are linked with -Wl,--wrap for each of them; make_folder and remove_folder
- * are setup and teardown of their groups. */
+ * The tests of safetensors are linked with -Wl,--wrap for each of them; make_folder and
+ * remove_folder are setup and teardown of their groups. */
 #ifndef WG_TESTS_FILES_SAFETENSORS_H
 #define WG_TESTS_FILES_SAFETENSORS_H
 

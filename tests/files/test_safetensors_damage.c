@@ -1,5 +1,5 @@
-/* safetensors files: checksums name what is damaged, and a failure of any call leaves the old file or
- * the new one. */
+/* safetensors files: checksums name what is damaged, and a failure of any call leaves the old file
+ * or the new one. */
 #include "tests/files/safetensors.h"
 
 static const char sums_key[] = "wengert-xxh64";

@@ -1,5 +1,6 @@
-/* A small classifier with its data, and trainers of it, for the tests of wg_trainer.  They are linked
- * with -Wl,--wrap=fsync; make_data and remove_folder are setup and teardown of their groups. */
+/* A small classifier with its data, and trainers of it, for the tests of wg_trainer.  They are
+ * linked with -Wl,--wrap=fsync; make_data and remove_folder are setup and teardown of their
+ * groups. */
 #ifndef WG_TESTS_TRAIN_CLASSIFIER_H
 #define WG_TESTS_TRAIN_CLASSIFIER_H
 

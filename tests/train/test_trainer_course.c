@@ -1,5 +1,5 @@
-/* The course of a trainer's run: what it tells, when it ends, from which weights it starts; and what it
- * cannot do is refused in words. */
+/* The course of a trainer's run: what it tells, when it ends, from which weights it starts; and
+ * what it cannot do is refused in words. */
 #include "tests/train/classifier.h"
 
 /* ---- the course of a run --------------------------------------------------------------------- */

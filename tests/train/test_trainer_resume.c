@@ -1,5 +1,5 @@
-/* The trainer of any model: stopped at any update a run goes on as if it had not been, and what would
- * make it another run is refused. */
+/* The trainer of any model: stopped at any update a run goes on as if it had not been, and what
+ * would make it another run is refused. */
 #include "tests/train/classifier.h"
 
 typedef struct stopper {
