@@ -103,6 +103,21 @@ static bool wait_briefly(int threads, bool briefly)
 static const int64_t BETWEEN_LOOKS = 100 * MILLISECOND, SHORTEST = 2 * SECOND,
                      LONGEST = 60 * SECOND;
 
+/* The system takes some tenths of a second to give new threads cores of their own. */
+enum { LOOKS_UNTIL_SETTLED = 5 };
+
+/* One busy process takes half a core or more; what a quiet system does beside is for each thread a
+ * small share. */
+bool wgi_cores_lost(wgi_cores *c, int64_t time, int64_t delay, int threads)
+{
+    int64_t waited = delay - c->delay, since = time - c->looked;
+    bool settled = c->looks >= LOOKS_UNTIL_SETTLED;
+    c->looks += !settled;
+    c->looked = time;
+    c->delay = delay;
+    return settled && waited > since / 4 + since / 32 * threads;
+}
+
 bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
 {
     if (lost && !w->briefly) {
@@ -119,8 +134,7 @@ bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
 
 typedef struct watch {
     pthread_mutex_t lock;
-    int64_t looked, delay; /* when last, and wgi_run_delay then */
-    int looks;
+    wgi_cores seen;
     wgi_waiting wanted;
     bool briefly;  /* as OpenMP has been told */
     pid_t process; /* a fork has none of the threads, so nothing has been told there */
@@ -136,22 +150,6 @@ static int64_t now(void)
     return t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* New threads begin on the core of the one that made them; the system takes some tenths of a second
- * to give them their own. */
-enum { LOOKS_UNTIL_SETTLED = 5 };
-
-/* Have cores been missing since the last look?  One busy process takes half a core or more; what a
- * quiet system does beside is for each thread a small share. */
-static bool lost_cores(watch *w, int64_t time, int threads)
-{
-    int64_t delay = wgi_run_delay(), waited = delay - w->delay, since = time - w->looked;
-    bool settled = w->looks >= LOOKS_UNTIL_SETTLED;
-    w->looks += !settled;
-    w->looked = time;
-    w->delay = delay;
-    return settled && waited > since / 4 + since / 32 * threads;
-}
-
 static bool decided_by_user(void)
 {
     return getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME");
@@ -162,8 +160,7 @@ static void begin_again_after_fork(watch *w)
     if (w->process == getpid())
         return;
     w->process = getpid();
-    w->looked = 0;
-    w->looks = 0;
+    w->seen = (wgi_cores){0};
     w->wanted = (wgi_waiting){0};
     w->briefly = false;
 }
@@ -171,7 +168,8 @@ static void begin_again_after_fork(watch *w)
 static void look(watch *w, int64_t time, int threads)
 {
     begin_again_after_fork(w);
-    bool briefly = wgi_waiting_next(&w->wanted, time, lost_cores(w, time, threads));
+    bool lost = wgi_cores_lost(&w->seen, time, wgi_run_delay(), threads);
+    bool briefly = wgi_waiting_next(&w->wanted, time, lost);
     if (briefly != w->briefly && wait_briefly(threads, briefly))
         w->briefly = briefly;
 }
@@ -182,7 +180,7 @@ void wgi_threads_watch(int threads)
     if (threads == 1 || time < atomic_load_explicit(&next_look, memory_order_relaxed) ||
         pthread_mutex_trylock(&cores.lock) != 0)
         return; /* too early, or another run looks */
-    bool never = cores.looked == 0 && decided_by_user();
+    bool never = cores.seen.looked == 0 && decided_by_user();
     if (!never)
         look(&cores, time, threads);
     atomic_store_explicit(&next_look, never ? INT64_MAX : time + BETWEEN_LOOKS,

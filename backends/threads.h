@@ -14,7 +14,19 @@ int wgi_threads(int wanted);
  * want them too, no longer spin while they wait (see threads.c).  Costs some nanoseconds. */
 void wgi_threads_watch(int threads);
 
-/* The decision behind it: whether threads are to wait briefly. */
+/* Two judgements behind it, each of what it is given alone.  First: have the threads missed cores
+ * since the last look? */
+typedef struct wgi_cores {
+    int64_t looked, delay; /* when that was, and the delay then; ns                   */
+    int looks;             /* so far; no more are counted once the threads are settled */
+} wgi_cores;
+
+/* A look at a time in nanoseconds, when that many threads had waited for cores for `delay`
+ * nanoseconds in all (delay.h).  False for the first looks of all: new threads begin on the core of
+ * the one that made them. */
+bool wgi_cores_lost(wgi_cores *c, int64_t time, int64_t delay, int threads);
+
+/* Second: are the threads to wait briefly? */
 typedef struct wgi_waiting {
     int64_t until,
         length; /* its end if no more cores are lost, and for how long it was begun; ns */

@@ -9,6 +9,7 @@
  * of the words of new sentences are tagged right. */
 #include "wengert.h"
 
+#include <err.h>
 #include <stdio.h>
 
 enum { T = 16, SHORTEST = 4, WORDS = 8, TAGS = 4, D = 32, HIDDEN = 48, PADDING = -1 };
@@ -67,27 +68,17 @@ static wg_value *model(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, tag, NULL, &words);
 }
 
-static int fail(const char *message)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
-static int draw(const char *path)
-{
-    wg_error error;
-    wg_graph *g = wg_graph_new();
-    wg_value *words = wg_input(g, "word", WG_I32, WG_SHAPE(BATCH, T));
-    wg_output(tagger(words, wg_input(g, "length", WG_I32, WG_SHAPE(BATCH))), "logits");
-    wg_status status = wg_picture_save(g, path, &(wg_picture_options){.title = "bilstm"}, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
+    double accuracy = wg_trainer_metric(t, "accuracy");
+    printf("%.2f %% of the words of %d other sentences have the right tag\n", 100 * accuracy,
+           OTHERS);
+    return !(accuracy >= 0.98);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        return draw(argv[1]);
     const wg_field fields[] = {{.name = "word", .dtype = WG_I32, .shape = WG_SHAPE(T)},
                                {.name = "length", .dtype = WG_I32, .shape = WG_SCALAR},
                                {.name = "tag", .dtype = WG_I32, .shape = WG_SHAPE(T)}};
@@ -111,12 +102,12 @@ int main(int argc, char **argv)
     wg_error error;
     wg_trainer *t;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    if (wg_trainer_run(t, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
-    double accuracy = wg_trainer_metric(t, "accuracy");
-    printf("%.2f %% of the words of %d other sentences have the right tag\n", 100 * accuracy,
-           OTHERS);
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "bilstm"};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
-    return !(accuracy >= 0.98);
+    return code;
 }

@@ -14,6 +14,7 @@
  * for less than 60 %. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -107,25 +108,9 @@ static wg_value *model(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, label, NULL, NULL);
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
-static int draw_model(wg_trainer *t, const char *file)
-{
-    wg_error error;
-    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
-    const wg_picture_options first = {
-        .title = "GAT", .expanded = (const char *[]){"layer1"}, .n_expanded = 1};
-    wg_status status = wg_picture_save(g, file, &first, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
-}
-
-/* Trains on the first nodes, measures on the others; or draws the model. */
-static int train(network *net, const char *picture)
+/* Trains on the first nodes and measures on the others; or, with the name of a picture, draws the
+ * model. */
+static void train(network *net, const char *picture)
 {
     const wg_field fields[] = {{"node", WG_I32, WG_SCALAR, node},
                                {"kind", WG_I32, WG_SCALAR, kind}};
@@ -149,25 +134,26 @@ static int train(network *net, const char *picture)
     wg_error error;
     wg_trainer *t;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    int code = 0;
-    if (picture)
-        code = draw_model(t, picture);
-    else if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
-        code = fail(wg_trainer_message(t));
+        errx(1, "%s", error.text);
+    const wg_picture_options first = {
+        .title = "GAT", .expanded = (const char *[]){"layer1"}, .n_expanded = 1};
+    wg_status status = picture ? wg_trainer_draw(t, picture, &first) : wg_trainer_run(t, NULL);
+    if (status == WG_OK && !picture)
+        status = wg_trainer_validate(t, NULL, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
     net->right = wg_trainer_metric(t, "accuracy");
     wg_trainer_free(t);
-    return code;
 }
 
 int main(int argc, char **argv)
 {
     network whole = {0}, alone = {0};
     alone.edges = make_network(&whole.edges);
+    train(&whole, argc > 1 ? argv[1] : NULL);
     if (argc > 1)
-        return train(&whole, argv[1]);
-    if (train(&whole, NULL) || train(&alone, NULL))
-        return 1;
+        return 0;
+    train(&alone, NULL);
     printf("right of %d other nodes: %.1f %% with %d edges, %.1f %% without\n", NODES - LABELLED,
            100 * whole.right, (whole.edges - NODES) / 2, 100 * alone.right);
     return !(whole.right >= 0.9 && alone.right < 0.6);

@@ -10,6 +10,7 @@
 
 #include "english.h"
 
+#include <err.h>
 #include <stdio.h>
 
 enum { T = 64, D = 64, HEADS = 4, BLOCKS = 2, CHARACTERS = 128 };
@@ -98,12 +99,6 @@ static wg_value *model(void *context, const wg_model_step *step)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 /* A run writes one letter in each line: drawn from the 10 most likely ones at temperature 0.8, by
  * the largest of logits plus Gumbel noise.  The letter is a state, and so is the position, so the
  * next run goes on by itself. */
@@ -135,10 +130,10 @@ static int write_lines(wg_store *trained)
     wg_store *store = wg_store_new_over(trained); /* the memory of the writer is its own */
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store}) != WG_OK)
-        return -fail(wg_graph_message(g));
+        errx(1, "%s", wg_graph_message(g));
     for (int t = 0; t < T; t++) {
         if (wg_plan_run(plan, (uint64_t)t) != WG_OK)
-            return -fail(wg_plan_message(plan));
+            errx(1, "%s", wg_plan_message(plan));
         for (int i = 0; i < LINES; i++)
             line[i][t] = (char)wg_plan_i64(plan, letter)[i];
     }
@@ -154,20 +149,22 @@ static int write_lines(wg_store *trained)
     return right;
 }
 
-static int draw(const char *path)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
-    wg_error error;
-    wg_graph *g = wg_graph_new();
-    wg_output(gpt(wg_input(g, "letter_ids", WG_I32, WG_SHAPE(BATCH, T)), NULL, 0), "logits");
-    wg_status status = wg_picture_save(g, path, &(wg_picture_options){.title = "gpt"}, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
+    double entropy, unigram;
+    measure_english(&entropy, &unigram);
+    if (wg_trainer_validate(t, NULL, NULL) != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    double loss = wg_trainer_metric(t, "loss");
+    printf("%.3f nats a letter; by frequencies of letters %.3f, the language itself %.3f\n", loss,
+           unigram, entropy);
+    int right = write_lines(wg_trainer_store(t));
+    return !(loss <= entropy + 0.05 && right >= LINES / 2);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        return draw(argv[1]);
     const wg_field fields[] = {{.name = "read", .dtype = WG_I32, .shape = WG_SHAPE(T)},
                                {.name = "next", .dtype = WG_I32, .shape = WG_SHAPE(T)}};
     wg_examples training = {fields, 2, TRAINING, .read = speak, .batch = BATCH}, others = training;
@@ -187,18 +184,15 @@ int main(int argc, char **argv)
         .seed = 1,
         .listener = {wg_print_event, stdout},
     };
-    double entropy, unigram;
     wg_error error;
     wg_trainer *t;
-    measure_english(&entropy, &unigram);
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
-    double loss = wg_trainer_metric(t, "loss");
-    printf("%.3f nats a letter; by frequencies of letters %.3f, the language itself %.3f\n", loss,
-           unigram, entropy);
-    int right = write_lines(wg_trainer_store(t));
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "gpt"};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
-    return !(loss <= entropy + 0.05 && right >= LINES / 2);
+    return code;
 }

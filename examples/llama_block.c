@@ -10,6 +10,7 @@
  * if 98 % of the letters that can be known are predicted. */
 #include "wengert.h"
 
+#include <err.h>
 #include <stdio.h>
 
 enum { T = 32, D = 64, HEADS = 4, KEY_HEADS = 2, INNER = 128, BLOCKS = 2, LETTERS = 20 };
@@ -80,26 +81,18 @@ static wg_value *model(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, next, NULL, &known);
 }
 
-static int fail(const char *message)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
-static int draw(const char *path)
-{
-    wg_error error;
-    wg_graph *g = wg_graph_new();
-    wg_output(llama(wg_input(g, "letter", WG_I32, WG_SHAPE(BATCH, T))), "logits");
-    wg_status status = wg_picture_save(g, path, &(wg_picture_options){.title = "llama"}, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
+    if (wg_trainer_validate(t, NULL, NULL) != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    double accuracy = wg_trainer_metric(t, "accuracy");
+    printf("%.2f %% of the letters of %d other lines are predicted\n", 100 * accuracy, OTHERS);
+    return !(accuracy >= 0.98);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        return draw(argv[1]);
     const wg_field fields[] = {{.name = "letter", .dtype = WG_I32, .shape = WG_SHAPE(T)},
                                {.name = "next", .dtype = WG_I32, .shape = WG_SHAPE(T)}};
     wg_examples training = {fields, 2, TRAINING, .read = repeat_a_word, .batch = BATCH},
@@ -127,11 +120,12 @@ int main(int argc, char **argv)
     wg_error error;
     wg_trainer *t;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
-    double accuracy = wg_trainer_metric(t, "accuracy");
-    printf("%.2f %% of the letters of %d other lines are predicted\n", 100 * accuracy, OTHERS);
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "llama"};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
-    return !(accuracy >= 0.98);
+    return code;
 }

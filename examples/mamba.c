@@ -17,6 +17,7 @@
  * D, B and C less than 70 %. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -99,25 +100,19 @@ static wg_value *model(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, letter, NULL, NULL);
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
-static int draw_block(const char *file)
+static void draw_block(const char *file)
 {
     wg_error error;
     wg_graph *g = wg_graph_new();
     wg_output(block(wg_input(g, "x", WG_F32, WG_SHAPE(50, T, MODEL)), true), "y");
     const wg_picture_options parts = {.title = "Mamba", .depth = 1};
-    wg_status status = wg_picture_save(g, file, &parts, &error);
+    if (wg_picture_save(g, file, &parts, &error) != WG_OK)
+        errx(1, "%s", error.text);
     wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
 }
 
-/* Trains, and measures *accuracy on other sequences. */
-static int train(bool selective, double *accuracy)
+/* Trains; the accuracy on other sequences. */
+static double train(bool selective)
 {
     const wg_field fields[] = {{.name = "sequence", .dtype = WG_I32, .shape = WG_SHAPE(T)},
                                {.name = "letter", .dtype = WG_I32, .shape = WG_SHAPE(K)}};
@@ -140,22 +135,21 @@ static int train(bool selective, double *accuracy)
     wg_error error;
     wg_trainer *t;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    int code = 0;
+        errx(1, "%s", error.text);
     if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
-        code = fail(wg_trainer_message(t));
-    *accuracy = wg_trainer_metric(t, "accuracy");
+        errx(1, "%s", wg_trainer_message(t));
+    double accuracy = wg_trainer_metric(t, "accuracy");
     wg_trainer_free(t);
-    return code;
+    return accuracy;
 }
 
 int main(int argc, char **argv)
 {
-    double selective, fixed;
-    if (argc > 1)
-        return draw_block(argv[1]);
-    if (train(true, &selective) || train(false, &fixed))
-        return 1;
+    if (argc > 1) {
+        draw_block(argv[1]);
+        return 0;
+    }
+    double selective = train(true), fixed = train(false);
     printf("letters that are right: %.1f %%, with fixed decay %.1f %%\n", 100 * selective,
            100 * fixed);
     return !(selective >= 0.95 && fixed < 0.7);

@@ -4,6 +4,7 @@
  * Three spirals in the plane, 100 points each; two hidden layers of 32. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +35,6 @@ static void spirals(float *points, int32_t *labels)
     }
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 int main(void)
 {
     wg_graph *g = wg_graph_new();
@@ -59,7 +54,7 @@ int main(void)
         &report);
     printf("gradient check: %s\n", report.message);
     if (checked != WG_OK)
-        return fail("the gradient is wrong");
+        errx(1, "the gradient is wrong");
 
     wg_gradients d = wg_grad_all(loss);
     wg_adam_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 0.01), NULL);
@@ -68,11 +63,11 @@ int main(void)
     wg_store *store = wg_store_new(1);
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store}) != WG_OK)
-        return fail(wg_graph_message(g));
+        errx(1, "%s", wg_graph_message(g));
     spirals(wg_plan_f32(plan, x), wg_plan_i32(plan, labels));
     for (unsigned step = 1; step <= STEPS; step++) {
         if (wg_plan_run(plan, step) != WG_OK)
-            return fail(wg_plan_message(plan));
+            errx(1, "%s", wg_plan_message(plan));
         const int64_t *answers = wg_plan_i64(plan, answer);
         int right = 0;
         for (int i = 0; i < N; i++)
@@ -83,7 +78,7 @@ int main(void)
     }
 
     if (wg_store_save_weights(store, "mlp.safetensors", NULL, &error) != WG_OK)
-        return fail(error.text);
+        errx(1, "%s", error.text);
     if (wg_picture_save(g, "mlp.svg", NULL, &error) != WG_OK)
         printf("no picture: %s\n", error.text);
     wg_plan_free(plan);

@@ -18,6 +18,7 @@
  * result is within four standard errors of the numbers that the points were made of. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -96,12 +97,6 @@ static iteration build(wg_graph *g)
     return it;
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
     wg_error error;
@@ -109,16 +104,18 @@ int main(int argc, char **argv)
     const wg_picture_options forward = {.title = "Newton", .phases = 1u << WG_FORWARD, .depth = 1};
     wg_graph *g = wg_graph_new();
     iteration it = build(g);
+    if (argc > 1 && wg_picture_save(g, argv[1], &forward, &error) != WG_OK)
+        errx(1, "%s", error.text);
     if (argc > 1)
-        return wg_picture_save(g, argv[1], &forward, &error) == WG_OK ? 0 : fail(error.text);
+        return 0;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.threads = 1}) != WG_OK)
-        return fail(wg_graph_message(g));
+        errx(1, "%s", wg_graph_message(g));
     double first = 0, digits = 0; /* by which the gradient has become less */
     bool doubled = false;
     for (int k = 0; k < STEPS && digits < 10; k++) {
         double damping = wg_plan_scalar(plan, it.damping), before = digits;
         if (wg_plan_run(plan, 0) != WG_OK)
-            return fail(wg_plan_message(plan));
+            errx(1, "%s", wg_plan_message(plan));
         double norm = wg_plan_scalar(plan, it.norm);
         first = k ? first : norm;
         digits = -log10(norm / first);

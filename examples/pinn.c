@@ -15,6 +15,7 @@
  * Exits with 0 if the largest error is at most 1e-5, and a tenth of what Adam left. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,12 +64,6 @@ static wg_value *model(void *context, const wg_model_step *step)
     return equation(wg_step_input(step, "x"));
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 /* u(x) = -2 log(cosh((x - 1/2) t / 2) / cosh(t / 4)),  t = 2 cosh(t / 4) */
 static double exact(double x)
 {
@@ -105,7 +100,7 @@ static void build(newton *n, wg_store *store)
     wg_output(gradient, "gradient");
     wg_output(Hv, "H v");
     if (wg_plan_create(&n->plan, g, &(wg_plan_options){.store = store, .threads = 1}) != WG_OK)
-        exit(fail(wg_graph_message(g)));
+        errx(1, "%s", wg_graph_message(g));
     n->p = wg_plan_f64(n->plan, p);
     n->v = memset(wg_plan_f64(n->plan, v), 0, P * sizeof(double));
     n->loss = wg_plan_f64(n->plan, loss);
@@ -117,7 +112,7 @@ static void build(newton *n, wg_store *store)
 static void run(newton *n)
 {
     if (wg_plan_run(n->plan, 0) != WG_OK)
-        exit(fail(wg_plan_message(n->plan)));
+        errx(1, "%s", wg_plan_message(n->plan));
 }
 
 static double dot(const double *a, const double *b)
@@ -176,21 +171,10 @@ static void minimise(newton *n)
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static int draw_model(wg_trainer *t, const char *file)
-{
-    wg_error error;
-    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
-    const wg_picture_options network = {.title = "PINN", .phases = 1u << WG_FORWARD};
-    wg_status status = wg_picture_save(g, file, &network, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
-}
-
-static int train(wg_trainer *t)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
     newton n;
-    if (wg_trainer_run(t, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
     build(&n, wg_trainer_store(t));
     run(&n);
     double adam = *n.error;
@@ -222,8 +206,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < POINTS; i++)
         points[i] = (i + 0.5) / POINTS;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    int code = argc > 1 ? draw_model(t, argv[1]) : train(t);
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "PINN", .phases = 1u << WG_FORWARD};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
     return code;
 }

@@ -12,6 +12,7 @@
  * covariance, and if the inverse brings them back. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,12 +108,6 @@ static double gaussian_surprise(void)
     return log(2 * pi) + log(c[0] * c[2] - c[1] * c[1]) / 2 + 1;
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 /* [-1.5, 2.5] x [-1, 1.5] with a sign where there are points of xy [n, 2]. */
 static void plot(const float *xy, int n)
 {
@@ -128,8 +123,8 @@ static void plot(const float *xy, int n)
         printf("    %.*s\n", COLUMNS, at[row]);
 }
 
-/* Samples from p(x); *error: max |x - from_normal(to_normal(x))| over the other points. */
-static int invert(wg_store *store, double *error)
+/* Samples from p(x); returns max |x - from_normal(to_normal(x))| over the other points. */
+static double invert(wg_store *store)
 {
     wg_graph *g = wg_graph_new();
     wg_scope_reuse(g); /* both directions have the same parameters */
@@ -139,32 +134,22 @@ static int invert(wg_store *store, double *error)
     wg_value *samples = wg_output(from_normal(wg_normal_like(x, 0, 1)), "samples");
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store, .threads = 1}) != WG_OK)
-        return fail(wg_graph_message(g));
+        errx(1, "%s", wg_graph_message(g));
     if (wg_plan_run(plan, 1) != WG_OK)
-        return fail(wg_plan_message(plan));
-    *error = wg_plan_scalar(plan, largest);
+        errx(1, "%s", wg_plan_message(plan));
+    double error = wg_plan_scalar(plan, largest);
     plot(wg_plan_f32(plan, samples), OTHERS);
     wg_plan_free(plan);
     wg_graph_free(g);
-    return 0;
+    return error;
 }
 
-static int draw_model(wg_trainer *t, const char *file)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
-    wg_error error;
-    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
-    wg_status status = wg_picture_save(g, file, &(wg_picture_options){.title = "RealNVP"}, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
-}
-
-static int train(wg_trainer *t)
-{
-    double error = 1;
-    if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
-    if (invert(wg_trainer_store(t), &error))
-        return 1;
+    if (wg_trainer_validate(t, NULL, NULL) != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    double error = invert(wg_trainer_store(t));
     double flow = wg_trainer_metric(t, "loss"), gaussian = gaussian_surprise();
     printf("-log p: flow %.3f, Gaussian %.3f nats; largest error of the inverse %.1e\n", flow,
            gaussian, error);
@@ -193,8 +178,12 @@ int main(int argc, char **argv)
     wg_trainer *t;
     draw_moons();
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    int code = argc > 1 ? draw_model(t, argv[1]) : train(t);
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "RealNVP"};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
     return code;
 }

@@ -14,6 +14,7 @@
  * 200 at most. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,23 +104,17 @@ static void build_learner(learner *l)
     wg_adam_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 0.02), NULL);
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 static void plan(wg_plan **p, wg_graph *g, wg_store *store)
 {
     const wg_plan_options options = {.store = store, .seed = 1, .threads = 1};
     if (wg_plan_create(p, g, &options) != WG_OK)
-        exit(fail(wg_graph_message(g)));
+        errx(1, "%s", wg_graph_message(g));
 }
 
 static void run(wg_plan *p, uint64_t step)
 {
     if (wg_plan_run(p, step) != WG_OK)
-        exit(fail(wg_plan_message(p)));
+        errx(1, "%s", wg_plan_message(p));
 }
 
 /* ---- playing and learning -------------------------------------------------------------------- */
@@ -171,8 +166,10 @@ int main(int argc, char **argv)
     build_player(&p);
     build_learner(&l);
     const wg_picture_options forward = {.title = "REINFORCE", .phases = 1u << WG_FORWARD};
+    if (argc > 1 && wg_picture_save(l.graph, argv[1], &forward, &error) != WG_OK)
+        errx(1, "%s", error.text);
     if (argc > 1)
-        return wg_picture_save(l.graph, argv[1], &forward, &error) == WG_OK ? 0 : fail(error.text);
+        return 0;
     wg_store *store = wg_store_new(1);
     plan(&l.plan, l.graph, store);
     plan(&p.plan, p.graph, store);

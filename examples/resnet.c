@@ -10,6 +10,7 @@
 
 #include "shapes.h"
 
+#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,14 +101,8 @@ static wg_value *model(void *context, const wg_model_step *step)
 
 /* ---- the uses -------------------------------------------------------------------------------- */
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
-/* Writes the weights to `path`; *accuracy is that of the other images. */
-static int train(const char *path, double *accuracy)
+/* Writes the weights to `path`; returns the accuracy on the other images. */
+static double train(const char *path)
 {
     const wg_field fields[] = {{.name = "image", .dtype = WG_F32, .shape = WG_SHAPE(1, S, S)},
                                {.name = "kind", .dtype = WG_I32, .shape = WG_SCALAR}};
@@ -130,18 +125,18 @@ static int train(const char *path, double *accuracy)
     wg_error error;
     wg_trainer *t;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
+        errx(1, "%s", error.text);
     if (wg_trainer_run(t, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
-    *accuracy = wg_trainer_metric(t, "accuracy");
+        errx(1, "%s", wg_trainer_message(t));
+    double accuracy = wg_trainer_metric(t, "accuracy");
     if (wg_store_save_weights(wg_trainer_store(t), path, NULL, &error) != WG_OK)
-        return fail(error.text);
+        errx(1, "%s", error.text);
     wg_trainer_free(t);
-    return 0;
+    return accuracy;
 }
 
 /* The accuracy of the weights in `path`, in a graph without loss, gradient and batch statistics. */
-static int test(const char *path, double *accuracy)
+static double test(const char *path)
 {
     int32_t kind[OTHERS];
     int right = 0;
@@ -152,39 +147,38 @@ static int test(const char *path, double *accuracy)
     wg_store *store = wg_store_new(0);
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store}) != WG_OK)
-        return fail(wg_graph_message(g));
+        errx(1, "%s", wg_graph_message(g));
     if (wg_store_load_weights(store, path, NULL, NULL, &error) != WG_OK)
-        return fail(error.text);
+        errx(1, "%s", error.text);
     for (int i = 0; i < OTHERS; i++)
         kind[i] = shape_draw(wg_plan_f32(plan, image) + i * S * S, 1, i);
     if (wg_plan_run(plan, 0) != WG_OK)
-        return fail(wg_plan_message(plan));
+        errx(1, "%s", wg_plan_message(plan));
     for (int i = 0; i < OTHERS; i++)
         right += wg_plan_i64(plan, answer)[i] == kind[i];
-    *accuracy = (double)right / OTHERS;
     wg_plan_free(plan);
     wg_store_free(store);
     wg_graph_free(g);
-    return 0;
+    return (double)right / OTHERS;
 }
 
-static int draw(const char *path)
+static void draw(const char *path)
 {
     wg_error error;
     wg_graph *g = wg_graph_new();
     wg_output(resnet(wg_input(g, "image", WG_F32, WG_SHAPE(BATCH, 1, S, S)), false), "logits");
-    wg_status status = wg_picture_save(g, path, &(wg_picture_options){.title = "resnet"}, &error);
+    if (wg_picture_save(g, path, &(wg_picture_options){.title = "resnet"}, &error) != WG_OK)
+        errx(1, "%s", error.text);
     wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
 }
 
 int main(int argc, char **argv)
 {
-    double trained, loaded;
-    if (argc > 1)
-        return draw(argv[1]);
-    if (train("resnet.safetensors", &trained) || test("resnet.safetensors", &loaded))
-        return 1;
+    if (argc > 1) {
+        draw(argv[1]);
+        return 0;
+    }
+    double trained = train("resnet.safetensors"), loaded = test("resnet.safetensors");
     printf("%.2f %% of %d other images; loaded from the file, %.2f %%\n", 100 * trained, OTHERS,
            100 * loaded);
     return !(trained >= 0.97 && fabs(loaded - trained) <= 1.0 / OTHERS); /* one on the border */

@@ -13,6 +13,7 @@
  * how pixels depend on each other. */
 #include "wengert.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -76,23 +77,17 @@ static double independent_pixels(void)
     return sum / OTHERS;
 }
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
 /* New pictures: z ~ N(0, 1), decoded.  The parameters are those of the store. */
-static int draw_samples(wg_store *store)
+static void draw_samples(wg_store *store)
 {
     wg_graph *g = wg_graph_new();
     wg_value *z = wg_normal(g, WG_F32, WG_SHAPE(SAMPLES, Z), 0, 1);
     wg_value *x = wg_output(wg_sigmoid(decode(z)), "x");
     wg_plan *plan;
     if (wg_plan_create(&plan, g, &(wg_plan_options){.store = store, .threads = 1}) != WG_OK)
-        return fail(wg_graph_message(g));
+        errx(1, "%s", wg_graph_message(g));
     if (wg_plan_run(plan, 2) != WG_OK)
-        return fail(wg_plan_message(plan));
+        errx(1, "%s", wg_plan_message(plan));
     const float *pixel = wg_plan_f32(plan, x);
     for (int row = 0; row < SIDE; row++) {
         for (int i = 0; i < SAMPLES * SIDE; i++) {
@@ -103,26 +98,17 @@ static int draw_samples(wg_store *store)
     }
     wg_plan_free(plan);
     wg_graph_free(g);
-    return 0;
 }
 
-static int draw_model(wg_trainer *t, const char *file)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
-    wg_error error;
-    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
-    wg_status status = wg_picture_save(g, file, &(wg_picture_options){.title = "VAE"}, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
-}
-
-static int train(wg_trainer *t)
-{
-    if (wg_trainer_run(t, NULL) != WG_OK || wg_trainer_validate(t, NULL, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
+    if (wg_trainer_validate(t, NULL, NULL) != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
     double elbo = -wg_trainer_metric(t, "loss"), baseline = independent_pixels();
     printf("log p(x) is at least %.1f nats; with independent pixels it is %.1f\n", elbo, baseline);
-    int code = draw_samples(wg_trainer_store(t));
-    return code ? code : !(elbo >= baseline + 30);
+    draw_samples(wg_trainer_store(t));
+    return !(elbo >= baseline + 30);
 }
 
 int main(int argc, char **argv)
@@ -146,8 +132,12 @@ int main(int argc, char **argv)
     wg_trainer *t;
     draw_discs();
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    int code = argc > 1 ? draw_model(t, argv[1]) : train(t);
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "VAE"};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include "shapes.h"
 
+#include <err.h>
 #include <stdio.h>
 
 enum { S = SHAPE_PIXELS, PATCH = 4, SIDE = S / PATCH, PATCHES = SIDE * SIDE, D = 64, HEADS = 4 };
@@ -66,28 +67,18 @@ static wg_value *model(void *context, const wg_model_step *step)
     return wg_cross_entropy(logits, kind, NULL, NULL);
 }
 
-static int fail(const char *message)
+/* What the trained model can do; 0 if that is enough. */
+static int judge(wg_trainer *t)
 {
-    fprintf(stderr, "%s\n", message);
-    return 1;
-}
-
-static int draw(const char *path)
-{
-    wg_error error;
-    wg_graph *g = wg_graph_new();
-    wg_output(vit(wg_input(g, "image", WG_F32, WG_SHAPE(BATCH, 1, S, S))), "logits");
-    wg_status status = wg_picture_save(g, path, &(wg_picture_options){.title = "vit"}, &error);
-    wg_graph_free(g);
-    return status == WG_OK ? 0 : fail(error.text);
+    double accuracy = wg_trainer_metric(t, "accuracy");
+    printf("%.2f %% of %d other images\n", 100 * accuracy, OTHERS);
+    return !(accuracy >= 0.95);
 }
 
 int main(int argc, char **argv)
 {
     static float images[TRAINING + OTHERS][S * S];
     static int32_t kinds[TRAINING + OTHERS];
-    if (argc > 1)
-        return draw(argv[1]);
     for (int i = 0; i < TRAINING + OTHERS; i++)
         kinds[i] = shape_draw(images[i], 0, i);
     const wg_field fields[] = {{"image", WG_F32, WG_SHAPE(1, S, S), images},
@@ -115,11 +106,12 @@ int main(int argc, char **argv)
     wg_error error;
     wg_trainer *t;
     if (wg_trainer_create(&t, &options, &error) != WG_OK)
-        return fail(error.text);
-    if (wg_trainer_run(t, NULL) != WG_OK)
-        return fail(wg_trainer_message(t));
-    double accuracy = wg_trainer_metric(t, "accuracy");
-    printf("%.2f %% of %d other images\n", 100 * accuracy, OTHERS);
+        errx(1, "%s", error.text);
+    const wg_picture_options picture = {.title = "vit"};
+    wg_status status = argc > 1 ? wg_trainer_draw(t, argv[1], &picture) : wg_trainer_run(t, NULL);
+    if (status != WG_OK)
+        errx(1, "%s", wg_trainer_message(t));
+    int code = argc > 1 ? 0 : judge(t);
     wg_trainer_free(t);
-    return !(accuracy >= 0.95);
+    return code;
 }

@@ -298,6 +298,16 @@ wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode)
     return NULL;
 }
 
+wg_status wg_trainer_draw(wg_trainer *t, const char *path, const wg_picture_options *options)
+{
+    wg_graph *g = wg_trainer_graph(t, WG_MODE_INFERENCE);
+    if (!g)
+        return t->error.status;
+    wg_status status = wg_picture_save(g, path, options, &t->error);
+    wg_graph_free(g);
+    return status;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)

@@ -155,6 +155,48 @@ static void test_waiting(void **state)
     assert_true(total > 590);
 }
 
+/* Looks ten times a second, of which each sees so many nanoseconds of waiting more; which of them
+ * say that cores are lost, as a text of one letter a look. */
+static const char *looks_of(int threads, const int64_t *waited, int n)
+{
+    static char said[64];
+    const int64_t start = 5000000000, before = 3000000000; /* of another life of the process */
+    wgi_cores c = {0};
+    int64_t delay = before;
+    for (int i = 0; i < n; i++) {
+        delay += waited[i];
+        said[i] = wgi_cores_lost(&c, start + i * (int64_t)100000000, delay, threads) ? 'L' : '.';
+    }
+    said[n] = '\0';
+    return said;
+}
+
+/* Of two threads, more than 25 % + 2 * 3.125 % of the time is lost; and nothing of it in the first
+ * five looks, while they settle. */
+static void test_lost_cores(void **state)
+{
+    (void)state;
+    enum { MS = 1000000, BAR = 31 * MS + MS / 4 };
+    static const int64_t quiet[12] = {0}, shared[8] = {0,       90 * MS, 90 * MS, 90 * MS,
+                                                       90 * MS, 90 * MS, 90 * MS, 90 * MS},
+                         settling[10] = {0, 150 * MS, 150 * MS, 150 * MS, 150 * MS, 2 * MS, 3 * MS},
+                         once[9] = {0, 0, 0, 0, 0, 0, 50 * MS, 0, 0},
+                         bar[9] = {0, 0, 0, 0, 0, BAR, BAR + 1, BAR - 1, BAR + 1};
+    assert_string_equal(looks_of(2, quiet, 12), "............");
+    assert_string_equal(looks_of(2, shared, 8), ".....LLL");
+    assert_string_equal(looks_of(2, settling, 10), "..........");
+    assert_string_equal(looks_of(2, once, 9), "......L..");
+    assert_string_equal(looks_of(2, bar, 9), "......L.L");
+    /* each thread's small share of what a quiet system does counts for one thread more */
+    assert_string_equal(looks_of(3, bar, 9), ".........");
+    assert_string_equal(looks_of(8, shared, 8), ".....LLL");
+    /* a look after a long time is judged by that time */
+    wgi_cores c = {.looks = 5, .looked = 1000000000, .delay = 0};
+    assert_false(wgi_cores_lost(&c, 11000000000, 3000000000, 2));
+    assert_true(wgi_cores_lost(&c, 21000000000, 3000000000 + 3200000000, 2));
+    assert_true(c.looked == 21000000000 && c.delay == 6200000000 && c.looks == 5);
+}
+
 static atomic_bool over;
 
 static void *spin(void *none)
@@ -213,9 +255,9 @@ static void test_watched_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quotas),       cmocka_unit_test(test_default),
-        cmocka_unit_test(test_waiting),      cmocka_unit_test(test_delay),
-        cmocka_unit_test(test_watched_runs),
+        cmocka_unit_test(test_quotas),  cmocka_unit_test(test_default),
+        cmocka_unit_test(test_waiting), cmocka_unit_test(test_lost_cores),
+        cmocka_unit_test(test_delay),   cmocka_unit_test(test_watched_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,11 @@
 /* Trainings: stopped at any update they go on as if they had not; gradients of several batches add
- * up; numbers that are none stop a training before they do harm. */
+ * up; numbers that are none stop a training before they do harm.
+ *
+ *     test_translation_trainer          a training of 12 updates, stopped at any one of them, and
+ *                                       one of 50, stopped at every one
+ *     test_translation_trainer all      a training of 50 updates, stopped at any one of them */
 #include "tests/training.h"
+#include "tests/unsynced.h"
 #include "translate/step.h"
 #include "translate/trainer.h"
 
@@ -20,12 +25,16 @@ static void stop_at(void *context, const wg_event *e)
         s->stop = 1;
 }
 
+static const char *length = "after 12u"; /* of the training that is stopped at any update */
+
 static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
 {
     (void)state;
     static const char often[] = "save-freq 5u; valid-freq 4u";
     wg_settings whole = small_training("training_whole", often),
                 cut = small_training("training_cut", often);
+    set_all(&whole, length);
+    set_all(&cut, length);
     remove_folder(whole.model);
     train(&whole, NULL, NULL);
     for (int64_t k = 1; k < whole.after.n; k++) {
@@ -45,6 +54,42 @@ static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **sta
                 same_file(whole.model, cut.model, name);
         }
     }
+    remove_folder(whole.model);
+    remove_folder(cut.model);
+    wg_settings_free(&whole);
+    wg_settings_free(&cut);
+}
+
+/* The parameters after each update. */
+static void same_checkpoints(const char *a, const char *b, int64_t updates)
+{
+    for (int64_t n = 1; n <= updates; n++) {
+        char name[80];
+        snprintf(name, sizeof name, "checkpoints/model-%08d.safetensors", (int)n);
+        same_file(a, b, name);
+    }
+}
+
+/* Each update is one of a trainer of its own, which resumes where the last one stopped. */
+static void a_training_stopped_at_every_update_has_the_same_bits_after_each(void **state)
+{
+    (void)state;
+    static const char every[] = "save-freq 1u; keep 50; valid-freq 7u; after 50u";
+    wg_settings whole = small_training("training_whole", every),
+                cut = small_training("training_cut", every);
+    remove_folder(whole.model);
+    remove_folder(cut.model);
+    train(&whole, NULL, NULL);
+    for (int64_t k = 1; k <= whole.after.n; k++) {
+        stopper s = {k, 0};
+        wg_trainer *t = trainer_of(&cut, &(wg_listener){stop_at, &s});
+        assert_int_equal(wg_trainer_updates(t), k - 1);
+        check_that(wg_trainer_run(t, &s.stop) == WG_OK, "%s", wg_trainer_message(t));
+        assert_int_equal(wg_trainer_updates(t), k);
+        wg_trainer_free(t);
+    }
+    same_checkpoints(whole.model, cut.model, whole.after.n);
+    same_training(whole.model, cut.model);
     remove_folder(whole.model);
     remove_folder(cut.model);
     wg_settings_free(&whole);
@@ -383,10 +428,11 @@ static void few_pairs_are_learned_by_heart(void **state)
     wg_settings_free(&s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_training_stopped_at_any_update_goes_on_as_if_it_had_not),
+        cmocka_unit_test(a_training_stopped_at_every_update_has_the_same_bits_after_each),
         cmocka_unit_test(gradients_of_several_batches_add_up_to_that_of_one),
         cmocka_unit_test(a_cost_that_is_not_finite_stops_the_training),
         cmocka_unit_test(a_resumed_run_refuses_changed_settings),
@@ -394,5 +440,10 @@ int main(void)
         cmocka_unit_test(a_training_ends_after_so_many_epochs_or_tokens),
         cmocka_unit_test(few_pairs_are_learned_by_heart),
     };
+    if (argc > 1 && strcmp(argv[1], "all") == 0) {
+        const struct CMUnitTest all[] = {tests[0]};
+        length = "after 50u";
+        return cmocka_run_group_tests(all, NULL, NULL);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@
 
 #include "wengert/backends/backend.h"
 #include "wengert/backends/store.h"
+#include "wengert/files/picture.h"
 #include "wengert/models/optimizer.h"
 #include "wengert/models/transformer.h"
 #include "wengert/train/checkpoint.h"
@@ -249,6 +250,11 @@ WG_API const char *wg_trainer_message(const wg_trainer *t);
  * the validation data, or without any, of the training data.  Loss and metrics are its outputs.
  * The caller frees it.  NULL: wg_trainer_message says why. */
 WG_API wg_graph *wg_trainer_graph(wg_trainer *t, wg_mode mode);
+/** Draws the model alone, the graph of WG_MODE_INFERENCE, into the file `path`: ".svg", ".png" or
+ * ".dot", or ".wg" for its text (wg_picture_save, whose `options` may be NULL).  Trained or not: a
+ * picture shows no numbers.  On failure wg_trainer_message says why. */
+WG_API WG_MUST_USE wg_status wg_trainer_draw(wg_trainer *t, const char *path,
+                                             const wg_picture_options *options);
 /** Updates done in the whole run. */
 WG_API int64_t wg_trainer_updates(const wg_trainer *t);
 /** The parameters and states, which other plans may share; valid as long as t.  Beside those of the

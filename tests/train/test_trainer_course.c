@@ -1,0 +1,216 @@
+/* The course of a trainer's run: what it tells, when it ends, from which weights it starts; and
+ * what it cannot do is refused in words. */
+#include "tests/train/classifier.h"
+
+/* ---- the course of a run --------------------------------------------------------------------- */
+
+typedef struct heard {
+    int kinds[5];
+    char valid[400], display[400];
+} heard;
+
+static void hear(void *context, const wg_event *e)
+{
+    heard *h = context;
+    h->kinds[e->kind]++;
+    if (e->kind == WG_EVENT_VALID)
+        snprintf(h->valid, sizeof h->valid, "%s", e->text);
+    if (e->kind == WG_EVENT_DISPLAY)
+        snprintf(h->display, sizeof h->display, "%s", e->text);
+}
+
+static void events_are_printed_as_lines(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_NOTE, .text = "50 % of it"});
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_UPDATE, .text = ""});
+    wg_print_event(file, &(wg_event){.kind = WG_EVENT_SAVED, .text = "saved"});
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, "50 % of it\nsaved\n");
+    free(text);
+}
+
+static void a_run_that_does_not_improve_ends(void **state)
+{
+    (void)state;
+    static const wg_parameter_group all = {.names = "hidden*", .rate = 1};
+    heard h = {{0}, "", ""};
+    wg_trainer_options o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_CONSTANT, .rate = 0};
+    o.groups = &all;
+    o.n_groups = 1;
+    o.valid = &examples;
+    o.validate = (wg_amount){2, 'u'};
+    o.report = (wg_amount){1, 'u'};
+    o.patience = 3;
+    o.after = (wg_amount){5, 'e'};
+    o.metrics = "accuracy";
+    o.folder = path_of("still");
+    o.listener = (wg_listener){hear, &h};
+    wg_trainer *t = trainer_of(&o);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_updates(t), 8);
+    assert_true(h.kinds[WG_EVENT_VALID] == 4 && h.kinds[WG_EVENT_DISPLAY] == 8 &&
+                h.kinds[WG_EVENT_UPDATE] == 8 && h.kinds[WG_EVENT_SAVED] == 1);
+    check_that(strstr(h.valid, "validation: loss ") && strstr(h.valid, ", accuracy ") &&
+                   strstr(h.valid, "; accuracy stalled 3 times (best ") &&
+                   strstr(h.valid, " at update 2)"),
+               "%s", h.valid);
+    check_that(strstr(h.display, "epoch 2 (1 of 7), update 8: loss ") &&
+                   strstr(h.display, " examples/s, gradient norm "),
+               "%s", h.display);
+    wg_trainer_free(t);
+    same_file("still", "still", "best-accuracy.safetensors");
+    size_t size, lines = 0;
+    char *text = read_bytes(path_of("still/metrics.jsonl"), &size);
+    for (char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, 8 + 4 + 1);
+    check_that(
+        strstr(text, "{\"kind\":\"train\",\"update\":1,\"epoch\":0.142857143,\"examples\":8,") &&
+            strstr(text, "\"accuracy\":0.") && strstr(text, "\"examples-per-second\":"),
+        "%s", text);
+    free(text);
+    clear("still");
+}
+
+/* From the weights of another run; its optimizer begins anew. */
+static void a_run_starts_from_the_weights_of_another(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.folder = path_of("first");
+    wg_trainer *a = trainer_of(&o);
+    run(a, NULL);
+    char weights[500];
+    snprintf(weights, sizeof weights, "%s/" WG_FILE_MODEL, path_of("first"));
+    o.folder = NULL;
+    o.pretrained = weights;
+    wg_trainer *b = trainer_of(&o);
+    assert_int_equal(wg_trainer_updates(b), 0);
+    assert_memory_equal(tensor(a, "logits/weight"), tensor(b, "logits/weight"),
+                        CLASSES * HIDDEN * sizeof(float));
+    assert_true(tensor(b, "optimizer/m/logits/weight")[0] == 0);
+    run(b, NULL);
+    wg_trainer_free(a);
+    wg_trainer_free(b);
+    clear("first");
+}
+
+/* ---- what cannot be -------------------------------------------------------------------------- */
+
+static wg_value *misspelt(void *context, const wg_model_step *step)
+{
+    (void)context;
+    return wg_mean(wg_step_input(step, "y"), WG_ALL_AXES, WG_DROP);
+}
+
+static wg_value *logarithm(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *w = wg_parameter(step->graph, "w", WG_F32, WG_SHAPE(IN), wg_zeros());
+    wg_value *x = wg_log(wg_sub(wg_step_input(step, "x"), wg_shift(w, 2)));
+    return wg_mean(x, WG_ALL_AXES, WG_DROP);
+}
+
+static wg_value *vector(void *context, const wg_model_step *step)
+{
+    (void)context;
+    return wg_step_input(step, "x");
+}
+
+static wg_value *untrained(void *context, const wg_model_step *step)
+{
+    (void)context;
+    return wg_mean(wg_step_input(step, "x"), WG_ALL_AXES, WG_DROP);
+}
+
+static wg_value *nothing(void *context, const wg_model_step *step)
+{
+    (void)context;
+    (void)step;
+    return NULL;
+}
+
+static void what_cannot_be_is_refused_in_words(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.schedule = (wg_schedule){0};
+    refused(&o, WG_EINVAL, "schedule: expected a kind and a rate");
+    o = usual();
+    o.schedule = (wg_schedule){WG_SCHEDULE_COSINE, .rate = 1};
+    o.after.n = 0;
+    refused(&o, WG_EINVAL, "schedule: expected its updates");
+    o = usual();
+    o.train = NULL;
+    refused(&o, WG_EINVAL, "there is no training data");
+    o = usual();
+    o.after.unit = 'x';
+    refused(&o, WG_EINVAL, "amounts of 0 or more in 'u', 'e' or 't'");
+    o = usual();
+    o.loss = (wg_value *)xs;
+    refused(&o, WG_EINVAL, "`model` or `loss`, and not both");
+    static const struct {
+        wg_value *(*model)(void *context, const wg_model_step *step);
+        const char *words;
+    } models[] = {
+        {misspelt, "plan for a batch of x [8,6], label [8]: wg_step_input: the batches have no "
+                   "input 'y', but x, label (test_trainer_course.c:"},
+        {vector, "the loss must be a float scalar"},
+        {untrained, "the model has no parameters to train"},
+        {nothing, "the model returned no loss of its graph"},
+    };
+    for (int i = 0; i < WG_COUNT(models); i++) {
+        o = usual();
+        o.model = models[i].model;
+        refused(&o, i == 1 ? WG_ESHAPE : WG_EINVAL, models[i].words);
+    }
+    wg_examples few = examples;
+    few.count = 0;
+    o = usual();
+    o.train = &few;
+    refused(&o, WG_EINVAL, "the training data: expected 1 to 4294967295 examples, got 0");
+}
+
+static void numbers_that_are_none_are_traced_to_their_node(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.model = logarithm;
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_ENONFINITE);
+    const char *text = wg_trainer_message(t);
+    check_that(strncmp(text, "update 1: the loss is not finite", 32) == 0 &&
+                   strstr(text, "first in batch 1 of the update: ") && strstr(text, "log(") &&
+                   strstr(text, "test_trainer_course.c:"),
+               "%s", text);
+    for (int i = 0; i < IN; i++)
+        assert_true(tensor(t, "w")[i] == 0); /* as before the update */
+    wg_trainer_free(t);
+    o = usual();
+    o.valid = &examples;
+    o.validate = (wg_amount){1, 'u'};
+    o.metrics = "acuracy";
+    t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_EINVAL);
+    check_that(strstr(wg_trainer_message(t), "no 'acuracy', but loss, accuracy") != NULL, "%s",
+               wg_trainer_message(t));
+    wg_trainer_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_are_printed_as_lines),
+        cmocka_unit_test(a_run_that_does_not_improve_ends),
+        cmocka_unit_test(a_run_starts_from_the_weights_of_another),
+        cmocka_unit_test(what_cannot_be_is_refused_in_words),
+        cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_folder);
+}

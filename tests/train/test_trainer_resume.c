@@ -1,0 +1,116 @@
+/* The trainer of any model: stopped at any update a run goes on as if it had not been, and what
+ * would make it another run is refused. */
+#include "tests/train/classifier.h"
+
+typedef struct stopper {
+    int64_t at; /* update */
+    volatile int stop;
+} stopper;
+
+static void stop_at(void *context, const wg_event *e)
+{
+    stopper *s = context;
+    if (e->kind == WG_EVENT_UPDATE && e->update == s->at)
+        s->stop = 1;
+}
+
+static const wg_parameter_group groups[] = {{.names = "*bias", .rate = 2},
+                                            {.names = "logits*", .rate = 0.5, .weight_decay = 0.1}};
+
+/* Whatever a run may have: dropout, batches of two sizes, two of them in an update, groups, an
+ * average, validation. */
+static wg_trainer_options rich(const char *path, int updates)
+{
+    wg_trainer_options o = usual();
+    o.valid = &examples;
+    o.accumulate = 2;
+    o.optimizer = (wg_optimizer){.kind = WG_OPTIMIZER_ADAMW, .weight_decay = 0.01, .clip_norm = 1};
+    o.schedule = (wg_schedule){WG_SCHEDULE_COSINE, .rate = 0.02, .warmup = 3};
+    o.groups = groups;
+    o.n_groups = 2;
+    o.average = 0.1;
+    o.after = (wg_amount){updates, 'u'};
+    o.validate = (wg_amount){3, 'u'};
+    o.save = (wg_amount){5, 'u'};
+    o.metrics = "accuracy loss";
+    o.folder = path;
+    return o;
+}
+
+static void a_run_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
+{
+    (void)state;
+    enum { UPDATES = 50 };
+    char whole[400], cut[400];
+    snprintf(whole, sizeof whole, "%s", path_of("whole"));
+    snprintf(cut, sizeof cut, "%s", path_of("cut"));
+    wg_trainer_options o = rich(whole, UPDATES), p = rich(cut, UPDATES);
+    wg_trainer *a = trainer_of(&o), *b;
+    run(a, NULL);
+    for (int64_t k = 1; k < UPDATES; k++) {
+        stopper s = {k, 0};
+        clear("cut");
+        p.listener = (wg_listener){stop_at, &s};
+        b = trainer_of(&p);
+        run(b, &s.stop);
+        assert_int_equal(wg_trainer_updates(b), k);
+        wg_trainer_free(b);
+        p.listener = (wg_listener){NULL, NULL};
+        b = trainer_of(&p);
+        assert_int_equal(wg_trainer_updates(b), k);
+        run(b, NULL);
+        assert_true(same_store(wg_trainer_store(a), wg_trainer_store(b), true) > 300);
+        wg_trainer_free(b);
+        static const char *const files[] = {WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER,
+                                            "best-accuracy.safetensors", "best-loss.safetensors"};
+        for (int i = 0; i < WG_COUNT(files); i++)
+            same_file("whole", "cut", files[i]);
+    }
+    wg_trainer_free(a);
+    clear("whole");
+    clear("cut");
+}
+
+static void other_settings_data_or_models_are_refused(void **state)
+{
+    (void)state;
+    static float other_xs[COUNT * IN];
+    const wg_field other_fields[] = {{"x", WG_F32, {1, {IN}}, other_xs}, fields[1]};
+    wg_examples other = examples;
+    other.fields = other_fields;
+    wg_trainer_options o = rich(path_of("changed"), 4);
+    wg_trainer *t = trainer_of(&o);
+    refused(&o, WG_EIO, "changed"); /* one at a time */
+    run(t, NULL);
+    wg_trainer_free(t);
+    wg_trainer_options p = o;
+    p.seed = 4;
+    refused(&p, WG_EINVAL, "seed: expected 3, as at the start of this run, got 4");
+    p = o;
+    p.optimizer.clip_norm = 0;
+    refused(&p, WG_EINVAL, "optimizer: expected kind 1");
+    p = o;
+    p.train = &other;
+    refused(&p, WG_EINVAL, "the training data: expected those that this run started with");
+    p = o;
+    p.after.n = 6; /* which may change */
+    t = trainer_of(&p);
+    assert_int_equal(wg_trainer_updates(t), 4);
+    run(t, NULL);
+    assert_int_equal(wg_trainer_updates(t), 6);
+    wg_trainer_free(t);
+    p.overwrite = true;
+    t = trainer_of(&p);
+    assert_int_equal(wg_trainer_updates(t), 0);
+    wg_trainer_free(t);
+    clear("changed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_stopped_at_any_update_goes_on_as_if_it_had_not),
+        cmocka_unit_test(other_settings_data_or_models_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_folder);
+}
