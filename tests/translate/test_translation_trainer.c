@@ -137,8 +137,8 @@ static wg_store *updated(const wg_settings *s, int n, double *cost, double *norm
     for (int update = 1; update <= 2; update++) {
         *cost = 0;
         for (int k = 0; k < n; k++) {
-            int kind = (k ? WG_STEP_ADDS : 0) | (k + 1 == n ? WG_STEP_UPDATES : 0);
-            const wgi_batch b = {&source, 0, k, kind, tokens, 0.1};
+            int kind = wgi_step_kind(k, n);
+            const wgi_batch b = {&source, 0, k, kind, tokens, 0.1, 0};
             wg_error error;
             wg_batch_size size;
             wgi_step_plan *p;
