@@ -371,7 +371,8 @@ static void few_pairs_are_learned_by_heart(void **state)
     wg_error error;
     wgi_translation *m = wgi_translation_of(t);
     const wg_corpus *c = m->data.valid;
-    m->validator = (wgi_validator){&m->settings, &m->data, &m->backends, t->store, NULL, NULL};
+    m->validator = (wgi_validator){
+        .settings = &m->settings, .data = &m->data, .backends = &m->backends, .store = t->store};
     check_that(wgi_translate_corpus(&m->validator, c, &texts, &error) == WG_OK, "%s", error.text);
     assert_int_equal(wg_corpus_count(c), 32);
     for (size_t i = 0; i < 32; i++)
