@@ -33,6 +33,11 @@ int wgi_threads(int wanted)
     return quota > 0 && quota < threads ? quota : threads;
 }
 
+int wgi_threads_processors(void)
+{
+    return omp_get_num_procs();
+}
+
 /* ---- telling OpenMP -------------------------------------------------------------------------- */
 
 #ifdef KMP_VERSION_MAJOR

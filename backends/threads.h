@@ -10,6 +10,9 @@
  * processor time that its control groups grant, rounded up.  At least 1. */
 int wgi_threads(int wanted);
 
+/* The processors that the process is bound to. */
+int wgi_threads_processors(void);
+
 /* For the start of each run: threads that have been pushed off their cores, since other processes
  * want them too, no longer spin while they wait (see threads.c).  Costs some nanoseconds. */
 void wgi_threads_watch(int threads);

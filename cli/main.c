@@ -14,6 +14,7 @@ static int command_help(int argc, char **argv);
 static const command commands[] = {
 #ifdef WG_HAVE_TRAINING
     {"train", "train a Transformer on parallel text", command_train},
+    {"stop", "stop a training run", command_stop},
     {"translate", "translate standard input", command_translate},
     {"score", "score given translations by log probability", command_score},
     {"evaluate", "evaluate a model on parallel text", command_evaluate},

@@ -3,22 +3,27 @@
 #include "cli/progress.h"
 #include "cli/stop.h"
 #include "cli/threads.h"
+#include "wengert/distributed/ranks.h"
 #include "wengert/translate/folder.h"
 #include "wengert/translate/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DUMP_CONFIG = 1000 };
+enum { DUMP_CONFIG = 1000, DISTRIBUTED };
 
 static const struct argp_option table[] = {
     {"dump-config", DUMP_CONFIG, 0, 0, "print all settings as YAML and exit", 1},
+    {"distributed", DISTRIBUTED, "ENGINE", 0,
+     "train on all processes that `mpirun' has started with this command: mpi, openmpi or mpich",
+     1},
     {0},
 };
 
 typedef struct request {
     settings_args args;
     bool dump;
+    const char *engine; /* NULL: this process alone */
 } request;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -27,6 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->args; break;
     case DUMP_CONFIG: r->dump = true; break;
+    case DISTRIBUTED: r->engine = arg; break;
     case ARGP_KEY_ARG: settings_args_model(&r->args, arg, state); break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -74,7 +80,14 @@ static int merge_settings(wg_settings *s, wg_settings *asked)
     return status == WG_EINVAL ? exit_code(status) : complain_error(&error);
 }
 
-static int train(const wg_settings *s)
+/* All ranks fail with the same message: one of them prints it. */
+static void complain_once(const wg_ranks *ranks, const char *text)
+{
+    if (!ranks || wg_ranks_rank(ranks) == 0)
+        complain("%s", text);
+}
+
+static int train(const wg_settings *s, wg_ranks *ranks)
 {
     /* static, since the thread that writes it outlives this call */
     static stop_request asked;
@@ -84,13 +97,14 @@ static int train(const wg_settings *s)
     if (check_threads((long)s->threads) != EXIT_OK)
         return EXIT_RUN;
     stop_on_signals(&asked);
-    wg_status status = wg_translation_trainer(&t, s, &(wg_listener){progress_tell, &p}, &error);
+    wg_status status =
+        wg_translation_trainer_on(&t, s, &(wg_listener){progress_tell, &p}, ranks, &error);
     stop_gently(&asked);
     if (status != WG_OK)
-        complain_error(&error);
+        complain_once(ranks, error.text);
     else if ((status = wg_trainer_run(t, &asked.signal_number)) != WG_OK) {
         progress_end(&p);
-        complain("%s", wg_trainer_message(t));
+        complain_once(ranks, wg_trainer_message(t));
     }
     progress_end(&p);
     wg_trainer_free(t);
@@ -99,6 +113,20 @@ static int train(const wg_settings *s)
         return 128 + asked.signal_number;
     }
     return exit_code(status);
+}
+
+/* The same, once the other processes are there. */
+static int train_on(const wg_settings *s, const char *engine)
+{
+    wg_ranks *ranks = NULL;
+    wg_error error;
+    if (engine && wg_ranks_open(&ranks, engine, &error) != WG_OK) {
+        complain("--distributed: %s", error.text);
+        return exit_code(error.status);
+    }
+    int code = train(s, ranks);
+    wg_ranks_close(ranks);
+    return code;
 }
 
 int command_train(int argc, char **argv)
@@ -138,7 +166,7 @@ int command_train(int argc, char **argv)
         complain("no model folder given; use --model FOLDER");
         code = EXIT_USAGE;
     } else if (code == EXIT_OK)
-        code = train(&s);
+        code = train_on(&s, r.engine);
     wg_settings_free(&asked);
     wg_settings_free(&s);
     settings_args_free(&r.args);

@@ -29,6 +29,7 @@
 #include "wengert/backends/evaluate.h"
 #include "wengert/backends/store.h"
 #include "wengert/backends/workspace.h"
+#include "wengert/distributed/ranks.h"
 #include "wengert/models/accuracy.h"
 #include "wengert/models/layers.h"
 #include "wengert/models/models.h"

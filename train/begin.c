@@ -4,6 +4,7 @@
 #include "graph/error.h"
 #include "train/checkpoint_files.h"
 #include "train/finite.h"
+#include "train/stop.h"
 #include "wengert/files/weights.h"
 
 #include <inttypes.h>
@@ -27,9 +28,10 @@ static bool share(double x)
 static const char *wrong_option(const wg_trainer_options *o)
 {
     const wg_optimizer *opt = &o->optimizer;
-    return !o->model == !o->loss ? "expected `model` or `loss`, and not both"
-           : o->accumulate < 0   ? "accumulate: expected 1 or more"
-           : !share(o->average)  ? "average: expected a number in [0, 1)"
+    return !o->model == !o->loss                  ? "expected `model` or `loss`, and not both"
+           : o->accumulate < 0                    ? "accumulate: expected 1 or more"
+           : o->accumulate > 1 << WGI_MOST_LEVELS ? "accumulate: expected at most 16777216"
+           : !share(o->average)                   ? "average: expected a number in [0, 1)"
            : !share(opt->beta1) || !share(opt->beta2) || !share(opt->momentum)
                ? "optimizer: expected beta1, beta2 and momentum in [0, 1)"
            : !(opt->eps >= 0) || !(opt->weight_decay >= 0) || !(opt->clip_norm >= 0)
@@ -69,9 +71,18 @@ static void take_options(wg_trainer *t, const wg_trainer_options *options)
                                            .speed = "examples",
                                            .data = "the training data",
                                            .pretrained = "options.pretrained",
-                                           .overwrite = "options.overwrite"};
+                                           .overwrite = "options.overwrite",
+                                           .accumulate = "accumulate"};
     t->options = *options;
     t->options.accumulate = options->accumulate ? options->accumulate : 1;
+    if (options->ranks && wg_ranks_count(options->ranks) == 1)
+        t->options.ranks = NULL;
+    if (!wgi_leads(t)) { /* files and reports are the business of rank 0 */
+        t->options.folder = t->options.pretrained = NULL;
+        t->options.overwrite = false;
+        t->options.listener = (wg_listener){NULL, NULL};
+    }
+    t->saves = options->folder != NULL;
     if (!t->task.words.loss)
         t->task.words = usual;
 }
@@ -147,6 +158,25 @@ static wg_status compare_fields(wg_trainer *t)
                                 "with their dtypes and in their order");
 }
 
+/* Every rank has the same number of batches of an update. */
+static wg_status check_parts(wg_trainer *t)
+{
+    const int64_t batches = t->train.s.batches, given = t->options.accumulate;
+    const int count = t->options.ranks ? wg_ranks_count(t->options.ranks) : 1;
+    if (given % count == 0)
+        return WG_OK;
+    if (given == batches)
+        return wgi_error_set(&t->error, WG_EINVAL,
+                             "an epoch is one update of %" PRId64
+                             " batches, which cannot be shared out evenly among %d ranks: use "
+                             "smaller batches, or another number of ranks",
+                             batches, count);
+    return wgi_error_set(&t->error, WG_EINVAL,
+                         "%s: expected a multiple of %d, so that each rank has as many of the "
+                         "batches of an update, got %" PRId64,
+                         t->task.words.accumulate, count, given);
+}
+
 static wg_status open_data(wg_trainer *t)
 {
     const wg_trainer_options *o = &t->options;
@@ -163,7 +193,7 @@ static wg_status open_data(wg_trainer *t)
         status = compare_fields(t);
     if (status == WG_OK && t->options.accumulate > t->train.s.batches)
         t->options.accumulate = t->train.s.batches;
-    return status;
+    return status == WG_OK ? check_parts(t) : status;
 }
 
 /* Creates all tensors of the store, by planning the first batch. */
@@ -171,7 +201,7 @@ static wg_status fill_store(wg_trainer *t)
 {
     wgi_step_plan *p;
     wg_batch_size size;
-    const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0};
+    const wgi_batch first = {&t->train.s, 0, 0, WG_STEP_UPDATES, 1, 0, 0};
     return wgi_plans_fill(&t->plans, &first, &p, &size, &t->error);
 }
 
@@ -291,11 +321,24 @@ static wg_status start_folder(wg_trainer *t)
     if (status != WG_OK)
         return status;
     char *checkpoints = wg_folder_path(folder, WG_FOLDER_CHECKPOINTS);
+    wgi_stop_forget(folder); /* which may be left of a run that has ended */
     /* the mark of a run, also of one that dies before its first checkpoint */
     status = checkpoints ? wg_folder_make(checkpoints, &t->error)
                          : wgi_error_set(&t->error, WG_ENOMEM, "out of memory");
     free(checkpoints);
     return status == WG_OK ? wgi_report_open(t) : status;
+}
+
+/* What must be the same on all ranks, and what only rank 0 has. */
+static wg_status come_together(wg_trainer *t)
+{
+    wg_status status = wgi_ranks_compare(t);
+    if (status == WG_OK)
+        status = wgi_agree(t, start_folder(t));
+    if (status == WG_OK)
+        status = wgi_ranks_start(t);
+    wgi_ranks_note_binding(t);
+    return status;
 }
 
 wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
@@ -304,21 +347,22 @@ wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
     t->saved = -1;
     take_options(t, options);
     wgi_trainer_names(t);
-    wg_status status = enter_folder(t);
+    wg_ranks_doing(t->options.ranks, "the beginning of the training");
+    wg_status status = wgi_agree(t, enter_folder(t));
     if (status == WG_OK && t->task.open)
-        status = t->task.open(t->task.context, t);
+        status = wgi_agree(t, t->task.open(t->task.context, t));
     if (status == WG_OK)
-        status = check_options(t);
+        status = wgi_agree(t, check_options(t));
     if (status == WG_OK)
-        status = open_data(t);
+        status = wgi_agree(t, open_data(t));
     if (status == WG_OK)
-        status = start_parameters(t);
+        status = wgi_agree(t, start_parameters(t));
     if (status != WG_OK)
         return status;
     wgi_trainer_facts(t);
     wgi_trainer_names(t);
     note_sizes(t);
-    status = start_folder(t);
+    status = come_together(t);
     t->progress.data = t->train.s.hash;
     t->progress.vocabularies = t->task.vocabularies;
     return status;

@@ -3,6 +3,7 @@
 #include "graph/element.h"
 #include "graph/error.h"
 #include "graph/grow.h"
+#include "wengert/distributed/ranks.h"
 #include "wengert/ops/ops.h"
 
 #include <inttypes.h>
@@ -40,6 +41,9 @@ static void find_places(wgi_step_plan *io, wg_plan *plan, const wgi_step_graph *
     io->rate = place_of(plan, s->rate);
     io->loss = place_of(plan, s->loss);
     io->norm = place_of(plan, s->norm);
+    io->vote = place_of(plan, s->vote);
+    io->votes = place_of(plan, s->votes);
+    io->losses = place_of(plan, s->losses);
     io->n_metrics = s->n_metrics;
     for (size_t i = 0; i < s->n_metrics; i++)
         io->metric[i] = (wgi_placed_metric){s->metric[i], place_of(plan, s->metric[i].value)};
@@ -108,8 +112,8 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     wgi_step_build(&s, o, p->fields, p->n_fields, shapes, (int)key->n[1]);
     size_t tensors = wg_store_count(p->store);
     wg_status status = wg_plan_create(plan, s.graph,
-                                      &(wg_plan_options){.backends = o->backends,
-                                                         .n_backends = o->n_backends,
+                                      &(wg_plan_options){.backends = p->backends,
+                                                         .n_backends = p->n_backends,
                                                          .threads = o->threads,
                                                          .store = p->store,
                                                          .workspace = p->workspace,
@@ -125,6 +129,23 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
     return status;
 }
 
+/* Those of the options; the backend of the ranks must be named beside those that are built in. */
+static bool list_backends(wgi_plans *p)
+{
+    const wg_trainer_options *o = p->options;
+    const wg_backend_list built = wg_backend_list_built_in();
+    bool all = o->ranks && !o->n_backends;
+    size_t n = all ? built.count : o->n_backends;
+    p->backends = calloc(n + 1, sizeof *p->backends);
+    if (!p->backends)
+        return false;
+    if (o->ranks)
+        p->backends[p->n_backends++] = wg_ranks_backend(o->ranks);
+    for (size_t i = 0; i < n; i++)
+        p->backends[p->n_backends++] = all ? built.backend[i] : o->backends[i];
+    return true;
+}
+
 wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const wg_field *fields,
                          size_t n_fields, wg_store *store)
 {
@@ -138,7 +159,9 @@ wg_status wgi_plans_init(wgi_plans *p, const wg_trainer_options *options, const 
                   .io_size = sizeof(wgi_step_plan) + n_fields * sizeof(void *),
                   .max_bytes = MAX_BYTES},
     };
-    return p->workspace && WGI_RESERVE(p->shapes, p->capacity, n_fields) ? WG_OK : WG_ENOMEM;
+    return p->workspace && list_backends(p) && WGI_RESERVE(p->shapes, p->capacity, n_fields)
+               ? WG_OK
+               : WG_ENOMEM;
 }
 
 void wgi_plans_free(wgi_plans *p)
@@ -146,6 +169,7 @@ void wgi_plans_free(wgi_plans *p)
     wgi_plan_cache_clear(&p->cache);
     wg_workspace_free(p->workspace);
     free(p->shapes);
+    free(p->backends);
     *p = (wgi_plans){.options = NULL};
 }
 
@@ -227,5 +251,6 @@ wg_status wgi_plans_fill(wgi_plans *p, const wgi_batch *b, wgi_step_plan **out, 
     put(&(*out)->total, b->total);
     put(&(*out)->share, (double)size->weight / b->total);
     put(&(*out)->rate, b->rate);
+    put(&(*out)->vote, b->vote);
     return WG_OK;
 }

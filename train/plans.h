@@ -20,7 +20,7 @@ typedef struct wgi_placed_metric {
 /* A plan and where its inputs and outputs are. */
 typedef struct wgi_step_plan {
     wg_plan *plan;
-    wgi_place total, share, rate, loss, norm;
+    wgi_place total, share, rate, loss, norm, vote, votes, losses;
     wgi_placed_metric metric[WGI_MAX_STEP_METRICS];
     size_t n_metrics;
     void *inputs[]; /* [fields] */
@@ -32,6 +32,8 @@ typedef struct wgi_plans {
     size_t n_fields;
     wg_store *store;
     wg_workspace *workspace;
+    const wg_backend **backends; /* [n_backends] of the plans, that of the ranks first */
+    size_t n_backends;
     wgi_plan_cache cache;
     wg_shape
         *shapes; /* [n_sets][n_fields] that there are plans for, then one set more as scratch */
@@ -45,6 +47,7 @@ typedef struct wgi_batch {
     int kind;         /* of WG_STEP_... */
     double total;     /* weight of the update; 1 for validation */
     double rate;      /* learning rate */
+    double vote;      /* of this rank, for an update of several */
 } wgi_batch;
 
 /* WG_ENOMEM.  The options and the fields must outlive the plans. */

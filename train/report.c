@@ -43,7 +43,7 @@ static double mean_loss(const wgi_span *s)
 /* Sends an event with the facts that every event has, and with metrics. */
 static void tell(wg_trainer *t, int kind, const char *text, const wgi_means *m)
 {
-    double elapsed = wgi_seconds() - t->span.start, weight = (double)t->span.means.weight;
+    double elapsed = wgi_seconds() - t->span.start, weight = (double)t->span.weight;
     wg_cursor at = position(t);
     wg_event e = {
         .kind = kind,

@@ -1,5 +1,6 @@
 #include "train/step.h"
 #include "wengert/autograd/grad.h"
+#include "wengert/distributed/ranks.h"
 #include "wengert/models/optimizer.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -161,10 +162,13 @@ static void build_loss(wgi_step_graph *s, const wg_trainer_options *o, const wg_
 
 /* ---- the update ------------------------------------------------------------------------------ */
 
-static wg_value *state_of(wg_graph *g, const char *prefix, const wg_value *parameter)
+/* "average/w"; for what waits to be added, "gradient/w", "gradient/sum of 4 batches/w" */
+static wg_value *state_of(wg_graph *g, const char *prefix, int level, const wg_value *parameter)
 {
-    char name[1024];
-    if (snprintf(name, sizeof name, "%s%s", prefix, parameter->name) >= (int)sizeof name)
+    char name[1024], part[40] = "";
+    if (level > 0)
+        snprintf(part, sizeof part, "sum of %d batches/", 1 << level);
+    if (snprintf(name, sizeof name, "%s%s%s", prefix, part, parameter->name) >= (int)sizeof name)
         return wg_graph_fail(g, WG_EINVAL, parameter->node->at, who,
                              "the parameter's name is too long");
     return wg_state(g, name, parameter->dtype, parameter->shape, wg_zeros());
@@ -178,7 +182,7 @@ static void smooth(wg_graph *g, double s)
         wg_graph_assign_at(g, i, &leaf, &new_value);
         if (!(leaf->node->op->flags & WG_OP_PARAMETER))
             continue;
-        wg_value *average = state_of(g, WG_STATES_OF_AVERAGE, leaf);
+        wg_value *average = state_of(g, WG_STATES_OF_AVERAGE, 0, leaf);
         wg_assign(average, wg_moving_average(average, new_value, 1 - s));
     }
 }
@@ -244,7 +248,8 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
     s->norm = clips ? wg_clip_by_global_norm(d->grads, d->n, opt->clip_norm, d->grads)
                     : wg_global_norm(d->grads, d->n);
     output_as(s->norm, "gradient norm");
-    wg_value *rate = wg_guard(s->rate, (wg_value *[]){s->loss, s->norm}, 2);
+    wg_value *rate = o->ranks ? wg_guard(s->rate, (wg_value *[]){s->losses, s->norm, s->votes}, 3)
+                              : wg_guard(s->rate, (wg_value *[]){s->loss, s->norm}, 2);
     wg_value *norm = clips ? wg_minimum(s->norm, wg_scalar_like(s->norm, opt->clip_norm)) : s->norm;
     static const char states[] = "optimizer"; /* WG_STATES_OF_OPTIMIZER without its slash */
     if (opt->kind == WG_OPTIMIZER_SGD)
@@ -279,24 +284,82 @@ static wg_value *loss_of_update(wgi_step_graph *s, const wg_trainer_options *o)
     return wg_mul(s->loss, wg_cast(s->share, s->loss->dtype));
 }
 
+int wgi_step_kind(int64_t i, int64_t n)
+{
+    bool last = i + 1 == n;
+    int64_t adds = last ? i : i & ~(i + 1); /* all levels that wait, or those that are full now */
+    return (last ? WG_STEP_UPDATES : 0) | (int)(adds << WGI_FIRST_LEVEL);
+}
+
+/* Adds the sums that this batch completes, to the gradient of p; then keeps the sum for a later
+ * batch, unless the parameters are updated. */
+static wg_value *add_batches(wg_graph *g, const wg_value *p, wg_value *grad, int kind)
+{
+    int level = 0;
+    for (int l = 0; l < WGI_MOST_LEVELS; l++)
+        if (kind >> (WGI_FIRST_LEVEL + l) & 1) {
+            grad = wg_add(state_of(g, WG_STATES_OF_GRADIENT, l, p), grad);
+            level = l + 1;
+        }
+    if (!(kind & WG_STEP_UPDATES))
+        wg_assign(state_of(g, WG_STATES_OF_GRADIENT, level, p), grad);
+    return grad;
+}
+
+/* The gradient and the loss of no batch: -0, since x + -0 is x for every x, and -0 + -0 is -0. */
+static void count_nothing(wgi_step_graph *s, wg_gradients *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->grads[i] = wg_fill(s->graph, d->params[i]->dtype, d->params[i]->shape, -0.0);
+    s->counted = wg_scalar_like(s->loss, -0.0);
+}
+
+/* The sums over all ranks, of gradients and of what says whether the update is done. */
+static void sum_over_ranks(wgi_step_graph *s, const wg_trainer_options *o, wg_gradients *d)
+{
+    wg_value *vote = scalar_input(s, o, "vote"), *sums[2];
+    s->vote = vote;
+    wg_all_reduce_gradients(d->grads, d->n, o->bucket_bytes);
+    sums[0] = s->counted;
+    sums[1] = s->loss ? wg_cast(vote, s->loss->dtype) : NULL;
+    wg_all_reduce(sums, 2, 0, sums);
+    s->losses = output_as(sums[0], "loss of all ranks");
+    s->votes = output_as(sums[1], "votes");
+}
+
+/* A state that each batch changes would become another one on each rank. */
+static void refuse_states(wg_graph *g)
+{
+    wg_value *leaf, *value;
+    if (wg_graph_assign_count(g) == 0)
+        return;
+    wg_graph_assign_at(g, 0, &leaf, &value);
+    wg_graph_fail(g, WG_EUNSUPPORTED, value->node->at, who,
+                  "the model assigns to %s in each batch; on several ranks each would have "
+                  "another one: train on one, or without that state",
+                  leaf->name);
+}
+
 /* Adds the gradients of earlier batches of the same update; then updates the parameters, or keeps
  * the sums for the next batch. */
 static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind)
 {
     bool any = wg_graph_parameters(s->graph, NULL, 0) > 0;
+    if (o->ranks)
+        refuse_states(s->graph);
     wg_gradients d = any ? wg_grad_all(loss_of_update(s, o)) : (wg_gradients){.n = 0};
     factors f = apply_groups(s->graph, o, &d);
     if (d.n == 0)
         wg_graph_fail(s->graph, WG_EINVAL, NULL, who, "the model has no parameters to train");
     if (wg_graph_status(s->graph) != WG_OK)
         return;
-    for (size_t i = 0; i < d.n && kind != WG_STEP_UPDATES; i++) {
-        wg_value *left = state_of(s->graph, WG_STATES_OF_GRADIENT, d.params[i]);
-        if (kind & WG_STEP_ADDS)
-            d.grads[i] = wg_add(left, d.grads[i]);
-        if (!(kind & WG_STEP_UPDATES))
-            wg_assign(left, d.grads[i]);
-    }
+    s->counted = s->loss;
+    if (kind & WG_STEP_EMPTY)
+        count_nothing(s, &d);
+    for (size_t i = 0; i < d.n; i++)
+        d.grads[i] = add_batches(s->graph, d.params[i], d.grads[i], kind);
+    if ((kind & WG_STEP_UPDATES) && o->ranks)
+        sum_over_ranks(s, o, &d);
     if (kind & WG_STEP_UPDATES)
         update(s, o, &d, &f);
 }

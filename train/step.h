@@ -5,13 +5,25 @@
 #include "wengert/train/checkpoint.h"
 #include "wengert/train/trainer.h"
 
-/* An update may take several batches: all but the last leave the sum of gradients so far in
- * states. */
+/* What a graph does with its batch.  An update may take several batches, whose gradients are added
+ * as a binary tree:
+ *
+ *     tree(a..b) = tree(a..m) + tree(m+1..b), split at the largest power of two below the length
+ *
+ * so that ranks that compute a part of the batches each have whole branches of the same tree.  As
+ * in a binary counter, sums of 1, 2, 4, ... batches wait in states, those of 2^l in level l, until
+ * a second one is added to them.  A kind is a set of these bits, and bit WGI_FIRST_LEVEL + l says
+ * that the sum of level l is added to the gradient. */
 enum {
-    WG_STEP_ADDS = 1,     /* adds what the states hold to its gradient           */
-    WG_STEP_UPDATES = 2,  /* updates the parameters instead of keeping the sum */
-    WG_STEP_EVALUATES = 4 /* neither: the loss and the metrics of validation data */
+    WG_STEP_UPDATES = 1,   /* updates the parameters instead of keeping the sum              */
+    WG_STEP_EVALUATES = 2, /* neither: the loss and the metrics of validation data           */
+    WG_STEP_EMPTY = 4,     /* of a rank without a batch: its gradient is that of no batch    */
+    WGI_FIRST_LEVEL = 3,
+    WGI_MOST_LEVELS = 24
 };
+
+/* The kind of batch i of n, counted from 0. */
+int wgi_step_kind(int64_t i, int64_t n);
 
 enum { WGI_MAX_STEP_METRICS = WG_MAX_METRICS - 1 /* the loss is one more */ };
 
@@ -29,7 +41,11 @@ typedef struct wgi_step_graph {
     wg_value *share;   /* of this batch in it; only where the loss is a mean over the batch  */
     wg_value *rate;    /* learning rate                          */
     wg_value *loss;    /* as the model returned it               */
+    wg_value *counted; /* the loss, or -0 of no batch            */
     wg_value *norm;    /* of the gradient, before clipping       */
+    wg_value *vote;    /* of this rank: not 0 to stop after the update, NaN against it       */
+    wg_value *votes;   /* the sum over all ranks                 */
+    wg_value *losses;  /* the sum of the losses over all ranks   */
     wgi_step_metric metric[WGI_MAX_STEP_METRICS];
     size_t n_metrics;
 } wgi_step_graph;

@@ -1,6 +1,7 @@
 /* The loop: updates, and what is due after them. */
 #include "train/trainer.h"
 #include "files/read.h"
+#include "train/stop.h"
 #include "graph/error.h"
 #include "wengert/train/checkpoint.h"
 
@@ -26,9 +27,17 @@ static bool finished(const wg_trainer *t)
            (o->patience > 0 && t->progress.stalled >= o->patience);
 }
 
+/* Whether the run is to end.  Ranks must stop after the same update, so there it is what they have
+ * voted for. */
 static bool stopped(const wg_trainer *t)
 {
-    return t->stop && *t->stop;
+    return t->asked || (!t->options.ranks && t->stop && *t->stop);
+}
+
+/* Whether somebody wants it to end: by *stop, or by a file in the folder. */
+static bool is_asked(const wg_trainer *t)
+{
+    return (t->stop && *t->stop) || (t->options.folder && wgi_stop_is_asked(t->options.folder));
 }
 
 /* ---- an update ------------------------------------------------------------------------------- */
@@ -55,103 +64,176 @@ static uint64_t step_of(const wg_trainer *t, int64_t update, int64_t k)
     return (uint64_t)update * (uint64_t)t->options.accumulate + (uint64_t)k;
 }
 
-/* The batches of an update. */
+/* The batches of an update, [first, first + n) of an epoch.  This rank computes own_n of them, from
+ * number `own` on; without any, it takes part in the sums with number 0, which then counts as
+ * nothing. */
 typedef struct group {
-    int64_t epoch, first, n;
-    double total; /* weight of all of them */
+    int64_t epoch, first, n, own, own_n;
+    int64_t weight, examples; /* of all of them */
+    double total;             /* the weight */
     double rate;
+    bool is_bad; /* a loss of this rank was not finite */
 } group;
+
+/* Of each update every rank has the same part, as far as there are batches. */
+static void take_part(const wg_trainer *t, group *g)
+{
+    const wg_ranks *ranks = t->options.ranks;
+    int64_t rank = ranks ? wg_ranks_rank(ranks) : 0, count = ranks ? wg_ranks_count(ranks) : 1;
+    int64_t part = t->options.accumulate / count, left = g->n - rank * part;
+    g->own = rank * part;
+    g->own_n = left < 0 ? 0 : left < part ? left : part;
+}
 
 /* The next update. */
 static wg_status next_group(wg_trainer *t, group *g, wg_error *error)
 {
     const wg_cursor *at = &t->progress.cursor;
-    int64_t most = t->options.accumulate, left = t->train.s.batches - at->group * most, total = 0;
+    int64_t most = t->options.accumulate, left = t->train.s.batches - at->group * most;
     wg_status status = WG_OK;
-    *g = (group){at->epoch, at->group * most, left < most ? left : most, 0,
-                 rate_of(t, t->progress.update + 1)};
+    *g = (group){.epoch = at->epoch,
+                 .first = at->group * most,
+                 .n = left < most ? left : most,
+                 .rate = rate_of(t, t->progress.update + 1)};
+    take_part(t, g);
     for (int64_t k = 0; k < g->n && status == WG_OK; k++) {
         wg_shape *shapes;
         wg_batch_size size;
         status = wgi_plans_describe(&t->plans, &t->train.s, g->epoch, g->first + k, &shapes, &size,
                                     error);
-        total += size.weight;
+        g->weight += size.weight;
+        g->examples += size.examples;
     }
-    g->total = (double)total;
+    g->total = (double)g->weight;
     return status;
 }
 
-static wg_status fill(wg_trainer *t, const group *g, int64_t k, wgi_step_plan **p,
+static wg_status fill(wg_trainer *t, const group *g, int64_t k, int kind, wgi_step_plan **p,
                       wg_batch_size *size, wg_error *error)
 {
-    int kind = (k > 0 ? WG_STEP_ADDS : 0) | (k + 1 == g->n ? WG_STEP_UPDATES : 0);
-    const wgi_batch batch = {&t->train.s, g->epoch, g->first + k, kind, g->total, g->rate};
+    double vote = !t->options.ranks ? 0 : g->is_bad ? NAN : is_asked(t);
+    const wgi_batch batch = {&t->train.s, g->epoch, g->first + k, kind, g->total, g->rate, vote};
     return wgi_plans_fill(&t->plans, &batch, p, size, error);
 }
 
-/* `what` became non-finite in batch k: a message that names the first node to blame.  The
- * parameters are still those before the update. */
-static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *what, wg_error *error)
+/* Of the first batches of the group, up to `last`, that this rank computes: *at is the first with a
+ * number that is not finite, and the plan's message names the node; NULL if there is none.  No
+ * parameter changes, and no rank waits for another. */
+static const char *find_bad_batch(wg_trainer *t, const group *g, int64_t last, int64_t *at)
 {
-    int64_t update = t->progress.update + 1;
-    wgi_error_set(error, WG_ENONFINITE,
-                  "update %" PRId64
-                  ": %s is not finite; training stopped; the checkpoints are unchanged",
-                  update, what);
-    for (int64_t i = 0; i <= k; i++) {
+    for (int64_t k = g->own; k <= last && k < g->own + g->own_n; k++) {
         wgi_step_plan *p;
         wg_batch_size size;
-        if (fill(t, g, i, &p, &size, NULL) == WG_OK &&
-            wg_plan_first_nonfinite(p->plan, step_of(t, update, i))) {
-            wgi_error_add(error, "; first in batch %" PRId64 " of the update: %s", i + 1,
-                          wg_plan_message(p->plan));
-            break;
+        /* together with others, no batch is the last: an update would wait for them */
+        int kind = wgi_step_kind(k - g->own, t->options.ranks ? g->own_n + 1 : g->n);
+        if (fill(t, g, k, kind, &p, &size, NULL) == WG_OK &&
+            wg_plan_first_nonfinite(p->plan, step_of(t, t->progress.update + 1, k))) {
+            *at = k;
+            return wg_plan_message(p->plan);
         }
     }
-    return WG_ENONFINITE;
+    return NULL;
 }
 
-/* Runs batch k and adds its loss and metrics, times their weight, to *m. */
-static wg_status run_batch(wg_trainer *t, const group *g, int64_t k, wgi_step_plan **p,
-                           wgi_means *m, wg_error *error)
+/* `what` became non-finite in batch k at the latest: a message that names the first node to blame.
+ * The parameters are still those before the update. */
+static wg_status blame(wg_trainer *t, const group *g, int64_t k, const char *what)
+{
+    int64_t at = 0;
+    char found[WG_ERROR_TEXT] = "";
+    const char *text = find_bad_batch(t, g, k, &at);
+    if (text)
+        snprintf(found, sizeof found, "; first in batch %" PRId64 " of the update: %s", at + 1,
+                 text);
+    wgi_ranks_first_text(t, found, sizeof found);
+    return wgi_error_set(&t->error, WG_ENONFINITE,
+                         "update %" PRId64
+                         ": %s is not finite; training stopped; the checkpoints are unchanged%s",
+                         t->progress.update + 1, what, found);
+}
+
+/* The plan of an update has failed, or a loss is not finite. */
+static wg_status fail_batch(wg_trainer *t, const group *g, int64_t k, const wgi_step_plan *p,
+                            wg_status status)
+{
+    char what[40];
+    const wgi_place *loss = t->options.ranks ? &p->losses : &p->loss;
+    if (status != WG_OK && status != WG_ENONFINITE)
+        return wgi_error_set(&t->error, status, "update %" PRId64 ": %s", t->progress.update + 1,
+                             wg_plan_message(p->plan));
+    snprintf(what, sizeof what, "the %s", t->task.words.loss);
+    bool lost =
+        !isfinite(wgi_place_get(loss)) || (p->votes.at && !isfinite(wgi_place_get(&p->votes)));
+    bool norm = p->norm.at && !isfinite(wgi_place_get(&p->norm));
+    return blame(t, g, k,
+                 lost   ? what
+                 : norm ? "the gradient's norm"
+                        : "a bound of the new parameters and moments");
+}
+
+/* Runs batch k of the group and adds its loss and metrics, times their weight, to *m. */
+static wg_status run_batch(wg_trainer *t, group *g, int64_t k, int kind, wgi_step_plan **p,
+                           wgi_means *m)
 {
     wg_batch_size size;
-    wg_status status = fill(t, g, k, p, &size, error);
+    wg_status status = fill(t, g, k, kind, p, &size, &t->error);
     if (status != WG_OK)
         return status;
     status = wg_plan_run((*p)->plan, step_of(t, t->progress.update + 1, k));
-    double loss = wgi_place_get(&(*p)->loss);
-    if (status == WG_OK && isfinite(loss)) {
-        bool mean = t->options.scale == WG_LOSS_OF_BATCH;
-        wgi_means_add(m, t->task.words.loss, *p, mean ? (double)size.weight : g->total, &size);
+    bool counts = !(kind & WG_STEP_EMPTY), lost = counts && !isfinite(wgi_place_get(&(*p)->loss));
+    if (status == WG_OK && lost)
+        status = WG_ENONFINITE;
+    if (status == WG_ENONFINITE && t->options.ranks && !(kind & WG_STEP_UPDATES)) {
+        g->is_bad = true; /* the others hear of it at the end of the update */
         return WG_OK;
     }
-    if (status != WG_OK && status != WG_ENONFINITE)
-        return wgi_error_set(error, status, "update %" PRId64 ": %s", t->progress.update + 1,
-                             wg_plan_message((*p)->plan));
-    char what[40];
-    snprintf(what, sizeof what, "the %s", t->task.words.loss);
-    bool norm = (*p)->norm.at && !isfinite(wgi_place_get(&(*p)->norm));
-    return blame(t, g, k,
-                 !isfinite(loss) ? what
-                 : norm          ? "the gradient's norm"
-                                 : "a bound of the new parameters and moments",
-                 error);
+    if (status != WG_OK)
+        return fail_batch(t, g, k, *p, status);
+    bool mean = t->options.scale == WG_LOSS_OF_BATCH;
+    if (counts)
+        wgi_means_add(m, t->task.words.loss, *p, mean ? (double)size.weight : g->total, &size);
+    return WG_OK;
 }
 
-/* All batches of an update; WG_ESTOPPED between two of them leaves the parameters as they were. */
-static wg_status run_group(wg_trainer *t, const group *g, wg_error *error)
+/* The batches of an update that are this rank's; WG_ESTOPPED between two of them leaves the
+ * parameters as they were. */
+static wg_status run_own(wg_trainer *t, group *g, wgi_step_plan **p, wgi_means *m)
+{
+    wg_status status = WG_OK;
+    if (g->own_n == 0) {
+        g->own = 0;
+        return run_batch(t, g, 0, WG_STEP_UPDATES | WG_STEP_EMPTY, p, m);
+    }
+    for (int64_t i = 0; i < g->own_n && status == WG_OK; i++) {
+        bool ends = i > 0 && !t->options.ranks && is_asked(t);
+        status = ends ? WG_ESTOPPED : run_batch(t, g, g->own + i, wgi_step_kind(i, g->own_n), p, m);
+    }
+    return status;
+}
+
+/* What fails on one rank alone keeps the others waiting for its part of the sums. */
+static void end_all_ranks(const wg_trainer *t, wg_status status)
+{
+    if (t->options.ranks && status != WG_OK && status != WG_ENONFINITE)
+        wg_ranks_abort(t->options.ranks, t->error.text);
+}
+
+/* All batches of an update. */
+static wg_status run_group(wg_trainer *t, group *g)
 {
     wgi_means m = {.n = 0};
     wgi_step_plan *p = NULL;
-    for (int64_t k = 0; k < g->n; k++) {
-        wg_status status = k > 0 && stopped(t) ? WG_ESTOPPED : run_batch(t, g, k, &p, &m, error);
-        if (status != WG_OK)
-            return status;
-    }
+    wg_ranks_doing(t->options.ranks, "update %" PRId64, t->progress.update + 1);
+    wg_status status = run_own(t, g, &p, &m);
+    end_all_ranks(t, status);
+    if (status != WG_OK)
+        return status;
+    if (p->votes.at)
+        t->asked = wgi_place_get(&p->votes) != 0;
     wgi_means_merge(&t->span.means, &m);
-    t->progress.examples += m.examples;
-    t->progress.weight += m.weight;
+    t->span.weight += g->weight;
+    t->progress.examples += g->examples;
+    t->progress.weight += g->weight;
     t->span.norm = wgi_place_get(&p->norm);
     t->span.rate = g->rate;
     return WG_OK;
@@ -161,8 +243,9 @@ static wg_status update(wg_trainer *t)
 {
     group g;
     wg_status status = next_group(t, &g, &t->error);
+    end_all_ranks(t, status);
     if (status == WG_OK)
-        status = run_group(t, &g, &t->error);
+        status = run_group(t, &g);
     if (status != WG_OK)
         return status;
     wg_cursor *at = &t->progress.cursor;
@@ -231,13 +314,14 @@ static wg_status rank_all(wg_trainer *t)
 static wg_status measure(wg_trainer *t, bool ranked)
 {
     const wgi_task *task = &t->task;
+    wg_ranks_doing(t->options.ranks, "the validation after update %" PRId64, t->progress.update);
     wg_checkpoint_swap_averages(t->store);
     wg_status status =
         wgi_validate(&t->validation, &t->plans, &t->valid.s, task->words.loss, t->stop, &t->error);
     if (status == WG_OK && task->evaluate)
         status = task->evaluate(task->context, t, &t->validation);
     if (status == WG_OK && ranked)
-        status = rank_all(t);
+        status = wgi_agree(t, rank_all(t));
     wg_checkpoint_swap_averages(t->store);
     return status;
 }
@@ -251,7 +335,7 @@ static wg_status validate(wg_trainer *t)
     if (status == WG_ESTOPPED)
         return WG_OK;
     if (status == WG_OK)
-        status = wgi_report_validation(t);
+        status = wgi_agree(t, wgi_report_validation(t));
     t->span.start += wgi_seconds() - start; /* validation does not count in the speed */
     return status;
 }
@@ -310,15 +394,23 @@ wg_status wg_trainer_draw(wg_trainer *t, const char *path, const wg_picture_opti
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
+{
+    wg_status status = wgi_report_saving(t);
+    return status == WG_OK ? wg_checkpoint_save(t->options.folder, t->store, &t->progress,
+                                                &t->task.files, reason, &t->error)
+                           : status;
+}
+
 static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)
 {
     double start = wgi_seconds();
-    if (t->saved == t->progress.update || !t->options.folder)
+    if (t->saved == t->progress.update || !t->saves)
         return WG_OK;
-    wg_status status = wgi_report_saving(t);
+    wg_ranks_doing(t->options.ranks, "saving update %" PRId64, t->progress.update);
+    wg_status status = wgi_ranks_compare_state(t);
     if (status == WG_OK)
-        status = wg_checkpoint_save(t->options.folder, t->store, &t->progress, &t->task.files,
-                                    reason, &t->error);
+        status = wgi_agree(t, t->options.folder ? write_checkpoint(t, reason) : WG_OK);
     if (status != WG_OK)
         return status;
     t->saved = t->progress.update;
@@ -347,9 +439,10 @@ static wg_status validate_late(wg_trainer *t)
     if (!t->progress.validation_due || !t->valid.s.batches || stopped(t))
         return WG_OK;
     wg_status status = validate(t);
-    if (status != WG_OK || t->progress.validation_due || !t->options.folder)
+    if (status != WG_OK || t->progress.validation_due || !t->saves)
         return status;
-    status = was_due(t, &due);
+    due = false; /* on ranks without the folder, where it does not matter */
+    status = wgi_agree(t, t->options.folder ? was_due(t, &due) : WG_OK);
     if (status != WG_OK)
         return status;
     t->saved = -1;
@@ -362,13 +455,27 @@ static wg_status advance(wg_trainer *t)
     const wg_trainer_options *o = &t->options;
     wg_progress before = t->progress;
     wg_status status = update(t);
-    if (status == WG_OK && due(o->report, &before, &t->progress))
-        status = wgi_report_span(t);
+    if (status == WG_OK && !o->ranks && is_asked(t))
+        t->asked = true;
+    if (status == WG_OK && due(o->report, &before, &t->progress)) {
+        status = wgi_ranks_add(t, &t->span.means);
+        status = status == WG_OK ? wgi_agree(t, wgi_report_span(t)) : status;
+    }
     if (status == WG_OK && t->valid.s.batches && due(o->validate, &before, &t->progress))
         status = validate(t);
     if (status == WG_OK && due(o->save, &before, &t->progress))
         status = save(t, WG_CHECKPOINT_DUE);
     return status;
+}
+
+/* A request by a file has been heard. */
+static void note_request(wg_trainer *t)
+{
+    if (!t->options.folder || !wgi_stop_is_asked(t->options.folder))
+        return;
+    wgi_stop_forget(t->options.folder);
+    wgi_report_note(t, "%s: stopped after update %" PRId64 ", as its file " WG_FILE_STOP " asked",
+                    t->options.folder, t->progress.update);
 }
 
 wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
@@ -377,10 +484,12 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
     t->stop = stop;
     t->run = t->span.start = wgi_seconds();
     t->done_until = wgi_trainer_done(t);
+    t->asked = false;
     wg_status status = validate_late(t);
     while (status == WG_OK && !finished(t) && !stopped(t))
         status = advance(t);
     status = status == WG_OK || status == WG_ESTOPPED ? save(t, WG_CHECKPOINT_STOPPED) : status;
+    note_request(t);
     t->stop = NULL;
     return status;
 }

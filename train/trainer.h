@@ -19,9 +19,10 @@ typedef struct wgi_task {
         const char *weight; /* what batches count: key in metrics.jsonl, "target-tokens" */
         const char *speed;  /* the same per second: "words" */
         bool perplexity;    /* exp(loss) is reported as well */
-        /* the options by which a user gives the training data, weights to start from, and leave to
-         * start anew: "train-sets", "--pretrained-model", "--overwrite" */
-        const char *data, *pretrained, *overwrite;
+        /* the options by which a user gives the training data, weights to start from, leave to
+         * start anew, and batches of an update: "train-sets", "--pretrained-model", "--overwrite",
+         * "--optimizer-delay" */
+        const char *data, *pretrained, *overwrite, *accumulate;
     } words;
     wg_checkpoint_options files; /* what they say before `open`, `open` may add to */
     uint64_t vocabularies;       /* of wg_progress */
@@ -42,7 +43,8 @@ typedef struct wgi_task {
 
 /* Sums since progress was last reported. */
 typedef struct wgi_span {
-    wgi_means means;   /* sums over updates, times their weight */
+    wgi_means means;   /* sums over updates, times their weight; of the batches of this rank */
+    int64_t weight;    /* of the batches of all ranks */
     double norm, rate; /* of the last update */
     double start;      /* wgi_seconds         */
 } wgi_span;
@@ -59,6 +61,8 @@ struct wg_trainer {
     wgi_lock lock;            /* of the folder */
     bool made_folder;         /* wg_trainer_create made it */
     bool resumes;             /* the folder has a checkpoint */
+    bool saves;               /* there is a folder, if only on rank 0 */
+    bool asked;               /* to stop, by a file in the folder or by a rank */
     int64_t saved;            /* number of the last checkpoint, -1: none     */
     double start;             /* wgi_seconds of wg_trainer_create             */
     double seconds_until;     /* of training before wg_trainer_create */
@@ -76,6 +80,29 @@ struct wg_trainer {
 /* wg_trainer_create of a task; NULL: none. */
 wg_status wgi_trainer_create(wg_trainer **out, const wg_trainer_options *options,
                              const wgi_task *task, wg_error *error);
+
+/* Whether this process writes files and reports: rank 0, or the only one. */
+static inline bool wgi_leads(const wg_trainer *t)
+{
+    return !t->options.ranks || wg_ranks_rank(t->options.ranks) == 0;
+}
+
+/* ---- together.c: what all ranks do together; without ranks, nothing -------------------------- */
+
+/* The status of the first rank that failed, with its error in t->error; on one rank, its own. */
+wg_status wgi_agree(wg_trainer *t, wg_status own);
+/* WG_EINVAL: a rank has another program, model, data or settings; the error names the first. */
+wg_status wgi_ranks_compare(wg_trainer *t);
+/* The state from which rank 0 starts becomes that of all. */
+wg_status wgi_ranks_start(wg_trainer *t);
+/* WG_EDATA: parameters or moments of a rank have become others; the error names the first. */
+wg_status wgi_ranks_compare_state(wg_trainer *t);
+/* The text of the first rank that has one, with that rank's name, becomes everybody's. */
+void wgi_ranks_first_text(wg_trainer *t, char *text, size_t size);
+/* Sums of all ranks. */
+wg_status wgi_ranks_add(wg_trainer *t, wgi_means *m);
+/* Says which ranks have fewer processors than threads. */
+void wgi_ranks_note_binding(wg_trainer *t);
 
 /* ---- begin.c --------------------------------------------------------------------------------- */
 

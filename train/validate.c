@@ -1,7 +1,9 @@
 #include "train/validate.h"
 #include "graph/error.h"
+#include "wengert/distributed/ranks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 wg_metric *wgi_means_find(wgi_means *m, const char *name)
@@ -60,7 +62,7 @@ static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *sour
 {
     wgi_step_plan *p;
     wg_batch_size size;
-    const wgi_batch batch = {source, 0, i, WG_STEP_EVALUATES, 1, 0};
+    const wgi_batch batch = {source, 0, i, WG_STEP_EVALUATES, 1, 0, 0};
     wg_status status = wgi_plans_fill(plans, &batch, &p, &size, error);
     if (status != WG_OK)
         return wgi_error_prefix(error, status, "validation: ");
@@ -72,12 +74,78 @@ static wg_status add_batch(wgi_means *m, wgi_plans *plans, const wg_source *sour
     return WG_OK;
 }
 
+/* ---- on several ranks ------------------------------------------------------------------------ */
+
+/* The sums of one batch, as numbers that are added over ranks: zero but on one. */
+enum { WEIGHT, EXAMPLES, FIRST_METRIC, ROW = FIRST_METRIC + WG_MAX_METRICS };
+
+static void put_row(double row[ROW], const wgi_means *m)
+{
+    row[WEIGHT] = (double)m->weight;
+    row[EXAMPLES] = (double)m->examples;
+    for (size_t k = 0; k < m->n; k++)
+        row[FIRST_METRIC + k] = m->metric[k].value;
+}
+
+/* The sums of all batches, in their order, so that they do not depend on the number of ranks.
+ * Rank 0 has batch 0, and with it the names. */
+static void add_rows(wgi_means *out, const double *rows, int64_t n)
+{
+    out->weight = out->examples = 0;
+    for (size_t k = 0; k < out->n; k++)
+        out->metric[k].value = 0;
+    for (int64_t i = 0; i < n; i++, rows += ROW) {
+        out->weight += (int64_t)rows[WEIGHT];
+        out->examples += (int64_t)rows[EXAMPLES];
+        for (size_t k = 0; k < out->n; k++)
+            out->metric[k].value += rows[FIRST_METRIC + k];
+    }
+}
+
+/* Batch i is that of rank i modulo their number. */
+static wg_status validate_own(wgi_means *out, double *rows, wgi_plans *plans,
+                              const wg_source *source, const char *loss, wg_error *error)
+{
+    const wg_ranks *ranks = plans->options->ranks;
+    wg_status status = rows ? WG_OK : wgi_error_set(error, WG_ENOMEM, "out of memory");
+    for (int64_t i = wg_ranks_rank(ranks); i < source->batches && status == WG_OK;
+         i += wg_ranks_count(ranks)) {
+        wgi_means one = {.n = 0};
+        status = add_batch(&one, plans, source, i, loss, error);
+        put_row(rows + i * ROW, &one);
+        *out = one;
+    }
+    return status;
+}
+
+static wg_status validate_shared(wgi_means *out, wgi_plans *plans, const wg_source *source,
+                                 const char *loss, wg_error *error)
+{
+    wg_ranks *ranks = plans->options->ranks;
+    size_t n = (size_t)source->batches * ROW;
+    double *rows = calloc(n + 1, sizeof *rows);
+    wg_status status = validate_own(out, rows, plans, source, loss, error);
+    status = wg_ranks_agree(ranks, status, error);
+    if (status == WG_OK)
+        status = wg_ranks_sum(ranks, rows, n, error);
+    if (status == WG_OK) {
+        add_rows(out, rows, source->batches);
+        wg_ranks_broadcast(ranks, out, sizeof *out, 0);
+    }
+    free(rows);
+    return status;
+}
+
+/* ---- any ------------------------------------------------------------------------------------- */
+
 wg_status wgi_validate(wgi_means *out, wgi_plans *plans, const wg_source *source, const char *loss,
                        const volatile int *stop, wg_error *error)
 {
     wg_status status = WG_OK;
     *out = (wgi_means){.n = 0};
-    for (int64_t i = 0; i < source->batches && status == WG_OK; i++)
+    if (plans->options->ranks)
+        status = validate_shared(out, plans, source, loss, error);
+    for (int64_t i = 0; i < source->batches && status == WG_OK && !plans->options->ranks; i++)
         status = stop && *stop ? WG_ESTOPPED : add_batch(out, plans, source, i, loss, error);
     wgi_means_finish(out, out->weight ? (double)out->weight : 1);
     return status;

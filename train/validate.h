@@ -24,8 +24,9 @@ void wgi_means_put(wgi_means *m, const char *name, double value, wg_better bette
 /* The metric of that name, or NULL. */
 wg_metric *wgi_means_find(wgi_means *m, const char *name);
 
-/* All batches of epoch 0 of the source, with the parameters in the plans' store.  WG_ESTOPPED if
- * *stop, which may be NULL, is nonzero before a batch. */
+/* All batches of epoch 0 of the source, with the parameters in the plans' store; shared out among
+ * the ranks of the plans' options.  WG_ESTOPPED if *stop, which may be NULL, is nonzero before a
+ * batch; several ranks do not stop. */
 wg_status wgi_validate(wgi_means *out, wgi_plans *plans, const wg_source *source, const char *loss,
                        const volatile int *stop, wg_error *error);
 

@@ -57,6 +57,8 @@ static void set_options(wgi_translation *m, wg_trainer *t)
     o.metrics = s->valid_metrics ? s->valid_metrics : wgi_metric_kinds[0].name;
     o.patience = s->early_stopping;
     o.listener = t->options.listener;
+    o.ranks = t->options.ranks;
+    o.bucket_bytes = t->options.bucket_bytes;
     o.folder = t->options.folder;
     o.overwrite = t->options.overwrite;
     o.pretrained = t->options.pretrained;
@@ -188,7 +190,8 @@ static wg_status evaluate(void *context, wg_trainer *t, wgi_means *means)
     m->validator.data = &m->data;
     m->validator.backends = &m->backends;
     m->validator.store = t->store;
-    m->validator.stop = t->stop;
+    m->validator.stop = t->options.ranks ? NULL : t->stop;
+    m->validator.ranks = t->options.ranks;
     wg_status status = wgi_validate_translations(means, &m->validator, &left_out, &t->error);
     if (status == WG_OK && left_out.status != WG_OK)
         wgi_report_note(t, "update %" PRId64 ": validation without BLEU and chrF: %s",
@@ -222,6 +225,12 @@ static wg_status check(const wg_settings *s, wg_error *error)
 wg_status wg_translation_trainer(wg_trainer **out, const wg_settings *settings,
                                  const wg_listener *listener, wg_error *error)
 {
+    return wg_translation_trainer_on(out, settings, listener, NULL, error);
+}
+
+wg_status wg_translation_trainer_on(wg_trainer **out, const wg_settings *settings,
+                                    const wg_listener *listener, wg_ranks *ranks, wg_error *error)
+{
     wgi_error_clear(error);
     *out = NULL;
     wgi_translation *m = calloc(1, sizeof *m);
@@ -245,7 +254,8 @@ wg_status wg_translation_trainer(wg_trainer **out, const wg_settings *settings,
                   .perplexity = true,
                   .data = "train-sets",
                   .pretrained = "--pretrained-model",
-                  .overwrite = "--overwrite"},
+                  .overwrite = "--overwrite",
+                  .accumulate = "--optimizer-delay"},
         .files = {.metrics = m->metric, .n_metrics = WG_METRICS, .other = WG_FILE_CONFIG},
         .open = open_data,
         .check_pretrained = check_pretrained,
@@ -254,7 +264,7 @@ wg_status wg_translation_trainer(wg_trainer **out, const wg_settings *settings,
         .save = save,
         .evaluate = evaluate,
         .close = close_all};
-    wg_trainer_options o = {.folder = s->model, .overwrite = s->overwrite};
+    wg_trainer_options o = {.folder = s->model, .overwrite = s->overwrite, .ranks = ranks};
     o.pretrained = s->pretrained && *s->pretrained ? s->pretrained : NULL;
     if (listener)
         o.listener = *listener;

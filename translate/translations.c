@@ -13,8 +13,10 @@ void wgi_translated_free(char **texts, size_t n)
     free(texts);
 }
 
-/* All sources, each with its end of sentence, in one array. */
+/* The sources that this rank translates, number first, first + step, ... of the corpus, each with
+ * its end of sentence, in one array. */
 typedef struct sources {
+    size_t first, step, n;
     int32_t *ids;
     const int32_t **at; /* [n] */
     size_t *length;     /* [n] */
@@ -22,9 +24,10 @@ typedef struct sources {
 
 static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
 {
-    size_t n = wg_corpus_count(c), total = 0;
-    for (size_t i = 0; i < n; i++)
+    size_t all = wg_corpus_count(c), n = 0, total = 0;
+    for (size_t i = s->first; i < all; i += s->step, n++)
         total += wg_corpus_sentence(c, i, 0).n + 1;
+    s->n = n;
     s->ids = malloc((total + 1) * sizeof *s->ids);
     s->at = malloc((n + 1) * sizeof(int32_t *));
     s->length = malloc((n + 1) * sizeof *s->length);
@@ -32,7 +35,7 @@ static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
         return false;
     int32_t *to = s->ids;
     for (size_t i = 0; i < n; i++) {
-        wg_sentence sentence = wg_corpus_sentence(c, i, 0);
+        wg_sentence sentence = wg_corpus_sentence(c, s->first + i * s->step, 0);
         s->at[i] = to;
         s->length[i] = sentence.n + 1;
         if (sentence.n)
@@ -69,35 +72,99 @@ static wg_status make_search(wgi_validator *v, wg_error *error)
     return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "translation: ");
 }
 
+/* The best translation of each source, in texts[first], texts[first + step], ... */
+static wg_status translate(wgi_validator *v, const sources *s, char **texts, wg_error *error)
+{
+    const wg_vocabulary *target = v->data->vocabularies.side[1];
+    wg_search_options options = v->settings->search;
+    wg_hypothesis *best = NULL;
+    options.n_best = 1;
+    options.stop = v->stop;
+    wg_status status = make_search(v, error);
+    if (status != WG_OK)
+        return status;
+    status = wg_search_run(v->search, s->at, s->length, s->n, &options, &best);
+    if (status != WG_OK)
+        wgi_error_set(error, status, "translation: %s", wg_search_message(v->search));
+    for (size_t i = 0; i < s->n && status == WG_OK; i++) {
+        char **text = &texts[s->first + i * s->step];
+        status = wg_vocabulary_decode(target, best[i].ids, best[i].n, text);
+        if (status != WG_OK)
+            wgi_error_set(error, status, "translation: %s", wg_status_text(status));
+    }
+    wg_hypotheses_free(best, best ? s->n : 0);
+    return status;
+}
+
+/* ---- on several ranks ------------------------------------------------------------------------ */
+
+/* Bytes of the texts first, first + step, ... of n, each with its NUL. */
+static uint64_t bytes_of(char *const *texts, size_t first, size_t step, size_t n)
+{
+    uint64_t bytes = 0;
+    for (size_t i = first; i < n; i += step)
+        bytes += strlen(texts[i]) + 1;
+    return bytes;
+}
+
+/* Copies them into one another, from `packed` or to it. */
+static bool copy_texts(char **texts, size_t first, size_t step, size_t n, char *packed, bool unpack)
+{
+    for (size_t i = first; i < n; i += step, packed += strlen(packed) + 1)
+        if (!unpack)
+            memcpy(packed, texts[i], strlen(texts[i]) + 1);
+        else if (!(texts[i] = strdup(packed)))
+            return false;
+    return true;
+}
+
+/* Every rank gets the texts that the others have made. */
+static wg_status share_texts(const wgi_validator *v, char **texts, size_t n, wg_error *error)
+{
+    const size_t count = (size_t)wg_ranks_count(v->ranks), rank = (size_t)wg_ranks_rank(v->ranks);
+    bool ok = true;
+    for (size_t r = 0; r < count && ok; r++) {
+        uint64_t bytes = r == rank ? bytes_of(texts, r, count, n) : 0;
+        wg_ranks_broadcast(v->ranks, &bytes, sizeof bytes, (int)r);
+        char *packed = malloc(bytes + 1);
+        wg_status status = packed ? WG_OK : wgi_error_set(error, WG_ENOMEM, "out of memory");
+        ok = wg_ranks_agree(v->ranks, status, error) == WG_OK;
+        if (ok && r == rank)
+            copy_texts(texts, r, count, n, packed, false);
+        if (ok)
+            wg_ranks_broadcast(v->ranks, packed, bytes, (int)r);
+        if (ok && r != rank && !copy_texts(texts, r, count, n, packed, true))
+            status = wgi_error_set(error, WG_ENOMEM, "out of memory");
+        ok = ok && wg_ranks_agree(v->ranks, status, error) == WG_OK;
+        free(packed);
+    }
+    return ok ? WG_OK : WG_ENOMEM;
+}
+
+/* ---- any ------------------------------------------------------------------------------------- */
+
 wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char ***texts,
                                wg_error *error)
 {
     const wg_vocabularies *words = &v->data->vocabularies;
-    wg_search_options options = v->settings->search;
     size_t n = wg_corpus_count(corpus);
-    sources s = {NULL, NULL, NULL};
-    wg_hypothesis *best = NULL;
-    options.n_best = 1;
-    options.stop = v->stop;
+    sources s = {.step = 1};
+    if (v->ranks) {
+        s.first = (size_t)wg_ranks_rank(v->ranks);
+        s.step = (size_t)wg_ranks_count(v->ranks);
+    }
     *texts = calloc(n + 1, sizeof(char *));
     bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
-    wg_status status =
-        ok ? make_search(v, error) : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
-    if (status == WG_OK) {
-        status = wg_search_run(v->search, s.at, s.length, n, &options, &best);
-        if (status != WG_OK)
-            wgi_error_set(error, status, "translation: %s", wg_search_message(v->search));
-    }
-    for (size_t i = 0; i < n && status == WG_OK; i++) {
-        status = wg_vocabulary_decode(words->side[1], best[i].ids, best[i].n, &(*texts)[i]);
-        if (status != WG_OK)
-            wgi_error_set(error, status, "translation: %s", wg_status_text(status));
-    }
+    wg_status status = ok ? translate(v, &s, *texts, error)
+                          : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
+    if (v->ranks)
+        status = wg_ranks_agree(v->ranks, status, error);
+    if (v->ranks && status == WG_OK)
+        status = share_texts(v, *texts, n, error);
     if (status != WG_OK) {
         wgi_translated_free(*texts, n);
         *texts = NULL;
     }
-    wg_hypotheses_free(best, best ? n : 0);
     free_sources(&s);
     return status;
 }

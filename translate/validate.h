@@ -5,6 +5,7 @@
 #include "train/validate.h"
 #include "translate/data.h"
 #include "wengert/backends/load.h"
+#include "wengert/distributed/ranks.h"
 
 enum wgi_metric {
     WG_METRIC_CROSS_ENTROPY = 0, /* -log p of a target token, in nats, without label smoothing */
@@ -32,6 +33,7 @@ typedef struct wgi_validator {
     wg_store *store;          /* with the parameters */
     wg_search *search;        /* made when it is first needed; freed by wgi_validator_free */
     const volatile int *stop; /* NULL, or ends a validation with WG_ESTOPPED when it is nonzero */
+    wg_ranks *ranks;          /* NULL, or those that share out the translations */
 } wgi_validator;
 
 /* To the cost, the cross-entropy and the accuracy of a validation adds the other metrics of

@@ -14,7 +14,7 @@ static bool open_backend(wgi_planner *p, const wg_backend *b)
         return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", list->count,
                                 b ? "of another version of the interface" : "NULL");
     void *state = NULL;
-    wg_status status = b->open ? b->open(&state, &(wg_backend_config){o->threads}) : WG_OK;
+    wg_status status = b->open ? b->open(&state, &(wg_backend_config){o->threads, b}) : WG_OK;
     if (status != WG_OK)
         return wgi_planner_fail(p, status, "backend %s: %s", b->name, wg_status_text(status));
     list->open[list->count++] = (wgi_open_backend){b, state};

@@ -7,6 +7,11 @@
  *              before others; then in the order of creation,
  * and the order with the lower peak is taken.  With a heap both take O(n log n).
  *
+ * Two flags of ops go before any key: WG_OP_EARLY runs at once, WG_OP_LATE when nothing else is
+ * ready.  So a sum over ranks is under way while all runs that does not need it.  All starts also
+ * come before the first wait, unless they need one: two ranks whose orders differ, since their
+ * batches have other shapes, never wait for each other in a circle.
+ *
  * An assignment can be written straight into its leaf if all readers of the leaf have run before.
  * So these readers get a soft edge to the node that computes the new value: it waits for them,
  * unless nothing else is left that could run (the new value leads to a reader); then the new value
@@ -239,10 +244,17 @@ static int64_t delta_of(const schedule *s, const wg_node *n)
     return delta;
 }
 
+static int64_t key_of(const schedule *s, const wg_node *n)
+{
+    if (n->op->flags & (WG_OP_EARLY | WG_OP_LATE))
+        return n->op->flags & WG_OP_EARLY ? INT64_MIN : INT64_MAX;
+    int64_t delta = s->eager ? delta_of(s, n) : 0;
+    return s->eager && delta <= 0 ? delta - 1 : 0;
+}
+
 static void make_ready(schedule *s, uint32_t id)
 {
-    int64_t delta = s->eager ? delta_of(s, wg_graph_node(s->p->g, id)) : 0;
-    push(s, (entry){s->eager && delta <= 0 ? delta - 1 : 0, id});
+    push(s, (entry){key_of(s, wg_graph_node(s->p->g, id)), id});
 }
 
 static bool is_ready(const schedule *s, uint32_t id)

@@ -144,6 +144,10 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
         had |= storage_at(p, n->in[k])->nonfinite;
     for (int k = 0; k < n->n_out; k++) {
         int64_t at = 0;
+        if (n->op->flags & WG_OP_EARLY) { /* they are not whole yet */
+            storage_at(p, n->out[k])->nonfinite = (unsigned char)had;
+            continue;
+        }
         int has = nonfinite_in(n->out[k], w->call.out[k], 0, &at), made = has & (HAS_NAN | ~had);
         storage_at(p, n->out[k])->nonfinite = (unsigned char)has;
         if (!made)

@@ -285,4 +285,28 @@ checks=$((checks + 1)); PATH=/nonexistent "$wengert" plot parts -o none.png 2>er
 [ $? -eq 1 ] || fail "plot without gnuplot: not exit code 1"
 says err "gnuplot-nox"
 
-finish 151
+# several processes: an engine that is not there, which the copy of the program cannot find; and a run stopped from outside
+built=$wengert
+mkdir elsewhere
+cp "$wengert" elsewhere/
+wengert=$work/elsewhere/wengert
+code 1 train many --distributed openmpi --config small.yml
+says err "--distributed: the engine openmpi was not built: install libopenmpi-dev"
+code 2 train many --distributed pvm --config small.yml; says err "engine pvm: expected mpi, openmpi, mpich"
+holds "nothing was made" ! -e many
+wengert=$built
+code 2 stop; says err "no folder given"
+code 2 stop nowhere; says err "nowhere: no training runs in this folder"
+"$wengert" train asked --config small.yml --after 1000000u --quiet <input >said 2>&1 &
+training=$!
+for _ in $(seq 600); do
+    [ -s asked/metrics.jsonl ] && break
+    sleep 0.1
+done
+code 0 stop asked
+wait $training
+holds "a run that is stopped from outside ends well" $? -eq 0
+holds "it was saved" -s asked/progress.json
+holds "the request is gone" ! -e asked/stop
+
+finish 161

@@ -144,7 +144,8 @@ static void metrics_of_a_model_that_diverged_are_left_out(void **state)
     w = w ? w : wg_store_at(t->store, 0);
     for (int64_t k = 0; k < wg_shape_count(&w->shape); k++)
         wgi_put_element(w->data, w->dtype, k, NAN);
-    m->validator = (wgi_validator){&m->settings, &m->data, &m->backends, t->store, NULL, NULL};
+    m->validator = (wgi_validator){
+        .settings = &m->settings, .data = &m->data, .backends = &m->backends, .store = t->store};
     check_that(wgi_validate(&v, &t->plans, &t->valid.s, "cost", NULL, &error) == WG_OK, "%s",
                error.text);
     check_that(wgi_validate_translations(&v, &m->validator, &left_out, &error) == WG_OK, "%s",

@@ -182,8 +182,8 @@ static wg_store *updated(const wg_settings *s, int n, double *cost, double *norm
     for (int update = 1; update <= 2; update++) {
         *cost = 0;
         for (int k = 0; k < n; k++) {
-            int kind = (k ? WG_STEP_ADDS : 0) | (k + 1 == n ? WG_STEP_UPDATES : 0);
-            const wgi_batch b = {&source, 0, k, kind, tokens, 0.1};
+            int kind = wgi_step_kind(k, n);
+            const wgi_batch b = {&source, 0, k, kind, tokens, 0.1, 0};
             wg_error error;
             wg_batch_size size;
             wgi_step_plan *p;
@@ -416,7 +416,8 @@ static void few_pairs_are_learned_by_heart(void **state)
     wg_error error;
     wgi_translation *m = wgi_translation_of(t);
     const wg_corpus *c = m->data.valid;
-    m->validator = (wgi_validator){&m->settings, &m->data, &m->backends, t->store, NULL, NULL};
+    m->validator = (wgi_validator){
+        .settings = &m->settings, .data = &m->data, .backends = &m->backends, .store = t->store};
     check_that(wgi_translate_corpus(&m->validator, c, &texts, &error) == WG_OK, "%s", error.text);
     assert_int_equal(wg_corpus_count(c), 32);
     for (size_t i = 0; i < 32; i++)

@@ -16,6 +16,8 @@ enum { WG_BACKEND_ABI = 5 };
 /** How a plan opens a backend. */
 typedef struct wg_backend_config {
     int threads; /* of a run; at least 1 */
+    /** The table that is opened: one that is made at run time may be a part of what it needs. */
+    const struct wg_backend *self;
 } wg_backend_config;
 
 /** A kernel prepared for one node. */

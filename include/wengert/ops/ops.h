@@ -28,6 +28,7 @@
 #include "wengert/ops/segment.h"
 #include "wengert/ops/barrier.h"
 #include "wengert/ops/guard.h"
+#include "wengert/ops/all_reduce.h"
 #include "wengert/ops/softmax.h"
 #include "wengert/ops/norm.h"
 #include "wengert/ops/loss.h"

@@ -7,6 +7,7 @@
  *     progress.json              the position in the run
  *     metrics.jsonl              a line for each progress message, validation and save
  *     checkpoints/               earlier states: wengert/train/checkpoint.h
+ *     stop                       while a trainer is asked to stop
  *     .wengert.lock              while a trainer has the folder */
 #ifndef WG_TRAIN_FOLDER_H
 #define WG_TRAIN_FOLDER_H
@@ -24,6 +25,7 @@ extern "C" {
 #define WG_FILE_OPTIMIZER "optimizer.safetensors" /**< moments */
 #define WG_FILE_PROGRESS "progress.json"          /**< the position in the run */
 #define WG_FILE_METRICS "metrics.jsonl"           /**< losses and metrics over time */
+#define WG_FILE_STOP "stop"                       /**< asks the trainer to stop */
 #define WG_FOLDER_CHECKPOINTS "checkpoints"       /**< earlier states */
 
 /** "folder/name", with the name formatted as by printf.  The caller frees it.  NULL if out of
@@ -35,6 +37,14 @@ WG_API WG_MUST_USE wg_status wg_folder_has(const char *folder, const char *name,
                                            wg_error *error);
 /** Creates the folder and missing parent folders.  WG_EIO, WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_folder_make(const char *folder, wg_error *error);
+
+/** *is: whether a trainer has the folder; true if its file system cannot tell, which has no locks.
+ * WG_EIO, WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_folder_is_training(const char *folder, bool *is, wg_error *error);
+/** Asks the trainer that has the folder, on this machine or another, to stop after the update in
+ * progress, as *stop of wg_trainer_run does; returns at once.  WG_EINVAL: no trainer has it;
+ * WG_EIO, WG_ENOMEM. */
+WG_API WG_MUST_USE wg_status wg_folder_stop(const char *folder, wg_error *error);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@
 
 #include "wengert/backends/backend.h"
 #include "wengert/backends/store.h"
+#include "wengert/distributed/ranks.h"
 #include "wengert/files/picture.h"
 #include "wengert/models/optimizer.h"
 #include "wengert/models/transformer.h"
@@ -201,6 +202,18 @@ typedef struct wg_trainer_options {
     int64_t keep;           /**< checkpoints of `save` kept for averaging; at least 2 */
     bool overwrite;         /**< start anew in a folder that has a run */
     const char *pretrained; /**< file of weights that a new run starts from; NULL: random numbers */
+
+    /* several machines */
+
+    /** Those that train together, NULL: this process alone.  `accumulate` is the number of batches
+     * of an update over all ranks, and a multiple of theirs; each rank computes its part of them.
+     * If both are powers of two, parameters and moments have the bits that one rank computes, so a
+     * run may be resumed on another number of ranks.  Rank 0 alone writes the folder and tells the
+     * listener; all ranks read the same data.  Options and model must be the same on all ranks, and
+     * the model may not assign to states.  All ranks call the functions of the trainer together and
+     * get the same statuses; what fails on one rank alone in the middle of an update ends all. */
+    wg_ranks *ranks;
+    size_t bucket_bytes; /**< gradients are summed over ranks in parts of this size; 0: 8 MiB */
 
     /* the machine */
 

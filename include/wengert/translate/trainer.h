@@ -21,6 +21,13 @@ extern "C" {
 WG_API WG_MUST_USE wg_status wg_translation_trainer(wg_trainer **out, const wg_settings *settings,
                                                     const wg_listener *listener, wg_error *error);
 
+/** The same on several ranks (wg_trainer_options.ranks), all of which read the same texts and the
+ * same folder.  `ranks` may be NULL. */
+WG_API WG_MUST_USE wg_status wg_translation_trainer_on(wg_trainer **out,
+                                                       const wg_settings *settings,
+                                                       const wg_listener *listener, wg_ranks *ranks,
+                                                       wg_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,163 @@
+/* The backend of a run on several machines: it begins sums and waits for them. */
+#include "distributed/ranks.h"
+#include "graph/grow.h"
+#include "wengert/ops/all_reduce.h"
+#include "wengert/ops/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- buckets --------------------------------------------------------------------------------- */
+
+static wgi_bucket *bucket_of(wg_ranks *r, int64_t number)
+{
+    wgi_bucket *b = r->buckets;
+    while (b && b->number != number)
+        b = b->next;
+    if (b || !(b = calloc(1, sizeof *b)))
+        return b;
+    b->number = number;
+    b->ranks = r;
+    b->next = r->buckets;
+    r->buckets = b;
+    return b;
+}
+
+/* Room for the sum of node n, since a run allocates nothing. */
+static bool make_room(wgi_bucket *b, const wg_node *n)
+{
+    const size_t element = wg_dtype_size(n->in[0]->dtype);
+    const int size = b->ranks->exchange.size;
+    size_t tensors = (size_t)n->n_in, total = 0, counts = b->n_capacity;
+    for (int k = 0; k < n->n_in; k++)
+        total += (size_t)wg_value_count(n->in[k]);
+    return WGI_RESERVE(b->job.count, counts, tensors + 1) &&
+           WGI_RESERVE(b->job.at, b->n_capacity, tensors + 1) &&
+           WGI_RESERVE(b->job.request, b->request_capacity,
+                       wgi_sum_requests(tensors, total, element, size)) &&
+           WGI_RESERVE(b->job.room, b->room_capacity, wgi_sum_room(total, element, size) + 1);
+}
+
+void wgi_buckets_free(wg_ranks *r)
+{
+    for (wgi_bucket *b = r->buckets, *next; b; b = next) {
+        next = b->next;
+        free(b->job.at);
+        free(b->job.count);
+        free(b->job.request);
+        free(b->job.room);
+        free(b);
+    }
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static void copy(void *to, const void *from, const wg_value *v)
+{
+    if (to != from && wg_value_count(v) > 0)
+        memcpy(to, from, wg_value_bytes(v));
+}
+
+static void run_start(wg_call *c)
+{
+    wgi_bucket *b = c->state;
+    wgi_job *j = &b->job;
+    if (b->under_way) {
+        wg_call_fail(c, "a sum of bucket %lld is under way already: each needs a number of its own",
+                     (long long)b->number);
+        return;
+    }
+    j->kind = WGI_SUM;
+    j->tag = 2 * (int)b->number;
+    j->dtype = c->node->in[0]->dtype;
+    j->n = (size_t)c->node->n_in;
+    j->total = 0;
+    for (size_t k = 0; k < j->n; k++) {
+        copy(c->out[k], c->in[k], c->node->in[k]);
+        j->at[k] = c->out[k];
+        j->count[k] = (size_t)wg_value_count(c->node->in[k]);
+        j->total += j->count[k];
+    }
+    b->under_way = true;
+    wgi_messenger_post(b->ranks, j);
+}
+
+static void run_wait(wg_call *c)
+{
+    wgi_bucket *b = c->state;
+    if (!b->under_way) {
+        wg_call_fail(c, "no sum of bucket %lld was begun", (long long)b->number);
+        return;
+    }
+    wgi_messenger_wait(b->ranks, &b->job);
+    b->under_way = false;
+    for (int k = 0; k < c->node->n_in; k++)
+        copy(c->out[k], c->in[k], c->node->in[k]);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static wg_status open_ranks(void **state, const wg_backend_config *config)
+{
+    *state = (void *)config->self; /* the first member of a wg_ranks */
+    return WG_OK;
+}
+
+static const char *refuses(void *state, const wg_node *n)
+{
+    (void)state;
+    return n->op == &wg_op_all_reduce_start || n->op == &wg_op_all_reduce_wait
+               ? NULL
+               : "it carries all_reduce alone";
+}
+
+static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
+{
+    wg_ranks *r = state;
+    wgi_bucket *b = bucket_of(r, ((const wg_all_reduce_attrs *)n->attrs)->bucket);
+    bool starts = n->op == &wg_op_all_reduce_start;
+    if (!b || (starts && n->n_in > 0 && !make_room(b, n)))
+        return WG_ENOMEM;
+    *k = (wg_kernel){
+        .name = r->exchange.transport->name, .run = starts ? run_start : run_wait, .state = b};
+    return WG_OK;
+}
+
+/* After a run that ended early, sums may be under way in memory that the plan will use anew. */
+static void leave(void *state)
+{
+    wg_ranks *r = state;
+    for (wgi_bucket *b = r->buckets; b; b = b->next)
+        if (b->under_way) {
+            wgi_messenger_wait(r, &b->job);
+            b->under_way = false;
+        }
+}
+
+wg_backend wgi_ranks_backend_table(void)
+{
+    return (wg_backend){
+        .abi = WG_BACKEND_ABI,
+        .name = "ranks",
+        .doc = "sums over the processes of a run on several machines",
+        .reproducible = WG_ANY_THREADS,
+        .open = open_ranks,
+        .refuses = refuses,
+        .prepare = prepare,
+        .leave = leave,
+    };
+}
+
+const wg_backend *wg_ranks_backend(const wg_ranks *r)
+{
+    return &r->backend;
+}
+
+wg_backend_list wg_ranks_backends(const wg_ranks *r)
+{
+    wg_backend_list built = wg_backend_list_built_in(), list = {.backend = {&r->backend}};
+    list.count = 1;
+    for (size_t i = 0; i < built.count; i++)
+        list.backend[list.count++] = built.backend[i];
+    return list;
+}

@@ -1,0 +1,157 @@
+/* all_reduce: sums over ranks, as a start and a wait between which other nodes run. */
+#include "ops/ops_internal.h"
+#include "wengert/ops/all_reduce.h"
+#include "wengert/ops/table.h"
+
+#include <string.h>
+
+enum { ORDERS = 4 }; /* the sum itself, and derivatives up to the third: each has other buckets */
+
+static const wg_attr attrs[] = {WG_ATTR(INT, wg_all_reduce_attrs, bucket)};
+
+static int64_t bucket_of(const wg_node *n)
+{
+    return ((const wg_all_reduce_attrs *)n->attrs)->bucket;
+}
+
+/* Each result is like its operand. */
+static bool set_results(wg_node *n)
+{
+    if (!wg_set_result_count(n, n->n_in))
+        return false;
+    for (int i = 0; i < n->n_in; i++)
+        if (!wg_set_result(n, i, n->in[i]->dtype, n->in[i]->shape))
+            return false;
+    return true;
+}
+
+static bool infer(wg_node *n)
+{
+    int64_t most = (int64_t)ORDERS * WG_MAX_BUCKETS;
+    if (bucket_of(n) < 0 || bucket_of(n) >= most)
+        return wg_fail(n, WG_EINVAL,
+                       "bucket %lld: expected one of 0 to %d, to which each order of derivatives "
+                       "adds %d, up to the third",
+                       (long long)bucket_of(n), WG_MAX_BUCKETS - 1, WG_MAX_BUCKETS);
+    for (int i = 0; i < n->n_in; i++)
+        if (!wg_need_float(n, i) || !wg_need_same_dtype(n, i, 0))
+            return false;
+    return set_results(n);
+}
+
+/* Sums of 16 bits would be rounded at each addition: a plan makes them f32. */
+static bool infer_part(wg_node *n)
+{
+    if (n->n_in > 0 && n->in[0]->dtype != WG_F32 && n->in[0]->dtype != WG_F64)
+        return wg_fail(n, WG_EUNSUPPORTED, "expected f32 or f64, got %s",
+                       wg_dtype_name(n->in[0]->dtype));
+    return infer(n);
+}
+
+/* ---- the sum as a whole ---------------------------------------------------------------------- */
+
+static void expand(wg_node *n, wg_value **y)
+{
+    wg_node *start = wg_apply(WG_HERE, n->graph, &wg_op_all_reduce_start, n->attrs, n->in, n->n_in);
+    wg_node *wait = start ? wg_apply(WG_HERE, n->graph, &wg_op_all_reduce_wait, n->attrs,
+                                     start->out, start->n_out)
+                          : NULL;
+    for (int i = 0; wait && i < n->n_out; i++)
+        y[i] = wait->out[i];
+}
+
+/* dx = all_reduce(dy); those that are zero are so on all ranks, and are left out. */
+static void grad(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    wg_value **list = wg_graph_alloc(n->graph, ((size_t)n->n_out + 1) * sizeof *list);
+    size_t count = 0;
+    for (int i = 0; list && i < n->n_out; i++)
+        if (dy[i])
+            list[count++] = dy[i];
+    if (list)
+        wg_all_reduce(list, count, bucket_of(n) + WG_MAX_BUCKETS, list);
+    count = 0;
+    for (int i = 0; list && i < n->n_out; i++)
+        if (dy[i])
+            dx[i] = list[count++];
+}
+
+static const wg_all_reduce_attrs first = {0}, fifth = {5};
+static const wg_sample samples[] = {
+    {"one", &first, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
+    {"two", &fifth, 2, {WG_FLOATS(-2, 2, 2, 3, 4), WG_FLOATS(-2, 2, 1, 5)}},
+};
+
+const wg_op wg_op_all_reduce = {
+    .name = "all_reduce",
+    .formula = "y = sum of x over all ranks, for each x",
+    .family = WG_FAMILY_REDUCTION,
+    .operands = "x*",
+    .results = "y*",
+    .flags = WG_OP_OPAQUE,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .reads = WG_READS_NOTHING,
+    WG_ATTRS(wg_all_reduce_attrs, attrs),
+    .infer = infer,
+    .grad = grad,
+    .expand = expand,
+    WG_SAMPLES(samples),
+};
+
+void(wg_all_reduce)(const char *at, wg_value *const *x, size_t n, int64_t bucket, wg_value **y)
+{
+    wg_node *node = NULL;
+    wg_graph *g = n > 0 && x[0] ? wg_graph_of(x[0]) : NULL;
+    if (n > INT32_MAX)
+        wg_graph_fail(g, WG_EINVAL, at, "all_reduce", "too many operands: %zu", n);
+    else if (n > 0)
+        node = wg_apply(at, g, &wg_op_all_reduce, &(wg_all_reduce_attrs){bucket}, x, (int)n);
+    for (size_t i = 0; i < n; i++)
+        y[i] = node ? node->out[i] : NULL;
+}
+
+/* ---- its parts ------------------------------------------------------------------------------- */
+
+/* y is x until the sum has arrived, which the wait knows: nothing else may read y.  The kernel of a
+ * rank sends and receives in the memory of y, which is y's until the wait has run. */
+static bool overwrites(int result, int operand)
+{
+    return result == operand;
+}
+
+const wg_op wg_op_all_reduce_start = {
+    .name = "all_reduce_start",
+    .formula = "y = x, whose sum over all ranks is under way",
+    .family = WG_FAMILY_REDUCTION,
+    .operands = "x*",
+    .results = "y*",
+    .flags = WG_OP_OPAQUE | WG_OP_EARLY,
+    .overwrites = overwrites,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .reads = WG_READS_NOTHING,
+    WG_ATTRS(wg_all_reduce_attrs, attrs),
+    .infer = infer_part,
+    .grad = grad,
+    WG_SAMPLES(samples),
+};
+
+static void grad_wait(wg_node *n, wg_value *const *dy, wg_value **dx)
+{
+    memcpy(dx, dy, (size_t)n->n_in * sizeof *dx);
+}
+
+const wg_op wg_op_all_reduce_wait = {
+    .name = "all_reduce_wait",
+    .formula = "y = the sum that an all_reduce_start has begun",
+    .family = WG_FAMILY_REDUCTION,
+    .operands = "x*",
+    .results = "y*",
+    .flags = WG_OP_OPAQUE | WG_OP_LATE,
+    .overwrites = overwrites,
+    .smoothness = WG_PIECEWISE_LINEAR,
+    .reads = WG_READS_NOTHING,
+    WG_ATTRS(wg_all_reduce_attrs, attrs),
+    .infer = infer_part,
+    .grad = grad_wait,
+    WG_SAMPLES(samples),
+};

@@ -1,0 +1,346 @@
+/* The trainer on several ranks, which are threads: the bits of one rank, also across a stop and
+ * with another number of ranks; what differs or goes wrong on one rank stops all. */
+#include "tests/distributed/local.h"
+#include "tests/folder.h"
+#include "train/trainer.h"
+#include "wengert/models/layers.h"
+#include "wengert/ops/ops.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+enum { COUNT = 50, IN = 6, HIDDEN = 10, CLASSES = 3, BAD = 17 };
+
+static float xs[COUNT * IN], bad_xs[COUNT * IN];
+static int32_t labels[COUNT];
+static const wg_field fields[] = {{"x", WG_F32, {1, {IN}}, xs}, {"label", WG_I32, {0}, labels}},
+                      bad_fields[] = {{"x", WG_F32, {1, {IN}}, bad_xs},
+                                      {"label", WG_I32, {0}, labels}};
+/* 7 batches in an epoch: with 4 for an update the second update has 3, and rank 3 of 4 none. */
+static const wg_examples examples = {fields, 2, COUNT, .batch = 8},
+                         bad_examples = {bad_fields, 2, COUNT, .batch = 8, .order = WG_ORDER_GIVEN};
+
+static int make_data(void **state)
+{
+    uint32_t s = 7;
+    for (int i = 0; i < COUNT * IN; i++) {
+        s = s * 1664525 + 1013904223;
+        bad_xs[i] = xs[i] = (float)(s >> 8) / (1 << 23) - 1;
+    }
+    for (int i = 0; i < COUNT; i++)
+        labels[i] = xs[i * IN] > 0 ? 0 : xs[i * IN + 1] > 0 ? 1 : 2;
+    bad_xs[BAD * IN] = NAN; /* in batch 2 */
+    return make_folder(state);
+}
+
+static void remove_below(const char *path)
+{
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char *inner = wg_folder_path(path, "%s", e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && remove(inner) != 0)
+            remove_below(inner);
+        free(inner);
+    }
+    if (d)
+        closedir(d);
+    remove(path);
+}
+
+static int remove_data(void **state)
+{
+    (void)state;
+    remove_below(folder);
+    return 0;
+}
+
+static wg_value *classifier(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *h = wg_dense("hidden", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_RELU);
+    if (step->mode == WG_MODE_TRAINING)
+        h = wg_dropout(h, 0.2);
+    wg_value *logits = wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE);
+    wg_value *label = wg_step_input(step, "label");
+    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(label, WG_I64));
+    wg_step_metric(step, "accuracy", wg_mean(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP),
+                   WG_MORE_IS_BETTER);
+    return wg_cross_entropy(logits, label, NULL, NULL);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+enum { MOST = 4000 };
+
+/* What is run on each rank, and what comes of it. */
+typedef struct job {
+    wg_trainer_options options;
+    int ranks;
+    int odd_rank; /* which has other options, or -1 */
+    int stops_at; /* its flag to stop is set before the run: on that rank, or -1 */
+    int flips;    /* which flips a bit of a parameter before the run, or -1 */
+    wg_status created[LOCAL_MOST], ran[LOCAL_MOST];
+    char message[LOCAL_MOST][WG_ERROR_TEXT];
+    int64_t updates[LOCAL_MOST];
+    double loss[LOCAL_MOST]; /* of the last validation */
+    unsigned char bits[LOCAL_MOST][MOST];
+    size_t n_bits[LOCAL_MOST];
+} job;
+
+/* Parameters, averages and moments, in the order of their names. */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const wg_tensor *const *)a)->name, (*(const wg_tensor *const *)b)->name);
+}
+
+static size_t bits_of(const wg_store *s, unsigned char bits[MOST])
+{
+    const wg_tensor *list[64];
+    size_t n = 0, used = 0;
+    for (size_t i = 0; i < wg_store_count(s); i++)
+        if (strncmp(wg_store_at(s, i)->name, WG_STATES_OF_GRADIENT, 9) != 0)
+            list[n++] = wg_store_at(s, i);
+    qsort(list, n, sizeof *list, by_name);
+    for (size_t i = 0; i < n; i++) {
+        size_t size = (size_t)wg_shape_count(&list[i]->shape) * wg_dtype_size(list[i]->dtype);
+        insist(used + size <= MOST, "%zu bytes", used + size);
+        memcpy(bits + used, list[i]->data, size);
+        used += size;
+    }
+    return used;
+}
+
+static void run_job(wg_ranks *r, void *context)
+{
+    job *j = context;
+    const int me = wg_ranks_rank(r);
+    wg_trainer_options o = j->options;
+    wg_trainer *t;
+    wg_error error = {.text = ""};
+    const int stop = j->stops_at == me;
+    o.ranks = r;
+    if (j->odd_rank == me)
+        o.optimizer.clip_norm = 0.5;
+    j->created[me] = wg_trainer_create(&t, &o, &error);
+    snprintf(j->message[me], sizeof j->message[me], "%s", error.text);
+    if (j->created[me] != WG_OK)
+        return;
+    if (j->flips == me)
+        *(unsigned char *)wg_store_find(wg_trainer_store(t), "logits/weight")->data ^= 1;
+    j->ran[me] = wg_trainer_run(t, &stop);
+    snprintf(j->message[me], sizeof j->message[me], "%s", wg_trainer_message(t));
+    j->updates[me] = wg_trainer_updates(t);
+    j->loss[me] = wg_trainer_metric(t, "loss");
+    j->n_bits[me] = bits_of(wg_trainer_store(t), j->bits[me]);
+    wg_trainer_free(t);
+}
+
+static job *new_job(int ranks)
+{
+    job *j = calloc(1, sizeof *j);
+    assert_non_null(j);
+    j->ranks = ranks;
+    j->odd_rank = j->stops_at = j->flips = -1;
+    j->options = (wg_trainer_options){.model = classifier,
+                                      .train = &examples,
+                                      .valid = &examples,
+                                      .accumulate = 4,
+                                      .optimizer = {.clip_norm = 1},
+                                      .average = 0.1,
+                                      .schedule = {WG_SCHEDULE_CONSTANT, .rate = 0.01},
+                                      .after = {13, 'u'},
+                                      .validate = {5, 'u'},
+                                      .report = {4, 'u'},
+                                      .seed = 3,
+                                      .threads = 1};
+    return j;
+}
+
+static void run(job *j)
+{
+    local_world *w = local_world_new(j->ranks);
+    local_run(w, 0, run_job, j);
+    local_world_free(w);
+}
+
+static void all_ran(const job *j, int64_t updates)
+{
+    for (int r = 0; r < j->ranks; r++) {
+        check_that(j->created[r] == WG_OK && j->ran[r] == WG_OK, "rank %d: %s", r, j->message[r]);
+        assert_int_equal(j->updates[r], updates);
+        assert_int_equal(j->n_bits[r], j->n_bits[0]);
+        assert_memory_equal(j->bits[r], j->bits[0], j->n_bits[0]);
+        assert_true(j->n_bits[r] > 1000);
+    }
+}
+
+static void same_bits(const job *a, const job *b)
+{
+    assert_int_equal(a->n_bits[0], b->n_bits[0]);
+    assert_memory_equal(a->bits[0], b->bits[0], a->n_bits[0]);
+    assert_true(a->loss[0] == b->loss[0]); /* of a validation, whose batches are shared out */
+}
+
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+static void any_number_of_ranks_gives_the_same_bits(void **state)
+{
+    job *one = new_job(1);
+    (void)state;
+    run(one);
+    all_ran(one, 13);
+    assert_true(isfinite(one->loss[0]));
+    for (int ranks = 2; ranks <= 4; ranks += 2)
+        for (size_t bucket = 0; bucket <= 200; bucket += 200) {
+            job *j = new_job(ranks);
+            j->options.bucket_bytes = bucket;
+            run(j);
+            all_ran(j, 13);
+            same_bits(one, j);
+            free(j);
+        }
+    free(one);
+}
+
+static void a_run_goes_on_with_other_ranks(void **state)
+{
+    job *never = new_job(2), *first = new_job(4), *second = new_job(2), *third = new_job(1);
+    const char *at = path_of("run");
+    (void)state;
+    run(never);
+    all_ran(never, 13);
+    first->options.folder = second->options.folder = third->options.folder = at;
+    first->stops_at = 2; /* one rank hears of it, and all stop after the same update */
+    run(first);
+    all_ran(first, 1);
+    second->options.after = (wg_amount){6, 'u'};
+    run(second);
+    all_ran(second, 6);
+    run(third);
+    all_ran(third, 13);
+    same_bits(never, third);
+    free(never);
+    free(first);
+    free(second);
+    free(third);
+}
+
+/* Ranks of another number than a power of two agree with each other. */
+static void three_ranks_agree(void **state)
+{
+    job *j = new_job(3);
+    (void)state;
+    j->options.accumulate = 3;
+    run(j);
+    all_ran(j, 13);
+    free(j);
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+static void all_failed(const job *j, bool to_begin, wg_status status, const char *words)
+{
+    for (int r = 0; r < j->ranks; r++) {
+        wg_status got = to_begin ? j->created[r] : j->ran[r];
+        check_that(got == status && strstr(j->message[r], words), "rank %d: status %d, \"%s\"", r,
+                   got, j->message[r]);
+    }
+}
+
+static void nan_on_one_rank_stops_all(void **state)
+{
+    (void)state;
+    for (int ranks = 2; ranks <= 4; ranks += 2) {
+        job *j = new_job(ranks);
+        j->options.train = &bad_examples;
+        j->options.valid = NULL;
+        run(j);
+        all_failed(j, false, WG_ENONFINITE, "update 1: the loss is not finite");
+        all_failed(j, false, WG_ENONFINITE, ranks == 2 ? "on rank 1" : "on rank 2");
+        all_failed(j, false, WG_ENONFINITE, "first in batch 3 of the update");
+        for (int r = 0; r < ranks; r++)
+            assert_memory_equal(j->bits[r], j->bits[0], j->n_bits[0]);
+        assert_int_equal(j->updates[0], 0);
+        free(j);
+    }
+}
+
+static void other_settings_are_found(void **state)
+{
+    job *j = new_job(3);
+    (void)state;
+    j->options.accumulate = 6;
+    j->odd_rank = 2;
+    run(j);
+    all_failed(j, true, WG_EINVAL, "rank 2 (");
+    all_failed(j, true, WG_EINVAL, "has another optimizer than rank 0 (");
+    free(j);
+    j = new_job(3);
+    run(j);
+    all_failed(j, true, WG_EINVAL, "accumulate: expected a multiple of 3");
+    free(j);
+}
+
+static void a_flipped_bit_is_found(void **state)
+{
+    (void)state;
+    for (int flips = 0; flips < 3; flips++) {
+        job *j = new_job(3);
+        char words[20];
+        struct stat s;
+        j->options.accumulate = 3;
+        j->options.folder = path_of("flipped");
+        j->flips = flips;
+        run(j);
+        snprintf(words, sizeof words, "rank %d (", flips);
+        all_failed(j, false, WG_EDATA, words);
+        all_failed(j, false, WG_EDATA, "update 13 is not saved");
+        assert_int_not_equal(stat(path_of("flipped/progress.json"), &s), 0);
+        free(j);
+    }
+}
+
+/* What rank 0 cannot write, no rank trains for. */
+static void a_folder_that_cannot_be_made_stops_all(void **state)
+{
+    job *j = new_job(2);
+    (void)state;
+    write_text("file", "");
+    j->options.folder = path_of("file");
+    run(j);
+    all_failed(j, true, WG_EIO, "rank 0 (");
+    all_failed(j, true, WG_EIO, "expected a folder, got a file");
+    free(j);
+}
+
+static wg_value *counting(void *context, const wg_model_step *step)
+{
+    wg_value *n = wg_state(step->graph, "count", WG_F32, WG_SCALAR, wg_zeros());
+    wg_assign(n, wg_shift(n, 1));
+    return classifier(context, step);
+}
+
+static void states_of_a_model_are_refused(void **state)
+{
+    job *j = new_job(2);
+    (void)state;
+    j->options.model = counting;
+    run(j);
+    all_failed(j, true, WG_EUNSUPPORTED, "the model assigns to count in each batch");
+    free(j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_ranks_gives_the_same_bits),
+        cmocka_unit_test(a_run_goes_on_with_other_ranks),
+        cmocka_unit_test(three_ranks_agree),
+        cmocka_unit_test(nan_on_one_rank_stops_all),
+        cmocka_unit_test(other_settings_are_found),
+        cmocka_unit_test(a_flipped_bit_is_found),
+        cmocka_unit_test(a_folder_that_cannot_be_made_stops_all),
+        cmocka_unit_test(states_of_a_model_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_data);
+}
