@@ -5,8 +5,8 @@
  *
  * The file tells bright shapes on dark ground apart.  The new task is dark shapes on bright
  * ground, of which there are 320 images: a new layer behind the output "features" learns them
- * together with all that was imported.  Exits with 0 if of other dark shapes fewer than half were told right before
- * and 90 % are afterwards, and the file that is written says the same.
+ * together with all that was imported.  Exits with 0 if of other dark shapes fewer than half were
+ * told right before and 90 % are afterwards, and the file that is written says the same.
  *
  * So that the example needs no file, it makes the first one itself: make_file has nothing that the
  * rest knows of. */
