@@ -113,9 +113,9 @@ static void ops_come_back(void **state)
         wg_max(x, WG_AXES(0), WG_DROP),
         wg_logsumexp(x, WG_AXES(-1), WG_KEEP),
         wg_softmax(x, 0),
-        wg_cross_entropy(image, wg_iota(g, WG_I32, WG_SHAPE(2, 4, 6), 2, -1, 1), NULL,
-                         &(wg_cross_entropy_attrs){
-                             .use_ignore = true, .ignore = -1, .reduction = WG_LOSS_NONE}),
+        wg_cross_entropy(
+            image, wg_iota(g, WG_I32, WG_SHAPE(2, 4, 6), 2, -1, 1), NULL,
+            &(wg_cross_entropy_attrs){.use_ignore = true, .ignore = -1, .reduction = WG_LOSS_NONE}),
         wg_log_softmax(x, 1),
         wg_layernorm(x, NULL, NULL, WG_LAST_AXIS, 1e-5),
         wg_batchnorm_eval(image, wg_iota(g, WG_F32, WG_SHAPE(4), 0, 0, 0.1),

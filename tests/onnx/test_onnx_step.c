@@ -158,9 +158,8 @@ static void steps_come_back(void **state)
     static const struct {
         const char *name;
         double losses, leaves;
-    } tolerance[] = {{"mlp", 1e-6, 1e-6},       {"convnet", 1e-6, 1e-6},
-                     {"attention", 1e-6, 1e-5}, {"encoder", 1e-6, 1e-4},
-                     {"lstm", 1e-6, 1e-6},      {"transformer", 1e-6, 1e-4}};
+    } tolerance[] = {{"mlp", 1e-6, 1e-6},     {"convnet", 1e-6, 1e-6}, {"attention", 1e-6, 1e-5},
+                     {"encoder", 1e-6, 1e-4}, {"lstm", 1e-6, 1e-6},    {"transformer", 1e-6, 1e-4}};
     (void)state;
     for (size_t i = 0; i < WG_COUNT(tolerance); i++) {
         const wg_model *m = wg_model_find(tolerance[i].name);
