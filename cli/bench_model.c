@@ -259,7 +259,7 @@ static int bench(const source *s, const request *r)
     int code;
     wg_graph *g = source_build(s, &loss, &code);
     if (g && r->step)
-        code = source_add_update(s, g, loss);
+        code = source_add_update(s, g, loss, NULL);
     else if (g && r->grad)
         code = source_add_gradient(s, g, loss);
     for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++)

@@ -337,7 +337,7 @@ static int open_and_show(request *r)
     r->picture.title = s.trained.d_model || !s.model ? r->model : s.model->name;
     r->picture.expanded = r->expand;
     if (g && r->step)
-        code = source_add_update(&s, g, loss);
+        code = source_add_update(&s, g, loss, NULL);
     else if (g && r->grad)
         code = source_add_gradient(&s, g, loss);
     if (g && code == EXIT_OK)

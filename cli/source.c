@@ -271,7 +271,7 @@ int source_add_gradient(const source *s, wg_graph *g, wg_value *loss)
     return exit_code(status);
 }
 
-int source_add_update(const source *s, wg_graph *g, wg_value *loss)
+int source_add_update(const source *s, wg_graph *g, wg_value *loss, wg_value *rate)
 {
     size_t n = wg_graph_parameters(g, NULL, 0);
     wg_value **w = calloc(2 * n + 1, sizeof *w);
@@ -282,8 +282,10 @@ int source_add_update(const source *s, wg_graph *g, wg_value *loss)
     }
     wg_graph_parameters(g, w, n);
     wg_status status = wg_grad(loss, w, n, w + n);
+    if (status == WG_OK && n && !rate)
+        rate = wg_fill(g, w[0]->dtype, WG_SCALAR, 1e-4);
     if (status == WG_OK && n)
-        status = wg_adam_update(w, w + n, n, wg_fill(g, w[0]->dtype, WG_SCALAR, 1e-4), NULL);
+        status = wg_adam_update(w, w + n, n, rate, NULL);
     if (status != WG_OK)
         complain("%s: %s", s->name, wg_graph_message(g));
     free(w);

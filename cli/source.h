@@ -63,7 +63,8 @@ void source_fill_inputs(const source *s, wg_plan *p, wg_graph *g, uint64_t seed)
 /* Adds the gradient of the loss: each parameter's derivative becomes an output "d NAME".  Complains
  * and returns an exit code other than EXIT_OK if that fails. */
 int source_add_gradient(const source *s, wg_graph *g, wg_value *loss);
-/* Adds the gradient, not as outputs, and a step of Adam for every parameter.  Likewise. */
-int source_add_update(const source *s, wg_graph *g, wg_value *loss);
+/* Adds the gradient, not as outputs, and a step of Adam for every parameter, at that rate (a
+ * scalar; NULL: 1e-4).  Likewise. */
+int source_add_update(const source *s, wg_graph *g, wg_value *loss, wg_value *rate);
 
 #endif

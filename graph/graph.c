@@ -519,6 +519,11 @@ const char *wg_graph_output_name(const wg_graph *g, size_t i)
     return g && i < g->n_outputs ? g->outputs[i].name : NULL;
 }
 
+wg_value *wg_graph_find_output(const wg_graph *g, const char *name)
+{
+    return g && name && *name ? wgi_names_get(&g->output_names, name) : NULL;
+}
+
 size_t wg_graph_assign_count(const wg_graph *g)
 {
     return g ? g->n_assigns : 0;

@@ -50,6 +50,21 @@ const char *wgi_ox_name(ox_export *e, const wg_value *v)
     return e->name[v->id] = wgi_ox_new_name(e, v->name ? v->name : text);
 }
 
+bool wgi_ox_is_read(const wg_value *v)
+{
+    const wg_graph *g = v->node->graph;
+    for (size_t k = v->node->id + 1; k < wg_graph_node_count(g); k++) {
+        const wg_node *reader = wg_graph_node(g, k);
+        for (int j = 0; j < reader->n_in; j++)
+            if (reader->in[j] == v)
+                return true;
+    }
+    for (size_t k = 0; k < wg_graph_output_count(g); k++)
+        if (wg_graph_output(g, k) == v)
+            return true;
+    return false;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static char **texts(ox_export *e, const char *const *in, size_t n)
@@ -158,13 +173,13 @@ void wgi_ox_set_word(ox_export *e, ox_node_proto *p, const char *name, const cha
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-const char *wgi_ox_tensor(ox_export *e, const char *name, wg_dtype dtype, const wg_shape *shape,
-                          const void *data)
+static ox_tensor_proto *tensor(ox_export *e, wg_dtype dtype, const wg_shape *shape,
+                               const void *data)
 {
     ox_tensor_proto *t = wgi_ox_room(e, sizeof *t);
     int64_t *dims = wgi_ox_room(e, WG_MAX_RANK * sizeof *dims);
     if (!t || !dims)
-        return "";
+        return NULL;
     wgi_onnx__tensor_proto__init(t);
     memcpy(dims, shape->dim, (size_t)shape->rank * sizeof *dims);
     t->dims = dims;
@@ -174,8 +189,31 @@ const char *wgi_ox_tensor(ox_export *e, const char *name, wg_dtype dtype, const 
     t->has_raw_data = true;
     t->raw_data.len = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
     t->raw_data.data = (uint8_t *)data;
+    return t;
+}
+
+const char *wgi_ox_tensor(ox_export *e, const char *name, wg_dtype dtype, const wg_shape *shape,
+                          const void *data)
+{
+    ox_tensor_proto *t = tensor(e, dtype, shape, data);
+    if (!t)
+        return "";
     t->name = (char *)name;
     wgi_ox_push(e, &e->initializers, t);
+    return name;
+}
+
+const char *wgi_ox_fixed(ox_export *e, const char *name, wg_dtype dtype, const wg_shape *shape,
+                         const void *data)
+{
+    if (!wg_dtype_is_float(dtype) || shape->rank == 0)
+        return wgi_ox_tensor(e, name, dtype, shape, data);
+    ox_node_proto *p = wgi_ox_node(e, "Constant", NULL, 0, name);
+    ox_attribute_proto *a = attribute(e, p, "value");
+    if (a) {
+        a->type = WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+        a->t = tensor(e, dtype, shape, data);
+    }
     return name;
 }
 

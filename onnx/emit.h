@@ -30,6 +30,8 @@ void *wgi_ox_room(ox_export *e, size_t size);
 const char *wgi_ox_new_name(ox_export *e, const char *wanted);
 /* The name of a value of the graph. */
 const char *wgi_ox_name(ox_export *e, const wg_value *v);
+/* Whether a node or an output of the graph reads v. */
+bool wgi_ox_is_read(const wg_value *v);
 
 /* A node with `n_in` operands ("" or NULL: absent) and one result, whose name is `out`, or new for
  * NULL. */
@@ -48,6 +50,10 @@ void wgi_ox_set_word(ox_export *e, ox_node_proto *p, const char *name, const cha
 /* A tensor that the file has the numbers of; returns its name.  `data` is not copied. */
 const char *wgi_ox_tensor(ox_export *e, const char *name, wg_dtype dtype, const wg_shape *shape,
                           const void *data);
+/* The same of numbers that nobody trains.  Floats with axes become a node Constant: readers take
+ * such initializers for parameters, as wg_onnx_import does. */
+const char *wgi_ox_fixed(ox_export *e, const char *name, wg_dtype dtype, const wg_shape *shape,
+                         const void *data);
 /* A list of integers, and one number of that dtype, as such tensors. */
 const char *wgi_ox_list_of(ox_export *e, const int64_t *at, size_t n);
 const char *wgi_ox_number(ox_export *e, wg_dtype dtype, double x);

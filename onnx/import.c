@@ -251,6 +251,8 @@ static wg_value *apply(ox_node *n)
         return n->op->unary(NULL, wgi_ox_in(n, 0));
     if (n->op->binary)
         return n->op->binary(NULL, wgi_ox_in(n, 0), wgi_ox_second(n));
+    if (n->op->reduce)
+        return wgi_ox_reduce(n, n->op->reduce);
     return n->op->build(n);
 }
 

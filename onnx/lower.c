@@ -5,23 +5,6 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Whether a result that ONNX has no form of is read. */
-static bool reads_result(const wg_node *n, int i)
-{
-    if (i >= n->n_out)
-        return false;
-    for (size_t k = n->id + 1; k < wg_graph_node_count(n->graph); k++) {
-        const wg_node *reader = wg_graph_node(n->graph, k);
-        for (int j = 0; j < reader->n_in; j++)
-            if (reader->in[j] == n->out[i])
-                return true;
-    }
-    for (size_t k = 0; k < wg_graph_output_count(n->graph); k++)
-        if (wg_graph_output(n->graph, k) == n->out[i])
-            return true;
-    return false;
-}
-
 static bool is_plain_linear(const wg_node *n)
 {
     const wg_linear_attrs *a = n->attrs;
@@ -31,7 +14,7 @@ static bool is_plain_linear(const wg_node *n)
 static bool is_plain_entropy(const wg_node *n)
 {
     const wg_cross_entropy_attrs *a = n->attrs;
-    return n->in[0]->shape.rank == 2 && a->smoothing == 0 && n->n_in == 2;
+    return wg_value_count(n->in[0]) > 0 && a->smoothing == 0 && n->n_in == 2;
 }
 
 static bool is_unit_step(const wg_node *n)
@@ -53,11 +36,6 @@ static bool is_usual_norm(const wg_node *n)
 {
     const wg_vector_norm_attrs *a = n->attrs;
     return a->p == 1 || a->p == 2 || isinf(a->p);
-}
-
-static bool is_without_index(const wg_node *n)
-{
-    return !reads_result(n, 1);
 }
 
 /* Comparisons of bools, and remainders, would need more than one form. */
@@ -131,11 +109,12 @@ ox_writer *wgi_ox_writer_of(const wg_node *n)
         {&wg_op_conv3d, wgi_ox_write_conv, NULL},
         {&wg_op_conv2d_grad_x, wgi_ox_write_conv_transpose, NULL},
         {&wg_op_conv3d_grad_x, wgi_ox_write_conv_transpose, NULL},
-        {&wg_op_max_pool2d, wgi_ox_write_pool, is_without_index},
+        {&wg_op_max_pool2d, wgi_ox_write_pool, NULL},
         {&wg_op_avg_pool2d, wgi_ox_write_pool, NULL},
         {&wg_op_softmax, wgi_ox_write_softmax, NULL},
         {&wg_op_log_softmax, wgi_ox_write_softmax, NULL},
         {&wg_op_layernorm, wgi_ox_write_layernorm, NULL},
+        {&wg_op_batchnorm_eval, wgi_ox_write_batchnorm, NULL},
         {&wg_op_cross_entropy, wgi_ox_write_cross_entropy, is_plain_entropy},
     };
     if (wgi_ox_same_name(n->op))

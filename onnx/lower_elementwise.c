@@ -61,7 +61,7 @@ void wgi_ox_write_constant(ox_export *e, const wg_node *n)
 {
     const wg_constant_attrs *a = n->attrs;
     static const char none[1];
-    wgi_ox_tensor(e, out(e, n), a->dtype, &a->shape, a->data.bytes ? a->data.bytes : none);
+    wgi_ox_fixed(e, out(e, n), a->dtype, &a->shape, a->data.bytes ? a->data.bytes : none);
 }
 
 void wgi_ox_write_fill(ox_export *e, const wg_node *n)
@@ -83,7 +83,7 @@ void wgi_ox_write_iota(ox_export *e, const wg_node *n)
         wgi_put_element(data, a->dtype, i, a->start + (double)i * a->step);
     for (int k = 0; k < s.rank; k++)
         s.dim[k] = k == axis ? size : 1;
-    const char *line = wgi_ox_tensor(e, wgi_ox_new_name(e, "numbers"), a->dtype, &s, data);
+    const char *line = wgi_ox_fixed(e, wgi_ox_new_name(e, "numbers"), a->dtype, &s, data);
     apply2(e, "Expand", line, wgi_ox_list_of(e, a->shape.dim, (size_t)a->shape.rank), out(e, n));
 }
 
@@ -96,7 +96,7 @@ void wgi_ox_write_one_hot(ox_export *e, const wg_node *n)
     wg_shape s = WG_SHAPE(a->depth);
     for (int64_t i = 0; data && i < a->depth; i++)
         wgi_put_element(data, dtype, i, (double)i);
-    const char *classes = wgi_ox_tensor(e, wgi_ox_new_name(e, "classes"), dtype, &s, data);
+    const char *classes = wgi_ox_fixed(e, wgi_ox_new_name(e, "classes"), dtype, &s, data);
     const char *ids =
         apply2(e, "Unsqueeze", in(e, n, 0), wgi_ox_list_of(e, &(int64_t){-1}, 1), NULL);
     const char *hot = apply2(e, "Equal", ids, classes, NULL);

@@ -181,7 +181,7 @@ static void set_windows(ox_export *e, ox_node_proto *p, const wg_conv_attrs *a, 
 void wgi_ox_write_conv(ox_export *e, const wg_node *n)
 {
     int spatial = n->in[0]->shape.rank - 2;
-    ox_node_proto *p = node_of(e, n, "Conv", 2);
+    ox_node_proto *p = node_of(e, n, "Conv", n->n_in);
     set_windows(e, p, n->attrs, spatial);
     wgi_ox_set_ints(e, p, "kernel_shape", n->in[1]->shape.dim + 2, (size_t)spatial);
 }
@@ -216,6 +216,13 @@ void wgi_ox_write_pool(ox_export *e, const wg_node *n)
         wgi_ox_set_ints(e, p, "dilations", (int64_t[]){a->dilation_h, a->dilation_w}, 2);
     else
         wgi_ox_set_int(e, p, "count_include_pad", !a->exclude_padding);
+    if (max && wgi_ox_is_read(n->out[1])) { /* of the whole tensor there, of a plane here */
+        const wg_shape *x = &n->in[0]->shape;
+        const char *index = wgi_ox_new_name(e, "index");
+        wgi_ox_add_result(e, p, index);
+        apply2(e, "Mod", index, wgi_ox_number(e, WG_I64, (double)(x->dim[2] * x->dim[3])),
+               wgi_ox_name(e, n->out[1]));
+    }
 }
 
 /* ---- along an axis, and rows ----------------------------------------------------------------- */
@@ -234,7 +241,7 @@ static const char *all(ox_export *e, wg_dtype dtype, const wg_shape *s, double x
     char *data = wgi_ox_room(e, (size_t)count * wg_dtype_size(dtype) + 1);
     for (int64_t i = 0; data && i < count; i++)
         wgi_put_element(data, dtype, i, x);
-    return wgi_ox_tensor(e, wgi_ox_new_name(e, "all"), dtype, s, data);
+    return wgi_ox_fixed(e, wgi_ox_new_name(e, "all"), dtype, s, data);
 }
 
 void wgi_ox_write_layernorm(ox_export *e, const wg_node *n)
@@ -252,13 +259,38 @@ void wgi_ox_write_layernorm(ox_export *e, const wg_node *n)
     wgi_ox_add_result(e, p, wgi_ox_name(e, n->out[2]));
 }
 
-/* Rows of classes. */
+/* ONNX has gain and bias before the statistics, and always. */
+void wgi_ox_write_batchnorm(ox_export *e, const wg_node *n)
+{
+    const wg_batchnorm_attrs *a = n->attrs;
+    const wg_value *mean = n->in[1];
+    const char *gain = n->n_in > 3 ? in(e, n, 3) : all(e, mean->dtype, &mean->shape, 1),
+               *bias = n->n_in > 4 ? in(e, n, 4) : all(e, mean->dtype, &mean->shape, 0);
+    const char *const operands[] = {in(e, n, 0), gain, bias, in(e, n, 1), in(e, n, 2)};
+    ox_node_proto *p = wgi_ox_node(e, "BatchNormalization", operands, 5, out(e, n));
+    wgi_ox_set_real(e, p, "epsilon", a->eps);
+}
+
+/* Logits with other axes become rows of classes, and what is not reduced is put back. */
 void wgi_ox_write_cross_entropy(ox_export *e, const wg_node *n)
 {
     static const char *const reductions[] = {"mean", "sum", "none"};
     const wg_cross_entropy_attrs *a = n->attrs;
-    ox_node_proto *p = node_of(e, n, "SoftmaxCrossEntropyLoss", 2);
+    const wg_shape *s = &n->in[0]->shape, *t = &n->in[1]->shape;
+    const char *logits = in(e, n, 0), *targets = in(e, n, 1);
+    bool rows = s->rank == 2, back = !rows && a->reduction == WG_LOSS_NONE;
+    int64_t shape[] = {wg_shape_count(t), s->dim[s->rank - 1]};
+    if (!rows) {
+        logits = apply2(e, "Reshape", logits, wgi_ox_list_of(e, shape, 2), NULL);
+        targets = apply2(e, "Reshape", targets, wgi_ox_list_of(e, shape, 1), NULL);
+    }
+    const char *const operands[] = {logits, targets};
+    ox_node_proto *p =
+        wgi_ox_node(e, "SoftmaxCrossEntropyLoss", operands, 2, back ? NULL : out(e, n));
     wgi_ox_set_word(e, p, "reduction", reductions[a->reduction]);
     if (a->use_ignore)
         wgi_ox_set_int(e, p, "ignore_index", a->ignore);
+    if (back)
+        apply2(e, "Reshape", wgi_ox_result(p), wgi_ox_list_of(e, t->dim, (size_t)t->rank),
+               out(e, n));
 }

@@ -17,20 +17,23 @@ typedef struct ox_node ox_node;
 typedef wg_value *ox_build(ox_node *n);
 typedef wg_value *ox_unary(const char *at, wg_value *x);
 typedef wg_value *ox_binary(const char *at, wg_value *a, wg_value *b);
+typedef wg_value *ox_reduction(const char *at, wg_value *x, wg_axes axes, wg_keep keep);
 
 enum {
     OX_WRAP = 1,     /* integers of fewer bits wrap around: arithmetic */
     OX_TRAINING = 2, /* of the domain ai.onnx.preview.training */
-    OX_LATE = 4,     /* operands may name values that other nodes computed: Gradient */
+    OX_IN_FLOATS = 4 /* of a reduction: integers are reduced in f64 */
 };
 
-/* A row of the table of ops: the first of unary, binary and build that is not NULL builds it. */
+/* A row of the table of ops: the first of unary, binary, reduce and build that is not NULL builds
+ * it. */
 typedef struct ox_op {
     const char *name;
     int min; /* operands that must be there */
     ox_build *build;
     ox_unary *unary;
     ox_binary *binary;
+    ox_reduction *reduce; /* by wgi_ox_reduce */
     int flags;
     const char *limits; /* what is refused; NULL: nothing */
 } ox_op;
@@ -119,6 +122,8 @@ bool wgi_ox_ints_of(ox_node *n, int i, const char *name, ox_ints *out);
 
 /* ---- building -------------------------------------------------------------------------------- */
 
+/* Operand 0 reduced along the axes that operand 1 or an attribute names. */
+wg_value *wgi_ox_reduce(ox_node *n, ox_reduction *f);
 /* An axis from 0 on, of a tensor of that rank; -1 after an error. */
 int wgi_ox_axis(ox_node *n, int64_t axis, int rank);
 /* x in another dtype; x itself if it has it. */

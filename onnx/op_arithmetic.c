@@ -90,6 +90,17 @@ wg_value *wgi_ox_bit_shift(ox_node *n)
     return wgi_ox_divide(a, power);
 }
 
+/* -1 - a, which is wrapped to the range of unsigned types. */
+wg_value *wgi_ox_bitwise_not(ox_node *n)
+{
+    const ox_type *type = wgi_ox_type_in(n, 0);
+    wg_value *a = wgi_ox_in(n, 0);
+    if (!type || type->number == 13) /* its largest number cannot be held */
+        return wgi_ox_refuse(n, "uint64");
+    n->type[0] = type;
+    return wgi_ox_wrap(wg_shift(wg_neg(a), -1), type);
+}
+
 /* Bools are compared by logic. */
 wg_value *wgi_ox_equal(ox_node *n)
 {

@@ -6,7 +6,7 @@
 
 /* ---- convolution ----------------------------------------------------------------------------- */
 
-static wg_value *convolve(wg_value *x, wg_value *w, wg_value *b, const ox_window *g, int64_t groups)
+wg_value *wgi_ox_convolve(wg_value *x, wg_value *w, wg_value *b, const ox_window *g, int64_t groups)
 {
     const int64_t *p = g->before, *s = g->stride, *d = g->dilation;
     if (g->rank == 1)
@@ -38,7 +38,7 @@ static wg_value *conv(ox_node *n, wg_value *x, wg_value *w, wg_value *b)
         x = wgi_ox_pad_spatial(n, x, &g, false, 0);
         memset(g.before, 0, sizeof g.before);
     }
-    return convolve(x, w, b, &g, wgi_ox_int(n, "group", 1));
+    return wgi_ox_convolve(x, w, b, &g, wgi_ox_int(n, "group", 1));
 }
 
 wg_value *wgi_ox_conv(ox_node *n)
@@ -165,4 +165,71 @@ wg_value *wgi_ox_conv_transpose(ox_node *n)
     for (int k = 0; k < s.rank; k++)
         s.dim[k] = k == 1 ? wg_value_count(b) : 1;
     return wg_add(y, wg_reshape(b, s));
+}
+
+/* ---- windows put back ------------------------------------------------------------------------ */
+
+/* 1 for tap k of channel c at [c taps + k, 0, tap k]. */
+static wg_value *taps_apart(ox_node *n, wg_dtype dtype, int64_t channels, const ox_window *g,
+                            int64_t taps)
+{
+    wg_shape s = {g->rank + 2, {channels * taps, 1}};
+    memcpy(s.dim + 2, g->kernel, (size_t)g->rank * sizeof *s.dim);
+    double *ones = wgi_ox_alloc(n, (size_t)(channels * taps * taps + 1) * sizeof *ones);
+    for (int64_t i = 0; ones && i < channels * taps; i++)
+        ones[i * taps + i % taps] = 1;
+    return ones ? wgi_ox_constant(n->graph, dtype, s, ones) : NULL;
+}
+
+/* How many windows lie on each axis of the padded image; 0 after an error. */
+static int64_t count_windows(ox_node *n, const ox_window *g, const int64_t *size, wg_shape *windows)
+{
+    int64_t all = 1;
+    for (int k = 0; k < g->rank; k++) {
+        int64_t room = size[k] + g->before[k] + g->after[k] - wgi_ox_span(g, k);
+        windows->dim[2 + k] = room < 0 ? 0 : room / g->stride[k] + 1;
+        all *= windows->dim[2 + k];
+    }
+    if (all < 1)
+        wgi_ox_fail(n, WG_ESHAPE, "no window fits into the image");
+    return all;
+}
+
+/* Columns [N, C taps, windows], each of which is added at its place of an image [N, C, ...]: a
+ * transposed convolution in which each tap is a channel of its own. */
+wg_value *wgi_ox_col2im(ox_node *n)
+{
+    wg_value *x = wgi_ox_in(n, 0);
+    ox_ints size, kernel;
+    if (!x || !wgi_ox_ints_in(n, 1, &size) || !wgi_ox_ints_in(n, 2, &kernel))
+        return NULL;
+    wg_shape image = {(int)size.n + 2, {1, 1}}, windows;
+    if (x->shape.rank != 3 || size.n != kernel.n || size.n < 1 || size.n > OX_MAX_SPATIAL)
+        return wgi_ox_fail(n, WG_ESHAPE, "an operand of %d axes, an image of %zu, blocks of %zu",
+                           x->shape.rank, size.n, kernel.n);
+    memcpy(image.dim + 2, size.at, size.n * sizeof *image.dim);
+    wg_value *like = wg_fill(n->graph, x->dtype, image, 0);
+    ox_window g;
+    if (!like || !wgi_ox_window(n, like, kernel.at, &g))
+        return NULL;
+    int64_t taps = 1, after[OX_MAX_SPATIAL];
+    for (int k = 0; k < g.rank; k++)
+        taps *= g.kernel[k];
+    windows = image;
+    windows.dim[0] = x->shape.dim[0];
+    windows.dim[1] = x->shape.dim[1];
+    int64_t all = count_windows(n, &g, size.at, &windows);
+    if (all < 1 || x->shape.dim[1] % taps || x->shape.dim[2] != all)
+        return wgi_ox_fail(n, WG_ESHAPE, "%lld columns of %lld numbers, of %lld windows of %lld",
+                           (long long)x->shape.dim[2], (long long)x->shape.dim[1], (long long)all,
+                           (long long)taps);
+    int64_t channels = x->shape.dim[1] / taps;
+    wg_value *y = transposed(wg_reshape(x, windows), taps_apart(n, x->dtype, channels, &g, taps),
+                             &g, channels);
+    for (int k = 0; k < g.rank && y; k++) { /* what the stride left over, and the padding */
+        after[k] = size.at[k] + g.before[k] - y->shape.dim[2 + k];
+        g.before[k] = -g.before[k];
+        g.after[k] = after[k];
+    }
+    return wgi_ox_pad_spatial(n, y, &g, false, 0);
 }

@@ -98,6 +98,31 @@ static wg_value *along(wg_value *v, const wg_value *x, int64_t axis)
     return wg_reshape(v, s);
 }
 
+/* With block_size, v has one number for as many neighbours along the axis. */
+static wg_value *blocks(ox_node *n, wg_value *v, const wg_value *x, int64_t axis)
+{
+    int64_t size = wgi_ox_int(n, "block_size", 0);
+    if (!v || !x || size < 1 || v->shape.rank != x->shape.rank || x->shape.rank == WG_MAX_RANK)
+        return v;
+    int k = wgi_ox_axis(n, axis, x->shape.rank);
+    wg_shape s = v->shape;
+    wg_value *each = k < 0 ? NULL : wg_unsqueeze(v, k + 1);
+    if (!each)
+        return NULL;
+    wg_shape wide = each->shape;
+    wide.dim[k + 1] = size;
+    s.dim[k] *= size;
+    v = wg_reshape(wg_expand(each, wide), s);
+    return s.dim[k] > x->shape.dim[k] ? wg_slice(v, k, 0, x->shape.dim[k], 1) : v;
+}
+
+/* Operand i as something that broadcasts to x. */
+static wg_value *scale_of(ox_node *n, int i, const wg_value *x)
+{
+    int64_t axis = wgi_ox_int(n, "axis", 1);
+    return along(blocks(n, wgi_ox_in(n, i), x, axis), x, axis);
+}
+
 static const ox_type *quantised_type(ox_node *n, int zero)
 {
     const ox_type *type = wgi_ox_type_in(n, zero);
@@ -110,8 +135,7 @@ static const ox_type *quantised_type(ox_node *n, int zero)
 wg_value *wgi_ox_quantize(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0);
-    int64_t axis = wgi_ox_int(n, "axis", 1);
-    wg_value *scale = along(wgi_ox_in(n, 1), x, axis), *zero = along(wgi_ox_in(n, 2), x, axis);
+    wg_value *scale = scale_of(n, 1, x), *zero = scale_of(n, 2, x);
     n->type[0] = quantised_type(n, 2);
     return saturated(wg_div(x, scale), zero, n->type[0]);
 }
@@ -119,8 +143,7 @@ wg_value *wgi_ox_quantize(ox_node *n)
 wg_value *wgi_ox_dequantize(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0);
-    int64_t axis = wgi_ox_int(n, "axis", 1);
-    wg_value *scale = along(wgi_ox_in(n, 1), x, axis), *zero = along(wgi_ox_in(n, 2), x, axis);
+    wg_value *scale = scale_of(n, 1, x), *zero = scale_of(n, 2, x);
     if (!scale)
         return NULL;
     wg_value *y = wg_cast(zero ? wg_sub(x, zero) : x, scale->dtype);

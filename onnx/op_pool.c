@@ -152,12 +152,39 @@ wg_value *wgi_ox_max_unpool(ox_node *n)
 
 /* ---- means ----------------------------------------------------------------------------------- */
 
+static bool has_dilation(const ox_window *w)
+{
+    return w->dilation[0] > 1 || w->dilation[1] > 1 || w->dilation[2] > 1;
+}
+
+/* The mean over each window of x without padding.  With dilation it is a convolution of each
+ * channel by itself. */
+static wg_value *mean(wg_value *x, const ox_window *w)
+{
+    if (!x || !has_dilation(w))
+        return pool(x, w, (wg_avg_pool2d));
+    wg_shape s = x->shape, kernel = {s.rank, {1, 1}};
+    int64_t taps = 1, planes = s.dim[0] * s.dim[1];
+    for (int k = 0; k < w->rank; k++)
+        taps *= kernel.dim[2 + k] = w->kernel[k];
+    wg_value *even = wg_fill(wg_graph_of(x), x->dtype, kernel, 1.0 / (double)taps);
+    s.dim[0] = planes;
+    s.dim[1] = 1;
+    wg_value *y = wgi_ox_convolve(wg_reshape(x, s), even, NULL, w, 1);
+    if (!y)
+        return NULL;
+    s = y->shape;
+    s.dim[0] = x->shape.dim[0];
+    s.dim[1] = x->shape.dim[1];
+    return wg_reshape(y, s);
+}
+
 /* The mean over whole windows of the padded x, and of how much of each window counts. */
 static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w)
 {
     ox_window inner = *w;
     memset(inner.before, 0, sizeof inner.before);
-    wg_value *y = pool(wgi_ox_pad_spatial(n, x, w, true, 0), &inner, (wg_avg_pool2d));
+    wg_value *y = mean(wgi_ox_pad_spatial(n, x, w, true, 0), &inner);
     ox_window last = *w; /* behind the padding that counts */
     wg_shape one = x->shape;
     one.dim[0] = one.dim[1] = 1;
@@ -168,12 +195,7 @@ static wg_value *mean_over(ox_node *n, wg_value *x, const ox_window *w)
         memset(last.after, 0, sizeof last.after);
     }
     ones = wgi_ox_pad_spatial(n, ones, &last, true, 0);
-    return wg_div(y, pool(ones, &inner, (wg_avg_pool2d)));
-}
-
-static bool has_dilation(const ox_window *w)
-{
-    return w->dilation[0] > 1 || w->dilation[1] > 1 || w->dilation[2] > 1;
+    return wg_div(y, mean(ones, &inner));
 }
 
 wg_value *wgi_ox_average_pool(ox_node *n)
@@ -182,10 +204,12 @@ wg_value *wgi_ox_average_pool(ox_node *n)
     ox_window w;
     if (!x || !wgi_ox_window(n, x, NULL, &w))
         return NULL;
-    if (has_dilation(&w))
-        return wgi_ox_refuse(n, "dilations");
     w.exclude_padding = !wgi_ox_int(n, "count_include_pad", 0);
-    return wgi_ox_is_even(&w) ? pool(x, &w, (wg_avg_pool2d)) : mean_over(n, x, &w);
+    bool beyond = w.extra[0] || w.extra[1] || w.extra[2];
+    if (beyond && has_dilation(&w) && !w.exclude_padding) /* engines do not agree */
+        return wgi_ox_refuse(n, "ceil_mode with dilations and count_include_pad");
+    return wgi_ox_is_even(&w) && !has_dilation(&w) ? pool(x, &w, (wg_avg_pool2d))
+                                                   : mean_over(n, x, &w);
 }
 
 /* (sum |x|^p)^(1/p), the sum by the mean over a window times its number of elements */
@@ -196,14 +220,12 @@ wg_value *wgi_ox_lp_pool(ox_node *n)
     ox_window w;
     if (!x || !wgi_ox_window(n, x, NULL, &w))
         return NULL;
-    if (has_dilation(&w))
-        return wgi_ox_refuse(n, "dilations");
     for (int k = 0; k < w.rank; k++)
         taps *= (double)w.kernel[k];
     ox_window inner = w;
     memset(inner.before, 0, sizeof inner.before);
     wg_value *power = wg_pow(wg_abs(x), wg_scalar_like(x, p));
-    wg_value *y = pool(wgi_ox_pad_spatial(n, power, &w, true, 0), &inner, (wg_avg_pool2d));
+    wg_value *y = mean(wgi_ox_pad_spatial(n, power, &w, true, 0), &inner);
     return wg_pow(wg_scale(y, taps), wg_scalar_like(x, 1 / p));
 }
 

@@ -1,7 +1,8 @@
 /* Reductions, and what is found or summed along an axis. */
 #include "onnx/ops.h"
+#include "wengert/graph/rule.h"
 
-typedef wg_value *reduction(wg_value *x, wg_axes axes, wg_keep keep);
+#include <math.h>
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
@@ -20,7 +21,7 @@ static bool take_axes(ox_node *n, int rank, wg_axes *axes)
 }
 
 /* No axes: all, unless noop_with_empty_axes says none. */
-static wg_value *reduce(ox_node *n, reduction *f)
+wg_value *wgi_ox_reduce(ox_node *n, ox_reduction *f)
 {
     wg_value *x = wgi_ox_in(n, 0);
     wg_axes axes;
@@ -28,134 +29,54 @@ static wg_value *reduce(ox_node *n, reduction *f)
         return NULL;
     if (!axes.count && wgi_ox_int(n, "noop_with_empty_axes", 0))
         return x;
-    return f(x, axes, wgi_ox_int(n, "keepdims", 1) ? WG_KEEP : WG_DROP);
+    bool wide = n->op->flags & OX_IN_FLOATS && !wg_dtype_is_float(x->dtype);
+    wg_value *y = f(NULL, wide ? wg_cast(x, WG_F64) : x, axes,
+                    wgi_ox_int(n, "keepdims", 1) ? WG_KEEP : WG_DROP);
+    return wgi_ox_cast(y, x->dtype);
 }
 
-/* Floats as they are, integers by way of f64. */
-static wg_value *in_floats(wg_value *x, wg_axes axes, wg_keep keep, reduction *f)
+/* The extreme of no numbers, or NULL if there are some. */
+static wg_value *extreme_of_none(wg_value *x, wg_axes axes, wg_keep keep, double infinity)
 {
-    return wgi_ox_cast(f(wg_dtype_is_float(x->dtype) ? x : wg_cast(x, WG_F64), axes, keep),
-                       x->dtype);
+    wg_shape s = wg_shape_reduced(&x->shape, &axes, keep);
+    bool none = wg_dtype_is_float(x->dtype) && !wg_value_count(x) && wg_shape_count(&s);
+    return none ? wg_fill(wg_graph_of(x), x->dtype, s, infinity) : NULL;
 }
 
-static wg_value *sum(wg_value *x, wg_axes axes, wg_keep keep)
+wg_value *wgi_ox_largest_of(const char *at, wg_value *x, wg_axes axes, wg_keep keep)
 {
-    return wg_sum(x, axes, keep);
+    wg_value *none = extreme_of_none(x, axes, keep, -INFINITY);
+    return none                  ? none
+           : x->dtype == WG_BOOL ? (wg_any)(at, x, axes, keep)
+                                 : (wg_max)(at, x, axes, keep);
 }
 
-static wg_value *float_mean(wg_value *x, wg_axes axes, wg_keep keep)
+wg_value *wgi_ox_smallest_of(const char *at, wg_value *x, wg_axes axes, wg_keep keep)
 {
-    return wg_mean(x, axes, keep);
+    wg_value *none = extreme_of_none(x, axes, keep, INFINITY);
+    return none                  ? none
+           : x->dtype == WG_BOOL ? (wg_all)(at, x, axes, keep)
+                                 : (wg_min)(at, x, axes, keep);
 }
 
-static wg_value *mean(wg_value *x, wg_axes axes, wg_keep keep)
+wg_value *wgi_ox_sum_of_magnitudes(const char *at, wg_value *x, wg_axes axes, wg_keep keep)
 {
-    return in_floats(x, axes, keep, float_mean);
+    return (wg_sum)(at, wg_abs(x), axes, keep);
 }
 
-static wg_value *max(wg_value *x, wg_axes axes, wg_keep keep)
+wg_value *wgi_ox_sum_of_squares(const char *at, wg_value *x, wg_axes axes, wg_keep keep)
 {
-    return x->dtype == WG_BOOL ? wg_any(x, axes, keep) : wg_max(x, axes, keep);
+    return (wg_sum)(at, wg_square(x), axes, keep);
 }
 
-static wg_value *min(wg_value *x, wg_axes axes, wg_keep keep)
+wg_value *wgi_ox_norm_of(const char *at, wg_value *x, wg_axes axes, wg_keep keep)
 {
-    return x->dtype == WG_BOOL ? wg_all(x, axes, keep) : wg_min(x, axes, keep);
+    return (wg_vector_norm)(at, x, axes, keep, 2);
 }
 
-static wg_value *prod(wg_value *x, wg_axes axes, wg_keep keep)
+wg_value *wgi_ox_log_of_sum(const char *at, wg_value *x, wg_axes axes, wg_keep keep)
 {
-    return wg_prod(x, axes, keep);
-}
-
-static wg_value *l1(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return wg_sum(wg_abs(x), axes, keep);
-}
-
-static wg_value *float_l2(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return wg_vector_norm(x, axes, keep, 2);
-}
-
-static wg_value *l2(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return in_floats(x, axes, keep, float_l2);
-}
-
-static wg_value *float_log_sum(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return wg_log(wg_sum(x, axes, keep));
-}
-
-static wg_value *log_sum(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return in_floats(x, axes, keep, float_log_sum);
-}
-
-static wg_value *float_log_sum_exp(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return wg_logsumexp(x, axes, keep);
-}
-
-static wg_value *log_sum_exp(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return in_floats(x, axes, keep, float_log_sum_exp);
-}
-
-static wg_value *sum_square(wg_value *x, wg_axes axes, wg_keep keep)
-{
-    return wg_sum(wg_square(x), axes, keep);
-}
-
-wg_value *wgi_ox_reduce_sum(ox_node *n)
-{
-    return reduce(n, sum);
-}
-
-wg_value *wgi_ox_reduce_mean(ox_node *n)
-{
-    return reduce(n, mean);
-}
-
-wg_value *wgi_ox_reduce_max(ox_node *n)
-{
-    return reduce(n, max);
-}
-
-wg_value *wgi_ox_reduce_min(ox_node *n)
-{
-    return reduce(n, min);
-}
-
-wg_value *wgi_ox_reduce_prod(ox_node *n)
-{
-    return reduce(n, prod);
-}
-
-wg_value *wgi_ox_reduce_l1(ox_node *n)
-{
-    return reduce(n, l1);
-}
-
-wg_value *wgi_ox_reduce_l2(ox_node *n)
-{
-    return reduce(n, l2);
-}
-
-wg_value *wgi_ox_reduce_log_sum(ox_node *n)
-{
-    return reduce(n, log_sum);
-}
-
-wg_value *wgi_ox_reduce_log_sum_exp(ox_node *n)
-{
-    return reduce(n, log_sum_exp);
-}
-
-wg_value *wgi_ox_reduce_sum_square(ox_node *n)
-{
-    return reduce(n, sum_square);
+    return wg_log((wg_sum)(at, x, axes, keep));
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */

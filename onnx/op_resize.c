@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { TAPS = 4 };
-
 /* How one axis is resized. */
 typedef struct axis_map {
     int64_t from, to;
@@ -21,6 +19,7 @@ typedef struct resize {
     const char *place, *mode, *nearest;
     double cubic; /* the coefficient a */
     bool exclude_outside;
+    bool antialias; /* where an axis shrinks, more elements count: the kernel is stretched */
 } resize;
 
 /* The position of element o. */
@@ -36,6 +35,8 @@ static double position(const resize *r, const axis_map *m, int64_t o)
         return (x + 0.5) / m->scale;
     if (strcmp(place, "pytorch_half_pixel") == 0 && m->to <= 1)
         return 0;
+    if (strcmp(place, "half_pixel_symmetric") == 0) /* about the middle, if the size was rounded */
+        return 0.5 * (double)m->from - 0.5 * (double)m->to / m->scale + (x + 0.5) / m->scale - 0.5;
     if (strcmp(place, "tf_crop_and_resize") == 0)
         return m->to > 1 ? m->start * last + x * (m->end - m->start) * last / steps
                          : 0.5 * (m->start + m->end) * last;
@@ -44,13 +45,19 @@ static double position(const resize *r, const axis_map *m, int64_t o)
 
 static bool knows_place(const char *place)
 {
-    static const char *const places[] = {"half_pixel",         "align_corners",
-                                         "asymmetric",         "tf_half_pixel_for_nn",
-                                         "pytorch_half_pixel", "tf_crop_and_resize"};
+    static const char *const places[] = {
+        "half_pixel",         "align_corners",      "asymmetric",          "tf_half_pixel_for_nn",
+        "pytorch_half_pixel", "tf_crop_and_resize", "half_pixel_symmetric"};
     for (int i = 0; i < WG_COUNT(places); i++)
         if (strcmp(places[i], place) == 0)
             return true;
     return false;
+}
+
+/* The same as a number that an int64_t holds: a region of the file may be anywhere. */
+static double bounded_position(const resize *r, const axis_map *m, int64_t o)
+{
+    return fmax(-0x1p52, fmin(position(r, m, o), 0x1p52));
 }
 
 static int64_t nearest(const resize *r, double x)
@@ -70,42 +77,41 @@ static int64_t within(int64_t i, int64_t size)
     return i < 0 ? 0 : i >= size ? size - 1 : i;
 }
 
-/* The weights of the TAPS elements from floor(x) - 1 on; t = x - floor(x).  Cubic: Keys 1981. */
-static void weights(const resize *r, double t, double w[TAPS])
+/* The weight of an element at that distance.  Cubic: Keys 1981. */
+static double weight(const resize *r, double x)
 {
-    double a = r->cubic, s = 1 - t;
-    memset(w, 0, TAPS * sizeof *w);
-    if (strcmp(r->mode, "linear") == 0) {
-        w[1] = s;
-        w[2] = t;
-        return;
-    }
-    w[0] = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a;
-    w[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
-    w[2] = ((a + 2) * s - (a + 3)) * s * s + 1;
-    w[3] = ((a * (s + 1) - 5 * a) * (s + 1) + 8 * a) * (s + 1) - 4 * a;
+    double a = r->cubic;
+    x = fabs(x);
+    if (strcmp(r->mode, "linear") == 0)
+        return x < 1 ? 1 - x : 0;
+    if (x <= 1)
+        return ((a + 2) * x - (a + 3)) * x * x + 1;
+    return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* Row o of the matrix [to, from]. */
+/* Row o of the matrix [to, from]: elements to the left of the position and to its right, as far as
+ * the kernel goes.  Those outside are the ones at the border, or do not count; the rest sums to
+ * 1. */
 static void fill_row(const resize *r, const axis_map *m, int64_t o, double *row)
 {
-    double x = position(r, m, o), w[TAPS], sum = 0;
-    int64_t first = (int64_t)floor(x) - 1;
-    weights(r, x - floor(x), w);
-    for (int k = 0; k < TAPS; k++) {
-        bool outside = first + k < 0 || first + k >= m->from;
-        w[k] = outside && r->exclude_outside ? 0 : w[k];
-        sum += w[k];
+    double x = bounded_position(r, m, o), sum = 0, reach = strcmp(r->mode, "linear") == 0 ? 1 : 2;
+    double shrink = r->antialias && m->scale < 1 ? m->scale : 1;
+    int64_t left = (int64_t)ceil(x) - 1, side = -(int64_t)floor(-reach / shrink);
+    for (int64_t i = left - side + 1; i <= left + side; i++) {
+        bool outside = i < 0 || i >= m->from;
+        double w = outside && r->exclude_outside ? 0 : weight(r, shrink * ((double)i - x));
+        row[within(i, m->from)] += w;
+        sum += w;
     }
-    for (int k = 0; k < TAPS; k++)
-        row[within(first + k, m->from)] += r->exclude_outside ? w[k] / sum : w[k];
+    for (int64_t i = 0; i < m->from; i++)
+        row[i] /= sum;
 }
 
 static wg_value *choose(const resize *r, wg_value *x, int axis, const axis_map *m)
 {
     int64_t *at = wgi_ox_alloc(r->n, ((size_t)m->to + 1) * sizeof *at);
     for (int64_t o = 0; at && o < m->to; o++)
-        at[o] = within(nearest(r, position(r, m, o)), m->from);
+        at[o] = within(nearest(r, bounded_position(r, m, o)), m->from);
     return at ? wg_take(x, wgi_ox_indices(r->n->graph, at, m->to), axis) : NULL;
 }
 
@@ -166,6 +172,33 @@ static wg_value *resized(const resize *r, wg_value *x, const axis_map map[WG_MAX
 
 /* ---- the operands ---------------------------------------------------------------------------- */
 
+static bool check_size(ox_node *n, int axis, double from, double to)
+{
+    return (to >= 1 && to <= INT32_MAX && from >= 1) ||
+           wgi_ox_fail(n, WG_ESHAPE, "axis %d would get the size %g", axis, to);
+}
+
+/* One scale for all axes that have sizes: the least ("not_larger") or the largest. */
+static bool keep_ratio(ox_node *n, axis_map map[WG_MAX_RANK], const int *axis, size_t count)
+{
+    const char *policy = wgi_ox_word(n, "keep_aspect_ratio_policy", "stretch");
+    if (strcmp(policy, "stretch") == 0)
+        return true;
+    bool largest = strcmp(policy, "not_smaller") == 0;
+    double scale = count ? map[axis[0]].scale : 1;
+    for (size_t i = 1; i < count; i++)
+        scale = largest ? fmax(scale, map[axis[i]].scale) : fmin(scale, map[axis[i]].scale);
+    for (size_t i = 0; i < count; i++) {
+        axis_map *m = &map[axis[i]];
+        double to = floor(scale * (double)m->from + 0.5);
+        if (!check_size(n, axis[i], (double)m->from, to))
+            return false;
+        m->scale = scale;
+        m->to = (int64_t)to;
+    }
+    return true;
+}
+
 /* Sets the map of each axis from scales or sizes; `axes` are those they are for. */
 static bool set_maps(ox_node *n, const wg_value *x, axis_map map[WG_MAX_RANK],
                      const ox_reals *scales, const ox_ints *sizes)
@@ -173,7 +206,8 @@ static bool set_maps(ox_node *n, const wg_value *x, axis_map map[WG_MAX_RANK],
     ox_ints axes;
     bool some = wgi_ox_ints(n, "axes", &axes);
     size_t count = some ? axes.n : (size_t)x->shape.rank, given = scales->n ? scales->n : sizes->n;
-    if (given != count) {
+    int axis[WG_MAX_RANK] = {0};
+    if (given != count || count > WG_MAX_RANK) {
         wgi_ox_fail(n, WG_ESHAPE, "%zu scales or sizes for %zu axes", given, count);
         return false;
     }
@@ -182,15 +216,14 @@ static bool set_maps(ox_node *n, const wg_value *x, axis_map map[WG_MAX_RANK],
         if (k < 0)
             return false;
         double from = (double)map[k].from;
+        axis[i] = k;
         map[k].scale = scales->n ? scales->at[i] : (double)sizes->at[i] / from;
         double to = scales->n ? floor(from * map[k].scale) : (double)sizes->at[i];
-        if (!(to >= 1 && to <= INT32_MAX && from >= 1)) {
-            wgi_ox_fail(n, WG_ESHAPE, "axis %d would get the size %g", k, to);
+        if (!check_size(n, k, from, to))
             return false;
-        }
         map[k].to = (int64_t)to;
     }
-    return true;
+    return scales->n || keep_ratio(n, map, axis, count);
 }
 
 /* The region of tf_crop_and_resize: the starts of the axes, then the ends. */
@@ -248,16 +281,14 @@ wg_value *wgi_ox_resize(ox_node *n)
                 wgi_ox_word(n, "mode", "nearest"),
                 wgi_ox_word(n, "nearest_mode", "round_prefer_floor"),
                 wgi_ox_real(n, "cubic_coeff_a", -0.75),
-                wgi_ox_int(n, "exclude_outside", 0) != 0};
+                wgi_ox_int(n, "exclude_outside", 0) != 0,
+                wgi_ox_int(n, "antialias", 0) != 0};
     if (!x)
         return NULL;
     if (n->opset < 11) {
         r.place = "asymmetric";
         r.nearest = "floor";
     }
-    if (wgi_ox_int(n, "antialias", 0) ||
-        strcmp(wgi_ox_word(n, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
-        return wgi_ox_refuse(n, "antialias, or a keep_aspect_ratio_policy other than stretch");
     int at = n->opset < 11 ? 1 : 2;
     identity_maps(x, map);
     if (has_numbers(n, at) ? !wgi_ox_reals_in(n, at, &scales) : !wgi_ox_ints_in(n, 3, &sizes))
@@ -275,8 +306,8 @@ wg_value *wgi_ox_upsample(ox_node *n)
     axis_map map[WG_MAX_RANK];
     ox_reals scales;
     const char *mode = wgi_ox_word(n, "mode", "nearest");
-    resize r = {n, "asymmetric", strcmp(mode, "bilinear") == 0 ? "linear" : mode, "floor",
-                0, false};
+    resize r = {n,     "asymmetric", strcmp(mode, "bilinear") == 0 ? "linear" : mode, "floor", 0,
+                false, false};
     if (!x)
         return NULL;
     identity_maps(x, map);

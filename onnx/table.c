@@ -5,20 +5,21 @@
 #include <string.h>
 
 /* clang-format off */
-#define BUILD(name, min, f) {name, min, f, NULL, NULL, 0, NULL}
-#define LIMITED(name, min, f, limits) {name, min, f, NULL, NULL, 0, limits}
-#define WRAPS(name, min, f) {name, min, f, NULL, NULL, OX_WRAP, NULL}
-#define UNARY(name, f) {name, 1, NULL, f, NULL, 0, NULL}
-#define BINARY(name, f) {name, 2, NULL, NULL, f, 0, NULL}
-#define TRAINING(name, min, f, limits) {name, min, f, NULL, NULL, OX_TRAINING, limits}
+#define BUILD(name, min, f) {name, min, f, NULL, NULL, NULL, 0, NULL}
+#define LIMITED(name, min, f, limits) {name, min, f, NULL, NULL, NULL, 0, limits}
+#define WRAPS(name, min, f) {name, min, f, NULL, NULL, NULL, OX_WRAP, NULL}
+#define UNARY(name, f) {name, 1, NULL, f, NULL, NULL, 0, NULL}
+#define BINARY(name, f) {name, 2, NULL, NULL, f, NULL, 0, NULL}
+#define REDUCES(name, f, flags) {name, 1, NULL, NULL, NULL, f, flags, NULL}
+#define TRAINING(name, min, f, limits) {name, min, f, NULL, NULL, NULL, OX_TRAINING, limits}
 
 static const ox_op table[] = {
-    {"Abs", 1, NULL, (wg_abs), NULL, OX_WRAP, NULL},
+    {"Abs", 1, NULL, (wg_abs), NULL, NULL, OX_WRAP, NULL},
     UNARY("Acos", (wg_acos)),
     UNARY("Acosh", (wg_acosh)),
     TRAINING("Adagrad", 2, wgi_ox_adagrad, NULL),
     TRAINING("Adam", 2, wgi_ox_adam, NULL),
-    {"Add", 2, NULL, NULL, (wg_add), OX_WRAP, NULL},
+    {"Add", 2, NULL, NULL, (wg_add), NULL, OX_WRAP, NULL},
     BINARY("And", (wg_logical_and)),
     BUILD("ArgMax", 1, wgi_ox_arg_max),
     BUILD("ArgMin", 1, wgi_ox_arg_min),
@@ -26,9 +27,14 @@ static const ox_op table[] = {
     UNARY("Asinh", (wg_asinh)),
     UNARY("Atan", (wg_atan)),
     UNARY("Atanh", (wg_atanh)),
-    LIMITED("AveragePool", 1, wgi_ox_average_pool, "1 to 3 spatial axes; no dilations"),
+    BUILD("AffineGrid", 2, wgi_ox_affine_grid),
+    LIMITED("Attention", 3, wgi_ox_attention,
+            "softcap without a mask; is_causal without past; no nonpad_kv_seqlen"),
+    LIMITED("AveragePool", 1, wgi_ox_average_pool,
+            "1 to 3 spatial axes; ceil_mode not with both dilations and count_include_pad"),
     LIMITED("BatchNormalization", 5, wgi_ox_batchnorm, "spatial = 1"),
     WRAPS("BitShift", 2, wgi_ox_bit_shift),
+    LIMITED("BitwiseNot", 1, wgi_ox_bitwise_not, "integers other than uint64"),
     BUILD("BlackmanWindow", 1, wgi_ox_blackman),
     BUILD("Cast", 1, wgi_ox_cast_to),
     BUILD("CastLike", 2, wgi_ox_cast_like),
@@ -36,6 +42,7 @@ static const ox_op table[] = {
     BUILD("Celu", 1, wgi_ox_celu),
     BUILD("CenterCropPad", 2, wgi_ox_center_crop_pad),
     BUILD("Clip", 1, wgi_ox_clip),
+    LIMITED("Col2Im", 3, wgi_ox_col2im, "1 to 3 spatial axes"),
     LIMITED("Compress", 2, wgi_ox_compress, "a known condition"),
     BUILD("Concat", 1, wgi_ox_concat),
     LIMITED("Constant", 0, wgi_ox_constant_op, "dense numbers"),
@@ -74,6 +81,7 @@ static const ox_op table[] = {
     TRAINING("Gradient", 1, wgi_ox_gradient, "at the values that xs and zs name"),
     BINARY("Greater", (wg_greater)),
     BINARY("GreaterOrEqual", (wg_greater_equal)),
+    LIMITED("GridSample", 2, wgi_ox_grid_sample, "2 and 3 spatial axes; cubic for 2"),
     BUILD("GroupNormalization", 3, wgi_ox_groupnorm),
     BUILD("HammingWindow", 1, wgi_ox_hamming),
     BUILD("HannWindow", 1, wgi_ox_hann),
@@ -95,8 +103,8 @@ static const ox_op table[] = {
     BUILD("LogSoftmax", 1, wgi_ox_log_softmax),
     LIMITED("Loop", 1, wgi_ox_loop, "known conditions; unrolled, up to 10000 rounds"),
     BUILD("LpNormalization", 1, wgi_ox_lp_norm),
-    LIMITED("LpPool", 1, wgi_ox_lp_pool, "1 to 3 spatial axes; no dilations"),
-    {"MatMul", 2, NULL, NULL, (wg_matmul), 0, "floats"},
+    LIMITED("LpPool", 1, wgi_ox_lp_pool, "1 to 3 spatial axes"),
+    {"MatMul", 2, NULL, NULL, (wg_matmul), NULL, 0, "floats"},
     BUILD("MatMulInteger", 2, wgi_ox_matmul_integer),
     BUILD("Max", 1, wgi_ox_max),
     LIMITED("MaxPool", 1, wgi_ox_max_pool, "1 to 3 spatial axes; indices for 1 and 2"),
@@ -108,8 +116,8 @@ static const ox_op table[] = {
     BUILD("Mish", 1, wgi_ox_mish),
     WRAPS("Mod", 2, wgi_ox_mod),
     TRAINING("Momentum", 2, wgi_ox_momentum, NULL),
-    {"Mul", 2, NULL, NULL, (wg_mul), OX_WRAP, NULL},
-    {"Neg", 1, NULL, (wg_neg), NULL, OX_WRAP, NULL},
+    {"Mul", 2, NULL, NULL, (wg_mul), NULL, OX_WRAP, NULL},
+    {"Neg", 1, NULL, (wg_neg), NULL, NULL, OX_WRAP, NULL},
     BUILD("NegativeLogLikelihoodLoss", 2, wgi_ox_nll_loss),
     LIMITED("NonZero", 1, wgi_ox_non_zero, "known numbers"),
     UNARY("Not", (wg_logical_not)),
@@ -125,20 +133,21 @@ static const ox_op table[] = {
     LIMITED("RNN", 3, wgi_ox_rnn, "Tanh or Relu, no clip"),
     BUILD("Range", 3, wgi_ox_range),
     UNARY("Reciprocal", (wg_reciprocal)),
-    WRAPS("ReduceL1", 1, wgi_ox_reduce_l1),
-    BUILD("ReduceL2", 1, wgi_ox_reduce_l2),
-    BUILD("ReduceLogSum", 1, wgi_ox_reduce_log_sum),
-    BUILD("ReduceLogSumExp", 1, wgi_ox_reduce_log_sum_exp),
-    BUILD("ReduceMax", 1, wgi_ox_reduce_max),
-    BUILD("ReduceMean", 1, wgi_ox_reduce_mean),
-    BUILD("ReduceMin", 1, wgi_ox_reduce_min),
-    WRAPS("ReduceProd", 1, wgi_ox_reduce_prod),
-    WRAPS("ReduceSum", 1, wgi_ox_reduce_sum),
-    WRAPS("ReduceSumSquare", 1, wgi_ox_reduce_sum_square),
+    REDUCES("ReduceL1", wgi_ox_sum_of_magnitudes, OX_WRAP),
+    REDUCES("ReduceL2", wgi_ox_norm_of, OX_IN_FLOATS),
+    REDUCES("ReduceLogSum", wgi_ox_log_of_sum, OX_IN_FLOATS),
+    REDUCES("ReduceLogSumExp", (wg_logsumexp), OX_IN_FLOATS),
+    REDUCES("ReduceMax", wgi_ox_largest_of, 0),
+    REDUCES("ReduceMean", (wg_mean), OX_IN_FLOATS),
+    REDUCES("ReduceMin", wgi_ox_smallest_of, 0),
+    REDUCES("ReduceProd", (wg_prod), OX_WRAP),
+    REDUCES("ReduceSum", (wg_sum), OX_WRAP),
+    REDUCES("ReduceSumSquare", wgi_ox_sum_of_squares, OX_WRAP),
     BUILD("Relu", 1, wgi_ox_relu),
     BUILD("Reshape", 1, wgi_ox_reshape),
-    LIMITED("Resize", 1, wgi_ox_resize, "no antialias; integers only in the mode nearest"),
+    LIMITED("Resize", 1, wgi_ox_resize, "integers only in the mode nearest"),
     LIMITED("ReverseSequence", 2, wgi_ox_reverse_sequence, "time and batch are axes 0 and 1"),
+    BUILD("RotaryEmbedding", 3, wgi_ox_rotary_embedding),
     UNARY("Round", (wg_round)),
     LIMITED("STFT", 2, wgi_ox_stft, "frames of up to 8192"),
     LIMITED("Scan", 1, wgi_ox_scan, "opset 9 on; unrolled"),
@@ -162,7 +171,7 @@ static const ox_op table[] = {
     LIMITED("Split", 1, wgi_ox_split, "up to 256 results"),
     UNARY("Sqrt", (wg_sqrt)),
     BUILD("Squeeze", 1, wgi_ox_squeeze),
-    {"Sub", 2, NULL, NULL, (wg_sub), OX_WRAP, NULL},
+    {"Sub", 2, NULL, NULL, (wg_sub), NULL, OX_WRAP, NULL},
     WRAPS("Sum", 1, wgi_ox_sum),
     BUILD("Swish", 1, wgi_ox_swish),
     UNARY("Tan", (wg_tan)),

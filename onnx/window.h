@@ -25,6 +25,9 @@ bool wgi_ox_spatial(ox_node *n, const char *name, int rank, int64_t otherwise,
 int64_t wgi_ox_span(const ox_window *w, int axis);
 /* x padded as `before` and `after` (and `extra` if asked) say, for all axes of x. */
 wg_value *wgi_ox_pad_spatial(ox_node *n, wg_value *x, const ox_window *w, bool extra, double value);
+/* The convolution of x over these windows; padding is g->before at both ends.  b may be NULL. */
+wg_value *wgi_ox_convolve(wg_value *x, wg_value *w, wg_value *b, const ox_window *g,
+                          int64_t groups);
 /* Whether the paddings of each axis are equal and no larger than half of its window. */
 bool wgi_ox_is_even(const ox_window *w);
 

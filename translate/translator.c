@@ -236,6 +236,11 @@ const wg_transformer_config *wg_translator_config(const wg_translator *t)
     return t ? &t->settings.net : NULL;
 }
 
+const wg_store *wg_translator_store(const wg_translator *t)
+{
+    return t ? t->store : NULL;
+}
+
 /* ---- lines and tokens ------------------------------------------------------------------------ */
 
 typedef struct token_lines {

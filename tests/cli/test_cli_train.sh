@@ -269,6 +269,15 @@ code 0 info --model parts; says out "parameters"
 code 0 graph --model parts --print; says out "encoder"
 code 4 graph --model mlp --print; says err "mlp: not a model"
 code 2 info
+# export: encoder, decoder and tokens, where ONNX is built
+if "$wengert" onnx --ops >which 2>&1; then
+    code 0 export parts --length 8 --sentences 2 others
+    code 0 onnx others/encoder.onnx; says out "memory"; says out "int32 [2,8]"
+    code 0 onnx others/decoder.onnx; says out "target_in"; says out "logits"; says out "ops are supported"
+    says others/model.json '"target_begin"'; says others/model.json '"</s>"'
+    code 2 export parts --training-step step.onnx; says err "a model in a folder cannot be exported"
+    code 4 export parts /dev/null/others
+fi
 code 4 plot nowhere -o curves.svg
 code 2 plot parts -o curves.pdf
 if command -v gnuplot >which; then

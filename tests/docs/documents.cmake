@@ -5,7 +5,7 @@ file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURC
 
 # Optional parts, which some blocks need: words for commands, and PAGE_PART = 1 or 0 for C.
 set(parts "")
-foreach(part GRAPHVIZ ONEDNN TRAINING)
+foreach(part GRAPHVIZ ONEDNN ONNX TRAINING)
   string(TOLOWER ${part} word)
   if(WG_${part})
     string(APPEND parts "${word} ")
@@ -22,7 +22,7 @@ add_test(NAME names_in_documents COMMAND awk -v root=${PROJECT_SOURCE_DIR} -f ${
 add_executable(test_pages ${docs}/test_pages.c)
 target_link_libraries(test_pages PRIVATE test_support)
 target_compile_definitions(test_pages PRIVATE PAGE_GRAPHVIZ=$<BOOL:${WG_GRAPHVIZ}> PAGE_ONEDNN=$<BOOL:${WG_ONEDNN}>
-  PAGE_TRAINING=$<BOOL:${WG_TRAINING}>)
+  PAGE_ONNX=$<BOOL:${WG_ONNX}> PAGE_TRAINING=$<BOOL:${WG_TRAINING}>)
 set(declared "")
 set(listed "")
 foreach(document ${documents})

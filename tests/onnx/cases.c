@@ -12,6 +12,12 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+const char *onnx_data(void)
+{
+    const char *own = getenv("WENGERT_ONNX_DATA");
+    return own ? own : "/usr/share/libonnx-testdata/data";
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

@@ -4,7 +4,8 @@
 
 #include "wengert.h"
 
-#define ONNX_DATA "/usr/share/libonnx-testdata/data"
+/* The folder of the suite: that of Debian's package, or of another version in WENGERT_ONNX_DATA. */
+const char *onnx_data(void);
 
 enum { CASE_MAX_TENSORS = 64 };
 

@@ -24,7 +24,14 @@ for model in mlp attention encoder convnet lstm transformer; do
     cat out
     code 0 onnx $model.onnx;               says out "by"; says out "kinds of ops are supported"
     code 0 graph $model.onnx -o $model.wg; says $model.wg "output"
+    code 0 export $model --training-step --without-dropout --initial $model.safetensors $model.step.onnx
+    checks=$((checks + 1))
+    "$python" check.py $model.step.onnx >out 2>err || fail "the checker refuses the step of $model"
+    cat out
+    code 0 onnx $model.step.onnx;          says out "adam/step.next"; says out "wengert 0"
 done
+code 1 export transformer --training-step x.onnx; says err "dropout"; says err "draws no random numbers"
+code 2 export mlp --initial x.safetensors x.onnx
 code 0 gradcheck mlp.onnx; says out "1 passed, 0 failed"
 code 2 export mlp
 code 2 export mlp --to pdf x.onnx

@@ -2,9 +2,7 @@
 #include "tests/test.h"
 
 #include "graph/element.h"
-#include "graph/mix.h"
-#include "wengert.h"
-#include "wengert/ops/table.h"
+#include "tests/onnx/built_in.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -12,46 +10,20 @@
 static const char path[] = "exported.onnx";
 static wg_error error;
 
-/* Floats in (-1, 1), integers in the range of the model's input; of equal names the same. */
-static void fill(const wg_model *m, const wg_value *v, void *data)
-{
-    uint64_t state = wgi_hash_text(v->name);
-    int64_t below = wg_dtype_is_int(v->dtype) && m ? wg_model_range(m, v->name) : 2;
-    for (int64_t i = 0; i < wg_value_count(v); i++) {
-        uint64_t bits = wgi_splitmix64(&state);
-        double real = 2 * (((double)(bits >> 41) + 0.5) * 0x1p-23) - 1;
-        bool whole = !wg_dtype_is_float(v->dtype);
-        wgi_put_element(data, v->dtype, i, whole ? (double)(bits % (uint64_t)below) : real);
-    }
-}
-
 static wg_plan *run(wg_graph *g, const wg_model *m, wg_store *store)
 {
     wg_plan *p;
     const wg_plan_options o = {.reference = true, .store = store, .threads = 1};
     check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
-    for (size_t i = 0; i < wg_graph_value_count(g); i++) {
-        const wg_value *v = wg_graph_value(g, i);
-        if (v->node->op->flags & WG_OP_INPUT)
-            fill(m, v, wg_plan_data(p, v));
-    }
+    built_in_fill_inputs(m, p, g);
+    if (store)
+        built_in_vary(store, 0.25);
     check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
     return p;
 }
 
-static bool drop_nothing(void *context, wg_graph *to, const wg_node *n, wg_value *const *in,
-                         wg_value **y)
-{
-    (void)context;
-    (void)to;
-    if (n->op != &wg_op_dropout)
-        return false;
-    y[0] = in[0];
-    return true;
-}
-
-/* The number of numbers that were compared: bit for bit, but for the output `loss`, which may be
- * off by `tolerance`, relative to itself. */
+/* The number of numbers that were compared: bit for bit, but for outputs whose names begin with
+ * "loss" or "sum", which may be off by `tolerance`, relative to themselves or 1. */
 static size_t comes_back(wg_graph *g, const wg_model *m, double tolerance)
 {
     size_t compared = 0;
@@ -68,10 +40,11 @@ static size_t comes_back(wg_graph *g, const wg_model *m, double tolerance)
         assert_string_equal(wg_graph_output_name(g, i), wg_graph_output_name(back, i));
         assert_true(v->dtype == w->dtype && wg_shape_equal(&v->shape, &w->shape));
         const void *a = wg_plan_data(p, v), *b = wg_plan_data(q, w);
-        bool exact = strcmp(wg_graph_output_name(g, i), "loss") != 0;
+        bool exact = strncmp(wg_graph_output_name(g, i), "loss", 4) != 0 &&
+                     strncmp(wg_graph_output_name(g, i), "sum", 3) != 0;
         for (int64_t k = 0; k < wg_value_count(v); k++, compared++) {
             double x = wgi_get_element(a, v->dtype, k), y = wgi_get_element(b, v->dtype, k);
-            if (!(x == y || (!exact && fabs(x - y) <= tolerance * fabs(x))))
+            if (!(x == y || (!exact && fabs(x - y) <= tolerance * fmax(1, fabs(x)))))
                 fail_msg("output %zu, element %lld: %.9g, not %.9g", i, (long long)k, y, x);
         }
     }
@@ -83,19 +56,6 @@ static size_t comes_back(wg_graph *g, const wg_model *m, double tolerance)
     return compared;
 }
 
-/* Every computed value of floats becomes an output besides. */
-static void show_all(wg_graph *g)
-{
-    for (size_t i = 0, n = wg_graph_value_count(g); i < n; i++) {
-        wg_value *v = wg_graph_value(g, i);
-        char name[40];
-        snprintf(name, sizeof name, "shown%zu", i);
-        if (v->index == 0 && !(v->node->op->flags & WG_OP_LEAF) && wg_dtype_is_float(v->dtype) &&
-            !(wg_graph_output_count(g) && v == wg_graph_output(g, 0)))
-            wg_output(v, name);
-    }
-}
-
 /* All built-in models, with all their float values as outputs.  Label smoothing has no op in ONNX:
  * the loss is expanded there, and its sum is taken in another order. */
 static void built_in_models_come_back(void **state)
@@ -105,9 +65,8 @@ static void built_in_models_come_back(void **state)
     for (const wg_model *m; (m = wg_model_at(count)); count++) {
         wg_graph *g = wg_graph_new();
         m->build(g);
-        wg_graph *plain = wg_graph_clone(g, &(wg_clone_options){.replace = drop_nothing}, NULL);
-        check_that(plain && wg_graph_status(plain) == WG_OK, "%s", m->name);
-        show_all(plain);
+        wg_graph *plain = built_in_without_dropout(g);
+        built_in_show_all(plain);
         bool smooths = strcmp(m->name, "transformer") == 0;
         size_t some = comes_back(plain, m, smooths ? 1e-6 : 0);
         print_message("%s: %zu numbers\n", m->name, some);
@@ -116,6 +75,17 @@ static void built_in_models_come_back(void **state)
         wg_graph_free(g);
     }
     assert_true(count >= 6 && compared >= 10000);
+}
+
+/* Outputs of one graph, named "NAME0", "NAME1", ... */
+static void name_all(wg_value *const *outputs, int n, const char *name)
+{
+    for (int i = 0; i < n; i++) {
+        char own[24];
+        snprintf(own, sizeof own, "%s%d", name, i);
+        check_that(outputs[i], "%s has no value", own);
+        wg_output(outputs[i], own);
+    }
 }
 
 /* Each op with a form of its own, in one graph: one output for each. */
@@ -143,8 +113,13 @@ static void ops_come_back(void **state)
         wg_max(x, WG_AXES(0), WG_DROP),
         wg_logsumexp(x, WG_AXES(-1), WG_KEEP),
         wg_softmax(x, 0),
+        wg_cross_entropy(
+            image, wg_iota(g, WG_I32, WG_SHAPE(2, 4, 6), 2, -1, 1), NULL,
+            &(wg_cross_entropy_attrs){.use_ignore = true, .ignore = -1, .reduction = WG_LOSS_NONE}),
         wg_log_softmax(x, 1),
         wg_layernorm(x, NULL, NULL, WG_LAST_AXIS, 1e-5),
+        wg_batchnorm_eval(image, wg_iota(g, WG_F32, WG_SHAPE(4), 0, 0, 0.1),
+                          wg_iota(g, WG_F32, WG_SHAPE(4), 0, 1, 0.5), NULL, NULL, 1e-5),
         wg_take(x, ids, 1),
         wg_embedding(x, ids),
         wg_one_hot(ids, 5, WG_F32),
@@ -157,6 +132,7 @@ static void ops_come_back(void **state)
         wg_cumsum(x, 1, WG_CUMSUM_REVERSE | WG_CUMSUM_EXCLUSIVE),
         wg_triu(x, 1),
         wg_conv2d(image, kernel, NULL, &conv),
+        wg_conv2d(image, kernel, wg_iota(g, WG_F32, WG_SHAPE(6), 0, -1, 0.5), &conv),
         wg_conv_transpose2d(image, wide, NULL, &up),
         wg_max_pool2d(image, &pool),
         wg_avg_pool2d(image, &pool),
@@ -168,13 +144,70 @@ static void ops_come_back(void **state)
         wg_vector_norm(x, WG_AXES(1), WG_DROP, 2),
         wg_cast(wg_argmax(x, 1, WG_DROP), WG_F32),
     };
-    for (int i = 0; i < WG_COUNT(outputs); i++) {
-        char name[16];
-        snprintf(name, sizeof name, "out%d", i);
-        check_that(outputs[i], "output %d: %s", i, wg_graph_message(g));
-        wg_output(outputs[i], name);
-    }
+    name_all(outputs, WG_COUNT(outputs), "out");
     assert_true(comes_back(g, NULL, 0) > 500);
+    wg_graph_free(g);
+}
+
+/* The derivative of sum(y w) in x, with weights w that differ. */
+static wg_value *slope(wg_value *y, wg_value *x)
+{
+    wg_value *dx = NULL;
+    check_that(y && x, "a value is missing");
+    wg_value *w = wg_sin(wg_reshape(
+        wg_iota(wg_graph_of(y), WG_F32, WG_SHAPE(wg_value_count(y)), 0, 1, 0.7), y->shape));
+    assert_int_equal(wg_grad(wg_sum(wg_mul(y, w), WG_ALL_AXES, WG_DROP), &x, 1, &dx), WG_OK);
+    return dx;
+}
+
+/* Ops of backward passes and updates, which are made of others for a file.  Convolutions and
+ * windows that overlap take their sums in another order there. */
+static void derivatives_come_back(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 8)), *m = wg_input(g, "m", WG_F32, x->shape);
+    wg_value *image = wg_input(g, "image", WG_F32, WG_SHAPE(2, 4, 7, 6)),
+             *space = wg_input(g, "space", WG_F32, WG_SHAPE(2, 2, 4, 5, 6)),
+             *w2 = wg_input(g, "w2", WG_F32, WG_SHAPE(6, 2, 3, 2)),
+             *w3 = wg_input(g, "w3", WG_F32, WG_SHAPE(4, 2, 2, 3, 2)),
+             *rate = wg_input(g, "rate", WG_F32, WG_SCALAR);
+    wg_value *at = wg_input(g, "at", WG_I32, WG_SHAPE(3)), *t = wg_fill(g, WG_I64, WG_SCALAR, 3);
+    const wg_conv2d_options conv = {
+        .stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}, .groups = 2};
+    const wg_conv3d_options conv3 = {.stride = {1, 2, 1}, .padding = {1, 0, 0}};
+    const wg_pool2d_options pool = {.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}};
+    wg_pool2d_options inner = pool;
+    inner.exclude_padding = true;
+    wg_value *top = wg_max_pool2d(image, &pool), *wide = wg_reshape(x, WG_SHAPE(3, 1, 2, 4));
+    const wg_rotary_attrs halves = {.first = 2, .pairs = WG_ROTARY_HALVES};
+    const wg_adam_attrs attrs = {0.9, 0.98, 1e-9, 0.125};
+    wg_value *step = wg_adam(x, m, x, wg_square(m), rate, t, &attrs),
+             *other = wg_adamw(x, m, x, wg_square(m), rate, t, &attrs);
+    wg_value *const exact[] = {
+        slope(wg_slice(x, 1, 1, 8, 3), x), /* each number at its place */
+        slope(top, image),
+        wg_pool_gather(image, wg_result_of(top, 1)),
+        wg_moving_average(x, m, 0.75),
+        wg_result_of(step, 1),
+        wg_result_of(step, 2),
+    };
+    wg_value *const sums[] = {
+        slope(wg_conv2d(image, w2, NULL, &conv), w2),
+        slope(wg_conv2d(image, w2, NULL, &conv), image),
+        slope(wg_conv3d(space, w3, NULL, &conv3), w3),
+        slope(wg_conv3d(space, w3, NULL, &conv3), space),
+        slope(wg_avg_pool2d(image, &pool), image),
+        slope(wg_avg_pool2d(image, &inner), image),
+        wg_rotary(wide, NULL),
+        wg_rotary_at(wide, at, &halves),
+        slope(wg_rotary_at(wide, at, &halves), x),
+        step,
+        other,
+    };
+    name_all(exact, WG_COUNT(exact), "out");
+    name_all(sums, WG_COUNT(sums), "sum");
+    assert_true(comes_back(g, NULL, 2e-6) > 500);
     wg_graph_free(g);
 }
 
@@ -202,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in_models_come_back),
         cmocka_unit_test(ops_come_back),
+        cmocka_unit_test(derivatives_come_back),
         cmocka_unit_test(what_cannot_be_written_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,10 +51,11 @@ int main(void)
 {
     counts total = {0};
     char **names, folder[400];
-    size_t n = onnx_folders(ONNX_DATA "/node", &names);
+    snprintf(folder, sizeof folder, "%s/node", onnx_data());
+    size_t n = onnx_folders(folder, &names);
     for (size_t i = 0; i < n; i++) {
         onnx_case c;
-        snprintf(folder, sizeof folder, "%s/node/%s", ONNX_DATA, names[i]);
+        snprintf(folder, sizeof folder, "%s/node/%s", onnx_data(), names[i]);
         if (onnx_case_open(&c, folder) == WG_OK)
             check(&c, names[i], &total);
         onnx_case_close(&c);
@@ -62,7 +63,7 @@ int main(void)
     }
     free(names);
     if (!n) {
-        printf("skipped: " ONNX_DATA " is not there (Debian: libonnx-testdata)\n");
+        printf("skipped: %s is not there (Debian: libonnx-testdata)\n", onnx_data());
         return SKIPPED;
     }
     printf("%zu cases with inputs of floats: %zu right, %zu undecided, %zu without a derivative to "

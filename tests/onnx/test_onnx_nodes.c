@@ -3,7 +3,9 @@
  *
  *     test_onnx_nodes                 compares with the list of that version of the suite
  *     test_onnx_nodes list            prints a new list, for a look at the differences
- *     test_onnx_nodes FOLDER          one case, with its graph */
+ *     test_onnx_nodes FOLDER          one case, with its graph
+ *
+ * WENGERT_ONNX_DATA is the folder of another version of the suite. */
 #include "tests/onnx/cases.h"
 
 #include <stdlib.h>
@@ -52,7 +54,7 @@ static void judge(const char *suite, const char *name, char *text, size_t size, 
 {
     char folder[400];
     onnx_case c;
-    snprintf(folder, sizeof folder, "%s/%s/%s", ONNX_DATA, suite, name);
+    snprintf(folder, sizeof folder, "%s/%s/%s", onnx_data(), suite, name);
     if (onnx_case_open(&c, folder) != WG_OK) {
         snprintf(text, size, "refused: %s", reason_of(&c.error));
         total->refused++;
@@ -119,7 +121,7 @@ static size_t run_suite(const char *suite, char *const *lines, size_t n_lines, b
     char path[400], text[2200], **names;
     counts own = {0};
     size_t differ = 0;
-    snprintf(path, sizeof path, "%s/%s", ONNX_DATA, suite);
+    snprintf(path, sizeof path, "%s/%s", onnx_data(), suite);
     size_t n = onnx_folders(path, &names);
     for (size_t i = 0; i < n; i++) {
         judge(suite, names[i], text, sizeof text, &own);
@@ -156,10 +158,12 @@ static int run_all(bool list)
     static const char *const suites[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
     char **names, **lines = NULL;
     counts total = {0};
-    size_t n = onnx_folders(ONNX_DATA "/node", &names), n_lines = 0, differ = 0;
+    char path[400];
+    snprintf(path, sizeof path, "%s/node", onnx_data());
+    size_t n = onnx_folders(path, &names), n_lines = 0, differ = 0;
     free_lines(names, n);
     if (!n) {
-        printf("skipped: " ONNX_DATA " is not there (Debian: libonnx-testdata)\n");
+        printf("skipped: %s is not there (Debian: libonnx-testdata)\n", onnx_data());
         return SKIPPED;
     }
     if (list_of(n) && !list)

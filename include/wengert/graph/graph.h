@@ -122,6 +122,9 @@ WG_API size_t wg_graph_output_count(const wg_graph *g);
 WG_API wg_value *wg_graph_output(const wg_graph *g, size_t i);
 /** The name of the i-th output, "" if it has none; NULL past the end. */
 WG_API const char *wg_graph_output_name(const wg_graph *g, size_t i);
+/** The output of that name, such as the logits of a model that was imported; NULL if there is
+ *  none. */
+WG_API wg_value *wg_graph_find_output(const wg_graph *g, const char *name);
 /** Number of assignments. */
 WG_API size_t wg_graph_assign_count(const wg_graph *g);
 /** The i-th assignment in the order of wg_assign: *leaf takes the value of *v.  Both NULL past the

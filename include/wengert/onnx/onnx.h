@@ -104,14 +104,26 @@ typedef struct wg_onnx_export_options {
     /** Where the numbers of parameters and states are.  NULL: they are initial values (of the
      *  graph, or drawn with seed 0). */
     const wg_store *store;
+    /** Writes what the graph assigns as well: a run, such as a training step, as a pure function.
+     *  A parameter or state that is assigned becomes an input, and what it is assigned an output,
+     *  under its name with WG_ONNX_NEXT behind it.  Whoever runs the file keeps the numbers: the
+     *  outputs of one run are inputs of the next. */
+    bool step;
+    /** Leaves dropout out.  A step needs that if it has dropout, since a pure function draws no
+     *  random numbers. */
+    bool without_dropout;
 } wg_onnx_export_options;
 
+/** Behind the name of a leaf: the output of a step that is its next value. */
+#define WG_ONNX_NEXT ".next"
+
 /** Writes the outputs of g, and what they need, as a model of opset WG_ONNX_OPSET.  Inputs and
- *  outputs keep their names, parameters and states become initializers; assignments are left out.
- *  A composite is expanded where ONNX has no op for it; dropout becomes an op that drops nothing
- *  unless the file is imported for training.  `options` may be NULL.  WG_EUNSUPPORTED: the message
- *  lists the ops that ONNX has no form for; WG_EINVAL: NULL, no outputs or one without
- *  a name; WG_EIO; WG_ENOMEM. */
+ *  outputs keep their names, parameters and states become initializers; assignments are left out,
+ *  unless `step` is set.  A composite is expanded where ONNX has no op for it; dropout becomes an
+ *  op that drops nothing unless the file is imported for training, and a guard lets everything
+ *  pass.  `options` may be NULL.  WG_EUNSUPPORTED: the message lists the ops that ONNX has no form
+ *  for; WG_EINVAL: NULL, no outputs, one without a name or with that of a leaf, or a step that
+ *  assigns nothing; WG_EIO; WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_onnx_export(const wg_graph *g, const char *path,
                                             const wg_onnx_export_options *options, wg_error *error);
 

@@ -42,6 +42,8 @@ WG_API const char *wg_translator_message(const wg_translator *t);
 WG_API const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side);
 /** The configuration of the model, with the sizes of its vocabularies; owned by the translator. */
 WG_API const wg_transformer_config *wg_translator_config(const wg_translator *t);
+/** The parameters that were opened; owned by the translator. */
+WG_API const wg_store *wg_translator_store(const wg_translator *t);
 
 /** A line's translation, or the score of a given one. */
 typedef struct wg_translation {
