@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The map: columns are source tokens, rows are target tokens. */
+/* The maps, whose columns are keys and whose rows are queries. */
 typedef struct map {
-    const char **source, **target; /* their texts */
-    size_t columns, rows;
-    const float *weight; /* [rows, columns] */
+    const char **column, **row; /* texts of their tokens */
+    size_t columns, rows, heads;
+    bool cross;          /* keys are of the source, queries of the target */
+    const float *weight; /* [heads, rows, columns] */
 } map;
 
 static const char *piece(const wg_vocabulary *v, int32_t id)
@@ -19,26 +20,79 @@ static const char *piece(const wg_vocabulary *v, int32_t id)
     return !text ? "?" : strcmp(text, " ") == 0 ? "\xe2\x90\xa3" : text; /* U+2423, the open box */
 }
 
-/* The texts of the tokens, with the end of sentence if the model was trained with it. */
+/* What the rows and columns of `of`, a scope or NULL, are. */
+static void set_sides(map *m, const wg_hypothesis *h, const char *of, bool *source_rows)
+{
+    const char *last = of ? strrchr(of, '/') : NULL;
+    *source_rows = of && strncmp(of, "encoder", strlen("encoder")) == 0;
+    m->cross = !*source_rows && !(last && strcmp(last, "/self_attn") == 0);
+    m->columns = h->attention_columns;
+    m->rows = h->attention_rows;
+    m->heads = h->attention_maps;
+    m->weight = h->attention;
+}
+
+/* Texts of n tokens of the source, with the end of sentence if the model was trained with it. */
+static wg_status name_source(const char **text, size_t n, const char *line, const wg_vocabulary *v)
+{
+    int32_t *ids = NULL;
+    size_t count = 0;
+    wg_status status = wg_vocabulary_encode(v, line, strlen(line), &ids, &count);
+    for (size_t i = 0; status == WG_OK && i < n; i++)
+        text[i] = piece(v, i < count && i + 1 < n ? ids[i] : wg_vocabulary_eos(v));
+    free(ids);
+    return status;
+}
+
+/* Of the target as it is predicted, or shifted by one, as it is read. */
+static void name_target(const char **text, size_t n, const wg_hypothesis *h, const wg_vocabulary *v,
+                        bool shifted)
+{
+    for (size_t i = 0; i < n; i++)
+        text[i] = piece(v, !shifted ? h->ids[i] : i > 0 ? h->ids[i - 1] : wg_vocabulary_bos(v));
+}
+
 static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
-                             const wg_hypothesis *h)
+                             const wg_hypothesis *h, const char *of)
 {
     const wg_vocabulary *from = wg_translator_vocabulary(t, 0),
                         *to = wg_translator_vocabulary(t, 1);
-    int32_t *ids = NULL;
-    size_t n = 0;
-    *m = (map){.columns = h->source_tokens, .rows = h->n, .weight = h->attention};
-    m->source = calloc(m->columns + 1, sizeof *m->source);
-    m->target = calloc(m->rows + 1, sizeof *m->target);
-    wg_status status = m->source && m->target
-                           ? wg_vocabulary_encode(from, line, strlen(line), &ids, &n)
-                           : WG_ENOMEM;
-    for (size_t i = 0; status == WG_OK && i < m->columns; i++)
-        m->source[i] = piece(from, i < n && i + 1 < m->columns ? ids[i] : wg_vocabulary_eos(from));
-    for (size_t i = 0; status == WG_OK && i < m->rows; i++)
-        m->target[i] = piece(to, h->ids[i]);
-    free(ids);
+    bool source_rows;
+    wg_status status = WG_OK;
+    set_sides(m, h, of, &source_rows);
+    m->column = calloc(m->columns + 1, sizeof *m->column);
+    m->row = calloc(m->rows + 1, sizeof *m->row);
+    if (!m->column || !m->row)
+        return WG_ENOMEM;
+    if (m->cross || source_rows)
+        status = name_source(m->column, m->columns, line, from);
+    else
+        name_target(m->column, m->columns, h, to, true);
+    if (source_rows && status == WG_OK)
+        status = name_source(m->row, m->rows, line, from);
+    else if (!source_rows)
+        name_target(m->row, m->rows, h, to, false);
     return status;
+}
+
+static void put_texts(wgi_json *j, const char *key, const char *const *text, size_t n)
+{
+    wgi_json_begin(j, key, '[');
+    for (size_t i = 0; i < n; i++)
+        wgi_json_text(j, NULL, text[i]);
+    wgi_json_end(j, ']');
+}
+
+static void put_weights(wgi_json *j, const char *key, const map *m, size_t head)
+{
+    wgi_json_begin(j, key, '[');
+    for (size_t i = 0; i < m->rows; i++) {
+        wgi_json_begin(j, NULL, '[');
+        for (size_t k = 0; k < m->columns; k++)
+            wgi_json_real(j, NULL, m->weight[(head * m->rows + i) * m->columns + k]);
+        wgi_json_end(j, ']');
+    }
+    wgi_json_end(j, ']');
 }
 
 static void put_numbers(FILE *f, const void *context)
@@ -46,22 +100,16 @@ static void put_numbers(FILE *f, const void *context)
     const map *m = context;
     wgi_json j = {.file = f};
     wgi_json_begin(&j, NULL, '{');
-    wgi_json_begin(&j, "source", '[');
-    for (size_t i = 0; i < m->columns; i++)
-        wgi_json_text(&j, NULL, m->source[i]);
-    wgi_json_end(&j, ']');
-    wgi_json_begin(&j, "target", '[');
-    for (size_t i = 0; i < m->rows; i++)
-        wgi_json_text(&j, NULL, m->target[i]);
-    wgi_json_end(&j, ']');
-    wgi_json_begin(&j, "attention", '[');
-    for (size_t i = 0; i < m->rows; i++) {
-        wgi_json_begin(&j, NULL, '[');
-        for (size_t k = 0; k < m->columns; k++)
-            wgi_json_real(&j, NULL, m->weight[i * m->columns + k]);
+    put_texts(&j, m->cross ? "source" : "keys", m->column, m->columns);
+    put_texts(&j, m->cross ? "target" : "queries", m->row, m->rows);
+    if (m->heads == 1) {
+        put_weights(&j, "attention", m, 0);
+    } else {
+        wgi_json_begin(&j, "heads", '[');
+        for (size_t h = 0; h < m->heads; h++)
+            put_weights(&j, NULL, m, h);
         wgi_json_end(&j, ']');
     }
-    wgi_json_end(&j, ']');
     wgi_json_end(&j, '}');
 }
 
@@ -86,42 +134,81 @@ static size_t longest(const char *const *text, size_t n)
 
 static frame frame_of(const map *m)
 {
-    frame f = {.left = 20 + LETTER * (double)longest(m->target, m->rows),
-               .top = 20 + LETTER * (double)longest(m->source, m->columns)};
+    frame f = {.left = 20 + LETTER * (double)longest(m->row, m->rows),
+               .top = 20 + LETTER * (double)longest(m->column, m->columns)};
     f.width = f.left + CELL * (double)m->columns + RIGHT;
     f.height = f.top + CELL * (double)m->rows + BOTTOM;
     return f;
 }
 
-static void write_script(const map *m, const frame *s, FILE *f)
+/* The frames of several heads beside and below each other. */
+typedef struct grid {
+    frame each;
+    size_t in_a_row;
+    double width, height;
+} grid;
+
+static grid grid_of(const map *m)
 {
+    grid g = {.each = frame_of(m), .in_a_row = 1};
+    while (g.in_a_row * g.in_a_row < m->heads)
+        g.in_a_row++;
+    g.width = g.each.width * (double)g.in_a_row;
+    g.height = g.each.height * (double)((m->heads + g.in_a_row - 1) / g.in_a_row);
+    return g;
+}
+
+static void write_labels(const map *m, const grid *g, double left, double top, FILE *f)
+{
+    for (size_t i = 0; i < m->columns; i++) {
+        fputs("set label ", f);
+        gnuplot_text(f, m->column[i]);
+        fprintf(f, " at first %zu, screen %g rotate by 90 left\n", i, 1 - (top - 6) / g->height);
+    }
+    for (size_t i = 0; i < m->rows; i++) {
+        fputs("set label ", f);
+        gnuplot_text(f, m->row[i]);
+        fprintf(f, " at screen %g, first %zu right\n", (left - 6) / g->width, i);
+    }
+}
+
+static void write_head(const map *m, const grid *g, size_t head, FILE *f)
+{
+    const frame *s = &g->each;
+    const double x = s->width * (double)(head % g->in_a_row),
+                 y = s->height * (double)(head / g->in_a_row);
     fputs("$weights << end_of_weights\n", f);
     for (size_t i = 0; i < m->rows; i++) {
         for (size_t k = 0; k < m->columns; k++)
-            fprintf(f, "%.5f ", m->weight[i * m->columns + k]);
+            fprintf(f, "%.5f ", m->weight[(head * m->rows + i) * m->columns + k]);
         fputc('\n', f);
     }
-    fputs("end_of_weights\n"
-          "set palette defined (0 'white', 0.5 '#6baed6', 1 '#08306b')\n"
-          "set cbrange [0:1]\nunset key\nunset xtics\nunset ytics\nset border lw 0.5\n",
-          f);
+    fputs("end_of_weights\nunset label\n", f);
     fprintf(f,
             "set lmargin at screen %g\nset rmargin at screen %g\nset tmargin at screen %g\nset "
             "bmargin at screen %g\n",
-            s->left / s->width, 1 - RIGHT / s->width, 1 - s->top / s->height, BOTTOM / s->height);
+            (x + s->left) / g->width, (x + s->width - RIGHT) / g->width,
+            1 - (y + s->top) / g->height, 1 - (y + s->height - BOTTOM) / g->height);
+    write_labels(m, g, x + s->left, y + s->top, f);
+    if (m->heads > 1)
+        fprintf(f, "set label 'head %zu' at screen %g, screen %g left\n", head,
+                (x + s->width - RIGHT + 10) / g->width, 1 - (y + s->top - 6) / g->height);
+    fputs("plot $weights matrix with image\n", f);
+}
+
+static void write_script(const map *m, const grid *g, FILE *f)
+{
+    fputs("set palette defined (0 'white', 0.5 '#6baed6', 1 '#08306b')\n"
+          "set cbrange [0:1]\nunset key\nunset xtics\nunset ytics\nset border lw 0.5\n",
+          f);
     fprintf(f, "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->columns - 0.5,
             (double)m->rows - 0.5);
-    for (size_t i = 0; i < m->columns; i++) {
-        fputs("set label ", f);
-        gnuplot_text(f, m->source[i]);
-        fprintf(f, " at first %zu, screen %g rotate by 90 left\n", i, 1 - (s->top - 6) / s->height);
-    }
-    for (size_t i = 0; i < m->rows; i++) {
-        fputs("set label ", f);
-        gnuplot_text(f, m->target[i]);
-        fprintf(f, " at screen %g, first %zu right\n", (s->left - 6) / s->width, i);
-    }
-    fputs("plot $weights matrix with image\n", f);
+    if (m->heads > 1)
+        fputs("set multiplot\n", f);
+    for (size_t h = 0; h < m->heads; h++)
+        write_head(m, g, h, f);
+    if (m->heads > 1)
+        fputs("unset multiplot\n", f);
 }
 
 /* path with -number before its last dot, and `extension` instead of what follows if that is not
@@ -140,7 +227,7 @@ static char *beside(const char *path, size_t number, const char *extension)
 
 static int write_picture(const map *m, const char *path)
 {
-    frame size = frame_of(m);
+    const grid size = grid_of(m);
     FILE *script = gnuplot_begin(picture_format(path), size.width, size.height);
     if (!script)
         return EXIT_RUN;
@@ -149,13 +236,13 @@ static int write_picture(const map *m, const char *path)
 }
 
 int heatmap_write(const char *path, size_t line_number, const char *line,
-                  const wg_translator *translator, const wg_hypothesis *h)
+                  const wg_translator *translator, const wg_hypothesis *h, const char *of)
 {
     map m = {0};
     if (!h->attention || !h->n || !h->source_tokens)
         return EXIT_OK; /* an empty line */
     char *picture = beside(path, line_number, NULL), *numbers = beside(path, line_number, "json");
-    wg_status status = name_tokens(&m, line, translator, h);
+    wg_status status = name_tokens(&m, line, translator, h, of);
     int code = picture && numbers ? exit_code(status) : EXIT_RUN;
     if (code != EXIT_OK)
         complain("%s: %s", path, wg_status_text(status == WG_OK ? WG_ENOMEM : status));
@@ -163,8 +250,8 @@ int heatmap_write(const char *path, size_t line_number, const char *line,
         code = write_stream(numbers, put_numbers, &m);
     if (code == EXIT_OK)
         code = write_picture(&m, picture);
-    free(m.source);
-    free(m.target);
+    free(m.column);
+    free(m.row);
     free(picture);
     free(numbers);
     return code;

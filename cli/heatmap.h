@@ -1,13 +1,13 @@
-/* A picture of attention: which source tokens the decoder attended to for each target token. */
+/* A picture of attention: to which tokens each token attended. */
 #ifndef WG_CLI_HEATMAP_H
 #define WG_CLI_HEATMAP_H
 
 #include "wengert/translate/translator.h"
 
-/* Draws h->attention of h, a translation of `line`, and writes the weights as JSON beside it.  Line
- * 0 goes to `path`, line n > 0 to path with -(n + 1) before the extension.  Returns an exit code;
- * complains. */
+/* Draws h->attention of h, a translation of `line`, and writes the weights as JSON beside it; `of`
+ * is wg_search_options.attention_of.  Line 0 goes to `path`, line n > 0 to path with -(n + 1)
+ * before the extension.  Returns an exit code; complains. */
 int heatmap_write(const char *path, size_t line_number, const char *line,
-                  const wg_translator *translator, const wg_hypothesis *h);
+                  const wg_translator *translator, const wg_hypothesis *h, const char *of);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCORES = 1000, WORD_SCORES, ATTENTION };
+enum { SCORES = 1000, WORD_SCORES, ATTENTION, ATTENTION_OF, HEADS };
 
 static const struct argp_option table[] = {
     {"scores", SCORES, 0, 0, "print the score after each translation, as: text ||| score",
@@ -19,13 +19,19 @@ static const struct argp_option table[] = {
      "plot the decoder's attention with gnuplot, and write the weights to a JSON file beside "
      "it; the second line goes to FILE-2.svg, and so on",
      WG_GROUP_COUNT + 1},
+    {"attention-of", ATTENTION_OF, "SCOPE", 0,
+     "plot this attention: encoder/layer0, decoder/layer3/self_attn, decoder/layer3/cross_attn "
+     "(default: that of the decoder's last layer to the source)",
+     WG_GROUP_COUNT + 1},
+    {"heads", HEADS, "mean|all", 0, "plot the mean of the heads (default), or each of them",
+     WG_GROUP_COUNT + 1},
     {0},
 };
 
 typedef struct request {
-    model model; /* first */
-    const char *plot;
-    bool scores, word_scores;
+    model model;                /* first */
+    const char *plot, *plot_of; /* plot_of: --attention-of */
+    bool scores, word_scores, each_head;
     wg_search_options search;
     size_t translated; /* lines so far */
 } request;
@@ -41,6 +47,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--attention-plot: expected a file named .svg or .png, got '%s'",
                        arg);
         r->plot = arg;
+        break;
+    case ATTENTION_OF: r->plot_of = arg; break;
+    case HEADS:
+        if (strcmp(arg, "all") != 0 && strcmp(arg, "mean") != 0)
+            argp_error(state, "--heads: expected mean or all, got '%s'", arg);
+        r->each_head = strcmp(arg, "all") == 0;
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -86,7 +98,7 @@ static int translate(request *r, const char *const *line, size_t n)
                 print_translation(r, r->translated + i, &found[i * n_best + k]);
         if (r->plot)
             code = heatmap_write(r->plot, r->translated + i, line[i], r->model.translator,
-                                 &found[i * n_best].hypothesis);
+                                 &found[i * n_best].hypothesis, r->plot_of);
     }
     if (code == EXIT_OK)
         code = flush_output();
@@ -116,8 +128,14 @@ static int take_search_options(request *r)
 {
     r->search = r->model.settings.search;
     r->search.attention = r->plot != NULL;
+    r->search.attention_of = r->plot_of;
+    r->search.each_head = r->each_head;
     if (r->search.n_best == 0)
         r->search.n_best = r->search.beam;
+    if (!r->plot && (r->plot_of || r->each_head)) {
+        complain("--attention-of and --heads: expected --attention-plot as well");
+        return EXIT_USAGE;
+    }
     if (r->search.n_best <= r->search.beam)
         return EXIT_OK;
     complain("--n-best: expected at most the beam size, %lld, got %lld", (long long)r->search.beam,

@@ -241,16 +241,17 @@ static void clear_rows_from(const token_io *p, int64_t first)
 }
 
 /* Token t of a sentence whose first token is row `first` of the batch. */
-static void set_source(const token_io *p, int64_t width, const wgi_beam *x, int64_t first,
+static void set_source(const token_io *p, const wgi_cached *c, const wgi_beam *x, int64_t first,
                        int64_t t)
 {
     int64_t row = first + t;
+    wgi_seen seen = wgi_seen_tokens(c->context->model->config, t, (int64_t)x->length);
     p->ids[row] = x->source[t];
     p->positions[row] = (int32_t)t;
-    p->lengths[row] = (int32_t)x->length;
+    p->lengths[row] = (int32_t)(seen.to - seen.from);
     p->to[row] = x->source_slots[t];
-    for (int64_t i = 0; i < (int64_t)x->length; i++)
-        p->slots[row * width + i] = (int32_t)(first + i);
+    for (int64_t i = seen.from; i < seen.to; i++)
+        p->slots[row * c->limits.source + i - seen.from] = (int32_t)(first + i);
 }
 
 wg_status wgi_cached_encode(wgi_cached *c, wgi_beam *const *sentences, size_t n)
@@ -266,7 +267,7 @@ wg_status wgi_cached_encode(wgi_cached *c, wgi_beam *const *sentences, size_t n)
         wgi_beam *x = sentences[i];
         for (int64_t t = 0; t < (int64_t)x->length; t++) {
             x->source_slots[t] = wgi_slots_take(&c->source);
-            set_source(p, c->limits.source, x, row, t);
+            set_source(p, c, x, row, t);
         }
         row += (int64_t)x->length;
     }
@@ -279,11 +280,14 @@ static void set_row(const token_io *p, const wgi_cached *c, const wgi_beam_row *
 {
     wgi_partial *h = r->partial;
     const wgi_beam *x = r->sentence;
+    const int64_t n = (int64_t)h->n_slots;
+    wgi_seen seen = wgi_seen_tokens(c->context->model->config, n - 1, n);
     p->ids[row] = h->n ? h->ids[h->n - 1] : c->context->model->bos;
     p->positions[row] = (int32_t)h->n;
     p->to[row] = h->slots[h->n_slots - 1];
-    p->lengths[row] = (int32_t)h->n_slots;
-    memcpy(p->slots + row * c->limits.target, h->slots, h->n_slots * sizeof *h->slots);
+    p->lengths[row] = (int32_t)(n - seen.from);
+    memcpy(p->slots + row * c->limits.target, h->slots + seen.from,
+           (size_t)(n - seen.from) * sizeof *h->slots);
     p->source_lengths[row] = (int32_t)x->length;
     memcpy(p->source_slots + row * c->limits.source, x->source_slots,
            x->length * sizeof *x->source_slots);

@@ -5,6 +5,7 @@
 #include "wengert/ops/table.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
@@ -69,7 +70,38 @@ wg_status wgi_check_model(const wg_search_model *model, wg_error *error)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-wg_status wgi_check_options(const wg_search_options *given, wg_search_options *o, wg_error *error)
+/* Whether the scope is that of a stack of so many layers, of one of them, or of an attention in
+ * one. */
+static bool has_attention(const char *stack, int64_t layers, bool cross, const char *scope)
+{
+    const size_t n = strlen(stack);
+    if (strncmp(scope, stack, n) != 0)
+        return false;
+    bool found = scope[n] == '\0';
+    for (int64_t i = 0; i < layers && !found; i++) {
+        char layer[40];
+        size_t length = (size_t)snprintf(layer, sizeof layer, "/layer%lld", (long long)i);
+        const char *rest = scope + n + length;
+        found = strncmp(scope + n, layer, length) == 0 &&
+                (*rest == '\0' || strcmp(rest, "/self_attn") == 0 ||
+                 (cross && strcmp(rest, "/cross_attn") == 0));
+    }
+    return found;
+}
+
+static wg_status check_attention(const wg_transformer_config *c, const char *scope, wg_error *error)
+{
+    if (!scope || has_attention("encoder", c->encoder_layers, false, scope) ||
+        has_attention("decoder", c->decoder_layers, true, scope))
+        return WG_OK;
+    return wgi_error_set(error, WG_EINVAL,
+                         "there is no attention '%s', only encoder/layer0 to %lld, and in "
+                         "decoder/layer0 to %lld self_attn and cross_attn",
+                         scope, (long long)c->encoder_layers - 1, (long long)c->decoder_layers - 1);
+}
+
+wg_status wgi_check_options(const wg_transformer_config *c, const wg_search_options *given,
+                            wg_search_options *o, wg_error *error)
 {
     *o = given ? *given : (wg_search_options){0};
     o->beam = o->beam ? o->beam : 1;
@@ -93,7 +125,7 @@ wg_status wgi_check_options(const wg_search_options *given, wg_search_options *o
         o->max_factor = 1;
         o->max_extra = 50;
     }
-    return WG_OK;
+    return check_attention(c, o->attention ? o->attention_of : NULL, error);
 }
 
 wg_status wgi_check_ids(const wg_transformer_config *c, const char *what,

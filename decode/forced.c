@@ -9,29 +9,42 @@
 #include "wengert/ops/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_TOKENS = 1024, ROWS = 0, SOURCE, TARGET }; /* tokens of a batch; of a plan's key */
 
 typedef struct forced {
     wgi_decode_context *context;
-    bool scores, attention; /* what the caller wants */
+    bool scores; /* what the caller wants, and the attention of the options */
+    const wg_search_options *options;
 } forced;
 
 typedef struct forced_io {
     wg_plan *plan;
     int32_t *source, *source_lengths, *target_in, *target_out;
-    const void *losses, *attention; /* [B, T], [B, T, S] */
-    const int64_t *likeliest;       /* [B, T]            */
+    const void *losses, *attention; /* [B, T], [B, maps, queries, keys] */
+    const int64_t *likeliest;       /* [B, T]                           */
+    int64_t maps;
+    bool source_queries, source_keys; /* they are tokens of the source, not of the target */
 } forced_io;
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* The attention built last: the cross-attention of the decoder's last layer. */
-static const wg_node *last_attention(const wg_graph *g)
+static bool is_inside(const wg_node *n, const char *scope)
+{
+    const size_t length = strlen(scope);
+    const char *path = n->scope->path;
+    return strncmp(path, scope, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+/* The attention built last in that scope; in the decoder's, the cross-attention of its last
+ * layer. */
+static const wg_node *last_attention(const wg_graph *g, const char *scope)
 {
     for (size_t i = wg_graph_node_count(g); i-- > 0;) {
         const wg_node *n = wg_graph_node(g, i);
-        if (n->op == &wg_op_attention || n->op == &wg_op_additive_attention)
+        if ((n->op == &wg_op_attention || n->op == &wg_op_additive_attention) &&
+            is_inside(n, scope ? scope : "decoder"))
             return n;
     }
     return NULL;
@@ -46,21 +59,24 @@ static wg_value *additive_weights(const wg_node *n)
     unit =
         wg_expand(wg_reshape(unit, WG_SHAPE(1, 1, k[2], k[2])), WG_SHAPE(k[0], k[1], k[2], k[2]));
     return wg_additive_attention(n->in[0], n->in[1], n->in[2], unit, n->n_in > 4 ? n->in[4] : NULL,
-                                 NULL);
+                                 n->attrs);
 }
 
-/* Mean over heads: [B, T, S] */
-static wg_value *attention_weights(const wg_graph *g)
+/* Of each head, or their mean: [B, maps, queries, keys] */
+static wg_value *attention_weights(const wg_graph *g, const wg_search_options *o, forced_io *io)
 {
-    const wg_node *n = wg_graph_status(g) == WG_OK ? last_attention(g) : NULL;
+    const wg_node *n = wg_graph_status(g) == WG_OK ? last_attention(g, o->attention_of) : NULL;
     if (!n)
         return NULL;
+    io->source_queries = is_inside(n, "encoder");
+    io->source_keys = io->source_queries || strcmp(n->scope->name, "cross_attn") == 0;
+    io->maps = o->each_head ? n->in[0]->shape.dim[1] : 1;
     wg_value *w =
         n->op == &wg_op_attention
             ? wg_biased_attention_weights(n->in[0], n->in[1], n->n_in > 4 ? n->in[4] : NULL,
                                           n->n_in > 3 ? n->in[3] : NULL, n->attrs)
             : additive_weights(n);
-    return wg_mean(w, WG_AXES(1), WG_DROP);
+    return o->each_head ? w : wg_mean(w, WG_AXES(1), WG_KEEP);
 }
 
 static wg_status make(void *wanted, const wgi_plan_key *key, wg_plan **plan, void *io,
@@ -77,8 +93,10 @@ static wg_status make(void *wanted, const wgi_plan_key *key, wg_plan **plan, voi
     wg_value *memory = wg_transformer_encode(&m, in.source, in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, in.target_in, memory, in.source_lengths);
     wg_value *weights = NULL, *losses = NULL, *likeliest = NULL;
-    if (f->attention)
-        weights = wg_output(attention_weights(g), "attention");
+    forced_io *out = io;
+    *out = (forced_io){0};
+    if (f->options->attention)
+        weights = wg_output(attention_weights(g, f->options, out), "attention");
     if (f->scores) {
         wg_value *logits = wg_transformer_logits(&m, states);
         losses = wg_output(wg_cross_entropy(logits, in.target_out, NULL, &each), "losses");
@@ -88,17 +106,16 @@ static wg_status make(void *wanted, const wgi_plan_key *key, wg_plan **plan, voi
                               &losses,    &likeliest,         &weights};
     wg_status status =
         wgi_context_plan(f->context, plan, &g, model->store, all, WG_COUNT(all), error);
-    if (status == WG_OK)
-        *(forced_io *)io = (forced_io){
-            .plan = *plan,
-            .source = wg_plan_data(*plan, in.source),
-            .source_lengths = wg_plan_data(*plan, in.source_lengths),
-            .target_in = wg_plan_data(*plan, in.target_in),
-            .target_out = wg_plan_data(*plan, in.target_out),
-            .losses = wg_plan_data(*plan, losses),
-            .likeliest = wg_plan_data(*plan, likeliest),
-            .attention = wg_plan_data(*plan, weights),
-        };
+    if (status == WG_OK) {
+        out->plan = *plan;
+        out->source = wg_plan_data(*plan, in.source);
+        out->source_lengths = wg_plan_data(*plan, in.source_lengths);
+        out->target_in = wg_plan_data(*plan, in.target_in);
+        out->target_out = wg_plan_data(*plan, in.target_out);
+        out->losses = wg_plan_data(*plan, losses);
+        out->likeliest = wg_plan_data(*plan, likeliest);
+        out->attention = wg_plan_data(*plan, weights);
+    }
     wg_graph_free(g);
     return status;
 }
@@ -167,14 +184,21 @@ static bool take_scores(wg_dtype dtype, const forced_io *io, size_t first, wg_hy
     return y->token_scores != NULL;
 }
 
-/* first: the row's first weight among [B, T, width] */
-static bool take_attention(wg_dtype dtype, const forced_io *io, size_t first, size_t width,
+/* The maps of a row of the batch; size: of the plan. */
+static bool take_attention(wg_dtype dtype, const forced_io *io, const int64_t *size, size_t row,
                            wg_hypothesis *y)
 {
-    size_t columns = y->source_tokens;
-    y->attention = malloc((y->n * columns + 1) * sizeof *y->attention);
-    for (size_t i = 0; y->attention && i < y->n * columns; i++) {
-        size_t at = first + i / columns * width + i % columns;
+    const size_t height = (size_t)size[io->source_queries ? SOURCE : TARGET],
+                 width = (size_t)size[io->source_keys ? SOURCE : TARGET];
+    const size_t rows = io->source_queries ? y->source_tokens : y->n,
+                 columns = io->source_keys ? y->source_tokens : y->n;
+    y->attention_maps = (size_t)io->maps;
+    y->attention_rows = rows;
+    y->attention_columns = columns;
+    y->attention = malloc((y->attention_maps * rows * columns + 1) * sizeof *y->attention);
+    for (size_t i = 0; y->attention && i < y->attention_maps * rows * columns; i++) {
+        size_t map = row * y->attention_maps + i / columns / rows;
+        size_t at = (map * height + i / columns % rows) * width + i % columns;
         y->attention[i] = (float)wgi_get_element(io->attention, dtype, (int64_t)at);
     }
     return y->attention != NULL;
@@ -189,18 +213,19 @@ static wg_status run_batch(wgi_decode_context *c, const forced_io *io, const int
     wg_status status = wgi_context_run(c, io->plan);
     if (status != WG_OK)
         return status;
-    const size_t target = (size_t)size[TARGET], source = (size_t)size[SOURCE];
+    const size_t target = (size_t)size[TARGET];
     bool ok = true;
     for (size_t row = 0; ok && row < count; row++) {
         wg_hypothesis *y = p[row].target;
         ok = (!io->losses || take_scores(dtype, io, row * target, y)) &&
-             (!io->attention || take_attention(dtype, io, row * target * source, source, y));
+             (!io->attention || take_attention(dtype, io, size, row, y));
     }
     return ok ? WG_OK : wgi_error_set(&c->error, WG_ENOMEM, "out of memory");
 }
 
 wg_status wgi_forced_run(wgi_decode_context *c, const wgi_sentences *sources,
-                         wg_hypothesis *results, size_t n_best, bool scores, bool attention)
+                         wg_hypothesis *results, size_t n_best, bool scores,
+                         const wg_search_options *options)
 {
     size_t n = sources->n * n_best, pairs = 0;
     pair *p = calloc(n + 1, sizeof *p);
@@ -210,7 +235,7 @@ wg_status wgi_forced_run(wgi_decode_context *c, const wgi_sentences *sources,
         if (results[i].n && sources->length[i / n_best])
             p[pairs++] = (pair){sources->ids[i / n_best], sources->length[i / n_best], &results[i]};
     qsort(p, pairs, sizeof *p, longer_first);
-    forced f = {c, scores, attention};
+    forced f = {c, scores, options};
     wgi_plan_cache plans = {.make = make, .io_size = sizeof(forced_io), .max_plans = 1};
     wg_status status = WG_OK;
     for (size_t i = 0, count; status == WG_OK && i < pairs; i += count) {

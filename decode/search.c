@@ -107,7 +107,7 @@ static wg_status translate(wg_search *s, const wgi_sentences *sources, const wg_
     if (status == WG_OK && !add_empty_translations(found, sources, n_best))
         status = out_of_memory(&context_of(s)->error);
     if (status == WG_OK && o->attention)
-        status = wgi_forced_run(context_of(s), sources, found, n_best, false, true);
+        status = wgi_forced_run(context_of(s), sources, found, n_best, false, o);
     return status;
 }
 
@@ -123,7 +123,7 @@ wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_
     if (!results || (n && (!sources || !lengths)))
         return wgi_error_set(error, WG_EINVAL, "wg_search_run: an argument is NULL");
     *results = NULL;
-    wg_status status = wgi_check_options(options, &o, error);
+    wg_status status = wgi_check_options(&s->config, options, &o, error);
     context_of(s)->stop = o.stop;
     if (status == WG_OK)
         status = wgi_check_ids(&s->config, "the source", &all, s->config.source_vocabulary, error);
@@ -166,7 +166,7 @@ static wg_status score(wg_search *s, const wgi_sentences *sources, const wgi_sen
         return out_of_memory(&context_of(s)->error);
     wg_status status = wgi_context_quantize(context_of(s), &s->quantizer);
     if (status == WG_OK)
-        status = wgi_forced_run(context_of(s), sources, h, 1, true, o->attention);
+        status = wgi_forced_run(context_of(s), sources, h, 1, true, o);
     for (size_t i = 0; status == WG_OK && i < sources->n; i++)
         if (h[i].n)
             h[i].score = h[i].log_probability / wg_length_penalty_of(o->penalty, o->alpha, h[i].n);
@@ -186,7 +186,7 @@ wg_status wg_search_score(wg_search *s, const int32_t *const *sources, const siz
     if (!results || (n && (!sources || !source_lengths || !targets || !target_lengths)))
         return wgi_error_set(error, WG_EINVAL, "wg_search_score: an argument is NULL");
     *results = NULL;
-    wg_status status = wgi_check_options(options, &o, error);
+    wg_status status = wgi_check_options(&s->config, options, &o, error);
     context_of(s)->stop = o.stop;
     if (status == WG_OK)
         status = wgi_check_ids(&s->config, "the source", &from, s->config.source_vocabulary, error);

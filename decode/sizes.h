@@ -25,6 +25,19 @@ static inline int64_t wgi_limit_length(const wg_transformer_config *c, int64_t n
     return limited && rounded > c->max_positions ? c->max_positions : rounded;
 }
 
+/* The tokens from ... to - 1. */
+typedef struct wgi_seen {
+    int64_t from, to;
+} wgi_seen;
+
+/* Those that self-attention at token t of n sees. */
+static inline wgi_seen wgi_seen_tokens(const wg_transformer_config *c, int64_t t, int64_t n)
+{
+    int64_t r = c->attention_window;
+    wgi_seen all = {0, n}, near = {t > r ? t - r : 0, t + r + 1 < n ? t + r + 1 : n};
+    return r ? near : all;
+}
+
 /* n tokens rounded up to a multiple of 8. */
 static inline int64_t wgi_round_up_length(const wg_transformer_config *c, int64_t n)
 {

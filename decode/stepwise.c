@@ -22,7 +22,9 @@ static wg_multi_head_options self_attention(const wg_transformer *m, const wgi_t
 {
     wg_multi_head_options o = wgi_transformer_self(m, false, t->lengths);
     o.positions = t->positions;
-    o.slots = t->slots;
+    o.slots = t->slots; /* only those that a window leaves */
+    o.window = false;
+    o.left = o.right = 0;
     return o;
 }
 

@@ -103,6 +103,14 @@ wg_status bench_step_run(void *step)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
+/* Pairs of one of n positions and one that it sees: itself and `window` (0: all) before, and in the
+ * encoder after. */
+static double seen_pairs(double n, int64_t window, bool causal)
+{
+    double w = window && (double)window < n - 1 ? (double)window : n - 1;
+    return n + (causal ? 1 : 2) * (w * n - w * (w + 1) / 2);
+}
+
 double bench_step_flops(const wg_transformer_config *c, const bench_batch *b)
 {
     double d = (double)c->d_model, B = (double)b->rows, S = (double)b->source_length,
@@ -111,11 +119,12 @@ double bench_step_flops(const wg_transformer_config *c, const bench_batch *b)
            v = c->d_v ? (double)(c->heads * c->d_v) : d;
     double queries = d * k + d * v; /* projections q and out */
     double keys = d * k + d * v;    /* projections k and v */
-    double seen = (c->attention == WG_ATTENTION_DOT ? k : 0) + v;
+    double seen = (c->attention == WG_ATTENTION_ADDITIVE ? 0 : k) + v;
     double inner = (c->gated ? 3 : 2) * d * (double)c->d_ff;
 
-    double encoder = S * (queries + keys + inner) + S * S * seen;
-    double itself = T * (queries + keys) + T * (T + 1) / 2 * seen;
+    double encoder =
+        S * (queries + keys + inner) + seen_pairs(S, c->attention_window, false) * seen;
+    double itself = T * (queries + keys) + seen_pairs(T, c->attention_window, true) * seen;
     double cross = T * queries + S * keys + T * S * seen;
     double decoder = itself + cross + T * inner;
     double logits = T * d * (double)c->target_vocabulary;

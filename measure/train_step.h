@@ -54,7 +54,8 @@ wg_status bench_step_run(void *step);
  *     logits                     d V a target token
  *
  * three times: forward, and the gradients of both operands.  A causal query at position t sees
- * t + 1 keys.  Nothing else is counted: no norm, softmax, dropout, loss, embedding, update. */
+ * t + 1 keys, and fewer where attention_window says so.  Nothing else is counted: no norm, softmax,
+ * dropout, loss, embedding, update. */
 double bench_step_flops(const wg_transformer_config *c, const bench_batch *b);
 
 #endif

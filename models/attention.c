@@ -125,6 +125,12 @@ static wg_value *score_weight(wg_value *q, int64_t heads, int64_t width)
                                wg_uniform_init(1 / sqrt(fmax(1, (double)width))));
 }
 
+/* Of q.k, as ops take it: 0 is 1 / sqrt(d_k). */
+static double scale_of(const wg_multi_head_options *o)
+{
+    return o->kind == WG_ATTENTION_UNSCALED ? 1 : 0;
+}
+
 /* Which keys answer which query, by the kind wanted: [B, T, h d_v]. */
 static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
 {
@@ -140,6 +146,7 @@ static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
     else
         y = wg_biased_attention(q, k, v, o->bias, o->lengths,
                                 &(wg_attention_attrs){.causal = o->causal,
+                                                      .scale = scale_of(o),
                                                       .dropout = o->dropout,
                                                       .window = o->window,
                                                       .left = o->left,
@@ -172,7 +179,7 @@ static wg_value *attend_slots(const wg_projections *p, const wg_multi_head_optio
     wg_value *q, *y;
     if (o->kind != WG_ATTENTION_ADDITIVE) {
         q = wg_reshape(p->q, WG_SHAPE(rows, heads, d_k));
-        y = wg_paged_attention(q, k, v, o->slots, o->lengths, 0);
+        y = wg_paged_attention(q, k, v, o->slots, o->lengths, scale_of(o));
     } else {
         q = wg_reshape(p->q, WG_SHAPE(rows, heads, 1, d_k));
         k = wg_permute(wg_take(k, o->slots, 0), WG_AXES(0, 2, 1, 3));

@@ -70,6 +70,9 @@ wg_multi_head_options wgi_transformer_self(const wg_transformer *m, bool causal,
 {
     wg_multi_head_options o = wgi_transformer_cross(m, lengths);
     o.causal = causal;
+    o.window = m->config.attention_window > 0;
+    o.left = m->config.attention_window;
+    o.right = causal ? 0 : m->config.attention_window;
     o.fused = m->config.fused_projections;
     o.gain = 1; /* a fused matrix has three times the rows, hence its bound */
     o.rotary = m->config.positions == WG_POSITIONS_ROTARY;

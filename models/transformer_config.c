@@ -64,7 +64,8 @@ static wg_status check_ranges(const wg_transformer_config *c, wg_error *error)
         {"first_position", c->first_position, 0, MAX},
         {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_ROTARY},
         {"norm", c->norm, WG_LAYERNORM, WG_RMSNORM},
-        {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_ADDITIVE},
+        {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_UNSCALED},
+        {"attention_window", c->attention_window, 0, MAX},
         {"activation", c->activation, WG_ACTIVATION_RELU, WG_ACTIVATION_SILU},
         {"tying", c->tying, WG_TIED_ALL, WG_UNTIED},
         {"smoothing_spread", c->smoothing_spread, WG_SMOOTH_UNIFORM, WG_SMOOTH_OFF_TARGET},
@@ -119,6 +120,10 @@ wg_status wg_transformer_check(const wg_transformer_config *c, wg_error *error)
             error, WG_EINVAL,
             "positions that are rotary show in products of queries and keys, which additive "
             "attention does not take");
+    if (c->attention_window && c->attention == WG_ATTENTION_ADDITIVE)
+        return wgi_error_set(error, WG_EINVAL,
+                             "attention_window is %lld, must be 0 where attention is additive",
+                             (long long)c->attention_window);
     if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
         return wgi_error_set(
             error, WG_EINVAL,

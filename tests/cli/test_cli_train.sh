@@ -164,6 +164,10 @@ code 2 translate --model ""; says err "no model given"
 code 2 translate $model words; says err "expected one folder"
 code 2 translate $model --beam-size 0
 code 2 translate $model --attention-plot map.jpg; says err ".svg or .png"
+code 2 translate $model --heads all; says err "expected --attention-plot as well"
+code 2 translate $model --attention-plot map.svg --heads 3; says err "--heads: expected mean or all, got '3'"
+code 2 translate $model --attention-plot map.svg --attention-of encoder/layer9
+says err "there is no attention 'encoder/layer9', only encoder/layer0"
 code 4 translate --model nowhere; says err "nowhere"
 code 4 translate --model parts --weights nothing.safetensors
 says err "nothing.safetensors: expected a file in the model's folder parts, or at this path; got neither"
@@ -287,6 +291,13 @@ if command -v gnuplot >which; then
     code 0 translate $model --attention-plot map.svg; says map.svg "</svg>"; says map-2.svg "</svg>"
     says map.json '"attention"'; says map.json '"</s>"'
     holds "no command was run" ! -e stolen
+    for of in encoder/layer0 decoder/layer0/self_attn decoder/layer0/cross_attn; do
+        code 0 translate $model --attention-plot heads.svg --attention-of $of --heads all
+        says heads.svg "head 1"; says heads.json '"heads"'
+    done
+    says heads.json '"target"'
+    code 0 translate $model --attention-plot heads.svg --attention-of encoder
+    says heads.json '"queries"'; says heads.json '"attention"'
     code 4 translate $model --attention-plot /nonexistent/map.png; holds "nothing was translated" ! -s out
     code 4 plot parts -o /nonexistent/curves.svg; says err "cannot be written"
 fi

@@ -33,6 +33,8 @@ static wg_transformer_config variant(int i)
     case 10: c.d_k = 3, c.positions = WG_POSITIONS_HALVES; break;
     case 11: c.heads = 3, c.d_k = 2, c.d_v = 5, c.fused_projections = true; break;
     case 12: c.attention = WG_ATTENTION_ADDITIVE, c.d_k = 3, c.d_v = 5; break;
+    case 13: c.attention = WG_ATTENTION_UNSCALED, c.pre_norm = true; break;
+    case 14: c.attention_window = 2; break;
     default: return (wg_transformer_config){0};
     }
     return c;
@@ -499,6 +501,13 @@ static void bad_options_and_ids_are_refused(void **state)
         {{.beam = 2, .n_best = 3}, 3, 4, WG_EINVAL, "n_best is 3, must be from 1 to the beam, 2"},
         {{.penalty = 7}, 3, 4, WG_EINVAL, "no length penalty 7"},
         {{.max_factor = -1}, 3, 4, WG_EINVAL, "not negative"},
+        {{.attention = true, .attention_of = "encoder/layer0/cross_attn"},
+         3,
+         4,
+         WG_EINVAL,
+         "there is no attention 'encoder/layer0/cross_attn', only encoder/layer0 to 1"},
+        {{.attention = true, .attention_of = "decoder/layer2"}, 3, 4, WG_EINVAL, "no attention"},
+        {{.attention = true, .attention_of = "decode"}, 3, 4, WG_EINVAL, "no attention"},
         {{0}, 3, VOCABULARY, WG_EDATA, "the source of sentence 1: token 13 is outside [0,13)"},
         {{0}, 41, 4, WG_EDATA, "has 41 tokens, but only 40 positions were learned"},
     };

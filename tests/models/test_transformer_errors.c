@@ -12,10 +12,10 @@ static void bad_configurations_are_refused(void **state)
     struct {
         const char *words;
         wg_transformer_config c;
-    } bad[24];
+    } bad[32];
     int n = 0;
 #define BAD(text, ...)                                                                             \
-    (c = good, __VA_ARGS__, bad[n].words = (text), bad[n++].c = c, assert_true(n < 24))
+    (c = good, __VA_ARGS__, bad[n].words = (text), bad[n++].c = c, assert_true(n < 32))
     BAD("heads is 3, must divide d_model, which is 8", c.heads = 3);
     BAD("heads is 3, must divide d_model, which is 8", c.heads = 3, c.d_k = 2);
     BAD("d_v is -1", c.d_v = -1);
@@ -26,6 +26,10 @@ static void bad_configurations_are_refused(void **state)
     BAD("d_k is 3 (d_model / heads), must be even", c.d_model = 6,
         c.positions = WG_POSITIONS_ROTARY);
     BAD("which additive", c.positions = WG_POSITIONS_ROTARY, c.attention = WG_ATTENTION_ADDITIVE);
+    BAD("attention_window is -1, must be from 0", c.attention_window = -1);
+    BAD("attention_window is 3, must be 0 where attention is additive", c.attention_window = 3,
+        c.attention = WG_ATTENTION_ADDITIVE);
+    BAD("attention is 3", c.attention = 3);
     BAD("source_vocabulary is 7, target_vocabulary 11", c.source_vocabulary = 7);
     BAD("source_vocabulary is 0", c.source_vocabulary = 0);
     BAD("encoder_layers is 0, must be from 1", c.encoder_layers = 0);

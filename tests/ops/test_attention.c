@@ -456,6 +456,58 @@ static void keys_outside_a_window_do_not_matter(void **state)
     end(q, b);
 }
 
+/* In f64 on the reference backend, a window gives the bits of attention to all keys with the mask
+ * of bools that says the same: results and gradients. */
+static void a_window_is_a_mask_bit_for_bit(void **state)
+{
+    (void)state;
+    static const wg_attention_attrs windows[] = {
+        {.window = true, .left = 2, .right = 1},
+        {.window = true, .left = 1, .right = 3, .causal = true},
+        {.window = true, .left = 3, .causal_offset = 2, .dropout = 0.25, .key = 3},
+        {.window = true},
+    };
+    static numbers_of n;
+    int64_t compared = 0, hidden = 0;
+    for (int i = 0; i < WG_COUNT(windows); i++) {
+        const setting c = {2, 4, 2, 7, 9, 4, 3, {9, 4}, windows[i], {0}};
+        bool mask[7 * 9];
+        wg_value *out[2][4], *in[4];
+        wg_shape shape[5];
+        wg_attention_attrs all = {.dropout = c.a.dropout, .key = c.a.key};
+        for (int64_t k = 0; k < c.T * c.S; k++) {
+            mask[k] = sees(&c, 0, k / c.S, k % c.S);
+            hidden += !mask[k];
+        }
+        wg_graph *g = wg_graph_new();
+        draw(&c, &n, 11 + (uint64_t)i);
+        shapes_of(&c, shape);
+        for (int k = 0; k < 4; k++)
+            in[k] = numbers(g, WG_F64, shape[k], n.x[k]);
+        wg_value *lengths = wg_constant(g, WG_I64, WG_SHAPE(c.B), c.length),
+                 *seen = wg_constant(g, WG_BOOL, WG_SHAPE(1, 1, c.T, c.S), mask);
+        out[0][0] = wg_attention(in[0], in[1], in[2], lengths, &c.a);
+        out[1][0] = wg_biased_attention(in[0], in[1], in[2], seen, lengths, &all);
+        for (int k = 0; k < 2; k++)
+            wg_vjp(out[k], &in[3], 1, in, 3, NULL, out[k] + 1);
+        wg_plan *p;
+        wg_plan_options o = {.outputs = &out[0][0],
+                             .n_outputs = 8,
+                             .reference = true,
+                             .no_fold = true,
+                             .no_cse = true};
+        check_that(wg_plan_create(&p, g, &o) == WG_OK, "%s", wg_graph_message(g));
+        check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+        for (int k = 0; k < 4; k++) {
+            numbers_same_bits("a window", p, out[0][k], p, out[1][k]);
+            compared += wg_value_count(out[0][k]);
+        }
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+    assert_true(compared > 1000 && hidden > 50);
+}
+
 static void bad_shapes_are_refused(void **state)
 {
     (void)state;
@@ -521,6 +573,7 @@ int main(void)
         cmocka_unit_test(rotary_products_depend_on_distance),
         cmocka_unit_test(a_mask_of_bools_hides_keys),
         cmocka_unit_test(keys_outside_a_window_do_not_matter),
+        cmocka_unit_test(a_window_is_a_mask_bit_for_bit),
         cmocka_unit_test(bad_shapes_are_refused),
         cmocka_unit_test(bad_biases_and_windows_are_refused),
     };

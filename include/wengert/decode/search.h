@@ -51,6 +51,10 @@ typedef struct wg_search_options {
     /** Maximum size of a step: hypotheses times the longest source; 0: chosen automatically. */
     int64_t batch_tokens;
     bool attention; /**< also return attention weights                                         */
+    /** Of which attention: its scope, "encoder/layer0", "decoder/layer3/self_attn" or
+     * "decoder/layer3/cross_attn"; NULL: the cross-attention of the last layer. */
+    const char *attention_of;
+    bool each_head; /**< the weights of each head instead of their mean */
     bool uncached;  /**< recompute all positions at each step: slow, for checks                */
     /** NULL, or ends a call with WG_ESTOPPED soon after it becomes nonzero. */
     const volatile int *stop;
@@ -66,10 +70,15 @@ typedef struct wg_hypothesis {
     double score;           /**< log_probability divided by the length penalty                 */
     float *token_scores;    /**< [n] log p of each token                                       */
     size_t n_correct;       /**< scored target: number of tokens that the model ranks first */
-    /** [n, source_tokens] mean over heads of the last layer's cross-attention; NULL unless
-     * requested. */
+    /** [attention_maps, attention_rows, attention_columns]: a row for each query, which is a source
+     * token in the encoder and a token of `ids` in the decoder; a column for each key, which is a
+     * source token, or in the decoder's self-attention the begin of sentence, ids[0], ids[1], ...
+     * NULL unless requested. */
     float *attention;
-    size_t source_tokens; /**< end of sentence included */
+    size_t attention_maps;    /**< the number of heads; 1: their mean */
+    size_t attention_rows;    /**< source_tokens or n */
+    size_t attention_columns; /**< source_tokens or n */
+    size_t source_tokens;     /**< end of sentence included */
 } wg_hypothesis;
 
 /** A search: its model and the plans created so far.  Only one thread may use it at a time. */

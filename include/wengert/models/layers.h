@@ -71,7 +71,8 @@ WG_API wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value
 typedef enum wg_attention_kind {
     WG_ATTENTION_DOT = 0, /**< softmax(q k' / sqrt(d_k)) v */
     /** softmax(w . tanh(q + k)) v with a vector w per head: parameter score [heads, d_k]. */
-    WG_ATTENTION_ADDITIVE
+    WG_ATTENTION_ADDITIVE,
+    WG_ATTENTION_UNSCALED /**< softmax(q k') v */
 } wg_attention_kind;
 
 /** Options of attention.  Zero means the default in every field. */

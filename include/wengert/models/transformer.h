@@ -52,7 +52,10 @@ typedef struct wg_transformer_config {
     bool pre_norm;             /**< x + f(norm(x)), final norm per stack; else norm(x + f(x)) */
     double norm_eps;           /**< added to variances */
     wg_attention_kind attention; /**< how queries are compared with keys */
-    bool attention_bias;         /**< the projections q, k, v and out have a bias */
+    /** Self-attention sees so many positions before its own and, in the encoder, as many after it
+     * (restricted attention, section 4); 0: all. */
+    int64_t attention_window;
+    bool attention_bias; /**< the projections q, k, v and out have a bias */
     /** q, k, v of self-attention are one matrix [3 d, d].  All q, k, v, also of cross-attention,
      * are then drawn within Xavier's bound for that shape, 1/sqrt 2 of their own, as in PyTorch and
      * fairseq. */
