@@ -292,8 +292,8 @@ int wgi_step_kind(int64_t i, int64_t n)
 }
 
 /* Adds the sums that this batch completes, to the gradient of p; then keeps the sum for a later
- * batch, unless the parameters are updated.  The barrier keeps the sum out of the product that makes
- * the gradient, where it might be rounded otherwise than the same sum over ranks. */
+ * batch, unless the parameters are updated.  The barrier keeps the sum out of the product that
+ * makes the gradient, where it might be rounded otherwise than the same sum over ranks. */
 static wg_value *add_batches(wg_graph *g, const wg_value *p, wg_value *grad, int kind)
 {
     int level = 0;
