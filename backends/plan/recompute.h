@@ -61,6 +61,8 @@ typedef struct wgi_rule {
     double a;
     double noise; /* up to a factor of e^noise either way; 0: none */
     uint64_t seed;
+    size_t most_times;  /* steps of the sequence by steps of the program: beyond it, WGI_TOO_LARGE;
+                          0: 6 */
     const bool *barred; /* [values] these are not dropped; NULL: all may be */
 } wgi_rule;
 
@@ -78,8 +80,8 @@ void wgi_sequence_free(wgi_sequence *q);
 wgi_outcome wgi_recompute_search(const wgi_steps *s, size_t bytes, wgi_sequence *out);
 
 /* The smallest number of bytes for which wgi_recompute_search finds a sequence, and that one, by
- * bisection to one part in 256; to one in 16 for tens of thousands of steps.  WGI_FITS or
- * WGI_NO_MEMORY; the caller frees *out. */
+ * bisection to one part in 256.  Of tens of thousands of steps: to one in 16, by a single rule, and
+ * at most two steps are run for each.  WGI_FITS or WGI_NO_MEMORY; the caller frees *out. */
 wgi_outcome wgi_recompute_least(const wgi_steps *s, size_t *bytes, wgi_sequence *out);
 
 /* ---- recompute_order.c ----------------------------------------------------------------------- */

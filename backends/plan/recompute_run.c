@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum {
-    MOST_TIMES = 6,     /* steps of a sequence by steps of the program: beyond it, give up */
+    MOST_TIMES = 6,     /* wgi_rule.most_times, unless it says otherwise */
     MOST_ANCESTORS = 64 /* that count in a cost                                            */
 };
 
@@ -297,7 +297,8 @@ static bool emit(run *r, const frame *f)
     q->step[q->n] = f->step;
     q->again[q->n++] = f->again;
     q->cost += f->again ? r->s->step[f->step].cost : 0;
-    return q->n <= MOST_TIMES * (r->s->n_steps + 64);
+    size_t times = r->rule->most_times ? r->rule->most_times : MOST_TIMES;
+    return q->n <= times * (r->s->n_steps + 64);
 }
 
 /* Bytes of operands that die at the step and over which results are written. */

@@ -1,8 +1,8 @@
 /* Which rule drops the right values?  It depends on the graph: a simulation takes milliseconds at
  * most, so several are tried, and the cheapest sequence is taken.  Then it is improved by a walk:
  * a value that is computed again is barred from being dropped, or one that is barred is not,
- * or another rule is taken.  How much is tried depends on the number of steps alone, and all
- * choices are reproducible, so the same graph has the same plan on every machine. */
+ * or another rule is taken.  How much is tried depends on the numbers of steps alone, never on
+ * time, and all choices are reproducible, so the same graph has the same plan on every machine. */
 #include "backends/plan/recompute.h"
 #include "graph/mix.h"
 
@@ -11,7 +11,8 @@
 enum {
     PLAIN_RULES = 6,
     MOST_RULES = 64,
-    STEPS_OF_RULES = 150000, /* in all simulations */
+    STEPS_OF_RULES = 150000, /* of the program, in all simulations */
+    MOST_STEPS = 1000000,    /* that simulations run: then no other rule is tried */
     MOST_MOVES = 3000,
     STEPS_OF_MOVES = 600000
 };
@@ -36,6 +37,12 @@ static size_t tries(const wgi_steps *s, size_t steps, size_t least, size_t most)
     return n < least ? least : n > most ? most : n;
 }
 
+/* A simulation takes a good part of a second, and several if it fails late. */
+static bool is_long(const wgi_steps *s)
+{
+    return s->n_steps > 20000;
+}
+
 static size_t rules_for(const wgi_steps *s)
 {
     return tries(s, STEPS_OF_RULES, PLAIN_RULES, MOST_RULES);
@@ -55,11 +62,13 @@ static bool take_better(wgi_sequence *out, wgi_sequence *q, wgi_outcome outcome)
 static wgi_outcome try_rules(const wgi_steps *s, size_t bytes, size_t n_rules, bool first,
                              wgi_sequence *out, wgi_rule *best)
 {
+    size_t steps = 0;
     *out = (wgi_sequence){.n = 0};
-    for (size_t i = 0; i < n_rules && !(out->step && first); i++) {
+    for (size_t i = 0; i < n_rules && steps < MOST_STEPS && !(out->step && first); i++) {
         wgi_sequence q;
         const wgi_rule rule = rule_at(i);
         wgi_outcome outcome = wgi_recompute_run(s, bytes, &rule, &q);
+        steps += q.n;
         if (take_better(out, &q, outcome))
             *best = rule;
         if (outcome == WGI_NO_MEMORY)
@@ -150,6 +159,60 @@ static wgi_outcome improve(walk *w, size_t n_moves, wgi_sequence *out)
     return outcome == WGI_NO_MEMORY ? outcome : WGI_FITS;
 }
 
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+/* Bytes that a step needs at least: what it reads and makes, less what may lie over each other. */
+static size_t need_of(const wgi_steps *s, const wgi_step *step)
+{
+    size_t bytes = step->scratch, shared = 0;
+    for (size_t i = step->first_in; i < step->end_in; i++)
+        bytes += s->value[s->in[i]].bytes;
+    for (size_t o = step->first_out; o < step->end_out; o++) {
+        size_t most = 0;
+        bytes += s->value[s->out[o]].bytes;
+        for (size_t k = s->first_over[o]; k < s->first_over[o + 1]; k++)
+            most = s->value[s->over[k]].bytes > most ? s->value[s->over[k]].bytes : most;
+        shared += most;
+    }
+    return bytes > shared ? bytes - shared : 0;
+}
+
+/* No sequence needs less: each step runs, and what is kept is there in the end. */
+static size_t floor_of(const wgi_steps *s)
+{
+    size_t most = 0, kept = 0;
+    for (size_t i = 0; i < s->n_steps; i++) {
+        size_t need = need_of(s, &s->step[i]);
+        most = need > most ? need : most;
+    }
+    for (size_t v = 0; v < s->n_values; v++)
+        kept += s->value[v].kept ? s->value[v].bytes : 0;
+    return kept > most ? kept : most;
+}
+
+/* Enough for a run that drops nothing. */
+static size_t peak_of(const wgi_steps *s)
+{
+    size_t live = 0, peak = 0;
+    for (size_t i = 0; i < s->n_steps; i++) {
+        const wgi_step *step = &s->step[i];
+        for (size_t o = step->first_out; o < step->end_out; o++)
+            live += s->value[s->out[o]].bytes;
+        peak = live + step->scratch > peak ? live + step->scratch : peak;
+        for (size_t k = step->first_in; k < step->end_in; k++) {
+            const wgi_step_value *x = &s->value[s->in[k]];
+            live -= !x->kept && s->use[x->end_use - 1] == i ? x->bytes : 0;
+        }
+        for (size_t o = step->first_out; o < step->end_out; o++) {
+            const wgi_step_value *y = &s->value[s->out[o]];
+            live -= !y->kept && y->first_use == y->end_use ? y->bytes : 0;
+        }
+    }
+    return peak;
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
 wgi_outcome wgi_recompute_search(const wgi_steps *s, size_t bytes, wgi_sequence *out)
 {
     static const double slack[] = {0.15, 0, 0.5};
@@ -157,6 +220,9 @@ wgi_outcome wgi_recompute_search(const wgi_steps *s, size_t bytes, wgi_sequence 
     size_t n_moves = tries(s, STEPS_OF_MOVES, 0, MOST_MOVES);
     walk w = {.s = s, .bytes = bytes};
     wgi_rule rule;
+    *out = (wgi_sequence){.n = 0};
+    if (bytes < floor_of(s))
+        return WGI_TOO_LARGE;
     wgi_outcome outcome = try_rules(s, bytes, rules_for(s), false, out, &rule);
     for (uint64_t i = 0; i < WALKS && outcome == WGI_FITS && n_moves; i++) {
         w.rule = i ? w.rule : rule;
@@ -174,21 +240,29 @@ wgi_outcome wgi_recompute_search(const wgi_steps *s, size_t bytes, wgi_sequence 
 
 wgi_outcome wgi_recompute_least(const wgi_steps *s, size_t *bytes, wgi_sequence *out)
 {
-    const bool long_run = s->n_steps > 20000; /* a simulation takes a second: fewer of them */
-    size_t low = 0, high = s->bytes, n_rules = long_run ? 1 : rules_for(s);
+    size_t low = floor_of(s), high = peak_of(s), n_rules = rules_for(s);
     wgi_outcome outcome = WGI_FITS;
-    while (outcome != WGI_NO_MEMORY && high - low > high / (long_run ? 16 : 256) + 64) {
+    *out = (wgi_sequence){.n = 0};
+    low -= low > 0; /* the bound itself may do */
+    while (outcome != WGI_NO_MEMORY && high - low > high / (is_long(s) ? 16 : 256) + 64) {
         size_t middle = low + (high - low) / 2;
         wgi_sequence q;
-        wgi_rule rule;
-        outcome = try_rules(s, middle, n_rules, true, &q, &rule);
-        wgi_sequence_free(&q);
-        if (outcome == WGI_FITS)
+        wgi_rule rule = {.ancestors = true, .a = 1, .most_times = 2};
+        outcome = is_long(s) ? wgi_recompute_run(s, middle, &rule, &q)
+                             : try_rules(s, middle, n_rules, true, &q, &rule);
+        wgi_sequence_free(outcome == WGI_FITS ? out : &q);
+        if (outcome == WGI_FITS) {
             high = middle;
-        else
+            *out = q;
+        } else {
             low = middle;
+        }
     }
     *bytes = high;
-    *out = (wgi_sequence){.n = 0};
-    return outcome == WGI_NO_MEMORY ? outcome : wgi_recompute_search(s, high, out);
+    if (outcome == WGI_NO_MEMORY)
+        return outcome;
+    if (is_long(s) && out->step)
+        return WGI_FITS; /* not the cheapest one, but soon */
+    wgi_sequence_free(out);
+    return wgi_recompute_search(s, high, out);
 }
