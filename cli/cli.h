@@ -23,6 +23,7 @@ int command_bench(int argc, char **argv);
 int command_ops(int argc, char **argv);
 int command_onnx(int argc, char **argv);
 int command_export(int argc, char **argv);
+int command_paper(int argc, char **argv);
 /* with WG_HAVE_TRAINING */
 int command_train(int argc, char **argv);
 int command_translate(int argc, char **argv);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -38,17 +39,29 @@ FILE *gnuplot_begin(const char *format, double width, double height)
  * meaning but the quote, but gnuplot 5.4 reads '''s' as two strings.) */
 void gnuplot_text(FILE *script, const char *text)
 {
+    bool escaped = false; /* the character before: a digit behind it would be read as its last */
     fputc('"', script);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
+        bool plain = c >= 0x80 || c == ' ' || (isalnum(c) && !(escaped && isdigit(c)));
+        escaped = false;
         if (c < ' ' || c == 0x7f)
             fputc(' ', script);
-        else if (c >= 0x80 || isalnum(c) || c == ' ')
+        else if (plain)
             fputc(c, script);
         else
-            fprintf(script, "\\%03o", c);
+            escaped = fprintf(script, "\\%03o", c) > 0;
     }
     fputc('"', script);
+}
+
+void gnuplot_range(FILE *script, double min, double max)
+{
+    double around = min != 0 ? 0.5 * fabs(min) : 1;
+    if (min == max)
+        fprintf(script, "set yrange [%.9g:%.9g]\n", min - around, max + around);
+    else
+        fputs("set yrange [*:*]\n", script);
 }
 
 /* Runs gnuplot with `script` as its input and `picture` as its output; an exit code. */

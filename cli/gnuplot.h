@@ -16,4 +16,7 @@ void gnuplot_text(FILE *script, const char *text);
 /* Runs the script, closes it, and writes the picture to `path`; an exit code.  Complains. */
 int gnuplot_end(FILE *script, const char *path);
 
+/* The vertical range for values from min to max: found by gnuplot, unless all are equal. */
+void gnuplot_range(FILE *script, double min, double max);
+
 #endif

@@ -192,7 +192,7 @@ static void write_head(const map *m, const grid *g, size_t head, FILE *f)
     write_labels(m, g, x + s->left, y + s->top, f);
     if (m->heads > 1)
         fprintf(f, "set label 'head %zu' at screen %g, screen %g left\n", head,
-                (x + s->width - RIGHT + 10) / g->width, 1 - (y + s->top - 6) / g->height);
+                (x + s->width - RIGHT + 10) / g->width, 1 - (y + s->top - 20) / g->height);
     fputs("plot $weights matrix with image\n", f);
 }
 

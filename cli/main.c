@@ -31,6 +31,7 @@ static const command commands[] = {
     {"devices", "list the backends and measure the machine's limits", command_devices},
     {"bench", "time an op, a model or a training step on the backends", command_bench},
     {"ops", "list the ops, or describe one", command_ops},
+    {"paper", "run a claim of the Transformer's paper as an experiment", command_paper},
     {"help", "show the help of a command", command_help},
 };
 enum { N_COMMANDS = WG_COUNT(commands) };

@@ -66,7 +66,6 @@ static bool is_empty(const series curve[MAX_CURVES])
     return n == 0;
 }
 
-/* gnuplot finds a range by itself unless all values are equal. */
 static void write_range(FILE *f, const series curve[MAX_CURVES])
 {
     double min = INFINITY, max = -INFINITY;
@@ -75,11 +74,7 @@ static void write_range(FILE *f, const series curve[MAX_CURVES])
             min = fmin(min, curve[i].value[k]);
             max = fmax(max, curve[i].value[k]);
         }
-    double around = min != 0 ? 0.5 * fabs(min) : 1;
-    if (min == max)
-        fprintf(f, "set yrange [%.9g:%.9g]\n", min - around, max + around);
-    else
-        fputs("set yrange [*:*]\n", f);
+    gnuplot_range(f, min, max);
 }
 
 static void write_panel(FILE *f, const struct panel *p, const series curve[MAX_CURVES], bool last)

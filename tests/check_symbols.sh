@@ -31,7 +31,7 @@ unmarked=$(comm -23 "$work/static" "$work/shared" | grep -vE '^(\.|wgi_)' || tru
 nm -A -g "$static" 2>/dev/null | awk '$NF ~ /^wgi_/ && $NF !~ /^wgi_onnx__/ { if ($(NF - 1) == "U") used[$NF]; else defined[$NF] }
     END { for (name in defined) if (!(name in used)) print name }' >"$work/unused"
 [ "$(wc -l <"$work/unused")" -lt "$(wc -l <"$work/static")" ] || fail "no private symbol is used by another object"
-rooms=$(for room in graph ops autograd backends distributed models decode files onnx text train translate measure cli bench tests; do
+rooms=$(for room in graph ops autograd backends distributed models decode files onnx text train translate measure paper cli bench tests; do
     echo "${include%/include}/$room"
 done)
 while read -r name; do

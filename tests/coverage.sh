@@ -6,7 +6,7 @@ min_branches=90
 min_branches_of_parsers=100
 
 # Every room of the library and the program, with nothing left out of it.
-rooms="include graph ops autograd backends distributed models decode files text train translate onnx measure cli"
+rooms="include graph ops autograd backends distributed models decode files text train translate onnx measure paper cli"
 # What reads bytes that a stranger may have written: files, texts, settings, command lines.
 parsers="
 files/header.c files/safetensors.c files/sums.c files/checksum.c files/read.c files/json_cursor.c

@@ -1,6 +1,6 @@
 # The house itself: rooms and the arrows between them, circles of headers and of calls, symbols, format, reference.
 file(GLOB_RECURSE house CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include/*.h)
-foreach(room graph ops autograd backends distributed models decode files onnx text train translate measure cli bench)
+foreach(room graph ops autograd backends distributed models decode files onnx text train translate measure paper cli bench)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/${room}/*.c ${PROJECT_SOURCE_DIR}/${room}/*.h ${PROJECT_SOURCE_DIR}/${room}/*.cc)
   list(APPEND house ${sources})

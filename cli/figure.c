@@ -1,0 +1,148 @@
+#include "cli/figure.h"
+#include "cli/cli.h"
+#include "cli/gnuplot.h"
+
+#include <math.h>
+
+enum { PANEL_WIDTH = 460, PANEL_HEIGHT = 360, IN_A_ROW = 3 };
+
+static bool is_drawn(const paper_curve *c, int i)
+{
+    return isfinite(c->x[i]) && isfinite(c->y[i]);
+}
+
+static int drawn_points(const paper_curve *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        n += is_drawn(c, i);
+    return n;
+}
+
+static bool has_bars(const paper_curve *c)
+{
+    bool bars = false;
+    for (int i = 0; i < c->n; i++)
+        bars |= c->deviation[i] > 0;
+    return bars;
+}
+
+static void write_points(FILE *f, const paper_panel *p)
+{
+    for (int k = 0; k < p->curves; k++) {
+        const paper_curve *c = &p->curve[k];
+        fprintf(f, "$curve%d << end_of_curve\n", k);
+        for (int i = 0; i < c->n; i++)
+            if (is_drawn(c, i))
+                fprintf(f, "%.9g %.9g %.9g\n", c->x[i], c->y[i],
+                        isfinite(c->deviation[i]) ? c->deviation[i] : 0);
+        fputs("end_of_curve\n", f);
+    }
+}
+
+static void write_range(FILE *f, const paper_panel *p)
+{
+    double min = INFINITY, max = -INFINITY;
+    for (int k = 0; k < p->curves; k++)
+        for (int i = 0; i < p->curve[k].n; i++)
+            if (is_drawn(&p->curve[k], i)) {
+                min = fmin(min, p->curve[k].y[i]);
+                max = fmax(max, p->curve[k].y[i]);
+            }
+    gnuplot_range(f, min, max);
+}
+
+static void write_curves(FILE *f, const paper_panel *p)
+{
+    enum { FEW = 40 }; /* up to so many values are drawn with points */
+    static const char *const colours[PAPER_CURVES] = {"#1f78b4", "#d95f02", "#1b9e77", "#7570b3",
+                                                      "#e7298a", "#66a61e", "#a6761d", "#666666"};
+    const char *before = "plot";
+    write_points(f, p);
+    write_range(f, p);
+    fputs(p->log_x ? "set logscale x 2\n" : "unset logscale x\n", f);
+    fputs(p->log_y ? "set logscale y\n" : "unset logscale y\n", f);
+    fputs("set xrange [*:*]\nset grid lt 1 lw 0.5 lc rgb '#cccccc'\nunset colorbox\n", f);
+    for (int k = 0; k < p->curves; k++) {
+        const paper_curve *c = &p->curve[k];
+        int n = drawn_points(c);
+        if (n == 0)
+            continue;
+        fprintf(f, "%s $curve%d using 1:2%s with %s lw 2 lc rgb '%s' title ", before, k,
+                has_bars(c) ? ":3" : "",
+                has_bars(c) ? "yerrorlines pt 7 ps 0.4"
+                : n > FEW   ? "lines"
+                            : "linespoints pt 7 ps 0.6",
+                colours[k]);
+        gnuplot_text(f, c->label);
+        before = ",";
+    }
+    fputc('\n', f);
+}
+
+/* Rows from top to bottom; blue is negative and red positive. */
+static void write_picture(FILE *f, const paper_panel *p)
+{
+    double most = 1e-300;
+    for (int i = 0; i < p->rows * p->columns; i++)
+        most = fmax(most, fabs(p->picture[i]));
+    fputs("$picture << end_of_picture\n", f);
+    for (int i = 0; i < p->rows; i++) {
+        for (int k = 0; k < p->columns; k++)
+            fprintf(f, "%.5f ", p->picture[i * p->columns + k]);
+        fputc('\n', f);
+    }
+    fputs("end_of_picture\nunset logscale\nunset grid\nset colorbox\n"
+          "set palette defined (-1 '#2166ac', 0 'white', 1 '#b2182b')\n",
+          f);
+    fprintf(f, "set cbrange [%.9g:%.9g]\nset xrange [-0.5:%d.5]\nset yrange [%d.5:-0.5]\n", -most,
+            most, p->columns - 1, p->rows - 1);
+    fputs("plot $picture matrix with image notitle\n", f);
+}
+
+static void write_text(FILE *f, const char *what, const char *text)
+{
+    fprintf(f, "set %s ", what);
+    gnuplot_text(f, text);
+    fputc('\n', f);
+}
+
+static bool is_empty(const paper_panel *p)
+{
+    int n = 0;
+    for (int k = 0; k < p->curves; k++)
+        n += drawn_points(&p->curve[k]);
+    return !p->picture && n == 0;
+}
+
+int figure_write(const paper_report *r, const char *path)
+{
+    int shown = 0;
+    for (int i = 0; i < r->panels; i++)
+        shown += !is_empty(&r->panel[i]);
+    if (shown == 0)
+        return EXIT_OK;
+    int columns = shown < IN_A_ROW ? shown
+                  : shown == 4     ? 2
+                                   : IN_A_ROW,
+        rows = (shown + columns - 1) / columns;
+    FILE *f = gnuplot_begin(picture_format(path), PANEL_WIDTH * columns, PANEL_HEIGHT * rows);
+    if (!f)
+        return EXIT_RUN;
+    fprintf(f, "set multiplot layout %d,%d\nset key below\n", rows, columns);
+    for (int i = 0; i < r->panels; i++) {
+        const paper_panel *p = &r->panel[i];
+        if (is_empty(p))
+            continue;
+        write_text(f, "title", p->title);
+        write_text(f, "xlabel", p->x);
+        fputs("set xlabel offset 0,0.6\n", f); /* off the key */
+        write_text(f, "ylabel", p->y);
+        if (p->picture)
+            write_picture(f, p);
+        else
+            write_curves(f, p);
+    }
+    fputs("unset multiplot\n", f);
+    return gnuplot_end(f, path);
+}
