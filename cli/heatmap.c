@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
 #include "graph/json.h"
+#include "translate/translator.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,18 @@ static const char *piece(const wg_vocabulary *v, int32_t id)
     return !text ? "?" : strcmp(text, " ") == 0 ? "\xe2\x90\xa3" : text; /* U+2423, the open box */
 }
 
-/* The texts of the tokens, with the end of sentence if the model was trained with it. */
+/* The token of column i of the source: a mark of the sentence or one of its n ids. */
+static int32_t source_token(const wgi_marks *marks, size_t columns, const int32_t *ids, size_t n,
+                            size_t i)
+{
+    size_t first = marks->source_bos >= 0;
+    if (i < first)
+        return marks->source_bos;
+    bool is_end = marks->source_eos >= 0 && i + 1 == columns;
+    return is_end || i - first >= n ? marks->source_eos : ids[i - first];
+}
+
+/* The texts of the tokens, with those around the sentence. */
 static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                              const wg_hypothesis *h)
 {
@@ -34,7 +46,7 @@ static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                            ? wg_vocabulary_encode(from, line, strlen(line), &ids, &n)
                            : WG_ENOMEM;
     for (size_t i = 0; status == WG_OK && i < m->columns; i++)
-        m->source[i] = piece(from, i < n && i + 1 < m->columns ? ids[i] : wg_vocabulary_eos(from));
+        m->source[i] = piece(from, source_token(wgi_translator_marks(t), m->columns, ids, n, i));
     for (size_t i = 0; status == WG_OK && i < m->rows; i++)
         m->target[i] = piece(to, h->ids[i]);
     free(ids);

@@ -1,4 +1,5 @@
 /* A whole corpus translated, for validation. */
+#include "translate/marks.h"
 #include "translate/validate.h"
 #include "graph/error.h"
 #include "wengert/decode/search.h"
@@ -13,18 +14,18 @@ void wgi_translated_free(char **texts, size_t n)
     free(texts);
 }
 
-/* All sources, each with its end of sentence, in one array. */
+/* All sources, each with its marks, in one array. */
 typedef struct sources {
     int32_t *ids;
     const int32_t **at; /* [n] */
     size_t *length;     /* [n] */
 } sources;
 
-static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
+static bool make_sources(sources *s, const wg_corpus *c, const wgi_marks *marks)
 {
     size_t n = wg_corpus_count(c), total = 0;
     for (size_t i = 0; i < n; i++)
-        total += wg_corpus_sentence(c, i, 0).n + 1;
+        total += wg_corpus_sentence(c, i, 0).n + 2;
     s->ids = malloc((total + 1) * sizeof *s->ids);
     s->at = malloc((n + 1) * sizeof(int32_t *));
     s->length = malloc((n + 1) * sizeof *s->length);
@@ -34,11 +35,10 @@ static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
     for (size_t i = 0; i < n; i++) {
         wg_sentence sentence = wg_corpus_sentence(c, i, 0);
         s->at[i] = to;
-        s->length[i] = sentence.n + 1;
         if (sentence.n)
             memcpy(to, sentence.ids, sentence.n * sizeof *to);
-        to += sentence.n;
-        *to++ = eos;
+        s->length[i] = wgi_marks_put(marks, to, sentence.n);
+        to += s->length[i];
     }
     return true;
 }
@@ -50,18 +50,17 @@ static void free_sources(sources *s)
     free(s->length);
 }
 
-static wg_status make_search(wgi_validator *v, wg_error *error)
+static wg_status make_search(wgi_validator *v, const wgi_marks *marks, wg_error *error)
 {
-    const wg_vocabulary *target = v->data->vocabularies.side[1];
     if (v->search)
         return WG_OK;
     wg_status status = wg_search_create(&v->search,
                                         &(wg_search_model){.config = &v->settings->net,
                                                            .store = v->store,
-                                                           .bos = wg_vocabulary_bos(target),
-                                                           .eos = wg_vocabulary_eos(target),
-                                                           .pad = wg_vocabulary_pad(target),
-                                                           .unk = wg_vocabulary_unk(target),
+                                                           .bos = marks->start,
+                                                           .eos = marks->eos,
+                                                           .pad = marks->pad,
+                                                           .unk = marks->unk,
                                                            .backends = v->backends->backend,
                                                            .n_backends = v->backends->count,
                                                            .threads = (int)v->settings->threads},
@@ -76,13 +75,18 @@ wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char *
     wg_search_options options = v->settings->search;
     size_t n = wg_corpus_count(corpus);
     sources s = {NULL, NULL, NULL};
+    wgi_marks marks;
     wg_hypothesis *best = NULL;
     options.n_best = 1;
     options.stop = v->stop;
+    *texts = NULL;
+    wg_status status = wgi_marks_of(&marks, v->settings, words, v->settings->model, error);
+    if (status != WG_OK)
+        return status;
     *texts = calloc(n + 1, sizeof(char *));
-    bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
-    wg_status status =
-        ok ? make_search(v, error) : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
+    bool ok = *texts && make_sources(&s, corpus, &marks);
+    status = ok ? make_search(v, &marks, error)
+                : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
     if (status == WG_OK) {
         status = wg_search_run(v->search, s.at, s.length, n, &options, &best);
         if (status != WG_OK)

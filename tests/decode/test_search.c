@@ -33,6 +33,10 @@ static wg_transformer_config variant(int i)
     case 10: c.d_k = 3, c.positions = WG_POSITIONS_HALVES; break;
     case 11: c.heads = 3, c.d_k = 2, c.d_v = 5, c.fused_projections = true; break;
     case 12: c.attention = WG_ATTENTION_ADDITIVE, c.d_k = 3, c.d_v = 5; break;
+    case 13:
+        c.positions = WG_POSITIONS_PAPER_HALVES, c.final_norm = WG_FINAL_NORM_ALWAYS,
+        c.unscaled_embeddings = true;
+        break;
     default: return (wg_transformer_config){0};
     }
     return c;

@@ -12,10 +12,10 @@ static void bad_configurations_are_refused(void **state)
     struct {
         const char *words;
         wg_transformer_config c;
-    } bad[24];
+    } bad[25];
     int n = 0;
 #define BAD(text, ...)                                                                             \
-    (c = good, __VA_ARGS__, bad[n].words = (text), bad[n++].c = c, assert_true(n < 24))
+    (c = good, __VA_ARGS__, bad[n].words = (text), bad[n++].c = c, assert_true(n < 25))
     BAD("heads is 3, must divide d_model, which is 8", c.heads = 3);
     BAD("heads is 3, must divide d_model, which is 8", c.heads = 3, c.d_k = 2);
     BAD("d_v is -1", c.d_v = -1);
@@ -33,7 +33,8 @@ static void bad_configurations_are_refused(void **state)
     BAD("d_ff is -1", c.d_ff = -1);
     BAD("max_positions is 0", c.max_positions = 0);
     BAD("first_position is -1", c.first_position = -1);
-    BAD("positions is 4", c.positions = 4);
+    BAD("positions is 5", c.positions = 5);
+    BAD("final_norm is 3", c.final_norm = 3);
     BAD("activation is 0", c.activation = WG_ACTIVATION_NONE);
     BAD("tying is 3", c.tying = 3);
     BAD("dropout is 1, must be in [0, 1)", c.dropout = 1);
