@@ -31,6 +31,7 @@ int command_score(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
 int command_stop(int argc, char **argv);
 int command_average(int argc, char **argv);
+int command_import(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_bleu(int argc, char **argv);

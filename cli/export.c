@@ -1,6 +1,9 @@
 /* wengert export: a model in the format of others. */
 #include "cli/export.h"
 #include "cli/values.h"
+#ifdef WG_HAVE_TRAINING
+#include "wengert/translate/foreign.h"
+#endif
 
 #include <string.h>
 
@@ -15,7 +18,10 @@ typedef struct request {
 
 /* clang-format off */
 static const struct argp_option table[] = {
-    {"to", TO, "FORMAT", 0, "the format of the file: onnx (default)", 0},
+    {"to", TO, "FORMAT", 0,
+     "the format: onnx (default); or of a trained model, with FILE as a folder to write, torch, "
+     "fairseq or marian (docs/weights.md)",
+     0},
     {"weights", WEIGHTS, "FILE", 0,
      "take the parameters from this safetensors file (default: their initial values; of a FOLDER, "
      "the best that it has)", 0},
@@ -35,12 +41,52 @@ static const struct argp_option table[] = {
 };
 /* clang-format on */
 
+static bool is_onnx(const request *r)
+{
+    return !r->to || strcmp(r->to, "onnx") == 0;
+}
+
+#ifdef WG_HAVE_TRAINING
+static bool is_layout(const char *to)
+{
+    const char *name;
+    for (size_t i = 0; (name = wg_foreign_layout_at(i)); i++)
+        if (strcmp(name, to) == 0)
+            return true;
+    return strcmp(to, "pytorch") == 0;
+}
+
+/* A trained model in the form of another program. */
+static int export_layout(const request *r)
+{
+    wg_error error;
+    wg_foreign_report report;
+    if (wg_foreign_export(r->to, r->model, r->weights, r->file, &report, &error) != WG_OK)
+        return complain_error(&error);
+    printf("%s: %zu tensors of %s\n%s%s", r->file, report.tensors, r->model, report.text,
+           *report.text ? "\n" : "");
+    return EXIT_OK;
+}
+#else
+static bool is_layout(const char *to)
+{
+    (void)to;
+    return false;
+}
+
+static int export_layout(const request *r)
+{
+    complain("%s: built without training", r->to);
+    return EXIT_USAGE;
+}
+#endif
+
 static void check_request(const request *r, const struct argp_state *state)
 {
     if (!r->model || !r->file)
         argp_error(state, "a MODEL and a FILE are needed");
-    if (r->to && strcmp(r->to, "onnx") != 0)
-        argp_error(state, "--to: expected onnx, got '%s'", r->to);
+    if (!is_onnx(r) && !is_layout(r->to))
+        argp_error(state, "--to: expected onnx, torch, fairseq or marian, got '%s'", r->to);
     if (r->initial && !r->step)
         argp_error(state, "--initial is for a --training-step");
 }
@@ -142,7 +188,9 @@ int command_export(int argc, char **argv)
         .parser = parse,
         .args_doc = "MODEL|FILE.wg|FILE.onnx|MODEL.so|FOLDER FILE|FOLDER",
         .doc = "Writes the outputs of a model, and what they need, as a file of ONNX (opset 17); "
-               "or the encoder, the decoder and the tokens of a translator as a folder.",
+               "or the encoder, the decoder and the tokens of a translator as a folder; or, with "
+               "--to torch|fairseq|marian, its weights, settings and vocabularies in the form of "
+               "another program, which wengert import reads.",
         .children = children,
     };
     source s;
@@ -150,6 +198,8 @@ int command_export(int argc, char **argv)
     int code = parse_arguments(&argp, argc, argv, 0, &r);
     if (code != EXIT_OK)
         return code;
+    if (!is_onnx(&r))
+        return export_layout(&r);
     code = source_open(&s, r.model, &r.options);
     if (code == EXIT_OK)
         code = s.trained.d_model ? export_translator(&r) : export_source(&s, &r);

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/gnuplot.h"
 #include "graph/json.h"
+#include "translate/translator.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,31 +33,45 @@ static void set_sides(map *m, const wg_hypothesis *h, const char *of, bool *sour
     m->weight = h->attention;
 }
 
-/* Texts of n tokens of the source, with the end of sentence if the model was trained with it. */
-static wg_status name_source(const char **text, size_t n, const char *line, const wg_vocabulary *v)
+/* The token of column i of the source: a mark of the sentence or one of its n ids. */
+static int32_t source_token(const wgi_marks *marks, size_t columns, const int32_t *ids, size_t n,
+                            size_t i)
+{
+    size_t first = marks->source_bos >= 0;
+    if (i < first)
+        return marks->source_bos;
+    bool is_end = marks->source_eos >= 0 && i + 1 == columns;
+    return is_end || i - first >= n ? marks->source_eos : ids[i - first];
+}
+
+/* Texts of n tokens of the source, with the marks of the sentence. */
+static wg_status name_source(const char **text, size_t n, const char *line, const wg_vocabulary *v,
+                             const wgi_marks *marks)
 {
     int32_t *ids = NULL;
     size_t count = 0;
     wg_status status = wg_vocabulary_encode(v, line, strlen(line), &ids, &count);
     for (size_t i = 0; status == WG_OK && i < n; i++)
-        text[i] = piece(v, i < count && i + 1 < n ? ids[i] : wg_vocabulary_eos(v));
+        text[i] = piece(v, source_token(marks, n, ids, count, i));
     free(ids);
     return status;
 }
 
-/* Of the target as it is predicted, or shifted by one, as it is read. */
+/* Of the target as it is predicted, or shifted by one, as it is read, after the token `start`. */
 static void name_target(const char **text, size_t n, const wg_hypothesis *h, const wg_vocabulary *v,
-                        bool shifted)
+                        bool shifted, int32_t start)
 {
     for (size_t i = 0; i < n; i++)
-        text[i] = piece(v, !shifted ? h->ids[i] : i > 0 ? h->ids[i - 1] : wg_vocabulary_bos(v));
+        text[i] = piece(v, !shifted ? h->ids[i] : i > 0 ? h->ids[i - 1] : start);
 }
 
+/* The texts of the tokens, with those around the sentence. */
 static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
                              const wg_hypothesis *h, const char *of)
 {
     const wg_vocabulary *from = wg_translator_vocabulary(t, 0),
                         *to = wg_translator_vocabulary(t, 1);
+    const wgi_marks *marks = wgi_translator_marks(t);
     bool source_rows;
     wg_status status = WG_OK;
     set_sides(m, h, of, &source_rows);
@@ -65,13 +80,13 @@ static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
     if (!m->column || !m->row)
         return WG_ENOMEM;
     if (m->cross || source_rows)
-        status = name_source(m->column, m->columns, line, from);
+        status = name_source(m->column, m->columns, line, from, marks);
     else
-        name_target(m->column, m->columns, h, to, true);
+        name_target(m->column, m->columns, h, to, true, marks->start);
     if (source_rows && status == WG_OK)
-        status = name_source(m->row, m->rows, line, from);
+        status = name_source(m->row, m->rows, line, from, marks);
     else if (!source_rows)
-        name_target(m->row, m->rows, h, to, false);
+        name_target(m->row, m->rows, h, to, false, marks->start);
     return status;
 }
 

@@ -91,3 +91,9 @@ void wgi_json_whole(wgi_json *j, const char *key, int64_t n)
     put_key(j, key);
     fprintf(j->file, "%" PRId64, n);
 }
+
+void wgi_json_plain(wgi_json *j, const char *key, const char *value)
+{
+    put_key(j, key);
+    fputs(value, j->file);
+}

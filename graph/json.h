@@ -24,5 +24,7 @@ void wgi_json_end(wgi_json *j, char bracket);                       /* '}' or ']
 void wgi_json_text(wgi_json *j, const char *key, const char *text); /* null if NULL */
 void wgi_json_real(wgi_json *j, const char *key, double x);         /* null if not finite */
 void wgi_json_whole(wgi_json *j, const char *key, int64_t n);
+/* A number, true or false, as it is written. */
+void wgi_json_plain(wgi_json *j, const char *key, const char *value);
 
 #endif

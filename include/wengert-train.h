@@ -12,6 +12,7 @@
 #include "wengert/text/numbers.h"
 #include "wengert/text/vocabulary.h"
 #include "wengert/translate/folder.h"
+#include "wengert/translate/foreign.h"
 #include "wengert/translate/settings.h"
 #include "wengert/translate/trainer.h"
 #include "wengert/translate/translator.h"

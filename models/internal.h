@@ -37,8 +37,8 @@ wg_multi_head_options wgi_transformer_cross(const wg_transformer *m, wg_value *l
  * ones.  In the present scope, which must be the stack's. */
 wg_value *wgi_transformer_positions(const char *at, const wg_transformer *m, int64_t first,
                                     int64_t rows);
-/* Dropout(sqrt(d) E[ids] + positions): ids [B, T], positions [T, d] or [B, T, d] or NULL; [B, T,
- * d] */
+/* Dropout(sqrt(d) E[ids] + positions), without sqrt(d) if embeddings are unscaled: ids [B, T],
+ * positions [T, d] or [B, T, d] or NULL; [B, T, d] */
 wg_value *wgi_transformer_embed(const wg_transformer *m, wg_value *weight, wg_value *ids,
                                 wg_value *positions);
 
@@ -51,7 +51,8 @@ wg_value *wgi_transformer_feed_forward(const wg_transformer *m, wg_value *x);
 /* x [B, S, d] -> [B, S, d], in the scope of the layer */
 wg_value *wgi_transformer_encoder_layer(const wg_transformer *m, wg_value *x,
                                         const wg_multi_head_options *self);
-/* The last norm of a stack, which pre-norm needs and post-norm has already. */
+/* The last norm of a stack, which pre-norm needs and post-norm has already, unless final_norm says
+ * otherwise. */
 wg_value *wgi_transformer_last(const wg_transformer *m, wg_value *x);
 
 #endif

@@ -4,13 +4,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+bool wg_positions_are_sinusoids(wg_positions kind)
+{
+    return kind != WG_POSITIONS_LEARNED && kind != WG_POSITIONS_ROTARY;
+}
+
 double wg_sinusoid(wg_positions kind, int64_t position, int64_t i, int64_t d)
 {
-    bool halves = kind == WG_POSITIONS_HALVES;
+    bool halves = kind != WG_POSITIONS_INTERLEAVED;
     int64_t pairs = d / 2, pair = halves ? i % pairs : i / 2;
     bool cosine = halves ? i >= pairs : i % 2 == 1;
-    double exponent =
-        halves ? (double)pair / fmax(1, (double)(pairs - 1)) : 2 * (double)pair / (double)d;
+    double exponent = kind == WG_POSITIONS_HALVES ? (double)pair / fmax(1, (double)(pairs - 1))
+                                                  : 2 * (double)pair / (double)d;
     double angle = (double)position / pow(10000, exponent);
     return cosine ? cos(angle) : sin(angle);
 }

@@ -48,7 +48,9 @@ wg_value *wgi_transformer_after(const wg_transformer *m, const char *name, wg_va
 
 wg_value *wgi_transformer_last(const wg_transformer *m, wg_value *x)
 {
-    return m->config.pre_norm ? norm(m, "norm", x) : x;
+    wg_final_norm which = m->config.final_norm;
+    bool wanted = which == WG_FINAL_NORM_PRE ? m->config.pre_norm : which == WG_FINAL_NORM_ALWAYS;
+    return wanted ? norm(m, "norm", x) : x;
 }
 
 wg_multi_head_options wgi_transformer_cross(const wg_transformer *m, wg_value *lengths)
@@ -144,7 +146,9 @@ wg_value *wgi_transformer_positions(const char *at, const wg_transformer *m, int
 wg_value *wgi_transformer_embed(const wg_transformer *m, wg_value *weight, wg_value *ids,
                                 wg_value *positions)
 {
-    wg_value *x = wg_scale(wg_embedding(weight, ids), sqrt((double)m->config.d_model));
+    wg_value *x = wg_embedding(weight, ids);
+    if (!m->config.unscaled_embeddings)
+        x = wg_scale(x, sqrt((double)m->config.d_model));
     return drop(m, positions ? wg_add(x, positions) : x);
 }
 

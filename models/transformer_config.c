@@ -62,12 +62,13 @@ static wg_status check_ranges(const wg_transformer_config *c, wg_error *error)
         {"decoder_layers", c->decoder_layers, 1, MAX},
         {"max_positions", c->max_positions, 1, MAX},
         {"first_position", c->first_position, 0, MAX},
-        {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_ROTARY},
+        {"positions", c->positions, WG_POSITIONS_INTERLEAVED, WG_POSITIONS_PAPER_HALVES},
         {"norm", c->norm, WG_LAYERNORM, WG_RMSNORM},
         {"attention", c->attention, WG_ATTENTION_DOT, WG_ATTENTION_UNSCALED},
         {"attention_window", c->attention_window, 0, MAX},
         {"activation", c->activation, WG_ACTIVATION_RELU, WG_ACTIVATION_SILU},
         {"tying", c->tying, WG_TIED_ALL, WG_UNTIED},
+        {"final_norm", c->final_norm, WG_FINAL_NORM_PRE, WG_FINAL_NORM_NEVER},
         {"smoothing_spread", c->smoothing_spread, WG_SMOOTH_UNIFORM, WG_SMOOTH_OFF_TARGET},
     };
     const struct {
@@ -107,7 +108,7 @@ wg_status wg_transformer_check(const wg_transformer_config *c, wg_error *error)
             error, WG_EINVAL,
             "heads is %lld, must divide d_model, which is %lld, unless d_k and d_v are given",
             heads, d);
-    if (d % 2 != 0 && c->positions <= WG_POSITIONS_HALVES)
+    if (d % 2 != 0 && wg_positions_are_sinusoids(c->positions))
         return wgi_error_set(error, WG_EINVAL,
                              "d_model is %lld, must be even where positions are sines and cosines",
                              d);

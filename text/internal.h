@@ -78,16 +78,27 @@ wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_
 
 enum { WG_PAD, WG_BOS, WG_EOS, WG_UNK, WG_SPECIALS };
 
-/* vocab.txt: "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3", then a token a line in order of
- * ids, with \s \t \n \r \\ for blank, tab, newline, carriage return and backslash. */
+/* vocab.txt: "# wengert vocabulary: words pad 0 bos 1 eos 2 unk 3" (without pad or bos if there is
+ * none: -1), then a token a line in order of ids, with \s \t \n \r \\ for blank, tab, newline,
+ * carriage return and backslash. */
 bool wgi_is_token_file(const char *bytes, size_t size);
 wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
                            int32_t special[WG_SPECIALS], const char *path, const char *bytes,
                            size_t size, wg_error *error);
+/* That text, which the caller frees; NULL without memory. */
+char *wgi_tokens_text(const wgi_token_table *t, wg_vocabulary_kind kind,
+                      const int32_t special[WG_SPECIALS], size_t *size);
 wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
                            const int32_t special[WG_SPECIALS], const char *path, wg_error *error);
 /* The kind of a SentencePiece model, by trainer_spec.model_type.  WG_EDATA if it is not such a
  * file, or its map of characters is damaged; WG_ENOMEM. */
 wg_status wgi_spm_check(wg_vocabulary_kind *kind, const char *bytes, size_t size);
+
+/* A SentencePiece model whose pieces have the ids of a list: the text of its vocab.txt is a last
+ * field of the message, which SentencePiece skips.  False if there is none; *model is the message
+ * without it. */
+bool wgi_spm_numbering(const char *bytes, size_t size, wgi_slice *model, wgi_slice *numbering);
+/* The model with that field, which the caller frees; NULL without memory. */
+char *wgi_spm_numbered(wgi_slice model, wgi_slice numbering, size_t *size);
 
 #endif

@@ -1,6 +1,8 @@
 /* Vocabularies: a table of words or characters, or a SentencePiece model. */
 #include "files/checksum.h"
 #include "graph/grow.h"
+#include "text/lists.h"
+#include "text/numbered.h"
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <inttypes.h>
@@ -9,8 +11,10 @@
 
 struct wg_vocabulary {
     wg_vocabulary_kind kind;
-    wgi_spm *spm;           /* NULL: it is `tokens` */
-    wgi_token_table tokens; /* words or characters  */
+    wgi_spm *spm; /* NULL: it is `tokens` */
+    wgi_token_table
+        tokens;           /* words or characters; of pieces, those of the list that numbers them */
+    int32_t *id_of_piece; /* [pieces] the ids in that list; NULL: there is none */
     int32_t special[WG_SPECIALS];
     int64_t size;
 };
@@ -22,9 +26,10 @@ static const char *const first_tokens[WG_SPECIALS] = {"<pad>", "<s>", "</s>", "<
 static wg_vocabulary *finish(wg_vocabulary *v)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): called without a failure */
-    for (int i = 0; v->spm && i < WG_SPECIALS; i++)
+    bool pieces = v->spm && !v->id_of_piece;
+    for (int i = 0; pieces && i < WG_SPECIALS; i++)
         v->special[i] = wgi_spm_special(v->spm, i);
-    v->size = v->spm ? wgi_spm_size(v->spm) : (int64_t)v->tokens.n;
+    v->size = pieces ? wgi_spm_size(v->spm) : (int64_t)v->tokens.n;
     return v;
 }
 
@@ -145,10 +150,40 @@ void wg_vocabulary_free(wg_vocabulary *v)
         return;
     wgi_spm_free(v->spm);
     wgi_tokens_free(&v->tokens);
+    free(v->id_of_piece);
     free(v);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
+
+/* The ids that the list gives to the pieces; a piece that it lacks is unknown. */
+static bool number_pieces(wg_vocabulary *v)
+{
+    int64_t n = wgi_spm_size(v->spm);
+    v->id_of_piece = malloc(((size_t)n + 1) * sizeof *v->id_of_piece);
+    for (int32_t i = 0; v->id_of_piece && i < n; i++) {
+        const char *piece = wgi_spm_piece(v->spm, i);
+        int64_t id = piece ? wgi_tokens_find(&v->tokens, (wgi_slice){piece, strlen(piece)}) : -1;
+        v->id_of_piece[i] = id < 0 ? v->special[WG_UNK] : (int32_t)id;
+    }
+    return v->id_of_piece;
+}
+
+/* A model whose pieces are numbered by a list, which is a part of it. */
+static wg_status read_numbering(wg_vocabulary *v, const char *path, wgi_text text, wg_error *error)
+{
+    wgi_slice model, list;
+    wg_vocabulary_kind words;
+    if (!wgi_spm_numbering(text.bytes, text.size, &model, &list))
+        return WG_OK;
+    if (!wgi_is_token_file(list.text, list.size))
+        return wgi_error_file(error, WG_EDATA, path, "the list of its pieces is damaged");
+    wg_status status =
+        wgi_tokens_parse(&v->tokens, &words, v->special, path, list.text, list.size, error);
+    if (status == WG_OK && !number_pieces(v))
+        status = wgi_error_file(error, WG_ENOMEM, path, "no memory to number its pieces");
+    return status;
+}
 
 static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, wg_error *error)
 {
@@ -156,6 +191,12 @@ static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, w
         return wgi_tokens_parse(&v->tokens, &v->kind, v->special, path, text.bytes, text.size,
                                 error);
     wg_status status = wgi_spm_check(&v->kind, text.bytes, text.size);
+    wgi_list_kind list =
+        status == WG_EDATA ? wgi_list_kind_of(text.bytes, text.size) : WGI_LIST_NONE;
+    if (list != WGI_LIST_NONE) {
+        v->kind = WG_VOCABULARY_WORDS;
+        return wgi_list_read(&v->tokens, v->special, list, path, text.bytes, text.size, error);
+    }
     if (status != WG_OK)
         return wgi_error_file(error, status, path,
                               status == WG_ENOMEM
@@ -163,7 +204,8 @@ static wg_status open_bytes(wg_vocabulary *v, const char *path, wgi_text text, w
                                   : "expected a vocabulary or a SentencePiece model, got something "
                                     "else or a damaged one");
     status = wgi_spm_open(&v->spm, text.bytes, text.size, error);
-    return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", path);
+    return status == WG_OK ? read_numbering(v, path, text, error)
+                           : wgi_error_prefix(error, status, "%s: ", path);
 }
 
 wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path, wg_error *error)
@@ -202,6 +244,49 @@ wg_status wg_vocabulary_save(const wg_vocabulary *v, const char *path, wg_error 
         return wgi_error_set(error, WG_EINVAL, "wg_vocabulary_save: an argument is NULL");
     return v->spm ? wgi_file_replace(path, put_model, v->spm, error)
                   : wgi_tokens_write(&v->tokens, v->kind, v->special, path, error);
+}
+
+/* ---- pieces numbered by a list --------------------------------------------------------------- */
+
+wg_status wgi_vocabulary_number(wg_vocabulary **out, const wg_vocabulary *pieces,
+                                const wg_vocabulary *list, wg_error *error)
+{
+    size_t size = 0, text_size = 0;
+    wgi_slice numbering;
+    *out = NULL;
+    const char *bytes = wgi_vocabulary_pieces(pieces, &size);
+    char *text = wgi_tokens_text(&list->tokens, WG_VOCABULARY_WORDS, list->special, &text_size);
+    numbering = (wgi_slice){text ? text : "", text_size};
+    char *all = text ? wgi_spm_numbered((wgi_slice){bytes, size}, numbering, &size) : NULL;
+    wg_vocabulary *v = calloc(1, sizeof *v);
+    wg_status status = all && v ? open_bytes(v, "vocabulary", (wgi_text){all, size}, error)
+                                : wgi_error_set(error, WG_ENOMEM, "no memory for a vocabulary");
+    free(all);
+    free(text);
+    if (status == WG_OK)
+        *out = finish(v);
+    else
+        wg_vocabulary_free(v);
+    return status;
+}
+
+const char *wgi_vocabulary_pieces(const wg_vocabulary *v, size_t *size)
+{
+    wgi_slice model, list;
+    if (!v->spm)
+        return NULL;
+    const char *bytes = wgi_spm_bytes(v->spm, size);
+    wgi_spm_numbering(bytes, *size, &model, &list);
+    if (v->id_of_piece)
+        *size = model.size;
+    return bytes;
+}
+
+bool wgi_vocabulary_fill(wg_vocabulary *v, int64_t size)
+{
+    bool ok = !v->spm && wgi_list_fill(&v->tokens, (size_t)size);
+    v->size = v->spm ? v->size : (int64_t)v->tokens.n;
+    return ok;
 }
 
 /* ---- what it is ------------------------------------------------------------------------------ */
@@ -272,7 +357,8 @@ const char *wg_vocabulary_piece(const wg_vocabulary *v, int32_t id)
 {
     if (id < 0 || id >= v->size)
         return NULL;
-    return v->spm ? wgi_spm_piece(v->spm, id) : wgi_token_text(&v->tokens, (size_t)id);
+    return v->spm && !v->id_of_piece ? wgi_spm_piece(v->spm, id)
+                                     : wgi_token_text(&v->tokens, (size_t)id);
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -303,6 +389,51 @@ static wg_status encode_tokens(const wg_vocabulary *v, wgi_slice line, int32_t *
     return WG_OK;
 }
 
+/* ">>fra<<" at the start of a line, if it is a token: the language that a model of several is to
+ * write. */
+static int64_t take_language(const wg_vocabulary *v, wgi_slice *line)
+{
+    const char *end = line->size > 4 && memcmp(line->text, ">>", 2) == 0
+                          ? memchr(line->text + 2, '<', line->size - 3)
+                          : NULL;
+    if (!end || end[1] != '<')
+        return -1;
+    size_t n = (size_t)(end - line->text) + 2;
+    int64_t id = wgi_tokens_find(&v->tokens, (wgi_slice){line->text, n});
+    if (id >= 0)
+        *line = (wgi_slice){line->text + n, line->size - n};
+    return id;
+}
+
+static wg_status encode_numbered(const wg_vocabulary *v, wgi_slice line, int32_t **ids,
+                                 size_t *n_ids)
+{
+    int64_t language = take_language(v, &line);
+    size_t first = language >= 0, room;
+    wg_status status = wgi_spm_encode(v->spm, line.text, line.size, ids, n_ids);
+    for (size_t i = 0; status == WG_OK && i < *n_ids; i++)
+        (*ids)[i] = v->id_of_piece[(*ids)[i]];
+    if (status != WG_OK || !first)
+        return status;
+    room = *n_ids;
+    if (!WGI_RESERVE(*ids, room, *n_ids + 1)) {
+        free(*ids);
+        *ids = NULL;
+        return WG_ENOMEM;
+    }
+    memmove(*ids + 1, *ids, *n_ids * sizeof **ids);
+    (*ids)[0] = (int32_t)language;
+    ++*n_ids;
+    return WG_OK;
+}
+
+static wg_status encode_clean(const wg_vocabulary *v, wgi_slice line, int32_t **ids, size_t *n_ids)
+{
+    return !v->spm          ? encode_tokens(v, line, ids, n_ids)
+           : v->id_of_piece ? encode_numbered(v, line, ids, n_ids)
+                            : wgi_spm_encode(v->spm, line.text, line.size, ids, n_ids);
+}
+
 wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t size, int32_t **ids,
                                size_t *n_ids)
 {
@@ -317,8 +448,7 @@ wg_status wg_vocabulary_encode(const wg_vocabulary *v, const char *text, size_t 
             return WG_ENOMEM;
         line = (wgi_slice){cleaned.bytes, cleaned.size};
     }
-    wg_status status = v->spm ? wgi_spm_encode(v->spm, line.text, line.size, ids, n_ids)
-                              : encode_tokens(v, line, ids, n_ids);
+    wg_status status = encode_clean(v, line, ids, n_ids);
     free(cleaned.bytes);
     return status;
 }
@@ -353,6 +483,22 @@ static wg_status decode_tokens(const wg_vocabulary *v, const int32_t *ids, size_
     return WG_OK;
 }
 
+/* The pieces of the list, joined as SentencePiece joins its own. */
+static wg_status decode_numbered(const wg_vocabulary *v, const int32_t *ids, size_t n_ids,
+                                 char **text)
+{
+    size_t n = 0;
+    const char **piece = malloc((n_ids + 1) * sizeof *piece);
+    if (!piece)
+        return WG_ENOMEM;
+    for (size_t i = 0; i < n_ids; i++)
+        if (!left_out(v, ids[i]))
+            piece[n++] = wgi_token_text(&v->tokens, (size_t)ids[i]);
+    wg_status status = wgi_spm_join(v->spm, piece, n, text);
+    free(piece);
+    return status;
+}
+
 wg_status wg_vocabulary_decode(const wg_vocabulary *v, const int32_t *ids, size_t n_ids,
                                char **text)
 {
@@ -362,5 +508,7 @@ wg_status wg_vocabulary_decode(const wg_vocabulary *v, const int32_t *ids, size_
     for (size_t i = 0; i < n_ids; i++)
         if (ids[i] < 0 || ids[i] >= v->size)
             return WG_EINVAL;
-    return v->spm ? wgi_spm_decode(v->spm, ids, n_ids, text) : decode_tokens(v, ids, n_ids, text);
+    return !v->spm          ? decode_tokens(v, ids, n_ids, text)
+           : v->id_of_piece ? decode_numbered(v, ids, n_ids, text)
+                            : wgi_spm_decode(v->spm, ids, n_ids, text);
 }

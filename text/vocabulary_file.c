@@ -1,5 +1,6 @@
 /* Files of vocabularies: tables of tokens as text, and what a SentencePiece model is. */
 #include "text/charsmap.h"
+#include "graph/text_buffer.h"
 #include "text/internal.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ static void print_heading(char *text, size_t room, wg_vocabulary_kind kind,
 {
     size_t n = (size_t)snprintf(text, room, "%s", kind == WG_VOCABULARY_WORDS ? "words" : "chars");
     for (int i = 0; i < WG_SPECIALS; i++)
-        n += (size_t)snprintf(text + n, room - n, " %s %" PRId32, special_names[i], special[i]);
+        if (special[i] >= 0)
+            n += (size_t)snprintf(text + n, room - n, " %s %" PRId32, special_names[i], special[i]);
 }
 
 /* Moves *at behind the word, if that is there. */
@@ -38,6 +40,9 @@ static bool skip_word(const char **at, const char *word)
     return true;
 }
 
+/* Padding and the begin of sentence, which a vocabulary of others may lack. */
+enum { ABSENT = INT32_MIN };
+
 /* Moves *at behind " 12". */
 static bool read_id(const char **at, int32_t *id)
 {
@@ -46,7 +51,7 @@ static bool read_id(const char **at, int32_t *id)
     if (**at != ' ' || !strchr("-0123456789", (*at)[1]))
         return false;
     long n = strtol(*at + 1, &end, 10);
-    if (end == *at + 1 || errno || n < INT32_MIN || n > INT32_MAX)
+    if (end == *at + 1 || errno || n <= ABSENT || n > INT32_MAX)
         return false;
     *id = (int32_t)n;
     *at = end;
@@ -65,8 +70,13 @@ static bool parse_heading(wgi_slice line, wg_vocabulary_kind *kind, int32_t spec
     bool words = skip_word(&at, "words");
     *kind = words ? WG_VOCABULARY_WORDS : WG_VOCABULARY_CHARS;
     bool ok = words || skip_word(&at, "chars");
-    for (int i = 0; ok && i < WG_SPECIALS; i++)
-        ok = skip_word(&at, " ") && skip_word(&at, special_names[i]) && read_id(&at, &special[i]);
+    for (int i = 0; ok && i < WG_SPECIALS; i++) {
+        bool needed = i == WG_EOS || i == WG_UNK;
+        char word[8];
+        snprintf(word, sizeof word, " %s", special_names[i]);
+        special[i] = ABSENT;
+        ok = skip_word(&at, word) ? read_id(&at, &special[i]) : !needed;
+    }
     return ok && *at == '\0';
 }
 
@@ -112,11 +122,15 @@ static wg_status parse_token(wgi_token_table *t, wgi_slice line, const char *pat
     return WG_OK;
 }
 
-/* Checks that special tokens are in the table and distinct. */
-static wg_status check_special(const int32_t special[WG_SPECIALS], size_t n, const char *path,
+/* Checks that special tokens are in the table and distinct; those that are absent become -1. */
+static wg_status check_special(int32_t special[WG_SPECIALS], size_t n, const char *path,
                                wg_error *error)
 {
     for (int i = 0; i < WG_SPECIALS; i++) {
+        if (special[i] == ABSENT) {
+            special[i] = -1;
+            continue;
+        }
         if (special[i] < 0 || (size_t)special[i] >= n)
             return wgi_error_file(error, WG_EDATA, path, "expected %s in [0, %zu), got %" PRId32,
                                   special_names[i], n, special[i]);
@@ -152,38 +166,42 @@ wg_status wgi_tokens_parse(wgi_token_table *out, wg_vocabulary_kind *kind,
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-typedef struct table {
-    const wgi_token_table *tokens;
-    wg_vocabulary_kind kind;
-    const int32_t *special;
-} table;
-
-static void put_token(wgi_file_writer *w, const char *text)
+static void put_token(FILE *f, const char *text)
 {
     for (; *text; text++) {
         const char *p = strchr(plain, *text);
-        char escaped[2] = {'\\', p ? letters[p - plain] : *text};
-        wgi_file_put(w, p ? escaped : text, p ? 2 : 1);
+        if (p)
+            fputc('\\', f);
+        fputc(p ? letters[p - plain] : *text, f);
     }
-    wgi_file_put(w, "\n", 1);
+    fputc('\n', f);
 }
 
-static void put_table(wgi_file_writer *w, void *context)
+char *wgi_tokens_text(const wgi_token_table *t, wg_vocabulary_kind kind,
+                      const int32_t special[WG_SPECIALS], size_t *size)
 {
-    const table *t = context;
+    wgi_text_buffer b;
     char heading[128];
-    print_heading(heading, sizeof heading, t->kind, t->special);
-    wgi_file_put(w, opening, sizeof opening - 1);
-    wgi_file_put(w, heading, strlen(heading));
-    wgi_file_put(w, "\n", 1);
-    for (size_t i = 0; i < t->tokens->n; i++)
-        put_token(w, wgi_token_text(t->tokens, i));
+    FILE *f = wgi_text_open(&b);
+    print_heading(heading, sizeof heading, kind, special);
+    if (f)
+        fprintf(f, "%s%s\n", opening, heading);
+    for (size_t i = 0; f && i < t->n; i++)
+        put_token(f, wgi_token_text(t, i));
+    char *text = wgi_text_close(&b);
+    *size = b.size;
+    return text;
 }
 
 wg_status wgi_tokens_write(const wgi_token_table *t, wg_vocabulary_kind kind,
                            const int32_t special[WG_SPECIALS], const char *path, wg_error *error)
 {
-    return wgi_file_replace(path, put_table, &(table){t, kind, special}, error);
+    size_t size;
+    char *text = wgi_tokens_text(t, kind, special, &size);
+    wg_status status = text ? wgi_file_replace_bytes(path, text, size, error)
+                            : wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
+    free(text);
+    return status;
 }
 
 /* ---- SentencePiece models -------------------------------------------------------------------- */
@@ -230,6 +248,51 @@ static bool next_field(wgi_slice *rest, field *f)
     f->bytes = (wgi_slice){rest->text, (size_t)skip};
     *rest = (wgi_slice){rest->text + skip, rest->size - (size_t)skip};
     return true;
+}
+
+/* Ours, among those left to others: the text of a vocab.txt. */
+enum { NUMBERING = 7451, BYTES = 2 /* a wire type */ };
+
+bool wgi_spm_numbering(const char *bytes, size_t size, wgi_slice *model, wgi_slice *numbering)
+{
+    wgi_slice rest = {bytes, size};
+    field f;
+    *model = rest;
+    while (rest.size) {
+        size_t before = size - rest.size;
+        if (!next_field(&rest, &f))
+            return false;
+        if (f.number == NUMBERING && rest.size == 0) {
+            *model = (wgi_slice){bytes, before};
+            *numbering = f.bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Seven bits a byte, the lowest first; returns how many bytes. */
+static size_t put_varint(char *to, uint64_t value)
+{
+    size_t n = 0;
+    for (; value >= 0x80; value >>= 7)
+        to[n++] = (char)(0x80 | (value & 0x7f));
+    to[n++] = (char)value;
+    return n;
+}
+
+char *wgi_spm_numbered(wgi_slice model, wgi_slice numbering, size_t *size)
+{
+    char *bytes = malloc(model.size + numbering.size + 20), *to = bytes;
+    if (!bytes)
+        return NULL;
+    memcpy(to, model.text, model.size);
+    to += model.size;
+    to += put_varint(to, NUMBERING << 3 | BYTES);
+    to += put_varint(to, numbering.size);
+    memcpy(to, numbering.text, numbering.size);
+    *size = (size_t)(to - bytes) + numbering.size;
+    return bytes;
 }
 
 enum { PIECES = 1, TRAINER_SPEC = 2, NORMALIZER = 3, DENORMALIZER = 5 }; /* of a model */

@@ -137,13 +137,19 @@ static uint32_t padded(const wg_batches *b, size_t n)
                       b->options.multiple);
 }
 
+/* How many tokens a source sentence has beside its own. */
+static size_t source_marks(const wg_batches_options *o)
+{
+    return (size_t)o->source_begins + (size_t)(o->source_eos >= 0);
+}
+
 static wg_status measure(wg_batches *b, wg_error *error)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         lengths *l = &b->lengths[i];
         for (int side = 0; side < 2; side++) {
             size_t n =
-                wg_corpus_sentence(b->corpus, i, side).n + (side || b->options.source_eos >= 0);
+                wg_corpus_sentence(b->corpus, i, side).n + (side ? 1 : source_marks(&b->options));
             if (n > (size_t)b->options.tokens || padded(b, n) > b->options.tokens)
                 return wgi_error_set(error, WG_EDATA,
                                      "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
@@ -227,6 +233,11 @@ static wg_status check(const wg_batches_options *o, size_t n, wg_error *error)
                              "group >= 1, sentences >= 0, "
                              "got %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
                              o->tokens, o->multiple, o->group, o->sentences);
+    if (o->source_begins && o->source_bos < 0)
+        return wgi_error_set(error, WG_EINVAL,
+                             "batches: expected the id of the begin of a source sentence, got "
+                             "%" PRId32,
+                             o->source_bos);
     if (o->bos < 0 || o->eos < 0)
         return wgi_error_set(error, WG_EINVAL,
                              "batches: expected ids of begin and end of a target sentence, got "
@@ -337,10 +348,11 @@ static void fill(const wg_batches *b, const cut *c, wg_batch *batch, size_t *pai
         size_t pair = filler ? SIZE_MAX : b->order[c->first + r];
         wg_sentence x = filler ? none : wg_corpus_sentence(b->corpus, pair, 0);
         wg_sentence y = filler ? none : wg_corpus_sentence(b->corpus, pair, 1);
-        put_row(batch->source + r * S, S, -1, x, filler ? -1 : o->source_eos, source_pad);
+        put_row(batch->source + r * S, S, filler || !o->source_begins ? -1 : o->source_bos, x,
+                filler ? -1 : o->source_eos, source_pad);
         put_row(batch->target_in + r * T, T, filler ? -1 : o->bos, y, -1, pad);
         put_row(batch->target_out + r * T, T, -1, y, filler ? -1 : o->eos, -1);
-        batch->source_lengths[r] = filler ? 0 : (int32_t)x.n + (o->source_eos >= 0);
+        batch->source_lengths[r] = filler ? 0 : (int32_t)(x.n + source_marks(o));
         batch->source_tokens += batch->source_lengths[r];
         batch->target_tokens += filler ? 0 : (int64_t)y.n + 1;
         pairs[r] = pair;

@@ -1,5 +1,6 @@
 #include "backends/threads.h"
 #include "translate/data.h"
+#include "translate/marks.h"
 #include "graph/error.h"
 #include "wengert/text/numbers.h"
 
@@ -69,19 +70,16 @@ static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numb
 /* Special tokens that a model needs, and a joint vocabulary if embeddings are shared. */
 static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, wg_error *error)
 {
-    for (int i = 0; i < 2; i++)
-        if (wg_vocabulary_eos(v->side[i]) < 0 || (i == 1 && wg_vocabulary_bos(v->side[i]) < 0))
-            return wgi_error_file(error, WG_EDATA, s->model,
-                                  "the %s vocabulary has no begin or end of sentence",
-                                  i ? "target" : "source");
-    if (s->net.tying == WG_TIED_ALL &&
+    wgi_marks marks;
+    wg_status status = wgi_marks_of(&marks, s, v, s->model, error);
+    if (status == WG_OK && s->net.tying == WG_TIED_ALL &&
         wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1]))
-        return wgi_error_file(error, WG_EDATA, s->model,
-                              "all embeddings are tied: expected a joint vocabulary, got two of "
-                              "%lld and %lld tokens",
-                              (long long)wg_vocabulary_size(v->side[0]),
-                              (long long)wg_vocabulary_size(v->side[1]));
-    return WG_OK;
+        status = wgi_error_file(error, WG_EDATA, s->model,
+                                "all embeddings are tied: expected a joint vocabulary, got two of "
+                                "%lld and %lld tokens",
+                                (long long)wg_vocabulary_size(v->side[0]),
+                                (long long)wg_vocabulary_size(v->side[1]));
+    return status;
 }
 
 static wg_status get_vocabularies(wgi_training_data *out, const wg_settings *s, const numbers *n,
@@ -159,18 +157,23 @@ void wgi_data_free(wgi_training_data *d)
 wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const wg_corpus *corpus,
                            const wg_settings *s, wg_error *error)
 {
-    const wg_vocabulary *source = d->vocabularies.side[0], *target = d->vocabularies.side[1];
+    wgi_marks marks;
+    wg_status status = wgi_marks_of(&marks, s, &d->vocabularies, s->model, error);
+    if (status != WG_OK)
+        return status;
     const wg_batches_options options = {.tokens = s->batch_tokens,
                                         .sentences = s->batch_sentences,
                                         .multiple = s->length_multiple,
                                         .fixed_rows = true,
                                         .seed = s->seed,
-                                        .bos = wg_vocabulary_bos(target),
-                                        .eos = wg_vocabulary_eos(target),
-                                        .pad = wg_vocabulary_pad(target),
-                                        .source_eos = wg_vocabulary_eos(source),
-                                        .source_pad = wg_vocabulary_pad(source)};
-    wg_status status = wg_batches_create(out, corpus, &options, error);
+                                        .bos = marks.start,
+                                        .eos = marks.eos,
+                                        .pad = marks.pad,
+                                        .source_begins = marks.source_bos >= 0,
+                                        .source_bos = marks.source_bos,
+                                        .source_eos = marks.source_eos,
+                                        .source_pad = wg_vocabulary_pad(d->vocabularies.side[0])};
+    status = wg_batches_create(out, corpus, &options, error);
     if (status == WG_EDATA)
         wgi_error_add(error, "; max-length %lld would skip such pairs",
                       (long long)wg_settings_longest(s));

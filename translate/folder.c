@@ -37,6 +37,20 @@ static wg_status parse_config(wg_settings *out, const char *path, const char *by
     return wgi_settings_parse_yaml(out, path, bytes, size, error);
 }
 
+/* Imported weights, from which a first training starts, are named without their folder, which may
+ * be moved. */
+static wg_status find_pretrained(wg_settings *s, const char *folder, wg_error *error)
+{
+    if (!s->pretrained || strcmp(s->pretrained, WG_FILE_MODEL) != 0)
+        return WG_OK;
+    char *path = wg_folder_path(folder, WG_FILE_MODEL);
+    if (!path)
+        return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
+    free(s->pretrained);
+    s->pretrained = path;
+    return WG_OK;
+}
+
 wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *error)
 {
     *out = (wg_settings){0};
@@ -51,6 +65,8 @@ wg_status wg_folder_settings(wg_settings *out, const char *folder, wg_error *err
         status = wgi_file_read(&bytes, &size, path, WG_MAX_SETTINGS_BYTES, error);
     if (status == WG_OK)
         status = parse_config(out, path, bytes, size, error);
+    if (status == WG_OK)
+        status = find_pretrained(out, folder, error);
     free(bytes);
     free(path);
     if (status != WG_OK)

@@ -418,6 +418,18 @@ static wg_status refuse(const wg_settings *model, const wg_settings *over, const
     return status;
 }
 
+/* Before the first update of imported weights, only what they are made for must stay. */
+static bool may_change(const wg_settings *model, const wg_option *o)
+{
+    static const size_t free[] = {offsetof(wg_settings, net.dropout),
+                                  offsetof(wg_settings, net.attention_dropout),
+                                  offsetof(wg_settings, net.activation_dropout)};
+    bool any = o->use & WG_MAY_CHANGE || (model->pretrained && !(o->use & WG_FOR_IMPORT));
+    for (size_t i = 0; i < WG_COUNT(free); i++)
+        any = any || (model->pretrained && o->offset == free[i]);
+    return any;
+}
+
 wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_error *error)
 {
     wgi_error_clear(error);
@@ -425,7 +437,7 @@ wg_status wg_settings_override(wg_settings *model, const wg_settings *over, wg_e
     const wg_option *o;
     for (size_t i = 0; status != WG_ENOMEM && (o = wg_option_at(i)); i++)
         if (wg_settings_given(over, o) && !wg_settings_equal(model, over, o) &&
-            !(o->use & WG_MAY_CHANGE))
+            !may_change(model, o))
             status = refuse(model, over, o, error);
     if (status != WG_OK)
         return status;
@@ -458,7 +470,8 @@ int64_t wg_settings_longest(const wg_settings *s)
     int64_t room = s->batch_tokens, multiple = s->length_multiple > 1 ? s->length_multiple : 1;
     if (positions_are_learned(s) && s->net.max_positions < room)
         room = s->net.max_positions;
-    return room / multiple * multiple - 1; /* lengths include the end of sentence, then padding */
+    int marks = s->source_marks == WG_SOURCE_BOTH ? 2 : 1;
+    return room / multiple * multiple - marks; /* lengths include the marks, then padding */
 }
 
 wg_status wg_settings_check(const wg_settings *s, wg_error *error)

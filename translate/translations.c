@@ -1,4 +1,5 @@
 /* A whole corpus translated, for validation. */
+#include "translate/marks.h"
 #include "translate/validate.h"
 #include "graph/error.h"
 #include "wengert/decode/search.h"
@@ -14,7 +15,7 @@ void wgi_translated_free(char **texts, size_t n)
 }
 
 /* The sources that this rank translates, number first, first + step, ... of the corpus, each with
- * its end of sentence, in one array. */
+ * its marks, in one array. */
 typedef struct sources {
     size_t first, step, n;
     int32_t *ids;
@@ -22,11 +23,11 @@ typedef struct sources {
     size_t *length;     /* [n] */
 } sources;
 
-static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
+static bool make_sources(sources *s, const wg_corpus *c, const wgi_marks *marks)
 {
     size_t all = wg_corpus_count(c), n = 0, total = 0;
     for (size_t i = s->first; i < all; i += s->step, n++)
-        total += wg_corpus_sentence(c, i, 0).n + 1;
+        total += wg_corpus_sentence(c, i, 0).n + 2;
     s->n = n;
     s->ids = malloc((total + 1) * sizeof *s->ids);
     s->at = malloc((n + 1) * sizeof(int32_t *));
@@ -37,11 +38,10 @@ static bool make_sources(sources *s, const wg_corpus *c, int32_t eos)
     for (size_t i = 0; i < n; i++) {
         wg_sentence sentence = wg_corpus_sentence(c, s->first + i * s->step, 0);
         s->at[i] = to;
-        s->length[i] = sentence.n + 1;
         if (sentence.n)
             memcpy(to, sentence.ids, sentence.n * sizeof *to);
-        to += sentence.n;
-        *to++ = eos;
+        s->length[i] = wgi_marks_put(marks, to, sentence.n);
+        to += s->length[i];
     }
     return true;
 }
@@ -53,18 +53,17 @@ static void free_sources(sources *s)
     free(s->length);
 }
 
-static wg_status make_search(wgi_validator *v, wg_error *error)
+static wg_status make_search(wgi_validator *v, const wgi_marks *marks, wg_error *error)
 {
-    const wg_vocabulary *target = v->data->vocabularies.side[1];
     if (v->search)
         return WG_OK;
     wg_status status = wg_search_create(&v->search,
                                         &(wg_search_model){.config = &v->settings->net,
                                                            .store = v->store,
-                                                           .bos = wg_vocabulary_bos(target),
-                                                           .eos = wg_vocabulary_eos(target),
-                                                           .pad = wg_vocabulary_pad(target),
-                                                           .unk = wg_vocabulary_unk(target),
+                                                           .bos = marks->start,
+                                                           .eos = marks->eos,
+                                                           .pad = marks->pad,
+                                                           .unk = marks->unk,
                                                            .backends = v->backends->backend,
                                                            .n_backends = v->backends->count,
                                                            .threads = (int)v->settings->threads},
@@ -73,14 +72,15 @@ static wg_status make_search(wgi_validator *v, wg_error *error)
 }
 
 /* The best translation of each source, in texts[first], texts[first + step], ... */
-static wg_status translate(wgi_validator *v, const sources *s, char **texts, wg_error *error)
+static wg_status translate(wgi_validator *v, const sources *s, const wgi_marks *marks, char **texts,
+                           wg_error *error)
 {
     const wg_vocabulary *target = v->data->vocabularies.side[1];
     wg_search_options options = v->settings->search;
     wg_hypothesis *best = NULL;
     options.n_best = 1;
     options.stop = v->stop;
-    wg_status status = make_search(v, error);
+    wg_status status = make_search(v, marks, error);
     if (status != WG_OK)
         return status;
     status = wg_search_run(v->search, s->at, s->length, s->n, &options, &best);
@@ -149,14 +149,19 @@ wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char *
     const wg_vocabularies *words = &v->data->vocabularies;
     size_t n = wg_corpus_count(corpus);
     sources s = {.step = 1};
+    wgi_marks marks;
+    *texts = NULL;
+    wg_status status = wgi_marks_of(&marks, v->settings, words, v->settings->model, error);
+    if (status != WG_OK)
+        return status;
     if (v->ranks) {
         s.first = (size_t)wg_ranks_rank(v->ranks);
         s.step = (size_t)wg_ranks_count(v->ranks);
     }
     *texts = calloc(n + 1, sizeof(char *));
-    bool ok = *texts && make_sources(&s, corpus, wg_vocabulary_eos(words->side[0]));
-    wg_status status = ok ? translate(v, &s, *texts, error)
-                          : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
+    bool ok = *texts && make_sources(&s, corpus, &marks);
+    status = ok ? translate(v, &s, &marks, *texts, error)
+                : wgi_error_set(error, WG_ENOMEM, "translation: out of memory");
     if (v->ranks)
         status = wg_ranks_agree(v->ranks, status, error);
     if (v->ranks && status == WG_OK)

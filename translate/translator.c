@@ -8,6 +8,8 @@
 #include "models/parameters.h"
 #include "train/finite.h"
 #include "translate/folder.h"
+#include "translate/marks.h"
+#include "translate/translator.h"
 #include "translate/validate.h"
 
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 struct wg_translator {
     wg_settings settings;
     wg_vocabularies vocabularies;
+    wgi_marks marks;
     wg_store *store;
     wg_search *search;
     int threads;
@@ -39,14 +42,9 @@ static wg_status open_vocabularies(wg_translator *t, const char *folder, wg_erro
     wg_status status = wg_vocabularies_open(&t->vocabularies, folder, error);
     if (status != WG_OK)
         return status;
-    const wg_vocabulary *source = t->vocabularies.side[0], *target = t->vocabularies.side[1];
-    if (wg_vocabulary_eos(source) < 0 || wg_vocabulary_eos(target) < 0 ||
-        wg_vocabulary_bos(target) < 0)
-        return wgi_error_file(error, WG_EDATA, folder,
-                              "a vocabulary has no begin or no end of sentence");
-    t->settings.net.source_vocabulary = wg_vocabulary_size(source);
-    t->settings.net.target_vocabulary = wg_vocabulary_size(target);
-    return WG_OK;
+    t->settings.net.source_vocabulary = wg_vocabulary_size(t->vocabularies.side[0]);
+    t->settings.net.target_vocabulary = wg_vocabulary_size(t->vocabularies.side[1]);
+    return wgi_marks_of(&t->marks, &t->settings, &t->vocabularies, folder, error);
 }
 
 /* Creates a zeroed tensor for each parameter of the model. */
@@ -154,14 +152,13 @@ static wg_status load_weights(wg_translator *t, const char *folder, const char *
 static wg_status make_search(wg_translator *t, const char *folder, const wg_translator_options *o,
                              wg_error *error)
 {
-    const wg_vocabulary *target = t->vocabularies.side[1];
     const wg_search_model model = {
         .config = &t->settings.net,
         .store = t->store,
-        .bos = wg_vocabulary_bos(target),
-        .eos = wg_vocabulary_eos(target),
-        .pad = wg_vocabulary_pad(target),
-        .unk = wg_vocabulary_unk(target),
+        .bos = t->marks.start,
+        .eos = t->marks.eos,
+        .pad = t->marks.pad,
+        .unk = t->marks.unk,
         .backends = o->backends,
         .n_backends = o->n_backends,
         .threads = o->threads,
@@ -171,11 +168,15 @@ static wg_status make_search(wg_translator *t, const char *folder, const wg_tran
     return status == WG_OK ? WG_OK : wgi_error_prefix(error, status, "%s: ", folder);
 }
 
-static size_t max_tokens(const wg_transformer_config *c, int64_t wanted)
+/* What is left for a sentence beside its marks, of which the target has one at each end. */
+static size_t max_tokens(const wg_settings *s, int64_t wanted)
 {
+    const wg_transformer_config *c = &s->net;
     size_t max = wanted > 0 ? (size_t)wanted : SIZE_MAX;
+    size_t marks = s->source_marks == WG_SOURCE_BOTH ? 2 : 1;
     bool learned = c->positions == WG_POSITIONS_LEARNED && c->max_positions > 0;
-    size_t positions = learned ? (size_t)c->max_positions - 1 : SIZE_MAX;
+    size_t positions = learned ? (size_t)c->max_positions : SIZE_MAX;
+    positions = positions > marks ? positions - marks : 0;
     return max < positions ? max : positions;
 }
 
@@ -194,7 +195,7 @@ wg_status wg_translator_open(wg_translator **out, const char *folder,
         return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
     t->threads = o->threads;
     wg_status status = take_settings(t, folder, o, error);
-    t->max_tokens = max_tokens(&t->settings.net, o->max_tokens);
+    t->max_tokens = max_tokens(&t->settings, o->max_tokens);
     if (status == WG_OK)
         status = open_vocabularies(t, folder, error);
     if (status == WG_OK)
@@ -231,6 +232,21 @@ const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side)
     return t && (side == 0 || side == 1) ? t->vocabularies.side[side] : NULL;
 }
 
+const wg_settings *wgi_translator_settings(const wg_translator *t)
+{
+    return &t->settings;
+}
+
+const wg_store *wgi_translator_store(const wg_translator *t)
+{
+    return t->store;
+}
+
+const wgi_marks *wgi_translator_marks(const wg_translator *t)
+{
+    return &t->marks;
+}
+
 const wg_transformer_config *wg_translator_config(const wg_translator *t)
 {
     return t ? &t->settings.net : NULL;
@@ -257,8 +273,8 @@ static void free_lines(token_lines *l)
     free(l->cut);
 }
 
-/* The first t->max_tokens tokens of line i and the end of sentence; none at all for a blank line if
- * `blank_is_nothing`. */
+/* The first t->max_tokens tokens of line i with the marks of the source, or the end of sentence of
+ * the target; none at all for a blank line if `blank_is_nothing`. */
 static wg_status encode_line(const wg_translator *t, token_lines *out, int side, size_t i,
                              const char *line, bool blank_is_nothing)
 {
@@ -269,13 +285,14 @@ static wg_status encode_line(const wg_translator *t, token_lines *out, int side,
     if (status != WG_OK)
         return status;
     size_t room = count, kept = count < t->max_tokens ? count : t->max_tokens;
-    if (!WGI_RESERVE(ids, room, kept + 1)) {
+    if (!WGI_RESERVE(ids, room, kept + 2)) {
         free(ids);
         return WG_ENOMEM;
     }
-    ids[kept] = wg_vocabulary_eos(v);
+    const wgi_marks end = {.source_bos = -1, .source_eos = t->marks.eos};
     out->ids[i] = ids;
-    out->length[i] = kept == 0 && blank_is_nothing ? 0 : kept + 1;
+    out->length[i] = wgi_marks_put(side == 0 ? &t->marks : &end, ids, kept);
+    out->length[i] = kept == 0 && blank_is_nothing ? 0 : out->length[i];
     out->cut[i] = count - kept;
     return WG_OK;
 }

@@ -35,6 +35,10 @@ static wg_transformer_config variant(int i)
     case 12: c.attention = WG_ATTENTION_ADDITIVE, c.d_k = 3, c.d_v = 5; break;
     case 13: c.attention = WG_ATTENTION_UNSCALED, c.pre_norm = true; break;
     case 14: c.attention_window = 2; break;
+    case 15:
+        c.positions = WG_POSITIONS_PAPER_HALVES, c.final_norm = WG_FINAL_NORM_ALWAYS,
+        c.unscaled_embeddings = true;
+        break;
     default: return (wg_transformer_config){0};
     }
     return c;

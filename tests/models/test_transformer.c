@@ -21,6 +21,10 @@ static void sinusoids_of_the_paper_and_of_tensor2tensor(void **state)
         {WG_POSITIONS_INTERLEAVED, 49, 511, .999987099},
         {WG_POSITIONS_HALVES, 1, 1, .821778650},
         {WG_POSITIONS_HALVES, 100, 256, .862318872},
+        {WG_POSITIONS_PAPER_HALVES, 1, 1, .821856190},
+        {WG_POSITIONS_PAPER_HALVES, 1, 256, .540302306},
+        {WG_POSITIONS_PAPER_HALVES, 10, 2, .118776483},
+        {WG_POSITIONS_PAPER_HALVES, 49, 511, .999987099},
     };
     enum { D = 512, ROWS = 128, FIRST = 3 };
     for (size_t i = 0; i < WG_COUNT(known); i++) {
@@ -28,7 +32,11 @@ static void sinusoids_of_the_paper_and_of_tensor2tensor(void **state)
         check_that(fabs(x - known[i].value) <= 5e-10, "PE(%lld, %lld) is %.9f, expected %.9f",
                    (long long)known[i].position, (long long)known[i].i, x, known[i].value);
     }
-    for (int kind = WG_POSITIONS_INTERLEAVED; kind <= WG_POSITIONS_HALVES; kind++) {
+    size_t kinds = 0;
+    for (int kind = WG_POSITIONS_INTERLEAVED; kind <= WG_POSITIONS_PAPER_HALVES; kind++) {
+        if (!wg_positions_are_sinusoids((wg_positions)kind))
+            continue;
+        kinds++;
         wg_graph *g = wg_graph_new();
         wg_value *pe = wg_sinusoids(g, (wg_positions)kind, WG_F64, ROWS, D, FIRST);
         wg_plan *p = plan_of(g, &(wg_plan_options){.threads = 1, .outputs = &pe, .n_outputs = 1});
@@ -40,6 +48,7 @@ static void sinusoids_of_the_paper_and_of_tensor2tensor(void **state)
         wg_plan_free(p);
         wg_graph_free(g);
     }
+    assert_int_equal(kinds, 3);
 }
 
 /* PE(pos + k) = M_k PE(pos), where M_k turns each pair (sin, cos) by an angle that depends on k

@@ -37,7 +37,8 @@ static void bad_configurations_are_refused(void **state)
     BAD("d_ff is -1", c.d_ff = -1);
     BAD("max_positions is 0", c.max_positions = 0);
     BAD("first_position is -1", c.first_position = -1);
-    BAD("positions is 4", c.positions = 4);
+    BAD("positions is 5", c.positions = 5);
+    BAD("final_norm is 3", c.final_norm = 3);
     BAD("activation is 0", c.activation = WG_ACTIVATION_NONE);
     BAD("tying is 3", c.tying = 3);
     BAD("dropout is 1, must be in [0, 1)", c.dropout = 1);

@@ -128,10 +128,11 @@ static void check_batch(const wg_batch *x, const wg_corpus *c, const wg_batches_
         assert_true(x->pairs[r] < wg_corpus_count(c));
         wg_sentence s = wg_corpus_sentence(c, x->pairs[r], 0),
                     t = wg_corpus_sentence(c, x->pairs[r], 1);
-        int64_t source = (int64_t)s.n + (o->source_eos >= 0), target = (int64_t)t.n + 1;
+        int64_t source = (int64_t)s.n + o->source_begins + (o->source_eos >= 0),
+                target = (int64_t)t.n + 1;
         seen[x->pairs[r]]++;
         assert_int_equal(x->source_lengths[r], source);
-        check_row(x->source + r * S, S, -1, s, o->source_eos,
+        check_row(x->source + r * S, S, o->source_begins ? o->source_bos : -1, s, o->source_eos,
                   o->source_pad < 0 ? 0 : o->source_pad);
         check_row(x->target_in + r * T, T, BOS, t, -1, o->pad < 0 ? 0 : o->pad);
         check_row(x->target_out + r * T, T, -1, t, EOS, -1);
@@ -189,6 +190,8 @@ static void every_pair_once_an_epoch(void **state)
             o.group = flags & 4 ? 3 : 0;
             o.sentences = flags & 8 ? 5 : 0;
             o.source_eos = flags & 4 ? -1 : EOS;
+            o.source_begins = flags & 2;
+            o.source_bos = 5;
             o.pad = flags & 8 ? -1 : 3;
             o.source_pad = flags & 1 ? 3 : -1;
             wg_batches *b = make(c, &o);

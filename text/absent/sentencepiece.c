@@ -63,3 +63,9 @@ wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, cha
     (void)s, (void)ids, (void)n_ids, (void)text;
     return WG_EUNSUPPORTED;
 }
+
+wg_status wgi_spm_join(const wgi_spm *s, const char *const *pieces, size_t n, char **text)
+{
+    (void)s, (void)pieces, (void)n, (void)text;
+    return WG_EUNSUPPORTED;
+}

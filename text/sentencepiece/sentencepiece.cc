@@ -232,6 +232,17 @@ static bool ends_word(const std::string &piece)
 }
 
 // SentencePiece takes away the blank before the first word, but not that behind the last one.
+static wg_status copy_text(std::string found, const std::string &last_piece, char **text)
+{
+    if (!found.empty() && found.back() == ' ' && ends_word(last_piece))
+        found.pop_back();
+    *text = static_cast<char *>(std::malloc(found.size() + 1));
+    if (!*text)
+        return WG_ENOMEM;
+    std::memcpy(*text, found.c_str(), found.size() + 1);
+    return WG_OK;
+}
+
 wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, char **text)
 {
     return guarded(nullptr, [&] {
@@ -242,13 +253,17 @@ wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, cha
         std::string found;
         if (!s->processor.Decode(kept, &found).ok())
             return WG_EDATA;
-        if (!kept.empty() && !found.empty() && found.back() == ' ' &&
-            ends_word(s->processor.IdToPiece(kept.back())))
-            found.pop_back();
-        *text = static_cast<char *>(std::malloc(found.size() + 1));
-        if (!*text)
-            return WG_ENOMEM;
-        std::memcpy(*text, found.c_str(), found.size() + 1);
-        return WG_OK;
+        return copy_text(found, kept.empty() ? "" : s->processor.IdToPiece(kept.back()), text);
+    });
+}
+
+wg_status wgi_spm_join(const wgi_spm *s, const char *const *pieces, size_t n, char **text)
+{
+    return guarded(nullptr, [&] {
+        const std::vector<std::string> all(pieces, pieces + n);
+        std::string found;
+        if (!s->processor.Decode(all, &found).ok())
+            return WG_EDATA;
+        return copy_text(found, n ? all.back() : "", text);
     });
 }

@@ -34,5 +34,8 @@ wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_
                          size_t *n_ids);
 /* Ids are in [0, size); control symbols are left out. */
 wg_status wgi_spm_decode(const wgi_spm *s, const int32_t *ids, size_t n_ids, char **text);
+/* The same of pieces by their texts, of which the model may lack some: they are taken as they are.
+ */
+wg_status wgi_spm_join(const wgi_spm *s, const char *const *pieces, size_t n, char **text);
 
 #endif

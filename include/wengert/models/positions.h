@@ -16,14 +16,20 @@ typedef enum wg_positions {
     /** Sines, then cosines, of p / 10000^(i / (d/2 - 1)): tensor2tensor, fairseq, Marian. */
     WG_POSITIONS_HALVES,
     WG_POSITIONS_LEARNED, /**< a table of max_positions rows */
-    WG_POSITIONS_ROTARY   /**< q and k are rotated and nothing is added (Su et al. 2021) */
+    WG_POSITIONS_ROTARY,  /**< q and k are rotated and nothing is added (Su et al. 2021) */
+    /** Sines, then cosines, of p / 10000^(2i/d): the paper's numbers in another order, as in
+     * Hugging Face's Marian. */
+    WG_POSITIONS_PAPER_HALVES
 } wg_positions;
 
-/** PE(position, i) for d elements; `kind` is interleaved or halves, d is even. */
+/** True if positions are sines and cosines. */
+WG_API bool wg_positions_are_sinusoids(wg_positions kind);
+
+/** PE(position, i) for d elements; `kind` is of sines and cosines, d is even. */
 WG_API double wg_sinusoid(wg_positions kind, int64_t position, int64_t i, int64_t d);
 
-/** PE of the positions first, first + 1, ...: a constant [rows, d] of f32 or f64; `kind` is
- * interleaved or halves, d is even. */
+/** PE of the positions first, first + 1, ...: a constant [rows, d] of f32 or f64; `kind` is of
+ * sines and cosines, d is even. */
 WG_API wg_value *(wg_sinusoids)(const char *at, wg_graph *g, wg_positions kind, wg_dtype dtype,
                                 int64_t rows, int64_t d, int64_t first);
 #define wg_sinusoids(...) wg_sinusoids(WG_HERE, __VA_ARGS__)

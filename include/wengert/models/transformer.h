@@ -26,6 +26,13 @@ typedef enum wg_tying {
     WG_UNTIED        /**< none */
 } wg_tying;
 
+/** Whether each stack ends with a norm of its own. */
+typedef enum wg_final_norm {
+    WG_FINAL_NORM_PRE = 0, /**< if it is pre-norm, as in fairseq */
+    WG_FINAL_NORM_ALWAYS,  /**< as in torch.nn.Transformer */
+    WG_FINAL_NORM_NEVER    /**< also not if it is pre-norm */
+} wg_final_norm;
+
 /** What a model is built for. */
 typedef enum wg_mode {
     WG_MODE_INFERENCE = 0, /**< no dropout */
@@ -49,7 +56,8 @@ typedef struct wg_transformer_config {
     int64_t first_position;    /**< 0 (paper), 1 (CTranslate2), padding id + 1 (fairseq) */
     wg_positions positions;    /**< how positions enter the model */
     wg_norm_kind norm;         /**< of every sublayer */
-    bool pre_norm;             /**< x + f(norm(x)), final norm per stack; else norm(x + f(x)) */
+    bool pre_norm;             /**< x + f(norm(x)); else norm(x + f(x)) */
+    wg_final_norm final_norm;  /**< which models have a norm at the end of each stack */
     double norm_eps;           /**< added to variances */
     wg_attention_kind attention; /**< how queries are compared with keys */
     /** Self-attention sees so many positions before its own and, in the encoder, as many after it
@@ -63,6 +71,7 @@ typedef struct wg_transformer_config {
     wg_activation activation;      /**< of the feed-forward layers */
     bool gated;                    /**< feed-forward is W2 (act(W1 x) * W3 x) */
     wg_tying tying;                /**< shared matrices */
+    bool unscaled_embeddings;      /**< E[ids] is not multiplied by sqrt(d) */
     bool output_bias;              /**< the logits have a bias */
     double label_smoothing;        /**< in the loss, in [0, 1) */
     wg_smoothing smoothing_spread; /**< which classes get the mass of label_smoothing */
@@ -101,7 +110,7 @@ typedef struct wg_transformer {
  * The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and
  * output/weight where they are not tied; output/bias; encoder/layer0/... with norm1,
  * self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...,
- * which also has cross_attn and norm3; encoder/norm and decoder/norm for pre_norm;
+ * which also has cross_attn and norm3; encoder/norm and decoder/norm as final_norm says;
  * encoder/positions and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule,
  * embeddings from N(0, 1/d). */
 WG_API wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,

@@ -51,9 +51,12 @@ WG_API WG_MUST_USE wg_status wg_vocabulary_train_text(wg_vocabulary **out,
                                                       const wg_vocabulary_options *options,
                                                       const char *text, size_t text_size,
                                                       wg_error *error);
-/** Opens a file written by wg_vocabulary_save, or any SentencePiece model (of which the kind may
- * also be words or characters).  The caller frees *out; on failure it is NULL.  WG_EDATA: it is
- * neither; WG_EIO. */
+/** Opens a file written by wg_vocabulary_save, any SentencePiece model (of which the kind may also
+ * be words or characters), or a list of tokens of another program, which is then a vocabulary of
+ * words: fairseq's dict.txt, Hugging Face's vocab.json, Marian's vocab.yml, or a token a line with
+ * those for the end of a sentence and for unknown words among them.  The caller frees *out; on
+ * failure it is NULL.  WG_EDATA: it is none of these, or is damaged, and the error names the line
+ * of a list; WG_EIO. */
 WG_API WG_MUST_USE wg_status wg_vocabulary_open(wg_vocabulary **out, const char *path,
                                                 wg_error *error);
 /** Replaces the file in one step.  BPE and unigram are written as a SentencePiece model

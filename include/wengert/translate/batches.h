@@ -26,7 +26,7 @@ typedef struct wg_batch {
     int64_t sentences;       /**< rows that are not filler */
     int64_t source_tokens;   /**< not padding, ends of sentences included */
     int64_t target_tokens;   /**< not padding, ends of sentences included */
-    int32_t *source;         /**< [B, S] x_1, ..., end of sentence, padding */
+    int32_t *source;         /**< [B, S] x_1, ..., end of sentence, padding; or with a begin */
     int32_t *source_lengths; /**< [B] 0 for filler */
     int32_t *target_in;      /**< [B, T] begin of sentence, y_1, ..., padding */
     int32_t *target_out;     /**< [B, T] y_1, ..., end of sentence, then -1 */
@@ -48,6 +48,8 @@ typedef struct wg_batches_options {
     int32_t bos;        /**< begin of a target sentence */
     int32_t eos;        /**< end of a target sentence */
     int32_t pad;        /**< padding of the target; -1: none, written as 0 */
+    bool source_begins; /**< source sentences begin with source_bos */
+    int32_t source_bos; /**< begin of a source sentence */
     int32_t source_eos; /**< end of a source sentence; -1: none is added */
     int32_t source_pad; /**< padding of the source; -1: none, written as 0 */
 } wg_batches_options;

@@ -24,6 +24,20 @@ enum {
     WG_MAX_SETTINGS_BYTES = 1 << 20 /**< of a YAML file */
 };
 
+/** Which tokens a source sentence has beside its own. */
+typedef enum wg_source_marks {
+    WG_SOURCE_END = 0, /**< the end of sentence, behind it */
+    WG_SOURCE_NONE,    /**< none */
+    WG_SOURCE_BOTH     /**< begin of sentence before it, end behind it */
+} wg_source_marks;
+
+/** The token that the decoder reads first. */
+typedef enum wg_decoder_start {
+    WG_START_BOS = 0, /**< begin of sentence */
+    WG_START_EOS,     /**< end of sentence: fairseq */
+    WG_START_PAD      /**< padding: Hugging Face's Marian */
+} wg_decoder_start;
+
 /** The settings.  The struct owns the texts, which wg_settings_free frees.  Fields may be written
  * directly after all settings by name. */
 typedef struct wg_settings {
@@ -39,6 +53,8 @@ typedef struct wg_settings {
     int64_t vocab_size;   /**< maximum number of tokens */
     bool vocab_tokenized; /**< wg_vocabulary_options.tokenized */
     int64_t max_length;   /**< in tokens; longer training pairs are left out; 0: no limit */
+    int source_marks;     /**< wg_source_marks */
+    int decoder_start;    /**< wg_decoder_start */
     /* model */
     char *preset;              /**< "numbers", or a name for wg_transformer_find */
     wg_transformer_config net; /**< all but the sizes of the vocabularies */
@@ -117,7 +133,8 @@ enum {
     WG_FOR_TRANSLATION = 2, /**< of translation */
     WG_FOR_SCORING = 4,     /**< of scoring given translations */
     WG_FOR_EVALUATION = 8,  /**< of evaluation: translation and metrics */
-    WG_MAY_CHANGE = 16      /**< may differ when a run is resumed */
+    WG_MAY_CHANGE = 16,     /**< may differ when a run is resumed */
+    WG_FOR_IMPORT = 32      /**< of the import of other programs' models */
 };
 
 /** One option. */
@@ -175,7 +192,8 @@ WG_API WG_MUST_USE wg_status wg_settings_get(const wg_settings *s, const wg_opti
 
 /** Overrides the settings of an existing model by those given by name in `over`.  WG_EINVAL if an
  * option differs that must not (wg_option.use without WG_MAY_CHANGE): the error names all of them,
- * and nothing changes. */
+ * and nothing changes.  Of a model that was imported and never trained since (its `pretrained` is
+ * set), only the options of the import must not, and dropout may. */
 WG_API WG_MUST_USE wg_status wg_settings_override(wg_settings *model, const wg_settings *over,
                                                   wg_error *error);
 
