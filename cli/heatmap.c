@@ -34,8 +34,8 @@ static void set_sides(map *m, const wg_hypothesis *h, const char *of, bool *sour
 }
 
 /* The token of column i of the source: a mark of the sentence or one of its n ids. */
-static int32_t source_token(const wgi_marks *marks, size_t columns, const int32_t *ids, size_t n,
-                            size_t i)
+static int32_t source_token(const wgi_sentence_marks *marks, size_t columns, const int32_t *ids,
+                            size_t n, size_t i)
 {
     size_t first = marks->source_bos >= 0;
     if (i < first)
@@ -46,7 +46,7 @@ static int32_t source_token(const wgi_marks *marks, size_t columns, const int32_
 
 /* Texts of n tokens of the source, with the marks of the sentence. */
 static wg_status name_source(const char **text, size_t n, const char *line, const wg_vocabulary *v,
-                             const wgi_marks *marks)
+                             const wgi_sentence_marks *marks)
 {
     int32_t *ids = NULL;
     size_t count = 0;
@@ -71,7 +71,7 @@ static wg_status name_tokens(map *m, const char *line, const wg_translator *t,
 {
     const wg_vocabulary *from = wg_translator_vocabulary(t, 0),
                         *to = wg_translator_vocabulary(t, 1);
-    const wgi_marks *marks = wgi_translator_marks(t);
+    const wgi_sentence_marks *marks = wgi_translator_marks(t);
     bool source_rows;
     wg_status status = WG_OK;
     set_sides(m, h, of, &source_rows);

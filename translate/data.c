@@ -70,7 +70,7 @@ static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numb
 /* Special tokens that a model needs, and a joint vocabulary if embeddings are shared. */
 static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings *s, wg_error *error)
 {
-    wgi_marks marks;
+    wgi_sentence_marks marks;
     wg_status status = wgi_marks_of(&marks, s, v, s->model, error);
     if (status == WG_OK && s->net.tying == WG_TIED_ALL &&
         wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1]))
@@ -157,7 +157,7 @@ void wgi_data_free(wgi_training_data *d)
 wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const wg_corpus *corpus,
                            const wg_settings *s, wg_error *error)
 {
-    wgi_marks marks;
+    wgi_sentence_marks marks;
     wg_status status = wgi_marks_of(&marks, s, &d->vocabularies, s->model, error);
     if (status != WG_OK)
         return status;

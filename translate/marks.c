@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-wg_status wgi_marks_of(wgi_marks *out, const wg_settings *s, const wg_vocabularies *v,
+wg_status wgi_marks_of(wgi_sentence_marks *out, const wg_settings *s, const wg_vocabularies *v,
                        const char *path, wg_error *error)
 {
     const wg_vocabulary *from = v->side[0], *to = v->side[1];
@@ -11,7 +11,7 @@ wg_status wgi_marks_of(wgi_marks *out, const wg_settings *s, const wg_vocabulari
                               [WG_START_EOS] = wg_vocabulary_eos(to),
                               [WG_START_PAD] = wg_vocabulary_pad(to)};
     static const char *const names[] = {"begin of sentence", "end of sentence", "padding"};
-    *out = (wgi_marks){
+    *out = (wgi_sentence_marks){
         .source_bos = s->source_marks == WG_SOURCE_BOTH ? wg_vocabulary_bos(from) : -1,
         .source_eos = s->source_marks != WG_SOURCE_NONE ? wg_vocabulary_eos(from) : -1,
         .start = starts[s->decoder_start],
@@ -35,7 +35,7 @@ wg_status wgi_marks_of(wgi_marks *out, const wg_settings *s, const wg_vocabulari
     return WG_OK;
 }
 
-size_t wgi_marks_put(const wgi_marks *m, int32_t *ids, size_t n)
+size_t wgi_marks_put(const wgi_sentence_marks *m, int32_t *ids, size_t n)
 {
     if (m->source_bos >= 0) {
         memmove(ids + 1, ids, n * sizeof *ids);

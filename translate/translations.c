@@ -23,7 +23,7 @@ typedef struct sources {
     size_t *length;     /* [n] */
 } sources;
 
-static bool make_sources(sources *s, const wg_corpus *c, const wgi_marks *marks)
+static bool make_sources(sources *s, const wg_corpus *c, const wgi_sentence_marks *marks)
 {
     size_t all = wg_corpus_count(c), n = 0, total = 0;
     for (size_t i = s->first; i < all; i += s->step, n++)
@@ -53,7 +53,7 @@ static void free_sources(sources *s)
     free(s->length);
 }
 
-static wg_status make_search(wgi_validator *v, const wgi_marks *marks, wg_error *error)
+static wg_status make_search(wgi_validator *v, const wgi_sentence_marks *marks, wg_error *error)
 {
     if (v->search)
         return WG_OK;
@@ -72,8 +72,8 @@ static wg_status make_search(wgi_validator *v, const wgi_marks *marks, wg_error 
 }
 
 /* The best translation of each source, in texts[first], texts[first + step], ... */
-static wg_status translate(wgi_validator *v, const sources *s, const wgi_marks *marks, char **texts,
-                           wg_error *error)
+static wg_status translate(wgi_validator *v, const sources *s, const wgi_sentence_marks *marks,
+                           char **texts, wg_error *error)
 {
     const wg_vocabulary *target = v->data->vocabularies.side[1];
     wg_search_options options = v->settings->search;
@@ -149,7 +149,7 @@ wg_status wgi_translate_corpus(wgi_validator *v, const wg_corpus *corpus, char *
     const wg_vocabularies *words = &v->data->vocabularies;
     size_t n = wg_corpus_count(corpus);
     sources s = {.step = 1};
-    wgi_marks marks;
+    wgi_sentence_marks marks;
     *texts = NULL;
     wg_status status = wgi_marks_of(&marks, v->settings, words, v->settings->model, error);
     if (status != WG_OK)

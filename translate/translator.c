@@ -18,7 +18,7 @@
 struct wg_translator {
     wg_settings settings;
     wg_vocabularies vocabularies;
-    wgi_marks marks;
+    wgi_sentence_marks marks;
     wg_store *store;
     wg_search *search;
     int threads;
@@ -242,7 +242,7 @@ const wg_store *wgi_translator_store(const wg_translator *t)
     return t->store;
 }
 
-const wgi_marks *wgi_translator_marks(const wg_translator *t)
+const wgi_sentence_marks *wgi_translator_marks(const wg_translator *t)
 {
     return &t->marks;
 }
@@ -289,7 +289,7 @@ static wg_status encode_line(const wg_translator *t, token_lines *out, int side,
         free(ids);
         return WG_ENOMEM;
     }
-    const wgi_marks end = {.source_bos = -1, .source_eos = t->marks.eos};
+    const wgi_sentence_marks end = {.source_bos = -1, .source_eos = t->marks.eos};
     out->ids[i] = ids;
     out->length[i] = wgi_marks_put(side == 0 ? &t->marks : &end, ids, kept);
     out->length[i] = kept == 0 && blank_is_nothing ? 0 : out->length[i];

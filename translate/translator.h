@@ -11,6 +11,6 @@
 const wg_settings *wgi_translator_settings(const wg_translator *t);
 const wg_store *wgi_translator_store(const wg_translator *t);
 /* The tokens around its sentences. */
-const wgi_marks *wgi_translator_marks(const wg_translator *t);
+const wgi_sentence_marks *wgi_translator_marks(const wg_translator *t);
 
 #endif

@@ -49,7 +49,7 @@ static void put_ours(wgi_json *j, const wg_settings *s)
 static void put_marian(wgi_json *j, const wgi_export *x, const wg_settings *s)
 {
     const wg_vocabulary *to = x->side[1];
-    const wgi_marks *marks = wgi_translator_marks(x->model);
+    const wgi_sentence_marks *marks = wgi_translator_marks(x->model);
     int64_t positions = s->net.positions == WG_POSITIONS_LEARNED ? s->net.max_positions : 512;
     wgi_json_text(j, "model_type", "marian");
     wgi_json_begin(j, "architectures", '[');

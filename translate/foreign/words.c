@@ -190,7 +190,7 @@ static void compare_ids(wgi_import *im)
 
 static void check_marks(wgi_import *im)
 {
-    wgi_marks marks;
+    wgi_sentence_marks marks;
     wg_error error;
     compare_ids(im);
     if (wgi_marks_of(&marks, &im->settings, &im->vocabularies, im->folder, &error) != WG_OK)
