@@ -41,6 +41,7 @@ typedef struct result {
     uint64_t step;
     double plan_seconds;
     bench_times times;
+    double before, resident; /* peak of memory before the plan was made and after two runs */
 } result;
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -79,6 +80,7 @@ static wg_status run_once(void *context)
 static int make_plan(result *x, const source *s, wg_graph *g, const request *r, size_t i)
 {
     const wg_backend_list *list = &r->backends.set[i].list;
+    x->before = bench_resident_peak();
     double start = wgi_seconds();
     wg_status status = wg_plan_create(&x->plan, g,
                                       &(wg_plan_options){.backends = list->backend,
@@ -115,6 +117,19 @@ static int time_plans(result *seen, const source *s, const request *r)
     for (size_t i = 0; i < n && status == WG_OK; i++)
         seen[i].times = times[i];
     return code_of_times(status, s->name, plan, n);
+}
+
+/* Two runs of the first backend, before anything else is measured; the peak of memory then. */
+static int measure_peak(result *x, const source *s)
+{
+    wg_status status = WG_OK;
+    for (int i = 0; i < 2 && status == WG_OK; i++)
+        status = run_once(x);
+    x->resident = bench_resident_peak();
+    if (status != WG_OK)
+        complain("%s: %s", s->name, wg_plan_message(x->plan));
+    wg_plan_reset_profile(x->plan);
+    return exit_code(status);
 }
 
 /* ---- by node --------------------------------------------------------------------------------- */
@@ -210,6 +225,10 @@ static int print(const result *seen, const request *r)
                time_text(seen[i].plan_seconds, d, sizeof d), stats.nodes,
                (double)stats.buffer_bytes / 0x1p20);
     }
+    wg_plan_stats first = wg_plan_statistics(seen[0].plan);
+    printf("memory of a run: %.2f MiB; the process grew by %.1f MiB (%s, planned and run twice)\n",
+           (double)(first.leaf_bytes + first.buffer_bytes) / 0x1p20,
+           (seen[0].resident - seen[0].before) / 0x1p20, r->backends.set[0].name);
     for (size_t i = 0; i < r->backends.n_sets; i++) {
         print_again(seen[i].plan, r->backends.set[i].name);
         if (code == EXIT_OK && r->profile)
@@ -238,6 +257,9 @@ static int print_json(const result *seen, const request *r)
         wgi_json_real(&j, "plan_seconds", seen[i].plan_seconds);
         wgi_json_whole(&j, "plan_steps", (int64_t)stats.nodes);
         wgi_json_whole(&j, "buffer_bytes", (int64_t)stats.buffer_bytes);
+        wgi_json_whole(&j, "leaf_bytes", (int64_t)stats.leaf_bytes);
+        if (i == 0)
+            wgi_json_whole(&j, "grown_bytes", (int64_t)(seen[0].resident - seen[0].before));
         json_again(&j, &stats);
         if (code == EXIT_OK && r->profile)
             code = json_profile(&j, seen[i].plan);
@@ -262,8 +284,11 @@ static int bench(const source *s, const request *r)
         code = source_add_update(s, g, loss, NULL);
     else if (g && r->grad)
         code = source_add_gradient(s, g, loss);
-    for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++)
+    for (size_t i = 0; i < r->backends.n_sets && code == EXIT_OK; i++) {
         code = make_plan(&seen[i], s, g, r, i);
+        if (code == EXIT_OK && i == 0)
+            code = measure_peak(&seen[i], s);
+    }
     if (code == EXIT_OK)
         code = time_plans(seen, s, r);
     if (code == EXIT_OK)

@@ -307,10 +307,11 @@ static void print_plans(const request *r, const result *seen)
                (double)seen[i].stats.leaf_bytes / 0x1p20);
     for (size_t i = 0; i < r->backends.n_sets; i++)
         print_again(seen[i].step.plan, r->backends.set[i].name);
+    const wg_plan_stats *s = &seen[0].stats;
     printf("resident peak: %.1f MiB, %.1f MiB of it since before the graph was built (%s, two "
-           "steps, before any other measurement)\n",
+           "steps, before any other measurement); planned: %.1f MiB\n",
            seen[0].resident / 0x1p20, (seen[0].resident - seen[0].before) / 0x1p20,
-           r->backends.set[0].name);
+           r->backends.set[0].name, (double)(s->leaf_bytes + s->buffer_bytes) / 0x1p20);
 }
 
 static int print(const request *r, const result *seen, const bench_limits *l)

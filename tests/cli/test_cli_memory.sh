@@ -1,0 +1,82 @@
+#!/bin/sh
+# test_cli_memory.sh WENGERT: limits of memory, of each command that has one: what they take and refuse, that plans keep to
+# them, that a limit that is too small names one that will do, and that results do not depend on it.
+wengert=$1
+. "$(dirname "$0")/checks.sh"
+export OMP_NUM_THREADS=1
+
+# What follows the last "are enough" limit's words in err: the bytes that would do.
+enough() {
+    sed -n 's/.*with recomputation \([0-9]*\) are enough.*/\1/p' err
+}
+
+# limits OPTION COMMAND...: the option of a command that plans and says what is computed again.  With it, bytes that are
+# none are refused; those that are too few, with the number that would do; that number and any above it do.
+limits() {
+    option=$1
+    shift
+    for value in "" x 0 -1 512X "512 M" M 0x10 1e30 5MB; do
+        code 2 "$@" "$option" "$value"
+        says err "$option: expected bytes, such as 512M or 2G, got '$value'"
+    done
+    code 1 "$@" "$option" 1000
+    says err "a memory of 1000 bytes is too small: with recomputation "
+    says err "for parameters, states, inputs and constants and "
+    says err ".  The largest of these: "
+    least=$(enough)
+    holds "$*: a number that would do" "${least:-0}" -gt 1000
+    code 0 "$@" "$option" "$least"
+    says out "again"
+    code 0 "$@" "$option" "$((least / 1024 + 1))K"; says out "again"
+    code 1 "$@" "$option" "$((least / 2))"; says err "a memory of $((least / 2)) bytes is too small"
+    for value in 4G 4GiB 1.5T; do
+        code 0 "$@" "$option" $value
+        holds "$*: $value is plenty" -z "$(grep again out)"
+    done
+}
+
+limits --memory-limit graph encoder --step --memory-timeline
+limits --memory bench encoder --step --runs 1
+
+# what the table counts is within the limit
+code 0 graph encoder --step --memory-limit "$least" --memory-timeline
+kib=$(sed -n 's/^memory of a run: \([0-9]*\)\.\([0-9]*\) MiB/\1 \2/p' out | awk '{ print int(($1 + $2 / 100) * 1024) }')
+holds "the memory of a run" "$kib" -gt 0
+holds "the memory of a run is within its limit" "$kib" -le "$((least / 1024 + 6))"
+
+if "$wengert" train --help >out 2>err; then # built with training
+    limits --memory bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 --no-limits --runs 1
+    code 0 bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 --no-limits --runs 1 --memory "$least" --json
+    again=$(sed -n 's/.*"again_nodes": *\([0-9]*\).*/\1/p' out | head -1)
+    holds "nodes that are computed again, in JSON" "${again:-0}" -gt 0
+
+    small_settings 0u >small.yml
+    for value in x -1 512X; do
+        code 2 train --model m --config small.yml --memory $value
+        says err "--memory: expected bytes, such as 512M or 2G, got '$value'"
+    done
+    code 0 train --memory 1536M --dump-config; says out "memory: 1536M "
+    code 0 train --memory 2GiB --dump-config;  says out "memory: 2G "
+    code 0 train --dump-config;                says out "memory: 0 "
+    code 1 train --model m --config small.yml --after 3u --memory 1000
+    says err "a memory of "; says err " is too small: with recomputation "
+    rm -rf m
+
+    # the parameters of a run are those of one without a limit; the limit may change when it is resumed
+    least=$(enough)
+    holds "a limit for training" "${least:-0}" -gt 1000
+    limit=$((2 * least)) # another shape may need more
+    code 0 train --model whole --config small.yml --after 3u
+    code 0 train --model small --config small.yml --after 3u --memory $limit
+    holds "equal weights" -s whole/model.safetensors
+    cmp whole/model.safetensors small/model.safetensors >out 2>&1; is_equal=$?
+    holds "equal weights after 3 updates" $is_equal -eq 0
+    code 0 train --model whole --after 6u --memory $limit
+    code 0 train --model small --after 6u --memory 0
+    cmp whole/model.safetensors small/model.safetensors >out 2>&1; is_equal=$?
+    holds "equal weights after 6 updates" $is_equal -eq 0
+    code 1 train --model other --config small.yml --after 1u --memory $((least / 2))
+    says err "a memory of $((least / 2)) bytes is too small"
+fi
+
+finish 90
