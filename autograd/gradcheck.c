@@ -126,6 +126,15 @@ static wg_status choose_values(wgi_trial *t, const wg_graph *from, wg_value **ma
     return WG_OK;
 }
 
+/* Elements compared in each of n leaves, if the options do not say.  In large leaves a line through
+ * all elements is compared as well, so that few are enough where many leaves would take long. */
+static size_t elements_of_each(size_t n)
+{
+    enum { MOST = 64, LEAST = 4, IN_ALL = 512 };
+    size_t share = IN_ALL / n;
+    return share > MOST ? MOST : share < LEAST ? LEAST : share;
+}
+
 static wg_status open_graph(wgi_trial *t, wg_graph *g)
 {
     const wg_clone_options clone = {.floats_as = WG_F64, .keep_all = true};
@@ -136,6 +145,8 @@ static wg_status open_graph(wgi_trial *t, wg_graph *g)
         goto done;
     if ((status = wg_graph_status(t->g)) == WG_OK)
         status = choose_values(t, g, map);
+    if (status == WG_OK && !t->max)
+        t->max = elements_of_each(t->n_wrt);
     for (size_t i = 0; i < values && status == WG_OK; i++)
         if (holds_data(wg_graph_value(g, i)->node))
             status = fill_leaf(t, wg_graph_value(g, i), map[i]);
@@ -161,8 +172,7 @@ static wg_status count_stops(wgi_trial *t)
 static wg_status check_once(wg_graph *g, const wg_gradcheck_options *options, uint64_t seed,
                             wg_gradcheck_report *r, bool *drawn)
 {
-    wgi_trial t = {
-        .random = seed, .options = options, .report = r, .max = options->max ? options->max : 64};
+    wgi_trial t = {.random = seed, .options = options, .report = r, .max = options->max};
     wgi_set_differences(&t,
                         options->differences == WG_DIFFERENCES_FOUR_POINT ? WG_SMOOTH : WG_KINKED);
     wg_status status = open_graph(&t, g);

@@ -18,7 +18,7 @@
 
 enum { OP = 1000, ALL, ORDER, SEED, SEEDS, ELEMENTS };
 
-/* Elements compared in each leaf of a variant; a single model has 64. */
+/* Elements compared in each leaf of a variant. */
 enum { VARIANT_ELEMENTS = 16 };
 
 /* clang-format off */
@@ -28,7 +28,10 @@ static const struct argp_option table[] = {
     {"order", ORDER, "1|2", 0, "check derivatives up to this order (default: 1)", 0},
     {"seed", SEED, "N", 0, "seed of the points and cotangents (default: 0)", 0},
     {"seeds", SEEDS, "N", 0, "repeat each check with N seeds, from --seed on (default: 1)", 0},
-    {"elements", ELEMENTS, "N", 0, "elements compared in each input and parameter of a model", 0},
+    {"elements", ELEMENTS, "N", 0,
+     "elements compared in each input and parameter of a model "
+     "(default: 512 in all, but 4 to 64 in each)",
+     0},
 #ifdef WG_HAVE_TRAINING
     {"model", 'm', "FOLDER", 0,
      "check a trained model with its weights, on a batch of its training texts", 0},

@@ -2,6 +2,7 @@
 #include "wengert/backends/onednn.h"
 #include "wengert/backends/isa.h"
 #include "backends/onednn/internal.h"
+#include "wengert/ops/linalg.h"
 #include "wengert/ops/table.h"
 
 #include <pthread.h>
@@ -13,6 +14,15 @@ static const char *refuses(void *state, const wg_node *n)
         return "oneDNN has no such op";
     const od_offer *offer = wgi_od_offer_for(state, n);
     return offer && !offer->no_memory ? offer->why : NULL; /* without memory, `prepare` fails */
+}
+
+/* Calling a primitive takes half a microsecond, in which own kernels have done a small product. */
+static const char *yields(void *state, const wg_node *n)
+{
+    static const double SMALL = 1 << 19; /* operations */
+    (void)state;
+    bool product = n->op == &wg_op_matmul || n->op == &wg_op_matmul_add || n->op == &wg_op_linear;
+    return product && n->op->flops(n) <= SMALL ? "a small product" : NULL;
 }
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
@@ -130,6 +140,7 @@ const wg_backend *wg_onednn_backend(void)
         .open = open_backend,
         .close = close_backend,
         .refuses = refuses,
+        .yields = yields,
         .prepare = prepare,
         .finish = finish,
         .enter = enter,

@@ -45,40 +45,62 @@ bool wgi_pass_backends(wgi_planner *p)
     return (n > 0 && first[n - 1] == cpu) || open_backend(p, cpu);
 }
 
-/* Adds "backend: why" to the reasons; false without memory. */
+/* Adds "backend: why" to the reasons.  False: no memory, and planning has failed. */
 static bool note_refusal(wgi_planner *p, wgi_work *w, const char *backend, const char *why)
 {
     const char *before = w->refused ? w->refused : "";
     size_t size = strlen(before) + strlen(backend) + strlen(why) + 5;
     char *text = wg_graph_alloc(p->g, size);
     if (!text)
-        return false;
+        return wgi_planner_fail_as(p, p->g);
     snprintf(text, size, "%s%s%s: %s", before, *before ? "; " : "", backend, why);
     w->refused = text;
     return true;
 }
 
+/* Prepares w's kernel by that backend, or notes why it cannot.  False: planning has failed. */
+static bool prepare_kernel(wgi_planner *p, wgi_work *w, const wgi_open_backend *b)
+{
+    wg_kernel kernel = {0};
+    wg_status status = b->backend->prepare(b->state, w->node, &kernel);
+    if (status == WG_ENOMEM)
+        return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
+    if (status != WG_OK)
+        return note_refusal(p, w, b->backend->name, wg_status_text(status));
+    w->kernel = kernel;
+    w->by = b;
+    wgi_skip_if_empty(w->node, &w->kernel);
+    return true;
+}
+
+/* Asks one backend after the other.  A backend that yields is asked again, and then insists, before
+ * the reference is. */
+static bool ask_backends(wgi_planner *p, wgi_work *w, bool insist)
+{
+    bool yielded = false;
+    for (size_t i = 0; i < p->backends.count && !w->by; i++) {
+        const wgi_open_backend *b = &p->backends.open[i];
+        if (yielded && b->backend == wg_cpu_backend())
+            break;
+        const char *why = b->backend->refuses(b->state, w->node);
+        if (!why && !insist && b->backend->yields)
+            yielded |= (why = b->backend->yields(b->state, w->node)) != NULL;
+        if (!(why ? note_refusal(p, w, b->backend->name, why) : prepare_kernel(p, w, b)))
+            return false;
+    }
+    if (w->by || !yielded)
+        return true;
+    w->refused = NULL;
+    return ask_backends(p, w, true);
+}
+
 static bool choose_kernel(wgi_planner *p, wgi_work *w)
 {
     char text[512];
-    for (size_t i = 0; i < p->backends.count; i++) {
-        const wgi_open_backend *b = &p->backends.open[i];
-        const char *why = b->backend->refuses(b->state, w->node);
-        wg_kernel kernel = {0};
-        wg_status status = why ? WG_OK : b->backend->prepare(b->state, w->node, &kernel);
-        if (!why && status == WG_OK) {
-            w->kernel = kernel;
-            w->by = b;
-            wgi_skip_if_empty(w->node, &w->kernel);
-            return true;
-        }
-        if (status == WG_ENOMEM)
-            return wgi_planner_fail(p, WG_ENOMEM, "out of memory");
-        if (!note_refusal(p, w, b->backend->name, why ? why : wg_status_text(status)))
-            return wgi_planner_fail_as(p, p->g);
-    }
-    return wgi_planner_fail(p, WG_EUNSUPPORTED, "%s",
-                            wg_node_message(w->node, w->refused, text, sizeof text));
+    if (!ask_backends(p, w, false))
+        return false;
+    return w->by || wgi_planner_fail(p, WG_EUNSUPPORTED, "%s",
+                                     wg_node_message(w->node, w->refused, text, sizeof text));
 }
 
 static bool runs(const wgi_planner *p, const wg_node *n)

@@ -1,6 +1,5 @@
 /* adam and adamw, of one parameter or of several, and the norm of all gradients, by
- * kernels/adam.c. */
-
+ * kernels/adam.c; sgd by kernels/sgd.c. */
 #include "backends/simd/internal.h"
 #include "wengert/ops/optimizer.h"
 
@@ -124,7 +123,27 @@ static void run_norm(wg_call *c)
     simd_kernels(c)->norm(&a);
 }
 
+/* ---- sgd: p g lr [velocity] -> p [velocity] -------------------------------------------------- */
+
+static void run_sgd(wg_call *c)
+{
+    const wg_sgd_attrs *attrs = c->node->attrs;
+    bool moves = c->node->n_in > 3;
+    simd_kernels(c)->sgd(&(simd_sgd){.p = c->in[0],
+                                     .g = c->in[1],
+                                     .velocity = moves ? c->in[3] : NULL,
+                                     .new_p = c->out[0],
+                                     .new_velocity = moves ? c->out[1] : NULL,
+                                     .count = wg_value_count(c->node->in[0]),
+                                     .rate = *(const float *)c->in[2],
+                                     .momentum = (float)attrs->momentum,
+                                     .decay = (float)attrs->weight_decay,
+                                     .nesterov = attrs->nesterov,
+                                     .threads = c->threads});
+}
+
 const simd_kernel wgi_simd_optimizer[] = {
+    {&wg_op_sgd, "fused update", wgi_simd_refuses_other_than_f32, NULL, run_sgd},
     {&wg_op_adam, "fused update", refuses, NULL, run},
     {&wg_op_adamw, "fused update", refuses, NULL, run},
     {&wg_op_adam_scaled, "one update of all", refuses_scaled, scaled_scratch, run_scaled},

@@ -114,7 +114,7 @@ static simd_product batch_of(const wg_node *n, const simd_product *first, int64_
 static void run_products(const wg_call *c, const products *a)
 {
     void (*product)(const simd_product *) = simd_kernels(c)->product;
-    if (a->batches < 2 * c->threads) {
+    if (a->one.threads == 1 || a->batches < 2 * c->threads) {
         for (int64_t i = 0; i < a->batches; i++) {
             simd_product p = batch_of(c->node, &a->one, i);
             product(&p);
@@ -130,6 +130,13 @@ static void run_products(const wg_call *c, const products *a)
     }
 }
 
+/* A small product is done before another thread has woken. */
+static int threads_for(const wg_call *c, const products *a)
+{
+    enum { SMALL = 1 << 17 }; /* multiplications */
+    return a->batches * a->one.m * a->one.n * a->one.k < SMALL ? 1 : c->threads;
+}
+
 static void run(wg_call *c)
 {
     const wg_node *n = c->node;
@@ -141,7 +148,7 @@ static void run(wg_call *c)
     a.one.c = c->out[0];
     a.one.bias = n->n_in > bias ? c->in[bias] : NULL;
     a.one.relu = activation_of(n) == WG_ACTIVATION_RELU;
-    a.one.threads = c->threads;
+    a.one.threads = threads_for(c, &a);
     a.one.scratch = c->scratch;
     a.one.beta = adds;
     if (adds)

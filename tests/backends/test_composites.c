@@ -2,6 +2,7 @@
  * needs a part. */
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
+#include "wengert/backends/load.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 
@@ -119,6 +120,65 @@ static void a_backend_that_fails_to_prepare_hands_on(void **state)
     wg_graph_free(g);
 }
 
+static const char *yields_twice(void *state, const wg_node *n)
+{
+    (void)state;
+    return n->op == &twice ? "twice is better elsewhere" : NULL;
+}
+static const wg_backend polite = {.abi = WG_BACKEND_ABI,
+                                  .name = "polite",
+                                  .doc = "",
+                                  .refuses = takes_twice,
+                                  .yields = yields_twice,
+                                  .prepare = prepare_claimed};
+
+static void a_backend_yields_to_a_later_one_that_is_not_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        const wg_backend *later;
+        const char *chosen, *refused;
+    } cases[] = {
+        {NULL, "polite", ""},
+        {&eager, "eager", "polite: twice is better elsewhere"},
+        {&broken, "polite", ""},
+    };
+    for (size_t i = 0; i < WG_COUNT(cases); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(4));
+        wg_value *y = wg_output(wg_apply1(WG_HERE, &twice, NULL, x), "y");
+        const wg_backend *const list[] = {&polite, cases[i].later};
+        wg_plan *p =
+            plan_of(g, &(wg_plan_options){.backends = list, .n_backends = cases[i].later ? 2 : 1});
+        assert_string_equal(wg_plan_step_at(p, 0).backend, cases[i].chosen);
+        assert_string_equal(wg_plan_step_at(p, 0).refused, cases[i].refused);
+        ((float *)wg_plan_data(p, x))[3] = 21;
+        run(p, 0);
+        assert_true(floats(p, y)[3] == 42);
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
+/* A small product costs less than a call of oneDNN, a large one does not. */
+static void small_products_are_own_kernels(void **state)
+{
+    (void)state;
+    const wg_backend_list all = wg_backend_list_built_in();
+    const char *first = all.count > 1 ? all.backend[0]->name : "cpu";
+    for (int64_t size = 8; size <= 512; size *= 64) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(size, size));
+        wg_output(wg_matmul(x, x), "y");
+        wg_plan *p = plan_of(g, NULL);
+        wg_plan_step s = wg_plan_step_at(p, 0);
+        bool own = strcmp(first, "onednn") != 0 || size == 8;
+        assert_string_equal(s.backend, !own ? "onednn" : all.count > 1 ? "simd" : "cpu");
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 /* ---- layers with an activation --------------------------------------------------------------- */
 
 static const char *takes_linear(void *state, const wg_node *n)
@@ -183,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(composites_are_expanded_where_no_backend_takes_them),
         cmocka_unit_test(a_backend_that_fails_to_prepare_hands_on),
+        cmocka_unit_test(a_backend_yields_to_a_later_one_that_is_not_the_reference),
+        cmocka_unit_test(small_products_are_own_kernels),
         cmocka_unit_test(a_layer_multiplies_once_in_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

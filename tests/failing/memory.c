@@ -242,6 +242,13 @@ static bool is_runtime(const char *object)
     return false;
 }
 
+static bool is_called(const Dl_info *info, const char *name)
+{
+    return info->dli_sname && strcmp(info->dli_sname, name) == 0;
+}
+
+/* An exception that nobody catches ends the program in __cxa_throw; one that meets a noexcept, in
+ * the personality routine that __cxa_throw has called, or after __cxa_throw. */
 static void crashed(int number)
 {
     signal(number, SIG_DFL);
@@ -252,17 +259,18 @@ static void crashed(int number)
     void *frame[64];
     const char *object = "?";
     Dl_info info;
-    bool threw = false;
+    bool threw = false, met_noexcept = false;
     counting = false;
     int n = backtrace(frame, 64);
     for (int i = 0; i < n && *object == '?'; i++) {
         if (!dladdr(frame[i], &info) || !info.dli_fname)
             continue;
-        threw |= info.dli_sname && strcmp(info.dli_sname, "__cxa_throw") == 0;
+        met_noexcept |= is_called(&info, "__gxx_personality_v0");
+        threw |= is_called(&info, "__cxa_throw");
         if (!is_runtime(info.dli_fname))
             object = info.dli_fname;
     }
-    tell_crash(threw ? UNCAUGHT : number, object);
+    tell_crash(threw && !met_noexcept ? UNCAUGHT : number, object);
 }
 
 void tell_crashes(void (*tell)(int signal, const char *object))

@@ -62,10 +62,10 @@ locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
 
 enum { MANY = 20 };
 
-/* Sanitizers are slow: with them each op has one sample, of which every third allocation fails,
- * from the first, second or third on.  Other builds see all of them. */
+/* Sanitizers are slow: with them each op has one sample, of which every seventh allocation fails,
+ * from one of the first seven on.  Other builds see all of them. */
 #ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = true, STRIDE = 3 };
+enum { SANITIZED = true, STRIDE = 7 };
 #else
 enum { SANITIZED = false, STRIDE = 1 };
 #endif

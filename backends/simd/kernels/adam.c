@@ -10,9 +10,9 @@
  *
  * Tensors are cut into pieces, and threads take equal shares of the pieces of all. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
-#include <omp.h>
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -48,22 +48,28 @@ static void update(const simd_adam *a, const simd_adam_tensor *t, int64_t from, 
     }
 }
 
-void SIMD(adam)(const simd_adam *a)
+static int64_t pieces_of(const simd_adam *a)
 {
     int64_t pieces = 0;
     for (int64_t k = 0; k < a->n_tensors; k++)
         pieces += simd_pieces(a->tensor[k].count);
-    int threads = pieces < FEW_PIECES ? 1 : a->threads;
-#pragma omp parallel num_threads(threads)
-    {
-        int64_t team = omp_get_num_threads(), me = omp_get_thread_num(), from, to;
-        int64_t first = pieces * me / team, end = pieces * (me + 1) / team;
-        for (int64_t k = 0, at = 0; k < a->n_tensors && at < end; k++) {
-            if (part_of(a->tensor[k].count, at, first, end, &from, &to))
-                update(a, &a->tensor[k], from, to);
-            at += simd_pieces(a->tensor[k].count);
-        }
+    return pieces;
+}
+
+static void update_share(const void *args, simd_member m)
+{
+    const simd_adam *a = args;
+    int64_t pieces = pieces_of(a), first = simd_first(m, pieces), end = simd_end(m, pieces);
+    for (int64_t k = 0, at = 0, from, to; k < a->n_tensors && at < end; k++) {
+        if (part_of(a->tensor[k].count, at, first, end, &from, &to))
+            update(a, &a->tensor[k], from, to);
+        at += simd_pieces(a->tensor[k].count);
     }
+}
+
+void SIMD(adam)(const simd_adam *a)
+{
+    simd_team(pieces_of(a) < FEW_PIECES ? 1 : a->threads, update_share, a);
 }
 
 /* In double, since squares of floats may be too large or too small for a float; in lanes, for a
@@ -85,26 +91,33 @@ static double squares(const float *x, int64_t n)
     return lane[0];
 }
 
-void SIMD(norm)(const simd_spans *a)
+static int64_t pieces_of_spans(const simd_spans *a)
 {
     int64_t pieces = 0;
-    double sum = 0;
     for (int64_t k = 0; k < a->n_spans; k++)
         pieces += simd_pieces(a->span[k].count);
-    int threads = pieces < FEW_PIECES ? 1 : a->threads;
-#pragma omp parallel num_threads(threads)
-    {
-        int64_t team = omp_get_num_threads(), me = omp_get_thread_num(), from, to;
-        int64_t first = pieces * me / team, end = pieces * (me + 1) / team;
-        for (int64_t k = 0, at = 0; k < a->n_spans && at < end; k++) {
-            const simd_span *x = &a->span[k];
-            if (part_of(x->count, at, first, end, &from, &to))
-                for (int64_t i = from; i < to; i += SIMD_PIECE)
-                    a->partial[at + i / SIMD_PIECE] =
-                        squares(x->data + i, to - i < SIMD_PIECE ? to - i : SIMD_PIECE);
-            at += simd_pieces(x->count);
-        }
+    return pieces;
+}
+
+static void square_share(const void *args, simd_member m)
+{
+    const simd_spans *a = args;
+    int64_t pieces = pieces_of_spans(a), first = simd_first(m, pieces), end = simd_end(m, pieces);
+    for (int64_t k = 0, at = 0, from, to; k < a->n_spans && at < end; k++) {
+        const simd_span *x = &a->span[k];
+        if (part_of(x->count, at, first, end, &from, &to))
+            for (int64_t i = from; i < to; i += SIMD_PIECE)
+                a->partial[at + i / SIMD_PIECE] =
+                    squares(x->data + i, to - i < SIMD_PIECE ? to - i : SIMD_PIECE);
+        at += simd_pieces(x->count);
     }
+}
+
+void SIMD(norm)(const simd_spans *a)
+{
+    int64_t pieces = pieces_of_spans(a);
+    double sum = 0;
+    simd_team(pieces < FEW_PIECES ? 1 : a->threads, square_share, a);
     for (int64_t i = 0; i < pieces; i++)
         sum += a->partial[i];
     *a->y = (float)sqrt(sum);

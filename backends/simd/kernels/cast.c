@@ -2,6 +2,7 @@
  * is converted by the processor where it has instructions for that (F16C, AVX-512); they give the
  * same bits, in any floating-point mode. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 #include "wengert/graph/half.h"
 
 #if defined(__F16C__)
@@ -93,16 +94,19 @@ static const struct {
     [SIMD_F16_FROM_F32] = {f16_from_f32, 4, 2},
 };
 
-void SIMD(cast)(const simd_cast *a)
+static void cast_block(const void *args, int64_t block)
 {
+    const simd_cast *a = args;
     const char *x = a->x;
     char *y = a->y;
-    size_t from = conversions[a->how].from, to = conversions[a->how].to;
+    int64_t first = block * BLOCK, rest = a->count - first;
+    conversions[a->how].run(x + (size_t)first * conversions[a->how].from,
+                            y + (size_t)first * conversions[a->how].to,
+                            rest < BLOCK ? rest : BLOCK);
+}
+
+void SIMD(cast)(const simd_cast *a)
+{
     int64_t blocks = (a->count + BLOCK - 1) / BLOCK;
-#pragma omp parallel for schedule(static) num_threads(blocks < 8 ? 1 : a->threads)
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t first = b * BLOCK, rest = a->count - first;
-        conversions[a->how].run(x + (size_t)first * from, y + (size_t)first * to,
-                                rest < BLOCK ? rest : BLOCK);
-    }
+    simd_tasks(blocks < 8 ? 1 : a->threads, blocks, cast_block, a);
 }

@@ -1,5 +1,6 @@
 /* The sum of the rows of a matrix, which is the gradient of a bias. */
 #include "backends/simd/kernels/column_sum.h"
+#include "backends/simd/kernels/team.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -23,24 +24,28 @@ static void sum_rows(const float *restrict x, int64_t rows, int64_t stride, int6
             sum[i] += x[r * stride + i];
 }
 
-void SIMD(column_sum)(const simd_columns *a)
+static void sum_share(const void *args, simd_member m)
 {
     enum { TILE = 1024 }; /* columns of a task */
+    const simd_columns *a = args;
     int64_t blocks = simd_column_blocks(a->rows), tiles = (a->width + TILE - 1) / TILE;
-    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static)
-        for (int64_t task = 0; task < blocks * tiles; task++) {
-            int64_t row = task / tiles * SIMD_COLUMN_ROWS, column = task % tiles * TILE;
-            int64_t rows = a->rows - row < SIMD_COLUMN_ROWS ? a->rows - row : SIMD_COLUMN_ROWS;
-            int64_t width = a->width - column < TILE ? a->width - column : TILE;
-            sum_rows(a->x + row * a->width + column, rows, a->width, width,
-                     a->scratch + task / tiles * a->width + column);
-        }
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < a->width; i += SIMD_COLUMNS)
-            simd_join(a->scratch + i, blocks, a->width,
-                      a->width - i < SIMD_COLUMNS ? a->width - i : SIMD_COLUMNS, a->y + i);
+    int64_t tasks = blocks * tiles, joins = (a->width + SIMD_COLUMNS - 1) / SIMD_COLUMNS;
+    for (int64_t task = simd_first(m, tasks); task < simd_end(m, tasks); task++) {
+        int64_t row = task / tiles * SIMD_COLUMN_ROWS, column = task % tiles * TILE;
+        int64_t rows = a->rows - row < SIMD_COLUMN_ROWS ? a->rows - row : SIMD_COLUMN_ROWS;
+        int64_t width = a->width - column < TILE ? a->width - column : TILE;
+        sum_rows(a->x + row * a->width + column, rows, a->width, width,
+                 a->scratch + task / tiles * a->width + column);
     }
+    simd_meet(m);
+    for (int64_t join = simd_first(m, joins); join < simd_end(m, joins); join++) {
+        int64_t i = join * SIMD_COLUMNS;
+        simd_join(a->scratch + i, blocks, a->width,
+                  a->width - i < SIMD_COLUMNS ? a->width - i : SIMD_COLUMNS, a->y + i);
+    }
+}
+
+void SIMD(column_sum)(const simd_columns *a)
+{
+    simd_team(a->rows * a->width < 1 << 14 ? 1 : a->threads, sum_share, a);
 }

@@ -1,6 +1,7 @@
 /* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
  * in the last place of max(1, |y|). */
 #include "backends/simd/kernels/functions.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -255,17 +256,17 @@ static void run_broadcast(const simd_elementwise *a, int64_t task)
         f(a->x + k.at[0], a->dy + k.at[1], a->y + k.out, k.size);
 }
 
-/* One thread alone opens no parallel region, which would cost as much as hundreds of elements. */
+static void run_task(const void *args, int64_t i)
+{
+    const simd_elementwise *a = args;
+    if (a->rows)
+        run_broadcast(a, i);
+    else
+        run_alike(a, i);
+}
+
 void SIMD(elementwise)(const simd_elementwise *a)
 {
-    void (*run)(const simd_elementwise *, int64_t) = a->rows ? run_broadcast : run_alike;
     int64_t n = a->rows ? a->rows->tasks : (a->count + WGI_PIECE - 1) / WGI_PIECE;
-    if (a->count < 1 << 14 || a->threads == 1) {
-        for (int64_t i = 0; i < n; i++)
-            run(a, i);
-        return;
-    }
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t i = 0; i < n; i++)
-        run(a, i);
+    simd_tasks(a->count < 1 << 14 ? 1 : a->threads, n, run_task, a);
 }

@@ -526,6 +526,16 @@ typedef struct simd_adam {
     int threads;
 } simd_adam;
 
+/* See sgd.c.  velocity NULL: no momentum.  The new tensors may be the old ones. */
+typedef struct simd_sgd {
+    const float *p, *g, *velocity;
+    float *new_p, *new_velocity;
+    int64_t count;
+    float rate, momentum, decay;
+    bool nesterov;
+    int threads;
+} simd_sgd;
+
 /* y = the Euclidean norm of all spans together; see adam.c.  partial has a place for each of their
  * pieces. */
 typedef struct simd_span {
@@ -576,6 +586,7 @@ typedef struct simd_spans {
     X(int8_topk, simd_int8_topk)                                                                   \
     X(linear_loss, simd_loss)                                                                      \
     X(adam, simd_adam)                                                                             \
+    X(sgd, simd_sgd)                                                                               \
     X(norm, simd_spans)                                                                            \
     X(product, simd_product)
 

@@ -25,6 +25,7 @@
 #include "backends/simd/kernels/lanes.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/stream.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -110,27 +111,35 @@ static bool streams(const simd_norm *n, const float *a, const float *b)
            simd_streams(n->rows * n->width * (b ? 2 : 1), n->width, a, b);
 }
 
-void SIMD(layernorm_forward)(const simd_norm *a)
+/* Is it worth while to wake other threads? */
+static int threads_for(const simd_norm *a)
 {
+    return a->rows * a->width < 1 << 13 ? 1 : a->threads;
+}
+
+static void forward_share(const void *args, simd_member m)
+{
+    const simd_norm *a = args;
     float *sum = a->branch ? a->sum : NULL;
     bool past = streams(a, a->y, sum);
-#pragma omp parallel num_threads(a->threads)
-    {
-        streamed room;
-#pragma omp for schedule(static)
-        for (int64_t row = 0; row < a->rows; row++) {
-            int64_t at = row * a->width;
-            if (!past) {
-                forward_row(a, row, sum ? sum + at : NULL, a->y + at);
-                continue;
-            }
-            forward_row(a, row, room.second, room.first);
-            simd_stream(a->y + at, room.first, a->width);
-            if (sum)
-                simd_stream(sum + at, room.second, a->width);
+    streamed room;
+    for (int64_t row = simd_first(m, a->rows); row < simd_end(m, a->rows); row++) {
+        int64_t at = row * a->width;
+        if (!past) {
+            forward_row(a, row, sum ? sum + at : NULL, a->y + at);
+            continue;
         }
-        simd_stream_end();
+        forward_row(a, row, room.second, room.first);
+        simd_stream(a->y + at, room.first, a->width);
+        if (sum)
+            simd_stream(sum + at, room.second, a->width);
     }
+    simd_stream_end();
+}
+
+void SIMD(layernorm_forward)(const simd_norm *a)
+{
+    simd_team(threads_for(a), forward_share, a);
 }
 
 /* Row `row` of dx, and with a branch of dbranch; adds to the block's sums for dgain and dbias. */
@@ -194,22 +203,26 @@ static void backward_block(const simd_norm *a, int64_t from, int64_t to, bool pa
     simd_stream_end();
 }
 
+static void backward_share(const void *args, simd_member m)
+{
+    const simd_norm *a = args;
+    int64_t blocks = simd_norm_blocks(a->rows), width = a->width;
+    int64_t joins = (width + SIMD_COLUMNS - 1) / SIMD_COLUMNS;
+    bool past = streams(a, a->dx, a->dbranch);
+    for (int64_t b = simd_first(m, blocks); b < simd_end(m, blocks); b++)
+        backward_block(a, a->rows * b / blocks, a->rows * (b + 1) / blocks, past,
+                       a->scratch + b * 2 * width);
+    simd_meet(m);
+    for (int64_t join = simd_first(m, joins); join < simd_end(m, joins); join++) {
+        int64_t i = join * SIMD_COLUMNS;
+        int64_t columns = width - i < SIMD_COLUMNS ? width - i : SIMD_COLUMNS;
+        simd_join(a->scratch + i, blocks, 2 * width, columns, a->dgain + i);
+        if (a->dbias)
+            simd_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);
+    }
+}
+
 void SIMD(layernorm_backward)(const simd_norm *a)
 {
-    int64_t blocks = simd_norm_blocks(a->rows), width = a->width;
-    bool past = streams(a, a->dx, a->dbranch);
-#pragma omp parallel num_threads(a->threads)
-    {
-#pragma omp for schedule(static)
-        for (int64_t b = 0; b < blocks; b++)
-            backward_block(a, a->rows * b / blocks, a->rows * (b + 1) / blocks, past,
-                           a->scratch + b * 2 * width);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < width; i += SIMD_COLUMNS) {
-            int64_t columns = width - i < SIMD_COLUMNS ? width - i : SIMD_COLUMNS;
-            simd_join(a->scratch + i, blocks, 2 * width, columns, a->dgain + i);
-            if (a->dbias)
-                simd_join(a->scratch + width + i, blocks, 2 * width, columns, a->dbias + i);
-        }
-    }
+    simd_team(threads_for(a), backward_share, a);
 }

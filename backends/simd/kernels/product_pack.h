@@ -4,6 +4,7 @@
 #define WG_BACKENDS_SIMD_KERNELS_PRODUCT_PACK_H
 
 #include "backends/simd/kernels/product_tile.h"
+#include "backends/simd/kernels/transpose.h"
 
 /* Some rows or columns of an operand, `count` of them, and some of their terms.  Number (i, p) lies
  * at x[p ld + i], or at x[i ld + p] if they lie `across`. */
@@ -13,47 +14,6 @@ typedef struct strip {
     bool across;
     int64_t count, terms;
 } strip;
-
-/* Four rows of STEP numbers become STEP columns of four: STEP / 4 squares beside one another are
- * transposed at a time. */
-#if defined(__AVX2__)
-enum { STEP = 8 };
-typedef float group __attribute__((vector_size(32), aligned(4), may_alias));
-#define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
-#define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
-#define LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#else
-enum { STEP = 4 };
-typedef four group;
-#define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
-#define HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
-#endif
-
-/* One column of each square */
-SIMD_INLINE void put(group x, float *to, int64_t width)
-{
-    *(four *)to = __builtin_shufflevector(x, x, 0, 1, 2, 3);
-#if defined(__AVX2__)
-    *(four *)(to + 4 * width) = __builtin_shufflevector(x, x, 4, 5, 6, 7);
-#else
-    (void)width;
-#endif
-}
-
-SIMD_INLINE void transpose(const float *x, int64_t ld, float *to, int64_t width)
-{
-    group a = *(const group *)x, b = *(const group *)(x + ld);
-    group c = *(const group *)(x + 2 * ld), d = *(const group *)(x + 3 * ld);
-    group low_ab = LOW_PAIRS(a, b), high_ab = HIGH_PAIRS(a, b);
-    group low_cd = LOW_PAIRS(c, d), high_cd = HIGH_PAIRS(c, d);
-    put(LOW_HALVES(low_ab, low_cd), to, width);
-    put(HIGH_HALVES(low_ab, low_cd), to + width, width);
-    put(LOW_HALVES(high_ab, high_cd), to + 2 * width, width);
-    put(HIGH_HALVES(high_ab, high_cd), to + 3 * width, width);
-}
 
 /* Four rows of `count` numbers, which the next panel will need */
 SIMD_INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
@@ -67,7 +27,7 @@ SIMD_INLINE void fetch_rows(const float *x, int64_t ld, int64_t count)
 SIMD_INLINE void pack_across(const strip *s, float *to, int width)
 {
     enum { TOGETHER = 64 };
-    int64_t whole = s->terms / STEP * STEP;
+    int64_t whole = s->terms / SIMD_STEP * SIMD_STEP;
     for (int64_t first = 0; first < whole; first += TOGETHER)
         for (int i = 0; i < width; i += 4) {
             int row = i + 4 <= width ? i : width - 4;
@@ -75,8 +35,8 @@ SIMD_INLINE void pack_across(const strip *s, float *to, int width)
             int64_t end = smaller(first + TOGETHER, whole);
             if (s->count > width)
                 fetch_rows(x + width * s->ld + first, s->ld, end - first);
-            for (int64_t p = first; p < end; p += STEP)
-                transpose(x + p, s->ld, to + p * width + row, width);
+            for (int64_t p = first; p < end; p += SIMD_STEP)
+                simd_transpose(x + p, s->ld, to + p * width + row, width);
         }
     for (int64_t p = whole; p < s->terms; p++)
         for (int i = 0; i < width; i++)

@@ -10,6 +10,8 @@
  * threads. */
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/small.h"
+#include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/transpose.h"
 #include "backends/simd/kernels/unrolled.h"
 
 #define X(name, args) void SIMD(name)(const args *);
@@ -129,21 +131,28 @@ TILES(multiply_3, 3)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* A panel has the rows of wh of all gates of LANES units, transposed: [units, gates, LANES]. */
+/* A panel has the rows of wh of all gates of LANES units, transposed: [units, gates, LANES].  These
+ * are `count` rows of one gate; the rest of the panel stays zero. */
+static void pack_gate(const run *r, const float *from, int64_t count, float *to)
+{
+    int64_t units = r->s->units, stride = r->gates * LANES, whole = 0;
+    for (; count == LANES && whole + SIMD_STEP <= units; whole += SIMD_STEP)
+        for (int64_t unit = 0; unit < LANES; unit += 4)
+            simd_transpose(from + unit * units + whole, units, to + whole * stride + unit, stride);
+    for (int64_t unit = 0; unit < count; unit++)
+        for (int64_t p = whole; p < units; p++)
+            to[p * stride + unit] = from[unit * units + p];
+}
+
 static void pack_forward(const run *r, int64_t i)
 {
-    enum { TOGETHER = 16 };
     const simd_recurrent *s = r->s;
     float *to = r->weights + i * r->panel;
     int64_t first = i * LANES, count = smaller(LANES, s->units - first);
-    memset(to, 0, (size_t)r->panel * sizeof *to);
-    for (int64_t k = 0; k < s->units; k += TOGETHER)
-        for (int64_t row = 0; row < r->gates * count; row++) {
-            int64_t gate = row / count, unit = row % count;
-            const float *from = s->wh + (gate * s->units + first + unit) * s->units;
-            for (int64_t p = k; p < smaller(k + TOGETHER, s->units); p++)
-                to[(p * r->gates + gate) * LANES + unit] = from[p];
-        }
+    if (count < LANES)
+        memset(to, 0, (size_t)r->panel * sizeof *to);
+    for (int64_t gate = 0; gate < r->gates; gate++)
+        pack_gate(r, s->wh + (gate * s->units + first) * s->units, count, to + gate * LANES);
 }
 
 /* One row of a tile: `sum` is wh h of LANES units, of which `width` are there. */
@@ -242,20 +251,24 @@ static int threads_for(const simd_recurrent *s)
     return s->batch * s->units * s->units * 4 < SHORT ? 1 : s->threads;
 }
 
+static void forward_share(const void *args, simd_member m)
+{
+    const run *r = args;
+    int64_t first = simd_first(m, r->panels), end = simd_end(m, r->panels);
+    for (int64_t i = first; i < end; i++)
+        pack_forward(r, i);
+    for (int64_t k = 0; k < r->s->steps; k++) {
+        for (int64_t i = first; i < end; i++)
+            forward_panel(r, k, i);
+        simd_meet(m);
+    }
+}
+
 void SIMD(recurrent_forward)(const simd_recurrent *s)
 {
     const run r = run_of(s, LANES, (s->gru ? 3 : 4) * LANES * s->units, s->units);
     memcpy(r.state[0], s->h0, (size_t)(s->batch * s->units) * sizeof(float));
-#pragma omp parallel num_threads(threads_for(s))
-    {
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < r.panels; i++)
-            pack_forward(&r, i);
-        for (int64_t k = 0; k < s->steps; k++)
-#pragma omp for schedule(static)
-            for (int64_t i = 0; i < r.panels; i++)
-                forward_panel(&r, k, i);
-    }
+    simd_team(threads_for(s), forward_share, &r);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -392,26 +405,28 @@ static void copy_carried(const run *r, const float *carried, float *to)
         memcpy(to + b * r->s->units, carried + b * r->padded, (size_t)r->s->units * sizeof *to);
 }
 
+static void backward_share(const void *args, simd_member m)
+{
+    const run *r = args;
+    int64_t first = simd_first(m, r->panels), end = simd_end(m, r->panels);
+    for (int64_t i = first; i < end; i++)
+        pack_backward(r, i);
+    for (int64_t k = r->s->steps - 1; k >= 0; k--) {
+        for (int64_t i = first; i < end; i++)
+            gates_backward(r, k, i);
+        simd_meet(m);
+        /* Own units: the next step's need no other thread, and it writes another d. */
+        for (int64_t i = first; i < end; i++)
+            product_backward(r, k, i);
+    }
+}
+
 void SIMD(recurrent_backward)(const simd_recurrent *s)
 {
     int64_t gates = s->gru ? 3 : 4;
     const run r = run_of(s, WIDTH, gates * s->units * WIDTH, gates * s->units);
     memset(r.carried[0], 0, (size_t)(2 * s->batch * r.padded) * sizeof(float));
-#pragma omp parallel num_threads(threads_for(s))
-    {
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < r.panels; i++)
-            pack_backward(&r, i);
-        for (int64_t k = s->steps - 1; k >= 0; k--) {
-#pragma omp for schedule(static)
-            for (int64_t i = 0; i < r.panels; i++)
-                gates_backward(&r, k, i);
-                /* Own units: the next step's need no other thread, and it writes another d. */
-#pragma omp for schedule(static) nowait
-            for (int64_t i = 0; i < r.panels; i++)
-                product_backward(&r, k, i);
-        }
-    }
+    simd_team(threads_for(s), backward_share, &r);
     copy_carried(&r, r.carried[0], s->dh0);
     if (!s->gru)
         copy_carried(&r, r.carried[1], s->dc0);

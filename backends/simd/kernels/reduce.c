@@ -2,6 +2,7 @@
  * costs no more than reading it, and the only roundings of a sum are that to float at its end and
  * those of its terms. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -88,10 +89,13 @@ static float reduced(const simd_reduce *a, const float *x)
     return NAN;
 }
 
+static void reduce_row(const void *args, int64_t row)
+{
+    const simd_reduce *a = args;
+    a->y[row] = reduced(a, a->x + row * a->width);
+}
+
 void SIMD(reduce)(const simd_reduce *a)
 {
-    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t row = 0; row < a->rows; row++)
-        a->y[row] = reduced(a, a->x + row * a->width);
+    simd_tasks(a->rows * a->width < 1 << 14 ? 1 : a->threads, a->rows, reduce_row, a);
 }

@@ -1,6 +1,7 @@
 /* Softmax and log-softmax of dense rows.  -inf gives exactly 0; a row of -inf alone gives zeros
  * (log: -inf). */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -18,38 +19,49 @@ static float top_of(const float *x, int64_t n)
     return top;
 }
 
+static void softmax_row(const void *args, int64_t row)
+{
+    const simd_rows *a = args;
+    const float *x = a->x + row * a->width;
+    float *y = a->y + row * a->width, top = top_of(x, a->width), sum = 0;
+    top = top == -INFINITY ? 0 : top;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < a->width; i++) {
+        y[i] = simd_exp(x[i] - top);
+        sum += y[i];
+    }
+    float inverse = sum != 0 ? 1 / sum : 0;
+#pragma omp simd
+    for (int64_t i = 0; i < a->width; i++)
+        y[i] *= inverse;
+}
+
+static void log_softmax_row(const void *args, int64_t row)
+{
+    const simd_rows *a = args;
+    const float *x = a->x + row * a->width;
+    float *y = a->y + row * a->width, top = top_of(x, a->width), sum = 0;
+    top = top == -INFINITY ? 0 : top;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < a->width; i++)
+        sum += simd_exp(x[i] - top);
+    float shift = sum != 0 ? logf(sum) : 0; /* all -inf: x itself */
+#pragma omp simd
+    for (int64_t i = 0; i < a->width; i++)
+        y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
+}
+
+static int threads_for(const simd_rows *a)
+{
+    return a->rows * a->width < 1 << 12 ? 1 : a->threads;
+}
+
 void SIMD(softmax)(const simd_rows *a)
 {
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t row = 0; row < a->rows; row++) {
-        const float *x = a->x + row * a->width;
-        float *y = a->y + row * a->width, top = top_of(x, a->width), sum = 0;
-        top = top == -INFINITY ? 0 : top;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < a->width; i++) {
-            y[i] = simd_exp(x[i] - top);
-            sum += y[i];
-        }
-        float inverse = sum != 0 ? 1 / sum : 0;
-#pragma omp simd
-        for (int64_t i = 0; i < a->width; i++)
-            y[i] *= inverse;
-    }
+    simd_tasks(threads_for(a), a->rows, softmax_row, a);
 }
 
 void SIMD(log_softmax)(const simd_rows *a)
 {
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t row = 0; row < a->rows; row++) {
-        const float *x = a->x + row * a->width;
-        float *y = a->y + row * a->width, top = top_of(x, a->width), sum = 0;
-        top = top == -INFINITY ? 0 : top;
-#pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < a->width; i++)
-            sum += simd_exp(x[i] - top);
-        float shift = sum != 0 ? logf(sum) : 0; /* all -inf: x itself */
-#pragma omp simd
-        for (int64_t i = 0; i < a->width; i++)
-            y[i] = x[i] - top - shift; /* in this order: top may be too large to add to */
-    }
+    simd_tasks(threads_for(a), a->rows, log_softmax_row, a);
 }

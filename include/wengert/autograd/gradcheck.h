@@ -67,11 +67,13 @@ typedef enum wg_gradcheck_verdict {
 /** Zero means the default in every field but `evaluator`. */
 typedef struct wg_gradcheck_options {
     const wg_evaluator *evaluator; /* computes both sides: wg_plan_evaluator() */
-    int order;                  /* 1 (default), 2: also the derivatives of the gradient, 3: ... */
-    uint64_t seed;              /* of the points and cotangents */
-    uint64_t step;              /* of every evaluation: random ops always draw the same */
-    size_t max;                 /* elements compared in each leaf, chosen at random; default 64 */
-    wg_differences differences; /* the formula */
+    int order;     /* 1 (default), 2: also the derivatives of the gradient, 3: ... */
+    uint64_t seed; /* of the points and cotangents */
+    uint64_t step; /* of every evaluation: random ops always draw the same */
+    /** Elements compared in each leaf, chosen at random.  Default: 64, or less in a graph of more
+     *  than 8 leaves, to compare 512 in all, but 4 in each leaf at least. */
+    size_t max;
+    wg_differences differences;      /* the formula */
     const wg_gradcheck_leaf *leaves; /* the numbers of some leaves */
     size_t n_leaves;                 /* number of these leaves */
     /** A run of `evaluator` for this graph (for wg_plan_evaluator(): a wg_plan of it).  Leaves

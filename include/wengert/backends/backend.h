@@ -1,6 +1,6 @@
 /* The interface of a backend: a const table of functions.  A plan asks an ordered list of backends,
- * node by node; the first that does not refuse prepares the kernel.  The cpu backend is always last
- * and refuses nothing that has a reference kernel. */
+ * node by node; the first that does not refuse prepares the kernel, unless it yields to a later
+ * one.  The cpu backend is always last and refuses nothing that has a reference kernel. */
 #ifndef WG_BACKENDS_BACKEND_H
 #define WG_BACKENDS_BACKEND_H
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /** Version of the structs and functions of this header and of wg_call and wg_node. */
-enum { WG_BACKEND_ABI = 4 };
+enum { WG_BACKEND_ABI = 5 };
 
 /** How a plan opens a backend. */
 typedef struct wg_backend_config {
@@ -50,6 +50,10 @@ typedef struct wg_backend {
      * pure function: the same answer each time, no side effects.  A composite op that every backend
      * refuses is expanded. */
     const char *(*refuses)(void *state, const wg_node *n);
+    /** NULL if the backend wants the node; otherwise the reason why it leaves it to a later backend
+     * of the list that takes it, the cpu backend apart: a short static text.  If none takes it, the
+     * plan comes back to this one.  Asked for nodes that it does not refuse; pure, as that is. */
+    const char *(*yields)(void *state, const wg_node *n);
     /** Fills *k when the plan is created.  WG_ENOMEM ends the planning, so that a lack of memory
      * does not decide which backend computes; after another failure the plan asks the next
      * backend. */

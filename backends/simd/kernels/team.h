@@ -1,0 +1,60 @@
+/* Work for a team of threads.  A team of one is a plain call: libgomp opens a parallel region of
+ * one thread in 0.4 us, with a system call, which is as much as thousands of elements. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_TEAM_H
+#define WG_BACKENDS_SIMD_KERNELS_TEAM_H
+
+#include "backends/simd/kernels/unrolled.h"
+
+#include <omp.h>
+#include <stdint.h>
+
+/* One thread of a team. */
+typedef struct simd_member {
+    int me, team;
+} simd_member;
+
+/* work(a, m) on each thread of a team. */
+SIMD_INLINE void simd_team(int threads, void (*work)(const void *a, simd_member m), const void *a)
+{
+    if (threads <= 1) {
+        work(a, (simd_member){0, 1});
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    work(a, (simd_member){omp_get_thread_num(), omp_get_num_threads()});
+}
+
+/* task(a, i) for all i < n, in shares of successive i. */
+SIMD_INLINE void simd_tasks(int threads, int64_t n, void (*task)(const void *a, int64_t i),
+                            const void *a)
+{
+    if (threads <= 1) {
+        for (int64_t i = 0; i < n; i++)
+            task(a, i);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < n; i++)
+        task(a, i);
+}
+
+/* The member's share of n tasks: from simd_first to below simd_end. */
+static inline int64_t simd_first(simd_member m, int64_t n)
+{
+    return n * m.me / m.team;
+}
+
+static inline int64_t simd_end(simd_member m, int64_t n)
+{
+    return n * (m.me + 1) / m.team;
+}
+
+/* All members have come here. */
+static inline void simd_meet(simd_member m)
+{
+    if (m.team > 1) {
+#pragma omp barrier
+    }
+}
+
+#endif

@@ -1,0 +1,53 @@
+/* Transposing squares of numbers in registers, for packing. */
+#ifndef WG_BACKENDS_SIMD_KERNELS_TRANSPOSE_H
+#define WG_BACKENDS_SIMD_KERNELS_TRANSPOSE_H
+
+#include "backends/simd/kernels/unrolled.h"
+
+#include <stdint.h>
+
+typedef float simd_four __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Four rows of SIMD_STEP numbers become SIMD_STEP columns of four: SIMD_STEP / 4 squares beside one
+ * another are transposed at a time. */
+#if defined(__AVX2__)
+enum { SIMD_STEP = 8 };
+typedef float simd_group __attribute__((vector_size(32), aligned(4), may_alias));
+#define SIMD_LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define SIMD_HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define SIMD_LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define SIMD_HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#else
+enum { SIMD_STEP = 4 };
+typedef simd_four simd_group;
+#define SIMD_LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define SIMD_HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define SIMD_LOW_HALVES(a, b) __builtin_shufflevector(a, b, 0, 1, 4, 5)
+#define SIMD_HIGH_HALVES(a, b) __builtin_shufflevector(a, b, 2, 3, 6, 7)
+#endif
+
+/* One column of each square */
+SIMD_INLINE void simd_put(simd_group x, float *to, int64_t width)
+{
+    *(simd_four *)to = __builtin_shufflevector(x, x, 0, 1, 2, 3);
+#if defined(__AVX2__)
+    *(simd_four *)(to + 4 * width) = __builtin_shufflevector(x, x, 4, 5, 6, 7);
+#else
+    (void)width;
+#endif
+}
+
+/* Rows of x, ld apart, become columns of `to`, which has `width` numbers in a row. */
+SIMD_INLINE void simd_transpose(const float *x, int64_t ld, float *to, int64_t width)
+{
+    simd_group a = *(const simd_group *)x, b = *(const simd_group *)(x + ld);
+    simd_group c = *(const simd_group *)(x + 2 * ld), d = *(const simd_group *)(x + 3 * ld);
+    simd_group low_ab = SIMD_LOW_PAIRS(a, b), high_ab = SIMD_HIGH_PAIRS(a, b);
+    simd_group low_cd = SIMD_LOW_PAIRS(c, d), high_cd = SIMD_HIGH_PAIRS(c, d);
+    simd_put(SIMD_LOW_HALVES(low_ab, low_cd), to, width);
+    simd_put(SIMD_HIGH_HALVES(low_ab, low_cd), to + width, width);
+    simd_put(SIMD_LOW_HALVES(high_ab, high_cd), to + 2 * width, width);
+    simd_put(SIMD_HIGH_HALVES(high_ab, high_cd), to + 3 * width, width);
+}
+
+#endif
