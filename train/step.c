@@ -292,13 +292,15 @@ int wgi_step_kind(int64_t i, int64_t n)
 }
 
 /* Adds the sums that this batch completes, to the gradient of p; then keeps the sum for a later
- * batch, unless the parameters are updated. */
+ * batch, unless the parameters are updated.  The gradient is whole before anything is added, as it
+ * is where the other sum comes from another rank: behind a barrier, no backend can have the product
+ * that makes it begin with the sum. */
 static wg_value *add_batches(wg_graph *g, const wg_value *p, wg_value *grad, int kind)
 {
     int level = 0;
     for (int l = 0; l < WGI_MOST_LEVELS; l++)
         if (kind >> (WGI_FIRST_LEVEL + l) & 1) {
-            grad = wg_add(state_of(g, WG_STATES_OF_GRADIENT, l, p), grad);
+            grad = wg_add(state_of(g, WG_STATES_OF_GRADIENT, l, p), wg_barrier(grad, NULL, 0));
             level = l + 1;
         }
     if (!(kind & WG_STEP_UPDATES))
