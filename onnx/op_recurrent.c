@@ -4,7 +4,97 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_GATES = 4 };
+enum { MAX_GATES = 4, MAX_CURVES = 3 };
+
+/* ---- activations ----------------------------------------------------------------------------- */
+
+typedef wg_value *curve(wg_value *x, double a, double b);
+
+static wg_value *affine(wg_value *x, double a, double b)
+{
+    return wg_shift(wg_scale(x, a), b);
+}
+
+static wg_value *relu(wg_value *x, double a, double b)
+{
+    (void)a;
+    (void)b;
+    return wg_relu(x);
+}
+
+static wg_value *leaky_relu(wg_value *x, double a, double b)
+{
+    (void)b;
+    return wg_leaky_relu(x, a);
+}
+
+static wg_value *thresholded_relu(wg_value *x, double a, double b)
+{
+    (void)b;
+    wg_value *nil = wg_scalar_like(x, 0);
+    return wg_where(wg_greater_equal(x, wg_scalar_like(x, a)), x, nil);
+}
+
+static wg_value *scaled_tanh(wg_value *x, double a, double b)
+{
+    return wg_scale(wg_tanh(wg_scale(x, b)), a);
+}
+
+static wg_value *sigmoid(wg_value *x, double a, double b)
+{
+    (void)a;
+    (void)b;
+    return wg_sigmoid(x);
+}
+
+static wg_value *hard_sigmoid(wg_value *x, double a, double b)
+{
+    return wg_clamp(affine(x, a, b), 0, 1);
+}
+
+static wg_value *elu(wg_value *x, double a, double b)
+{
+    (void)b;
+    return wg_elu(x, a);
+}
+
+static wg_value *softsign(wg_value *x, double a, double b)
+{
+    (void)a;
+    (void)b;
+    return wg_div(x, wg_shift(wg_abs(x), 1));
+}
+
+static wg_value *softplus(wg_value *x, double a, double b)
+{
+    (void)a;
+    (void)b;
+    return wg_softplus(x);
+}
+
+/* An activation of the standard, with the numbers it has by default: `takes` of them. */
+typedef struct activation {
+    const char *name;
+    curve *f;
+    int takes;
+    double a, b;
+} activation;
+
+static const activation activations[] = {
+    {"Sigmoid", sigmoid, 0, 0, 0},
+    {"Tanh", scaled_tanh, 0, 1, 1},
+    {"Relu", relu, 0, 0, 0},
+    {"Affine", affine, 2, 1, 0},
+    {"LeakyRelu", leaky_relu, 1, 0.01, 0},
+    {"ThresholdedRelu", thresholded_relu, 1, 1, 0},
+    {"ScaledTanh", scaled_tanh, 2, 1, 1},
+    {"HardSigmoid", hard_sigmoid, 2, 0.2, 0.5},
+    {"Elu", elu, 1, 1, 0},
+    {"Softsign", softsign, 0, 0, 0},
+    {"Softplus", softplus, 0, 0, 0},
+};
+
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* A layer of the file. */
 typedef struct layer {
@@ -12,9 +102,12 @@ typedef struct layer {
     int gates;
     const int *order; /* gate k of ours is gate order[k] of ONNX */
     int64_t hidden, directions;
-    bool batch_first;  /* layout 1: [B, T, C] */
-    wg_value *x;       /* [B, T, C] */
-    wg_value *lengths; /* [B], or NULL */
+    bool batch_first;                /* layout 1: [B, T, C] */
+    bool is_usual;                   /* the activations are those of our ops */
+    bool coupled;                    /* lstm: the forget gate is 1 - the input gate */
+    activation curve[2][MAX_CURVES]; /* by direction */
+    wg_value *x;                     /* [B, T, C] */
+    wg_value *lengths;               /* [B], or NULL */
 } layer;
 
 /* Part `d` of operand i along its first axis, without it; NULL if the operand is absent. */
@@ -45,20 +138,36 @@ static wg_value *initial(const layer *l, int i, int64_t d)
     return wg_squeeze(wg_slice(v, axis, d, d + 1, 1), axis);
 }
 
-/* Activations other than the usual ones are refused. */
-static bool check_activations(ox_node *n, const char *const *usual, int per, int64_t directions,
-                              bool *relu)
+static bool find_activation(ox_node *n, const char *name, activation *out)
 {
-    const char *name;
-    *relu = false;
-    for (size_t i = 0; (name = wgi_ox_word_at(n, "activations", i)); i++) {
-        bool is_relu = per == 1 && strcasecmp(name, "Relu") == 0;
-        if (i < (size_t)(per * directions) && strcasecmp(name, usual[i % (size_t)per]) != 0 &&
-            !is_relu)
-            wgi_ox_refuse(n, "activation %s", name);
-        if (i && is_relu != *relu && per == 1)
-            wgi_ox_refuse(n, "activations that differ between directions");
-        *relu |= is_relu && per == 1;
+    for (int i = 0; i < WG_COUNT(activations); i++)
+        if (strcasecmp(activations[i].name, name) == 0) {
+            *out = activations[i];
+            return true;
+        }
+    return wgi_ox_refuse(n, "activation %s", name);
+}
+
+/* Sets the `per` activations of each direction, the usual ones unless the node names others.  Their
+ * numbers are listed in that order, for those that take some. */
+static bool take_activations(layer *l, const char *const *usual, int per)
+{
+    ox_node *n = l->n;
+    ox_reals alpha, beta;
+    size_t next_a = 0, next_b = 0;
+    wgi_ox_reals(n, "activation_alpha", &alpha);
+    wgi_ox_reals(n, "activation_beta", &beta);
+    l->is_usual = true;
+    for (int i = 0; i < per * (int)l->directions; i++) {
+        const char *name = wgi_ox_word_at(n, "activations", (size_t)i);
+        activation *a = &l->curve[i / per][i % per];
+        if (!find_activation(n, name ? name : usual[i % per], a))
+            return false;
+        if (a->takes > 0 && next_a < alpha.n)
+            a->a = alpha.at[next_a++];
+        if (a->takes > 1 && next_b < beta.n)
+            a->b = beta.at[next_b++];
+        l->is_usual &= strcasecmp(a->name, usual[i % per]) == 0;
     }
     if (wgi_ox_attribute(n, "clip"))
         wgi_ox_refuse(n, "clip");
@@ -128,22 +237,12 @@ static wg_value *both(const layer *l, layer_builder *f, const wg_recurrent_optio
     return finish(l, y, last);
 }
 
-wg_value *wgi_ox_rnn(ox_node *n)
-{
-    static const int order[] = {0};
-    static const char *const usual[] = {"Tanh"};
-    layer l;
-    wg_recurrent_options o = {0};
-    if (!begin(&l, n, 1, order) || !check_activations(n, usual, 1, l.directions, &o.relu))
-        return NULL;
-    return both(&l, (wg_rnn), &o, 0);
-}
-
 /* ---- layers step by step --------------------------------------------------------------------- */
 
 /* A direction of a layer that has no op of ours, and the states before its next step. */
 typedef struct cell {
     const layer *l;
+    const activation *curve;
     wg_value *wh, *bias, *peepholes; /* recurrent weights and bias, in our order; lstm: [3 H] */
     wg_value *h, *c;
 } cell;
@@ -194,11 +293,11 @@ static wg_value *step_by_step(const layer *l, step *f)
     wg_value *y[2] = {NULL, NULL}, *last[2][2] = {{NULL, NULL}, {NULL, NULL}};
     if (!l->x || l->x->shape.dim[1] < 1 || l->x->shape.dim[1] > MOST)
         return wgi_ox_refuse(l->n,
-                             "peepholes, or linear_before_reset = 0, with no steps or more "
-                             "than %d",
+                             "what is unrolled (peepholes, linear_before_reset = 0, other "
+                             "activations), with no steps or more than %d",
                              MOST);
     for (int64_t d = 0; d < l->directions; d++) {
-        cell s = {.l = l, .peepholes = part(l->n, 7, d)};
+        cell s = {.l = l, .curve = l->curve[d], .peepholes = part(l->n, 7, d)};
         y[d] = unroll(&s, d, f);
         last[d][0] = s.h;
         last[d][1] = s.c;
@@ -212,19 +311,52 @@ static wg_value *gate(const cell *s, wg_value *v, int axis, int k)
     return v ? wg_slice(v, axis, k * s->l->hidden, (k + 1) * s->l->hidden, 1) : NULL;
 }
 
+/* Activation k of the direction. */
+static wg_value *applied(const cell *s, int k, wg_value *x)
+{
+    return x ? s->curve[k].f(x, s->curve[k].a, s->curve[k].b) : NULL;
+}
+
+/* ---- rnn ------------------------------------------------------------------------------------- */
+
+/* h' = f(x + W h + b) */
+static wg_value *rnn_step(const cell *s, wg_value *x, wg_value **c)
+{
+    *c = NULL;
+    return applied(s, 0, wg_add(x, wg_linear(s->h, s->wh, s->bias, WG_ACTIVATION_NONE)));
+}
+
+wg_value *wgi_ox_rnn(ox_node *n)
+{
+    static const int order[] = {0};
+    static const char *const usual[] = {"Tanh"};
+    layer l;
+    if (!begin(&l, n, 1, order) || !take_activations(&l, usual, 1))
+        return NULL;
+    bool relus = l.curve[0][0].f == relu && (l.directions == 1 || l.curve[1][0].f == relu);
+    const wg_recurrent_options o = {.relu = relus};
+    return l.is_usual || relus ? both(&l, (wg_rnn), &o, 0) : step_by_step(&l, rnn_step);
+}
+
 /* ---- lstm ------------------------------------------------------------------------------------ */
 
-/* With peepholes p (i, o, f):
- *      i = s(a_i + p_i c),  f = s(a_f + p_f c),  c' = f c + i tanh(a_g),  o = s(a_o + p_o c') */
-static wg_value *peephole_step(const cell *s, wg_value *x, wg_value **c)
+/* What a gate sees, with the peephole of its number to c if there are some. */
+static wg_value *peeping(const cell *s, wg_value *a, int number, int peephole, wg_value *c)
 {
-    wg_value *p = s->peepholes;
+    wg_value *x = gate(s, a, -1, number);
+    return s->peepholes ? wg_add(x, wg_mul(gate(s, s->peepholes, 0, peephole), c)) : x;
+}
+
+/* With activations f, g and h, and peepholes p (i, o, f) or none:
+ *      i = f(a_i + p_i c),  f = f(a_f + p_f c),  c' = f c + i g(a_g),  o = f(a_o + p_o c'),
+ *      h' = o h(c') */
+static wg_value *lstm_step(const cell *s, wg_value *x, wg_value **c)
+{
     wg_value *a = wg_add(x, wg_linear(s->h, s->wh, s->bias, WG_ACTIVATION_NONE));
-    wg_value *i = wg_sigmoid(wg_add(gate(s, a, -1, 0), wg_mul(gate(s, p, 0, 0), *c)));
-    wg_value *f = wg_sigmoid(wg_add(gate(s, a, -1, 1), wg_mul(gate(s, p, 0, 2), *c)));
-    *c = wg_add(wg_mul(f, *c), wg_mul(i, wg_tanh(gate(s, a, -1, 2))));
-    wg_value *o = wg_sigmoid(wg_add(gate(s, a, -1, 3), wg_mul(gate(s, p, 0, 1), *c)));
-    return wg_mul(o, wg_tanh(*c));
+    wg_value *i = applied(s, 0, peeping(s, a, 0, 0, *c));
+    wg_value *f = s->l->coupled ? wg_shift(wg_neg(i), 1) : applied(s, 0, peeping(s, a, 1, 2, *c));
+    *c = wg_add(wg_mul(f, *c), wg_mul(i, applied(s, 1, gate(s, a, -1, 2))));
+    return wg_mul(applied(s, 0, peeping(s, a, 3, 1, *c)), applied(s, 2, *c));
 }
 
 /* ONNX has the gates i, o, f, c; ours are i, f, g = c, o. */
@@ -233,30 +365,33 @@ wg_value *wgi_ox_lstm(ox_node *n)
     static const int order[] = {0, 2, 3, 1};
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     layer l;
-    wg_recurrent_options o = {0};
-    if (!begin(&l, n, 4, order) || !check_activations(n, usual, 3, l.directions, &o.relu))
+    const wg_recurrent_options o = {0};
+    if (!begin(&l, n, 4, order) || !take_activations(&l, usual, 3))
         return NULL;
-    if (wgi_ox_int(n, "input_forget", 0))
-        return wgi_ox_refuse(n, "input_forget");
-    return wgi_ox_has(n, 7) ? step_by_step(&l, peephole_step) : both(&l, (wg_lstm), &o, 6);
+    l.coupled = wgi_ox_int(n, "input_forget", 0) != 0;
+    return l.is_usual && !l.coupled && !wgi_ox_has(n, 7) ? both(&l, (wg_lstm), &o, 6)
+                                                         : step_by_step(&l, lstm_step);
 }
 
 /* ---- gru ------------------------------------------------------------------------------------- */
 
-/* The reset gate is applied to h before the product:
- *      n = tanh(n_x + W (r h) + b),   h' = (1 - z) n + z h */
-static wg_value *reset_first_step(const cell *s, wg_value *x, wg_value **c)
+/* Row block k of the recurrent weights times h, with its bias. */
+static wg_value *recurrent(const cell *s, wg_value *h, int k)
 {
-    wg_value *a[3];
+    return wg_linear(h, gate(s, s->wh, 0, k), gate(s, s->bias, 0, k), WG_ACTIVATION_NONE);
+}
+
+/* n + z (h - n), for the reset gate r and the update gate z, where n is
+ *      g(n_x + W (r h) + b), or with linear_before_reset g(n_x + r (W h + b)) */
+static wg_value *gru_step(const cell *s, wg_value *x, wg_value **c)
+{
+    bool late = wgi_ox_int(s->l->n, "linear_before_reset", 0) != 0;
+    wg_value *r = applied(s, 0, wg_add(gate(s, x, -1, 0), recurrent(s, s->h, 0))),
+             *z = applied(s, 0, wg_add(gate(s, x, -1, 1), recurrent(s, s->h, 1)));
+    wg_value *n = late ? wg_mul(r, recurrent(s, s->h, 2)) : recurrent(s, wg_mul(r, s->h), 2);
     *c = NULL;
-    for (int k = 0; k < 2; k++) {
-        a[k] = wg_linear(s->h, gate(s, s->wh, 0, k), gate(s, s->bias, 0, k), WG_ACTIVATION_NONE);
-        a[k] = wg_sigmoid(wg_add(gate(s, x, -1, k), a[k]));
-    }
-    a[2] = wg_linear(wg_mul(a[0], s->h), gate(s, s->wh, 0, 2), gate(s, s->bias, 0, 2),
-                     WG_ACTIVATION_NONE);
-    wg_value *now = wg_tanh(wg_add(gate(s, x, -1, 2), a[2]));
-    return wg_add(now, wg_mul(a[1], wg_sub(s->h, now)));
+    n = applied(s, 1, wg_add(gate(s, x, -1, 2), n));
+    return wg_add(n, wg_mul(z, wg_sub(s->h, n)));
 }
 
 /* ONNX has the gates z, r, h; ours are r, z, n = h. */
@@ -265,9 +400,9 @@ wg_value *wgi_ox_gru(ox_node *n)
     static const int order[] = {1, 0, 2};
     static const char *const usual[] = {"Sigmoid", "Tanh"};
     layer l;
-    wg_recurrent_options o = {0};
-    if (!begin(&l, n, 3, order) || !check_activations(n, usual, 2, l.directions, &o.relu))
+    const wg_recurrent_options o = {0};
+    if (!begin(&l, n, 3, order) || !take_activations(&l, usual, 2))
         return NULL;
-    return wgi_ox_int(n, "linear_before_reset", 0) ? both(&l, (wg_gru), &o, 0)
-                                                   : step_by_step(&l, reset_first_step);
+    return l.is_usual && wgi_ox_int(n, "linear_before_reset", 0) ? both(&l, (wg_gru), &o, 0)
+                                                                 : step_by_step(&l, gru_step);
 }

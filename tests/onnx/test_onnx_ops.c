@@ -267,12 +267,137 @@ static void rotary_is_its_formula(void **state)
         }
 }
 
+/* ---- recurrent layers with other activations ------------------------------------------------- */
+
+enum { STEPS = 4, ROWS = 2, INPUTS = 3, HIDDEN = 2 };
+
+static double hard_sigmoid(double x)
+{
+    return fmin(fmax(0.3 * x + 0.4, 0), 1);
+}
+
+/* Row `row` of the gates: W x + its bias, and R h + its bias. */
+static double from_input(int t, int b, int row)
+{
+    double sum = (double)number(4, row);
+    for (int c = 0; c < INPUTS; c++)
+        sum += (double)number(2, row * INPUTS + c) * (double)number(1, (t * ROWS + b) * INPUTS + c);
+    return sum;
+}
+
+static double from_state(int gates, const double *h, int row)
+{
+    double sum = (double)number(4, gates * HIDDEN + row);
+    for (int k = 0; k < HIDDEN; k++)
+        sum += (double)number(3, row * HIDDEN + k) * h[k];
+    return sum;
+}
+
+/* Activations hard_sigmoid, softsign and tanh; the forget gate is 1 - i. */
+static void lstm_step(int t, int b, double *h, double *c)
+{
+    double before[HIDDEN];
+    memcpy(before, h, sizeof before);
+    for (int k = 0; k < HIDDEN; k++) {
+        double a[4];
+        for (int gate = 0; gate < 4; gate++) /* i, o, f, c */
+            a[gate] =
+                from_input(t, b, gate * HIDDEN + k) + from_state(4, before, gate * HIDDEN + k);
+        double i = hard_sigmoid(a[0]);
+        c[k] = (1 - i) * c[k] + i * a[3] / (1 + fabs(a[3]));
+        h[k] = hard_sigmoid(a[1]) * tanh(c[k]);
+    }
+}
+
+/* Activations hard_sigmoid and softsign; the reset gate comes before or after the product. */
+static void gru_step(int t, int b, bool late, double *h)
+{
+    double before[HIDDEN], reset[HIDDEN], r[HIDDEN];
+    memcpy(before, h, sizeof before);
+    for (int k = 0; k < HIDDEN; k++) { /* z, r, h */
+        r[k] = hard_sigmoid(from_input(t, b, HIDDEN + k) + from_state(3, before, HIDDEN + k));
+        reset[k] = r[k] * before[k];
+    }
+    for (int k = 0; k < HIDDEN; k++) {
+        double z = hard_sigmoid(from_input(t, b, k) + from_state(3, before, k));
+        double own = late ? r[k] * from_state(3, before, 2 * HIDDEN + k)
+                          : from_state(3, reset, 2 * HIDDEN + k);
+        double n = from_input(t, b, 2 * HIDDEN + k) + own;
+        h[k] = (1 - z) * n / (1 + fabs(n)) + z * before[k];
+    }
+}
+
+static void set_texts(made *m, ox_node_proto *p, const char *const *texts, size_t n)
+{
+    wgi_ox_set_int(&m->e, p, "activations", 0);
+    ox_attribute_proto *a = p->attribute[p->n_attribute - 1];
+    a->has_i = false;
+    a->type = WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
+    a->n_strings = n;
+    a->strings = wgi_ox_room(&m->e, n * sizeof *a->strings);
+    for (size_t i = 0; i < n; i++)
+        a->strings[i] = (ProtobufCBinaryData){strlen(texts[i]), (uint8_t *)texts[i]};
+}
+
+static void set_reals(made *m, ox_node_proto *p, const char *name, float x)
+{
+    wgi_ox_set_int(&m->e, p, name, 0);
+    ox_attribute_proto *a = p->attribute[p->n_attribute - 1];
+    a->has_i = false;
+    a->type = WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS;
+    a->n_floats = 1;
+    a->floats = wgi_ox_room(&m->e, sizeof *a->floats);
+    a->floats[0] = x;
+}
+
+static void check_layer(bool is_lstm, bool late)
+{
+    static const char *const names[] = {"HardSigmoid", "Softsign", "Tanh"};
+    made m;
+    wg_graph *g;
+    int gates = is_lstm ? 4 : 3;
+    made_begin(&m);
+    made_input(&m, "x", WG_SHAPE(STEPS, ROWS, INPUTS));
+    made_input(&m, "w", WG_SHAPE(1, gates * HIDDEN, INPUTS));
+    made_input(&m, "r", WG_SHAPE(1, gates * HIDDEN, HIDDEN));
+    made_input(&m, "b", WG_SHAPE(1, 2 * gates * HIDDEN));
+    made_output(&m, "y", WG_SHAPE(STEPS, 1, ROWS, HIDDEN));
+    ox_node_proto *node =
+        wgi_ox_node(&m.e, is_lstm ? "LSTM" : "GRU", (const char *[]){"x", "w", "r", "b"}, 4, "y");
+    wgi_ox_set_int(&m.e, node, "hidden_size", HIDDEN);
+    wgi_ox_set_int(&m.e, node, is_lstm ? "input_forget" : "linear_before_reset", is_lstm || late);
+    set_texts(&m, node, names, is_lstm ? 3 : 2);
+    set_reals(&m, node, "activation_alpha", 0.3f);
+    set_reals(&m, node, "activation_beta", 0.4f);
+    wg_plan *p = run(&m, &g);
+    const float *y = wg_plan_f32(p, wg_graph_output(g, 0));
+    for (int b = 0; b < ROWS; b++) {
+        double h[HIDDEN] = {0}, c[HIDDEN] = {0};
+        for (int t = 0; t < STEPS; t++) {
+            is_lstm ? lstm_step(t, b, h, c) : gru_step(t, b, late, h);
+            for (int k = 0; k < HIDDEN; k++)
+                check_that(fabs((double)y[(t * ROWS + b) * HIDDEN + k] - h[k]) <= 1e-6,
+                           "step %d: %g, not %g", t, (double)y[(t * ROWS + b) * HIDDEN + k], h[k]);
+        }
+    }
+    finish(p, g);
+}
+
+static void recurrent_layers_take_other_activations(void **state)
+{
+    (void)state;
+    check_layer(true, false);
+    check_layer(false, false);
+    check_layer(false, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_its_formula),
         cmocka_unit_test(disputed_attention_is_refused),
         cmocka_unit_test(rotary_is_its_formula),
+        cmocka_unit_test(recurrent_layers_take_other_activations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
