@@ -444,26 +444,8 @@ static bool fill_schedule(schedule *s)
     return true;
 }
 
-/* Results of WG_OP_EARLY are whole only after WG_OP_LATE. */
-static bool check_parts(wgi_planner *p)
-{
-    char name[200];
-    for (size_t i = 0; i < wg_graph_node_count(p->g); i++) {
-        const wg_node *n = wg_graph_node(p->g, i);
-        for (int k = 0; k < n->n_in && !(n->op->flags & WG_OP_LATE); k++)
-            if (n->in[k]->node->op->flags & WG_OP_EARLY)
-                return wgi_planner_fail(p, WG_EINVAL,
-                                        "%s reads %s before it is whole: only its "
-                                        "wait may",
-                                        n->op->name, wg_value_text(n->in[k], name, sizeof name));
-    }
-    return true;
-}
-
 bool wgi_pass_order(wgi_planner *p)
 {
-    if (!check_parts(p))
-        return false;
     schedule s = {.p = p, .count = wg_graph_node_count(p->g)};
     uint32_t *order = calloc(s.count + 1, sizeof *order),
              *eager = calloc(s.count + 1, sizeof *eager);

@@ -11,10 +11,11 @@ enough() {
 }
 
 # limits OPTION COMMAND...: the option of a command that plans and says what is computed again.  With it, bytes that are
-# none are refused; those that are too few, with the number that would do; that number and any above it do.
+# none are refused; those that are too few, with the number that would do; that number and any above it do.  A command
+# that plans for two shapes may name another number for the second.
 limits() {
-    option=$1
-    shift
+    option=$1 shapes=$2
+    shift 2
     for value in "" x 0 -1 512X "512 M" M 0x10 1e30 5MB; do
         code 2 "$@" "$option" "$value"
         says err "$option: expected bytes, such as 512M or 2G, got '$value'"
@@ -25,6 +26,11 @@ limits() {
     says err ".  The largest of these: "
     least=$(enough)
     holds "$*: a number that would do" "${least:-0}" -gt 1000
+    if [ "$shapes" = 2 ] && ! "$wengert" "$@" "$option" "$least" >out 2>err; then
+        second=$(enough)
+        holds "$*: the second shape needs more" "${second:-0}" -gt "$least"
+        least=$second
+    fi
     code 0 "$@" "$option" "$least"
     says out "again"
     code 0 "$@" "$option" "$((least / 1024 + 1))K"; says out "again"
@@ -35,8 +41,8 @@ limits() {
     done
 }
 
-limits --memory-limit graph encoder --step --memory-timeline
-limits --memory bench encoder --step --runs 1
+limits --memory-limit 1 graph encoder --step --memory-timeline
+limits --memory 1 bench encoder --step --runs 1
 
 # what the table counts is within the limit
 code 0 graph encoder --step --memory-limit "$least" --memory-timeline
@@ -45,8 +51,8 @@ holds "the memory of a run" "$kib" -gt 0
 holds "the memory of a run is within its limit" "$kib" -le "$((least / 1024 + 6))"
 
 if "$wengert" train --help >out 2>err; then # built with training
-    limits --memory bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 --no-limits --runs 1
-    code 0 bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 --no-limits --runs 1 --memory "$least" --json
+    limits --memory 2 bench train-step --preset tiny --batch 8 --length 16 --vocabulary 50 --no-limits --runs 1
+    code 0 bench train-step --preset tiny --batch 8 --length 16 --vocabulary 50 --no-limits --runs 1 --memory "$least" --json
     again=$(sed -n 's/.*"again_nodes": *\([0-9]*\).*/\1/p' out | head -1)
     holds "nodes that are computed again, in JSON" "${again:-0}" -gt 0
 
