@@ -8,6 +8,8 @@ launcher=$*
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
     OMPI_MCA_btl_base_warn_component_unused=0 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
     OMP_WAIT_POLICY=passive
+# What the libraries of an MPI say where there is no /sys, as in a container, is not the program's.
+export HWLOC_HIDE_ERRORS=2 UCX_LOG_LEVEL=fatal
 
 settings="--numbers 300 --vocab-kind chars --d-model 16 --d-ff 32 --heads 2 --encoder-layers 1 --decoder-layers 1
     --dropout 0.1 --mini-batch-words 512 --length-multiple 16 --optimizer-delay 4 --clip-norm 1 --lr-warmup 4
