@@ -2,14 +2,13 @@
  * with another number of ranks; what differs or goes wrong on one rank stops all. */
 #include "tests/distributed/local.h"
 #include "tests/folder.h"
+#include "tests/train/classifier_model.h"
 #include "train/trainer.h"
-#include "wengert/models/layers.h"
-#include "wengert/ops/ops.h"
 
 #include <math.h>
 #include <sys/stat.h>
 
-enum { COUNT = 50, IN = 6, HIDDEN = 10, CLASSES = 3, BAD = 17 };
+enum { COUNT = 50, IN = 6, BAD = 17 };
 
 static float xs[COUNT * IN], bad_xs[COUNT * IN];
 static int32_t labels[COUNT];
@@ -52,20 +51,6 @@ static int remove_data(void **state)
     (void)state;
     remove_below(folder);
     return 0;
-}
-
-static wg_value *classifier(void *context, const wg_model_step *step)
-{
-    (void)context;
-    wg_value *h = wg_dense("hidden", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_RELU);
-    if (step->mode == WG_MODE_TRAINING)
-        h = wg_dropout(h, 0.2);
-    wg_value *logits = wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE);
-    wg_value *label = wg_step_input(step, "label");
-    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(label, WG_I64));
-    wg_step_metric(step, "accuracy", wg_mean(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP),
-                   WG_MORE_IS_BETTER);
-    return wg_cross_entropy(logits, label, NULL, NULL);
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */

@@ -5,15 +5,14 @@
 #define WG_TESTS_TRAIN_CLASSIFIER_H
 
 #include "tests/folder.h"
+#include "tests/train/classifier_model.h"
 #include "tests/unsynced.h"
 #include "train/trainer.h"
 #include "wengert/files/safetensors.h"
-#include "wengert/models/layers.h"
-#include "wengert/ops/ops.h"
 
 #include <math.h>
 
-enum { COUNT = 50, IN = 6, HIDDEN = 10, CLASSES = 3 };
+enum { COUNT = 50, IN = 6 };
 
 static float xs[COUNT * IN];
 static int32_t labels[COUNT];
@@ -30,20 +29,6 @@ static inline int make_data(void **state)
     for (int i = 0; i < COUNT; i++)
         labels[i] = xs[i * IN] > 0 ? 0 : xs[i * IN + 1] > 0 ? 1 : 2;
     return make_folder(state);
-}
-
-static inline wg_value *classifier(void *context, const wg_model_step *step)
-{
-    (void)context;
-    wg_value *h = wg_dense("hidden", wg_step_input(step, "x"), HIDDEN, WG_ACTIVATION_RELU);
-    if (step->mode == WG_MODE_TRAINING)
-        h = wg_dropout(h, 0.2);
-    wg_value *logits = wg_dense("logits", h, CLASSES, WG_ACTIVATION_NONE);
-    wg_value *label = wg_step_input(step, "label");
-    wg_value *right = wg_equal(wg_argmax(logits, -1, WG_DROP), wg_cast(label, WG_I64));
-    wg_step_metric(step, "accuracy", wg_mean(wg_cast(right, WG_F32), WG_ALL_AXES, WG_DROP),
-                   WG_MORE_IS_BETTER);
-    return wg_cross_entropy(logits, label, NULL, NULL);
 }
 
 static inline wg_trainer_options usual(void)
