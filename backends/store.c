@@ -1,6 +1,6 @@
 /* The store: a growing array of tensors and an open-addressing table from name to place. */
 #include "backends/store.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "graph/grow.h"
 #include "graph/mix.h"
 #include "ops/initial.h"
@@ -131,12 +131,10 @@ static bool reserve(wg_store *s)
     return true;
 }
 
-/* Zeroed by calloc, which maps large tensors to untouched pages: they cost nothing before they are
- * used. */
 static char *new_block(wg_dtype dtype, const wg_shape *shape)
 {
     size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
-    return bytes < SIZE_MAX - WG_ALIGN ? calloc(1, bytes + WG_ALIGN) : NULL;
+    return bytes < SIZE_MAX - WG_ALIGN ? wgi_zeroed_alloc(bytes + WG_ALIGN) : NULL;
 }
 
 static void set_block(wgi_owned *t, char *block)

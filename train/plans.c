@@ -1,5 +1,5 @@
 #include "train/plans.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "graph/element.h"
 #include "graph/error.h"
 #include "graph/grow.h"

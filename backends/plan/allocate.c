@@ -1,5 +1,5 @@
 /* The memory of a plan whose layout is final: tensors of the store, inputs, and the buffer. */
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/planner.h"
 #include "backends/plan/workspace.h"
 #include "backends/store.h"

@@ -11,7 +11,7 @@
  * A copy of a node has its op, attributes and operands, so it computes the same bits; a random op
  * has its key among them. */
 #include "backends/plan/budget.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/occupancy.h"
 #include "graph/error.h"
 

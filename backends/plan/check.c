@@ -6,7 +6,7 @@
  * op may work in place and both are the same bytes.  It is an error to claim bytes that are claimed
  * already.  A segment tree over the intervals between all borders answers each claim in time
  * O(log n). */
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/facts.h"
 #include "backends/plan/plan.h"
 

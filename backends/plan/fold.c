@@ -2,7 +2,7 @@
  * by the cpu backend's kernel.  Its result is kept if a run reads it.  Large results are not worth
  * keeping, and random ones differ from run to run.  Where the kernel refuses its data, the node is
  * left to the run, which then reports it. */
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/planner.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Storages of parameters, states and inputs: what they are and how large, without memory yet. */
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/planner.h"
 
 bool wgi_pass_leaves(wgi_planner *p)

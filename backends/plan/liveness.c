@@ -6,7 +6,7 @@
  *   - the storage of a leaf to which it is assigned, if nothing reads the leaf any more,
  *   - the storage of an operand that dies at this step, where the op allows it,
  *   - a storage of its own in the buffer. */
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/offsets.h"
 #include "backends/plan/planner.h"
 

@@ -9,7 +9,7 @@
  *                     whose lifetimes overlap its own (Pisarchyk and Lee 2020, "greedy by size").
  *                     Quadratic, so only for up to BY_SIZE_MAX storages. */
 #include "backends/plan/offsets.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/facts.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  * So these readers get a soft edge to the node that computes the new value: it waits for them,
  * unless nothing else is left that could run (the new value leads to a reader); then the new value
  * is copied at the end of the run. */
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/planner.h"
 #include "graph/grow.h"
 

@@ -1,6 +1,6 @@
 /* A plan in use, but for its runs (run.c) and reports (report.c). */
 #include "backends/plan/plan.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/facts.h"
 #include "graph/element.h"
 #include "wengert/ops/leaf.h"

@@ -1,6 +1,6 @@
 /* The program of a planner as arrays (recompute.h). */
 #include "backends/plan/recompute.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/planner.h"
 
 #include <stdlib.h>

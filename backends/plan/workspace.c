@@ -1,5 +1,5 @@
 #include "backends/plan/workspace.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 
 #include <stdlib.h>
 

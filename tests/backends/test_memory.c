@@ -2,7 +2,7 @@
  * every way of planning gives the same bits. */
 #include "tests/test.h"
 #include "tests/random_graph.h"
-#include "backends/align.h"
+#include "backends/memory.h"
 #include "backends/plan/facts.h"
 #include "backends/plan/offsets.h"
 

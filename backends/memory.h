@@ -1,10 +1,9 @@
 /* Memory for kernels. */
-#ifndef WG_PRIVATE_BACKENDS_ALIGN_H
-#define WG_PRIVATE_BACKENDS_ALIGN_H
+#ifndef WG_PRIVATE_BACKENDS_MEMORY_H
+#define WG_PRIVATE_BACKENDS_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 enum { WG_ALIGN = 64 }; /* bytes: of every buffer that a kernel sees */
 
@@ -14,11 +13,10 @@ static inline size_t wgi_round_up(size_t bytes)
 }
 
 /* Aligned memory of at least one byte, for free(); NULL without memory. */
-static inline void *wgi_aligned_alloc(size_t bytes)
-{
-    if (bytes > SIZE_MAX - 2 * WG_ALIGN)
-        return NULL;
-    return aligned_alloc(WG_ALIGN, bytes ? wgi_round_up(bytes) : WG_ALIGN);
-}
+void *wgi_aligned_alloc(size_t bytes);
+
+/* Zeros, not aligned, for free(); NULL without memory.  Large ones are untouched pages: they cost
+ * nothing before they are used. */
+void *wgi_zeroed_alloc(size_t bytes);
 
 #endif
