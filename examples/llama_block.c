@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 enum { T = 32, D = 64, HEADS = 4, KEY_HEADS = 2, INNER = 128, BLOCKS = 2, LETTERS = 20 };
-enum { SHORTEST = 4, LONGEST = 10, TRAINING = 32000, OTHERS = 500, BATCH = 32 };
+enum { SHORTEST = 4, LONGEST = 10, TRAINING = 32000, OTHERS = 100, BATCH = 32 };
 enum { UNKNOWABLE = -1 }; /* as the next letter: it does not count */
 
 /* Example i: letters [T], and the next ones where they can be known. */
