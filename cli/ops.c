@@ -200,8 +200,6 @@ static void print_op(const wg_op *op)
         {WG_OP_OPAQUE, "opaque"},
         {WG_OP_ELEMENTWISE, "elementwise"},
         {WG_OP_DISCRETE, "discrete"},
-        {WG_OP_EARLY, "early"},
-        {WG_OP_LATE, "late"},
     };
     printf("%s: %s\n\n", op->name, op->formula ? op->formula : "");
     printf("family      %s\n", wg_family_name(op->family));
