@@ -17,6 +17,7 @@
  * Each task (a tile, or backward a key-value head) is done by one thread in one order: the same
  * bits at any number of threads.  Its products are those of gemm.h or, for short sentences, of
  * small.h. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/gemm.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/small.h"

@@ -7,6 +7,7 @@
  * where scale G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's
  * weight (0 if ignored).  The three products are divided into blocks of the result by their sizes
  * alone, and each block is computed by one thread: the same bits at any number of threads. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/gemm.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Attention of single queries over keys and values at slots of a pool, as a decoder has it.  One
  * thread does a row, in one order, so its bits depend neither on the other rows nor on the number
  * of threads. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/small.h"
 #include "backends/simd/kernels/unrolled.h"
 
