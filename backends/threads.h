@@ -17,8 +17,8 @@ int wgi_threads_processors(void);
  * want them too, no longer spin while they wait (see threads.c).  Costs some nanoseconds. */
 void wgi_threads_watch(int threads);
 
-/* What is behind it, each of what it is given alone.  First: have the threads missed cores since the
- * last look? */
+/* What is behind it, each of what it is given alone.  First: have the threads missed cores since
+ * the last look? */
 typedef struct wgi_cores {
     int64_t looked, delay; /* when that was, and the delay then; ns                   */
     int looks;             /* so far; no more are counted once the threads are settled */
