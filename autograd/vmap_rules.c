@@ -318,6 +318,7 @@ static const struct row {
     {&wg_op_embedding, rows, SECOND},
     {&wg_op_barrier, rows, ANY},
     {&wg_op_guard, rows, ANY},
+    {&wg_op_all_reduce, rows, ANY},
     {&wg_op_check_lengths, rows, ANY},
     {&wg_op_triangle, rows, X},
     {&wg_op_cholesky, rows, X},

@@ -19,6 +19,8 @@ static bool flush(unsigned *former)
 static bool flush_subnormals(wgi_run_mode *m)
 {
     bool changed = flush(&m->former[0]);
+    if (m->threads <= 1)
+        return changed; /* a region would cost as much as thousands of elements */
 #pragma omp parallel num_threads(m->threads) reduction(|| : changed)
     {
         int me = omp_get_thread_num();
@@ -30,11 +32,13 @@ static bool flush_subnormals(wgi_run_mode *m)
 
 static void restore(const wgi_run_mode *m)
 {
+    if (m->threads > 1) {
 #pragma omp parallel num_threads(m->threads)
-    {
-        int me = omp_get_thread_num();
-        if (me > 0 && me < WGI_RUN_MODE_THREADS)
-            _mm_setcsr(m->former[me]);
+        {
+            int me = omp_get_thread_num();
+            if (me > 0 && me < WGI_RUN_MODE_THREADS)
+                _mm_setcsr(m->former[me]);
+        }
     }
     _mm_setcsr(m->former[0]);
 }

@@ -137,16 +137,30 @@ bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost)
     return w->briefly;
 }
 
-typedef struct watch {
+static bool is_early(wgi_watch *w, int64_t time)
+{
+    return time < atomic_load_explicit(&w->next, memory_order_relaxed);
+}
+
+bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threads)
+{
+    if (is_early(w, time))
+        return w->wanted.briefly;
+    bool lost = wgi_cores_lost(&w->seen, time, delay(), threads);
+    atomic_store_explicit(&w->next, time + BETWEEN_LOOKS, memory_order_relaxed);
+    return wgi_waiting_next(&w->wanted, time, lost);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+typedef struct guard {
     pthread_mutex_t lock;
-    wgi_cores seen;
-    wgi_waiting wanted;
+    wgi_watch watch;
     bool briefly;  /* as OpenMP has been told */
     pid_t process; /* a fork has none of the threads, so nothing has been told there */
-} watch;
+} guard;
 
-static watch cores = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Atomic int64_t next_look;
+static guard cores = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t now(void)
 {
@@ -160,35 +174,32 @@ static bool decided_by_user(void)
     return getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME");
 }
 
-static void begin_again_after_fork(watch *w)
+static void begin_again_after_fork(guard *c)
 {
-    if (w->process == getpid())
+    if (c->process == getpid())
         return;
-    w->process = getpid();
-    w->seen = (wgi_cores){0};
-    w->wanted = (wgi_waiting){0};
-    w->briefly = false;
+    c->process = getpid();
+    c->watch.seen = (wgi_cores){0};
+    c->watch.wanted = (wgi_waiting){0};
+    c->briefly = false;
 }
 
-static void look(watch *w, int64_t time, int threads)
+static void look(guard *c, int64_t time, int threads)
 {
-    begin_again_after_fork(w);
-    bool lost = wgi_cores_lost(&w->seen, time, wgi_run_delay(), threads);
-    bool briefly = wgi_waiting_next(&w->wanted, time, lost);
-    if (briefly != w->briefly && wait_briefly(threads, briefly))
-        w->briefly = briefly;
+    begin_again_after_fork(c);
+    bool briefly = wgi_watch_run(&c->watch, time, wgi_run_delay, threads);
+    if (briefly != c->briefly && wait_briefly(threads, briefly))
+        c->briefly = briefly;
 }
 
 void wgi_threads_watch(int threads)
 {
     int64_t time = threads > 1 ? now() : 0;
-    if (threads == 1 || time < atomic_load_explicit(&next_look, memory_order_relaxed) ||
-        pthread_mutex_trylock(&cores.lock) != 0)
+    if (threads == 1 || is_early(&cores.watch, time) || pthread_mutex_trylock(&cores.lock) != 0)
         return; /* too early, or another run looks */
-    bool never = cores.seen.looked == 0 && decided_by_user();
-    if (!never)
+    if (cores.watch.seen.looked == 0 && decided_by_user())
+        atomic_store_explicit(&cores.watch.next, INT64_MAX, memory_order_relaxed);
+    else
         look(&cores, time, threads);
-    atomic_store_explicit(&next_look, never ? INT64_MAX : time + BETWEEN_LOOKS,
-                          memory_order_relaxed);
     pthread_mutex_unlock(&cores.lock);
 }

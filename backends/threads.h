@@ -17,8 +17,8 @@ int wgi_threads_processors(void);
  * want them too, no longer spin while they wait (see threads.c).  Costs some nanoseconds. */
 void wgi_threads_watch(int threads);
 
-/* Two judgements behind it, each of what it is given alone.  First: have the threads missed cores
- * since the last look? */
+/* What is behind it, each of what it is given alone.  First: have the threads missed cores since
+ * the last look? */
 typedef struct wgi_cores {
     int64_t looked, delay; /* when that was, and the delay then; ns                   */
     int looks;             /* so far; no more are counted once the threads are settled */
@@ -38,5 +38,17 @@ typedef struct wgi_waiting {
 
 /* At a time in nanoseconds, `lost` if cores were lost since the last one. */
 bool wgi_waiting_next(wgi_waiting *w, int64_t time, bool lost);
+
+/* Third, both, from run to run: looks are a tenth of a second apart, so that half a second passes
+ * before the first that can count. */
+typedef struct wgi_watch {
+    wgi_cores seen;
+    wgi_waiting wanted;
+    _Atomic int64_t next; /* when to look again; ns */
+} wgi_watch;
+
+/* A run of that many threads begins at a time in nanoseconds: are they to wait briefly?  `delay` is
+ * asked if it is time to look. */
+bool wgi_watch_run(wgi_watch *w, int64_t time, int64_t (*delay)(void), int threads);
 
 #endif

@@ -194,14 +194,8 @@ static void print_op(const wg_op *op)
         unsigned flag;
         const char *text;
     } flags[] = {
-        {WG_OP_LEAF, "leaf"},
-        {WG_OP_RANDOM, "random"},
-        {WG_OP_VIEW, "view"},
-        {WG_OP_OPAQUE, "opaque"},
-        {WG_OP_ELEMENTWISE, "elementwise"},
-        {WG_OP_DISCRETE, "discrete"},
-        {WG_OP_EARLY, "early"},
-        {WG_OP_LATE, "late"},
+        {WG_OP_LEAF, "leaf"},     {WG_OP_RANDOM, "random"},           {WG_OP_VIEW, "view"},
+        {WG_OP_OPAQUE, "opaque"}, {WG_OP_ELEMENTWISE, "elementwise"}, {WG_OP_DISCRETE, "discrete"},
     };
     printf("%s: %s\n\n", op->name, op->formula ? op->formula : "");
     printf("family      %s\n", wg_family_name(op->family));

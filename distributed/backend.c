@@ -1,11 +1,9 @@
 /* The backend of a run on several machines: it begins sums and waits for them. */
+#include "backends/all_reduce.h"
 #include "distributed/ranks.h"
 #include "graph/grow.h"
-#include "wengert/ops/all_reduce.h"
-#include "wengert/ops/table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
@@ -52,12 +50,6 @@ void wgi_buckets_free(wg_ranks *r)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void copy(void *to, const void *from, const wg_value *v)
-{
-    if (to != from && wg_value_count(v) > 0)
-        memcpy(to, from, wg_value_bytes(v));
-}
-
 static void run_start(wg_call *c)
 {
     wgi_bucket *b = c->state;
@@ -72,8 +64,8 @@ static void run_start(wg_call *c)
     j->dtype = c->node->in[0]->dtype;
     j->n = (size_t)c->node->n_in;
     j->total = 0;
+    wgi_all_reduce_alone(c); /* the sum grows from this rank's part */
     for (size_t k = 0; k < j->n; k++) {
-        copy(c->out[k], c->in[k], c->node->in[k]);
         j->at[k] = c->out[k];
         j->count[k] = (size_t)wg_value_count(c->node->in[k]);
         j->total += j->count[k];
@@ -91,8 +83,7 @@ static void run_wait(wg_call *c)
     }
     wgi_messenger_wait(b->ranks, &b->job);
     b->under_way = false;
-    for (int k = 0; k < c->node->n_in; k++)
-        copy(c->out[k], c->in[k], c->node->in[k]);
+    wgi_all_reduce_alone(c); /* which is there already if the plan works in place */
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -106,7 +97,7 @@ static wg_status open_ranks(void **state, const wg_backend_config *config)
 static const char *refuses(void *state, const wg_node *n)
 {
     (void)state;
-    return n->op == &wg_op_all_reduce_start || n->op == &wg_op_all_reduce_wait
+    return n->op == &wgi_op_all_reduce_start || n->op == &wgi_op_all_reduce_wait
                ? NULL
                : "it carries all_reduce alone";
 }
@@ -115,7 +106,7 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *k)
 {
     wg_ranks *r = state;
     wgi_bucket *b = bucket_of(r, ((const wg_all_reduce_attrs *)n->attrs)->bucket);
-    bool starts = n->op == &wg_op_all_reduce_start;
+    bool starts = n->op == &wgi_op_all_reduce_start;
     if (!b || (starts && n->n_in > 0 && !make_room(b, n)))
         return WG_ENOMEM;
     *k = (wg_kernel){

@@ -32,6 +32,7 @@ const char *wgi_size_text(int64_t bytes, char *text, size_t size)
         bytes /= 1024;
         power++;
     }
-    snprintf(text, size, "%" PRId64 "%.1s", bytes, power ? &units[power - 1] : "");
+    const char unit[] = {power ? units[power - 1] : '\0', '\0'};
+    snprintf(text, size, "%" PRId64 "%s", bytes, unit);
     return text;
 }

@@ -1,9 +1,7 @@
-/* all_reduce: sums over ranks, as a start and a wait between which other nodes run. */
+/* all_reduce: sums over ranks.  A plan makes a start and a wait of it (backends/all_reduce.c). */
 #include "ops/ops_internal.h"
 #include "wengert/ops/all_reduce.h"
 #include "wengert/ops/table.h"
-
-#include <string.h>
 
 enum { ORDERS = 4 }; /* the sum itself, and derivatives up to the third: each has other buckets */
 
@@ -37,27 +35,6 @@ static bool infer(wg_node *n)
         if (!wg_need_float(n, i) || !wg_need_same_dtype(n, i, 0))
             return false;
     return set_results(n);
-}
-
-/* Sums of 16 bits would be rounded at each addition: a plan makes them f32. */
-static bool infer_part(wg_node *n)
-{
-    if (n->n_in > 0 && n->in[0]->dtype != WG_F32 && n->in[0]->dtype != WG_F64)
-        return wg_fail(n, WG_EUNSUPPORTED, "expected f32 or f64, got %s",
-                       wg_dtype_name(n->in[0]->dtype));
-    return infer(n);
-}
-
-/* ---- the sum as a whole ---------------------------------------------------------------------- */
-
-static void expand(wg_node *n, wg_value **y)
-{
-    wg_node *start = wg_apply(WG_HERE, n->graph, &wg_op_all_reduce_start, n->attrs, n->in, n->n_in);
-    wg_node *wait = start ? wg_apply(WG_HERE, n->graph, &wg_op_all_reduce_wait, n->attrs,
-                                     start->out, start->n_out)
-                          : NULL;
-    for (int i = 0; wait && i < n->n_out; i++)
-        y[i] = wait->out[i];
 }
 
 /* dx = all_reduce(dy); those that are zero are so on all ranks, and are left out. */
@@ -94,7 +71,6 @@ const wg_op wg_op_all_reduce = {
     WG_ATTRS(wg_all_reduce_attrs, attrs),
     .infer = infer,
     .grad = grad,
-    .expand = expand,
     WG_SAMPLES(samples),
 };
 
@@ -109,49 +85,3 @@ void(wg_all_reduce)(const char *at, wg_value *const *x, size_t n, int64_t bucket
     for (size_t i = 0; i < n; i++)
         y[i] = node ? node->out[i] : NULL;
 }
-
-/* ---- its parts ------------------------------------------------------------------------------- */
-
-/* y is x until the sum has arrived, which the wait knows: nothing else may read y.  The kernel of a
- * rank sends and receives in the memory of y, which is y's until the wait has run. */
-static bool overwrites(int result, int operand)
-{
-    return result == operand;
-}
-
-const wg_op wg_op_all_reduce_start = {
-    .name = "all_reduce_start",
-    .formula = "y = x, whose sum over all ranks is under way",
-    .family = WG_FAMILY_REDUCTION,
-    .operands = "x*",
-    .results = "y*",
-    .flags = WG_OP_OPAQUE | WG_OP_EARLY,
-    .overwrites = overwrites,
-    .smoothness = WG_PIECEWISE_LINEAR,
-    .reads = WG_READS_NOTHING,
-    WG_ATTRS(wg_all_reduce_attrs, attrs),
-    .infer = infer_part,
-    .grad = grad,
-    WG_SAMPLES(samples),
-};
-
-static void grad_wait(wg_node *n, wg_value *const *dy, wg_value **dx)
-{
-    memcpy(dx, dy, (size_t)n->n_in * sizeof *dx);
-}
-
-const wg_op wg_op_all_reduce_wait = {
-    .name = "all_reduce_wait",
-    .formula = "y = the sum that an all_reduce_start has begun",
-    .family = WG_FAMILY_REDUCTION,
-    .operands = "x*",
-    .results = "y*",
-    .flags = WG_OP_OPAQUE | WG_OP_LATE,
-    .overwrites = overwrites,
-    .smoothness = WG_PIECEWISE_LINEAR,
-    .reads = WG_READS_NOTHING,
-    WG_ATTRS(wg_all_reduce_attrs, attrs),
-    .infer = infer_part,
-    .grad = grad_wait,
-    WG_SAMPLES(samples),
-};

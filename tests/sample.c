@@ -94,3 +94,17 @@ double sample_work(const wg_node *n)
         work = fmax(work, extent(n->out[i]));
     return work;
 }
+
+double sample_distance(const void *a, wg_dtype da, const void *b, wg_dtype db, int64_t count)
+{
+    double scale = 1, worst = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (isfinite(wgi_get_element(b, db, i)))
+            scale = fmax(scale, fabs(wgi_get_element(b, db, i)));
+    for (int64_t i = 0; i < count; i++) {
+        double x = wgi_get_element(a, da, i), y = wgi_get_element(b, db, i);
+        double d = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y) / scale;
+        worst = isnan(worst) || d <= worst ? worst : d;
+    }
+    return worst;
+}

@@ -33,6 +33,10 @@ const char *sample_name(const wg_sample *s);
  * of size 0 counts as one, since kernels may walk along the others. */
 double sample_work(const wg_node *n);
 
+/* Largest difference of two results, relative to the largest magnitude of b (at least 1); NaN if
+ * one of them alone has NaN. */
+double sample_distance(const void *a, wg_dtype da, const void *b, wg_dtype db, int64_t count);
+
 /* for each op of the table and each of its samples */
 #define FOR_EACH_SAMPLE(op, s)                                                                     \
     for (size_t op##_at = 0; op##_at != SIZE_MAX;                                                  \

@@ -217,7 +217,7 @@ static bool check_operands(check *c, int64_t i, const wgi_work *w)
         const wg_value *from = wg_graph_value(p->g, c->root[n->in[k]->id]);
         if (w->call.in[k] != wgi_memory_of(p, from))
             return fail(c, i, "is read at another address than it is written to", n->in[k], NULL);
-        if ((from->node->op->flags & WG_OP_EARLY) && !(n->op->flags & WG_OP_LATE))
+        if (wgi_begins_sum(from->node) && !wgi_awaits_sum(n))
             return fail(c, i, "is read before it is whole", n->in[k], NULL);
     }
     return true;

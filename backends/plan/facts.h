@@ -6,6 +6,7 @@
 #ifndef WG_PRIVATE_BACKENDS_PLAN_FACTS_H
 #define WG_PRIVATE_BACKENDS_PLAN_FACTS_H
 
+#include "backends/all_reduce.h"
 #include "graph/clone.h"
 #include "wengert/ops/leaf.h"
 #include "wengert/ops/table.h"
@@ -26,6 +27,17 @@ static inline bool wgi_is_outer(const wg_node *n)
 static inline bool wgi_is_stored(const wg_node *n)
 {
     return n->op == &wg_op_parameter || n->op == &wg_op_state;
+}
+
+/* Its results are whole only after the wait that reads them. */
+static inline bool wgi_begins_sum(const wg_node *n)
+{
+    return n->op == &wgi_op_all_reduce_start;
+}
+
+static inline bool wgi_awaits_sum(const wg_node *n)
+{
+    return n->op == &wgi_op_all_reduce_wait;
 }
 
 static inline bool wgi_is_view(const wg_node *n)

@@ -7,10 +7,10 @@
  *              before others; then in the order of creation,
  * and the order with the lower peak is taken.  With a heap both take O(n log n).
  *
- * Two flags of ops go before any key: WG_OP_EARLY runs at once, WG_OP_LATE when nothing else is
- * ready.  So a sum over ranks is under way while all runs that does not need it.  All starts also
- * come before the first wait, unless they need one: two ranks whose orders differ, since their
- * batches have other shapes, never wait for each other in a circle.
+ * Sums over ranks go before any key: their start runs at once, their wait when nothing else is
+ * ready.  So a sum is under way while all runs that does not need it.  All starts also come before
+ * the first wait, unless they need one: two ranks whose orders differ, since their batches have
+ * other shapes, never wait for each other in a circle.
  *
  * An assignment can be written straight into its leaf if all readers of the leaf have run before.
  * So these readers get a soft edge to the node that computes the new value: it waits for them,
@@ -246,8 +246,8 @@ static int64_t delta_of(const schedule *s, const wg_node *n)
 
 static int64_t key_of(const schedule *s, const wg_node *n)
 {
-    if (n->op->flags & (WG_OP_EARLY | WG_OP_LATE))
-        return n->op->flags & WG_OP_EARLY ? INT64_MIN : INT64_MAX;
+    if (wgi_begins_sum(n) || wgi_awaits_sum(n))
+        return wgi_begins_sum(n) ? INT64_MIN : INT64_MAX;
     int64_t delta = s->eager ? delta_of(s, n) : 0;
     return s->eager && delta <= 0 ? delta - 1 : 0;
 }

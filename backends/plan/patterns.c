@@ -3,137 +3,6 @@
 #include "backends/plan/patterns.h"
 #include "wengert/ops/norm.h"
 
-/* v if it is computed by `op`, else NULL. */
-static wg_node *made_by(const wg_value *v, const wg_op *op)
-{
-    return v && v->node->op == op ? v->node : NULL;
-}
-
-/* The one node that reads v; NULL if there are several readers, or one that is an output. */
-static wg_node *only_reader(const wgi_fusion_view *view, const wg_value *v)
-{
-    size_t first = view->first_reader[v->id], nodes = view->first_reader[v->id + 1] - first;
-    return nodes == 1 && view->readers[v->id] == 1 ? view->reader[first] : NULL;
-}
-
-/* ---- attention between permutations -------------------------------------------------------------
- *
- *     q4, k4, v4 [B, T, H, d]  ->  permute  ->  attention  ->  permute  ->  y4
- *
- * and likewise its gradient. */
-
-static bool swaps_heads(const wg_node *n)
-{
-    static const int order[] = {0, 2, 1, 3};
-    if (!n || n->op != &wg_op_permute)
-        return false;
-    const wg_permute_attrs *a = n->attrs;
-    for (int i = 0; i < 4; i++)
-        if (a->order.count != 4 || wg_normalize_axis(a->order.axis[i], 4) != order[i])
-            return false;
-    return true;
-}
-
-/* Operands first ... first + count - 1 of n, all permuted, as they were before; the rest follows as
- * it is. */
-static bool before_permutes(const wg_node *n, int count, wgi_fused *out)
-{
-    out->n_in = n->n_in;
-    for (int i = 0; i < n->n_in; i++) {
-        if (i < count && !swaps_heads(n->in[i]->node))
-            return false;
-        out->in[i] = i < count ? n->in[i]->node->in[0] : n->in[i];
-    }
-    return true;
-}
-
-/* Every result of n is read by one permutation alone, whose result is replaced; or by nothing. */
-static bool after_permutes(const wgi_fusion_view *view, const wg_node *n, wgi_fused *out)
-{
-    for (int i = 0; i < n->n_out; i++) {
-        if (view->readers[n->out[i]->id] == 0)
-            continue;
-        wg_node *reader = only_reader(view, n->out[i]);
-        if (!swaps_heads(reader))
-            return false;
-        out->replaces[i] = reader->out[0];
-    }
-    return true;
-}
-
-static bool attention_by_token(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
-{
-    bool forward = n->op == &wg_op_attention;
-    out->op = forward ? &wg_op_attention_by_token : &wg_op_attention_by_token_grad;
-    out->attrs.attention = *(const wg_attention_attrs *)n->attrs;
-    return before_permutes(n, forward ? 3 : 4, out) && after_permutes(view, n, out);
-}
-
-/* ---- attention of one projection ----------------------------------------------------------------
- *
- *     x [B, T, H d + Hk (d + dv)]  ->  split in three  ->  reshape  ->  permute  ->  attention
- *
- * and its gradient, where the three results go the same way back to a concat. */
-
-/* The split of x whose results are reshaped and permuted into operands first ... first + 2 of n, in
- * this order. */
-static wg_node *split_of(const wg_node *n, int first)
-{
-    wg_node *split = NULL;
-    for (int i = 0; i < 3; i++) {
-        const wg_node *permute = n->in[first + i]->node;
-        const wg_node *reshape =
-            swaps_heads(permute) ? made_by(permute->in[0], &wg_op_reshape) : NULL;
-        wg_node *from = reshape ? made_by(reshape->in[0], &wg_op_split) : NULL;
-        if (!from || (split && from != split) || reshape->in[0] != from->out[i])
-            return NULL;
-        split = from;
-    }
-    const wg_split_attrs *a = split->attrs;
-    bool last = wg_normalize_axis(a->axis, split->in[0]->shape.rank) == 2;
-    return split->n_out == 3 && split->in[0]->shape.rank == 3 && last ? split : NULL;
-}
-
-/* The only concat of all results of n, permuted and reshaped back. */
-static wg_node *concat_of(const wgi_fusion_view *view, const wg_node *n)
-{
-    wg_node *concat = NULL;
-    for (int i = 0; i < 3; i++) {
-        wg_node *permute = only_reader(view, n->out[i]);
-        wg_node *reshape = swaps_heads(permute) ? only_reader(view, permute->out[0]) : NULL;
-        wg_node *to = reshape && reshape->op == &wg_op_reshape && reshape->out[0]->shape.rank == 3
-                          ? only_reader(view, reshape->out[0])
-                          : NULL;
-        if (!to || to->op != &wg_op_concat || to->n_in != 3 || to->in[i] != reshape->out[0])
-            return NULL;
-        concat = to;
-    }
-    const wg_concat_attrs *a = concat->attrs;
-    return wg_normalize_axis(a->axis, 3) == 2 ? concat : NULL;
-}
-
-static bool packed_attention(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
-{
-    bool forward = n->op == &wg_op_attention;
-    int first = forward ? 0 : 1;
-    wg_node *split = split_of(n, first), *concat = split && !forward ? concat_of(view, n) : NULL;
-    if (!split || (!forward && (!concat || !swaps_heads(n->in[0]->node))))
-        return false;
-    const int64_t *q = n->in[first]->shape.dim, *k = n->in[first + 1]->shape.dim;
-    out->attrs.packed =
-        (wg_packed_attention_attrs){*(const wg_attention_attrs *)n->attrs, q[1], k[1], q[3]};
-    if (!forward)
-        out->in[out->n_in++] = n->in[0]->node->in[0];
-    out->in[out->n_in++] = split->in[0];
-    for (int i = first + 3; i < n->n_in; i++)
-        out->in[out->n_in++] = n->in[i];
-    out->op = forward ? &wg_op_packed_attention : &wg_op_packed_attention_grad;
-    if (forward)
-        return after_permutes(view, n, out);
-    out->replaces[0] = concat->out[0];
-    return true;
-}
-
 /* ---- layernorm of a residual sum ----------------------------------------------------------------
  *
  *     x + dropout(branch)  ->  layernorm
@@ -149,14 +18,14 @@ static bool over_last_axis(const wg_node *norm)
 static int dropped_operand(const wgi_fusion_view *view, const wg_node *sum)
 {
     for (int i = 0; i < 2; i++)
-        if (made_by(sum->in[i], &wg_op_dropout) && only_reader(view, sum->in[i]) == sum)
+        if (wgi_made_by(sum->in[i], &wg_op_dropout) && wgi_only_reader(view, sum->in[i]) == sum)
             return i;
     return WG_NONE;
 }
 
 static bool residual_layernorm(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
 {
-    wg_node *sum = made_by(n->in[0], &wg_op_add);
+    wg_node *sum = wgi_made_by(n->in[0], &wg_op_add);
     if (!sum || !over_last_axis(n) || !wg_shape_equal(&sum->in[0]->shape, &sum->in[1]->shape))
         return false;
     int branch = dropped_operand(view, sum);
@@ -199,7 +68,7 @@ static wg_node *dropped(const wgi_fusion_view *view, const wg_value *v)
 static bool residual_layernorm_grad(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
 {
     wg_value *dx = n->out[0], *dsum = NULL;
-    const wg_node *sum = only_reader(view, dx);
+    const wg_node *sum = wgi_only_reader(view, dx);
     if (sum && sum->op == &wg_op_add && n->n_in == 5) {
         dsum = sum->in[sum->in[0] == dx ? 1 : 0];
         if (!wg_shape_equal(&dsum->shape, &dx->shape))
@@ -284,7 +153,7 @@ static int readers_of(const wgi_fusion_view *view, const wg_value *v, wg_node **
 static wg_value *shaped_as(const wgi_fusion_view *view, wg_value *y, const wg_value *like)
 {
     while (y && !wg_shape_equal(&y->shape, &like->shape)) {
-        const wg_node *reader = only_reader(view, y);
+        const wg_node *reader = wgi_only_reader(view, y);
         y = reader && reader->op == &wg_op_reshape ? reader->out[0] : NULL;
     }
     return y;
@@ -402,7 +271,7 @@ static bool biased(const wgi_fusion_view *view, const wg_node *sum, wgi_fused *o
 {
     for (int i = 0; i < 2; i++) {
         wg_value *product = sum->in[i], *bias = sum->in[1 - i];
-        if (only_reader(view, product) == sum && affine(product, out) && out->n_in == 2 &&
+        if (wgi_only_reader(view, product) == sum && affine(product, out) && out->n_in == 2 &&
             bias->shape.rank == 1 &&
             bias->shape.dim[0] == product->shape.dim[product->shape.rank - 1]) {
             out->in[out->n_in++] = bias;
@@ -422,7 +291,7 @@ static bool linear_with_activation(const wgi_fusion_view *view, wg_node *n, wgi_
 {
     wg_value *z = n->in[0];
     bool sum = z->node->op == &wg_op_add;
-    if (only_reader(view, z) != n || !(sum ? biased(view, z->node, out) : affine(z, out)))
+    if (wgi_only_reader(view, z) != n || !(sum ? biased(view, z->node, out) : affine(z, out)))
         return false;
     out->attrs.linear.activation = activation_of(n);
     out->replaces[0] = n->out[0];
@@ -436,10 +305,10 @@ static bool linear_with_activation(const wgi_fusion_view *view, wg_node *n, wgi_
 
 static bool log_softmax_topk(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
 {
-    wg_node *softmax = made_by(n->in[0], &wg_op_log_softmax);
+    wg_node *softmax = wgi_made_by(n->in[0], &wg_op_log_softmax);
     const wg_topk_attrs *a = n->attrs;
     int rank = n->in[0]->shape.rank;
-    if (!softmax || only_reader(view, n->in[0]) != n ||
+    if (!softmax || wgi_only_reader(view, n->in[0]) != n ||
         wg_normalize_axis(a->axis, rank) != rank - 1 ||
         wg_normalize_axis(((const wg_softmax_attrs *)softmax->attrs)->axis, rank) != rank - 1)
         return false;
@@ -458,7 +327,7 @@ static bool linear_log_softmax_topk(const wgi_fusion_view *view, wg_node *n, wgi
         return false;
     wg_value *logits = out->in[0];
     bool sum = logits->node->op == &wg_op_add;
-    if (only_reader(view, logits) != n->in[0]->node ||
+    if (wgi_only_reader(view, logits) != n->in[0]->node ||
         !(sum ? biased(view, logits->node, out) : affine(logits, out)) ||
         out->attrs.linear.in_first)
         return false;
@@ -472,9 +341,9 @@ static bool quantized_log_softmax_topk(const wgi_fusion_view *view, wg_node *n, 
 {
     if (!log_softmax_topk(view, n, out))
         return false;
-    const wg_node *product = made_by(out->in[0], &wg_op_quantized_linear);
+    const wg_node *product = wgi_made_by(out->in[0], &wg_op_quantized_linear);
     if (!product || ((const wg_quantized_linear_attrs *)product->attrs)->relu ||
-        only_reader(view, out->in[0]) != n->in[0]->node)
+        wgi_only_reader(view, out->in[0]) != n->in[0]->node)
         return false;
     for (out->n_in = 0; out->n_in < product->n_in; out->n_in++)
         out->in[out->n_in] = product->in[out->n_in];
@@ -530,7 +399,7 @@ static bool product_added(const wgi_fusion_view *view, wg_node *n, wgi_fused *ou
     out->replaces[0] = n->out[0];
     for (int i = 0; i < 2; i++) {
         wg_value *v = n->in[i ? 1 - later : later], *c = n->in[i ? later : 1 - later];
-        if (only_reader(view, v) == n && added_to(view, v, c, out)) {
+        if (wgi_only_reader(view, v) == n && added_to(view, v, c, out)) {
             out->op = &wg_op_matmul_add;
             return true;
         }
@@ -551,10 +420,10 @@ static bool product_added(const wgi_fusion_view *view, wg_node *n, wgi_fused *ou
  * gradient. */
 static wg_value *factor_of(const wgi_fusion_view *view, const wg_node *n)
 {
-    const wg_node *product = made_by(n->in[1], &wg_op_mul);
+    const wg_node *product = wgi_made_by(n->in[1], &wg_op_mul);
     bool scaled = product && product->in[1]->shape.rank == 0 &&
                   wg_shape_equal(&product->in[0]->shape, &n->in[1]->shape) &&
-                  only_reader(view, n->in[1]) == n;
+                  wgi_only_reader(view, n->in[1]) == n;
     return scaled ? product->in[1] : NULL;
 }
 
@@ -592,10 +461,10 @@ static bool adam_scaled(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
 }
 
 const wgi_fusion wgi_fusions[] = {
-    {"packed attention", &wg_op_attention, packed_attention},
-    {"packed attention, gradient", &wg_op_attention_grad, packed_attention},
-    {"attention by token", &wg_op_attention, attention_by_token},
-    {"attention by token, gradient", &wg_op_attention_grad, attention_by_token},
+    {"packed attention", &wg_op_attention, wgi_packed_attention},
+    {"packed attention, gradient", &wg_op_attention_grad, wgi_packed_attention},
+    {"attention by token", &wg_op_attention, wgi_attention_by_token},
+    {"attention by token, gradient", &wg_op_attention_grad, wgi_attention_by_token},
     {"residual layernorm", &wg_op_layernorm, residual_layernorm},
     {"residual layernorm, gradient", &wg_op_layernorm_grad, residual_layernorm_grad},
     {"linear", &wg_op_add, linear_with_bias},

@@ -56,4 +56,21 @@ struct wgi_fusion {
 /* All fusions, ended by a row without a name. */
 extern const wgi_fusion wgi_fusions[];
 
+/* In patterns_attention.c; they hold around attention and around its gradient. */
+bool wgi_attention_by_token(const wgi_fusion_view *view, wg_node *n, wgi_fused *out);
+bool wgi_packed_attention(const wgi_fusion_view *view, wg_node *n, wgi_fused *out);
+
+/* v if it is computed by `op`, else NULL. */
+static inline wg_node *wgi_made_by(const wg_value *v, const wg_op *op)
+{
+    return v && v->node->op == op ? v->node : NULL;
+}
+
+/* The one node that reads v; NULL if there are several readers, or one that is an output. */
+static inline wg_node *wgi_only_reader(const wgi_fusion_view *view, const wg_value *v)
+{
+    size_t first = view->first_reader[v->id], nodes = view->first_reader[v->id + 1] - first;
+    return nodes == 1 && view->readers[v->id] == 1 ? view->reader[first] : NULL;
+}
+
 #endif

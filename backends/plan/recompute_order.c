@@ -93,7 +93,7 @@ static size_t bytes_if_ready(const order *o, uint32_t j)
 {
     const wg_node *n = node_of(o, j);
     size_t bytes = 0;
-    if (n->op->flags & WG_OP_LATE) /* its place is behind all that can run without it */
+    if (wgi_awaits_sum(n)) /* its place is behind all that can run without it */
         return SIZE_MAX;
     for (int k = 0; k < n->n_in; k++)
         if (!is_made(o, root_of(o, n->in[k])))

@@ -4,7 +4,7 @@
  *   replaced by it; leaves and opaque ops are never equal, random ops are if their keys are;
  * - bf16 and f16: where no backend computes in them, a node is computed in f32;
  * - composites are expanded, recursively, where no backend takes them whole, or where their
- *   gradient needs a part of them;
+ *   gradient needs a part of them; only here a sum over ranks becomes a start and a wait;
  * - assigned leaves whose old value is still wanted after the run are copied first. */
 #include "backends/plan/planner.h"
 #include "graph/grow.h"
@@ -155,13 +155,24 @@ static bool admit_expanded(rewrite *r, const wg_node *e)
     return node != NULL;
 }
 
+static bool has_expansion(const wg_node *n)
+{
+    return n->op->expand || n->op == &wg_op_all_reduce;
+}
+
+/* Builds the expansion of n at the end of the graph. */
+static bool build_expansion(wg_node *n, wg_value **y)
+{
+    return n->op->expand ? wg_expand_node(n, y) : wgi_all_reduce_divide(n, y);
+}
+
 /* Replaces n by its expansion. */
 static bool expand(rewrite *r, wg_node *n)
 {
     wg_graph *g = r->to;
     wg_value **y = calloc((size_t)n->n_out + 1, sizeof *y);
     size_t first = wg_graph_node_count(g);
-    bool ok = y && wg_expand_node(n, y);
+    bool ok = y && build_expansion(n, y);
     size_t end = wg_graph_node_count(g);
     for (size_t i = first; ok && i < end; i++)
         ok = admit_expanded(r, wg_graph_node(g, i));
@@ -259,8 +270,8 @@ static wg_node *widened(rewrite *r, const wg_node *n)
 static bool widen(rewrite *r, wg_node *n)
 {
     wg_node *wide = widened(r, n);
-    if (wide && (wgi_has_half(wide) || !(wide->op->expand || any_takes(r, wide))))
-        return !n->op->expand || expand(r, n); /* f32 does not help; a message will name n */
+    if (wide && (wgi_has_half(wide) || !(has_expansion(wide) || any_takes(r, wide))))
+        return !has_expansion(n) || expand(r, n); /* f32 does not help; a message will name n */
     wg_node *node = wide ? admit(r, wide, wide->in) : NULL;
     for (int k = 0; node && k < n->n_out; k++) {
         wg_value *y = current(r, node->out[k]);
@@ -282,7 +293,7 @@ static bool lower(rewrite *r, wg_node *n)
     int roundings = 0;
     if (wgi_has_half(n) && !taken_by_parts(r, n, &roundings))
         return wg_graph_status(r->to) == WG_OK && widen(r, n);
-    return !n->op->expand || expand(r, n);
+    return !has_expansion(n) || expand(r, n);
 }
 
 static wg_activation activation_of(const wg_node *n)

@@ -144,7 +144,7 @@ static bool makes_nonfinite(wg_plan *p, const wgi_work *w)
         had |= storage_at(p, n->in[k])->nonfinite;
     for (int k = 0; k < n->n_out; k++) {
         int64_t at = 0;
-        if (n->op->flags & WG_OP_EARLY) { /* they are not whole yet */
+        if (wgi_begins_sum(n)) { /* they are not whole yet */
             storage_at(p, n->out[k])->nonfinite = (unsigned char)had;
             continue;
         }

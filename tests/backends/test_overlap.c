@@ -5,6 +5,7 @@
 #include "wengert/autograd/grad.h"
 #include "wengert/models/layers.h"
 #include "wengert/ops/ops.h"
+#include "wengert/ops/parse.h"
 
 enum { LAYERS = 6, WIDTH = 24, ROWS = 40 };
 
@@ -60,18 +61,18 @@ static void sums_frame_the_rest(void **state)
     (void)state;
     for (size_t i = 0; i < p->program.n_work; i++) {
         const wgi_work *w = &p->program.work[i];
-        if (is(w, &wg_op_all_reduce_start)) {
+        if (is(w, &wgi_op_all_reduce_start)) {
             int64_t after = place_of(p, w->node->in[0]) + 1;
-            while (after < (int64_t)i && is(&p->program.work[after], &wg_op_all_reduce_start))
+            while (after < (int64_t)i && is(&p->program.work[after], &wgi_op_all_reduce_start))
                 after++;
             check_that(after == (int64_t)i, "start %zu could have been at %lld", i,
                        (long long)after);
             check_that(first_wait < 0, "a start comes after a wait");
             starts++;
         }
-        if (is(w, &wg_op_all_reduce_wait) && first_wait < 0)
+        if (is(w, &wgi_op_all_reduce_wait) && first_wait < 0)
             first_wait = (int64_t)i;
-        between += starts > 0 && first_wait < 0 && !is(w, &wg_op_all_reduce_start);
+        between += starts > 0 && first_wait < 0 && !is(w, &wgi_op_all_reduce_start);
     }
     assert_int_equal(starts, 2 * LAYERS);
     check_that(between >= LAYERS, "%lld nodes under which sums are hidden", (long long)between);
@@ -98,9 +99,9 @@ static size_t trained(bool reduces, size_t memory, bool poison, float *out)
     for (uint64_t i = 0; i < 3; i++)
         run(p, i);
     for (size_t i = 0; i < p->program.n_work; i++) {
-        if (is(&p->program.work[i], &wg_op_all_reduce_start))
+        if (is(&p->program.work[i], &wgi_op_all_reduce_start))
             last_start = (int64_t)i;
-        if (is(&p->program.work[i], &wg_op_all_reduce_wait) && first_wait < 0)
+        if (is(&p->program.work[i], &wgi_op_all_reduce_wait) && first_wait < 0)
             first_wait = (int64_t)i;
     }
     check_that(last_start <= first_wait, "a start comes after a wait");
@@ -143,9 +144,9 @@ static void memory_under_way_is_guarded(void **state)
     (void)state;
     for (size_t i = 0; i < p->program.n_work; i++) {
         const wgi_work *w = &p->program.work[i];
-        if (is(w, &wg_op_all_reduce_wait))
+        if (is(w, &wgi_op_all_reduce_wait))
             break;
-        if (is(w, &wg_op_all_reduce_start)) {
+        if (is(w, &wgi_op_all_reduce_start)) {
             int64_t s = p->layout.storage_of[w->node->out[0]->id];
             sum = p->layout.storage[s].bytes > 1000 ? s : sum;
             continue;
@@ -168,12 +169,37 @@ static void memory_under_way_is_guarded(void **state)
     wg_graph_free(n.g);
 }
 
-/* A sum that is under way is read by its wait alone. */
+/* Only the planner makes a start and a wait: neither a program nor a file can read a sum that is
+ * under way. */
+static void no_graph_has_the_parts(void **state)
+{
+    static const char *const parts[] = {"all_reduce_start", "all_reduce_wait"};
+    wg_graph *g = wg_graph_new(), *from_text;
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(5)), *y;
+    (void)state;
+    for (size_t i = 0; i < WG_COUNT(parts); i++) {
+        char text[200];
+        wg_error error;
+        assert_null(wg_op_find(parts[i]));
+        int length = snprintf(text, sizeof text,
+                              "wengert-graph 1\n%%x = input : f32[5]\n"
+                              "%%y = %s(%%x) {bucket=1}\noutput = %%y\n",
+                              parts[i]);
+        assert_int_equal(wg_graph_parse(&from_text, text, (size_t)length, NULL, &error), WG_EDATA);
+        check_that(strstr(error.text, "no op 'all_reduce_"), "%s", error.text);
+    }
+    wg_all_reduce(&x, 1, 1, &y);
+    assert_false(wg_expand_node(y->node, &y));
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    wg_graph_free(g);
+}
+
+/* The proof of a plan notices who else reads a sum that is under way. */
 static void a_sum_under_way_is_not_read(void **state)
 {
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(5));
-    wg_value *y = wg_apply1(WG_HERE, &wg_op_all_reduce_start, &(wg_all_reduce_attrs){1}, x);
+    wg_value *y = wg_apply1(WG_HERE, &wgi_op_all_reduce_start, &(wg_all_reduce_attrs){1}, x);
     wg_plan *p;
     (void)state;
     wg_output(wg_neg(y), NULL);
@@ -187,9 +213,8 @@ static void a_sum_under_way_is_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_frame_the_rest),
-        cmocka_unit_test(one_rank_has_the_same_bits),
-        cmocka_unit_test(memory_under_way_is_guarded),
+        cmocka_unit_test(sums_frame_the_rest),         cmocka_unit_test(one_rank_has_the_same_bits),
+        cmocka_unit_test(memory_under_way_is_guarded), cmocka_unit_test(no_graph_has_the_parts),
         cmocka_unit_test(a_sum_under_way_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

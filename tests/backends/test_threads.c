@@ -197,6 +197,49 @@ static void test_lost_cores(void **state)
     assert_true(c.looked == 21000000000 && c.delay == 6200000000 && c.looks == 5);
 }
 
+/* A clock of the test's own, by which threads wait for their cores all the time or never. */
+static int64_t waited;
+static int looks;
+
+static int64_t waited_so_far(void)
+{
+    looks++;
+    return waited;
+}
+
+/* Milliseconds from the first run to the first that is told to wait briefly, where a run begins
+ * every `step` milliseconds and cores are missing from `begin` on; -1: not within 10 seconds. */
+static int first_brief_run(int step, int begin)
+{
+    const int64_t millisecond = 1000000, start = 7000 * millisecond;
+    wgi_watch w = {.next = 0};
+    waited = looks = 0;
+    for (int ms = 0; ms <= 10000; ms += step) {
+        if (wgi_watch_run(&w, start + ms * millisecond, waited_so_far, 2))
+            return ms;
+        waited += ms >= begin ? step * millisecond : 0;
+    }
+    return -1;
+}
+
+/* Half a second passes before a look counts, however often runs begin: six looks, a tenth of a
+ * second apart.  After that a tenth of a second of missing cores is enough. */
+static void test_half_a_second_to_settle(void **state)
+{
+    (void)state;
+    assert_int_equal(first_brief_run(1, 0), 500);
+    assert_int_equal(looks, 6);
+    assert_int_equal(first_brief_run(20, 0), 500);
+    assert_int_equal(looks, 6);
+    assert_int_equal(first_brief_run(30, 0), 600); /* looks at each 120 ms */
+    assert_int_equal(looks, 6);
+    assert_int_equal(first_brief_run(700, 0), 3500); /* each run is a look */
+    assert_int_equal(looks, 6);
+    assert_int_equal(first_brief_run(1, 2000), 2100);
+    assert_int_equal(first_brief_run(1, 20000), -1);
+    assert_int_equal(looks, 101);
+}
+
 static atomic_bool over;
 
 static void *spin(void *none)
@@ -255,9 +298,13 @@ static void test_watched_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quotas),  cmocka_unit_test(test_default),
-        cmocka_unit_test(test_waiting), cmocka_unit_test(test_lost_cores),
-        cmocka_unit_test(test_delay),   cmocka_unit_test(test_watched_runs),
+        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_default),
+        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_lost_cores),
+        cmocka_unit_test(test_half_a_second_to_settle),
+        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_watched_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

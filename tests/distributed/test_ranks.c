@@ -4,6 +4,7 @@
 #include "tests/distributed/local.h"
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
+#include "wengert/autograd/vmap.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>
@@ -201,6 +202,44 @@ static void the_gradient_is_a_sum_over_ranks(void **state)
     }
 }
 
+/* For a batch of x there is one sum, of all its rows. */
+static void sum_a_batch(wg_ranks *r, void *context)
+{
+    enum { K = 4, COUNT = 3 };
+    const int n = wg_ranks_count(r), me = wg_ranks_rank(r);
+    wg_backend_list list = wg_ranks_backends(r);
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F64, WG_SHAPE(COUNT)), *y, *yb;
+    wg_value *xb = wg_input(g, "xb", WG_F64, WG_SHAPE(K, COUNT));
+    wg_plan *p;
+    (void)context;
+    wg_all_reduce(&x, 1, 3, &y);
+    y = wg_square(y);
+    insist(wg_vmap(&y, 1, &x, &xb, 1, &yb) == WG_OK, "%s", wg_graph_message(g));
+    wg_output(yb, "yb");
+    insist(wg_plan_create(&p, g,
+                          &(wg_plan_options){.backends = list.backend, .n_backends = list.count}) ==
+               WG_OK,
+           "%s", wg_graph_message(g));
+    for (int i = 0; i < K * COUNT; i++)
+        ((double *)wg_plan_data(p, xb))[i] = i + 100 * me;
+    insist(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+    for (int i = 0; i < K * COUNT; i++) {
+        const double sum = n * i + 50 * n * (n - 1);
+        insist(((double *)wg_plan_data(p, yb))[i] == sum * sum, "yb[%d]", i);
+    }
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void a_batch_has_one_sum(void **state)
+{
+    local_world *w = local_world_new(3);
+    (void)state;
+    local_run(w, 0, sum_a_batch, NULL);
+    local_world_free(w);
+}
+
 /* Two sums of one bucket at once would mix their messages. */
 static void repeat_a_bucket(wg_ranks *r, void *context)
 {
@@ -324,8 +363,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_rank_ends_the_job), /* forks: before there are threads */
-        cmocka_unit_test(sums_are_those_of_the_tree),       cmocka_unit_test(plans_sum_over_ranks),
-        cmocka_unit_test(the_gradient_is_a_sum_over_ranks), cmocka_unit_test(a_bucket_has_one_sum),
+        cmocka_unit_test(sums_are_those_of_the_tree),
+        cmocka_unit_test(plans_sum_over_ranks),
+        cmocka_unit_test(the_gradient_is_a_sum_over_ranks),
+        cmocka_unit_test(a_bucket_has_one_sum),
+        cmocka_unit_test(a_batch_has_one_sum),
         cmocka_unit_test(ranks_exchange_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,19 +162,6 @@ static void keep_all(const subject *s, wg_plan *p, results *r)
     }
 }
 
-/* Some node reads a sum that is under way: no builder makes such a graph, and the check of a plan
- * says so, if it needs that node. */
-static bool reads_too_early(const wg_graph *g)
-{
-    for (size_t i = 0; i < wg_graph_node_count(g); i++) {
-        const wg_node *n = wg_graph_node(g, i);
-        for (int k = 0; k < n->n_in && !(n->op->flags & WG_OP_LATE); k++)
-            if (n->in[k]->node->op->flags & WG_OP_EARLY)
-                return true;
-    }
-    return false;
-}
-
 /* A plan that has its inputs, or NULL and the status. */
 static wg_plan *plan_of(const subject *s, const wg_plan_options *options, wg_status *status)
 {
@@ -189,7 +176,7 @@ static wg_plan *plan_of(const subject *s, const wg_plan_options *options, wg_sta
             wg_graph_message(s->g));
     if (!p)
         return NULL;
-    NEED_OK(wg_plan_check(p) == WG_OK || reads_too_early(s->g), wg_plan_message(p));
+    NEED_OK(wg_plan_check(p) == WG_OK, wg_plan_message(p));
     fill_inputs(s, p);
     return p;
 }

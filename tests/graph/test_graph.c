@@ -1,5 +1,6 @@
 /* The graph itself: messages of errors, ops that are wrong, attributes in words, verification,
  * print. */
+#include "tests/all_kinds.h"
 #include "tests/test.h"
 #include "wengert/graph/op.h"
 #include "wengert/ops/ops.h"
@@ -134,30 +135,6 @@ static void a_wrong_expansion_is_refused(void **state)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-typedef struct all_kinds {
-    int64_t i;
-    double r;
-    bool b;
-    int e;
-    wg_dtype dtype;
-    wg_axes axes;
-    wg_shape shape;
-    const char *text;
-    wg_data data;
-    int64_t axis;
-} all_kinds;
-
-static const char *const colours[] = {"red", "green", NULL};
-static const wg_attr kinds[] = {
-    WG_ATTR(INT, all_kinds, i),       WG_ATTR(REAL, all_kinds, r),
-    WG_ATTR(BOOL, all_kinds, b),      WG_ATTR_NAMED(all_kinds, e, colours),
-    WG_ATTR(DTYPE, all_kinds, dtype), WG_ATTR(AXES, all_kinds, axes),
-    WG_ATTR(SHAPE, all_kinds, shape), WG_ATTR(TEXT, all_kinds, text),
-    WG_ATTR(DATA, all_kinds, data),   WG_ATTR(AXIS, all_kinds, axis),
-};
-static const wg_op op_of_all_kinds = {
-    .name = "kinds", .operands = "x", .infer = same, WG_ATTRS(all_kinds, kinds)};
-
 static all_kinds some_attrs(void)
 {
     all_kinds a;
@@ -165,13 +142,14 @@ static all_kinds some_attrs(void)
     a.i = -4;
     a.r = 0.5;
     a.b = true;
-    a.e = 1;
+    a.e = 3;
     a.dtype = WG_F64;
     a.axes = WG_AXES(0, 2);
     a.shape = WG_SHAPE(2, 3);
     a.text = "t";
     a.data = (wg_data){"12345678", 8};
     a.axis = -1;
+    a.key = 6;
     return a;
 }
 
@@ -185,16 +163,16 @@ static void attributes_of_every_kind(void **state)
     assert_non_null(y);
     char text[300], few[12], none[1] = {'?'};
     const char *expected =
-        "i=-4, r=0.5, b=true, e=green, dtype=f64, axes=(0,2), shape=[2,3], text=\"t\", "
-        "data=8 bytes #";
+        "i=-4, key=6, r=0.5, b=true, dtype=f64, e=pale blue, axes=(0,2), shape=[2,3], "
+        "text=\"t\", data=8 bytes #";
     wg_node_attrs_text(y->node, text, sizeof text);
     check_that(strncmp(text, expected, strlen(expected)) == 0, "%s", text);
-    assert_string_equal(wg_node_attrs_text(y->node, few, sizeof few), "i=-4, r=0.5"); /* is cut */
+    assert_string_equal(wg_node_attrs_text(y->node, few, sizeof few), "i=-4, key=6"); /* is cut */
     wg_node_attrs_text(y->node, none, 0);
     assert_int_equal(none[0], '?');
 
-    all_kinds other[10];
-    for (int i = 0; i < 10; i++)
+    all_kinds other[11];
+    for (int i = 0; i < WG_COUNT(other); i++)
         other[i] = some_attrs();
     other[0].i = 4;
     other[1].r = -0.5;
@@ -206,10 +184,11 @@ static void attributes_of_every_kind(void **state)
     other[7].text = NULL;
     other[8].data = (wg_data){"12345679", 8};
     other[9].axis = 0;
+    other[10].key = 7;
     uint64_t hash = wg_node_attrs_hash(&op_of_all_kinds, &a);
     assert_true(hash == wg_node_attrs_hash(&op_of_all_kinds, y->node->attrs));
     assert_true(wg_node_attrs_equal(&op_of_all_kinds, &a, y->node->attrs));
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < WG_COUNT(other); i++) {
         check_that(!wg_node_attrs_equal(&op_of_all_kinds, &a, &other[i]), "field %d", i);
         check_that(!wg_node_attrs_equal(&op_of_all_kinds, &other[i], &a), "field %d", i);
         check_that(wg_node_attrs_hash(&op_of_all_kinds, &other[i]) != hash, "field %d", i);
@@ -222,7 +201,7 @@ static void attributes_of_every_kind(void **state)
     for (int i = 3; i < 9; i += i == 3 ? 2 : i == 5 ? 2 : 1)
         check_that(!wg_node_attrs_equal(&op_of_all_kinds, &a, &other[i]), "field %d", i);
     assert_null(wg_apply1(NULL, &op_of_all_kinds, &other[3], x));
-    assert_string_equal(wg_graph_message(g), "kinds(x): e is 7, must be 0 to 1");
+    assert_string_equal(wg_graph_message(g), "all kinds(x): e is 7, must be 0 to 3");
     wg_graph_free(g);
 }
 

@@ -1,5 +1,5 @@
 /* The text of a graph: every op and every kind of attribute comes back. */
-#include "tests/ops/all_kinds.h"
+#include "tests/ops/with_all_kinds.h"
 #include "tests/sample.h"
 
 #include <float.h>

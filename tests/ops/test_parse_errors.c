@@ -1,6 +1,6 @@
 /* Texts that are no graph: errors name their place, and no text does harm. */
 #include "graph/mix.h"
-#include "tests/ops/all_kinds.h"
+#include "tests/ops/with_all_kinds.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
 

@@ -113,6 +113,7 @@ static void texts_and_objects_come_back(void **state)
         assert_int_equal(wgi_json_find(&j, inner, "n")->whole, -7);
         assert_string_equal(wgi_json_find(&j, inner, "t")->text, "");
         assert_null(wgi_json_find(&j, inner, "last"));
+        assert_null(wgi_json_find(&j, NULL, "last"));
         assert_int_equal(wgi_json_find(&j, all, "last")->whole, 3);
         int members = 0;
         for (const wgi_json_value *v = wgi_json_first(&j, all); v; v = wgi_json_after(&j, all, v))
@@ -133,6 +134,7 @@ static void what_is_malformed_is_refused_with_its_byte(void **state)
         {"", "file: byte 0: expected '{', got its end"},
         {"[1]", "file: byte 0: expected '{', got '['"},
         {"{\"a\": 1", "file: byte 7: expected '}', got its end"},
+        {"{\"a\": ", "file: byte 6: expected a text, a number or an object, got its end"},
         {"{\"a\" 1}", "file: byte 5: expected ':', got '1'"},
         {"{\"a\": x}", "file: byte 6: expected a text, a number or an object, got 'x'"},
         {"{\"a\": [1]}", "file: byte 6: expected a text, a number or an object, got '['"},

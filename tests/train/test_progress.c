@@ -142,6 +142,7 @@ static void malformed_files_are_refused(void **state)
         {"\"value\": 0.5, ", "", "expected metrics"},
         {"{\"bleu\": {\"value\": 0.5, \"update\": 2}}", "7", "expected metrics"},
         {"\"update\": 2}", "\"update\": 2.5}", "expected metrics"},
+        {", \"update\": 2}", "}", "expected metrics"},
         {"\"bleu\"", "\"a metric of 24 characters\"", "expected metrics"},
         {"\"bleu\"",
          "\"1" ONE_BEST ",\"2" ONE_BEST ",\"3" ONE_BEST ",\"4" ONE_BEST ",\"5" ONE_BEST

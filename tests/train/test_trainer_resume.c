@@ -1,18 +1,7 @@
 /* The trainer of any model: stopped at any update a run goes on as if it had not been, and what
  * would make it another run is refused. */
+#include "tests/stopper.h"
 #include "tests/train/classifier.h"
-
-typedef struct stopper {
-    int64_t at; /* update */
-    volatile int stop;
-} stopper;
-
-static void stop_at(void *context, const wg_event *e)
-{
-    stopper *s = context;
-    if (e->kind == WG_EVENT_UPDATE && e->update == s->at)
-        s->stop = 1;
-}
 
 static const wg_parameter_group groups[] = {{.names = "*bias", .rate = 2},
                                             {.names = "logits*", .rate = 0.5, .weight_decay = 0.1}};

@@ -4,6 +4,7 @@
  *     test_translation_trainer          a training of 12 updates, stopped at any one of them, and
  *                                       one of 50, stopped at every one
  *     test_translation_trainer all      a training of 50 updates, stopped at any one of them */
+#include "tests/stopper.h"
 #include "tests/training.h"
 #include "tests/unsynced.h"
 #include "translate/step.h"
@@ -12,18 +13,6 @@
 #include <math.h>
 
 /* ---- stop and resume ------------------------------------------------------------------------- */
-
-typedef struct stopper {
-    int64_t at; /* update */
-    volatile int stop;
-} stopper;
-
-static void stop_at(void *context, const wg_event *e)
-{
-    stopper *s = context;
-    if (e->kind == WG_EVENT_UPDATE && e->update == s->at)
-        s->stop = 1;
-}
 
 static const char *length = "after 12u"; /* of the training that is stopped at any update */
 

@@ -17,12 +17,13 @@
  * Each task (a tile, or backward a key-value head) is done by one thread in one order: the same
  * bits at any number of threads.  Its products are those of gemm.h or, for short sentences, of
  * small.h. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/gemm.h"
 #include "backends/simd/kernels/mask.h"
 #include "backends/simd/kernels/small.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
-#include <omp.h>
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -69,13 +70,13 @@ typedef struct tile {
     float *room; /* for products */
 } tile;
 
-/* At the first rows of its head. */
-static tile first_tile(const simd_attention *a, int64_t b, int64_t h)
+/* At the first rows of its head, with the room of thread `me`. */
+static tile first_tile(const simd_attention *a, int me, int64_t b, int64_t h)
 {
     simd_tile most = simd_attention_tile(a->T, a->S, a->last - a->first + 1);
     int64_t each = simd_attention_scratch(a->T, a->S, a->last - a->first + 1, a->d, a->d_v);
     tile w = {.b = b, .h = h, .visible = visible_keys(a, b), .ld = simd_attention_ld(most)};
-    w.p = a->scratch + omp_get_thread_num() * each;
+    w.p = a->scratch + me * each;
     w.more = w.p + most.rows * w.ld;
     w.room = w.p + simd_attention_room(most);
     return w;
@@ -316,18 +317,33 @@ static void forward_rows(const simd_attention *a, const tile *w)
          a->failed);
 }
 
-void SIMD(attention_forward)(const simd_attention *a)
+/* Rows of a tile, and how many tiles a head has. */
+typedef struct tiling {
+    const simd_attention *a;
+    int64_t rows, tiles;
+} tiling;
+
+static tiling tiling_of(const simd_attention *a)
 {
     int64_t rows = simd_attention_tile(a->T, a->S, a->last - a->first + 1).rows;
-    int64_t tiles = rows ? (a->T + rows - 1) / rows : 0, tasks = a->batches * a->heads * tiles;
-    int64_t share = tasks_at_a_time(tasks, a->threads);
-#pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
-    for (int64_t task = 0; task < tasks; task++) {
-        int64_t t = task % tiles * rows, h = task / tiles % a->heads, b = task / tiles / a->heads;
-        const tile first = first_tile(a, b, h);
-        const tile w = tile_at(a, &first, t, t + rows < a->T ? rows : a->T - t);
-        forward_rows(a, &w);
-    }
+    return (tiling){a, rows, rows ? (a->T + rows - 1) / rows : 0};
+}
+
+static void forward_tile(const void *args, int64_t task, int me)
+{
+    const tiling *s = args;
+    const simd_attention *a = s->a;
+    int64_t t = task % s->tiles * s->rows, head = task / s->tiles;
+    const tile first = first_tile(a, me, head / a->heads, head % a->heads);
+    const tile w = tile_at(a, &first, t, t + s->rows < a->T ? s->rows : a->T - t);
+    forward_rows(a, &w);
+}
+
+void SIMD(attention_forward)(const simd_attention *a)
+{
+    const tiling s = tiling_of(a);
+    int64_t tasks = a->batches * a->heads * s.tiles;
+    simd_uneven_tasks(a->threads, tasks, tasks_at_a_time(tasks, a->threads), forward_tile, &s);
 }
 
 /* P and the cotangent of dropout(P), in place of dP, give dropout(P), in place of P, and dS. */
@@ -411,22 +427,26 @@ static void backward_rows(const simd_attention *a, const tile *w)
          a->failed);
 }
 
-void SIMD(attention_backward)(const simd_attention *a)
+/* All query heads of one key-value head, whose cotangents they add to. */
+static void backward_head(const void *args, int64_t task, int me)
 {
-    int64_t rows = simd_attention_tile(a->T, a->S, a->last - a->first + 1).rows;
-    int64_t kv_heads = a->heads / a->groups, tasks = a->batches * kv_heads;
-    int64_t share = tasks_at_a_time(tasks, a->threads);
-#pragma omp parallel for schedule(dynamic, share) num_threads(a->threads)
-    for (int64_t task = 0; task < tasks; task++) {
-        int64_t kv = task % kv_heads, b = task / kv_heads;
-        zero_rows(head(&a->dk, b, kv, 0), a->S, a->d, a->dk.row);
-        zero_rows(head(&a->dv, b, kv, 0), a->S, a->d_v, a->dv.row);
-        for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++) {
-            const tile first = first_tile(a, b, h);
-            for (int64_t t = 0; t < a->T; t += rows) {
-                const tile w = tile_at(a, &first, t, t + rows < a->T ? rows : a->T - t);
-                backward_rows(a, &w);
-            }
+    const tiling *s = args;
+    const simd_attention *a = s->a;
+    int64_t kv_heads = a->heads / a->groups, kv = task % kv_heads, b = task / kv_heads;
+    zero_rows(head(&a->dk, b, kv, 0), a->S, a->d, a->dk.row);
+    zero_rows(head(&a->dv, b, kv, 0), a->S, a->d_v, a->dv.row);
+    for (int64_t h = kv * a->groups; h < (kv + 1) * a->groups; h++) {
+        const tile first = first_tile(a, me, b, h);
+        for (int64_t t = 0; t < a->T; t += s->rows) {
+            const tile w = tile_at(a, &first, t, t + s->rows < a->T ? s->rows : a->T - t);
+            backward_rows(a, &w);
         }
     }
+}
+
+void SIMD(attention_backward)(const simd_attention *a)
+{
+    const tiling s = tiling_of(a);
+    int64_t tasks = a->batches * (a->heads / a->groups);
+    simd_uneven_tasks(a->threads, tasks, tasks_at_a_time(tasks, a->threads), backward_head, &s);
 }

@@ -4,6 +4,7 @@
  * rows, and over the pieces in double, whatever the block: the bits do not depend on the number of
  * threads. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -136,14 +137,25 @@ static void backward_block(const simd_channel_norm *a, block b)
     }
 }
 
+typedef struct blocks {
+    const simd_channel_norm *a;
+    void (*run)(const simd_channel_norm *, block);
+    int64_t width;
+} blocks;
+
+static void run_block(const void *args, int64_t i)
+{
+    const blocks *b = args;
+    int64_t first = i * b->width;
+    b->run(b->a, (block){first, smaller(b->width, b->a->channels - first)});
+}
+
 /* Narrow blocks where wide ones would keep few threads busy. */
 static void run_blocks(const simd_channel_norm *a, void (*run)(const simd_channel_norm *, block))
 {
     int threads = a->examples * a->channels < 1 << 14 ? 1 : a->threads;
     int64_t width = a->channels >= 2 * threads * MAX_COLUMNS ? MAX_COLUMNS : MIN_COLUMNS;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t first = 0; first < a->channels; first += width)
-        run(a, (block){first, smaller(width, a->channels - first)});
+    simd_tasks(threads, (a->channels + width - 1) / width, run_block, &(blocks){a, run, width});
 }
 
 void SIMD(column_norm_forward)(const simd_channel_norm *a)

@@ -17,6 +17,7 @@
  * read.  Few sets are taken piece by piece, one pass after the other. */
 #include "backends/simd/kernels/lanes.h"
 #include "backends/simd/kernels/stream.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -285,9 +286,28 @@ static void write_backward(const simd_channel_norm *a, const simd_plane_sets *s,
     }
 }
 
+/* The steps of one direction. */
+typedef struct passes {
+    void (*sum)(const simd_channel_norm *, const simd_plane_sets *, int64_t set, int64_t i);
+    void (*join)(const simd_channel_norm *, const simd_plane_sets *, int64_t set);
+    void (*write)(const simd_channel_norm *, const simd_plane_sets *, int64_t set, int64_t i,
+                  bool past);
+} passes;
+
+/* The norm of all sets. */
+typedef struct norm_of_sets {
+    const simd_channel_norm *a;
+    const simd_plane_sets *s;
+    const passes *run;
+    bool past;
+} norm_of_sets;
+
 /* With groups, a channel's sums are spread over the sets of all examples. */
-static void join_channel(const simd_channel_norm *a, const simd_plane_sets *s, int64_t channel)
+static void join_channel(const void *args, int64_t channel)
 {
+    const norm_of_sets *n = args;
+    const simd_channel_norm *a = n->a;
+    const simd_plane_sets *s = n->s;
     double dbias = 0, dgain = 0;
     for (int64_t b = 0; b < a->examples; b++) {
         int64_t set = b * a->groups + channel / s->planes, first = channel % s->planes * s->chunks;
@@ -302,14 +322,6 @@ static void join_channel(const simd_channel_norm *a, const simd_plane_sets *s, i
 
 /* ---- all sets -------------------------------------------------------------------------------- */
 
-/* The steps of one direction. */
-typedef struct passes {
-    void (*sum)(const simd_channel_norm *, const simd_plane_sets *, int64_t set, int64_t i);
-    void (*join)(const simd_channel_norm *, const simd_plane_sets *, int64_t set);
-    void (*write)(const simd_channel_norm *, const simd_plane_sets *, int64_t set, int64_t i,
-                  bool past);
-} passes;
-
 static void run_set(const simd_channel_norm *a, const simd_plane_sets *s, const passes *run,
                     int64_t set, bool past)
 {
@@ -320,19 +332,18 @@ static void run_set(const simd_channel_norm *a, const simd_plane_sets *s, const 
         run->write(a, s, set, i, past);
 }
 
-/* Within a parallel region: all threads on all pieces, pass by pass. */
+/* All threads on all pieces, pass by pass. */
 static void run_pieces(const simd_channel_norm *a, const simd_plane_sets *s, const passes *run,
-                       bool past)
+                       bool past, simd_member m)
 {
-    int64_t pieces = s->count * s->pieces;
-#pragma omp for schedule(static)
-    for (int64_t i = 0; i < pieces; i++)
+    int64_t pieces = s->count * s->pieces, first = simd_first(m, pieces), end = simd_end(m, pieces);
+    for (int64_t i = first; i < end; i++)
         run->sum(a, s, i / s->pieces, i % s->pieces);
-#pragma omp for schedule(static)
-    for (int64_t set = 0; set < s->count; set++)
+    simd_meet(m);
+    for (int64_t set = simd_first(m, s->count); set < simd_end(m, s->count); set++)
         run->join(a, s, set);
-#pragma omp for schedule(static)
-    for (int64_t i = 0; i < pieces; i++)
+    simd_meet(m);
+    for (int64_t i = first; i < end; i++)
         run->write(a, s, i / s->pieces, i % s->pieces, past);
 }
 
@@ -341,23 +352,24 @@ static int threads_for(const simd_channel_norm *a)
     return a->examples * a->channels * a->size < 1 << 14 ? 1 : a->threads;
 }
 
+static void run_member(const void *args, simd_member m)
+{
+    enum { MANY = 4 }; /* sets for each thread: the shares are even enough */
+    const norm_of_sets *n = args;
+    int64_t sets = n->s->count;
+    if (sets >= MANY * m.team || m.team == 1)
+        for (int64_t set = simd_first(m, sets); set < simd_end(m, sets); set++)
+            run_set(n->a, n->s, n->run, set, n->past);
+    else
+        run_pieces(n->a, n->s, n->run, n->past, m);
+    simd_stream_end();
+}
+
 static void run_sets(const simd_channel_norm *a, const simd_plane_sets *s, const passes *run,
                      const float *result)
 {
-    enum { MANY = 4 }; /* sets for each thread: the shares are even enough */
     bool past = simd_streams(a->examples * a->channels * a->size, a->size, result, NULL);
-    int threads = threads_for(a);
-#pragma omp parallel num_threads(threads)
-    {
-        if (s->count >= MANY * threads || threads == 1) {
-#pragma omp for schedule(static)
-            for (int64_t set = 0; set < s->count; set++)
-                run_set(a, s, run, set, past);
-        } else {
-            run_pieces(a, s, run, past);
-        }
-        simd_stream_end();
-    }
+    simd_team(threads_for(a), run_member, &(norm_of_sets){a, s, run, past});
 }
 
 void SIMD(channel_norm_forward)(const simd_channel_norm *a)
@@ -372,7 +384,5 @@ void SIMD(channel_norm_backward)(const simd_channel_norm *a)
     run_sets(a, &s, &(const passes){sum_backward, join_backward, write_backward}, a->dx);
     if (!a->groups)
         return;
-#pragma omp parallel for schedule(static) num_threads(threads_for(a))
-    for (int64_t channel = 0; channel < a->channels; channel++)
-        join_channel(a, &s, channel);
+    simd_tasks(threads_for(a), a->channels, join_channel, &(norm_of_sets){.a = a, .s = &s});
 }

@@ -4,6 +4,7 @@
  * cache where their size is a power of two.  Each number is made in double, in the order of the
  * reference: the bits are the reference's. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -81,29 +82,37 @@ static inline void lines(const simd_cumulate *c, int64_t at, bool products)
     }
 }
 
-static inline void each_block(const simd_cumulate *c, bool products)
+static int64_t blocks_across(const simd_cumulate *c)
 {
-    bool by_lines = c->inner == 1;
-    int64_t across = (c->inner + COLUMNS - 1) / COLUMNS,
-            blocks = by_lines ? (c->outer + SIDE - 1) / SIDE : c->outer * across;
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t first = b % across * COLUMNS, count = smaller(SIDE, c->outer - b * SIDE);
-        if (!by_lines)
-            columns(c, b / across * c->size * c->inner + first, smaller(COLUMNS, c->inner - first),
-                    products);
-        else if (count == SIDE)
-            lines(c, b * SIDE * c->size, products);
-        else
-            for (int64_t l = 0; l < count; l++)
-                line(c, (b * SIDE + l) * c->size, products);
-    }
+    return (c->inner + COLUMNS - 1) / COLUMNS;
+}
+
+SIMD_INLINE void one_block(const simd_cumulate *c, int64_t b, bool products)
+{
+    int64_t across = blocks_across(c), first = b % across * COLUMNS,
+            count = smaller(SIDE, c->outer - b * SIDE);
+    if (c->inner > 1)
+        columns(c, b / across * c->size * c->inner + first, smaller(COLUMNS, c->inner - first),
+                products);
+    else if (count == SIDE)
+        lines(c, b * SIDE * c->size, products);
+    else
+        for (int64_t l = 0; l < count; l++)
+            line(c, (b * SIDE + l) * c->size, products);
+}
+
+static void block_of_sums(const void *c, int64_t b)
+{
+    one_block(c, b, false);
+}
+
+static void block_of_products(const void *c, int64_t b)
+{
+    one_block(c, b, true);
 }
 
 void SIMD(cumulate)(const simd_cumulate *c)
 {
-    if (c->products)
-        each_block(c, true);
-    else
-        each_block(c, false);
+    int64_t blocks = c->inner == 1 ? (c->outer + SIDE - 1) / SIDE : c->outer * blocks_across(c);
+    simd_tasks(c->threads, blocks, c->products ? block_of_products : block_of_sums, c);
 }

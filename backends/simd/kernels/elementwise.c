@@ -1,5 +1,6 @@
 /* Functions of each element in loops that the compiler vectorises.  Errors are at most a few units
  * in the last place of max(1, |y|). */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/functions.h"
 #include "backends/simd/kernels/team.h"
 

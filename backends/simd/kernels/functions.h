@@ -3,6 +3,7 @@
 #ifndef WG_BACKENDS_SIMD_KERNELS_FUNCTIONS_H
 #define WG_BACKENDS_SIMD_KERNELS_FUNCTIONS_H
 
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/kernels.h"
 
 #include <math.h>

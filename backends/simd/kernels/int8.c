@@ -5,11 +5,11 @@
  * Outputs go in panels of so many as fill the registers with sums of some rows.  A panel's weights
  * are put side by side once, then all rows pass over them: they stay in the first cache. */
 #include "backends/simd/kernels/int8.h"
+#include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/unrolled.h"
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -33,22 +33,25 @@ static float largest(const float *x, int64_t n)
     return y;
 }
 
+static void quantize_row(const void *args, int64_t row)
+{
+    const simd_quantize *a = args;
+    const float *x = a->x + row * a->width;
+    int8_t *q = a->q + row * a->width;
+    float top = largest(x, a->width), inverse = a->steps / top;
+    a->scale[row] = top <= a->min ? 0 : top / a->steps;
+    if (top <= a->min || !(top <= FLT_MAX)) {
+        memset(q, 0, (size_t)a->width);
+        return;
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < a->width; i++)
+        q[i] = (int8_t)(int32_t)rintf(x[i] * inverse);
+}
+
 void SIMD(quantize)(const simd_quantize *a)
 {
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t row = 0; row < a->rows; row++) {
-        const float *x = a->x + row * a->width;
-        int8_t *q = a->q + row * a->width;
-        float top = largest(x, a->width), inverse = a->steps / top;
-        a->scale[row] = top <= a->min ? 0 : top / a->steps;
-        if (top <= a->min || !(top <= FLT_MAX)) {
-            memset(q, 0, (size_t)a->width);
-            continue;
-        }
-#pragma omp simd
-        for (int64_t i = 0; i < a->width; i++)
-            q[i] = (int8_t)(int32_t)rintf(x[i] * inverse);
-    }
+    simd_tasks(a->threads, a->rows, quantize_row, a);
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */
@@ -126,26 +129,26 @@ static void one_panel(const simd_int8 *a, const pieces *p, int64_t first, int64_
         some_rows(a, p, r, first, outputs, panel, 1);
 }
 
-void SIMD(int8_linear)(const simd_int8 *a)
+static void run_member(const void *args, simd_member m)
 {
+    const simd_int8 *a = args;
     const pieces p = pieces_of(a);
     int64_t panels = (a->outputs + PANEL - 1) / PANEL,
             width = simd_int8_groups(a->width) * SIMD_INT8_GROUP;
     /* Few panels: rows are shared out as well. */
     int64_t shares = panels >= 2 * a->threads ? 1 : a->threads;
     int64_t share = ((a->rows + shares - 1) / shares + ROWS - 1) / ROWS * ROWS;
-#pragma omp parallel num_threads(a->threads)
-    {
-#pragma omp for schedule(static)
-        for (int64_t r = 0; r < a->rows; r++)
-            p.raised[r] = simd_int8_lay_common(a->x + r * a->width, a->width, p.x + r * width);
-#pragma omp for schedule(static) collapse(2)
-        for (int64_t i = 0; i < panels; i++)
-            for (int64_t k = 0; k < shares; k++) {
-                int64_t r = k * share, end = r + share < a->rows ? r + share : a->rows;
-                if (r < end)
-                    one_panel(a, &p, i * PANEL, r, end,
-                              p.panel + omp_get_thread_num() * PANEL * width);
-            }
+    for (int64_t r = simd_first(m, a->rows); r < simd_end(m, a->rows); r++)
+        p.raised[r] = simd_int8_lay_common(a->x + r * a->width, a->width, p.x + r * width);
+    simd_meet(m);
+    for (int64_t i = simd_first(m, panels * shares); i < simd_end(m, panels * shares); i++) {
+        int64_t r = i % shares * share, end = r + share < a->rows ? r + share : a->rows;
+        if (r < end)
+            one_panel(a, &p, i / shares * PANEL, r, end, p.panel + m.me * PANEL * width);
     }
+}
+
+void SIMD(int8_linear)(const simd_int8 *a)
+{
+    simd_team(a->threads, run_member, a);
 }

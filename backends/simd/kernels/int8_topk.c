@@ -4,9 +4,7 @@
  * when it comes to it. */
 #include "backends/simd/kernels/topk.h"
 #include "backends/simd/kernels/int8.h"
-#include "backends/simd/kernels/unrolled.h"
-
-#include <omp.h>
+#include "backends/simd/kernels/team.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -71,10 +69,11 @@ SIMD_INLINE void some_classes(const simd_int8_topk *a, int64_t group, int64_t c,
     }
 }
 
-static void make_logits(const void *of, int64_t group, int64_t first, int64_t classes, float *block)
+static void make_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
+                        float *block)
 {
     const simd_int8_topk *a = of;
-    const block_of_weights w = weights_of(a, omp_get_thread_num());
+    const block_of_weights w = weights_of(a, me);
     float scale[LANES] = {0};
     int64_t row = group * LANES, rows = a->rows - row < LANES ? a->rows - row : LANES, c = 0;
     memcpy(scale, a->x_scale + row, (size_t)rows * sizeof *scale);
@@ -90,16 +89,18 @@ static void make_logits(const void *of, int64_t group, int64_t first, int64_t cl
         some_classes(a, group, c, &w, scale, block, 1);
 }
 
+static void make_panel(const void *args, int64_t group)
+{
+    const simd_int8_topk *a = args;
+    int64_t row = group * LANES, rows = a->rows - row < LANES ? a->rows - row : LANES;
+    simd_int8_lay_lanes(a->x + row * a->width, rows, a->width, LANES, panel_of(a, group));
+}
+
 void SIMD(int8_topk)(const simd_int8_topk *a)
 {
-    int64_t groups = simd_topk_groups(a->rows);
     for (int thread = 0; thread < a->threads; thread++)
         *weights_of(a, thread).first = -1;
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t group = 0; group < groups; group++) {
-        int64_t row = group * LANES, rows = a->rows - row < LANES ? a->rows - row : LANES;
-        simd_int8_lay_lanes(a->x + row * a->width, rows, a->width, LANES, panel_of(a, group));
-    }
+    simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
     const simd_topk_of best = {make_logits, a,    a->values,  a->ids, a->rows,
                                a->outputs,  a->k, a->threads, a->best};
     SIMD(best_of_logits)(&best);

@@ -2,8 +2,7 @@
  *
  * Each source of this folder is compiled four times, for the baseline, for AVX2, for AVX-512 and
  * for that with VNNI, and written once: SIMD(name) is wgi_simd_name_base, _avx2, _avx512 or
- * _avx512vnni.  Loops are plain C that the compiler vectorises; exp is a polynomial (simd_exp),
- * because libm's is not inlined. */
+ * _avx512vnni.  Loops are plain C that the compiler vectorises. */
 #ifndef WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 #define WG_BACKENDS_SIMD_KERNELS_KERNELS_H
 
@@ -599,38 +598,5 @@ typedef struct simd_table {
 
 extern const simd_table wgi_simd_table_base, wgi_simd_table_avx2, wgi_simd_table_avx512,
     wgi_simd_table_avx512vnni;
-
-/* x = n ln 2 + r with |r| <= ln 2 / 2; returns (exp(r) - 1 - r) / r^2 by the Taylor polynomial of
- * degree 7 of exp (error below 1e-8). */
-static inline float simd_exp_tail(float x, float *n, float *r)
-{
-    const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
-    *n = (x * 1.44269504f + magic) - magic;
-    *r = x - *n * 0.693145752f - *n * 1.42860677e-6f;
-    float p = 1.98412698e-4f;
-    p = p * *r + 1.38888889e-3f;
-    p = p * *r + 8.33333333e-3f;
-    p = p * *r + 4.16666667e-2f;
-    p = p * *r + 1.66666667e-1f;
-    return p * *r + 0.5f;
-}
-
-/* exp(x) to 2 ulp for x in [-87, 88]; 0 below, +inf above, NaN for NaN.  x = n ln 2 + r, 2^n by the
- * exponent's bits.  Branch-free. */
-static inline float simd_exp(float x)
-{
-    float low = x > -87.0f ? x : -87.0f,
-          clamped = low < 88.72f ? low : 88.72f; /* NaN becomes -87 */
-    float n, r, p = simd_exp_tail(clamped, &n, &r);
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    int32_t bits = ((int32_t)n + 127)
-                   << 23; /* n = 128 gives the bits of +inf: right for x > 88.72 - ln 2 / 2 */
-    float power;
-    memcpy(&power, &bits, sizeof power);
-    float y = p * power;
-    y = x < -87.0f ? 0.0f : y;
-    return x != x ? x : y;
-}
 
 #endif

@@ -4,6 +4,7 @@
  * multiplied with a vector of rows. */
 #include "backends/simd/kernels/topk.h"
 #include "backends/simd/kernels/small.h"
+#include "backends/simd/kernels/team.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -21,9 +22,11 @@ static float *panel_of(const simd_linear_topk *a, int64_t group)
 }
 
 /* block[c, lane] = bias[c] + w[c] . x[lane] */
-static void make_logits(const void *of, int64_t group, int64_t first, int64_t classes, float *block)
+static void make_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
+                        float *block)
 {
     const simd_linear_topk *a = of;
+    (void)me;
     int64_t vectors = (rows_of(a, group) + SIMD_LANES - 1) / SIMD_LANES;
     for (int64_t c = 0; a->bias && c < classes; c++)
         for (int64_t lane = 0; lane < SIMD_TOPK_ROWS; lane++)
@@ -45,14 +48,16 @@ static void make_logits(const void *of, int64_t group, int64_t first, int64_t cl
     simd_small_product(&product);
 }
 
+static void make_panel(const void *args, int64_t group)
+{
+    const simd_linear_topk *a = args;
+    const float *x = a->x + group * SIMD_TOPK_ROWS * a->width;
+    SIMD(rows_as_lanes)(x, a->width, rows_of(a, group), a->width, panel_of(a, group));
+}
+
 void SIMD(linear_topk)(const simd_linear_topk *a)
 {
-    int64_t groups = simd_topk_groups(a->rows);
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t group = 0; group < groups; group++)
-        SIMD(rows_as_lanes)
-    (a->x + group * SIMD_TOPK_ROWS * a->width, a->width, rows_of(a, group), a->width,
-     panel_of(a, group));
+    simd_tasks(a->threads, simd_topk_groups(a->rows), make_panel, a);
     const simd_topk_of best = {make_logits, a,    a->values,  a->ids,    a->rows,
                                a->classes,  a->k, a->threads, a->scratch};
     SIMD(best_of_logits)(&best);

@@ -7,10 +7,11 @@
  * where scale G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's
  * weight (0 if ignored).  The three products are divided into blocks of the result by their sizes
  * alone, and each block is computed by one thread: the same bits at any number of threads. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/gemm.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
-#include <omp.h>
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -57,28 +58,69 @@ typedef struct room {
     bool *failed;
 } room;
 
-static float *own_room(const room *r)
+/* A product in `down` blocks of rows times `across` blocks of columns. */
+typedef struct grid {
+    const simd_product *p;
+    int64_t down, across;
+    const room *room;
+} grid;
+
+static void multiply_block(const void *args, int64_t block, int me)
 {
-    return r->data + omp_get_thread_num() * r->size;
+    const grid *g = args;
+    const simd_product *p = g->p;
+    int64_t row = block_begin(block % g->down, g->down, p->m);
+    int64_t column = block_begin(block / g->down, g->across, p->n);
+    simd_product part = *p;
+    part.m = block_begin(block % g->down + 1, g->down, p->m) - row;
+    part.n = block_begin(block / g->down + 1, g->across, p->n) - column;
+    part.a += p->ta ? row : row * p->lda;
+    part.b += p->tb ? column * p->ldb : column;
+    part.c += row * p->ldc + column;
+    part.scratch = g->room->data + me * g->room->size;
+    if (part.m > 0 && part.n > 0)
+        simd_gemm(&part, g->room->failed);
 }
 
-/* c in `down` blocks of rows times `across` blocks of columns, each computed by one thread. */
+/* Each block is computed by one thread. */
 static void multiply(const simd_product *p, int64_t down, int64_t across, const room *r)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(r->threads)
-    for (int64_t block = 0; block < down * across; block++) {
-        int64_t row = block_begin(block % down, down, p->m);
-        int64_t column = block_begin(block / down, across, p->n);
-        simd_product part = *p;
-        part.m = block_begin(block % down + 1, down, p->m) - row;
-        part.n = block_begin(block / down + 1, across, p->n) - column;
-        part.a += p->ta ? row : row * p->lda;
-        part.b += p->tb ? column * p->ldb : column;
-        part.c += row * p->ldc + column;
-        part.scratch = own_room(r);
-        if (part.m > 0 && part.n > 0)
-            simd_gemm(&part, r->failed);
-    }
+    simd_uneven_tasks(r->threads, down * across, 1, multiply_block, &(grid){p, down, across, r});
+}
+
+/* A product in pieces of its sum, each [m, n] of `partial`. */
+typedef struct division {
+    const simd_product *p;
+    int64_t pieces;
+    float *partial;
+    const room *room;
+} division;
+
+static void multiply_piece(const void *args, int64_t i, int me)
+{
+    const division *d = args;
+    const simd_product *p = d->p;
+    int64_t k = block_begin(i, d->pieces, p->k);
+    simd_product part = *p;
+    part.k = block_begin(i + 1, d->pieces, p->k) - k;
+    part.a += k;
+    part.b += k * p->ldb;
+    part.c = d->partial + i * p->m * p->n;
+    part.ldc = p->n;
+    part.scratch = d->room->data + me * d->room->size;
+    simd_gemm(&part, d->room->failed);
+}
+
+static void add_pieces(const void *args, int64_t row)
+{
+    const division *d = args;
+    const simd_product *p = d->p;
+    float *c = p->c + row * p->ldc;
+    const float *first = d->partial + row * p->n;
+    memcpy(c, first, (size_t)p->n * sizeof *c);
+    for (int64_t i = 1; i < d->pieces; i++)
+        for (int64_t j = 0; j < p->n; j++)
+            c[j] += first[i * p->m * p->n + j];
 }
 
 /* The same for a result of few blocks and a long sum, neither a nor b transposed and beta 0: the
@@ -86,27 +128,9 @@ static void multiply(const simd_product *p, int64_t down, int64_t across, const 
  * are added up in their order. */
 static void multiply_long(const simd_product *p, int64_t pieces, float *partial, const room *r)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(r->threads)
-    for (int64_t i = 0; i < pieces; i++) {
-        int64_t k = block_begin(i, pieces, p->k);
-        simd_product part = *p;
-        part.k = block_begin(i + 1, pieces, p->k) - k;
-        part.a += k;
-        part.b += k * p->ldb;
-        part.c = partial + i * p->m * p->n;
-        part.ldc = p->n;
-        part.scratch = own_room(r);
-        simd_gemm(&part, r->failed);
-    }
-#pragma omp parallel for schedule(static) num_threads(r->threads)
-    for (int64_t row = 0; row < p->m; row++) {
-        float *c = p->c + row * p->ldc;
-        const float *first = partial + row * p->n;
-        memcpy(c, first, (size_t)p->n * sizeof *c);
-        for (int64_t i = 1; i < pieces; i++)
-            for (int64_t j = 0; j < p->n; j++)
-                c[j] += first[i * p->m * p->n + j];
-    }
+    const division d = {p, pieces, partial, r};
+    simd_uneven_tasks(r->threads, pieces, 1, multiply_piece, &d);
+    simd_tasks(r->threads, p->m, add_pieces, &d);
 }
 
 /* One chunk of rows: x [rows, d], logits and then their gradients g [rows, v], losses [rows]. */
@@ -137,23 +161,26 @@ static void make_logits(const chunk *c)
     multiply(&logits, 1, c->blocks, &c->room);
 }
 
+/* Row r of g becomes its gradient. */
+static void one_loss(const void *args, int64_t r)
+{
+    const chunk *c = args;
+    const simd_loss *a = c->a;
+    int64_t v = a->classes, target = a->targets[c->first + r];
+    float weight = a->weights[c->first + r];
+    if (weight != 0) { /* NaN too: it must show */
+        float *row = c->g + r * v;
+        c->losses[r] = weight * loss_row(row, v, target, a->on, a->off, weight * a->scale);
+    } else {
+        c->losses[r] = 0;
+        memset(c->g + r * v, 0, (size_t)v * sizeof *c->g);
+    }
+}
+
 /* Each row of g becomes its gradient; *loss += the rows' losses, in their order. */
 static void add_losses(const chunk *c, double *loss)
 {
-    const simd_loss *a = c->a;
-    int64_t v = a->classes;
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t r = 0; r < c->rows; r++) {
-        int64_t target = a->targets[c->first + r];
-        float weight = a->weights[c->first + r];
-        if (weight != 0) { /* NaN too: it must show */
-            float *row = c->g + r * v;
-            c->losses[r] = weight * loss_row(row, v, target, a->on, a->off, weight * a->scale);
-        } else {
-            c->losses[r] = 0;
-            memset(c->g + r * v, 0, (size_t)v * sizeof *c->g);
-        }
-    }
+    simd_tasks(c->a->threads, c->rows, one_loss, c);
     for (int64_t r = 0; r < c->rows; r++)
         *loss += c->losses[r];
 }

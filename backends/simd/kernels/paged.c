@@ -1,11 +1,11 @@
 /* Attention of single queries over keys and values at slots of a pool, as a decoder has it.  One
  * thread does a row, in one order, so its bits depend neither on the other rows nor on the number
  * of threads. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/small.h"
-#include "backends/simd/kernels/unrolled.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
-#include <omp.h>
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -184,8 +184,10 @@ static void add(const simd_paged *a, int64_t r, int64_t n, const float *s, float
     }
 }
 
-static void attend(const simd_paged *a, int64_t r, float *s)
+static void attend(const void *args, int64_t r, int me)
 {
+    const simd_paged *a = args;
+    float *s = a->scratch + me * a->heads * simd_paged_stride(a->max);
     int64_t n = length_of(a, r), stride = simd_paged_stride(a->max);
     scores(a, r, n, s);
     for (int64_t h = 0; h < a->heads; h++) {
@@ -196,7 +198,5 @@ static void attend(const simd_paged *a, int64_t r, float *s)
 
 void SIMD(paged_attention)(const simd_paged *a)
 {
-#pragma omp parallel for schedule(dynamic, 16) num_threads(a->threads)
-    for (int64_t r = 0; r < a->rows; r++)
-        attend(a, r, a->scratch + omp_get_thread_num() * a->heads * simd_paged_stride(a->max));
+    simd_uneven_tasks(a->threads, a->rows, 16, attend, a);
 }

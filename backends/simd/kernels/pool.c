@@ -2,7 +2,7 @@
  * of y go side by side: for each tap, one loop over those in which it lies within the plane.  A NaN
  * is larger than any number; of equal numbers the first counts. */
 #include "backends/simd/kernels/kernels.h"
-#include "backends/simd/kernels/unrolled.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -96,48 +96,48 @@ static void run_windows(const simd_pool *a, const float *x, int64_t p, windows *
             take_tap(&a->w, x, position(&a->h, p, tap), l, of);
 }
 
-void SIMD(max_pool)(const simd_pool *a)
+static void max_row(const void *args, int64_t row)
 {
-    int64_t rows = a->planes * a->h.count, work = rows * a->w.count * a->h.kernel * a->w.kernel;
-    int threads = work < 1 << 14 ? 1 : a->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t row = 0; row < rows; row++) {
-        windows of;
-        const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
-        for (of.first = 0; of.first < a->w.count; of.first += COLUMNS) {
-            of.count = smaller(COLUMNS, a->w.count - of.first);
-            run_windows(a, x, row % a->h.count, &of);
-            int64_t to = row * a->w.count + of.first;
-            for (int64_t q = 0; q < of.count; q++) {
-                a->y[to + q] = of.best[q];
-                a->index[to + q] = of.at[q];
-            }
+    const simd_pool *a = args;
+    windows of;
+    const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
+    for (of.first = 0; of.first < a->w.count; of.first += COLUMNS) {
+        of.count = smaller(COLUMNS, a->w.count - of.first);
+        run_windows(a, x, row % a->h.count, &of);
+        int64_t to = row * a->w.count + of.first;
+        for (int64_t q = 0; q < of.count; q++) {
+            a->y[to + q] = of.best[q];
+            a->index[to + q] = of.at[q];
         }
     }
 }
 
-/* false if an index lies outside the plane */
-static bool scatter_plane(const simd_pool_scatter *a, int64_t plane)
+void SIMD(max_pool)(const simd_pool *a)
 {
+    int64_t rows = a->planes * a->h.count, work = rows * a->w.count * a->h.kernel * a->w.kernel;
+    simd_tasks(work < 1 << 14 ? 1 : a->threads, rows, max_row, a);
+}
+
+/* Sets *failed if an index lies outside the plane. */
+static void scatter_plane(const void *args, int64_t plane)
+{
+    const simd_pool_scatter *a = args;
     const float *y = a->y + plane * a->windows;
     const int64_t *index = a->index + plane * a->windows;
     float *x = a->x + plane * a->size;
     memset(x, 0, (size_t)a->size * sizeof *x);
     for (int64_t o = 0; o < a->windows; o++) {
-        if ((uint64_t)index[o] >= (uint64_t)a->size)
-            return false;
+        if ((uint64_t)index[o] >= (uint64_t)a->size) {
+#pragma omp atomic write
+            *a->failed = true;
+            return;
+        }
         x[index[o]] += y[o];
     }
-    return true;
 }
 
 void SIMD(pool_scatter)(const simd_pool_scatter *a)
 {
     int threads = a->planes * (a->size + a->windows) < 1 << 14 ? 1 : a->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t plane = 0; plane < a->planes; plane++)
-        if (!scatter_plane(a, plane)) {
-#pragma omp atomic write
-            *a->failed = true;
-        }
+    simd_tasks(threads, a->planes, scatter_plane, a);
 }

@@ -1,6 +1,7 @@
 /* Reductions along rows.  Sums are made in double, as in the reference kernels: along a row that
  * costs no more than reading it, and the only roundings of a sum are that to float at its end and
  * those of its terms. */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 

@@ -1,6 +1,7 @@
 /* Reductions over middle axes and over both ends, and where the extremes of rows are.  Sums are
  * made in double, as those along rows (reduce.c).  A NaN is more extreme than any number. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #include <math.h>
 
@@ -53,9 +54,15 @@ static void best_of_columns(const simd_reduce_axes *a, const float *x, int64_t w
         y[j] = sign * best[j];
 }
 
-static void reduce_columns(const simd_reduce_axes *a, int64_t task, int64_t across)
+static int64_t columns_across(const simd_reduce_axes *a)
 {
-    int64_t first = task % across * COLUMNS, outer = task / across;
+    return (a->inner + COLUMNS - 1) / COLUMNS;
+}
+
+static void reduce_columns(const void *args, int64_t task)
+{
+    const simd_reduce_axes *a = args;
+    int64_t across = columns_across(a), first = task % across * COLUMNS, outer = task / across;
     const float *x = a->x + outer * a->middle * a->inner + first;
     float *y = a->y + outer * a->inner + first;
     int64_t width = smaller(COLUMNS, a->inner - first);
@@ -97,28 +104,26 @@ static float best_of_runs(const simd_reduce_axes *a, const float *x)
     return sign * best[0];
 }
 
-static float reduce_runs(const simd_reduce_axes *a, const float *x)
+static void reduce_runs(const void *args, int64_t i)
 {
+    const simd_reduce_axes *a = args;
+    const float *x = a->x + i * a->inner;
     switch (a->how) {
-    case SIMD_SUM: return (float)sum_of_runs(a, x);
-    case SIMD_MEAN: return (float)(sum_of_runs(a, x) / ((double)a->outer * (double)a->inner));
-    default: return best_of_runs(a, x);
+    case SIMD_SUM: a->y[i] = (float)sum_of_runs(a, x); break;
+    case SIMD_MEAN:
+        a->y[i] = (float)(sum_of_runs(a, x) / ((double)a->outer * (double)a->inner));
+        break;
+    default: a->y[i] = best_of_runs(a, x);
     }
 }
 
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
 {
-    int64_t across = (a->inner + COLUMNS - 1) / COLUMNS;
     int threads = a->outer * a->middle * a->inner < 1 << 14 ? 1 : a->threads;
-    if (a->ends) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int64_t i = 0; i < a->middle; i++)
-            a->y[i] = reduce_runs(a, a->x + i * a->inner);
-    } else {
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int64_t task = 0; task < a->outer * across; task++)
-            reduce_columns(a, task, across);
-    }
+    if (a->ends)
+        simd_tasks(threads, a->middle, reduce_runs, a);
+    else
+        simd_tasks(threads, a->outer * columns_across(a), reduce_columns, a);
 }
 
 /* ---- where the extremes are ------------------------------------------------------------------ */
@@ -159,11 +164,13 @@ static int64_t arg_of(const float *x, int64_t n, float sign)
     return top;
 }
 
+static void arg_of_row(const void *args, int64_t row)
+{
+    const simd_arg *a = args;
+    a->y[row] = arg_of(a->x + row * a->width, a->width, a->smallest ? -1 : 1);
+}
+
 void SIMD(arg)(const simd_arg *a)
 {
-    float sign = a->smallest ? -1 : 1;
-    int threads = a->rows * a->width < 1 << 14 ? 1 : a->threads;
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t row = 0; row < a->rows; row++)
-        a->y[row] = arg_of(a->x + row * a->width, a->width, sign);
+    simd_tasks(a->rows * a->width < 1 << 14 ? 1 : a->threads, a->rows, arg_of_row, a);
 }

@@ -9,6 +9,7 @@
  * by one thread in one order, so the bits do not depend on the number of threads. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/stream.h"
+#include "backends/simd/kernels/team.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -303,19 +304,30 @@ static void backward_lines(const simd_scan *s, int64_t group, bool past)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static void each_block(const simd_scan *s, bool past,
-                       void (*by_lines)(const simd_scan *, int64_t, bool),
-                       void (*by_columns)(const simd_scan *, int64_t, bool))
+typedef void scan_block(const simd_scan *s, int64_t b, bool past);
+
+typedef struct scan_blocks {
+    const simd_scan *s;
+    scan_block *run;
+    int64_t count;
+    bool past;
+} scan_blocks;
+
+static void run_member(const void *args, simd_member m)
 {
-    int64_t blocks = s->inner == 1 ? (s->outer + SIDE - 1) / SIDE
-                                   : s->outer * ((s->inner + COLUMNS - 1) / COLUMNS);
-#pragma omp parallel num_threads(s->threads)
-    {
-#pragma omp for schedule(static)
-        for (int64_t b = 0; b < blocks; b++)
-            (s->inner == 1 ? by_lines : by_columns)(s, b, past);
-        simd_stream_end();
-    }
+    const scan_blocks *a = args;
+    for (int64_t b = simd_first(m, a->count); b < simd_end(m, a->count); b++)
+        a->run(a->s, b, a->past);
+    simd_stream_end();
+}
+
+static void each_block(const simd_scan *s, bool past, scan_block *by_lines, scan_block *by_columns)
+{
+    bool lines = s->inner == 1;
+    int64_t count =
+        lines ? (s->outer + SIDE - 1) / SIDE : s->outer * ((s->inner + COLUMNS - 1) / COLUMNS);
+    simd_team(s->threads, run_member,
+              &(scan_blocks){s, lines ? by_lines : by_columns, count, past});
 }
 
 /* Results in whole cache lines, and more of them than the caches hold. */

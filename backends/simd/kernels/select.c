@@ -3,6 +3,7 @@
  * better.  In the end the heap is sorted.  n elements take n comparisons in vectors and log k steps
  * for each that enters: n log k at worst, where every element is better than those before. */
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/kernels/team.h"
 
 #define X(name, args) void SIMD(name)(const args *);
 SIMD_KERNELS(X)
@@ -95,10 +96,14 @@ static void select_row(const float *x, int64_t width, heap h)
     sort(&h);
 }
 
+static void select_of_row(const void *args, int64_t row)
+{
+    const simd_select *s = args;
+    select_row(s->x + row * s->width, s->width,
+               (heap){s->values + row * s->k, s->ids + row * s->k, s->k});
+}
+
 void SIMD(select_rows)(const simd_select *s)
 {
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int64_t row = 0; row < s->rows; row++)
-        select_row(s->x + row * s->width, s->width,
-                   (heap){s->values + row * s->k, s->ids + row * s->k, s->k});
+    simd_tasks(s->threads, s->rows, select_of_row, s);
 }

@@ -1,5 +1,6 @@
 /* Softmax and log-softmax of dense rows.  -inf gives exactly 0; a row of -inf alone gives zeros
  * (log: -inf). */
+#include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 

@@ -38,6 +38,21 @@ SIMD_INLINE void simd_tasks(int threads, int64_t n, void (*task)(const void *a, 
         task(a, i);
 }
 
+/* The same where tasks differ in length: a thread takes the next `share` of them as soon as it is
+ * free.  `me` is its number in the team. */
+SIMD_INLINE void simd_uneven_tasks(int threads, int64_t n, int64_t share,
+                                   void (*task)(const void *a, int64_t i, int me), const void *a)
+{
+    if (threads <= 1) {
+        for (int64_t i = 0; i < n; i++)
+            task(a, i, 0);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, share) num_threads(threads)
+    for (int64_t i = 0; i < n; i++)
+        task(a, i, omp_get_thread_num());
+}
+
 /* The member's share of n tasks: from simd_first to below simd_end. */
 static inline int64_t simd_first(simd_member m, int64_t n)
 {

@@ -11,8 +11,8 @@
  * groups, by bands, and where there are few of these also the chunks.  The chunks are always the
  * same and are joined in their order, so a row's bits depend neither on the other rows nor on the
  * number of threads. */
+#include "backends/simd/kernels/team.h"
 #include "backends/simd/kernels/topk.h"
-#include "backends/simd/kernels/unrolled.h"
 
 #include <math.h>
 
@@ -185,11 +185,11 @@ static void begin(const simd_topk_of *a, int64_t group, lists to, bests *best)
         best->min[lane] = lane < best->rows ? -INFINITY : INFINITY;
 }
 
-static void take(const simd_topk_of *a, int64_t group, int64_t first, int64_t classes, float *block,
-                 bests *best)
+static void take(const simd_topk_of *a, int me, int64_t group, int64_t first, int64_t classes,
+                 float *block, bests *best)
 {
     float tops[SUBS + 1][LANES];
-    a->logits(a->of, group, first, classes, block);
+    a->logits(a->of, me, group, first, classes, block);
     for (int64_t i = classes * LANES; i < SIMD_TOPK_CLASSES * LANES; i++)
         block[i] = -INFINITY;
     find_tops(block, tops);
@@ -197,9 +197,15 @@ static void take(const simd_topk_of *a, int64_t group, int64_t first, int64_t cl
     keep_best(best, block, first, classes, tops);
 }
 
+/* Bands of groups, and parts of the classes: a task is one part for one band. */
+typedef struct division {
+    const simd_topk_of *a;
+    int64_t bands, parts;
+} division;
+
 /* The groups of a band meet each block of classes one after the other, so that whatever it is made
  * of stays near. */
-static void reduce(const simd_topk_of *a, int64_t band, int64_t part, int64_t parts)
+static void reduce(const simd_topk_of *a, int me, int64_t band, int64_t part, int64_t parts)
 {
     _Alignas(64) float block[SIMD_TOPK_CLASSES * LANES] = {0};
     bests best[SIMD_TOPK_BAND];
@@ -211,13 +217,24 @@ static void reduce(const simd_topk_of *a, int64_t band, int64_t part, int64_t pa
         begin(a, first_group + g, lists_of(a, part, parts), &best[g]);
     for (int64_t first = begins; first < ends; first += SIMD_TOPK_CLASSES)
         for (int64_t g = 0; g < groups; g++)
-            take(a, first_group + g, first, smaller(SIMD_TOPK_CLASSES, ends - first), block,
+            take(a, me, first_group + g, first, smaller(SIMD_TOPK_CLASSES, ends - first), block,
                  &best[g]);
 }
 
-/* Of all parts of a group's row: they come in the order of classes. */
-static void merge(const simd_topk_of *a, int64_t row, int64_t parts)
+static void reduce_some(const void *args, simd_member m)
 {
+    const division *d = args;
+    int64_t tasks = d->bands * d->parts;
+    for (int64_t i = simd_first(m, tasks); i < simd_end(m, tasks); i++)
+        reduce(d->a, m.me, i % d->bands, i / d->bands, d->parts);
+}
+
+/* Of all parts of a group's row: they come in the order of classes. */
+static void merge(const void *args, int64_t row)
+{
+    const division *d = args;
+    const simd_topk_of *a = d->a;
+    int64_t parts = d->parts;
     int64_t group = row / LANES, lane = row % LANES, k = a->k,
             chunks = simd_topk_chunks(a->classes);
     int64_t count = smaller(k, smaller(a->classes, chunks / parts * SIMD_TOPK_CHUNK));
@@ -248,13 +265,9 @@ void SIMD(best_of_logits)(const simd_topk_of *a)
             parts = simd_topk_parts(a->rows, a->classes, a->threads);
     for (int64_t i = 0; i < groups * chunks; i++)
         *sums_of(a, 0, i) = nothing;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(a->threads)
-    for (int64_t part = 0; part < parts; part++)
-        for (int64_t band = 0; band < bands; band++)
-            reduce(a, band, part, parts);
-#pragma omp parallel for schedule(static) num_threads(a->threads)
-    for (int64_t row = 0; row < a->rows; row++)
-        merge(a, row, parts);
+    const division d = {a, bands, parts};
+    simd_team(a->threads, reduce_some, &d);
+    simd_tasks(a->threads, a->rows, merge, &d);
 }
 
 /* ---- of logits that are there ---------------------------------------------------------------- */
@@ -266,10 +279,11 @@ void SIMD(rows_as_lanes)(const float *x, int64_t ldx, int64_t rows, int64_t clas
             block[c * LANES + lane] = lane < rows ? x[lane * ldx + c] : 0;
 }
 
-static void given_logits(const void *of, int64_t group, int64_t first, int64_t classes,
+static void given_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
                          float *block)
 {
     const simd_topk *a = of;
+    (void)me;
     int64_t row = group * LANES;
     SIMD(rows_as_lanes)
     (a->x + row * a->width + first, a->width, smaller(LANES, a->rows - row), classes, block);

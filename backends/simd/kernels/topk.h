@@ -13,8 +13,8 @@ enum {
 
 /* Writes block[c, lane], [classes, SIMD_TOPK_ROWS]: the logits of the classes from `first` on, for
  * the rows of a group, which begin at row SIMD_TOPK_ROWS group.  Lanes that are no rows, in the
- * last group, may get any numbers. */
-typedef void simd_logits(const void *of, int64_t group, int64_t first, int64_t classes,
+ * last group, may get any numbers.  `me` is the number of the thread. */
+typedef void simd_logits(const void *of, int me, int64_t group, int64_t first, int64_t classes,
                          float *block);
 
 /* A chunk's largest logit m and the sum of exp(logit - m), of each row of a group. */

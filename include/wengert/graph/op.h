@@ -147,10 +147,6 @@ typedef enum wg_op_flag {
     WG_OP_STATE = 1 << 8,     /* a leaf that runs update by assignment, not by gradients */
     WG_OP_INPUT = 1 << 9,     /* a leaf that the caller fills */
     WG_OP_FILL = 1 << 10, /* every element of the result is the attribute of kind WG_ATTR_REAL */
-    /** Begins what goes on beside the run: a plan runs the node as soon as its operands are there.
-     *  Its results are whole only after the node of WG_OP_LATE that reads them. */
-    WG_OP_EARLY = 1 << 11,
-    WG_OP_LATE = 1 << 12, /* waits for it: a plan runs the node when no other can run */
 } wg_op_flag;
 
 /** How smooth a function is: sets step, formula and tolerance of the gradient check. */

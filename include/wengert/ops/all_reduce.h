@@ -11,7 +11,7 @@ extern "C" {
 /** Numbers of buckets that a program may give: 0 to WG_MAX_BUCKETS - 1. */
 enum { WG_MAX_BUCKETS = 4000 };
 
-/** Attributes of all_reduce and of the two ops that it consists of. */
+/** Attributes of all_reduce. */
 typedef struct wg_all_reduce_attrs {
     int64_t bucket; /**< by which the ranks tell this sum from others that are under way */
 } wg_all_reduce_attrs;
@@ -22,8 +22,9 @@ typedef struct wg_all_reduce_attrs {
  * the last x is there until nothing else is left to run: so what is to be hidden behind it needs no
  * other care.  The sum of an element is a binary tree over the ranks, whatever the network does:
  * tree(a..b) = tree(a..m) + tree(m+1..b), split at the largest power of two below the length.  The
- * derivative is that of a loss which is the sum over all ranks: dx[i] = all_reduce(dy[i]).  In a
- * plan without wg_ranks_backend it is the identity: the sum over one rank.  All y are NULL after an
+ * derivative is that of a loss which is the sum over all ranks: dx[i] = all_reduce(dy[i]).  wg_vmap
+ * makes one sum of a whole batch, of the same bucket, which takes the place of the sum.  In a plan
+ * without wg_ranks_backend it is the identity: the sum over one rank.  All y are NULL after an
  * error. */
 WG_API void(wg_all_reduce)(const char *at, wg_value *const *x, size_t n, int64_t bucket,
                            wg_value **y);

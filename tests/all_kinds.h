@@ -1,8 +1,7 @@
-/* An op of the program, with every kind of attribute, for the tests of the text of a graph. */
-#ifndef WG_TESTS_OPS_ALL_KINDS_H
-#define WG_TESTS_OPS_ALL_KINDS_H
+/* An op of the program, with every kind of attribute. */
+#ifndef WG_TESTS_ALL_KINDS_H
+#define WG_TESTS_ALL_KINDS_H
 
-#include "tests/graph_text.h"
 #include "wengert/graph/op.h"
 
 typedef struct all_kinds {
@@ -15,6 +14,7 @@ typedef struct all_kinds {
     wg_shape shape;
     const char *text;
     wg_data data;
+    int64_t axis;
 } all_kinds;
 
 static inline bool infer_kinds(wg_node *n)
@@ -29,10 +29,9 @@ static const wg_attr kinds[] = {
     WG_ATTR(DTYPE, all_kinds, dtype), WG_ATTR_NAMED(all_kinds, e, colours),
     WG_ATTR(AXES, all_kinds, axes),   WG_ATTR(SHAPE, all_kinds, shape),
     WG_ATTR(TEXT, all_kinds, text),   WG_ATTR(DATA, all_kinds, data),
+    WG_ATTR(AXIS, all_kinds, axis),
 };
 static const wg_op op_of_all_kinds = {
     .name = "all kinds", .operands = "x", .infer = infer_kinds, WG_ATTRS(all_kinds, kinds)};
-static const wg_op *const own_ops[] = {&op_of_all_kinds};
-static const wg_parse_options with_own_ops = {.ops = own_ops, .n_ops = 1};
 
 #endif
