@@ -7,7 +7,7 @@ static const int last[MEANS] = {1, 2, 5, 10, 20};
 enum { FIVE = 2, TWENTY = 4 }; /* of these */
 
 static const paper_setting settings[] = {
-    {"t^-0.5", .small = true, .kind = WG_SCHEDULE_INVERSE_SQRT},
+    {"t^-0.5", .kind = WG_SCHEDULE_INVERSE_SQRT},
     {"constant", .small = true, .kind = WG_SCHEDULE_CONSTANT},
     {"linear to 0", .kind = WG_SCHEDULE_LINEAR},
 };
@@ -76,9 +76,9 @@ static void judge(paper_run *r, const paper_sweep *s, int variant)
 
 wg_status paper_averaging(paper_run *r)
 {
-    paper_training base = paper_training_usual(r->small);
+    paper_training base = paper_sweep_base(r->small);
     paper_sweep s;
-    base.updates = r->small ? 150 : 500;
+    base.updates = r->small ? 240 : base.updates;
     base.checkpoints = last[MEANS - 1];
     base.apart = APART;
     base.extras = MEANS * PAPER_SCORES;

@@ -185,9 +185,9 @@ static void judge(paper_run *r, const paper_sweep *s)
 wg_status paper_beam(paper_run *r)
 {
     static const paper_setting settings[] = {{"2 + 2 layers", .small = true}};
-    paper_training base = paper_training_usual(r->small);
+    paper_training base = paper_sweep_base(r->small);
     paper_sweep s;
-    base.updates = r->small ? 120 : 300;
+    base.updates = r->small ? 120 : base.updates;
     base.extras = SEARCHES * MEASURES;
     base.extra = search_all;
     wg_status status = paper_sweep_train(&s, r, &base, settings, WG_COUNT(settings));

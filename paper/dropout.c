@@ -3,7 +3,7 @@
 #include "paper/experiments.h"
 #include "paper/sweep.h"
 
-enum { FEW = 500 };
+enum { FEW = 100 };
 
 static const paper_setting settings[] = {
     {"no dropout", .small = true, .examples = FEW},
@@ -28,7 +28,7 @@ static void draw(paper_run *r, const paper_sweep *s)
     } panels[] = {{"-log p of a token", PAPER_NLL}, {"right sentences", PAPER_EXACT}};
     for (int i = 0; i < WG_COUNT(panels); i++) {
         paper_panel *p = paper_add_panel(r->report, panels[i].title, "dropout", "");
-        paper_sweep_curve(s, p, "500 sentences", panels[i].score, few, WG_COUNT(few));
+        paper_sweep_curve(s, p, "100 sentences", panels[i].score, few, WG_COUNT(few));
         paper_sweep_curve(s, p, "new sentences", panels[i].score, fresh, WG_COUNT(fresh));
     }
 }
@@ -37,10 +37,10 @@ wg_status paper_dropout(paper_run *r)
 {
     paper_training base = paper_training_usual(r->small);
     paper_sweep s;
-    base.updates = r->small ? 240 : 800;
+    base.updates = r->small ? 240 : 500;
     wg_status status = paper_sweep_train(&s, r, &base, settings, WG_COUNT(settings));
     if (status == WG_OK) {
-        paper_add_scores(r, "500 sentences again and again, and new ones", s.variant, &s.results,
+        paper_add_scores(r, "100 sentences again and again, and new ones", s.variant, &s.results,
                          false);
         draw(r, &s);
         paper_sweep_judge(&s, r, PAPER_NLL, "no dropout", "dropout 0.2");

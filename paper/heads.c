@@ -187,7 +187,7 @@ static wg_status report_quality(paper_run *r)
                                         {"4 heads, d_k 4", 4},
                                         {"4 heads, d_k 8", 8},
                                         {"4 heads, d_k 16", 16}};
-    const paper_training base = paper_training_usual(r->small);
+    const paper_training base = paper_sweep_base(r->small);
     paper_sweep s;
     wg_status status = paper_sweep_train(&s, r, &base, settings, WG_COUNT(settings));
     if (status == WG_OK) {

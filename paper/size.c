@@ -3,7 +3,7 @@
 #include "paper/sweep.h"
 
 static const paper_setting settings[] = {
-    {"base", .small = false},      {"1 + 1 layers", .layers = 1},
+    {"base", .layers = 2},         {"1 + 1 layers", .layers = 1},
     {"4 + 4 layers", .layers = 4}, {"d_model 8", .small = true, .d_model = 8},
     {"d_model 16", .d_model = 16}, {"d_model 64", .small = true, .d_model = 64},
     {"d_ff 16", .d_ff = 16},       {"d_ff 256", .d_ff = 256},
@@ -12,8 +12,7 @@ static const paper_setting settings[] = {
 /* A smaller and a larger model. */
 static const char *const pairs[][2] = {
     {"1 + 1 layers", "4 + 4 layers"},
-    {"d_model 8", "base"},
-    {"d_model 16", "d_model 64"},
+    {"d_model 8", "d_model 64"},
     {"d_ff 16", "d_ff 256"},
 };
 
@@ -33,7 +32,7 @@ static void draw(paper_run *r, const paper_sweep *s)
 
 wg_status paper_size(paper_run *r)
 {
-    const paper_training base = paper_training_usual(r->small);
+    const paper_training base = paper_sweep_base(r->small);
     paper_sweep s;
     wg_status status = paper_sweep_train(&s, r, &base, settings, WG_COUNT(settings));
     if (status == WG_OK) {

@@ -6,6 +6,13 @@
 
 /* ---- the variants ---------------------------------------------------------------------------- */
 
+paper_training paper_sweep_base(bool small)
+{
+    paper_training t = paper_training_usual(small);
+    t.updates = small ? t.updates : 300;
+    return t;
+}
+
 static void set(int64_t *field, int64_t value)
 {
     *field = value ? value : *field;

@@ -27,6 +27,9 @@ typedef struct paper_sweep {
     paper_results results;
 } paper_sweep;
 
+/* The usual training, ended in the full form while models still differ. */
+paper_training paper_sweep_base(bool small);
+
 /* `base` with that name and those changes. */
 paper_training paper_variant(const paper_training *base, const paper_setting *x);
 
