@@ -115,88 +115,105 @@ static wg_status search_all(paper_model *m, double *values, wg_error *error)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static paper_spread number_of(const paper_sweep *s, int search, int measure)
+/* A model that was trained for a while, and one that makes many mistakes. */
+static const paper_setting settings[] = {
+    {"300 updates", .updates = 300},
+    {"120 updates", .small = true, .updates = 120},
+};
+
+static paper_spread number_of(const paper_sweep *s, int model, int search, int measure)
 {
-    return paper_extra_of(&s->results, 0, search * MEASURES + measure);
+    return paper_extra_of(&s->results, model, search * MEASURES + measure);
 }
 
 static void add_table(paper_run *r, const paper_sweep *s)
 {
-    static const char *const columns[] = {"beam",
-                                          "alpha",
-                                          "right sentences",
-                                          "length",
-                                          "log p of a translation",
-                                          "reference is better"};
+    static const char *const columns[] = {
+        "model", "beam", "alpha", "right sentences", "length", "log p of a translation", "missed",
+    };
     paper_table *t = paper_add_table(r->report, "Beam search, by size and length penalty", columns,
                                      WG_COUNT(columns));
+    for (int m = 0; m < s->n; m++)
+        for (int i = 0; i < SEARCHES; i++) {
+            paper_row(t);
+            paper_words(t, "%s", s->variant[m].name);
+            paper_number(t, (double)searches[i].beam, 0);
+            paper_number(t, searches[i].alpha, 1);
+            for (int k = 0; k < MEASURES; k++)
+                paper_mean(t, number_of(s, m, i, k), 3);
+        }
+}
+
+/* The searches with one length penalty. */
+static void add_curve(paper_panel *p, const paper_sweep *s, int model, int measure, double alpha)
+{
+    paper_curve *c = paper_add_curve(p, "%s, alpha = %.1f", s->variant[model].name, alpha);
     for (int i = 0; i < SEARCHES; i++) {
-        paper_row(t);
-        paper_words(t, "%d", (int)searches[i].beam);
-        paper_number(t, searches[i].alpha, 1);
-        for (int k = 0; k < MEASURES; k++)
-            paper_mean(t, number_of(s, i, k), 3);
+        paper_spread y = number_of(s, model, i, measure);
+        if (searches[i].alpha == alpha)
+            paper_point(p, c, (double)searches[i].beam, y.mean, y.deviation);
     }
 }
 
 static void draw(paper_run *r, const paper_sweep *s)
 {
-    static const char *const titles[MEASURES] = {
-        "right sentences", "length, of the references' length", "log p of a translation",
-        "sentences whose reference scores better"};
+    static const char *const titles[MEASURES] = {"right sentences", "length, of the references'",
+                                                 "log p of a translation",
+                                                 "references that score better"};
     for (int k = 0; k < MEASURES; k++) {
         paper_panel *p = paper_add_panel(r->report, titles[k], "size of the beam", "");
-        paper_curve *c = paper_add_curve(p, "without length penalty");
         paper_log_axes(p, true, false);
-        for (int i = GREEDY; i <= SIXTEEN; i++) {
-            paper_spread y = number_of(s, i, k);
-            paper_point(p, c, (double)searches[i].beam, y.mean, y.deviation);
+        for (int m = 0; m < s->n; m++) {
+            add_curve(p, s, m, k, searches[GREEDY].alpha);
+            add_curve(p, s, m, k, searches[PAPERS].alpha);
         }
     }
 }
 
-/* By how much search a is better than search b with the same model. */
-static paper_spread gain(const paper_sweep *s, int a, int b, int measure)
+/* By how much a measure is more with search a than with search b of the same model. */
+static paper_spread gain(const paper_sweep *s, int model, int a, int b, int measure)
 {
-    return paper_gain_of(&s->results, 0, a * MEASURES + measure, b * MEASURES + measure);
+    return paper_gain_of(&s->results, model, a * MEASURES + measure, b * MEASURES + measure);
 }
 
-static void judge(paper_run *r, const paper_sweep *s)
+static void judge(paper_run *r, const paper_sweep *s, int model)
 {
-    paper_spread likelier = gain(s, FOUR, GREEDY, LOG_P), more = gain(s, SIXTEEN, FOUR, LOG_P),
-                 better = gain(s, FOUR, GREEDY, RIGHT), wider = gain(s, SIXTEEN, FOUR, RIGHT),
-                 penalty = gain(s, PAPERS, FOUR, RIGHT);
+    const char *name = s->variant[model].name;
+    paper_spread likelier = gain(s, model, FOUR, GREEDY, LOG_P),
+                 more = gain(s, model, SIXTEEN, FOUR, LOG_P),
+                 better = gain(s, model, FOUR, GREEDY, RIGHT),
+                 wider = gain(s, model, SIXTEEN, FOUR, RIGHT),
+                 penalty = gain(s, model, PAPERS, FOUR, RIGHT);
     paper_found(r->report, paper_clearly_positive(likelier) && more.mean >= 0,
-                "log p of a translation rises with the beam: by %.4f +- %.4f from greedy search "
-                "to a beam of 4, and by %.4f +- %.4f from there to 16.",
-                likelier.mean, likelier.deviation, more.mean, more.deviation);
+                "%s: log p of a translation rises with the beam, by %.3f +- %.3f from greedy "
+                "search to a beam of 4, and by %.3f +- %.3f from there to 16.",
+                name, likelier.mean, likelier.deviation, more.mean, more.deviation);
     paper_found(r->report, paper_clearly_positive(better),
-                "A beam of 4 changes the share of right sentences by %+.3f +- %.3f from that of "
-                "greedy search, and one of 16 by %+.3f +- %.3f from that of 4.",
-                better.mean, better.deviation, wider.mean, wider.deviation);
+                "%s: a beam of 4 changes the share of right sentences by %+.3f +- %.3f from that "
+                "of greedy search, and one of 16 by %+.3f +- %.3f from that of 4.",
+                name, better.mean, better.deviation, wider.mean, wider.deviation);
     paper_found(r->report, paper_clearly_positive(penalty),
-                "The length penalty of the paper, alpha = 0.6, changes it by %+.3f +- %.3f with a "
-                "beam of 4; translations are %.3f times as long as the references with it, and "
-                "%.3f times without it.",
-                penalty.mean, penalty.deviation, number_of(s, PAPERS, LENGTH).mean,
-                number_of(s, FOUR, LENGTH).mean);
+                "%s: the length penalty of the paper, alpha = 0.6, changes it by %+.3f +- %.3f "
+                "with a beam of 4; translations are %.3f times as long as the references with it, "
+                "and %.3f times without it.",
+                name, penalty.mean, penalty.deviation, number_of(s, model, PAPERS, LENGTH).mean,
+                number_of(s, model, FOUR, LENGTH).mean);
 }
 
 wg_status paper_beam(paper_run *r)
 {
-    static const paper_setting settings[] = {{"2 + 2 layers", .small = true}};
     paper_training base = paper_sweep_base(r->small);
     paper_sweep s;
-    base.updates = r->small ? 120 : base.updates;
     base.extras = SEARCHES * MEASURES;
     base.extra = search_all;
     wg_status status = paper_sweep_train(&s, r, &base, settings, WG_COUNT(settings));
     if (status == WG_OK) {
         add_table(r, &s);
-        paper_add_scores(r, "The model, which is told the tokens before each", s.variant,
+        paper_add_scores(r, "The models, which are told the tokens before each", s.variant,
                          &s.results, false);
         draw(r, &s);
-        judge(r, &s);
+        for (int m = 0; m < s.n; m++)
+            judge(r, &s, m);
     }
     paper_sweep_free(&s);
     return status;

@@ -39,6 +39,7 @@ paper_training paper_variant(const paper_training *base, const paper_setting *x)
     set(&t.schedule.warmup, x->warmup);
     t.schedule.kind = x->kind ? x->kind : t.schedule.kind;
     set(&t.task.examples, x->examples);
+    set(&t.updates, x->updates);
     return t;
 }
 

@@ -19,6 +19,7 @@ typedef struct paper_setting {
     int64_t warmup;   /* updates */
     int kind;         /* of the schedule: wg_schedule_kind */
     int64_t examples; /* sentences of the training data */
+    int64_t updates;
 } paper_setting;
 
 typedef struct paper_sweep {

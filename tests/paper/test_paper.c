@@ -62,9 +62,9 @@ static void greedy_search_gets_what_the_scores_say(void **state)
     (void)state;
     paper_report r = run_small("beam", NULL);
     assert_true(r.tables == 2);
-    const paper_cell *searched = &r.table[0].cell[0][2], *scored = &r.table[1].cell[0][3];
-    assert_string_equal(r.table[0].cell[0][0].text, "1");
-    assert_string_equal(r.table[0].column[2], r.table[1].column[3]);
+    const paper_cell *searched = &r.table[0].cell[0][3], *scored = &r.table[1].cell[0][3];
+    assert_string_equal(r.table[0].cell[0][1].text, "1");
+    assert_string_equal(r.table[0].column[3], r.table[1].column[3]);
     check_that(scored->value > 0 && fabs(searched->value - scored->value) < 0.01, "%g, not %g",
                searched->value, scored->value);
     paper_report_free(&r);
