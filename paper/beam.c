@@ -20,7 +20,7 @@ enum {
     RIGHT,  /* share of the sentences that are translated without a mistake */
     LENGTH, /* tokens of the translations, divided by those of the references */
     LOG_P,  /* of a translation */
-    MISSED, /* share of the sentences whose reference has a better score than what was found */
+    MISSED, /* search errors: share of sentences whose reference scores better than what was found */
     MEASURES
 };
 
@@ -129,7 +129,8 @@ static paper_spread number_of(const paper_sweep *s, int model, int search, int m
 static void add_table(paper_run *r, const paper_sweep *s)
 {
     static const char *const columns[] = {
-        "model", "beam", "alpha", "right sentences", "length", "log p of a translation", "missed",
+        "model",         "beam", "alpha", "right sentences", "length", "log p of a translation",
+        "search errors",
     };
     paper_table *t = paper_add_table(r->report, "Beam search, by size and length penalty", columns,
                                      WG_COUNT(columns));
@@ -158,8 +159,7 @@ static void add_curve(paper_panel *p, const paper_sweep *s, int model, int measu
 static void draw(paper_run *r, const paper_sweep *s)
 {
     static const char *const titles[MEASURES] = {"right sentences", "length, of the references'",
-                                                 "log p of a translation",
-                                                 "references that score better"};
+                                                 "log p of a translation", "search errors"};
     for (int k = 0; k < MEASURES; k++) {
         paper_panel *p = paper_add_panel(r->report, titles[k], "size of the beam", "");
         paper_log_axes(p, true, false);
