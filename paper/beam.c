@@ -20,7 +20,7 @@ enum {
     RIGHT,  /* share of the sentences that are translated without a mistake */
     LENGTH, /* tokens of the translations, divided by those of the references */
     LOG_P,  /* of a translation */
-    MISSED, /* search errors: share of sentences whose reference scores better than what was found */
+    MISSED, /* search errors: share of sentences whose reference has a better score */
     MEASURES
 };
 
