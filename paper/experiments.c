@@ -8,6 +8,10 @@ static const paper_experiment experiments[] = {
      "Section 3.2.1: for q and k of mean 0 and variance 1, q.k has variance d_k; without the "
      "factor 1/sqrt(d_k) the softmax saturates, and its gradient vanishes.",
      paper_scale},
+    {"heads",
+     "Section 3.2.2 and Table 3 (A, B): h heads of width d / h cost as much as one of width d; one "
+     "head is worse than several, too many are worse again, and so are narrower keys.",
+     paper_heads},
     {"positions",
      "Section 3.5 and Table 3 (E): learned positions do as well as sinusoids, whose PE(p + k) is a "
      "linear function of PE(p) and which may extend to sentences longer than those of training.",
@@ -19,6 +23,25 @@ static const paper_experiment experiments[] = {
      paper_table1},
     {"warmup", "Section 5.3: the learning rate first rises and then falls; the rise is needed.",
      paper_warmup},
+    {"norm",
+     "Section 3.1 has the norm after each sublayer, which needs the warm-up of section 5.3; with "
+     "the norm before each sublayer, as later models have it, training needs none.",
+     paper_norm},
+    {"dropout", "Section 5.4 and Table 3 (D): dropout is very helpful against overfitting.",
+     paper_dropout},
+    {"smoothing",
+     "Section 5.4 and Table 3 (D): label smoothing hurts perplexity, as the model learns to be "
+     "more unsure, but improves accuracy and BLEU.",
+     paper_smoothing},
+    {"averaging",
+     "Section 6.1: the mean of the last 5 checkpoints (20 for the big model) is the model that "
+     "translates.",
+     paper_averaging},
+    {"beam",
+     "Section 6.1: translations are found by beam search, with 4 hypotheses and the length penalty "
+     "alpha = 0.6.",
+     paper_beam},
+    {"size", "Table 3 (C): larger models are better.", paper_size},
 };
 
 const paper_experiment *paper_experiment_at(size_t i)

@@ -28,11 +28,21 @@ static wg_value *model(void *context, const wg_model_step *step)
     return wg_transformer_loss(&m, &in, NULL);
 }
 
+/* Whether that update is one of those whose parameters are kept. */
+static bool is_checkpoint(const paper_training *t, int64_t update)
+{
+    int64_t left = t->updates - update;
+    return t->checkpoints && left % t->apart == 0 && left / t->apart < t->checkpoints;
+}
+
 static void note(void *context, const wg_event *event)
 {
     paper_model *m = context;
     if (event->kind == WG_EVENT_DISPLAY && m->at < m->training->points)
         m->loss[m->at++] = event->loss;
+    if (event->kind == WG_EVENT_UPDATE && is_checkpoint(m->training, event->update) &&
+        m->keeping == WG_OK)
+        m->keeping = paper_checkpoints_keep(&m->kept, wg_trainer_store(m->trainer));
 }
 
 static wg_status train(paper_model *m, wg_error *error)
@@ -69,20 +79,30 @@ static wg_status train(paper_model *m, wg_error *error)
         if (status != WG_OK)
             wgi_error_set(error, status, "%s", wg_trainer_message(m->trainer));
     }
+    if (status == WG_OK && m->keeping != WG_OK)
+        status = wgi_error_set(error, m->keeping, "out of memory for checkpoints");
     return status;
+}
+
+/* The network with the sizes that its task gives it. */
+static wg_transformer_config net_of(const paper_training *t)
+{
+    wg_transformer_config net = t->net;
+    net.source_vocabulary = net.target_vocabulary = paper_task_vocabulary(&t->task);
+    net.dtype = WG_F32;
+    return net;
 }
 
 wg_status paper_model_train(paper_model *m, const paper_training *training, uint64_t seed,
                             double *loss, wg_error *error)
 {
-    *m = (paper_model){.training = training, .seed = seed, .loss = loss, .net = training->net};
-    m->net.source_vocabulary = m->net.target_vocabulary = paper_task_vocabulary(&training->task);
-    m->net.dtype = WG_F32;
+    *m = (paper_model){.training = training, .seed = seed, .loss = loss, .net = net_of(training)};
     return train(m, error);
 }
 
 void paper_model_free(paper_model *m)
 {
+    paper_checkpoints_free(&m->kept);
     wg_trainer_free(m->trainer);
     *m = (paper_model){0};
 }
@@ -143,4 +163,18 @@ wg_status paper_model_score(paper_model *m, const paper_task *t, double *scores,
     wg_plan_free(p);
     wg_graph_free(e.graph);
     return status;
+}
+
+int64_t paper_model_size(const paper_training *training)
+{
+    const wg_transformer_config net = net_of(training);
+    exam e = exam_of(&net, &training->task);
+    int64_t size = 0;
+    for (size_t i = 0; i < wg_graph_node_count(e.graph); i++) {
+        const wg_node *n = wg_graph_node(e.graph, i);
+        if (n->op->flags & WG_OP_PARAMETER)
+            size += wg_value_count(n->out[0]);
+    }
+    wg_graph_free(e.graph);
+    return size;
 }

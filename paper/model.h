@@ -2,6 +2,7 @@
 #ifndef WG_PAPER_MODEL_H
 #define WG_PAPER_MODEL_H
 
+#include "paper/checkpoints.h"
 #include "paper/run.h"
 #include "paper/task.h"
 #include "wengert/train/trainer.h"
@@ -17,8 +18,12 @@ typedef enum paper_score {
     PAPER_SCORES
 } paper_score;
 
+struct paper_model;
+/* Measures n = extras numbers of a trained model, whose parameters it may change. */
+typedef wg_status paper_extra(struct paper_model *m, double *values, wg_error *error);
+
 typedef struct paper_training {
-    const char *name; /* of the variant, without blanks */
+    const char *name; /* of the variant */
     paper_task task;
     wg_transformer_config net; /* vocabularies and dtype are set by the training */
     wg_schedule schedule;
@@ -26,6 +31,9 @@ typedef struct paper_training {
     int tests;
     paper_task test[PAPER_TESTS]; /* [tests] what it is scored on; 0: on `task` */
     int points;                   /* of the curve of the training loss */
+    int checkpoints, apart;       /* so many last ones are kept, so many updates from each other */
+    int extras;
+    paper_extra *extra; /* measures them after the scores; NULL: extras is 0 */
 } paper_training;
 
 typedef struct paper_model {
@@ -37,6 +45,8 @@ typedef struct paper_model {
     wg_trainer *trainer; /* has the parameters */
     double *loss;        /* [points], the caller's */
     int at;              /* points of it so far */
+    paper_checkpoints kept;
+    wg_status keeping; /* WG_OK, or why a checkpoint could not be kept */
 } paper_model;
 
 /* Trains it in one thread.  A training that diverges ends with the parameters before, and with
@@ -44,6 +54,9 @@ typedef struct paper_model {
 wg_status paper_model_train(paper_model *m, const paper_training *training, uint64_t seed,
                             double *loss, wg_error *error);
 void paper_model_free(paper_model *m);
+
+/* The number of its parameters. */
+int64_t paper_model_size(const paper_training *training);
 
 /* Its scores[PAPER_SCORES] on sentences of the task that it has not seen. */
 wg_status paper_model_score(paper_model *m, const paper_task *t, double *scores, wg_error *error);

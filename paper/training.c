@@ -21,9 +21,21 @@ paper_training paper_training_usual(bool small)
     return t;
 }
 
+paper_training paper_training_deep(bool small)
+{
+    enum { CURVE = 25 };
+    paper_training t = paper_training_usual(small);
+    t.net.encoder_layers = t.net.decoder_layers = 6;
+    t.updates = small ? 60 : 400;
+    t.batch = small ? 16 : 32;
+    t.schedule = (wg_schedule){WG_SCHEDULE_LINEAR, .rate = 3e-3};
+    t.points = CURVE;
+    return t;
+}
+
 static int numbers_of(const paper_training *t)
 {
-    return (t->tests ? t->tests : 1) * PAPER_SCORES + t->points;
+    return (t->tests ? t->tests : 1) * PAPER_SCORES + t->points + t->extras;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -48,6 +60,8 @@ static wg_status run_trial(paper_run *r, const void *what, double *values, wg_er
     for (int i = 0; i < tests && status == WG_OK; i++)
         status = paper_model_score(&m, t->tests ? &t->test[i] : &t->task, values + i * PAPER_SCORES,
                                    error);
+    if (status == WG_OK && t->extra)
+        status = t->extra(&m, loss + t->points, error);
     paper_model_free(&m);
     return status;
 }
@@ -60,8 +74,16 @@ typedef struct batch_of_trials {
 
 static double *numbers_at(const paper_results *x, int variant, int seed)
 {
-    int count = x->tests * PAPER_SCORES + x->points;
+    int count = x->tests * PAPER_SCORES + x->points + x->extras;
     return x->number + (variant * x->seeds + seed) * count;
+}
+
+/* The variant and the seed, without blanks. */
+static void name_trial(char key[PAPER_KEY], const trial *x)
+{
+    snprintf(key, PAPER_KEY, "%s/seed%d", x->training->name, (int)x->seed);
+    for (char *c = key; *c; c++)
+        *c = *c == ' ' ? '_' : *c;
 }
 
 /* Seeds in the outer loop: a run that is stopped early has some seeds of every variant. */
@@ -71,7 +93,7 @@ static wg_status run_one(paper_run *r, void *context, int i)
     int variant = i % b->results->variants, seed = i / b->results->variants;
     const trial x = {.training = &b->variant[variant], .seed = (uint64_t)seed + 1};
     char key[PAPER_KEY];
-    snprintf(key, sizeof key, "%s/seed%d", x.training->name, seed + 1);
+    name_trial(key, &x);
     return paper_once(r, key, numbers_at(b->results, variant, seed), numbers_of(x.training),
                       run_trial, &x);
 }
@@ -80,8 +102,12 @@ wg_status paper_train(paper_run *r, const paper_training *variant, int variants,
                       paper_results *out)
 {
     const int count = numbers_of(&variant[0]);
-    *out = (paper_results){variants, seeds, variant->tests ? variant->tests : 1, variant->points,
-                           calloc((size_t)(variants * seeds * count), sizeof(double))};
+    *out = (paper_results){.variants = variants,
+                           .seeds = seeds,
+                           .tests = variant->tests ? variant->tests : 1,
+                           .points = variant->points,
+                           .extras = variant->extras,
+                           .number = calloc((size_t)(variants * seeds * count), sizeof(double))};
     if (!out->number)
         return wgi_error_set(&r->error, WG_ENOMEM, "out of memory");
     batch_of_trials b = {variant, out};
@@ -96,14 +122,22 @@ void paper_results_free(paper_results *results)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-static paper_spread spread_at(const paper_results *x, int variant, int at)
+/* Number `at` less number `than` of each training; than < 0: less nothing. */
+static paper_spread gain_at(const paper_results *x, int variant, int at, int than)
 {
     enum { MAX_SEEDS = 32 };
     double values[MAX_SEEDS];
     int n = x->seeds < MAX_SEEDS ? x->seeds : MAX_SEEDS;
-    for (int i = 0; i < n; i++)
-        values[i] = numbers_at(x, variant, i)[at];
+    for (int i = 0; i < n; i++) {
+        const double *number = numbers_at(x, variant, i);
+        values[i] = number[at] - (than < 0 ? 0 : number[than]);
+    }
     return paper_spread_of(values, n);
+}
+
+static paper_spread spread_at(const paper_results *x, int variant, int at)
+{
+    return gain_at(x, variant, at, -1);
 }
 
 paper_spread paper_score_of(const paper_results *results, int variant, int test, paper_score score)
@@ -116,17 +150,50 @@ paper_spread paper_loss_at(const paper_results *results, int variant, int point)
     return spread_at(results, variant, results->tests * PAPER_SCORES + point);
 }
 
+/* Where the extra numbers of a training begin. */
+static int extras_at(const paper_results *x)
+{
+    return x->tests * PAPER_SCORES + x->points;
+}
+
+paper_spread paper_extra_of(const paper_results *results, int variant, int extra)
+{
+    return spread_at(results, variant, extras_at(results) + extra);
+}
+
+paper_spread paper_gain_of(const paper_results *results, int variant, int extra, int than)
+{
+    const int begin = extras_at(results);
+    return gain_at(results, variant, begin + extra, begin + than);
+}
+
 void paper_add_scores(paper_run *r, const char *title, const paper_training *variant,
-                      const paper_results *results)
+                      const paper_results *results, bool sizes)
 {
     static const char *const columns[] = {"variant", "-log p of a token", "right tokens",
-                                          "right sentences"};
-    paper_table *t = paper_add_table(r->report, title, columns, WG_COUNT(columns));
+                                          "right sentences", "parameters"};
+    paper_table *t =
+        paper_add_table(r->report, title, columns, WG_COUNT(columns) - (sizes ? 0 : 1));
     for (int i = 0; i < results->variants; i++) {
         paper_row(t);
         paper_words(t, "%s", variant[i].name);
         for (paper_score k = PAPER_NLL; k < PAPER_SCORES; k++)
             paper_mean(t, paper_score_of(results, i, 0, k), 3);
+        if (sizes)
+            paper_number(t, (double)paper_model_size(&variant[i]), 0);
+    }
+}
+
+void paper_add_losses(paper_run *r, const paper_training *variant, const paper_results *results)
+{
+    paper_panel *p = paper_add_panel(r->report, "training loss", "updates", "nats per token");
+    for (int i = 0; i < results->variants; i++) {
+        paper_curve *c = paper_add_curve(p, "%s", variant[i].name);
+        for (int k = 0; k < results->points; k++) {
+            paper_spread s = paper_loss_at(results, i, k);
+            double update = (double)(variant[i].updates / results->points * (k + 1));
+            paper_point(p, c, update, s.mean, s.deviation);
+        }
     }
 }
 
@@ -134,4 +201,9 @@ bool paper_clearly_more(paper_spread a, paper_spread b)
 {
     double variance = a.deviation * a.deviation / a.n + b.deviation * b.deviation / b.n;
     return a.mean - b.mean > sqrt(variance) && a.mean > b.mean;
+}
+
+bool paper_clearly_positive(paper_spread a)
+{
+    return paper_clearly_more(a, (paper_spread){.n = 1});
 }

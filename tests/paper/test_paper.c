@@ -2,7 +2,7 @@
  * run; tables and tasks. */
 #include "paper/paper.h"
 #include "paper/run.h"
-#include "paper/task.h"
+#include "paper/sweep.h"
 #include "tests/folder.h"
 #include "wengert/models/transformer.h"
 
@@ -26,10 +26,9 @@ static paper_report run_small(const char *name, const char *kept_in)
 static const struct {
     const char *name, *findings;
 } small[] = {
-    {"scale", "hhc"},
-    {"positions", "h--"},
-    {"table1", "h"},
-    {"warmup", "h"},
+    {"scale", "hhc"},   {"heads", "h--"}, {"positions", "h--"}, {"table1", "h"},
+    {"warmup", "h"},    {"norm", "h"},    {"dropout", "h"},     {"smoothing", "h"},
+    {"averaging", "h"}, {"beam", "h--"},  {"size", "h"},
 };
 
 static void each_experiment_finds_what_it_must(void **state)
@@ -54,6 +53,21 @@ static void each_experiment_finds_what_it_must(void **state)
         paper_report_free(&r);
     }
     assert_int_equal(n, WG_COUNT(small));
+}
+
+/* Greedy search and the scores of a model, which is told the tokens before each, have the same
+ * sentences right. */
+static void greedy_search_gets_what_the_scores_say(void **state)
+{
+    (void)state;
+    paper_report r = run_small("beam", NULL);
+    assert_true(r.tables == 2);
+    const paper_cell *searched = &r.table[0].cell[0][3], *scored = &r.table[1].cell[0][3];
+    assert_string_equal(r.table[0].cell[0][1].text, "1");
+    assert_string_equal(r.table[0].column[3], r.table[1].column[3]);
+    check_that(scored->value > 0 && fabs(searched->value - scored->value) < 0.01, "%g, not %g",
+               searched->value, scored->value);
+    paper_report_free(&r);
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
@@ -146,6 +160,77 @@ static void targets_are_the_words_in_order(void **state)
     assert_true(compared > 200);
 }
 
+static void a_setting_changes_what_it_names(void **state)
+{
+    (void)state;
+    const paper_training base = paper_training_usual(false);
+    const paper_setting nothing = {"same", .small = true},
+                        two = {"two", .layers = 3, .dropout = 0.25},
+                        schedule = {"rate", .kind = WG_SCHEDULE_CONSTANT, .warmup = 7};
+    paper_training t = paper_variant(&base, &nothing);
+    assert_string_equal(t.name, "same");
+    t.name = base.name;
+    assert_memory_equal(&t, &base, sizeof t);
+    t = paper_variant(&base, &two);
+    assert_true(t.net.encoder_layers == 3 && t.net.decoder_layers == 3 && t.net.dropout == 0.25);
+    assert_true(t.net.d_model == base.net.d_model && t.schedule.kind == base.schedule.kind);
+    t = paper_variant(&base, &schedule);
+    assert_true(t.schedule.kind == WG_SCHEDULE_CONSTANT && t.schedule.warmup == 7 &&
+                t.schedule.rate == base.schedule.rate);
+    /* one more layer on each side: attention and feed-forward of both, and cross-attention */
+    const int64_t d = base.net.d_model, ff = base.net.d_ff;
+    t = paper_variant(&base, &(paper_setting){"more", .layers = base.net.encoder_layers + 1});
+    assert_int_equal(paper_model_size(&t) - paper_model_size(&base),
+                     3 * 4 * (d * d + d) + 2 * (2 * d * ff + d + ff) + 5 * 2 * d);
+}
+
+/* The numbers of a trainer's store: two parameters and a state of the optimizer. */
+static float *tensor_of(wg_store *s, const char *name, int64_t n)
+{
+    const wg_shape shape = WG_SHAPE(n);
+    const wg_tensor *t;
+    assert_int_equal(wg_store_add(s, name, WG_F32, &shape, &t), WG_OK);
+    return t->data;
+}
+
+static void checkpoints_have_means(void **state)
+{
+    (void)state;
+    enum { KEPT = 3 };
+    wg_store *s = wg_store_new(1);
+    float *a = tensor_of(s, "a", 2), *m = tensor_of(s, "optimizer/m/a", 2),
+          *b = tensor_of(s, "b", 1);
+    paper_checkpoints c = {0};
+    for (int i = 0; i < KEPT; i++) {
+        a[0] = (float)i, a[1] = 10 * (float)i, b[0] = (float)(i * i), m[0] = (float)i;
+        assert_int_equal(paper_checkpoints_keep(&c, s), WG_OK);
+    }
+    assert_true(c.n == KEPT && c.size == 3);
+    paper_checkpoints_average(&c, 2, s);
+    assert_true(a[0] == 1.5F && a[1] == 15 && b[0] == 2.5F);
+    paper_checkpoints_average(&c, KEPT + 1, s); /* there are fewer: nothing changes */
+    assert_true(a[0] == 1.5F && a[1] == 15 && b[0] == 2.5F);
+    paper_checkpoints_average(&c, 1, s);
+    assert_true(a[0] == 2 && a[1] == 20 && b[0] == 4 && m[0] == 2);
+    paper_checkpoints_average(&c, KEPT, s);
+    assert_true(a[0] == 1 && a[1] == 10 && fabsf(b[0] - 5 / 3.0F) < 1e-6F && m[0] == 2);
+    paper_checkpoints_free(&c);
+    wg_store_free(s);
+}
+
+static void more_is_clear_beyond_the_standard_error(void **state)
+{
+    (void)state;
+    const paper_spread a = {1.0, 0.3, 9}, near = {0.9, 0.3, 9}, far = {0.8, 0.3, 9};
+    assert_false(paper_clearly_more(a, near)); /* 0.1 apart, standard error 0.141 */
+    assert_true(paper_clearly_more(a, far));
+    assert_false(paper_clearly_more(far, a) || paper_clearly_more(a, a));
+    assert_true(paper_clearly_positive((paper_spread){0.11, 0.3, 9}));
+    assert_false(paper_clearly_positive((paper_spread){0.09, 0.3, 9}));
+    assert_false(paper_clearly_positive((paper_spread){0, 0, 1}));
+    assert_false(paper_clearly_more(a, (paper_spread){NAN, NAN, 0}));
+}
+
 static void reports_note_what_does_not_fit(void **state)
 {
     (void)state;
@@ -187,8 +272,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_experiment_finds_what_it_must),
+        cmocka_unit_test(greedy_search_gets_what_the_scores_say),
         cmocka_unit_test(a_stopped_run_goes_on),
         cmocka_unit_test(targets_are_the_words_in_order),
+        cmocka_unit_test(a_setting_changes_what_it_names),
+        cmocka_unit_test(checkpoints_have_means),
+        cmocka_unit_test(more_is_clear_beyond_the_standard_error),
         cmocka_unit_test(reports_note_what_does_not_fit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
