@@ -44,6 +44,16 @@ static const char *named(const fuzz_part *part, size_t from, const char *const *
     return names[0];
 }
 
+/* Writes the file for both sides; the line break that ends the part is not of the model. */
+static void write_pieces(const fuzz_part *part)
+{
+    char file[64];
+    if (part->size < 2)
+        return;
+    fuzz_file(file, "given/source.spm", part->text, part->size - 1);
+    fuzz_file(file, "given/target.spm", part->text, part->size - 1);
+}
+
 /* Writes what an input describes into the folder "given"; returns the layout. */
 static const char *write_given(char path[64], const fuzz_part *part)
 {
@@ -57,9 +67,7 @@ static const char *write_given(char path[64], const fuzz_part *part)
     fuzz_file(file, name, part[LIST].text, part[LIST].size);
     if (part[CONFIG].size)
         fuzz_file(file, "given/config.json", part[CONFIG].text, part[CONFIG].size);
-    for (int side = 0; part[PIECES].size && side < 2; side++)
-        fuzz_file(file, side ? "given/target.spm" : "given/source.spm", part[PIECES].text,
-                  part[PIECES].size);
+    write_pieces(&part[PIECES]);
     fuzz_file(file, "given/" WG_FILE_MODEL, part[WEIGHTS].text, part[WEIGHTS].size);
     return layout;
 }

@@ -26,7 +26,7 @@ static inline wg_settings settings_for(const char *folder, const char *options)
 
 /* Imports into an empty folder. */
 static inline wg_status import_from(const char *layout, const char *path, const char *options,
-                             const char *vocabs, wg_foreign_report *report, wg_error *error)
+                                    const char *vocabs, wg_foreign_report *report, wg_error *error)
 {
     remove_folder(MADE);
     wg_settings s = settings_for(MADE, options);

@@ -213,6 +213,7 @@ static void exported_and_imported_models_are_the_same(void **state)
         {"marian", "positions paper-halves; decoder-start pad; activation silu; output-bias true"},
         {"marian", "decoder-start bos; first-position 1; tying none; output-bias true"},
         {"marian", "decoder-start eos; positions halves; tying output; output-bias true"},
+        {"marian", "decoder-start pad; positions halves"},
     };
     for (size_t i = 0; i < WG_COUNT(cases); i++) {
         wg_error error;

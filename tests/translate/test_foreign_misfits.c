@@ -184,6 +184,34 @@ static void all_that_does_not_fit_is_told(void **state)
          "{\"nhead\": 2, \"d_model\": 512, \"num_encoder_layers\": 6}",
          WG_EDATA,
          {"d-model: expected 512, by", "got 8 by", "encoder-layers: expected 6"}},
+        {keep_all,
+         "{\"nhead\": 2, \"num_encoder_layers\": 1099511627776}",
+         WG_EDATA,
+         {"config.json: num_encoder_layers: encoder-layers: expected"}},
+        {keep_all,
+         "{\"nhead\": 2, \"dim_feedforward\": -12}",
+         WG_EDATA,
+         {"config.json: dim_feedforward: d-ff: expected"}},
+        {keep_all, "{\"nhead\": 1.5}", WG_EDATA, {"config.json: nhead: heads: expected"}},
+        {keep_all, "{\"nhead\": true}", WG_EDATA, {"config.json: nhead: heads: expected"}},
+        {keep_all, "{\"nhead\": 1e400}", WG_EDATA, {"config.json: nhead: heads: expected"}},
+        {keep_all, "{\"nhead\": 0}", WG_EDATA, {"heads"}},
+        {keep_all,
+         "{\"nhead\": 2, \"nhead\": 4}",
+         WG_EDATA,
+         {"another key says otherwise of heads"}},
+        {keep_all,
+         "{\"nhead\": 2, \"norm_first\": 2}",
+         WG_EDATA,
+         {"config.json: norm_first: pre-norm: expected"}},
+        {keep_all,
+         "{\"nhead\": 2, \"layer_norm_eps\": \"small\"}",
+         WG_EDATA,
+         {"config.json: layer_norm_eps: norm-eps: expected"}},
+        {keep_all,
+         "{\"nhead\": 2, \"wengert\": {\"max_positions\": 9223372036854775807}}",
+         WG_EDATA,
+         {"config.json: max_positions: max-positions: expected"}},
         {keep_all, "{\"nhead\": \"two\"}", WG_EDATA, {"config.json: nhead: heads: expected"}},
         {keep_all, "{\"nhead\": 2, \"activation\": \"snake\"}", WG_EDATA, {"got 'snake'"}},
         {keep_all,
@@ -280,6 +308,155 @@ static void files_that_are_cut_off(void **state)
     assert_true(strstr(error.text, "vocab.json") != NULL);
 }
 
+/* ---- files that are none --------------------------------------------------------------------- */
+
+static void write_text(const char *name, const char *bytes, size_t size)
+{
+    char *path = wg_folder_path(FILES, "%s", name);
+    FILE *f = fopen(path, "wb");
+    check_that(f && fwrite(bytes, 1, size, f) == size, "%s", path);
+    fclose(f);
+    free(path);
+}
+
+/* Importing FILES fails with that status and a message that has the text; nothing is written. */
+static void refused(wg_status status, const char *text)
+{
+    wg_error error;
+    struct stat s;
+    assert_int_equal(import_from("torch", FILES, "", NULL, NULL, &error), status);
+    check_that(strstr(error.text, text) != NULL, "no '%s' in %s", text, error.text);
+    assert_true(stat(MADE, &s) != 0);
+}
+
+static void drop_ten(wg_tensor *list, size_t *n)
+{
+    char name[200];
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "transformer.%s.layers.0.norm%d.%s",
+                 i < 4 ? "encoder" : "decoder", (i < 4 ? i : i - 4) / 2 + 1,
+                 i % 2 ? "bias" : "weight");
+        drop(list, n, name);
+    }
+}
+
+static void every_missing_tensor_is_named(void **state)
+{
+    (void)state;
+    wg_error error;
+    char name[200];
+    write_changed(drop_ten, NULL);
+    assert_int_equal(import_from("torch", FILES, "", NULL, NULL, &error), WG_EDATA);
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "%s.layers.0.norm%d.%s: expected it, got none",
+                 i < 4 ? "encoder" : "decoder", (i < 4 ? i : i - 4) / 2 + 1,
+                 i % 2 ? "bias" : "weight");
+        check_that(strstr(error.text, name) != NULL, "no '%s' in %s", name, error.text);
+    }
+}
+
+/* A tensor twice, and a length that no file has. */
+static void headers_that_lie(void **state)
+{
+    (void)state;
+    static const char twice[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]},"
+                                "\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[4,8]}}";
+    char bytes[200] = {sizeof twice - 1};
+    write_changed(NULL, NULL);
+    memcpy(bytes + 8, twice, sizeof twice);
+    write_text(WG_FILE_MODEL, bytes, 8 + sizeof twice - 1 + 8);
+    refused(WG_EDATA, "tensor a: expected once, got twice");
+    memset(bytes, 0xff, 8);
+    write_text(WG_FILE_MODEL, bytes, sizeof bytes);
+    refused(WG_EDATA, WG_FILE_MODEL);
+}
+
+/* More tokens than rows are refused; missing ones get names that no text has. */
+static void vocabularies_of_another_size(void **state)
+{
+    (void)state;
+    wg_error error;
+    wg_foreign_report report;
+    size_t size;
+    write_changed(NULL, NULL);
+    char *list = contents(FILES, "vocab.source.txt", &size), *longer = malloc(size + 20);
+    int n = snprintf(longer, size + 20, "%sone\ntwo\n", list);
+    write_text("vocab.source.txt", longer, (size_t)n);
+    refused(WG_EDATA, "src_tok_emb.embedding.weight: expected 10 rows for the tokens of");
+    *strrchr(list, '\n') = '\0'; /* the last line break, then the last token */
+    strrchr(list, '\n')[1] = '\0';
+    write_text("vocab.source.txt", list, strlen(list));
+    check_that(import_from("torch", FILES, "", NULL, &report, &error) == WG_OK, "%s", error.text);
+    check_that(strstr(report.text, "7 tokens for 8 embeddings") != NULL, "%s", report.text);
+    wg_translator_free(opened(MADE));
+    free(list);
+    free(longer);
+}
+
+/* Each file of the folder as a link in a circle, a pipe that nobody writes to, and a directory. */
+static void files_of_another_kind(void **state)
+{
+    (void)state;
+    static const char *const names[] = {WG_FILE_MODEL, "config.json", "vocab.source.txt"};
+    for (int i = 0; i < WG_COUNT(names); i++) {
+        char *path = wg_folder_path(FILES, "%s", names[i]);
+        write_changed(NULL, NULL);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(symlink(names[i], path), 0);
+        refused(WG_EIO, names[i]);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkfifo(path, 0666), 0);
+        refused(WG_EIO, "expected a regular file, got a FIFO");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0777), 0);
+        refused(WG_EIO, "expected a regular file, got a directory");
+        assert_int_equal(rmdir(path), 0);
+        free(path);
+    }
+}
+
+/* Links lead to what is read, as Hugging Face's cache has them. */
+static void links_are_followed(void **state)
+{
+    (void)state;
+    wg_error error;
+    write_changed(NULL, NULL);
+    char *path = wg_folder_path(FILES, WG_FILE_MODEL), *blob = wg_folder_path(FILES, "blob");
+    assert_int_equal(rename(path, blob), 0);
+    assert_int_equal(symlink("blob", path), 0);
+    check_that(import_from("torch", FILES, "", NULL, NULL, &error) == WG_OK, "%s", error.text);
+    wg_translator_free(opened(MADE));
+    assert_int_equal(unlink(blob), 0);
+    refused(WG_EIO, WG_FILE_MODEL);
+    free(path);
+    free(blob);
+}
+
+/* config.json and a list of tokens, cut off anywhere: a message, or a model that can be opened. */
+static void texts_that_are_cut_off(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"config.json", "vocab.target.txt"};
+    size_t refusals = 0, size;
+    for (int i = 0; i < WG_COUNT(names); i++) {
+        write_changed(NULL, NULL);
+        char *bytes = contents(FILES, names[i], &size);
+        for (size_t n = 0; n < size; n++) {
+            wg_error error;
+            struct stat s;
+            write_text(names[i], bytes, n);
+            wg_status status = import_from("torch", FILES, "", NULL, NULL, &error);
+            if (status == WG_OK)
+                wg_translator_free(opened(MADE));
+            else
+                assert_true(status == WG_EDATA && error.text[0] && stat(MADE, &s) != 0);
+            refusals += status != WG_OK;
+        }
+        free(bytes);
+    }
+    assert_true(refusals > 10);
+}
+
 /* A folder with a model is not overwritten. */
 static void a_folder_with_a_model(void **state)
 {
@@ -302,6 +479,12 @@ int main(void)
         cmocka_unit_test(variations),
         cmocka_unit_test(files_that_are_cut_off),
         cmocka_unit_test(a_folder_with_a_model),
+        cmocka_unit_test(every_missing_tensor_is_named),
+        cmocka_unit_test(headers_that_lie),
+        cmocka_unit_test(vocabularies_of_another_size),
+        cmocka_unit_test(files_of_another_kind),
+        cmocka_unit_test(links_are_followed),
+        cmocka_unit_test(texts_that_are_cut_off),
     };
     return cmocka_run_group_tests(tests, drop_folders, drop_folders);
 }
