@@ -215,6 +215,15 @@ static const wg_value *find_x(ox_finder *f, const wg_value *v, const wg_value *a
     return x;
 }
 
+/* Linear layers of matrices have reshapes behind them; before those, a plan computes GELU with the
+ * layer. */
+static wg_value *on_rows(const ox_finder *f, const wg_value *x, wg_gelu_kind kind)
+{
+    const wg_node *n = wgi_ox_made_by(x, &wg_op_reshape);
+    return n ? wg_reshape(wg_gelu(wgi_ox_copy_of(f, n->in[0]), kind), x->shape)
+             : wg_gelu(wgi_ox_copy_of(f, x), kind);
+}
+
 static wg_value *gelu(ox_finder *f, const wg_node *n)
 {
     const wg_value *y = n->out[0], *t = is_arithmetic(n) ? find_t(y, 4) : NULL;
@@ -228,7 +237,7 @@ static wg_value *gelu(ox_finder *f, const wg_node *n)
     if (!x || !wg_shape_equal(&x->shape, &y->shape) || !polynomial_of(f, y, x, t, DEPTH, &p) ||
         !is_near(&p, &whole))
         return NULL;
-    return wg_gelu(wgi_ox_copy_of(f, x), tanh ? WG_GELU_TANH : WG_GELU_ERF);
+    return on_rows(f, x, tanh ? WG_GELU_TANH : WG_GELU_ERF);
 }
 
 /* x sigmoid(x) */
