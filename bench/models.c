@@ -4,9 +4,9 @@
  *     bench_models [ROUNDS [PYTHON [MODEL...]]]     9 rounds, python3, all models
  *
  * Adam, no clipping; the PyTorch side is pytorch_models.py.  Models whose names end in ".onnx" are
- * trained as somebody else's would be: exported without loss, imported from the file, and then given
- * loss, gradient and optimizer; PyTorch trains the model that it has.  On a shared machine look at the ratio:
- * it is that of the two steps of one round. */
+ * trained as somebody else's would be: exported without loss, imported from the file, and then
+ * given loss, gradient and optimizer; PyTorch trains the model that it has.  On a shared machine
+ * look at the ratio: it is that of the two steps of one round. */
 #include "backends/threads.h"
 #include "measure/child.h"
 #include "wengert.h"

@@ -1,6 +1,6 @@
-/* Any bytes as the model of another program, a folder of weights, settings and vocabularies: refused
- * with a message, and no model is made; or a model folder that is opened, translates a line and
- * scores one, and that is the same once exported and imported again.
+/* Any bytes as the model of another program, a folder of weights, settings and vocabularies:
+ * refused with a message, and no model is made; or a model folder that is opened, translates a line
+ * and scores one, and that is the same once exported and imported again.
  *
  * The parts of an input: a line "LAYOUT LIST", config.json, the list of tokens, a SentencePiece
  * model for both sides (empty: none), and model.safetensors. */
@@ -115,7 +115,7 @@ static void need_same_weights(const char *a, const char *b)
     NEED(fuzz_same(path[0], path[1]));
 }
 
-/* What is exported is imported again; ids of fairseq's tokens, and with them rows, may be others. */
+/* What is exported is imported again; ids of fairseq's tokens, and so the rows, may be others. */
 static void there_and_back(const char *layout, const char *made)
 {
     char written[64], again[64];

@@ -1,5 +1,5 @@
-/* Models of other programs that do not fit their layout, or are damaged: all is told, and nothing is
- * written. */
+/* Models of other programs that do not fit their layout, or are damaged: all is told, and nothing
+ * is written. */
 #define FOLDERS "misfit"
 #include "tests/translate/foreign.h"
 
