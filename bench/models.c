@@ -3,19 +3,18 @@
  *
  *     bench_models [ROUNDS [PYTHON [MODEL...]]]     9 rounds, python3, all models
  *
- * Adam, no clipping; the PyTorch side is pytorch_models.py.  On a shared machine look at the ratio:
- * it is that of the two steps of one round. */
+ * Adam, no clipping; the PyTorch side is pytorch_models.py.  Models whose names end in ".onnx" are
+ * trained as somebody else's would be: exported without loss, imported from the file, and then
+ * given loss, gradient and optimizer; PyTorch trains the model that it has.  On a shared machine
+ * look at the ratio: it is that of the two steps of one round. */
 #include "backends/threads.h"
 #include "measure/child.h"
-#include "wengert/autograd/grad.h"
-#include "wengert/models/layers.h"
-#include "wengert/models/optimizer.h"
-#include "wengert/models/positions.h"
-#include "wengert/ops/ops.h"
+#include "wengert.h"
 #include "wengert/ops/table.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char role[] = "--model";
 
@@ -28,51 +27,60 @@ static wg_value *embedded(wg_graph *g, int64_t B, int64_t T, int64_t vocabulary,
     return wg_embedding_layer("embedding", ids, vocabulary, d, WG_F32);
 }
 
-static wg_value *loss_of(wg_value *x, int64_t classes)
+static wg_value *classes_of(wg_value *x, int64_t classes)
 {
-    wg_value *logits = wg_dense("classes", x, classes, WG_ACTIVATION_NONE);
+    return wg_dense("classes", x, classes, WG_ACTIVATION_NONE);
+}
+
+static wg_value *loss_of(wg_value *logits)
+{
     wg_shape rows = logits ? logits->shape : WG_SHAPE(1);
     rows.rank -= logits ? 1 : 0;
-    wg_value *labels = wg_input(wg_graph_of(x), "labels", WG_I32, rows);
+    wg_value *labels = wg_input(wg_graph_of(logits), "labels", WG_I32, rows);
     return wg_cross_entropy(logits, labels, NULL, NULL);
 }
 
-static wg_value *lstm(wg_graph *g)
+static wg_value *lstm(wg_graph *g, bool training)
 {
-    return loss_of(wg_lstm_layer("lstm", embedded(g, 32, 64, 1000, 256), 256), 10);
+    (void)training;
+    return classes_of(wg_lstm_layer("lstm", embedded(g, 32, 64, 1000, 256), 256), 10);
 }
 
-static wg_value *gru(wg_graph *g)
+static wg_value *gru(wg_graph *g, bool training)
 {
+    (void)training;
     wg_value *x = embedded(g, 32, 64, 1000, 256);
-    return loss_of(wg_recurrent_layer("gru", WG_GRU, x, 256, NULL).y, 10);
+    return classes_of(wg_recurrent_layer("gru", WG_GRU, x, 256, NULL).y, 10);
 }
 
-static wg_value *bilstm(wg_graph *g)
+static wg_value *bilstm(wg_graph *g, bool training)
 {
+    (void)training;
     wg_recurrent_layer_options o = {.direction = WG_READ_BOTH};
     wg_value *x = embedded(g, 32, 32, 1000, 100);
-    return loss_of(wg_recurrent_layer("bilstm", WG_LSTM, x, 100, &o).y, 10);
+    return classes_of(wg_recurrent_layer("bilstm", WG_LSTM, x, 100, &o).y, 10);
 }
 
 /* relu(batchnorm(conv 3x3)) */
-static wg_value *conv(const char *name, wg_value *x, int64_t features)
+static wg_value *conv(const char *name, wg_value *x, int64_t features, bool training)
 {
     char norm[32];
     wg_conv2d_layer_options o = {.conv = {.padding = {1, 1}}, .no_bias = true};
     snprintf(norm, sizeof norm, "%s_norm", name);
     wg_value *y = wg_conv2d_layer(name, x, features, 3, &o);
-    return wg_relu(wg_batchnorm_layer(norm, y, true, NULL));
+    return wg_relu(wg_batchnorm_layer(norm, y, training, NULL));
 }
 
-static wg_value *cnn(wg_graph *g)
+static wg_value *cnn(wg_graph *g, bool training)
 {
     wg_pool2d_options half = {.kernel = {2, 2}};
     wg_value *x = wg_input(g, "images", WG_F32, WG_SHAPE(64, 3, 32, 32));
-    x = wg_max_pool2d(conv("conv2", conv("conv1", x, 32), 32), &half);
-    x = wg_max_pool2d(conv("conv4", conv("conv3", x, 64), 64), &half);
-    x = conv("conv5", x, 128);
-    return loss_of(wg_mean(x, WG_AXES(2, 3), WG_DROP), 10);
+    x = conv("conv2", conv("conv1", x, 32, training), 32, training);
+    x = wg_max_pool2d(x, &half);
+    x = conv("conv4", conv("conv3", x, 64, training), 64, training);
+    x = wg_max_pool2d(x, &half);
+    x = conv("conv5", x, 128, training);
+    return classes_of(wg_mean(x, WG_AXES(2, 3), WG_DROP), 10);
 }
 
 /* Blocks that normalise before each layer (Xiong et al. 2020), with gelu. */
@@ -93,26 +101,28 @@ static wg_value *blocks(wg_value *x, int count, int64_t heads, bool causal)
     return wg_layernorm_layer("norm", x);
 }
 
-static wg_value *gpt(wg_graph *g)
+static wg_value *gpt(wg_graph *g, bool training)
 {
+    (void)training;
     wg_value *x = embedded(g, 16, 128, 256, 128);
     x = wg_add(x, wg_learned_positions("positions", g, WG_F32, 0, 128, 128, 0, 128));
-    return loss_of(blocks(x, 4, 4, true), 256);
+    return classes_of(blocks(x, 4, 4, true), 256);
 }
 
 /* Patches of 4 x 4 of 32 x 32 images. */
-static wg_value *vit(wg_graph *g)
+static wg_value *vit(wg_graph *g, bool training)
 {
+    (void)training;
     wg_value *x = wg_input(g, "images", WG_F32, WG_SHAPE(32, 3, 8, 4, 8, 4));
     x = wg_reshape(wg_permute(x, WG_AXES(0, 2, 4, 1, 3, 5)), WG_SHAPE(32, 64, 48));
     x = wg_dense("patches", x, 128, WG_ACTIVATION_NONE);
     x = wg_add(x, wg_learned_positions("positions", g, WG_F32, 0, 64, 128, 0, 64));
-    return loss_of(wg_mean(blocks(x, 4, 4, false), WG_AXES(1), WG_DROP), 10);
+    return classes_of(wg_mean(blocks(x, 4, 4, false), WG_AXES(1), WG_DROP), 10);
 }
 
 static const struct model {
     const char *name, *sizes;
-    wg_value *(*build)(wg_graph *g); /* its loss */
+    wg_value *(*build)(wg_graph *g, bool training); /* its logits */
 } models[] = {
     {"lstm", "32 x 64 tokens, 256 units", lstm},
     {"gru", "32 x 64 tokens, 256 units", gru},
@@ -120,7 +130,35 @@ static const struct model {
     {"cnn", "64 images of 32 x 32, 5 convolutions with batch norm", cnn},
     {"gpt", "16 x 128 tokens, 4 layers of 128", gpt},
     {"vit", "32 images of 32 x 32, 4 layers of 128", vit},
+    {"cnn.onnx", "the same, imported", cnn},
+    {"gpt.onnx", "the same, imported", gpt},
+    {"vit.onnx", "the same, imported", vit},
 };
+
+static bool is_imported(const struct model *m)
+{
+    return strchr(m->name, '.') != NULL;
+}
+
+/* The model without a loss, through a file; false with a message. */
+static bool import(const struct model *m, wg_graph **g)
+{
+    wg_error error;
+    char path[] = "/tmp/bench-models-XXXXXX";
+    wg_graph *from = wg_graph_new();
+    wg_output(m->build(from, false), "logits");
+    int file = mkstemp(path);
+    bool made = file >= 0 && wg_onnx_export(from, path, NULL, &error) == WG_OK &&
+                wg_onnx_import(g, path, &(wg_onnx_import_options){.train = true}, &error) == WG_OK;
+    if (!made)
+        printf("%s\n", file < 0 ? "no temporary file" : error.text);
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+    wg_graph_free(from);
+    return made;
+}
 
 /* ---- a child --------------------------------------------------------------------------------- */
 
@@ -150,14 +188,17 @@ static void fill_inputs(wg_graph *g, wg_plan *p)
 
 static int serve(const char *name, int threads)
 {
-    wg_graph *g = wg_graph_new();
+    const struct model *m = models;
+    wg_graph *g = NULL;
     subject s = {NULL, 0};
-    for (int i = 0; i < WG_COUNT(models); i++)
-        if (strcmp(models[i].name, name) == 0) {
-            wg_value *loss = wg_output(models[i].build(g), "loss");
-            wg_gradients d = wg_grad_all(loss);
-            wg_adam_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 1e-4), NULL);
-        }
+    while (m < models + WG_COUNT(models) - 1 && strcmp(m->name, name) != 0)
+        m++;
+    if (is_imported(m) && !import(m, &g))
+        return 1;
+    g = g ? g : wg_graph_new();
+    wg_value *logits = is_imported(m) ? wg_graph_find_output(g, "logits") : m->build(g, true);
+    wg_gradients d = wg_grad_all(wg_output(loss_of(logits), "loss"));
+    wg_adam_update(d.params, d.grads, d.n, wg_fill(g, WG_F32, WG_SCALAR, 1e-4), NULL);
     wg_status status = wg_plan_create(&s.plan, g, &(wg_plan_options){.threads = threads});
     if (status == WG_OK) {
         fill_inputs(g, s.plan);
@@ -181,12 +222,13 @@ typedef struct pair {
 
 static bool start(pair *p, const char *python, int threads)
 {
-    char self[] = "/proc/self/exe", first[16], number[16], name[32];
+    char self[] = "/proc/self/exe", first[16], number[16], name[32], original[32];
     snprintf(first, sizeof first, "%s", role);
     snprintf(number, sizeof number, "%d", threads);
     snprintf(name, sizeof name, "%s", p->model->name);
+    snprintf(original, sizeof original, "%.*s", (int)strcspn(name, "."), name);
     char *own[] = {self, first, name, number, NULL};
-    char *other[] = {(char *)python, (char *)WG_PYTORCH_MODELS, name, number, NULL};
+    char *other[] = {(char *)python, (char *)WG_PYTORCH_MODELS, original, number, NULL};
     if (!bench_child_spawn(&p->ours, own)) {
         fprintf(stderr, "bench_models: %s\n", p->ours.name);
         return false;

@@ -4,6 +4,7 @@
  * arithmetic, and constants that ops need as numbers.  The copy that the caller gets has only what
  * the outputs need, and constants in place of what has been computed. */
 #include "graph/error.h"
+#include "onnx/composites.h"
 #include "onnx/model.h"
 
 #include <stdlib.h>
@@ -405,17 +406,20 @@ static bool add_outputs(ox_import *m, const ox_graph_proto *g)
 
 /* ---- the graph that the caller gets ---------------------------------------------------------- */
 
-/* What has been computed becomes a constant. */
+/* What has been computed becomes a constant, and what is spelled out a composite. */
 static bool fold(void *context, wg_graph *to, const wg_node *n, wg_value *const *in, wg_value **y)
 {
-    const ox_import *m = context;
+    ox_finder *f = context;
+    const ox_import *m = f->import;
     const wg_onnx_tensor *t =
         n->n_out == 1 && n->out[0]->id < m->cap_numbers ? m->numbers[n->out[0]->id] : NULL;
     (void)in;
-    if (!t || n->op->flags & WG_OP_LEAF)
+    if (n->op->flags & WG_OP_LEAF)
         return false;
-    *y = wg_constant(to, t->dtype, t->shape, t->data);
-    return true;
+    if (!t && m->options.spelled_out)
+        return false;
+    *y = t ? wg_constant(to, t->dtype, t->shape, t->data) : wgi_ox_composite(f, n);
+    return t || *y;
 }
 
 static wg_value *new_leaf(ox_import *m, wg_graph *to, const wg_value *v, const wg_onnx_tensor *t)
@@ -447,13 +451,14 @@ static bool fill(void *context, wg_graph *to, const wg_node *n, wg_value *const 
     return true;
 }
 
-/* Two copies: the first still has the operands of what became constants, and leaves without
- * numbers; the second has only what the outputs need. */
+/* Two copies: the first still has the operands of what became constants and composites, and leaves
+ * without numbers; the second has only what the outputs need. */
 static wg_graph *trimmed(ox_import *m)
 {
-    wg_clone_options folds = {.replace = fold, .context = m},
+    ox_finder f;
+    wg_clone_options folds = {.replace = fold, .context = &f},
                      fills = {.replace = fill, .context = m};
-    wg_graph *g = wg_graph_clone(m->graph, &folds, NULL);
+    wg_graph *g = wgi_ox_finder_make(&f, m) ? wg_graph_clone(m->graph, &folds, f.map) : NULL;
     wg_graph *last = g ? wg_graph_clone(g, &fills, NULL) : NULL;
     const wg_graph *bad = last ? last : g;
     wg_status status = bad ? wg_graph_status(bad) : WG_ENOMEM;
@@ -461,6 +466,7 @@ static wg_graph *trimmed(ox_import *m)
         wgi_ox_stop(m, status == WG_OK ? WG_ENOMEM : status, "%s",
                     bad ? wg_graph_message(bad) : "out of memory");
     wg_graph_free(g);
+    wgi_ox_finder_free(&f);
     if (m->status == WG_OK)
         return last;
     wg_graph_free(last);

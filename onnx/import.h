@@ -55,6 +55,8 @@ bool wgi_ox_is_fixed(ox_import *m, const wg_value *v);
 const wg_value *wgi_ox_blame(ox_import *m, const wg_value *v);
 /* Its numbers, computed if they are not known yet; NULL after an error, which is in m->error. */
 const wg_onnx_tensor *wgi_ox_compute(ox_import *m, const wg_value *v);
+/* The same of any value; NULL without an error if its numbers are not fixed, or too many. */
+const wg_onnx_tensor *wgi_ox_numbers(ox_import *m, const wg_value *v);
 /* Notes that v has these numbers; false without memory. */
 bool wgi_ox_note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers);
 /* A tensor that lives as long as the import; NULL without memory. */

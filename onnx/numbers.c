@@ -156,6 +156,19 @@ const wg_onnx_tensor *wgi_ox_compute(ox_import *m, const wg_value *v)
     return done ? m->numbers[v->id] : NULL;
 }
 
+const wg_onnx_tensor *wgi_ox_numbers(ox_import *m, const wg_value *v)
+{
+    const wg_error before = *m->error;
+    if (m->status != WG_OK || !wgi_ox_is_fixed(m, v))
+        return NULL;
+    const wg_onnx_tensor *t = wgi_ox_compute(m, v);
+    if (!t && m->status != WG_ENOMEM) {
+        m->status = WG_OK;
+        *m->error = before;
+    }
+    return t;
+}
+
 bool wgi_ox_note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers)
 {
     size_t before = m->cap_numbers;

@@ -1,9 +1,36 @@
 /* Matrix products and quantised numbers. */
 #include "onnx/ops.h"
+#include "wengert/graph/rule.h"
+#include "wengert/ops/table.h"
 
 #include <math.h>
 
 /* ---- products of floats ---------------------------------------------------------------------- */
+
+/* x if v is x with its last two axes exchanged, else NULL. */
+static wg_value *transposed(const wg_value *v)
+{
+    if (!v || v->node->op != &wg_op_permute)
+        return NULL;
+    const wg_permute_attrs *a = v->node->attrs;
+    int rank = a->order.count;
+    for (int k = 0; k < rank; k++) {
+        int from = k < rank - 2 ? k : 2 * rank - 3 - k;
+        if (wg_normalize_axis(a->order.axis[k], rank) != from)
+            return NULL;
+    }
+    return rank >= 2 ? v->node->in[0] : NULL;
+}
+
+/* The product with a transposed operand needs no copy of it, nor does its gradient. */
+wg_value *wgi_ox_matmul(ox_node *n)
+{
+    wg_value *a = wgi_ox_in(n, 0), *b = wgi_ox_in(n, 1);
+    if (!a || !b || a->shape.rank < 2 || b->shape.rank < 2)
+        return wg_matmul(a, b);
+    wg_value *at = transposed(a), *bt = transposed(b);
+    return wg_matmul_t(at ? at : a, bt ? bt : b, (at ? WG_TN : WG_NN) | (bt ? WG_NT : WG_NN));
+}
 
 /* x w' + b, as most files have it: one op. */
 static bool is_linear(ox_node *n, const wg_value *a, const wg_value *b, const wg_value *c)

@@ -29,8 +29,8 @@ ox_build wgi_ox_arg_max, wgi_ox_arg_min, wgi_ox_cumsum, wgi_ox_top_k;
 ox_build wgi_ox_gather, wgi_ox_gather_elements, wgi_ox_gather_nd, wgi_ox_scatter_elements,
     wgi_ox_scatter_nd, wgi_ox_reverse_sequence, wgi_ox_compress, wgi_ox_non_zero;
 /* op_linear.c */
-ox_build wgi_ox_gemm, wgi_ox_einsum, wgi_ox_matmul_integer, wgi_ox_quantize, wgi_ox_dequantize,
-    wgi_ox_dynamic_quantize, wgi_ox_qlinear_matmul;
+ox_build wgi_ox_matmul, wgi_ox_gemm, wgi_ox_einsum, wgi_ox_matmul_integer, wgi_ox_quantize,
+    wgi_ox_dequantize, wgi_ox_dynamic_quantize, wgi_ox_qlinear_matmul;
 /* op_conv.c */
 ox_build wgi_ox_conv, wgi_ox_conv_transpose, wgi_ox_conv_integer, wgi_ox_qlinear_conv,
     wgi_ox_col2im;

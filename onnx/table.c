@@ -104,7 +104,7 @@ static const ox_op table[] = {
     LIMITED("Loop", 1, wgi_ox_loop, "known conditions; unrolled, up to 10000 rounds"),
     BUILD("LpNormalization", 1, wgi_ox_lp_norm),
     LIMITED("LpPool", 1, wgi_ox_lp_pool, "1 to 3 spatial axes"),
-    {"MatMul", 2, NULL, NULL, (wg_matmul), NULL, 0, "floats"},
+    LIMITED("MatMul", 2, wgi_ox_matmul, "floats"),
     BUILD("MatMulInteger", 2, wgi_ox_matmul_integer),
     BUILD("Max", 1, wgi_ox_max),
     LIMITED("MaxPool", 1, wgi_ox_max_pool, "1 to 3 spatial axes; indices for 1 and 2"),

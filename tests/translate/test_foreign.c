@@ -1,74 +1,8 @@
-/* Models of other programs: what they compute, in numbers of their own; there and back; and all
- * that does not fit. */
-#include "tests/training.h"
-#include "wengert/translate/foreign.h"
-#include "wengert/translate/translator.h"
-
-#include <math.h>
-#include <sys/stat.h>
-
-static const char MADE[] = "foreign_made", WRITTEN[] = "foreign_written", FILES[] = "foreign_files";
-
-static wg_settings settings_for(const char *folder, const char *options)
-{
-    wg_settings s;
-    assert_int_equal(wg_settings_init(&s), WG_OK);
-    set(&s, "model", folder);
-    set_all(&s, options);
-    return s;
-}
-
-/* Imports into an empty folder. */
-static wg_status import_from(const char *layout, const char *path, const char *options,
-                             const char *vocabs, wg_foreign_report *report, wg_error *error)
-{
-    remove_folder(MADE);
-    wg_settings s = settings_for(MADE, options);
-    if (vocabs)
-        set(&s, "vocabs", vocabs);
-    const wg_foreign_options o = {.layout = layout, .path = path, .settings = &s};
-    wg_status status = wg_foreign_import(&o, report, error);
-    wg_settings_free(&s);
-    return status;
-}
-
-static wg_translator *opened(const char *folder)
-{
-    wg_translator *t = NULL;
-    wg_error error;
-    const wg_translator_options o = {.threads = 2};
-    check_that(wg_translator_open(&t, folder, &o, &error) == WG_OK, "%s", error.text);
-    return t;
-}
+/* Models of other programs: what they compute, in numbers of their own; there and back. */
+#define FOLDERS "foreign"
+#include "tests/translate/foreign.h"
 
 /* ---- numbers of others ----------------------------------------------------------------------- */
-
-/* "SOURCE ||| TARGET ||| NUMBERS": scores the pair; returns how many numbers were compared. */
-static size_t check_line(wg_translator *t, char *line)
-{
-    static const char bar[] = " ||| ";
-    char *target = strstr(line, bar), *numbers = target ? strstr(target + 5, bar) : NULL;
-    assert_non_null(numbers);
-    *target = *numbers = '\0';
-    target += 5;
-    numbers += 5;
-    wg_translation *found;
-    check_that(wg_translator_score(t, (const char *const[]){line}, (const char *const[]){target}, 1,
-                                   NULL, &found) == WG_OK,
-               "%s", wg_translator_message(t));
-    size_t n = found->hypothesis.n;
-    for (size_t i = 0; i < n; i++) {
-        char *end;
-        double expected = strtod(numbers, &end), got = found->hypothesis.token_scores[i];
-        assert_true(end != numbers);
-        check_that(fabs(expected - got) <= 1e-5, "%s: number %zu is %.7f, expected %.7f", line, i,
-                   got, expected);
-        numbers = end;
-    }
-    check_that(strspn(numbers, " \r\n") == strlen(numbers), "%s: more numbers: %s", line, numbers);
-    wg_translations_free(found, 1);
-    return n;
-}
 
 static void models_of_others_compute_what_they_did(void **state)
 {
@@ -198,16 +132,6 @@ static void check_same_translations(const char *a, const char *b)
     }
 }
 
-static wg_safetensors *weights_of(const char *folder)
-{
-    wg_error error;
-    wg_safetensors *f = NULL;
-    char *path = wg_folder_path(folder, WG_FILE_MODEL);
-    check_that(wg_safetensors_open(&f, path, &error) == WG_OK, "%s", error.text);
-    free(path);
-    return f;
-}
-
 /* A matrix with a row for each token. */
 static int side_of(const char *name)
 {
@@ -289,6 +213,7 @@ static void exported_and_imported_models_are_the_same(void **state)
         {"marian", "positions paper-halves; decoder-start pad; activation silu; output-bias true"},
         {"marian", "decoder-start bos; first-position 1; tying none; output-bias true"},
         {"marian", "decoder-start eos; positions halves; tying output; output-bias true"},
+        {"marian", "decoder-start pad; positions halves"},
     };
     for (size_t i = 0; i < WG_COUNT(cases); i++) {
         wg_error error;
@@ -306,7 +231,7 @@ static void exported_and_imported_models_are_the_same(void **state)
         const wg_foreign_options o = {.layout = layout, .path = WRITTEN, .settings = &s};
 #ifndef WG_HAVE_SENTENCEPIECE
         if (strcmp(layout, "marian") == 0)
-            set(&s, "vocabs", "foreign_written/vocab.json");
+            set(&s, "vocabs", WRITTEN "/vocab.json");
 #endif
         check_that(wg_foreign_import(&o, NULL, &error) == WG_OK, "%s: %s", cases[i][1], error.text);
         check_same_weights(FILES, MADE);
@@ -326,7 +251,7 @@ static void imported_models_are_trained(void **state)
     assert_int_equal(wg_foreign_export("torch", FILES, NULL, WRITTEN, NULL, &error), WG_OK);
     check_that(import_from("torch", WRITTEN, "", NULL, NULL, &error) == WG_OK, "%s", error.text);
     assert_int_equal(wg_folder_settings(&s, MADE, &error), WG_OK);
-    assert_string_equal(s.pretrained, "foreign_made/model.safetensors");
+    assert_string_equal(s.pretrained, MADE "/" WG_FILE_MODEL);
     asked = settings_for(MADE, "numbers 150; learn-rate 0.002; after 3u; threads 2; valid-freq 0; "
                                "disp-freq 0; dropout 0.2; mini-batch-words 512");
     check_that(wg_settings_override(&s, &asked, &error) == WG_OK, "%s", error.text);
@@ -377,307 +302,6 @@ static void what_a_layout_cannot_have(void **state)
     }
 }
 
-/* ---- what does not fit ----------------------------------------------------------------------- */
-
-/* The tensors of the model of torch in FILES, changed by `change` and with other names. */
-typedef void changer(wg_tensor *list, size_t *n);
-
-static void write_changed(changer *change, const char *config)
-{
-    char source[400], *path;
-    snprintf(source, sizeof source, "%s/torch", FOREIGN);
-    wg_error error;
-    wg_safetensors *f = weights_of(source);
-    size_t n = wg_safetensors_count(f), kept = n;
-    wg_tensor *list = calloc(n + 1, sizeof *list);
-    for (size_t i = 0; i < n; i++) {
-        const wg_file_tensor *t = wg_safetensors_at(f, i);
-        list[i] = (wg_tensor){strdup(t->name), t->dtype, t->shape, malloc(t->size + 8)};
-        memcpy(list[i].data, t->data, t->size);
-    }
-    if (change)
-        change(list, &kept);
-    remove_folder(FILES);
-    assert_int_equal(wg_folder_make(FILES, &error), WG_OK);
-    path = wg_folder_path(FILES, WG_FILE_MODEL);
-    check_that(wg_safetensors_write(path, list, kept, NULL, 0, &error) == WG_OK, "%s", error.text);
-    free(path);
-    for (size_t i = 0; i < n; i++) {
-        free((char *)(uintptr_t)list[i].name);
-        free(list[i].data);
-    }
-    free(list);
-    wg_safetensors_close(f);
-    path = wg_folder_path(FILES, "config.json");
-    FILE *out = fopen(path, "w");
-    fputs(config ? config : "{\"nhead\": 2}", out);
-    fclose(out);
-    free(path);
-    for (int side = 0; side < 2; side++) {
-        size_t size;
-        const char *name = side ? "vocab.target.txt" : "vocab.source.txt";
-        char *text = contents(source, name, &size);
-        path = wg_folder_path(FILES, "%s", name);
-        out = fopen(path, "w");
-        fwrite(text, 1, size, out);
-        fclose(out);
-        free(path);
-        free(text);
-    }
-}
-
-static size_t place_of(const wg_tensor *list, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0)
-            return i;
-    fail();
-    return 0;
-}
-
-static void rename_tensor(wg_tensor *t, const char *name)
-{
-    free((char *)(uintptr_t)t->name);
-    t->name = strdup(name);
-}
-
-#define IN_PROJ "transformer.encoder.layers.1.self_attn.in_proj_weight"
-#define LINEAR1 "transformer.decoder.layers.0.linear1.weight"
-
-/* The tensor takes the last place, which is not written. */
-static void drop(wg_tensor *list, size_t *n, const char *name)
-{
-    size_t i = place_of(list, *n, name);
-    wg_tensor t = list[i];
-    list[i] = list[--*n];
-    list[*n] = t;
-}
-
-static void miss_two(wg_tensor *list, size_t *n)
-{
-    drop(list, n, IN_PROJ);
-    drop(list, n, "transformer.decoder.norm.bias");
-}
-
-static void rename_one(wg_tensor *list, size_t *n)
-{
-    rename_tensor(&list[place_of(list, *n, LINEAR1)], "transformer.decoder.layers.0.other.weight");
-}
-
-static void reshape_one(wg_tensor *list, size_t *n)
-{
-    wg_tensor *t = &list[place_of(list, *n, IN_PROJ)];
-    t->shape = WG_SHAPE(8, 24);
-}
-
-static void make_whole_numbers(wg_tensor *list, size_t *n)
-{
-    list[place_of(list, *n, LINEAR1)].dtype = WG_I32;
-}
-
-static void make_nan(wg_tensor *list, size_t *n)
-{
-    ((float *)list[place_of(list, *n, LINEAR1)].data)[3] = NAN;
-}
-
-static void number_a_layer_too_high(wg_tensor *list, size_t *n)
-{
-    rename_tensor(&list[place_of(list, *n, LINEAR1)],
-                  "transformer.decoder.layers.999999999.linear1.weight");
-}
-
-static void lose_a_final_norm(wg_tensor *list, size_t *n)
-{
-    drop(list, n, "transformer.decoder.norm.bias");
-    drop(list, n, "transformer.decoder.norm.weight");
-}
-
-static void lose_embeddings(wg_tensor *list, size_t *n)
-{
-    drop(list, n, "src_tok_emb.embedding.weight");
-    drop(list, n, "tgt_tok_emb.embedding.weight");
-    drop(list, n, "generator.weight");
-    drop(list, n, "generator.bias");
-}
-
-static void contradict_a_name(wg_tensor *list, size_t *n)
-{
-    wg_tensor *t = &list[place_of(list, *n, "positional_encoding.pos_embedding")];
-    rename_tensor(t, "tgt_embedding.weight");
-    t->shape = WG_SHAPE(10, 8);
-}
-
-static void prefix_all(wg_tensor *list, size_t *n)
-{
-    for (size_t i = 0; i < *n; i++) {
-        char name[200];
-        snprintf(name, sizeof name, "module.%s", list[i].name);
-        rename_tensor(&list[i], name);
-    }
-}
-
-static void keep_all(wg_tensor *list, size_t *n)
-{
-    (void)list, (void)n;
-}
-
-static void all_that_does_not_fit_is_told(void **state)
-{
-    (void)state;
-    static const struct {
-        changer *change;
-        const char *config;
-        wg_status status;
-        const char *expected[3];
-    } cases[] = {
-        {miss_two,
-         NULL,
-         WG_EDATA,
-         {IN_PROJ ": expected it, got none", "transformer.decoder.norm.bias: expected it"}},
-        {rename_one,
-         NULL,
-         WG_EDATA,
-         {LINEAR1 ": expected it", "decoder.layers.0.other.weight [12,8]: expected none"}},
-        {reshape_one, NULL, WG_EDATA, {IN_PROJ ": expected floats [24,8], got F32 [8,24]"}},
-        {make_whole_numbers, NULL, WG_EDATA, {LINEAR1 ": expected floats [12,8], got I32 [12,8]"}},
-        {make_nan, NULL, WG_ENONFINITE, {"decoder/layer0/ff/inner/weight: element 3 is"}},
-        {number_a_layer_too_high, NULL, WG_EDATA, {"layers.999999999.linear1.weight: expected a"}},
-        {lose_a_final_norm, NULL, WG_EDATA, {"a norm at the end of both stacks"}},
-        {lose_embeddings, NULL, WG_EDATA, {"expected an embedding, such as transformer.src_emb"}},
-        {contradict_a_name,
-         NULL,
-         WG_EDATA,
-         {"tensors tgt_embedding.weight and tgt_tok_emb.embedding.weight: expected the same"}},
-        {keep_all, "{}", WG_EDATA, {"give --heads N"}},
-        {keep_all, "{\"nhead\": 3}", WG_EDATA, {"heads is 3, must divide"}},
-        {keep_all,
-         "{\"nhead\": 2, \"d_model\": 1000000000000}",
-         WG_EDATA,
-         {"config.json: d_model: d-model: expected"}},
-        {keep_all,
-         "{\"nhead\": 2, \"d_model\": 512, \"num_encoder_layers\": 6}",
-         WG_EDATA,
-         {"d-model: expected 512, by", "got 8 by", "encoder-layers: expected 6"}},
-        {keep_all, "{\"nhead\": \"two\"}", WG_EDATA, {"config.json: nhead: heads: expected"}},
-        {keep_all, "{\"nhead\": 2, \"activation\": \"snake\"}", WG_EDATA, {"got 'snake'"}},
-        {keep_all,
-         "{\"nhead\": 2, \"wengert\": {\"heads\": 4}}",
-         WG_EDATA,
-         {"but another key says otherwise of heads"}},
-        {keep_all, "{\"nhead\": 2", WG_EDATA, {"config.json: byte 11: expected '}'"}},
-        {keep_all, "[2]", WG_EDATA, {"config.json: byte 0: expected '{'"}},
-        {keep_all,
-         "{\"a\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
-         "]]]]]}",
-         WG_EDATA,
-         {"at most 32 values in each other"}},
-        {keep_all,
-         "{\"nhead\": 2, \"decoder_start_token_id\": 7}",
-         WG_EDATA,
-         {"decoder_start_token_id: expected the id"}},
-        {keep_all, "{\"nhead\": 2, \"pad_token_id\": 3}", WG_EDATA, {"pad_token_id: expected 1"}},
-    };
-    for (size_t i = 0; i < WG_COUNT(cases); i++) {
-        wg_error error;
-        write_changed(cases[i].change, cases[i].config);
-        wg_status status = import_from("torch", FILES, "", NULL, NULL, &error);
-        check_that(status == cases[i].status, "case %zu: %s: %s", i, wg_status_text(status),
-                   error.text);
-        for (int k = 0; k < 3 && cases[i].expected[k]; k++)
-            check_that(strstr(error.text, cases[i].expected[k]) != NULL, "case %zu: no '%s' in %s",
-                       i, cases[i].expected[k], error.text);
-        struct stat s;
-        assert_true(stat(MADE, &s) != 0); /* nothing was written */
-    }
-}
-
-/* Other names for the same tensors, keys that say nothing, an option for what config.json lacks. */
-static void variations(void **state)
-{
-    (void)state;
-    static const struct {
-        changer *change;
-        const char *config, *options;
-    } cases[] = {
-        {prefix_all, NULL, ""},
-        {keep_all, "{}", "heads 2"},
-        {keep_all, "{\"nhead\": 4}", "heads 2"},
-        {keep_all,
-         " { \"nhead\" : 2 , \"other\" : { \"a\" : [ 1 , null , true ] } , \"x\" : null } ", ""},
-    };
-    char path[400];
-    snprintf(path, sizeof path, "%s/torch", FOREIGN);
-    for (size_t i = 0; i < WG_COUNT(cases); i++) {
-        wg_error error;
-        write_changed(cases[i].change, cases[i].config);
-        check_that(import_from("torch", FILES, cases[i].options, NULL, NULL, &error) == WG_OK,
-                   "case %zu: %s", i, error.text);
-        wg_translator *t = opened(MADE);
-        char line[] = "the house is green ||| das haus ist sehr grün ! ||| ", *expected;
-        size_t size;
-        char whole[1000];
-        expected = contents(path, "expected.txt", &size);
-        expected[strcspn(expected, "\n")] = '\0';
-        check_that(strncmp(expected, line, strlen(line)) == 0, "%s", expected);
-        snprintf(whole, sizeof whole, "%s", expected);
-        assert_int_equal(check_line(t, whole), 7);
-        free(expected);
-        wg_translator_free(t);
-    }
-}
-
-/* Every prefix of the file, and every folder that is none, is refused. */
-static void files_that_are_cut_off(void **state)
-{
-    (void)state;
-    wg_error error;
-    size_t size, refused = 0;
-    write_changed(NULL, NULL);
-    char *bytes = contents(FILES, WG_FILE_MODEL, &size), *path = wg_folder_path(FILES, "cut");
-    for (size_t n = 0; n < size; n += n < 64 ? 1 : 997) {
-        FILE *f = fopen(path, "wb");
-        fwrite(bytes, 1, n, f);
-        fclose(f);
-        assert_int_equal(import_from("torch", path, "heads 2", NULL, NULL, &error), WG_EDATA);
-        assert_true(strstr(error.text, "cut") != NULL);
-        refused++;
-    }
-    assert_true(refused > 70);
-    free(bytes);
-    free(path);
-    assert_int_equal(import_from("torch", "no_such_folder", "", NULL, NULL, &error), WG_EIO);
-    assert_int_equal(import_from("keras", FILES, "", NULL, NULL, &error), WG_EINVAL);
-    assert_true(strstr(error.text, "torch, fairseq or marian") != NULL);
-    assert_int_equal(import_from("torch", "weights.pt", "", NULL, NULL, &error), WG_EDATA);
-    assert_true(strstr(error.text, "pickle") != NULL);
-    assert_int_equal(import_from("marian", FILES, "", NULL, NULL, &error), WG_EIO);
-    assert_true(strstr(error.text, "vocab.json") != NULL);
-}
-
-/* A folder with a model is not overwritten. */
-static void a_folder_with_a_model(void **state)
-{
-    (void)state;
-    wg_error error;
-    write_changed(NULL, NULL);
-    assert_int_equal(import_from("torch", FILES, "", NULL, NULL, &error), WG_OK);
-    wg_settings s = settings_for(MADE, "");
-    const wg_foreign_options o = {.layout = "torch", .path = FILES, .settings = &s};
-    assert_int_equal(wg_foreign_import(&o, NULL, &error), WG_EINVAL);
-    assert_true(strstr(error.text, "it has a model already") != NULL);
-    wg_settings_free(&s);
-    assert_int_equal(wg_foreign_export("torch", MADE, NULL, MADE, NULL, &error), WG_EINVAL);
-}
-
-static int drop_folders(void **state)
-{
-    (void)state;
-    remove_folder(MADE);
-    remove_folder(WRITTEN);
-    remove_folder(FILES);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -686,10 +310,6 @@ int main(void)
         cmocka_unit_test(exported_and_imported_models_are_the_same),
         cmocka_unit_test(imported_models_are_trained),
         cmocka_unit_test(what_a_layout_cannot_have),
-        cmocka_unit_test(all_that_does_not_fit_is_told),
-        cmocka_unit_test(variations),
-        cmocka_unit_test(files_that_are_cut_off),
-        cmocka_unit_test(a_folder_with_a_model),
     };
     return cmocka_run_group_tests(tests, drop_folders, drop_folders);
 }

@@ -6,6 +6,10 @@
 
 /* clang-format off */
 
+/* Options that have one value in every program. */
+#define LAYERS_OF_ALL \
+    {"norm", "layer"}, {"attention", "dot"}, {"gated", "false"}, {"d-k", "0"}, {"d-v", "0"}
+
 /* ---- torch.nn.Transformer -------------------------------------------------------------------- */
 
 /* Its encoder and decoder; the names around them are those that we write, then those of PyTorch's
@@ -69,7 +73,7 @@ static const wgi_layout_pair torch_keys[] = {
 };
 
 static const wgi_layout_pair torch_able[] = {
-    {"norm", "layer"}, {"attention", "dot"}, {"gated", "false"}, {"d-k", "0"}, {"d-v", "0"},
+    LAYERS_OF_ALL,
     {"positions", "interleaved|halves|paper-halves|learned"}, {NULL, NULL},
 };
 
@@ -87,40 +91,44 @@ static const wgi_layout torch = {
 
 /* ---- fairseq --------------------------------------------------------------------------------- */
 
+/* Rows of fairseq that Hugging Face's Marian has as well: its code began as a copy of fairseq's. */
+#define FAIRSEQ_AND_MARIAN \
+    {"@/layer#/self_attn/q/%", "@.layers.#.self_attn.q_proj.%", 0, 0}, \
+    {"@/layer#/self_attn/k/%", "@.layers.#.self_attn.k_proj.%", 0, 0}, \
+    {"@/layer#/self_attn/v/%", "@.layers.#.self_attn.v_proj.%", 0, 0}, \
+    {"@/layer#/self_attn/out/%", "@.layers.#.self_attn.out_proj.%", 0, 0}, \
+    {"@/layer#/cross_attn/q/%", "@.layers.#.encoder_attn.q_proj.%", 0, 0}, \
+    {"@/layer#/cross_attn/k/%", "@.layers.#.encoder_attn.k_proj.%", 0, 0}, \
+    {"@/layer#/cross_attn/v/%", "@.layers.#.encoder_attn.v_proj.%", 0, 0}, \
+    {"@/layer#/cross_attn/out/%", "@.layers.#.encoder_attn.out_proj.%", 0, 0}, \
+    {"@/layer#/ff/inner/%", "@.layers.#.fc1.%", 0, 0}, \
+    {"@/layer#/ff/outer/%", "@.layers.#.fc2.%", 0, 0}, \
+    {"@/layer#/norm1/~", "@.layers.#.self_attn_layer_norm.%", 0, 0}, \
+    {"encoder/layer#/norm2/~", "encoder.layers.#.final_layer_norm.%", 0, 0}, \
+    {"decoder/layer#/norm2/~", "decoder.layers.#.encoder_attn_layer_norm.%", 0, 0}, \
+    {"decoder/layer#/norm3/~", "decoder.layers.#.final_layer_norm.%", 0, 0}, \
+    {WGI_SOURCE_EMBEDDING, "encoder.embed_tokens.weight", 0, 0}, \
+    {WGI_SOURCE_EMBEDDING, "shared.weight", 0, 0}, \
+    {WGI_TARGET_EMBEDDING, "decoder.embed_tokens.weight", 0, 0}, \
+    {WGI_TARGET_EMBEDDING, "shared.weight", 0, 0}, \
+    {WGI_POSITIONS, "@.embed_positions.weight", 0, 0}
+
 static const wgi_layout_row fairseq_rows[] = {
-    {"@/layer#/self_attn/q/%", "@.layers.#.self_attn.q_proj.%", 0, 0},
-    {"@/layer#/self_attn/k/%", "@.layers.#.self_attn.k_proj.%", 0, 0},
-    {"@/layer#/self_attn/v/%", "@.layers.#.self_attn.v_proj.%", 0, 0},
+    FAIRSEQ_AND_MARIAN,
     {"@/layer#/self_attn/q/%", "@.layers.#.self_attn.in_proj_%", 0, 3}, /* before 2019 */
     {"@/layer#/self_attn/k/%", "@.layers.#.self_attn.in_proj_%", 1, 3},
     {"@/layer#/self_attn/v/%", "@.layers.#.self_attn.in_proj_%", 2, 3},
-    {"@/layer#/self_attn/out/%", "@.layers.#.self_attn.out_proj.%", 0, 0},
-    {"@/layer#/cross_attn/q/%", "@.layers.#.encoder_attn.q_proj.%", 0, 0},
-    {"@/layer#/cross_attn/k/%", "@.layers.#.encoder_attn.k_proj.%", 0, 0},
-    {"@/layer#/cross_attn/v/%", "@.layers.#.encoder_attn.v_proj.%", 0, 0},
     {"@/layer#/cross_attn/q/%", "@.layers.#.encoder_attn.in_proj_%", 0, 3},
     {"@/layer#/cross_attn/k/%", "@.layers.#.encoder_attn.in_proj_%", 1, 3},
     {"@/layer#/cross_attn/v/%", "@.layers.#.encoder_attn.in_proj_%", 2, 3},
-    {"@/layer#/cross_attn/out/%", "@.layers.#.encoder_attn.out_proj.%", 0, 0},
-    {"@/layer#/ff/inner/%", "@.layers.#.fc1.%", 0, 0},
-    {"@/layer#/ff/outer/%", "@.layers.#.fc2.%", 0, 0},
-    {"@/layer#/norm1/~", "@.layers.#.self_attn_layer_norm.%", 0, 0},
-    {"encoder/layer#/norm2/~", "encoder.layers.#.final_layer_norm.%", 0, 0},
-    {"decoder/layer#/norm2/~", "decoder.layers.#.encoder_attn_layer_norm.%", 0, 0},
-    {"decoder/layer#/norm3/~", "decoder.layers.#.final_layer_norm.%", 0, 0},
     {"@/layer#/norm1/~", "@.layers.#.layer_norms.0.%", 0, 0},
     {"@/layer#/norm2/~", "@.layers.#.layer_norms.1.%", 0, 0},
     {"@/layer#/norm3/~", "@.layers.#.layer_norms.2.%", 0, 0},
     {"@/norm/~", "@.layer_norm.%", 0, 0},
-    {WGI_SOURCE_EMBEDDING, "encoder.embed_tokens.weight", 0, 0},
-    {WGI_SOURCE_EMBEDDING, "shared.weight", 0, 0},
-    {WGI_TARGET_EMBEDDING, "decoder.embed_tokens.weight", 0, 0},
-    {WGI_TARGET_EMBEDDING, "shared.weight", 0, 0},
     {WGI_OUTPUT_WEIGHT, "decoder.output_projection.weight", 0, 0},
     {WGI_OUTPUT_WEIGHT, "decoder.embed_out", 0, 0},
     {WGI_OUTPUT_WEIGHT, "lm_head.weight", 0, 0},
     {WGI_OUTPUT_BIAS, "decoder.output_projection.bias", 0, 0},
-    {WGI_POSITIONS, "@.embed_positions.weight", 0, 0},
     {WGI_POSITIONS, "@.embed_positions.weights", 0, 0},
     {NULL, NULL, 0, 0},
 };
@@ -148,7 +156,7 @@ static const wgi_layout_pair fairseq_keys[] = {
 };
 
 static const wgi_layout_pair fairseq_able[] = {
-    {"norm", "layer"}, {"attention", "dot"}, {"gated", "false"}, {"d-k", "0"}, {"d-v", "0"},
+    LAYERS_OF_ALL,
     {"positions", "halves|learned"}, {"first-position", "2"}, {"source-marks", "end"},
     {"decoder-start", "eos"}, {"final-norm", "pre-norm"}, {"output-bias", "false"}, {NULL, NULL},
 };
@@ -173,27 +181,9 @@ static const wgi_layout fairseq = {
 /* ---- Hugging Face's Marian ------------------------------------------------------------------- */
 
 static const wgi_layout_row marian_rows[] = {
-    {"@/layer#/self_attn/q/%", "@.layers.#.self_attn.q_proj.%", 0, 0},
-    {"@/layer#/self_attn/k/%", "@.layers.#.self_attn.k_proj.%", 0, 0},
-    {"@/layer#/self_attn/v/%", "@.layers.#.self_attn.v_proj.%", 0, 0},
-    {"@/layer#/self_attn/out/%", "@.layers.#.self_attn.out_proj.%", 0, 0},
-    {"@/layer#/cross_attn/q/%", "@.layers.#.encoder_attn.q_proj.%", 0, 0},
-    {"@/layer#/cross_attn/k/%", "@.layers.#.encoder_attn.k_proj.%", 0, 0},
-    {"@/layer#/cross_attn/v/%", "@.layers.#.encoder_attn.v_proj.%", 0, 0},
-    {"@/layer#/cross_attn/out/%", "@.layers.#.encoder_attn.out_proj.%", 0, 0},
-    {"@/layer#/ff/inner/%", "@.layers.#.fc1.%", 0, 0},
-    {"@/layer#/ff/outer/%", "@.layers.#.fc2.%", 0, 0},
-    {"@/layer#/norm1/~", "@.layers.#.self_attn_layer_norm.%", 0, 0},
-    {"encoder/layer#/norm2/~", "encoder.layers.#.final_layer_norm.%", 0, 0},
-    {"decoder/layer#/norm2/~", "decoder.layers.#.encoder_attn_layer_norm.%", 0, 0},
-    {"decoder/layer#/norm3/~", "decoder.layers.#.final_layer_norm.%", 0, 0},
-    {WGI_SOURCE_EMBEDDING, "encoder.embed_tokens.weight", 0, 0},
-    {WGI_SOURCE_EMBEDDING, "shared.weight", 0, 0},
-    {WGI_TARGET_EMBEDDING, "decoder.embed_tokens.weight", 0, 0},
-    {WGI_TARGET_EMBEDDING, "shared.weight", 0, 0},
+    FAIRSEQ_AND_MARIAN,
     {WGI_OUTPUT_WEIGHT, "/lm_head.weight", 0, 0},
     {WGI_OUTPUT_BIAS, "/final_logits_bias", 0, 0},
-    {WGI_POSITIONS, "@.embed_positions.weight", 0, 0},
     {NULL, NULL, 0, 0},
 };
 
@@ -216,7 +206,7 @@ static const wgi_layout_pair marian_keys[] = {
 };
 
 static const wgi_layout_pair marian_able[] = {
-    {"norm", "layer"}, {"attention", "dot"}, {"gated", "false"}, {"d-k", "0"}, {"d-v", "0"},
+    LAYERS_OF_ALL,
     {"pre-norm", "false"}, {"final-norm", "pre-norm|never"}, {"source-marks", "end"},
     {"positions", "interleaved|halves|paper-halves|learned"}, {NULL, NULL},
 };

@@ -129,6 +129,23 @@ static void take_facts(wgi_import *im)
 
 /* ---- shared matrices ------------------------------------------------------------------------- */
 
+static bool is_zero(const wg_file_tensor *t)
+{
+    for (int64_t i = 0; t->dtype && i < wg_shape_count(&t->shape); i++)
+        if (wgi_import_number(t, i) != 0)
+            return false;
+    return t->dtype != WG_DTYPE_DEFAULT;
+}
+
+/* A layout whose models always have a bias has zeros for one of ours without it. */
+static void drop_zero_bias(wgi_import *im)
+{
+    bool none = wg_settings_given(&im->settings, wg_option_find("output-bias")) &&
+                !im->settings.net.output_bias;
+    if (none && im->layout->has_zero_bias && im->output_bias && is_zero(im->output_bias))
+        im->output_bias = NULL;
+}
+
 /* Of a shared matrix, files may have one name only: safetensors has no shared tensors. */
 static void find_matrices(wgi_import *im)
 {
@@ -136,6 +153,7 @@ static void find_matrices(wgi_import *im)
     im->target = wgi_import_get(im, WGI_TARGET_EMBEDDING, NULL);
     im->output = wgi_import_get(im, WGI_OUTPUT_WEIGHT, NULL);
     im->output_bias = wgi_import_get(im, WGI_OUTPUT_BIAS, NULL);
+    drop_zero_bias(im);
     if (!im->target)
         im->target = im->output ? im->output : im->source;
     im->source = im->source ? im->source : im->target;

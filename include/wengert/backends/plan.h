@@ -52,7 +52,7 @@ typedef struct wg_plan_options {
     bool no_inplace; /**< do not write results over operands */
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
-    bool no_fuse;    /**< do not replace patterns of nodes by fused ops */
+    bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor turn transposes */
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
      * computes them again, as cheaply as it finds a way to; the results have the same bits.  One

@@ -60,6 +60,9 @@ typedef struct wg_onnx_import_options {
      *  end stands for any rest. */
     const char *const *frozen;
     size_t n_frozen; /**< length of `frozen` */
+    /** Activations, norms and attention that the file spells out in simple ops stay as they are.
+     *  Otherwise each becomes one op, with kernels and a gradient of its own. */
+    bool spelled_out;
     /** Where parameters and states get their tensors, under the names of the file.  NULL: their
      *  numbers become initial values in the graph (wg_values_init). */
     wg_store *store;

@@ -1,0 +1,352 @@
+/* Activations, norms and attention that a file spells out become one op each, which computes what
+ * the file says; what only looks like them stays as it is. */
+#include "tests/test.h"
+
+#include "tests/onnx/models.h"
+#include "wengert.h"
+#include "wengert/ops/table.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <unistd.h>
+
+static const char path[] = "spelled.onnx";
+static wg_error error;
+
+/* ---- models as lists of nodes ---------------------------------------------------------------- */
+
+/* A number stands for a constant. */
+static const char *operand(made *m, const char *text)
+{
+    bool number = isdigit((unsigned char)text[0]) || text[0] == '-';
+    return number ? wgi_ox_number(&m->e, WG_F32, strtod(text, NULL)) : text;
+}
+
+/* Adds one node; Transpose has the order of axes behind a colon. */
+static void add_node(made *m, const char *y, char *op, const char *const *in, size_t n_in)
+{
+    int64_t order[8];
+    size_t n = 0;
+    char *colon = strchr(op, ':');
+    for (const char *c = colon ? colon + 1 : ""; *c; c++)
+        order[n++] = *c - '0';
+    if (colon)
+        *colon = '\0';
+    ox_node_proto *p = wgi_ox_node(&m->e, op, in, n_in, y);
+    if (colon)
+        wgi_ox_set_ints(&m->e, p, "perm", order, n);
+    if (strcmp(op, "ReduceMean") == 0)
+        wgi_ox_set_ints(&m->e, p, "axes", &(int64_t){-1}, 1);
+}
+
+/* Nodes "y = OP a b c", separated by semicolons. */
+static void spell(made *m, const char *nodes)
+{
+    for (const char *end; *nodes; nodes = end + strspn(end, "; ")) {
+        char *word = wgi_ox_room(&m->e, 6 * 32);
+        const char *in[3];
+        size_t n = 0;
+        end = nodes + strcspn(nodes, ";");
+        int words = sscanf(nodes, "%31s = %31s %31[^; ] %31[^; ] %31[^; ]", word, word + 32,
+                           word + 64, word + 96, word + 128);
+        assert_in_range(words, 3, 5);
+        for (; n + 2 < (size_t)words; n++)
+            in[n] = operand(m, word + 32 * (n + 2));
+        add_node(m, word, word + 32, in, n);
+    }
+}
+
+static size_t count(const wg_graph *g, const wg_op *op)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < wg_graph_node_count(g); i++)
+        n += wg_graph_node(g, i)->op == op;
+    return n;
+}
+
+static wg_plan *run(wg_graph *g, bool reference)
+{
+    wg_plan *p;
+    check_that(wg_plan_create(&p, g, &(wg_plan_options){.reference = reference}) == WG_OK, "%s",
+               wg_graph_message(g));
+    for (size_t i = 0; i < wg_graph_node_count(g); i++) {
+        const wg_value *x = wg_graph_node(g, i)->out[0];
+        for (int64_t k = 0; x->node->op == &wg_op_input && k < wg_value_count(x); k++)
+            wg_plan_f32(p, x)[k] = (float)(3 * sin(1.7 * (double)k + x->name[0]));
+    }
+    check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+    return p;
+}
+
+static wg_graph *imported(bool spelled_out)
+{
+    wg_graph *g;
+    const wg_onnx_import_options o = {.spelled_out = spelled_out};
+    check_that(wg_onnx_import(&g, path, &o, &error) == WG_OK, "%s", error.text);
+    return g;
+}
+
+/* Imports the model both ways: with composites it has `op` that many times, and the same outputs as
+ * without, on the reference and on all backends.  Returns the graph with composites. */
+static wg_graph *check_model(made *m, const wg_op *op, size_t times)
+{
+    made_write(m, path);
+    made_free(m);
+    wg_graph *g = imported(false), *plain = imported(true);
+    assert_int_equal(count(plain, op), 0);
+    check_that(count(g, op) == times, "%s: %zu times, not %zu", op->name, count(g, op), times);
+    wg_plan *expected = run(plain, true);
+    size_t compared = 0;
+    for (int reference = 0; reference < 2; reference++) {
+        wg_plan *p = run(g, reference);
+        const wg_value *y = wg_graph_output(g, 0), *z = wg_graph_output(plain, 0);
+        assert_true(wg_shape_equal(&y->shape, &z->shape));
+        for (int64_t k = 0; k < wg_value_count(y); k++, compared++) {
+            double a = (double)wg_plan_f32(p, y)[k], b = (double)wg_plan_f32(expected, z)[k];
+            check_that(fabs(a - b) <= 4e-6 * fmax(1, fabs(b)), "%s: element %lld: %g, not %g",
+                       op->name, (long long)k, a, b);
+        }
+        wg_plan_free(p);
+    }
+    assert_true(compared > 0);
+    wg_plan_free(expected);
+    wg_graph_free(plain);
+    unlink(path);
+    return g;
+}
+
+/* ---- functions of one operand ---------------------------------------------------------------- */
+
+enum { ROWS = 3, COLUMNS = 8 };
+
+static void begin_rows(made *m, const char *nodes)
+{
+    static const float row[COLUMNS] = {1, 0.5f, -1, 2, 0.25f, 1.5f, -0.75f, 1};
+    const wg_shape x = WG_SHAPE(2, ROWS, COLUMNS), columns = WG_SHAPE(COLUMNS);
+    made_begin(m);
+    made_input(m, "x", x);
+    made_output(m, "y", x);
+    wgi_ox_tensor(&m->e, "gain", WG_F32, &columns, row);
+    wgi_ox_tensor(&m->e, "bias", WG_F32, &columns, row);
+    spell(m, nodes);
+}
+
+static void check_rows(const char *nodes, const wg_op *op, size_t times)
+{
+    made m;
+    begin_rows(&m, nodes);
+    wg_graph_free(check_model(&m, op, times));
+}
+
+#define SQRT_2 "1.4142135623730951"
+#define SQRT_HALF "0.7071067811865476"
+#define SQRT_2_PI "0.7978845608028654"
+
+static void gelu_in_any_order(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "a = Div x " SQRT_2 "; b = Erf a; c = Add b 1; d = Mul x c; y = Mul d 0.5",
+        "a = Mul " SQRT_HALF " x; b = Erf a; c = Add 1 b; h = Mul x 0.5; y = Mul h c",
+        "a = Div x " SQRT_2 "; b = Erf a; c = Add b 1; h = Mul c 0.5; y = Mul h x",
+        "p = Pow x 3; q = Mul p 0.044715; r = Add x q; s = Mul r " SQRT_2_PI "; t = Tanh s; "
+        "u = Add t 1; h = Mul x 0.5; y = Mul h u",
+        "a = Mul x 0.044715; b = Mul a x; c = Add 1 b; d = Mul x " SQRT_2_PI "; e = Mul d c; "
+        "t = Tanh e; u = Add 1 t; h = Mul 0.5 x; y = Mul h u",
+    };
+    for (int i = 0; i < WG_COUNT(forms); i++)
+        check_rows(forms[i], &wg_op_gelu, 1);
+}
+
+/* Another factor, another argument, or half of it. */
+static void what_is_no_gelu_stays(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "a = Div x 1.5; b = Erf a; c = Add b 1; d = Mul x c; y = Mul d 0.5",
+        "a = Div x " SQRT_2 "; b = Erf a; c = Add b 1; y = Mul x c",
+        "a = Div x " SQRT_2 "; b = Erf a; c = Add b 2; d = Mul x c; y = Mul d 0.5",
+        "s = Sin x; a = Div s " SQRT_2 "; b = Erf a; c = Add b 1; d = Mul x c; y = Mul d 0.5",
+    };
+    for (int i = 0; i < WG_COUNT(forms); i++)
+        check_rows(forms[i], &wg_op_gelu, 0);
+}
+
+static void silu_is_one_op(void **state)
+{
+    (void)state;
+    check_rows("s = Sigmoid x; y = Mul x s", &wg_op_silu, 1);
+}
+
+/* ---- norms ----------------------------------------------------------------------------------- */
+
+#define CENTRED "m = ReduceMean x; d = Sub x m; "
+#define DEVIATION "q = Pow d 2; v = ReduceMean q; e = Add v 0.00001; s = Sqrt e; "
+
+static void layernorm_of_nine_nodes(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        CENTRED DEVIATION "y = Div d s",
+        CENTRED DEVIATION "n = Div d s; y = Mul n gain",
+        CENTRED DEVIATION "n = Div d s; g = Mul gain n; y = Add g bias",
+        CENTRED "q = Mul d d; v = ReduceMean q; e = Add 0.00001 v; s = Sqrt e; "
+                "r = Reciprocal s; n = Mul d r; g = Mul n gain; y = Add bias g",
+        CENTRED "d2 = Sub x m; q = Pow d2 2; v = ReduceMean q; e = Add v 0.00001; s = Sqrt e; "
+                "y = Div d s",
+    };
+    for (int i = 0; i < WG_COUNT(forms); i++)
+        check_rows(forms[i], &wg_op_layernorm, 1);
+}
+
+static void rmsnorm_in_both_forms(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "q = Pow x 2; v = ReduceMean q; e = Add v 0.00001; s = Sqrt e; r = Div 1 s; "
+        "n = Mul x r; y = Mul gain n",
+        "q = Mul x x; v = ReduceMean q; e = Add v 0.00001; s = Sqrt e; y = Div x s",
+    };
+    for (int i = 0; i < WG_COUNT(forms); i++)
+        check_rows(forms[i], &wg_op_rmsnorm, 1);
+}
+
+/* The deviation of something else. */
+static void what_is_no_norm_stays(void **state)
+{
+    (void)state;
+    static const char form[] = CENTRED "z = Sin x; q = Pow z 2; v = ReduceMean q; "
+                                       "e = Add v 0.00001; s = Sqrt e; y = Div d s; ";
+    check_rows(form, &wg_op_layernorm, 0);
+    check_rows(form, &wg_op_rmsnorm, 0);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+enum { BATCH = 2, HEADS = 3, QUERIES = 4, KEYS = 6, WIDTH = 4, VALUES = 5 };
+
+static bool hidden(int q, int s)
+{
+    return s > q + KEYS - QUERIES;
+}
+
+/* q, v and k with heads before tokens, kt with them behind, two causal masks and a bias. */
+static void begin_attention(made *m, const char *nodes)
+{
+    static bool seen[QUERIES * KEYS], unseen[QUERIES * KEYS];
+    static float low[QUERIES * KEYS];
+    const wg_shape mask = WG_SHAPE(1, 1, QUERIES, KEYS);
+    for (int i = 0; i < QUERIES * KEYS; i++) {
+        unseen[i] = hidden(i / KEYS, i % KEYS);
+        seen[i] = !unseen[i];
+        low[i] = unseen[i] ? -3.4e38f : 0;
+    }
+    made_begin(m);
+    made_input(m, "q", WG_SHAPE(BATCH, HEADS, QUERIES, WIDTH));
+    made_input(m, "k", WG_SHAPE(BATCH, HEADS, KEYS, WIDTH));
+    made_input(m, "tokens", WG_SHAPE(BATCH, KEYS, HEADS, WIDTH));
+    made_input(m, "v", WG_SHAPE(BATCH, HEADS, KEYS, VALUES));
+    made_input(m, "bias", WG_SHAPE(BATCH, 1, 1, KEYS));
+    made_output(m, "y", WG_SHAPE(BATCH, HEADS, QUERIES, VALUES));
+    wgi_ox_fixed(&m->e, "seen", WG_BOOL, &mask, seen);
+    wgi_ox_fixed(&m->e, "unseen", WG_BOOL, &mask, unseen);
+    wgi_ox_fixed(&m->e, "low", WG_F32, &mask, low);
+    spell(m, nodes);
+}
+
+#define SCALED "kt = Transpose:0132 k; s = MatMul q kt; a = Div s 2; "
+
+static void attention_as_exporters_write_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *nodes;
+        bool causal;
+        int operands; /* of attention, absent lengths not counted */
+        double scale;
+    } forms[] = {
+        {SCALED "p = Softmax a; y = MatMul p v", false, 3, 0},
+        {"kt = Transpose:0231 tokens; s = MatMul q kt; p = Softmax s; y = MatMul p v; "
+         "",
+         false, 3, 1},
+        {"kt = Transpose:0132 k; qs = Mul q " SQRT_HALF "; ks = Mul kt " SQRT_HALF "; "
+         "s = MatMul qs ks; p = Softmax s; y = MatMul p v",
+         false, 3, 0},
+        {SCALED "w = Where seen a -10000; p = Softmax w; y = MatMul p v", true, 3, 0},
+        {SCALED "w = Where unseen -inf a; p = Softmax w; y = MatMul p v", true, 3, 0},
+        {SCALED "w = Add a low; p = Softmax w; y = MatMul p v", true, 3, 0},
+        {SCALED "w = Add bias a; p = Softmax w; y = MatMul p v", false, 4, 0},
+        {SCALED "w = Where seen a -10000; b = Add w bias; p = Softmax b; y = MatMul p v; "
+                "",
+         true, 4, 0},
+    };
+    for (int i = 0; i < WG_COUNT(forms); i++) {
+        made m;
+        begin_attention(&m, forms[i].nodes);
+        wg_graph *g = check_model(&m, &wg_op_attention, 1);
+        for (size_t k = 0; k < wg_graph_node_count(g); k++) {
+            const wg_node *n = wg_graph_node(g, k);
+            const wg_attention_attrs *a = n->attrs;
+            if (n->op != &wg_op_attention)
+                continue;
+            assert_int_equal(a->causal, forms[i].causal);
+            assert_int_equal(a->causal_offset, forms[i].causal ? KEYS - QUERIES : 0);
+            assert_int_equal(n->n_in > 4, forms[i].operands > 3);
+            check_that(a->scale == forms[i].scale, "form %d: scale %g", i, a->scale);
+        }
+        wg_graph_free(g);
+    }
+}
+
+/* Weights that others read, a softmax along another axis, a choice that hides nothing. */
+static void what_is_no_attention_stays(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        SCALED "p = Softmax a; r = ReduceSum p; z = MatMul p v; y = Add z r",
+        SCALED "w = Where seen a -1; p = Softmax w; y = MatMul p v",
+        SCALED "p = Sigmoid a; y = MatMul p v",
+    };
+    for (int i = 0; i < WG_COUNT(forms); i++) {
+        made m;
+        begin_attention(&m, forms[i]);
+        wg_graph_free(check_model(&m, &wg_op_attention, 0));
+    }
+}
+
+/* The head of a language model that shares its embedding: no plan transposes it. */
+static void a_tied_head_is_a_product_with_a_transposed_operand(void **state)
+{
+    (void)state;
+    static float words[20 * COLUMNS];
+    const wg_shape shape = WG_SHAPE(20, COLUMNS);
+    made m;
+    for (int i = 0; i < 20 * COLUMNS; i++)
+        words[i] = (float)sin(0.3 * i);
+    made_begin(&m);
+    made_input(&m, "x", WG_SHAPE(2, ROWS, COLUMNS));
+    made_output(&m, "y", WG_SHAPE(2, ROWS, 20));
+    wgi_ox_tensor(&m.e, "words", WG_F32, &shape, words);
+    spell(&m, "w = Transpose:10 words; y = MatMul x w");
+    wg_graph *g = check_model(&m, &wg_op_permute, 0);
+    const wg_node *product = wg_graph_output(g, 0)->node;
+    assert_ptr_equal(product->op, &wg_op_matmul);
+    assert_true(((const wg_matmul_attrs *)product->attrs)->transpose_b);
+    wg_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gelu_in_any_order),
+        cmocka_unit_test(what_is_no_gelu_stays),
+        cmocka_unit_test(silu_is_one_op),
+        cmocka_unit_test(layernorm_of_nine_nodes),
+        cmocka_unit_test(rmsnorm_in_both_forms),
+        cmocka_unit_test(what_is_no_norm_stays),
+        cmocka_unit_test(attention_as_exporters_write_it),
+        cmocka_unit_test(what_is_no_attention_stays),
+        cmocka_unit_test(a_tied_head_is_a_product_with_a_transposed_operand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
