@@ -8,6 +8,10 @@ static const paper_experiment experiments[] = {
      "Section 3.2.1: for q and k of mean 0 and variance 1, q.k has variance d_k; without the "
      "factor 1/sqrt(d_k) the softmax saturates, and its gradient vanishes.",
      paper_scale},
+    {"additive",
+     "Section 3.2.1: dot-product attention is much faster and smaller than additive attention; "
+     "without the factor 1/sqrt(d_k) it is as good for small d_k and worse for large ones.",
+     paper_additive},
     {"positions",
      "Section 3.5 and Table 3 (E): learned positions do as well as sinusoids, whose PE(p + k) is a "
      "linear function of PE(p) and which may extend to sentences longer than those of training.",
@@ -19,6 +23,14 @@ static const paper_experiment experiments[] = {
      paper_table1},
     {"warmup", "Section 5.3: the learning rate first rises and then falls; the rise is needed.",
      paper_warmup},
+    {"visualise",
+     "Figures 1 to 5: the model and its attention; its heads learn to do different things, which "
+     "have to do with the structure of sentences.",
+     paper_visualise},
+    {"parsing",
+     "Section 6.3: a Transformer that was not made for it learns constituency parsing, as "
+     "translation into brackets, and is better than a grammar read off the same trees.",
+     paper_parsing},
 };
 
 const paper_experiment *paper_experiment_at(size_t i)

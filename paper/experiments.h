@@ -6,7 +6,10 @@
 
 wg_status paper_table1(paper_run *r);
 wg_status paper_scale(paper_run *r);
+wg_status paper_additive(paper_run *r);
 wg_status paper_positions(paper_run *r);
 wg_status paper_warmup(paper_run *r);
+wg_status paper_visualise(paper_run *r);
+wg_status paper_parsing(paper_run *r);
 
 #endif
