@@ -63,7 +63,7 @@ static void write_curves(FILE *f, const paper_panel *p)
     fputs(p->log_x ? "set logscale x 2\n" : "unset logscale x\n", f);
     fputs(p->log_y ? "set logscale y\n" : "unset logscale y\n", f);
     fputs("set xrange [*:*]\nset grid lt 1 lw 0.5 lc rgb '#cccccc'\nunset colorbox\n", f);
-    fputs("set xtics autofreq\nset ytics autofreq\n", f);
+    fputs("set xtics autofreq norotate\nset ytics autofreq norotate\n", f);
     for (int k = 0; k < p->curves; k++) {
         const paper_curve *c = &p->curve[k];
         int n = drawn_points(c);
@@ -85,10 +85,10 @@ static void write_curves(FILE *f, const paper_panel *p)
 static void write_ticks(FILE *f, const char *axis, const char *const *name, int n)
 {
     if (!name[0]) {
-        fprintf(f, "set %stics autofreq\n", axis);
+        fprintf(f, "set %stics autofreq norotate\n", axis);
         return;
     }
-    fprintf(f, "set %stics (", axis);
+    fprintf(f, "set %stics %s (", axis, axis[0] == 'x' ? "rotate by 90 right" : "norotate");
     for (int i = 0; i < n && i < PAPER_TICKS && name[i]; i++) {
         fputs(i ? "," : "", f);
         gnuplot_text(f, name[i]);

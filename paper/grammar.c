@@ -17,22 +17,22 @@ static const struct {
     int parent, left, right;
     double probability;
 } rules[] = {
-    {S, NP1, VP1, 0.25}, {S, NP1, VP2, 0.25},   {S, NP2, VP1, 0.25},   {S, NP2, VP2, 0.25},
-    {NP1, D, N1, 0.44},  {NP1, NP1, PP1, 0.18}, {NP1, NP1, PP2, 0.02}, {NP1, NP1, CP, 0.06},
-    {NP2, D, N2, 0.44},  {NP2, NP2, PP2, 0.18}, {NP2, NP2, PP1, 0.02}, {NP2, NP2, CP, 0.06},
-    {VP1, V1, NP1, 0.3}, {VP1, V1, NP2, 0.3},   {VP1, VP1, PP1, 0.36}, {VP1, VP1, PP2, 0.04},
-    {VP2, V2, NP1, 0.3}, {VP2, V2, NP2, 0.3},   {VP2, VP2, PP2, 0.36}, {VP2, VP2, PP1, 0.04},
-    {PP1, P1, NP1, 0.5}, {PP1, P1, NP2, 0.5},   {PP2, P2, NP1, 0.5},   {PP2, P2, NP2, 0.5},
-    {CP, C, NP1, 0.5},   {CP, C, NP2, 0.5},
+    {S, NP1, VP1, 0.25},  {S, NP1, VP2, 0.25},    {S, NP2, VP1, 0.25},    {S, NP2, VP2, 0.25},
+    {NP1, D, N1, 0.4},    {NP1, NP1, PP1, 0.225}, {NP1, NP1, PP2, 0.015}, {NP1, NP1, CP, 0.06},
+    {NP2, D, N2, 0.4},    {NP2, NP2, PP2, 0.225}, {NP2, NP2, PP1, 0.015}, {NP2, NP2, CP, 0.06},
+    {VP1, V1, NP1, 0.07}, {VP1, V1, NP2, 0.65},   {VP1, VP1, PP1, 0.265}, {VP1, VP1, PP2, 0.015},
+    {VP2, V2, NP1, 0.65}, {VP2, V2, NP2, 0.07},   {VP2, VP2, PP2, 0.265}, {VP2, VP2, PP1, 0.015},
+    {PP1, P1, NP1, 0.1},  {PP1, P1, NP2, 0.9},    {PP2, P2, NP1, 0.9},    {PP2, P2, NP2, 0.1},
+    {CP, C, NP1, 0.5},    {CP, C, NP2, 0.5},
 };
 
-/* The words of a symbol, equally probable.  Nouns and verbs share some, and so do prepositions. */
+/* The words of a symbol, equally probable.  Nouns and verbs share some. */
 static const struct {
     int symbol, first, count;
     double probability; /* of a word in place of a rule */
 } lexicon[] = {
     {D, 0, 2, 1},   {NP1, 2, 3, 0.3}, {NP2, 5, 3, 0.3}, {N1, 8, 6, 1},  {V1, 12, 6, 1},
-    {N2, 18, 6, 1}, {V2, 22, 6, 1},   {P1, 28, 3, 1},   {P2, 30, 3, 1}, {C, 33, 1, 1},
+    {N2, 18, 6, 1}, {V2, 22, 6, 1},   {P1, 28, 3, 1},   {P2, 31, 3, 1}, {C, 34, 1, 1},
 };
 
 void paper_grammar_true(paper_grammar *g)

@@ -12,7 +12,7 @@
 
 enum {
     PAPER_GRAMMAR_LABELS = 5, /* S, NP, VP, PP, CP: of constituents; further ones are of words */
-    PAPER_GRAMMAR_WORDS = 34,
+    PAPER_GRAMMAR_WORDS = 35,
     PAPER_GRAMMAR_SYMBOLS = 16,
     PAPER_GRAMMAR_RULES = 32,
     PAPER_TREE_WORDS = 16,

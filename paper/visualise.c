@@ -438,9 +438,9 @@ static bool has_in_order(const wg_graph *g, const char *const *op, int n)
 /* The graph with its attention opened; frees `g`. */
 static wg_graph *with_open_attention(wg_graph *g, wg_error *error)
 {
-    static const char *const ops[] = {"attention"};
+    static const char *const ops[] = {"attention", "attention_weights"};
     wg_graph *opened;
-    if (wg_graph_open(&opened, g, ops, 1, error) != WG_OK)
+    if (wg_graph_open(&opened, g, ops, WG_COUNT(ops), error) != WG_OK)
         opened = NULL;
     wg_graph_free(g);
     return opened;
@@ -461,7 +461,7 @@ static wg_status draw_graphs(paper_run *r)
                     "Opened in a picture, the op attention is what Figure 2 has: product, scale, "
                     "mask, softmax, product.");
         paper_add_graph(r->report, "figure2-left", "Figure 2: scaled dot-product attention", one,
-                        2);
+                        4);
     }
     if (many)
         paper_add_graph(r->report, "figure2-right", "Figure 2: multi-head attention", many, 3);

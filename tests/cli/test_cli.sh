@@ -184,8 +184,9 @@ says err "standard output: Broken pipe"
 
 # composite ops opened
 code 0 graph encoder;                      says out "attention("; holds "no softmax" "$(grep -c 'softmax(' out)" -eq 0
-code 0 graph encoder --open attention;     says out "softmax("; says out "linear("
-holds "no attention" "$(grep -c 'attention(' out)" -eq 0
+code 0 graph encoder --open attention;     says out "attention_weights("; says out "linear("
+code 0 graph encoder --open attention --open attention_weights; says out "softmax("
+holds "no attention" "$(grep -c 'attention[_a-z]*(' out)" -eq 0
 code 0 graph encoder --grad --open all;    holds "no linear" "$(grep -c 'linear(' out)" -eq 0
 code 2 graph mlp --open attention;         says err "no composite op 'attention' in this graph"
 code 2 graph mlp --open matmul;            says err "no composite op 'matmul' in this graph"
