@@ -69,8 +69,8 @@ static const struct argp_option table[] = {
     {0, 0, 0, 0, "Level of detail of pictures:", 3},
     {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", 3},
     {"open", OPEN, "OP", 0,
-     "show this composite op as the ops that it is made of, in a scope of its name, in every output "
-     "(may be repeated); all: every composite op", 3},
+     "show this composite op as the ops that it is made of, in a scope of its name (may be "
+     "repeated); all: every composite op", 3},
     {"depth", DEPTH, "N", 0,
      "collapse scopes below this depth (default: the deepest that stays readable)", 3},
     {"phase", PHASE, "fwd|bwd|update|both", 0,

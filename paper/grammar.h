@@ -46,8 +46,8 @@ void paper_grammar_sentence(uint64_t stream, uint64_t i, int shortest, int longe
 
 /* The tree as tokens without their end: (S X (VP X X VP) S); returns their number, 3 words - 2. */
 int paper_tree_write(const paper_tree *t, int32_t *tokens);
-/* The constituents (without their parts) of n tokens, which need not be well-formed: what is not closed by its label, or
- * has no words, is left out.  `words` are those of the sentence. */
+/* The constituents (without their parts) of n tokens, which need not be well-formed: what is not
+ * closed by its label, or has no words, is left out.  `words` are those of the sentence. */
 void paper_tree_read(const int32_t *tokens, int n, int words, paper_tree *out);
 /* How many constituents are in both trees, with label, begin and end; *mine, *others: in each. */
 int paper_tree_common(const paper_tree *a, const paper_tree *b, int *mine, int *others);
@@ -70,8 +70,8 @@ void paper_grammar_true(paper_grammar *g);
 void paper_grammar_estimate(paper_grammar *g, uint64_t stream, int64_t n, int shortest,
                             int longest);
 
-/* The constituents (without their parts) of the most probable tree of out->words words out->word, by
- * the algorithm of Cocke, Younger and Kasami; no nodes if there is none. */
+/* The constituents (without their parts) of the most probable tree of out->words words out->word,
+ * by the algorithm of Cocke, Younger and Kasami; no nodes if there is none. */
 void paper_grammar_parse(const paper_grammar *g, paper_tree *out);
 /* How many trees the words of t may have, as trees show them. */
 double paper_grammar_ambiguity(const paper_tree *t);

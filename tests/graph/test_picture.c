@@ -577,7 +577,7 @@ static void a_leaf_that_other_phases_read_is_drawn_with_them(void **state)
     wg_graph_free(g);
 }
 
-/* ---- composite ops opened --------------------------------------------------------------------- */
+/* ---- composite ops opened -------------------------------------------------------------------- */
 
 /* Two times attention in one scope, and its gradient: [B, H, T, d]. */
 static wg_graph *attentions(void)

@@ -230,8 +230,8 @@ static void sentences_have_as_many_trees_as_they_should(void **state)
     assert_true(paper_grammar_ambiguity(&no_sentence) == 0);
 }
 
-/* The grammar attaches a phrase to what is of its class: verb 15 and name 5 of classes 1 and 2,
- * prepositions 29 and 31 of classes 1 and 2.  That which is read off trees does not know classes. */
+/* The grammar attaches a phrase to what is of its class: verb 15 and name 5 are of the classes 1
+ * and 2, and so are the prepositions 29 and 31.  That which is read off trees knows no classes. */
 static void parsers_find_the_most_probable_tree(void **state)
 {
     (void)state;
