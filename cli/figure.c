@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { PANEL_WIDTH = 460, PANEL_HEIGHT = 360, IN_A_ROW = 3 };
+enum { PANEL_WIDTH = 460, PANEL_HEIGHT = 360, SMALL_PANEL = 300, IN_A_ROW = 3 };
 
 static bool is_drawn(const paper_curve *c, int i)
 {
@@ -63,6 +63,7 @@ static void write_curves(FILE *f, const paper_panel *p)
     fputs(p->log_x ? "set logscale x 2\n" : "unset logscale x\n", f);
     fputs(p->log_y ? "set logscale y\n" : "unset logscale y\n", f);
     fputs("set xrange [*:*]\nset grid lt 1 lw 0.5 lc rgb '#cccccc'\nunset colorbox\n", f);
+    fputs("set xtics autofreq norotate\nset ytics autofreq norotate\n", f);
     for (int k = 0; k < p->curves; k++) {
         const paper_curve *c = &p->curve[k];
         int n = drawn_points(c);
@@ -80,23 +81,44 @@ static void write_curves(FILE *f, const paper_panel *p)
     fputc('\n', f);
 }
 
-/* Rows from top to bottom; blue is negative and red positive. */
+/* In place of numbers along an axis. */
+static void write_ticks(FILE *f, const char *axis, const char *const *name, int n)
+{
+    if (!name[0]) {
+        fprintf(f, "set %stics autofreq norotate\n", axis);
+        return;
+    }
+    fprintf(f, "set %stics %s (", axis, axis[0] == 'x' ? "rotate by 90 right" : "norotate");
+    for (int i = 0; i < n && i < PAPER_TICKS && name[i]; i++) {
+        fputs(i ? "," : "", f);
+        gnuplot_text(f, name[i]);
+        fprintf(f, " %d", i);
+    }
+    fputs(")\n", f);
+}
+
+/* Rows from top to bottom; blue is negative and red positive, of what has both signs. */
 static void write_picture(FILE *f, const paper_panel *p)
 {
-    double most = 1e-300;
-    for (int i = 0; i < p->rows * p->columns; i++)
+    double most = 1e-300, least = 0;
+    for (int i = 0; i < p->rows * p->columns; i++) {
         most = fmax(most, fabs(p->picture[i]));
+        least = fmin(least, p->picture[i]);
+    }
     fputs("$picture << end_of_picture\n", f);
     for (int i = 0; i < p->rows; i++) {
         for (int k = 0; k < p->columns; k++)
             fprintf(f, "%.5f ", p->picture[i * p->columns + k]);
         fputc('\n', f);
     }
-    fputs("end_of_picture\nunset logscale\nunset grid\nset colorbox\n"
-          "set palette defined (-1 '#2166ac', 0 'white', 1 '#b2182b')\n",
+    fputs("end_of_picture\nunset logscale\nunset grid\nset colorbox\n", f);
+    fputs(least < 0 ? "set palette defined (-1 '#2166ac', 0 'white', 1 '#b2182b')\n"
+                    : "set palette defined (0 'white', 0.5 '#6baed6', 1 '#08306b')\n",
           f);
-    fprintf(f, "set cbrange [%.9g:%.9g]\nset xrange [-0.5:%d.5]\nset yrange [%d.5:-0.5]\n", -most,
-            most, p->columns - 1, p->rows - 1);
+    write_ticks(f, "x", p->column_name, p->columns);
+    write_ticks(f, "y", p->row_name, p->rows);
+    fprintf(f, "set cbrange [%.9g:%.9g]\nset xrange [-0.5:%d.5]\nset yrange [%d.5:-0.5]\n",
+            least < 0 ? -most : 0, most, p->columns - 1, p->rows - 1);
     fputs("plot $picture matrix with image notitle\n", f);
 }
 
@@ -122,11 +144,14 @@ int figure_write(const paper_report *r, const char *path)
         shown += !is_empty(&r->panel[i]);
     if (shown == 0)
         return EXIT_OK;
-    int columns = shown < IN_A_ROW ? shown
-                  : shown == 4     ? 2
-                                   : IN_A_ROW,
+    int columns = r->in_a_row        ? r->in_a_row
+                  : shown < IN_A_ROW ? shown
+                  : shown == 4       ? 2
+                                     : IN_A_ROW,
         rows = (shown + columns - 1) / columns;
-    FILE *f = gnuplot_begin(picture_format(path), PANEL_WIDTH * columns, PANEL_HEIGHT * rows);
+    bool small = columns > IN_A_ROW;
+    FILE *f = gnuplot_begin(picture_format(path), (small ? SMALL_PANEL : PANEL_WIDTH) * columns,
+                            (small ? SMALL_PANEL : PANEL_HEIGHT) * rows);
     if (!f)
         return EXIT_RUN;
     fprintf(f, "set multiplot layout %d,%d\nset key below\n", rows, columns);

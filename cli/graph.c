@@ -20,6 +20,7 @@ enum {
     GRAD,
     STEP,
     EXPAND,
+    OPEN,
     DEPTH,
     PHASE,
     FULL,
@@ -67,6 +68,9 @@ static const struct argp_option table[] = {
      "run the plan ten times and colour each node by its share of the time; implies --plan", 2},
     {0, 0, 0, 0, "Level of detail of pictures:", 3},
     {"expand", EXPAND, "SCOPE", 0, "expand this scope (may be repeated)", 3},
+    {"open", OPEN, "OP", 0,
+     "show this composite op as the ops that it is made of, in a scope of its name (may be "
+     "repeated); all: every composite op", 3},
     {"depth", DEPTH, "N", 0,
      "collapse scopes below this depth (default: the deepest that stays readable)", 3},
     {"phase", PHASE, "fwd|bwd|update|both", 0,
@@ -79,14 +83,20 @@ static const struct argp_option table[] = {
 };
 /* clang-format on */
 
-enum { MAX_EXPAND = 64 };
+enum { MAX_NAMES = 64 };
+
+/* Arguments of an option that may be repeated. */
+typedef struct names {
+    const char *name[MAX_NAMES];
+    size_t n;
+} names;
 
 typedef struct request {
     const char *model, *output, *svg, *png, *html, *plot;
     size_t limit; /* bytes of the plan */
     bool folder;  /* the model is in a folder: --model */
     bool print, costs, dot, timeline, grad, step, plan, profile;
-    const char *expand[MAX_EXPAND];
+    names expand, open;
     wg_picture_options picture;
     backend_choice backends;
     source_options options;
@@ -115,11 +125,11 @@ static void parse_phase(request *r, const char *text, struct argp_state *state)
     argp_error(state, "--phase: expected fwd, bwd, update or both, got '%s'", text);
 }
 
-static void parse_expand(request *r, const char *scope, struct argp_state *state)
+static void add_name(names *to, const char *option, const char *name, struct argp_state *state)
 {
-    if (r->picture.n_expanded == MAX_EXPAND)
-        argp_error(state, "--expand given more than %d times", MAX_EXPAND);
-    r->expand[r->picture.n_expanded++] = scope;
+    if (to->n == MAX_NAMES)
+        argp_error(state, "%s given more than %d times", option, MAX_NAMES);
+    to->name[to->n++] = name;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -152,7 +162,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->plan = true;
         break;
     case PROFILE: r->profile = r->plan = true; break;
-    case EXPAND: parse_expand(r, arg, state); break;
+    case EXPAND: add_name(&r->expand, "--expand", arg, state); break;
+    case OPEN: add_name(&r->open, "--open", arg, state); break;
     case DEPTH: r->picture.depth = (int)number_argument(state, "--depth", arg, 1, 1000); break;
     case PHASE: parse_phase(r, arg, state); break;
     case FULL: r->picture.full = true; break;
@@ -324,6 +335,23 @@ static int check_outputs(const request *r)
     return code;
 }
 
+/* Opens the composite ops that are asked for: *g is replaced. */
+static int open_ops(wg_graph **g, const names *ops)
+{
+    wg_error error;
+    wg_graph *opened;
+    bool all = false;
+    if (ops->n == 0)
+        return EXIT_OK;
+    for (size_t i = 0; i < ops->n; i++)
+        all |= strcmp(ops->name[i], "all") == 0;
+    if (wg_graph_open(&opened, *g, ops->name, all ? 0 : ops->n, &error) != WG_OK)
+        return complain_error(&error);
+    wg_graph_free(*g);
+    *g = opened;
+    return EXIT_OK;
+}
+
 static int open_and_show(request *r)
 {
     source s;
@@ -335,11 +363,14 @@ static int open_and_show(request *r)
         code = check_outputs(r);
     wg_graph *g = code == EXIT_OK ? source_build(&s, &loss, &code) : NULL;
     r->picture.title = s.trained.d_model || !s.model ? r->model : s.model->name;
-    r->picture.expanded = r->expand;
+    r->picture.expanded = r->expand.name;
+    r->picture.n_expanded = r->expand.n;
     if (g && r->step)
         code = source_add_update(&s, g, loss, NULL);
     else if (g && r->grad)
         code = source_add_gradient(&s, g, loss);
+    if (g && code == EXIT_OK)
+        code = open_ops(&g, &r->open);
     if (g && code == EXIT_OK)
         code = show(g, &s, r);
     wg_graph_free(g);

@@ -5,6 +5,7 @@
 #include "cli/gnuplot.h"
 #include "cli/threads.h"
 #include "cli/values.h"
+#include "wengert/files/picture.h"
 #include "wengert/train/folder.h"
 
 #include <stdlib.h>
@@ -77,7 +78,27 @@ static void put_json(FILE *f, const void *report)
     paper_print_json(report, f);
 }
 
-/* Prints the report, and writes it and the figure. */
+/* Draws the graphs into the folder. */
+static int draw_graphs(const paper_report *report, const char *folder)
+{
+    wg_error error;
+    int code = EXIT_OK;
+    for (int i = 0; i < report->graphs && code == EXIT_OK; i++) {
+        const paper_graph *g = &report->graph[i];
+        const wg_picture_options o = {.title = g->title, .depth = g->depth, .no_legend = true};
+        char *path = wg_folder_path(folder, "%s.svg", g->name);
+        if (!path) {
+            complain("out of memory");
+            code = EXIT_RUN;
+        } else if (wg_picture_save(g->graph, path, &o, &error) != WG_OK) {
+            code = complain_error(&error);
+        }
+        free(path);
+    }
+    return code;
+}
+
+/* Prints the report, and writes it and the pictures. */
 static int deliver(const request *r, const paper_report *report, const char *folder)
 {
     char *json = wg_folder_path(folder, "report.json"),
@@ -93,6 +114,8 @@ static int deliver(const request *r, const paper_report *report, const char *fol
         code = write_stream(json, put_json, report);
     if (code == EXIT_OK)
         code = figure_write(report, r->plot ? r->plot : figure);
+    if (code == EXIT_OK)
+        code = draw_graphs(report, folder);
     free(json);
     free(figure);
     return code;

@@ -12,6 +12,10 @@ static const paper_experiment experiments[] = {
      "Section 3.2.2 and Table 3 (A, B): h heads of width d / h cost as much as one of width d; one "
      "head is worse than several, too many are worse again, and so are narrower keys.",
      paper_heads},
+    {"additive",
+     "Section 3.2.1: dot-product attention is much faster and smaller than additive attention; "
+     "without the factor 1/sqrt(d_k) it is as good for small d_k and worse for large ones.",
+     paper_additive},
     {"positions",
      "Section 3.5 and Table 3 (E): learned positions do as well as sinusoids, whose PE(p + k) is a "
      "linear function of PE(p) and which may extend to sentences longer than those of training.",
@@ -42,6 +46,14 @@ static const paper_experiment experiments[] = {
      "alpha = 0.6.",
      paper_beam},
     {"size", "Table 3 (C): larger models are better.", paper_size},
+    {"visualise",
+     "Figures 1 to 5: the model and its attention; its heads learn to do different things, which "
+     "have to do with the structure of sentences.",
+     paper_visualise},
+    {"parsing",
+     "Section 6.3: a Transformer that was not made for it learns constituency parsing, as "
+     "translation into brackets, and is better than a grammar read off the same trees.",
+     paper_parsing},
 };
 
 const paper_experiment *paper_experiment_at(size_t i)

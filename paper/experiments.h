@@ -6,6 +6,7 @@
 
 wg_status paper_table1(paper_run *r);
 wg_status paper_scale(paper_run *r);
+wg_status paper_additive(paper_run *r);
 wg_status paper_positions(paper_run *r);
 wg_status paper_warmup(paper_run *r);
 wg_status paper_heads(paper_run *r);
@@ -15,5 +16,7 @@ wg_status paper_smoothing(paper_run *r);
 wg_status paper_norm(paper_run *r);
 wg_status paper_averaging(paper_run *r);
 wg_status paper_beam(paper_run *r);
+wg_status paper_visualise(paper_run *r);
+wg_status paper_parsing(paper_run *r);
 
 #endif

@@ -48,11 +48,12 @@ static void note(void *context, const wg_event *event)
 static wg_status train(paper_model *m, wg_error *error)
 {
     const paper_training *t = m->training;
-    const int length = paper_task_length(&t->task);
+    const int length = paper_task_length(&t->task),
+              target_length = paper_task_target_length(&t->task);
     m->field[SOURCE] = (wg_field){"source", WG_I32, WG_SHAPE(length), NULL};
     m->field[LENGTH] = (wg_field){"source_lengths", WG_I32, WG_SCALAR, NULL};
-    m->field[TARGET_IN] = (wg_field){"target_in", WG_I32, WG_SHAPE(length), NULL};
-    m->field[TARGET_OUT] = (wg_field){"target_out", WG_I32, WG_SHAPE(length), NULL};
+    m->field[TARGET_IN] = (wg_field){"target_in", WG_I32, WG_SHAPE(target_length), NULL};
+    m->field[TARGET_OUT] = (wg_field){"target_out", WG_I32, WG_SHAPE(target_length), NULL};
     m->pairs = (wg_examples){.fields = m->field,
                              .n_fields = FIELDS,
                              .count = t->updates * t->batch,
@@ -119,9 +120,9 @@ typedef struct exam {
 static exam exam_of(const wg_transformer_config *net, const paper_task *t)
 {
     const wg_cross_entropy_attrs plain = {.use_ignore = true, .ignore = WG_NO_TARGET};
-    const int length = paper_task_length(t);
     exam e = {.graph = wg_graph_new()};
-    e.in = wg_transformer_inputs_new(e.graph, TEST_ROWS, length, length);
+    e.in = wg_transformer_inputs_new(e.graph, TEST_ROWS, paper_task_length(t),
+                                     paper_task_target_length(t));
     wg_transformer m = wg_transformer_begin(e.graph, net, WG_MODE_INFERENCE);
     wg_value *memory = wg_transformer_encode(&m, e.in.source, e.in.source_lengths);
     wg_value *states = wg_transformer_decode(&m, e.in.target_in, memory, e.in.source_lengths);
@@ -138,13 +139,13 @@ static exam exam_of(const wg_transformer_config *net, const paper_task *t)
 
 static void fill_exam(wg_plan *p, const exam *e, const paper_task *t)
 {
-    const int length = paper_task_length(t);
+    const int length = paper_task_length(t), target_length = paper_task_target_length(t);
     int32_t *source = wg_plan_data(p, e->in.source),
             *lengths = wg_plan_data(p, e->in.source_lengths),
             *in = wg_plan_data(p, e->in.target_in), *out = wg_plan_data(p, e->in.target_out);
     for (int i = 0; i < TEST_ROWS; i++)
         paper_task_pair(t, PAPER_TEST_STREAM, (uint64_t)i, source + i * length, &lengths[i],
-                        in + i * length, out + i * length);
+                        in + i * target_length, out + i * target_length);
 }
 
 wg_status paper_model_score(paper_model *m, const paper_task *t, double *scores, wg_error *error)
@@ -177,4 +178,19 @@ int64_t paper_model_size(const paper_training *training)
     }
     wg_graph_free(e.graph);
     return size;
+}
+
+/* ---- translations ---------------------------------------------------------------------------- */
+
+wg_status paper_model_search(const paper_model *m, wg_search **out, wg_error *error)
+{
+    return wg_search_create(out,
+                            &(wg_search_model){.config = &m->net,
+                                               .store = wg_trainer_store(m->trainer),
+                                               .bos = PAPER_BEGIN,
+                                               .eos = PAPER_END,
+                                               .pad = PAPER_PADDING,
+                                               .unk = -1,
+                                               .threads = 1},
+                            error);
 }

@@ -5,6 +5,7 @@
 #include "paper/checkpoints.h"
 #include "paper/run.h"
 #include "paper/task.h"
+#include "wengert/decode/search.h"
 #include "wengert/train/trainer.h"
 
 /* Test sentences have a stream of random numbers of their own; those of training are the seeds. */
@@ -60,5 +61,8 @@ int64_t paper_model_size(const paper_training *training);
 
 /* Its scores[PAPER_SCORES] on sentences of the task that it has not seen. */
 wg_status paper_model_score(paper_model *m, const paper_task *t, double *scores, wg_error *error);
+
+/* A search with its parameters, in one thread; it must be freed before the model. */
+wg_status paper_model_search(const paper_model *m, wg_search **out, wg_error *error);
 
 #endif

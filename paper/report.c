@@ -33,6 +33,8 @@ void paper_report_free(paper_report *r)
 {
     for (int i = 0; r->panel && i < r->panels; i++)
         free(r->panel[i].picture);
+    for (int i = 0; i < r->graphs; i++)
+        wg_graph_free(r->graph[i].graph);
     free(r->table);
     free(r->panel);
     *r = (paper_report){0};
@@ -173,6 +175,16 @@ double *paper_add_picture(paper_panel *p, int rows, int columns)
     p->columns = columns;
     *p->overflow |= !p->picture;
     return p->picture;
+}
+
+void paper_add_graph(paper_report *r, const char *name, const char *title, wg_graph *g, int depth)
+{
+    if (r->graphs == PAPER_GRAPHS) {
+        r->overflow = true;
+        wg_graph_free(g);
+        return;
+    }
+    r->graph[r->graphs++] = (paper_graph){name, title, g, depth};
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #ifndef WG_PAPER_REPORT_H
 #define WG_PAPER_REPORT_H
 
-#include "wengert/graph/error.h"
+#include "wengert/graph/picture.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,9 @@ enum {
     PAPER_TABLES = 3,
     PAPER_POINTS = 300,
     PAPER_CURVES = 8,
-    PAPER_PANELS = 8,
+    PAPER_PANELS = 32,
+    PAPER_TICKS = 16,
+    PAPER_GRAPHS = 3,
     PAPER_FINDINGS = 6
 };
 
@@ -53,7 +55,8 @@ typedef struct paper_curve {
     double x[PAPER_POINTS], y[PAPER_POINTS], deviation[PAPER_POINTS]; /* deviation 0: no bar */
 } paper_curve;
 
-/* Curves over x, or a picture of numbers [rows, columns] in their place. */
+/* Curves over x, or a picture of numbers [rows, columns] in their place, whose columns and rows may
+ * have names in place of numbers. */
 typedef struct paper_panel {
     char title[PAPER_TEXT], x[PAPER_TEXT], y[PAPER_TEXT];
     bool log_x, log_y;
@@ -61,8 +64,16 @@ typedef struct paper_panel {
     paper_curve curve[PAPER_CURVES];
     double *picture; /* owned; NULL: curves */
     int rows, columns;
+    const char *column_name[PAPER_TICKS], *row_name[PAPER_TICKS]; /* [0] NULL: numbers */
     bool *overflow;
 } paper_panel;
+
+/* A graph, to be drawn in a file of its own. */
+typedef struct paper_graph {
+    const char *name, *title; /* of the file, without its extension; both outlive the report */
+    wg_graph *graph;          /* owned */
+    int depth;                /* wg_picture_options.depth */
+} paper_graph;
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
@@ -74,10 +85,12 @@ typedef struct paper_finding {
 typedef struct paper_report {
     const char *name, *claim; /* of the experiment */
     bool small;
-    int tables, panels, findings;
+    int tables, panels, findings, graphs;
+    int in_a_row;                          /* panels of the figure; 0: as many as fit the page */
     paper_table *table;                    /* [PAPER_TABLES] */
     paper_panel *panel;                    /* [PAPER_PANELS] */
     paper_finding finding[PAPER_FINDINGS]; /* [findings] */
+    paper_graph graph[PAPER_GRAPHS];       /* [graphs] */
     bool overflow;
 } paper_report;
 
@@ -102,6 +115,9 @@ paper_curve *paper_add_curve(paper_panel *p, const char *format, ...) WG_PRINTF(
 void paper_point(paper_panel *p, paper_curve *c, double x, double y, double deviation);
 /* Room for a picture, which the caller fills; NULL without memory. */
 double *paper_add_picture(paper_panel *p, int rows, int columns);
+
+/* Takes the graph over, also if there is no room. */
+void paper_add_graph(paper_report *r, const char *name, const char *title, wg_graph *g, int depth);
 
 /* A sentence, and whether it agrees with the paper. */
 void paper_found(paper_report *r, bool holds, const char *format, ...) WG_PRINTF(3, 4);

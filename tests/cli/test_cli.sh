@@ -182,6 +182,15 @@ checks=$((checks + 1))
 [ "$(cat status)" = 4 ] || fail "a closed pipe: exit code $(cat status)"
 says err "standard output: Broken pipe"
 
+# composite ops opened
+code 0 graph encoder;                      says out "attention("; holds "no softmax" "$(grep -c 'softmax(' out)" -eq 0
+code 0 graph encoder --open attention;     says out "attention_weights("; says out "linear("
+code 0 graph encoder --open attention --open attention_weights; says out "softmax("
+holds "no attention" "$(grep -c 'attention[_a-z]*(' out)" -eq 0
+code 0 graph encoder --grad --open all;    holds "no linear" "$(grep -c 'linear(' out)" -eq 0
+code 2 graph mlp --open attention;         says err "no composite op 'attention' in this graph"
+code 2 graph mlp --open matmul;            says err "no composite op 'matmul' in this graph"
+
 # pictures
 if [ -n "$pictures" ]; then
     code 0 graph mlp --dot;                says out "digraph wengert"; cp out first
@@ -197,6 +206,7 @@ if [ -n "$pictures" ]; then
     code 0 graph mlp --dot --full --no-legend
     code 0 graph mlp --dot --profile;      says out "of the time"
     code 2 graph mlp --dot --expand nowhere; says err "no scope 'nowhere' in this graph"
+    code 0 graph encoder --dot --depth 4 --open attention; says out "encoder/layer0/self_attn/attention"
     code 4 graph mlp --png /nonexistent/a.png
     code 4 graph mlp --svg /dev/full
     code 1 graph encoder --grad --full --svg slow.svg --seconds 0.01

@@ -82,6 +82,7 @@ code 0 gradcheck --op add --seed 18446744073709551615;      says out "0 failed"
 # as often as there is room, and once more
 code 2 gradcheck mlp $(again 33 --range labels=3); says err "--range given more than 32 times"
 code 2 graph mlp $(again 65 --expand mlp);         says err "--expand given more than 64 times"
+code 2 graph mlp $(again 65 --open mlp);           says err "--open given more than 64 times"
 if "$wengert" train --help >out 2>err; then
     : >empty.yml
     code 2 train $(again 9 --config empty.yml);    says err "--config given more than 8 times"

@@ -142,6 +142,17 @@ static wg_status clone(void *graph)
     return status;
 }
 
+static wg_status open_all(void *graph)
+{
+    wg_graph *opened;
+    wg_error error;
+    wg_status status = wg_graph_open(&opened, graph, NULL, 0, &error);
+    assert_int_equal(wg_graph_status(graph), WG_OK);
+    assert_true((status == WG_OK) == (opened != NULL));
+    wg_graph_free(opened);
+    return status;
+}
+
 static void cloning(void **state)
 {
     (void)state;
@@ -151,6 +162,7 @@ static void cloning(void **state)
     wg_output(wg_constant(g, WG_F32, WG_SHAPE(0), NULL), "none");
     assert_int_equal(wg_graph_status(g), WG_OK);
     assert_in_range(fail_each("clone", clone, g, WG_OK), 500, 100000);
+    assert_in_range(fail_each("open", open_all, g, WG_OK), 500, 100000);
     wg_graph_free(g);
 }
 

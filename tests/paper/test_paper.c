@@ -1,5 +1,6 @@
 /* The experiments in their small form: what each must find whatever the machine; what is kept of a
  * run; tables and tasks. */
+#include "paper/grammar.h"
 #include "paper/paper.h"
 #include "paper/run.h"
 #include "paper/sweep.h"
@@ -26,9 +27,10 @@ static paper_report run_small(const char *name, const char *kept_in)
 static const struct {
     const char *name, *findings;
 } small[] = {
-    {"scale", "hhc"},   {"heads", "h--"}, {"positions", "h--"}, {"table1", "h"},
-    {"warmup", "h"},    {"norm", "h"},    {"dropout", "h"},     {"smoothing", "h"},
-    {"averaging", "h"}, {"beam", "h--"},  {"size", "h"},
+    {"scale", "hhc"},      {"heads", "h--"},    {"positions", "h--"}, {"table1", "h"},
+    {"warmup", "h"},       {"norm", "h"},       {"dropout", "h"},     {"smoothing", "h"},
+    {"averaging", "h"},    {"beam", "h--"},     {"size", "h"},        {"additive", "hh--"},
+    {"visualise", "hh-h"}, {"parsing", "hh--"},
 };
 
 static void each_experiment_finds_what_it_must(void **state)
@@ -231,6 +233,123 @@ static void more_is_clear_beyond_the_standard_error(void **state)
     assert_false(paper_clearly_more(a, (paper_spread){NAN, NAN, 0}));
 }
 
+static bool is_name(int32_t id)
+{
+    return id >= PAPER_FIRST_NAME && id < PAPER_FIRST_NAME + PAPER_NAMES;
+}
+
+/* A sentence has one name, pronouns only behind it, and the answer has the name in their place. */
+static void pronouns_become_the_name_before_them(void **state)
+{
+    (void)state;
+    enum { LENGTH = 10 };
+    const paper_task t = {PAPER_RESOLVED, .words = 16, .shortest = 4, .longest = LENGTH - 1};
+    int pronouns = 0;
+    for (uint64_t i = 0; i < 100; i++) {
+        int32_t source[LENGTH], n, in[LENGTH], out[LENGTH], name = -1, names = 0;
+        paper_task_pair(&t, 3, i, source, &n, in, out);
+        for (int k = 0; k + 1 < n; k++) {
+            assert_true(source[k] >= PAPER_FIRST_WORD && source[k] < PAPER_FIRST_WORD + t.words);
+            assert_true(source[k] != PAPER_PRONOUN || name >= 0);
+            name = is_name(source[k]) ? source[k] : name;
+            names += is_name(source[k]);
+            pronouns += source[k] == PAPER_PRONOUN;
+            assert_int_equal(out[n - 2 - k], source[k] == PAPER_PRONOUN ? name : source[k]);
+        }
+        assert_int_equal(names, 1);
+    }
+    assert_true(pronouns > 50);
+}
+
+/* ---- the grammar ----------------------------------------------------------------------------- */
+
+static void trees_are_what_their_tokens_say(void **state)
+{
+    (void)state;
+    int constituents = 0;
+    for (uint64_t i = 0; i < 200; i++) {
+        int32_t tokens[3 * PAPER_TREE_WORDS];
+        int mine, others;
+        paper_tree t, again;
+        paper_grammar_sentence(5, i, 3, 10, &t);
+        assert_true(t.words >= 3 && t.words <= 10 && t.nodes == 2 * t.words - 1);
+        int n = paper_tree_write(&t, tokens);
+        assert_int_equal(n, 3 * t.words - 2);
+        paper_tree_read(tokens, n, t.words, &again);
+        assert_int_equal(paper_tree_common(&t, &again, &mine, &others), t.words - 1);
+        assert_true(mine == t.words - 1 && others == mine);
+        constituents += mine;
+
+        paper_tree_read(tokens, n - 1, t.words, &again); /* S is not closed */
+        assert_int_equal(paper_tree_common(&again, &t, &mine, &others), t.words - 2);
+        assert_int_equal(mine, t.words - 2);
+        paper_tree_read(tokens + 1, n - 1, t.words, &again); /* and not opened */
+        assert_int_equal(paper_tree_common(&again, &t, &mine, &others), t.words - 2);
+    }
+    assert_true(constituents > 500);
+    paper_tree none;
+    paper_tree_read((const int32_t[]){PAPER_END, -7, 1000}, 3, 4, &none);
+    assert_int_equal(none.nodes, 0);
+}
+
+static bool has_constituent(const paper_tree *t, int label, int begin, int end)
+{
+    bool found = false;
+    for (int i = 0; i < t->nodes; i++)
+        found |= t->node[i].label == label && t->node[i].begin == begin && t->node[i].end == end;
+    return found;
+}
+
+/* A name, a verb, a name, and `phrases` times a preposition and a name: as many trees as there are
+ * ways to put brackets around phrases + 2 things, the numbers of Catalan. */
+static void sentences_have_as_many_trees_as_they_should(void **state)
+{
+    (void)state;
+    static const double catalan[] = {1, 2, 5, 14, 42};
+    for (int phrases = 0; phrases < WG_COUNT(catalan); phrases++) {
+        paper_tree t = {.words = 3 + 2 * phrases, .word = {2, 15, 3}};
+        for (int i = 0; i < phrases; i++) {
+            t.word[3 + 2 * i] = 28;
+            t.word[4 + 2 * i] = 4;
+        }
+        assert_true(paper_grammar_ambiguity(&t) == catalan[phrases]);
+    }
+    const paper_tree no_sentence = {.words = 2, .word = {2, 3}};
+    assert_true(paper_grammar_ambiguity(&no_sentence) == 0);
+}
+
+/* The grammar attaches a phrase to what is of its class: verb 15 and name 5 are of the classes 1
+ * and 2, and so are the prepositions 29 and 31.  That which is read off trees knows no classes. */
+static void parsers_find_the_most_probable_tree(void **state)
+{
+    (void)state;
+    enum { NP = 1, VP = 2 };
+    paper_grammar g;
+    paper_tree t = {.words = 5, .word = {2, 15, 5, 31, 3}}, u = t;
+    paper_grammar_true(&g);
+    paper_grammar_parse(&g, &t);
+    assert_true(t.nodes == 4 && has_constituent(&t, NP, 2, 5) && !has_constituent(&t, VP, 1, 3));
+    u.word[3] = 29;
+    paper_grammar_parse(&g, &u);
+    assert_true(u.nodes == 4 && has_constituent(&u, VP, 1, 3) && !has_constituent(&u, NP, 2, 5));
+
+    paper_grammar_estimate(&g, 1, 2000, 3, 10);
+    double sum[PAPER_GRAMMAR_SYMBOLS] = {0};
+    for (int i = 0; i < g.rules; i++)
+        sum[g.rule[i].parent] += g.rule[i].probability;
+    for (int s = 0; s < g.symbols; s++) {
+        for (int k = 0; k < PAPER_GRAMMAR_WORDS; k++)
+            sum[s] += g.word[s][k];
+        assert_true(fabs(sum[s] - 1) < 1e-12);
+    }
+    paper_grammar_parse(&g, &t);
+    paper_grammar_parse(&g, &u);
+    assert_true(t.nodes == 4 && has_constituent(&t, VP, 1, 3) == has_constituent(&u, VP, 1, 3));
+    paper_tree no_sentence = {.words = 2, .word = {33, 33}};
+    paper_grammar_parse(&g, &no_sentence);
+    assert_int_equal(no_sentence.nodes, 0);
+}
+
 static void reports_note_what_does_not_fit(void **state)
 {
     (void)state;
@@ -278,6 +397,10 @@ int main(void)
         cmocka_unit_test(a_setting_changes_what_it_names),
         cmocka_unit_test(checkpoints_have_means),
         cmocka_unit_test(more_is_clear_beyond_the_standard_error),
+        cmocka_unit_test(pronouns_become_the_name_before_them),
+        cmocka_unit_test(trees_are_what_their_tokens_say),
+        cmocka_unit_test(sentences_have_as_many_trees_as_they_should),
+        cmocka_unit_test(parsers_find_the_most_probable_tree),
         cmocka_unit_test(reports_note_what_does_not_fit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -78,6 +78,17 @@ WG_API size_t wg_picture_box_count(const wg_picture *p);
 /** Frees the picture, not the graph; NULL is allowed. */
 WG_API void wg_picture_free(wg_picture *p);
 
+/** A copy of g, of all that its outputs and assignments need, in which composite ops are opened:
+ * each node of one is replaced by its expansion, in a scope of the op's name (softmax_2 for the
+ * second of its scope), so that a picture or a page shows what is inside.  Values keep their names.
+ * @param out the copy, which the caller frees with wg_graph_free; NULL after a failure
+ * @param g the graph
+ * @param ops [n] names of the ops; those that come to light in an expansion are opened too
+ * @param n 0: every composite, until only primitive ops are left
+ * @return WG_EINVAL if there is no composite op of such a name, WG_ENOMEM, or the graph's error */
+WG_API WG_MUST_USE wg_status wg_graph_open(wg_graph **out, const wg_graph *g,
+                                           const char *const *ops, size_t n, wg_error *error);
+
 #ifdef __cplusplus
 }
 #endif
