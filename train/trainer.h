@@ -5,6 +5,7 @@
 #include "wengert/train/trainer.h"
 #include "files/lock.h"
 #include "graph/clock.h"
+#include "train/shards.h"
 #include "train/source.h"
 #include "train/validate.h"
 
@@ -55,6 +56,7 @@ struct wg_trainer {
     wgi_source train, valid;
     wg_store *store;
     wgi_plans plans;
+    wgi_shards shards;
     wg_progress progress;
     wgi_span span;
     wgi_means validation;     /* the last one */
