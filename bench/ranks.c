@@ -8,9 +8,13 @@
  * there; with sums that begin as the plan has it.  Printed are the medians of seconds of a step,
  * of the slowest rank, what of it was waiting for sums, and what the model predicts.  The model is
  * fitted to two sums without a computation: of one number, and of a bucket.  WIRE is f32 or bf16.
- */
+ *
+ * In the place of ROWS, "2.5s" stands for a computation that takes 2.5 seconds and no processor: its
+ * products sleep.  So networks of more machines than there are processors can be tried, beside
+ * whatever else runs. */
 #include "measure/scaling.h"
 #include "wengert.h"
+#include "wengert/ops/table.h"
 
 #include "graph/clock.h"
 
@@ -18,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { WIDTH = 512, MOST_LAYERS = 64, STEPS = 5 };
 enum { NO_SUMS, SUMS_AFTER, SUMS_BESIDE, FORMS };
@@ -25,6 +30,7 @@ enum { NO_SUMS, SUMS_AFTER, SUMS_BESIDE, FORMS };
 typedef struct setup {
     wg_ranks *ranks;
     int layers, rows;
+    double nap; /* seconds of a product that sleeps; 0: it computes */
     wg_reduce_options reduce;
 } setup;
 
@@ -36,6 +42,54 @@ static int fail(const char *text)
 {
     fprintf(stderr, "%s\n", text);
     return 1;
+}
+
+/* ---- products that sleep --------------------------------------------------------------------- */
+
+static wg_status open_sleeper(void **state, const wg_backend_config *config)
+{
+    *state = (void *)config->self;
+    return WG_OK;
+}
+
+static const char *refuse_others(void *state, const wg_node *n)
+{
+    (void)state;
+    return n->op == &wg_op_matmul ? NULL : "it is no product";
+}
+
+static void run_nap(wg_call *c)
+{
+    const double seconds = ((const setup *)c->state)->nap;
+    const time_t whole = (time_t)seconds;
+    memset(c->out[0], 0, wg_value_bytes(c->node->out[0]));
+    nanosleep(&(struct timespec){whole, (long)((seconds - (double)whole) * 1e9)}, NULL);
+}
+
+/* A backend whose first member is its table: `self` of the configuration. */
+typedef struct sleeper {
+    wg_backend backend;
+    const setup *setup;
+} sleeper;
+
+static wg_status prepare_nap(void *state, const wg_node *n, wg_kernel *k)
+{
+    (void)n;
+    *k = (wg_kernel){
+        .name = "sleep", .run = run_nap, .state = (void *)((const sleeper *)state)->setup};
+    return WG_OK;
+}
+
+static sleeper make_sleeper(const setup *s)
+{
+    return (sleeper){{.abi = WG_BACKEND_ABI,
+                      .name = "sleep",
+                      .doc = "products that take their time and nothing else",
+                      .reproducible = WG_ANY_THREADS,
+                      .open = open_sleeper,
+                      .refuses = refuse_others,
+                      .prepare = prepare_nap},
+                     s};
 }
 
 /* ---- what is timed --------------------------------------------------------------------------- */
@@ -93,11 +147,18 @@ static double largest(wg_ranks *ranks, double own, double *all)
 static int time_graph(const setup *s, wg_graph *g, timing *t)
 {
     wg_backend_list list = wg_ranks_backends(s->ranks);
+    const sleeper sleeps = make_sleeper(s);
+    if (s->nap > 0) { /* before all that compute */
+        memmove(list.backend + 1, list.backend, list.count * sizeof *list.backend);
+        list.backend[0] = &sleeps.backend;
+        list.count++;
+    }
     wg_plan *p;
     double of[STEPS], wait[STEPS], *all = calloc((size_t)wg_ranks_count(s->ranks), sizeof *all);
-    if (!all ||
-        wg_plan_create(
-            &p, g, &(wg_plan_options){.backends = list.backend, .n_backends = list.count}) != WG_OK)
+    if (!all || wg_plan_create(&p, g,
+                               &(wg_plan_options){.backends = list.backend,
+                                                  .n_backends = list.count,
+                                                  .no_fuse = s->nap > 0}) != WG_OK)
         return fail(all ? wg_graph_message(g) : "out of memory");
     for (int i = -1; i < STEPS; i++) { /* the first one is not timed */
         largest(s->ranks, 0, all);     /* begin together */
@@ -206,11 +267,16 @@ int main(int argc, char **argv)
 {
     setup s = {.layers = argc > 2 ? atoi(argv[2]) : 16, .rows = argc > 3 ? atoi(argv[3]) : 1024};
     wg_error error;
+    if (argc > 3 && argv[3][strcspn(argv[3], "s")] == 's') {
+        s.nap = atof(argv[3]) / (3 * s.layers); /* of one forward and two backward products */
+        s.rows = 8;
+    }
     s.reduce.bucket_bytes = (size_t)(argc > 4 ? atoi(argv[4]) : 2048) << 10;
     s.reduce.wire = argc > 5 && strcmp(argv[5], "bf16") == 0 ? WG_BF16 : WG_DTYPE_DEFAULT;
-    if (argc < 2 || s.layers < 1 || s.layers > MOST_LAYERS || s.rows < 1 ||
+    if (argc < 2 || s.layers < 1 || s.layers > MOST_LAYERS || s.rows < 1 || s.nap < 0 ||
         s.reduce.bucket_bytes == 0 || (argc > 5 && !s.reduce.wire && strcmp(argv[5], "f32") != 0))
-        return fail("usage: bench_ranks ENGINE [LAYERS (at most 64) [ROWS [BUCKET_KIB [WIRE]]]]");
+        return fail("usage: bench_ranks ENGINE [LAYERS (at most 64) [ROWS or 2.5s [BUCKET_KIB "
+                    "[WIRE]]]]");
     if (wg_ranks_open(&s.ranks, argv[1], &error) != WG_OK)
         return fail(error.text);
     if (wg_ranks_count(s.ranks) < 2)
