@@ -262,11 +262,13 @@ static wg_value *adam_bound(const char *at, norms x, const wg_adam_attrs *a, boo
     return (wg_add)(at, (wg_add)(at, m, (wg_mul)(at, g, g)), p);
 }
 
-/* lr behind a guard of twice the bound: the other half is for rounding. */
-static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound)
+/* lr behind a guard of twice the bound: the other half is for rounding.  With a part it is an output,
+ * so that a process without rows makes the check too, with its sum over all processes. */
+static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound, const wg_update_part *part)
 {
     wg_value *twice = wg_name((wg_scale)(at, bound, 2), "bound");
-    return twice ? (wg_guard)(at, lr, &twice, 1) : NULL;
+    wg_value *rate = twice ? (wg_guard)(at, lr, &twice, 1) : NULL;
+    return part && rate ? wg_output(rate, NULL) : rate;
 }
 
 /* The graph of the first parameter that there is; NULL if there is none, or no array of
@@ -326,7 +328,8 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
     if (o.norm)
         lr = guarded(
             at, lr,
-            sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr, o.rates, o.part), &a));
+            sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr, o.rates, o.part), &a),
+            o.part);
     step_sgd(at, params, grads, n, lr, velocity, a, &o);
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);

@@ -304,6 +304,33 @@ static void moments_that_are_shared_out_change_no_bits(void **state)
         }
 }
 
+/* One row: a rank has all of it, the others nothing to update. */
+static wg_value *one_row(void *context, const wg_model_step *step)
+{
+    (void)context;
+    wg_value *w = wg_parameter(step->graph, "w", WG_F32, WG_SHAPE(1, IN * 3), wg_zeros());
+    wg_value *x = wg_step_input(step, "x"), *label = wg_step_input(step, "label");
+    return wg_cross_entropy(wg_matmul(x, wg_reshape(w, WG_SHAPE(IN, 3))), label, NULL, NULL);
+}
+
+static void ranks_without_moments_take_part(void **state)
+{
+    (void)state;
+    for (int shards = 0; shards < 2; shards++) {
+        job *j = new_job(4);
+        j->options.model = one_row;
+        j->options.shard_optimizer = shards;
+        j->options.folder = path_of(shards ? "row-parts" : "row-whole");
+        run(j);
+        for (int r = 0; r < 4; r++) {
+            check_that(j->ran[r] == WG_OK, "rank %d: %s", r, j->message[r]);
+            assert_int_equal(j->moments[r], shards && r > 0 ? 0 : 2 * IN * 3 * sizeof(float));
+        }
+        free(j);
+    }
+    same_files("row-whole", "row-parts");
+}
+
 /* A checkpoint does not tell who had which moments. */
 static void shared_out_moments_are_resumed_in_any_form(void **state)
 {
@@ -457,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_run_goes_on_with_other_ranks),
         cmocka_unit_test(three_ranks_agree),
         cmocka_unit_test(moments_that_are_shared_out_change_no_bits),
+        cmocka_unit_test(ranks_without_moments_take_part),
         cmocka_unit_test(shared_out_moments_are_resumed_in_any_form),
         cmocka_unit_test(messages_of_bf16_give_all_ranks_the_same_bits),
         cmocka_unit_test(nan_on_one_rank_stops_all),

@@ -43,7 +43,7 @@ typedef struct wg_rows {
 typedef struct wg_update_part {
     const wg_rows *rows; /**< [n] of each parameter */
     /** A wg_all_reduce of this bucket adds the norms of all processes' moments, where the update
-     * has a check (`norm`), so that all pass it or none does. */
+     * has a check (`norm`), so that all pass it or none does; the checked lr is then an output. */
     int64_t bucket;
 } wg_update_part;
 
