@@ -378,7 +378,8 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
     if (m && o.norm)
         lr = guarded(at, lr,
                      adam_bound(at, norms_of(at, params, m, n, o.norm, lr, o.rates, o.part), &a,
-                                o.decoupled));
+                                o.decoupled),
+                     o.part);
     if (m)
         step_adam(at, params, grads, n, lr, step, m, a, &o);
     (wg_assign)(at, done, step);
