@@ -5,12 +5,13 @@
  *
  * A chain of LAYERS products [ROWS,512] [512,512] with their gradient and SGD, of which each rank
  * computes the same, in three forms: without sums; with sums that begin when the whole gradient is
- * there; with sums that begin as the plan has it.  Printed are the medians of seconds of a step,
- * of the slowest rank, what of it was waiting for sums, and what the model predicts.  The model is
- * fitted to two sums without a computation, of one number and of a bucket, the fastest of five.  WIRE is f32 or bf16.
+ * there; with sums that begin as the plan has it.  Printed are the medians of seconds of a step, of
+ * the slowest rank, what of it was waiting for sums, and what the model predicts.  The model is
+ * fitted to two sums without a computation, of one number and of a bucket, the fastest of five.
+ * WIRE is f32 or bf16.
  *
- * In the place of ROWS, "2.5s" stands for a computation that takes 2.5 seconds and no processor: its
- * products sleep.  So networks of more machines than there are processors can be tried, beside
+ * In the place of ROWS, "2.5s" stands for a computation that takes 2.5 seconds and no processor:
+ * its products sleep.  So networks of more machines than there are processors can be tried, beside
  * whatever else runs. */
 #include "measure/scaling.h"
 #include "wengert.h"

@@ -13,8 +13,8 @@ static int left_part(int n)
     return m;
 }
 
-/* y[0..count) = the tree over x[0..n) from element `at` on, for at most BLOCK elements, which `take`
- * reads. */
+/* y[0..count) = the tree over x[0..n) from element `at` on, for at most BLOCK elements, which
+ * `take` reads. */
 #define TREE(name, type, element, take)                                                            \
     static void name(type *y, const void *const *x, int n, size_t at, size_t count)                \
     {                                                                                              \

@@ -262,8 +262,8 @@ static wg_value *adam_bound(const char *at, norms x, const wg_adam_attrs *a, boo
     return (wg_add)(at, (wg_add)(at, m, (wg_mul)(at, g, g)), p);
 }
 
-/* lr behind a guard of twice the bound: the other half is for rounding.  With a part it is an output,
- * so that a process without rows makes the check too, with its sum over all processes. */
+/* lr behind a guard of twice the bound: the other half is for rounding.  With a part it is an
+ * output, so that a process without rows makes the check too, with its sum over all processes. */
 static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound, const wg_update_part *part)
 {
     wg_value *twice = wg_name((wg_scale)(at, bound, 2), "bound");

@@ -345,6 +345,8 @@ static wg_status come_together(wg_trainer *t)
         status = wgi_agree(t, start_folder(t));
     if (status == WG_OK)
         status = wgi_ranks_start(t);
+    if (status == WG_OK && t->resumes)
+        status = wgi_shards_scatter(t);
     wgi_ranks_note_binding(t);
     return status;
 }

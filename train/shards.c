@@ -1,46 +1,12 @@
 #include "train/shards.h"
 #include "graph/error.h"
+#include "train/rows.h"
 #include "train/trainer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- which rows ------------------------------------------------------------------------------ */
-
-static int64_t rows_in(const wg_shape *s)
-{
-    return s->rank ? s->dim[0] : 1;
-}
-
-/* The first row of a parameter that belongs to rank r or a later one, where `before` elements of
- * `total` precede the parameter: a row belongs to the part in which it begins. */
-static int64_t first_row(const wg_shape *s, int64_t before, int64_t total, int64_t r, int64_t size)
-{
-    const int64_t rows = rows_in(s), width = rows ? wg_shape_count(s) / rows : 0;
-    const int64_t border = total / size * r + total % size * r / size;
-    if (width == 0)
-        return r > 0 ? rows : 0;
-    int64_t row = border <= before ? 0 : (border - before + width - 1) / width;
-    return row < rows ? row : rows;
-}
-
-const wg_rows *wgi_shard_rows(const wg_ranks *ranks, wg_value *const *params, size_t n)
-{
-    const int64_t rank = wg_ranks_rank(ranks), size = wg_ranks_count(ranks);
-    wg_rows *rows = n ? wg_graph_alloc(wg_graph_of(params[0]), n * sizeof *rows) : NULL;
-    int64_t total = 0, before = 0;
-    for (size_t i = 0; i < n; i++)
-        total += wg_value_count(params[i]);
-    for (size_t i = 0; i < n && rows; i++) {
-        const wg_shape *s = &params[i]->shape;
-        rows[i].first = first_row(s, before, total, rank, size);
-        rows[i].count = first_row(s, before, total, rank + 1, size) - rows[i].first;
-        before += wg_value_count(params[i]);
-    }
-    return rows;
-}
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -53,10 +19,11 @@ static size_t bytes_of(const wg_tensor *x)
 static size_t begin_in(const wgi_shards *s, size_t i, int r, int size)
 {
     const wg_shape *shape = &s->parameter[i]->shape;
-    const int64_t rows = rows_in(shape);
+    const int64_t rows = wgi_rows_in(shape);
     if (r == size || rows == 0)
         return s->bytes[i];
-    return s->bytes[i] / (size_t)rows * (size_t)first_row(shape, s->before[i], s->total, r, size);
+    return s->bytes[i] / (size_t)rows *
+           (size_t)wgi_first_row(shape, s->before[i], s->total, r, size);
 }
 
 static wg_status allocate(wg_trainer *t, size_t n)
@@ -242,8 +209,8 @@ void wgi_shards_free_whole(wgi_shards *s)
     s->whole = NULL;
 }
 
-/* The k-th moment of parameter i: all rows are or come to *all, the rows of this rank at *own, which
- * is NULL where it has none. */
+/* The k-th moment of parameter i: all rows are or come to *all, the rows of this rank at *own,
+ * which is NULL where it has none. */
 static void find_moment(wg_trainer *t, size_t i, int k, void *scratch, char **all,
                         const wg_tensor **own)
 {
@@ -303,13 +270,22 @@ wg_status wgi_shards_gather(wg_trainer *t)
     return t->shards.n ? move_moments(t, false) : WG_OK;
 }
 
+/* Beside the moments: the number of steps. */
+static void broadcast_step(wg_trainer *t)
+{
+    const wg_tensor *own = wg_store_find(t->store, WGI_STEP_OF_OPTIMIZER);
+    if (own && wgi_leads(t))
+        memcpy(own->data, wg_store_find(t->shards.whole, own->name)->data, bytes_of(own));
+    if (own)
+        wg_ranks_broadcast(t->options.ranks, own->data, bytes_of(own), 0);
+}
+
 wg_status wgi_shards_scatter(wg_trainer *t)
 {
-    const wg_store *whole = t->shards.whole;
-    const wg_tensor *step = whole ? wg_store_find(whole, WGI_STEP_OF_OPTIMIZER) : NULL;
-    if (step)
-        memcpy(wg_store_find(t->store, step->name)->data, step->data, bytes_of(step));
-    wg_status status = t->shards.n ? move_moments(t, true) : WG_OK;
+    if (!t->shards.n)
+        return WG_OK;
+    broadcast_step(t);
+    wg_status status = move_moments(t, true);
     wgi_shards_free_whole(&t->shards);
     return status;
 }

@@ -22,10 +22,6 @@ typedef struct wgi_shards {
     wg_store *whole; /* on rank 0, while a checkpoint is read or written: the optimizer's states */
 } wgi_shards;
 
-/* The rows of each of n parameters that belong to this rank, in memory of their graph; NULL without
- * memory. */
-const wg_rows *wgi_shard_rows(const wg_ranks *ranks, wg_value *const *params, size_t n);
-
 /* The plan of an update is made.  WG_ENOMEM, or the error of the model, in t->error. */
 wg_status wgi_shards_open(wg_trainer *t);
 void wgi_shards_close(wgi_shards *s);

@@ -1,5 +1,5 @@
 #include "train/step.h"
-#include "train/shards.h"
+#include "train/rows.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/distributed/ranks.h"
 #include "wengert/models/optimizer.h"

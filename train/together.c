@@ -222,9 +222,8 @@ wg_status wgi_ranks_start(wg_trainer *t)
     t->progress = start.progress;
     t->saved = start.saved;
     t->seconds_until = start.seconds_until;
-    wg_status status = start.resumes ? wgi_shards_scatter(t) : WG_OK;
-    if (status == WG_OK)
-        status = list_common(t, &list, &n);
+    t->resumes = start.resumes;
+    wg_status status = list_common(t, &list, &n);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < n; i++)
