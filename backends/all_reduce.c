@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const wg_attr attrs[] = {WG_ATTR(INT, wg_all_reduce_attrs, bucket)};
+static const wg_attr attrs[] = {WG_ATTR(INT, wg_all_reduce_attrs, bucket),
+                                WG_ATTR(DTYPE, wg_all_reduce_attrs, wire)};
 
 /* As of the sum as a whole. */
 static bool infer(wg_node *n)

@@ -21,16 +21,25 @@ static wgi_bucket *bucket_of(wg_ranks *r, int64_t number)
     return b;
 }
 
+/* Whether messages of that sum are bf16. */
+static bool rounds(const wgi_bucket *b, const wg_node *n)
+{
+    return ((const wg_all_reduce_attrs *)n->attrs)->wire == WG_BF16 && n->in[0]->dtype == WG_F32 &&
+           b->ranks->exchange.size > 1;
+}
+
 /* Room for the sum of node n, since a run allocates nothing. */
 static bool make_room(wgi_bucket *b, const wg_node *n)
 {
-    const size_t element = wg_dtype_size(n->in[0]->dtype);
+    const bool rounded = rounds(b, n);
+    const size_t element = wg_dtype_size(rounded ? WG_BF16 : n->in[0]->dtype);
     const int size = b->ranks->exchange.size;
     size_t tensors = (size_t)n->n_in, total = 0, counts = b->n_capacity;
     for (int k = 0; k < n->n_in; k++)
         total += (size_t)wg_value_count(n->in[k]);
-    return WGI_RESERVE(b->job.count, counts, tensors + 1) &&
-           WGI_RESERVE(b->job.at, b->n_capacity, tensors + 1) &&
+    return WGI_RESERVE(b->job.of.count, counts, tensors + 1) &&
+           WGI_RESERVE(b->job.of.at, b->n_capacity, tensors + 1) &&
+           (!rounded || WGI_RESERVE(b->wire, b->wire_capacity, total + 1)) &&
            WGI_RESERVE(b->job.request, b->request_capacity,
                        wgi_sum_requests(tensors, total, element, size)) &&
            WGI_RESERVE(b->job.room, b->room_capacity, wgi_sum_room(total, element, size) + 1);
@@ -40,8 +49,9 @@ void wgi_buckets_free(wg_ranks *r)
 {
     for (wgi_bucket *b = r->buckets, *next; b; b = next) {
         next = b->next;
-        free(b->job.at);
-        free(b->job.count);
+        free(b->job.of.at);
+        free(b->job.of.count);
+        free(b->wire);
         free(b->job.request);
         free(b->job.room);
         free(b);
@@ -61,14 +71,16 @@ static void run_start(wg_call *c)
     }
     j->kind = WGI_SUM;
     j->tag = 2 * (int)b->number;
-    j->dtype = c->node->in[0]->dtype;
-    j->n = (size_t)c->node->n_in;
+    j->wire = rounds(b, c->node) ? b->wire : NULL;
+    j->dtype = j->wire ? WG_BF16 : c->node->in[0]->dtype;
+    j->element = wg_dtype_size(j->dtype);
+    j->of.n = (size_t)c->node->n_in;
     j->total = 0;
     wgi_all_reduce_alone(c); /* the sum grows from this rank's part */
-    for (size_t k = 0; k < j->n; k++) {
-        j->at[k] = c->out[k];
-        j->count[k] = (size_t)wg_value_count(c->node->in[k]);
-        j->total += j->count[k];
+    for (size_t k = 0; k < j->of.n; k++) {
+        j->of.at[k] = c->out[k];
+        j->of.count[k] = (size_t)wg_value_count(c->node->in[k]);
+        j->total += j->of.count[k];
     }
     b->under_way = true;
     wgi_messenger_post(b->ranks, j);

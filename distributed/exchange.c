@@ -1,50 +1,59 @@
 #include "distributed/exchange.h"
 #include "distributed/tree_sum.h"
+#include "wengert/graph/half.h"
 
 #include <string.h>
 
 /* ---- slices ---------------------------------------------------------------------------------- */
 
+/* The vector that travels. */
+static wgi_vector vector_of(wgi_job *j)
+{
+    return j->wire ? (wgi_vector){1, &j->wire, &j->total} : j->of;
+}
+
 /* A part of the vector that is yet to be visited. */
 typedef struct slice {
-    const wgi_job *j;
-    size_t tensor, offset; /* where it begins: element `offset` of that tensor */
-    size_t left;           /* elements */
+    wgi_vector of;
+    size_t element;
+    size_t array, offset; /* where it begins: element `offset` of that array */
+    size_t left;          /* elements */
 } slice;
 
-static size_t border(size_t total, int r, int size)
+static size_t border(const wgi_exchange *x, const wgi_job *j, int rank)
 {
-    return total / (size_t)size * (size_t)r + total % (size_t)size * (size_t)r / (size_t)size;
+    const size_t size = (size_t)x->size, r = (size_t)rank;
+    return j->cut ? j->cut[r] : j->total / size * r + j->total % size * r / size;
 }
 
-static size_t length_of(size_t total, int r, int size)
+static size_t length_of(const wgi_exchange *x, const wgi_job *j, int r)
 {
-    return border(total, r + 1, size) - border(total, r, size);
+    return border(x, j, r + 1) - border(x, j, r);
 }
 
-static slice slice_of(const wgi_exchange *x, const wgi_job *j, int r)
+static slice slice_of(const wgi_exchange *x, wgi_job *j, int r)
 {
-    slice s = {.j = j, .offset = border(j->total, r, x->size)};
-    s.left = border(j->total, r + 1, x->size) - s.offset;
-    while (s.tensor < j->n && s.offset >= j->count[s.tensor])
-        s.offset -= j->count[s.tensor++];
+    slice s = {.of = vector_of(j), .element = j->element, .offset = border(x, j, r)};
+    s.left = length_of(x, j, r);
+    while (s.array < s.of.n && s.offset >= s.of.count[s.array])
+        s.offset -= s.of.count[s.array++];
     return s;
 }
 
-/* The next part of it that lies in one tensor and is one message: `count` elements at *at. */
+/* The next part of it that lies in one array and is one message: `count` elements at *at. */
 static bool next_piece(slice *s, char **at, size_t *count)
 {
-    const size_t element = wg_dtype_size(s->j->dtype), most = WGI_LARGEST_MESSAGE / element;
+    const size_t most = WGI_LARGEST_MESSAGE / s->element;
     if (s->left == 0)
         return false;
-    while (s->offset == s->j->count[s->tensor]) {
-        s->tensor++;
+    while (s->offset == s->of.count[s->array]) {
+        s->array++;
         s->offset = 0;
     }
-    size_t n = s->j->count[s->tensor] - s->offset;
+    size_t n = s->of.count[s->array] - s->offset;
     n = n < s->left ? n : s->left;
     n = n < most ? n : most;
-    *at = (char *)s->j->at[s->tensor] + s->offset * element;
+    *at = (char *)s->of.at[s->array] + s->offset * s->element;
     *count = n;
     s->offset += n;
     s->left -= n;
@@ -53,13 +62,31 @@ static bool next_piece(slice *s, char **at, size_t *count)
 
 size_t wgi_sum_requests(size_t n, size_t total, size_t element, int size)
 {
-    /* each slice is cut at the borders of tensors and of messages */
+    /* each slice is cut at the borders of arrays and of messages */
     return (size_t)size * 2 * (n + (size_t)size + total / (WGI_LARGEST_MESSAGE / element) + 1);
 }
 
 size_t wgi_sum_room(size_t total, size_t element, int size)
 {
     return (total / (size_t)size + 1) * element * (size_t)(size - 1);
+}
+
+/* ---- messages of bf16 ------------------------------------------------------------------------ */
+
+static void round_all(const wgi_job *j)
+{
+    uint16_t *to = j->wire;
+    for (size_t k = 0; k < j->of.n && to; k++)
+        for (size_t i = 0; i < j->of.count[k]; i++)
+            *to++ = wg_bf16_from_f32(((const float *)j->of.at[k])[i]);
+}
+
+static void widen_all(const wgi_job *j)
+{
+    const uint16_t *from = j->wire;
+    for (size_t k = 0; k < j->of.n && from; k++)
+        for (size_t i = 0; i < j->of.count[k]; i++)
+            ((float *)j->of.at[k])[i] = wg_bf16_to_f32(*from++);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -85,7 +112,7 @@ static int peer_of(const wgi_exchange *x, int d)
 /* Where the copy of the own slice from rank p arrives. */
 static char *room_of(const wgi_exchange *x, const wgi_job *j, int p)
 {
-    size_t own = length_of(j->total, x->rank, x->size) * wg_dtype_size(j->dtype);
+    size_t own = length_of(x, j, x->rank) * j->element;
     return j->room + own * (size_t)(p < x->rank ? p : p - 1);
 }
 
@@ -93,7 +120,7 @@ static char *room_of(const wgi_exchange *x, const wgi_job *j, int p)
 
 static void scatter(const wgi_exchange *x, wgi_job *j)
 {
-    const size_t element = wg_dtype_size(j->dtype);
+    const size_t element = j->element;
     char *at;
     size_t count;
     for (int d = 1; d < x->size; d++) {
@@ -109,9 +136,9 @@ static void scatter(const wgi_exchange *x, wgi_job *j)
     }
 }
 
-static void add(const wgi_exchange *x, const wgi_job *j)
+static void add(const wgi_exchange *x, wgi_job *j)
 {
-    const size_t element = wg_dtype_size(j->dtype);
+    const size_t element = j->element;
     const void *copies[WGI_MOST_RANKS];
     char *at;
     size_t count, offset = 0;
@@ -124,7 +151,7 @@ static void add(const wgi_exchange *x, const wgi_job *j)
 
 static void spread(const wgi_exchange *x, wgi_job *j)
 {
-    const size_t element = wg_dtype_size(j->dtype);
+    const size_t element = j->element;
     char *at;
     size_t count;
     for (int d = 1; d < x->size; d++) {
@@ -175,13 +202,17 @@ bool wgi_job_advance(const wgi_exchange *x, wgi_job *j, bool *moved)
     *moved = true;
     const int phase = j->phase++;
     if (phase == 0 && j->kind == WGI_SUM) {
+        round_all(j);
         scatter(x, j);
+    } else if (phase == 0 && j->kind == WGI_SHARE) {
+        spread(x, j);
     } else if (phase == 0) {
         gather(x, j);
     } else if (phase == 1 && j->kind == WGI_SUM) {
         add(x, j);
         spread(x, j);
     } else {
+        widen_all(j);
         return true;
     }
     return false;

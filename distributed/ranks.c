@@ -86,6 +86,31 @@ wg_status wg_ranks_agree(wg_ranks *r, wg_status own, wg_error *error)
     return wgi_error_set(error, status, "%s: %s", r->name[first], text);
 }
 
+wg_status wg_ranks_share(wg_ranks *r, void *const *data, const size_t *bytes, size_t n,
+                         const size_t *cut, wg_error *error)
+{
+    size_t total = 0;
+    wgi_error_clear(error);
+    for (size_t i = 0; i < n; i++)
+        total += bytes[i];
+    wgi_request *request = calloc(wgi_sum_requests(n, total, 1, r->exchange.size), sizeof *request);
+    wg_status status = wg_ranks_agree(
+        r, request ? WG_OK : wgi_error_set(error, WG_ENOMEM, "out of memory"), error);
+    if (status == WG_OK) {
+        wgi_job j = {.kind = WGI_SHARE,
+                     .tag = WGI_TAG_SHARE,
+                     .of = {n, (void **)data, (size_t *)bytes},
+                     .total = total,
+                     .element = 1,
+                     .cut = cut,
+                     .request = request};
+        wgi_messenger_post(r, &j);
+        wgi_messenger_wait(r, &j);
+    }
+    free(request);
+    return status;
+}
+
 /* ---- joining --------------------------------------------------------------------------------- */
 
 /* Everybody's name. */

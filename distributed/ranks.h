@@ -16,7 +16,8 @@ enum { WGI_RANK_NAME = 96, WGI_DOING = 120 };
 typedef struct wgi_bucket {
     int64_t number;
     wgi_job job;
-    size_t n_capacity, request_capacity, room_capacity;
+    uint16_t *wire; /* for messages of bf16 */
+    size_t n_capacity, request_capacity, room_capacity, wire_capacity;
     bool under_way;
     struct wg_ranks *ranks;
     struct wgi_bucket *next;

@@ -1,4 +1,5 @@
 #include "distributed/tree_sum.h"
+#include "wengert/graph/half.h"
 
 #include <string.h>
 
@@ -12,12 +13,15 @@ static int left_part(int n)
     return m;
 }
 
-/* y[0..count) = the tree over x[0..n) from element `at` on, for at most BLOCK elements. */
-#define TREE(name, type)                                                                           \
+/* y[0..count) = the tree over x[0..n) from element `at` on, for at most BLOCK elements, which
+ * `take` reads. */
+#define TREE(name, type, element, take)                                                            \
     static void name(type *y, const void *const *x, int n, size_t at, size_t count)                \
     {                                                                                              \
         if (n == 1) {                                                                              \
-            memcpy(y, (const type *)x[0] + at, count * sizeof *y);                                 \
+            const element *from = (const element *)x[0] + at;                                      \
+            for (size_t i = 0; i < count; i++)                                                     \
+                y[i] = take(from[i]);                                                              \
             return;                                                                                \
         }                                                                                          \
         type right[BLOCK];                                                                         \
@@ -27,8 +31,10 @@ static int left_part(int n)
         for (size_t i = 0; i < count; i++)                                                         \
             y[i] += right[i];                                                                      \
     }
-TREE(tree_f32, float)
-TREE(tree_f64, double)
+#define AS_IT_IS(x) (x)
+TREE(tree_f32, float, float, AS_IT_IS)
+TREE(tree_f64, double, double, AS_IT_IS)
+TREE(tree_bf16, float, uint16_t, wg_bf16_to_f32)
 
 void wgi_tree_sum(wg_dtype dtype, void *y, const void *const *x, int n, size_t count)
 {
@@ -41,9 +47,13 @@ void wgi_tree_sum(wg_dtype dtype, void *y, const void *const *x, int n, size_t c
         if (dtype == WG_F64) {
             tree_f64(sum.f64, x, n, at, some);
             memcpy((double *)y + at, sum.f64, some * sizeof(double));
-        } else {
+        } else if (dtype == WG_F32) {
             tree_f32(sum.f32, x, n, at, some);
             memcpy((float *)y + at, sum.f32, some * sizeof(float));
+        } else {
+            tree_bf16(sum.f32, x, n, at, some);
+            for (size_t i = 0; i < some; i++)
+                ((uint16_t *)y)[at + i] = wg_bf16_from_f32(sum.f32[i]);
         }
     }
 }

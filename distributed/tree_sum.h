@@ -9,7 +9,7 @@
  *
  *     tree(a..b) = tree(a..m) + tree(m+1..b)
  *
- * f32 or f64; y may be one of the x. */
+ * f32 or f64, or bf16, which is added in f32 and rounded at the end; y may be one of the x. */
 void wgi_tree_sum(wg_dtype dtype, void *y, const void *const *x, int n, size_t count);
 
 #endif

@@ -47,7 +47,7 @@ static int train(wg_ranks *ranks)
     wg_value *loss = build_loss(g, points, &x, &y), *whole = loss;
 
     wg_gradients d = wg_grad_all(loss);
-    wg_all_reduce_gradients(d.grads, d.n, 0);
+    wg_all_reduce_gradients(d.grads, d.n, NULL);
     wg_all_reduce(&loss, 1, 0, &whole); /* the mean over all points, to be printed */
     wg_output(whole, "loss");
     for (size_t i = 0; i < d.n; i++)

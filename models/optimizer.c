@@ -76,25 +76,75 @@ static bool check_moments(const char *at, wg_graph *g, const char *name, const c
     return ok;
 }
 
-/* The state WHAT/PARAMETER in the optimizer's scope: zeros like the parameter. */
-static wg_value *moment(const char *at, wg_value *p, const char *what)
+/* ---- parts of an update ---------------------------------------------------------------------- */
+
+/* Rows of a parameter that this process updates: all of them without a part. */
+static wg_rows rows_of(const wg_update_part *part, size_t i, const wg_value *p)
+{
+    const int64_t all = p->shape.rank ? p->shape.dim[0] : 1;
+    return part ? part->rows[i] : (wg_rows){0, all};
+}
+
+static bool is_whole(wg_rows rows, const wg_value *p)
+{
+    return !p->shape.rank || rows.count == p->shape.dim[0];
+}
+
+/* Those rows of x, which is a parameter or like one. */
+static wg_value *take_rows(const char *at, wg_value *x, wg_rows rows)
+{
+    return !x || is_whole(rows, x) ? x
+                                   : (wg_slice)(at, x, 0, rows.first, rows.first + rows.count, 1);
+}
+
+/* p with `rows` in the place of its own. */
+static wg_value *put_rows_back(const char *at, wg_value *p, wg_value *values, wg_rows rows)
+{
+    if (!p || !values || is_whole(rows, p))
+        return values;
+    int64_t start[WG_MAX_RANK] = {rows.first};
+    wg_value *first = (wg_constant)(at, wg_graph_of(p), WG_I64, WG_SHAPE(p->shape.rank), start);
+    return (wg_dynamic_update_slice)(at, p, first, values);
+}
+
+static bool check_part(const char *at, wg_graph *g, const char *name, wg_value *const *params,
+                       size_t n, const wg_update_part *part)
+{
+    for (size_t i = 0; part && i < n; i++) {
+        const int64_t all = params[i] && params[i]->shape.rank ? params[i]->shape.dim[0] : 1;
+        const wg_rows r = part->rows[i];
+        if (params[i] && (r.first < 0 || r.count < 0 || r.first > all - r.count))
+            return wg_graph_fail(g, WG_EINVAL, at, name,
+                                 "rows[%zu] are %lld from row %lld on: the parameter has %lld", i,
+                                 (long long)r.count, (long long)r.first, (long long)all);
+    }
+    return true;
+}
+
+/* The state WHAT/PARAMETER in the optimizer's scope: zeros like those rows of the parameter; NULL
+ * for no rows. */
+static wg_value *moment(const char *at, wg_value *p, const char *what, wg_rows rows)
 {
     char text[1024];
-    if (!p)
+    if (!p || (rows.count == 0 && !is_whole(rows, p)))
         return NULL;
+    wg_shape shape = p->shape;
+    if (shape.rank)
+        shape.dim[0] = rows.count;
     snprintf(text, sizeof text, "%s/%s", what, p->name);
-    return (wg_state)(at, wg_graph_of(p), text, p->dtype, p->shape, wg_zeros());
+    return (wg_state)(at, wg_graph_of(p), text, p->dtype, shape, wg_zeros());
 }
 
 /* The states FIRST/PARAMETER of all n parameters, then SECOND/PARAMETER unless that is NULL, made
- * parameter by parameter; NULL without memory. */
+ * parameter by parameter; NULL where this process has no part.  NULL without memory. */
 static wg_value **moments(const char *at, wg_graph *g, wg_value *const *params, size_t n,
-                          const char *first, const char *second)
+                          const wg_update_part *part, const char *first, const char *second)
 {
     wg_value **list = wg_graph_alloc(g, (2 * n + 1) * sizeof(wg_value *));
     for (size_t i = 0; list && i < n; i++) {
-        list[i] = moment(at, params[i], first);
-        list[n + i] = second ? moment(at, params[i], second) : NULL;
+        const wg_rows rows = params[i] ? rows_of(part, i, params[i]) : (wg_rows){0, 0};
+        list[i] = moment(at, params[i], first, rows);
+        list[n + i] = second ? moment(at, params[i], second, rows) : NULL;
     }
     return list;
 }
@@ -152,14 +202,34 @@ static wg_value *wide(const char *at, wg_value *x)
     return x && wg_dtype_size(x->dtype) < wg_dtype_size(WG_F32) ? (wg_cast)(at, x, WG_F32) : x;
 }
 
+/* The norm of the n first moments, which is 0 for none.  With a part, at least that of all
+ * processes: a norm is at most the sum of the norms of its pieces. */
+static wg_value *norm_of_moments(const char *at, wg_value *p, wg_value *const *first, size_t n,
+                                 const wg_update_part *part)
+{
+    if (!part || !p)
+        return (wg_global_norm)(at, first, n);
+    wg_value **list = wg_graph_alloc(wg_graph_of(p), (n + 1) * sizeof *list), *norm;
+    size_t own = 0;
+    for (size_t i = 0; list && i < n; i++)
+        if (first[i])
+            list[own++] = first[i];
+    norm = own ? wide(at, (wg_global_norm)(at, list, own))
+               : wg_fill(wg_graph_of(p), wide(at, p)->dtype, WG_SCALAR, 0);
+    (wg_all_reduce)(at, &norm, 1, part->bucket, &norm);
+    return norm;
+}
+
 static norms norms_of(const char *at, wg_value *const *params, wg_value *const *first, size_t n,
-                      wg_value *gradient, wg_value *lr, const double *rates)
+                      wg_value *gradient, wg_value *lr, const double *rates,
+                      const wg_update_part *part)
 {
     wg_value *p = (wg_global_norm)(at, params, n);
     if (p && p->dtype == WG_F16)
         p = wg_graph_fail(wg_graph_of(p), WG_EDTYPE, at, "norm",
                           "the check of an update needs the range of f32, but parameters are f16");
-    norms x = {.p = wide(at, p), .m = first ? wide(at, (wg_global_norm)(at, first, n)) : NULL};
+    norms x = {.p = wide(at, p),
+               .m = first ? wide(at, norm_of_moments(at, p, first, n, part)) : NULL};
     x.g = x.p && gradient ? (wg_cast)(at, gradient, x.p->dtype) : NULL;
     x.rate = rate_for(at, lr, x.p);
     if (rates)
@@ -192,11 +262,13 @@ static wg_value *adam_bound(const char *at, norms x, const wg_adam_attrs *a, boo
     return (wg_add)(at, (wg_add)(at, m, (wg_mul)(at, g, g)), p);
 }
 
-/* lr behind a guard of twice the bound: the other half is for rounding. */
-static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound)
+/* lr behind a guard of twice the bound: the other half is for rounding.  With a part it is an
+ * output, so that a process without rows makes the check too, with its sum over all processes. */
+static wg_value *guarded(const char *at, wg_value *lr, wg_value *bound, const wg_update_part *part)
 {
     wg_value *twice = wg_name((wg_scale)(at, bound, 2), "bound");
-    return twice ? (wg_guard)(at, lr, &twice, 1) : NULL;
+    wg_value *rate = twice ? (wg_guard)(at, lr, &twice, 1) : NULL;
+    return part && rate ? wg_output(rate, NULL) : rate;
 }
 
 /* The graph of the first parameter that there is; NULL if there is none, or no array of
@@ -222,10 +294,14 @@ static void step_sgd(const char *at, wg_value *const *params, wg_value *const *g
                      const wg_sgd_options *o)
 {
     for (size_t i = 0; i < n; i++) {
+        const wg_rows rows = params[i] ? rows_of(o->part, i, params[i]) : (wg_rows){0, 0};
+        if (o->part && rows.count == 0)
+            continue;
         a.weight_decay = o->decays ? o->decays[i] : a.weight_decay;
-        wg_value *p = (wg_sgd)(at, params[i], grads[i], own_rate(at, lr, o->rates, i, params[i]),
-                               velocity ? velocity[i] : NULL, &a);
-        (wg_assign)(at, params[i], p);
+        wg_value *p =
+            (wg_sgd)(at, take_rows(at, params[i], rows), take_rows(at, grads[i], rows),
+                     own_rate(at, lr, o->rates, i, params[i]), velocity ? velocity[i] : NULL, &a);
+        (wg_assign)(at, params[i], put_rows_back(at, params[i], p, rows));
         if (velocity)
             (wg_assign)(at, velocity[i], wg_result_of(p, 1));
     }
@@ -242,14 +318,18 @@ wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_value *cons
         return n ? WG_EINVAL : WG_OK;
     if ((a.momentum > 0 && !check_moments(at, g, name, "velocity", params, n)) ||
         !check_factors(at, g, name, o.rates, n, "rates") ||
-        !check_factors(at, g, name, o.decays, n, "decays"))
+        !check_factors(at, g, name, o.decays, n, "decays") ||
+        !check_part(at, g, name, params, n, o.part))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
-    wg_value **velocity = a.momentum > 0 ? moments(at, g, params, n, "velocity", NULL) : NULL;
+    wg_value **velocity =
+        a.momentum > 0 ? moments(at, g, params, n, o.part, "velocity", NULL) : NULL;
     a.weight_decay = largest(o.decays, n, a.weight_decay);
     if (o.norm)
-        lr = guarded(at, lr,
-                     sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr, o.rates), &a));
+        lr = guarded(
+            at, lr,
+            sgd_bound(at, norms_of(at, params, velocity, n, o.norm, lr, o.rates, o.part), &a),
+            o.part);
     step_sgd(at, params, grads, n, lr, velocity, a, &o);
     wg_graph_set_origin(g, before);
     return wg_graph_status(g);
@@ -261,11 +341,15 @@ static void step_adam(const char *at, wg_value *const *params, wg_value *const *
                       const wg_adam_options *o)
 {
     for (size_t i = 0; i < n; i++) {
+        const wg_rows rows = params[i] ? rows_of(o->part, i, params[i]) : (wg_rows){0, 0};
+        if (o->part && rows.count == 0)
+            continue;
         wg_value *v = m[n + i], *rate = own_rate(at, lr, o->rates, i, params[i]);
         a.weight_decay = o->decays ? o->decays[i] : a.weight_decay;
-        wg_value *p = (o->decoupled ? (wg_adamw) : (wg_adam))(at, params[i], grads[i], m[i], v,
-                                                              rate, step, &a);
-        (wg_assign)(at, params[i], p);
+        wg_value *p = (o->decoupled ? (wg_adamw) : (wg_adam))(at, take_rows(at, params[i], rows),
+                                                              take_rows(at, grads[i], rows), m[i],
+                                                              v, rate, step, &a);
+        (wg_assign)(at, params[i], put_rows_back(at, params[i], p, rows));
         (wg_assign)(at, m[i], wg_result_of(p, 1));
         (wg_assign)(at, v, wg_result_of(p, 2));
     }
@@ -284,16 +368,18 @@ wg_status(wg_adam_update)(const char *at, wg_value *const *params, wg_value *con
     if (!check_state(at, g, name, "step", NULL) || !check_moments(at, g, name, "m", params, n) ||
         !check_moments(at, g, name, "v", params, n) ||
         !check_factors(at, g, name, o.rates, n, "rates") ||
-        !check_factors(at, g, name, o.decays, n, "decays"))
+        !check_factors(at, g, name, o.decays, n, "decays") ||
+        !check_part(at, g, name, params, n, o.part))
         return wg_graph_status(g);
     wg_origin before = begin_update(g, name);
     wg_value *done = (wg_state)(at, g, "step", WG_I64, WG_SCALAR, wg_zeros());
-    wg_value *step = (wg_shift)(at, done, 1), **m = moments(at, g, params, n, "m", "v");
+    wg_value *step = (wg_shift)(at, done, 1), **m = moments(at, g, params, n, o.part, "m", "v");
     a.weight_decay = largest(o.decays, n, a.weight_decay);
     if (m && o.norm)
-        lr = guarded(
-            at, lr,
-            adam_bound(at, norms_of(at, params, m, n, o.norm, lr, o.rates), &a, o.decoupled));
+        lr = guarded(at, lr,
+                     adam_bound(at, norms_of(at, params, m, n, o.norm, lr, o.rates, o.part), &a,
+                                o.decoupled),
+                     o.part);
     if (m)
         step_adam(at, params, grads, n, lr, step, m, a, &o);
     (wg_assign)(at, done, step);

@@ -42,9 +42,10 @@ static const char *wrong_option(const wg_trainer_options *o)
            : !known_unit(o->after) || !known_unit(o->report) || !known_unit(o->validate) ||
                    !known_unit(o->save)
                ? "expected amounts of 0 or more in 'u', 'e' or 't'"
-           : o->threads < 0                           ? "threads: expected 0 or more"
-           : o->dtype && !wg_dtype_is_float(o->dtype) ? "dtype: expected a float"
-                                                      : NULL;
+           : o->threads < 0                              ? "threads: expected 0 or more"
+           : o->dtype && !wg_dtype_is_float(o->dtype)    ? "dtype: expected a float"
+           : o->reduce.wire && o->reduce.wire != WG_BF16 ? "reduce.wire: expected 0 or WG_BF16"
+                                                         : NULL;
 }
 
 static const char *wrong_schedule(const wg_trainer_options *o)
@@ -77,6 +78,7 @@ static void take_options(wg_trainer *t, const wg_trainer_options *options)
     t->options.accumulate = options->accumulate ? options->accumulate : 1;
     if (options->ranks && wg_ranks_count(options->ranks) == 1)
         t->options.ranks = NULL;
+    t->options.shard_optimizer = t->options.shard_optimizer && t->options.ranks;
     if (!wgi_leads(t)) { /* files and reports are the business of rank 0 */
         t->options.folder = t->options.pretrained = NULL;
         t->options.overwrite = false;
@@ -263,7 +265,11 @@ static wg_status resume(wg_trainer *t)
 {
     wg_progress *p = &t->progress;
     const char *folder = t->options.folder;
-    wg_status status = wg_checkpoint_load(folder, t->store, p, &t->task.files, &t->error);
+    wg_checkpoint_options files = t->task.files;
+    wg_status status = wgi_shards_make_whole(t);
+    files.moments = t->shards.whole;
+    if (status == WG_OK)
+        status = wg_checkpoint_load(folder, t->store, p, &files, &t->error);
     if (status == WG_OK && t->task.check_resumed)
         status = t->task.check_resumed(t->task.context, t);
     if (status == WG_OK)
@@ -334,9 +340,13 @@ static wg_status come_together(wg_trainer *t)
 {
     wg_status status = wgi_ranks_compare(t);
     if (status == WG_OK)
+        status = wgi_agree(t, wgi_shards_open(t));
+    if (status == WG_OK)
         status = wgi_agree(t, start_folder(t));
     if (status == WG_OK)
         status = wgi_ranks_start(t);
+    if (status == WG_OK && t->resumes)
+        status = wgi_shards_scatter(t);
     wgi_ranks_note_binding(t);
     return status;
 }

@@ -41,10 +41,13 @@ static bool belongs(const wg_tensor *t, const struct group *g)
            !begins(t->name, WG_STATES_OF_GRADIENT);
 }
 
-/* The tensors of the store that belong to that file; NULL without memory. */
-static wg_tensor *collect(const wg_store *store, const struct group *g, size_t *n)
+/* The tensors that belong to that file; NULL without memory. */
+static wg_tensor *collect(const wg_store *store, const wg_checkpoint_options *o,
+                          const struct group *g, size_t *n)
 {
     const wg_tensor *t;
+    if (g->kind == WGI_FILE_OPTIMIZER && o->moments)
+        store = o->moments;
     wg_tensor *list = malloc((wg_store_count(store) + 1) * sizeof *list);
     *n = 0;
     for (size_t i = 0; list && (t = wg_store_at(store, i)); i++)
@@ -100,7 +103,7 @@ wg_status wg_checkpoint_write_model(const wg_store *store, const wg_checkpoint_o
     size_t n;
     uint64_t digest;
     wgi_error_clear(error);
-    wg_tensor *list = collect(store, &groups[MODEL], &n);
+    wg_tensor *list = collect(store, options, &groups[MODEL], &n);
     wg_status status = list ? write_group(&groups[MODEL], list, n, options, path, &digest, error)
                             : wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
     free(list);
@@ -133,12 +136,12 @@ static wg_status no_memory(const char *folder, const char *what, wg_error *error
 /* What is not finite now never will be again: such a checkpoint would take the place of a good
  * one. */
 static wg_status check_numbers(const char *folder, const wg_store *store, const wg_progress *p,
-                               wg_error *error)
+                               const wg_checkpoint_options *o, wg_error *error)
 {
     wg_status status = WG_OK;
     for (int i = 0; i < WG_CHECKPOINT_FILES && status != WG_ENOMEM; i++) {
         size_t n;
-        wg_tensor *list = collect(store, &groups[i], &n);
+        wg_tensor *list = collect(store, o, &groups[i], &n);
         wg_status one = list ? wgi_check_finite(list, n, WG_ENONFINITE, groups[i].name, error)
                              : no_memory(folder, "save", error);
         status = one != WG_OK ? one : status;
@@ -159,7 +162,7 @@ static wg_status save_group(const char *folder, const wg_store *store, wg_progre
 {
     const struct group *g = &groups[which];
     size_t n = 0;
-    wg_tensor *list = collect(store, g, &n);
+    wg_tensor *list = collect(store, o, g, &n);
     char *path = wgi_checkpoint_path(folder, which == MODEL && stopped ? WGI_FILE_STOPPED : g->kind,
                                      p->update);
     wg_status status = list && path ? WG_OK : no_memory(folder, "save", error);
@@ -215,7 +218,7 @@ wg_status wg_checkpoint_save(const char *folder, const wg_store *store, wg_progr
     wgi_error_clear(error);
     const bool stopped = reason == WG_CHECKPOINT_STOPPED;
     char *path = NULL;
-    wg_status status = check_numbers(folder, store, p, error);
+    wg_status status = check_numbers(folder, store, p, options, error);
     if (status == WG_OK)
         status = make_place(&path, folder, p->update, error);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
@@ -274,10 +277,10 @@ static wg_status load_file(const char *folder, const wg_tensor *list, size_t n,
 }
 
 static wg_status load_group(const char *folder, const wg_store *store, const wg_progress *p,
-                            int which, wg_error *error)
+                            const wg_checkpoint_options *o, int which, wg_error *error)
 {
     size_t n = 0;
-    wg_tensor *list = collect(store, &groups[which], &n);
+    wg_tensor *list = collect(store, o, &groups[which], &n);
     wg_status status = list ? WG_OK : no_memory(folder, "load", error);
     if (status == WG_OK && n)
         status = load_file(folder, list, n, p, which, error);
@@ -299,7 +302,7 @@ static wg_status load_number(const char *folder, wg_store *store, wg_progress *p
         status = wgi_error_file(error, WG_EDATA, path, "expected update %" PRId64 ", got %" PRId64,
                                 number, p->update);
     for (int i = 0; i < WG_CHECKPOINT_FILES && status == WG_OK; i++)
-        status = load_group(folder, store, p, i, error);
+        status = load_group(folder, store, p, options, i, error);
     free(path);
     return status;
 }

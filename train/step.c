@@ -1,4 +1,5 @@
 #include "train/step.h"
+#include "train/rows.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/distributed/ranks.h"
 #include "wengert/models/optimizer.h"
@@ -240,7 +241,7 @@ static factors apply_groups(wg_graph *g, const wg_trainer_options *o, wg_gradien
 /* Clips the gradients and updates the parameters, unless the loss or the norm is not finite, or a
  * new parameter or moment could be none. */
 static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_gradients *d,
-                   const factors *f)
+                   const factors *f, const wg_update_part *part)
 {
     const wg_optimizer *opt = &o->optimizer;
     bool clips = opt->clip_norm > 0;
@@ -259,7 +260,8 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
                                         .norm = norm,
                                         .name = states,
                                         .rates = f->rates,
-                                        .decays = f->decays});
+                                        .decays = f->decays,
+                                        .part = part});
     else
         wg_adam_update(d->params, d->grads, d->n, rate,
                        &(wg_adam_options){.beta1 = opt->beta1,
@@ -270,7 +272,8 @@ static void update(wgi_step_graph *s, const wg_trainer_options *o, const wg_grad
                                           .norm = norm,
                                           .name = states,
                                           .rates = f->rates,
-                                          .decays = f->decays});
+                                          .decays = f->decays,
+                                          .part = part});
     if (o->average > 0)
         smooth(s->graph, o->average);
 }
@@ -317,17 +320,19 @@ static void count_nothing(wgi_step_graph *s, wg_gradients *d)
     s->counted = wg_scalar_like(s->loss, -0.0);
 }
 
-/* The sums over all ranks, of gradients and of what says whether the update is done. */
-static void sum_over_ranks(wgi_step_graph *s, const wg_trainer_options *o, wg_gradients *d)
+/* The sums over all ranks, of gradients and of what says whether the update is done.  Returns a
+ * bucket that is free after them. */
+static int64_t sum_over_ranks(wgi_step_graph *s, const wg_trainer_options *o, wg_gradients *d)
 {
     wg_value *vote = scalar_input(s, o, "vote"), *sums[2];
     s->vote = vote;
-    wg_all_reduce_gradients(d->grads, d->n, o->bucket_bytes);
+    int64_t bucket = wg_all_reduce_gradients(d->grads, d->n, &o->reduce);
     sums[0] = s->counted;
     sums[1] = s->loss ? wg_cast(vote, s->loss->dtype) : NULL;
     wg_all_reduce(sums, 2, 0, sums);
     s->losses = output_as(sums[0], "loss of all ranks");
     s->votes = output_as(sums[1], "votes");
+    return bucket;
 }
 
 /* A state that each batch changes would become another one on each rank. */
@@ -361,10 +366,16 @@ static void train(wgi_step_graph *s, const wg_trainer_options *o, int kind)
         count_nothing(s, &d);
     for (size_t i = 0; i < d.n; i++)
         d.grads[i] = add_batches(s->graph, d.params[i], d.grads[i], kind);
-    if ((kind & WG_STEP_UPDATES) && o->ranks)
-        sum_over_ranks(s, o, &d);
-    if (kind & WG_STEP_UPDATES)
-        update(s, o, &d, &f);
+    if (!(kind & WG_STEP_UPDATES))
+        return;
+    s->trained = d.params;
+    s->n_trained = d.n;
+    wg_update_part part = {.rows = NULL};
+    if (o->ranks)
+        part.bucket = sum_over_ranks(s, o, &d);
+    if (o->shard_optimizer)
+        part.rows = wgi_shard_rows(o->ranks, d.params, d.n);
+    update(s, o, &d, &f, part.rows ? &part : NULL);
 }
 
 void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_field *fields,

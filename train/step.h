@@ -36,16 +36,18 @@ typedef struct wgi_step_metric {
 /* The values are scalars; those that a kind of step does not have are NULL. */
 typedef struct wgi_step_graph {
     wg_graph *graph;
-    wg_value **inputs; /* [fields] of the batch, in memory of the graph */
-    wg_value *total;   /* weight of the whole update             */
-    wg_value *share;   /* of this batch in it; only where the loss is a mean over the batch  */
-    wg_value *rate;    /* learning rate                          */
-    wg_value *loss;    /* as the model returned it               */
-    wg_value *counted; /* the loss, or -0 of no batch            */
-    wg_value *norm;    /* of the gradient, before clipping       */
-    wg_value *vote;    /* of this rank: not 0 to stop after the update, NaN against it       */
-    wg_value *votes;   /* the sum over all ranks                 */
-    wg_value *losses;  /* the sum of the losses over all ranks   */
+    wg_value **inputs;  /* [fields] of the batch, in memory of the graph */
+    wg_value *total;    /* weight of the whole update             */
+    wg_value *share;    /* of this batch in it; only where the loss is a mean over the batch  */
+    wg_value *rate;     /* learning rate                          */
+    wg_value *loss;     /* as the model returned it               */
+    wg_value *counted;  /* the loss, or -0 of no batch            */
+    wg_value *norm;     /* of the gradient, before clipping       */
+    wg_value *vote;     /* of this rank: not 0 to stop after the update, NaN against it       */
+    wg_value *votes;    /* the sum over all ranks                 */
+    wg_value *losses;   /* the sum of the losses over all ranks   */
+    wg_value **trained; /* [n_trained] the parameters that are updated, in memory of the graph */
+    size_t n_trained;
     wgi_step_metric metric[WGI_MAX_STEP_METRICS];
     size_t n_metrics;
 } wgi_step_graph;
@@ -57,6 +59,7 @@ void wgi_step_build(wgi_step_graph *out, const wg_trainer_options *o, const wg_f
 
 #define WG_STATES_OF_AVERAGE "average/"
 #define WG_STATES_OF_OPTIMIZER "optimizer/"
+#define WGI_STEP_OF_OPTIMIZER "optimizer/step" /* Adam's number of steps */
 #define WG_STATES_OF_GRADIENT "gradient/"
 
 #endif

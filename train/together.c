@@ -62,22 +62,65 @@ static void add_program(facts *f)
     add_hash(f, "program", hash);
 }
 
-/* The graph of the first update, with the optimizer and its numbers. */
+static bool waits(const wg_tensor *x)
+{
+    return strncmp(x->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0;
+}
+
+/* Whether all ranks have the tensor, and with the same numbers after an update. */
+static bool is_common(const wg_trainer *t, const wg_tensor *x)
+{
+    bool moment = strncmp(x->name, WG_STATES_OF_OPTIMIZER, strlen(WG_STATES_OF_OPTIMIZER)) == 0 &&
+                  strcmp(x->name, WGI_STEP_OF_OPTIMIZER) != 0;
+    return !waits(x) && !(moment && t->options.shard_optimizer);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const wg_tensor *const *)a)->name, (*(const wg_tensor *const *)b)->name);
+}
+
+/* Those tensors in the order of their names, which the caller frees; the status is the same on all
+ * ranks. */
+static wg_status list_common(wg_trainer *t, const wg_tensor ***list, size_t *n)
+{
+    const wg_tensor *x;
+    *list = calloc(wg_store_count(t->store) + 1, sizeof(wg_tensor *));
+    *n = 0;
+    for (size_t i = 0; *list && (x = wg_store_at(t->store, i)); i++)
+        if (is_common(t, x))
+            (*list)[(*n)++] = x;
+    if (*n)
+        qsort(*list, *n, sizeof(wg_tensor *), by_name);
+    wg_status status =
+        wgi_agree(t, *list ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory"));
+    if (status == WG_OK)
+        return WG_OK;
+    free(*list);
+    *list = NULL;
+    return status;
+}
+
+/* The graph of the first update, with the optimizer and its numbers, as one process would have
+ * it. */
 static wg_status add_model(facts *f, wg_trainer *t)
 {
     const wg_source *source = &t->train.s;
+    wg_trainer_options o = t->options;
     wg_shape *shapes;
     wg_batch_size size;
     wgi_step_graph s;
     wg_status status = wgi_plans_describe(&t->plans, source, 0, 0, &shapes, &size, &t->error);
     if (status != WG_OK)
         return status;
-    wgi_step_build(&s, &t->options, source->fields, source->n_fields, shapes, WG_STEP_UPDATES);
+    o.shard_optimizer = false;
+    wgi_step_build(&s, &o, source->fields, source->n_fields, shapes, WG_STEP_UPDATES);
     status = wg_graph_status(s.graph); /* it was planned before */
     uint64_t hash = status == WG_OK ? wg_graph_hash(s.graph) : 0;
-    for (size_t i = 0; i < wg_store_count(t->store); i++) {
-        const char *name = wg_store_at(t->store, i)->name;
-        hash = wgi_xxh64(name, strlen(name), hash);
+    for (size_t i = 0; status == WG_OK && i < wg_graph_value_count(s.graph); i++) {
+        const wg_value *v = wg_graph_value(s.graph, i);
+        if (v->name && v->node->op->flags & (WG_OP_PARAMETER | WG_OP_STATE))
+            hash = wgi_xxh64(v->name, strlen(v->name), hash);
     }
     wg_graph_free(s.graph);
     add_hash(f, "model", hash);
@@ -106,7 +149,9 @@ static wg_status list_facts(facts *f, wg_trainer *t)
     add_hash(f, "number of training batches", (uint64_t)t->train.s.batches);
     add_hash(f, "number of validation batches", (uint64_t)t->valid.s.batches);
     add_hash(f, "vocabularies", t->task.vocabularies);
-    add_hash(f, "bucket size", o->bucket_bytes);
+    add_hash(f, "bucket size", o->reduce.bucket_bytes);
+    add_hash(f, "dtype of messages", (uint64_t)o->reduce.wire);
+    add_hash(f, "sharding of the optimizer", o->shard_optimizer);
     add_amount(f, "length of the run", o->after);
     add_amount(f, "interval of reports", o->report);
     add_amount(f, "interval of validations", o->validate);
@@ -155,11 +200,6 @@ wg_status wgi_ranks_compare(wg_trainer *t)
 
 /* ---- the state ------------------------------------------------------------------------------- */
 
-static bool waits(const wg_tensor *x)
-{
-    return strncmp(x->name, WG_STATES_OF_GRADIENT, strlen(WG_STATES_OF_GRADIENT)) == 0;
-}
-
 static size_t bytes_of(const wg_tensor *x)
 {
     return (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
@@ -171,18 +211,24 @@ wg_status wgi_ranks_start(wg_trainer *t)
         wg_progress progress;
         int64_t saved;
         double seconds_until;
-    } start = {t->progress, t->saved, t->seconds_until};
+        bool resumes;
+    } start = {t->progress, t->saved, t->seconds_until, t->resumes};
     wg_ranks *ranks = t->options.ranks;
-    const wg_tensor *x;
+    const wg_tensor **list;
+    size_t n;
     if (!ranks)
         return WG_OK;
     wg_ranks_broadcast(ranks, &start, sizeof start, 0);
     t->progress = start.progress;
     t->saved = start.saved;
     t->seconds_until = start.seconds_until;
-    for (size_t i = 0; (x = wg_store_at(t->store, i)); i++)
-        if (!waits(x))
-            wg_ranks_broadcast(ranks, x->data, bytes_of(x), 0);
+    t->resumes = start.resumes;
+    wg_status status = list_common(t, &list, &n);
+    if (status != WG_OK)
+        return status;
+    for (size_t i = 0; i < n; i++)
+        wg_ranks_broadcast(ranks, list[i]->data, bytes_of(list[i]), 0);
+    free(list);
     return WG_OK;
 }
 
@@ -199,7 +245,7 @@ static int astray(const uint64_t *all, size_t n, size_t i, int count)
     return count > 2 && others == count - 1 ? 0 : first;
 }
 
-static wg_status find_astray(wg_trainer *t, const uint64_t *all, size_t n)
+static wg_status find_astray(wg_trainer *t, const wg_tensor **list, const uint64_t *all, size_t n)
 {
     const wg_ranks *ranks = t->options.ranks;
     const int count = wg_ranks_count(ranks);
@@ -213,31 +259,30 @@ static wg_status find_astray(wg_trainer *t, const uint64_t *all, size_t n)
                     "noticed now; its memory or its processor may be at fault.  The checkpoints "
                     "are unchanged: run the same command to go on from the last one",
                     t->progress.update, wg_ranks_name(ranks, astray(all, n, i, count)),
-                    wg_store_at(t->store, i)->name);
+                    list[i]->name);
     return WG_OK;
 }
 
 wg_status wgi_ranks_compare_state(wg_trainer *t)
 {
+    const wg_tensor **list;
+    size_t n;
     if (!t->options.ranks)
         return WG_OK;
-    size_t n = 0;
-    const wg_tensor *x;
-    while ((x = wg_store_at(t->store, n)) && !waits(x))
-        n++; /* those of the first plan; what waits was made by later ones */
+    wg_status status = list_common(t, &list, &n);
+    if (status != WG_OK)
+        return status;
     uint64_t *own = calloc(n + 1, sizeof *own), *all = NULL;
-    wg_status status =
-        wgi_agree(t, own ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory"));
-    for (size_t i = 0; i < n && status == WG_OK; i++) {
-        x = wg_store_at(t->store, i);
-        own[i] = wgi_xxh64(x->data, bytes_of(x), 0);
-    }
+    status = wgi_agree(t, own ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory"));
+    for (size_t i = 0; i < n && status == WG_OK; i++)
+        own[i] = wgi_xxh64(list[i]->data, bytes_of(list[i]), 0);
     if (status == WG_OK && !(all = room_for_all(t, n * sizeof *all)))
         status = WG_ENOMEM;
     if (status == WG_OK) {
         wg_ranks_gather(t->options.ranks, own, n * sizeof *own, all);
-        status = find_astray(t, all, n);
+        status = find_astray(t, list, all, n);
     }
+    free(list);
     free(own);
     free(all);
     return status;

@@ -225,6 +225,8 @@ static wg_status run_group(wg_trainer *t, group *g)
     wgi_step_plan *p = NULL;
     wg_ranks_doing(t->options.ranks, "update %" PRId64, t->progress.update + 1);
     wg_status status = run_own(t, g, &p, &m);
+    if (status == WG_OK)
+        status = wgi_shards_share(t);
     end_all_ranks(t, status);
     if (status != WG_OK)
         return status;
@@ -315,8 +317,11 @@ static wg_status measure(wg_trainer *t, bool ranked)
 {
     const wgi_task *task = &t->task;
     wg_ranks_doing(t->options.ranks, "the validation after update %" PRId64, t->progress.update);
+    wg_status status = wgi_shards_share_averages(t);
+    if (status != WG_OK)
+        return status;
     wg_checkpoint_swap_averages(t->store);
-    wg_status status =
+    status =
         wgi_validate(&t->validation, &t->plans, &t->valid.s, task->words.loss, t->stop, &t->error);
     if (status == WG_OK && task->evaluate)
         status = task->evaluate(task->context, t, &t->validation);
@@ -397,8 +402,10 @@ wg_status wg_trainer_draw(wg_trainer *t, const char *path, const wg_picture_opti
 static wg_status write_checkpoint(wg_trainer *t, wg_checkpoint_reason reason)
 {
     wg_status status = wgi_report_saving(t);
-    return status == WG_OK ? wg_checkpoint_save(t->options.folder, t->store, &t->progress,
-                                                &t->task.files, reason, &t->error)
+    wg_checkpoint_options files = t->task.files;
+    files.moments = t->shards.whole;
+    return status == WG_OK ? wg_checkpoint_save(t->options.folder, t->store, &t->progress, &files,
+                                                reason, &t->error)
                            : status;
 }
 
@@ -408,9 +415,14 @@ static wg_status save(wg_trainer *t, wg_checkpoint_reason reason)
     if (t->saved == t->progress.update || !t->saves)
         return WG_OK;
     wg_ranks_doing(t->options.ranks, "saving update %" PRId64, t->progress.update);
-    wg_status status = wgi_ranks_compare_state(t);
+    wg_status status = wgi_shards_share_averages(t);
+    if (status == WG_OK)
+        status = wgi_ranks_compare_state(t);
+    if (status == WG_OK)
+        status = wgi_shards_gather(t);
     if (status == WG_OK)
         status = wgi_agree(t, t->options.folder ? write_checkpoint(t, reason) : WG_OK);
+    wgi_shards_free_whole(&t->shards);
     if (status != WG_OK)
         return status;
     t->saved = t->progress.update;
@@ -488,7 +500,10 @@ wg_status wg_trainer_run(wg_trainer *t, const volatile int *stop)
     wg_status status = validate_late(t);
     while (status == WG_OK && !finished(t) && !stopped(t))
         status = advance(t);
-    status = status == WG_OK || status == WG_ESTOPPED ? save(t, WG_CHECKPOINT_STOPPED) : status;
+    if (status == WG_OK || status == WG_ESTOPPED)
+        status = wgi_shards_share_averages(t);
+    if (status == WG_OK)
+        status = save(t, WG_CHECKPOINT_STOPPED);
     note_request(t);
     t->stop = NULL;
     return status;
@@ -534,6 +549,7 @@ void wg_trainer_free(wg_trainer *t)
     if (t->metrics)
         wgi_report_close(t);
     wgi_plans_free(&t->plans);
+    wgi_shards_close(&t->shards);
     wgi_source_close(&t->train);
     wgi_source_close(&t->valid);
     if (t->task.close) /* it may have plans on the store */

@@ -5,6 +5,7 @@
 #include "wengert/train/trainer.h"
 #include "files/lock.h"
 #include "graph/clock.h"
+#include "train/shards.h"
 #include "train/source.h"
 #include "train/validate.h"
 
@@ -55,6 +56,7 @@ struct wg_trainer {
     wgi_source train, valid;
     wg_store *store;
     wgi_plans plans;
+    wgi_shards shards;
     wg_progress progress;
     wgi_span span;
     wgi_means validation;     /* the last one */
@@ -93,7 +95,7 @@ static inline bool wgi_leads(const wg_trainer *t)
 wg_status wgi_agree(wg_trainer *t, wg_status own);
 /* WG_EINVAL: a rank has another program, model, data or settings; the error names the first. */
 wg_status wgi_ranks_compare(wg_trainer *t);
-/* The state from which rank 0 starts becomes that of all. */
+/* The state from which rank 0 starts becomes that of all, and whether it was resumed. */
 wg_status wgi_ranks_start(wg_trainer *t);
 /* WG_EDATA: parameters or moments of a rank have become others; the error names the first. */
 wg_status wgi_ranks_compare_state(wg_trainer *t);

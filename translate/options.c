@@ -359,6 +359,19 @@ static const wg_option table[] = {
      OPTION(BYTES, MACHINE, AGAIN, memory), .default_value = "0", .unit = "BYTES",
      .doc = "limit for parameters, states, batches and values of a training step, 512M or 2G: what "
             "does not fit is dropped and computed again; 0: no limit"},
+    {"shard-optimizer",
+     OPTION(BOOL, MACHINE, AGAIN, shard_optimizer),
+     .default_value = "false", .implied_value = "true",
+     .doc = "with --distributed: each process keeps the optimizer's moments of its part of the "
+            "parameters only"},
+    {"bucket-size",
+     OPTION(BYTES, MACHINE, AGAIN, bucket), .default_value = "8M", .unit = "BYTES",
+     .doc = "with --distributed: gradients are summed in parts of about this size"},
+    {"wire",
+     OPTION(CHOICE, MACHINE, AGAIN, wire),
+     .choices = "f32|bf16", .default_value = "f32", .unit = "DTYPE",
+     .doc = "with --distributed: numbers in which gradients travel; bf16 halves the bytes, and "
+            "rounds"},
     {"backend",
      OPTION(TEXT, MACHINE, ALL, backend), .default_value = "", .unit = "NAMES",
      .doc = "backends or shared objects, comma-separated, in order of preference"},

@@ -58,7 +58,8 @@ static void set_options(wgi_translation *m, wg_trainer *t)
     o.patience = s->early_stopping;
     o.listener = t->options.listener;
     o.ranks = t->options.ranks;
-    o.bucket_bytes = t->options.bucket_bytes;
+    o.reduce = (wg_reduce_options){(size_t)s->bucket, s->wire ? WG_BF16 : WG_DTYPE_DEFAULT};
+    o.shard_optimizer = s->shard_optimizer;
     o.folder = t->options.folder;
     o.overwrite = t->options.overwrite;
     o.pretrained = t->options.pretrained;

@@ -122,7 +122,7 @@ static void print_enum(FILE *f, const wg_attr *a, int value)
 
 static void print_dtype(FILE *f, wg_dtype dtype)
 {
-    if ((int)dtype >= 0 && dtype < WG_DTYPE_COUNT)
+    if ((int)dtype > WG_DTYPE_DEFAULT && dtype < WG_DTYPE_COUNT)
         fputs(wg_dtype_name(dtype), f);
     else
         fprintf(f, "%d", (int)dtype);

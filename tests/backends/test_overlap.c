@@ -199,7 +199,8 @@ static void a_sum_under_way_is_not_read(void **state)
 {
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(5));
-    wg_value *y = wg_apply1(WG_HERE, &wgi_op_all_reduce_start, &(wg_all_reduce_attrs){1}, x);
+    const wg_all_reduce_attrs a = {.bucket = 1};
+    wg_value *y = wg_apply1(WG_HERE, &wgi_op_all_reduce_start, &a, x);
     wg_plan *p;
     (void)state;
     wg_output(wg_neg(y), NULL);

@@ -73,7 +73,23 @@ same one two
 together 0 4 four --after 30u
 same one four
 
+# each with a part of the moments; with them resumed by one process
+together 0 4 parts --after 15u --shard-optimizer
+says err "each of 4 ranks has a part of the optimizer's moments"
+code 0 train parts --after 30u --shard-optimizer=false --quiet
+same one parts
+
 if [ "$long" = all ]; then
+    # messages of bf16: the same bits in any buckets, and others than those of f32
+    together 0 2 rounded --after 10u --wire bf16
+    together 0 2 rounded_again --after 10u --wire bf16 --bucket-size 4K
+    same rounded rounded_again
+    alone exact --after 10u
+    cmp -s rounded/model.safetensors exact/model.safetensors
+    holds "numbers of 16 bits are rounded" $? -ne 0
+    together "not 0" 2 coarse --after 10u --wire f16
+    says err "--wire"
+
     # stopped on 4, resumed on 2, as if it had never stopped; only one process prints
     in_background 4 stopped --after 1000000u
     code 0 stop stopped

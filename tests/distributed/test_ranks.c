@@ -5,6 +5,7 @@
 #include "tests/plans.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/autograd/vmap.h"
+#include "wengert/graph/half.h"
 #include "wengert/ops/ops.h"
 
 #include <math.h>
@@ -70,6 +71,36 @@ static void sums_are_those_of_the_tree(void **state)
         assert_memory_equal(f[n / 2], sum, sizeof sum);
     }
     assert_int_equal(compared, MOST * COUNT);
+}
+
+/* Of numbers that were rounded to bf16, in f32, and rounded once. */
+static void sums_of_bf16_are_added_in_f32(void **state)
+{
+    enum { MOST = 9, COUNT = 300 };
+    static uint16_t b[MOST][COUNT], sum[COUNT];
+    uint32_t s = 3;
+    int compared = 0, other = 0;
+    (void)state;
+    for (int n = 1; n <= MOST; n++) {
+        const void *x[MOST];
+        for (int r = 0; r < n; r++) {
+            for (int i = 0; i < COUNT; i++)
+                b[r][i] = wg_bf16_from_f32(number(&s));
+            x[r] = b[r];
+        }
+        wgi_tree_sum(WG_BF16, sum, x, n, COUNT);
+        for (int i = 0; i < COUNT; i++, compared++) {
+            float of[MOST], chain = 0;
+            for (int r = 0; r < n; r++) {
+                of[r] = wg_bf16_to_f32(b[r][i]);
+                chain = wg_bf16_to_f32(wg_bf16_from_f32(chain + of[r]));
+            }
+            assert_true(sum[i] == wg_bf16_from_f32(tree_of_floats(of, n)));
+            other += chain != wg_bf16_to_f32(sum[i]); /* sums in bf16 are others */
+        }
+    }
+    assert_int_equal(compared, MOST * COUNT);
+    assert_true(other > COUNT);
 }
 
 /* ---- sums in plans --------------------------------------------------------------------------- */
@@ -146,6 +177,55 @@ static void sum_in_plans(wg_ranks *r, void *context)
             fill_and_compare(r, &s, p, run);
         wg_plan_free(p);
         wg_graph_free(s.g);
+    }
+}
+
+/* x becomes the sum over ranks of x rounded to bf16, rounded; alone it stays as it is. */
+static void sum_rounded(wg_ranks *r, void *context)
+{
+    const int n = wg_ranks_count(r), me = wg_ranks_rank(r);
+    wg_backend_list list = wg_ranks_backends(r);
+    wg_graph *g = wg_graph_new();
+    wg_value *x[2], *y[2];
+    wg_plan *p;
+    int compared = 0;
+    (void)context;
+    for (int k = 0; k < 2; k++)
+        y[k] = x[k] = wg_input(g, k ? "b" : "a", WG_F32, WG_SHAPE(sizes[k]));
+    int64_t next = wg_all_reduce_gradients(
+        y, 2, &(wg_reduce_options){.bucket_bytes = 1 << 20, .wire = WG_BF16});
+    insist(next == 2, "%d buckets", (int)next - 1);
+    for (int k = 0; k < 2; k++)
+        wg_output(y[k], NULL);
+    wg_status status = wg_plan_create(
+        &p, g, &(wg_plan_options){.backends = list.backend, .n_backends = list.count});
+    insist(status == WG_OK, "%s", wg_graph_message(g));
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sizes[k]; i++)
+            ((float *)wg_plan_data(p, x[k]))[i] = element(me, k, i, 0);
+    insist(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sizes[k]; i++, compared++) {
+            float of[LOCAL_MOST], got = ((float *)wg_plan_data(p, y[k]))[i];
+            for (int q = 0; q < n; q++)
+                of[q] = wg_bf16_to_f32(wg_bf16_from_f32(element(q, k, i, 0)));
+            float want = n == 1 ? element(0, k, i, 0)
+                                : wg_bf16_to_f32(wg_bf16_from_f32(tree_of_floats(of, n)));
+            insist(got == want, "rank %d of %d, element %d: %a, expected %a", me, n, i, (double)got,
+                   (double)want);
+        }
+    insist(compared == 701, "%d compared", compared);
+    wg_plan_free(p);
+    wg_graph_free(g);
+}
+
+static void messages_may_be_bf16(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 4; n++) {
+        local_world *w = local_world_new(n);
+        local_run(w, 0, sum_rounded, NULL);
+        local_world_free(w);
     }
 }
 
@@ -301,6 +381,41 @@ static void exchange(wg_ranks *r, void *context)
            "%s", error.text);
 }
 
+/* Parts of three arrays, one of which may be empty, as may be parts. */
+static void share(wg_ranks *r, void *context)
+{
+    enum { BYTES = 11 };
+    const int n = wg_ranks_count(r), me = wg_ranks_rank(r);
+    char a[5], b[1], c[6];
+    void *const data[] = {a, b, c};
+    const size_t bytes[] = {5, 0, 6};
+    size_t cut[LOCAL_MOST + 1];
+    char *const all[BYTES] = {a, a + 1, a + 2, a + 3, a + 4, c, c + 1, c + 2, c + 3, c + 4, c + 5};
+    wg_error error;
+    (void)context;
+    for (int q = 0; q <= n; q++) /* rank 1 has nothing where there are three */
+        cut[q] = q == n ? BYTES : n == 3 && q == 2 ? 7 : (size_t)(q ? 5 + 2 * q : 0);
+    for (int i = 0; i < BYTES; i++)
+        *all[i] = (size_t)i >= cut[me] && (size_t)i < cut[me + 1] ? (char)(10 * me + i) : 99;
+    insist(wg_ranks_share(r, data, bytes, 3, cut, &error) == WG_OK, "%s", error.text);
+    for (int i = 0; i < BYTES; i++) {
+        int q = 0;
+        while (cut[q + 1] <= (size_t)i)
+            q++;
+        insist(*all[i] == 10 * q + i, "rank %d of %d: byte %d is %d", me, n, i, *all[i]);
+    }
+}
+
+static void ranks_share_their_parts(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 4; n++) {
+        local_world *w = local_world_new(n);
+        local_run(w, 0, share, NULL);
+        local_world_free(w);
+    }
+}
+
 static void ranks_exchange_numbers(void **state)
 {
     (void)state;
@@ -369,6 +484,9 @@ int main(void)
         cmocka_unit_test(a_bucket_has_one_sum),
         cmocka_unit_test(a_batch_has_one_sum),
         cmocka_unit_test(ranks_exchange_numbers),
+        cmocka_unit_test(ranks_share_their_parts),
+        cmocka_unit_test(sums_of_bf16_are_added_in_f32),
+        cmocka_unit_test(messages_may_be_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  *         return fail(error.text);
  *     ...
  *     wg_gradients d = wg_grad_all(loss);
- *     wg_all_reduce_gradients(d.grads, d.n, 0);                       (in the graph of an update)
+ *     wg_all_reduce_gradients(d.grads, d.n, NULL);                    (in the graph of an update)
  *     ...
  *     wg_backend_list list = wg_ranks_backends(ranks);                (for the plan)
  *     wg_plan_create(&plan, g, &(wg_plan_options){.backends = list.backend,
@@ -64,6 +64,12 @@ WG_API void wg_ranks_gather(wg_ranks *r, const void *own, size_t bytes, void *al
 WG_API void wg_ranks_broadcast(wg_ranks *r, void *data, size_t bytes, int root);
 /** Each of n numbers becomes its sum over the ranks, added in their order.  WG_ENOMEM. */
 WG_API WG_MUST_USE wg_status wg_ranks_sum(wg_ranks *r, double *x, size_t n, wg_error *error);
+/** Gathers what each rank has a part of: n arrays, data[i] of bytes[i], are seen as one vector, of
+ * which rank r has the bytes from cut[r] up to cut[r + 1] and gets all others.  `cut` has an entry
+ * for each rank and one more: from 0 to the sum of `bytes`, and nowhere decreasing.  All but the
+ * contents is the same on all ranks.  WG_ENOMEM, on all ranks. */
+WG_API WG_MUST_USE wg_status wg_ranks_share(wg_ranks *r, void *const *data, const size_t *bytes,
+                                            size_t n, const size_t *cut, wg_error *error);
 /** The status of the first rank whose own is not WG_OK, with its error, whose text then begins with
  * the name of that rank; WG_OK if there is none.  Ranks that must fail together ask it. */
 WG_API wg_status wg_ranks_agree(wg_ranks *r, wg_status own, wg_error *error);
@@ -74,11 +80,20 @@ WG_API const wg_backend *wg_ranks_backend(const wg_ranks *r);
 /** That backend and all built-in ones: for wg_plan_options. */
 WG_API wg_backend_list wg_ranks_backends(const wg_ranks *r);
 
-/** wg_all_reduce of the gradients of a loss, in place: in buckets of about `bucket_bytes` (0: 8
- * MiB), from the last gradient to the first, since the last parameters of a model have their
- * gradients first.  Uses the buckets from 1 on; returns the number that is free after them. */
+/** How gradients are summed over ranks.  Zero means the default in every field. */
+typedef struct wg_reduce_options {
+    size_t bucket_bytes; /**< gradients are summed in parts of about this size; 0: 8 MiB */
+    /** WG_BF16: gradients of f32 travel as bf16, half the bytes.  Each rank's part is rounded once
+     * to 8 bits, the parts are added in f32, and the sum is rounded once more; all ranks get the
+     * same bits, which depend on the number of ranks.  0: as they are. */
+    wg_dtype wire;
+} wg_reduce_options;
+
+/** wg_all_reduce of the gradients of a loss, in place: in buckets, from the last gradient to the
+ * first, since the last parameters of a model have their gradients first.  Uses the buckets from 1
+ * on; returns the number that is free after them.  `options` may be NULL. */
 WG_API int64_t(wg_all_reduce_gradients)(const char *at, wg_value **grads, size_t n,
-                                        size_t bucket_bytes);
+                                        const wg_reduce_options *options);
 #define wg_all_reduce_gradients(...) wg_all_reduce_gradients(WG_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus

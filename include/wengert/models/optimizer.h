@@ -29,6 +29,24 @@ typedef enum wg_optimizer_kind {
     WG_OPTIMIZER_SGD       /**< with momentum */
 } wg_optimizer_kind;
 
+/** Rows of a parameter: entries of its first axis; of a scalar, its one element. */
+typedef struct wg_rows {
+    int64_t first; /**< number of the first one */
+    int64_t count; /**< how many; 0: none */
+} wg_rows;
+
+/** The part of an update that one of several processes does, with moments for this part alone: the
+ * processes share out the work and the memory of an optimizer (ZeRO, Rajbhandari et al. 2020).  The
+ * other rows keep their values, and are to be fetched from the processes that update them
+ * (wg_ranks_share).  All processes need the same gradients.  The new numbers have the bits of an
+ * update of everything. */
+typedef struct wg_update_part {
+    const wg_rows *rows; /**< [n] of each parameter */
+    /** A wg_all_reduce of this bucket adds the norms of all processes' moments, where the update
+     * has a check (`norm`), so that all pass it or none does; the checked lr is then an output. */
+    int64_t bucket;
+} wg_update_part;
+
 /** Options of wg_sgd_update.  Zero means the default in every field. */
 typedef struct wg_sgd_options {
     double momentum;     /**< 0: none */
@@ -43,6 +61,7 @@ typedef struct wg_sgd_options {
     /** [n] by which lr is multiplied for each parameter, from 0 on; NULL: 1 for all. */
     const double *rates;
     const double *decays; /**< [n] weight decay of each parameter; NULL: `weight_decay` for all */
+    const wg_update_part *part; /**< of the process; NULL: the whole update */
 } wg_sgd_options;
 
 /** At the end of a run each of the n params[i] takes one step of wg_sgd with the gradient grads[i].
@@ -53,15 +72,16 @@ WG_API wg_status(wg_sgd_update)(const char *at, wg_value *const *params, wg_valu
 
 /** Options of wg_adam_update.  Zero means the default in every field. */
 typedef struct wg_adam_options {
-    double beta1;         /**< 0: 0.9 */
-    double beta2;         /**< 0: 0.999 */
-    double eps;           /**< 0: 1e-8 */
-    double weight_decay;  /**< 0: none */
-    bool decoupled;       /**< wg_adamw instead of wg_adam */
-    wg_value *norm;       /**< as in wg_sgd_options */
-    const char *name;     /**< prefix of the states; NULL: "adam".  Unique in the graph */
-    const double *rates;  /**< as in wg_sgd_options */
-    const double *decays; /**< as in wg_sgd_options */
+    double beta1;               /**< 0: 0.9 */
+    double beta2;               /**< 0: 0.999 */
+    double eps;                 /**< 0: 1e-8 */
+    double weight_decay;        /**< 0: none */
+    bool decoupled;             /**< wg_adamw instead of wg_adam */
+    wg_value *norm;             /**< as in wg_sgd_options */
+    const char *name;           /**< prefix of the states; NULL: "adam".  Unique in the graph */
+    const double *rates;        /**< as in wg_sgd_options */
+    const double *decays;       /**< as in wg_sgd_options */
+    const wg_update_part *part; /**< as in wg_sgd_options */
 } wg_adam_options;
 
 /** The same with Adam; the states are "adam/step" (i64, the number of steps done),

@@ -14,6 +14,7 @@ enum { WG_MAX_BUCKETS = 4000 };
 /** Attributes of all_reduce. */
 typedef struct wg_all_reduce_attrs {
     int64_t bucket; /**< by which the ranks tell this sum from others that are under way */
+    wg_dtype wire;  /**< of its messages: WG_BF16 for f32; 0: that of the sum */
 } wg_all_reduce_attrs;
 
 /** y[i] = the sum of x[i] over all ranks, for i < n; `y` may be the array `x`.  The x are floats of

@@ -72,6 +72,9 @@ typedef struct wg_checkpoint_options {
         *metrics;      /**< [n_metrics] those whose best-METRIC.safetensors are the run's */
     size_t n_metrics;  /**< length of `metrics` */
     const char *other; /**< a file that wg_checkpoint_clear removes too; NULL: none */
+    /** The store of the optimizer's states, "optimizer/...", where they are not in that of the
+     * parameters; NULL: they are. */
+    const wg_store *moments;
 } wg_checkpoint_options;
 
 /** Why a checkpoint is saved. */

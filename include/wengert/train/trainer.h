@@ -213,7 +213,11 @@ typedef struct wg_trainer_options {
      * the model may not assign to states.  All ranks call the functions of the trainer together and
      * get the same statuses; what fails on one rank alone in the middle of an update ends all. */
     wg_ranks *ranks;
-    size_t bucket_bytes; /**< gradients are summed over ranks in parts of this size; 0: 8 MiB */
+    wg_reduce_options reduce; /**< how gradients are summed over ranks */
+    /** Each rank updates a part of the parameters, has moments of this part alone, and fetches the
+     * others' (ZeRO-1).  Parameters and moments have the same bits as without.  A checkpoint has
+     * all moments, gathered when it is saved, and may be resumed with or without. */
+    bool shard_optimizer;
 
     /* the machine */
 

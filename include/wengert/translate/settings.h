@@ -86,13 +86,16 @@ typedef struct wg_settings {
     wg_search_options search; /**< beam, penalties, limits */
     int64_t max_input;        /**< wg_translator_options.max_tokens */
     /* machine */
-    uint64_t seed;   /**< of initial values, dropout and shuffling */
-    int64_t threads; /**< 0: OpenMP's default */
-    int64_t memory;  /**< of a training run, in bytes; 0: no limit */
-    char *backend;   /**< names or files, separated by commas; NULL: the fastest */
-    bool int8;       /**< products of a trained model in 8-bit integers */
-    bool quiet;      /**< no lines of progress */
-    bool overwrite;  /**< train from scratch in a folder that has a model */
+    uint64_t seed;        /**< of initial values, dropout and shuffling */
+    int64_t threads;      /**< 0: OpenMP's default */
+    int64_t memory;       /**< of a training run, in bytes; 0: no limit */
+    bool shard_optimizer; /**< on several ranks: wg_trainer_options.shard_optimizer */
+    int wire;             /**< of gradients between ranks: 0: f32, 1: bf16 */
+    int64_t bucket;       /**< wg_reduce_options.bucket_bytes */
+    char *backend;        /**< names or files, separated by commas; NULL: the fastest */
+    bool int8;            /**< products of a trained model in 8-bit integers */
+    bool quiet;           /**< no lines of progress */
+    bool overwrite;       /**< train from scratch in a folder that has a model */
 
     uint64_t given[WG_MAX_OPTIONS / 64]; /**< one bit per option: it was set by name */
 } wg_settings;
