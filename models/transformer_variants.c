@@ -5,7 +5,7 @@
 /* clang-format off */
 static const struct {
     wg_transformer_config c;
-    bool without_attention_bias, without_smoothing;
+    bool without_attention_bias, without_smoothing, without_encoder;
 } variants[] = {
     {{.name = "as in the paper"}, false, false},
     {{.name = "positions in halves", .positions = WG_POSITIONS_HALVES}, false, false},
@@ -58,6 +58,14 @@ static const struct {
       .pre_norm = true, .fused_projections = true, .gated = true,
       .activation = WG_ACTIVATION_SILU, .tying = WG_UNTIED,
       .output_bias = true, .dropout = 0.1, .attention_dropout = 0.1}, true, false},
+    {{.name = "decoder alone"}, .without_encoder = true},
+    {{.name = "decoder alone, learned positions, pre-norm, untied",
+      .positions = WG_POSITIONS_LEARNED, .pre_norm = true, .tying = WG_UNTIED,
+      .source_vocabulary = 7, .activation = WG_ACTIVATION_GELU, .dropout = 0.2},
+     .without_encoder = true},
+    {{.name = "decoder alone, much at once", .positions = WG_POSITIONS_ROTARY,
+      .norm = WG_RMSNORM, .pre_norm = true, .fused_projections = true, .gated = true,
+      .activation = WG_ACTIVATION_SILU, .attention_window = 2}, true, .without_encoder = true},
 };
 /* clang-format on */
 
@@ -71,7 +79,8 @@ bool wgi_transformer_variant(size_t i, wg_transformer_config *out)
     c.d_model = 8;
     c.d_ff = 12;
     c.heads = c.heads ? c.heads : 2;
-    c.encoder_layers = c.decoder_layers = 2;
+    c.decoder_layers = 2;
+    c.encoder_layers = variants[i].without_encoder ? 0 : 2;
     c.max_positions = 16;
     c.norm_eps = 1e-5;
     c.activation = c.activation ? c.activation : WG_ACTIVATION_RELU;
