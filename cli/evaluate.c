@@ -165,8 +165,7 @@ static int evaluate_language(const request *r)
                  "--lowercase");
         return EXIT_USAGE;
     }
-    wg_status status =
-        wg_language_model_evaluate(r->model.language, r->model.files[0], &score);
+    wg_status status = wg_language_model_evaluate(r->model.language, r->model.files[0], &score);
     if (status != WG_OK) {
         complain("%s", wg_language_model_message(r->model.language));
         return exit_code(status);

@@ -34,7 +34,7 @@ static int generate(const model *m)
         return exit_code(status);
     }
     if (text[0].unknown && !s->quiet)
-        complain("%zu tokens of the prompt are not in the vocabulary", text[0].unknown);
+        complain("tokens of the prompt that are not in the vocabulary: %zu", text[0].unknown);
     int code = print_texts(m, text, n);
     wg_texts_free(text, n);
     return code;

@@ -64,11 +64,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int model_parse(model *m, const model_command *c, int argc, char **argv)
 {
-    static const struct argp_option table[] = {
+    const struct argp_option table[] = {
         {"weights", WEIGHTS, "FILE", 0,
          "weights to load: a file in the model folder, or a path (default: the best available)",
          WG_GROUP_FILES + 1},
-        {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
+        {0, 0, 0, 0, c->options ? "Output:" : NULL, c->options ? WG_GROUP_COUNT + 1 : 0},
         {0},
     };
     *m = (model){.command = c};

@@ -202,8 +202,8 @@ static wg_status prepare(const call *c)
     if (g->pools && g->width >= width && g->slots >= slots)
         return WG_OK;
     clear_pools(g);
-    g->width = wgi_limit_length(
-        &g->own.config, width, wgi_round_up_doubling(wgi_larger(width, g->width), MIN_WIDTH));
+    g->width = wgi_limit_length(&g->own.config, width,
+                                wgi_round_up_doubling(wgi_larger(width, g->width), MIN_WIDTH));
     g->slots = wgi_round_up_doubling(wgi_larger(slots, g->slots), MIN_WIDTH);
     g->pools = wg_store_new_over(g->own.model.store);
     return g->pools ? WG_OK : out_of_memory(&g->context.error);

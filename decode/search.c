@@ -106,7 +106,8 @@ wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_
     wg_status status = wgi_check_options(&s->own.config, options, &o, error);
     context_of(s)->stop = o.stop;
     if (status == WG_OK)
-        status = wgi_check_ids(&s->own.config, "the source", &all, s->own.config.source_vocabulary, error);
+        status = wgi_check_ids(&s->own.config, "the source", &all, s->own.config.source_vocabulary,
+                               error);
     if (status != WG_OK)
         return status;
     const size_t count = n * (size_t)o.n_best;
@@ -169,9 +170,11 @@ wg_status wg_search_score(wg_search *s, const int32_t *const *sources, const siz
     wg_status status = wgi_check_options(&s->own.config, options, &o, error);
     context_of(s)->stop = o.stop;
     if (status == WG_OK)
-        status = wgi_check_ids(&s->own.config, "the source", &from, s->own.config.source_vocabulary, error);
+        status = wgi_check_ids(&s->own.config, "the source", &from, s->own.config.source_vocabulary,
+                               error);
     if (status == WG_OK)
-        status = wgi_check_ids(&s->own.config, "the target", &to, s->own.config.target_vocabulary, error);
+        status = wgi_check_ids(&s->own.config, "the target", &to, s->own.config.target_vocabulary,
+                               error);
     if (status != WG_OK)
         return status;
     wg_hypothesis *h = calloc(n + 1, sizeof *h);

@@ -203,10 +203,9 @@ wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
     if (!alone)
         m.source_embedding =
             matrix(&m, all ? "embedding" : "source_embedding", c->source_vocabulary, rows);
-    m.target_embedding =
-        all && !alone ? m.source_embedding
-                      : matrix(&m, all ? "embedding" : "target_embedding", c->target_vocabulary,
-                               rows);
+    m.target_embedding = all && !alone ? m.source_embedding
+                                       : matrix(&m, all ? "embedding" : "target_embedding",
+                                                c->target_vocabulary, rows);
     m.output_weight = c->tying == WG_UNTIED
                           ? matrix(&m, "output", c->target_vocabulary, wg_xavier(1))
                           : m.target_embedding;

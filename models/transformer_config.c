@@ -125,7 +125,8 @@ wg_status wg_transformer_check(const wg_transformer_config *c, wg_error *error)
         return wgi_error_set(error, WG_EINVAL,
                              "attention_window is %lld, must be 0 where attention is additive",
                              (long long)c->attention_window);
-    if (c->encoder_layers && c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
+    if (c->encoder_layers && c->tying == WG_TIED_ALL &&
+        c->source_vocabulary != c->target_vocabulary)
         return wgi_error_set(
             error, WG_EINVAL,
             "tying of all embeddings, but source_vocabulary is %lld, target_vocabulary %lld",

@@ -346,8 +346,7 @@ static void put_target(const wg_batches_options *o, const wg_batch *batch, int64
     size_t own = o->spans && !filler;
     int32_t pad = o->pad < 0 ? 0 : o->pad;
     int64_t T = batch->target_length;
-    const wg_sentence read = {y.ids, y.n - own},
-                      predicted = {own ? y.ids + own : y.ids, y.n - own};
+    const wg_sentence read = {y.ids, y.n - own}, predicted = {own ? y.ids + own : y.ids, y.n - own};
     put_row(batch->target_in + r * T, T, marks ? o->bos : -1, read, -1, pad);
     put_row(batch->target_out + r * T, T, -1, predicted, marks ? o->eos : -1, -1);
 }

@@ -65,8 +65,8 @@ static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numb
                           wg_error *error)
 {
     bool lm = s->type == WG_TYPE_LM, joint = lm || s->net.tying == WG_TIED_ALL;
-    wg_status status = lm ? make_of_text(&out->side[0], s, error)
-                          : make(&out->side[0], s, n, 0, joint, error);
+    wg_status status =
+        lm ? make_of_text(&out->side[0], s, error) : make(&out->side[0], s, n, 0, joint, error);
     if (joint)
         out->side[1] = out->side[0];
     else if (status == WG_OK)
@@ -179,8 +179,7 @@ static wg_status open_text(wgi_training_data *out, const wg_settings *s, wg_erro
 wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *error)
 {
     *out = (wgi_training_data){.train = NULL};
-    wg_status status =
-        s->type == WG_TYPE_LM ? open_text(out, s, error) : open_pairs(out, s, error);
+    wg_status status = s->type == WG_TYPE_LM ? open_text(out, s, error) : open_pairs(out, s, error);
     if (status != WG_OK)
         wgi_data_free(out);
     return status;

@@ -261,8 +261,7 @@ static wg_status measure(wg_language_model *m, const wg_source *source, wgi_mean
     o.n_backends = m->n_backends;
     o.threads = m->threads;
     o.average = 0;
-    wg_status status =
-        wgi_plans_init(&plans, &o, source->fields, source->n_fields, m->model.store);
+    wg_status status = wgi_plans_init(&plans, &o, source->fields, source->n_fields, m->model.store);
     if (status != WG_OK)
         return wgi_error_set(&m->error, status, "out of memory");
     status = wgi_validate(means, &plans, source, "cost", NULL, &m->error);

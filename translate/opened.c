@@ -90,7 +90,8 @@ static wg_status find_wanted(char **path, const char *folder, const char *wanted
 
 /* The first that exists of the best by the deciding metric, the best by another metric, the moving
  * average, and the last weights. */
-static wg_status find_best(char **path, const wgi_opened_model *m, const char *folder, wg_error *error)
+static wg_status find_best(char **path, const wgi_opened_model *m, const char *folder,
+                           wg_error *error)
 {
     char name[64];
     int first = wgi_metric_named(m->settings.valid_metrics, 0);

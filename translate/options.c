@@ -37,7 +37,8 @@ enum { /* uses */
        AGAIN = WG_FOR_TRAINING | WG_MAY_CHANGE,
        EVALUATE = AGAIN | WG_FOR_EVALUATION,
        SEARCHING = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION,
-       ALL = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION | WG_FOR_SCORING | WG_FOR_GENERATION,
+       ALL = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION | WG_FOR_SCORING,
+       EVERY = ALL | WG_FOR_GENERATION,
        TRANSLATE = WG_FOR_TRANSLATION | WG_MAY_CHANGE,
        GENERATING = WG_FOR_GENERATION | WG_MAY_CHANGE,
        USE = TRANSLATE | WG_FOR_SCORING | WG_FOR_EVALUATION
@@ -52,7 +53,7 @@ static const wg_option table[] = {
     /* Each row: its names; what kind of value it has, who uses it, and where it is kept; its help.
      * Paths may change between runs, since data is recognised by its fingerprint. */
     {"model", .aliases = "save-dir", .letter = 'm',
-     OPTION(TEXT, FILES, ALL | WG_FOR_IMPORT, model), .default_value = "", .unit = "FOLDER",
+     OPTION(TEXT, FILES, EVERY | WG_FOR_IMPORT, model), .default_value = "", .unit = "FOLDER",
      .doc = "folder of the model: settings, vocabularies, weights, progress, metrics"},
     {"train-sets", .letter = 't',
      OPTION(PAIR, FILES, AGAIN, train_sets),
@@ -392,20 +393,20 @@ static const wg_option table[] = {
      OPTION(SEED, MACHINE, TRAIN | WG_FOR_GENERATION, seed), .default_value = "1", .unit = "N",
      .doc = "random seed"},
     {"threads", .aliases = "cpu-threads",
-     OPTION(WHOLE, MACHINE, ALL, threads), .max = 1024, .default_value = "0", .unit = "N",
+     OPTION(WHOLE, MACHINE, EVERY, threads), .max = 1024, .default_value = "0", .unit = "N",
      .doc = "number of threads; 0: all"},
     {"memory",
      OPTION(BYTES, MACHINE, AGAIN, memory), .default_value = "0", .unit = "BYTES",
      .doc = "limit for parameters, states, batches and values of a training step, 512M or 2G: what "
             "does not fit is dropped and computed again; 0: no limit"},
     {"backend",
-     OPTION(TEXT, MACHINE, ALL, backend), .default_value = "", .unit = "NAMES",
+     OPTION(TEXT, MACHINE, EVERY, backend), .default_value = "", .unit = "NAMES",
      .doc = "backends or shared objects, comma-separated, in order of preference"},
     {"int8",
      OPTION(BOOL, MACHINE, USE | WG_FOR_GENERATION, int8), .default_value = "false", .implied_value = "true",
      .doc = "multiply in 8-bit integers with rounded weights: faster on CPUs with AVX-512 VNNI"},
     {"quiet", .letter = 'q',
-     OPTION(BOOL, MACHINE, ALL, quiet), .default_value = "false", .implied_value = "true",
+     OPTION(BOOL, MACHINE, EVERY, quiet), .default_value = "false", .implied_value = "true",
      .doc = "print only errors"},
 };
 /* clang-format on */

@@ -307,8 +307,8 @@ static wg_status follow(wg_settings *s, const wg_option *o, wg_error *error)
 {
     static const char *const implied[] = {"numbers", "tiny"};
     const wg_option *preset = wg_option_find("preset");
-    bool sets = o->offset == offsetof(wg_settings, train_sets) ||
-                o->offset == offsetof(wg_settings, type);
+    bool sets =
+        o->offset == offsetof(wg_settings, train_sets) || o->offset == offsetof(wg_settings, type);
     wg_status status = WG_OK;
     if (sets && !wg_settings_given(s, preset))
         status = put(s, preset, &implied[s->train_sets[0] || s->type == WG_TYPE_LM], 1, error);
@@ -511,8 +511,7 @@ static wg_status check_type(const wg_settings *s, wg_error *error)
     if (!s->train_set)
         return wgi_error_set(error, WG_EINVAL, "train-set must be given where type is lm");
     if (s->net.encoder_layers)
-        return wgi_error_set(error, WG_EINVAL,
-                             "encoder-layers is %lld, must be 0 where type is lm",
+        return wgi_error_set(error, WG_EINVAL, "encoder-layers is %lld, must be 0 where type is lm",
                              (long long)s->net.encoder_layers);
     if (strstr(metrics, "bleu") || strstr(metrics, "chrf"))
         return wgi_error_set(error, WG_EINVAL,

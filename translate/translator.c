@@ -62,8 +62,8 @@ wg_status wg_translator_open(wg_translator **out, const char *folder,
     if (!t)
         return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
     t->threads = o->threads;
-    wg_status status = wgi_open_model(&t->model, WG_TYPE_TRANSFORMER, folder, o->settings,
-                                      o->weights, error);
+    wg_status status =
+        wgi_open_model(&t->model, WG_TYPE_TRANSFORMER, folder, o->settings, o->weights, error);
     t->max_tokens = max_tokens(&t->model.settings, o->max_tokens);
     if (status == WG_OK)
         status = make_search(t, folder, o, error);
@@ -185,7 +185,8 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
     wg_status status = out ? WG_OK : WG_ENOMEM;
     for (size_t i = 0; status == WG_OK && i < count; i++)
         if (h[i].ids)
-            status = wg_vocabulary_decode(t->model.vocabularies.side[1], h[i].ids, h[i].n, &out[i].text);
+            status =
+                wg_vocabulary_decode(t->model.vocabularies.side[1], h[i].ids, h[i].n, &out[i].text);
     for (size_t i = 0; status == WG_OK && i < count; i++) {
         out[i].hypothesis = h[i];
         h[i] = (wg_hypothesis){0};

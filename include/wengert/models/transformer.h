@@ -47,7 +47,7 @@ typedef enum wg_mode {
 /** Sizes and options of a model.  Fields have no defaults: start from wg_transformer_find and
  * change fields. */
 typedef struct wg_transformer_config {
-    const char *name;          /**< of the named configuration it came from */
+    const char *name; /**< of the named configuration it came from */
     /** Tokens; equal to target_vocabulary under WG_TIED_ALL, not used without an encoder. */
     int64_t source_vocabulary;
     int64_t target_vocabulary; /**< tokens */

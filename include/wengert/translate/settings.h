@@ -63,9 +63,9 @@ typedef struct wg_settings {
     bool vocab_tokenized; /**< wg_vocabulary_options.tokenized */
     /** In tokens; longer training pairs are left out, texts of a language model cut; 0: no limit */
     int64_t max_length;
-    bool join_lines;      /**< wg_span_options.joined */
-    int source_marks;     /**< wg_source_marks */
-    int decoder_start;    /**< wg_decoder_start */
+    bool join_lines;   /**< wg_span_options.joined */
+    int source_marks;  /**< wg_source_marks */
+    int decoder_start; /**< wg_decoder_start */
     /* model */
     int type;                  /**< wg_model_type */
     char *preset;              /**< "numbers", or a name for wg_transformer_find */
