@@ -259,6 +259,9 @@ static wg_status draw(const call *c, const step_io *io, int64_t sample, int64_t 
     for (int64_t i = 0; i < V; i++)
         g->logits[i] = wgi_get_element(io->logits, g->own.config.dtype, sample * V + i);
     double all = log_sum_exp(g->logits, (size_t)V);
+    if (!isfinite(all))
+        return wgi_error_set(&g->context.error, WG_ENONFINITE,
+                             "token %lld has no finite probability", (long long)t + 1);
     forbid(m, g->logits);
     wg_status status = wg_sampling_probabilities(g->p, &c->options->sampling, g->logits, (size_t)V,
                                                  &g->context.error);
