@@ -81,7 +81,7 @@ static void perplexity_comes_near_the_entropy(void **state)
 {
     (void)state;
     enum { SAMPLES = 100 };
-    wg_settings s = language_training("language_model", "dropout 0; after 12e; valid-freq 2e; "
+    wg_settings s = language_training("language_model", "dropout 0; after 30e; valid-freq 5e; "
                                                         "exponential-smoothing 0; "
                                                         "optimizer-delay 1");
     train(&s, NULL, NULL);
