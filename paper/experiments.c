@@ -19,6 +19,10 @@ static const paper_experiment experiments[] = {
      paper_table1},
     {"warmup", "Section 5.3: the learning rate first rises and then falls; the rise is needed.",
      paper_warmup},
+    {"lm",
+     "Section 3.2.3: masked self-attention keeps the decoder auto-regressive, so that each "
+     "prediction depends on the tokens before it only; alone, the decoder is a language model.",
+     paper_lm},
 };
 
 const paper_experiment *paper_experiment_at(size_t i)

@@ -8,5 +8,6 @@ wg_status paper_table1(paper_run *r);
 wg_status paper_scale(paper_run *r);
 wg_status paper_positions(paper_run *r);
 wg_status paper_warmup(paper_run *r);
+wg_status paper_lm(paper_run *r);
 
 #endif

@@ -30,7 +30,7 @@ BEGIN {
     allow("train", "graph ops autograd backends distributed models files text/unicode")
     allow("translate", "graph ops autograd backends distributed models decode files text text/unicode train")
     allow("measure", "graph ops autograd backends models decode files text train translate")
-    allow("paper", "graph ops autograd backends models files train measure")
+    allow("paper", "graph ops autograd backends models decode files train measure")
     allow("cli", "graph ops autograd backends distributed models decode files text text/unicode train translate measure paper onnx")
     allow("bench", "graph ops autograd backends models decode files text train translate measure backends/simd/kernels backends/onednn")
 }

@@ -5,7 +5,7 @@ wengert=$1
 : >input
 
 code 0 paper
-for name in scale positions table1 warmup; do
+for name in scale positions table1 warmup lm; do
     checks=$((checks + 1))
     grep -q "^$name  *[A-Z]" out || fail "$name is not listed"
 done

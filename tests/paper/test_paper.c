@@ -30,6 +30,7 @@ static const struct {
     {"positions", "h--"},
     {"table1", "h"},
     {"warmup", "h"},
+    {"lm", "hhh"},
 };
 
 static void each_experiment_finds_what_it_must(void **state)
