@@ -38,7 +38,8 @@ struct model_command {
 /* Parses the command line into m.  Returns an exit code; call model_close even after a failure.
  * Ends the program where argp does. */
 int model_parse(model *m, const model_command *command, int argc, char **argv);
-/* Opens the requested model, which must be one that the command takes.  Returns an exit code; complains. */
+/* Opens the requested model, which must be one that the command takes.  Returns an exit code;
+ * complains. */
 int model_open(model *m);
 void model_close(model *m);
 

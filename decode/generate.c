@@ -1,6 +1,6 @@
-/* Drawing texts from a language model.  A text is x_0 = begin, x_1, ..., x_n = the prompt, then what
- * is drawn.  The keys and values of x_t live at a slot of a pool, which attention reads: those of
- * x_0 ... x_(n-1) at the slots 1 ... n, which all samples share, the others at slots of their
+/* Drawing texts from a language model.  A text is x_0 = begin, x_1, ..., x_n = the prompt, then
+ * what is drawn.  The keys and values of x_t live at a slot of a pool, which attention reads: those
+ * of x_0 ... x_(n-1) at the slots 1 ... n, which all samples share, the others at slots of their
  * sample.  There are two kinds of plans, each in a few sizes:
  *
  *     prompt  R tokens x_0, ..., x_(n-1)    -> their keys and values

@@ -65,8 +65,9 @@ static const struct {
       .positions = WG_POSITIONS_LEARNED, .pre_norm = true, .tying = WG_UNTIED,
       .source_vocabulary = 7, .activation = WG_ACTIVATION_GELU, .dropout = 0.2}, false, true},
     {{.name = "decoder alone, much at once", .encoder_layers = NO_ENCODER,
-      .positions = WG_POSITIONS_ROTARY, .norm = WG_RMSNORM, .pre_norm = true, .fused_projections = true, .gated = true,
-      .activation = WG_ACTIVATION_SILU, .attention_window = 2}, true, false},
+      .positions = WG_POSITIONS_ROTARY, .norm = WG_RMSNORM, .pre_norm = true,
+      .fused_projections = true, .gated = true, .activation = WG_ACTIVATION_SILU,
+      .attention_window = 2}, true, false},
 };
 /* clang-format on */
 

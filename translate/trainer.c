@@ -1,4 +1,5 @@
-/* A training run of a Transformer or a language model: what train/trainer.h needs to know of texts and settings. */
+/* A training run of a Transformer or a language model: what train/trainer.h needs to know of texts
+ * and settings. */
 #include "translate/trainer.h"
 #include "backends/load.h"
 #include "files/checksum.h"

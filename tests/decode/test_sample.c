@@ -13,7 +13,8 @@ static wg_error error;
 static const double p8[] = {0.0625, 0.25, 0.03125, 0.125, 0.25, 0.0625, 0.125, 0.09375};
 enum { N = 8 };
 
-/* A logit is below 10 and rounded, and 1/T at most 2: an error of 2e-15, twice, in exp's argument. */
+/* A logit is below 10 and rounded, and 1/T at most 2: an error of 2e-15, twice, in exp's argument.
+ * */
 static void check_probabilities(wg_sampling s, const double *expected, const char *what)
 {
     double logits[N], p[N], sum = 0;

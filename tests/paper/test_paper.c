@@ -26,11 +26,7 @@ static paper_report run_small(const char *name, const char *kept_in)
 static const struct {
     const char *name, *findings;
 } small[] = {
-    {"scale", "hhc"},
-    {"positions", "h--"},
-    {"table1", "h"},
-    {"warmup", "h"},
-    {"lm", "hhh"},
+    {"scale", "hhc"}, {"positions", "h--"}, {"table1", "h"}, {"warmup", "h"}, {"lm", "hhh"},
 };
 
 static void each_experiment_finds_what_it_must(void **state)

@@ -9,8 +9,8 @@ static wg_error error;
 
 /* ---- a text ---------------------------------------------------------------------------------- */
 
-/* Lines of a grammar: a subject, a verb, an object, each uniform and independent of the others, then
- * the end.  The entropy of a line is log 5 + log 4 + log 5. */
+/* Lines of a grammar: a subject, a verb, an object, each uniform and independent of the others,
+ * then the end.  The entropy of a line is log 5 + log 4 + log 5. */
 static const char *const subjects[] = {"cat", "dog", "bird", "man", "child"},
                          *const verbs[] = {"sees", "likes", "follows", "hears"},
                          *const objects[] = {"mice", "stones", "stars", "snow", "soup"};
@@ -217,8 +217,8 @@ static wg_text_score evaluate(wg_language_model *m, const char *text)
     return score;
 }
 
-/* Cross-entropy by hand, of lines of several lengths, with a word that the vocabulary lacks, an empty
- * line and no newline at the end. */
+/* Cross-entropy by hand, of lines of several lengths, with a word that the vocabulary lacks, an
+ * empty line and no newline at the end. */
 static void cross_entropy_is_that_computed_by_hand(void **state)
 {
     (void)state;

@@ -116,10 +116,10 @@ typedef struct wg_transformer {
  * The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and
  * output/weight where they are not tied; output/bias; encoder/layer0/... with norm1,
  * self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...,
- * which also has cross_attn and norm3 if there is an encoder; encoder/norm and decoder/norm as final_norm says;
- * encoder/positions and decoder/positions for learned ones.  Without an encoder, the embedding is
- * embedding/weight whether it is tied to the output or not.  Matrices are drawn by Xavier's rule,
- * embeddings from N(0, 1/d). */
+ * which also has cross_attn and norm3 if there is an encoder; encoder/norm and decoder/norm as
+ * final_norm says; encoder/positions and decoder/positions for learned ones.  Without an encoder,
+ * the embedding is embedding/weight whether it is tied to the output or not.  Matrices are drawn by
+ * Xavier's rule, embeddings from N(0, 1/d). */
 WG_API wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
                                             const wg_transformer_config *config, wg_mode mode);
 #define wg_transformer_begin(...) wg_transformer_begin(WG_HERE, __VA_ARGS__)

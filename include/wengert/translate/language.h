@@ -1,5 +1,5 @@
-/* Use of a language model's folder, which `wengert train --type lm' writes: texts are generated, and
- * texts are measured.
+/* Use of a language model's folder, which `wengert train --type lm' writes: texts are generated,
+ * and texts are measured.
  *
  *     wg_language_model *m;
  *     wg_text *found;

@@ -185,7 +185,8 @@ WG_API const char *wg_option_group_title(int group);
 /* ---- settings by name ------------------------------------------------------------------------ */
 
 /** Sets the defaults and the preset "numbers".  (If training sets or the
- * type of a language model are given but no preset, the preset becomes "tiny".)  WG_ENOMEM; *s is then empty. */
+ * type of a language model are given but no preset, the preset becomes "tiny".)  WG_ENOMEM; *s is
+ * then empty. */
 WG_API WG_MUST_USE wg_status wg_settings_init(wg_settings *s);
 /** Frees the texts and clears the struct; NULL is allowed. */
 WG_API void wg_settings_free(wg_settings *s);
