@@ -29,6 +29,7 @@ int command_train(int argc, char **argv);
 int command_translate(int argc, char **argv);
 int command_score(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
+int command_generate(int argc, char **argv);
 int command_stop(int argc, char **argv);
 int command_average(int argc, char **argv);
 int command_import(int argc, char **argv);

@@ -1,4 +1,4 @@
-/* wengert evaluate: the metrics of a model on a pair of files. */
+/* wengert evaluate: the metrics of a model on a pair of files, of a language model on one. */
 #include "cli/model.h"
 #include "wengert/text/bleu.h"
 #include "wengert/text/numbers.h"
@@ -39,6 +39,12 @@ typedef struct texts {
     wg_translation *translation; /* [n] */
 } texts;
 
+static void print_prediction(double cross_entropy, double accuracy)
+{
+    printf("cross-entropy  %.4f nats per token\nperplexity     %.4f\naccuracy       %.4f\n",
+           cross_entropy, exp(cross_entropy), accuracy);
+}
+
 /* Sums -log p over the given targets, as in validation: in nats, without label smoothing. */
 static wg_status measure_targets(const request *r, const texts *t)
 {
@@ -57,8 +63,7 @@ static wg_status measure_targets(const request *r, const texts *t)
     wg_translations_free(found, t->n);
     printf("sentences      %zu\ntarget tokens  %.0f\n", t->n, tokens);
     if (tokens > 0)
-        printf("cross-entropy  %.4f nats per token\nperplexity     %.4f\naccuracy       %.4f\n",
-               cost / tokens, exp(cost / tokens), hits / tokens);
+        print_prediction(cost / tokens, hits / tokens);
     return WG_OK;
 }
 
@@ -151,9 +156,33 @@ static int draw_numbers(const model *m, wg_corpus **pairs)
     return exit_code(status);
 }
 
+/* A language model on one text. */
+static int evaluate_language(const request *r)
+{
+    wg_text_score score;
+    if (r->model.n_files != 1 || r->output || r->lowercase) {
+        complain("a language model is evaluated on one file, TEXT, without --output and "
+                 "--lowercase");
+        return EXIT_USAGE;
+    }
+    wg_status status = wg_language_model_evaluate(r->model.language, r->model.files[0], &score);
+    if (status != WG_OK) {
+        complain("%s", wg_language_model_message(r->model.language));
+        return exit_code(status);
+    }
+    printf("texts          %lld\ntokens         %lld\n", (long long)score.texts,
+           (long long)score.tokens);
+    print_prediction(score.cross_entropy, score.accuracy);
+    return EXIT_OK;
+}
+
 static int evaluate(const request *r)
 {
     wg_corpus *pairs = NULL;
+    if (r->model.n_files == 1) {
+        complain("expected two files, SOURCE TARGET; one is for a language model");
+        return EXIT_USAGE;
+    }
     int code =
         r->model.n_files ? model_read_pairs(&r->model, &pairs) : draw_numbers(&r->model, &pairs);
     if (code != EXIT_OK)
@@ -185,12 +214,14 @@ int command_evaluate(int argc, char **argv)
         .use = WG_FOR_EVALUATION,
         .options = table,
         .parse = parse,
-        .usage = "--model FOLDER [SOURCE TARGET]",
+        .usage = "--model FOLDER [SOURCE TARGET]\n--model FOLDER TEXT",
         .doc = "Evaluates a model on parallel text: cross-entropy, perplexity and accuracy on the "
                "targets; exact matches, BLEU and chrF of its translations.  Without files, on 1000 "
-               "numbers held out from the built-in corpus.\v"
+               "numbers held out from the built-in corpus.  A language model is evaluated on one "
+               "text: cross-entropy, perplexity and accuracy.\v"
                "Options not given are taken from the model's config.yml.",
         .max_files = 2,
+        .models = EITHER,
     };
     request r = {.output = NULL};
     int code = model_parse(&r.model, &asks, argc, argv);
@@ -199,7 +230,7 @@ int command_evaluate(int argc, char **argv)
     if (code == EXIT_OK)
         code = model_open(&r.model);
     if (code == EXIT_OK)
-        code = evaluate(&r);
+        code = r.model.language ? evaluate_language(&r) : evaluate(&r);
     model_close(&r.model);
     return code;
 }

@@ -27,7 +27,8 @@ static wg_status fail(wg_error *error, wg_status status, const char *text)
 
 static void copy_input(const live *m, const wg_value *input, const int32_t *from)
 {
-    memcpy(wg_plan_data(m->plan, input), from, wg_value_bytes(input));
+    if (input) /* a language model has no source */
+        memcpy(wg_plan_data(m->plan, input), from, wg_value_bytes(input));
 }
 
 /* Builds the graph for a batch of that shape, reads the weights and fills in the batch. */
@@ -36,7 +37,8 @@ static wg_status open_live(live *m, const char *folder, const wg_transformer_con
 {
     m->g = wg_graph_new();
     wg_transformer t = wg_transformer_begin(m->g, network, WG_MODE_TRAINING);
-    m->in = wg_transformer_inputs_new(m->g, b->rows, b->source_length, b->target_length);
+    m->in = wg_transformer_inputs_new(m->g, b->rows, network->encoder_layers ? b->source_length : 0,
+                                      b->target_length);
     m->loss = wg_output(wg_transformer_loss(&t, &m->in, NULL), "cost");
     wg_status status = wg_plan_create(&m->plan, m->g, NULL);
     if (status != WG_OK)

@@ -13,11 +13,12 @@ static int command_help(int argc, char **argv);
 
 static const command commands[] = {
 #ifdef WG_HAVE_TRAINING
-    {"train", "train a Transformer on parallel text", command_train},
+    {"train", "train a Transformer on parallel text, or a language model", command_train},
     {"stop", "stop a training run", command_stop},
     {"translate", "translate standard input", command_translate},
     {"score", "score given translations by log probability", command_score},
-    {"evaluate", "evaluate a model on parallel text", command_evaluate},
+    {"evaluate", "evaluate a model on parallel text, a language model on one", command_evaluate},
+    {"generate", "draw texts from a language model", command_generate},
     {"average", "average the weights of several models", command_average},
     {"import", "make a model folder of another program's weights", command_import},
     {"info", "describe a model folder", command_info},

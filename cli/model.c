@@ -38,19 +38,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case WEIGHTS: m->weights = arg; break;
     case ARGP_KEY_ARG:
-        if (p->command->max_files == 0) {
+        if (p->command->max_files == 0 ||
+            (p->command->models == GENERATES && !settings_args_value(&m->args, "model"))) {
             settings_args_model(&m->args, arg, state);
             break;
         }
         if (m->n_files == p->command->max_files)
-            argp_error(
-                state,
-                "expected two files, SOURCE TARGET, got '%s' as well; use --model for the model",
-                arg);
+            argp_error(state,
+                       p->command->models == GENERATES
+                           ? "expected one prompt, got '%s' as well; use quotes around a prompt"
+                           : "expected two files, SOURCE TARGET, got '%s' as well; use --model for "
+                             "the model",
+                       arg);
         m->files[m->n_files++] = arg;
         break;
     case ARGP_KEY_END:
-        if (m->n_files == 1 || m->n_files < p->command->min_files)
+        if ((m->n_files == 1 && p->command->models == TRANSLATES) ||
+            m->n_files < p->command->min_files)
             argp_error(state, "expected two files, SOURCE TARGET");
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -60,14 +64,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int model_parse(model *m, const model_command *c, int argc, char **argv)
 {
-    static const struct argp_option table[] = {
+    const struct argp_option table[] = {
         {"weights", WEIGHTS, "FILE", 0,
          "weights to load: a file in the model folder, or a path (default: the best available)",
          WG_GROUP_FILES + 1},
-        {0, 0, 0, 0, "Output:", WG_GROUP_COUNT + 1},
+        {0, 0, 0, 0, c->options ? "Output:" : NULL, c->options ? WG_GROUP_COUNT + 1 : 0},
         {0},
     };
-    *m = (model){.n_files = 0};
+    *m = (model){.command = c};
     int code = settings_args_init(&m->args, c->use);
     if (code != EXIT_OK)
         return code;
@@ -79,12 +83,22 @@ int model_parse(model *m, const model_command *c, int argc, char **argv)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Opens it with the settings of the folder: the command line does not change the model. */
-static int open_translator(model *m, const char *folder, const wg_settings *of_folder)
+/* Both are opened with the settings of the folder: the command line does not change the model. */
+static wg_status open_language(model *m, const char *folder, const wg_settings *of_folder,
+                               wg_error *error)
 {
-    wg_error error;
-    if (wg_backend_list_open(&m->backends, m->settings.backend, &error) != WG_OK)
-        return complain_error(&error);
+    const wg_language_model_options options = {.weights = m->weights,
+                                               .settings = of_folder,
+                                               .backends = m->backends.backend,
+                                               .n_backends = m->backends.count,
+                                               .threads = (int)m->settings.threads,
+                                               .int8 = m->settings.int8};
+    return wg_language_model_open(&m->language, folder, &options, error);
+}
+
+static wg_status open_translator(model *m, const char *folder, const wg_settings *of_folder,
+                                 wg_error *error)
+{
     const wg_translator_options options = {.weights = m->weights,
                                            .settings = of_folder,
                                            .backends = m->backends.backend,
@@ -92,7 +106,18 @@ static int open_translator(model *m, const char *folder, const wg_settings *of_f
                                            .threads = (int)m->settings.threads,
                                            .max_tokens = m->settings.max_input,
                                            .int8 = m->settings.int8};
-    wg_status status = wg_translator_open(&m->translator, folder, &options, &error);
+    return wg_translator_open(&m->translator, folder, &options, error);
+}
+
+static int open_either(model *m, const char *folder, const wg_settings *of_folder)
+{
+    wg_error error;
+    bool either = m->command->models == EITHER,
+         lm = either ? of_folder->type == WG_TYPE_LM : m->command->models == GENERATES;
+    wg_status status = wg_backend_list_open(&m->backends, m->settings.backend, &error);
+    if (status == WG_OK)
+        status = lm ? open_language(m, folder, of_folder, &error)
+                    : open_translator(m, folder, of_folder, &error);
     return status == WG_OK ? EXIT_OK : complain_error(&error);
 }
 
@@ -116,7 +141,7 @@ int model_open(model *m)
     if (code == EXIT_OK)
         code = check_threads((long)m->settings.threads);
     if (code == EXIT_OK)
-        code = open_translator(m, folder, &of_folder);
+        code = open_either(m, folder, &of_folder);
     wg_settings_free(&of_folder);
     return code;
 }
@@ -124,6 +149,7 @@ int model_open(model *m)
 void model_close(model *m)
 {
     wg_translator_free(m->translator);
+    wg_language_model_free(m->language);
     wg_backend_list_close(&m->backends);
     wg_settings_free(&m->settings);
     settings_args_free(&m->args);

@@ -168,7 +168,7 @@ static wg_value *find_loss(const wg_graph *g)
 static wg_value *build_trained(wg_graph *g, const wg_transformer_config *c)
 {
     wg_transformer t = wg_transformer_begin(g, c, WG_MODE_TRAINING);
-    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, 7, 6);
+    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, c->encoder_layers ? 7 : 0, 6);
     return wg_output(wg_transformer_loss(&t, &in, NULL), "loss");
 }
 

@@ -1,4 +1,4 @@
-/* wengert train: trains a Transformer, or resumes a training run. */
+/* wengert train: trains a Transformer or a language model, or resumes a training run. */
 #include "cli/model.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
@@ -141,7 +141,8 @@ int command_train(int argc, char **argv)
         table,
         parse,
         "[FOLDER]",
-        "Trains a Transformer on parallel text, or resumes a training run.\v"
+        "Trains a Transformer on parallel text or, with --type lm, a language model on one text; "
+        "or resumes a training run.\v"
         "The folder --model keeps the whole state of the run; the same command resumes it.  "
         "Without --train-sets the model learns to translate number phrases from English to "
         "German.  A preset overrides the defaults shown here; --dump-config prints the settings "

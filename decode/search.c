@@ -1,6 +1,7 @@
 /* The public interface of decoding: checks arguments and hands the work to workers. */
 #include "decode/check.h"
 #include "decode/forced.h"
+#include "decode/owned.h"
 #include "decode/parallel.h"
 #include "graph/error.h"
 
@@ -8,11 +9,7 @@
 #include <string.h>
 
 struct wg_search {
-    wg_search_model model; /* points to the copies below; with int8 its store is `integers` */
-    wg_transformer_config config;
-    const wg_backend **backends;
-    wg_store *integers; /* with int8: layered over the caller's store */
-    wg_plan *quantizer; /* with int8: the plan that fills `integers` */
+    wgi_owned_model own;
     wgi_workers workers;
 };
 
@@ -29,25 +26,6 @@ static wg_status out_of_memory(wg_error *error)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* Copies of what the caller may free. */
-static bool copy_model(wg_search *s, const wg_search_model *model)
-{
-    s->model = *model;
-    s->config = *model->config;
-    s->config.name = NULL;
-    s->config.dtype = s->config.dtype ? s->config.dtype : WG_F32;
-    s->backends = calloc(model->n_backends + 1, sizeof *s->backends);
-    if (!s->backends)
-        return false;
-    for (size_t i = 0; i < model->n_backends; i++)
-        s->backends[i] = model->backends[i];
-    s->model.config = &s->config;
-    s->model.backends = s->backends;
-    if (s->model.int8)
-        s->model.store = s->integers = wg_store_new_over(model->store);
-    return s->model.store != NULL;
-}
-
 wg_status wg_search_create(wg_search **out, const wg_search_model *model, wg_error *error)
 {
     wgi_error_clear(error);
@@ -57,10 +35,14 @@ wg_status wg_search_create(wg_search **out, const wg_search_model *model, wg_err
     wg_status status = wgi_check_model(model, error);
     if (status != WG_OK)
         return status;
+    if (model->config->encoder_layers == 0)
+        return wgi_error_set(error, WG_EINVAL,
+                             "wg_search_create: encoder_layers is 0: a language model does not "
+                             "translate; wg_generator_create takes it");
     wg_search *s = calloc(1, sizeof *s);
     if (!s)
         return out_of_memory(error);
-    if (!copy_model(s, model) || !wgi_workers_init(&s->workers, &s->model)) {
+    if (!wgi_owned_copy(&s->own, model) || !wgi_workers_init(&s->workers, &s->own.model)) {
         wg_search_free(s);
         return out_of_memory(error);
     }
@@ -73,9 +55,7 @@ void wg_search_free(wg_search *s)
     if (!s)
         return;
     wgi_workers_clear(&s->workers);
-    wg_plan_free(s->quantizer);
-    wg_store_free(s->integers);
-    free(s->backends);
+    wgi_owned_clear(&s->own);
     free(s);
 }
 
@@ -101,7 +81,7 @@ static wg_status translate(wg_search *s, const wgi_sentences *sources, const wg_
                            wg_hypothesis *found)
 {
     const size_t n_best = (size_t)o->n_best;
-    wg_status status = wgi_context_quantize(context_of(s), &s->quantizer);
+    wg_status status = wgi_context_quantize(context_of(s), &s->own.quantizer);
     if (status == WG_OK)
         status = wgi_workers_run(&s->workers, sources, o, found);
     if (status == WG_OK && !add_empty_translations(found, sources, n_best))
@@ -123,10 +103,11 @@ wg_status wg_search_run(wg_search *s, const int32_t *const *sources, const size_
     if (!results || (n && (!sources || !lengths)))
         return wgi_error_set(error, WG_EINVAL, "wg_search_run: an argument is NULL");
     *results = NULL;
-    wg_status status = wgi_check_options(&s->config, options, &o, error);
+    wg_status status = wgi_check_options(&s->own.config, options, &o, error);
     context_of(s)->stop = o.stop;
     if (status == WG_OK)
-        status = wgi_check_ids(&s->config, "the source", &all, s->config.source_vocabulary, error);
+        status = wgi_check_ids(&s->own.config, "the source", &all, s->own.config.source_vocabulary,
+                               error);
     if (status != WG_OK)
         return status;
     const size_t count = n * (size_t)o.n_best;
@@ -164,7 +145,7 @@ static wg_status score(wg_search *s, const wgi_sentences *sources, const wgi_sen
 {
     if (!copy_targets(h, sources, targets))
         return out_of_memory(&context_of(s)->error);
-    wg_status status = wgi_context_quantize(context_of(s), &s->quantizer);
+    wg_status status = wgi_context_quantize(context_of(s), &s->own.quantizer);
     if (status == WG_OK)
         status = wgi_forced_run(context_of(s), sources, h, 1, true, o);
     for (size_t i = 0; status == WG_OK && i < sources->n; i++)
@@ -186,12 +167,14 @@ wg_status wg_search_score(wg_search *s, const int32_t *const *sources, const siz
     if (!results || (n && (!sources || !source_lengths || !targets || !target_lengths)))
         return wgi_error_set(error, WG_EINVAL, "wg_search_score: an argument is NULL");
     *results = NULL;
-    wg_status status = wgi_check_options(&s->config, options, &o, error);
+    wg_status status = wgi_check_options(&s->own.config, options, &o, error);
     context_of(s)->stop = o.stop;
     if (status == WG_OK)
-        status = wgi_check_ids(&s->config, "the source", &from, s->config.source_vocabulary, error);
+        status = wgi_check_ids(&s->own.config, "the source", &from, s->own.config.source_vocabulary,
+                               error);
     if (status == WG_OK)
-        status = wgi_check_ids(&s->config, "the target", &to, s->config.target_vocabulary, error);
+        status = wgi_check_ids(&s->own.config, "the target", &to, s->own.config.target_vocabulary,
+                               error);
     if (status != WG_OK)
         return status;
     wg_hypothesis *h = calloc(n + 1, sizeof *h);

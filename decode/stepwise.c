@@ -127,13 +127,16 @@ static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, const wgi_s
     y = self_sublayer(m, y, s);
     x = wgi_transformer_after(m, "norm1", x, y);
 
-    y = wgi_transformer_before(m, "norm2", x);
-    y = cross_sublayer(m, y, s);
-    x = wgi_transformer_after(m, "norm2", x, y);
-
-    y = wgi_transformer_before(m, "norm3", x);
+    bool alone = m->config.encoder_layers == 0;
+    if (!alone) {
+        y = wgi_transformer_before(m, "norm2", x);
+        y = cross_sublayer(m, y, s);
+        x = wgi_transformer_after(m, "norm2", x, y);
+    }
+    const char *last = alone ? "norm2" : "norm3";
+    y = wgi_transformer_before(m, last, x);
     y = wgi_transformer_feed_forward(m, y);
-    return wgi_transformer_after(m, "norm3", x, y);
+    return wgi_transformer_after(m, last, x, y);
 }
 
 wg_value *wgi_stepwise_decode(const wg_transformer *m, const wgi_step *s, int64_t longest)

@@ -28,7 +28,7 @@ typedef struct wgi_step {
     wgi_tokens tokens;
     wg_value *to; /* [R] slots of the tokens themselves, which are among tokens.slots */
     wg_value *source_slots,
-        *source_lengths; /* [R, S], [R] of the source sentence                               */
+        *source_lengths; /* [R, S], [R] of the source sentence; not without an encoder       */
     int64_t slots,
         memory_slots; /* places in the pools                                              */
 } wgi_step;

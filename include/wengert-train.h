@@ -13,6 +13,7 @@
 #include "wengert/text/vocabulary.h"
 #include "wengert/translate/folder.h"
 #include "wengert/translate/foreign.h"
+#include "wengert/translate/language.h"
 #include "wengert/translate/settings.h"
 #include "wengert/translate/trainer.h"
 #include "wengert/translate/translator.h"

@@ -35,6 +35,8 @@
 #include "wengert/models/models.h"
 #include "wengert/models/load.h"
 #include "wengert/models/optimizer.h"
+#include "wengert/decode/generate.h"
+#include "wengert/decode/sample.h"
 #include "wengert/decode/search.h"
 #include "wengert/models/positions.h"
 #include "wengert/models/quantize.h"

@@ -57,11 +57,11 @@ static wg_value *lstm(wg_graph *g)
     return classify(wg_dense("logits", h, VOCABULARY, WG_ACTIVATION_NONE), next);
 }
 
-/* The Transformer: 2 sentences of 7 and 6 tokens. */
+/* The Transformer: 2 sentences of 7 and 6 tokens; without an encoder, of 6. */
 static wg_value *build_transformer(wg_graph *g, const wg_transformer_config *c)
 {
     wg_transformer m = wg_transformer_begin(g, c, WG_MODE_TRAINING);
-    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, 7, 6);
+    wg_transformer_inputs in = wg_transformer_inputs_new(g, 2, c->encoder_layers ? 7 : 0, 6);
     return wg_output(wg_transformer_loss(&m, &in, NULL), "loss");
 }
 

@@ -13,7 +13,10 @@
  *                |                                     |
  *       sqrt(d) E[source] + PE                sqrt(d) E[target_in] + PE
  *
- * with  x = Norm(x + Dropout(sublayer(x)))  around each sublayer. */
+ * with  x = Norm(x + Dropout(sublayer(x)))  around each sublayer.
+ *
+ * Without an encoder, the decoder is a language model: N x (self-attention, causal; feed forward),
+ * which is a layer of the encoder that looks back only. */
 #include "models/internal.h"
 
 #include <math.h>
@@ -127,6 +130,13 @@ static wg_value *decoder_layer(const wg_transformer *m, wg_value *x, wg_value *m
     return wgi_transformer_after(m, "norm3", x, y);
 }
 
+/* The same of a decoder alone */
+static wg_value *language_layer(const wg_transformer *m, wg_value *x)
+{
+    const wg_multi_head_options self = wgi_transformer_self(m, true, m->target_lengths);
+    return wgi_transformer_encoder_layer(m, x, &self);
+}
+
 /* ---- embeddings and positions ---------------------------------------------------------------- */
 
 wg_value *wgi_transformer_positions(const char *at, const wg_transformer *m, int64_t first,
@@ -189,11 +199,13 @@ wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
     c->dtype = c->dtype ? c->dtype : WG_F32;
 
     const wg_init rows = wg_normal_init(1 / sqrt((double)c->d_model));
-    bool all = c->tying == WG_TIED_ALL;
-    m.source_embedding =
-        matrix(&m, all ? "embedding" : "source_embedding", c->source_vocabulary, rows);
-    m.target_embedding =
-        all ? m.source_embedding : matrix(&m, "target_embedding", c->target_vocabulary, rows);
+    bool alone = c->encoder_layers == 0, all = alone || c->tying == WG_TIED_ALL;
+    if (!alone)
+        m.source_embedding =
+            matrix(&m, all ? "embedding" : "source_embedding", c->source_vocabulary, rows);
+    m.target_embedding = all && !alone ? m.source_embedding
+                                       : matrix(&m, all ? "embedding" : "target_embedding",
+                                                c->target_vocabulary, rows);
     m.output_weight = c->tying == WG_UNTIED
                           ? matrix(&m, "output", c->target_vocabulary, wg_xavier(1))
                           : m.target_embedding;
@@ -211,6 +223,9 @@ wg_value *(wg_transformer_encode)(const char *at, wg_transformer *m, wg_value *s
 {
     wg_graph *g = m->graph;
     const wg_multi_head_options self = wgi_transformer_self(m, false, lengths);
+    if (wg_graph_status(g) == WG_OK && m->config.encoder_layers == 0)
+        return wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_encode",
+                             "encoder_layers is 0: the model has no encoder");
     wg_scope_push(g, "encoder");
     wg_value *x = embed(at, m, m->source_embedding, source);
     for (int64_t i = 0; x && i < m->config.encoder_layers; i++) {
@@ -227,11 +242,16 @@ wg_value *(wg_transformer_decode)(const char *at, wg_transformer *m, wg_value *t
                                   wg_value *memory, wg_value *source_lengths)
 {
     wg_graph *g = m->graph;
+    bool alone = m->config.encoder_layers == 0;
+    if (wg_graph_status(g) == WG_OK && alone && memory)
+        return wg_graph_fail(g, WG_EINVAL, at, "wg_transformer_decode",
+                             "encoder_layers is 0: the decoder reads no memory, which must be "
+                             "NULL");
     wg_scope_push(g, "decoder");
     wg_value *x = embed(at, m, m->target_embedding, target_in);
     for (int64_t i = 0; x && i < m->config.decoder_layers; i++) {
         wg_scope_push(g, "layer%d", (int)i);
-        x = decoder_layer(m, x, memory, source_lengths);
+        x = alone ? language_layer(m, x) : decoder_layer(m, x, memory, source_lengths);
         wg_scope_pop(g);
     }
     x = wgi_transformer_last(m, x);
@@ -252,12 +272,23 @@ wg_value *wg_transformer_logits(wg_transformer *m, wg_value *states)
 wg_transformer_inputs wg_transformer_inputs_new(wg_graph *g, int64_t rows, int64_t source_length,
                                                 int64_t target_length)
 {
-    return (wg_transformer_inputs){
-        .source = wg_input(g, "source", WG_I32, WG_SHAPE(rows, source_length)),
-        .source_lengths = wg_input(g, "source_lengths", WG_I32, WG_SHAPE(rows)),
-        .target_in = wg_input(g, "target_in", WG_I32, WG_SHAPE(rows, target_length)),
-        .target_out = wg_input(g, "target_out", WG_I32, WG_SHAPE(rows, target_length)),
-    };
+    wg_transformer_inputs in = {.source = NULL};
+    if (source_length) {
+        in.source = wg_input(g, "source", WG_I32, WG_SHAPE(rows, source_length));
+        in.source_lengths = wg_input(g, "source_lengths", WG_I32, WG_SHAPE(rows));
+    }
+    in.target_in = wg_input(g, "target_in", WG_I32, WG_SHAPE(rows, target_length));
+    in.target_out = wg_input(g, "target_out", WG_I32, WG_SHAPE(rows, target_length));
+    return in;
+}
+
+wg_value *(wg_transformer_states)(const char *at, wg_transformer *m,
+                                  const wg_transformer_inputs *in)
+{
+    bool alone = m->config.encoder_layers == 0;
+    wg_value *memory =
+        alone ? NULL : (wg_transformer_encode)(at, m, in->source, in->source_lengths);
+    return (wg_transformer_decode)(at, m, in->target_in, memory, in->source_lengths);
 }
 
 wg_value *wg_transformer_loss(wg_transformer *m, const wg_transformer_inputs *in,
@@ -269,7 +300,6 @@ wg_value *wg_transformer_loss(wg_transformer *m, const wg_transformer_inputs *in
         .use_ignore = true,
         .ignore = WG_NO_TARGET,
     };
-    wg_value *memory = wg_transformer_encode(m, in->source, in->source_lengths);
-    wg_value *states = wg_transformer_decode(m, in->target_in, memory, in->source_lengths);
-    return wg_cross_entropy(wg_transformer_logits(m, states), in->target_out, normaliser, &loss);
+    wg_value *logits = wg_transformer_logits(m, wg_transformer_states(m, in));
+    return wg_cross_entropy(logits, in->target_out, normaliser, &loss);
 }

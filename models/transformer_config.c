@@ -51,14 +51,14 @@ static wg_status check_ranges(const wg_transformer_config *c, wg_error *error)
         const char *field;
         int64_t value, min, max;
     } whole[] = {
-        {"source_vocabulary", c->source_vocabulary, 1, MAX},
+        {"source_vocabulary", c->source_vocabulary, c->encoder_layers != 0, MAX},
         {"target_vocabulary", c->target_vocabulary, 1, MAX},
         {"d_model", c->d_model, 1, MAX},
         {"d_ff", c->d_ff, 1, MAX},
         {"heads", c->heads, 1, MAX},
         {"d_k", c->d_k, 0, MAX},
         {"d_v", c->d_v, 0, MAX},
-        {"encoder_layers", c->encoder_layers, 1, MAX},
+        {"encoder_layers", c->encoder_layers, 0, MAX},
         {"decoder_layers", c->decoder_layers, 1, MAX},
         {"max_positions", c->max_positions, 1, MAX},
         {"first_position", c->first_position, 0, MAX},
@@ -125,7 +125,8 @@ wg_status wg_transformer_check(const wg_transformer_config *c, wg_error *error)
         return wgi_error_set(error, WG_EINVAL,
                              "attention_window is %lld, must be 0 where attention is additive",
                              (long long)c->attention_window);
-    if (c->tying == WG_TIED_ALL && c->source_vocabulary != c->target_vocabulary)
+    if (c->encoder_layers && c->tying == WG_TIED_ALL &&
+        c->source_vocabulary != c->target_vocabulary)
         return wgi_error_set(
             error, WG_EINVAL,
             "tying of all embeddings, but source_vocabulary is %lld, target_vocabulary %lld",

@@ -1,6 +1,8 @@
 /* Small Transformers for checks: the paper's, and one for each option. */
 #include "models/internal.h"
 
+enum { NO_ENCODER = -1 }; /* of encoder_layers, which are 0 then and otherwise 2 */
+
 /* What is special about each; the rest is filled in below. */
 /* clang-format off */
 static const struct {
@@ -58,6 +60,14 @@ static const struct {
       .pre_norm = true, .fused_projections = true, .gated = true,
       .activation = WG_ACTIVATION_SILU, .tying = WG_UNTIED,
       .output_bias = true, .dropout = 0.1, .attention_dropout = 0.1}, true, false},
+    {{.name = "decoder alone", .encoder_layers = NO_ENCODER}, false, false},
+    {{.name = "decoder alone, learned positions, pre-norm, untied", .encoder_layers = NO_ENCODER,
+      .positions = WG_POSITIONS_LEARNED, .pre_norm = true, .tying = WG_UNTIED,
+      .source_vocabulary = 7, .activation = WG_ACTIVATION_GELU, .dropout = 0.2}, false, true},
+    {{.name = "decoder alone, much at once", .encoder_layers = NO_ENCODER,
+      .positions = WG_POSITIONS_ROTARY, .norm = WG_RMSNORM, .pre_norm = true,
+      .fused_projections = true, .gated = true, .activation = WG_ACTIVATION_SILU,
+      .attention_window = 2}, true, false},
 };
 /* clang-format on */
 
@@ -71,7 +81,8 @@ bool wgi_transformer_variant(size_t i, wg_transformer_config *out)
     c.d_model = 8;
     c.d_ff = 12;
     c.heads = c.heads ? c.heads : 2;
-    c.encoder_layers = c.decoder_layers = 2;
+    c.decoder_layers = 2;
+    c.encoder_layers = c.encoder_layers == NO_ENCODER ? 0 : 2;
     c.max_positions = 16;
     c.norm_eps = 1e-5;
     c.activation = c.activation ? c.activation : WG_ACTIVATION_RELU;

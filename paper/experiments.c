@@ -54,6 +54,10 @@ static const paper_experiment experiments[] = {
      "Section 6.3: a Transformer that was not made for it learns constituency parsing, as "
      "translation into brackets, and is better than a grammar read off the same trees.",
      paper_parsing},
+    {"lm",
+     "Section 3.2.3: masked self-attention keeps the decoder auto-regressive, so that each "
+     "prediction depends on the tokens before it only; alone, the decoder is a language model.",
+     paper_lm},
 };
 
 const paper_experiment *paper_experiment_at(size_t i)

@@ -18,5 +18,6 @@ wg_status paper_averaging(paper_run *r);
 wg_status paper_beam(paper_run *r);
 wg_status paper_visualise(paper_run *r);
 wg_status paper_parsing(paper_run *r);
+wg_status paper_lm(paper_run *r);
 
 #endif

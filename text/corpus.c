@@ -1,4 +1,5 @@
-/* Pairs of sentences: two texts split into lines, encoded in parallel, and kept in one array. */
+/* Pairs of sentences: two texts split into lines, encoded in parallel, and kept in one array.  A
+ * single text is the target side of pairs whose sources are empty. */
 #include "wengert/text/corpus.h"
 
 #include "text/internal.h"
@@ -22,18 +23,14 @@ struct wg_corpus {
 
 /* ---- under construction ---------------------------------------------------------------------- */
 
-typedef struct encoded {
-    int32_t *ids;
-    size_t n;
-} encoded;
-
 typedef struct reader {
     const char *name[SIDES];
     wgi_text text[SIDES];
     wgi_slice *lines[SIDES];
     size_t n_lines[SIDES];
-    encoded *sentence; /* [2 n_lines]: line i of side s at 2 i + s */
+    wgi_encoded *sentence; /* [2 n_lines]: line i of side s at 2 i + s */
     wg_corpus_options options;
+    const wg_span_options *spans; /* of a single text; NULL: there are two */
     wg_error *error;
 } reader;
 
@@ -58,11 +55,23 @@ static wg_status split(reader *r, int side)
     return WG_OK;
 }
 
+/* As many empty lines as the target has. */
+static wg_status without_source(reader *r)
+{
+    r->n_lines[0] = r->n_lines[1];
+    r->lines[0] = calloc(r->n_lines[0] + 1, sizeof *r->lines[0]);
+    if (!r->lines[0])
+        return no_memory(r);
+    for (size_t i = 0; i < r->n_lines[0]; i++)
+        r->lines[0][i].text = "";
+    return WG_OK;
+}
+
 static wg_status split_both(reader *r)
 {
-    wg_status status = split(r, 0);
+    wg_status status = split(r, 1);
     if (status == WG_OK)
-        status = split(r, 1);
+        status = r->spans ? without_source(r) : split(r, 0);
     if (status == WG_OK && r->n_lines[0] != r->n_lines[1])
         return wgi_error_set(r->error, WG_EDATA,
                              "%s and %s: expected equally many lines, got %zu and %zu", r->name[0],
@@ -96,6 +105,40 @@ static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 
 /* ---- choosing and keeping -------------------------------------------------------------------- */
 
+static void free_sentences(reader *r)
+{
+    for (size_t i = 0; r->sentence && i < SIDES * r->n_lines[0]; i++)
+        free(r->sentence[i].ids);
+    free(r->sentence);
+    r->sentence = NULL;
+}
+
+/* The spans of a single text, in place of its lines. */
+static wg_status cut(wg_corpus *c, reader *r)
+{
+    size_t n = r->n_lines[1], n_spans = 0;
+    wgi_encoded *spans = NULL, *line = calloc(n + 1, sizeof *line);
+    for (size_t i = 0; line && i < n; i++) {
+        line[i] = r->sentence[SIDES * i + 1];
+        c->empty += line[i].n == 0;
+    }
+    wg_status status = line ? wgi_spans_cut(&spans, &n_spans, line, n, r->spans) : WG_ENOMEM;
+    free(line);
+    if (status != WG_OK)
+        return no_memory(r);
+    free_sentences(r);
+    r->sentence = calloc(SIDES * n_spans + 1, sizeof *r->sentence);
+    r->n_lines[0] = r->n_lines[1] = r->sentence ? n_spans : 0;
+    for (size_t i = 0; i < n_spans; i++)
+        if (r->sentence)
+            r->sentence[SIDES * i + 1] = spans[i];
+        else
+            free(spans[i].ids);
+    free(spans);
+    c->n = n_spans;
+    return r->sentence ? WG_OK : no_memory(r);
+}
+
 /* True if pair i is kept; otherwise counts it. */
 static bool keep(wg_corpus *c, const reader *r, size_t i)
 {
@@ -115,8 +158,8 @@ static void close_up(wg_corpus *c, reader *r)
         if (!keep(c, r, i))
             continue;
         for (size_t side = 0; side < SIDES; side++) {
-            encoded *to = &r->sentence[SIDES * c->n + side], *from = &r->sentence[SIDES * i + side],
-                    left = *to;
+            wgi_encoded *to = &r->sentence[SIDES * c->n + side],
+                        *from = &r->sentence[SIDES * i + side], left = *to;
             *to = *from;
             *from = left; /* what is left out is still freed with the rest */
             r->lines[side][c->n] = r->lines[side][i];
@@ -167,6 +210,9 @@ static wg_status pack_text(wg_corpus *c, reader *r)
 
 static wg_status nothing_left(reader *r, const wg_corpus *c)
 {
+    if (r->spans)
+        return wgi_error_file(r->error, WG_EDATA, r->name[1],
+                              "expected a text, got %zu lines without a token", c->empty);
     wgi_error_set(r->error, WG_EDATA,
                   "%s and %s: expected at least one pair of sentences to use, got none of %zu "
                   "(%zu with an empty side",
@@ -189,15 +235,15 @@ static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vo
         status = encode(r, vocabulary);
     if (status == WG_OK && !(c = calloc(1, sizeof *c)))
         status = no_memory(r);
-    if (status == WG_OK) {
-        close_up(c, r); /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): not NULL here */
+    if (status == WG_OK && r->spans)
+        status = cut(c, r);
+    else if (status == WG_OK)
+        close_up(c, r);
+    if (status == WG_OK) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): not NULL here */
         status = c->n ? pack_ids(c, r) : nothing_left(r, c);
-    }
     if (status == WG_OK && r->options.keep_text)
         status = pack_text(c, r);
-    for (size_t i = 0; r->sentence && i < SIDES * r->n_lines[0]; i++)
-        free(r->sentence[i].ids);
-    free(r->sentence);
+    free_sentences(r);
     free(r->lines[0]);
     free(r->lines[1]);
     if (status == WG_OK)
@@ -246,6 +292,49 @@ wg_status wg_corpus_of_text(wg_corpus **out, const char *source_text, size_t sou
     r.text[0] = (wgi_text){(char *)source_text, source_size};
     r.text[1] = (wgi_text){(char *)target_text, target_size};
     return build(out, &r, (const wg_vocabulary *const[]){source, target});
+}
+
+/* The text is r->text[1]. */
+static wg_status build_spans(wg_corpus **out, reader *r, const wg_vocabulary *v,
+                             const wg_span_options *options)
+{
+    if (options->bos < 0 || options->eos < 0 || options->length < 1)
+        return wgi_error_set(r->error, WG_EINVAL,
+                             "spans: expected tokens for begin and end, and a length of at least "
+                             "1, got %" PRId32 ", %" PRId32 " and %zu",
+                             options->bos, options->eos, options->length);
+    r->spans = options;
+    r->options.threads = options->threads;
+    return build(out, r, (const wg_vocabulary *const[]){v, v});
+}
+
+wg_status wg_corpus_read_spans(wg_corpus **out, const char *path, const wg_vocabulary *v,
+                               const wg_span_options *options, wg_error *error)
+{
+    reader r = {.name = {path, path}, .error = error};
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || !path || !v || !options)
+        return wgi_error_set(error, WG_EINVAL, "wg_corpus_read_spans: an argument is NULL");
+    wg_status status = wgi_text_read(&r.text[1], path, error);
+    if (status == WG_OK)
+        status = build_spans(out, &r, v, options);
+    free(r.text[1].bytes);
+    return status;
+}
+
+wg_status wg_corpus_spans_of_text(wg_corpus **out, const char *text, size_t size,
+                                  const wg_vocabulary *v, const wg_span_options *options,
+                                  wg_error *error)
+{
+    reader r = {.name = {"text", "text"}, .error = error, .text[1] = {(char *)text, size}};
+    wgi_error_clear(error);
+    if (out)
+        *out = NULL;
+    if (!out || (!text && size) || !v || !options)
+        return wgi_error_set(error, WG_EINVAL, "wg_corpus_spans_of_text: an argument is NULL");
+    return build_spans(out, &r, v, options);
 }
 
 void wg_corpus_free(wg_corpus *c)

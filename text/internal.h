@@ -5,6 +5,7 @@
 #include "files/replace.h"
 #include "graph/error.h"
 #include "text/unicode/unicode.h"
+#include "wengert/text/corpus.h"
 #include "wengert/text/vocabulary.h"
 
 /* ---- texts (text.c) -------------------------------------------------------------------------- */
@@ -36,6 +37,19 @@ bool wgi_text_clean(const char *text, size_t size);
 size_t wgi_text_clean_into(char *to, const char *text, size_t size);
 /* The same into newly allocated memory; false without memory. */
 bool wgi_text_cleaned(wgi_text *out, const char *text, size_t size);
+
+/* ---- sentences as tokens (corpus.c, spans.c) ------------------------------------------------- */
+
+/* The ids of a line or of a part of a text; the holder owns them. */
+typedef struct wgi_encoded {
+    int32_t *ids;
+    size_t n;
+} wgi_encoded;
+
+/* The spans that a text of n lines is cut into, for wg_corpus_read_spans: *spans is allocated, and
+ * so is each of them. */
+wg_status wgi_spans_cut(wgi_encoded **spans, size_t *n_spans, const wgi_encoded *lines, size_t n,
+                        const wg_span_options *options);
 
 /* ---- tables of tokens (token_table.c) -------------------------------------------------------- */
 

@@ -143,13 +143,19 @@ static size_t source_marks(const wg_batches_options *o)
     return (size_t)o->source_begins + (size_t)(o->source_eos >= 0);
 }
 
+/* The tokens that the decoder reads, as many as it predicts. */
+static size_t target_tokens(const wg_batches_options *o, wg_sentence s)
+{
+    return o->spans ? s.n - 1 : s.n + 1;
+}
+
 static wg_status measure(wg_batches *b, wg_error *error)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         lengths *l = &b->lengths[i];
         for (int side = 0; side < 2; side++) {
-            size_t n =
-                wg_corpus_sentence(b->corpus, i, side).n + (side ? 1 : source_marks(&b->options));
+            wg_sentence s = wg_corpus_sentence(b->corpus, i, side);
+            size_t n = side ? target_tokens(&b->options, s) : s.n + source_marks(&b->options);
             if (n > (size_t)b->options.tokens || padded(b, n) > b->options.tokens)
                 return wgi_error_set(error, WG_EDATA,
                                      "pair %" PRIu32 " (counted from 0): expected at most %" PRId64
@@ -332,14 +338,27 @@ static void put_row(int32_t *to, int64_t size, int32_t first, wg_sentence s, int
         to[n++] = pad;
 }
 
+/* Row r of what the decoder reads and predicts; filler has no tokens. */
+static void put_target(const wg_batches_options *o, const wg_batch *batch, int64_t r, wg_sentence y,
+                       bool filler)
+{
+    bool marks = !o->spans && !filler; /* those of a span are among its tokens */
+    size_t own = o->spans && !filler;
+    int32_t pad = o->pad < 0 ? 0 : o->pad;
+    int64_t T = batch->target_length;
+    const wg_sentence read = {y.ids, y.n - own}, predicted = {own ? y.ids + own : y.ids, y.n - own};
+    put_row(batch->target_in + r * T, T, marks ? o->bos : -1, read, -1, pad);
+    put_row(batch->target_out + r * T, T, -1, predicted, marks ? o->eos : -1, -1);
+}
+
 static void fill(const wg_batches *b, const cut *c, wg_batch *batch, size_t *pairs)
 {
     const wg_batches_options *o = &b->options;
-    int32_t source_pad = o->source_pad < 0 ? 0 : o->source_pad, pad = o->pad < 0 ? 0 : o->pad;
-    int64_t S = c->length[0], T = c->length[1];
+    int32_t source_pad = o->source_pad < 0 ? 0 : o->source_pad;
+    int64_t S = c->length[0];
     batch->rows = c->rows;
     batch->source_length = S;
-    batch->target_length = T;
+    batch->target_length = c->length[1];
     batch->sentences = c->count;
     batch->source_tokens = batch->target_tokens = 0;
     for (int64_t r = 0; r < c->rows; r++) {
@@ -350,11 +369,10 @@ static void fill(const wg_batches *b, const cut *c, wg_batch *batch, size_t *pai
         wg_sentence y = filler ? none : wg_corpus_sentence(b->corpus, pair, 1);
         put_row(batch->source + r * S, S, filler || !o->source_begins ? -1 : o->source_bos, x,
                 filler ? -1 : o->source_eos, source_pad);
-        put_row(batch->target_in + r * T, T, filler ? -1 : o->bos, y, -1, pad);
-        put_row(batch->target_out + r * T, T, -1, y, filler ? -1 : o->eos, -1);
+        put_target(o, batch, r, y, filler);
         batch->source_lengths[r] = filler ? 0 : (int32_t)(x.n + source_marks(o));
         batch->source_tokens += batch->source_lengths[r];
-        batch->target_tokens += filler ? 0 : (int64_t)y.n + 1;
+        batch->target_tokens += filler ? 0 : (int64_t)target_tokens(o, y);
         pairs[r] = pair;
     }
 }

@@ -55,11 +55,18 @@ static wg_status make(wg_vocabulary **out, const wg_settings *s, const numbers *
                                (size_t)last - (size_t)first + 1, error);
 }
 
+static wg_status make_of_text(wg_vocabulary **out, const wg_settings *s, wg_error *error)
+{
+    const wg_vocabulary_options options = vocabulary_options(s);
+    return wg_vocabulary_train(out, &options, (const char *const[]){s->train_set}, 1, error);
+}
+
 static wg_status make_all(wg_vocabularies *out, const wg_settings *s, const numbers *n,
                           wg_error *error)
 {
-    bool joint = s->net.tying == WG_TIED_ALL;
-    wg_status status = make(&out->side[0], s, n, 0, joint, error);
+    bool lm = s->type == WG_TYPE_LM, joint = lm || s->net.tying == WG_TIED_ALL;
+    wg_status status =
+        lm ? make_of_text(&out->side[0], s, error) : make(&out->side[0], s, n, 0, joint, error);
     if (joint)
         out->side[1] = out->side[0];
     else if (status == WG_OK)
@@ -118,7 +125,7 @@ static wg_status draw_numbers(numbers *out, const wg_settings *s, wg_numbers_par
     return status;
 }
 
-wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *error)
+static wg_status open_pairs(wgi_training_data *out, const wg_settings *s, wg_error *error)
 {
     bool built_in = !s->train_sets[0];
     numbers n = {{NULL, NULL}}, held_out = {{NULL, NULL}};
@@ -128,7 +135,6 @@ wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *
                                      .keep_empty = true,
                                      .keep_text = true,
                                      .threads = wgi_threads((int)s->threads)};
-    *out = (wgi_training_data){.train = NULL};
     wg_status status = built_in ? draw_numbers(&n, s, WG_NUMBERS_TO_TRAIN, error) : WG_OK;
     if (status == WG_OK)
         status = get_vocabularies(out, s, &n, error);
@@ -141,6 +147,39 @@ wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *
                              &to_validate, error);
     free_numbers(&n);
     free_numbers(&held_out);
+    return status;
+}
+
+wg_status wgi_data_spans(wg_corpus **out, const char *path, const wg_vocabularies *v,
+                         const wg_settings *s, wg_error *error)
+{
+    wgi_sentence_marks marks;
+    wg_status status = wgi_marks_of(&marks, s, v, s->model, error);
+    int64_t longest = wg_settings_longest(s);
+    const wg_span_options options = {
+        .bos = marks.start,
+        .eos = marks.eos,
+        .length = (size_t)(s->max_length && s->max_length < longest ? s->max_length : longest),
+        .joined = s->join_lines,
+        .threads = wgi_threads((int)s->threads)};
+    return status == WG_OK ? wg_corpus_read_spans(out, path, v->side[1], &options, error) : status;
+}
+
+static wg_status open_text(wgi_training_data *out, const wg_settings *s, wg_error *error)
+{
+    const wg_vocabularies *v = &out->vocabularies;
+    wg_status status = get_vocabularies(out, s, NULL, error);
+    if (status == WG_OK)
+        status = wgi_data_spans(&out->train, s->train_set, v, s, error);
+    if (status == WG_OK && s->valid_set)
+        status = wgi_data_spans(&out->valid, s->valid_set, v, s, error);
+    return status;
+}
+
+wg_status wgi_data_open(wgi_training_data *out, const wg_settings *s, wg_error *error)
+{
+    *out = (wgi_training_data){.train = NULL};
+    wg_status status = s->type == WG_TYPE_LM ? open_text(out, s, error) : open_pairs(out, s, error);
     if (status != WG_OK)
         wgi_data_free(out);
     return status;
@@ -158,6 +197,7 @@ wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const w
                            const wg_settings *s, wg_error *error)
 {
     wgi_sentence_marks marks;
+    bool lm = s->type == WG_TYPE_LM;
     wg_status status = wgi_marks_of(&marks, s, &d->vocabularies, s->model, error);
     if (status != WG_OK)
         return status;
@@ -169,9 +209,10 @@ wg_status wgi_data_batches(wg_batches **out, const wgi_training_data *d, const w
                                         .bos = marks.start,
                                         .eos = marks.eos,
                                         .pad = marks.pad,
-                                        .source_begins = marks.source_bos >= 0,
+                                        .spans = lm,
+                                        .source_begins = !lm && marks.source_bos >= 0,
                                         .source_bos = marks.source_bos,
-                                        .source_eos = marks.source_eos,
+                                        .source_eos = lm ? -1 : marks.source_eos,
                                         .source_pad = wg_vocabulary_pad(d->vocabularies.side[0])};
     status = wg_batches_create(out, corpus, &options, error);
     if (status == WG_EDATA)

@@ -12,6 +12,11 @@ typedef struct wgi_training_data {
     wg_corpus *train, *valid; /* valid: NULL without a validation set */
 } wgi_training_data;
 
+/* Of one text, for a language model: both vocabularies are then the same, and the corpora have
+ * spans. */
+wg_status wgi_data_spans(wg_corpus **out, const char *path, const wg_vocabularies *vocabularies,
+                         const wg_settings *settings, wg_error *error);
+
 /* The vocabularies are the folder's if it has them and is not to be overwritten, else those given,
  * else built from the training sets.  Writes nothing. */
 wg_status wgi_data_open(wgi_training_data *out, const wg_settings *settings, wg_error *error);

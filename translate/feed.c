@@ -24,7 +24,10 @@ static wg_status describe(void *context, int64_t epoch, int64_t i, wg_shape *sha
     if (status != WG_OK)
         return wgi_error_set(error, status, "cannot read it: %s", wg_status_text(status));
     const wg_batch *b = f->now;
-    wgi_translation_shapes(shapes, b->rows, b->source_length, b->target_length);
+    wg_shape all[WGI_TRANSLATION_FIELDS];
+    wgi_translation_shapes(all, b->rows, b->source_length, b->target_length);
+    for (size_t k = f->first; k < WGI_TRANSLATION_FIELDS; k++)
+        shapes[k - f->first] = all[k];
     *size = (wg_batch_size){.weight = b->target_tokens, .examples = b->sentences};
     return WG_OK;
 }
@@ -36,23 +39,30 @@ static wg_status fill(void *context, int64_t epoch, int64_t i, void *const *to, 
     if (status != WG_OK)
         return wgi_error_set(error, status, "cannot read it: %s", wg_status_text(status));
     const wg_batch *b = f->now;
-    size_t rows = (size_t)b->rows, row = sizeof(int32_t);
-    memcpy(to[WGI_SOURCE], b->source, rows * (size_t)b->source_length * row);
-    memcpy(to[WGI_SOURCE_LENGTHS], b->source_lengths, rows * row);
-    memcpy(to[WGI_TARGET_IN], b->target_in, rows * (size_t)b->target_length * row);
-    memcpy(to[WGI_TARGET_OUT], b->target_out, rows * (size_t)b->target_length * row);
+    const size_t rows = (size_t)b->rows;
+    const struct {
+        const int32_t *ids;
+        size_t n;
+    } from[WGI_TRANSLATION_FIELDS] = {
+        [WGI_SOURCE] = {b->source, rows * (size_t)b->source_length},
+        [WGI_SOURCE_LENGTHS] = {b->source_lengths, rows},
+        [WGI_TARGET_IN] = {b->target_in, rows * (size_t)b->target_length},
+        [WGI_TARGET_OUT] = {b->target_out, rows * (size_t)b->target_length},
+    };
+    for (size_t k = f->first; k < WGI_TRANSLATION_FIELDS; k++)
+        memcpy(to[k - f->first], from[k].ids, from[k].n * sizeof *from[k].ids);
     return WG_OK;
 }
 
 wg_status wgi_feed_open(wgi_feed *f, const wgi_training_data *d, const wg_corpus *corpus,
                         const wg_settings *settings, wg_error *error)
 {
-    *f = (wgi_feed){.now = NULL};
+    *f = (wgi_feed){.first = wgi_first_field(settings)};
     wg_status status = wgi_data_batches(&f->batches, d, corpus, settings, error);
     if (status != WG_OK)
         return status;
-    f->source = (wg_source){.fields = wgi_translation_fields,
-                            .n_fields = WGI_TRANSLATION_FIELDS,
+    f->source = (wg_source){.fields = wgi_translation_fields + f->first,
+                            .n_fields = WGI_TRANSLATION_FIELDS - f->first,
                             .batches = wg_batches_groups(f->batches),
                             .describe = describe,
                             .fill = fill,

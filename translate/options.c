@@ -28,6 +28,7 @@ enum { /* groups */
        COURSE = WG_GROUP_COURSE,
        VALID = WG_GROUP_VALIDATION,
        SEARCH = WG_GROUP_SEARCH,
+       GENERATE = WG_GROUP_GENERATION,
        MACHINE = WG_GROUP_MACHINE
 };
 enum { /* uses */
@@ -37,7 +38,9 @@ enum { /* uses */
        EVALUATE = AGAIN | WG_FOR_EVALUATION,
        SEARCHING = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION,
        ALL = AGAIN | WG_FOR_EVALUATION | WG_FOR_TRANSLATION | WG_FOR_SCORING,
+       EVERY = ALL | WG_FOR_GENERATION,
        TRANSLATE = WG_FOR_TRANSLATION | WG_MAY_CHANGE,
+       GENERATING = WG_FOR_GENERATION | WG_MAY_CHANGE,
        USE = TRANSLATE | WG_FOR_SCORING | WG_FOR_EVALUATION
 };
 
@@ -50,7 +53,7 @@ static const wg_option table[] = {
     /* Each row: its names; what kind of value it has, who uses it, and where it is kept; its help.
      * Paths may change between runs, since data is recognised by its fingerprint. */
     {"model", .aliases = "save-dir", .letter = 'm',
-     OPTION(TEXT, FILES, ALL | WG_FOR_IMPORT, model), .default_value = "", .unit = "FOLDER",
+     OPTION(TEXT, FILES, EVERY | WG_FOR_IMPORT, model), .default_value = "", .unit = "FOLDER",
      .doc = "folder of the model: settings, vocabularies, weights, progress, metrics"},
     {"train-sets", .letter = 't',
      OPTION(PAIR, FILES, AGAIN, train_sets),
@@ -61,6 +64,12 @@ static const wg_option table[] = {
      OPTION(PAIR, FILES, AGAIN, valid_sets),
      .min = 2, .max = 2, .default_value = "", .unit = "SOURCE TARGET",
      .doc = "validation texts"},
+    {"train-set",
+     OPTION(TEXT, FILES, AGAIN, train_set), .default_value = "", .unit = "FILE",
+     .doc = "training text of a language model, one text per line, plain or .gz"},
+    {"valid-set",
+     OPTION(TEXT, FILES, AGAIN, valid_set), .default_value = "", .unit = "FILE",
+     .doc = "validation text of a language model"},
     {"vocabs", .aliases = "vocab", .letter = 'v',
      OPTION(PAIR, FILES, AGAIN | WG_FOR_IMPORT, vocabs),
      .min = 1, .max = 2, .default_value = "", .unit = "SOURCE [TARGET]",
@@ -92,7 +101,11 @@ static const wg_option table[] = {
     {"max-length", .aliases = "max-source-positions|max-target-positions",
      OPTION(WHOLE, WORDING, TRAIN, max_length),
      .max = 1e6, .default_value = "200", .unit = "TOKENS",
-     .doc = "skip training pairs with a side longer than this; 0: no limit"},
+     .doc = "skip training pairs with a side longer than this, and cut texts of a language model "
+            "there; 0: no limit"},
+    {"join-lines",
+     OPTION(BOOL, WORDING, TRAIN, join_lines), .default_value = "false", .implied_value = "true",
+     .doc = "language model: lines are one text, which goes on from each line to the next"},
     {"source-marks",
      OPTION(CHOICE, WORDING, NET, source_marks),
      .choices = "end|none|both", .default_value = "end", .unit = "WHICH",
@@ -103,12 +116,17 @@ static const wg_option table[] = {
      .doc = "token that the decoder reads first: begin of sentence, end of sentence (fairseq) or "
             "padding (Marian)"},
 
+    {"type",
+     OPTION(CHOICE, MODEL, TRAIN, type),
+     .choices = "transformer|lm", .default_value = "transformer", .unit = "TYPE",
+     .doc = "a Transformer that translates, or a language model: its decoder alone, trained on "
+            "--train-set"},
     {"preset", .aliases = "arch|task", .letter = 'a',
      OPTION(WORDS, MODEL, TRAIN, preset),
      .min = 1, .max = 1, .choices = "numbers|tiny|small|base|big", .default_value = "numbers",
      .unit = "NAME",
      .doc = "model sizes and training recipe, overridden by all other options (tiny with "
-            "--train-sets)"},
+            "training texts)"},
     {"d-model", .aliases = "dim-emb|encoder-embed-dim|decoder-embed-dim",
      OPTION(WHOLE, MODEL, NET, net.d_model), .min = 1, .max = 1e6, .unit = "N",
      .doc = "width of the model: features per position"},
@@ -125,8 +143,8 @@ static const wg_option table[] = {
      OPTION(WHOLE, MODEL, NET, net.d_v), .max = 1e6, .unit = "N",
      .doc = "width of the values of each head; 0: d-model / heads"},
     {"encoder-layers", .aliases = "enc-depth",
-     OPTION(WHOLE, MODEL, NET, net.encoder_layers), .min = 1, .max = 1e4, .unit = "N",
-     .doc = "number of encoder layers"},
+     OPTION(WHOLE, MODEL, NET, net.encoder_layers), .max = 1e4, .unit = "N",
+     .doc = "number of encoder layers; a language model has none"},
     {"decoder-layers", .aliases = "dec-depth",
      OPTION(WHOLE, MODEL, NET, net.decoder_layers), .min = 1, .max = 1e4, .unit = "N",
      .doc = "number of decoder layers"},
@@ -349,11 +367,33 @@ static const wg_option table[] = {
      .max = 1e9, .default_value = "0", .unit = "TOKENS",
      .doc = "tokens decoded together, counted over all beams; 0: chosen automatically"},
 
+    {"temperature",
+     OPTION(REAL, GENERATE, GENERATING, sampling.temperature),
+     .max = 1e6, .default_value = "1", .unit = "T",
+     .doc = "divide the logits by T: below 1, probable tokens become more probable; 0: always the "
+            "most probable token"},
+    {"top-k",
+     OPTION(WHOLE, GENERATE, GENERATING, sampling.top_k),
+     .max = 1e9, .default_value = "0", .unit = "K",
+     .doc = "draw from the K most probable tokens only; 0: from all"},
+    {"top-p",
+     OPTION(REAL, GENERATE, GENERATING, sampling.top_p),
+     .min = 1e-9, .max = 1, .default_value = "1", .unit = "P",
+     .doc = "draw from the nucleus only, the fewest tokens that have probability P together"},
+    {"length",
+     OPTION(WHOLE, GENERATE, GENERATING, length),
+     .min = 1, .max = 1e6, .default_value = "100", .unit = "TOKENS",
+     .doc = "maximum length of what is generated"},
+    {"samples",
+     OPTION(WHOLE, GENERATE, GENERATING, samples),
+     .min = 1, .max = 10000, .default_value = "1", .unit = "N",
+     .doc = "number of texts"},
+
     {"seed", .letter = 's',
-     OPTION(SEED, MACHINE, TRAIN, seed), .default_value = "1", .unit = "N",
+     OPTION(SEED, MACHINE, TRAIN | WG_FOR_GENERATION, seed), .default_value = "1", .unit = "N",
      .doc = "random seed"},
     {"threads", .aliases = "cpu-threads",
-     OPTION(WHOLE, MACHINE, ALL, threads), .max = 1024, .default_value = "0", .unit = "N",
+     OPTION(WHOLE, MACHINE, EVERY, threads), .max = 1024, .default_value = "0", .unit = "N",
      .doc = "number of threads; 0: all"},
     {"memory",
      OPTION(BYTES, MACHINE, AGAIN, memory), .default_value = "0", .unit = "BYTES",
@@ -373,13 +413,14 @@ static const wg_option table[] = {
      .doc = "with --distributed: numbers in which gradients travel; bf16 halves the bytes, and "
             "rounds"},
     {"backend",
-     OPTION(TEXT, MACHINE, ALL, backend), .default_value = "", .unit = "NAMES",
+     OPTION(TEXT, MACHINE, EVERY, backend), .default_value = "", .unit = "NAMES",
      .doc = "backends or shared objects, comma-separated, in order of preference"},
     {"int8",
-     OPTION(BOOL, MACHINE, USE, int8), .default_value = "false", .implied_value = "true",
+     OPTION(BOOL, MACHINE, USE | WG_FOR_GENERATION, int8),
+     .default_value = "false", .implied_value = "true",
      .doc = "multiply in 8-bit integers with rounded weights: faster on CPUs with AVX-512 VNNI"},
     {"quiet", .letter = 'q',
-     OPTION(BOOL, MACHINE, ALL, quiet), .default_value = "false", .implied_value = "true",
+     OPTION(BOOL, MACHINE, EVERY, quiet), .default_value = "false", .implied_value = "true",
      .doc = "print only errors"},
 };
 /* clang-format on */
@@ -432,7 +473,7 @@ const char *wg_option_group_title(int group)
         [WG_GROUP_MODEL] = "Model",           [WG_GROUP_BATCHES] = "Batches",
         [WG_GROUP_OPTIMIZER] = "Optimizer",   [WG_GROUP_COURSE] = "Training run",
         [WG_GROUP_VALIDATION] = "Validation", [WG_GROUP_SEARCH] = "Translation",
-        [WG_GROUP_MACHINE] = "Machine",
+        [WG_GROUP_GENERATION] = "Generation", [WG_GROUP_MACHINE] = "Machine",
     };
     return group >= 0 && group < WG_GROUP_COUNT ? titles[group] : NULL;
 }

@@ -56,6 +56,17 @@ static const char *const big[][2] = {{"vocab-size", "37000"},
                                      {"keep", "20"},
                                      {NULL, NULL}};
 
+/* No translations, so no smoothing, which only raises perplexity; and the norms of GPT-2. */
+const char *const wgi_language_recipe[][2] = {
+    {"encoder-layers", "0"},
+    {"label-smoothing", "0"},
+    {"pre-norm", "true"},
+    {"dropout", "0.1"},
+    {"valid-metrics", "perplexity"},
+    {"max-length", "256"},
+    {NULL, NULL},
+};
+
 static const wgi_preset presets[] = {
     {"numbers", "tiny", numbers}, {"tiny", "tiny", few}, {"small", "small", few},
     {"base", "base", base},       {"big", "big", big},

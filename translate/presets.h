@@ -9,6 +9,9 @@ typedef struct wgi_preset {
     const char *const (*recipe)[2];
 } wgi_preset;
 
+/* What a language model has in place of what presets set for translation; ended by NULL. */
+extern const char *const wgi_language_recipe[][2];
+
 /* NULL if there is no preset of that name. */
 const wgi_preset *wgi_preset_find(const char *name);
 

@@ -265,6 +265,18 @@ static wg_status put(wg_settings *s, const wg_option *o, const char *const *valu
     return status; /* NOLINT(clang-analyzer-unix.Malloc): the texts are freed or the settings' */
 }
 
+/* Sets the options of a recipe that were not given. */
+static wg_status follow_recipe(wg_settings *s, const char *const (*row)[2], wg_error *error)
+{
+    wg_status status = WG_OK;
+    for (; status == WG_OK && (*row)[0]; row++) {
+        const wg_option *o = wg_option_find((*row)[0]);
+        if (!wg_settings_given(s, o))
+            status = put(s, o, &(*row)[1], 1, error);
+    }
+    return status;
+}
+
 /* Sets every option that was not given: to its default or the size of the network, then to what the
  * recipe of the preset says. */
 static wg_status apply_preset(wg_settings *s, wg_error *error)
@@ -282,11 +294,10 @@ static wg_status apply_preset(wg_settings *s, wg_error *error)
         else
             memcpy(field(s, o), field(&sizes, o), kinds[o->kind].size);
     }
-    for (const char *const(*row)[2] = preset->recipe; status == WG_OK && (*row)[0]; row++) {
-        o = wg_option_find((*row)[0]);
-        if (!wg_settings_given(s, o))
-            status = put(s, o, &(*row)[1], 1, error);
-    }
+    if (status == WG_OK)
+        status = follow_recipe(s, preset->recipe, error);
+    if (status == WG_OK && s->type == WG_TYPE_LM)
+        status = follow_recipe(s, wgi_language_recipe, error);
     s->net.name = network->name;
     return status;
 }
@@ -296,10 +307,11 @@ static wg_status follow(wg_settings *s, const wg_option *o, wg_error *error)
 {
     static const char *const implied[] = {"numbers", "tiny"};
     const wg_option *preset = wg_option_find("preset");
-    bool sets = o->offset == offsetof(wg_settings, train_sets);
+    bool sets =
+        o->offset == offsetof(wg_settings, train_sets) || o->offset == offsetof(wg_settings, type);
     wg_status status = WG_OK;
     if (sets && !wg_settings_given(s, preset))
-        status = put(s, preset, &implied[s->train_sets[0] != NULL], 1, error);
+        status = put(s, preset, &implied[s->train_sets[0] || s->type == WG_TYPE_LM], 1, error);
     if (status == WG_OK && (sets || o == preset))
         status = apply_preset(s, error);
     s->schedule.d_model = s->net.d_model;
@@ -462,7 +474,8 @@ static bool falls(const wg_settings *s)
 
 static bool validates(const wg_settings *s)
 {
-    return s->valid_freq.n > 0 && (s->valid_sets[0] || !s->train_sets[0]);
+    bool pairs = s->valid_sets[0] || !s->train_sets[0];
+    return s->valid_freq.n > 0 && (s->type == WG_TYPE_LM ? s->valid_set != NULL : pairs);
 }
 
 int64_t wg_settings_longest(const wg_settings *s)
@@ -470,13 +483,50 @@ int64_t wg_settings_longest(const wg_settings *s)
     int64_t room = s->batch_tokens, multiple = s->length_multiple > 1 ? s->length_multiple : 1;
     if (positions_are_learned(s) && s->net.max_positions < room)
         room = s->net.max_positions;
-    int marks = s->source_marks == WG_SOURCE_BOTH ? 2 : 1;
+    int marks = s->type == WG_TYPE_LM ? 0 : s->source_marks == WG_SOURCE_BOTH ? 2 : 1;
     return room / multiple * multiple - marks; /* lengths include the marks, then padding */
+}
+
+/* The texts and the network of a language model, or of one that translates. */
+static wg_status check_type(const wg_settings *s, wg_error *error)
+{
+    bool lm = s->type == WG_TYPE_LM;
+    const char *metrics = s->valid_metrics ? s->valid_metrics : "";
+    if (!lm && (s->train_set || s->valid_set))
+        return wgi_error_set(error, WG_EINVAL,
+                             "train-set and valid-set are for type lm; a model that translates "
+                             "takes train-sets and valid-sets");
+    if (!lm)
+        return s->net.encoder_layers
+                   ? WG_OK
+                   : wgi_error_set(error, WG_EINVAL,
+                                   "encoder-layers is 0, must be at least 1 unless type is lm");
+    if (s->train_sets[0] || s->valid_sets[0] || s->vocabs[1])
+        return wgi_error_set(error, WG_EINVAL,
+                             "%s are two, but type lm has one text: train-set, valid-set, and one "
+                             "vocabulary",
+                             s->train_sets[0]   ? "train-sets"
+                             : s->valid_sets[0] ? "valid-sets"
+                                                : "vocabs");
+    if (!s->train_set)
+        return wgi_error_set(error, WG_EINVAL, "train-set must be given where type is lm");
+    if (s->net.encoder_layers)
+        return wgi_error_set(error, WG_EINVAL, "encoder-layers is %lld, must be 0 where type is lm",
+                             (long long)s->net.encoder_layers);
+    if (strstr(metrics, "bleu") || strstr(metrics, "chrf"))
+        return wgi_error_set(error, WG_EINVAL,
+                             "valid-metrics are %s, must be among cross-entropy, perplexity and "
+                             "accuracy where type is lm",
+                             metrics);
+    return WG_OK;
 }
 
 wg_status wg_settings_check(const wg_settings *s, wg_error *error)
 {
     wgi_error_clear(error);
+    wg_status status = check_type(s, error);
+    if (status != WG_OK)
+        return status;
     wg_transformer_config net = s->net;
     net.source_vocabulary = net.target_vocabulary = 1; /* the vocabularies are not known yet */
     if (wg_transformer_check(&net, error) != WG_OK) {
@@ -501,8 +551,9 @@ wg_status wg_settings_check(const wg_settings *s, wg_error *error)
                              "and after is 0");
     if (s->early_stopping > 0 && !validates(s))
         return wgi_error_set(error, WG_EINVAL,
-                             "early-stopping is %lld, but nothing is validated: valid-sets and "
-                             "valid-freq must be given",
-                             (long long)s->early_stopping);
+                             "early-stopping is %lld, but nothing is validated: %s and valid-freq "
+                             "must be given",
+                             (long long)s->early_stopping,
+                             s->type == WG_TYPE_LM ? "valid-set" : "valid-sets");
     return WG_OK;
 }

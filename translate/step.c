@@ -23,9 +23,7 @@ static wg_value *evaluate(const wg_model_step *step, wg_transformer *m,
                           const wg_transformer_inputs *in)
 {
     const wg_transformer_config *c = &m->config;
-    wg_value *memory = wg_transformer_encode(m, in->source, in->source_lengths);
-    wg_value *states = wg_transformer_decode(m, in->target_in, memory, in->source_lengths);
-    wg_value *logits = wg_transformer_logits(m, states),
+    wg_value *logits = wg_transformer_logits(m, wg_transformer_states(m, in)),
              *targets = in->target_out; /* [B, T, V], [B, T] */
     wg_cross_entropy_attrs plain = {.use_ignore = true,
                                     .ignore = WG_NO_TARGET,
@@ -48,8 +46,12 @@ static wg_value *model(void *context, const wg_model_step *step)
 {
     const wg_settings *s = context;
     wg_transformer m = wg_transformer_begin(step->graph, &s->net, step->mode);
-    const wg_transformer_inputs in = {step->inputs[WGI_SOURCE], step->inputs[WGI_SOURCE_LENGTHS],
-                                      step->inputs[WGI_TARGET_IN], step->inputs[WGI_TARGET_OUT]};
+    const size_t first = wgi_first_field(s);
+    wg_value *input[WGI_TRANSLATION_FIELDS] = {NULL};
+    for (size_t i = first; i < WGI_TRANSLATION_FIELDS; i++)
+        input[i] = step->inputs[i - first];
+    const wg_transformer_inputs in = {input[WGI_SOURCE], input[WGI_SOURCE_LENGTHS],
+                                      input[WGI_TARGET_IN], input[WGI_TARGET_OUT]};
     return step->mode == WG_MODE_TRAINING ? wg_transformer_loss(&m, &in, step->total)
                                           : evaluate(step, &m, &in);
 }

@@ -8,7 +8,13 @@
 enum { WGI_SOURCE = 0, WGI_SOURCE_LENGTHS, WGI_TARGET_IN, WGI_TARGET_OUT, WGI_TRANSLATION_FIELDS };
 extern const wg_field wgi_translation_fields[WGI_TRANSLATION_FIELDS];
 
-/* The shapes of those fields for a batch of B rows. */
+/* The fields of the model: those from the first on, which is the target's of a language model. */
+static inline size_t wgi_first_field(const wg_settings *s)
+{
+    return s->type == WG_TYPE_LM ? WGI_TARGET_IN : WGI_SOURCE;
+}
+
+/* The shapes of all fields for a batch of B rows. */
 void wgi_translation_shapes(wg_shape shapes[WGI_TRANSLATION_FIELDS], int64_t rows,
                             int64_t source_length, int64_t target_length);
 

@@ -1,4 +1,5 @@
-/* A training run of a Transformer: what train/trainer.h needs to know of texts and settings. */
+/* A training run of a Transformer or a language model: what train/trainer.h needs to know of texts
+ * and settings. */
 #include "translate/trainer.h"
 #include "backends/load.h"
 #include "files/checksum.h"
@@ -121,18 +122,30 @@ static wg_status check_pretrained(void *context, wg_trainer *t)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
+static void note_data(const wgi_translation *m, wg_trainer *t, int64_t parameters)
+{
+    const wg_corpus *c = m->data.train, *v = m->data.valid;
+    const wg_vocabulary *const *side = (const wg_vocabulary *const *)m->data.vocabularies.side;
+    const size_t valid = v ? wg_corpus_count(v) : 0;
+    if (m->settings.type == WG_TYPE_LM)
+        wgi_report_note(t,
+                        "%zu training texts (%zu empty lines), %zu validation texts; a vocabulary "
+                        "of %lld tokens; %" PRId64 " parameters",
+                        wg_corpus_count(c), wg_corpus_empty(c), valid,
+                        (long long)wg_vocabulary_size(side[1]), parameters);
+    else
+        wgi_report_note(t,
+                        "%zu training pairs (%zu empty and %zu too long skipped), %zu validation "
+                        "pairs; vocabularies of %lld and %lld tokens; %" PRId64 " parameters",
+                        wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c), valid,
+                        (long long)wg_vocabulary_size(side[0]),
+                        (long long)wg_vocabulary_size(side[1]), parameters);
+}
+
 static void note(void *context, wg_trainer *t, int64_t parameters)
 {
     const wgi_translation *m = context;
-    const wg_corpus *c = m->data.train;
-    wgi_report_note(
-        t,
-        "%zu training pairs (%zu empty and %zu too long skipped), %zu validation pairs; "
-        "vocabularies of %lld and %lld tokens; %" PRId64 " parameters",
-        wg_corpus_count(c), wg_corpus_empty(c), wg_corpus_too_long(c),
-        m->data.valid ? wg_corpus_count(m->data.valid) : 0,
-        (long long)wg_vocabulary_size(m->data.vocabularies.side[0]),
-        (long long)wg_vocabulary_size(m->data.vocabularies.side[1]), parameters);
+    note_data(m, t, parameters);
     if (wgi_backends_have_object(m->settings.backend))
         wgi_report_note(t,
                         "backend %s has a shared object, which " WG_FILE_CONFIG
@@ -253,7 +266,7 @@ wg_status wg_translation_trainer_on(wg_trainer **out, const wg_settings *setting
                   .weight = "target-tokens",
                   .speed = "words",
                   .perplexity = true,
-                  .data = "train-sets",
+                  .data = s->type == WG_TYPE_LM ? "train-set" : "train-sets",
                   .pretrained = "--pretrained-model",
                   .overwrite = "--overwrite",
                   .accumulate = "--optimizer-delay"},

@@ -14,6 +14,7 @@ typedef struct wgi_feed {
     wg_batches *batches;
     wg_cursor at;        /* of `now` */
     const wg_batch *now; /* the batch last read; NULL at first */
+    size_t first;        /* wgi_first_field */
     wg_source source;
 } wgi_feed;
 

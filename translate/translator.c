@@ -1,25 +1,14 @@
 #include "graph/grow.h"
 #include "wengert/translate/translator.h"
-#include "wengert/ops/table.h"
-#include "wengert/translate/folder.h"
-#include "files/read.h"
-#include "files/weights.h"
 #include "graph/error.h"
-#include "models/parameters.h"
-#include "train/finite.h"
-#include "translate/folder.h"
-#include "translate/marks.h"
+#include "translate/opened.h"
 #include "translate/translator.h"
-#include "translate/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct wg_translator {
-    wg_settings settings;
-    wg_vocabularies vocabularies;
-    wgi_sentence_marks marks;
-    wg_store *store;
+    wgi_opened_model model;
     wg_search *search;
     int threads;
     size_t max_tokens; /* of a line, without the end of sentence; SIZE_MAX: no limit */
@@ -28,137 +17,16 @@ struct wg_translator {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static wg_status take_settings(wg_translator *t, const char *folder, const wg_translator_options *o,
-                               wg_error *error)
-{
-    if (!o->settings)
-        return wg_folder_settings(&t->settings, folder, error);
-    wg_status status = wg_settings_copy(&t->settings, o->settings);
-    return status == WG_OK ? WG_OK : wgi_error_file(error, status, folder, "out of memory");
-}
-
-static wg_status open_vocabularies(wg_translator *t, const char *folder, wg_error *error)
-{
-    wg_status status = wg_vocabularies_open(&t->vocabularies, folder, error);
-    if (status != WG_OK)
-        return status;
-    t->settings.net.source_vocabulary = wg_vocabulary_size(t->vocabularies.side[0]);
-    t->settings.net.target_vocabulary = wg_vocabulary_size(t->vocabularies.side[1]);
-    return wgi_marks_of(&t->marks, &t->settings, &t->vocabularies, folder, error);
-}
-
-/* Creates a zeroed tensor for each parameter of the model. */
-static wg_status make_store(wg_translator *t, const char *folder, wg_error *error)
-{
-    wg_graph *g = wgi_transformer_parameters(&t->settings.net);
-    wg_status status = wg_graph_status(g);
-    if (status != WG_OK)
-        wgi_error_file(error, status, folder, "%s", g ? wg_graph_message(g) : "out of memory");
-    t->store = wg_store_new(0);
-    for (size_t i = 0; status == WG_OK && i < wg_graph_node_count(g); i++) {
-        const wg_node *n = wg_graph_node(g, i);
-        if (n->op == &wg_op_parameter && wg_store_add(t->store, n->out[0]->name, n->out[0]->dtype,
-                                                      &n->out[0]->shape, NULL) != WG_OK)
-            status = wgi_error_file(error, WG_ENOMEM, folder, "no memory for the parameters");
-    }
-    wg_graph_free(g);
-    return status;
-}
-
-/* Sets *path, which the caller frees, unless it is set or the folder lacks the file. */
-static wg_status choose(char **path, const char *folder, const char *name, wg_error *error)
-{
-    bool has = false;
-    wg_status status = *path ? WG_OK : wg_folder_has(folder, name, &has, error);
-    if (has && !(*path = wg_folder_path(folder, "%s", name)))
-        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
-    return status;
-}
-
-/* The requested file, in the folder or elsewhere. */
-static wg_status find_wanted(char **path, const char *folder, const char *wanted, wg_error *error)
-{
-    bool exists = false;
-    wg_status status = choose(path, folder, wanted, error);
-    if (status != WG_OK || *path)
-        return status;
-    status = wgi_file_exists(wanted, &exists, error);
-    if (status == WG_OK && !exists)
-        return wgi_error_file(
-            error, WG_EIO, wanted,
-            "expected a file in the model's folder %s, or at this path; got neither", folder);
-    if (exists && !(*path = strdup(wanted)))
-        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
-    return status;
-}
-
-/* The first that exists of the best by the deciding metric, the best by another metric, the moving
- * average, and the last weights. */
-static wg_status find_best(char **path, const wg_translator *t, const char *folder, wg_error *error)
-{
-    char name[64];
-    int first = wgi_metric_named(t->settings.valid_metrics, 0);
-    wg_status status = WG_OK;
-    for (int i = first >= 0 ? -1 : 0; i < WG_METRICS && status == WG_OK; i++) {
-        snprintf(name, sizeof name, "best-%s.safetensors",
-                 wgi_metric_kinds[i < 0 ? first : i].name);
-        status = choose(path, folder, name, error);
-    }
-    if (status == WG_OK)
-        status = choose(path, folder, WG_FILE_AVERAGE, error);
-    if (status == WG_OK && !*path && !(*path = wg_folder_path(folder, "%s", WG_FILE_MODEL)))
-        status = wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
-    return status;
-}
-
-/* Numbers that are none make no probabilities. */
-static wg_status check_parameters(const wg_store *store, const char *path, wg_error *error)
-{
-    wg_status status = WG_OK;
-    for (size_t i = 0; i < wg_store_count(store); i++) {
-        wg_status one = wgi_check_finite(wg_store_at(store, i), 1, WG_ENONFINITE, path, error);
-        status = one != WG_OK ? one : status;
-    }
-    return status;
-}
-
-/* With another vocabulary their shapes may differ too: that is the cause and comes first. */
-static wg_status take_weights(wg_translator *t, const char *folder, const wg_safetensors *f,
-                              const char *path, wg_error *error)
-{
-    wg_status status = wgi_vocabularies_check(
-        &t->vocabularies, folder, wg_safetensors_note(f, WGI_NOTE_VOCABULARIES), path, error);
-    if (status == WG_OK)
-        status = wgi_store_take(t->store, f, path, error);
-    return status == WG_OK ? check_parameters(t->store, path, error) : status;
-}
-
-static wg_status load_weights(wg_translator *t, const char *folder, const char *wanted,
-                              wg_error *error)
-{
-    char *path = NULL;
-    wg_safetensors *f = NULL;
-    wg_status status =
-        wanted ? find_wanted(&path, folder, wanted, error) : find_best(&path, t, folder, error);
-    if (status == WG_OK)
-        status = wg_safetensors_open(&f, path, error);
-    if (status == WG_OK)
-        status = take_weights(t, folder, f, path, error);
-    wg_safetensors_close(f);
-    free(path);
-    return status;
-}
-
 static wg_status make_search(wg_translator *t, const char *folder, const wg_translator_options *o,
                              wg_error *error)
 {
     const wg_search_model model = {
-        .config = &t->settings.net,
-        .store = t->store,
-        .bos = t->marks.start,
-        .eos = t->marks.eos,
-        .pad = t->marks.pad,
-        .unk = t->marks.unk,
+        .config = &t->model.settings.net,
+        .store = t->model.store,
+        .bos = t->model.marks.start,
+        .eos = t->model.marks.eos,
+        .pad = t->model.marks.pad,
+        .unk = t->model.marks.unk,
         .backends = o->backends,
         .n_backends = o->n_backends,
         .threads = o->threads,
@@ -194,14 +62,9 @@ wg_status wg_translator_open(wg_translator **out, const char *folder,
     if (!t)
         return wgi_error_file(error, WG_ENOMEM, folder, "out of memory");
     t->threads = o->threads;
-    wg_status status = take_settings(t, folder, o, error);
-    t->max_tokens = max_tokens(&t->settings, o->max_tokens);
-    if (status == WG_OK)
-        status = open_vocabularies(t, folder, error);
-    if (status == WG_OK)
-        status = make_store(t, folder, error);
-    if (status == WG_OK)
-        status = load_weights(t, folder, o->weights, error);
+    wg_status status =
+        wgi_open_model(&t->model, WG_TYPE_TRANSFORMER, folder, o->settings, o->weights, error);
+    t->max_tokens = max_tokens(&t->model.settings, o->max_tokens);
     if (status == WG_OK)
         status = make_search(t, folder, o, error);
     if (status == WG_OK)
@@ -216,9 +79,7 @@ void wg_translator_free(wg_translator *t)
     if (!t)
         return;
     wg_search_free(t->search);
-    wg_store_free(t->store);
-    wg_vocabularies_free(&t->vocabularies);
-    wg_settings_free(&t->settings);
+    wgi_close_model(&t->model);
     free(t);
 }
 
@@ -229,32 +90,32 @@ const char *wg_translator_message(const wg_translator *t)
 
 const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side)
 {
-    return t && (side == 0 || side == 1) ? t->vocabularies.side[side] : NULL;
+    return t && (side == 0 || side == 1) ? t->model.vocabularies.side[side] : NULL;
 }
 
 const wg_settings *wgi_translator_settings(const wg_translator *t)
 {
-    return &t->settings;
+    return &t->model.settings;
 }
 
 const wg_store *wgi_translator_store(const wg_translator *t)
 {
-    return t->store;
+    return t->model.store;
 }
 
 const wgi_sentence_marks *wgi_translator_marks(const wg_translator *t)
 {
-    return &t->marks;
+    return &t->model.marks;
 }
 
 const wg_transformer_config *wg_translator_config(const wg_translator *t)
 {
-    return t ? &t->settings.net : NULL;
+    return t ? &t->model.settings.net : NULL;
 }
 
 const wg_store *wg_translator_store(const wg_translator *t)
 {
-    return t ? t->store : NULL;
+    return t ? t->model.store : NULL;
 }
 
 /* ---- lines and tokens ------------------------------------------------------------------------ */
@@ -278,7 +139,7 @@ static void free_lines(token_lines *l)
 static wg_status encode_line(const wg_translator *t, token_lines *out, int side, size_t i,
                              const char *line, bool blank_is_nothing)
 {
-    const wg_vocabulary *v = t->vocabularies.side[side];
+    const wg_vocabulary *v = t->model.vocabularies.side[side];
     int32_t *ids = NULL;
     size_t count = 0;
     wg_status status = wg_vocabulary_encode(v, line, strlen(line), &ids, &count);
@@ -289,9 +150,9 @@ static wg_status encode_line(const wg_translator *t, token_lines *out, int side,
         free(ids);
         return WG_ENOMEM;
     }
-    const wgi_sentence_marks end = {.source_bos = -1, .source_eos = t->marks.eos};
+    const wgi_sentence_marks end = {.source_bos = -1, .source_eos = t->model.marks.eos};
     out->ids[i] = ids;
-    out->length[i] = wgi_marks_put(side == 0 ? &t->marks : &end, ids, kept);
+    out->length[i] = wgi_marks_put(side == 0 ? &t->model.marks : &end, ids, kept);
     out->length[i] = kept == 0 && blank_is_nothing ? 0 : out->length[i];
     out->cut[i] = count - kept;
     return WG_OK;
@@ -324,7 +185,8 @@ static wg_status with_texts(wg_translator *t, wg_hypothesis *h, size_t count,
     wg_status status = out ? WG_OK : WG_ENOMEM;
     for (size_t i = 0; status == WG_OK && i < count; i++)
         if (h[i].ids)
-            status = wg_vocabulary_decode(t->vocabularies.side[1], h[i].ids, h[i].n, &out[i].text);
+            status =
+                wg_vocabulary_decode(t->model.vocabularies.side[1], h[i].ids, h[i].n, &out[i].text);
     for (size_t i = 0; status == WG_OK && i < count; i++) {
         out[i].hypothesis = h[i];
         h[i] = (wg_hypothesis){0};

@@ -5,7 +5,7 @@ wengert=$1
 : >input
 
 code 0 paper
-for name in scale heads additive positions table1 warmup norm dropout smoothing averaging beam size visualise parsing; do
+for name in scale heads additive positions table1 warmup norm dropout smoothing averaging beam size visualise parsing lm; do
     checks=$((checks + 1))
     grep -q "^$name  *[A-Z]" out || fail "$name is not listed"
 done

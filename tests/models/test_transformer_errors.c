@@ -32,7 +32,7 @@ static void bad_configurations_are_refused(void **state)
     BAD("attention is 3", c.attention = 3);
     BAD("source_vocabulary is 7, target_vocabulary 11", c.source_vocabulary = 7);
     BAD("source_vocabulary is 0", c.source_vocabulary = 0);
-    BAD("encoder_layers is 0, must be from 1", c.encoder_layers = 0);
+    BAD("encoder_layers is -1, must be from 0", c.encoder_layers = -1);
     BAD("decoder_layers is 0", c.decoder_layers = 0);
     BAD("d_ff is -1", c.d_ff = -1);
     BAD("max_positions is 0", c.max_positions = 0);
@@ -83,8 +83,8 @@ static void sentences_beyond_the_learned_positions_are_refused(void **state)
             wg_transformer_inputs in =
                 wg_transformer_inputs_new(g, 1, lengths[i][0], lengths[i][1]);
             bool refused = wg_transformer_loss(&m, &in, NULL) == NULL;
-            check_that(refused == (learned && i > 0), "%s, case %d: %s", c.name, i,
-                       wg_graph_message(g));
+            check_that(refused == (learned && i > (c.encoder_layers == 0)), "%s, case %d: %s",
+                       c.name, i, wg_graph_message(g));
             assert_true(!refused ||
                         strstr(wg_graph_message(g),
                                "17 tokens from token 0 on, but there are 16 learned positions"));
@@ -93,11 +93,37 @@ static void sentences_beyond_the_learned_positions_are_refused(void **state)
     }
 }
 
+/* A decoder alone has nothing to encode and no memory to read. */
+static void a_decoder_alone_has_no_encoder(void **state)
+{
+    (void)state;
+    wg_transformer_config c;
+    assert_true(wgi_transformer_variant(0, &c));
+    c.encoder_layers = 0;
+    c.source_vocabulary = 0;
+    for (int i = 0; i < 2; i++) {
+        wg_graph *g = wg_graph_new();
+        wg_transformer m = wg_transformer_begin(g, &c, WG_MODE_INFERENCE);
+        wg_value *ids = wg_input(g, "ids", WG_I32, WG_SHAPE(2, 3));
+        wg_value *memory = wg_input(g, "memory", WG_F32, WG_SHAPE(2, 3, c.d_model));
+        assert_true(m.source_embedding == NULL && m.target_embedding == m.output_weight);
+        assert_string_equal(m.target_embedding->name, "embedding/weight");
+        wg_value *y =
+            i ? wg_transformer_decode(&m, ids, memory, NULL) : wg_transformer_encode(&m, ids, NULL);
+        assert_null(y);
+        assert_int_equal(wg_graph_status(g), WG_EINVAL);
+        check_that(strstr(wg_graph_message(g), i ? "reads no memory" : "has no encoder") != NULL,
+                   "%s", wg_graph_message(g));
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(sentences_beyond_the_learned_positions_are_refused),
+        cmocka_unit_test(a_decoder_alone_has_no_encoder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

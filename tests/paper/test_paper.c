@@ -30,7 +30,7 @@ static const struct {
     {"scale", "hhc"},      {"heads", "h--"},    {"positions", "h--"}, {"table1", "h"},
     {"warmup", "h"},       {"norm", "h"},       {"dropout", "h"},     {"smoothing", "h"},
     {"averaging", "h"},    {"beam", "h--"},     {"size", "h"},        {"additive", "hh--"},
-    {"visualise", "hh-h"}, {"parsing", "hh--"},
+    {"visualise", "hh-h"}, {"parsing", "hh--"}, {"lm", "hhh"},
 };
 
 static void each_experiment_finds_what_it_must(void **state)

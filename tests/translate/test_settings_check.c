@@ -44,6 +44,20 @@ static void conflicting_settings_are_named(void **state)
         {"early-stopping 3; valid-freq 0", "early-stopping is 3, but nothing is validated"},
         {"early-stopping 3; train-sets a", "early-stopping is 3, but nothing is validated"},
         {"early-stopping 3; train-sets a; valid-sets b", NULL},
+        {"type lm; train-set a", NULL},
+        {"type lm", "train-set must be given where type is lm"},
+        {"train-set a", "train-set and valid-set are for type lm"},
+        {"valid-set a", "train-set and valid-set are for type lm"},
+        {"type lm; train-set a; train-sets b", "train-sets are two, but type lm has one text"},
+        {"type lm; train-set a; valid-sets b", "valid-sets are two, but type lm has one text"},
+        {"encoder-layers 0", "encoder-layers is 0, must be at least 1 unless type is lm"},
+        {"type lm; train-set a; encoder-layers 2", "encoder-layers is 2, must be 0 where type"},
+        {"type lm; train-set a; valid-metrics accuracy bleu", "valid-metrics are accuracy bleu"},
+        {"type lm; train-set a; early-stopping 2", "early-stopping is 2, but nothing is validated"},
+        {"type lm; train-set a; valid-set b; early-stopping 2", NULL},
+        {"type lm; train-set a; positions learned; max-positions 40; max-length 40", NULL},
+        {"type lm; train-set a; positions learned; max-positions 40; max-length 41",
+         "max-length is 41, must be from 1 to 40"},
     };
     for (size_t i = 0; i < WG_COUNT(cases); i++) {
         wg_settings s;

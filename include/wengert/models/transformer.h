@@ -7,6 +7,11 @@
  *     wg_value *states = wg_transformer_decode(&m, target_in, memory, source_lengths);
  *     wg_value *logits = wg_transformer_logits(&m, states);
  *
+ * With encoder_layers = 0 the decoder stands alone and is a language model: it has no attention to
+ * a memory, and what it predicts depends on the tokens before only.
+ *
+ *     wg_value *states = wg_transformer_decode(&m, target_in, NULL, NULL);
+ *
  * Shapes: B sentences, S source and T target positions, d = d_model, V target tokens.  Ids are i32
  * or i64.  Sentences are padded at the end; padding does not affect any position that counts. */
 #ifndef WG_MODELS_TRANSFORMER_H
@@ -42,13 +47,14 @@ typedef enum wg_mode {
 /** Sizes and options of a model.  Fields have no defaults: start from wg_transformer_find and
  * change fields. */
 typedef struct wg_transformer_config {
-    const char *name;          /**< of the named configuration it came from */
-    int64_t source_vocabulary; /**< tokens; equal to target_vocabulary under WG_TIED_ALL */
+    const char *name; /**< of the named configuration it came from */
+    /** Tokens; equal to target_vocabulary under WG_TIED_ALL, not used without an encoder. */
+    int64_t source_vocabulary;
     int64_t target_vocabulary; /**< tokens */
     int64_t d_model;           /**< size of a state, d */
     int64_t d_ff;              /**< inner size of the feed-forward layers */
     int64_t heads;             /**< attention heads of a layer */
-    int64_t encoder_layers;    /**< layers of the encoder */
+    int64_t encoder_layers;    /**< layers of the encoder; 0: none, a language model */
     int64_t decoder_layers;    /**< layers of the decoder */
     int64_t d_k;               /**< width of a head's keys; 0: d_model / heads, a whole number */
     int64_t d_v;               /**< width of a head's values; 0: d_model / heads, a whole number */
@@ -96,7 +102,7 @@ typedef struct wg_transformer {
     wg_graph *graph;              /**< of all parts; not owned */
     wg_transformer_config config; /**< as checked by wg_transformer_begin */
     wg_mode mode;                 /**< training or inference */
-    wg_value *source_embedding;   /**< [source_vocabulary, d] */
+    wg_value *source_embedding;   /**< [source_vocabulary, d]; NULL without an encoder */
     wg_value *target_embedding;   /**< [V, d] */
     wg_value *output_weight;      /**< [V, d] */
     wg_value *output_bias;        /**< [V], or NULL */
@@ -110,20 +116,22 @@ typedef struct wg_transformer {
  * The parameters are embedding/weight, or source_embedding/weight, target_embedding/weight and
  * output/weight where they are not tied; output/bias; encoder/layer0/... with norm1,
  * self_attn/{q,k,v,out} or self_attn/{qkv,out}, norm2, ff/{inner,gate,outer}; decoder/layer0/...,
- * which also has cross_attn and norm3; encoder/norm and decoder/norm as final_norm says;
- * encoder/positions and decoder/positions for learned ones.  Matrices are drawn by Xavier's rule,
- * embeddings from N(0, 1/d). */
+ * which also has cross_attn and norm3 if there is an encoder; encoder/norm and decoder/norm as
+ * final_norm says; encoder/positions and decoder/positions for learned ones.  Without an encoder,
+ * the embedding is embedding/weight whether it is tied to the output or not.  Matrices are drawn by
+ * Xavier's rule, embeddings from N(0, 1/d). */
 WG_API wg_transformer(wg_transformer_begin)(const char *at, wg_graph *g,
                                             const wg_transformer_config *config, wg_mode mode);
 #define wg_transformer_begin(...) wg_transformer_begin(WG_HERE, __VA_ARGS__)
 
 /** source [B, S], of which the first lengths[b] tokens count, lengths [B]: memory [B, S, d].  An
- * error if S is more than max_positions and positions are learned. */
+ * error if S is more than max_positions and positions are learned, and without an encoder. */
 WG_API wg_value *(wg_transformer_encode)(const char *at, wg_transformer *m, wg_value *source,
                                          wg_value *lengths);
 #define wg_transformer_encode(...) wg_transformer_encode(WG_HERE, __VA_ARGS__)
 /** target_in [B, T] (begin-of-sentence first), memory [B, S, d] and its lengths: states [B, T, d],
- * causal.  An error if T is more than max_positions and positions are learned. */
+ * causal.  Without an encoder, memory and its lengths are NULL.  An error if T is more than
+ * max_positions and positions are learned. */
 WG_API wg_value *(wg_transformer_decode)(const char *at, wg_transformer *m, wg_value *target_in,
                                          wg_value *memory, wg_value *source_lengths);
 #define wg_transformer_decode(...) wg_transformer_decode(WG_HERE, __VA_ARGS__)
@@ -132,8 +140,8 @@ WG_API wg_value *wg_transformer_logits(wg_transformer *m, wg_value *states);
 
 /** A batch as inputs of the graph, all i32. */
 typedef struct wg_transformer_inputs {
-    wg_value *source;         /**< "source" [B, S] */
-    wg_value *source_lengths; /**< "source_lengths" [B] */
+    wg_value *source;         /**< "source" [B, S]; NULL without an encoder */
+    wg_value *source_lengths; /**< "source_lengths" [B]; NULL without an encoder */
     wg_value *target_in;      /**< "target_in" [B, T]: begin-of-sentence, y_1, y_2, ... */
     wg_value *target_out; /**< "target_out" [B, T]: y_1, ..., end-of-sentence, WG_NO_TARGET... */
 } wg_transformer_inputs;
@@ -141,10 +149,16 @@ typedef struct wg_transformer_inputs {
 /** Marks a position of target_out without a target. */
 enum { WG_NO_TARGET = -1 };
 
-/** Adds the inputs of a batch to g: B = rows, S = source_length, T = target_length. */
+/** Adds the inputs of a batch to g: B = rows, S = source_length (0: without a source, for a model
+ * without an encoder), T = target_length. */
 WG_API wg_transformer_inputs wg_transformer_inputs_new(wg_graph *g, int64_t rows,
                                                        int64_t source_length,
                                                        int64_t target_length);
+
+/** The whole model up to its logits, with or without an encoder: states [B, T, d] of a batch. */
+WG_API wg_value *(wg_transformer_states)(const char *at, wg_transformer *m,
+                                         const wg_transformer_inputs *in);
+#define wg_transformer_states(...) wg_transformer_states(WG_HERE, __VA_ARGS__)
 
 /** The label-smoothed cross entropy of the whole model, summed over the targets that count and
  * divided by `normaliser` (a float scalar; NULL: by their number): a scalar of the model's

@@ -1,4 +1,4 @@
-/* Pairs of sentences as token ids, in memory. */
+/* Pairs of sentences, or spans of a single text, as token ids in memory. */
 #ifndef WG_TEXT_CORPUS_H
 #define WG_TEXT_CORPUS_H
 
@@ -39,12 +39,38 @@ WG_API WG_MUST_USE wg_status wg_corpus_of_text(wg_corpus **out, const char *sour
                                                size_t target_size, const wg_vocabulary *source,
                                                const wg_vocabulary *target,
                                                const wg_corpus_options *options, wg_error *error);
+/** How a single text is cut into spans for a language model. */
+typedef struct wg_span_options {
+    int32_t bos;   /**< token before a line; of a joined text, before the first */
+    int32_t eos;   /**< token behind a line */
+    size_t length; /**< of a span: the tokens that are predicted in it, at most */
+    /** The lines are one text, which goes on from line to line.  Otherwise each begins anew, and
+     * lines without a token are left out. */
+    bool joined;
+    int threads; /**< for encoding; 0: OpenMP's default.  The result does not depend on it */
+} wg_span_options;
+
+/** Reads a text (plain or gzip; "-" is not allowed), encodes its lines and cuts them into spans, so
+ * that each of their tokens and ends is predicted once.  A span of n predictions is a sentence of
+ * n + 1 ids on side 1: all but the last are read, all but the first predicted.  Side 0 has empty
+ * sentences; wg_corpus_count is the number of spans.  The caller frees *out; on failure it is NULL.
+ * WG_EDATA: no line has a token; WG_EIO; WG_EINVAL: an argument is NULL or an option out of
+ * range. */
+WG_API WG_MUST_USE wg_status wg_corpus_read_spans(wg_corpus **out, const char *path,
+                                                  const wg_vocabulary *vocabulary,
+                                                  const wg_span_options *options, wg_error *error);
+/** The same for a text in memory. */
+WG_API WG_MUST_USE wg_status wg_corpus_spans_of_text(wg_corpus **out, const char *text, size_t size,
+                                                     const wg_vocabulary *vocabulary,
+                                                     const wg_span_options *options,
+                                                     wg_error *error);
+
 /** Frees the corpus; NULL is allowed. */
 WG_API void wg_corpus_free(wg_corpus *c);
 
-/** Number of pairs kept. */
+/** Number of pairs kept, or of spans. */
 WG_API size_t wg_corpus_count(const wg_corpus *c);
-/** Pairs left out because a side is empty. */
+/** Pairs left out because a side is empty; lines of a single text that have no token. */
 WG_API size_t wg_corpus_empty(const wg_corpus *c);
 /** Pairs left out because a side is longer than max_length. */
 WG_API size_t wg_corpus_too_long(const wg_corpus *c);

@@ -44,10 +44,13 @@ typedef struct wg_batches_options {
      * plan: tokens / max(S, T), rounded down to a multiple of 8 from 8 on; missing rows are filler.
      * Otherwise one row for each sentence. */
     bool fixed_rows;
-    uint64_t seed;      /**< of all shuffling */
-    int32_t bos;        /**< begin of a target sentence */
-    int32_t eos;        /**< end of a target sentence */
-    int32_t pad;        /**< padding of the target; -1: none, written as 0 */
+    uint64_t seed; /**< of all shuffling */
+    int32_t bos;   /**< begin of a target sentence */
+    int32_t eos;   /**< end of a target sentence */
+    int32_t pad;   /**< padding of the target; -1: none, written as 0 */
+    /** Targets are spans (wg_corpus_read_spans), which have their begin and their end: target_in is
+     * all but their last token, target_out all but the first. */
+    bool spans;
     bool source_begins; /**< source sentences begin with source_bos */
     int32_t source_bos; /**< begin of a source sentence */
     int32_t source_eos; /**< end of a source sentence; -1: none is added */

@@ -7,6 +7,7 @@
 #ifndef WG_TRANSLATE_SETTINGS_H
 #define WG_TRANSLATE_SETTINGS_H
 
+#include "wengert/decode/generate.h"
 #include "wengert/decode/search.h"
 #include "wengert/graph/error.h"
 #include "wengert/models/optimizer.h"
@@ -23,6 +24,12 @@ enum {
     WG_MAX_OPTIONS = 128,           /**< capacity of wg_settings.given */
     WG_MAX_SETTINGS_BYTES = 1 << 20 /**< of a YAML file */
 };
+
+/** What is trained. */
+typedef enum wg_model_type {
+    WG_TYPE_TRANSFORMER = 0, /**< encoder and decoder, on pairs of texts */
+    WG_TYPE_LM               /**< a decoder alone, on one text: a language model */
+} wg_model_type;
 
 /** Which tokens a source sentence has beside its own. */
 typedef enum wg_source_marks {
@@ -45,6 +52,8 @@ typedef struct wg_settings {
     char *model;         /**< folder */
     char *train_sets[2]; /**< source, target; NULL: the built-in numbers */
     char *valid_sets[2]; /**< source, target; NULL: none, or held-out built-in numbers */
+    char *train_set;     /**< of a language model */
+    char *valid_set;     /**< of a language model; NULL: none */
     char *vocabs[2];     /**< second NULL: the first for both sides; both NULL: trained */
     char *pretrained;    /**< file of weights that a new run starts from; NULL: random numbers */
     int64_t numbers;     /**< pairs of the built-in corpus */
@@ -52,10 +61,13 @@ typedef struct wg_settings {
     int vocab_kind;       /**< wg_vocabulary_kind */
     int64_t vocab_size;   /**< maximum number of tokens */
     bool vocab_tokenized; /**< wg_vocabulary_options.tokenized */
-    int64_t max_length;   /**< in tokens; longer training pairs are left out; 0: no limit */
-    int source_marks;     /**< wg_source_marks */
-    int decoder_start;    /**< wg_decoder_start */
+    /** In tokens; longer training pairs are left out, texts of a language model cut; 0: no limit */
+    int64_t max_length;
+    bool join_lines;   /**< wg_span_options.joined */
+    int source_marks;  /**< wg_source_marks */
+    int decoder_start; /**< wg_decoder_start */
     /* model */
+    int type;                  /**< wg_model_type */
     char *preset;              /**< "numbers", or a name for wg_transformer_find */
     wg_transformer_config net; /**< all but the sizes of the vocabularies */
     /* batches */
@@ -85,8 +97,12 @@ typedef struct wg_settings {
     /* validation and translation */
     wg_search_options search; /**< beam, penalties, limits */
     int64_t max_input;        /**< wg_translator_options.max_tokens */
+    /* generation */
+    wg_sampling sampling; /**< how a language model draws a token */
+    int64_t length;       /**< wg_generate_options.length */
+    int64_t samples;      /**< wg_generate_options.samples */
     /* machine */
-    uint64_t seed;        /**< of initial values, dropout and shuffling */
+    uint64_t seed;        /**< of initial values, dropout, shuffling; of what is drawn */
     int64_t threads;      /**< 0: OpenMP's default */
     int64_t memory;       /**< of a training run, in bytes; 0: no limit */
     bool shard_optimizer; /**< on several ranks: wg_trainer_options.shard_optimizer */
@@ -126,6 +142,7 @@ typedef enum wg_option_group {
     WG_GROUP_COURSE,     /**< length of the run, frequencies of its actions */
     WG_GROUP_VALIDATION, /**< metrics */
     WG_GROUP_SEARCH,     /**< translation */
+    WG_GROUP_GENERATION, /**< drawing of texts from a language model */
     WG_GROUP_MACHINE,    /**< seed, threads, backend */
     WG_GROUP_COUNT       /**< number of groups */
 } wg_option_group;
@@ -137,7 +154,8 @@ enum {
     WG_FOR_SCORING = 4,     /**< of scoring given translations */
     WG_FOR_EVALUATION = 8,  /**< of evaluation: translation and metrics */
     WG_MAY_CHANGE = 16,     /**< may differ when a run is resumed */
-    WG_FOR_IMPORT = 32      /**< of the import of other programs' models */
+    WG_FOR_IMPORT = 32,     /**< of the import of other programs' models */
+    WG_FOR_GENERATION = 64  /**< of texts that a language model generates */
 };
 
 /** One option. */
@@ -169,8 +187,9 @@ WG_API const char *wg_option_group_title(int group);
 
 /* ---- settings by name ------------------------------------------------------------------------ */
 
-/** Sets the defaults and the preset "numbers".  (If training sets are given but no preset, the
- * preset becomes "tiny".)  WG_ENOMEM; *s is then empty. */
+/** Sets the defaults and the preset "numbers".  (If training sets or the
+ * type of a language model are given but no preset, the preset becomes "tiny".)  WG_ENOMEM; *s is
+ * then empty. */
 WG_API WG_MUST_USE wg_status wg_settings_init(wg_settings *s);
 /** Frees the texts and clears the struct; NULL is allowed. */
 WG_API void wg_settings_free(wg_settings *s);
