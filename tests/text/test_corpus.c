@@ -445,7 +445,7 @@ static void texts_are_cut_into_spans(void **state)
     o.length = 100;
     check_spans(&o, text, "(abcde))f)AB) ");
     o.length = 4;
-    check_spans(&o, text, "(abcd de))f f)AB B) ");
+    check_spans(&o, text, "(abcd de))f f)AB) ");
 
     wg_corpus *c = NULL;
     for (int joined = 0; joined < 2; joined++) {

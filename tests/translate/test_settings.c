@@ -18,10 +18,11 @@ static void test_table_is_sound(void **state)
         group = o->group;
         assert_non_null(wg_option_group_title(o->group));
         check_that(o->doc && strlen(o->doc) > 5, "%s is not explained", o->name);
-        assert_true(o->use & (WG_FOR_TRAINING | WG_FOR_TRANSLATION));
+        assert_true(o->use & (WG_FOR_TRAINING | WG_FOR_TRANSLATION | WG_FOR_GENERATION));
         check_that(!(o->use & WG_FOR_SCORING) || o->use & WG_FOR_EVALUATION,
                    "%s: scoring, which evaluation does as well, takes more than that", o->name);
-        check_that(o->use & WG_MAY_CHANGE || (o->use & ~WG_FOR_IMPORT) == WG_FOR_TRAINING,
+        check_that(o->use & WG_MAY_CHANGE ||
+                       (o->use & ~(WG_FOR_IMPORT | WG_FOR_GENERATION)) == WG_FOR_TRAINING,
                    "%s: a trained model cannot be asked for another", o->name);
         assert_ptr_equal(wg_option_find(o->name), o);
         check_that(strlen(o->name) < 32, "%s is too long a name", o->name);
