@@ -112,9 +112,19 @@ static void open_standard_descriptors(void)
             _exit(EXIT_IO);
 }
 
+/* Enough room for what most commands print: it is then written once, at exit, where the reason of a
+ * failure is still known. */
+static void buffer_stdout(void)
+{
+    static char room[1 << 16];
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, room, _IOFBF, sizeof room);
+}
+
 int main(int argc, char **argv)
 {
     open_standard_descriptors();
+    buffer_stdout();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error ... */
     signal(SIGXFSZ, SIG_IGN); /* ... and so is a file beyond its size limit */
     atexit(check_stdout);

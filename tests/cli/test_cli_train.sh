@@ -12,7 +12,7 @@ for command in train translate score evaluate average info plot; do
     code 0 help $command; says out "Usage: wengert $command"
 done
 code 0 train --dump-config
-{ "$wengert" train --help; "$wengert" translate --help; } >help
+for command in train translate generate; do "$wengert" $command --help; done >help
 for option in $(sed -n 's/^\([a-z0-9-]*\): .*/\1/p' out); do
     says help "--$option"
 done

@@ -27,9 +27,9 @@ static paper_report run_small(const char *name, const char *kept_in)
 static const struct {
     const char *name, *findings;
 } small[] = {
-    {"scale", "hhc"},      {"heads", "h--"},    {"positions", "h--"}, {"table1", "h"},
-    {"warmup", "h"},       {"norm", "h"},       {"dropout", "h"},     {"smoothing", "h"},
-    {"averaging", "h"},    {"beam", "h--"},     {"size", "h"},        {"additive", "hh--"},
+    {"scale", "hhc"},      {"heads", "h--"},    {"additive", "hh--"}, {"positions", "h--"},
+    {"table1", "h"},       {"warmup", "h"},     {"norm", "h"},        {"dropout", "h"},
+    {"smoothing", "h"},    {"averaging", "h"},  {"beam", "h--"},      {"size", "h"},
     {"visualise", "hh-h"}, {"parsing", "hh--"}, {"lm", "hhh"},
 };
 

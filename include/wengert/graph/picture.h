@@ -85,6 +85,7 @@ WG_API void wg_picture_free(wg_picture *p);
  * @param g the graph
  * @param ops [n] names of the ops; those that come to light in an expansion are opened too
  * @param n 0: every composite, until only primitive ops are left
+ * @param error says what was wrong; may be NULL
  * @return WG_EINVAL if there is no composite op of such a name, WG_ENOMEM, or the graph's error */
 WG_API WG_MUST_USE wg_status wg_graph_open(wg_graph **out, const wg_graph *g,
                                            const char *const *ops, size_t n, wg_error *error);
