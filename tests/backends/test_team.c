@@ -13,14 +13,14 @@
 
 static atomic_int of_one, of_more;
 
+#if !defined(__clang__)
+/* What gcc calls where a region begins, in the place of libgomp's. */
+typedef void body(void *data);
+
 static void count(unsigned threads)
 {
     atomic_fetch_add(threads == 1 ? &of_one : &of_more, 1);
 }
-
-#if !defined(__clang__)
-/* What gcc calls where a region begins, in the place of libgomp's. */
-typedef void body(void *data);
 
 static void *of_libgomp(const char *name)
 {
