@@ -293,7 +293,7 @@ static wg_status extend(const call *c, step_io *io, int64_t t, int64_t *under_wa
 
 static wg_status generate(const call *c)
 {
-    step_io *io;
+    step_io *io = NULL;
     int64_t under_way = c->samples;
     wg_status status = wgi_context_quantize(&c->g->context, &c->g->own.quantizer);
     if (status == WG_OK)
