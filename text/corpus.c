@@ -180,7 +180,8 @@ static wg_status pack_ids(wg_corpus *c, reader *r)
     used = 0;
     for (size_t i = 0; i < n; i++) {
         c->first[i] = used;
-        memcpy(c->ids + used, r->sentence[i].ids, r->sentence[i].n * sizeof *c->ids);
+        if (r->sentence[i].n) /* the side that a single text lacks has no array */
+            memcpy(c->ids + used, r->sentence[i].ids, r->sentence[i].n * sizeof *c->ids);
         used += r->sentence[i].n;
     }
     c->first[n] = used;
