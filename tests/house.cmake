@@ -30,3 +30,10 @@ find_program(DOXYGEN doxygen)
 if(DOXYGEN)
   add_test(NAME house_reference COMMAND ${DOXYGEN} docs/Doxyfile WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endif()
+
+# No part leans on the library of another.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize|--coverage")
+  add_test(NAME house_parts COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/check_parts.sh ${PROJECT_SOURCE_DIR}
+    ${PKG_CONFIG_EXECUTABLE} ${CMAKE_C_COMPILER})
+  set_tests_properties(house_parts PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT} LABELS slow)
+endif()
