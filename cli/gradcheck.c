@@ -116,14 +116,14 @@ static void print_outcome(const char *what, wg_status status, const wg_gradcheck
     if (status != WG_OK && c->compared == 0)
         printf(" FAIL: %s\n", *c->message ? c->message : wg_status_text(status));
     else if (status != WG_OK)
-        printf(" %6zu compared, worst %8.2g, tolerance %6.0e  FAIL: %s\n", c->compared, c->worst,
+        printf(" %6zu compared, worst %8.2g, tolerance %7.2g  FAIL: %s\n", c->compared, c->worst,
                c->tolerance, c->message);
     else if (c->no_derivative)
         printf(" no derivative: zero, as required%17s  ok\n", "");
     else if (c->empty)
         printf(" no elements%38s  ok\n", "");
     else
-        printf(" %6zu compared, worst %8.2g, tolerance %6.0e  ok\n", c->compared, c->worst,
+        printf(" %6zu compared, worst %8.2g, tolerance %7.2g  ok\n", c->compared, c->worst,
                c->tolerance);
     fflush(stdout);
 }

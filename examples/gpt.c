@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 enum { T = 64, D = 64, HEADS = 4, BLOCKS = 2, CHARACTERS = 128 };
-enum { TRAINING = 3200, OTHERS = 320, BATCH = 16, EPOCHS = 3, LINES = 20 };
+enum { TRAINING = 3200, OTHERS = 320, BATCH = 16, FEW = 2, EPOCHS = 3, LINES = 20 };
 
 /* Example i: '\n' and T letters of sentences, of which the model reads all but the last letter. */
 static wg_status speak(void *others, int64_t epoch, int64_t i, void *const *to, wg_error *error)
@@ -170,6 +170,7 @@ int main(int argc, char **argv)
     wg_examples training = {fields, 2, TRAINING, .read = speak, .batch = BATCH}, others = training;
     others.count = OTHERS;
     others.context = &others;
+    others.batch = FEW; /* so that the model drawn into a file is checked within a minute */
     const wg_parameter_group without_decay[] = {{.names = "*norm*"}, {.names = "*bias"}};
     const wg_trainer_options options = {
         .model = model,

@@ -14,7 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { S = SHAPE_PIXELS, TRAINING = 1600, OTHERS = 400, BATCH = 32, EPOCHS = 12, SHIFT = 2 };
+enum {
+    S = SHAPE_PIXELS,
+    TRAINING = 1600,
+    OTHERS = 400,
+    BATCH = 32,
+    FEW = 4,
+    EPOCHS = 12,
+    SHIFT = 2
+};
 
 /* ---- the images ------------------------------------------------------------------------------ */
 
@@ -166,7 +174,7 @@ static void draw(const char *path)
 {
     wg_error error;
     wg_graph *g = wg_graph_new();
-    wg_output(resnet(wg_input(g, "image", WG_F32, WG_SHAPE(BATCH, 1, S, S)), false), "logits");
+    wg_output(resnet(wg_input(g, "image", WG_F32, WG_SHAPE(FEW, 1, S, S)), false), "logits");
     if (wg_picture_save(g, path, &(wg_picture_options){.title = "resnet"}, &error) != WG_OK)
         errx(1, "%s", error.text);
     wg_graph_free(g);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 enum { S = SHAPE_PIXELS, PATCH = 4, SIDE = S / PATCH, PATCHES = SIDE * SIDE, D = 64, HEADS = 4 };
-enum { BLOCKS = 2, TRAINING = 12800, OTHERS = 400, BATCH = 32, EPOCHS = 4 };
+enum { BLOCKS = 2, TRAINING = 12800, OTHERS = 400, BATCH = 32, FEW = 4, EPOCHS = 4 };
 
 /* images [B, 1, S, S]: the pixels of each patch side by side, [B, PATCHES, PATCH PATCH] */
 static wg_value *patches(wg_value *images)
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
                    other_fields[] = {{"image", WG_F32, WG_SHAPE(1, S, S), images[TRAINING]},
                                      {"kind", WG_I32, WG_SCALAR, kinds + TRAINING}};
     const wg_examples training = {fields, 2, TRAINING, .batch = BATCH},
-                      others = {other_fields, 2, OTHERS, .batch = BATCH};
+                      others = {other_fields, 2, OTHERS, .batch = FEW};
     const wg_parameter_group without_decay[] = {
         {.names = "*norm*"}, {.names = "*bias"}, {.names = "class"}, {.names = "positions"}};
     const wg_trainer_options options = {
