@@ -1,5 +1,15 @@
 # Optional parts, and libraries that are built both static and shared.
 
+# wg_option(OPTION what default): an option that was left at its default follows it, so that a library which is installed
+# later is used from the next configuration on.
+macro(wg_option option what default)
+  if("${${option}}" STREQUAL "${${option}_DEFAULT}")
+    unset(${option} CACHE)
+  endif()
+  option(${option} "${what}" ${default})
+  set(${option}_DEFAULT ${default} CACHE INTERNAL "default of ${option} in the last configuration")
+endmacro()
+
 # wg_part(OPTION what modules package): OPTION is on by default if pkg-config knows all `modules`, which are then
 # PkgConfig::<MODULE>.  An option that is on without its modules is an error; for one that is off, wg_report_parts names
 # the package to install.
@@ -15,9 +25,9 @@ macro(wg_part option what modules package)
     endif()
   endforeach()
   if(wg_missing)
-    option(${option} "build ${what} (needs ${modules})" OFF)
+    wg_option(${option} "build ${what} (needs ${modules})" OFF)
   else()
-    option(${option} "build ${what} (needs ${modules})" ON)
+    wg_option(${option} "build ${what} (needs ${modules})" ON)
   endif()
   if(${option} AND wg_missing)
     message(FATAL_ERROR "${option} is on, but pkg-config does not know ${wg_missing} (Debian: ${package})")
@@ -48,7 +58,7 @@ macro(wg_part_onednn)
   if(DNNL_FOUND AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(wg_default ON)
   endif()
-  option(WG_ONEDNN "build the oneDNN backend" ${wg_default})
+  wg_option(WG_ONEDNN "build the oneDNN backend" ${wg_default})
   if(WG_ONEDNN AND NOT DNNL_FOUND)
     message(FATAL_ERROR "WG_ONEDNN is on, but oneDNN is not found (Debian: libdnnl-dev)")
   elseif(NOT WG_ONEDNN)
@@ -64,7 +74,7 @@ macro(wg_part_onnx)
   if(ONNX_PROTO AND PROTOC_C)
     wg_part(WG_ONNX "models of ONNX" libprotobuf-c "${WG_ONNX_PACKAGES}")
   else()
-    option(WG_ONNX "build models of ONNX (needs onnx.proto and protoc-c)" OFF)
+    wg_option(WG_ONNX "build models of ONNX (needs onnx.proto and protoc-c)" OFF)
     if(WG_ONNX)
       message(FATAL_ERROR "WG_ONNX is on, but onnx.proto or protoc-c is not found (Debian: ${WG_ONNX_PACKAGES})")
     endif()

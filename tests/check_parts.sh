@@ -50,5 +50,12 @@ configure "$modules libprotobuf-c" -DWG_ONEDNN=OFF
 for option in WG_ONEDNN WG_EXAMPLES WG_BENCH; do
     configure "" -D$option=OFF
 done
-[ "$configured" -ge 13 ] || { echo "only $configured configurations: are the modules still found in CMakeLists.txt?"; failed=1; }
+
+# A library that is installed later is used from the next configuration on; what was turned off stays off.
+configure cmocka -DWG_BENCH=OFF
+WITHOUT='' cmake "$work/build" >"$work/out" 2>&1 || failed=1
+for setting in WG_TESTS:BOOL=ON WG_BENCH:BOOL=OFF; do
+    grep -q "^$setting" "$work/build/CMakeCache.txt" || { echo "not $setting after the second configuration"; failed=1; }
+done
+[ "$configured" -ge 14 ] || { echo "only $configured configurations: are the modules still found in CMakeLists.txt?"; failed=1; }
 exit $failed
