@@ -21,6 +21,7 @@ typedef struct od_backend {
     dnnl_primitive_attr_t attr; /* user scratchpad */
     wgi_run_mode mode;
     bool amx;         /* the CPU multiplies matrices of bf16 faster than of f32 */
+    bool avx2;        /* vectors of 256 bits at best */
     od_offer *offers; /* of a plan that is being made; none when it runs */
 } od_backend;
 
@@ -39,6 +40,7 @@ typedef struct od_binding {
 typedef struct od_plan {
     void (*run)(wg_call *c); /* instead of a primitive */
     const char *name;        /* of run; static         */
+    const char *yields;      /* why own kernels do better, static; NULL: they do not */
     od_pd pd;
     od_binding binding[OD_MAX_ARGS];
     int n_bindings;

@@ -77,6 +77,14 @@ static way way_of(const product *p)
     return m >= (p->transpose_w ? ROWS_IF_TRANSPOSED : ROWS) ? WAY_PACKED : WAY_PLAIN;
 }
 
+/* With AVX2, the project's own kernels multiply 1.1 to 1.3 times as fast as sgemm where the result
+ * is not small. */
+static const char *better_by_own_kernels(const od_backend *b, const product *p)
+{
+    enum { SMALL = 1 << 17 };
+    return b->avx2 && wg_value_count(&p->y) >= SMALL ? "a reduction over rows, with AVX2" : NULL;
+}
+
 /* y [m, n] = x' w (+ c) of the node's plain matrices x [k, m] and w [k, n] */
 static void run_sgemm(wg_call *c)
 {
@@ -156,6 +164,7 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
     if (how == WAY_SGEMM) { /* a matmul: linear layers have no transposed x */
         plan->run = run_sgemm;
         plan->name = "sgemm";
+        plan->yields = better_by_own_kernels(b, p);
         return NULL;
     }
     od_md w = operand(&p->w, p->transpose_w, p->y.shape.rank);

@@ -20,9 +20,11 @@ static const char *refuses(void *state, const wg_node *n)
 static const char *yields(void *state, const wg_node *n)
 {
     static const double SMALL = 1 << 19; /* operations */
-    (void)state;
     bool product = n->op == &wg_op_matmul || n->op == &wg_op_matmul_add || n->op == &wg_op_linear;
-    return product && n->op->flops(n) <= SMALL ? "a small product" : NULL;
+    if (product && n->op->flops(n) <= SMALL)
+        return "a small product";
+    const od_offer *offer = wgi_od_has_maker(n->op) ? wgi_od_offer_for(state, n) : NULL;
+    return offer ? offer->plan.yields : NULL;
 }
 
 static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
@@ -74,10 +76,9 @@ static void close_backend(void *state)
 }
 
 /* The sets of instructions are sets of bits, each with those that it includes. */
-static bool has_amx(void)
+static bool has(dnnl_cpu_isa_t set)
 {
-    unsigned amx = (unsigned)dnnl_cpu_isa_avx512_core_amx;
-    return ((unsigned)wgi_dnnl.get_effective_cpu_isa() & amx) == amx;
+    return ((unsigned)wgi_dnnl.get_effective_cpu_isa() & (unsigned)set) == (unsigned)set;
 }
 
 static wg_status open_backend(void **state, const wg_backend_config *config)
@@ -86,7 +87,8 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     if (!b)
         return WG_ENOMEM;
     b->mode.threads = config->threads;
-    b->amx = has_amx();
+    b->amx = has(dnnl_cpu_isa_avx512_core_amx);
+    b->avx2 = has(dnnl_cpu_isa_avx2) && !has(dnnl_cpu_isa_avx512_core);
     dnnl_status_t made = wgi_dnnl.engine_create(&b->engine, dnnl_cpu, 0);
     if (made == dnnl_success)
         made = wgi_dnnl.stream_create(&b->stream, b->engine, dnnl_stream_default_flags);
