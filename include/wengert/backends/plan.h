@@ -53,6 +53,11 @@ typedef struct wg_plan_options {
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
     bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor turn transposes */
+    /** The caller promises that from the first run on no parameter changes, as where a model only
+     * predicts: kernels may then keep them in layouts of their own, a second copy that
+     * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
+     * with a limit of `memory`. */
+    bool fixed_parameters;
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
      * computes them again, as cheaply as it finds a way to; the results have the same bits.  One
