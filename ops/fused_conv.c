@@ -169,8 +169,7 @@ const wg_op wg_op_unblock_channels = {
 };
 const wg_op wg_op_blocked_conv2d = {
     .name = "blocked_conv2d",
-    .formula = "y = relu(conv2d(x, weight, bias) + c): y, c and x (or x as it is) in blocks of "
-               "channels",
+    .formula = "y = relu(conv2d(x, weight, bias) + c), with y, c and an x of rank 5 in blocks",
     .family = WG_FAMILY_FUSED, .smoothness = WG_KINKED, .operands = "x weight bias? c?",
     .inplace = 1 << 3, WG_ATTRS(wg_blocked_conv_attrs, conv_attrs),
     .infer = infer_conv, .expand = expand_conv, .flops = flops_conv, WG_SAMPLES(conv_samples),

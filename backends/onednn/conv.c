@@ -150,7 +150,7 @@ static bool is_wide(const conv *c)
     return false;
 }
 
-/* Makes the shape of a tensor in blocks of channels the one without; returns their size, 0: none. */
+/* Makes the shape of a tensor in blocks of channels the one without; returns their size or 0. */
 static int64_t without_blocks(wg_shape *s)
 {
     if (s->rank == 4)

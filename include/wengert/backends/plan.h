@@ -35,6 +35,11 @@ typedef struct wg_plan_options {
     const wg_backend *const *backends;
     size_t n_backends;       /**< length of `backends`; 0: all that are built in, fastest first */
     bool reference;          /**< the readable reference kernels of cpu alone, without `backends` */
+    /** The caller promises that from the first run on no parameter changes, as where a model only
+     * predicts: kernels may then keep them in layouts of their own, a second copy that
+     * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
+     * with a limit of `memory`. */
+    bool fixed_parameters;
     int threads;             /**< of a run; 0: what the process may use; negative: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
@@ -53,11 +58,6 @@ typedef struct wg_plan_options {
     bool no_cse;     /**< do not merge equal nodes */
     bool no_fold;    /**< do not compute constant parts when the plan is created */
     bool no_fuse;    /**< do not replace patterns of nodes by fused ops, nor turn transposes */
-    /** The caller promises that from the first run on no parameter changes, as where a model only
-     * predicts: kernels may then keep them in layouts of their own, a second copy that
-     * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
-     * with a limit of `memory`. */
-    bool fixed_parameters;
     /** Bytes that parameters, states, inputs, constants and buffer may take (leaf_bytes and
      * buffer_bytes of wg_plan_stats); 0: no limit.  A plan that needs more drops values and
      * computes them again, as cheaply as it finds a way to; the results have the same bits.  One
