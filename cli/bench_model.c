@@ -86,6 +86,7 @@ static int make_plan(result *x, const source *s, wg_graph *g, const request *r, 
                                       &(wg_plan_options){.backends = list->backend,
                                                          .n_backends = list->count,
                                                          .threads = r->backends.threads,
+                                                         .fixed_parameters = true,
                                                          .memory = r->memory,
                                                          .profile = r->profile || r->nodes});
     x->plan_seconds = wgi_seconds() - start;

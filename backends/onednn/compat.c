@@ -47,23 +47,36 @@ dnnl_status_t wgi_od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dn
 #endif
 }
 
-dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type)
+static dnnl_status_t make_tagged(od_md *out, int rank, const dnnl_dims_t dims,
+                                 dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
     *out = NULL;
 #if OD_V3
-    return wgi_dnnl.memory_desc_create_with_tag(out, rank, dims, type, dnnl_format_tag_any);
+    return wgi_dnnl.memory_desc_create_with_tag(out, rank, dims, type, tag);
 #else
     od_md md = malloc(sizeof *md);
     if (!md)
         return dnnl_out_of_memory;
-    dnnl_status_t status =
-        wgi_dnnl.memory_desc_init_by_tag(md, rank, dims, type, dnnl_format_tag_any);
+    dnnl_status_t status = wgi_dnnl.memory_desc_init_by_tag(md, rank, dims, type, tag);
     if (status == dnnl_success)
         *out = md;
     else
         free(md);
     return status;
 #endif
+}
+
+dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type)
+{
+    return make_tagged(out, rank, dims, type, dnnl_format_tag_any);
+}
+
+dnnl_status_t wgi_od_md_blocked(od_md *out, const dnnl_dims_t dims, int64_t block)
+{
+    *out = NULL;
+    if (block != 8 && block != 16)
+        return dnnl_unimplemented;
+    return make_tagged(out, 4, dims, dnnl_f32, block == 8 ? dnnl_nChw8c : dnnl_nChw16c);
 }
 
 size_t wgi_od_md_bytes(od_const_md md)
@@ -78,23 +91,29 @@ bool wgi_od_md_equal(od_const_md a, od_const_md b)
 
 /* ---- post-ops -------------------------------------------------------------------------------- */
 
-dnnl_status_t wgi_od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
-                                    float beta)
+static dnnl_status_t append(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha)
 {
 #if OD_V3
-    return wgi_dnnl.post_ops_append_eltwise(ops, alg, alpha, beta);
+    return alg == dnnl_alg_kind_undef
+               ? wgi_dnnl.post_ops_append_sum(ops, 1, 0, dnnl_data_type_undef)
+               : wgi_dnnl.post_ops_append_eltwise(ops, alg, alpha, 0);
 #else
-    return wgi_dnnl.post_ops_append_eltwise(ops, 1.0f, alg, alpha, beta);
+    return alg == dnnl_alg_kind_undef ? wgi_dnnl.post_ops_append_sum(ops, 1)
+                                      : wgi_dnnl.post_ops_append_eltwise(ops, 1, alg, alpha, 0);
 #endif
 }
 
-dnnl_status_t wgi_od_append_sum(dnnl_post_ops_t ops, float scale)
+dnnl_status_t wgi_od_set_post_op(dnnl_primitive_attr_t attr, dnnl_alg_kind_t alg, float alpha)
 {
-#if OD_V3
-    return wgi_dnnl.post_ops_append_sum(ops, scale, 0, dnnl_data_type_undef);
-#else
-    return wgi_dnnl.post_ops_append_sum(ops, scale);
-#endif
+    dnnl_post_ops_t ops;
+    dnnl_status_t made = wgi_dnnl.post_ops_create(&ops);
+    if (made != dnnl_success)
+        return made;
+    made = append(ops, alg, alpha);
+    if (made == dnnl_success)
+        made = wgi_dnnl.primitive_attr_set_post_ops(attr, ops);
+    wgi_dnnl.post_ops_destroy(ops);
+    return made;
 }
 
 /* ---- primitive descriptors ------------------------------------------------------------------- */

@@ -30,15 +30,17 @@ dnnl_status_t wgi_od_md_strided(od_md *out, int rank, const dnnl_dims_t dims, dn
                                 const dnnl_dims_t strides);
 /* a layout of oneDNN's choice */
 dnnl_status_t wgi_od_md_any(od_md *out, int rank, const dnnl_dims_t dims, dnnl_data_type_t type);
+/* f32 [N, C, H, W] that lies as [N, C / block, H, W, block]: 8 or 16, else dnnl_unimplemented */
+dnnl_status_t wgi_od_md_blocked(od_md *out, const dnnl_dims_t dims, int64_t block);
 void wgi_od_md_free(od_md md);
 size_t wgi_od_md_bytes(od_const_md md);
 bool wgi_od_md_equal(od_const_md a, od_const_md b);
 
 /* ---- post-ops -------------------------------------------------------------------------------- */
 
-dnnl_status_t wgi_od_append_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
-                                    float beta);
-dnnl_status_t wgi_od_append_sum(dnnl_post_ops_t ops, float scale);
+/* What comes after a primitive: a function of its result, or with dnnl_alg_kind_undef, + what the
+ * result holds before. */
+dnnl_status_t wgi_od_set_post_op(dnnl_primitive_attr_t attr, dnnl_alg_kind_t alg, float alpha);
 
 /* ---- primitive descriptors ------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  * docs/notes/performance.md has the figures. */
 #include "backends/onednn/internal.h"
 #include "wengert/ops/conv.h"
+#include "wengert/ops/fused.h"
 
 #include <string.h>
 
@@ -36,8 +37,10 @@ static const struct {
     const wg_op *op;
     direction direction;
 } forms[] = {
-    {&wg_op_conv2d, FORWARD}, {&wg_op_conv2d_grad_x, GRAD_X}, {&wg_op_conv2d_grad_w, GRAD_W},
-    {&wg_op_conv3d, FORWARD}, {&wg_op_conv3d_grad_x, GRAD_X}, {&wg_op_conv3d_grad_w, GRAD_W},
+    {&wg_op_conv2d, FORWARD},         {&wg_op_conv2d_grad_x, GRAD_X},
+    {&wg_op_conv2d_grad_w, GRAD_W},   {&wg_op_conv3d, FORWARD},
+    {&wg_op_conv3d_grad_x, GRAD_X},   {&wg_op_conv3d_grad_w, GRAD_W},
+    {&wg_op_blocked_conv2d, FORWARD},
 };
 
 /* A node: what it computes, along H and W or along D, H and W. */
@@ -45,6 +48,8 @@ enum { MAX_AXES = 3 };
 typedef struct conv {
     direction direction;
     const wg_value *v[TENSORS]; /* NULL where it has none */
+    int64_t block[TENSORS];     /* channels side by side in x and y; 0: our layout */
+    bool adds;                  /* operand 3 */
     wg_conv_geometry g;
     int axes;
     wg_sliding along[MAX_AXES];
@@ -56,6 +61,12 @@ static bool is_better_plain(const conv *c)
     bool point = g->d.kernel * g->h.kernel * g->w.kernel == 1 &&
                  g->d.stride * g->h.stride * g->w.stride == 1;
     return g->groups == 1 && (point || (c->direction == GRAD_X && g->in < 4));
+}
+
+/* x and y are where the plan wants them; only the layout of the weights is oneDNN's choice. */
+static bool in_blocks(const conv *c)
+{
+    return c->block[Y] > 0;
 }
 
 /* Dimensions of tensor t for oneDNN, which wants the groups of the weights as an axis; returns the
@@ -76,6 +87,21 @@ static int dims_of(const conv *c, int t, dnnl_dims_t dims)
     return rank;
 }
 
+/* The convolution, to which the sum is appended. */
+static dnnl_status_t make_sum(od_pd *pd, const od_backend *b, const od_md md[TENSORS],
+                              const od_geometry *at)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t made = wgi_dnnl.primitive_attr_clone(&attr, b->attr);
+    if (made == dnnl_success)
+        made = wgi_od_set_post_op(attr, dnnl_alg_kind_undef, 0);
+    if (made == dnnl_success)
+        made = wgi_od_convolution(pd, b->engine, md[X], md[W], md[BIAS], md[Y], at, attr);
+    if (attr)
+        wgi_dnnl.primitive_attr_destroy(attr);
+    return made;
+}
+
 static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const conv *c, const od_md md[TENSORS])
 {
     od_geometry at = {{0}, {0}, {0}, {0}, {0}};
@@ -84,6 +110,8 @@ static dnnl_status_t make_pd(od_pd *pd, const od_backend *b, const conv *c, cons
         at.dilation[k] = c->along[k].dilation - 1;
         at.pad_before[k] = at.pad_after[k] = c->along[k].padding;
     }
+    if (c->adds)
+        return make_sum(pd, b, md, &at);
     od_pd forward;
     dnnl_status_t made =
         wgi_od_convolution(&forward, b->engine, md[X], md[W], md[BIAS], md[Y], &at, b->attr);
@@ -122,13 +150,23 @@ static bool is_wide(const conv *c)
     return false;
 }
 
+/* Makes the shape of a tensor in blocks of channels the one without; returns their size or 0. */
+static int64_t without_blocks(wg_shape *s)
+{
+    if (s->rank == 4)
+        return 0;
+    s->rank = 4;
+    s->dim[1] *= s->dim[4];
+    return s->dim[4];
+}
+
 /* Fills *c; or why oneDNN is not asked. */
 static const char *open_conv(const wg_node *n, conv *c)
 {
     int f = 0;
     while (forms[f].op != n->op)
         f++;
-    *c = (conv){.direction = forms[f].direction, .axes = n->out[0]->shape.rank - 2};
+    *c = (conv){.direction = forms[f].direction};
     for (int t = 0; t < TENSORS; t++) {
         const role *r = &roles[c->direction][t];
         if (!r->arg || (r->where == OD_IN && r->index >= n->n_in))
@@ -139,7 +177,14 @@ static const char *open_conv(const wg_node *n, conv *c)
     }
     if (c->v[X]->dtype != WG_F32)
         return "not f32";
-    c->g = wg_conv_geometry_of(n->attrs, &c->v[X]->shape, &c->v[W]->shape, &c->v[Y]->shape);
+    wg_shape x = c->v[X]->shape, y = c->v[Y]->shape;
+    if (n->op == &wg_op_blocked_conv2d) {
+        c->block[X] = without_blocks(&x);
+        c->block[Y] = without_blocks(&y);
+        c->adds = n->n_in > 3;
+    }
+    c->axes = x.rank - 2;
+    c->g = wg_conv_geometry_of(n->attrs, &x, &c->v[W]->shape, &y);
     const wg_sliding all[MAX_AXES] = {c->g.d, c->g.h, c->g.w};
     memcpy(c->along, all + MAX_AXES - c->axes, (size_t)c->axes * sizeof *all);
     if (is_wide(c))
@@ -149,19 +194,26 @@ static const char *open_conv(const wg_node *n, conv *c)
     return NULL;
 }
 
+/* The layout in which the plan has tensor t. */
+static dnnl_status_t given_layout(const conv *c, int t, int rank, const dnnl_dims_t dims, od_md *md)
+{
+    return c->block[t] ? wgi_od_md_blocked(md, dims, c->block[t])
+                       : wgi_od_md_strided(md, rank, dims, dnnl_f32, NULL);
+}
+
 /* The descriptor that the primitive is asked for; the plan gets that of our layout.  NULL on
  * failure. */
 static od_md bind_tensor(const conv *c, int t, bool ours, od_plan *plan)
 {
     const role *r = &roles[c->direction][t];
     dnnl_dims_t dims;
-    od_md md = NULL, plain = NULL;
+    od_md md = NULL, given = NULL;
     int rank = dims_of(c, t, dims);
-    if (wgi_od_md_strided(&plain, rank, dims, dnnl_f32, NULL) != dnnl_success)
+    if (given_layout(c, t, rank, dims, &given) != dnnl_success)
         return NULL;
-    wgi_od_bind_plain(plan, r->arg, r->where, r->index, plain);
-    dnnl_status_t made = ours ? wgi_od_md_strided(&md, rank, dims, dnnl_f32, NULL)
-                              : wgi_od_md_any(&md, rank, dims, dnnl_f32);
+    wgi_od_bind_plain(plan, r->arg, r->where, r->index, given);
+    dnnl_status_t made =
+        ours ? given_layout(c, t, rank, dims, &md) : wgi_od_md_any(&md, rank, dims, dnnl_f32);
     return made == dnnl_success ? md : NULL;
 }
 
@@ -172,7 +224,7 @@ static bool make_layout(const od_backend *b, const conv *c, bool ours, od_plan *
     bool ok = true;
     for (int t = 0; t < TENSORS; t++)
         if (c->v[t]) {
-            md[t] = bind_tensor(c, t, ours || t == BIAS, plan);
+            md[t] = bind_tensor(c, t, ours || t == BIAS || (in_blocks(c) && t != W), plan);
             ok = ok && md[t];
         }
     ok = ok && make_pd(&plan->pd, b, c, md) == dnnl_success;
@@ -189,6 +241,11 @@ const char *wgi_od_make_conv(const od_backend *b, const wg_node *n, od_plan *pla
     const char *why = open_conv(n, &c);
     if (why)
         return why;
+    if (in_blocks(&c)) {
+        plan->adds_to = c.adds ? 3 : 0;
+        plan->relu = ((const wg_blocked_conv_attrs *)n->attrs)->relu;
+        return make_layout(b, &c, false, plan) ? NULL : "oneDNN has no convolution in such blocks";
+    }
     bool ours = is_better_plain(&c);
     if (make_layout(b, &c, ours, plan) && !wgi_od_is_reference(plan->pd))
         return NULL;

@@ -20,19 +20,23 @@ typedef struct od_backend {
     dnnl_stream_t stream;
     dnnl_primitive_attr_t attr; /* user scratchpad */
     wgi_run_mode mode;
-    bool amx;         /* the CPU multiplies matrices of bf16 faster than of f32 */
-    bool avx2;        /* vectors of 256 bits at best */
-    od_offer *offers; /* of a plan that is being made; none when it runs */
+    bool fixed_parameters; /* of wg_backend_config */
+    bool amx;              /* the CPU multiplies matrices of bf16 faster than of f32 */
+    bool avx2;             /* vectors of 256 bits at best */
+    od_offer *offers;      /* of a plan that is being made; none when it runs */
 } od_backend;
 
 enum { OD_MAX_ARGS = 12, OD_NAME = 64, OD_MAX_TYPES = 5 };
 
+/* Where the primitive finds a tensor: in a buffer of the call, or in memory of the kernel. */
+typedef enum od_where { OD_IN, OD_OUT, OD_SCRATCH, OD_KEPT } od_where;
+
 /* An argument of the primitive and the buffer of the call that it takes. */
 typedef struct od_binding {
     int arg; /* DNNL_ARG_SRC, ... */
-    enum { OD_IN, OD_OUT, OD_SCRATCH } where;
-    int index;     /* of the operand or result    */
-    size_t offset; /* into the scratch            */
+    od_where where;
+    int index;     /* of the operand or result         */
+    size_t offset; /* into the scratch, or what is kept */
     od_md plain;   /* layout of the buffer; NULL: the one that the primitive has */
 } od_binding;
 
@@ -52,7 +56,7 @@ typedef struct od_plan {
 typedef const char *od_make(const od_backend *b, const wg_node *n, od_plan *plan);
 
 od_make wgi_od_make_matmul, wgi_od_make_linear, wgi_od_make_eltwise, wgi_od_make_conv,
-    wgi_od_make_pool;
+    wgi_od_make_pool, wgi_od_make_blocks;
 
 /* What oneDNN has for all nodes of one op with equal attributes, operands and results. */
 struct od_offer {
@@ -80,10 +84,10 @@ void wgi_od_offers_clear(od_backend *b);
 int wgi_od_start_creating(const od_backend *b);
 void wgi_od_end_creating(int former);
 
-void wgi_od_bind(od_plan *plan, int arg, int where, int index);
+void wgi_od_bind(od_plan *plan, int arg, od_where where, int index);
 /* The same for an argument in a layout of oneDNN's choice: where it is not `plain`, which the plan
  * frees, it is reordered. */
-void wgi_od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain);
+void wgi_od_bind_plain(od_plan *plan, int arg, od_where where, int index, od_md plain);
 void wgi_od_plan_clear(od_plan *plan);
 
 /* oneDNN's name of what it would run, and whether that is, or rests on, its plain loops. */
@@ -91,8 +95,8 @@ const char *wgi_od_implementation(const_dnnl_primitive_desc_t pd);
 bool wgi_od_is_reference(const_dnnl_primitive_desc_t pd);
 
 typedef struct od_kernel od_kernel; /* see kernel.c */
-wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
-                               const char *name, size_t *scratch);
+wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const wg_node *n,
+                               const od_plan *plan, const char *name, size_t *scratch);
 void wgi_od_kernel_run(wg_call *c);
 /* Reports what oneDNN's `name` returned, unless it is success. */
 void wgi_od_check_call(wg_call *c, dnnl_status_t status, const char *name);

@@ -1,8 +1,10 @@
 /* How a primitive becomes a kernel: the primitive itself, before it a reorder of each operand that
  * it wants in another layout than the plain one of our buffers, after it a reorder of each such
- * result.  What lies between them, and the scratchpads, are places in the kernel's scratch. */
+ * result.  What lies between them, and the scratchpads, are places in the kernel's scratch.  An
+ * operand that never changes is reordered in the first run alone, into memory of the kernel. */
 #include "backends/onednn/internal.h"
 #include "backends/call.h"
+#include "backends/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,12 +13,12 @@
 
 /* ---- what makers are written with ------------------------------------------------------------ */
 
-void wgi_od_bind(od_plan *plan, int arg, int where, int index)
+void wgi_od_bind(od_plan *plan, int arg, od_where where, int index)
 {
     wgi_od_bind_plain(plan, arg, where, index, NULL);
 }
 
-void wgi_od_bind_plain(od_plan *plan, int arg, int where, int index, od_md plain)
+void wgi_od_bind_plain(od_plan *plan, int arg, od_where where, int index, od_md plain)
 {
     plan->binding[plan->n_bindings++] = (od_binding){arg, where, index, 0, plain};
 }
@@ -82,6 +84,9 @@ typedef struct step {
 struct od_kernel {
     dnnl_stream_t stream; /* the backend's */
     int n_steps;
+    int n_once; /* the first of them, which fill `kept` in the first run */
+    bool has_kept;
+    char *kept;
     int adds_to; /* as in od_plan, and: */
     bool relu;
     step steps[MAX_STEPS];
@@ -102,6 +107,8 @@ void wgi_od_kernel_free(od_kernel *k)
         if (s->primitive)
             wgi_dnnl.primitive_destroy(s->primitive);
     }
+    if (k)
+        free(k->kept);
     free(k);
 }
 
@@ -110,6 +117,7 @@ static void *buffer_of(const wg_call *c, const od_binding *b)
     switch (b->where) {
     case OD_IN: return (void *)(uintptr_t)c->in[b->index]; /* oneDNN's handles know no const */
     case OD_OUT: return c->out[b->index];
+    case OD_KEPT: return ((const od_kernel *)c->state)->kept + b->offset;
     default: return (char *)c->scratch + b->offset;
     }
 }
@@ -155,7 +163,7 @@ void wgi_od_kernel_run(wg_call *c)
     dnnl_status_t status = dnnl_success;
     if (k->adds_to)
         wgi_begin_with(c, k->adds_to);
-    for (int i = 0; i < k->n_steps && status == dnnl_success; i++) {
+    for (int i = k->has_kept ? k->n_once : 0; i < k->n_steps && status == dnnl_success; i++) {
         step *s = &k->steps[i];
         for (int a = 0; a < s->n_args && status == dnnl_success; a++)
             status =
@@ -163,6 +171,7 @@ void wgi_od_kernel_run(wg_call *c)
         if (status == dnnl_success)
             status = wgi_dnnl.primitive_execute(s->primitive, k->stream, s->n_args, s->arg);
     }
+    k->has_kept = status == dnnl_success;
     if (k->relu)
         run_relu(c);
     wgi_od_check_call(c, status, k->name);
@@ -173,15 +182,24 @@ void wgi_od_kernel_run(wg_call *c)
 typedef struct maker {
     const od_backend *b;
     od_kernel *k;
-    size_t scratch; /* bytes taken so far */
+    size_t scratch, kept; /* bytes taken so far */
 } maker;
 
-/* A place in the scratch for a tensor of that layout. */
-static od_binding take(maker *m, int arg, od_const_md md)
+/* A place in the scratch, or in what is kept, for a tensor of that layout. */
+static od_binding take(maker *m, od_where where, int arg, od_const_md md)
 {
-    od_binding place = {arg, OD_SCRATCH, 0, m->scratch, NULL};
-    m->scratch += (wgi_od_md_bytes(md) + 63) / 64 * 64;
+    size_t *end = where == OD_KEPT ? &m->kept : &m->scratch;
+    od_binding place = {arg, where, 0, *end, NULL};
+    *end += (wgi_od_md_bytes(md) + 63) / 64 * 64;
     return place;
+}
+
+/* A parameter, seen in any shape. */
+static bool is_parameter(const wg_value *v)
+{
+    while ((v->node->op->flags & WG_OP_VIEW) && v->node->n_in == 1)
+        v = v->node->in[0];
+    return v->node->op->flags & WG_OP_PARAMETER;
 }
 
 static bool add_arg(const maker *m, step *s, od_const_md md, const od_binding *binding)
@@ -202,7 +220,7 @@ static step *add_step(maker *m, const_dnnl_primitive_desc_t pd)
     if (wgi_dnnl.primitive_create(&s->primitive, pd) != dnnl_success)
         return NULL;
     if (pad && wgi_od_md_bytes(pad)) {
-        od_binding place = take(m, DNNL_ARG_SCRATCHPAD, pad);
+        od_binding place = take(m, OD_SCRATCH, DNNL_ARG_SCRATCHPAD, pad);
         if (!add_arg(m, s, pad, &place))
             return NULL;
     }
@@ -222,18 +240,40 @@ static bool add_reorder(maker *m, od_const_md from, od_binding source, od_const_
     return s && add_arg(m, s, from, &source) && add_arg(m, s, to, &target);
 }
 
-static bool add_steps(maker *m, const od_plan *plan)
+/* Where the primitive finds what is bound: there, or in another place if the layout differs. */
+static od_binding place_of(maker *m, const wg_node *n, const od_binding *b, od_const_md md)
 {
-    od_const_md md[OD_MAX_ARGS];
-    od_binding place[OD_MAX_ARGS];
+    if (!b->plain || wgi_od_md_equal(md, b->plain))
+        return *b;
+    bool keeps = b->where == OD_IN && m->b->fixed_parameters && is_parameter(n->in[b->index]);
+    return take(m, keeps ? OD_KEPT : OD_SCRATCH, b->arg, md);
+}
+
+/* Reorders from what is bound to those of its places. */
+static bool add_reorders_to(maker *m, od_where where, const od_plan *plan, const od_const_md *md,
+                            const od_binding *place)
+{
     bool ok = true;
     for (int i = 0; ok && i < plan->n_bindings; i++) {
         const od_binding *b = &plan->binding[i];
-        md[i] = wgi_dnnl.primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, b->arg);
-        place[i] = b->plain && !wgi_od_md_equal(md[i], b->plain) ? take(m, b->arg, md[i]) : *b;
-        if (b->where == OD_IN && place[i].where == OD_SCRATCH)
+        if (b->where == OD_IN && place[i].where == where)
             ok = add_reorder(m, b->plain, *b, md[i], place[i]);
     }
+    return ok;
+}
+
+static bool add_steps(maker *m, const wg_node *n, const od_plan *plan)
+{
+    od_const_md md[OD_MAX_ARGS];
+    od_binding place[OD_MAX_ARGS];
+    for (int i = 0; i < plan->n_bindings; i++) {
+        const od_binding *b = &plan->binding[i];
+        md[i] = wgi_dnnl.primitive_desc_query_md(plan->pd, dnnl_query_exec_arg_md, b->arg);
+        place[i] = place_of(m, n, b, md[i]);
+    }
+    bool ok = add_reorders_to(m, OD_KEPT, plan, md, place);
+    m->k->n_once = m->k->n_steps;
+    ok = ok && add_reorders_to(m, OD_SCRATCH, plan, md, place);
     step *s = ok ? add_step(m, plan->pd) : NULL;
     ok = s != NULL;
     for (int i = 0; ok && i < plan->n_bindings; i++)
@@ -246,6 +286,14 @@ static bool add_steps(maker *m, const od_plan *plan)
     return ok;
 }
 
+static bool allocate_kept(maker *m)
+{
+    m->k->kept = m->kept ? wgi_aligned_alloc(m->kept) : NULL;
+    if (m->kept && !m->k->kept)
+        errno = ENOMEM;
+    return m->k->kept || !m->kept;
+}
+
 /* The cache of oneDNN 2.6.3 keeps the entry of a primitive that it had no memory for, and throws
  * whenever it is asked for that one again. */
 static void empty_cache(void)
@@ -256,24 +304,25 @@ static void empty_cache(void)
         wgi_dnnl.set_primitive_cache_capacity(capacity);
 }
 
-wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const od_plan *plan,
-                               const char *name, size_t *scratch)
+wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const wg_node *n,
+                               const od_plan *plan, const char *name, size_t *scratch)
 {
-    maker m = {b, calloc(1, sizeof *m.k), 0};
+    maker m = {b, calloc(1, sizeof *m.k), 0, 0};
     if (!m.k)
         return WG_ENOMEM;
     m.k->stream = b->stream;
     m.k->adds_to = plan->adds_to;
     m.k->relu = plan->relu;
     errno = 0;
-    if (!add_steps(&m, plan)) {
+    if (!add_steps(&m, n, plan) || !allocate_kept(&m)) {
         wg_status status = errno == ENOMEM ? WG_ENOMEM : WG_EUNSUPPORTED;
         wgi_od_kernel_free(m.k);
         if (status == WG_ENOMEM)
             empty_cache();
         return status;
     }
-    snprintf(m.k->name, sizeof m.k->name, "%s%s", name, m.k->n_steps > 1 ? " reordered" : "");
+    snprintf(m.k->name, sizeof m.k->name, "%s%s%s", name,
+             m.k->n_steps > m.k->n_once + 1 ? " reordered" : "", m.k->n_once ? " packed" : "");
     *out = m.k;
     *scratch = m.scratch;
     return WG_OK;

@@ -99,21 +99,6 @@ static void run_sgemm(wg_call *c)
 
 /* ---- primitives ------------------------------------------------------------------------------ */
 
-/* What comes after the product: + c, which the result holds before, or the activation. */
-static dnnl_status_t append_rest(const product *p, dnnl_primitive_attr_t attr)
-{
-    dnnl_post_ops_t ops;
-    dnnl_status_t made = wgi_dnnl.post_ops_create(&ops);
-    if (made != dnnl_success)
-        return made;
-    made = p->adds ? wgi_od_append_sum(ops, 1)
-                   : wgi_od_append_eltwise(ops, p->activation, p->alpha, 0);
-    if (made == dnnl_success)
-        made = wgi_dnnl.primitive_attr_set_post_ops(attr, ops);
-    wgi_dnnl.post_ops_destroy(ops);
-    return made;
-}
-
 /* With w in that layout, perhaps one of oneDNN's choice. */
 static dnnl_status_t make_product(const od_backend *b, const product *p, od_const_md w, od_pd *pd)
 {
@@ -125,7 +110,7 @@ static dnnl_status_t make_product(const od_backend *b, const product *p, od_cons
     if (made == dnnl_success)
         made = wgi_dnnl.primitive_attr_clone(&attr, b->attr);
     if (made == dnnl_success && (p->adds || p->activation != dnnl_alg_kind_undef))
-        made = append_rest(p, attr);
+        made = wgi_od_set_post_op(attr, p->adds ? dnnl_alg_kind_undef : p->activation, p->alpha);
     if (made == dnnl_success)
         made = wgi_od_matmul(pd, b->engine, x, w, bias, y, attr);
     if (attr)

@@ -42,7 +42,7 @@ static wg_status prepare(void *state, const wg_node *n, wg_kernel *out)
     od_kernel *k = NULL;
     size_t scratch = 0;
     int former = wgi_od_start_creating(state);
-    wg_status status = wgi_od_kernel_create(&k, state, &offer->plan, offer->name, &scratch);
+    wg_status status = wgi_od_kernel_create(&k, state, n, &offer->plan, offer->name, &scratch);
     wgi_od_end_creating(former);
     if (k)
         *out = (wg_kernel){.name = wgi_od_kernel_name(k),
@@ -87,6 +87,7 @@ static wg_status open_backend(void **state, const wg_backend_config *config)
     if (!b)
         return WG_ENOMEM;
     b->mode.threads = config->threads;
+    b->fixed_parameters = config->fixed_parameters;
     b->amx = has(dnnl_cpu_isa_avx512_core_amx);
     b->avx2 = has(dnnl_cpu_isa_avx2) && !has(dnnl_cpu_isa_avx512_core);
     dnnl_status_t made = wgi_dnnl.engine_create(&b->engine, dnnl_cpu, 0);

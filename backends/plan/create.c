@@ -9,12 +9,19 @@
 const wgi_pass *wgi_passes(size_t *count)
 {
     static const wgi_pass passes[] = {
-        {"marks", wgi_pass_marks},           {"backends", wgi_pass_backends},
-        {"transposes", wgi_pass_transposes}, {"fuse", wgi_pass_fuse},
-        {"rewrite", wgi_pass_rewrite},       {"order", wgi_pass_order},
-        {"values", wgi_pass_values},         {"fold", wgi_pass_fold},
-        {"kernels", wgi_pass_kernels},       {"leaves", wgi_pass_leaves},
-        {"memory", wgi_pass_memory},         {"budget", wgi_pass_budget},
+        {"marks", wgi_pass_marks},
+        {"backends", wgi_pass_backends},
+        {"transposes", wgi_pass_transposes},
+        {"blocks", wgi_pass_blocks},
+        {"fuse", wgi_pass_fuse},
+        {"rewrite", wgi_pass_rewrite},
+        {"order", wgi_pass_order},
+        {"values", wgi_pass_values},
+        {"fold", wgi_pass_fold},
+        {"kernels", wgi_pass_kernels},
+        {"leaves", wgi_pass_leaves},
+        {"memory", wgi_pass_memory},
+        {"budget", wgi_pass_budget},
         {"allocate", wgi_pass_allocate},
     };
     *count = WG_COUNT(passes);

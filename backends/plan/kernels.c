@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether kernels may rely on parameters that stay as they are. */
+static bool has_fixed_parameters(const wgi_planner *p)
+{
+    bool fixed = p->options.fixed_parameters && !p->options.memory;
+    for (size_t i = 0; i < p->marks.n_assigns; i++)
+        fixed = fixed && !(p->marks.assigns[i].leaf->node->op->flags & WG_OP_PARAMETER);
+    return fixed;
+}
+
 static bool open_backend(wgi_planner *p, const wg_backend *b)
 {
     const wg_plan_options *o = &p->options;
@@ -14,7 +23,8 @@ static bool open_backend(wgi_planner *p, const wg_backend *b)
         return wgi_planner_fail(p, WG_EINVAL, "backend %zu is %s", list->count,
                                 b ? "of another version of the interface" : "NULL");
     void *state = NULL;
-    wg_status status = b->open ? b->open(&state, &(wg_backend_config){o->threads, b}) : WG_OK;
+    const wg_backend_config config = {o->threads, b, has_fixed_parameters(p)};
+    wg_status status = b->open ? b->open(&state, &config) : WG_OK;
     if (status != WG_OK)
         return wgi_planner_fail(p, status, "backend %s: %s", b->name, wg_status_text(status));
     list->open[list->count++] = (wgi_open_backend){b, state};

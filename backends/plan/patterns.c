@@ -407,6 +407,52 @@ static bool product_added(const wgi_fusion_view *view, wg_node *n, wgi_fused *ou
     return false;
 }
 
+/* ---- convolutions in blocks ---------------------------------------------------------------------
+ *
+ *     blocked_conv2d (x, weight, bias)  ->  + c, of one shape  ->  relu
+ *
+ * with either or both; of two convolutions the earlier is added to the later. */
+
+/* The operands and attributes of n, a convolution that nothing follows yet. */
+static bool convolution(const wg_value *v, wgi_fused *out)
+{
+    const wg_node *n = wgi_made_by(v, &wg_op_blocked_conv2d);
+    if (!n || n->n_in > 3 || ((const wg_blocked_conv_attrs *)n->attrs)->relu)
+        return false;
+    out->op = n->op;
+    out->attrs.conv = *(const wg_blocked_conv_attrs *)n->attrs;
+    for (out->n_in = 0; out->n_in < n->n_in; out->n_in++)
+        out->in[out->n_in] = n->in[out->n_in];
+    return true;
+}
+
+static bool convolution_added(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
+{
+    int later = n->in[1]->node->id > n->in[0]->node->id;
+    out->replaces[0] = n->out[0];
+    for (int i = 0; i < 2; i++) {
+        wg_value *v = n->in[i ? 1 - later : later], *c = n->in[i ? later : 1 - later];
+        if (wgi_only_reader(view, v) == n && wg_shape_equal(&c->shape, &v->shape) &&
+            convolution(v, out) && out->n_in == 3) {
+            out->in[out->n_in++] = c;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool convolution_relu(const wgi_fusion_view *view, wg_node *n, wgi_fused *out)
+{
+    wg_value *z = n->in[0];
+    wg_node *sum = wgi_made_by(z, &wg_op_add);
+    if (wgi_only_reader(view, z) != n ||
+        !(sum ? convolution_added(view, sum, out) : convolution(z, out)))
+        return false;
+    out->attrs.conv.relu = true;
+    out->replaces[0] = n->out[0];
+    return true;
+}
+
 /* ---- adam of scaled gradients ------------------------------------------------------------------
  *
  *     p, g factor, m, v, lr, step  ->  adam
@@ -469,6 +515,8 @@ const wgi_fusion wgi_fusions[] = {
     {"residual layernorm, gradient", &wg_op_layernorm_grad, residual_layernorm_grad},
     {"linear", &wg_op_add, linear_with_bias},
     {"sum with a product", &wg_op_add, product_added},
+    {"convolution, sum", &wg_op_add, convolution_added},
+    {"convolution, relu", &wg_op_relu, convolution_relu},
     {"linear relu", &wg_op_relu, linear_with_activation},
     {"linear tanh", &wg_op_tanh, linear_with_activation},
     {"linear sigmoid", &wg_op_sigmoid, linear_with_activation},

@@ -37,6 +37,7 @@ typedef struct wgi_fused {
         wg_cross_entropy_attrs loss;
         wg_adam_attrs adam;
         wg_topk_attrs topk;
+        wg_blocked_conv_attrs conv;
     } attrs;
     wg_value *in[WG_FUSED_OPERANDS];
     int n_in;

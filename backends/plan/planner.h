@@ -48,6 +48,7 @@ typedef struct wgi_pass {
 bool wgi_pass_marks(wgi_planner *p);      /* marks.c: outputs and assignments, checked           */
 bool wgi_pass_backends(wgi_planner *p);   /* kernels.c: backends are opened                      */
 bool wgi_pass_transposes(wgi_planner *p); /* transposes.c: products read matrices as they lie    */
+bool wgi_pass_blocks(wgi_planner *p);     /* blocks.c: convolutions keep a layout of their own   */
 bool wgi_pass_fuse(wgi_planner *p);       /* fuse.c: patterns of nodes become one                */
 bool wgi_pass_rewrite(wgi_planner *p);    /* rewrite.c: only needed nodes, none twice, expanded  */
 bool wgi_pass_order(wgi_planner *p);      /* order.c: the nodes of g are in order of execution   */

@@ -23,7 +23,8 @@ static const double bad[] = {NAN, INFINITY, -INFINITY};
 static bool may_spread(const wg_backend *b, const wg_op *op)
 {
     return b == wg_lapack_backend() ||
-           (b == wg_onednn_backend() && strncmp(op->name, "conv", 4) == 0);
+           (b == wg_onednn_backend() &&
+            (strncmp(op->name, "conv", 4) == 0 || op == &wg_op_blocked_conv2d));
 }
 
 /* Attention: products with the zeros of keys that are hidden from some queries are not made by a

@@ -34,17 +34,26 @@ ox_node_proto *made_node(made *m, const char *op, const char *a, const char *b, 
     return wgi_ox_node(&m->e, op, operands, 2, y);
 }
 
-uint8_t *made_bytes(made *m, size_t *size)
+uint8_t *made_pack(const ox_graph_proto *g, int opset, size_t *size)
 {
     ox_model_proto model = WGI_ONNX__MODEL_PROTO__INIT;
-    ox_graph_proto g = WGI_ONNX__GRAPH_PROTO__INIT;
-    WgiOnnx__OperatorSetIdProto opset = WGI_ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets[] = {&opset};
-    opset.has_version = model.has_ir_version = true;
-    opset.version = 17;
+    WgiOnnx__OperatorSetIdProto id = WGI_ONNX__OPERATOR_SET_ID_PROTO__INIT, *ids[] = {&id};
+    id.has_version = model.has_ir_version = true;
+    id.version = opset;
     model.ir_version = 8;
-    model.opset_import = opsets;
+    model.opset_import = ids;
     model.n_opset_import = 1;
-    model.graph = &g;
+    model.graph = (ox_graph_proto *)(uintptr_t)g; /* the messages know no const */
+    *size = wgi_onnx__model_proto__get_packed_size(&model);
+    uint8_t *bytes = malloc(*size + 1);
+    assert_non_null(bytes);
+    wgi_onnx__model_proto__pack(&model, bytes);
+    return bytes;
+}
+
+uint8_t *made_bytes(made *m, size_t *size)
+{
+    ox_graph_proto g = WGI_ONNX__GRAPH_PROTO__INIT;
     g.node = (ox_node_proto **)(void *)m->e.nodes.item;
     g.n_node = m->e.nodes.n;
     g.initializer = (ox_tensor_proto **)(void *)m->e.initializers.item;
@@ -53,20 +62,22 @@ uint8_t *made_bytes(made *m, size_t *size)
     g.n_input = m->inputs.n;
     g.output = (ox_value_proto **)(void *)m->outputs.item;
     g.n_output = m->outputs.n;
-    *size = wgi_onnx__model_proto__get_packed_size(&model);
-    uint8_t *bytes = malloc(*size + 1);
-    assert_true(bytes && !m->e.failed);
-    wgi_onnx__model_proto__pack(&model, bytes);
-    return bytes;
+    assert_false(m->e.failed);
+    return made_pack(&g, 17, size);
+}
+
+void made_file(uint8_t *bytes, size_t size, const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    fclose(f);
+    free(bytes);
 }
 
 void made_write(made *m, const char *path)
 {
     size_t size;
     uint8_t *bytes = made_bytes(m, &size);
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, size, f), size);
-    fclose(f);
-    free(bytes);
+    made_file(bytes, size, path);
 }

@@ -21,5 +21,9 @@ ox_node_proto *made_node(made *m, const char *op, const char *a, const char *b, 
 void made_write(made *m, const char *path);
 /* Its bytes, which the caller frees. */
 uint8_t *made_bytes(made *m, size_t *size);
+/* Those of a model of that graph for an opset of ONNX's own domain. */
+uint8_t *made_pack(const ox_graph_proto *g, int opset, size_t *size);
+/* Writes bytes to a file and frees them. */
+void made_file(uint8_t *bytes, size_t size, const char *path);
 
 #endif

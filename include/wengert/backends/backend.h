@@ -18,6 +18,9 @@ typedef struct wg_backend_config {
     int threads; /* of a run; at least 1 */
     /** The table that is opened: one that is made at run time may be a part of what it needs. */
     const struct wg_backend *self;
+    /** Operands that are parameters are the same in every run: a kernel may keep what it makes of
+     * one in the first. */
+    bool fixed_parameters;
 } wg_backend_config;
 
 /** A kernel prepared for one node. */

@@ -33,8 +33,13 @@ typedef struct wg_plan_options {
     size_t n_outputs; /**< length of `outputs` */
     /** Backends in the order in which they are asked; cpu is always asked last. */
     const wg_backend *const *backends;
-    size_t n_backends;       /**< length of `backends`; 0: all that are built in, fastest first */
-    bool reference;          /**< the readable reference kernels of cpu alone, without `backends` */
+    size_t n_backends; /**< length of `backends`; 0: all that are built in, fastest first */
+    bool reference;    /**< the readable reference kernels of cpu alone, without `backends` */
+    /** The caller promises that from the first run on no parameter changes, as where a model only
+     * predicts: kernels may then keep them in layouts of their own, a second copy that
+     * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
+     * with a limit of `memory`. */
+    bool fixed_parameters;
     int threads;             /**< of a run; 0: what the process may use; negative: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */

@@ -6,6 +6,7 @@
 
 #include "wengert/graph/op.h"
 #include "wengert/ops/attention.h"
+#include "wengert/ops/conv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,18 @@ typedef struct wg_residual_layernorm_attrs {
     int64_t key; /**< of its mask */
     double eps;  /**< added to the variance */
 } wg_residual_layernorm_attrs;
+
+/** Attributes of block_channels. */
+typedef struct wg_block_attrs {
+    int64_t block; /**< channels side by side */
+} wg_block_attrs;
+
+/** Attributes of blocked_conv2d. */
+typedef struct wg_blocked_conv_attrs {
+    wg_conv_attrs conv; /**< as of conv2d */
+    int64_t block;      /**< channels of y side by side */
+    bool relu;          /**< of the sum */
+} wg_blocked_conv_attrs;
 
 #ifdef __cplusplus
 }
