@@ -27,7 +27,8 @@ static void draw(paper_run *r, const paper_sweep *s)
         paper_score score;
     } panels[] = {{"-log p of a token", PAPER_NLL}, {"right sentences", PAPER_EXACT}};
     for (int i = 0; i < WG_COUNT(panels); i++) {
-        paper_panel *p = paper_add_panel(r->report, panels[i].title, "dropout", "");
+        paper_panel *p = paper_add_panel(r->report, panels[i].title, "dropout",
+                                         paper_score_unit(panels[i].score));
         paper_sweep_curve(s, p, "100 sentences", panels[i].score, few, WG_COUNT(few));
         paper_sweep_curve(s, p, "new sentences", panels[i].score, fresh, WG_COUNT(fresh));
     }

@@ -112,7 +112,7 @@ void paper_sweep_panel(const paper_sweep *s, paper_run *r, const char *title, co
         points += paper_sweep_find(s, at[i].name) >= 0;
     if (points < 2)
         return;
-    paper_panel *p = paper_add_panel(r->report, title, x, "");
+    paper_panel *p = paper_add_panel(r->report, title, x, paper_score_unit(score));
     paper_log_axes(p, log, false);
     paper_sweep_curve(s, p, title, score, at, n);
 }
