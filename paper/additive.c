@@ -217,7 +217,8 @@ static void add_quality(paper_run *r, const paper_training *variant, const paper
                                           "right sentences"};
     paper_table *t = paper_add_table(r->report, "One head, one and one layer, sorting", columns,
                                      WG_COUNT(columns));
-    paper_panel *p = paper_add_panel(r->report, "right tokens of sorted sentences", "d_k", "share");
+    paper_panel *p = paper_add_panel(r->report, "right tokens of sorted sentences", "d_k",
+                                     paper_score_unit(PAPER_ACCURACY));
     paper_log_axes(p, true, false);
     for (int kind = 0; kind < KINDS; kind++) {
         paper_curve *c = paper_add_curve(p, "%s", kinds[kind].name);
