@@ -1,4 +1,4 @@
-/* Deep Transformers: the warm-up of the learning rate, and the norm before or after each sublayer. */
+/* Deep Transformers: the warm-up of the learning rate, and the norm before or after sublayers. */
 #include "paper/experiments.h"
 #include "paper/sweep.h"
 
