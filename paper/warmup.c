@@ -8,7 +8,7 @@ static void add_schedules(paper_run *r)
     enum { POINTS = 200 };
     static const int64_t warmups[] = {4000, 8000, 16000};
     paper_panel *p = paper_add_panel(r->report, "d^-.5 min(t^-.5, t warmup^-1.5), d = 512",
-                                     "update t", "learning rate");
+                                     "update t, in thousands", "learning rate");
     for (int i = 0; i < WG_COUNT(warmups); i++) {
         const wg_schedule s = {
             .kind = WG_SCHEDULE_NOAM, .rate = 1, .warmup = warmups[i], .d_model = 512};
