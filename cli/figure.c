@@ -40,16 +40,37 @@ static void write_points(FILE *f, const paper_panel *p)
     }
 }
 
-static void write_range(FILE *f, const paper_panel *p)
+typedef struct span {
+    double min, max;
+} span;
+
+/* Of all that is drawn, x or y. */
+static span span_of(const paper_panel *p, bool x)
 {
-    double min = INFINITY, max = -INFINITY;
+    span s = {INFINITY, -INFINITY};
     for (int k = 0; k < p->curves; k++)
         for (int i = 0; i < p->curve[k].n; i++)
             if (is_drawn(&p->curve[k], i)) {
-                min = fmin(min, p->curve[k].y[i]);
-                max = fmax(max, p->curve[k].y[i]);
+                double at = x ? p->curve[k].x[i] : p->curve[k].y[i];
+                s = (span){fmin(s.min, at), fmax(s.max, at)};
             }
-    gnuplot_range(f, min, max);
+    return s;
+}
+
+/* With a margin along x, as bars on the border would be cut. */
+static void write_ranges(FILE *f, const paper_panel *p)
+{
+    const double margin = 0.03;
+    const span x = span_of(p, true), y = span_of(p, false);
+    const double around =
+        p->log_x ? pow(x.max / x.min, margin) : margin * (x.max - x.min); /* a factor, or a term */
+    gnuplot_range(f, y.min, y.max);
+    if (x.min == x.max)
+        fputs("set xrange [*:*]\n", f);
+    else if (p->log_x)
+        fprintf(f, "set xrange [%.9g:%.9g]\n", x.min / around, x.max * around);
+    else
+        fprintf(f, "set xrange [%.9g:%.9g]\n", x.min - around, x.max + around);
 }
 
 static void write_curves(FILE *f, const paper_panel *p)
@@ -59,10 +80,10 @@ static void write_curves(FILE *f, const paper_panel *p)
                                                       "#e7298a", "#66a61e", "#a6761d", "#666666"};
     const char *before = "plot";
     write_points(f, p);
-    write_range(f, p);
+    write_ranges(f, p);
     fputs(p->log_x ? "set logscale x 2\n" : "unset logscale x\n", f);
     fputs(p->log_y ? "set logscale y\n" : "unset logscale y\n", f);
-    fputs("set xrange [*:*]\nset grid lt 1 lw 0.5 lc rgb '#cccccc'\nunset colorbox\n", f);
+    fputs("set grid lt 1 lw 0.5 lc rgb '#cccccc'\nunset colorbox\n", f);
     fputs("set xtics autofreq norotate\nset ytics autofreq norotate\n", f);
     for (int k = 0; k < p->curves; k++) {
         const paper_curve *c = &p->curve[k];
@@ -154,14 +175,16 @@ int figure_write(const paper_report *r, const char *path)
                             (small ? SMALL_PANEL : PANEL_HEIGHT) * rows);
     if (!f)
         return EXIT_RUN;
-    fprintf(f, "set multiplot layout %d,%d\nset key below\n", rows, columns);
+    fprintf(f, "set multiplot layout %d,%d\nset key below height 0.6\n", rows, columns);
+    if (small)
+        fputs("set title font ',10'\n", f);
     for (int i = 0; i < r->panels; i++) {
         const paper_panel *p = &r->panel[i];
         if (is_empty(p))
             continue;
         write_text(f, "title", p->title);
         write_text(f, "xlabel", p->x);
-        fputs("set xlabel offset 0,0.6\n", f); /* off the key */
+        fputs("set xlabel offset 0,0.6\n", f); /* off the key, which is as much lower */
         write_text(f, "ylabel", p->y);
         if (p->picture)
             write_picture(f, p);

@@ -132,14 +132,15 @@ static void add_costs(paper_run *r, const costs *c)
     }
 }
 
-static void draw_costs(paper_run *r, const costs *c, const char *title, int what, double unit)
+static void draw_costs(paper_run *r, const costs *c, const char *title, int what, const char *unit,
+                       double per_unit)
 {
-    paper_panel *p = paper_add_panel(r->report, title, "positions", "");
+    paper_panel *p = paper_add_panel(r->report, title, "positions", unit);
     paper_log_axes(p, true, true);
     for (int i = 0; i < SCORES; i++) {
         paper_curve *curve = paper_add_curve(p, "%s", score_names[i]);
         for (int k = 0; k < c->lengths; k++)
-            paper_point(p, curve, c->n[k], unit * cost(c, k, i, what), 0);
+            paper_point(p, curve, c->n[k], per_unit * cost(c, k, i, what), 0);
     }
 }
 
@@ -162,8 +163,8 @@ static wg_status report_costs(paper_run *r)
            than_plain_bytes = cost(&c, last, ADDITIVE, BYTES) / cost(&c, last, PLAIN, BYTES),
            operations = cost(&c, last, ADDITIVE, OPERATIONS) / cost(&c, last, PLAIN, OPERATIONS);
     add_costs(r, &c);
-    draw_costs(r, &c, "time of one attention, ms", SECONDS, 1e3);
-    draw_costs(r, &c, "buffer of its plan, MB", BYTES, 1e-6);
+    draw_costs(r, &c, "time of one attention", SECONDS, "ms", 1e3);
+    draw_costs(r, &c, "buffer of its plan", BYTES, "MB", 1e-6);
     paper_found(
         r->report, slower > 2 && than_plain > 2,
         "Over %.0f positions additive attention takes %.0f times as long as dot products in "
@@ -216,7 +217,8 @@ static void add_quality(paper_run *r, const paper_training *variant, const paper
                                           "right sentences"};
     paper_table *t = paper_add_table(r->report, "One head, one and one layer, sorting", columns,
                                      WG_COUNT(columns));
-    paper_panel *p = paper_add_panel(r->report, "right tokens of sorted sentences", "d_k", "share");
+    paper_panel *p = paper_add_panel(r->report, "right tokens of sorted sentences", "d_k",
+                                     paper_score_unit(PAPER_ACCURACY));
     paper_log_axes(p, true, false);
     for (int kind = 0; kind < KINDS; kind++) {
         paper_curve *c = paper_add_curve(p, "%s", kinds[kind].name);

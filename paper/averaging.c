@@ -46,7 +46,8 @@ static void add_table(paper_run *r, const paper_sweep *s)
 
 static void draw(paper_run *r, const paper_sweep *s, const char *title, paper_score score)
 {
-    paper_panel *p = paper_add_panel(r->report, title, "checkpoints of the mean", "");
+    paper_panel *p =
+        paper_add_panel(r->report, title, "checkpoints of the mean", paper_score_unit(score));
     paper_log_axes(p, true, false);
     for (int i = 0; i < s->n; i++) {
         paper_curve *c = paper_add_curve(p, "%s", s->variant[i].name);

@@ -160,8 +160,10 @@ static void draw(paper_run *r, const paper_sweep *s)
 {
     static const char *const titles[MEASURES] = {"right sentences", "length, of the references'",
                                                  "log p of a translation", "search errors"};
+    static const char *const units[MEASURES] = {"share of the sentences", "", "nats",
+                                                "share of the sentences"};
     for (int k = 0; k < MEASURES; k++) {
-        paper_panel *p = paper_add_panel(r->report, titles[k], "size of the beam", "");
+        paper_panel *p = paper_add_panel(r->report, titles[k], "size of the beam", units[k]);
         paper_log_axes(p, true, false);
         for (int m = 0; m < s->n; m++) {
             add_curve(p, s, m, k, searches[GREEDY].alpha);

@@ -14,24 +14,14 @@ static const paper_setting settings[] = {
     {"dropout 0.1, new sentences", .dropout = 0.1},
 };
 
-static void draw(paper_run *r, const paper_sweep *s)
-{
-    static const paper_place few[] = {{"no dropout", 0},
-                                      {"dropout 0.1", 0.1},
-                                      {"dropout 0.2", 0.2},
-                                      {"dropout 0.3", 0.3}},
-                             fresh[] = {{"no dropout, new sentences", 0},
-                                        {"dropout 0.1, new sentences", 0.1}};
-    static const struct {
-        const char *title;
-        paper_score score;
-    } panels[] = {{"-log p of a token", PAPER_NLL}, {"right sentences", PAPER_EXACT}};
-    for (int i = 0; i < WG_COUNT(panels); i++) {
-        paper_panel *p = paper_add_panel(r->report, panels[i].title, "dropout", "");
-        paper_sweep_curve(s, p, "100 sentences", panels[i].score, few, WG_COUNT(few));
-        paper_sweep_curve(s, p, "new sentences", panels[i].score, fresh, WG_COUNT(fresh));
-    }
-}
+static const paper_place few[] = {{"no dropout", 0},
+                                  {"dropout 0.1", 0.1},
+                                  {"dropout 0.2", 0.2},
+                                  {"dropout 0.3", 0.3}},
+                         fresh[] = {{"no dropout, new sentences", 0},
+                                    {"dropout 0.1, new sentences", 0.1}};
+static const paper_group groups[] = {{"100 sentences", few, WG_COUNT(few)},
+                                     {"new sentences", fresh, WG_COUNT(fresh)}};
 
 wg_status paper_dropout(paper_run *r)
 {
@@ -42,7 +32,7 @@ wg_status paper_dropout(paper_run *r)
     if (status == WG_OK) {
         paper_add_scores(r, "100 sentences again and again, and new ones", s.variant, &s.results,
                          false);
-        draw(r, &s);
+        paper_sweep_draw(&s, r, "dropout", groups, WG_COUNT(groups));
         paper_sweep_judge(&s, r, PAPER_NLL, "no dropout", "dropout 0.2");
         paper_sweep_judge(&s, r, PAPER_EXACT, "dropout 0.1", "no dropout");
         paper_sweep_judge(&s, r, PAPER_NLL, "dropout 0.1, new sentences",

@@ -113,7 +113,8 @@ static void add_costs(paper_run *r, double cost[KINDS][COSTS], int kinds)
     } shown[KINDS] = {{"operations", 1e9, 3}, {"bytes", 1e6, 2}, {"time", 1e-3, 2}};
     paper_table *t =
         paper_add_table(r->report, "Cost of attention, d_model = 512", columns, 1 + kinds);
-    paper_panel *p = paper_add_panel(r->report, "cost, of that of one head", "heads", "");
+    paper_panel *p =
+        paper_add_panel(r->report, "cost of h heads", "heads h", "of the cost of one head");
     paper_log_axes(p, true, false);
     for (int k = 0; k < kinds; k++) {
         paper_curve *c = paper_add_curve(p, "%s", shown[k].label);

@@ -176,7 +176,8 @@ static void add_scores(paper_run *r, const results *x, int measure, const char *
 {
     static const char *const columns[] = {"parser", "250 sentences", "2000", "16000"};
     paper_table *t = paper_add_table(r->report, title, columns, x->sizes + 1);
-    paper_panel *p = paper_add_panel(r->report, title, "training sentences", "");
+    paper_panel *p = paper_add_panel(r->report, title, "training sentences",
+                                     measure == F1 ? "F1" : "share of the sentences");
     paper_log_axes(p, true, false);
     for (int i = 0; i < PARSERS; i++) {
         paper_curve *c = paper_add_curve(p, "%s", parser_names[i]);

@@ -93,8 +93,8 @@ void paper_sweep_judge(const paper_sweep *s, paper_run *r, paper_score score, co
                     a.deviation, more, b.mean, b.deviation, less);
 }
 
-void paper_sweep_curve(const paper_sweep *s, paper_panel *p, const char *label, paper_score score,
-                       const paper_place *at, int n)
+static void add_curve(const paper_sweep *s, paper_panel *p, const char *label, paper_score score,
+                      const paper_place *at, int n)
 {
     paper_curve *c = paper_add_curve(p, "%s", label);
     for (int i = 0; i < n; i++) {
@@ -112,7 +112,22 @@ void paper_sweep_panel(const paper_sweep *s, paper_run *r, const char *title, co
         points += paper_sweep_find(s, at[i].name) >= 0;
     if (points < 2)
         return;
-    paper_panel *p = paper_add_panel(r->report, title, x, "");
+    paper_panel *p = paper_add_panel(r->report, title, x, paper_score_unit(score));
     paper_log_axes(p, log, false);
-    paper_sweep_curve(s, p, title, score, at, n);
+    add_curve(s, p, "", score, at, n);
+}
+
+void paper_sweep_draw(const paper_sweep *s, paper_run *r, const char *x, const paper_group *group,
+                      int groups)
+{
+    static const struct {
+        const char *title;
+        paper_score score;
+    } panels[] = {{"-log p of a token", PAPER_NLL}, {"right sentences", PAPER_EXACT}};
+    for (int i = 0; i < WG_COUNT(panels); i++) {
+        paper_panel *p =
+            paper_add_panel(r->report, panels[i].title, x, paper_score_unit(panels[i].score));
+        for (int k = 0; k < groups; k++)
+            add_curve(s, p, group[k].label, panels[i].score, group[k].at, group[k].n);
+    }
 }

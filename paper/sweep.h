@@ -56,12 +56,19 @@ typedef struct paper_place {
     const char *name;
     double x;
 } paper_place;
-/* A curve of a score over n variants; those that this form does not have are left out. */
-void paper_sweep_curve(const paper_sweep *s, paper_panel *p, const char *label, paper_score score,
-                       const paper_place *at, int n);
-/* A panel with one such curve, over a logarithmic axis if `log` is set; none if this form has fewer
- * than two points of it. */
+/* A panel with a curve of a score over n variants, on a logarithmic axis if `log` is set.  Variants
+ * that this form does not have are left out; with fewer than two others there is no panel. */
 void paper_sweep_panel(const paper_sweep *s, paper_run *r, const char *title, const char *x,
                        bool log, paper_score score, const paper_place *at, int n);
+
+/* A curve of several. */
+typedef struct paper_group {
+    const char *label;
+    const paper_place *at;
+    int n;
+} paper_group;
+/* Panels of -log p and of right sentences, each with a curve for every group. */
+void paper_sweep_draw(const paper_sweep *s, paper_run *r, const char *x, const paper_group *group,
+                      int groups);
 
 #endif

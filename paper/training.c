@@ -167,6 +167,14 @@ paper_spread paper_gain_of(const paper_results *results, int variant, int extra,
     return gain_at(results, variant, begin + extra, begin + than);
 }
 
+const char *paper_score_unit(paper_score score)
+{
+    static const char *const units[PAPER_SCORES] = {[PAPER_NLL] = "nats per token",
+                                                    [PAPER_ACCURACY] = "share of the tokens",
+                                                    [PAPER_EXACT] = "share of the sentences"};
+    return units[score];
+}
+
 void paper_add_scores(paper_run *r, const char *title, const paper_training *variant,
                       const paper_results *results, bool sizes)
 {

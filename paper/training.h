@@ -34,6 +34,8 @@ paper_spread paper_extra_of(const paper_results *results, int variant, int extra
 /* By how much one extra number is more than another of the same training. */
 paper_spread paper_gain_of(const paper_results *results, int variant, int extra, int than);
 
+/* What an axis of that score counts. */
+const char *paper_score_unit(paper_score score);
 /* A table of all scores on test 0, a row for each variant; with `sizes` also of the numbers of
  * parameters. */
 void paper_add_scores(paper_run *r, const char *title, const paper_training *variant,

@@ -48,6 +48,8 @@ static void each_experiment_finds_what_it_must(void **state)
             check_that(wanted[i] == '-' || (wanted[i] == 'h') == r.finding[i].holds, "%s: %s",
                        e->name, r.finding[i].text);
         check_that(r.tables > 0 && r.table[0].rows > 1, "%s: no table", e->name);
+        /* table1 draws times, which the small form does not measure */
+        check_that(r.panels > 0 || strcmp(e->name, "table1") == 0, "%s: no figure", e->name);
         for (int i = 0; i < r.table[0].rows; i++)
             for (int k = 0; k < r.table[0].columns; k++)
                 check_that(r.table[0].cell[i][k].text[0], "%s: cell %d, %d is empty", e->name, i,
