@@ -243,12 +243,57 @@ static void tensors_without_memory(void **state)
     assert_in_range(fail_each("tensors", read_tensors), 10, 1000);
 }
 
+/* ---- models of ONNX -------------------------------------------------------------------------- */
+
+static wg_status read_onnx_tensor(uint64_t *digest)
+{
+    wg_onnx_tensor t;
+    wg_status status = wg_onnx_tensor_read(&t, path_of("tensor.pb"), &error);
+    if (status == WG_OK)
+        *digest = wgi_xxh64(t.data, 3, strlen(t.name));
+    wg_onnx_tensor_free(&t);
+    return status;
+}
+
+static wg_status read_onnx_model(uint64_t *digest)
+{
+    wg_graph *g;
+    wg_status status = wg_onnx_import(&g, path_of("model.onnx"), NULL, &error);
+    if (status == WG_OK)
+        *digest = wg_graph_hash(g);
+    wg_graph_free(g);
+    return status;
+}
+
+/* A TensorProto of three bytes in it and in another file; a model with a constant. */
+static void onnx_without_memory(void **state)
+{
+    (void)state;
+    static const char within[] = "\x08\x03\x10\x02\x42\x01w\x4a\x03" "abc";
+    static const char beside[] = "\x08\x03\x10\x02\x42\x01w\x70\x01"
+                                 "\x6a\x10\x0a\x08location\x12\x04text";
+    write_text("text", "abc");
+    write_text("tensor.pb", within);
+    uint64_t digest;
+    if (read_onnx_tensor(&digest) == WG_EUNSUPPORTED)
+        skip();
+    assert_in_range(fail_each("a tensor of ONNX", read_onnx_tensor), 4, 1000);
+    write_text("tensor.pb", beside);
+    assert_in_range(fail_each("a tensor beside it", read_onnx_tensor), 10, 1000);
+    write_text("graph.wg", graph);
+    wg_graph *g;
+    assert_int_equal(wg_graph_read(&g, path_of("graph.wg"), NULL, &error), WG_OK);
+    check_that(wg_onnx_export(g, path_of("model.onnx"), NULL, &error) == WG_OK, "%s", error.text);
+    wg_graph_free(g);
+    assert_in_range(fail_each("a model of ONNX", read_onnx_model), 30, 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_without_memory), cmocka_unit_test(progress_without_memory),
         cmocka_unit_test(texts_without_memory),    cmocka_unit_test(graphs_without_memory),
-        cmocka_unit_test(tensors_without_memory),
+        cmocka_unit_test(tensors_without_memory),  cmocka_unit_test(onnx_without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
