@@ -73,8 +73,10 @@ static bool walk_field(cursor *c, const uint8_t *end, const ProtobufCMessageDesc
     size_t size = (tag & 7) == FIXED_64 ? 8 : 4;
     switch (tag & 7) {
     case VARINT:
-        return take_varint(c, end, &ignored) ||
-               wrong(c, at, kind->short_name, field ? field->name : NULL, "a number is cut off");
+        if (!take_varint(c, end, &ignored))
+            return wrong(c, at, kind->short_name, field ? field->name : NULL,
+                         "a number is cut off");
+        return true;
     case LENGTH: return walk_length(c, end, kind, field, depth);
     case FIXED_64:
     case FIXED_32:
