@@ -2,6 +2,7 @@
 #include "onnx/external.h"
 #include "files/read.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -22,7 +23,7 @@ static bool take_number(const char *text, uint64_t *out)
     char *end;
     errno = 0;
     *out = strtoull(text, &end, 10);
-    return errno == 0 && end != text && !*end && text[0] >= '0' && text[0] <= '9';
+    return isdigit((unsigned char)text[0]) && !*end && errno == 0;
 }
 
 static wg_status take_entry(place *p, const char *key, const char *value, wg_error *error)
@@ -73,24 +74,54 @@ static wg_status read_place(place *p, const ox_tensor_proto *t, uint64_t size, w
     return WG_OK;
 }
 
-/* Whether the file that `path` names, links followed, is below the folder of the file that `model`
- * names, with its links followed or not. */
-static bool is_below(const char *path, const char *model, bool follow)
+static wg_status follow(char **out, const char *path, wg_error *error)
 {
-    char *real = realpath(path, NULL), *base = NULL, *copy = follow ? realpath(model, NULL) : NULL;
-    if (!follow)
-        copy = strdup(model);
-    char *slash = copy ? strrchr(copy, '/') : NULL;
+    *out = realpath(path, NULL);
+    return *out ? WG_OK : wgi_error_errno(error, path, "look for it");
+}
+
+/* The folder of a file, links followed. */
+static wg_status find_folder(char **out, const char *file, wg_error *error)
+{
+    *out = NULL;
+    char *path = strdup(file);
+    if (!path)
+        return wgi_error_set(error, WG_ENOMEM, "out of memory");
+    char *slash = strrchr(path, '/');
     if (slash)
-        slash[slash == copy] = 0;
-    if (copy)
-        base = realpath(slash ? copy : ".", NULL);
-    size_t n = base ? strlen(base) : 0;
-    bool below = real && base && strncmp(real, base, n) == 0 && (real[n] == '/' || n == 1);
+        slash[slash == path] = 0;
+    wg_status status = follow(out, slash ? path : ".", error);
+    free(path);
+    return status;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    n -= n == 1; /* of "/" no slash follows */
+    return strncmp(path, folder, n) == 0 && path[n] == '/';
+}
+
+/* The file that `path` names, links followed, is below the folder of `model`, with the links of
+ * that name followed or not. */
+static wg_status check_place(const char *path, const char *model, wg_error *error)
+{
+    char *real, *folder = NULL, *real_model = NULL, *real_folder = NULL;
+    wg_status status = follow(&real, path, error);
+    if (status == WG_OK)
+        status = find_folder(&folder, model, error);
+    if (status == WG_OK)
+        status = follow(&real_model, model, error);
+    if (status == WG_OK)
+        status = find_folder(&real_folder, real_model, error);
+    if (status == WG_OK && !is_below(real, folder) && !is_below(real, real_folder))
+        status = wgi_error_file(error, WG_EDATA, path,
+                                "external_data: is a link to a place outside the model's folder");
     free(real);
-    free(base);
-    free(copy);
-    return below;
+    free(folder);
+    free(real_model);
+    free(real_folder);
+    return status;
 }
 
 static wg_status read_at(uint8_t *bytes, int fd, const place *p, uint64_t size, const char *path,
@@ -143,10 +174,8 @@ wg_status wgi_ox_external_read(uint8_t **bytes, const ox_tensor_proto *t, uint64
     if (!path)
         return wgi_error_set(error, WG_ENOMEM, "out of memory");
     snprintf(path, n, "%.*s%s", (int)folder, model, p.location);
-    if (access(path, F_OK) == 0 && !is_below(path, model, false) && !is_below(path, model, true))
-        status = wgi_error_file(error, WG_EDATA, path,
-                                "external_data: is a link to a place outside the model's folder");
-    else
+    status = check_place(path, model, error);
+    if (status == WG_OK)
         status = read_file(bytes, &p, size, path, error);
     free(path);
     if (status != WG_OK) {

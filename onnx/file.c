@@ -31,7 +31,7 @@ static bool take_varint(cursor *c, const uint8_t *end, uint64_t *out)
     *out = 0;
     for (int shift = 0; shift < 70 && c->at < end; shift += 7) {
         uint8_t byte = *c->at++;
-        *out |= shift < 64 ? (uint64_t)(byte & 127) << shift : 0;
+        *out |= (uint64_t)(byte & 127) << shift;
         if (byte < 128)
             return true;
     }
@@ -73,8 +73,10 @@ static bool walk_field(cursor *c, const uint8_t *end, const ProtobufCMessageDesc
     size_t size = (tag & 7) == FIXED_64 ? 8 : 4;
     switch (tag & 7) {
     case VARINT:
-        return take_varint(c, end, &ignored) ||
-               wrong(c, at, kind->short_name, field ? field->name : NULL, "a number is cut off");
+        if (!take_varint(c, end, &ignored))
+            return wrong(c, at, kind->short_name, field ? field->name : NULL,
+                         "a number is cut off");
+        return true;
     case LENGTH: return walk_length(c, end, kind, field, depth);
     case FIXED_64:
     case FIXED_32:
@@ -106,7 +108,7 @@ static bool walk(cursor *c, const uint8_t *end, const ProtobufCMessageDescriptor
  * file could ask for far more than its size. */
 typedef struct budget {
     size_t left;
-    bool spent;
+    bool spent, no_memory;
 } budget;
 
 static void *take(void *data, size_t size)
@@ -117,7 +119,9 @@ static void *take(void *data, size_t size)
         return NULL;
     }
     b->left -= size;
-    return malloc(size);
+    void *bytes = malloc(size);
+    b->no_memory |= !bytes;
+    return bytes;
 }
 
 static void give(void *data, void *bytes)
@@ -135,6 +139,8 @@ static wg_status unpack(ProtobufCMessage **out, const char *bytes, size_t size, 
     *out = protobuf_c_message_unpack(kind, &allocator, size, (const uint8_t *)bytes);
     if (*out)
         return WG_OK;
+    if (b.no_memory)
+        return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     if (b.spent)
         return wgi_error_file(error, WG_EDATA, path,
                               "its fields would take more than %d times its size in memory", TIMES);

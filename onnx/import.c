@@ -392,7 +392,8 @@ static bool add_output(ox_import *m, const char *name)
         return wgi_ox_stop(m, WG_EDATA, "nothing is called '%s', an output", name);
     wg_value *v = wgi_ox_value(m, item);
     if (!v || !wg_output(wgi_ox_cast(v, item->type ? item->type->held : v->dtype), name))
-        return wgi_ox_stop(m, WG_EDATA, "output '%s': %s", name, wg_graph_message(m->graph));
+        return wgi_ox_stop(m, wg_graph_status(m->graph) == WG_ENOMEM ? WG_ENOMEM : WG_EDATA,
+                           "output '%s': %s", name, wg_graph_message(m->graph));
     return true;
 }
 

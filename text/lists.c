@@ -9,8 +9,8 @@
 #include <string.h>
 #include <yaml.h>
 
-/* The names of each special token in the lists of others. */
-enum { MAX_NAMES = 6 };
+/* The names of each special token in the lists of others, ended by NULL. */
+enum { MAX_NAMES = 6 + 1 };
 static const char *const names[WG_SPECIALS][MAX_NAMES] = {
     [WG_PAD] = {"<pad>", "[PAD]", "<PAD>", "<blank>"},
     [WG_BOS] = {"<s>", "<bos>", "<BOS>", "<sos>", "<SOS>", "[CLS]"},
@@ -69,7 +69,7 @@ static bool is_mapped(wgi_slice line)
 
 static bool is_eos(wgi_slice line)
 {
-    for (size_t i = 0; i < MAX_NAMES && names[WG_EOS][i]; i++)
+    for (size_t i = 0; names[WG_EOS][i]; i++)
         if (strlen(names[WG_EOS][i]) == line.size &&
             memcmp(names[WG_EOS][i], line.text, line.size) == 0)
             return true;
@@ -182,7 +182,7 @@ static wg_status read_lines(reader *r, wgi_list_kind kind, const char *bytes, si
 /* Skips blanks and counts lines: a text of JSON has no newline. */
 static void skip_blanks(reader *r, wgi_json_cursor *c)
 {
-    for (; c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at; c->at++)
+    for (; c->at < c->end && memchr(" \t\r\n", *c->at, 4); c->at++)
         r->line += *c->at == '\n';
 }
 
@@ -377,7 +377,7 @@ static wg_status find_special(const wgi_token_table *t, int32_t special[WG_SPECI
 {
     for (int i = 0; i < WG_SPECIALS; i++) {
         special[i] = -1;
-        for (int k = 0; k < MAX_NAMES && names[i][k] && special[i] < 0; k++)
+        for (int k = 0; names[i][k] && special[i] < 0; k++)
             special[i] = (int32_t)wgi_tokens_find(t, (wgi_slice){names[i][k], strlen(names[i][k])});
         if (special[i] < 0 && (i == WG_EOS || i == WG_UNK))
             return wgi_error_file(error, WG_EDATA, path, "expected a token for %s, such as %s",

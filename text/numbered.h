@@ -15,8 +15,7 @@ wg_status wgi_vocabulary_number(wg_vocabulary **out, const wg_vocabulary *pieces
  * model.  Owned by v. */
 const char *wgi_vocabulary_pieces(const wg_vocabulary *v, size_t *size);
 
-/* Adds tokens that no text has until a list has `size`; false without memory, or if v is no
- * list. */
+/* Adds tokens that no text has until v, a list, has `size`; false without memory. */
 bool wgi_vocabulary_fill(wg_vocabulary *v, int64_t size);
 
 #endif

@@ -284,8 +284,8 @@ const char *wgi_vocabulary_pieces(const wg_vocabulary *v, size_t *size)
 
 bool wgi_vocabulary_fill(wg_vocabulary *v, int64_t size)
 {
-    bool ok = !v->spm && wgi_list_fill(&v->tokens, (size_t)size);
-    v->size = v->spm ? v->size : (int64_t)v->tokens.n;
+    bool ok = wgi_list_fill(&v->tokens, (size_t)size);
+    v->size = (int64_t)v->tokens.n;
     return ok;
 }
 

@@ -7,6 +7,7 @@
 #include "files/checksum.h"
 #include "graph/text_buffer.h"
 #include "train/progress.h"
+#include "translate/foreign/facts.h"
 #include "wengert-train.h"
 #include "wengert.h"
 
@@ -243,12 +244,115 @@ static void tensors_without_memory(void **state)
     assert_in_range(fail_each("tensors", read_tensors), 10, 1000);
 }
 
+/* ---- what other programs write --------------------------------------------------------------- */
+
+static wg_status read_list(uint64_t *digest)
+{
+    wg_vocabulary *v;
+    wg_status status = wg_vocabulary_open(&v, path_of("list"), &error);
+    if (status == WG_OK)
+        *digest = wg_vocabulary_hash(v);
+    wg_vocabulary_free(v);
+    return status;
+}
+
+static wg_status read_facts(uint64_t *digest)
+{
+    wgi_facts f;
+    wg_status status = wgi_facts_read(&f, path_of("config.json"), &error);
+    const char *text = status == WG_OK ? wgi_facts_find(&f, "activation") : NULL;
+    *digest = text ? wgi_xxh64(text, strlen(text), f.n) : 0;
+    wgi_facts_free(&f);
+    return status;
+}
+
+/* A whole model, with vocabularies of words; what an import leaves is removed before the next. */
+static wg_status import_model(uint64_t *digest)
+{
+    static const char *const made[] = {"made/config.yml", "made/model.safetensors",
+                                       "made/vocab.source.txt", "made/vocab.target.txt", "made"};
+    wg_settings s;
+    wg_status status = told(wg_settings_init(&s));
+    if (status != WG_OK)
+        return status;
+    const wg_foreign_options o = {.layout = "torch", .path = FOREIGN "/torch", .settings = &s};
+    status = wg_settings_set(&s, "model", path_of("made"), &error);
+    if (status == WG_OK)
+        status = wg_foreign_import(&o, NULL, &error);
+    *digest = status == WG_OK;
+    wg_settings_free(&s);
+    for (int i = 0; i < WG_COUNT(made); i++)
+        remove(path_of(made[i]));
+    return status;
+}
+
+static void foreign_texts_without_memory(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {"</s>: 0\n<unk>: 1\n\"a\\\"b\": 2\n",
+                                        "{\"</s>\": 0, \"<unk>\": 1, \"a\": 9}"};
+    for (int i = 0; i < WG_COUNT(lists); i++) {
+        write_text("list", lists[i]);
+        assert_in_range(fail_each("a list of tokens", read_list), 10, 10000);
+    }
+    write_text("config.json", "{\"activation\": \"relu\", \"d_model\": 8, \"x\": [1, {}]}");
+    assert_in_range(fail_each("config.json", read_facts), 4, 1000);
+    assert_in_range(fail_each("a model of torch", import_model), 100, 100000);
+}
+
+/* ---- models of ONNX -------------------------------------------------------------------------- */
+
+static wg_status read_onnx_tensor(uint64_t *digest)
+{
+    wg_onnx_tensor t;
+    wg_status status = wg_onnx_tensor_read(&t, path_of("tensor.pb"), &error);
+    if (status == WG_OK)
+        *digest = wgi_xxh64(t.data, 3, strlen(t.name));
+    wg_onnx_tensor_free(&t);
+    return status;
+}
+
+static wg_status read_onnx_model(uint64_t *digest)
+{
+    wg_graph *g;
+    wg_status status = wg_onnx_import(&g, path_of("model.onnx"), NULL, &error);
+    if (status == WG_OK)
+        *digest = wg_graph_hash(g);
+    wg_graph_free(g);
+    return status;
+}
+
+/* A TensorProto of three bytes in it and in another file; a model with a constant. */
+static void onnx_without_memory(void **state)
+{
+    (void)state;
+    static const char within[] = "\x08\x03\x10\x02\x42\x01w\x4a\x03"
+                                 "abc";
+    static const char beside[] = "\x08\x03\x10\x02\x42\x01w\x70\x01"
+                                 "\x6a\x10\x0a\x08location\x12\x04text";
+    write_text("text", "abc");
+    write_text("tensor.pb", within);
+    uint64_t digest;
+    if (read_onnx_tensor(&digest) == WG_EUNSUPPORTED)
+        skip();
+    assert_in_range(fail_each("a tensor of ONNX", read_onnx_tensor), 4, 1000);
+    write_text("tensor.pb", beside);
+    assert_in_range(fail_each("a tensor beside it", read_onnx_tensor), 10, 1000);
+    write_text("graph.wg", graph);
+    wg_graph *g;
+    assert_int_equal(wg_graph_read(&g, path_of("graph.wg"), NULL, &error), WG_OK);
+    check_that(wg_onnx_export(g, path_of("model.onnx"), NULL, &error) == WG_OK, "%s", error.text);
+    wg_graph_free(g);
+    assert_in_range(fail_each("a model of ONNX", read_onnx_model), 30, 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_without_memory), cmocka_unit_test(progress_without_memory),
-        cmocka_unit_test(texts_without_memory),    cmocka_unit_test(graphs_without_memory),
-        cmocka_unit_test(tensors_without_memory),
+        cmocka_unit_test(settings_without_memory),      cmocka_unit_test(progress_without_memory),
+        cmocka_unit_test(texts_without_memory),         cmocka_unit_test(graphs_without_memory),
+        cmocka_unit_test(tensors_without_memory),       cmocka_unit_test(onnx_without_memory),
+        cmocka_unit_test(foreign_texts_without_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

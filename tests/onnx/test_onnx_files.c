@@ -6,6 +6,7 @@
 #include "wengert.h"
 #include "wengert/ops/table.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -209,22 +210,86 @@ static void files_may_end_anywhere(void **state)
     free(bytes);
 }
 
-static void lengths_are_within_the_file(void **state)
+/* Fields of a ModelProto as bytes: a tag is the number of a field, shifted by 3, and its kind. */
+static void fields_are_as_the_schema_has_them(void **state)
 {
     (void)state;
-    /* field 7 (graph), a length of 2^63 - 1; then a varint without an end; then groups */
-    static const uint8_t huge[] = {0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0};
-    static const uint8_t endless[] = {0x08, 0xff, 0xff};
-    static const uint8_t group[] = {0x3b, 0x00};
-    write_bytes(path, huge, sizeof huge);
-    refused(NULL, WG_EDATA, "byte 1: ModelProto.graph",
-            "9223372036854775807 bytes, where 1 are left");
-    write_bytes(path, endless, sizeof endless);
-    refused(NULL, WG_EDATA, "ModelProto.ir_version", "cut off");
-    write_bytes(path, group, sizeof group);
-    refused(NULL, WG_EDATA, "ModelProto.graph", "another kind of field");
-    write_bytes(path, "", 0);
-    refused(NULL, WG_EDATA, "not a model of ONNX", "no graph");
+#define BYTES(bytes) bytes, sizeof bytes - 1
+#define FF3 "\xff\xff\xff"
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *first, *second;
+    } cases[] = {
+        {BYTES(""), "not a model of ONNX", "no graph"},
+        {BYTES("\x3a" FF3 FF3 "\xff\xff\x7f\0"), "byte 1: ModelProto.graph",
+         "9223372036854775807 bytes, where 1 are left"},
+        {BYTES("\x3a\xff"), "byte 1: ModelProto.graph", "the length is cut off"},
+        {BYTES("\xa2\x06\x05"), "byte 2: ModelProto.unknown field", "5 bytes, where 0 are left"},
+        {BYTES("\x08\xff\xff"), "ModelProto.ir_version", "a number is cut off"},
+        {BYTES("\x08" FF3 FF3 FF3 "\xff\x01"), "ModelProto.ir_version", "a number is cut off"},
+        {BYTES("\xa0\x06\xff"), "byte 0: ModelProto: ", "a number is cut off"},
+        {BYTES("\x09" FF3 FF3 "\xff"), "ModelProto.ir_version", "a number is cut off"},
+        {BYTES("\x0d" FF3), "ModelProto.ir_version", "a number is cut off"},
+        {BYTES("\xa5\x06" FF3), "byte 0: ModelProto: ", "a number is cut off"},
+        {BYTES("\x3b"), "ModelProto.graph", "another kind of field"},
+        {BYTES("\xa3\x06"), "byte 0: ModelProto: ", "another kind of field"},
+        {BYTES("\x80"), "byte 0: ModelProto: ", "the number of a field is malformed"},
+        {BYTES("\x00"), "byte 0: ModelProto: ", "the number of a field is malformed"},
+        {BYTES(FF3 FF3 "\x07"), "byte 0: ModelProto: ", "the number of a field is malformed"},
+        {BYTES("\x0a\x00"), "not a ModelProto", "a field has the wrong type"},
+        {BYTES("\x0d\x01\x02\x03\x04"), "not a ModelProto", "a field has the wrong type"},
+    };
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        write_bytes(path, cases[i].bytes, cases[i].size);
+        refused(NULL, WG_EDATA, cases[i].first, cases[i].second);
+    }
+    unlink(path);
+    refused(NULL, WG_EIO, path, "open: ");
+}
+
+/* Fields that no version of the schema has yet are passed over. */
+static void unknown_fields_are_passed_over(void **state)
+{
+    (void)state;
+    static const char unknown[] = "\xa0\x06\x01"
+                                  "\xa1\x06"
+                                  "12345678"
+                                  "\xa2\x06\x03"
+                                  "123"
+                                  "\xa5\x06"
+                                  "1234";
+    made m;
+    wg_graph *g;
+    size_t size;
+    begin(&m);
+    uint8_t *bytes = made_bytes(&m, &size);
+    made_free(&m);
+    bytes = realloc(bytes, size + sizeof unknown);
+    assert_non_null(bytes);
+    memcpy(bytes + size, unknown, sizeof unknown - 1);
+    write_bytes(path, bytes, size + sizeof unknown - 1);
+    free(bytes);
+    check_that(import(&g, NULL) == WG_OK, "%s", error.text);
+    wg_graph_free(g);
+}
+
+/* An empty node is two bytes of the file and hundreds in memory. */
+static void unpacking_takes_no_more_than_a_few_times_the_size(void **state)
+{
+    (void)state;
+    enum { NODES = 400000, HEAD = 4 };
+    uint8_t *bytes = malloc(HEAD + 2 * NODES);
+    assert_non_null(bytes);
+    bytes[0] = 0x3a; /* graph: 800,000 bytes */
+    bytes[1] = 0x80 | (2 * NODES & 127);
+    bytes[2] = 0x80 | (2 * NODES >> 7 & 127);
+    bytes[3] = 2 * NODES >> 14;
+    for (int i = 0; i < NODES; i++)
+        memcpy(bytes + HEAD + 2 * i, "\x0a\x00", 2);
+    write_bytes(path, bytes, HEAD + 2 * NODES);
+    free(bytes);
+    refused(NULL, WG_EDATA, "its fields would take more than 16 times its size", "");
 }
 
 static void sizes_agree_with_the_numbers(void **state)
@@ -371,6 +436,8 @@ static void weights_lie_within_their_file(void **state)
     refused_model(&m, WG_EDATA, "initializer 'w'", "beyond its end");
     external(&m, "made.bin", "-1", NULL);
     refused_model(&m, WG_EDATA, "external_data: offset", "got '-1'");
+    external(&m, "made.bin", "12x", "24");
+    refused_model(&m, WG_EDATA, "external_data: offset", "got '12x'");
     external(&m, "made.bin", "99999999999999999999999", NULL);
     refused_model(&m, WG_EDATA, "external_data: offset", "expected a number");
     external(&m, "made.bin", NULL, "9223372036854775807");
@@ -379,6 +446,91 @@ static void weights_lie_within_their_file(void **state)
     refused_model(&m, WG_EIO, "initializer 'w'", "missing.bin");
     external(&m, NULL, "0", NULL);
     refused_model(&m, WG_EDATA, "initializer 'w'", "no location");
+    unlink("made.bin");
+}
+
+/* Imports what external() has made; a message must have this text, NULL: there is none. */
+static void imported(made *m, const char *from, const char *message)
+{
+    wg_graph *g;
+    made_write(m, from);
+    made_free(m);
+    wg_status status = wg_onnx_import(&g, from, NULL, &error);
+    check_that((status == WG_OK) == !message, "%s: %s", from, error.text);
+    check_that(!message || strstr(error.text, message), "%s: %s", from, error.text);
+    wg_graph_free(g);
+}
+
+/* In a folder of its own: names that only begin like a way out, a folder that only begins like the
+ * model's, and a model that is a link, with its weights beside the link or beside the model. */
+static void links_are_followed_within_the_folder(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"made", "made.other", "made/in"};
+    static const char *const files[] = {"made/..w", "made/in/w", "made.other/w", "made/made.onnx"};
+    static const char *const links[][2] = {{"../made.other/w", "made/out"},
+                                           {"../made/made.onnx", "made.other/link.onnx"},
+                                           {"../made/..w", "made.other/beside"}};
+    static const struct {
+        const char *from, *location, *message;
+    } cases[] = {
+        {"made/made.onnx", "..w", NULL},
+        {"made/made.onnx", "in/w", NULL},
+        {"made/made.onnx", "in", "expected a regular file, got a directory"},
+        {"made/made.onnx", "out", "a link to a place outside the model's folder"},
+        {"made.other/link.onnx", "w", NULL},
+        {"made.other/link.onnx", "beside", NULL},
+    };
+    made m;
+    for (int i = 0; i < WG_COUNT(folders); i++)
+        assert_int_equal(mkdir(folders[i], 0700), 0);
+    for (int i = 0; i < WG_COUNT(files); i++)
+        write_bytes(files[i], numbers, sizeof numbers);
+    for (int i = 0; i < WG_COUNT(links); i++)
+        assert_int_equal(symlink(links[i][0], links[i][1]), 0);
+    for (int i = 0; i < WG_COUNT(cases); i++) {
+        external(&m, cases[i].location, NULL, NULL);
+        imported(&m, cases[i].from, cases[i].message);
+    }
+    for (int i = 0; i < WG_COUNT(links); i++)
+        unlink(links[i][1]);
+    for (int i = 0; i < WG_COUNT(files); i++)
+        unlink(files[i]);
+    for (int i = WG_COUNT(folders) - 1; i >= 0; i--)
+        assert_int_equal(rmdir(folders[i]), 0);
+}
+
+/* What the next calls of pread do: an error, or nothing more to read. */
+static int pread_errors[2];
+static bool pread_ends;
+
+ssize_t __real_pread(int fd, void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset)
+{
+    int why = pread_errors[0];
+    pread_errors[0] = pread_errors[1];
+    pread_errors[1] = 0;
+    if (why)
+        return errno = why, -1;
+    return pread_ends ? 0 : __real_pread(fd, bytes, size / 2 + 1, offset);
+}
+
+static void weights_are_read_in_pieces_or_not_at_all(void **state)
+{
+    (void)state;
+    made m;
+    write_bytes("made.bin", numbers, sizeof numbers);
+    pread_errors[0] = EINTR;
+    external(&m, "made.bin", NULL, NULL);
+    imported(&m, path, NULL);
+    pread_errors[0] = EINTR, pread_errors[1] = EIO;
+    external(&m, "made.bin", NULL, NULL);
+    imported(&m, path, "made.bin: cannot be read: Input/output error");
+    pread_ends = true;
+    external(&m, "made.bin", NULL, NULL);
+    imported(&m, path, "made.bin: became shorter while it was read");
+    pread_ends = false;
     unlink("made.bin");
 }
 
@@ -398,13 +550,17 @@ int main(void)
         cmocka_unit_test(sizes_and_known_inputs_are_asked_for),
         cmocka_unit_test(all_that_is_missing_is_listed),
         cmocka_unit_test(files_may_end_anywhere),
-        cmocka_unit_test(lengths_are_within_the_file),
+        cmocka_unit_test(fields_are_as_the_schema_has_them),
+        cmocka_unit_test(unknown_fields_are_passed_over),
+        cmocka_unit_test(unpacking_takes_no_more_than_a_few_times_the_size),
         cmocka_unit_test(sizes_agree_with_the_numbers),
         cmocka_unit_test(nodes_are_in_order_and_names_differ),
         cmocka_unit_test(little_cannot_ask_for_much),
         cmocka_unit_test(subgraphs_are_not_deep),
         cmocka_unit_test(weights_lie_below_the_folder),
         cmocka_unit_test(weights_lie_within_their_file),
+        cmocka_unit_test(links_are_followed_within_the_folder),
+        cmocka_unit_test(weights_are_read_in_pieces_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, leave);
 }

@@ -461,10 +461,54 @@ static void texts_are_cut_into_spans(void **state)
     assert_null(c);
 }
 
+static void spans_need_their_arguments(void **state)
+{
+    (void)state;
+    const wg_span_options good = {.length = 3}, bad[] = {{.bos = -1, .length = 3},
+                                                         {.eos = -1, .length = 3},
+                                                         {.length = 0}};
+    const char *path = write_text("a", "a b\n");
+    wg_corpus *c = NULL;
+    for (int i = 0; i < WG_COUNT(bad); i++)
+        assert_int_equal(wg_corpus_spans_of_text(&c, "a", 1, words, &bad[i], &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_spans_of_text(NULL, "a", 1, words, &good, &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_spans_of_text(&c, NULL, 1, words, &good, &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_spans_of_text(&c, "a", 1, NULL, &good, &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_spans_of_text(&c, NULL, 0, words, &good, &error), WG_EDATA);
+    assert_int_equal(wg_corpus_read_spans(NULL, path, words, &good, &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_read_spans(&c, NULL, words, &good, &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_read_spans(&c, path, NULL, &good, &error), WG_EINVAL);
+    assert_int_equal(wg_corpus_read_spans(&c, path, words, NULL, &error), WG_EINVAL);
+    assert_null(c);
+}
+
+static wg_status read_spans(void *path)
+{
+    wg_corpus *c;
+    const wg_span_options o = {.bos = wg_vocabulary_bos(words),
+                               .eos = wg_vocabulary_eos(words),
+                               .length = 3,
+                               .threads = 1};
+    wg_status status = wg_corpus_read_spans(&c, path, words, &o, &error);
+    assert_true((status == WG_OK) == (c != NULL));
+    wg_corpus_free(c);
+    return status;
+}
+
+static void spans_without_memory(void **state)
+{
+    (void)state;
+    char path[400];
+    snprintf(path, sizeof path, "%s", write_text("a", english));
+    assert_in_range(fail_each("spans", read_spans, path, WG_OK), 10, 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_cut_into_spans),
+        cmocka_unit_test(spans_need_their_arguments),
+        cmocka_unit_test(spans_without_memory),
         cmocka_unit_test(plain_gzip_and_memory_are_the_same),
         cmocka_unit_test(empty_and_long_pairs),
         cmocka_unit_test(the_hash_tells_corpora_apart),

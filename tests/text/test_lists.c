@@ -1,5 +1,6 @@
 /* Lists of tokens of other programs as vocabularies, alone and as numbers of SentencePiece
  * pieces. */
+#include "tests/allocations.h"
 #include "tests/vocabularies.h"
 #include "text/numbered.h"
 
@@ -96,6 +97,7 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         const char *bytes, *expected;
     } cases[] = {
         {"</s>\n<unk>\na b\n", "line 3: expected one token, got more"},
+        {"</s>\n<unk>\na\tb\n", "line 3: expected one token, got more"},
         {"</s>\n<unk>\n\n", "line 3: expected a token of 1 to 1000 bytes, got 0"},
         {long_token, "line 2: expected a token of 1 to 1000 bytes, got 1094"},
         {"</s>\n<unk>\nb\n</s>\n", "line 4: expected a new token, got that of line 1"},
@@ -118,7 +120,13 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"</s>: 0\n<unk>: [1]\n", "line 2: expected an id, a whole number"},
         {"</s>: 0\n[a]: 1\n", "line 2: expected \"TOKEN: ID\""},
         {"</s>: 0\n\"<unk>: 1\n", "line 3: "},
+        {"</s>: 0\n<unk>: @\n", "line 2: found character that cannot start any token"},
+        {"</s>: 0\n<unk>: 1\n\x01: 2\n", "control characters are not allowed"},
+        {"</s>: 0\n<unk>: 123456789012345678\n", "line 2: expected an id, a whole number"},
+        {"@: 0\n</s>: 1\n", "line 1: found character that cannot start any token"},
+        {"- a: 0\n- </s>: 1\n", "line 1: expected lines of the form \"TOKEN: ID\""},
         {"</s>: 0\n\"a\\0b\": 1\n", "line 2: expected \"TOKEN: ID\""},
+        {"a: house\n", "expected a vocabulary or a SentencePiece model"},
         {"a house\nof words\n", "expected a vocabulary or a SentencePiece model"},
     };
     for (size_t i = 0; i < WG_COUNT(cases); i++) {
@@ -129,6 +137,34 @@ static void what_is_wrong_is_told_with_its_line(void **state)
                        strncmp(error.text, path, strlen(path)) == 0,
                    "case %zu: %s: %s", i, wg_status_text(status), error.text);
         assert_null(v);
+    }
+}
+
+static wg_status open_and_fill(void *path)
+{
+    wg_vocabulary *v = NULL;
+    wg_status status = wg_vocabulary_open(&v, path, &error);
+    assert_true((status == WG_OK) == (v != NULL));
+    if (status == WG_OK && !wgi_vocabulary_fill(v, 40))
+        status = WG_ENOMEM;
+    wg_vocabulary_free(v);
+    return status;
+}
+
+/* Lists of each format, with more tokens than a table has room for at first, and holes. */
+static void lists_without_memory(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {
+        "</s>\n<unk>\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\n",
+        "a 1\nb 1\nc 1\nd 1\ne 1\nf 1\ng 1\nh 1\ni 1\nj 1\nk 1\nl 1\nm 1\nn 1\no 1\n",
+        "{\"</s>\": 0, \"<unk>\": 1, \"a\": 35, \"b\": 19, \"c\": 20}",
+        "</s>: 0\n<unk>: 1\na: 35\nb: 19\nc: 20\n",
+    };
+    char path[400];
+    for (int i = 0; i < WG_COUNT(lists); i++) {
+        snprintf(path, sizeof path, "%s", write_text("list", lists[i]));
+        assert_in_range(fail_each("a list", open_and_fill, path, WG_OK), 8, 200);
     }
 }
 
@@ -196,12 +232,76 @@ static void what_list_and_pieces_do_not_share(void **state)
     assert_true(n == m + 1 && ids[0] == 2 && memcmp(ids + 1, found, m * sizeof *ids) == 0);
     free(ids);
     free(found);
-    ids = encode(v, ">>fr<< house", 12, &n);
-    assert_true(n > 0 && ids[0] != 2);
-    free(ids);
+    static const char *const others[] = {">>fr<< house", ">>de<  house", ">>de    house"};
+    for (int i = 0; i < WG_COUNT(others); i++) {
+        ids = encode(v, others[i], strlen(others[i]), &n);
+        assert_true(n > 0 && ids[0] != 2);
+        free(ids);
+    }
     wg_vocabulary_free(pieces);
     wg_vocabulary_free(list);
     wg_vocabulary_free(v);
+}
+
+/* Pieces and the list that numbers them. */
+typedef struct both {
+    const wg_vocabulary *pieces, *list;
+} both;
+
+static wg_status number_and_use(void *context)
+{
+    static const char line[] = ">>de<< the house";
+    const both *b = context;
+    wg_vocabulary *v = NULL;
+    int32_t *ids = NULL;
+    char *back = NULL;
+    size_t n;
+    wg_status status = wgi_vocabulary_number(&v, b->pieces, b->list, &error);
+    if (status == WG_OK)
+        status = wg_vocabulary_encode(v, line, strlen(line), &ids, &n);
+    if (status == WG_OK)
+        status = wg_vocabulary_decode(v, ids, n, &back);
+    free(back);
+    free(ids);
+    wg_vocabulary_free(v);
+    return status;
+}
+
+static void numbered_pieces_without_memory(void **state)
+{
+    (void)state;
+    wg_vocabulary *pieces = make(WG_VOCABULARY_BPE, 60), *list = reversed_list(pieces, -1);
+    both b = {pieces, list};
+    assert_in_range(fail_each("numbered pieces", number_and_use, &b, WG_OK), 10, 1000);
+    wg_vocabulary_free(pieces);
+    wg_vocabulary_free(list);
+}
+
+/* The list is the last field of the message, and is a vocabulary of ours. */
+static void numbering_that_is_damaged(void **state)
+{
+    (void)state;
+    static const char no_list[] = "\xda\xd1\x03\x03"
+                                  "abc";
+    size_t size;
+    char bytes[20000];
+    wg_vocabulary *pieces = make(WG_VOCABULARY_BPE, 60), *v;
+    const char *model = wgi_vocabulary_pieces(pieces, &size);
+    assert_true(size + sizeof no_list < sizeof bytes);
+    memcpy(bytes, model, size);
+    memcpy(bytes + size, no_list, sizeof no_list);
+    const char *path = write_bytes("numbered", bytes, size + sizeof no_list - 1);
+    assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+    check_that(strstr(error.text, "the list of its pieces is damaged") != NULL, "%s", error.text);
+    path = write_bytes("numbered", bytes, size + 6);
+    assert_int_equal(wg_vocabulary_open(&v, path, &error), WG_EDATA);
+    memmove(bytes + sizeof no_list - 1, bytes, size);
+    memcpy(bytes, no_list, sizeof no_list - 1);
+    path = write_bytes("numbered", bytes, size + sizeof no_list - 1);
+    check_that(wg_vocabulary_open(&v, path, &error) == WG_OK, "%s", error.text);
+    check_same(v, pieces, "the house is green .\n");
+    wg_vocabulary_free(v);
+    wg_vocabulary_free(pieces);
 }
 #endif
 
@@ -211,9 +311,12 @@ int main(void)
         cmocka_unit_test(each_format),
         cmocka_unit_test(lists_are_saved),
         cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(lists_without_memory),
 #ifdef WG_HAVE_SENTENCEPIECE
         cmocka_unit_test(pieces_are_numbered_by_a_list),
         cmocka_unit_test(what_list_and_pieces_do_not_share),
+        cmocka_unit_test(numbered_pieces_without_memory),
+        cmocka_unit_test(numbering_that_is_damaged),
 #endif
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

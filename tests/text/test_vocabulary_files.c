@@ -178,6 +178,7 @@ static void malformed_files(void **state)
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk 4294967299\na\nb\nc\nd\n",
          "line 1: expected"},
         {"# wengert vocabulary: words pad 0 bos 1 eos 2 unk +3\na\nb\nc\nd\n", "line 1: expected"},
+        {"# wengert vocabulary: words pad - bos 1 eos 2 unk 3\na\nb\nc\nd\n", "line 1: expected"},
         {"# wengert vocabulary: words", "line 1: expected"},
         {"# wengert vocabulary: words pad 4294967296 bos 1 eos 2 unk 3\na\nb\nc\nd\n",
          "line 1: expected"},

@@ -53,6 +53,7 @@ static void conflicting_settings_are_named(void **state)
         {"encoder-layers 0", "encoder-layers is 0, must be at least 1 unless type is lm"},
         {"type lm; train-set a; encoder-layers 2", "encoder-layers is 2, must be 0 where type"},
         {"type lm; train-set a; valid-metrics accuracy bleu", "valid-metrics are accuracy bleu"},
+        {"type lm; train-set a; valid-metrics chrf", "valid-metrics are chrf, must be among"},
         {"type lm; train-set a; early-stopping 2", "early-stopping is 2, but nothing is validated"},
         {"type lm; train-set a; valid-set b; early-stopping 2", NULL},
         {"type lm; train-set a; positions learned; max-positions 40; max-length 40", NULL},
@@ -75,6 +76,25 @@ static void conflicting_settings_are_named(void **state)
         }
         wg_settings_free(&s);
     }
+}
+
+/* One vocabulary, and metrics or none. */
+static void a_language_model_has_one_text(void **state)
+{
+    (void)state;
+    static const char *const two[] = {"a", "b"};
+    wg_settings s;
+    assert_int_equal(wg_settings_init(&s), WG_OK);
+    set_all(&s, "type lm; train-set a; vocabs a");
+    free(s.valid_metrics);
+    s.valid_metrics = NULL;
+    check_that(wg_settings_check(&s, &error) == WG_OK, "%s", error.text);
+    const wg_option *vocabs = wg_option_find("vocabs");
+    assert_int_equal(wg_settings_assign(&s, vocabs, two, 2, &error), WG_OK);
+    assert_int_equal(wg_settings_check(&s, &error), WG_EINVAL);
+    check_that(strstr(error.text, "vocabs are two, but type lm has one text") != NULL, "%s",
+               error.text);
+    wg_settings_free(&s);
 }
 
 /* The longest sentences for which there is room, in batches and in a table of learned positions,
@@ -173,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conflicting_settings_are_named),
+        cmocka_unit_test(a_language_model_has_one_text),
         cmocka_unit_test(the_longest_sentences_have_room),
         cmocka_unit_test(a_refused_run_leaves_the_folder_as_it_was),
 #ifdef WG_HAVE_SENTENCEPIECE

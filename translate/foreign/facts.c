@@ -28,10 +28,12 @@ static bool word(wgi_json_cursor *c, const char **at, size_t *size)
 {
     skip_blanks(c);
     *at = c->at;
-    while (c->at < c->end && (isalnum((unsigned char)*c->at) || strchr("+-.", *c->at)) && *c->at)
+    while (c->at < c->end && (isalnum((unsigned char)*c->at) || memchr("+-.", *c->at, 3)))
         c->at++;
     *size = (size_t)(c->at - *at);
-    return *size > 0 || wgi_json_expected(c, "a value");
+    if (*size == 0)
+        return wgi_json_expected(c, "a value");
+    return true;
 }
 
 static bool keep(reader *r, const char *key, const char *text, size_t size, bool ours)

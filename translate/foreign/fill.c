@@ -186,13 +186,13 @@ wg_status wgi_import_fill(wgi_import *im)
     wg_error error;
     wg_settings *s = &im->settings;
     if (wg_settings_check(s, &error) != WG_OK)
-        wgi_import_refuse(im, "%s", error.text);
+        wgi_import_refuse_for(im, &error, "%s", error.text);
     if (im->source && im->source->shape.rank != 2)
         wgi_import_refuse(im, "tensor %s: expected a matrix", im->source->name);
     s->net.source_vocabulary = wg_vocabulary_size(im->vocabularies.side[0]);
     s->net.target_vocabulary = wg_vocabulary_size(im->vocabularies.side[1]);
     if (im->refused.status == WG_OK && wg_transformer_check(&s->net, &error) != WG_OK)
-        wgi_import_refuse(im, "%s", error.text);
+        wgi_import_refuse_for(im, &error, "%s", error.text);
     /* with sizes of another network, every tensor would be wrong */
     if (im->contradicts || !im->source || wg_transformer_check(&s->net, NULL) != WG_OK)
         return WG_OK;

@@ -26,13 +26,16 @@ typedef struct wgi_import {
     wg_store *store;
     wg_foreign_report *report;
     wg_error *error;
-    wg_error refused; /* all that does not fit; its status is then WG_EDATA */
+    wg_error refused; /* all that does not fit; its status is then WG_EDATA, or WG_ENOMEM */
 } wgi_import;
 
 /* ---- tensors.c ------------------------------------------------------------------------------- */
 
 /* Adds a line about something that does not fit. */
 void wgi_import_refuse(wgi_import *im, const char *format, ...) WG_PRINTF(2, 3);
+/* The same where a call has failed with `why`, which may be a lack of memory. */
+void wgi_import_refuse_for(wgi_import *im, const wg_error *why, const char *format, ...)
+    WG_PRINTF(3, 4);
 /* Adds a line to the report. */
 void wgi_import_tell(wgi_import *im, const char *format, ...) WG_PRINTF(2, 3);
 

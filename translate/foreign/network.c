@@ -1,6 +1,7 @@
 /* The settings of an imported model.  What the user has said counts most, then what config.json
  * says, then what the tensors show, which must not contradict either; what is left is usual for the
  * layout. */
+#include "graph/error.h"
 #include "translate/foreign/import.h"
 
 #include <ctype.h>
@@ -37,6 +38,8 @@ static bool set_or_compare(wgi_import *im, const wg_option *o, const char *value
     *same = true;
     if (status == WG_OK)
         status = wg_settings_set(&other, o->name, value, error);
+    else
+        wgi_error_set(error, status, "out of memory");
     if (status == WG_OK && wg_settings_given(&im->settings, o))
         *same = wg_settings_equal(&im->settings, &other, o);
     else if (status == WG_OK)
@@ -53,13 +56,14 @@ static void show(wgi_import *im, const char *name, const char *value)
     const wg_option *o = wg_option_find(name);
     char *was = NULL;
     if (!set_or_compare(im, o, value, &same, &error))
-        wgi_import_refuse(im, "%s", error.text);
-    else if (!same && wg_settings_get(&im->settings, o, &was) == WG_OK) {
+        wgi_import_refuse_for(im, &error, "%s", error.text);
+    else if (!same) {
+        bool known = wg_settings_get(&im->settings, o, &was) == WG_OK;
         im->contradicts = true;
         wgi_import_refuse(im,
                           "%s: expected %s, by the command line or config.json, got %s by the "
                           "tensors",
-                          name, was, value);
+                          name, known ? was : "another", value);
     }
     free(was);
 }
@@ -77,7 +81,7 @@ static void set_usual(wgi_import *im, const char *name, const char *value)
     const wg_option *o = wg_option_find(name);
     if (!wg_settings_given(&im->settings, o) &&
         wg_settings_set(&im->settings, name, value, &error) != WG_OK)
-        wgi_import_refuse(im, "%s", error.text);
+        wgi_import_refuse_for(im, &error, "%s", error.text);
 }
 
 /* ---- config.json ----------------------------------------------------------------------------- */
@@ -118,7 +122,7 @@ static void take_facts(wgi_import *im)
         if (!o || wg_settings_given(im->options->settings, o))
             continue;
         if (!set_or_compare(im, o, value, &same, &error))
-            wgi_import_refuse(im, "config.json: %s: %s", f->key, error.text);
+            wgi_import_refuse_for(im, &error, "config.json: %s: %s", f->key, error.text);
         else if (!same)
             wgi_import_refuse(im,
                               "config.json: %s is %s, but another key says otherwise of %s, "

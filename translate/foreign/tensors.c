@@ -14,14 +14,29 @@ static void format_text(char *text, size_t room, const char *format, va_list lis
     vsnprintf(text, room, format, list);
 }
 
-void wgi_import_refuse(wgi_import *im, const char *format, ...)
+/* A lack of memory stays one, whatever follows from it. */
+static void refuse(wgi_import *im, wg_status status, const char *format, va_list list)
 {
     char text[900];
+    bool no_memory = status == WG_ENOMEM || im->refused.status == WG_ENOMEM;
+    format_text(text, sizeof text, format, list);
+    wgi_error_line(&im->refused, no_memory ? WG_ENOMEM : WG_EDATA, "%s: %s", im->path, text);
+}
+
+void wgi_import_refuse(wgi_import *im, const char *format, ...)
+{
     va_list list;
     va_start(list, format);
-    format_text(text, sizeof text, format, list);
+    refuse(im, WG_EDATA, format, list);
     va_end(list);
-    wgi_error_line(&im->refused, WG_EDATA, "%s: %s", im->path, text);
+}
+
+void wgi_import_refuse_for(wgi_import *im, const wg_error *why, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    refuse(im, why->status, format, list);
+    va_end(list);
 }
 
 void wgi_import_tell(wgi_import *im, const char *format, ...)

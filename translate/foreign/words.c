@@ -34,7 +34,7 @@ static wg_status find_file(const wgi_import *im, const char *const names[WGI_MAX
     wg_status status = WG_OK;
     bool has = false;
     *path = NULL;
-    for (int i = 0; i < WGI_MAX_FILES && names[i] && status == WG_OK && !has; i++) {
+    for (int i = 0; names[i] && status == WG_OK && !has; i++) {
         const char *mark = strstr(names[i], "%s");
         char name[2 * WGI_FACT_TEXT];
         if (mark && (!language || strchr(language, '/')))
@@ -84,6 +84,18 @@ static wg_status refuse_missing(const wgi_import *im, const files *f)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* How many tokens an embedding is for; `size` if it does not say. */
+static int64_t rows_of(wgi_import *im, const wg_file_tensor *embedding, int64_t size)
+{
+    if (!embedding || embedding->shape.rank != 2)
+        return size;
+    if (embedding->size > 0)
+        return embedding->shape.dim[0];
+    /* rows of no numbers may be as many as a file pleases */
+    wgi_import_refuse(im, "tensor %s: expected numbers, got none", embedding->name);
+    return size;
+}
+
 /* The list at `path`, filled up to the rows of its embedding, with the pieces of a model. */
 static wg_status open_side(wgi_import *im, wg_vocabulary **out, const char *path,
                            const char *pieces_path, const wg_file_tensor *embedding)
@@ -100,7 +112,7 @@ static wg_status open_side(wgi_import *im, wg_vocabulary **out, const char *path
         status = wgi_error_file(im->error, WG_EDATA, path,
                                 "expected a list of tokens, got a SentencePiece model");
     int64_t size = status == WG_OK ? wg_vocabulary_size(list) : 0;
-    int64_t rows = embedding && embedding->shape.rank == 2 ? embedding->shape.dim[0] : size;
+    int64_t rows = rows_of(im, embedding, size);
     if (status == WG_OK && !wgi_vocabulary_pieces(list, &unused) && size < rows) {
         if (!wgi_vocabulary_fill(list, rows))
             status = wgi_error_file(im->error, WG_ENOMEM, path, "no memory for %" PRId64 " tokens",
@@ -138,8 +150,8 @@ static wg_status open_both(wgi_import *im, const files *f)
     if (status != WG_OK)
         return status;
     bool joint = equal(f->list[0], f->list[1]) && equal(f->pieces[0], f->pieces[1]);
-    if (joint &&
-        (!im->target || !im->source || im->target->shape.dim[0] == im->source->shape.dim[0]))
+    /* with one matrix there are both: find_matrices */
+    if (joint && (im->target == im->source || im->target->shape.dim[0] == im->source->shape.dim[0]))
         side[1] = side[0];
     else
         status = open_side(im, &side[1], f->list[1], f->pieces[1], im->target);
@@ -185,7 +197,7 @@ static void compare_ids(wgi_import *im)
     const wg_option *o = wg_option_find("decoder-start");
     if (found && !wg_settings_given(im->options->settings, o) &&
         wg_settings_set(&im->settings, o->name, found, &error) != WG_OK)
-        wgi_import_refuse(im, "%s", error.text);
+        wgi_import_refuse_for(im, &error, "%s", error.text);
 }
 
 static void check_marks(wgi_import *im)
@@ -194,8 +206,8 @@ static void check_marks(wgi_import *im)
     wg_error error;
     compare_ids(im);
     if (wgi_marks_of(&marks, &im->settings, &im->vocabularies, im->folder, &error) != WG_OK)
-        wgi_import_refuse(im, "%s (--source-marks and --decoder-start say which are needed)",
-                          error.text);
+        wgi_import_refuse_for(
+            im, &error, "%s (--source-marks and --decoder-start say which are needed)", error.text);
 }
 
 wg_status wgi_import_vocabularies(wgi_import *im)
