@@ -19,8 +19,14 @@ endif()
 if(WG_ONEDNN OR (WG_TRAINING AND WG_SENTENCEPIECE)) # parts in C++
   list(APPEND WG_LINKED_LIBRARIES -lstdc++)
 endif()
-list(JOIN WG_LINKED_LIBRARIES " " WG_LINKED_LIBRARIES)
 get_property(WG_LINKED_MODULES GLOBAL PROPERTY WG_LINKED_MODULES)
+# wengert.pc has the flags of the modules instead of requiring them: pkg-config looks for required modules, private ones
+# too, even where only the shared library is linked, which needs none of their development packages.
+foreach(module IN LISTS WG_LINKED_MODULES)
+  wg_module_prefix(prefix ${module})
+  list(APPEND WG_LINKED_LIBRARIES ${${prefix}_LDFLAGS})
+endforeach()
+list(JOIN WG_LINKED_LIBRARIES " " WG_LINKED_LIBRARIES)
 list(JOIN WG_LINKED_MODULES " " WG_LINKED_MODULES)
 configure_package_config_file(cmake/wengertConfig.cmake.in ${PROJECT_BINARY_DIR}/wengertConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wengert)

@@ -134,7 +134,7 @@ function(wg_library name)
 endfunction()
 
 # wg_link_module(name module): links both forms of `name` with PkgConfig::<MODULE>, and adds the module to the
-# requirements in the CMake package and in wengert.pc.
+# requirements in the CMake package; its flags go into wengert.pc.
 function(wg_link_module name module)
   wg_module_prefix(prefix ${module})
   foreach(target ${name}_objects ${name} ${name}_shared)
