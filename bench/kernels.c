@@ -350,36 +350,51 @@ static bool bench_windows(void)
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 
+/* The mean loss of a linear layer's logits with its gradients. */
+static wg_graph *loss_graph(int64_t rows, int64_t classes, int64_t d)
+{
+    wg_graph *g = wg_graph_new();
+    wg_value *wrt[] = {bench_input(g, "x", WG_SHAPE(rows, d)),
+                       bench_input(g, "w", WG_SHAPE(classes, d))},
+             *dx[2];
+    wg_value *targets = wg_iota(g, WG_I32, WG_SHAPE(rows), 0, 0, 1);
+    wg_value *loss = wg_cross_entropy(wg_linear(wrt[0], wrt[1], NULL, WG_ACTIVATION_NONE), targets,
+                                      NULL, &(wg_cross_entropy_attrs){.smoothing = 0.1});
+    wg_output(loss, "loss");
+    if (wg_grad(loss, wrt, 2, dx) == WG_OK)
+        bench_output_gradients(dx, 2);
+    return g;
+}
+
+/* The fused step; unfused, with the loss by simd; and that by the reference, with the products by
+ * oneDNN in all three. */
 static bool bench_loss(void)
 {
+    enum { FUSED, UNFUSED, REFERENCE, PLANS };
     static const int64_t shapes[][3] = {{4096, 10000, 128}, {4096, 10000, 512}, {1024, 37000, 512}};
-    printf("\nloss   rows  classes     d   fused ms  unfused ms   speed-up   GFLOP/s   fused MiB  "
-           "unfused MiB\n");
+    const wg_backend *const without_simd[] = {wg_onednn_backend()};
+    printf("\n%22s %9s %9s %9s %11s %9s %9s %9s %9s\n%22s %9s %9s %9s %11s %9s %9s %9s %9s\n",
+           "loss", "fused", "unfused", "reference", "unfused /", "reference", "fused", "fused",
+           "unfused", "rows  classes     d", "ms", "ms", "ms", "fused", "/ fused", "GFLOP/s", "MiB",
+           "MiB");
     for (int s = 0; s < WG_COUNT(shapes); s++) {
         int64_t rows = shapes[s][0], classes = shapes[s][1], d = shapes[s][2];
-        wg_graph *g = wg_graph_new();
-        wg_value *wrt[] = {bench_input(g, "x", WG_SHAPE(rows, d)),
-                           bench_input(g, "w", WG_SHAPE(classes, d))},
-                 *dx[2];
-        wg_value *targets = wg_iota(g, WG_I32, WG_SHAPE(rows), 0, 0, 1);
-        wg_value *loss =
-            wg_cross_entropy(wg_linear(wrt[0], wrt[1], NULL, WG_ACTIVATION_NONE), targets, NULL,
-                             &(wg_cross_entropy_attrs){.smoothing = 0.1});
-        wg_output(loss, "loss");
-        if (wg_grad(loss, wrt, 2, dx) == WG_OK)
-            bench_output_gradients(dx, 2);
-        wg_plan *plan[] = {bench_plan_of(g, true), bench_plan_of(g, false)};
-        bench_times t[2];
-        if (!plan[0] || !plan[1] || !bench_time_plans(plan, 2, t))
+        wg_graph *g = loss_graph(rows, classes, d);
+        wg_plan *plan[PLANS] = {bench_plan_of(g, true), bench_plan_of(g, false),
+                                bench_plan_on(g, without_simd, 1, false)};
+        bench_times t[PLANS];
+        if (!plan[FUSED] || !plan[UNFUSED] || !plan[REFERENCE] || !bench_time_plans(plan, PLANS, t))
             return false;
         double flops = 6e-9 * (double)rows * (double)classes * (double)d;
-        printf("%11lld %8lld %5lld %10.1f %11.1f %10.2f %9.0f %11.1f %12.1f\n", (long long)rows,
-               (long long)classes, (long long)d, 1e3 * t[0].median, 1e3 * t[1].median,
-               t[1].median / t[0].median, flops / t[0].median,
-               (double)wg_plan_statistics(plan[0]).buffer_bytes / 1048576,
-               (double)wg_plan_statistics(plan[1]).buffer_bytes / 1048576);
-        wg_plan_free(plan[0]);
-        wg_plan_free(plan[1]);
+        printf("%9lld %6lld %5lld %9.1f %9.1f %9.1f %11.2f %9.2f %9.0f %9.1f %9.1f\n",
+               (long long)rows, (long long)classes, (long long)d, 1e3 * t[FUSED].median,
+               1e3 * t[UNFUSED].median, 1e3 * t[REFERENCE].median,
+               t[UNFUSED].median / t[FUSED].median, t[REFERENCE].median / t[FUSED].median,
+               flops / t[FUSED].median,
+               (double)wg_plan_statistics(plan[FUSED]).buffer_bytes / 1048576,
+               (double)wg_plan_statistics(plan[UNFUSED]).buffer_bytes / 1048576);
+        for (int i = 0; i < PLANS; i++)
+            wg_plan_free(plan[i]);
         wg_graph_free(g);
     }
     return true;

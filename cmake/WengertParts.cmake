@@ -1,13 +1,18 @@
 # Optional parts, and libraries that are built both static and shared.
 
-# wg_option(OPTION what default): an option that was left at its default follows it, so that a library which is installed
-# later is used from the next configuration on.
+# wg_option(OPTION what default): an option that nobody has set follows its default, so that a library which is installed
+# later is used from the next configuration on.  ${OPTION}_DEFAULT is what it followed last, or GIVEN: by -D or a preset,
+# which CMake notes as the help text until option() has its own.
 macro(wg_option option what default)
-  if("${${option}}" STREQUAL "${${option}_DEFAULT}")
+  get_property(wg_help CACHE ${option} PROPERTY HELPSTRING)
+  set(wg_followed ${default})
+  if(wg_help MATCHES "specified on the command line" OR "${${option}_DEFAULT}" STREQUAL GIVEN)
+    set(wg_followed GIVEN)
+  elseif("${${option}}" STREQUAL "${${option}_DEFAULT}")
     unset(${option} CACHE)
   endif()
   option(${option} "${what}" ${default})
-  set(${option}_DEFAULT ${default} CACHE INTERNAL "default of ${option} in the last configuration")
+  set(${option}_DEFAULT ${wg_followed} CACHE INTERNAL "what ${option} followed in the last configuration")
 endmacro()
 
 # wg_part(OPTION what modules package): OPTION is on by default if pkg-config knows all `modules`, which are then

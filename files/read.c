@@ -1,5 +1,6 @@
 #include "files/read.h"
 #include "graph/error.h"
+#include "graph/large_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,7 @@ wg_status wgi_file_read(char **bytes, size_t *size, const char *path, size_t max
     if (*size > max)
         status = wgi_error_file(error, WG_EDATA, path, "expected at most %zu bytes, got %zu", max,
                                 *size);
-    else if (!(*bytes = malloc(*size + 1)))
+    else if (!(*bytes = wgi_in_large_pages(malloc(*size + 1), *size + 1)))
         status = wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     else if ((n = read_all(fd, *bytes, *size)) < 0)
         status = wgi_error_errno(error, path, "read");

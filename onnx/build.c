@@ -41,6 +41,8 @@ wg_value *wgi_ox_wrap(wg_value *x, const ox_type *type)
  * a - r is a multiple of b, and floor(a / b) = (a - r) / b. */
 static wg_value *divide_exactly(wg_value *a, wg_value *b)
 {
+    if (!a)
+        return NULL;
     wg_value *divisor = wg_cast(b, WG_F64);
     wg_value *q = wg_cast(wg_round(wg_div(wg_cast(a, WG_F64), divisor)), a->dtype);
     wg_value *rest = wg_cast(wg_sub(a, wg_mul(q, b)), WG_F64);
@@ -91,7 +93,7 @@ wg_value *wgi_ox_pad(ox_node *n, wg_value *x, const int64_t *before, const int64
         return NULL;
     wg_shape b = x->shape, a = x->shape;
     bool any = false;
-    for (int k = 0; k < b.rank; k++) {
+    for (int k = 0; k < b.rank && x; k++) {
         int64_t size = x->shape.dim[k], cut = before[k] < 0 && before[k] >= -size ? -before[k] : 0;
         if (before[k] < -size || after[k] < -size || cut > size + (after[k] < 0 ? after[k] : 0))
             return wgi_ox_fail(n, WG_ESHAPE, "padding (%lld, %lld) of axis %d of size %lld",

@@ -1,5 +1,6 @@
 #include "onnx/file.h"
 #include "files/read.h"
+#include "graph/large_pages.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -119,7 +120,7 @@ static void *take(void *data, size_t size)
         return NULL;
     }
     b->left -= size;
-    void *bytes = malloc(size);
+    void *bytes = wgi_in_large_pages(malloc(size), size); /* weights of hundreds of megabytes */
     b->no_memory |= !bytes;
     return bytes;
 }

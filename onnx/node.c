@@ -14,11 +14,17 @@ bool wgi_ox_failed(const ox_node *n)
     return n->import->status != WG_OK || wg_graph_status(n->graph) != WG_OK;
 }
 
+/* An error of a builder, such as a lack of memory, came before all that follows from it. */
 static wg_value *fail_list(ox_node *n, wg_status status, const char *before, const char *format,
                            va_list list)
 {
     char text[WG_ERROR_TEXT];
     vsnprintf(text, sizeof text, format, list);
+    if (wg_graph_status(n->graph) != WG_OK) {
+        status = wg_graph_status(n->graph);
+        before = "";
+        snprintf(text, sizeof text, "%s", wg_graph_message(n->graph));
+    }
     wgi_ox_stop(n->import, status, "%snode %zu \"%s\" (%s, opset %lld): %s%s",
                 n->import->scope->inside, n->number, ox_text(n->proto->name),
                 ox_text(n->proto->op_type), (long long)n->opset, before, text);
@@ -43,8 +49,14 @@ wg_value *wgi_ox_refuse(ox_node *n, const char *format, ...)
     return NULL;
 }
 
+/* A few bytes of a file can ask for any number of numbers. */
 void *wgi_ox_alloc(ox_node *n, size_t size)
 {
+    if (size > WGI_OX_TABLE_BYTES) {
+        wgi_ox_refuse(n, "%zu bytes of numbers to build it of, at most %d are", size,
+                      WGI_OX_TABLE_BYTES);
+        return NULL;
+    }
     return wg_graph_alloc(n->graph, size);
 }
 
@@ -204,6 +216,16 @@ double wgi_ox_real_in(ox_node *n, int i, double otherwise)
     if (x.n == 1)
         return x.at[0];
     wgi_ox_fail(n, WG_ESHAPE, "operand %d: expected one number, got %zu", i, x.n);
+    return otherwise;
+}
+
+int64_t wgi_ox_int_in(ox_node *n, int i, int64_t otherwise)
+{
+    const double most = 0x1p53; /* up to which a double holds each */
+    double x = wgi_ox_real_in(n, i, (double)otherwise);
+    if (x >= -most && x <= most)
+        return (int64_t)x;
+    wgi_ox_fail(n, WG_EDATA, "operand %d: expected a smaller number, got %g", i, x);
     return otherwise;
 }
 

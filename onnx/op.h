@@ -99,6 +99,8 @@ bool wgi_ox_ints_in(ox_node *n, int i, ox_ints *out);
 bool wgi_ox_reals_in(ox_node *n, int i, ox_reals *out);
 /* The one number of operand i, or `otherwise` if it is absent. */
 double wgi_ox_real_in(ox_node *n, int i, double otherwise);
+/* The same, truncated to an integer; an error beyond 2^53. */
+int64_t wgi_ox_int_in(ox_node *n, int i, int64_t otherwise);
 
 /* Whether result i has a name, so that it is wanted. */
 bool wgi_ox_wants(const ox_node *n, int i);
@@ -142,7 +144,7 @@ wg_value *wgi_ox_pad(ox_node *n, wg_value *x, const int64_t *before, const int64
                      double value);
 /* ids with those below 0 counted from the end of an axis of `size`. */
 wg_value *wgi_ox_from_end(wg_value *ids, int64_t size);
-/* Zeroed memory of the import; NULL after an error. */
+/* Zeroed memory of the import, at most WGI_OX_TABLE_BYTES; NULL after an error. */
 void *wgi_ox_alloc(ox_node *n, size_t size);
 
 #endif

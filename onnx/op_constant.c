@@ -104,7 +104,7 @@ wg_value *wgi_ox_eye_like(ox_node *n)
 wg_value *wgi_ox_one_hot(ox_node *n)
 {
     wg_value *ids = wgi_ox_in(n, 0), *values = wgi_ox_in(n, 2);
-    int64_t depth = (int64_t)wgi_ox_real_in(n, 1, 0);
+    int64_t depth = wgi_ox_int_in(n, 1, 0);
     if (!ids || !values || wgi_ox_failed(n) || depth < 0 || depth > INT32_MAX)
         return ids && values ? wgi_ox_fail(n, WG_EINVAL, "depth %lld", (long long)depth) : NULL;
     int rank = ids->shape.rank + 1, order[WG_MAX_RANK + 1];

@@ -134,9 +134,11 @@ wg_value *wgi_ox_loop(ox_node *n)
     size_t carried = n->n_operands > 2 ? n->n_operands - 2 : 0;
     double count = wgi_ox_real_in(n, 0, WGI_OX_ROUNDS + 1);
     ox_item *in[OX_MAX_RESULTS], *out[OX_MAX_RESULTS];
+    if (n->n_operands < 2)
+        return wgi_ox_fail(n, WG_EDATA, "expected a count and a condition, which may be left out");
     if (wgi_ox_failed(n) || !begin(&r, n, 2, carried))
         return NULL;
-    ox_item *condition = n->n_operands > 1 ? n->operand[1] : NULL;
+    ox_item *condition = n->operand[1];
     ox_item *yes = item_of(n, wg_fill(n->graph, WG_BOOL, WG_SCALAR, 1), wgi_ox_type_of(WG_BOOL));
     while ((double)r.count < count && goes_on(&r, condition)) {
         wg_value *number = wg_constant(n->graph, WG_I64, WG_SCALAR, &r.count);

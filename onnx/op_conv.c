@@ -130,6 +130,8 @@ static bool crop_of(ox_node *n, const wg_value *x, const ox_window *g, int64_t *
         int64_t full = g->stride[k] * (x->shape.dim[2 + k] - 1) + wgi_ox_span(g, k) + more[k];
         size[k] = given ? shape.at[shape.n - (size_t)g->rank + (size_t)k]
                         : x->shape.dim[2 + k] * g->stride[k];
+        if (given && (size[k] < 0 || size[k] > INT32_MAX))
+            return wgi_ox_fail(n, WG_ESHAPE, "output_shape: %lld", (long long)size[k]);
         int64_t total = full - size[k];
         before[k] = !given && !same ? g->before[k]
                     : total <= 0    ? 0
@@ -169,29 +171,29 @@ wg_value *wgi_ox_conv_transpose(ox_node *n)
 
 /* ---- windows put back ------------------------------------------------------------------------ */
 
-/* 1 for tap k of channel c at [c taps + k, 0, tap k]. */
-static wg_value *taps_apart(ox_node *n, wg_dtype dtype, int64_t channels, const ox_window *g,
+/* 1 for tap k of channel c at column c taps + k: [columns, 1, ...kernel]. */
+static wg_value *taps_apart(ox_node *n, wg_dtype dtype, int64_t columns, const ox_window *g,
                             int64_t taps)
 {
-    wg_shape s = {g->rank + 2, {channels * taps, 1}};
+    wg_shape s = {g->rank + 2, {columns, 1}};
     memcpy(s.dim + 2, g->kernel, (size_t)g->rank * sizeof *s.dim);
-    double *ones = wgi_ox_alloc(n, (size_t)(channels * taps * taps + 1) * sizeof *ones);
-    for (int64_t i = 0; ones && i < channels * taps; i++)
+    double *ones = wg_shape_valid(&s, WG_F64)
+                       ? wgi_ox_alloc(n, (size_t)(columns * taps) * sizeof *ones)
+                       : NULL;
+    for (int64_t i = 0; ones && i < columns; i++)
         ones[i * taps + i % taps] = 1;
     return ones ? wgi_ox_constant(n->graph, dtype, s, ones) : NULL;
 }
 
-/* How many windows lie on each axis of the padded image; 0 after an error. */
-static int64_t count_windows(ox_node *n, const ox_window *g, const int64_t *size, wg_shape *windows)
+/* How many windows lie on each axis of the padded image; returns how many there are. */
+static double count_windows(const ox_window *g, const int64_t *size, wg_shape *windows)
 {
-    int64_t all = 1;
+    double all = 1;
     for (int k = 0; k < g->rank; k++) {
         int64_t room = size[k] + g->before[k] + g->after[k] - wgi_ox_span(g, k);
         windows->dim[2 + k] = room < 0 ? 0 : room / g->stride[k] + 1;
-        all *= windows->dim[2 + k];
+        all *= (double)windows->dim[2 + k];
     }
-    if (all < 1)
-        wgi_ox_fail(n, WG_ESHAPE, "no window fits into the image");
     return all;
 }
 
@@ -212,20 +214,21 @@ wg_value *wgi_ox_col2im(ox_node *n)
     ox_window g;
     if (!like || !wgi_ox_window(n, like, kernel.at, &g))
         return NULL;
-    int64_t taps = 1, after[OX_MAX_SPATIAL];
+    int64_t after[OX_MAX_SPATIAL], columns = x->shape.dim[1];
+    double taps = 1;
     for (int k = 0; k < g.rank; k++)
-        taps *= g.kernel[k];
+        taps *= (double)g.kernel[k];
     windows = image;
     windows.dim[0] = x->shape.dim[0];
-    windows.dim[1] = x->shape.dim[1];
-    int64_t all = count_windows(n, &g, size.at, &windows);
-    if (all < 1 || x->shape.dim[1] % taps || x->shape.dim[2] != all)
-        return wgi_ox_fail(n, WG_ESHAPE, "%lld columns of %lld numbers, of %lld windows of %lld",
-                           (long long)x->shape.dim[2], (long long)x->shape.dim[1], (long long)all,
-                           (long long)taps);
-    int64_t channels = x->shape.dim[1] / taps;
-    wg_value *y = transposed(wg_reshape(x, windows), taps_apart(n, x->dtype, channels, &g, taps),
-                             &g, channels);
+    windows.dim[1] = columns;
+    double all = count_windows(&g, size.at, &windows);
+    if (all < 1 || taps > (double)columns || columns % (int64_t)taps ||
+        (double)x->shape.dim[2] != all)
+        return wgi_ox_fail(n, WG_ESHAPE, "%lld columns of %lld numbers, of %g windows of %g",
+                           (long long)x->shape.dim[2], (long long)columns, all, taps);
+    int64_t channels = columns / (int64_t)taps;
+    wg_value *y = transposed(wg_reshape(x, windows),
+                             taps_apart(n, x->dtype, columns, &g, (int64_t)taps), &g, channels);
     for (int k = 0; k < g.rank && y; k++) { /* what the stride left over, and the padding */
         after[k] = size.at[k] + g.before[k] - y->shape.dim[2 + k];
         g.before[k] = -g.before[k];

@@ -134,6 +134,8 @@ wg_value *wgi_ox_gather_nd(ox_node *n)
 static wg_value *scatter_rows(ox_node *n, wg_value *x, wg_value *ids, wg_value *rows)
 {
     const char *how = wgi_ox_word(n, "reduction", "none");
+    if (!x || !ids)
+        return NULL;
     int64_t p = x->shape.dim[0];
     if (strcmp(how, "none") == 0)
         return wg_put_rows(x, ids, rows);
@@ -170,7 +172,8 @@ wg_value *wgi_ox_reverse_sequence(ox_node *n)
     int64_t time = wgi_ox_int(n, "time_axis", 0), batch = wgi_ox_int(n, "batch_axis", 1);
     if (!x || !lengths)
         return NULL;
-    if (time < 0 || batch < 0 || time + batch != 1 || x->shape.rank < 2)
+    bool known = (time == 0 && batch == 1) || (time == 1 && batch == 0);
+    if (!known || x->shape.rank < 2)
         return wgi_ox_refuse(n, "time_axis %lld and batch_axis %lld", (long long)time,
                              (long long)batch);
     wg_shape s = WG_SHAPE(1, 1);

@@ -109,7 +109,7 @@ static wg_value *saturated(wg_value *x, wg_value *zero, const ox_type *type)
     double range = ldexp(1, type->bits), low = type->is_signed ? -range / 2 : 0;
     wg_value *y = wg_round(x);
     if (zero)
-        y = wg_add(y, wg_cast(zero, y->dtype));
+        y = wg_add(y, wg_cast(zero, x->dtype));
     return wg_cast(wg_clamp(y, low, low + range - 1), WG_I32);
 }
 
@@ -138,8 +138,10 @@ static wg_value *blocks(ox_node *n, wg_value *v, const wg_value *x, int64_t axis
         return NULL;
     wg_shape wide = each->shape;
     wide.dim[k + 1] = size;
+    if (!(each = wg_expand(each, wide)))
+        return NULL;
     s.dim[k] *= size;
-    v = wg_reshape(wg_expand(each, wide), s);
+    v = wg_reshape(each, s);
     return s.dim[k] > x->shape.dim[k] ? wg_slice(v, k, 0, x->shape.dim[k], 1) : v;
 }
 

@@ -140,13 +140,17 @@ wg_value *wgi_ox_max_unpool(ox_node *n)
     int64_t size[2], before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0};
     for (int k = 0; k < 2; k++)
         size[k] = (y->shape.dim[2 + k] - 1) * w.stride[k] + w.kernel[k] - w.before[k] - w.after[k];
-    double plane = (double)(size[0] * size[1]);
+    double plane = (double)size[0] * (double)size[1];
     wg_value *at = wg_remainder(index, wg_scalar_like(index, plane));
     wg_value *x = wg_pool_scatter(y, at, size[0], size[1]);
     if (!wgi_ox_has(n, 2) || !wgi_ox_ints_in(n, 2, &shape))
         return x;
-    for (int k = 0; k < 2 && shape.n == 4; k++)
+    for (int k = 0; k < 2 && shape.n == 4; k++) {
+        if (shape.at[2 + k] < 0 || size[k] < 0)
+            return wgi_ox_fail(n, WG_ESHAPE, "axis %d would get the size %lld", 2 + k,
+                               (long long)shape.at[2 + k]);
         after[2 + k] = shape.at[2 + k] - size[k];
+    }
     return wgi_ox_pad(n, x, before, after, 0);
 }
 
@@ -164,10 +168,11 @@ static wg_value *mean(wg_value *x, const ox_window *w)
     if (!x || !has_dilation(w))
         return pool(x, w, (wg_avg_pool2d));
     wg_shape s = x->shape, kernel = {s.rank, {1, 1}};
-    int64_t taps = 1, planes = s.dim[0] * s.dim[1];
+    int64_t planes = s.dim[0] * s.dim[1];
+    double taps = 1;
     for (int k = 0; k < w->rank; k++)
-        taps *= kernel.dim[2 + k] = w->kernel[k];
-    wg_value *even = wg_fill(wg_graph_of(x), x->dtype, kernel, 1.0 / (double)taps);
+        taps *= (double)(kernel.dim[2 + k] = w->kernel[k]);
+    wg_value *even = wg_fill(wg_graph_of(x), x->dtype, kernel, 1 / taps);
     s.dim[0] = planes;
     s.dim[1] = 1;
     wg_value *y = wgi_ox_convolve(wg_reshape(x, s), even, NULL, w, 1);

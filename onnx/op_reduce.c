@@ -131,7 +131,7 @@ wg_value *wgi_ox_top_k(ox_node *n)
 wg_value *wgi_ox_cumsum(ox_node *n)
 {
     wg_value *x = wgi_ox_in(n, 0);
-    int axis = x ? wgi_ox_axis(n, (int64_t)wgi_ox_real_in(n, 1, 0), x->shape.rank) : -1;
+    int axis = x ? wgi_ox_axis(n, wgi_ox_int_in(n, 1, 0), x->shape.rank) : -1;
     int flags = (wgi_ox_int(n, "reverse", 0) ? WG_CUMSUM_REVERSE : 0) |
                 (wgi_ox_int(n, "exclusive", 0) ? WG_CUMSUM_EXCLUSIVE : 0);
     return axis < 0 ? NULL : wg_cumsum(x, axis, flags);

@@ -77,12 +77,12 @@ static int64_t within(int64_t i, int64_t size)
     return i < 0 ? 0 : i >= size ? size - 1 : i;
 }
 
-/* The weight of an element at that distance.  Cubic: Keys 1981. */
-static double weight(const resize *r, double x)
+/* The weight of an element at that distance, if it is not linear cubic (Keys 1981). */
+static double weight(const resize *r, bool linear, double x)
 {
     double a = r->cubic;
     x = fabs(x);
-    if (strcmp(r->mode, "linear") == 0)
+    if (linear)
         return x < 1 ? 1 - x : 0;
     if (x <= 1)
         return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -94,12 +94,13 @@ static double weight(const resize *r, double x)
  * 1. */
 static void fill_row(const resize *r, const axis_map *m, int64_t o, double *row)
 {
-    double x = bounded_position(r, m, o), sum = 0, reach = strcmp(r->mode, "linear") == 0 ? 1 : 2;
+    bool linear = strcmp(r->mode, "linear") == 0;
+    double x = bounded_position(r, m, o), sum = 0, reach = linear ? 1 : 2;
     double shrink = r->antialias && m->scale < 1 ? m->scale : 1;
     int64_t left = (int64_t)ceil(x) - 1, side = -(int64_t)floor(-reach / shrink);
     for (int64_t i = left - side + 1; i <= left + side; i++) {
         bool outside = i < 0 || i >= m->from;
-        double w = outside && r->exclude_outside ? 0 : weight(r, shrink * ((double)i - x));
+        double w = outside && r->exclude_outside ? 0 : weight(r, linear, shrink * ((double)i - x));
         row[within(i, m->from)] += w;
         sum += w;
     }
@@ -118,12 +119,8 @@ static wg_value *choose(const resize *r, wg_value *x, int axis, const axis_map *
 /* [to, from] times x as [before, from, behind]. */
 static wg_value *interpolate(const resize *r, wg_value *x, int axis, const axis_map *m)
 {
-    enum { MOST = 1 << 26 };
     wg_shape s = x->shape;
     int64_t before = 1, behind = 1;
-    if (m->to > MOST / m->from)
-        return wgi_ox_refuse(r->n, "an axis from %lld to %lld", (long long)m->from,
-                             (long long)m->to);
     double *matrix = wgi_ox_alloc(r->n, (size_t)(m->to * m->from) * sizeof *matrix + 1);
     for (int64_t o = 0; matrix && o < m->to; o++)
         fill_row(r, m, o, matrix + o * m->from);
@@ -158,12 +155,15 @@ static wg_value *extrapolate(const resize *r, wg_value *x, int axis, const axis_
 /* The axes one after another. */
 static wg_value *resized(const resize *r, wg_value *x, const axis_map map[WG_MAX_RANK])
 {
-    bool crop = strcmp(r->place, "tf_crop_and_resize") == 0;
+    bool crop = strcmp(r->place, "tf_crop_and_resize") == 0, near = strcmp(r->mode, "nearest") == 0;
     for (int k = 0; x && k < x->shape.rank; k++) {
         const axis_map *m = &map[k];
         if (m->from == m->to && m->scale == 1 && !(crop && (m->start != 0 || m->end != 1)))
             continue;
-        x = strcmp(r->mode, "nearest") == 0 ? choose(r, x, k, m) : interpolate(r, x, k, m);
+        if (m->to > WGI_OX_RESIZE / (near ? 1 : m->from))
+            return wgi_ox_refuse(r->n, "an axis from %lld to %lld", (long long)m->from,
+                                 (long long)m->to);
+        x = near ? choose(r, x, k, m) : interpolate(r, x, k, m);
         if (crop)
             x = extrapolate(r, x, k, m, wgi_ox_real(r->n, "extrapolation_value", 0));
     }

@@ -307,7 +307,7 @@ wg_value *wgi_ox_tile(ox_node *n)
     if (!x || !wgi_ox_ints_in(n, 1, &times))
         return NULL;
     if (n->opset < 6) { /* operands: how often, along which axis */
-        int axis = wgi_ox_axis(n, (int64_t)wgi_ox_real_in(n, 2, 0), x->shape.rank);
+        int axis = wgi_ox_axis(n, wgi_ox_int_in(n, 2, 0), x->shape.rank);
         s = x->shape;
         for (int k = 0; k < s.rank; k++)
             s.dim[k] = k == axis && times.n ? times.at[0] : 1;
@@ -328,8 +328,8 @@ wg_value *wgi_ox_center_crop_pad(ox_node *n)
         return wgi_ox_fail(n, WG_ESHAPE, "%zu sizes", sizes.n);
     for (size_t i = 0; i < sizes.n; i++) {
         int axis = wgi_ox_axis(n, some ? axes.at[i] : (int64_t)i, x->shape.rank);
-        if (axis < 0)
-            return NULL;
+        if (axis < 0 || sizes.at[i] < 0)
+            return axis < 0 ? NULL : wgi_ox_fail(n, WG_ESHAPE, "size %lld", (long long)sizes.at[i]);
         int64_t more = sizes.at[i] - x->shape.dim[axis];
         before[axis] = more >= 0 ? more / 2 : -(-more / 2);
         after[axis] = more - before[axis];
@@ -339,7 +339,7 @@ wg_value *wgi_ox_center_crop_pad(ox_node *n)
 
 wg_value *wgi_ox_trilu(ox_node *n)
 {
-    int64_t k = (int64_t)wgi_ox_real_in(n, 1, 0);
+    int64_t k = wgi_ox_int_in(n, 1, 0);
     return wgi_ox_int(n, "upper", 1) ? wg_triu(wgi_ox_in(n, 0), k) : wg_tril(wgi_ox_in(n, 0), k);
 }
 
@@ -348,11 +348,14 @@ wg_value *wgi_ox_trilu(ox_node *n)
 static int64_t block_of(ox_node *n, const wg_value *x)
 {
     int64_t b = wgi_ox_int(n, "blocksize", 0);
-    if (x && (x->shape.rank != 4 || b < 1 || b > 1 << 20)) {
-        wgi_ox_fail(n, WG_ESHAPE, "blocksize %lld and rank %d", (long long)b, x->shape.rank);
+    if (!x)
         return 0;
-    }
-    return x ? b : 0;
+    const int64_t *d = x->shape.dim;
+    wg_shape blocks = {6, {b, b, d[0], d[1], d[2], d[3]}}; /* so that no size overflows */
+    if (x->shape.rank == 4 && b > 0 && wg_shape_valid(&blocks, x->dtype))
+        return b;
+    wgi_ox_fail(n, WG_ESHAPE, "blocksize %lld and rank %d", (long long)b, x->shape.rank);
+    return 0;
 }
 
 wg_value *wgi_ox_depth_to_space(ox_node *n)

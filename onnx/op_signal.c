@@ -55,13 +55,13 @@ wg_value *wgi_ox_dft(ox_node *n)
     wg_value *x = wgi_ox_in(n, 0);
     if (!x || x->shape.rank < 2)
         return x ? wgi_ox_fail(n, WG_ESHAPE, "expected 2 axes or more") : NULL;
-    int64_t given = n->opset < 20 ? wgi_ox_int(n, "axis", 1) : (int64_t)wgi_ox_real_in(n, 2, -2);
+    int64_t given = n->opset < 20 ? wgi_ox_int(n, "axis", 1) : wgi_ox_int_in(n, 2, -2);
     int axis = wgi_ox_axis(n, given, x->shape.rank), last = x->shape.rank - 1;
     if (axis < 0 || axis == last)
         return axis < 0 ? NULL : wgi_ox_fail(n, WG_ESHAPE, "axis %d is that of the parts", axis);
     transform t = {n, x->shape.dim[axis], wgi_ox_int(n, "onesided", 0) != 0,
                    wgi_ox_int(n, "inverse", 0) != 0};
-    t.length = (int64_t)wgi_ox_real_in(n, 1, (double)t.length);
+    t.length = wgi_ox_int_in(n, 1, t.length);
     int64_t before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0}, front = 1, behind = 1;
     after[axis] = t.length - x->shape.dim[axis];
     x = wgi_ox_failed(n) ? NULL : wgi_ox_pad(n, x, before, after, 0);
@@ -82,7 +82,7 @@ static wg_value *frames(ox_node *n, wg_value *x, int64_t step, int64_t length)
     int64_t count = step > 0 && length > 0 && length <= x->shape.dim[1]
                         ? (x->shape.dim[1] - length) / step + 1
                         : 0;
-    if (count < 1 || count * length > 1 << 26)
+    if (count < 1 || (double)count * (double)length > 1 << 26)
         return wgi_ox_fail(n, WG_ESHAPE, "frames of %lld in steps of %lld, of a signal of %lld",
                            (long long)length, (long long)step, (long long)x->shape.dim[1]);
     wg_value *at = wg_add(wg_iota(n->graph, WG_I64, WG_SHAPE(count, 1), 0, 0, (double)step),
@@ -95,8 +95,8 @@ wg_value *wgi_ox_stft(ox_node *n)
     wg_value *x = wgi_ox_in(n, 0), *window = wgi_ox_in(n, 2);
     if (!x || x->shape.rank != 3)
         return x ? wgi_ox_refuse(n, "a signal of %d axes, 3 are", x->shape.rank) : NULL;
-    int64_t step = (int64_t)wgi_ox_real_in(n, 1, 0);
-    int64_t length = (int64_t)wgi_ox_real_in(n, 3, window ? (double)wg_value_count(window) : 0);
+    int64_t step = wgi_ox_int_in(n, 1, 0);
+    int64_t length = wgi_ox_int_in(n, 3, wg_value_count(window));
     transform t = {n, length, wgi_ox_int(n, "onesided", 1) != 0, false};
     wg_value *y = wgi_ox_failed(n) ? NULL : frames(n, x, step, length);
     if (!y)

@@ -101,7 +101,7 @@ static const ox_op table[] = {
     BINARY("LessOrEqual", (wg_less_equal)),
     UNARY("Log", (wg_log)),
     BUILD("LogSoftmax", 1, wgi_ox_log_softmax),
-    LIMITED("Loop", 1, wgi_ox_loop, "known conditions; unrolled, up to 10000 rounds"),
+    LIMITED("Loop", 0, wgi_ox_loop, "known conditions; unrolled, up to 10000 rounds"),
     BUILD("LpNormalization", 1, wgi_ox_lp_norm),
     LIMITED("LpPool", 1, wgi_ox_lp_pool, "1 to 3 spatial axes"),
     LIMITED("MatMul", 2, wgi_ox_matmul, "floats"),

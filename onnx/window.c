@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+/* Of sizes, windows, strides and padding, so that products of two do not overflow. */
 enum { MOST = 1 << 30 };
 
 bool wgi_ox_spatial(ox_node *n, const char *name, int rank, int64_t otherwise,
@@ -83,6 +84,11 @@ bool wgi_ox_window(ox_node *n, const wg_value *x, const int64_t *kernel, ox_wind
         return false;
     for (int k = 0; k < w->rank; k++) {
         w->kernel[k] = kernel ? kernel[k] : w->kernel[k];
+        if (size[k] > MOST || w->kernel[k] > MOST) {
+            wgi_ox_refuse(n, "a window of %lld on an axis of size %lld", (long long)w->kernel[k],
+                          (long long)size[k]);
+            return false;
+        }
         if (w->kernel[k] < 1 || w->stride[k] < 1 || w->dilation[k] < 1) {
             wgi_ox_fail(n, WG_EINVAL, "a window of %lld, stride %lld, dilation %lld",
                         (long long)w->kernel[k], (long long)w->stride[k],

@@ -51,11 +51,14 @@ for option in WG_ONEDNN WG_EXAMPLES WG_BENCH; do
     configure "" -D$option=OFF
 done
 
-# A library that is installed later is used from the next configuration on; what was turned off stays off.
-configure cmocka -DWG_BENCH=OFF
-WITHOUT='' cmake "$work/build" >"$work/out" 2>&1 || failed=1
-for setting in WG_TESTS:BOOL=ON WG_BENCH:BOOL=OFF; do
-    grep -q "^$setting" "$work/build/CMakeCache.txt" || { echo "not $setting after the second configuration"; failed=1; }
+# A library that is installed later is used from the next configuration on, unless its part was turned off.
+configure "cmocka libgvc" -DWG_GRAPHVIZ=OFF
+for given in "" -DWG_GRAPHVIZ=OFF; do
+    # shellcheck disable=SC2086 # none or one
+    WITHOUT='' cmake $given "$work/build" >"$work/out" 2>&1 || failed=1
+    for setting in WG_TESTS:BOOL=ON WG_GRAPHVIZ:BOOL=OFF; do
+        grep -q "^$setting" "$work/build/CMakeCache.txt" || { echo "not $setting when configured again"; failed=1; }
+    done
 done
 [ "$configured" -ge 14 ] || { echo "only $configured configurations: are the modules still found in CMakeLists.txt?"; failed=1; }
 exit $failed

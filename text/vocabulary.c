@@ -163,7 +163,7 @@ static bool number_pieces(wg_vocabulary *v)
     v->id_of_piece = malloc(((size_t)n + 1) * sizeof *v->id_of_piece);
     for (int32_t i = 0; v->id_of_piece && i < n; i++) {
         const char *piece = wgi_spm_piece(v->spm, i);
-        int64_t id = piece ? wgi_tokens_find(&v->tokens, (wgi_slice){piece, strlen(piece)}) : -1;
+        int64_t id = wgi_tokens_find(&v->tokens, (wgi_slice){piece, strlen(piece)});
         v->id_of_piece[i] = id < 0 ? v->special[WG_UNK] : (int32_t)id;
     }
     return v->id_of_piece;

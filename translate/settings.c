@@ -206,8 +206,12 @@ static wg_status read_texts(content *out, const wg_option *o, const char *const 
     size_t max = o->kind == WG_OPTION_PAIR ? 2 : 1;
     while (n > 0 && !values[n - 1][0]) /* "" is no text */
         n--;
-    if (n > max || (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->min))
-        return wgi_error_set(why, WG_EINVAL, n > max ? "%zu values at most" : "%zu values", max);
+    if (n > max)
+        return wgi_error_set(why, WG_EINVAL, "%zu values at most", max);
+    if (o->kind == WG_OPTION_PAIR && n > 0 && (double)n < o->min)
+        return wgi_error_set(why, WG_EINVAL,
+                             "the files of source and target (type lm has one text: train-set, "
+                             "valid-set)");
     for (size_t i = 0; i < n; i++)
         if (!values[i][0] || !wgi_utf8_valid(values[i], strlen(values[i])))
             return wgi_error_set(why, WG_EINVAL,

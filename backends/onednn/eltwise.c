@@ -15,6 +15,12 @@ static const struct {
     {&wg_op_gelu, dnnl_eltwise_gelu_erf, 0}, /* or gelu_tanh: see below */
 };
 
+const char *wgi_od_slow_function(const od_backend *b, dnnl_alg_kind_t alg)
+{
+    bool slow = b->avx2 && (alg == dnnl_eltwise_tanh || alg == dnnl_eltwise_gelu_tanh);
+    return slow ? "tanh, with AVX2" : NULL;
+}
+
 const char *wgi_od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *plan)
 {
     int i = 0;
@@ -31,6 +37,7 @@ const char *wgi_od_make_eltwise(const od_backend *b, const wg_node *n, od_plan *
         alg = dnnl_eltwise_gelu_tanh;
     if (alg == dnnl_eltwise_gelu_erf && !OD_GELU_ERF)
         return "its gelu of infinity is NaN";
+    plan->yields = wgi_od_slow_function(b, alg);
     od_md md = wgi_od_md_flat(n->in[0]);
     dnnl_status_t made =
         md ? wgi_od_eltwise(&plan->pd, b->engine, alg, md, functions[i].alpha, 0, b->attr)

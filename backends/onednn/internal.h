@@ -72,6 +72,10 @@ struct od_offer {
     char name[OD_NAME]; /* oneDNN's, of plan.pd */
 };
 
+/* Why own kernels compute that function faster; NULL: they do not.  With AVX2, oneDNN's tanh takes
+ * 3 to 4 times as long. */
+const char *wgi_od_slow_function(const od_backend *b, dnnl_alg_kind_t alg);
+
 /* The offer for n, which the backend owns until wgi_od_offers_clear; NULL: no memory.  Ops without
  * a maker have none. */
 const od_offer *wgi_od_offer_for(od_backend *b, const wg_node *n);

@@ -77,12 +77,28 @@ static way way_of(const product *p)
     return m >= (p->transpose_w ? ROWS_IF_TRANSPOSED : ROWS) ? WAY_PACKED : WAY_PLAIN;
 }
 
-/* With AVX2, the project's own kernels multiply 1.1 to 1.3 times as fast as sgemm where the result
- * is not small. */
-static const char *better_by_own_kernels(const od_backend *b, const product *p)
+/* Whether rows of n floats lie a multiple of 2 KiB apart: they fall into few sets of the nearest
+ * cache. */
+static bool rows_collide(int64_t n)
 {
-    enum { SMALL = 1 << 17 };
-    return b->avx2 && wg_value_count(&p->y) >= SMALL ? "a reduction over rows, with AVX2" : NULL;
+    return n % 512 == 0;
+}
+
+/* With AVX2, oneDNN reads rows where they lie, unless it packs w or x has many rows.  The project's
+ * own kernels always pack: they are 1.1 to 1.9 times as fast where rows collide, and 1.1 to 1.3
+ * times in a reduction over rows whose result is not small (docs/notes/performance.md). */
+static const char *better_by_own_kernels(const od_backend *b, const product *p, way how)
+{
+    enum { FEW = 8, MANY = 512, SMALL = 1 << 14, NOT_SMALL = 1 << 17 };
+    if (!b->avx2 || how == WAY_PACKED || p->w.shape.rank != 2 || p->y.shape.rank != 2)
+        return NULL;
+    int64_t m = p->y.shape.dim[0], n = p->y.shape.dim[1], count = m * n;
+    bool collide = (!p->transpose_w && rows_collide(n)) || (p->transpose_x && rows_collide(m));
+    if (how == WAY_SGEMM && count >= (collide ? SMALL : NOT_SMALL))
+        return "a reduction over rows, with AVX2";
+    if (how == WAY_PLAIN && !p->transpose_x && collide && m >= FEW && m <= MANY)
+        return "rows of w a multiple of 2 KiB apart, with AVX2";
+    return NULL;
 }
 
 /* y [m, n] = x' w (+ c) of the node's plain matrices x [k, m] and w [k, n] */
@@ -146,10 +162,12 @@ static const char *make(const od_backend *b, const wg_node *n, product *p, od_pl
         p->y = flattened(&p->y);
     }
     way how = way_of(p);
+    plan->yields = better_by_own_kernels(b, p, how);
+    if (!plan->yields)
+        plan->yields = wgi_od_slow_function(b, p->activation);
     if (how == WAY_SGEMM) { /* a matmul: linear layers have no transposed x */
         plan->run = run_sgemm;
         plan->name = "sgemm";
-        plan->yields = better_by_own_kernels(b, p);
         return NULL;
     }
     od_md w = operand(&p->w, p->transpose_w, p->y.shape.rank);

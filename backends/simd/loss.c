@@ -1,8 +1,119 @@
-/* linear_cross_entropy and its step by kernels/loss.c: logits in chunks of rows. */
+/* cross_entropy and its gradient by kernels/loss.c; and linear_cross_entropy and its step, with the
+ * logits in chunks of rows. */
 
 #include "backends/call.h"
 #include "backends/simd/internal.h"
 #include "wengert/ops/cross_entropy.h"
+
+/* ---- what a row counts ----------------------------------------------------------------------- */
+
+/* Targets of 64 bits and the weight of each row, from operand `at` of so many classes; false: one
+ * is outside [0, classes). */
+static bool weigh(wg_call *c, int at, int64_t classes, const float *normaliser, int64_t *target,
+                  float *weight)
+{
+    const wg_cross_entropy_attrs *a = c->node->attrs;
+    int64_t rows = wg_value_count(c->node->in[at]), kept = 0;
+    bool wide = c->node->in[at]->dtype == WG_I64;
+    for (int64_t i = 0; i < rows; i++) {
+        target[i] = wide ? ((const int64_t *)c->in[at])[i] : ((const int32_t *)c->in[at])[i];
+        bool counts = !(a->use_ignore && target[i] == a->ignore);
+        weight[i] = counts ? 1 : 0;
+        kept += counts;
+        if (counts && (target[i] < 0 || target[i] >= classes)) {
+            wg_call_fail(c, "target %lld at position %lld is outside [0, %lld)",
+                         (long long)target[i], (long long)i, (long long)classes);
+            return false;
+        }
+    }
+    float divisor = normaliser ? *normaliser : (float)kept;
+    if (a->reduction == WG_LOSS_MEAN && divisor != 0)
+        for (int64_t i = 0; i < rows; i++)
+            weight[i] = weight[i] != 0 ? weight[i] / divisor : 0; /* also if that is NaN */
+    return true;
+}
+
+/* ---- logits that are there ------------------------------------------------------------------- */
+
+/* Where the logits are, and behind them targets and perhaps the normaliser. */
+static int logits_of(const wg_node *n)
+{
+    return n->op == &wg_op_cross_entropy_grad;
+}
+
+static const char *refuses_rows(const wg_node *n)
+{
+    const wg_value *logits = n->in[logits_of(n)];
+    const wg_cross_entropy_attrs *a = n->attrs;
+    if (logits->dtype != WG_F32)
+        return "not f32";
+    if (a->spread == WG_SMOOTH_OFF_TARGET && logits->shape.dim[logits->shape.rank - 1] < 2)
+        return "one class";
+    return wg_value_count(logits) ? NULL : "an empty operand";
+}
+
+/* A target of 64 bits, a weight and a loss for each row. */
+static size_t scratch_rows(const wg_node *n, int threads)
+{
+    (void)threads;
+    return (size_t)wg_value_count(n->in[logits_of(n) + 1]) * (sizeof(int64_t) + 2 * sizeof(float));
+}
+
+/* What the kernel is to read; false: a target is wrong. */
+static bool open_rows(wg_call *c, simd_row_losses *a)
+{
+    const wg_node *n = c->node;
+    int at = logits_of(n);
+    const wg_shape *s = &n->in[at]->shape;
+    int64_t classes = s->dim[s->rank - 1], rows = wg_value_count(n->in[at + 1]);
+    int64_t *target = c->scratch;
+    float *weight = (float *)(target + rows);
+    wg_target_weights q = wg_target_weights_of(n->attrs, classes);
+    *a = (simd_row_losses){.x = c->in[at],
+                           .targets = target,
+                           .weights = weight,
+                           .rows = rows,
+                           .classes = classes,
+                           .on = (float)q.on,
+                           .off = (float)q.off,
+                           .threads = c->threads};
+    return weigh(c, at + 1, classes, n->n_in > at + 2 ? c->in[at + 2] : NULL, target, weight);
+}
+
+static void run_losses(wg_call *c)
+{
+    const wg_cross_entropy_attrs *attrs = c->node->attrs;
+    float *y = c->out[0];
+    simd_row_losses a;
+    if (!open_rows(c, &a))
+        return;
+    bool each = attrs->reduction == WG_LOSS_NONE;
+    a.losses = each ? y : (float *)a.weights + a.rows;
+    simd_kernels(c)->row_losses(&a);
+    if (each)
+        return;
+    double sum = 0;
+    for (int64_t i = 0; i < a.rows; i++)
+        sum += a.losses[i];
+    *y = (float)sum;
+}
+
+static void run_gradients(wg_call *c)
+{
+    const wg_cross_entropy_attrs *attrs = c->node->attrs;
+    const float *dy = c->in[0];
+    simd_row_losses a;
+    if (!open_rows(c, &a))
+        return;
+    float *weight = (float *)a.weights;
+    for (int64_t i = 0; i < a.rows; i++)
+        if (weight[i] != 0) /* dy of what is ignored may be anything */
+            weight[i] *= dy[attrs->reduction == WG_LOSS_NONE ? i : 0];
+    a.dx = c->out[0];
+    simd_kernels(c)->row_losses(&a);
+}
+
+/* ---- logits of a linear layer ---------------------------------------------------------------- */
 
 /* Rows of a chunk: some 32 MiB of logits, enough rows for a fast product, fewer than a step has. */
 static int64_t chunk_of(int64_t rows, int64_t classes)
@@ -41,31 +152,6 @@ static size_t scratch(const wg_node *n, int threads)
                sizeof(float);
 }
 
-/* Targets of 64 bits and the weight of each row; false: one is outside [0, V). */
-static bool weigh(wg_call *c, const float *normaliser, int64_t *target, float *weight)
-{
-    const wg_node *n = c->node;
-    const wg_cross_entropy_attrs *a = n->attrs;
-    int64_t rows = rows_of(n), classes = classes_of(n), kept = 0;
-    bool wide = n->in[2]->dtype == WG_I64;
-    for (int64_t i = 0; i < rows; i++) {
-        target[i] = wide ? ((const int64_t *)c->in[2])[i] : ((const int32_t *)c->in[2])[i];
-        bool counts = !(a->use_ignore && target[i] == a->ignore);
-        weight[i] = counts ? 1 : 0;
-        kept += counts;
-        if (counts && (target[i] < 0 || target[i] >= classes)) {
-            wg_call_fail(c, "target %lld at position %lld is outside [0, %lld)",
-                         (long long)target[i], (long long)i, (long long)classes);
-            return false;
-        }
-    }
-    float divisor = normaliser ? *normaliser : (float)kept;
-    if (a->reduction == WG_LOSS_MEAN && divisor != 0)
-        for (int64_t i = 0; i < rows; i++)
-            weight[i] /= divisor;
-    return true;
-}
-
 static void run_rows(wg_call *c, const float *dy, const float *normaliser)
 {
     const wg_node *n = c->node;
@@ -73,7 +159,7 @@ static void run_rows(wg_call *c, const float *dy, const float *normaliser)
     int64_t *target = c->scratch;
     float *weight = (float *)(target + rows);
     bool failed = false;
-    if (!weigh(c, normaliser, target, weight))
+    if (!weigh(c, 2, classes_of(n), normaliser, target, weight))
         return;
     wg_target_weights q = wg_target_weights_of(n->attrs, classes_of(n));
     simd_loss a = {
@@ -111,6 +197,8 @@ static void run_step(wg_call *c)
 }
 
 const simd_kernel wgi_simd_loss[] = {
+    {&wg_op_cross_entropy, "rows", refuses_rows, scratch_rows, run_losses},
+    {&wg_op_cross_entropy_grad, "rows", refuses_rows, scratch_rows, run_gradients},
     {&wg_op_linear_cross_entropy, "fused loss", refuses, scratch, run_loss},
     {&wg_op_linear_cross_entropy_step, "fused loss", refuses, scratch, run_step},
     {.op = NULL},

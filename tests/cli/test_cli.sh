@@ -46,7 +46,7 @@ code 2 ops add sub
 code 0 graph mlp;              says out "= linear("; says out "output 'loss'"
 code 0 graph mlp --print -o text; says text "= linear("
 code 0 graph mlp --grad;       says out "output 'd hidden1/weight'"; says out " backward"
-code 0 graph mlp --plan;       says out "cpu"
+code 0 graph mlp --plan;       says out "simd"
 code 0 graph mlp --grad --plan -o text
 code 0 graph mlp --profile
 code 0 graph mlp --step;       says out "= adam("; says out " update"

@@ -22,7 +22,7 @@ code 2 train --model m extra; says err "expected one folder, got 'm' and 'extra'
 code 2 train --model m --heads x; says err "--heads: expected a whole number from 1 to 10000, got 'x'"
 code 2 train --model m --nonsense 1
 code 2 train --model m --train-sets a
-says err "--train-sets: expected 2 values, got 'a'"
+says err "--train-sets: expected the files of source and target (type lm has one text: train-set, valid-set), got 'a'"
 code 4 train --model m --train-sets a b; says err "a: open: No such file or directory"
 code 4 train --model m --train-sets . .; says err "a directory"
 code 4 train --model m --config missing.yml; says err "missing.yml"

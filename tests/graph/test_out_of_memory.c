@@ -3,12 +3,11 @@
  * asked for.  The answer is WG_ENOMEM, never a crash, a leak (the sanitizers' build sees to that)
  * or a wrong verdict. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-#include "tests/allocations.h"
+#include "tests/arena_allocations.h"
 #include "tests/sample.h"
 #include "wengert/autograd/derivatives.h"
 #include "wengert/autograd/gradcheck.h"
 #include "wengert/backends/evaluate.h"
-#include "graph/arena.h"
 #include "graph/text_buffer.h"
 #include "wengert/graph/page.h"
 #include "wengert/graph/picture.h"
@@ -20,13 +19,7 @@
 /* ---- what fails besides malloc --------------------------------------------------------------- */
 
 FILE *__real_wgi_text_open(wgi_text_buffer *b);
-void *__real_wgi_arena_alloc(wgi_arena *a, size_t size);
-void *__real_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size);
-char *__real_wgi_arena_text(wgi_arena *a, const char *text);
 FILE *__wrap_wgi_text_open(wgi_text_buffer *b);
-void *__wrap_wgi_arena_alloc(wgi_arena *a, size_t size);
-void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size);
-char *__wrap_wgi_arena_text(wgi_arena *a, const char *text);
 
 FILE *__wrap_wgi_text_open(wgi_text_buffer *b)
 {
@@ -34,21 +27,6 @@ FILE *__wrap_wgi_text_open(wgi_text_buffer *b)
         return __real_wgi_text_open(b);
     *b = (wgi_text_buffer){.file = NULL};
     return NULL;
-}
-
-void *__wrap_wgi_arena_alloc(wgi_arena *a, size_t size)
-{
-    return refuse() ? NULL : __real_wgi_arena_alloc(a, size);
-}
-
-void *__wrap_wgi_arena_copy(wgi_arena *a, const void *bytes, size_t size)
-{
-    return refuse() ? NULL : __real_wgi_arena_copy(a, bytes, size);
-}
-
-char *__wrap_wgi_arena_text(wgi_arena *a, const char *text)
-{
-    return refuse() ? NULL : __real_wgi_arena_text(a, text);
 }
 
 locale_t __real_newlocale(int mask, const char *name, locale_t base);

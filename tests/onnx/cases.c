@@ -103,7 +103,6 @@ static size_t asked_for(const onnx_case *c)
 wg_status onnx_case_open(onnx_case *c, const char *folder)
 {
     char path[400];
-    wg_onnx_known known[CASE_MAX_TENSORS];
     memset(c, 0, sizeof *c);
     snprintf(c->folder, sizeof c->folder, "%s", folder);
     snprintf(path, sizeof path, "%s/model.onnx", folder);
@@ -113,13 +112,13 @@ wg_status onnx_case_open(onnx_case *c, const char *folder)
     read_tensors(c, "input", c->input, c->n_inputs);
     read_tensors(c, "output", c->output, c->n_outputs);
     for (;;) {
-        wg_onnx_import_options o = {.known = known, .n_known = c->n_known};
+        wg_onnx_import_options o = {.known = c->known, .n_known = c->n_known};
         status = wg_onnx_import(&c->graph, path, &o, &c->error);
         size_t i = status == WG_EUNSUPPORTED ? asked_for(c) : SIZE_MAX;
         if (i == SIZE_MAX || c->n_known == c->n_inputs)
             return status;
-        known[c->n_known++] = (wg_onnx_known){c->input_name[i], c->input[i].dtype,
-                                              c->input[i].shape, c->input[i].data};
+        c->known[c->n_known++] = (wg_onnx_known){c->input_name[i], c->input[i].dtype,
+                                                 c->input[i].shape, c->input[i].data};
     }
 }
 
@@ -132,6 +131,52 @@ void onnx_case_close(onnx_case *c)
     for (size_t i = 0; i < c->n_outputs; i++)
         wg_onnx_tensor_free(&c->output[i]);
     wg_graph_free(c->graph);
+}
+
+/* ---- some cases ------------------------------------------------------------------------------ */
+
+enum { MOST_OPS = 400 };
+typedef struct op_count {
+    char op[40];
+    int count;
+} op_count;
+
+/* Counts the op of the first node, in a list that ends with an empty name. */
+static int count_op(op_count *list, const char *model)
+{
+    const ox_model_proto *m;
+    wg_error error;
+    int i = 0;
+    if (wgi_ox_model_read(&m, model, &error) != WG_OK)
+        return INT_MAX;
+    const char *op = m->graph->n_node ? m->graph->node[0]->op_type : "";
+    while (i < MOST_OPS - 1 && *list[i].op && strcmp(list[i].op, op) != 0)
+        i++;
+    snprintf(list[i].op, sizeof list[i].op, "%s", op);
+    wgi_ox_model_free(m);
+    return ++list[i].count;
+}
+
+size_t onnx_visit_cases(void (*visit)(onnx_case *c, void *context), void *context)
+{
+    static const char suite[] = "node";
+    op_count list[MOST_OPS] = {{"", 0}};
+    char **names, path[400], file[500];
+    snprintf(path, sizeof path, "%s/%s", onnx_data(), suite);
+    size_t n = onnx_folders(path, &names), visited = 0;
+    for (size_t i = 0; i < n; i++) {
+        onnx_case c;
+        snprintf(path, sizeof path, "%s/%s/%s", onnx_data(), suite, names[i]);
+        snprintf(file, sizeof file, "%s/model.onnx", path);
+        if (onnx_case_open(&c, path) == WG_OK && count_op(list, file) == 1) {
+            visit(&c, context);
+            visited++;
+        }
+        onnx_case_close(&c);
+        free(names[i]);
+    }
+    free(names);
+    return visited;
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */

@@ -16,7 +16,9 @@ typedef struct onnx_case {
     wg_onnx_tensor input[CASE_MAX_TENSORS], output[CASE_MAX_TENSORS];
     size_t n_inputs, n_outputs;
     wg_graph *graph;
-    size_t n_known; /* inputs that became constants, since shapes depend on them */
+    wg_onnx_known known[CASE_MAX_TENSORS]; /* inputs that became constants, since shapes depend on
+                                              them */
+    size_t n_known;
     wg_error error;
 } onnx_case;
 
@@ -28,6 +30,10 @@ void onnx_case_close(onnx_case *c);
 /* Whether a plan of these options gives the outputs, within ONNX's tolerance; else c->error says
  * where not. */
 wg_status onnx_case_run(onnx_case *c, const wg_plan_options *options);
+
+/* Visits the cases of single nodes that are imported, one of each op; returns how many, 0
+ * if the suite is not there. */
+size_t onnx_visit_cases(void (*visit)(onnx_case *c, void *context), void *context);
 
 /* The names of the folders in a folder, sorted; the caller frees names and list.  0 if there are
  * none. */

@@ -2,6 +2,7 @@
  * pieces. */
 #include "tests/allocations.h"
 #include "tests/vocabularies.h"
+#include "text/internal.h"
 #include "text/numbered.h"
 
 static wg_vocabulary *opened(const char *bytes)
@@ -285,6 +286,8 @@ static void numbering_that_is_damaged(void **state)
                                   "abc";
     size_t size;
     char bytes[20000];
+    wgi_slice found[2];
+    assert_false(wgi_spm_numbering("\xff", 1, &found[0], &found[1]));
     wg_vocabulary *pieces = make(WG_VOCABULARY_BPE, 60), *v;
     const char *model = wgi_vocabulary_pieces(pieces, &size);
     assert_true(size + sizeof no_list < sizeof bytes);

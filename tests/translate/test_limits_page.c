@@ -23,6 +23,8 @@ static const struct {
     {"rounds of a loop", WGI_OX_ROUNDS},
     {"results of a node", OX_MAX_RESULTS},
     {"bytes of a tensor that is computed while a file is read", WGI_OX_COMPUTED_BYTES},
+    {"bytes of the numbers that an op is built of, as the indices of a Resize", WGI_OX_TABLE_BYTES},
+    {"positions of an axis that Resize changes, or weights of its elements", WGI_OX_RESIZE},
     {"bytes of a line that `bpe` and `unigram` take at once", WG_SPM_PART},
     {"bytes of a line that a `bpe` or `unigram` vocabulary is built from", WG_SPM_LONGEST},
     {"bytes of a safetensors header", WG_MAX_FILE_HEADER},
@@ -72,7 +74,7 @@ static void the_page_has_the_numbers_of_the_program(void **state)
         rows++;
     }
     fclose(f);
-    assert_int_equal(rows, 28);
+    assert_int_equal(rows, 30);
 }
 
 int main(void)

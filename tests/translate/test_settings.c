@@ -260,7 +260,8 @@ static void test_bad_values(void **state)
     const char *three[] = {"a", "b", "c"};
     assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), three, 1, &error),
                      WG_EINVAL);
-    assert_string_equal(error.text, "train-sets: expected 2 values, got 'a'");
+    assert_string_equal(error.text, "train-sets: expected the files of source and target (type lm "
+                                    "has one text: train-set, valid-set), got 'a'");
     assert_int_equal(wg_settings_assign(&s, wg_option_find("train-sets"), three, 3, &error),
                      WG_EINVAL);
     assert_int_equal(wg_settings_assign(&s, wg_option_find("heads"), three, 0, &error), WG_EINVAL);

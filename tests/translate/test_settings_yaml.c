@@ -63,7 +63,7 @@ static void test_bad_yaml(void **state)
         {"heads: {a: 1}\n", "bad.yml:1: heads: expected a value or a list of values"},
         {"train-sets: [a, [b]]\n", "bad.yml:1: train-sets: expected a list of plain values"},
         {"train-sets: [a, b, c, d, e, f, g, h, i]\n", "expected at most 8 values"},
-        {"train-sets: a\n", "bad.yml:1: train-sets: expected 2 values, got 'a'"},
+        {"train-sets: a\n", "bad.yml:1: train-sets: expected the files of source and target"},
         {"- heads\n", "bad.yml:1: expected lines of the form 'option: value'"},
         {"just text\n", "bad.yml:1: expected lines of the form"},
         {"? [a]\n: b\n", "bad.yml:1: expected the name of an option"},

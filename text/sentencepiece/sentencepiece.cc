@@ -196,7 +196,7 @@ int32_t wgi_spm_special(const wgi_spm *s, int which)
 
 const char *wgi_spm_piece(const wgi_spm *s, int32_t id)
 {
-    return guarded_value<const char *>(nullptr, [&] { return s->processor.IdToPiece(id).c_str(); });
+    return guarded_value<const char *>("", [&] { return s->processor.IdToPiece(id).c_str(); });
 }
 
 wg_status wgi_spm_encode(const wgi_spm *s, const char *text, size_t size, int32_t **ids,

@@ -23,8 +23,8 @@ void wgi_spm_free(wgi_spm *s);
 const char *wgi_spm_bytes(const wgi_spm *s, size_t *size);
 
 int64_t wgi_spm_size(const wgi_spm *s);
-int32_t wgi_spm_special(const wgi_spm *s, int which); /* WG_PAD, ...; -1: has none */
-const char *wgi_spm_piece(const wgi_spm *s, int32_t id);
+int32_t wgi_spm_special(const wgi_spm *s, int which);    /* WG_PAD, ...; -1: has none */
+const char *wgi_spm_piece(const wgi_spm *s, int32_t id); /* of an id in [0, size) */
 
 /* A line of more than WG_SPM_PART bytes is encoded in parts that end at blanks, as if each were a
  * line: no piece crosses a blank, so the ids are those of the whole.  A longer word is cut into

@@ -39,7 +39,8 @@ typedef struct wgi_layout {
     /* Options and the values that it can have, separated by '|'; all others of WG_FOR_IMPORT are
      * free. */
     const wgi_layout_pair *able;
-    /* Files of vocabularies, the first that exists; "%s" is a language of config.json. */
+    /* Files of vocabularies, the first that exists; ended by NULL. "%s" is a language of
+     * config.json. */
     const char *lists[2][WGI_MAX_FILES], *pieces[2][WGI_MAX_FILES];
     int64_t first_row;      /* of a table of positions: that of the first token */
     bool needs_pieces;      /* SentencePiece models must be there */

@@ -7,9 +7,8 @@
 
 #if defined(WG_HAVE_ONEDNN)
 #include "backends/dnnl.h"
-#else
-void SIMD(product)(const simd_product *p);
 #endif
+void SIMD(product)(const simd_product *p);
 
 /* With p's threads 1 and scratch of simd_gemm_scratch floats.  No bias, no relu.  To be called
  * within a parallel region, or where OpenMP gives one thread: oneDNN takes as many as it gives.

@@ -9,6 +9,7 @@
 #include "backends/broadcast.h"
 #include "backends/mask.h"
 #include "backends/simd/kernels/axis.h"
+#include "backends/simd/kernels/loss.h"
 #include "backends/simd/kernels/product.h"
 
 #include <stdbool.h>
@@ -441,66 +442,6 @@ typedef struct simd_embedding {
     int threads;
 } simd_embedding;
 
-/* The products of the loss are divided into blocks of about so many classes or rows, an even number
- * of them if more than one: large enough to be fast on one thread, and a matter of sizes alone, so
- * that bits do not depend on the number of threads. */
-enum {
-    SIMD_BLOCK_OF_CLASSES = 1024,
-    SIMD_BLOCK_OF_ROWS = 256,
-    SIMD_SUM_PIECE = 1024,
-    SIMD_SUM_PIECES = 8
-};
-static inline int64_t simd_blocks(int64_t count, int64_t size)
-{
-    int64_t blocks = (count + size - 1) / size;
-    return blocks > 1 ? (blocks + 1) / 2 * 2 : 1;
-}
-
-/* Into how many pieces the sums over classes of dx are divided, where its blocks alone would keep
- * few threads busy. */
-static inline int64_t simd_loss_pieces(int64_t rows, int64_t classes)
-{
-    int64_t pieces = classes / SIMD_SUM_PIECE;
-    if (simd_blocks(rows, SIMD_BLOCK_OF_ROWS) >= 4)
-        return 1;
-    return pieces < 1 ? 1 : pieces > SIMD_SUM_PIECES ? SIMD_SUM_PIECES : pieces;
-}
-
-/* In floats: a chunk of logits and of losses, and the pieces of its dx. */
-static inline int64_t simd_loss_chunk(int64_t chunk, int64_t width, int64_t classes)
-{
-    int64_t pieces = simd_loss_pieces(chunk, classes);
-    return chunk * (classes + 1) + (pieces > 1 ? pieces * chunk * width : 0);
-}
-
-/* Of a thread's products, none of which has more rows, columns or terms than this. */
-static inline int64_t simd_loss_gemm(int64_t chunk, int64_t width, int64_t classes)
-{
-    int64_t block = 2 * SIMD_BLOCK_OF_CLASSES;
-    return simd_gemm_scratch(chunk + classes, width > block ? width : block,
-                             width + chunk + classes);
-}
-
-static inline int64_t simd_loss_scratch(int64_t chunk, int64_t width, int64_t classes, int threads)
-{
-    return simd_loss_chunk(chunk, width, classes) + threads * simd_loss_gemm(chunk, width, classes);
-}
-
-/* See loss.c.  x [rows, width], w [classes, width].  dx, dw: NULL if not wanted.  Every target lies
- * in [0, classes) where its weight is not 0.  Scratch: simd_loss_scratch. */
-typedef struct simd_loss {
-    const float *x, *w;
-    const int64_t *targets; /* [rows] */
-    const float *weights;   /* [rows] */
-    float *loss, *dx, *dw;
-    float scale; /* the cotangent of the loss */
-    int64_t rows, width, classes, chunk;
-    float on, off;
-    int threads;
-    float *scratch;
-    bool *failed; /* as in simd_attention */
-} simd_loss;
-
 /* Work on several tensors is shared out by pieces of so many elements. */
 enum { SIMD_PIECE = 1 << 14 };
 static inline int64_t simd_pieces(int64_t count)
@@ -584,6 +525,7 @@ typedef struct simd_spans {
     X(int8_linear, simd_int8)                                                                      \
     X(int8_topk, simd_int8_topk)                                                                   \
     X(linear_loss, simd_loss)                                                                      \
+    X(row_losses, simd_row_losses)                                                                 \
     X(adam, simd_adam)                                                                             \
     X(sgd, simd_sgd)                                                                               \
     X(norm, simd_spans)                                                                            \

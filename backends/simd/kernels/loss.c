@@ -1,12 +1,13 @@
-/* Cross-entropy of a linear layer's logits, without ever holding all of them: rows go in chunks
- * through
+/* Cross-entropy of rows of logits; and of a linear layer's logits, without ever holding all of
+ * them: rows go in chunks through
  *
  *     L = X W',  loss = sum over rows of w_row H(q_row, softmax(L)),  G = w (softmax(L) - q)
  *     dX = scale G W,  dW += scale G' X
  *
  * where scale G overwrites L in the chunk, q is the smoothed one-hot target and w_row the row's
- * weight (0 if ignored).  The three products are divided into blocks of the result by their sizes
- * alone, and each block is computed by one thread: the same bits at any number of threads. */
+ * weight (0 if ignored).  The bits of our own product do not depend on the number of threads; where
+ * others multiply, the three products are divided into blocks of the result by their sizes alone,
+ * and each block is computed by one thread. */
 #include "backends/simd/kernels/exp.h"
 #include "backends/simd/kernels/gemm.h"
 #include "backends/simd/kernels/team.h"
@@ -17,31 +18,69 @@
 SIMD_KERNELS(X)
 #undef X
 
-/* One row of logits becomes its gradient, times `scale`; returns the row's loss.  `on` is q at the
- * target, `off` elsewhere; they sum to 1:  H = lse - on x_t - off (sum x - x_t). */
-static float loss_row(float *x, int64_t n, int64_t target, float on, float off, float scale)
+/* The loss of a row of logits x; g, which may be x, becomes its gradient times `scale`, unless it
+ * is not `wanted`.  `on` is q at the target, `off` elsewhere; they sum to 1:
+ * H = lse - on x_t - off (sum x - x_t). */
+SIMD_INLINE float loss_row(const float *x, float *g, bool wanted, int64_t n, int64_t target,
+                           float on, float off, float scale)
 {
     float top = -INFINITY, sum = 0, total = 0;
 #pragma omp simd reduction(max : top)
     for (int64_t i = 0; i < n; i++)
         top = x[i] > top ? x[i] : top;
     top = top == -INFINITY ? 0 : top; /* as in softmax: no class is probable */
-    float at_target = x[target];
+    float at_target = x[target] - top;
 #pragma omp simd reduction(+ : sum, total)
     for (int64_t i = 0; i < n; i++) {
         float shifted = x[i] - top, e = simd_exp(shifted);
         sum += e;
         total += shifted;
-        x[i] = e;
+        if (wanted)
+            g[i] = e;
     }
     float log_sum = sum == 0 ? 0 : logf(sum), inverse = sum == 0 ? 0 : 1 / sum;
-    float p = x[target] * inverse;
+    if (wanted) {
+        float p = g[target] * inverse;
 #pragma omp simd
-    for (int64_t i = 0; i < n; i++)
-        x[i] = scale * (x[i] * inverse - off);
-    x[target] = scale * (p - on);
-    return log_sum - (on - off) * (at_target - top) - (off != 0 ? off * total : 0);
+        for (int64_t i = 0; i < n; i++)
+            g[i] = scale * (g[i] * inverse - off);
+        g[target] = scale * (p - on);
+    }
+    return log_sum - (on - off) * at_target - (off != 0 ? off * total : 0);
 }
+
+/* ---- rows of logits -------------------------------------------------------------------------- */
+
+static void one_row(const void *args, int64_t r)
+{
+    const simd_row_losses *a = args;
+    int64_t n = a->classes, target = a->targets[r];
+    const float *x = a->x + r * n;
+    float weight = a->weights[r], loss = 0, *dx = a->dx ? a->dx + r * n : NULL;
+    if (weight != 0 && dx) /* NaN too: it must show */
+        loss = weight * loss_row(x, dx, true, n, target, a->on, a->off, weight);
+    else if (weight != 0)
+        loss = weight * loss_row(x, NULL, false, n, target, a->on, a->off, 0);
+    else if (dx)
+        memset(dx, 0, (size_t)n * sizeof *dx);
+    if (a->losses)
+        a->losses[r] = loss;
+}
+
+void SIMD(row_losses)(const simd_row_losses *a)
+{
+    simd_tasks(a->threads, a->rows, one_row, a);
+}
+
+/* ---- products of a linear layer -------------------------------------------------------------- */
+
+/* Whether all threads share in the product of product.c, or each calls gemm.h for blocks.  With
+ * AVX2 the first is up to a tenth faster, with AVX-512 the second (docs/notes/performance.md). */
+#if defined(WG_HAVE_ONEDNN) && (defined(__AVX512F__) || !defined(__AVX2__))
+enum { TOGETHER = 0 };
+#else
+enum { TOGETHER = 1 };
+#endif
 
 /* Block i of `blocks` begins here and ends where the next begins; multiples of 16 keep vectors
  * whole. */
@@ -82,10 +121,23 @@ static void multiply_block(const void *args, int64_t block, int me)
         simd_gemm(&part, g->room->failed);
 }
 
+/* By all threads. */
+static void multiply_together(const simd_product *p, const room *r)
+{
+    simd_product all = *p;
+    all.threads = r->threads;
+    all.scratch = r->data;
+    SIMD(product)(&all);
+}
+
 /* Each block is computed by one thread. */
 static void multiply(const simd_product *p, int64_t down, int64_t across, const room *r)
 {
-    simd_uneven_tasks(r->threads, down * across, 1, multiply_block, &(grid){p, down, across, r});
+    if (TOGETHER)
+        multiply_together(p, r);
+    else
+        simd_uneven_tasks(r->threads, down * across, 1, multiply_block,
+                          &(grid){p, down, across, r});
 }
 
 /* A product in pieces of its sum, each [m, n] of `partial`. */
@@ -129,6 +181,10 @@ static void add_pieces(const void *args, int64_t row)
 static void multiply_long(const simd_product *p, int64_t pieces, float *partial, const room *r)
 {
     const division d = {p, pieces, partial, r};
+    if (TOGETHER) {
+        multiply_together(p, r);
+        return;
+    }
     simd_uneven_tasks(r->threads, pieces, 1, multiply_piece, &d);
     simd_tasks(r->threads, p->m, add_pieces, &d);
 }
@@ -170,7 +226,8 @@ static void one_loss(const void *args, int64_t r)
     float weight = a->weights[c->first + r];
     if (weight != 0) { /* NaN too: it must show */
         float *row = c->g + r * v;
-        c->losses[r] = weight * loss_row(row, v, target, a->on, a->off, weight * a->scale);
+        c->losses[r] =
+            weight * loss_row(row, row, true, v, target, a->on, a->off, weight * a->scale);
     } else {
         c->losses[r] = 0;
         memset(c->g + r * v, 0, (size_t)v * sizeof *c->g);

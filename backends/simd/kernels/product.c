@@ -32,9 +32,8 @@ SIMD_KERNELS(X)
 
 enum {
     FEW = 4,
-    DOTS = 8, /* dot products: maximum rows, and columns at a time */
-    THIN = 4 * HEIGHT,
-    THIN_ALONG = 128, /* maximum rows of a thin product, and where B lies along its rows */
+    DOTS = 8,          /* dot products: maximum rows, and columns at a time */
+    THIN = 4 * HEIGHT, /* maximum rows of a thin product */
     NARROW = 512,
     VERY_NARROW = 128,     /* so few columns: A stays where it lies, rows permitting */
     GROUP = 8 * WIDTH,     /* columns that are packed at a time */
@@ -91,7 +90,7 @@ static plan plan_of(const simd_product *p)
     w.depth = divide_up(p->k, w.blocks);
     w.slab_columns = round_up(divide_up(p->n, divide_up(p->n, SIMD_PRODUCT_COLUMNS)), WIDTH);
     w.slab_blocks = w.depth > 0 ? SIMD_PRODUCT_SLAB / (w.slab_columns * w.depth) : 1;
-    w.slab_blocks = smaller(w.slab_blocks, w.blocks);
+    w.slab_blocks = p->threads == 1 ? 1 : smaller(w.slab_blocks, w.blocks);
     if (w.thin)
         plan_thin_pieces(&w);
     else

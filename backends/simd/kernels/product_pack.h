@@ -58,10 +58,13 @@ SIMD_INLINE void copy(const float *x, float *to, int width)
 SIMD_INLINE void pack_along(const strip *s, float *to, int width, int panels)
 {
     const float *x = s->x;
-    for (int64_t p = 0; p < s->terms; p++, x += s->ld, to += width)
+    for (int64_t p = 0; p < s->terms; p++, x += s->ld, to += width) {
+        for (int i = 0; i < panels * width; i += 16)
+            __builtin_prefetch(x + 8 * s->ld + i);
         SIMD_UNROLLED
-    for (int i = 0; i < panels; i++)
-        copy(x + i * width, to + i * width * s->terms, width);
+        for (int i = 0; i < panels; i++)
+            copy(x + i * width, to + i * width * s->terms, width);
+    }
 }
 
 /* Of a panel at the edge: zeros fill it up. */
@@ -76,7 +79,7 @@ SIMD_INLINE void pack_part(const strip *s, float *to, int width)
 /* One panel after the other, or TOGETHER of them at a time; the last may not be full. */
 SIMD_INLINE void pack(const strip *s, float *to, int width)
 {
-    enum { TOGETHER = 4 };
+    enum { TOGETHER = 8 };
     strip part = *s;
     for (int64_t i = 0, step; i < s->count; i += step) {
         part.x = s->x + i * (s->across ? s->ld : 1);
