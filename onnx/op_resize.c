@@ -77,7 +77,7 @@ static int64_t within(int64_t i, int64_t size)
     return i < 0 ? 0 : i >= size ? size - 1 : i;
 }
 
-/* The weight of an element at that distance, if it is not linear cubic (Keys 1981). */
+/* The weight of an element at that distance: linear, or cubic (Keys 1981). */
 static double weight(const resize *r, bool linear, double x)
 {
     double a = r->cubic;

@@ -33,6 +33,14 @@ static bool weigh(wg_call *c, int at, int64_t classes, const float *normaliser, 
     return true;
 }
 
+static const char *refuses_logits(const wg_node *n, wg_dtype dtype, int64_t classes)
+{
+    const wg_cross_entropy_attrs *a = n->attrs;
+    if (dtype != WG_F32)
+        return "not f32";
+    return a->spread == WG_SMOOTH_OFF_TARGET && classes < 2 ? "one class" : NULL;
+}
+
 /* ---- logits that are there ------------------------------------------------------------------- */
 
 /* Where the logits are, and behind them targets and perhaps the normaliser. */
@@ -44,12 +52,9 @@ static int logits_of(const wg_node *n)
 static const char *refuses_rows(const wg_node *n)
 {
     const wg_value *logits = n->in[logits_of(n)];
-    const wg_cross_entropy_attrs *a = n->attrs;
-    if (logits->dtype != WG_F32)
-        return "not f32";
-    if (a->spread == WG_SMOOTH_OFF_TARGET && logits->shape.dim[logits->shape.rank - 1] < 2)
-        return "one class";
-    return wg_value_count(logits) ? NULL : "an empty operand";
+    if (!wg_value_count(logits))
+        return "an empty operand";
+    return refuses_logits(n, logits->dtype, logits->shape.dim[logits->shape.rank - 1]);
 }
 
 /* A target of 64 bits, a weight and a loss for each row. */
@@ -59,8 +64,8 @@ static size_t scratch_rows(const wg_node *n, int threads)
     return (size_t)wg_value_count(n->in[logits_of(n) + 1]) * (sizeof(int64_t) + 2 * sizeof(float));
 }
 
-/* What the kernel is to read; false: a target is wrong. */
-static bool open_rows(wg_call *c, simd_row_losses *a)
+/* What the kernel is to read, with its weights; false: a target is wrong. */
+static bool open_rows(wg_call *c, simd_row_losses *a, float **weights)
 {
     const wg_node *n = c->node;
     int at = logits_of(n);
@@ -69,6 +74,7 @@ static bool open_rows(wg_call *c, simd_row_losses *a)
     int64_t *target = c->scratch;
     float *weight = (float *)(target + rows);
     wg_target_weights q = wg_target_weights_of(n->attrs, classes);
+    *weights = weight;
     *a = (simd_row_losses){.x = c->in[at],
                            .targets = target,
                            .weights = weight,
@@ -83,12 +89,12 @@ static bool open_rows(wg_call *c, simd_row_losses *a)
 static void run_losses(wg_call *c)
 {
     const wg_cross_entropy_attrs *attrs = c->node->attrs;
-    float *y = c->out[0];
+    float *y = c->out[0], *weights;
     simd_row_losses a;
-    if (!open_rows(c, &a))
+    if (!open_rows(c, &a, &weights))
         return;
     bool each = attrs->reduction == WG_LOSS_NONE;
-    a.losses = each ? y : (float *)a.weights + a.rows;
+    a.losses = each ? y : weights + a.rows;
     simd_kernels(c)->row_losses(&a);
     if (each)
         return;
@@ -102,13 +108,13 @@ static void run_gradients(wg_call *c)
 {
     const wg_cross_entropy_attrs *attrs = c->node->attrs;
     const float *dy = c->in[0];
+    float *weights;
     simd_row_losses a;
-    if (!open_rows(c, &a))
+    if (!open_rows(c, &a, &weights))
         return;
-    float *weight = (float *)a.weights;
     for (int64_t i = 0; i < a.rows; i++)
-        if (weight[i] != 0) /* dy of what is ignored may be anything */
-            weight[i] *= dy[attrs->reduction == WG_LOSS_NONE ? i : 0];
+        if (weights[i] != 0) /* dy of what is ignored may be anything */
+            weights[i] *= dy[attrs->reduction == WG_LOSS_NONE ? i : 0];
     a.dx = c->out[0];
     simd_kernels(c)->row_losses(&a);
 }
@@ -135,12 +141,9 @@ static int64_t classes_of(const wg_node *n)
 
 static const char *refuses(const wg_node *n)
 {
-    const wg_cross_entropy_attrs *a = n->attrs;
-    if (n->in[0]->dtype != WG_F32)
-        return "not f32";
-    if (a->spread == WG_SMOOTH_OFF_TARGET && classes_of(n) < 2)
-        return "one class";
-    return wg_value_count(n->in[0]) && wg_value_count(n->in[1]) ? NULL : "an empty operand";
+    if (!wg_value_count(n->in[0]) || !wg_value_count(n->in[1]))
+        return "an empty operand";
+    return refuses_logits(n, n->in[0]->dtype, classes_of(n));
 }
 
 /* A weight and a target of 64 bits for each row, and what a chunk needs. */
