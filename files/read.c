@@ -50,6 +50,21 @@ wg_status wgi_file_open(int *fd, size_t *size, const char *path, wg_error *error
     return status;
 }
 
+wg_status wgi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset, const char *path,
+                           wg_error *error)
+{
+    for (size_t done = 0; done < size;) {
+        size_t piece = size - done < 1 << 30 ? size - done : 1 << 30;
+        ssize_t got = pread(fd, (char *)bytes + done, piece, (off_t)(offset + done));
+        if (got < 0 && errno != EINTR)
+            return wgi_error_errno(error, path, "read");
+        if (got == 0)
+            return wgi_error_file(error, WG_EIO, path, "became shorter while it was read");
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return WG_OK;
+}
+
 /* Up to `size` bytes, fewer if the file ends before; -1: see errno. */
 static ssize_t read_all(int fd, char *bytes, size_t size)
 {

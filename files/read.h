@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether there is something at that path; a link that leads nowhere is nothing.  WG_EIO or
  * WG_ENOMEM: it cannot be told; *exists is then false. */
@@ -15,6 +16,11 @@ wg_status wgi_file_exists(const char *path, bool *exists, wg_error *error);
 /* Opens a regular file for reading, without ever waiting for a FIFO's writer; *size is its length.
  * The caller closes *fd.  WG_EIO: it cannot be opened, or is a directory, a FIFO or a device. */
 wg_status wgi_file_open(int *fd, size_t *size, const char *path, wg_error *error);
+
+/* The `size` bytes at that offset of an open file.  WG_EIO: they cannot be read, or the file ends
+ * before; `path` is for the message. */
+wg_status wgi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset, const char *path,
+                           wg_error *error);
 
 /* The whole regular file, of at most `max` bytes, with a NUL behind it.  The caller frees *bytes,
  * which is NULL on failure.  Fails as wgi_file_open does, and with WG_EDATA if it is longer. */

@@ -169,11 +169,12 @@ static void print_head(const ox_model_proto *m, FILE *f)
 
 wg_status wg_onnx_describe(const char *path, FILE *out, wg_error *error)
 {
+    ox_file file;
     const ox_model_proto *m;
     wgi_error_clear(error);
     if (!path || !out)
         return wgi_error_set(error, WG_EINVAL, "no path of a model, or no place for the text");
-    wg_status status = wgi_ox_model_read(&m, path, error);
+    wg_status status = wgi_ox_model_open(&file, &m, path, error);
     if (status != WG_OK)
         return status;
     print_head(m, out);
@@ -181,7 +182,7 @@ wg_status wg_onnx_describe(const char *path, FILE *out, wg_error *error)
     print_symbols(m->graph, out);
     print_parameters(m->graph, out);
     print_ops(m, out);
-    wgi_ox_model_free(m);
+    wgi_ox_file_close(&file);
     return ferror(out) ? wgi_error_set(error, WG_EIO, "the description cannot be written") : WG_OK;
 }
 

@@ -124,22 +124,8 @@ static wg_status check_place(const char *path, const char *model, wg_error *erro
     return status;
 }
 
-static wg_status read_at(uint8_t *bytes, int fd, const place *p, uint64_t size, const char *path,
-                         wg_error *error)
-{
-    for (uint64_t done = 0; done < size;) {
-        size_t piece = size - done < 1 << 30 ? (size_t)(size - done) : 1 << 30;
-        ssize_t got = pread(fd, bytes + done, piece, (off_t)(p->offset + done));
-        if (got < 0 && errno != EINTR)
-            return wgi_error_errno(error, path, "cannot be read");
-        if (got == 0)
-            return wgi_error_file(error, WG_EDATA, path, "became shorter while it was read");
-        done += got > 0 ? (uint64_t)got : 0;
-    }
-    return WG_OK;
-}
-
-static wg_status read_file(uint8_t **bytes, const place *p, uint64_t size, const char *path,
+/* Reads the bytes at p, or, if there is no room for them, checks that they are there. */
+static wg_status read_file(void *bytes, const place *p, uint64_t size, const char *path,
                            wg_error *error)
 {
     int fd;
@@ -152,19 +138,16 @@ static wg_status read_file(uint8_t **bytes, const place *p, uint64_t size, const
                                 "external_data: %" PRIu64 " bytes at offset %" PRIu64
                                 " are beyond its end: it has %zu",
                                 size, p->offset, length);
-    else if (!(*bytes = malloc((size_t)size + 1)))
-        status = wgi_error_file(error, WG_ENOMEM, path, "no memory for %" PRIu64 " bytes", size);
-    else
-        status = read_at(*bytes, fd, p, size, path, error);
+    else if (bytes)
+        status = wgi_file_read_at(fd, bytes, (size_t)size, p->offset, path, error);
     close(fd);
     return status;
 }
 
-wg_status wgi_ox_external_read(uint8_t **bytes, const ox_tensor_proto *t, uint64_t size,
+wg_status wgi_ox_external_read(void *bytes, const ox_tensor_proto *t, uint64_t size,
                                const char *model, wg_error *error)
 {
     place p;
-    *bytes = NULL;
     wg_status status = read_place(&p, t, size, error);
     if (status != WG_OK)
         return status;
@@ -178,9 +161,5 @@ wg_status wgi_ox_external_read(uint8_t **bytes, const ox_tensor_proto *t, uint64
     if (status == WG_OK)
         status = read_file(bytes, &p, size, path, error);
     free(path);
-    if (status != WG_OK) {
-        free(*bytes);
-        *bytes = NULL;
-    }
     return status;
 }

@@ -5,10 +5,10 @@
 #include "graph/error.h"
 #include "onnx/proto.h"
 
-/* Reads the `size` bytes of t, a tensor of the model at `model`.  The file must be in the folder of
- * the model, or in one within it, also if links are followed: a model from a stranger must not read
- * other files.  The caller frees *bytes, which is NULL on failure. */
-wg_status wgi_ox_external_read(uint8_t **bytes, const ox_tensor_proto *t, uint64_t size,
+/* Reads the `size` bytes of t, a tensor of the model at `model`; with bytes == NULL, only checks
+ * that they are there.  The file must be in the folder of the model, or in one within it, also if
+ * links are followed: a model from a stranger must not read other files. */
+wg_status wgi_ox_external_read(void *bytes, const ox_tensor_proto *t, uint64_t size,
                                const char *model, wg_error *error);
 
 #endif

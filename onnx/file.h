@@ -2,16 +2,22 @@
 #ifndef WG_ONNX_FILE_H
 #define WG_ONNX_FILE_H
 
-#include "graph/error.h"
+#include "onnx/condense.h"
 #include "onnx/limits.h"
-#include "onnx/proto.h"
 
-/* Reads a file that is one message of that kind.  Before it is unpacked, its fields are walked:
- * lengths lie within the file, and messages are nested at most WGI_OX_DEPTH deep.  Unpacking takes
- * a small multiple of the file's size, or fails.  The caller frees *out by wgi_ox_file_free.
- * WG_EDATA with the place of the byte that is wrong; WG_EIO; WG_ENOMEM. */
-wg_status wgi_ox_file_read(ProtobufCMessage **out, const char *path,
-                           const ProtobufCMessageDescriptor *kind, wg_error *error);
-void wgi_ox_file_free(ProtobufCMessage *message); /* NULL is allowed */
+/* A file while it is read: its message, and the numbers of tensors that stay in it. */
+typedef struct ox_file {
+    ox_source source;
+    ProtobufCMessage *message;
+} ox_file;
+
+/* Opens a file that is one message of that kind; `path` must stay until it is closed.  Unpacking
+ * takes a small multiple of the file's size, or fails.  The caller closes it; *out is closed on
+ * failure.  WG_EDATA with the place of the byte that is wrong; WG_EIO; WG_ENOMEM. */
+wg_status wgi_ox_file_open(ox_file *out, const char *path, const ProtobufCMessageDescriptor *kind,
+                           wg_error *error);
+/* Reads the bytes at that place. */
+wg_status wgi_ox_file_bytes(void *bytes, const ox_file *f, ox_place place, wg_error *error);
+void wgi_ox_file_close(ox_file *f); /* one that is closed is allowed */
 
 #endif

@@ -13,7 +13,8 @@
 /* "model.onnx:17", the place of a node for messages; NULL without memory. */
 static const char *line_of(ox_import *m, size_t number)
 {
-    const char *slash = strrchr(m->path, '/'), *file = slash ? slash + 1 : m->path;
+    const char *path = m->file.source.path, *slash = strrchr(path, '/'),
+               *file = slash ? slash + 1 : path;
     size_t size = strlen(file) + 24;
     char *line = wg_graph_alloc(m->graph, size);
     if (line)
@@ -118,28 +119,25 @@ static bool add_input(ox_import *m, const ox_value_proto *v)
 static bool add_initializer(ox_import *m, const ox_tensor_proto *t)
 {
     const char *name = ox_text(t->name);
+    if (find_known(m, name))
+        return true;
+    ox_item unnamed = {.name = name}, *item = &unnamed;
     wg_onnx_tensor *tensor = wgi_ox_own(m);
     if (!tensor)
         return wgi_ox_stop(m, WG_ENOMEM, "out of memory");
-    if (find_known(m, name))
-        return true;
-    wg_status status = wgi_ox_tensor_make(tensor, t, m->path, m->error);
-    if (status != WG_OK) {
-        m->status = wgi_error_prefix(m->error, status, "%s: %sinitializer '%s': ", m->path,
-                                     m->scope->inside, name);
-        return false;
-    }
-    ox_item *item = wgi_ox_declare(m, name);
-    if (!item)
+    wg_status status = wgi_ox_tensor_describe(tensor, t, &m->file, m->error);
+    if (status != WG_OK)
+        return wgi_ox_bad_initializer(m, item, status);
+    if (!(item = wgi_ox_declare(m, name)))
         return false;
     item->tensor = tensor;
+    item->proto = t;
     item->type = wgi_ox_type(t->data_type);
     item->is_initializer = !m->scope->parent && *name && strlen(name) <= 400;
     /* numbers as ops compute with them: bytes and the like are held in another dtype */
     if (item->type->computed != item->type->held)
-        item->value = wgi_ox_cast(wg_constant(m->graph, tensor->dtype, tensor->shape, tensor->data),
-                                  item->type->computed);
-    return true;
+        wgi_ox_value(m, item);
+    return m->status == WG_OK;
 }
 
 static bool has_initializer(const ox_graph_proto *g, const char *name)
@@ -423,19 +421,34 @@ static bool fold(void *context, wg_graph *to, const wg_node *n, wg_value *const 
     return t || *y;
 }
 
-static wg_value *new_leaf(ox_import *m, wg_graph *to, const wg_value *v, const wg_onnx_tensor *t)
+/* Reads the numbers of an initializer to where they stay. */
+static void store_numbers(ox_import *m, const ox_item *item)
 {
-    wg_init init = wg_zeros();
+    const wg_onnx_tensor *t = item->tensor;
     const wg_tensor *kept;
-    if (!m->options.store)
-        init = wg_values_init(t->data, wg_value_bytes(v));
-    else if (wg_store_add(m->options.store, v->name, t->dtype, &t->shape, &kept) == WG_OK)
-        memcpy(kept->data, t->data, wg_value_bytes(v));
-    else
+    if (wg_store_add(m->options.store, item->name, t->dtype, &t->shape, &kept) != WG_OK) {
         wgi_ox_stop(m, WG_EINVAL, "initializer '%s': the store has another tensor of that name",
-                    v->name);
-    return v->node->op->flags & WG_OP_STATE ? wg_state(to, v->name, t->dtype, t->shape, init)
-                                            : wg_parameter(to, v->name, t->dtype, t->shape, init);
+                    item->name);
+        return;
+    }
+    wg_status status = wgi_ox_tensor_read(kept->data, item->proto, &t->shape, &m->file, m->error);
+    if (status != WG_OK)
+        wgi_ox_bad_initializer(m, item, status);
+}
+
+static wg_value *new_leaf(ox_import *m, wg_graph *to, const wg_value *v, ox_item *item)
+{
+    const wg_onnx_tensor *t = item->tensor;
+    wg_init init = wg_zeros();
+    if (m->options.store)
+        store_numbers(m, item);
+    else if (wgi_ox_load(m, item))
+        init = wg_values_init(t->data, wg_value_bytes(v));
+    wg_value *leaf = v->node->op->flags & WG_OP_STATE
+                         ? wg_state(to, v->name, t->dtype, t->shape, init)
+                         : wg_parameter(to, v->name, t->dtype, t->shape, init);
+    wgi_ox_unload(item);
+    return leaf;
 }
 
 /* Leaves get their numbers. */
@@ -445,10 +458,10 @@ static bool fill(void *context, wg_graph *to, const wg_node *n, wg_value *const 
     (void)in;
     if (!(n->op->flags & (WG_OP_PARAMETER | WG_OP_STATE)))
         return false;
-    const ox_item *item = wgi_ox_names_get(&m->scope->names, n->out[0]->name);
+    ox_item *item = wgi_ox_names_get(&m->scope->names, n->out[0]->name);
     if (!item || !item->tensor)
         return false;
-    *y = new_leaf(m, to, n->out[0], item->tensor);
+    *y = new_leaf(m, to, n->out[0], item);
     return true;
 }
 
@@ -481,7 +494,7 @@ static wg_status check(ox_import *m)
     wgi_ox_check_opsets(&m->opsets, m->error);
     wg_status status = wgi_ox_check_ops(m->model, m->error);
     if (m->error->status != WG_OK)
-        status = wgi_error_prefix(m->error, m->error->status, "%s: ", m->path);
+        status = wgi_error_prefix(m->error, m->error->status, "%s: ", m->file.source.path);
     return status;
 }
 
@@ -509,7 +522,7 @@ static void close_import(ox_import *m)
     free(m->fixed);
     free(m->scope->names.slot);
     wg_graph_free(m->graph);
-    wgi_ox_model_free(m->model);
+    wgi_ox_file_close(&m->file);
 }
 
 wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_options *options,
@@ -517,8 +530,7 @@ wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_
 {
     wg_error own;
     ox_scope top = {.inside = ""};
-    ox_import m = {
-        .path = path, .error = error ? error : &own, .scope = &top, .subgraph = run_subgraph};
+    ox_import m = {.error = error ? error : &own, .scope = &top, .subgraph = run_subgraph};
     wgi_error_clear(m.error);
     if (out)
         *out = NULL;
@@ -526,7 +538,7 @@ wg_status wg_onnx_import(wg_graph **out, const char *path, const wg_onnx_import_
         return wgi_error_set(error, WG_EINVAL, "no path of a model, or no place for its graph");
     if (options)
         m.options = *options;
-    m.status = wgi_ox_model_read(&m.model, path, m.error);
+    m.status = wgi_ox_model_open(&m.file, &m.model, path, m.error);
     if (m.status != WG_OK)
         return m.status;
     m.opsets = wgi_ox_opsets_of(m.model);

@@ -19,8 +19,8 @@ typedef struct ox_opsets {
 } ox_opsets;
 
 struct ox_import {
-    const char *path;
-    const ox_model_proto *model;
+    ox_file file;
+    const ox_model_proto *model; /* its message */
     wg_onnx_import_options options;
     ox_opsets opsets;
     wg_graph *graph; /* of work: values that are computed while the file is read are in it too */
@@ -57,10 +57,14 @@ const wg_value *wgi_ox_blame(ox_import *m, const wg_value *v);
 const wg_onnx_tensor *wgi_ox_compute(ox_import *m, const wg_value *v);
 /* The same of any value; NULL without an error if its numbers are not fixed, or too many. */
 const wg_onnx_tensor *wgi_ox_numbers(ox_import *m, const wg_value *v);
-/* Notes that v has these numbers; false without memory. */
-bool wgi_ox_note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers);
 /* A tensor that lives as long as the import; NULL without memory. */
 wg_onnx_tensor *wgi_ox_own(ox_import *m);
+/* An initializer with its numbers, which stay in the file until somebody asks for them; NULL after
+ * an error.  wgi_ox_unload frees them, until somebody asks again. */
+const wg_onnx_tensor *wgi_ox_load(ox_import *m, ox_item *item);
+void wgi_ox_unload(ox_item *item);
+/* Says what is wrong with an initializer, which m->error does already; false. */
+bool wgi_ox_bad_initializer(ox_import *m, const ox_item *item, wg_status status);
 
 /* Sets the first error: "FILE: text"; returns false. */
 bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...) WG_PRINTF(3, 4);

@@ -9,9 +9,10 @@
  * after the last are not known here, and only their ops that are in the table too. */
 enum { OX_FIRST_OPSET = 1, OX_LAST_OPSET = 24, OX_MAX_COUNTS = 512 };
 
-/* The caller frees *out by wgi_ox_model_free; it has a graph. */
-wg_status wgi_ox_model_read(const ox_model_proto **out, const char *path, wg_error *error);
-void wgi_ox_model_free(const ox_model_proto *m);
+/* Opens a file whose message is *m, a model that has a graph.  The caller closes it by
+ * wgi_ox_file_close. */
+wg_status wgi_ox_model_open(ox_file *out, const ox_model_proto **m, const char *path,
+                            wg_error *error);
 
 ox_opsets wgi_ox_opsets_of(const ox_model_proto *m);
 /* The function that the file itself defines, or NULL. */

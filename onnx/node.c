@@ -96,8 +96,6 @@ static wg_value *leaf_of(ox_import *m, ox_item *item, bool is_state)
     wg_value *v = is_state ? wg_state(m->graph, item->name, t->dtype, t->shape, wg_zeros())
                            : wg_parameter(m->graph, item->name, t->dtype, t->shape, wg_zeros());
     wg_graph_set_origin(m->graph, before);
-    if (v)
-        wgi_ox_note(m, v, t);
     return v;
 }
 
@@ -110,14 +108,14 @@ wg_value *wgi_ox_value(ox_import *m, ox_item *item)
 {
     if (item->value || !item->tensor)
         return item->value;
-    const wg_onnx_tensor *t = item->tensor;
     if (is_trained(m, item))
-        item->value = leaf_of(m, item, false);
-    else {
-        wg_value *c = wg_constant(m->graph, t->dtype, t->shape, t->data);
-        item->value = item->type ? wgi_ox_cast(c, item->type->computed) : c;
-    }
-    return item->value;
+        return item->value = leaf_of(m, item, false);
+    const wg_onnx_tensor *t = wgi_ox_load(m, item);
+    if (!t)
+        return NULL;
+    wg_value *c = wg_constant(m->graph, t->dtype, t->shape, t->data);
+    wgi_ox_unload(item);
+    return item->value = wgi_ox_cast(c, item->type->computed);
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -163,7 +161,7 @@ static const wg_onnx_tensor *numbers_of(ox_node *n, int i)
         return NULL;
     }
     if (item->tensor)
-        return item->tensor;
+        return wgi_ox_load(n->import, item);
     if (wgi_ox_is_fixed(n->import, item->value))
         return wgi_ox_compute(n->import, item->value);
     const wg_value *leaf = wgi_ox_blame(n->import, item->value);

@@ -117,6 +117,18 @@ static wg_value *copy_of(ox_import *m, wg_graph *to, const wg_value *v)
     return y;
 }
 
+/* Notes that v has these numbers; false without memory. */
+static bool note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers)
+{
+    size_t before = m->cap_numbers;
+    if (!WGI_RESERVE(m->numbers, m->cap_numbers, v->id + 1))
+        return wgi_ox_stop(m, WG_ENOMEM, "out of memory");
+    for (size_t i = before; i < m->cap_numbers; i++)
+        m->numbers[i] = NULL;
+    m->numbers[v->id] = numbers;
+    return true;
+}
+
 static bool keep(ox_import *m, const wg_value *v, const void *data)
 {
     wg_onnx_tensor *t = wgi_ox_own(m);
@@ -125,7 +137,7 @@ static bool keep(ox_import *m, const wg_value *v, const void *data)
     t->dtype = v->dtype;
     t->shape = v->shape;
     memcpy(t->data, data, wg_value_bytes(v));
-    return wgi_ox_note(m, v, t);
+    return note(m, v, t);
 }
 
 static bool run(ox_import *m, wg_graph *g, const wg_value *v, wg_value *copy)
@@ -167,15 +179,4 @@ const wg_onnx_tensor *wgi_ox_numbers(ox_import *m, const wg_value *v)
         *m->error = before;
     }
     return t;
-}
-
-bool wgi_ox_note(ox_import *m, const wg_value *v, const wg_onnx_tensor *numbers)
-{
-    size_t before = m->cap_numbers;
-    if (!WGI_RESERVE(m->numbers, m->cap_numbers, v->id + 1))
-        return wgi_ox_stop(m, WG_ENOMEM, "out of memory");
-    for (size_t i = before; i < m->cap_numbers; i++)
-        m->numbers[i] = NULL;
-    m->numbers[v->id] = numbers;
-    return true;
 }

@@ -43,7 +43,8 @@ typedef struct ox_item {
     const char *name;
     wg_value *value;              /* NULL: a tensor that no node has read yet, or a failure */
     const ox_type *type;          /* of the elements */
-    const wg_onnx_tensor *tensor; /* its numbers, if they are known */
+    wg_onnx_tensor *tensor;       /* of an initializer: see wgi_ox_load; or NULL */
+    const ox_tensor_proto *proto; /* the same in the file */
     bool is_initializer;          /* of the main graph: it may become a parameter */
 } ox_item;
 

@@ -13,7 +13,9 @@ static wg_value *constant_tensor(ox_node *n, const ox_tensor_proto *t)
     wg_onnx_tensor *x = wgi_ox_own(n->import);
     if (!x)
         return wgi_ox_fail(n, WG_ENOMEM, "out of memory");
-    wg_status status = wgi_ox_tensor_make(x, t, n->import->path, &error);
+    wg_status status = wgi_ox_tensor_describe(x, t, &n->import->file, &error);
+    if (status == WG_OK)
+        status = wgi_ox_tensor_fill(x, t, &n->import->file, &error);
     if (status != WG_OK)
         return wgi_ox_fail(n, status, "value: %s", error.text);
     n->type[0] = wgi_ox_type(t->data_type);

@@ -44,25 +44,16 @@ ox_opsets wgi_ox_opsets_of(const ox_model_proto *m)
     return o;
 }
 
-wg_status wgi_ox_model_read(const ox_model_proto **out, const char *path, wg_error *error)
+wg_status wgi_ox_model_open(ox_file *out, const ox_model_proto **m, const char *path,
+                            wg_error *error)
 {
-    ProtobufCMessage *message = NULL;
-    *out = NULL;
-    wg_status status = wgi_ox_file_read(&message, path, &wgi_onnx__model_proto__descriptor, error);
-    if (status != WG_OK)
+    wg_status status = wgi_ox_file_open(out, path, &wgi_onnx__model_proto__descriptor, error);
+    *m = status == WG_OK ? (const ox_model_proto *)(const void *)out->message : NULL;
+    if (status != WG_OK || (*m)->graph)
         return status;
-    const ox_model_proto *m = (const ox_model_proto *)(const void *)message;
-    if (!m->graph) {
-        wgi_ox_file_free(message);
-        return wgi_error_file(error, WG_EDATA, path, "not a model of ONNX: it has no graph");
-    }
-    *out = m;
-    return WG_OK;
-}
-
-void wgi_ox_model_free(const ox_model_proto *m)
-{
-    wgi_ox_file_free((ProtobufCMessage *)(uintptr_t)m);
+    wgi_ox_file_close(out);
+    *m = NULL;
+    return wgi_error_file(error, WG_EDATA, path, "not a model of ONNX: it has no graph");
 }
 
 /* Calls `visit` for each node until it returns false. */

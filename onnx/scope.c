@@ -1,4 +1,4 @@
-/* Names of values, and the first error of an import. */
+/* Names of values, their tensors, and the first error of an import. */
 #include "graph/error.h"
 #include "onnx/import.h"
 
@@ -12,7 +12,7 @@ bool wgi_ox_stop(ox_import *m, wg_status status, const char *format, ...)
     va_list list;
     va_start(list, format);
     m->status = status;
-    wgi_error_file(m->error, status, m->path, "%s", "");
+    wgi_error_file(m->error, status, m->file.source.path, "%s", "");
     wgi_error_add_list(m->error, format, list);
     va_end(list);
     return false;
@@ -51,4 +51,27 @@ wg_onnx_tensor *wgi_ox_own(ox_import *m)
     o->next = m->owned;
     m->owned = o;
     return &o->tensor;
+}
+
+bool wgi_ox_bad_initializer(ox_import *m, const ox_item *item, wg_status status)
+{
+    m->status = wgi_error_prefix(m->error, status, "%s: %sinitializer '%s': ", m->file.source.path,
+                                 m->scope->inside, item->name);
+    return false;
+}
+
+const wg_onnx_tensor *wgi_ox_load(ox_import *m, ox_item *item)
+{
+    if (item->tensor->data)
+        return item->tensor;
+    wg_status status = wgi_ox_tensor_fill(item->tensor, item->proto, &m->file, m->error);
+    if (status != WG_OK)
+        wgi_ox_bad_initializer(m, item, status);
+    return status == WG_OK ? item->tensor : NULL;
+}
+
+void wgi_ox_unload(ox_item *item)
+{
+    free(item->tensor->data);
+    item->tensor->data = NULL;
 }

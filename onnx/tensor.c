@@ -1,7 +1,6 @@
 #include "onnx/tensor.h"
-#include "graph/element.h"
+#include "graph/large_pages.h"
 #include "onnx/external.h"
-#include "onnx/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,15 +27,6 @@ static void put_integer(void *data, wg_dtype dtype, int64_t i, int64_t x)
     case WG_BOOL: ((uint8_t *)data)[i] = x != 0; break;
     default: ((uint8_t *)data)[i] = (uint8_t)x; break;
     }
-}
-
-static void read_raw(void *data, const ox_type *type, const uint8_t *bytes, int64_t count)
-{
-    bool same = type->size == wg_dtype_size(type->held) && type->held != WG_BOOL;
-    if (same && count)
-        memcpy(data, bytes, (size_t)count * type->size);
-    for (int64_t i = 0; !same && i < count; i++)
-        put_integer(data, type->held, i, raw_integer(type, bytes, i));
 }
 
 /* ---- the fields of numbers ------------------------------------------------------------------- */
@@ -69,7 +59,7 @@ static void read_field(void *data, const ox_type *type, const ox_tensor_proto *t
                                                   : (int64_t)t->uint64_data[i]);
 }
 
-/* ---- a whole tensor -------------------------------------------------------------------------- */
+/* ---- what is said of a tensor ---------------------------------------------------------------- */
 
 static wg_status read_shape(wg_onnx_tensor *out, const ox_tensor_proto *t, wg_error *error)
 {
@@ -93,62 +83,94 @@ static wg_status wrong_count(const char *field, int64_t expected, size_t got, wg
                          got);
 }
 
-static wg_status need_room(wg_onnx_tensor *out, wg_error *error)
-{
-    size_t size = (size_t)wg_shape_count(&out->shape) * wg_dtype_size(out->dtype);
-    out->data = calloc(size + 1, 1);
-    return out->data ? WG_OK : wgi_error_set(error, WG_ENOMEM, "no memory for %zu bytes", size);
-}
-
 static bool is_external(const ox_tensor_proto *t)
 {
     return t->has_data_location &&
            t->data_location == WGI_ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
-static wg_status read_external(wg_onnx_tensor *out, const ox_type *type, const ox_tensor_proto *t,
-                               const char *path, wg_error *error)
+static wg_status check_count(const wg_onnx_tensor *x, const ox_type *type, const ox_tensor_proto *t,
+                             const ox_file *f, wg_error *error)
 {
-    uint8_t *bytes;
-    int64_t count = wg_shape_count(&out->shape);
-    wg_status status = wgi_ox_external_read(&bytes, t, (uint64_t)count * type->size, path, error);
-    if (status == WG_OK && (status = need_room(out, error)) == WG_OK)
-        read_raw(out->data, type, bytes, count);
+    int64_t count = wg_shape_count(&x->shape);
+    uint64_t size = (uint64_t)count * type->size;
+    ox_place place;
+    bool placed = wgi_ox_place_of(&place, t);
+    uint64_t raw = placed ? place.length : t->raw_data.len;
+    if (is_external(t))
+        return wgi_ox_external_read(NULL, t, size, f->source.path, error);
+    if (placed && t->has_raw_data)
+        return wgi_error_set(error, WG_EDATA, "raw_data: is there twice");
+    if ((placed || t->has_raw_data) && raw != size)
+        return wrong_count("raw_data", (int64_t)size, raw, error);
+    if (!placed && !t->has_raw_data && field_count(type, t) != (size_t)count)
+        return wrong_count("data", count, field_count(type, t), error);
+    return WG_OK;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* The elements as raw_data has them. */
+static wg_status read_bytes(void *bytes, uint64_t size, const ox_tensor_proto *t, const ox_file *f,
+                            wg_error *error)
+{
+    ox_place place;
+    if (is_external(t))
+        return wgi_ox_external_read(bytes, t, size, f->source.path, error);
+    if (wgi_ox_place_of(&place, t))
+        return wgi_ox_file_bytes(bytes, f, place, error);
+    if (size)
+        memcpy(bytes, t->raw_data.data, (size_t)size);
+    return WG_OK;
+}
+
+/* Elements whose dtype in memory is another. */
+static wg_status read_others(void *data, const ox_type *type, const ox_tensor_proto *t,
+                             int64_t count, const ox_file *f, wg_error *error)
+{
+    uint64_t size = (uint64_t)count * type->size;
+    uint8_t *bytes = malloc((size_t)size + 1);
+    if (!bytes)
+        return wgi_error_set(error, WG_ENOMEM, "no memory for %" PRIu64 " bytes", size);
+    wg_status status = read_bytes(bytes, size, t, f, error);
+    for (int64_t i = 0; status == WG_OK && i < count; i++)
+        put_integer(data, type->held, i, raw_integer(type, bytes, i));
     free(bytes);
     return status;
 }
 
-/* The length is checked before memory is taken, so a file cannot ask for more than it brings. */
-static wg_status read_numbers(wg_onnx_tensor *out, const ox_type *type, const ox_tensor_proto *t,
-                              const char *path, wg_error *error)
+static bool has_too_large(const void *data, const ox_type *type, int64_t count)
 {
-    int64_t count = wg_shape_count(&out->shape);
-    bool raw = t->has_raw_data;
-    if (is_external(t))
-        return read_external(out, type, t, path, error);
-    if (raw && t->raw_data.len != (size_t)count * type->size)
-        return wrong_count("raw_data", count * (int64_t)type->size, t->raw_data.len, error);
-    if (!raw && field_count(type, t) != (size_t)count)
-        return wrong_count("data", count, field_count(type, t), error);
-    wg_status status = need_room(out, error);
-    if (status == WG_OK && raw)
-        read_raw(out->data, type, t->raw_data.data, count);
-    else if (status == WG_OK)
-        read_field(out->data, type, t, count);
-    return status;
-}
-
-static bool has_too_large(const wg_onnx_tensor *out, const ox_type *type)
-{
-    int64_t count = type->number == 13 ? wg_shape_count(&out->shape) : 0;
-    for (int64_t i = 0; i < count; i++)
-        if (((const int64_t *)out->data)[i] < 0)
+    for (int64_t i = 0; type->number == 13 && i < count; i++)
+        if (((const int64_t *)data)[i] < 0)
             return true;
     return false;
 }
 
-wg_status wgi_ox_tensor_make(wg_onnx_tensor *out, const ox_tensor_proto *t, const char *path,
-                             wg_error *error)
+wg_status wgi_ox_tensor_read(void *data, const ox_tensor_proto *t, const wg_shape *shape,
+                             const ox_file *f, wg_error *error)
+{
+    const ox_type *type = wgi_ox_type(t->data_type);
+    int64_t count = wg_shape_count(shape);
+    ox_place place;
+    bool raw = t->has_raw_data || is_external(t) || wgi_ox_place_of(&place, t);
+    bool same = type->size == wg_dtype_size(type->held) && type->held != WG_BOOL;
+    wg_status status = WG_OK;
+    if (!raw)
+        read_field(data, type, t, count);
+    else
+        status = same ? read_bytes(data, (uint64_t)count * type->size, t, f, error)
+                      : read_others(data, type, t, count, f, error);
+    if (status == WG_OK && has_too_large(data, type, count))
+        status = wgi_error_set(error, WG_EUNSUPPORTED,
+                               "uint64: numbers of 2^63 and more are not supported");
+    return status;
+}
+
+/* ---- a whole tensor -------------------------------------------------------------------------- */
+
+wg_status wgi_ox_tensor_describe(wg_onnx_tensor *out, const ox_tensor_proto *t, const ox_file *f,
+                                 wg_error *error)
 {
     char text[32];
     *out = (wg_onnx_tensor){0};
@@ -159,12 +181,24 @@ wg_status wgi_ox_tensor_make(wg_onnx_tensor *out, const ox_tensor_proto *t, cons
     out->dtype = type->held;
     wg_status status = read_shape(out, t, error);
     if (status == WG_OK)
-        status = read_numbers(out, type, t, path, error);
-    if (status == WG_OK && has_too_large(out, type))
-        status = wgi_error_set(error, WG_EUNSUPPORTED,
-                               "uint64: numbers of 2^63 and more are not supported");
+        status = check_count(out, type, t, f, error);
     if (status != WG_OK)
-        wg_onnx_tensor_free(out);
+        *out = (wg_onnx_tensor){0};
+    return status;
+}
+
+wg_status wgi_ox_tensor_fill(wg_onnx_tensor *x, const ox_tensor_proto *t, const ox_file *f,
+                             wg_error *error)
+{
+    size_t size = (size_t)wg_shape_count(&x->shape) * wg_dtype_size(x->dtype);
+    void *data = wgi_in_large_pages(malloc(size + 1), size + 1);
+    if (!data)
+        return wgi_error_set(error, WG_ENOMEM, "no memory for %zu bytes", size);
+    wg_status status = wgi_ox_tensor_read(data, t, &x->shape, f, error);
+    if (status == WG_OK)
+        x->data = data;
+    else
+        free(data);
     return status;
 }
 
@@ -179,22 +213,24 @@ void wg_onnx_tensor_free(wg_onnx_tensor *t)
 
 wg_status wg_onnx_tensor_read(wg_onnx_tensor *out, const char *path, wg_error *error)
 {
-    ProtobufCMessage *message = NULL;
+    ox_file f;
     wgi_error_clear(error);
     if (!out || !path)
         return wgi_error_set(error, WG_EINVAL, "no path of a tensor, or no place for it");
     *out = (wg_onnx_tensor){0};
-    wg_status status = wgi_ox_file_read(&message, path, &wgi_onnx__tensor_proto__descriptor, error);
+    wg_status status = wgi_ox_file_open(&f, path, &wgi_onnx__tensor_proto__descriptor, error);
     if (status != WG_OK)
         return status;
-    const ox_tensor_proto *t = (const ox_tensor_proto *)(const void *)message;
-    status = wgi_ox_tensor_make(out, t, path, error);
+    const ox_tensor_proto *t = (const ox_tensor_proto *)(const void *)f.message;
+    status = wgi_ox_tensor_describe(out, t, &f, error);
+    if (status == WG_OK)
+        status = wgi_ox_tensor_fill(out, t, &f, error);
     if (status == WG_OK && t->name && !(out->name = strdup(t->name)))
         status = wgi_error_set(error, WG_ENOMEM, "out of memory");
     if (status != WG_OK) {
         wg_onnx_tensor_free(out);
         wgi_error_prefix(error, status, "%s: ", path);
     }
-    wgi_ox_file_free(message);
+    wgi_ox_file_close(&f);
     return status;
 }

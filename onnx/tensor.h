@@ -2,7 +2,7 @@
 #ifndef WG_ONNX_TENSOR_H
 #define WG_ONNX_TENSOR_H
 
-#include "onnx/proto.h"
+#include "onnx/file.h"
 #include "wengert/onnx/onnx.h"
 
 /* Where a TensorProto has its numbers if not in raw_data. */
@@ -28,9 +28,16 @@ const ox_type *wgi_ox_type_of(wg_dtype dtype);
 /* "string (8)", for messages about types that are not in the table. */
 const char *wgi_ox_type_text(int64_t number, char text[32]);
 
-/* The numbers of a tensor of a file in `folder`, in the dtype `held`.  *out is zero on failure.
- * The message says what is wrong with the tensor, but not where it is. */
-wg_status wgi_ox_tensor_make(wg_onnx_tensor *out, const ox_tensor_proto *t, const char *path,
+/* What t, a tensor of the file f, is: its held dtype and its shape; out->data is NULL.  Its numbers
+ * are there, as many as the shape says: a file cannot ask for more memory than it brings.  The
+ * message says what is wrong with the tensor, but not where it is; *out is zero then. */
+wg_status wgi_ox_tensor_describe(wg_onnx_tensor *out, const ox_tensor_proto *t, const ox_file *f,
+                                 wg_error *error);
+/* The numbers of a tensor that has been described with that shape; x->data is for the caller to
+ * free. */
+wg_status wgi_ox_tensor_read(void *data, const ox_tensor_proto *t, const wg_shape *shape,
+                             const ox_file *f, wg_error *error);
+wg_status wgi_ox_tensor_fill(wg_onnx_tensor *x, const ox_tensor_proto *t, const ox_file *f,
                              wg_error *error);
 
 #endif

@@ -45,8 +45,9 @@ size_t onnx_folders(const char *path, char ***names)
 /* The inputs that are not initializers, in order. */
 static wg_status take_names(onnx_case *c, const char *model)
 {
+    ox_file file;
     const ox_model_proto *m;
-    wg_status status = wgi_ox_model_read(&m, model, &c->error);
+    wg_status status = wgi_ox_model_open(&file, &m, model, &c->error);
     if (status != WG_OK)
         return status;
     for (size_t i = 0; i < m->graph->n_input && c->n_inputs < CASE_MAX_TENSORS; i++) {
@@ -57,7 +58,7 @@ static wg_status take_names(onnx_case *c, const char *model)
             c->input_name[c->n_inputs++] = strdup(m->graph->input[i]->name);
     }
     c->n_outputs = m->graph->n_output < CASE_MAX_TENSORS ? m->graph->n_output : 0;
-    wgi_ox_model_free(m);
+    wgi_ox_file_close(&file);
     return WG_OK;
 }
 
@@ -144,16 +145,17 @@ typedef struct op_count {
 /* Counts the op of the first node, in a list that ends with an empty name. */
 static int count_op(op_count *list, const char *model)
 {
+    ox_file file;
     const ox_model_proto *m;
     wg_error error;
     int i = 0;
-    if (wgi_ox_model_read(&m, model, &error) != WG_OK)
+    if (wgi_ox_model_open(&file, &m, model, &error) != WG_OK)
         return INT_MAX;
     const char *op = m->graph->n_node ? m->graph->node[0]->op_type : "";
     while (i < MOST_OPS - 1 && *list[i].op && strcmp(list[i].op, op) != 0)
         i++;
     snprintf(list[i].op, sizeof list[i].op, "%s", op);
-    wgi_ox_model_free(m);
+    wgi_ox_file_close(&file);
     return ++list[i].count;
 }
 

@@ -10,13 +10,13 @@
 SIMD_KERNELS(X)
 #undef X
 
-enum { COLUMNS = 256 }; /* windows of a row at a time */
+enum { COLUMNS = 256, LANES = 16, NONE = -1 }; /* windows of a row at a time; of a vector */
 
 /* Windows [first, first + count) of a row: the best so far, and where in the plane. */
 typedef struct windows {
     int64_t first, count;
-    float best[COLUMNS];
-    int32_t at[COLUMNS];
+    float best[COLUMNS + LANES];
+    int32_t at[COLUMNS + LANES];
 } windows;
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -41,23 +41,38 @@ static int64_t first_tap(const simd_window *w, int64_t window)
     return divide_up(w->padding - window * w->stride, w->dilation);
 }
 
-/* The windows [*from, *to) in which a tap lies within the axis. */
+/* The windows [*from, *to) in which a tap lies within the axis: mostly all, which needs no division
+ * (a row of few windows takes less time than its taps' divisions). */
 static void windows_of_tap(const simd_window *w, int64_t tap, int64_t *from, int64_t *to)
 {
+    *from = 0;
+    *to = w->count;
+    if (position(w, 0, tap) >= 0 && position(w, w->count - 1, tap) < w->size)
+        return;
     *from = divide_up(w->padding - tap * w->dilation, w->stride);
     *to = smaller(w->count, divide_up(w->size + w->padding - tap * w->dilation, w->stride));
 }
 
-/* `n` windows whose tap is at place `at` of the plane, and `stride` further for each. */
-SIMD_INLINE void take(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
-                      int32_t *restrict where)
+/* `n` windows whose tap is at place `at` of the plane, and `stride` further for each.  Whole
+ * vectors are compared, so that no choice depends on a branch, which random numbers make slow; what
+ * fills the last one up is never better. */
+static void take(const float *x, int64_t at, int64_t stride, int64_t n, float *restrict best,
+                 int32_t *restrict where)
 {
+    float value[COLUMNS + LANES];
+    for (int64_t q = 0; q < n; q++)
+        value[q] = x[at + q * stride];
+    for (int64_t q = n; q % LANES; q++)
+        value[q] = -INFINITY;
+    for (int64_t q = 0; q < n; q += LANES) {
+        const uint32_t first = (uint32_t)(at + q * stride), step = (uint32_t)stride;
 #pragma omp simd
-    for (int64_t q = 0; q < n; q++) {
-        float v = x[at + q * stride], b = best[q];
-        bool better = !(v <= b) & (b == b);
-        best[q] = better ? v : b;
-        where[q] = better ? (int32_t)(at + q * stride) : where[q];
+        for (uint32_t l = 0; l < LANES; l++) {
+            float v = value[q + l], b = best[q + l];
+            bool better = !(v <= b) & (b == b);
+            best[q + l] = better ? v : b;
+            where[q + l] = better ? (int32_t)(first + l * step) : where[q + l];
+        }
     }
 }
 
@@ -73,27 +88,27 @@ static void take_tap(const simd_window *w, const float *x, int64_t row, int64_t 
     float *best = of->best + (from - of->first);
     int32_t *where = of->at + (from - of->first);
     int64_t at = row * w->size + position(w, from, tap);
-    if (w->stride == 1)
-        take(x, at, 1, to - from, best, where);
-    else if (w->stride == 2)
-        take(x, at, 2, to - from, best, where);
-    else
-        take(x, at, w->stride, to - from, best, where);
+    take(x, at, w->stride, to - from, best, where);
 }
 
-/* Some windows of row p of a plane's y. */
+/* Some windows of row p of a plane's y; `at` is NONE where there is nothing but -inf. */
 static void run_windows(const simd_pool *a, const float *x, int64_t p, windows *of)
 {
     int64_t tap = first_tap(&a->h, p);
-    for (int64_t q = 0; q < of->count; q++) {
-        int64_t window = of->first + q;
+    for (int64_t q = 0; q < of->count + LANES; q++) {
         of->best[q] = -INFINITY;
-        of->at[q] = (int32_t)(position(&a->h, p, tap) * a->w.size +
-                              position(&a->w, window, first_tap(&a->w, window)));
+        of->at[q] = NONE;
     }
     for (; tap < a->h.kernel && position(&a->h, p, tap) < a->h.size; tap++)
         for (int64_t l = 0; l < a->w.kernel; l++)
             take_tap(&a->w, x, position(&a->h, p, tap), l, of);
+}
+
+/* The first place of a window that lies within the plane. */
+static int64_t first_place(const simd_pool *a, int64_t p, int64_t q)
+{
+    return position(&a->h, p, first_tap(&a->h, p)) * a->w.size +
+           position(&a->w, q, first_tap(&a->w, q));
 }
 
 static void max_row(const void *args, int64_t row)
@@ -107,7 +122,8 @@ static void max_row(const void *args, int64_t row)
         int64_t to = row * a->w.count + of.first;
         for (int64_t q = 0; q < of.count; q++) {
             a->y[to + q] = of.best[q];
-            a->index[to + q] = of.at[q];
+            a->index[to + q] =
+                of.at[q] != NONE ? of.at[q] : first_place(a, row % a->h.count, of.first + q);
         }
     }
 }
