@@ -15,8 +15,8 @@ static inline size_t wgi_round_up(size_t bytes)
 /* Aligned memory of at least one byte, for free(); NULL without memory. */
 void *wgi_aligned_alloc(size_t bytes);
 
-/* Zeros, not aligned, for free(); NULL without memory.  Large ones are untouched pages: they cost
- * nothing before they are used. */
+/* Zeros, not aligned, for free(); NULL without memory.  Large ones cost nothing before they are
+ * used, but then large pages. */
 void *wgi_zeroed_alloc(size_t bytes);
 
 #endif

@@ -29,6 +29,7 @@ struct wg_store {
     size_t *slot; /* place + 1 in `tensor`, 0: free */
     size_t slots; /* 0 or a power of two            */
     wgi_seal seal;
+    bool sparse;  /* see wgi_store_new_sparse */
     char *source; /* NULL, or the file that filled it */
     wgi_note *notes;
     size_t n_notes, cap_notes;
@@ -47,6 +48,14 @@ wg_store *wg_store_new_over(wg_store *base)
     wg_store *s = wg_store_new(base ? base->seed : 0);
     if (s)
         s->base = base;
+    return s;
+}
+
+wg_store *wgi_store_new_sparse(wg_store *base)
+{
+    wg_store *s = wg_store_new_over(base);
+    if (s)
+        s->sparse = true;
     return s;
 }
 
@@ -131,10 +140,12 @@ static bool reserve(wg_store *s)
     return true;
 }
 
-static char *new_block(wg_dtype dtype, const wg_shape *shape)
+static char *new_block(const wg_store *s, wg_dtype dtype, const wg_shape *shape)
 {
     size_t bytes = (size_t)wg_shape_count(shape) * wg_dtype_size(dtype);
-    return bytes < SIZE_MAX - WG_ALIGN ? wgi_zeroed_alloc(bytes + WG_ALIGN) : NULL;
+    if (bytes >= SIZE_MAX - WG_ALIGN)
+        return NULL;
+    return s->sparse ? calloc(1, bytes + WG_ALIGN) : wgi_zeroed_alloc(bytes + WG_ALIGN);
 }
 
 static void set_block(wgi_owned *t, char *block)
@@ -144,10 +155,11 @@ static void set_block(wgi_owned *t, char *block)
     t->tensor.data = block + (past ? WG_ALIGN - past : 0);
 }
 
-static wgi_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *shape)
+static wgi_owned *new_tensor(const wg_store *s, const char *name, wg_dtype dtype,
+                             const wg_shape *shape)
 {
     wgi_owned *t = calloc(1, sizeof *t);
-    char *own = strdup(name), *block = new_block(dtype, shape);
+    char *own = strdup(name), *block = new_block(s, dtype, shape);
     if (!t || !own || !block) {
         free(t);
         free(own);
@@ -162,7 +174,7 @@ static wgi_owned *new_tensor(const char *name, wg_dtype dtype, const wg_shape *s
 /* A tensor of zeros of its own, whose name it does not have yet; NULL without memory. */
 static wgi_owned *add_own(wg_store *s, const char *name, wg_dtype dtype, const wg_shape *shape)
 {
-    wgi_owned *t = reserve(s) ? new_tensor(name, dtype, shape) : NULL;
+    wgi_owned *t = reserve(s) ? new_tensor(s, name, dtype, shape) : NULL;
     if (t) {
         s->tensor[s->count++] = t;
         *slot_of(s, name) = s->count;
@@ -335,9 +347,9 @@ static bool is_sealed(const wg_store *s, wgi_role role)
 }
 
 /* Gives a state from a file the shape that the plan needs, and zeros. */
-static bool reshape_state(wgi_owned *t, const wg_value *leaf)
+static bool reshape_state(const wg_store *s, wgi_owned *t, const wg_value *leaf)
 {
-    char *block = new_block(leaf->dtype, &leaf->shape);
+    char *block = new_block(s, leaf->dtype, &leaf->shape);
     if (!block)
         return false;
     free(t->block);
@@ -370,7 +382,7 @@ static wg_status refit(wg_store *s, wgi_owned *t, const wg_value *leaf)
     if (wgi_store_place(s, leaf->name) == SIZE_MAX)
         return add_own(s, leaf->name, leaf->dtype, &leaf->shape) ? WG_OK : WG_ENOMEM;
     if (t->loose)
-        return reshape_state(t, leaf) ? WG_OK : WG_ENOMEM;
+        return reshape_state(s, t, leaf) ? WG_OK : WG_ENOMEM;
     return t->tensor.dtype == leaf->dtype ? WG_ESHAPE : WG_EDTYPE;
 }
 

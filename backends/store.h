@@ -20,6 +20,10 @@ typedef enum wgi_seal {
     WGI_SEAL_ALL,        /* none        */
 } wgi_seal;
 
+/* The same as wg_store_new_over, for tensors of which little may ever be written: they take no
+ * large pages, so that what is never written takes no memory. */
+wg_store *wgi_store_new_sparse(wg_store *base);
+
 /* The tensor of a parameter or state, added with its initial value if it is new.  Fails as
  * wg_store_add does, and with WG_EDATA if a file filled the store and lacks the tensor. */
 wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out);

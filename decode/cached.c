@@ -10,6 +10,7 @@
  * A plan that is larger than its batch runs the other rows on slot 0, which is never taken. */
 #include "decode/cached.h"
 #include "backends/plan_cache.h"
+#include "backends/store.h"
 #include "decode/candidates.h"
 #include "decode/sizes.h"
 #include "decode/stepwise.h"
@@ -186,7 +187,7 @@ static wg_status resize(wgi_cached *c, const wgi_decode_limits *l)
     clear(c);
     c->limits = *l;
     c->max_encoded = wgi_larger(ENCODED, l->source);
-    c->pools = wg_store_new_over(c->context->model->store);
+    c->pools = wgi_store_new_sparse(c->context->model->store);
     bool ok = c->pools && wgi_slots_create(&c->target, l->rows * l->target + 1);
     ok = ok && wgi_slots_create(&c->source, l->rows * l->source + c->max_encoded + 1);
     if (ok)

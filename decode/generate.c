@@ -9,6 +9,7 @@
  * Rows without a token see nothing and write to slot 0. */
 #include "wengert/decode/generate.h"
 #include "backends/plan_cache.h"
+#include "backends/store.h"
 #include "decode/check.h"
 #include "decode/context.h"
 #include "decode/owned.h"
@@ -205,7 +206,7 @@ static wg_status prepare(const call *c)
     g->width = wgi_limit_length(&g->own.config, width,
                                 wgi_round_up_doubling(wgi_larger(width, g->width), MIN_WIDTH));
     g->slots = wgi_round_up_doubling(wgi_larger(slots, g->slots), MIN_WIDTH);
-    g->pools = wg_store_new_over(g->own.model.store);
+    g->pools = wgi_store_new_sparse(g->own.model.store);
     return g->pools ? WG_OK : out_of_memory(&g->context.error);
 }
 
