@@ -122,7 +122,7 @@ static bool marks_differ(const wg_graph *a, const wg_graph *b, char why[WHY])
     for (size_t i = 0; i < n; i++)
         if (wg_graph_output(a, i)->id != wg_graph_output(b, i)->id ||
             strcmp(wg_graph_output_name(a, i), wg_graph_output_name(b, i)) != 0)
-            return say(why, "output %zu: '%s' = %%%u against '%s' = %%%u", i,
+            return say(why, "another output %zu: '%s' = %%%u against '%s' = %%%u", i,
                        wg_graph_output_name(a, i), wg_graph_output(a, i)->id,
                        wg_graph_output_name(b, i), wg_graph_output(b, i)->id);
     for (size_t i = 0; i < m; i++) {
@@ -130,8 +130,8 @@ static bool marks_differ(const wg_graph *a, const wg_graph *b, char why[WHY])
         wg_graph_assign_at(a, i, &leaf[0], &v[0]);
         wg_graph_assign_at(b, i, &leaf[1], &v[1]);
         if (leaf[0]->id != leaf[1]->id || v[0]->id != v[1]->id)
-            return say(why, "assignment %zu: %%%u := %%%u against %%%u := %%%u", i, leaf[0]->id,
-                       v[0]->id, leaf[1]->id, v[1]->id);
+            return say(why, "another assignment %zu: %%%u := %%%u against %%%u := %%%u", i,
+                       leaf[0]->id, v[0]->id, leaf[1]->id, v[1]->id);
     }
     return false;
 }
@@ -235,7 +235,7 @@ int diff_graphs(wg_graph *a, wg_graph *b, const diff_request *r)
         i++;
     }
     if (i == n && i == m && marks_differ(a, b, why)) {
-        printf("the same nodes, but another %s\n", why);
+        printf("the same nodes, but %s\n", why);
         return EXIT_RUN;
     }
     if (i < n || i < m) {

@@ -53,7 +53,7 @@ static bool append(pass *p, const void *bytes, size_t n)
 /* What of the file is in the window from p->at on: at least one byte; NULL after an error. */
 static const uint8_t *look(pass *p, size_t *n)
 {
-    if (p->at < p->window_at || p->at >= p->window_at + p->n_window) {
+    if (p->at >= p->window_at + p->n_window) { /* p->at never goes back */
         uint64_t left = p->file->size - p->at;
         p->window_at = p->at;
         p->n_window = left < sizeof p->window ? (size_t)left : sizeof p->window;
@@ -110,12 +110,15 @@ static bool is_numbers(const ProtobufCMessageDescriptor *kind,
 /* The field that says where bytes of the file are. */
 static bool put_place(pass *p, uint64_t length)
 {
-    uint8_t head[] = {LENGTH, 0, 0, 0, 0, sizeof(ox_place)};
+    enum { TAG = 5 };
+    uint8_t field[TAG + 1 + sizeof(ox_place)];
     uint32_t tag = (uint32_t)PLACE_FIELD << 3 | LENGTH;
     ox_place place = {p->at, length};
-    for (int i = 0; i < 5; i++)
-        head[i] = (uint8_t)(tag >> 7 * i & 127) | (i < 4 ? 128 : 0);
-    return append(p, head, sizeof head) && append(p, &place, sizeof place);
+    for (int i = 0; i < TAG; i++)
+        field[i] = (uint8_t)(tag >> 7 * i & 127) | (i + 1 < TAG ? 128 : 0);
+    field[TAG] = sizeof place;
+    memcpy(field + TAG + 1, &place, sizeof place);
+    return append(p, field, sizeof field);
 }
 
 /* Writes x, whose bytes may be fewer, over the number of n bytes at `to`. */

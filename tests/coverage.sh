@@ -15,7 +15,7 @@ text/text.c text/lists.c text/token_table.c text/vocabulary.c text/vocabulary_fi
 text/charsmap.c
 translate/options.c translate/presets.c translate/settings.c translate/settings_text.c translate/settings_yaml.c
 train/progress.c train/json.c
-translate/foreign/facts.c onnx/file.c onnx/external.c onnx/tensor.c
+translate/foreign/facts.c onnx/file.c onnx/condense.c onnx/external.c onnx/tensor.c
 cli/values.c cli/settings_args.c cli/lines.c cli/metrics.c
 "
 

@@ -74,11 +74,149 @@ static void messages_name_the_function_that_was_called(void **state)
            WG_EDTYPE, "wg_grad: wrt[0] is i32, not a float");
 }
 
+/* What one function is called with; x, v and w are lists of n. */
+typedef struct call {
+    wg_value *y;
+    wg_value **x, **v, **w;
+    size_t n;
+    wg_value **result;
+} call;
+
+static wg_status jvp(const call *c)
+{
+    return wg_jvp(&c->y, 1, c->x, c->v, c->n, c->result);
+}
+
+static wg_status jacobian(const call *c)
+{
+    return wg_jacobian(c->y, c->x, c->n, NULL, c->result);
+}
+
+static wg_status hvp(const call *c)
+{
+    return wg_hvp(c->y, c->x, c->v, c->n, c->result);
+}
+
+static wg_status hessian(const call *c)
+{
+    return wg_hessian(c->y, c->x, c->n, NULL, c->result);
+}
+
+static wg_status laplacian(const call *c)
+{
+    wg_value *y = wg_laplacian(c->y, c->x ? c->x[0] : NULL);
+    wg_graph *g = wg_graph_of(c->y);
+    return y ? WG_OK : g && wg_graph_status(g) != WG_OK ? wg_graph_status(g) : WG_EINVAL;
+}
+
+static wg_status per_sample_grad(const call *c)
+{
+    return wg_per_sample_grad(c->y, c->x, c->v, c->n, c->w, c->n, c->result);
+}
+
+static const struct {
+    const char *name;
+    wg_status (*run)(const call *);
+    bool lists; /* takes x as a list and has a list of results */
+} functions[] = {
+    {"wg_jvp", jvp, true},
+    {"wg_jacobian", jacobian, true},
+    {"wg_hvp", hvp, true},
+    {"wg_hessian", hessian, true},
+    {"wg_laplacian", laplacian, false},
+    {"wg_per_sample_grad", per_sample_grad, true},
+};
+
+/* A list that is missing, a value that is missing, of another graph or no float, a graph that has
+ * failed: none is taken, each result is NULL, and what is wrong with a value is said. */
+static void each_function_with_each_wrong_argument(void **state)
+{
+    (void)state;
+    wg_value *other = wg_input(wg_graph_new(), "x", WG_F32, WG_SCALAR);
+    for (int i = 0; i < WG_COUNT(functions); i++)
+        for (int wrong = 0; wrong < 7; wrong++) {
+            wg_graph *g = wg_graph_new();
+            wg_value *x = wg_input(g, "x", WG_F32, WG_SCALAR), *result = x, *v = NULL;
+            wg_value *batch = wg_input(g, "batch", WG_F32, WG_SHAPE(4)), *w = x;
+            bool samples = functions[i].run == per_sample_grad;
+            call c = {wg_exp(x), &x, samples ? &batch : &v, &w, 1, &result};
+            const char *says = "";
+            switch (wrong) {
+            case 0: c.x = NULL; break;
+            case 1: c.result = NULL; break;
+            case 2: w = x = NULL, says = "is NULL"; break;
+            case 3: w = x = other, says = "of another graph"; break;
+            case 4:
+                w = x = wg_input(g, "n", WG_I32, WG_SCALAR);
+                says = "is i32, not a float";
+                break;
+            case 5: c.y = NULL; break;
+            case 6: assert_null(wg_add(x, wg_input(g, "odd", WG_F64, WG_SCALAR))); break;
+            }
+            if (wrong == 1 && !functions[i].lists) {
+                wg_graph_free(g);
+                continue;
+            }
+            wg_status status = functions[i].run(&c);
+            check_that(status != WG_OK, "%s took %d", functions[i].name, wrong);
+            check_that(strstr(wg_graph_message(g), says), "%s, %d: \"%s\" does not say \"%s\"",
+                       functions[i].name, wrong, wg_graph_message(g), says);
+            check_that(wrong == 1 || !functions[i].lists || !result, "%s, %d", functions[i].name,
+                       wrong);
+            wg_graph_free(g);
+        }
+    wg_graph_free(wg_graph_of(other));
+}
+
+/* Lists of nothing are taken: there is nothing to compute. */
+static void no_values(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WG_COUNT(functions); i++) {
+        wg_value *x, *y;
+        wg_graph *g = fresh(&x, &y);
+        const call c = {wg_sum(y, WG_ALL_AXES, WG_DROP), NULL, NULL, NULL, 0, NULL};
+        wg_status status = functions[i].run(&c);
+        bool needs_some =
+            !functions[i].lists || functions[i].run == jvp || functions[i].run == per_sample_grad;
+        check_that((status != WG_OK) == needs_some, "%s", functions[i].name);
+        wg_graph_free(g);
+    }
+}
+
+static void tangents_and_points_of_wrong_sizes(void **state)
+{
+    (void)state;
+    wg_value *x, *y, *d, *v;
+    wg_graph *g = fresh(&x, &y), *another = wg_graph_new();
+    v = wg_input(another, "v", WG_F32, WG_SHAPE(2, 3));
+    expect(g, wg_jvp(&y, 1, &x, &v, 1, &d), WG_EINVAL, "tangent 0 is of another graph");
+    wg_graph_free(another);
+    g = fresh(&x, &y);
+    v = wg_input(g, "v", WG_F64, WG_SHAPE(2, 3));
+    expect(g, wg_jvp(&y, 1, &x, &v, 1, &d), WG_ESHAPE, "tangent 0 is f64[2,3], x is f32[2,3]");
+    g = wg_graph_new(); /* no points, and points without coordinates */
+    x = wg_input(g, "x", WG_F32, WG_SHAPE(0, 3));
+    d = wg_laplacian(wg_sum(x, WG_AXES(1), WG_DROP), x);
+    assert_true(d && d->shape.rank == 1 && d->shape.dim[0] == 0);
+    x = wg_input(g, "x0", WG_F32, WG_SHAPE(3, 0));
+    d = wg_laplacian(wg_sum(x, WG_AXES(1), WG_DROP), x);
+    assert_true(d && d->shape.rank == 1 && d->shape.dim[0] == 3);
+    wg_graph_free(g);
+    g = wg_graph_new();
+    x = wg_input(g, "x", WG_F32, WG_SHAPE(1, 1, 1, 1, 1, 1, 1, 2));
+    assert_null(wg_laplacian(wg_sum(x, WG_ALL_AXES, WG_DROP), x));
+    expect(g, wg_graph_status(g), WG_ESHAPE, "must have a row for each element of u []");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(messages_name_the_function_that_was_called),
+        cmocka_unit_test(each_function_with_each_wrong_argument),
+        cmocka_unit_test(no_values),
+        cmocka_unit_test(tangents_and_points_of_wrong_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

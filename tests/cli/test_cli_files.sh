@@ -96,6 +96,23 @@ sed "s/output 'loss' =/output 'los' =/" a.wg >b.wg
 code 1 diff a.wg b.wg;         says out "the same nodes, but another output 0: 'loss'"
 code 1 diff mlp lstm;          says out "ops in different numbers:"; says out "  lstm: 0 against 1"
 code 1 diff mlp a.wg;          says out "one graph ends"; says out "(no more nodes)"
+# differ A B TEXT: two graphs of these lines part where TEXT says
+differ() {
+    printf "wengert-graph 1\n%%x = input : f32[2] 'x'\n%%s = state : f32[2] 's'\n$1\n" >a.wg
+    printf "wengert-graph 1\n%%x = input : f32[2] 'x'\n%%s = state : f32[2] 's'\n$2\n" >b.wg
+    code 1 diff a.wg b.wg; says out "$3"
+}
+y='%%y = exp(%%x)\noutput %%y'
+differ '%%y = concat(%%x, %%s)\n' '%%y = concat(%%x, %%s, %%x)\n' "part at node 2: 2 against 3 operands"
+differ '%%y = sub(%%x, %%s)\n' '%%y = sub(%%s, %%x)\n' "part at node 2: operand a: %0 against %1"
+differ '%%y = exp(%%x)\n' '%%y = log(%%x)\n' "part at node 2: the op exp against log"
+differ '%%y = cast(%%x) {dtype=f64}\n' '%%y = cast(%%x) {dtype=bf16}\n' "part at node 2: attribute dtype=f64 against dtype=bf16"
+differ "$y" "$y\noutput %%x" "the same nodes, but 1 against 2 outputs"
+differ "$y\noutput %%x" "$y\noutput %%s" "the same nodes, but another output 1"
+differ "$y" "$y\nassign %%s := %%y" "the same nodes, but 0 against 1 assignments"
+differ "$y\nassign %%s := %%y" "$y\nassign %%s := %%x" "the same nodes, but another assignment 0: %1 := %2 against %1 := %0"
+code 0 diff a.wg a.wg
+code 0 graph mlp --grad -o a.wg
 
 # diff: numbers
 code 1 diff encoder --grad --dtypes f64,bf16; says out "the numbers part at %"; says out "digits lost"

@@ -6,6 +6,7 @@
 #include "wengert.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,8 +83,9 @@ static void put_field(text *t, uint32_t field, size_t width, const void *bytes, 
 static struct {
     int after; /* so many calls of pread */
     int errors[2];
-    bool ends;   /* there is nothing more to read */
-    size_t most; /* bytes of a call; 0: any number */
+    bool ends;    /* there is nothing more to read */
+    size_t most;  /* bytes of a call; 0: any number */
+    int reserved; /* calls of realloc with memory left, from 1 on; 0: all */
 } world;
 
 ssize_t __real_pread(int fd, void *bytes, size_t size, off_t offset);
@@ -100,6 +102,15 @@ ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset)
             return 0;
     }
     return __real_pread(fd, bytes, world.most && world.most < size ? world.most : size, offset);
+}
+
+void *__real_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size)
+{
+    if (world.reserved && world.reserved-- == 1)
+        return NULL;
+    return __real_realloc(p, size);
 }
 
 /* ---- what is read ---------------------------------------------------------------------------- */
@@ -246,6 +257,94 @@ static void unknown_fields_are_left_out(void **state)
     }
 }
 
+/* What is long and no number of a tensor is read with all else. */
+static void long_texts_are_read(void **state)
+{
+    (void)state;
+    char name[3000];
+    ox_file f;
+    ox_place place;
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    ox_tensor_proto t = tensor_of(10), *list[] = {&t};
+    t.name = name;
+    ox_graph_proto graph = WGI_ONNX__GRAPH_PROTO__INIT;
+    graph.n_initializer = 1;
+    graph.initializer = list;
+    ox_model_proto m = WGI_ONNX__MODEL_PROTO__INIT;
+    m.graph = &graph;
+    m.doc_string = name;
+    write_message(&m.base);
+    check_that(wgi_ox_file_open(&f, path, &wgi_onnx__model_proto__descriptor, &error) == WG_OK,
+               "%s", error.text);
+    const ox_model_proto *read = (const ox_model_proto *)(const void *)f.message;
+    const ox_tensor_proto *x = read->graph->initializer[0];
+    assert_string_equal(read->doc_string, name);
+    assert_string_equal(x->name, name);
+    assert_false(wgi_ox_place_of(&place, x));
+    wgi_ox_file_close(&f);
+}
+
+/* A field that a program has added to a message says nothing of places. */
+static void fields_of_others_are_no_places(void **state)
+{
+    (void)state;
+    ox_file f;
+    ox_place place;
+    ox_tensor_proto t = tensor_of(1500);
+    write_message(&t.base);
+    check_that(wgi_ox_file_open(&f, path, &wgi_onnx__tensor_proto__descriptor, &error) == WG_OK,
+               "%s", error.text);
+    ox_tensor_proto *read = (ox_tensor_proto *)(void *)f.message;
+    ProtobufCMessageUnknownField *field = &read->base.unknown_fields[0];
+    assert_true(wgi_ox_place_of(&place, read));
+    field->len--;
+    assert_false(wgi_ox_place_of(&place, read));
+    field->len++;
+    field->tag--;
+    assert_false(wgi_ox_place_of(&place, read));
+    wgi_ox_file_close(&f);
+}
+
+/* Each time that what was read outgrows its memory, wherever in the message that is. */
+static void no_memory_to_read(void **state)
+{
+    (void)state;
+    int refused = 0;
+    char name[300] = "";
+    for (int length = 1; length < 200; length++) {
+        ox_tensor_proto t = tensor_of(1500);
+        name[length - 1] = 'n';
+        t.name = name;
+        write_message(&t.base);
+        wg_status status = WG_ENOMEM;
+        for (int calls = 1; status != WG_OK; calls++) {
+            ox_file f;
+            world.reserved = calls;
+            status = wgi_ox_file_open(&f, path, &wgi_onnx__tensor_proto__descriptor, &error);
+            world.reserved = 0;
+            check_that(status == WG_OK || status == WG_ENOMEM, "%s", error.text);
+            refused += status != WG_OK;
+            if (status == WG_OK)
+                wgi_ox_file_close(&f);
+        }
+    }
+    assert_in_range(refused, 199, 10000);
+}
+
+/* One byte more than protobuf-c takes; most of it are no blocks of the disk. */
+static void files_that_are_too_large(void **state)
+{
+    (void)state;
+    ox_file f;
+    write_bytes("", 0);
+    assert_int_equal(truncate(path, (off_t)INT_MAX + 1), 0);
+    assert_int_equal(wgi_ox_file_open(&f, path, &wgi_onnx__model_proto__descriptor, &error),
+                     WG_EDATA);
+    check_that(strstr(error.text, "expected at most 2147483647 bytes, got 2147483648"), "%s",
+               error.text);
+}
+
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 static void check_read(wg_status status, const char *message)
@@ -302,13 +401,18 @@ static void numbers_are_there_once(void **state)
     check_read(WG_EDATA, "raw_data: is there twice");
 }
 
-/* 4,096 bytes and their head: the first call of pread reads all of it, the second the numbers. */
+/* 4,096 bytes and their head, of a type that is kept as it is and one that is not: the first call
+ * of pread reads all of it, the second the numbers. */
 static void what_cannot_be_read(void **state)
 {
     (void)state;
-    const ox_tensor_proto t = tensor_of(4096);
-    write_message(&t.base);
-    for (int after = 0; after < 2; after++) {
+    static const int types[] = {WGI_ONNX__TENSOR_PROTO__DATA_TYPE__UINT8,
+                                WGI_ONNX__TENSOR_PROTO__DATA_TYPE__INT8};
+    for (int i = 0; i < 2 * WG_COUNT(types); i++) {
+        const int after = i % 2;
+        ox_tensor_proto t = tensor_of(4096);
+        t.data_type = types[i / 2];
+        write_message(&t.base);
         world.after = after;
         world.errors[0] = EINTR;
         check_read(WG_OK, "");
@@ -339,9 +443,16 @@ static int leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_but_long_numbers),        cmocka_unit_test(lengths_keep_their_bytes),
-        cmocka_unit_test(unknown_fields_are_left_out), cmocka_unit_test(long_numbers_in_each_type),
-        cmocka_unit_test(numbers_are_there_once),      cmocka_unit_test(what_cannot_be_read),
+        cmocka_unit_test(all_but_long_numbers),
+        cmocka_unit_test(lengths_keep_their_bytes),
+        cmocka_unit_test(unknown_fields_are_left_out),
+        cmocka_unit_test(long_texts_are_read),
+        cmocka_unit_test(fields_of_others_are_no_places),
+        cmocka_unit_test(no_memory_to_read),
+        cmocka_unit_test(files_that_are_too_large),
+        cmocka_unit_test(long_numbers_in_each_type),
+        cmocka_unit_test(numbers_are_there_once),
+        cmocka_unit_test(what_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, fill, leave);
 }
