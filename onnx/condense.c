@@ -191,7 +191,9 @@ static bool walk_field(pass *p, uint64_t end, const ProtobufCMessageDescriptor *
     }
     if (!field)
         p->n_out = before;
-    return done || wrong(p, at, kind->short_name, name, "a number is cut off");
+    if (!done)
+        return wrong(p, at, kind->short_name, name, "a number is cut off");
+    return true;
 }
 
 static bool walk(pass *p, uint64_t end, const ProtobufCMessageDescriptor *kind, int depth)

@@ -121,6 +121,13 @@ code 0 bench op matmul $quick --grad --shape 5x6,6x7 --shape 8x8,8x8 --threads 1
 says out "matmul nn: 5x6,6x7: 4.2e-07 GFLOP"; says out "matmul gradient, nn: 8x8,8x8"; says out "median"
 code 0 bench op embedding $quick --shape 40x8,3x5@40; says out "embedding"
 code 0 bench op embedding $quick --preset base
+# on its samples: all, enlarged, or one by its name
+code 0 bench op maximum $quick --grad;   says out "maximum gradient, scalar: "
+code 0 bench op gather $quick;           says out "gather middle axis: "
+code 0 bench op neg $quick --json;       says out '"neg"'
+code 0 bench op attention $quick --sample causal --grad; says out "attention gradient, causal: "
+code 0 bench op attention $quick --sample causal --shape 1x8x4x8,1x8x6x8,1x8x6x8
+code 0 bench op constant --runs 1 $quick; says out "constant vector: "
 code 2 bench op;               says err "no op given"
 code 2 bench op matmull;       says err "did you mean 'matmul'?"
 code 2 bench op matmul --shape 5x6;     says err "matmul: got 1 shapes for operands 'a b'"

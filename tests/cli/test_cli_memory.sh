@@ -50,6 +50,16 @@ kib=$(sed -n 's/^memory of a run: \([0-9]*\)\.\([0-9]*\) MiB/\1 \2/p' out | awk 
 holds "the memory of a run" "$kib" -gt 0
 holds "the memory of a run is within its limit" "$kib" -le "$((least / 1024 + 6))"
 
+# the same as a picture, where gnuplot is installed
+code 2 graph encoder --step --memory-plot memory.gif; says err "expected a file named .svg or .png"
+if command -v gnuplot >/dev/null; then
+    code 0 graph encoder --step --memory-plot memory.svg; says memory.svg "</svg>"; says memory.svg "encoder"
+    code 0 graph encoder --step --memory-plot memory.png; says memory.png "PNG"
+    code 4 graph encoder --step --memory-plot nowhere/memory.svg
+else
+    code 1 graph encoder --step --memory-plot memory.svg; says err "gnuplot not found"
+fi
+
 if "$wengert" train --help >out 2>err; then # built with training
     limits --memory 2 bench train-step --preset tiny --batch 8 --length 16 --vocabulary 50 --no-limits --runs 1
     code 0 bench train-step --preset tiny --batch 8 --length 16 --vocabulary 50 --no-limits --runs 1 --memory "$least" --json
