@@ -139,6 +139,14 @@ static void attention_layers_refuse_what_they_cannot_do(void **state)
          "additive attention has no key_heads"},
         {{.kind = WG_ATTENTION_ADDITIVE}, true, "additive attention has no bias"},
         {{.left = 3}, false, "left is 3 and right is 0, but window is false"},
+        {{.heads = -1}, false, "-1 heads of 0 and 0 numbers"},
+        {{.heads = INT64_MAX}, false, "heads of 0 and 0 numbers"},
+        {{.d_k = -1}, false, "0 heads of -1 and 0 numbers"},
+        {{.d_k = INT64_C(1) << 31}, false, "heads of 2147483648 and 0 numbers"},
+        {{.d_v = -1}, false, "0 heads of 0 and -1 numbers"},
+        {{.d_v = INT64_C(1) << 31}, false, "heads of 0 and 2147483648 numbers"},
+        {{.heads = 3}, false, "3 heads do not divide 8 features"},
+        {{.heads = 3, .d_k = 2}, false, "3 heads do not divide 8 features"},
     };
     for (int i = 0; i < WG_COUNT(bad); i++) {
         wg_graph *g = wg_graph_new();
@@ -151,6 +159,59 @@ static void attention_layers_refuse_what_they_cannot_do(void **state)
     }
 }
 
+/* x and memory without three axes; queries, keys and values by hand that have other axes, or sizes
+ * that the heads do not divide, or are missing. */
+static void attention_refuses_operands_of_other_shapes(void **state)
+{
+    (void)state;
+    static const struct {
+        int wrong; /* 0 to 2: q, k or v */
+        int rank;
+        const char *words;
+    } bad[] = {
+        {0, 2, "q has 2 axes, must have 3 [B, T, d]"},
+        {1, 2, "k has 2 axes, must have 3 [B, T, d]"},
+        {2, 2, "v has 2 axes, must have 3 [B, T, d]"},
+        {0, 3, "2 heads do not divide 7 features"},
+        {1, 3, "2 heads do not divide 7 features"},
+        {2, 3, "2 heads do not divide 7 features"},
+        {0, 0, ""},
+        {1, 0, ""},
+        {2, 0, ""},
+    };
+    static const char *const names[] = {"q", "k", "v"};
+    const wg_multi_head_options o = {.heads = 2, .d_k = 4, .d_v = 4};
+    for (int i = 0; i < WG_COUNT(bad); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *operand[3];
+        for (int k = 0; k < 3; k++)
+            operand[k] = wg_input(g, names[k], WG_F32, WG_SHAPE(2, 5, 8));
+        operand[bad[i].wrong] = bad[i].rank == 0   ? NULL
+                                : bad[i].rank == 2 ? wg_input(g, "odd", WG_F32, WG_SHAPE(5, 8))
+                                                   : wg_input(g, "odd", WG_F32, WG_SHAPE(2, 5, 7));
+        const wg_projections p = {.q = operand[0], .k = operand[1], .v = operand[2]};
+        assert_null(wg_attention_heads(p, &o));
+        if (bad[i].rank == 0) /* whoever made NULL has said why */
+            wg_graph_free(g);
+        else
+            small_refused(g, bad[i].words);
+    }
+    for (int i = 0; i < 2; i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 5, 8)),
+                 *flat = wg_input(g, "flat", WG_F32, WG_SHAPE(5, 8));
+        assert_null(wg_multi_head_attention("attention", i ? x : flat, i ? flat : x, &o));
+        small_refused(g, i ? "memory has 2 axes, must have 3" : "x has 2 axes, must have 3");
+    }
+    wg_graph *g = wg_graph_new();
+    assert_null(
+        wg_multi_head_attention("a", wg_input(g, "x", WG_F32, WG_SHAPE(2, 5, 8)), NULL, &o));
+    assert_null(
+        wg_multi_head_attention("a", NULL, wg_input(g, "m", WG_F32, WG_SHAPE(2, 5, 8)), &o));
+    assert_null(wg_attention_projections(NULL, NULL, &o).q);
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +220,7 @@ int main(void)
         cmocka_unit_test(alibi_falls_with_the_distance),
         cmocka_unit_test(a_relative_bias_is_looked_up_by_distance),
         cmocka_unit_test(attention_layers_refuse_what_they_cannot_do),
+        cmocka_unit_test(attention_refuses_operands_of_other_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -334,6 +334,46 @@ static void texts_without_a_token_are_refused(void **state)
     remove_texts();
 }
 
+/* Whatever is missing is said, and nothing is read or written for it. */
+static void arguments_that_are_missing(void **state)
+{
+    (void)state;
+    wg_language_model *m = (wg_language_model *)&error;
+    wg_text *text = NULL;
+    wg_text_score score;
+    const wg_generate_options o = {.sampling = WG_SAMPLING_PLAIN, .length = 2};
+    assert_int_equal(wg_language_model_open(NULL, "language_model", NULL, &error), WG_EINVAL);
+    assert_int_equal(wg_language_model_open(&m, NULL, NULL, &error), WG_EINVAL);
+    assert_null(m);
+    check_that(strstr(error.text, "no folder was given"), "%s", error.text);
+    assert_int_equal(wg_language_model_open(&m, "nowhere", NULL, &error), WG_EIO);
+    assert_null(m);
+    wg_language_model_free(NULL);
+    wg_texts_free(NULL, 1);
+    assert_string_equal(wg_language_model_message(NULL), "the language model is NULL");
+    assert_true(!wg_language_model_vocabulary(NULL) && !wg_language_model_config(NULL) &&
+                !wg_language_model_store(NULL));
+    assert_int_equal(wg_language_model_generate(NULL, "cat", &o, &text), WG_EINVAL);
+    assert_int_equal(wg_language_model_evaluate(NULL, "text", &score), WG_EINVAL);
+
+    m = trained("after 1u");
+    const wg_generate_options *const options[] = {&o, NULL, &o};
+    const char *const prompt[] = {NULL, "cat", "cat"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(wg_language_model_generate(m, prompt[i], options[i], i < 2 ? &text : NULL),
+                         WG_EINVAL);
+        check_that(strstr(wg_language_model_message(m), "an argument is NULL"), "%s",
+                   wg_language_model_message(m));
+    }
+    assert_int_equal(wg_language_model_evaluate(m, "text", NULL), WG_EINVAL);
+    assert_non_null(wg_language_model_vocabulary(m));
+    assert_int_equal(wg_language_model_config(m)->encoder_layers, 0);
+    assert_true(wg_store_count(wg_language_model_store(m)) > 0);
+    wg_language_model_free(m);
+    remove_folder("language_model");
+    remove_texts();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +382,7 @@ int main(void)
         cmocka_unit_test(cross_entropy_is_that_computed_by_hand),
         cmocka_unit_test(joined_lines_go_on),
         cmocka_unit_test(texts_without_a_token_are_refused),
+        cmocka_unit_test(arguments_that_are_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
