@@ -38,6 +38,12 @@ static const wg_sample *find_sample(const wg_op *op, const char *name, int n_in)
     return NULL;
 }
 
+static int no_sample(const wg_op *op, const char *name)
+{
+    complain("%s has no sample '%s'; wengert ops %s lists them", op->name, name, op->name);
+    return EXIT_USAGE;
+}
+
 static int trial_of_shapes(trial *t, const wg_op *op, const char *sample, const char *text)
 {
     wg_sample_operand given[WG_MAX_SAMPLE_OPERANDS] = {{0}};
@@ -48,11 +54,11 @@ static int trial_of_shapes(trial *t, const wg_op *op, const char *sample, const 
     }
     const wg_sample *s = find_sample(op, sample, n);
     if (!s && sample)
-        complain("%s has no sample '%s'; wengert ops %s lists them", op->name, sample, op->name);
-    else if (!s)
+        return no_sample(op, sample);
+    if (!s) {
         complain("%s: got %d shapes for operands '%s'", op->name, n, op->operands);
-    if (!s)
         return EXIT_USAGE;
+    }
     *t = (trial){.op = op, .attrs = s->attrs, .n_in = n};
     snprintf(t->label, sizeof t->label, "%s%s%s", s->name ? s->name : "", s->name ? ": " : "",
              text);
@@ -151,9 +157,10 @@ int choose_trials(trial *t, int *n, const wg_op *op, const trial_choice *r)
         if (wanted && !is_empty(s))
             t[(*n)++] = trial_of_sample(op, s);
     }
+    if (*n == 0 && r->sample)
+        return no_sample(op, r->sample);
     if (*n == 0) {
-        complain(r->sample ? "%s has no sample '%s'" : "%s has no samples; use --shape", op->name,
-                 r->sample);
+        complain("%s has no samples; use --shape", op->name);
         return EXIT_USAGE;
     }
     return EXIT_OK;

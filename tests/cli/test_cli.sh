@@ -134,7 +134,8 @@ code 2 bench op matmul --shape 5x6;     says err "matmul: got 1 shapes for opera
 code 2 bench op matmul --shape 5y6,6x7; says err "is not a list of shapes"
 code 2 bench op matmul --shape 5x,6x7
 code 2 bench op matmul --shape 5x6,6x7,
-code 2 bench op matmul --sample zz;     says err "matmul has no sample 'zz'"
+code 2 bench op matmul --sample zz;     says err "matmul has no sample 'zz'; wengert ops matmul lists them"
+code 2 bench op matmul --sample zz --shape 5x6,6x7; says err "matmul has no sample 'zz'; wengert ops matmul lists them"
 code 2 bench op neg --preset base;      says err "no preset for neg"
 code 2 bench op add --preset tiny
 code 1 bench op matmul $quick --shape 5x6,7x6; says err "matmul(x0, x1): inner sizes 6 and 7 differ"
