@@ -104,23 +104,23 @@ static wg_status check_options(wg_trainer *t)
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* A folder that has weights without the state of their run was copied, or lost it: training anew
- * would overwrite them. */
+/* A folder that has weights without the state of their run was copied, or lost it: whoever trains
+ * there expects to go on from them. */
 static wg_status refuse_stray_weights(wg_trainer *t)
 {
-    char name[64];
+    char name[WGI_NAME_SIZE];
     const char *folder = t->options.folder;
-    wg_status status = wgi_checkpoint_find_stray(folder, &t->task.files, name, &t->error);
-    return status != WG_OK || !*name
-               ? status
-               : wgi_error_file(
-                     &t->error, WG_EINVAL, folder,
-                     "it has weights (%s), but no " WG_FILE_PROGRESS
-                     " to resume their training from, and training anew would overwrite "
-                     "them: copy " WG_FILE_PROGRESS " and " WG_FOLDER_CHECKPOINTS
-                     " as well to resume, start from them by %s %s/%s, or use %s to train "
-                     "from scratch",
-                     name, t->task.words.pretrained, folder, name, t->task.words.overwrite);
+    wg_status status = wgi_checkpoint_find_stray(folder, name, &t->error);
+    if (status != WG_OK || !*name)
+        return status;
+    return wgi_error_file(&t->error, WG_EINVAL, folder,
+                          "it has %s (%s), but no " WG_FILE_PROGRESS
+                          " to resume their training from, and training anew would lose or ignore "
+                          "them: copy " WG_FILE_PROGRESS " and " WG_FOLDER_CHECKPOINTS
+                          " as well to resume, start from weights by %s FILE, or use %s to train "
+                          "from scratch",
+                          strcmp(name, WG_FILE_OPTIMIZER) == 0 ? "moments" : "weights", name,
+                          t->task.words.pretrained, t->task.words.overwrite);
 }
 
 /* Makes and locks the folder. */

@@ -97,20 +97,42 @@ static int64_t number_in(const char *name, const struct kind *k)
     return errno == 0 && strcmp(end, k->extension) == 0 ? number : -1;
 }
 
-/* The numbers in an open folder. */
-static wg_status read_numbers(wgi_numbers *out, DIR *d, const char *path, const struct kind *k,
-                              wg_error *error)
+/* visit(context, NAME) for each name in a folder, which may lack. */
+static wg_status for_each_name(const char *path,
+                               wg_status (*visit)(void *context, const char *name), void *context,
+                               wg_error *error)
 {
-    struct dirent *e;
-    while (errno = 0, (e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe): d is ours alone */
-        int64_t number = number_in(e->d_name, k);
-        if (number < 0)
-            continue;
-        if (!WGI_RESERVE(out->n, out->room, out->count + 1))
-            return no_memory(path, error);
-        out->n[out->count++] = number;
-    }
-    return errno == 0 ? WG_OK : wgi_error_errno(error, path, "list its files");
+    struct dirent *e = NULL;
+    DIR *d = opendir(path);
+    if (!d)
+        return errno == ENOENT || errno == ENOTDIR ? WG_OK : wgi_error_errno(error, path, "open");
+    wg_status status = WG_OK;
+    while (status == WG_OK && (errno = 0, e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): ours */
+        status = visit(context, e->d_name);
+    if (status == WG_ENOMEM)
+        status = no_memory(path, error);
+    else if (!e && errno != 0)
+        status = wgi_error_errno(error, path, "list its files");
+    closedir(d);
+    return status;
+}
+
+/* Of one kind of file */
+struct listing {
+    const struct kind *kind;
+    wgi_numbers *to;
+};
+
+static wg_status add_number(void *context, const char *name)
+{
+    struct listing *l = context;
+    int64_t number = number_in(name, l->kind);
+    if (number < 0)
+        return WG_OK;
+    if (!WGI_RESERVE(l->to->n, l->to->room, l->to->count + 1))
+        return WG_ENOMEM;
+    l->to->n[l->to->count++] = number;
+    return WG_OK;
 }
 
 static wg_status numbers_in(wgi_numbers *out, const char *folder, const char *sub,
@@ -120,14 +142,8 @@ static wg_status numbers_in(wgi_numbers *out, const char *folder, const char *su
     char *path = wg_folder_path(folder, "%s", sub);
     if (!path)
         return no_memory(folder, error);
-    DIR *d = opendir(path);
-    wg_status status = WG_OK;
-    if (d)
-        status = read_numbers(out, d, path, &kinds[kind], error);
-    else if (errno != ENOENT && errno != ENOTDIR)
-        status = wgi_error_errno(error, path, "open");
-    if (d)
-        closedir(d);
+    struct listing l = {&kinds[kind], out};
+    wg_status status = for_each_name(path, add_number, &l, error);
     free(path);
     if (status != WG_OK) {
         free(out->n);
@@ -360,17 +376,29 @@ wg_status wg_checkpoint_clear(const char *folder, const wg_checkpoint_options *o
 }
 
 /* The first of `names` that the folder has. */
-static wg_status find_name(const char *folder, const char *name, char found[64], wg_error *error)
+static wg_status find_name(const char *folder, const char *name, char found[WGI_NAME_SIZE],
+                           wg_error *error)
 {
     bool has = false;
     wg_status status = *found ? WG_OK : wg_folder_has(folder, name, &has, error);
     if (has)
-        snprintf(found, 64, "%s", name);
+        snprintf(found, WGI_NAME_SIZE, "%s", name);
     return status;
 }
 
-wg_status wgi_checkpoint_find_stray(const char *folder, const wg_checkpoint_options *options,
-                                    char name[64], wg_error *error)
+/* The first in the alphabet of the names that end as files of tensors do. */
+static wg_status take_weights(void *found, const char *name)
+{
+    static const char end[] = ".safetensors";
+    const size_t length = strlen(name), tail = sizeof end - 1;
+    char *first = found;
+    bool fits = length > tail && length < WGI_NAME_SIZE && strcmp(name + length - tail, end) == 0;
+    if (fits && (!*first || strcmp(name, first) < 0))
+        memcpy(first, name, length + 1);
+    return WG_OK;
+}
+
+wg_status wgi_checkpoint_find_stray(const char *folder, char name[WGI_NAME_SIZE], wg_error *error)
 {
     static const char *const saved[] = {WG_FILE_MODEL, WG_FILE_AVERAGE, WG_FILE_OPTIMIZER};
     bool begun;
@@ -378,10 +406,7 @@ wg_status wgi_checkpoint_find_stray(const char *folder, const wg_checkpoint_opti
     wg_status status = wg_folder_has(folder, WG_FOLDER_CHECKPOINTS, &begun, error);
     for (int i = 0; i < WG_COUNT(saved) && status == WG_OK; i++)
         status = find_name(folder, saved[i], name, error);
-    for (size_t i = 0; i < options->n_metrics && status == WG_OK && !begun; i++) {
-        char best[64];
-        best_name(best, options->metrics[i]);
-        status = find_name(folder, best, name, error);
-    }
+    if (status == WG_OK && !*name && !begun)
+        status = for_each_name(folder, take_weights, name, error);
     return status;
 }

@@ -47,10 +47,11 @@ void wgi_checkpoint_tidy(const char *folder, int64_t keep);
 wg_status wgi_checkpoint_set_aside(const char *folder, int64_t update, bool *moved,
                                    wg_error *error);
 
-/* Of a folder without a checkpoint: the name of a file of weights that a new training would
- * overwrite; "" if there is none.  The best weights of a training that died before its first
- * checkpoint do not count. */
-wg_status wgi_checkpoint_find_stray(const char *folder, const wg_checkpoint_options *options,
-                                    char name[64], wg_error *error);
+enum { WGI_NAME_SIZE = 256 }; /* of a file, without its folder, with the 0 at its end */
+
+/* Of a folder without a checkpoint: the name of a file of weights, which a new training would
+ * overwrite, or start without; "" if there is none.  In a folder where a training began and died
+ * before its first checkpoint, its best weights do not count. */
+wg_status wgi_checkpoint_find_stray(const char *folder, char name[WGI_NAME_SIZE], wg_error *error);
 
 #endif

@@ -140,16 +140,18 @@ END_OF_PROGRAM
 fi
 
 # a copy without the state of its run is not trained over
-for weights in model.safetensors best-bleu.safetensors; do
+for weights in model.safetensors average.safetensors best-bleu.safetensors average-10.safetensors mine.safetensors; do
     rm -rf copy; mkdir copy
     cp model/config.yml model/vocab.txt copy
     cp model/model.safetensors copy/$weights
-    unchanged copy
+    unchanged copy --weights $weights
     code 2 train --model copy --after 1u
     says err "copy: it has weights ($weights), but no progress.json"; says err "--overwrite"
     checks=$((checks + 1)); cmp -s model/model.safetensors copy/$weights || fail "the weights of a copy are lost"
-    unchanged copy
+    unchanged copy --weights $weights
 done
+rm -rf copy; mkdir copy; cp model/config.yml model/vocab.txt model/optimizer.safetensors copy
+code 2 train --model copy --after 1u; says err "copy: it has moments (optimizer.safetensors), but no progress.json"
 # ... unless its training is to start from them: with a rate of 0 they stay as they are
 for average in 0 0.1; do
     rm -rf start; mkdir start; cp model/config.yml model/vocab.txt model/model.safetensors start
