@@ -121,10 +121,10 @@ static void run_gradients(wg_call *c)
 
 /* ---- logits of a linear layer ---------------------------------------------------------------- */
 
-/* Rows of a chunk: some 32 MiB of logits, enough rows for a fast product, fewer than a step has. */
+/* Rows of a chunk: some 16 MiB of logits, enough rows for a fast product, fewer than a step has. */
 static int64_t chunk_of(int64_t rows, int64_t classes)
 {
-    int64_t chunk = (1 << 23) / (classes > 0 ? classes : 1) / 64 * 64;
+    int64_t chunk = (1 << 22) / (classes > 0 ? classes : 1) / 64 * 64;
     chunk = chunk < 128 ? 128 : chunk > 1024 ? 1024 : chunk;
     return chunk < rows ? chunk : rows;
 }

@@ -32,10 +32,9 @@ SIMD_KERNELS(X)
 
 enum {
     FEW = 4,
-    DOTS = 8,          /* dot products: maximum rows, and columns at a time */
-    THIN = 4 * HEIGHT, /* maximum rows of a thin product */
-    NARROW = 512,
-    VERY_NARROW = 128,     /* so few columns: A stays where it lies, rows permitting */
+    DOTS = 8,              /* dot products: maximum rows, and columns at a time */
+    THIN = 4 * HEIGHT,     /* maximum rows of a thin product */
+    VERY_NARROW = 128,     /* NARROW where rows of A collide in the cache */
     GROUP = 8 * WIDTH,     /* columns that are packed at a time */
     PIECES = 6,            /* for each thread, if rows suffice: */
     MIN_ROWS = 4 * HEIGHT, /* of a piece */

@@ -8,15 +8,24 @@
 
 #include <string.h>
 
-/* THIN_ALONG: the maximum rows of a thin product where B lies along its rows. */
+/* THIN_ALONG: the maximum rows of a thin product where B lies along its rows.  NARROW: so few columns
+ * that A is read where it lies, instead of being packed for them. */
 #if defined(__AVX512F__)
-enum { LANES = 16, HEIGHT = 12, VECTORS = 2, DEPTH = 256, AHEAD = 4, THIN_ALONG = 128 };
+enum {
+    LANES = 16,
+    HEIGHT = 12,
+    VECTORS = 2,
+    DEPTH = 256,
+    AHEAD = 4,
+    THIN_ALONG = 128,
+    NARROW = 512
+};
 #elif defined(__AVX2__)
-enum { LANES = 8, HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 24 };
+enum { LANES = 8, HEIGHT = 6, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 24, NARROW = 128 };
 #elif defined(__aarch64__)
-enum { LANES = 4, HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0, THIN_ALONG = 32 };
+enum { LANES = 4, HEIGHT = 8, VECTORS = 3, DEPTH = 384, AHEAD = 0, THIN_ALONG = 32, NARROW = 512 };
 #else
-enum { LANES = 4, HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 16 };
+enum { LANES = 4, HEIGHT = 4, VECTORS = 2, DEPTH = 384, AHEAD = 0, THIN_ALONG = 16, NARROW = 512 };
 #endif
 enum { WIDTH = VECTORS * LANES, WIDE = 4 * VECTORS }; /* WIDE: vectors of a tile of one row */
 typedef float vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
