@@ -1,5 +1,6 @@
 /* The gradient check, order by order, and its verdict. */
 #include "autograd/check.h"
+#include "graph/call.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,17 @@ static wg_status explain(wgi_trial *t, wgi_records *records)
     return status;
 }
 
+/* wg_vjp, whose errors name the check and no line of it. */
+static wg_status differentiate(wgi_trial *t, wg_value *const *dy, const wg_grad_hook *hook,
+                               wg_value **dx)
+{
+    const char *entered = wgi_graph_enter(t->g, "wg_gradcheck");
+    wg_status status =
+        (wg_vjp)(NULL, t->y, dy, t->n_y, t->wrt, t->n_wrt, &(wg_vjp_options){hook}, dx);
+    wgi_graph_leave(t->g, entered);
+    return status;
+}
+
 static wg_status check_order(wgi_trial *t, int order, bool last)
 {
     wgi_records records = {.hook = order == 1 ? t->options->hook : NULL};
@@ -52,7 +64,7 @@ static wg_status check_order(wgi_trial *t, int order, bool last)
     wg_value **dy = calloc(t->n_y + 1, sizeof *dy), **dx = calloc(t->n_wrt + 1, sizeof *dx);
     wg_status status = dy && dx ? wgi_draw_cotangents(t, order, dy) : WG_ENOMEM;
     if (status == WG_OK)
-        status = wg_vjp(t->y, dy, t->n_y, t->wrt, t->n_wrt, &(wg_vjp_options){&recorder}, dx);
+        status = differentiate(t, dy, &recorder, dx);
     if (status == WG_OK && records.no_memory)
         status = WG_ENOMEM;
     if (status == WG_OK)

@@ -17,7 +17,7 @@ endmacro()
 
 # wg_part(OPTION what modules package): OPTION is on by default if pkg-config knows all `modules`, which are then
 # PkgConfig::<MODULE>.  An option that is on without its modules is an error; for one that is off, wg_report_parts names
-# the package to install.
+# the package to install, or the option if nothing is missing.
 macro(wg_part option what modules package)
   set(wg_missing)
   foreach(wg_module ${modules})
@@ -36,8 +36,10 @@ macro(wg_part option what modules package)
   endif()
   if(${option} AND wg_missing)
     message(FATAL_ERROR "${option} is on, but pkg-config does not know ${wg_missing} (Debian: ${package})")
-  elseif(NOT ${option})
+  elseif(wg_missing)
     list(APPEND WG_LEFT_OUT "${what} (${package})")
+  elseif(NOT ${option})
+    list(APPEND WG_LEFT_OUT "${what} (${option} is off)")
   endif()
 endmacro()
 

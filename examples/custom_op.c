@@ -50,6 +50,7 @@ static void kernel(wg_call *c)
     }
 }
 
+/* An operand each: from -2 to 2, of rank 2 and shape [3, 4], and of rank 1 and shape [5]. */
 static const wg_sample samples[] = {
     {"alpha 1", &(const isru_attrs){1}, 1, {WG_FLOATS(-2, 2, 2, 3, 4)}},
     {"alpha 3", &(const isru_attrs){3}, 1, {WG_FLOATS(-2, 2, 1, 5)}},

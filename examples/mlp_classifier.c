@@ -17,7 +17,7 @@ static wg_value *dense(wg_value *x, const char *scope, int64_t out)
     wg_graph *g = wg_graph_of(x);
     wg_scope_push(g, "%s", scope);
     wg_value *w =
-        wg_parameter(g, "weight", WG_F32, WG_SHAPE(out, x ? x->shape.dim[1] : 0), wg_xavier(1));
+        wg_parameter(g, "weight", WG_F32, WG_SHAPE(out, wg_value_dim(x, 1)), wg_xavier(1));
     wg_value *b = wg_parameter(g, "bias", WG_F32, WG_SHAPE(out), wg_zeros());
     wg_value *y = wg_linear(x, w, b, WG_ACTIVATION_NONE);
     wg_scope_pop(g);

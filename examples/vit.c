@@ -19,7 +19,7 @@ enum { BLOCKS = 2, TRAINING = 12800, OTHERS = 400, BATCH = 32, FEW = 4, EPOCHS =
 static wg_value *patches(wg_value *images)
 {
     wg_graph *g = wg_graph_of(images);
-    int64_t B = images->shape.dim[0];
+    int64_t B = wg_value_dim(images, 0);
     wg_scope_push(g, "patches");
     wg_value *x = wg_reshape(images, WG_SHAPE(B, SIDE, PATCH, SIDE, PATCH));
     x = wg_reshape(wg_permute(x, WG_AXES(0, 1, 3, 2, 4)), WG_SHAPE(B, PATCHES, PATCH * PATCH));
@@ -42,7 +42,7 @@ static wg_value *block(wg_value *x)
 static wg_value *vit(wg_value *images)
 {
     wg_graph *g = wg_graph_of(images);
-    int64_t B = images->shape.dim[0];
+    int64_t B = wg_value_dim(images, 0);
     wg_value *class = wg_parameter(g, "class", WG_F32, WG_SHAPE(1, 1, D), wg_normal_init(0.02));
     wg_value *positions =
         wg_parameter(g, "positions", WG_F32, WG_SHAPE(1 + PATCHES, D), wg_normal_init(0.02));

@@ -274,6 +274,14 @@ int64_t wg_value_count(const wg_value *v)
     return v ? wg_shape_count(&v->shape) : 0;
 }
 
+int64_t wg_value_dim(const wg_value *v, int axis)
+{
+    if (!v)
+        return 0;
+    axis = axis < 0 ? axis + v->shape.rank : axis;
+    return axis >= 0 && axis < v->shape.rank ? v->shape.dim[axis] : 0;
+}
+
 size_t wg_value_bytes(const wg_value *v)
 {
     return (size_t)wg_value_count(v) * (v ? wg_dtype_size(v->dtype) : 0);

@@ -140,8 +140,7 @@ static wg_value *attend(const wg_projections *p, const wg_multi_head_options *o)
     if (!q || !k || !v)
         return NULL;
     if (o->kind == WG_ATTENTION_ADDITIVE)
-        y = wg_additive_attention(q, k, score_weight(q, heads, wgi_layer_size(q, -1)), v,
-                                  o->lengths,
+        y = wg_additive_attention(q, k, score_weight(q, heads, wg_value_dim(q, -1)), v, o->lengths,
                                   &(wg_additive_attrs){.causal = o->causal, .dropout = o->dropout});
     else
         y = wg_biased_attention(q, k, v, o->bias, o->lengths,
@@ -171,9 +170,9 @@ static bool has_valid_options(const char *at, const wg_value *x, const wg_multi_
  * that they name. */
 static wg_value *attend_slots(const wg_projections *p, const wg_multi_head_options *o)
 {
-    int64_t rows = wgi_layer_size(p->q, 0), heads = heads_of(o), slots = wgi_layer_size(p->k, 0);
-    int64_t key_heads = key_heads_of(o), d_k = wgi_layer_size(p->q, 2) / heads,
-            d_v = wgi_layer_size(p->v, 2) / key_heads;
+    int64_t rows = wg_value_dim(p->q, 0), heads = heads_of(o), slots = wg_value_dim(p->k, 0);
+    int64_t key_heads = key_heads_of(o), d_k = wg_value_dim(p->q, 2) / heads,
+            d_v = wg_value_dim(p->v, 2) / key_heads;
     wg_value *k = wg_reshape(p->k, WG_SHAPE(slots, key_heads, d_k));
     wg_value *v = wg_reshape(p->v, WG_SHAPE(slots, key_heads, d_v));
     wg_value *q, *y;

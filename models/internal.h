@@ -11,8 +11,6 @@
 wg_origin wgi_layer_enter(const char *at, wg_graph *g, const char *name);
 /* Closes it and returns y. */
 wg_value *wgi_layer_leave(wg_graph *g, wg_origin before, wg_value *y);
-/* Size of axis i, or 0 where there is none: the op that reads x then says so. */
-int64_t wgi_layer_size(const wg_value *x, int i);
 
 /* A parameter that is read as `dtype`: kept in that dtype, or in the one that a scope names
  * (wg_scope_parameter_dtype) and cast. */

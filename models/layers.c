@@ -26,12 +26,6 @@ wg_value *wgi_layer_leave(wg_graph *g, wg_origin before, wg_value *y)
     return y;
 }
 
-int64_t wgi_layer_size(const wg_value *x, int i)
-{
-    i = i < 0 ? i + x->shape.rank : i;
-    return i >= 0 && i < x->shape.rank ? x->shape.dim[i] : 0;
-}
-
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 /* The dtype in which layers keep parameters for activations of `dtype`. */
@@ -74,7 +68,7 @@ wg_value *(wg_dense_with)(const char *at, const char *name, wg_value *x, int64_t
     if (!g)
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
-    const wg_shape rows = WG_SHAPE(features), matrix = WG_SHAPE(features, wgi_layer_size(x, -1));
+    const wg_shape rows = WG_SHAPE(features), matrix = WG_SHAPE(features, wg_value_dim(x, -1));
     const wg_init init = wgi_layer_init(o.init, wg_xavier(o.gain != 0 ? o.gain : 1));
     wg_value *w = wgi_layer_parameter(g, "weight", x->dtype, matrix, init);
     wg_value *b = o.no_bias ? NULL : wgi_layer_parameter(g, "bias", x->dtype, rows, wg_zeros());
@@ -95,7 +89,7 @@ wg_value *(wg_norm_layer)(const char *at, const char *name, wg_value *x, wg_norm
     if (!g)
         return NULL;
     wg_origin before = wgi_layer_enter(at, g, name);
-    const wg_shape d = WG_SHAPE(wgi_layer_size(x, -1));
+    const wg_shape d = WG_SHAPE(wg_value_dim(x, -1));
     wg_value *gain = wgi_layer_parameter(g, "gain", x->dtype, d, wg_ones()), *y;
     if (kind == WG_RMSNORM)
         y = wg_rmsnorm(x, gain, WG_LAST_AXIS, eps);
@@ -126,7 +120,7 @@ wg_value *(wg_feed_forward)(const char *at, const char *name, wg_value *x, int64
         h = wg_mul(h, wg_dense_with("gate", x, features, &plain));
     if (o.dropout > 0)
         h = wg_dropout(h, o.dropout);
-    return wgi_layer_leave(g, before, wg_dense_with("outer", h, wgi_layer_size(x, -1), &plain));
+    return wgi_layer_leave(g, before, wg_dense_with("outer", h, wg_value_dim(x, -1), &plain));
 }
 
 /* ---- batch normalisation --------------------------------------------------------------------- */
@@ -144,7 +138,7 @@ wg_value *(wg_batchnorm_layer)(const char *at, const char *name, wg_value *x, bo
                              "momentum is %g, must be in (0, 1]", momentum);
     wg_origin before = wgi_layer_enter(at, g, name);
     const wg_dtype dtype = kept_dtype(g, x->dtype); /* of the statistics as well */
-    const wg_shape channels = WG_SHAPE(wgi_layer_size(x, 1));
+    const wg_shape channels = WG_SHAPE(wg_value_dim(x, 1));
     wg_value *gain = wg_parameter(g, "gain", dtype, channels, wg_ones());
     wg_value *bias = wg_parameter(g, "bias", dtype, channels, wg_zeros());
     wg_value *mean = wg_state(g, "running_mean", dtype, channels, wg_zeros());
@@ -167,7 +161,7 @@ static wg_value *kernel_of(const wg_value *x, wg_shape shape, int64_t groups, wg
                            bool no_bias, wg_value **b)
 {
     wg_graph *g = wg_graph_of(x);
-    shape.dim[1] = wgi_layer_size(x, 1) / (groups > 0 ? groups : 1);
+    shape.dim[1] = wg_value_dim(x, 1) / (groups > 0 ? groups : 1);
     double fan_in = 1;
     for (int i = 1; i < shape.rank; i++)
         fan_in *= (double)shape.dim[i];

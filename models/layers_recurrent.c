@@ -32,7 +32,7 @@ static wg_value *read_once(stack *s, wg_value *x, int64_t i, bool reverse)
     const wg_recurrent_layer_options *o = &s->o;
     const int64_t rows = gates[s->kind] * s->features;
     const wg_init init = wgi_layer_init(o->init, init_of_width(s->features));
-    const wg_shape inputs = WG_SHAPE(rows, wgi_layer_size(x, -1)),
+    const wg_shape inputs = WG_SHAPE(rows, wg_value_dim(x, -1)),
                    states = WG_SHAPE(rows, s->features), bias = WG_SHAPE(rows);
     if (!x)
         return NULL;
@@ -88,7 +88,7 @@ static wg_value *read_stack(stack *s, wg_value *x)
 static bool has_states_shape(const char *at, const stack *s, const wg_value *x, const char *name,
                              const wg_value *states)
 {
-    const wg_shape must = WG_SHAPE(s->layers * s->directions, wgi_layer_size(x, 0), s->features);
+    const wg_shape must = WG_SHAPE(s->layers * s->directions, wg_value_dim(x, 0), s->features);
     char is[160], text[160];
     if (!states || wg_shape_equal(&states->shape, &must))
         return true;

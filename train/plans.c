@@ -102,6 +102,23 @@ static wg_status keep_within(wgi_plans *p, const wg_plan *last)
     return WG_ENOMEM;
 }
 
+/* The first plan has made the parameters that are trained and saved.  Another one, of validation or
+ * of a batch of another shape, would keep its initial value: an error.  Tensors of the store from
+ * that index on are new. */
+static bool refuse_new_parameters(const wgi_plans *p, wg_graph *g, size_t from)
+{
+    const wg_tensor *t;
+    for (size_t i = from; from && (t = wg_store_at(p->store, i)); i++) {
+        const wg_value *v = wg_graph_find(g, t->name);
+        if (v && v->node->op->flags & WG_OP_PARAMETER)
+            wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_trainer",
+                          "expected the parameters that the model has for the first batch, got "
+                          "another one, %s, which would not be trained",
+                          t->name);
+    }
+    return wg_graph_status(g) != WG_OK;
+}
+
 static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void *io,
                       wg_error *error)
 {
@@ -119,6 +136,11 @@ static wg_status make(void *plans, const wgi_plan_key *key, wg_plan **plan, void
                                                          .workspace = p->workspace,
                                                          .seed = o->seed,
                                                          .memory = memory_for(p, s.graph)});
+    if (status == WG_OK && refuse_new_parameters(p, s.graph, tensors)) {
+        wg_plan_free(*plan);
+        *plan = NULL;
+        status = WG_EINVAL;
+    }
     if (status == WG_OK) {
         wgi_averages_start(p->store, tensors);
         find_places(io, *plan, &s, p->n_fields);

@@ -273,6 +273,21 @@ static void verification_finds_what_was_broken(void **state)
 
 /* ---- print ----------------------------------------------------------------------------------- */
 
+static void a_size_is_asked_for_by_its_axis(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    const wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2, 3, 5)),
+                   *one = wg_input(g, "one", WG_F32, WG_SCALAR);
+    static const int axes[] = {0, 2, -1, -3, 3, -4}, sizes[] = {2, 5, 5, 2, 0, 0};
+    for (int i = 0; i < WG_COUNT(axes); i++)
+        check_that(wg_value_dim(x, axes[i]) == sizes[i], "axis %d: %lld", axes[i],
+                   (long long)wg_value_dim(x, axes[i]));
+    assert_true(wg_value_dim(one, 0) == 0 && wg_value_dim(one, -1) == 0);
+    assert_int_equal(wg_value_dim(NULL, 0), 0);
+    wg_graph_free(g);
+}
+
 static void the_print_says_everything(void **state)
 {
     (void)state;
@@ -321,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_wrong_expansion_is_refused),
         cmocka_unit_test(attributes_of_every_kind),
         cmocka_unit_test(verification_finds_what_was_broken),
+        cmocka_unit_test(a_size_is_asked_for_by_its_axis),
         cmocka_unit_test(the_print_says_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -400,6 +400,7 @@ static void null_passes_through(void **state)
     assert_null(wg_graph_clone(NULL, NULL, NULL));
     assert_int_equal(wg_graph_hash(NULL), wg_graph_hash(NULL));
     assert_int_equal(wg_value_count(NULL), 0);
+    assert_int_equal(wg_value_dim(NULL, 0), 0);
     assert_int_equal(wg_value_bytes(NULL), 0);
     assert_null(wg_apply(NULL, NULL, wg_op_find("exp"), NULL, NULL, 1));
     assert_null(wg_concat(NULL, 2, 0));

@@ -177,6 +177,33 @@ static void what_cannot_be_is_refused_in_words(void **state)
     refused(&o, WG_EINVAL, "the training data: expected 1 to 4294967295 examples, got 0");
 }
 
+/* A head with another name in validation is another head, which nobody trains. */
+static wg_value *two_heads(void *context, const wg_model_step *step)
+{
+    (void)context;
+    const char *head = step->mode == WG_MODE_TRAINING ? "head" : "other";
+    wg_value *logits = wg_dense(head, wg_step_input(step, "x"), CLASSES, WG_ACTIVATION_NONE);
+    return wg_cross_entropy(logits, wg_step_input(step, "label"), NULL, NULL);
+}
+
+static void validation_has_the_parameters_that_are_trained(void **state)
+{
+    (void)state;
+    wg_trainer_options o = usual();
+    o.model = two_heads;
+    o.valid = &examples;
+    o.validate = (wg_amount){1, 'u'};
+    wg_trainer *t = trainer_of(&o);
+    assert_int_equal(wg_trainer_run(t, NULL), WG_EINVAL);
+    const char *text = wg_trainer_message(t);
+    check_that(strncmp(text, "validation: plan for a batch of x [", 35) == 0 &&
+                   strstr(text, "wg_trainer: expected the parameters that the model has for the "
+                                "first batch, got another one, other/") &&
+                   strstr(text, "which would not be trained (test_trainer_course.c:"),
+               "%s", text);
+    wg_trainer_free(t);
+}
+
 static void numbers_that_are_none_are_traced_to_their_node(void **state)
 {
     (void)state;
@@ -210,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_run_that_does_not_improve_ends),
         cmocka_unit_test(a_run_starts_from_the_weights_of_another),
         cmocka_unit_test(what_cannot_be_is_refused_in_words),
+        cmocka_unit_test(validation_has_the_parameters_that_are_trained),
         cmocka_unit_test(numbers_that_are_none_are_traced_to_their_node),
     };
     return cmocka_run_group_tests(tests, make_data, remove_folder);

@@ -41,6 +41,9 @@ struct wg_node {
 
 /** Number of elements; 0 for NULL. */
 WG_API int64_t wg_value_count(const wg_value *v);
+/** Size along `axis`, which counts from the end if it is negative (-1: the last); 0 for an axis
+ * that v lacks, and for NULL, so that a model can ask after an error too. */
+WG_API int64_t wg_value_dim(const wg_value *v, int axis);
 /** Size in bytes; 0 for NULL. */
 WG_API size_t wg_value_bytes(const wg_value *v);
 /** Writes "%12" or the value's name into text of `size` bytes; returns text. */
