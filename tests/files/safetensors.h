@@ -8,6 +8,8 @@
 #include "wengert/files/safetensors.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -54,6 +56,49 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
         return -1;
     }
     return __real_write(fd, bytes, size);
+}
+
+ssize_t __real_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    if (fails()) {
+        if (world.shorten && size > 1)
+            return __real_pwrite(fd, bytes, size / 2, at);
+        errno = world.shorten ? EINTR : EIO;
+        return -1;
+    }
+    return __real_pwrite(fd, bytes, size, at);
+}
+
+/* Threads that were started, refused and waited for; they must leave all signals to others. */
+static struct {
+    bool none; /* the system grants none */
+    int started, refused, joined;
+} helpers;
+
+typedef void *thread_code(void *context);
+int __real_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with)
+{
+    sigset_t blocked;
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+    assert_true(sigismember(&blocked, SIGINT) && sigismember(&blocked, SIGALRM));
+    bool refused = fails() || helpers.none;
+    helpers.started += !refused;
+    helpers.refused += refused;
+    if (refused)
+        return EAGAIN;
+    return __real_pthread_create(out, how, run, with);
+}
+
+int __real_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+    helpers.joined++;
+    return __real_pthread_join(thread, result);
 }
 
 int __real_close(int fd);
