@@ -5,6 +5,7 @@
 #include "wengert/files/safetensors.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* A safetensors dtype. */
 typedef struct wgi_file_dtype {
@@ -39,13 +40,13 @@ void wgi_header_free(wgi_header *h);
 #define WGI_SUMS_KEY "wengert-xxh64"
 
 /* The text of that entry for a file that is being written.  Between wgi_sums_begin and wgi_sums_end
- * a thread of its own computes it, if there is enough to do and the system grants one; whatever is
- * computed by then, wgi_sums_end computes the rest. */
+ * a thread of its own computes the sums of the tensors, if there is enough to do and the system
+ * grants one; wgi_sums_end computes what it has not begun by then. */
 typedef struct wgi_sums {
     const wg_tensor **order; /* by name */
-    const wg_file_note *notes;
-    size_t n_tensors, n_notes;
-    char *text; /* digits; before wgi_sums_end those of no sum */
+    size_t n_tensors;
+    atomic_size_t next; /* the first of them that nobody has begun */
+    char *text;         /* before wgi_sums_end with zeros for the tensors */
     pthread_t helper;
     bool has_helper;
 } wgi_sums;

@@ -42,7 +42,7 @@ bool wgi_sums_make(wgi_sums *out, const wg_tensor *tensors, size_t n_tensors,
                    const wg_file_note *notes, size_t n_notes)
 {
     size_t digits = DIGITS * (n_tensors + 1);
-    *out = (wgi_sums){.notes = notes, .n_tensors = n_tensors, .n_notes = n_notes};
+    *out = (wgi_sums){.n_tensors = n_tensors};
     out->order = malloc((n_tensors + 1) * sizeof *out->order);
     out->text = malloc(digits + 1);
     if (!out->order || !out->text) {
@@ -53,6 +53,7 @@ bool wgi_sums_make(wgi_sums *out, const wg_tensor *tensors, size_t n_tensors,
         out->order[i] = &tensors[i];
     qsort(out->order, n_tensors, sizeof *out->order, by_name);
     memset(out->text, '0', digits);
+    wgi_checksum_digits(out->text, sum_of_notes(notes, n_notes));
     out->text[digits] = '\0';
     return true;
 }
@@ -68,11 +69,12 @@ static size_t size_of(const wg_tensor *t)
     return (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype);
 }
 
+/* Computes those that nobody has begun: the helper and the thread that has written share them. */
 static void *compute(void *sums)
 {
     wgi_sums *s = sums;
-    wgi_checksum_digits(s->text, sum_of_notes(s->notes, s->n_notes));
-    for (size_t i = 0; i < s->n_tensors; i++) {
+    size_t i;
+    while ((i = atomic_fetch_add(&s->next, 1)) < s->n_tensors) {
         const wg_tensor *t = s->order[i];
         wgi_checksum_digits(s->text + DIGITS * (i + 1),
                             sum_of_tensor(t->name, wgi_file_dtype_of(t->dtype)->name, &t->shape,
@@ -100,10 +102,9 @@ void wgi_sums_begin(wgi_sums *s)
 
 void wgi_sums_end(wgi_sums *s)
 {
+    compute(s);
     if (s->has_helper)
         pthread_join(s->helper, NULL);
-    else
-        compute(s);
     s->has_helper = false;
 }
 

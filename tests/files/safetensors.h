@@ -71,13 +71,17 @@ ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at)
     return __real_pwrite(fd, bytes, size, at);
 }
 
+typedef void *thread_code(void *context);
+
 /* Threads that were started, refused and waited for; they must leave all signals to others. */
 static struct {
     bool none; /* the system grants none */
+    bool late; /* it lets them run when they are waited for, and not before */
     int started, refused, joined;
+    thread_code *run;
+    void *with;
 } helpers;
 
-typedef void *thread_code(void *context);
 int __real_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with);
 int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with);
 int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with)
@@ -88,9 +92,11 @@ int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code
     bool refused = fails() || helpers.none;
     helpers.started += !refused;
     helpers.refused += refused;
+    helpers.run = run;
+    helpers.with = with;
     if (refused)
         return EAGAIN;
-    return __real_pthread_create(out, how, run, with);
+    return helpers.late ? 0 : __real_pthread_create(out, how, run, with);
 }
 
 int __real_pthread_join(pthread_t thread, void **result);
@@ -98,7 +104,9 @@ int __wrap_pthread_join(pthread_t thread, void **result);
 int __wrap_pthread_join(pthread_t thread, void **result)
 {
     helpers.joined++;
-    return __real_pthread_join(thread, result);
+    if (helpers.late)
+        helpers.run(helpers.with);
+    return helpers.late ? 0 : __real_pthread_join(thread, result);
 }
 
 int __real_close(int fd);
