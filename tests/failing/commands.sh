@@ -39,11 +39,12 @@ YML
 echo "backend: cpu" | cat tiny.yml - >cpu.yml
 sed 's/vocab-kind: words/vocab-kind: bpe/' cpu.yml >bpe.yml
 echo "vocab-size: 40" >>bpe.yml
+sed 's/^\(d-model\|d-ff\): 8/\1: 64/' cpu.yml >large.yml # whose files a thread of their own computes checksums of
 {
     sed -e '/^\(encoder\|beam\|max-output\)-/d' -e 's/-sets: .\(.*\), .*/-set: \1/' -e 's/bleu/perplexity/' tiny.yml
     echo "type: lm"
 } >lm.yml
-ymls="tiny cpu lm"
+ymls="tiny cpu large lm"
 if "$wengert" train --config bpe.yml --model bpe.2 --after 1u 2>err; then
     rm -r bpe.2
     ymls="$ymls bpe"
@@ -177,6 +178,7 @@ if [ $what = memory ]; then
     train tiny ""
     train tiny tiny.2
     train lm ""
+    train large large.2
 fi
 [ ! -e bpe.4 ] || train bpe ""
 
