@@ -4,6 +4,9 @@
 
 #include "wengert/files/safetensors.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 /* A safetensors dtype. */
 typedef struct wgi_file_dtype {
     const char *name; /* in the file */
@@ -36,9 +39,24 @@ void wgi_header_free(wgi_header *h);
  * tensor in the order of names, so that the order in the file does not matter. */
 #define WGI_SUMS_KEY "wengert-xxh64"
 
-/* The text of that entry, which the caller frees; NULL without memory. */
-char *wgi_sums_text(const wg_tensor *tensors, size_t n_tensors, const wg_file_note *notes,
-                    size_t n_notes);
+/* The text of that entry for a file that is being written.  Between wgi_sums_begin and wgi_sums_end
+ * a thread of its own computes the sums of the tensors, if there is enough to do and the system
+ * grants one; wgi_sums_end computes what it has not begun by then. */
+typedef struct wgi_sums {
+    const wg_tensor **order; /* by name */
+    size_t n_tensors;
+    atomic_size_t next; /* the first of them that nobody has begun */
+    char *text;         /* before wgi_sums_end with zeros for the tensors */
+    pthread_t helper;
+    bool has_helper;
+} wgi_sums;
+/* False without memory. */
+bool wgi_sums_make(wgi_sums *out, const wg_tensor *tensors, size_t n_tensors,
+                   const wg_file_note *notes, size_t n_notes);
+void wgi_sums_free(wgi_sums *s);
+/* Nobody else may touch the text until wgi_sums_end has returned, which must be called. */
+void wgi_sums_begin(wgi_sums *s);
+void wgi_sums_end(wgi_sums *s);
 /* One number for all of them, never 0. */
 uint64_t wgi_sums_digest(const char *text);
 /* Compares the data of all tensors and the other entries with the entry of that key, and takes it

@@ -125,10 +125,12 @@ struct wgi_file_writer {
     char buffer[1 << 16];
 };
 
-static bool write_all(int fd, const char *bytes, size_t size)
+/* Where the file is at (HERE), or at byte `at` of it. */
+enum { HERE = -1 };
+static bool write_all(int fd, const char *bytes, size_t size, off_t at)
 {
     while (size) {
-        ssize_t n = write(fd, bytes, size);
+        ssize_t n = at == HERE ? write(fd, bytes, size) : pwrite(fd, bytes, size, at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0) /* no progress and no errno: treated as a full disk */
@@ -137,6 +139,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
             return false;
         bytes += n;
         size -= (size_t)n;
+        at += at == HERE ? 0 : n;
     }
     return true;
 }
@@ -145,7 +148,7 @@ static bool flush(wgi_file_writer *w)
 {
     size_t n = w->used;
     w->used = 0;
-    if (!w->error && !write_all(w->fd, w->buffer, n))
+    if (!w->error && !write_all(w->fd, w->buffer, n, HERE))
         w->error = errno;
     return !w->error;
 }
@@ -155,12 +158,19 @@ bool wgi_file_put(wgi_file_writer *w, const void *bytes, size_t size)
     if (w->used + size > sizeof w->buffer && !flush(w))
         return false;
     if (size > sizeof w->buffer) {
-        if (!w->error && !write_all(w->fd, bytes, size))
+        if (!w->error && !write_all(w->fd, bytes, size, HERE))
             w->error = errno;
     } else if (size) {
         memcpy(w->buffer + w->used, bytes, size);
         w->used += size;
     }
+    return !w->error;
+}
+
+bool wgi_file_put_over(wgi_file_writer *w, size_t at, const void *bytes, size_t size)
+{
+    if (flush(w) && !write_all(w->fd, bytes, size, (off_t)at))
+        w->error = errno;
     return !w->error;
 }
 

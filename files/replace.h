@@ -17,6 +17,9 @@ typedef struct wgi_file_writer wgi_file_writer;
 
 /* Returns false once anything has failed. */
 bool wgi_file_put(wgi_file_writer *w, const void *bytes, size_t size);
+/* Other bytes in the place of those that were put at byte `at` of the file.  What is put next still
+ * goes to its end. */
+bool wgi_file_put_over(wgi_file_writer *w, size_t at, const void *bytes, size_t size);
 
 /* `write` passes the new contents to wgi_file_put. */
 wg_status wgi_file_replace(const char *path, void (*write)(wgi_file_writer *w, void *context),

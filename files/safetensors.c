@@ -220,9 +220,10 @@ typedef struct content {
     const wg_tensor *tensors;
     const wg_file_note *notes;
     size_t n_tensors, n_notes;
-    char *sums;          /* the entry of checksums */
+    wgi_sums sums;       /* the entry of checksums */
     wgi_file_writer *to; /* NULL: only count the header's bytes */
-    uint64_t counted;
+    uint64_t counted;    /* bytes of the file up to here */
+    uint64_t sums_at;    /* where its text begins */
 } content;
 
 static void put(content *c, const char *text, size_t size)
@@ -261,9 +262,12 @@ static void put_note(content *c, const char *key, const char *text)
     put_string(c, text);
 }
 
+enum { LENGTH = 8 }; /* bytes before the header, which tell its length */
+
 static void put_header(content *c)
 {
     uint64_t at = 0;
+    c->counted = LENGTH;
     put(c, "{", 1);
     put_string(c, "__metadata__");
     put(c, ":{", 2);
@@ -271,7 +275,8 @@ static void put_header(content *c)
         put_note(c, c->notes[i].key, c->notes[i].text);
         put(c, ",", 1);
     }
-    put_note(c, WGI_SUMS_KEY, c->sums);
+    c->sums_at = c->counted + strlen("\"" WGI_SUMS_KEY "\":\"");
+    put_note(c, WGI_SUMS_KEY, c->sums.text);
     put(c, "}", 1);
     for (size_t i = 0; i < c->n_tensors; i++) {
         const wg_tensor *t = &c->tensors[i];
@@ -290,21 +295,26 @@ static void put_header(content *c)
     put(c, "}", 1);
 }
 
-/* The header is padded with spaces, so that the data begin at a multiple of 8. */
+/* The header is padded with spaces, so that the data begin at a multiple of 8.  The checksums come
+ * last, in the place that the header keeps for them: they are computed while the data are
+ * written. */
 static void write_content(wgi_file_writer *w, void *context)
 {
     content *c = context;
     put_header(c);
-    uint64_t padded = (c->counted + 7) / 8 * 8;
-    size_t padding = (size_t)(padded - c->counted);
-    wgi_file_put(w, &padded, 8);
+    uint64_t data_at = (c->counted + 7) / 8 * 8, length = data_at - LENGTH;
+    size_t padding = (size_t)(data_at - c->counted);
+    wgi_file_put(w, &length, LENGTH);
     c->to = w;
     put_header(c);
     wgi_file_put(w, "       ", padding);
+    wgi_sums_begin(&c->sums);
     for (size_t i = 0; i < c->n_tensors; i++)
         wgi_file_put(w, c->tensors[i].data,
                      (size_t)wg_shape_count(&c->tensors[i].shape) *
                          wg_dtype_size(c->tensors[i].dtype));
+    wgi_sums_end(&c->sums);
+    wgi_file_put_over(w, c->sums_at, c->sums.text, strlen(c->sums.text));
 }
 
 static int text_order(const void *a, const void *b)
@@ -370,12 +380,11 @@ wg_status wgi_safetensors_write(const char *path, const wg_tensor *tensors, size
     wg_status status = check_content(&c, path, error);
     if (status != WG_OK)
         return status;
-    c.sums = wgi_sums_text(tensors, n_tensors, notes, n_notes);
-    if (!c.sums)
+    if (!wgi_sums_make(&c.sums, tensors, n_tensors, notes, n_notes))
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to write it");
-    *digest = wgi_sums_digest(c.sums);
     status = wgi_file_replace(path, write_content, &c, error);
-    free(c.sums);
+    *digest = wgi_sums_digest(c.sums.text);
+    wgi_sums_free(&c.sums);
     return status;
 }
 

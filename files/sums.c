@@ -4,6 +4,7 @@
 #include "files/internal.h"
 #include "graph/error.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,30 +38,74 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const wg_tensor *const *)a)->name, (*(const wg_tensor *const *)b)->name);
 }
 
-char *wgi_sums_text(const wg_tensor *tensors, size_t n_tensors, const wg_file_note *notes,
-                    size_t n_notes)
+bool wgi_sums_make(wgi_sums *out, const wg_tensor *tensors, size_t n_tensors,
+                   const wg_file_note *notes, size_t n_notes)
 {
-    const wg_tensor **order = malloc((n_tensors + 1) * sizeof *order);
-    char *text = malloc(DIGITS * (n_tensors + 1) + 1);
-    if (!order || !text) {
-        free(order);
-        free(text);
-        return NULL;
+    size_t digits = DIGITS * (n_tensors + 1);
+    *out = (wgi_sums){.n_tensors = n_tensors};
+    out->order = malloc((n_tensors + 1) * sizeof *out->order);
+    out->text = malloc(digits + 1);
+    if (!out->order || !out->text) {
+        wgi_sums_free(out);
+        return false;
     }
     for (size_t i = 0; i < n_tensors; i++)
-        order[i] = &tensors[i];
-    qsort(order, n_tensors, sizeof *order, by_name);
-    wgi_checksum_digits(text, sum_of_notes(notes, n_notes));
-    for (size_t i = 0; i < n_tensors; i++) {
-        const wg_tensor *t = order[i];
-        size_t size = (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype);
-        wgi_checksum_digits(
-            text + DIGITS * (i + 1),
-            sum_of_tensor(t->name, wgi_file_dtype_of(t->dtype)->name, &t->shape, t->data, size));
+        out->order[i] = &tensors[i];
+    qsort(out->order, n_tensors, sizeof *out->order, by_name);
+    memset(out->text, '0', digits);
+    wgi_checksum_digits(out->text, sum_of_notes(notes, n_notes));
+    out->text[digits] = '\0';
+    return true;
+}
+
+void wgi_sums_free(wgi_sums *s)
+{
+    free(s->order);
+    free(s->text);
+}
+
+static size_t size_of(const wg_tensor *t)
+{
+    return (size_t)wg_shape_count(&t->shape) * wg_dtype_size(t->dtype);
+}
+
+/* Computes those that nobody has begun: the helper and the thread that has written share them. */
+static void *compute(void *sums)
+{
+    wgi_sums *s = sums;
+    size_t i;
+    while ((i = atomic_fetch_add(&s->next, 1)) < s->n_tensors) {
+        const wg_tensor *t = s->order[i];
+        wgi_checksum_digits(s->text + DIGITS * (i + 1),
+                            sum_of_tensor(t->name, wgi_file_dtype_of(t->dtype)->name, &t->shape,
+                                          t->data, size_of(t)));
     }
-    text[DIGITS * (n_tensors + 1)] = '\0';
-    free(order);
-    return text;
+    return NULL;
+}
+
+/* Hashing so many bytes takes as long as a thread does to start and end. */
+enum { WORTH_A_THREAD = 1 << 18 };
+
+void wgi_sums_begin(wgi_sums *s)
+{
+    size_t bytes = 0;
+    sigset_t all, before;
+    for (size_t i = 0; i < s->n_tensors; i++)
+        bytes += size_of(s->order[i]);
+    if (bytes < WORTH_A_THREAD)
+        return;
+    sigfillset(&all); /* signals are for the threads of the program */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s->has_helper = pthread_create(&s->helper, NULL, compute, s) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void wgi_sums_end(wgi_sums *s)
+{
+    compute(s);
+    if (s->has_helper)
+        pthread_join(s->helper, NULL);
+    s->has_helper = false;
 }
 
 uint64_t wgi_sums_digest(const char *text)

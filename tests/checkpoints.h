@@ -73,6 +73,17 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
     return -1;
 }
 
+ssize_t __real_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    if (!fails(FILES))
+        return __real_pwrite(fd, bytes, size, at);
+    __real_pwrite(fd, bytes, size / 2, at);
+    errno = EIO;
+    return -1;
+}
+
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)

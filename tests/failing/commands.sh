@@ -39,10 +39,15 @@ YML
 echo "backend: cpu" | cat tiny.yml - >cpu.yml
 sed 's/vocab-kind: words/vocab-kind: bpe/' cpu.yml >bpe.yml
 echo "vocab-size: 40" >>bpe.yml
-ymls="tiny cpu"
+sed 's/^\(d-model\|d-ff\): 8/\1: 64/' cpu.yml >large.yml # whose files a thread of their own computes checksums of
+{
+    sed -e '/^\(encoder\|beam\|max-output\)-/d' -e 's/-sets: .\(.*\), .*/-set: \1/' -e 's/bleu/perplexity/' tiny.yml
+    echo "type: lm"
+} >lm.yml
+ymls="tiny cpu large lm"
 if "$wengert" train --config bpe.yml --model bpe.2 --after 1u 2>err; then
     rm -r bpe.2
-    ymls="tiny cpu bpe"
+    ymls="$ymls bpe"
 else
     says err "without SentencePiece"
 fi
@@ -135,7 +140,7 @@ fail_all() {
         done
         at=$((at + step))
     done
-    echo "$command: $1 $total calls; $points points so far"
+    echo "${from:-no folder}: $command: $1 $total calls; $points points so far"
 }
 
 # work FROM COMMAND...: what `unchanged` and `usable` say, they say of this command
@@ -169,7 +174,12 @@ train() {
 }
 train cpu ""
 train cpu cpu.2
-[ $what = files ] || train tiny tiny.2
+if [ $what = memory ]; then
+    train tiny ""
+    train tiny tiny.2
+    train lm ""
+    train large large.2
+fi
 [ ! -e bpe.4 ] || train bpe ""
 
 # ---- what only reads a folder ----
@@ -189,6 +199,12 @@ reads cpu.4 info m
 reads "" bleu references
 if [ $what = memory ]; then
     reads tiny.4 translate --model m
+    reads tiny.4 score --model m input references
+    reads tiny.4 evaluate --model m input references
+    reads cpu.4 evaluate --model m input references
+    reads lm.4 evaluate --model m input
+    reads lm.4 generate --model m --length 8
+    reads lm.4 generate --model m --length 8 --backend cpu
     [ ! -e bpe.4 ] || reads bpe.4 translate --model m
     reads "" graph mlp --grad
     reads "" graph mlp --plan --backend cpu
@@ -202,8 +218,32 @@ if [ $what = memory ]; then
     reads "" diff mlp.wg mlp.wg
     reads "" diff mlp --dtypes f64,f32 --backend cpu
     reads "" diff mlp --backends cpu,cpu --grad
-    reads cpu.4 evaluate --model m input references
     reads "" devices --no-limits --json
+    "$wengert" export mlp mlp.onnx && reads "" onnx mlp.onnx
+fi
+
+# ---- what makes a file or a folder ----
+makes() {
+    unchanged() { diff -r made expected; }
+    usable() {
+        rm -rf made
+        [ -z "$from" ] || diff -r $from m >again
+    }
+    from=$1
+    shift
+    rm -rf m made expected
+    [ -z "$from" ] || cp -a $from m
+    "$wengert" "$@" <input >out 2>err || fail "$*"
+    mv made expected
+    work "$from" "$@"
+}
+if [ $what = memory ]; then
+    makes "" export mlp made
+    makes tiny.4 export m made
+    makes tiny.4 export --to torch m made
+    mv expected torch
+    makes "" import --from torch torch --model made
+    rm -r expected
 fi
 
 # ---- what prints times: the same but for the numbers, and in any order ----
@@ -218,6 +258,7 @@ timed() {
 if [ $what = memory ]; then
     timed bench op matmul --no-limits --runs 1 --shape 5x6,6x7 --grad --backend cpu --json
     timed bench mlp --runs 1 --step --profile --nodes 1000 --backend cpu --json
+    timed bench mlp --runs 1 --step --profile --nodes 1000 --json
     timed bench train-step --preset tiny --batch 2 --length 5 --vocabulary 50 --layers 1 --no-limits --runs 1 --profile \
         --backend cpu --json
 fi

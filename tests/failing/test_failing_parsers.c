@@ -11,6 +11,7 @@
 #include "wengert-train.h"
 #include "wengert.h"
 
+#include <fcntl.h>
 #include <zlib.h>
 
 static wg_error error;
@@ -273,23 +274,66 @@ static wg_status read_facts(uint64_t *digest)
     return status;
 }
 
-/* A whole model, with vocabularies of words; what an import leaves is removed before the next. */
-static wg_status import_model(uint64_t *digest)
+/* A whole model, with vocabularies of words, in a folder of that name. */
+static wg_status import_to(const char *name)
 {
-    static const char *const made[] = {"made/config.yml", "made/model.safetensors",
-                                       "made/vocab.source.txt", "made/vocab.target.txt", "made"};
     wg_settings s;
     wg_status status = told(wg_settings_init(&s));
     if (status != WG_OK)
         return status;
     const wg_foreign_options o = {.layout = "torch", .path = FOREIGN "/torch", .settings = &s};
-    status = wg_settings_set(&s, "model", path_of("made"), &error);
+    status = wg_settings_set(&s, "model", path_of(name), &error);
     if (status == WG_OK)
         status = wg_foreign_import(&o, NULL, &error);
-    *digest = status == WG_OK;
     wg_settings_free(&s);
-    for (int i = 0; i < WG_COUNT(made); i++)
-        remove(path_of(made[i]));
+    return status;
+}
+
+/* The files of such folders. */
+static const char *const files_of_model[] = {
+    "config.yml", "config.json", "model.safetensors", "vocab.source.txt", "vocab.target.txt", ""};
+static const char *path_in(const char *name, int file)
+{
+    static char path[60];
+    snprintf(path, sizeof path, "%s/%s", name, files_of_model[file]);
+    return path_of(path);
+}
+
+static void remove_model(const char *name)
+{
+    for (int i = 0; i < WG_COUNT(files_of_model); i++)
+        remove(path_in(name, i));
+}
+
+/* What an import leaves is removed before the next. */
+static wg_status import_model(uint64_t *digest)
+{
+    wg_status status = import_to("made");
+    *digest = status == WG_OK;
+    remove_model("made");
+    return status;
+}
+
+/* Adds the contents of a file, without allocating. */
+static uint64_t add_file(uint64_t digest, const char *path)
+{
+    static char bytes[1 << 16];
+    int fd = open(path, O_RDONLY);
+    ssize_t n = fd >= 0 ? read(fd, bytes, sizeof bytes) : -1;
+    if (fd >= 0)
+        close(fd);
+    return wgi_xxh64(bytes, n > 0 ? (size_t)n : 0, digest);
+}
+
+/* Of the model in "imported". */
+static wg_status export_model(uint64_t *digest)
+{
+    wg_status status =
+        wg_foreign_export("torch", path_of("imported"), NULL, path_of("exported"), NULL, &error);
+    *digest = 0;
+    for (int i = 0; i < WG_COUNT(files_of_model); i++)
+        *digest = add_file(*digest, path_in("exported", i));
+    remove_model("exported");
     return status;
 }
 
@@ -305,6 +349,9 @@ static void foreign_texts_without_memory(void **state)
     write_text("config.json", "{\"activation\": \"relu\", \"d_model\": 8, \"x\": [1, {}]}");
     assert_in_range(fail_each("config.json", read_facts), 4, 1000);
     assert_in_range(fail_each("a model of torch", import_model), 100, 100000);
+    assert_int_equal(import_to("imported"), WG_OK);
+    assert_in_range(fail_each("a model for torch", export_model), 100, 100000);
+    remove_model("imported");
 }
 
 /* ---- models of ONNX -------------------------------------------------------------------------- */

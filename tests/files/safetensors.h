@@ -8,6 +8,8 @@
 #include "wengert/files/safetensors.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -54,6 +56,57 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
         return -1;
     }
     return __real_write(fd, bytes, size);
+}
+
+ssize_t __real_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    if (fails()) {
+        if (world.shorten && size > 1)
+            return __real_pwrite(fd, bytes, size / 2, at);
+        errno = world.shorten ? EINTR : EIO;
+        return -1;
+    }
+    return __real_pwrite(fd, bytes, size, at);
+}
+
+typedef void *thread_code(void *context);
+
+/* Threads that were started, refused and waited for; they must leave all signals to others. */
+static struct {
+    bool none; /* the system grants none */
+    bool late; /* it lets them run when they are waited for, and not before */
+    int started, refused, joined;
+    thread_code *run;
+    void *with;
+} helpers;
+
+int __real_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *how, thread_code *run, void *with)
+{
+    sigset_t blocked;
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+    assert_true(sigismember(&blocked, SIGINT) && sigismember(&blocked, SIGALRM));
+    bool refused = fails() || helpers.none;
+    helpers.started += !refused;
+    helpers.refused += refused;
+    helpers.run = run;
+    helpers.with = with;
+    if (refused)
+        return EAGAIN;
+    return helpers.late ? 0 : __real_pthread_create(out, how, run, with);
+}
+
+int __real_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result);
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+    helpers.joined++;
+    if (helpers.late)
+        helpers.run(helpers.with);
+    return helpers.late ? 0 : __real_pthread_join(thread, result);
 }
 
 int __real_close(int fd);

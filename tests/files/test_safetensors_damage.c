@@ -154,7 +154,49 @@ static void a_failed_write_leaves_a_whole_file(void **state)
     free(big);
     print_message("%d failures tried\n", tried);
     assert_true(tried > 20);
-    assert_int_equal(unnoticed, 2); /* the folder is closed last: once in each mode */
+    /* the folder is closed last: once in each mode; and without a thread its work is done here */
+    assert_int_equal(unnoticed, 3);
+    assert_true(helpers.started > 20);
+    assert_int_equal(helpers.started, helpers.joined);
+}
+
+/* A thread computes the checksums of large tensors while they are written, if there is one. */
+static void a_file_is_the_same_with_a_thread_without_and_with_a_late_one(void **state)
+{
+    (void)state;
+    enum { ROOM = 1 << 20 };
+    static const int64_t sizes[] = {1, 1000, 65000, 66000, 150000};
+    float *big = malloc(ROOM);
+    char *alone = malloc(ROOM), *helped = malloc(ROOM), *late = malloc(ROOM);
+    for (int i = 0; i < ROOM / (int)sizeof *big; i++)
+        big[i] = (float)i * 1.5F;
+    for (size_t i = 0; i < WG_COUNT(sizes); i++) {
+        const wg_tensor list[] = {{"w", WG_F32, {1, {sizes[i]}}, big},
+                                  {"b", WG_F32, {2, {2, 3}}, (void *)floats},
+                                  {"none", WG_F32, {1, {0}}, NULL}};
+        bool is_large = sizes[i] >= 66000; /* 256 KiB */
+        int started = helpers.started, refused = helpers.refused;
+        assert_int_equal(wg_safetensors_write(path, list, 3, file_notes, 2, &error), WG_OK);
+        size_t n = get_file(helped, ROOM);
+        helpers.none = true;
+        assert_int_equal(wg_safetensors_write(path, list, 3, file_notes, 2, &error), WG_OK);
+        helpers.none = false;
+        assert_int_equal(get_file(alone, ROOM), n);
+        helpers.late = true;
+        assert_int_equal(wg_safetensors_write(path, list, 3, file_notes, 2, &error), WG_OK);
+        helpers.late = false;
+        assert_int_equal(get_file(late, ROOM), n);
+        assert_memory_equal(late, alone, n);
+        assert_int_equal(helpers.started - started, 2 * is_large);
+        assert_int_equal(helpers.refused - refused, is_large);
+        assert_int_equal(helpers.joined, helpers.started);
+        assert_memory_equal(helped, alone, n);
+        assert_int_equal(open_status(), WG_OK); /* and the checksums are right */
+    }
+    free(big);
+    free(alone);
+    free(helped);
+    free(late);
 }
 
 /* Each allocation of the reader fails: a status, and nothing is leaked (checked under ASan). */
@@ -185,6 +227,7 @@ int main(void)
         cmocka_unit_test(the_order_of_tensors_and_notes_does_not_matter),
         cmocka_unit_test(wrong_tensors_are_not_written),
         cmocka_unit_test(a_failed_write_leaves_a_whole_file),
+        cmocka_unit_test(a_file_is_the_same_with_a_thread_without_and_with_a_late_one),
         cmocka_unit_test(a_failed_allocation_is_a_status),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

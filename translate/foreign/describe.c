@@ -10,14 +10,14 @@ static void put_truth(wgi_json *j, const char *key, bool truth)
     wgi_json_plain(j, key, truth ? "true" : "false");
 }
 
-/* The option of a key: '!' is its opposite. */
-static void put_option(wgi_json *j, const char *key, const char *option, const wg_settings *s)
+/* The option of a key: '!' is its opposite.  WG_ENOMEM. */
+static wg_status put_option(wgi_json *j, const char *key, const char *option, const wg_settings *s)
 {
     bool opposite = *option == '!';
     const wg_option *o = wg_option_find(option + opposite);
     char *value = NULL;
     if (wg_settings_get(s, o, &value) != WG_OK)
-        return; /* the writer of the file reports the lack of memory */
+        return WG_ENOMEM;
     bool is_text = o->kind == WG_OPTION_CHOICE || o->kind == WG_OPTION_TEXT;
     if (opposite)
         put_truth(j, key, strcmp(value, "true") != 0);
@@ -26,23 +26,26 @@ static void put_option(wgi_json *j, const char *key, const char *option, const w
     else
         wgi_json_plain(j, key, value);
     free(value);
+    return WG_OK;
 }
 
 /* Everything that an import has to know, under the names of our options. */
-static void put_ours(wgi_json *j, const wg_settings *s)
+static wg_status put_ours(wgi_json *j, const wg_settings *s)
 {
     const wg_option *o;
+    wg_status status = WG_OK;
     wgi_json_begin(j, "wengert", '{');
-    for (size_t i = 0; (o = wg_option_at(i)); i++) {
+    for (size_t i = 0; status == WG_OK && (o = wg_option_at(i)); i++) {
         char key[64];
         if (!wgi_layout_keeps(o))
             continue;
         snprintf(key, sizeof key, "%s", o->name);
         for (char *at = key; (at = strchr(at, '-'));)
             *at = '_';
-        put_option(j, key, o->name, s);
+        status = put_option(j, key, o->name, s);
     }
     wgi_json_end(j, '}');
+    return status;
 }
 
 /* What Hugging Face's MarianMTModel needs beside the keys of the table. */
@@ -70,18 +73,21 @@ static void put_marian(wgi_json *j, const wgi_export *x, const wg_settings *s)
     wgi_json_whole(j, "decoder_start_token_id", marks->start);
 }
 
-static void put_config(FILE *f, const wgi_export *x, int side)
+static wg_status put_config(FILE *f, const wgi_export *x, int side)
 {
     (void)side;
     const wg_settings *s = wgi_translator_settings(x->model);
+    wg_status status = WG_OK;
     wgi_json j = {.file = f};
     wgi_json_begin(&j, NULL, '{');
     if (x->layout->has_zero_bias)
         put_marian(&j, x, s);
-    for (const wgi_layout_pair *p = x->layout->keys; p->key; p++)
-        put_option(&j, p->key, p->value, s);
-    put_ours(&j, s);
+    for (const wgi_layout_pair *p = x->layout->keys; p->key && status == WG_OK; p++)
+        status = put_option(&j, p->key, p->value, s);
+    if (status == WG_OK)
+        status = put_ours(&j, s);
     wgi_json_end(&j, '}');
+    return status;
 }
 
 wg_status wgi_export_config(const wgi_export *x)

@@ -69,14 +69,15 @@ wg_status wgi_export_order(wgi_export *x)
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* Pieces have no frequencies; fairseq wants numbers, whatever they are. */
-static void put_dict(FILE *f, const wgi_export *x, int side)
+static wg_status put_dict(FILE *f, const wgi_export *x, int side)
 {
     int64_t n = wg_vocabulary_size(x->side[side]);
     for (int64_t i = 4; i < n; i++)
         fprintf(f, "%s 1\n", wg_vocabulary_piece(x->side[side], wgi_export_id(x, side, i)));
+    return WG_OK;
 }
 
-static void put_json(FILE *f, const wgi_export *x, int side)
+static wg_status put_json(FILE *f, const wgi_export *x, int side)
 {
     wgi_json j = {.file = f};
     int64_t n = wg_vocabulary_size(x->side[side]);
@@ -84,19 +85,22 @@ static void put_json(FILE *f, const wgi_export *x, int side)
     for (int64_t i = 0; i < n; i++)
         wgi_json_whole(&j, wg_vocabulary_piece(x->side[side], wgi_export_id(x, side, i)), i);
     wgi_json_end(&j, '}');
+    return WG_OK;
 }
 
-static void put_pieces(FILE *f, const wgi_export *x, int side)
+static wg_status put_pieces(FILE *f, const wgi_export *x, int side)
 {
     size_t size = 0;
     const char *bytes = wgi_vocabulary_pieces(x->side[side], &size);
     fwrite(bytes, 1, size, f);
+    return WG_OK;
 }
 
-static void put_tokenizer(FILE *f, const wgi_export *x, int side)
+static wg_status put_tokenizer(FILE *f, const wgi_export *x, int side)
 {
     (void)x, (void)side;
     fputs("{\"separate_vocabs\": true, \"tokenizer_class\": \"MarianTokenizer\"}\n", f);
+    return WG_OK;
 }
 
 /* The same tokens with the same ids. */

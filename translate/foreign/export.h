@@ -30,8 +30,9 @@ wg_status wgi_export_config(const wgi_export *x);
 wg_status wgi_export_order(wgi_export *x);
 wg_status wgi_export_vocabularies(const wgi_export *x);
 
-/* file.c: replaces the file of that name in the folder by what `put` writes. */
+/* file.c: replaces the file of that name in the folder by what `put` writes, which may lack
+ * memory (WG_ENOMEM). */
 wg_status wgi_export_file(const wgi_export *x, const char *name,
-                          void (*put)(FILE *f, const wgi_export *x, int side), int side);
+                          wg_status (*put)(FILE *f, const wgi_export *x, int side), int side);
 
 #endif

@@ -19,7 +19,8 @@
  * The writer adds a metadata entry "wengert-xxh64" with checksums: 16 hexadecimal digits for the
  * other entries, then 16 for each tensor in the order of names.  The reader verifies them where
  * that entry exists, and hides it.  A file without it, such as one of another program, is read as
- * it is; a program that changes tensors must leave the entry out.
+ * it is; a program that changes tensors must leave the entry out.  While large tensors are written,
+ * a thread computes their checksums, if the system grants one; it has ended when the call returns.
  *
  * Messages read "file: what, expected, got".  The functions keep no global state; files are
  * independent of each other. */
