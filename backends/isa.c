@@ -18,6 +18,7 @@ const char *wg_isa_name(wg_isa isa)
 wg_status wg_isa_cap(wg_isa *cap, wg_error *error)
 {
     wgi_error_clear(error);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
     const char *asked = getenv(WG_ISA_VARIABLE);
     *cap = WG_ISA_ALL;
     if (!asked || !*asked)

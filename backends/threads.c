@@ -29,6 +29,7 @@ int wgi_threads(int wanted)
     if (wanted > 0)
         return wanted;
     int threads = omp_get_max_threads(),
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
         quota = getenv("OMP_NUM_THREADS") ? 0 : wgi_quota_processors();
     return quota > 0 && quota < threads ? quota : threads;
 }
@@ -171,6 +172,7 @@ static int64_t now(void)
 
 static bool decided_by_user(void)
 {
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
     return getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME");
 }
 

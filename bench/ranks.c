@@ -144,23 +144,10 @@ static double largest(wg_ranks *ranks, double own, double *all)
     return own;
 }
 
-/* Medians over runs of the plan of g, which is freed. */
-static int time_graph(const setup *s, wg_graph *g, timing *t)
+/* Medians over runs of a plan; `all` has room for a number of each rank. */
+static int time_plan(const setup *s, wg_plan *p, double *all, timing *t)
 {
-    wg_backend_list list = wg_ranks_backends(s->ranks);
-    const sleeper sleeps = make_sleeper(s);
-    if (s->nap > 0) { /* before all that compute */
-        memmove(list.backend + 1, list.backend, list.count * sizeof *list.backend);
-        list.backend[0] = &sleeps.backend;
-        list.count++;
-    }
-    wg_plan *p;
-    double of[STEPS], wait[STEPS], *all = calloc((size_t)wg_ranks_count(s->ranks), sizeof *all);
-    if (!all || wg_plan_create(&p, g,
-                               &(wg_plan_options){.backends = list.backend,
-                                                  .n_backends = list.count,
-                                                  .no_fuse = s->nap > 0}) != WG_OK)
-        return fail(all ? wg_graph_message(g) : "out of memory");
+    double of[STEPS], wait[STEPS];
     for (int i = -1; i < STEPS; i++) { /* the first one is not timed */
         largest(s->ranks, 0, all);     /* begin together */
         double before = wg_ranks_waited(s->ranks), begin = wgi_seconds();
@@ -176,10 +163,34 @@ static int time_graph(const setup *s, wg_graph *g, timing *t)
     qsort(of, STEPS, sizeof *of, ascending);
     qsort(wait, STEPS, sizeof *wait, ascending);
     *t = (timing){of[STEPS / 2], of[0], wait[STEPS / 2]};
+    return 0;
+}
+
+/* The same of the plan of g, which is freed. */
+static int time_graph(const setup *s, wg_graph *g, timing *t)
+{
+    wg_backend_list list = wg_ranks_backends(s->ranks);
+    const sleeper sleeps = make_sleeper(s);
+    if (s->nap > 0) { /* before all that compute */
+        memmove(list.backend + 1, list.backend, list.count * sizeof *list.backend);
+        list.backend[0] = &sleeps.backend;
+        list.count++;
+    }
+    const wg_plan_options options = {
+        .backends = list.backend, .n_backends = list.count, .no_fuse = s->nap > 0};
+    wg_plan *p = NULL;
+    double *all = calloc((size_t)wg_ranks_count(s->ranks), sizeof *all);
+    int code;
+    if (!all)
+        code = fail("out of memory");
+    else if (wg_plan_create(&p, g, &options) != WG_OK)
+        code = fail(wg_graph_message(g));
+    else
+        code = time_plan(s, p, all, t);
     wg_plan_free(p);
     wg_graph_free(g);
     free(all);
-    return 0;
+    return code;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */

@@ -168,8 +168,9 @@ static grid grid_of(const map *m)
     grid g = {.each = frame_of(m), .in_a_row = 1};
     while (g.in_a_row * g.in_a_row < m->heads)
         g.in_a_row++;
+    const size_t rows = (m->heads + g.in_a_row - 1) / g.in_a_row;
     g.width = g.each.width * (double)g.in_a_row;
-    g.height = g.each.height * (double)((m->heads + g.in_a_row - 1) / g.in_a_row);
+    g.height = g.each.height * (double)rows;
     return g;
 }
 
@@ -190,8 +191,8 @@ static void write_labels(const map *m, const grid *g, double left, double top, F
 static void write_head(const map *m, const grid *g, size_t head, FILE *f)
 {
     const frame *s = &g->each;
-    const double x = s->width * (double)(head % g->in_a_row),
-                 y = s->height * (double)(head / g->in_a_row);
+    const size_t row = head / g->in_a_row, column = head % g->in_a_row;
+    const double x = s->width * (double)column, y = s->height * (double)row;
     fputs("$weights << end_of_weights\n", f);
     for (size_t i = 0; i < m->rows; i++) {
         for (size_t k = 0; k < m->columns; k++)

@@ -89,6 +89,14 @@ macro(wg_part_onnx)
   endif()
 endmacro()
 
+# wg_generated(target files...): the target TARGET_sources writes these generated sources of `target` and builds nothing.
+# The tools that read sources need them.
+function(wg_generated target)
+  add_custom_target(${target}_sources DEPENDS ${ARGN})
+  add_dependencies(${target} ${target}_sources)
+  set_property(GLOBAL APPEND PROPERTY WG_GENERATED ${target}_sources)
+endfunction()
+
 # The messages of onnx.proto in C, as the object library `out`; WG_ONNX_SCHEMA is the folder of their header.  Their
 # names begin with wgi_onnx, so that a program may have its own.  What is generated is compiled without our warnings.
 function(wg_onnx_schema out)
@@ -100,6 +108,7 @@ function(wg_onnx_schema out)
     COMMAND ${PROTOC_C} --c_out=${folder} -I${folder} wgi_onnx.proto
     DEPENDS ${folder}/wgi_onnx.proto VERBATIM)
   add_library(wg_onnx_schema OBJECT ${folder}/wgi_onnx.pb-c.c ${folder}/wgi_onnx.pb-c.h)
+  wg_generated(wg_onnx_schema ${folder}/wgi_onnx.pb-c.c ${folder}/wgi_onnx.pb-c.h)
   target_link_libraries(wg_onnx_schema PRIVATE PkgConfig::LIBPROTOBUF_C)
   set(${out} wg_onnx_schema PARENT_SCOPE)
   set(WG_ONNX_SCHEMA ${folder} PARENT_SCOPE)

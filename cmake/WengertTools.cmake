@@ -33,14 +33,21 @@ wg_tool(clang-tidy "clang-tidy-14 or clang-tidy" WG_CLANG_TIDY WG_RUN_CLANG_TIDY
     -p ${PROJECT_BINARY_DIR} "^${PROJECT_SOURCE_DIR}/(?!build)")
 
 # ---- cppcheck ----------------------------------------------------------------------------------------
-# It keeps what it found of each file, and looks again only at those that changed.
+# It keeps what it found of each file, and looks again only at those that changed.  It reads no headers of the system:
+# that of protobuf-c says which generated sources fit it.
 find_program(WG_CPPCHECK cppcheck)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/cppcheck)
 wg_tool(cppcheck "cppcheck" WG_CPPCHECK
   RUN ${WG_CPPCHECK} --project=${PROJECT_BINARY_DIR}/compile_commands.json -i${PROJECT_BINARY_DIR}
     --cppcheck-build-dir=${PROJECT_BINARY_DIR}/cppcheck -j ${WG_PROCESSORS} --quiet --error-exitcode=1
+    -DPROTOBUF_C_VERSION_NUMBER=1004001 -DPROTOBUF_C_MIN_COMPILER_VERSION=1000000
     --enable=warning,performance,portability --inline-suppr --relative-paths=${PROJECT_SOURCE_DIR}
     --suppressions-list=${PROJECT_SOURCE_DIR}/tests/cppcheck.supp --library=posix,gnu)
+
+# They read generated sources too.
+get_property(WG_GENERATED_SOURCES GLOBAL PROPERTY WG_GENERATED)
+add_dependencies(clang-tidy ${WG_GENERATED_SOURCES})
+add_dependencies(cppcheck ${WG_GENERATED_SOURCES})
 
 # ---- valgrind ----------------------------------------------------------------------------------------
 # By `ctest -T memcheck`, which reads this file.

@@ -85,10 +85,10 @@ wg_status wg_sampling_probabilities(double *p, const wg_sampling *s, const doubl
                                     wg_error *error)
 {
     wg_status status = wg_sampling_check(s, error);
-    if (status == WG_OK && (!p || !logits || n == 0))
-        status = wgi_error_set(error, WG_EINVAL, "sampling: there are no tokens");
     if (status != WG_OK)
         return status;
+    if (!p || !logits || n == 0)
+        return wgi_error_set(error, WG_EINVAL, "sampling: there are no tokens");
     size_t best = most_probable(logits, n);
     if (best == n)
         return wgi_error_set(error, WG_ENONFINITE, "the next token has no finite probability");

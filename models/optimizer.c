@@ -414,11 +414,12 @@ wg_status(wg_average_update)(const char *at, wg_graph *g, const char *path, doub
     char name[1024];
     if (wg_graph_status(g) != WG_OK)
         return wg_graph_status(g);
-    snprintf(name, sizeof name, "%s/updates", path ? path : "");
+    path = path ? path : "";
+    snprintf(name, sizeof name, "%s/updates", path);
     wg_value *updates = wg_graph_find(g, name);
     if (!updates)
         wg_graph_fail(g, WG_EINVAL, at, who, "the scope '%s' has no averages: see wg_scope_average",
-                      path ? path : "");
+                      path);
     else if (!(decay >= 0 && decay < 1))
         wg_graph_fail(g, WG_EINVAL, at, who, "decay is %g, must be in [0, 1)", decay);
     if (wg_graph_status(g) != WG_OK)

@@ -226,6 +226,7 @@ static bool is_deviation(ox_finder *f, const wg_value *v, const wg_value *d, dou
 /* 1 / v, if it is written so */
 static const wg_value *inverse_of(ox_finder *f, const wg_value *v)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): of an operand, which is there */
     const wg_node *n = v->node;
     double one;
     if (n->op == &wg_op_reciprocal)

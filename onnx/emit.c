@@ -25,8 +25,9 @@ bool wgi_ox_push(ox_export *e, ox_list *list, void *item)
 
 static char *text_of(ox_export *e, const char *text)
 {
-    char *copy = wgi_ox_room(e, strlen(text) + 1);
-    return copy ? strcpy(copy, text) : NULL;
+    const size_t size = strlen(text) + 1;
+    char *copy = wgi_ox_room(e, size);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 
 const char *wgi_ox_new_name(ox_export *e, const char *wanted)

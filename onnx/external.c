@@ -114,7 +114,7 @@ static wg_status check_place(const char *path, const char *model, wg_error *erro
         status = follow(&real_model, model, error);
     if (status == WG_OK)
         status = find_folder(&real_folder, real_model, error);
-    if (status == WG_OK && !is_below(real, folder) && !is_below(real, real_folder))
+    if (folder && real_folder && !is_below(real, folder) && !is_below(real, real_folder))
         status = wgi_error_file(error, WG_EDATA, path,
                                 "external_data: is a link to a place outside the model's folder");
     free(real);
@@ -152,6 +152,7 @@ wg_status wgi_ox_external_read(void *bytes, const ox_tensor_proto *t, uint64_t s
     if (status != WG_OK)
         return status;
     const char *slash = strrchr(model, '/');
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a place without location is refused */
     size_t folder = slash ? (size_t)(slash - model) + 1 : 0, n = folder + strlen(p.location) + 1;
     char *path = malloc(n);
     if (!path)

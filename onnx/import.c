@@ -106,8 +106,10 @@ static bool add_input(ox_import *m, const ox_value_proto *v)
     item->type = known ? wgi_ox_type_of(known->dtype) : type;
     if (known && !item->type)
         return wgi_ox_stop(m, WG_EINVAL, "the known input '%s' has no dtype", name);
+    /* NOLINTBEGIN(clang-analyzer-core.NullDereference): an input without a type is refused */
     wg_value *x = known ? wg_constant(m->graph, known->dtype, known->shape, known->data)
                         : wg_input(m->graph, name, type->held, shape);
+    /* NOLINTEND(clang-analyzer-core.NullDereference) */
     item->value = wgi_ox_cast(x, item->type->computed);
     return wg_graph_status(m->graph) == WG_OK ||
            wgi_ox_stop(m, wg_graph_status(m->graph), "input '%s': %s", name,
@@ -315,8 +317,9 @@ static bool open_scope(ox_node *n, ox_scope *s, const ox_scope *parent, const ch
 {
     char text[300], *inside;
     snprintf(text, sizeof text, "%s%s of node %zu: ", n->import->scope->inside, what, n->number);
-    inside = wgi_ox_alloc(n, strlen(text) + 1);
-    *s = (ox_scope){.parent = parent, .inside = inside ? strcpy(inside, text) : ""};
+    const size_t size = strlen(text) + 1;
+    inside = wgi_ox_alloc(n, size);
+    *s = (ox_scope){.parent = parent, .inside = inside ? memcpy(inside, text, size) : ""};
     if (++n->import->depth > WGI_OX_NESTING)
         wgi_ox_refuse(n, "more than %d subgraphs and functions within each other", WGI_OX_NESTING);
     return n->import->depth <= WGI_OX_NESTING;

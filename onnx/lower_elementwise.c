@@ -270,11 +270,11 @@ void wgi_ox_write_var(ox_export *e, const wg_node *n)
 {
     const wg_var_attrs *a = n->attrs;
     const char *mean = wgi_ox_new_name(e, "mean"), *sum = wgi_ox_new_name(e, "sum");
-    double count = (double)(wg_value_count(n->in[0]) / wg_value_count(n->out[0]) - a->correction);
+    int64_t count = wg_value_count(n->in[0]) / wg_value_count(n->out[0]) - a->correction;
     reduce(e, "ReduceMean", in(e, n, 0), &a->axes, true, mean);
     const char *d = apply2(e, "Sub", in(e, n, 0), mean, NULL);
     reduce(e, "ReduceSum", apply2(e, "Mul", d, d, NULL), &a->axes, a->keep, sum);
-    apply2(e, "Div", sum, wgi_ox_number(e, n->out[0]->dtype, count), out(e, n));
+    apply2(e, "Div", sum, wgi_ox_number(e, n->out[0]->dtype, (double)count), out(e, n));
 }
 
 void wgi_ox_write_arg(ox_export *e, const wg_node *n)

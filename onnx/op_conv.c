@@ -156,6 +156,7 @@ wg_value *wgi_ox_conv_transpose(ox_node *n)
     if (!wgi_ox_window(n, x, w->shape.dim + 2, &g) || !crop_of(n, x, &g, before, after))
         return NULL;
     for (int k = 0; k < g.rank; k++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): crop_of fills g.rank of them */
         g.before[k] = -before[k];
         g.after[k] = -after[k];
     }

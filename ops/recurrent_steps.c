@@ -155,6 +155,7 @@ static wg_shape state_of(const wg_shape *y)
 
 static wg_shape weight_of(const wg_shape *y, int parts)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): y has three axes */
     return WG_SHAPE(parts * y->dim[2], y->dim[2]);
 }
 
@@ -231,6 +232,7 @@ static void expand_steps(wg_node *n, const wgi_cell *c, wg_value *bh, wg_value *
         to[1].at[t] = part[WGI_MAX_GATES - 1]; /* m of gru */
         to[0].at[t] = wg_concat(part, (size_t)c->gates, 1);
         for (int i = 0; i < c->states; i++)
+            /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): there are c->states of them */
             to[first + i].at[t] = state[i] = wgi_hold(lengths, t, state[i], before[i]);
     }
     for (int i = 0; room && i < SEQUENCES; i++)

@@ -23,7 +23,7 @@ static size_t parameters_of(const wg_store *store)
 wg_status paper_checkpoints_keep(paper_checkpoints *c, const wg_store *store)
 {
     const size_t size = parameters_of(store);
-    float *number = realloc(c->number, ((size_t)c->n + 1) * size * sizeof *number);
+    float *number = realloc(c->number, (((size_t)c->n + 1) * size + 1) * sizeof *number);
     if (!number)
         return WG_ENOMEM;
     float *to = number + (size_t)c->n * size;

@@ -26,9 +26,9 @@ static const double choice[CHOICES] = {0.6, 0.3, 0.1};
  * 3, which no two lines of the table share by rule. */
 static int follower(int a, int b, int rank)
 {
-    const wgi_random random = wgi_random_of(41, (uint64_t)(a * WORDS + b), 0);
+    const wgi_random random = wgi_random_of(41, (uint64_t)a * WORDS + (uint64_t)b, 0);
     int first = (int)(wgi_uniform(&random, 0) * WORDS);
-    int step = 1 + 2 * (int)(wgi_uniform(&random, 1) * (WORDS / 2)); /* odd: no word twice */
+    int step = 1 + 2 * (int)(wgi_uniform(&random, 1) * (WORDS / 2.0)); /* odd: no word twice */
     return (first + rank * step) % WORDS;
 }
 
@@ -70,6 +70,7 @@ static double by_source(void)
     for (uint64_t i = 0; i < TESTS; i++) {
         speak(TEST_STREAM, i, text);
         for (int t = 1; t <= T; t++)
+            /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): a rank is one of CHOICES */
             sum += t <= 2 ? log(WORDS) : -log(choice[rank_of(text[t - 2], text[t - 1], text[t])]);
     }
     return sum / (TESTS * T);
@@ -284,9 +285,9 @@ static void add_losses(paper_run *r, double (*values)[NUMBERS], int seeds)
                 *least = paper_add_curve(p, "entropy of the source");
     for (int k = 0; k < CURVE; k++) {
         paper_spread s = over_seeds(values, seeds, LOSSES + k);
-        double update = (double)(updates_of(r) / CURVE * (k + 1));
-        paper_point(p, c, update, s.mean, s.deviation);
-        paper_point(p, least, update, entropy(), 0);
+        int64_t update = updates_of(r) / CURVE * (k + 1);
+        paper_point(p, c, (double)update, s.mean, s.deviation);
+        paper_point(p, least, (double)update, entropy(), 0);
     }
 }
 

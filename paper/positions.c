@@ -53,7 +53,7 @@ static void draw_sinusoids(paper_run *r)
         double sum = 0;
         for (int64_t i = 0; i < WIDTH; i++)
             sum += wg_sinusoid(WG_POSITIONS_INTERLEAVED, DRAWN, i, WIDTH) *
-                   wg_sinusoid(WG_POSITIONS_INTERLEAVED, DRAWN + k, i, WIDTH) / (WIDTH / 2);
+                   wg_sinusoid(WG_POSITIONS_INTERLEAVED, DRAWN + k, i, WIDTH) / (WIDTH / 2.0);
         paper_point(p, c, (double)k, sum, 0);
     }
 }

@@ -102,12 +102,13 @@ wg_status paper_train(paper_run *r, const paper_training *variant, int variants,
                       paper_results *out)
 {
     const int count = numbers_of(&variant[0]);
-    *out = (paper_results){.variants = variants,
-                           .seeds = seeds,
-                           .tests = variant->tests ? variant->tests : 1,
-                           .points = variant->points,
-                           .extras = variant->extras,
-                           .number = calloc((size_t)(variants * seeds * count), sizeof(double))};
+    *out = (paper_results){
+        .variants = variants,
+        .seeds = seeds,
+        .tests = variant->tests ? variant->tests : 1,
+        .points = variant->points,
+        .extras = variant->extras,
+        .number = calloc((size_t)variants * (size_t)seeds * (size_t)count, sizeof(double))};
     if (!out->number)
         return wgi_error_set(&r->error, WG_ENOMEM, "out of memory");
     batch_of_trials b = {variant, out};
@@ -199,8 +200,8 @@ void paper_add_losses(paper_run *r, const paper_training *variant, const paper_r
         paper_curve *c = paper_add_curve(p, "%s", variant[i].name);
         for (int k = 0; k < results->points; k++) {
             paper_spread s = paper_loss_at(results, i, k);
-            double update = (double)(variant[i].updates / results->points * (k + 1));
-            paper_point(p, c, update, s.mean, s.deviation);
+            int64_t update = variant[i].updates / results->points * (k + 1);
+            paper_point(p, c, (double)update, s.mean, s.deviation);
         }
     }
 }

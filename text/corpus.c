@@ -135,7 +135,7 @@ static wg_status cut(wg_corpus *c, reader *r)
         else
             free(spans[i].ids);
     free(spans);
-    c->n = n_spans;
+    c->n = n_spans; /* NOLINT(clang-analyzer-core.NullDereference): called with memory for c */
     return r->sentence ? WG_OK : no_memory(r);
 }
 

@@ -133,7 +133,7 @@ wg_status wgi_tokens_count(wgi_token_table *out, wg_vocabulary_kind kind, int64_
     *out = (wgi_token_table){0};
     bool ok = count_all(&all, kind, (wgi_slice){text, text_size});
     if (ok)
-        order = malloc(all.n * sizeof *order);
+        order = malloc((all.n + 1) * sizeof *order);
     ok = order != NULL;
     for (size_t i = 0; ok && i < all.n; i++)
         order[i] = (counted){all.token[i].count, {wgi_token_text(&all, i), all.token[i].size}};

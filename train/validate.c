@@ -81,6 +81,7 @@ enum { WEIGHT, EXAMPLES, FIRST_METRIC, ROW = FIRST_METRIC + WG_MAX_METRICS };
 
 static void put_row(double row[ROW], const wgi_means *m)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without memory the status says so */
     row[WEIGHT] = (double)m->weight;
     row[EXAMPLES] = (double)m->examples;
     for (size_t k = 0; k < m->n; k++)

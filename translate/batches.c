@@ -329,7 +329,7 @@ static void put_row(int32_t *to, int64_t size, int32_t first, wg_sentence s, int
     int64_t n = 0;
     if (first >= 0)
         to[n++] = first;
-    if (s.n)
+    if (s.ids)
         memcpy(to + n, s.ids, s.n * sizeof *to);
     n += (int64_t)s.n;
     if (last >= 0)

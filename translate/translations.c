@@ -103,6 +103,7 @@ static uint64_t bytes_of(char *const *texts, size_t first, size_t step, size_t n
 {
     uint64_t bytes = 0;
     for (size_t i = first; i < n; i += step)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): this rank has made these texts */
         bytes += strlen(texts[i]) + 1;
     return bytes;
 }
@@ -128,7 +129,7 @@ static wg_status share_texts(const wgi_validator *v, char **texts, size_t n, wg_
         wg_ranks_broadcast(v->ranks, &bytes, sizeof bytes, (int)r);
         char *packed = malloc(bytes + 1);
         wg_status status = packed ? WG_OK : wgi_error_set(error, WG_ENOMEM, "out of memory");
-        ok = wg_ranks_agree(v->ranks, status, error) == WG_OK;
+        ok = wg_ranks_agree(v->ranks, status, error) == WG_OK && packed;
         if (ok && r == rank)
             copy_texts(texts, r, count, n, packed, false);
         if (ok)

@@ -64,19 +64,19 @@ dnnl_status_t wgi_od_convolution(od_pd *pd, dnnl_engine_t e, od_const_md src, od
 dnnl_status_t wgi_od_convolution_backward_data(od_pd *pd, dnnl_engine_t e, od_const_md diff_src,
                                                od_const_md weights, od_const_md diff_dst,
                                                const od_geometry *g,
-                                               const_dnnl_primitive_desc_t forward,
+                                               const_dnnl_primitive_desc_t hint,
                                                const_dnnl_primitive_attr_t attr);
 dnnl_status_t wgi_od_convolution_backward_weights(od_pd *pd, dnnl_engine_t e, od_const_md src,
                                                   od_const_md diff_weights, od_const_md diff_bias,
                                                   od_const_md diff_dst, const od_geometry *g,
-                                                  const_dnnl_primitive_desc_t forward,
+                                                  const_dnnl_primitive_desc_t hint,
                                                   const_dnnl_primitive_attr_t attr);
 dnnl_status_t wgi_od_pooling(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg, od_const_md src,
                              od_const_md dst, const od_geometry *g,
                              const_dnnl_primitive_attr_t attr);
 dnnl_status_t wgi_od_pooling_backward(od_pd *pd, dnnl_engine_t e, dnnl_alg_kind_t alg,
                                       od_const_md diff_src, od_const_md diff_dst,
-                                      const od_geometry *g, const_dnnl_primitive_desc_t forward,
+                                      const od_geometry *g, const_dnnl_primitive_desc_t hint,
                                       const_dnnl_primitive_attr_t attr);
 
 #endif

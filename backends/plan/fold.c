@@ -63,13 +63,13 @@ static outcome compute(const fold *f, const wg_node *n)
     }
     if (result == COMPUTED && wgi_is_constant(n)) {
         const wg_constant_attrs *a = n->attrs;
-        if (a->data.size)
+        if (a->data.size) /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): it has an output */
             memcpy(f->out[0], a->data.bytes, a->data.size);
     } else if (result == COMPUTED) {
         result = call_once(f, n);
     }
     for (int k = 0; result != COMPUTED && k < n->n_out; k++) {
-        free(f->out[k]);
+        free(f->out[k]); /* NOLINT(clang-analyzer-core.CallAndMessage): allocated above, or NULL */
         f->data[n->out[k]->id] = NULL;
     }
     return result;
@@ -144,6 +144,7 @@ static bool keep(wgi_planner *p, void *const *data, const bool *kept)
             continue;
         wgi_storage *s = &p->layout.storage[p->layout.storage_of[i]];
         s->memory = p->memory.constants + s->offset;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what has a storage has data */
         memcpy(s->memory, data[i], wg_value_bytes(wg_graph_value(p->g, i)));
     }
     p->layout.leaf_bytes += total;

@@ -10,6 +10,7 @@ static bool check_assignments(wgi_planner *p)
     char name[200];
     for (size_t i = 0; i < p->marks.n_assigns; i++) {
         const wg_value *leaf = p->marks.assigns[i].leaf;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an assignment has a leaf */
         if (!wgi_is_stored(leaf->node))
             return wgi_planner_fail(p, WG_EINVAL,
                                     "%s %s is assigned: only a parameter or a state can be",

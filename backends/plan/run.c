@@ -293,7 +293,7 @@ static size_t copy_overwritten(const wg_plan *p, char *saved, bool back)
         const wgi_assignment *a = &marks.assigns[i];
         size_t bytes = is_written_in_place(p, a) ? wg_value_bytes(a->leaf) : 0;
         char *leaf = wgi_memory_of(p, a->leaf);
-        if (saved && bytes)
+        if (saved && leaf && bytes)
             memcpy(back ? leaf : saved + total, back ? saved + total : leaf, bytes);
         total += bytes;
     }

@@ -53,7 +53,7 @@ static void send_mpi(void *state, const void *data, size_t bytes, int to, int ta
     MPI_Request request;
     (void)state;
     MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
-    put(r, request);
+    put(r, request); /* NOLINT(clang-analyzer-optin.mpi.MPI-Checker): its holder waits for it */
 }
 
 static void receive_mpi(void *state, void *data, size_t bytes, int from, int tag, wgi_request *r)
@@ -61,7 +61,7 @@ static void receive_mpi(void *state, void *data, size_t bytes, int from, int tag
     MPI_Request request;
     (void)state;
     MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &request);
-    put(r, request);
+    put(r, request); /* NOLINT(clang-analyzer-optin.mpi.MPI-Checker): its holder waits for it */
 }
 
 static bool test_mpi(void *state, wgi_request *r)
@@ -71,7 +71,7 @@ static bool test_mpi(void *state, wgi_request *r)
     (void)state;
     memcpy(&request, r, sizeof request);
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    put(r, request);
+    put(r, request); /* NOLINT(clang-analyzer-optin.mpi.MPI-Checker): its holder waits for it */
     return done;
 }
 

@@ -331,9 +331,8 @@ wg_status wgi_picture_draw(wg_picture *p, wg_picture_format format, FILE *file)
                  .node = calloc(p->n_boxes + 1, sizeof *d.node)};
     if (d.g && d.node)
         draw(&d);
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the child that this runs in exits */
     if (!d.g || !d.node || d.failed || ids.failed)
-        return WG_ENOMEM;
+        return WG_ENOMEM; /* NOLINT(clang-analyzer-unix.Malloc): the child that this is exits */
     if (format == WG_PICTURE_DOT)
         return agwrite(d.g, file) == 0 && !ferror(file) ? WG_OK : WG_EIO;
     return wgi_picture_lay_out(d.g, format == WG_PICTURE_SVG ? "svg" : "png", file);

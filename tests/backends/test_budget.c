@@ -447,7 +447,7 @@ static size_t measured(int64_t size, size_t memory)
             ok = wg_plan_run(p, step) == WG_OK;
         grown = resident_peak() - before;
         ok = ok && write(ends[1], &grown, sizeof grown) == sizeof grown;
-        _exit(!ok);
+        _exit(ok ? 0 : 1);
     }
     int status;
     close(ends[1]);

@@ -55,7 +55,7 @@ static size_t expect_same(const char *what, const wg_hypothesis *a, const wg_hyp
         for (size_t t = 0; t < a[i].n; t++, compared++) {
             check_that(a[i].ids[t] == b[i].ids[t], "%s: hypothesis %zu, token %zu is %d and %d",
                        what, i, t, a[i].ids[t], b[i].ids[t]);
-            check_that(fabs(a[i].token_scores[t] - b[i].token_scores[t]) <= 1e-4,
+            check_that(fabs((double)a[i].token_scores[t] - (double)b[i].token_scores[t]) <= 1e-4,
                        "%s: hypothesis %zu, token %zu: %g and %g", what, i, t,
                        (double)a[i].token_scores[t], (double)b[i].token_scores[t]);
         }
@@ -353,7 +353,7 @@ static void results_are_well_formed(void **state)
                                      .max_length = 12};
         wg_hypothesis *h = translate(s, &x, &o);
         for (size_t i = 0; i < 3 * x.n; i++) {
-            size_t max = (size_t)(1.5 * (double)x.length[i / 3] + 2);
+            const size_t line = i / 3, max = (size_t)(1.5 * (double)x.length[line] + 2);
             assert_true(h[i].n >= 1 && h[i].n <= (max < 12 ? max : 12));
             bool ends = h[i].ids[h[i].n - 1] == EOS;
             assert_true(ends || h[i].n == (max < 12 ? max : 12));

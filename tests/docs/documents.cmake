@@ -23,6 +23,7 @@ add_executable(test_pages ${docs}/test_pages.c)
 target_link_libraries(test_pages PRIVATE test_support)
 target_compile_definitions(test_pages PRIVATE PAGE_GRAPHVIZ=$<BOOL:${WG_GRAPHVIZ}> PAGE_ONEDNN=$<BOOL:${WG_ONEDNN}>
   PAGE_ONNX=$<BOOL:${WG_ONNX}> PAGE_TRAINING=$<BOOL:${WG_TRAINING}>)
+set(pages "")
 set(declared "")
 set(listed "")
 foreach(document ${documents})
@@ -34,7 +35,7 @@ foreach(document ${documents})
     add_custom_command(OUTPUT page_${name}.c
       COMMAND awk -v mode=c -v table=${table} -f ${docs}/blocks.awk ${document} > page_${name}.c
       DEPENDS ${docs}/blocks.awk ${document})
-    target_sources(test_pages PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/page_${name}.c)
+    list(APPEND pages ${CMAKE_CURRENT_BINARY_DIR}/page_${name}.c)
     set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/page_${name}.c PROPERTIES COMPILE_OPTIONS
       "-Wno-unused;-Wno-unused-parameter;-Wno-missing-declarations;-Wno-missing-prototypes;-Wno-shadow;-Wno-unused-result")
     string(APPEND declared "extern const page_block ${table}[];\n")
@@ -43,7 +44,8 @@ foreach(document ${documents})
 endforeach()
 file(CONFIGURE OUTPUT pages.c CONTENT
   "#include \"tests/docs/page.h\"\n\n${declared}\nconst page_block *const pages[] = {\n${listed}    NULL};\n")
-target_sources(test_pages PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/pages.c)
+target_sources(test_pages PRIVATE ${pages} ${CMAKE_CURRENT_BINARY_DIR}/pages.c)
+wg_generated(test_pages ${pages})
 set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/pages.c PROPERTIES COMPILE_OPTIONS -Wno-missing-declarations)
 add_test(NAME test_pages COMMAND test_pages)
 # The blocks are not whole programs: they do not free what the next line of a program would.
@@ -64,6 +66,7 @@ add_custom_command(OUTPUT signatures.c
   COMMAND awk -f ${docs}/signatures.awk ${PROJECT_SOURCE_DIR}/docs/ops.md > signatures.c
   DEPENDS ${docs}/signatures.awk ${PROJECT_SOURCE_DIR}/docs/ops.md)
 add_executable(test_signatures ${docs}/test_signatures.c ${CMAKE_CURRENT_BINARY_DIR}/signatures.c)
+wg_generated(test_signatures ${CMAKE_CURRENT_BINARY_DIR}/signatures.c)
 target_link_libraries(test_signatures PRIVATE test_support)
 target_compile_definitions(test_signatures PRIVATE HEADERS="${PROJECT_SOURCE_DIR}/include/wengert"
   OPS_PAGE="${PROJECT_SOURCE_DIR}/docs/ops.md")

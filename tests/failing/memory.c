@@ -177,6 +177,7 @@ static void dies(void *block)
 
 /* ---- the functions --------------------------------------------------------------------------- */
 
+/* Parameters are called as in the headers of glibc. */
 #define REPLACED __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
@@ -185,26 +186,26 @@ REPLACED void *malloc(size_t size)
     return refuse(CALLER) ? NULL : born(__libc_malloc(size), CALLER);
 }
 
-REPLACED void *calloc(size_t count, size_t size)
+REPLACED void *calloc(size_t nmemb, size_t size)
 {
-    return refuse(CALLER) ? NULL : born(__libc_calloc(count, size), CALLER);
+    return refuse(CALLER) ? NULL : born(__libc_calloc(nmemb, size), CALLER);
 }
 
-REPLACED void free(void *p)
+REPLACED void free(void *ptr)
 {
     int saved = errno; /* as in glibc */
-    dies(p);
-    __libc_free(p);
+    dies(ptr);
+    __libc_free(ptr);
     errno = saved;
 }
 
-REPLACED void *realloc(void *p, size_t size)
+REPLACED void *realloc(void *ptr, size_t size)
 {
     if (refuse(CALLER))
         return NULL;
-    void *moved = __libc_realloc(p, size);
+    void *moved = __libc_realloc(ptr, size);
     if (moved || !size)
-        dies(p);
+        dies(ptr);
     return born(moved, CALLER);
 }
 
@@ -218,12 +219,12 @@ REPLACED void *aligned_alloc(size_t alignment, size_t size)
     return refuse(CALLER) ? NULL : born(__libc_memalign(alignment, size), CALLER);
 }
 
-REPLACED int posix_memalign(void **p, size_t alignment, size_t size)
+REPLACED int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
     void *block = refuse(CALLER) ? NULL : born(__libc_memalign(alignment, size), CALLER);
     if (!block)
         return ENOMEM;
-    *p = block;
+    *memptr = block;
     return 0;
 }
 
@@ -261,8 +262,10 @@ static void crashed(int number)
     Dl_info info;
     bool threw = false, met_noexcept = false;
     counting = false;
+    /* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): the process crashes anyway */
     int n = backtrace(frame, 64);
     for (int i = 0; i < n && *object == '?'; i++) {
+        /* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): the process crashes anyway */
         if (!dladdr(frame[i], &info) || !info.dli_fname)
             continue;
         met_noexcept |= is_called(&info, "__gxx_personality_v0");

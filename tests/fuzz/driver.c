@@ -51,6 +51,7 @@ static void keep_input(void)
         write(STDERR_FILENO, crash_file, strlen(crash_file)) < 0 ||
         write(STDERR_FILENO, "\n", 1) < 0)
         _exit(1);
+    close(f);
 }
 
 static void keep_and_end(int signal_number)

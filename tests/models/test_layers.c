@@ -210,6 +210,11 @@ static void averages_of_nothing_are_refused(void **state)
     tower(input(g, "x", WG_F32, 3, 5));
     assert_int_not_equal(wg_average_update(g, "teacher", 1), WG_OK);
     small_refused(g, "decay is 1, must be in [0, 1)");
+    g = wg_graph_new();
+    tower(input(g, "x", WG_F32, 3, 5));
+    wg_state(g, "/updates", WG_F32, WG_SCALAR, wg_zeros());
+    assert_int_equal(wg_average_update(g, NULL, 0.9), WG_OK); /* of no scope: no averages */
+    wg_graph_free(g);
 }
 
 /* ---- feed-forward ---------------------------------------------------------------------------- */

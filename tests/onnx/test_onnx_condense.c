@@ -68,13 +68,20 @@ static void put(text *t, const void *bytes, size_t n)
     t->n += n;
 }
 
+/* Seven bits of a number; the eighth says that more follow. */
+static void put_bits(text *t, uint64_t bits, bool more)
+{
+    const uint8_t end = more ? 128 : 0, byte = (uint8_t)(bits & 127) | end;
+    put(t, &byte, 1);
+}
+
 /* A field with a length, whose number takes `width` bytes; it may have more than it needs. */
 static void put_field(text *t, uint32_t field, size_t width, const void *bytes, size_t n)
 {
     for (uint32_t tag = field << 3 | 2; tag; tag >>= 7)
-        put(t, &(uint8_t){(uint8_t)((tag & 127) | (tag > 127 ? 128 : 0))}, 1);
+        put_bits(t, tag, tag > 127);
     for (size_t i = 0; i < width; i++)
-        put(t, &(uint8_t){(uint8_t)((n >> 7 * i & 127) | (i + 1 < width ? 128 : 0))}, 1);
+        put_bits(t, n >> 7 * i, i + 1 < width);
     put(t, bytes, n);
 }
 

@@ -263,13 +263,12 @@ static void unknown_fields_are_passed_over(void **state)
     wg_graph *g;
     size_t size;
     begin(&m);
-    uint8_t *bytes = made_bytes(&m, &size);
+    uint8_t *bytes = made_bytes(&m, &size), *longer = realloc(bytes, size + sizeof unknown);
     made_free(&m);
-    bytes = realloc(bytes, size + sizeof unknown);
-    assert_non_null(bytes);
-    memcpy(bytes + size, unknown, sizeof unknown - 1);
-    write_bytes(path, bytes, size + sizeof unknown - 1);
-    free(bytes);
+    assert_non_null(longer);
+    memcpy(longer + size, unknown, sizeof unknown - 1);
+    write_bytes(path, longer, size + sizeof unknown - 1);
+    free(longer);
     check_that(import(&g, NULL) == WG_OK, "%s", error.text);
     wg_graph_free(g);
 }

@@ -83,8 +83,9 @@ static void uniform_is_flat(void **state)
             squares += (u - 1) * (u - 1);
             bin[(int)fmin(BINS - 1, (u + 1) / 4 * BINS)]++;
         }
+        const double wanted = (double)MANY / BINS;
         for (int b = 0; b < BINS; b++)
-            chi += (bin[b] - MANY / BINS) * (bin[b] - MANY / BINS) / (MANY / BINS);
+            chi += (bin[b] - wanted) * (bin[b] - wanted) / wanted;
         double sigma = 4 / sqrt(12.0 * MANY);
         check_that(fabs(sum / MANY - 1) < 5 * sigma, "mean %g", sum / MANY);
         check_that(fabs(squares / MANY - 16.0 / 12) < 5 * 16 / sqrt(180.0 * MANY), "variance %g",

@@ -334,7 +334,7 @@ static uint64_t draw(uint64_t *random, uint64_t below)
 static void draw_line(uint64_t *random, words *w, char *text, int min)
 {
     static const char *const some[] = {"a", "b", "ab", "ba", "aa", "bb", "\xc3\xa4", "c"};
-    w->n = min + (int)draw(random, (uint64_t)(MAX_WORDS - min + 1));
+    w->n = min + (int)draw(random, (uint64_t)(MAX_WORDS - min) + 1);
     *text = '\0';
     for (int i = 0; i < w->n; i++) {
         strcpy(w->word[i], some[draw(random, 2 + draw(random, 7))]);

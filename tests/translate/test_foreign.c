@@ -103,9 +103,10 @@ static size_t compare_scores(const wg_translation *x, const wg_translation *y, s
         const wg_hypothesis *a = &x[i].hypothesis, *b = &y[i].hypothesis;
         assert_string_equal(x[i].text, y[i].text);
         assert_true(a->n == b->n && !a->token_scores == !b->token_scores);
-        for (size_t k = 0; a->token_scores && k < a->n; k++, compared++)
-            assert_true(fabs(a->token_scores[k] - b->token_scores[k]) <=
-                        1e-6 * fmax(1, fabs(a->token_scores[k])));
+        for (size_t k = 0; a->token_scores && k < a->n; k++, compared++) {
+            double p = a->token_scores[k], q = b->token_scores[k];
+            assert_true(fabs(p - q) <= 1e-6 * fmax(1, fabs(p)));
+        }
     }
     return compared;
 }

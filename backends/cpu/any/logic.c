@@ -29,10 +29,12 @@ UNARY_OF(wgi_cpu_logical_not, uint8_t, uint8_t, !x)
             WHERE_LOOP(type, step[0], step[1], step[2])                                            \
         }                                                                                          \
     }
+/* NOLINTBEGIN(bugprone-branch-clone): it does not look into `omp simd` loops */
 WHERE_ROW(uint8_t)
 WHERE_ROW(uint16_t)
 WHERE_ROW(uint32_t)
 WHERE_ROW(uint64_t)
+/* NOLINTEND(bugprone-branch-clone) */
 /* clang-format on */
 
 static void where_piece(const wg_call *call, const wgi_rows *r, int64_t first, int64_t end)

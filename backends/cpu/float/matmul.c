@@ -117,6 +117,7 @@ void KERNEL(matmul)(wg_call *c)
     for (int64_t k = 0; k < batches * down * across; k++) {
         int64_t i = k / across % down * height, j = k % across * TILE, ia = 0, ib = 0;
         for (int64_t axis = batch.rank - 1, rest = k / across / down; axis >= 0; axis--) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): a rank is small */
             ia += rest % batch.dim[axis] * sa[axis];
             ib += rest % batch.dim[axis] * sb[axis];
             rest /= batch.dim[axis];

@@ -33,6 +33,7 @@ static inline void columns(const simd_cumulate *c, int64_t at, int64_t width, bo
         int64_t i = at + (c->reverse ? c->size - 1 - k : k) * c->inner;
         const float *x = c->x + i;
         float *y = c->y + i;
+        /* NOLINTNEXTLINE(bugprone-branch-clone): it does not look into `omp simd` loops */
         if (c->exclusive)
 #pragma omp simd
             for (int64_t j = 0; j < width; j++) {

@@ -68,16 +68,16 @@ static void look_ahead(const float *x, int64_t width)
         __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(2 * width + i) * sizeof *x));
 }
 
-/* Row `row` of the results: y, and with a branch the sum. */
+/* Row `row` of the results: y, and the sum with a branch, unless that is NULL. */
 static void forward_row(const simd_norm *a, int64_t row, float *sum, float *restrict y)
 {
     int64_t width = a->width, at = row * width;
     const float *gain = a->gain, *bias = a->bias;
-    if (a->branch)
+    if (sum)
         simd_drop(&a->mask, at, width, a->branch + at, a->residual + at, sum);
     else
         look_ahead(a->x + at, width);
-    const float *restrict x = a->branch ? sum : a->x + at;
+    const float *restrict x = sum ? sum : a->x + at;
     /* The mean is mean + rest: rounded to one float it would be wrong by much of a small
      * deviation. */
     float mean = a->mean ? (float)(moments_of(x, width, 0).sum / (double)width) : 0;
@@ -129,7 +129,7 @@ static void forward_share(const void *args, simd_member m)
             forward_row(a, row, sum ? sum + at : NULL, a->y + at);
             continue;
         }
-        forward_row(a, row, room.second, room.first);
+        forward_row(a, row, sum ? room.second : NULL, room.first);
         simd_stream(a->y + at, room.first, a->width);
         if (sum)
             simd_stream(sum + at, room.second, a->width);
@@ -142,7 +142,7 @@ void SIMD(layernorm_forward)(const simd_norm *a)
     simd_team(threads_for(a), forward_share, a);
 }
 
-/* Row `row` of dx, and with a branch of dbranch; adds to the block's sums for dgain and dbias. */
+/* Row `row` of dx, and of dbranch unless that is NULL; adds to the block's sums for dgain and dbias. */
 static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
                          float *restrict dbias, float *restrict dx, float *dbranch)
 {
@@ -178,7 +178,7 @@ static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
 #pragma omp simd
         for (int64_t i = 0; i < width; i++)
             dx[i] += a->more[row * width + i];
-    if (a->dbranch)
+    if (dbranch)
         simd_drop(&a->mask, row * width, width, dx, NULL, dbranch);
 }
 
@@ -195,7 +195,7 @@ static void backward_block(const simd_norm *a, int64_t from, int64_t to, bool pa
                          a->dbranch ? a->dbranch + at : NULL);
             continue;
         }
-        backward_row(a, row, sums, sums + width, room.first, room.second);
+        backward_row(a, row, sums, sums + width, room.first, a->dbranch ? room.second : NULL);
         simd_stream(a->dx + at, room.first, width);
         if (a->dbranch)
             simd_stream(a->dbranch + at, room.second, width);

@@ -320,6 +320,7 @@ static void lstm_back(const back *x, int64_t U)
     for (int64_t l = 0; l < x->width; l++) {
         float i = gates[l], f = gates[U + l], g = gates[2 * U + l], o = gates[3 * U + l];
         float h = dh[l] + to_h[l], s = simd_tanh(c[l]);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an LSTM has dc */
         float d = dc[l] + to_c[l] + h * o * (1 - s * s);
         float di = d * g * (i * (1 - i)), df = d * c_before[l] * (f * (1 - f)),
               dg = d * i * (1 - g * g), dout = h * s * (o * (1 - o));

@@ -63,7 +63,7 @@ static void find_tops(const float *block, float tops[SUBS + 1][LANES])
         float *top = tops[sub];
         for (int lane = 0; lane < LANES; lane++)
             top[lane] = -INFINITY;
-        for (int c = 0; c < SUB; c += 4, b += 4 * LANES)
+        for (int c = 0; c < SUB; c += 4, b += 4 * LANES) {
 #pragma omp simd
             for (int lane = 0; lane < LANES; lane++) {
                 float x0 = b[lane], x1 = b[LANES + lane], x2 = b[2 * LANES + lane],
@@ -73,6 +73,7 @@ static void find_tops(const float *block, float tops[SUBS + 1][LANES])
                 x = x2 > x ? x2 : x;
                 top[lane] = x3 > x ? x3 : x;
             }
+        }
 #pragma omp simd
         for (int lane = 0; lane < LANES; lane++)
             all[lane] = top[lane] > all[lane] ? top[lane] : all[lane];
