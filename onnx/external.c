@@ -152,7 +152,7 @@ wg_status wgi_ox_external_read(void *bytes, const ox_tensor_proto *t, uint64_t s
     if (status != WG_OK)
         return status;
     const char *slash = strrchr(model, '/');
-    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): a place without location is refused */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): no place without location */
     size_t folder = slash ? (size_t)(slash - model) + 1 : 0, n = folder + strlen(p.location) + 1;
     char *path = malloc(n);
     if (!path)

@@ -142,7 +142,8 @@ void SIMD(layernorm_forward)(const simd_norm *a)
     simd_team(threads_for(a), forward_share, a);
 }
 
-/* Row `row` of dx, and of dbranch unless that is NULL; adds to the block's sums for dgain and dbias. */
+/* Row `row` of dx, and of dbranch unless that is NULL; adds to the block's sums for dgain and
+ * dbias. */
 static void backward_row(const simd_norm *a, int64_t row, float *restrict dgain,
                          float *restrict dbias, float *restrict dx, float *dbranch)
 {

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* THIN_ALONG: the maximum rows of a thin product where B lies along its rows.  NARROW: so few columns
- * that A is read where it lies, instead of being packed for them. */
+/* THIN_ALONG: the maximum rows of a thin product where B lies along its rows.  NARROW: the maximum
+ * columns for which A is read where it lies, instead of being packed. */
 #if defined(__AVX512F__)
 enum {
     LANES = 16,
