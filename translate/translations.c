@@ -103,7 +103,7 @@ static uint64_t bytes_of(char *const *texts, size_t first, size_t step, size_t n
 {
     uint64_t bytes = 0;
     for (size_t i = first; i < n; i += step)
-        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): rank 0 made these texts */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): this rank made these texts */
         bytes += strlen(texts[i]) + 1;
     return bytes;
 }
