@@ -156,7 +156,7 @@ static wg_status append(const wg_language_model *m, char **text, const int32_t *
     char *longer = realloc(*text, before + more + 2);
     if (longer) {
         memcpy(longer + before, line, more);
-        strcpy(longer + before + more, ends ? "\n" : "");
+        memcpy(longer + before + more, ends ? "\n" : "", ends ? 2 : 1);
         *text = longer;
     }
     free(line);
