@@ -6,16 +6,20 @@
 #include "ops/initial.h"
 #include "wengert/ops/table.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Threads that decode have stores of their own over that of the model, and make plans at the same
+ * time.  All that these change in the common base is what they note of a tensor: it is atomic. */
 typedef struct wgi_owned {
     wg_tensor tensor;
-    void *block; /* memory that tensor.data lies in */
-    wgi_role role;
-    bool told;  /* the role is what a plan knew */
-    bool loose; /* from a file, not used by a plan yet: see wgi_store_fill */
+    void *block;       /* memory that tensor.data lies in */
+    atomic_uint role;  /* a wgi_role, with TOLD if it is what a plan knew */
+    atomic_bool loose; /* from a file, not used by a plan yet: see wgi_store_fill */
 } wgi_owned;
+
+enum { TOLD = 4 /* a bit that no role has */ };
 
 typedef struct wgi_note {
     char *key, *text;
@@ -227,7 +231,7 @@ wg_status wgi_store_fill(wg_store *s, const wg_tensor *list, size_t n, const cha
         if (ok && bytes)
             memcpy(t->tensor.data, list[i].data, bytes);
         if (ok)
-            t->loose = loose;
+            atomic_store_explicit(&t->loose, loose, memory_order_relaxed);
     }
     if (!ok) {
         clear(s);
@@ -249,13 +253,14 @@ const char *wgi_store_source(const wg_store *s)
 
 wgi_role wgi_store_role(const wg_store *s, size_t i)
 {
-    return s->tensor[i]->role;
+    return (wgi_role)(atomic_load_explicit(&s->tensor[i]->role, memory_order_relaxed) & ~TOLD);
 }
 
 void wgi_store_set_role(wg_store *s, size_t i, wgi_role role)
 {
-    if (!s->tensor[i]->told)
-        s->tensor[i]->role = role;
+    atomic_uint *own = &s->tensor[i]->role;
+    if (!(atomic_load_explicit(own, memory_order_relaxed) & TOLD))
+        atomic_store_explicit(own, role, memory_order_relaxed);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -381,9 +386,21 @@ static wg_status refit(wg_store *s, wgi_owned *t, const wg_value *leaf)
 {
     if (wgi_store_place(s, leaf->name) == SIZE_MAX)
         return add_own(s, leaf->name, leaf->dtype, &leaf->shape) ? WG_OK : WG_ENOMEM;
-    if (t->loose)
+    if (atomic_load_explicit(&t->loose, memory_order_relaxed))
         return reshape_state(s, t, leaf) ? WG_OK : WG_ENOMEM;
     return t->tensor.dtype == leaf->dtype ? WG_ESHAPE : WG_EDTYPE;
+}
+
+/* A plan uses t for that.  The first one that knows decides: if another thread's comes before, the
+ * exchange does nothing. */
+static void note_use(wgi_owned *t, wgi_role role)
+{
+    unsigned known = atomic_load_explicit(&t->role, memory_order_relaxed),
+             now = role | (role != WGI_ROLE_UNKNOWN ? TOLD : 0);
+    atomic_store_explicit(&t->loose, false, memory_order_relaxed);
+    if (!(known & TOLD))
+        atomic_compare_exchange_strong_explicit(&t->role, &known, now, memory_order_relaxed,
+                                                memory_order_relaxed);
 }
 
 wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **out)
@@ -406,9 +423,6 @@ wg_status wgi_store_leaf(wg_store *s, const wg_value *leaf, const wg_tensor **ou
         *out = NULL;
         return status;
     }
-    t = find_owned(s, leaf->name);
-    t->loose = false;
-    t->role = t->told ? t->role : role;
-    t->told |= role != WGI_ROLE_UNKNOWN;
+    note_use(find_owned(s, leaf->name), role);
     return WG_OK;
 }

@@ -12,6 +12,18 @@
 
 #include <cmocka.h>
 
+/* Whether an address or thread sanitizer watches, which takes time and memory: gcc has a macro for
+ * each, clang 14 has features. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 /* Fails with a message of its own. */
 #define check_that(condition, ...)                                                                 \
     do {                                                                                           \

@@ -42,11 +42,7 @@ enum { MANY = 20 };
 
 /* Sanitizers are slow: with them each op has one sample, of which every seventh allocation fails,
  * from one of the first seven on.  Other builds see all of them. */
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = true, STRIDE = 7 };
-#else
-enum { SANITIZED = false, STRIDE = 1 };
-#endif
+enum { STRIDE = SANITIZED ? 7 : 1 };
 
 /* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
  * an expansion, a gradient of a gradient, assigned states. */

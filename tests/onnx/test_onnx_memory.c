@@ -10,11 +10,7 @@
 #include <unistd.h>
 
 /* Every so many allocations fail, from another one on for each model. */
-#ifdef __SANITIZE_ADDRESS__
-enum { STRIDE = 29 };
-#else
-enum { STRIDE = 1 };
-#endif
+enum { STRIDE = SANITIZED ? 29 : 1 };
 
 static const char path[] = "memory.onnx", copy[] = "memory_copy.onnx";
 
