@@ -289,6 +289,7 @@ static void run_thin_panel(const plan *w, int64_t block, int64_t row, int64_t ro
     } else {
         pack_b(p, column, t.columns, term, t.terms, room);
     }
+    /* NOLINTNEXTLINE(misc-redundant-expression): numbers that depend on the instruction set */
     if (columns == WIDE * LANES && columns > WIDTH)
         wide_tiles(t);
     else
