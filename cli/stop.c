@@ -1,5 +1,6 @@
 #include "cli/stop.h"
 #include "cli/cli.h"
+#include "graph/flag.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -24,11 +25,11 @@ static void *wait_for_signal(void *request)
     stop_signals(&set);
     bool heard = sigwait(&set, &got) == 0;
     if (heard && r->gently)
-        r->signal_number = got;
+        wgi_flag_set(&r->signal_number, got);
     else if (heard)
         complain("stopped by %s before the first update", strsignal(got));
     pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* the next signal ends the program, in this thread */
-    if (heard && !r->signal_number)
+    if (heard && !wgi_flag(&r->signal_number))
         raise(got);
     for (;;)
         pause();

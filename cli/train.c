@@ -3,6 +3,7 @@
 #include "cli/progress.h"
 #include "cli/stop.h"
 #include "cli/threads.h"
+#include "graph/flag.h"
 #include "wengert/distributed/ranks.h"
 #include "wengert/translate/folder.h"
 #include "wengert/translate/trainer.h"
@@ -108,9 +109,10 @@ static int train(const wg_settings *s, wg_ranks *ranks)
     }
     progress_end(&p);
     wg_trainer_free(t);
-    if (status == WG_OK && asked.signal_number) {
-        complain("stopped by %s; run the same command to resume", strsignal(asked.signal_number));
-        return 128 + asked.signal_number;
+    int got = wgi_flag(&asked.signal_number);
+    if (status == WG_OK && got) {
+        complain("stopped by %s; run the same command to resume", strsignal(got));
+        return 128 + got;
     }
     return exit_code(status);
 }

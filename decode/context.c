@@ -1,6 +1,7 @@
 #include "decode/context.h"
 #include "decode/int8.h"
 #include "graph/error.h"
+#include "graph/flag.h"
 
 bool wgi_context_init(wgi_decode_context *c, const wg_search_model *model, int threads)
 {
@@ -41,7 +42,7 @@ wg_status wgi_context_plan(const wgi_decode_context *c, wg_plan **out, wg_graph 
 
 wg_status wgi_context_run(wgi_decode_context *c, wg_plan *p)
 {
-    if (c->stop && *c->stop)
+    if (wgi_flag(c->stop))
         return wgi_error_set(&c->error, WG_ESTOPPED, "stopped");
     wg_status status = wg_plan_run(p, 0);
     return status == WG_OK ? status : wgi_error_set(&c->error, status, "%s", wg_plan_message(p));

@@ -3,6 +3,7 @@
 #include "files/read.h"
 #include "train/stop.h"
 #include "graph/error.h"
+#include "graph/flag.h"
 #include "wengert/train/checkpoint.h"
 
 #include <inttypes.h>
@@ -31,13 +32,13 @@ static bool finished(const wg_trainer *t)
  * voted for. */
 static bool stopped(const wg_trainer *t)
 {
-    return t->asked || (!t->options.ranks && t->stop && *t->stop);
+    return t->asked || (!t->options.ranks && wgi_flag(t->stop));
 }
 
 /* Whether somebody wants it to end: by *stop, or by a file in the folder. */
 static bool is_asked(const wg_trainer *t)
 {
-    return (t->stop && *t->stop) || (t->options.folder && wgi_stop_is_asked(t->options.folder));
+    return wgi_flag(t->stop) || (t->options.folder && wgi_stop_is_asked(t->options.folder));
 }
 
 /* ---- an update ------------------------------------------------------------------------------- */

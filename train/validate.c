@@ -1,5 +1,6 @@
 #include "train/validate.h"
 #include "graph/error.h"
+#include "graph/flag.h"
 #include "wengert/distributed/ranks.h"
 
 #include <stdio.h>
@@ -147,7 +148,7 @@ wg_status wgi_validate(wgi_means *out, wgi_plans *plans, const wg_source *source
     if (plans->options->ranks)
         status = validate_shared(out, plans, source, loss, error);
     for (int64_t i = 0; i < source->batches && status == WG_OK && !plans->options->ranks; i++)
-        status = stop && *stop ? WG_ESTOPPED : add_batch(out, plans, source, i, loss, error);
+        status = wgi_flag(stop) ? WG_ESTOPPED : add_batch(out, plans, source, i, loss, error);
     wgi_means_finish(out, out->weight ? (double)out->weight : 1);
     return status;
 }
