@@ -212,12 +212,35 @@ static bool add_arg(const maker *m, step *s, od_const_md md, const od_binding *b
     return true;
 }
 
+/* The cache of oneDNN 2.6.3 keeps the entry of a primitive that it had no memory for, and throws
+ * whenever it is asked for that one again. */
+static void empty_cache(void)
+{
+    int capacity;
+    if (wgi_dnnl.get_primitive_cache_capacity(&capacity) == dnnl_success &&
+        wgi_dnnl.set_primitive_cache_capacity(0) == dnnl_success)
+        wgi_dnnl.set_primitive_cache_capacity(capacity);
+}
+
+/* Such an entry points into pd, and the cache compares its entries while it is emptied: that must
+ * happen before pd is destroyed. */
+static bool make_primitive(dnnl_primitive_t *out, const_dnnl_primitive_desc_t pd)
+{
+    if (wgi_dnnl.primitive_create(out, pd) == dnnl_success)
+        return true;
+    int why = errno;
+    if (why == ENOMEM)
+        empty_cache();
+    errno = why;
+    return false;
+}
+
 /* The step of a primitive, with its scratchpad; NULL on failure. */
 static step *add_step(maker *m, const_dnnl_primitive_desc_t pd)
 {
     step *s = &m->k->steps[m->k->n_steps++];
     od_const_md pad = wgi_dnnl.primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
-    if (wgi_dnnl.primitive_create(&s->primitive, pd) != dnnl_success)
+    if (!make_primitive(&s->primitive, pd))
         return NULL;
     if (pad && wgi_od_md_bytes(pad)) {
         od_binding place = take(m, OD_SCRATCH, DNNL_ARG_SCRATCHPAD, pad);
@@ -294,16 +317,6 @@ static bool allocate_kept(maker *m)
     return m->k->kept || !m->kept;
 }
 
-/* The cache of oneDNN 2.6.3 keeps the entry of a primitive that it had no memory for, and throws
- * whenever it is asked for that one again. */
-static void empty_cache(void)
-{
-    int capacity;
-    if (wgi_dnnl.get_primitive_cache_capacity(&capacity) == dnnl_success &&
-        wgi_dnnl.set_primitive_cache_capacity(0) == dnnl_success)
-        wgi_dnnl.set_primitive_cache_capacity(capacity);
-}
-
 wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const wg_node *n,
                                const od_plan *plan, const char *name, size_t *scratch)
 {
@@ -317,8 +330,6 @@ wg_status wgi_od_kernel_create(od_kernel **out, const od_backend *b, const wg_no
     if (!add_steps(&m, n, plan) || !allocate_kept(&m)) {
         wg_status status = errno == ENOMEM ? WG_ENOMEM : WG_EUNSUPPORTED;
         wgi_od_kernel_free(m.k);
-        if (status == WG_ENOMEM)
-            empty_cache();
         return status;
     }
     snprintf(m.k->name, sizeof m.k->name, "%s%s%s", name,
