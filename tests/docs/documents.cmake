@@ -55,7 +55,7 @@ set_tests_properties(test_pages PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT}
 # Commands, in a folder of their own.
 add_test(NAME commands_in_documents COMMAND sh ${docs}/commands.sh $<TARGET_FILE:wengert_cli> ${PROJECT_SOURCE_DIR}
   "${parts}" ${documents})
-set_tests_properties(commands_in_documents PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT})
+set_tests_properties(commands_in_documents PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT} LABELS slow)
 
 # docs/ops.md is what the program and the headers say; `ninja ops_reference` brings it up to date.
 add_test(NAME ops_page_is_current COMMAND sh -c

@@ -40,9 +40,9 @@ locale_t __wrap_newlocale(int mask, const char *name, locale_t base)
 
 enum { MANY = 20 };
 
-/* Sanitizers are slow: with them each op has one sample, of which every seventh allocation fails,
- * from one of the first seven on.  Other builds see all of them. */
-enum { STRIDE = SANITIZED ? 7 : 1 };
+/* Sanitizers are slow: with them each op has one sample, of which every 19th allocation fails,
+ * from one of the first 19 on.  Other builds see all of them. */
+enum { STRIDE = SANITIZED ? 19 : 1 };
 
 /* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
  * an expansion, a gradient of a gradient, assigned states. */

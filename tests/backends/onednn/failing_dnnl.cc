@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
 
 namespace
@@ -22,6 +23,11 @@ struct {
     const char *first;
 } failing;
 std::atomic<long> live;
+
+// The descriptor of a primitive that there was no memory for.  The cache keeps an entry that points into it, until it is
+// emptied; the descriptor must live that long.
+const_dnnl_primitive_desc_t in_cache;
+long dangling;
 
 bool has(const char *name, const char *part)
 {
@@ -42,6 +48,23 @@ bool refuse(const char *name)
     return true;
 }
 
+template <int number, class... Arguments> void watch_cache(bool done, Arguments... arguments)
+{
+    std::tuple<Arguments...> all(arguments...);
+    if constexpr (number == number_of_primitive_create) {
+        if (!done && failing.status == dnnl_out_of_memory)
+            in_cache = std::get<1>(all);
+    } else if constexpr (number == number_of_set_primitive_cache_capacity) {
+        if (done && std::get<0>(all) == 0)
+            in_cache = nullptr;
+    } else if constexpr (number == number_of_primitive_desc_destroy) {
+        if (in_cache && std::get<0>(all) == in_cache) {
+            in_cache = nullptr;
+            dangling++;
+        }
+    }
+}
+
 template <int number, auto call> struct counted;
 template <int number, class Result, class... Arguments, Result (*call)(Arguments...)>
 struct counted<number, call> {
@@ -49,10 +72,11 @@ struct counted<number, call> {
     {
         const char *name = names[number];
         if constexpr (std::is_same_v<Result, dnnl_status_t>) {
-            if (refuse(name))
-                return failing.status;
-            dnnl_status_t status = call(arguments...);
+            bool refused = refuse(name);
+            dnnl_status_t status = refused ? failing.status : call(arguments...);
             bool done = status == dnnl_success;
+            if (!failing.for_good)
+                watch_cache<number>(done, arguments...);
             live += done && (has(name, "_create") || has(name, "_clone"));
             live -= done && has(name, "_destroy");
             return status;
@@ -75,6 +99,8 @@ void fail_dnnl(size_t at, bool for_good, dnnl_status_t status)
     failing.at = at;
     failing.status = status;
     failing.first = "";
+    in_cache = nullptr;
+    dangling = 0;
 }
 
 size_t fail_dnnl_no_more()
@@ -91,5 +117,10 @@ const char *failed_dnnl_call()
 long live_dnnl_objects()
 {
     return live;
+}
+
+long dangling_dnnl_entries()
+{
+    return dangling;
 }
 }

@@ -22,6 +22,9 @@ size_t fail_dnnl_no_more(void);
 const char *failed_dnnl_call(void);
 /* Objects that were created and not destroyed. */
 long live_dnnl_objects(void);
+/* How often since fail_dnnl the descriptor of a primitive without memory was destroyed before
+ * oneDNN's cache, which keeps a pointer into it, was emptied. */
+long dangling_dnnl_entries(void);
 
 #ifdef __cplusplus
 }

@@ -189,6 +189,10 @@ static void fail_one(const char *what, building *f, const results *expected, siz
         printf("%s: %ld objects are left\n", text, live_dnnl_objects() - objects);
         wrong++;
     }
+    if (dangling_dnnl_entries()) {
+        printf("%s: %ld entries of the cache dangle\n", text, dangling_dnnl_entries());
+        wrong++;
+    }
     free_results(&r);
     wg_graph_free(p.g);
 }
