@@ -14,6 +14,7 @@
 #include "backends/threads.h"
 #include "backends/delay.h"
 #include "backends/quota.h"
+#include "wengert/graph/op.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -31,7 +32,8 @@ int wgi_threads(int wanted)
     int threads = omp_get_max_threads(),
         /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
         quota = getenv("OMP_NUM_THREADS") ? 0 : wgi_quota_processors();
-    return quota > 0 && quota < threads ? quota : threads;
+    threads = quota > 0 && quota < threads ? quota : threads;
+    return threads < WG_MAX_THREADS ? threads : WG_MAX_THREADS;
 }
 
 int wgi_threads_processors(void)

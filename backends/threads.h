@@ -7,7 +7,8 @@
 
 /* `wanted`, or if that is 0 what the process may use: OpenMP's number, which heeds OMP_NUM_THREADS
  * and the processors that the process is bound to; without OMP_NUM_THREADS not more than the
- * processor time that its control groups grant, rounded up.  At least 1. */
+ * processor time that its control groups grant, rounded up.  At least 1, and at most
+ * WG_MAX_THREADS: the stack of the one that starts a team has place for some thousands. */
 int wgi_threads(int wanted);
 
 /* The processors that the process is bound to. */

@@ -49,7 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case BACKEND: add(c, arg, state); break;
     case THREADS:
-        c->threads = (int)number_argument(state, "--threads", arg, 1, MAX_THREADS);
+        c->threads = (int)number_argument(state, "--threads", arg, 1, WG_MAX_THREADS);
         if (check_threads(c->threads) != EXIT_OK)
             exit(EXIT_RUN);
         break;

@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case SMALL: r->options.small = true; break;
     case QUIET: r->options.tell = NULL; break;
     case THREADS:
-        r->options.threads = (int)number_argument(state, "--threads", arg, 1, MAX_THREADS);
+        r->options.threads = (int)number_argument(state, "--threads", arg, 1, WG_MAX_THREADS);
         break;
     case PLOT:
         if (!picture_format(arg))

@@ -59,11 +59,11 @@ wg_status wgi_check_model(const wg_search_model *model, wg_error *error)
 {
     if (!model || !model->config || !model->store)
         return wgi_error_set(error, WG_EINVAL, "wg_search_create: no configuration or no store");
-    if (model->threads < 0)
+    if (model->threads < 0 || model->threads > WG_MAX_THREADS)
         return wgi_error_set(error, WG_EINVAL,
-                             "wg_search_create: threads is %d, must be positive, or 0 for what the "
+                             "wg_search_create: threads is %d, must be 1 to %d, or 0 for what the "
                              "process may use",
-                             model->threads);
+                             model->threads, WG_MAX_THREADS);
     wg_status status = check_tokens(model, error);
     return status == WG_OK ? check_parameters(model->config, model->store, error) : status;
 }

@@ -238,7 +238,7 @@ static void draw_head(paper_run *r, const sentences *s, int attention, int head,
 {
     const int drawn = drawn_sentence(s), side = (int)s->length[drawn];
     const int32_t *source = s->source[drawn], *target = s->target[drawn];
-    char title[PAPER_TEXT], scope[PAPER_TEXT];
+    char title[PAPER_TEXT + 16], scope[PAPER_TEXT];
     snprintf(title, sizeof title, "%s, head %d", scope_of(attention, scope), head);
     paper_panel *p = paper_add_panel(r->report, title, "", "");
     double *x = paper_add_picture(p, side, side);

@@ -6,6 +6,7 @@
 #include "wengert/models/layers.h"
 #include "wengert/ops/ops.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* ---- backends -------------------------------------------------------------------------------- */
@@ -238,18 +239,24 @@ static void a_read_that_succeeds_clears_the_message(void **state)
     wg_graph_free(g);
 }
 
-static void negative_numbers_of_threads_are_refused(void **state)
+static void no_run_has_as_many_threads(void **state)
 {
     (void)state;
-    wg_graph *g = wg_graph_new();
-    wg_plan *p;
-    wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(1))), "y");
-    assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.threads = -1}), WG_EINVAL);
-    assert_null(p);
-    assert_string_equal(wg_graph_message(g),
-                        "wg_plan_create: threads is -1, must be positive, or 0 for what "
-                        "the process may use");
-    wg_graph_free(g);
+    const int wrong[] = {-1, WG_MAX_THREADS + 1, INT_MAX};
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
+        char expected[128];
+        wg_graph *g = wg_graph_new();
+        wg_plan *p;
+        wg_output(wg_exp(wg_input(g, "x", WG_F32, WG_SHAPE(1))), "y");
+        assert_int_equal(wg_plan_create(&p, g, &(wg_plan_options){.threads = wrong[i]}), WG_EINVAL);
+        assert_null(p);
+        snprintf(expected, sizeof expected,
+                 "wg_plan_create: threads is %d, must be 1 to 1024, or 0 for what the process may "
+                 "use",
+                 wrong[i]);
+        assert_string_equal(wg_graph_message(g), expected);
+        wg_graph_free(g);
+    }
 }
 
 /* Of a plan that is profiled, the times of the first run can be forgotten. */
@@ -428,7 +435,7 @@ int main(void)
         cmocka_unit_test(a_plan_needs_closed_scopes),
         cmocka_unit_test(results_are_defined_before_the_first_run),
         cmocka_unit_test(a_read_that_succeeds_clears_the_message),
-        cmocka_unit_test(negative_numbers_of_threads_are_refused),
+        cmocka_unit_test(no_run_has_as_many_threads),
         cmocka_unit_test(a_profile_starts_again),
         cmocka_unit_test(checks_notice_an_input_that_was_never_filled),
         cmocka_unit_test(poison_shows_an_input_that_was_not_written),

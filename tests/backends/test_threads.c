@@ -6,6 +6,7 @@
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
+#include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -106,6 +107,10 @@ static void test_default(void **state)
     assert_true(threads >= 1);
     assert_int_equal(wgi_threads(7), 7);
     assert_true(getenv("OMP_NUM_THREADS") || quota == 0 || threads <= quota);
+    int former = omp_get_max_threads();
+    omp_set_num_threads(WG_MAX_THREADS + 1);
+    assert_true(wgi_threads(0) <= WG_MAX_THREADS);
+    omp_set_num_threads(former);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

@@ -475,7 +475,9 @@ static void bad_models_are_refused(void **state)
     assert_int_equal(wg_store_count(empty), 0);
     model.store = store;
     model.threads = -1;
-    refused(&model, "threads is -1, must be positive, or 0 for what the process may use");
+    refused(&model, "threads is -1, must be 1 to 1024, or 0 for what the process may use");
+    model.threads = WG_MAX_THREADS + 1;
+    refused(&model, "threads is 1025, must be 1 to 1024, or 0 for what the process may use");
     model.threads = 0;
     c.d_ff = 20;
     refused(&model, "encoder/layer0/ff/inner/weight is f32[24,16], must be f32[20,16]");

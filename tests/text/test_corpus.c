@@ -1,6 +1,7 @@
 /* Corpora: what is read, kept, left out and refused. */
 #include "tests/allocations.h"
 #include "tests/folder.h"
+#include "wengert/graph/op.h"
 #include "wengert/text/corpus.h"
 
 #include <sys/stat.h>
@@ -377,9 +378,10 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(wg_corpus_of_text(&c, "a", 1, NULL, 0, words, words, NULL, NULL), WG_EDATA);
     assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, NULL, words, NULL, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_of_text(&c, NULL, 3, "a", 1, words, words, NULL, NULL), WG_EINVAL);
-    const wg_corpus_options negative = {.threads = -1};
+    const wg_corpus_options negative = {.threads = -1}, many = {.threads = WG_MAX_THREADS + 1};
     assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, words, &negative, NULL),
                      WG_EINVAL);
+    assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, words, &many, NULL), WG_EINVAL);
     assert_int_equal(wg_corpus_of_text(&c, "a", 1, "a", 1, words, NULL, NULL, NULL), WG_EINVAL);
 }
 

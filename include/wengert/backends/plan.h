@@ -40,7 +40,8 @@ typedef struct wg_plan_options {
      * wg_plan_stats does not count.  Without effect if the plan itself assigns to a parameter, or
      * with a limit of `memory`. */
     bool fixed_parameters;
-    int threads;             /**< of a run; 0: what the process may use; negative: WG_EINVAL */
+    int threads;             /**< of a run, up to WG_MAX_THREADS; 0: what the process may use, but
+                                no more than those; others: WG_EINVAL */
     wg_store *store;         /**< parameters and states; NULL: the plan makes its own */
     wg_workspace *workspace; /**< shared with other plans; NULL or keep_all: its own */
     uint64_t seed;           /**< of random ops */

@@ -55,6 +55,9 @@ typedef struct wg_attr {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/** The most threads of a run, a search or a corpus that is read. */
+enum { WG_MAX_THREADS = 1024 };
+
 /** Bytes of wg_call.message. */
 enum { WG_CALL_MESSAGE = 256 };
 

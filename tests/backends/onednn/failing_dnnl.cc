@@ -24,8 +24,8 @@ struct {
 } failing;
 std::atomic<long> live;
 
-// The descriptor of a primitive that there was no memory for.  The cache keeps an entry that points into it, until it is
-// emptied; the descriptor must live that long.
+// The descriptor of a primitive that there was no memory for.  The cache keeps an entry that points
+// into it, until it is emptied; the descriptor must live that long.
 const_dnnl_primitive_desc_t in_cache;
 long dangling;
 
