@@ -16,6 +16,7 @@ static const struct {
     {"axes of a tensor", WG_MAX_RANK},
     {"bytes of a tensor", INT64_MAX},
     {"backends of a plan", WG_MAX_BACKENDS},
+    {"threads of a plan", WG_MAX_THREADS},
     {"bytes of a file, without weights in other files", WGI_OX_FILE_BYTES},
     {"messages within each other, as subgraphs are", WGI_OX_DEPTH},
     {"subgraphs and functions within each other", WGI_OX_NESTING},
