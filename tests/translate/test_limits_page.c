@@ -75,7 +75,7 @@ static void the_page_has_the_numbers_of_the_program(void **state)
         rows++;
     }
     fclose(f);
-    assert_int_equal(rows, 30);
+    assert_int_equal(rows, 31);
 }
 
 int main(void)
