@@ -37,10 +37,10 @@ typedef struct simd_small {
 } simd_small;
 
 /* `rows` rows of c from row i on, `vectors` vectors from column j on; both are constants where this
- * is called. */
+ * is called, and their product is at most 2 SIMD_BLOCK_ROWS. */
 SIMD_INLINE void simd_small_block(const simd_small *p, int64_t i, int64_t j, int rows, int vectors)
 {
-    simd_vector sum[SIMD_BLOCK_ROWS][2] = {{{0}}};
+    simd_vector sum[2 * SIMD_BLOCK_ROWS] = {{0}};
     const float *a = p->a + i * p->a_row, *b = p->b + j;
     float *c = p->c + i * p->ldc + j;
     for (int64_t k = 0; k < p->k; k++, a += p->a_step, b += p->ldb) {
@@ -48,7 +48,8 @@ SIMD_INLINE void simd_small_block(const simd_small *p, int64_t i, int64_t j, int
         for (int r = 0; r < rows; r++) {
             SIMD_UNROLLED
             for (int v = 0; v < vectors; v++)
-                sum[r][v] += a[r * p->a_row] * *(const simd_vector *)(b + v * SIMD_LANES);
+                sum[r * vectors + v] +=
+                    a[r * p->a_row] * *(const simd_vector *)(b + v * SIMD_LANES);
         }
     }
     SIMD_UNROLLED
@@ -56,19 +57,30 @@ SIMD_INLINE void simd_small_block(const simd_small *p, int64_t i, int64_t j, int
         SIMD_UNROLLED
         for (int v = 0; v < vectors; v++) {
             simd_vector *to = (simd_vector *)(c + r * p->ldc + v * SIMD_LANES);
-            *to = p->add ? *to + p->alpha * sum[r][v] : p->alpha * sum[r][v];
+            const simd_vector *y = &sum[r * vectors + v];
+            *to = p->add ? *to + p->alpha * *y : p->alpha * *y;
         }
     }
 }
 
-/* `rows` is a constant where this is called, too. */
-SIMD_INLINE void simd_small_rows(const simd_small *p, int64_t i, int rows)
+/* Pairs of vectors of `rows` rows, a constant where this is called, too. */
+SIMD_INLINE void simd_small_pairs(const simd_small *p, int64_t i, int rows)
 {
-    int64_t j = 0;
-    for (; j + 2 * SIMD_LANES <= p->n; j += 2 * SIMD_LANES)
+    for (int64_t j = 0; j + 2 * SIMD_LANES <= p->n; j += 2 * SIMD_LANES)
         simd_small_block(p, i, j, rows, 2);
-    for (; j < p->n; j += SIMD_LANES)
-        simd_small_block(p, i, j, rows, 1);
+}
+
+/* The last vector, if their number is odd.  There are as many sums as of a pair, since a sum waits
+ * for its last term: so twice as many rows. */
+SIMD_INLINE void simd_small_single(const simd_small *p)
+{
+    int64_t i = 0, j = p->n - SIMD_LANES;
+    for (; i + 2 * SIMD_BLOCK_ROWS <= p->m; i += 2 * SIMD_BLOCK_ROWS)
+        simd_small_block(p, i, j, 2 * SIMD_BLOCK_ROWS, 1);
+    for (; i + SIMD_BLOCK_ROWS <= p->m; i += SIMD_BLOCK_ROWS)
+        simd_small_block(p, i, j, SIMD_BLOCK_ROWS, 1);
+    for (; i < p->m; i++)
+        simd_small_block(p, i, j, 1, 1);
 }
 
 /* n is a multiple of SIMD_LANES */
@@ -76,9 +88,11 @@ static inline void simd_small_product(const simd_small *p)
 {
     int64_t i = 0;
     for (; i + SIMD_BLOCK_ROWS <= p->m; i += SIMD_BLOCK_ROWS)
-        simd_small_rows(p, i, SIMD_BLOCK_ROWS);
+        simd_small_pairs(p, i, SIMD_BLOCK_ROWS);
     for (; i < p->m; i++)
-        simd_small_rows(p, i, 1);
+        simd_small_pairs(p, i, 1);
+    if (p->n % (2 * SIMD_LANES))
+        simd_small_single(p);
 }
 
 static inline bool simd_is_small(int64_t m, int64_t n, int64_t k)

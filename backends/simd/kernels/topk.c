@@ -20,7 +20,13 @@
 SIMD_KERNELS(X)
 #undef X
 
-enum { LANES = SIMD_TOPK_ROWS, SUB = 16, SUBS = SIMD_TOPK_CLASSES / SUB, TOGETHER = 8 };
+enum {
+    LANES = SIMD_TOPK_ROWS,
+    FEW = 8, /* lanes that are looked at if there are no more rows: as in the search of one beam */
+    SUB = 16,
+    SUBS = SIMD_TOPK_CLASSES / SUB,
+    TOGETHER = 8
+};
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -52,20 +58,21 @@ static inline float exp_of_negative(float x)
     return p * power;
 }
 
-/* The largest of each SUB classes, and at last of all; NaN does not count. */
-static void find_tops(const float *block, float tops[SUBS + 1][LANES])
+/* The largest of each SUB classes, and at last of all; NaN does not count.  `lanes` is a constant
+ * where this is called. */
+SIMD_INLINE void find_tops(const float *block, int lanes, float tops[SUBS + 1][LANES])
 {
     float *all = tops[SUBS];
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < lanes; lane++)
         all[lane] = -INFINITY;
     for (int sub = 0; sub < SUBS; sub++) {
         const float *b = block + sub * SUB * LANES;
         float *top = tops[sub];
-        for (int lane = 0; lane < LANES; lane++)
+        for (int lane = 0; lane < lanes; lane++)
             top[lane] = -INFINITY;
         for (int c = 0; c < SUB; c += 4, b += 4 * LANES) {
 #pragma omp simd
-            for (int lane = 0; lane < LANES; lane++) {
+            for (int lane = 0; lane < lanes; lane++) {
                 float x0 = b[lane], x1 = b[LANES + lane], x2 = b[2 * LANES + lane],
                       x3 = b[3 * LANES + lane], x = top[lane];
                 x = x0 > x ? x0 : x;
@@ -75,17 +82,18 @@ static void find_tops(const float *block, float tops[SUBS + 1][LANES])
             }
         }
 #pragma omp simd
-        for (int lane = 0; lane < LANES; lane++)
+        for (int lane = 0; lane < lanes; lane++)
             all[lane] = top[lane] > all[lane] ? top[lane] : all[lane];
     }
 }
 
-static void add_block(const float *block, int64_t classes, const float *block_top,
-                      simd_topk_sums *s)
+/* The same. */
+SIMD_INLINE void add_block(const float *block, int64_t classes, int lanes, const float *block_top,
+                           simd_topk_sums *s)
 {
     float shift[LANES];
 #pragma omp simd
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < lanes; lane++) {
         float top = s->top[lane] > block_top[lane] ? s->top[lane] : block_top[lane];
         shift[lane] = top == -INFINITY ? 0 : top;
         s->sum[lane] *= exp_of_negative(s->top[lane] - shift[lane]);
@@ -94,7 +102,7 @@ static void add_block(const float *block, int64_t classes, const float *block_to
     for (int64_t c = 0; c < classes; c += TOGETHER) {
         const float *b = block + c * LANES;
 #pragma omp simd
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < lanes; lane++) {
             float m = shift[lane], sum = 0;
             SIMD_UNROLLED
             for (int i = 0; i < TOGETHER; i++)
@@ -193,8 +201,14 @@ static void take(const simd_topk_of *a, int me, int64_t group, int64_t first, in
     a->logits(a->of, me, group, first, classes, block);
     for (int64_t i = classes * LANES; i < SIMD_TOPK_CLASSES * LANES; i++)
         block[i] = -INFINITY;
-    find_tops(block, tops);
-    add_block(block, classes, tops[SUBS], sums_of(a, group, first / SIMD_TOPK_CHUNK));
+    simd_topk_sums *sums = sums_of(a, group, first / SIMD_TOPK_CHUNK);
+    if (best->rows <= FEW) {
+        find_tops(block, FEW, tops);
+        add_block(block, classes, FEW, tops[SUBS], sums);
+    } else {
+        find_tops(block, LANES, tops);
+        add_block(block, classes, LANES, tops[SUBS], sums);
+    }
     keep_best(best, block, first, classes, tops);
 }
 
