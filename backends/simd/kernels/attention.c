@@ -93,8 +93,24 @@ static tile tile_at(const simd_attention *a, const tile *w, int64_t t, int64_t r
     return part;
 }
 
-/* The mask's numbers of the tile's keys in row i.  Those of a tile that sees all keys are drawn at
- * once, with row 0. */
+/* Rows of scores have room for whole vectors, and are worked on in these: short rows have few
+ * elements besides. */
+static int64_t whole_vectors(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* `count` of the mask's numbers, and zeros where a row's whole vectors go beyond them. */
+static const uint16_t *draw(const simd_attention *a, uint64_t first, int64_t count, uint16_t *room)
+{
+    uint16_t *end = room + first % SIMD_MASK_GROUP + count;
+    const uint16_t *number = simd_mask_range(&a->mask, first, (uint64_t)count, room);
+    memset(end, 0, 16 * sizeof *end);
+    return number;
+}
+
+/* The mask's numbers of the tile's keys in row i, and others to the end of a vector.  Those of a
+ * tile that sees all keys are drawn at once, with row 0. */
 static const uint16_t *row_mask(const simd_attention *a, const tile *w, int64_t i, int64_t rows)
 {
     simd_tile most = simd_attention_tile(a->T, a->S, a->last - a->first + 1);
@@ -103,10 +119,10 @@ static const uint16_t *row_mask(const simd_attention *a, const tile *w, int64_t 
     if (!a->mask.keep)
         return NULL;
     if (most.keys < a->S)
-        return simd_mask_range(&a->mask, first + (uint64_t)(i * a->S + w->keys.from),
-                               (uint64_t)(w->keys.to - w->keys.from), room);
+        return draw(a, first + (uint64_t)(i * a->S + w->keys.from), w->keys.to - w->keys.from,
+                    room);
     if (i == 0)
-        simd_mask_range(&a->mask, first, (uint64_t)(rows * a->S), room);
+        draw(a, first, rows * a->S, room);
     return room + first % SIMD_MASK_GROUP + i * a->S + w->keys.from;
 }
 
@@ -118,13 +134,6 @@ static void drop_row(const simd_attention *a, const uint16_t *number, float *x, 
 #pragma omp simd
     for (int64_t j = 0; j < n; j++)
         x[j] = (int32_t)number[j] < keep ? x[j] * scale : 0.0f;
-}
-
-/* Rows of scores have room for whole vectors, and are worked on in these: short rows have few
- * elements besides. */
-static int64_t whole_vectors(int64_t n)
-{
-    return (n + 15) / 16 * 16;
 }
 
 static void fill(float *s, int64_t from, int64_t to, float value)
