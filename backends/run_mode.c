@@ -1,5 +1,5 @@
 #include "backends/run_mode.h"
-#include "backends/threads.h"
+#include "backends/waiting.h"
 
 #include <omp.h>
 

@@ -6,7 +6,7 @@
  *
  * Defaults: the configuration tiny, batches of 4096 target tokens, 7 timed rounds, and all tables
  * (length, rows, memory). */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "measure/child.h"
 
 #include <stdlib.h>

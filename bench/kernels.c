@@ -17,7 +17,7 @@
  *
  * Shares are of medians.  On one thread, seconds are CPU time, but for the triad.
  * Usage: bench_kernels [linear|int8|attention|windows|loss|rows|planes]... */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "wengert/autograd/grad.h"
 #include "wengert/backends/load.h"
 #include "wengert/backends/onednn.h"

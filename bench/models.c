@@ -7,7 +7,7 @@
  * trained as somebody else's would be: exported without loss, imported from the file, and then
  * given loss, gradient and optimizer; PyTorch trains the model that it has.  On a shared machine
  * look at the ratio: it is that of the two steps of one round. */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "measure/child.h"
 #include "wengert.h"
 #include "wengert/ops/table.h"

@@ -3,7 +3,7 @@
  *
  *     bench_steps [ROUNDS [PYTHON]]     9 rounds that count, python3
  *     bench_steps check                 counts only, of small models */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "measure/child.h"
 
 #include <signal.h>

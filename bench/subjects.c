@@ -1,5 +1,5 @@
 #include "bench/subjects.h"
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "wengert/backends/load.h"
 #include "wengert/ops/ops.h"
 

@@ -1,6 +1,6 @@
 /* wengert bench MODEL: the time of a run of a model, its gradient or a whole training step, on each
  * list of backends in turn, and by node. */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "cli/measure.h"
 #include "cli/source.h"
 #include "cli/values.h"

@@ -1,5 +1,5 @@
 /* wengert bench op NAME: times of one op on each backend, in turn. */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "cli/measure.h"
 #include "cli/trials.h"
 #include "cli/values.h"

@@ -1,5 +1,5 @@
 /* wengert bench train-step: a training step of a Transformer, as the trainer builds it. */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "measure/train_step.h"
 #include "cli/measure.h"
 #include "cli/values.h"

@@ -1,5 +1,5 @@
 /* wengert devices: the machine, its backends and its speed. */
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "cli/backends.h"
 #include "graph/json.h"
 #include "cli/measure.h"

@@ -1,5 +1,6 @@
 #include "decode/check.h"
 #include "graph/error.h"
+#include "graph/threads.h"
 #include "models/parameters.h"
 #include "wengert/ops/ops.h"
 #include "wengert/ops/table.h"
@@ -59,10 +60,8 @@ wg_status wgi_check_model(const wg_search_model *model, wg_error *error)
 {
     if (!model || !model->config || !model->store)
         return wgi_error_set(error, WG_EINVAL, "wg_search_create: no configuration or no store");
-    if (model->threads < 0 || model->threads > WG_MAX_THREADS)
-        return wgi_error_set(error, WG_EINVAL,
-                             "wg_search_create: threads is %d, must be 1 to %d, or 0 for what the "
-                             "process may use",
+    if (!wgi_threads_valid(model->threads))
+        return wgi_error_set(error, WG_EINVAL, "wg_search_create: " WGI_THREADS_WRONG,
                              model->threads, WG_MAX_THREADS);
     wg_status status = check_tokens(model, error);
     return status == WG_OK ? check_parameters(model->config, model->store, error) : status;

@@ -3,7 +3,7 @@
  * are dealt out longest first, in turn, so that all workers have about the same work, and the same
  * sentences in every run. */
 #include "decode/parallel.h"
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "graph/error.h"
 #include "graph/grow.h"
 

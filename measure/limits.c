@@ -1,4 +1,4 @@
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "wengert/backends/isa.h"
 #include "measure/limits.h"
 #include "wengert/backends/load.h"

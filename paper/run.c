@@ -1,5 +1,5 @@
 #include "paper/run.h"
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "graph/error.h"
 
 #include <omp.h>

@@ -2,11 +2,11 @@
  * single text is the target side of pairs whose sources are empty. */
 #include "wengert/text/corpus.h"
 
+#include "graph/threads.h"
 #include "text/internal.h"
 #include "wengert/graph/op.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -84,8 +84,7 @@ static wg_status split_both(reader *r)
 static wg_status encode(reader *r, const wg_vocabulary *const vocabulary[SIDES])
 {
     size_t n = SIDES * r->n_lines[0];
-    int wanted = r->options.threads > 0 ? r->options.threads : omp_get_max_threads(),
-        threads = wanted < WG_MAX_THREADS ? wanted : WG_MAX_THREADS, worst = WG_OK;
+    int threads = wgi_threads(r->options.threads), worst = WG_OK;
     r->sentence = calloc(n + 1, sizeof *r->sentence);
     if (!r->sentence)
         return no_memory(r);
@@ -228,10 +227,9 @@ static wg_status nothing_left(reader *r, const wg_corpus *c)
 static wg_status build(wg_corpus **out, reader *r, const wg_vocabulary *const vocabulary[SIDES])
 {
     wg_corpus *c = NULL;
-    if (r->options.threads < 0 || r->options.threads > WG_MAX_THREADS)
-        return wgi_error_set(r->error, WG_EINVAL,
-                             "threads is %d, must be 1 to %d, or 0 for OpenMP's default",
-                             r->options.threads, WG_MAX_THREADS);
+    if (!wgi_threads_valid(r->options.threads))
+        return wgi_error_set(r->error, WG_EINVAL, WGI_THREADS_WRONG, r->options.threads,
+                             WG_MAX_THREADS);
     wg_status status = split_both(r);
     if (status == WG_OK)
         status = encode(r, vocabulary);

@@ -4,7 +4,7 @@
 #include "graph/error.h"
 #include "train/trainer.h"
 #include "wengert/backends/isa.h"
-#include "backends/threads.h"
+#include "graph/threads.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

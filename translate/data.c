@@ -1,4 +1,4 @@
-#include "backends/threads.h"
+#include "graph/threads.h"
 #include "translate/data.h"
 #include "translate/marks.h"
 #include "graph/error.h"

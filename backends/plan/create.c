@@ -1,7 +1,7 @@
 /* The order of planning. */
 #include "backends/plan/planner.h"
 #include "backends/plan/workspace.h"
-#include "backends/threads.h"
+#include "graph/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,10 +43,8 @@ bool wgi_planner_open(wgi_planner *p, wg_graph *g, const wg_plan_options *option
         .store = o.store ? o.store : wg_store_new(o.seed),
         .workspace = o.workspace ? wgi_workspace_hold(o.workspace) : wg_workspace_new(),
     };
-    if (threads < 0 || threads > WG_MAX_THREADS)
-        return wgi_planner_fail(p, WG_EINVAL,
-                                "threads is %d, must be 1 to %d, or 0 for what the process may use",
-                                threads, WG_MAX_THREADS);
+    if (!wgi_threads_valid(threads))
+        return wgi_planner_fail(p, WG_EINVAL, WGI_THREADS_WRONG, threads, WG_MAX_THREADS);
     return (p->store && p->workspace) || wgi_planner_fail(p, WG_ENOMEM, "out of memory");
 }
 

@@ -1,12 +1,13 @@
 /* How many threads control groups leave to a run, and when threads wait briefly for each other. */
 #include "tests/test.h"
 #include "backends/delay.h"
-#include "backends/quota.h"
-#include "backends/threads.h"
+#include "backends/waiting.h"
+#include "graph/quota.h"
+#include "graph/threads.h"
 #include "wengert/backends/plan.h"
 #include "wengert/ops/ops.h"
 
-#include <omp.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -107,10 +108,20 @@ static void test_default(void **state)
     assert_true(threads >= 1);
     assert_int_equal(wgi_threads(7), 7);
     assert_true(getenv("OMP_NUM_THREADS") || quota == 0 || threads <= quota);
-    int former = omp_get_max_threads();
-    omp_set_num_threads(WG_MAX_THREADS + 1);
-    assert_true(wgi_threads(0) <= WG_MAX_THREADS);
-    omp_set_num_threads(former);
+    const struct {
+        int openmp, quota, threads;
+    } defaults[] = {
+        {8, 0, 8},
+        {8, 3, 3},
+        {2, 5, 2},
+        {WG_MAX_THREADS, 0, WG_MAX_THREADS},
+        {WG_MAX_THREADS + 1, 0, WG_MAX_THREADS},
+        {INT_MAX, WG_MAX_THREADS + 1, WG_MAX_THREADS},
+        {INT_MAX, 1, 1},
+    };
+    for (size_t i = 0; i < WG_COUNT(defaults); i++)
+        assert_int_equal(wgi_threads_default(defaults[i].openmp, defaults[i].quota),
+                         defaults[i].threads);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

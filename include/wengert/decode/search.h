@@ -96,7 +96,7 @@ typedef struct wg_search_model {
     bool int8;       /**< products with parameters in 8 bits: wengert/models/quantize.h      */
     const wg_backend *const *backends; /**< [n_backends] copied; as in wg_plan_options         */
     size_t n_backends; /**< 0: all that are built in                                             */
-    int threads;       /**< 0: what the process may use                                         */
+    int threads;       /**< up to WG_MAX_THREADS; 0: what the process may use                   */
 } wg_search_model;
 
 /** The divisor of log p, L^alpha or ((5 + L) / 6)^alpha with L = length; `penalty` is a

@@ -22,7 +22,8 @@ typedef struct wg_corpus_options {
     size_t max_length; /**< pairs with a side of more tokens are left out; 0: no limit */
     bool keep_empty;   /**< keep pairs with an empty side: for validation, line by line */
     bool keep_text;    /**< keep the lines as well, for wg_corpus_text */
-    int threads;       /**< for encoding; 0: OpenMP's default.  The result does not depend on it */
+    int threads;       /**< for encoding, up to WG_MAX_THREADS; 0: what the process may use.  The
+                          result does not depend on it */
 } wg_corpus_options;
 
 /** Reads two files with equal numbers of lines (plain or gzip; "-" is not allowed) and encodes
@@ -47,7 +48,7 @@ typedef struct wg_span_options {
     /** The lines are one text, which goes on from line to line.  Otherwise each begins anew, and
      * lines without a token are left out. */
     bool joined;
-    int threads; /**< for encoding; 0: OpenMP's default.  The result does not depend on it */
+    int threads; /**< as in wg_corpus_options */
 } wg_span_options;
 
 /** Reads a text (plain or gzip; "-" is not allowed), encodes its lines and cuts them into spans, so

@@ -224,7 +224,7 @@ typedef struct wg_trainer_options {
     uint64_t seed;                     /**< of initial values, dropout and shuffling */
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of `backends` */
-    int threads;                       /**< 0: what the process may use */
+    int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
     /** Bytes for parameters, states and all plans together (wg_plan_options.memory); 0: no limit.
      * Each plan is made for what is left beside the store; plans of other shapes are freed when
      * their inputs and outputs would exceed it.  WG_ENOMEM: it is too small, and the message says

@@ -32,7 +32,7 @@ typedef struct wg_language_model_options {
     const wg_settings *settings;       /**< those of the folder, if already read; or NULL */
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of backends */
-    int threads;                       /**< 0: OpenMP's default */
+    int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
     bool int8; /**< generates with products in 8-bit integers, see wengert/models/quantize.h */
 } wg_language_model_options;
 

@@ -103,7 +103,7 @@ typedef struct wg_settings {
     int64_t samples;      /**< wg_generate_options.samples */
     /* machine */
     uint64_t seed;        /**< of initial values, dropout, shuffling; of what is drawn */
-    int64_t threads;      /**< 0: OpenMP's default */
+    int64_t threads;      /**< 0: what the process may use */
     int64_t memory;       /**< of a training run, in bytes; 0: no limit */
     bool shard_optimizer; /**< on several ranks: wg_trainer_options.shard_optimizer */
     int wire;             /**< of gradients between ranks: 0: f32, 1: bf16 */

@@ -21,7 +21,7 @@ typedef struct wg_translator_options {
     const wg_settings *settings;       /**< those of the folder, if already read; or NULL */
     const wg_backend *const *backends; /**< [n_backends] preferred ones first; NULL: all built in */
     size_t n_backends;                 /**< length of backends */
-    int threads;                       /**< 0: OpenMP's default */
+    int threads;                       /**< up to WG_MAX_THREADS; 0: what the process may use */
     /** Lines of more tokens, end of sentence not counted, are cut there; 0: no limit.  Learned
      * positions are always a limit. */
     int64_t max_tokens;

@@ -1,6 +1,6 @@
 /* The processor time that control groups grant. */
-#ifndef WG_BACKENDS_QUOTA_H
-#define WG_BACKENDS_QUOTA_H
+#ifndef WG_GRAPH_QUOTA_H
+#define WG_GRAPH_QUOTA_H
 
 /* In processors, rounded up; 0 if there is no limit, or none that can be read. */
 int wgi_quota_processors(void);

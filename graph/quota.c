@@ -4,7 +4,7 @@
  *     version 1   MOUNT/cpu/GROUP/cpu.cfs_quota_us, ..._period_us  QUOTA is -1 without a limit
  *
  * The limits of all groups above hold as well.  A container sees its own group as the root. */
-#include "backends/quota.h"
+#include "graph/quota.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -11,10 +11,8 @@
  * to count.  Whoever sets OMP_WAIT_POLICY or GOMP_SPINCOUNT has decided, and nothing is done.
  *
  * Waiting is a matter of the process, as is OpenMP's pool of threads: hence the static state. */
-#include "backends/threads.h"
+#include "backends/waiting.h"
 #include "backends/delay.h"
-#include "backends/quota.h"
-#include "wengert/graph/op.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -24,22 +22,6 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-int wgi_threads(int wanted)
-{
-    if (wanted > 0)
-        return wanted;
-    int threads = omp_get_max_threads(),
-        /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
-        quota = getenv("OMP_NUM_THREADS") ? 0 : wgi_quota_processors();
-    threads = quota > 0 && quota < threads ? quota : threads;
-    return threads < WG_MAX_THREADS ? threads : WG_MAX_THREADS;
-}
-
-int wgi_threads_processors(void)
-{
-    return omp_get_num_procs();
-}
 
 /* ---- telling OpenMP -------------------------------------------------------------------------- */
 

@@ -1,21 +1,12 @@
-/* How many threads a run gets by default, and how they wait for each other. */
-#ifndef WG_BACKENDS_THREADS_H
-#define WG_BACKENDS_THREADS_H
+/* How the threads of a run wait for each other. */
+#ifndef WG_BACKENDS_WAITING_H
+#define WG_BACKENDS_WAITING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `wanted`, or if that is 0 what the process may use: OpenMP's number, which heeds OMP_NUM_THREADS
- * and the processors that the process is bound to; without OMP_NUM_THREADS not more than the
- * processor time that its control groups grant, rounded up.  At least 1, and at most
- * WG_MAX_THREADS: the stack of the one that starts a team has place for some thousands. */
-int wgi_threads(int wanted);
-
-/* The processors that the process is bound to. */
-int wgi_threads_processors(void);
-
 /* For the start of each run: threads that have been pushed off their cores, since other processes
- * want them too, no longer spin while they wait (see threads.c).  Costs some nanoseconds. */
+ * want them too, no longer spin while they wait (see waiting.c).  Costs some nanoseconds. */
 void wgi_threads_watch(int threads);
 
 /* What is behind it, each of what it is given alone.  First: have the threads missed cores since

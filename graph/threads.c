@@ -1,0 +1,31 @@
+#include "graph/threads.h"
+#include "graph/quota.h"
+#include "wengert/graph/op.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+bool wgi_threads_valid(int wanted)
+{
+    return wanted >= 0 && wanted <= WG_MAX_THREADS;
+}
+
+int wgi_threads_default(int openmp, int quota)
+{
+    int threads = quota > 0 && quota < openmp ? quota : openmp;
+    return threads < WG_MAX_THREADS ? threads : WG_MAX_THREADS;
+}
+
+int wgi_threads(int wanted)
+{
+    if (wanted > 0)
+        return wanted;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment */
+    int quota = getenv("OMP_NUM_THREADS") ? 0 : wgi_quota_processors();
+    return wgi_threads_default(omp_get_max_threads(), quota);
+}
+
+int wgi_threads_processors(void)
+{
+    return omp_get_num_procs();
+}
