@@ -140,6 +140,26 @@ static void every_set_finds_the_most_probable(void **state)
     free(x);
 }
 
+/* x [rows, width], w [classes, width] */
+typedef struct linear_layer {
+    const float *x, *w, *bias;
+    int64_t rows, width, classes;
+} linear_layer;
+
+static found best_of_linear(const simd_table *table, const linear_layer *l, int64_t k, int threads)
+{
+    int64_t panels = simd_topk_groups(l->rows) * SIMD_TOPK_ROWS * l->width;
+    float *own = room(panels);
+    void *scratch = malloc(simd_topk_scratch(l->rows, l->classes, k, threads));
+    found f = {room(l->rows * k), malloc((size_t)(l->rows * k) * sizeof *f.ids)};
+    assert_true(scratch && f.ids);
+    table->linear_topk(&(simd_linear_topk){l->x, l->w, l->bias, f.values, f.ids, l->rows, l->width,
+                                           l->classes, k, threads, own, scratch});
+    free_room(own, panels);
+    free(scratch);
+    return f;
+}
+
 /* Of a linear layer, against the best of its logits; threads share groups of rows, or chunks of
  * classes. */
 static void every_set_finds_the_best_of_a_linear_layer(void **state)
@@ -164,15 +184,8 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
             }
             found expected = best_of(table, logits, rows, classes, k, 1), first = {0};
             for (int threads = 1; threads <= 4; threads++) {
-                int64_t panels = simd_topk_groups(rows) * SIMD_TOPK_ROWS * d;
-                float *own = room(panels);
-                void *scratch = malloc(simd_topk_scratch(rows, classes, k, threads));
-                found f = {room(rows * k), malloc((size_t)(rows * k) * sizeof *f.ids)};
-                assert_true(scratch && f.ids);
-                table->linear_topk(&(simd_linear_topk){x, w, t % 2 ? bias : NULL, f.values, f.ids,
-                                                       rows, d, classes, k, threads, own, scratch});
-                free_room(own, panels);
-                free(scratch);
+                const linear_layer l = {x, w, t % 2 ? bias : NULL, rows, d, classes};
+                found f = best_of_linear(table, &l, k, threads);
                 for (int64_t i = 0; i < rows * k; i++) {
                     check_that(fabs((double)f.values[i] - (double)expected.values[i]) <= 1e-5,
                                "%s, shape %zu, %lld: %g, expected %g", table->isa, n, (long long)i,
@@ -198,6 +211,35 @@ static void every_set_finds_the_best_of_a_linear_layer(void **state)
         free(w);
         free(bias);
     }
+}
+
+/* Few rows are multiplied in other blocks than many: the bits of a sentence do not depend on those
+ * beside it. */
+static void every_set_finds_the_same_for_few_rows_as_among_many(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, WIDTH = 48, CLASSES = 203, K = 5 };
+    setting s = all_tables();
+    float *x = numbers(&s, ROWS * WIDTH), *w = numbers(&s, CLASSES * WIDTH),
+          *bias = numbers(&s, CLASSES);
+    for (int t = 0; t < 2 * s.n_tables; t++) {
+        linear_layer l = {x, w, t % 2 ? bias : NULL, ROWS, WIDTH, CLASSES};
+        found all = best_of_linear(s.table[t / 2], &l, K, 1);
+        for (l.rows = 1; l.rows < ROWS; l.rows++) {
+            int64_t first = ROWS - l.rows; /* the last rows, which have other lanes then */
+            l.x = x + first * WIDTH;
+            found few = best_of_linear(s.table[t / 2], &l, K, 1);
+            size_t count = (size_t)(l.rows * K);
+            check_that(memcmp(few.values, all.values + first * K, count * sizeof *few.values) == 0,
+                       "%s: %lld rows have other values", s.table[t / 2]->isa, (long long)l.rows);
+            assert_memory_equal(few.ids, all.ids + first * K, count * sizeof *few.ids);
+            free_found(few, l.rows * K);
+        }
+        free_found(all, ROWS * K);
+    }
+    free(x);
+    free(w);
+    free(bias);
 }
 
 /* Infinities and NaN in a row of two chunks: what log_softmax and topk make of them. */
@@ -237,6 +279,7 @@ int main(void)
         cmocka_unit_test(every_set_attends_to_slots),
         cmocka_unit_test(every_set_finds_the_most_probable),
         cmocka_unit_test(every_set_finds_the_best_of_a_linear_layer),
+        cmocka_unit_test(every_set_finds_the_same_for_few_rows_as_among_many),
         cmocka_unit_test(what_is_not_finite_shows_among_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
