@@ -356,10 +356,10 @@ static const wg_sample bias_grad_samples[] = {
      &with_dropout,
      6,
      {F(2, 2, 3, 2), F(2, 2, 3, 3), F(2, 2, 3, 3), F(2, 2, 3, 2), LENGTHS(1, 4), F(1, 2, 1, 3)}},
-    {"of one number, window",
+    {"of keys, window", /* of one number or of each query it would be zero but for rounding */
      &window,
      6,
-     {F(2, 2, 3, 2), F(2, 2, 3, 2), F(2, 2, 4, 2), F(2, 2, 4, 2), LENGTHS(0, 5), F(1, 1, 1, 1)}},
+     {F(2, 2, 3, 2), F(2, 2, 3, 2), F(2, 2, 4, 2), F(2, 2, 4, 2), LENGTHS(0, 5), F(1, 1, 1, 4)}},
 };
 
 #define ATTENTION .family = WG_FAMILY_ATTENTION, WG_ATTRS(wg_attention_attrs, wgi_attention_table)
