@@ -213,6 +213,8 @@ holds "nothing was evaluated" ! -s out
 checks=$((checks + 1)); "$wengert" evaluate $model source target --output /dev/full >out 2>err
 [ $? -eq 4 ] || fail "evaluate with its translations on a full disk: not exit code 4"
 code 4 evaluate $model source target --output .; says err ".: cannot be written: Is a directory"
+code 2 evaluate $model source; says err "expected two files, SOURCE TARGET; one is for a language model"
+code 0 evaluate $model; says out "sentences      1000"; says out "BLEU = " # numbers that it was not trained on
 code 4 evaluate $model source nothing --output hypotheses
 holds "what was there stays" -z "$(diff before hypotheses)"
 code 4 evaluate $model source nothing --output new; holds "no new file" ! -e new
