@@ -216,9 +216,11 @@ static wg_status fail_search(wg_translator *t, wg_status status, const token_lin
 wg_status wg_translator_run(wg_translator *t, const char *const *lines, size_t n,
                             const wg_search_options *options, wg_translation **results)
 {
-    if (!t || !results || (n && !lines))
-        return t ? wgi_error_set(&t->error, WG_EINVAL, "wg_translator_run: an argument is NULL")
-                 : WG_EINVAL;
+    if (!t)
+        return WG_EINVAL;
+    wgi_error_clear(&t->error);
+    if (!results || (n && !lines))
+        return wgi_error_set(&t->error, WG_EINVAL, "wg_translator_run: an argument is NULL");
     *results = NULL;
     token_lines source;
     wg_hypothesis *found = NULL;
@@ -242,9 +244,11 @@ wg_status wg_translator_score(wg_translator *t, const char *const *sources,
                               const char *const *targets, size_t n,
                               const wg_search_options *options, wg_translation **results)
 {
-    if (!t || !results || (n && (!sources || !targets)))
-        return t ? wgi_error_set(&t->error, WG_EINVAL, "wg_translator_score: an argument is NULL")
-                 : WG_EINVAL;
+    if (!t)
+        return WG_EINVAL;
+    wgi_error_clear(&t->error);
+    if (!results || (n && (!sources || !targets)))
+        return wgi_error_set(&t->error, WG_EINVAL, "wg_translator_score: an argument is NULL");
     *results = NULL;
     token_lines source, target = {0};
     wg_hypothesis *found = NULL;

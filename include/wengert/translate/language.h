@@ -44,7 +44,7 @@ WG_API WG_MUST_USE wg_status wg_language_model_open(wg_language_model **out, con
                                                     wg_error *error);
 /** Frees the model; NULL is allowed. */
 WG_API void wg_language_model_free(wg_language_model *m);
-/** Why the last call failed; valid until the next call. */
+/** Why the last call failed; "" if it did not.  Valid until the next call. */
 WG_API const char *wg_language_model_message(const wg_language_model *m);
 /** The vocabulary; owned by the model. */
 WG_API const wg_vocabulary *wg_language_model_vocabulary(const wg_language_model *m);

@@ -36,7 +36,7 @@ WG_API WG_MUST_USE wg_status wg_translator_open(wg_translator **out, const char 
                                                 wg_error *error);
 /** Frees the translator; NULL is allowed. */
 WG_API void wg_translator_free(wg_translator *t);
-/** Why the last call failed; valid until the next call. */
+/** Why the last call failed; "" if it did not.  Valid until the next call. */
 WG_API const char *wg_translator_message(const wg_translator *t);
 /** The vocabulary of the source (0) or the target (1); owned by the translator. */
 WG_API const wg_vocabulary *wg_translator_vocabulary(const wg_translator *t, int side);
