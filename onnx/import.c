@@ -220,6 +220,12 @@ static bool keep_results(ox_node *n)
     return true;
 }
 
+/* An operand that a call of the function has left out. */
+static bool is_absent(const ox_item *item)
+{
+    return item && !item->value && !item->tensor;
+}
+
 static bool take_operands(ox_node *n)
 {
     ox_import *m = n->import;
@@ -236,6 +242,8 @@ static bool take_operands(ox_node *n)
                         i, name);
             return false;
         }
+        if (is_absent(n->operand[i]))
+            n->operand[i] = NULL;
     }
     int min = n->op ? n->op->min : 0;
     for (int i = 0; n->operand && i < min; i++)
@@ -369,6 +377,7 @@ static bool call(ox_node *n, const ox_function_proto *f)
     ox_scope s, *before = m->scope;
     bool done = open_scope(n, &s, NULL, "function");
     s.call = n;
+    s.caller = before;
     m->scope = &s;
     for (size_t i = 0; done && i < f->n_input; i++)
         done = bind(m, ox_text(f->input[i]), i < n->n_operands ? n->operand[i] : NULL);

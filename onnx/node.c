@@ -259,7 +259,7 @@ const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
         while (s && !s->call)
             s = s->parent;
         a = s ? find(s->call->proto, a->ref_attr_name) : NULL;
-        s = s ? s->parent : NULL;
+        s = s ? s->caller : NULL;
     }
     return a;
 }

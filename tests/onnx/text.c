@@ -199,12 +199,22 @@ static void text_attribute(reader *r, ox_node_proto *p, const char *name)
     wgi_ox_set_word(r->e, p, name, text);
 }
 
+/* alpha = @slope: in a function, what the call gives as slope. */
+static void reference_attribute(reader *r, ox_node_proto *p, const char *name)
+{
+    wgi_ox_set_int(r->e, p, name, 0);
+    last_attribute(p)->has_i = false;
+    last_attribute(p)->ref_attr_name = word(r);
+}
+
 static void attribute(reader *r, ox_node_proto *p)
 {
     const char *name = word(r);
     need(r, "=");
     skip_space(r);
-    if (accept(r, "["))
+    if (accept(r, "@"))
+        reference_attribute(r, p, name);
+    else if (accept(r, "["))
         list_attribute(r, p, name);
     else if (accept(r, "\""))
         text_attribute(r, p, name);
