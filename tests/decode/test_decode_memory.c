@@ -4,6 +4,8 @@
 #include "tests/allocations.h"
 #include "wengert/decode/generate.h"
 
+#include <math.h>
+
 /* A model on the reference backend and one thread: others hand on what they lack memory for. */
 typedef struct setting {
     wg_transformer_config config;
@@ -153,6 +155,165 @@ static void the_last_allocations_are_looked_at_one_by_one(void **state)
     }
 }
 
+/* ---- what is made once, and calls alone ------------------------------------------------------ */
+
+static wg_status create_both(void *context)
+{
+    setting *s = context;
+    wg_transformer_config c = s->config;
+    wg_search_model model = s->model;
+    wg_generator *g = NULL;
+    wg_search *search = NULL;
+    wg_error error;
+    wg_status status = wg_search_create(&search, &model, &error);
+    check_failure(status, search, error.text);
+    wg_search_free(search);
+    if (status != WG_OK)
+        return status;
+    c.encoder_layers = 0;
+    model.config = &c;
+    status = wg_generator_create(&g, &model, &error);
+    check_failure(status, g, error.text);
+    wg_generator_free(g);
+    return status;
+}
+
+static wg_status sample(void *context)
+{
+    (void)context;
+    static const double logits[] = {1, 2, 0, 2, -1, 3};
+    double p[6];
+    wg_error error;
+    wg_status status = wg_sampling_probabilities(p, &(wg_sampling){1, 3, 0.9}, logits, 6, &error);
+    check_that((status == WG_OK) == (*error.text == '\0'), "'%s'", error.text);
+    return status;
+}
+
+static void creating_fails_at_each_allocation(void **state)
+{
+    (void)state;
+    setting s = {0};
+    begin(&s, 2);
+    assert_in_range(fail_each("create", create_both, &s, WG_OK), 10, 1000);
+    assert_in_range(fail_each("sample", sample, NULL, WG_OK), 1, 10);
+    wg_store_free(s.model.store);
+}
+
+typedef struct running {
+    setting s;
+    wg_generator *generator;
+    wg_search *search;
+} running;
+
+static wg_status draw_again(void *context)
+{
+    running *r = context;
+    return draw(&r->s, r->generator);
+}
+
+static wg_status score_again(void *context)
+{
+    running *r = context;
+    return score_pairs(&r->s, r->search);
+}
+
+static void calls_fail_at_each_allocation(void **state)
+{
+    (void)state;
+    running r = {.generator = NULL};
+    begin(&r.s, 0);
+    assert_int_equal(wg_generator_create(&r.generator, &r.s.model, NULL), WG_OK);
+    assert_int_equal(draw_again(&r), WG_OK); /* its plans are kept */
+    assert_in_range(fail_each("draw", draw_again, &r, WG_OK), 3, 1000);
+    wg_generator_free(r.generator);
+    wg_store_free(r.s.model.store);
+    r.s.found = 0;
+    begin(&r.s, 2);
+    assert_int_equal(wg_search_create(&r.search, &r.s.model, NULL), WG_OK);
+    assert_int_equal(score_again(&r), WG_OK);
+    assert_in_range(fail_each("score", score_again, &r, WG_OK), 3, 1000);
+    wg_search_free(r.search);
+    wg_store_free(r.s.model.store);
+}
+
+/* ---- wrong calls ----------------------------------------------------------------------------- */
+
+static void arguments_of_a_search_that_are_missing_are_named(void **state)
+{
+    (void)state;
+    setting s = {0};
+    begin(&s, 2);
+    sentences x;
+    draw_sentences(&x, 2, 3, 1);
+    wg_hypothesis *found;
+    wg_search *search;
+    assert_int_equal(wg_search_create(NULL, &s.model, NULL), WG_EINVAL);
+    assert_int_equal(wg_search_create(&search, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_search_create(&search, &s.model, NULL), WG_OK);
+    assert_int_equal(wg_search_run(NULL, x.at, x.length, 2, NULL, &found), WG_EINVAL);
+    assert_int_equal(wg_search_run(search, NULL, x.length, 2, NULL, &found), WG_EINVAL);
+    assert_int_equal(wg_search_run(search, x.at, NULL, 2, NULL, &found), WG_EINVAL);
+    assert_int_equal(wg_search_run(search, x.at, x.length, 2, NULL, NULL), WG_EINVAL);
+    assert_non_null(strstr(wg_search_message(search), "wg_search_run"));
+    for (int missing = 0; missing < 6; missing++) {
+        wg_search *of = missing == 5 ? NULL : search;
+        assert_int_equal(wg_search_score(of, missing == 0 ? NULL : x.at,
+                                         missing == 1 ? NULL : x.length, missing == 2 ? NULL : x.at,
+                                         missing == 3 ? NULL : x.length, 2, NULL,
+                                         missing == 4 ? NULL : &found),
+                         WG_EINVAL);
+    }
+    assert_non_null(strstr(wg_search_message(search), "wg_search_score"));
+    assert_string_equal(wg_search_message(NULL), "the search is NULL");
+    assert_string_equal(wg_generator_message(NULL), "the generator is NULL");
+    wg_search_free(search);
+    wg_store_free(s.model.store);
+}
+
+static void numbers_of_a_search_that_are_out_of_range_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_search_options o;
+        const char *words;
+    } cases[] = {
+        {{.beam = 1 << 30}, "the beam is 1073741824"},
+        {{.beam = 2, .n_best = -1}, "n_best is -1"},
+        {{.alpha = INFINITY}, "alpha is inf"},
+        {{.max_factor = INFINITY}, "max_factor inf"},
+        {{.max_extra = -2}, "max_extra -2"},
+        {{.max_length = -3}, "max_length -3"},
+        {{.attention = true, .attention_of = "decoder/layer0/other"}, "no attention"},
+        {{.attention = true, .attention_of = "encoder/layer0/cross_attn"}, "no attention"},
+    };
+    setting s = {0};
+    begin(&s, 2);
+    sentences x;
+    draw_sentences(&x, 2, 3, 1);
+    wg_hypothesis *found;
+    wg_search *search;
+    assert_int_equal(wg_search_create(&search, &s.model, NULL), WG_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(wg_search_run(search, x.at, x.length, x.n, &cases[i].o, &found),
+                         WG_EINVAL);
+        check_that(strstr(wg_search_message(search), cases[i].words), "%s",
+                   wg_search_message(search));
+        assert_null(found);
+    }
+    wg_search_free(search);
+    wg_search_model odd[] = {s.model, s.model, s.model, s.model, s.model};
+    odd[0].bos = odd[1].eos = odd[2].pad = odd[3].unk = VOCABULARY;
+    odd[4].pad = -2;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        assert_int_equal(wg_search_create(&search, &odd[i], NULL), WG_EINVAL);
+    odd[0] = odd[1] = s.model;
+    odd[0].config = NULL;
+    odd[1].store = NULL;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(wg_search_create(&search, &odd[i], NULL), WG_EINVAL);
+    wg_store_free(s.model.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +322,10 @@ int main(void)
         cmocka_unit_test(targets_are_scored_or_there_is_a_status),
         {"scores in 8 bits", targets_are_scored_or_there_is_a_status, NULL, NULL, "8"},
         cmocka_unit_test(the_last_allocations_are_looked_at_one_by_one),
+        cmocka_unit_test(creating_fails_at_each_allocation),
+        cmocka_unit_test(calls_fail_at_each_allocation),
+        cmocka_unit_test(arguments_of_a_search_that_are_missing_are_named),
+        cmocka_unit_test(numbers_of_a_search_that_are_out_of_range_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
