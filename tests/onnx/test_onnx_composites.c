@@ -1,17 +1,10 @@
 /* Activations, norms and attention that a file spells out become one op each, which computes what
  * the file says; what only looks like them stays as it is. */
-#include "tests/test.h"
-
-#include "tests/onnx/models.h"
-#include "wengert.h"
-#include "wengert/ops/table.h"
+#include "tests/onnx/spelled.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <unistd.h>
 
 static const char path[] = "spelled.onnx";
-static wg_error error;
 
 /* ---- models as lists of nodes ---------------------------------------------------------------- */
 
@@ -56,63 +49,11 @@ static void spell(made *m, const char *nodes)
     }
 }
 
-static size_t count(const wg_graph *g, const wg_op *op)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < wg_graph_node_count(g); i++)
-        n += wg_graph_node(g, i)->op == op;
-    return n;
-}
-
-static wg_plan *run(wg_graph *g, bool reference)
-{
-    wg_plan *p;
-    check_that(wg_plan_create(&p, g, &(wg_plan_options){.reference = reference}) == WG_OK, "%s",
-               wg_graph_message(g));
-    for (size_t i = 0; i < wg_graph_node_count(g); i++) {
-        const wg_value *x = wg_graph_node(g, i)->out[0];
-        for (int64_t k = 0; x->node->op == &wg_op_input && k < wg_value_count(x); k++)
-            wg_plan_f32(p, x)[k] = (float)(3 * sin(1.7 * (double)k + x->name[0]));
-    }
-    check_that(wg_plan_run(p, 0) == WG_OK, "%s", wg_plan_message(p));
-    return p;
-}
-
-static wg_graph *imported(bool spelled_out)
-{
-    wg_graph *g;
-    const wg_onnx_import_options o = {.spelled_out = spelled_out};
-    check_that(wg_onnx_import(&g, path, &o, &error) == WG_OK, "%s", error.text);
-    return g;
-}
-
-/* Imports the model both ways: with composites it has `op` that many times, and the same outputs as
- * without, on the reference and on all backends.  Returns the graph with composites. */
 static wg_graph *check_model(made *m, const wg_op *op, size_t times)
 {
     made_write(m, path);
     made_free(m);
-    wg_graph *g = imported(false), *plain = imported(true);
-    assert_int_equal(count(plain, op), 0);
-    check_that(count(g, op) == times, "%s: %zu times, not %zu", op->name, count(g, op), times);
-    wg_plan *expected = run(plain, true);
-    size_t compared = 0;
-    for (int reference = 0; reference < 2; reference++) {
-        wg_plan *p = run(g, reference);
-        const wg_value *y = wg_graph_output(g, 0), *z = wg_graph_output(plain, 0);
-        assert_true(wg_shape_equal(&y->shape, &z->shape));
-        for (int64_t k = 0; k < wg_value_count(y); k++, compared++) {
-            double a = (double)wg_plan_f32(p, y)[k], b = (double)wg_plan_f32(expected, z)[k];
-            check_that(fabs(a - b) <= 4e-6 * fmax(1, fabs(b)), "%s: element %lld: %g, not %g",
-                       op->name, (long long)k, a, b);
-        }
-        wg_plan_free(p);
-    }
-    assert_true(compared > 0);
-    wg_plan_free(expected);
-    wg_graph_free(plain);
-    unlink(path);
-    return g;
+    return check_spelled(path, op->name, op, times);
 }
 
 /* ---- functions of one operand ---------------------------------------------------------------- */
