@@ -34,11 +34,17 @@ static wg_value *component(wg_value *x, int64_t part)
                                      : NULL;
 }
 
-static wg_value *apply(const transform *t, wg_value *x)
+static bool check_length(const transform *t)
 {
     enum { MOST = 1 << 13 };
-    if (!x || t->length < 1 || t->length > MOST)
-        return x ? wgi_ox_refuse(t->n, "a transform of length %lld", (long long)t->length) : NULL;
+    return (t->length >= 1 && t->length <= MOST) ||
+           wgi_ox_refuse(t->n, "a transform of length %lld", (long long)t->length);
+}
+
+static wg_value *apply(const transform *t, wg_value *x)
+{
+    if (!x || !check_length(t))
+        return NULL;
     int64_t rows = t->onesided ? t->length / 2 + 1 : t->length;
     wg_value *c = matrix(t, x->dtype, rows, cos), *s = matrix(t, x->dtype, rows, sin);
     wg_value *re = component(x, 0), *im = component(x, 1);
@@ -64,7 +70,7 @@ wg_value *wgi_ox_dft(ox_node *n)
     t.length = wgi_ox_int_in(n, 1, t.length);
     int64_t before[WG_MAX_RANK] = {0}, after[WG_MAX_RANK] = {0}, front = 1, behind = 1;
     after[axis] = t.length - x->shape.dim[axis];
-    x = wgi_ox_failed(n) ? NULL : wgi_ox_pad(n, x, before, after, 0);
+    x = wgi_ox_failed(n) || !check_length(&t) ? NULL : wgi_ox_pad(n, x, before, after, 0);
     if (!x)
         return NULL;
     wg_shape s = x->shape;
