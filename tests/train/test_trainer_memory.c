@@ -9,6 +9,7 @@ typedef struct setting {
     wg_trainer_options options;
     const char *folder; /* in the test's own; emptied before each run; or NULL */
     const char *what;
+    bool only_creates; /* without a run */
     size_t stride;
     uint64_t found; /* the parameters of the first run that succeeded */
     size_t failed, spared;
@@ -55,7 +56,7 @@ static wg_status train(setting *s)
     wg_status status = wg_trainer_create(&t, &s->options, &error);
     insist((status == WG_OK) == (t != NULL), "%s", wg_status_text(status));
     insist((status == WG_OK) == (*error.text == '\0'), "%s: '%s'", s->what, error.text);
-    if (status == WG_OK) {
+    if (status == WG_OK && !s->only_creates) {
         status = wg_trainer_run(t, NULL);
         insist(status == WG_OK || *wg_trainer_message(t), "%s: no message", s->what);
     }
@@ -116,6 +117,14 @@ static void a_trainer_with_a_folder_has_a_status(void **state)
     check_that(s.failed > 100, "%zu failed, %zu as ever", s.failed, s.spared);
 }
 
+static void creating_a_trainer_fails_at_each_allocation(void **state)
+{
+    (void)state;
+    setting s = {.options = small(), .what = "create", .only_creates = true, .stride = 1};
+    fail_points(&s);
+    check_that(s.failed > 100, "%zu failed, %zu as ever", s.failed, s.spared);
+}
+
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 static void train_on(wg_ranks *r, void *context)
@@ -128,11 +137,14 @@ static void train_on(wg_ranks *r, void *context)
 static void a_rank_without_memory_has_a_status(void **state)
 {
     (void)state;
-    for (int shards = 0; shards < 2; shards++) {
+    static const size_t strides[] = {9, 17, 1};
+    for (int how = 0; how < 3; how++) {
+        const bool shards = how > 0;
         setting s = {.options = small(),
-                     .folder = shards ? "ranks" : NULL,
+                     .folder = how == 1 ? "ranks" : NULL,
                      .what = shards ? "a rank's part" : "a rank",
-                     .stride = shards ? 17 : 9};
+                     .only_creates = how == 2,
+                     .stride = strides[how]};
         s.options.shard_optimizer = shards;
         local_world *w = local_world_new(1);
         local_run(w, 0, train_on, &s);
@@ -191,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trainer_without_memory_has_a_status),
         cmocka_unit_test(a_trainer_with_a_folder_has_a_status),
+        cmocka_unit_test(creating_a_trainer_fails_at_each_allocation),
         cmocka_unit_test(a_rank_without_memory_has_a_status),
         cmocka_unit_test(an_average_without_memory_is_a_status),
     };
