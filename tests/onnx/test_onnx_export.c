@@ -211,6 +211,104 @@ static void derivatives_come_back(void **state)
     wg_graph_free(g);
 }
 
+/* Kinds of one op that have forms of their own, and axes that count from the end. */
+static void kinds_of_ops_come_back(void **state)
+{
+    (void)state;
+    static const int64_t places[] = {1, 0, 3, 2, 0, 1};
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3, 4)),
+             *cube = wg_input(g, "cube", WG_F32, WG_SHAPE(2, 3, 4)),
+             *src = wg_input(g, "src", WG_F32, WG_SHAPE(3, 2)),
+             *at = wg_constant(g, WG_I64, WG_SHAPE(3, 2), places);
+    wg_value *const exact[] = {
+        wg_vector_norm(x, WG_AXES(1), WG_DROP, 1),
+        wg_vector_norm(x, WG_AXES(0), WG_KEEP, INFINITY),
+        wg_cast(wg_all(wg_less(x, wg_scalar_like(x, 0.5)), WG_AXES(1), WG_DROP), WG_F32),
+        wg_cast(wg_argmin(x, 0, WG_KEEP), WG_F32),
+        wg_scatter(x, at, src, 1),
+        wg_scatter_add(x, at, src, -1),
+        slope(wg_slice(x, 1, 1, 3, 1), x),
+        wg_permute(cube, WG_AXES(-1, 0, 1)),
+        wg_add(x, wg_iota(g, WG_F32, WG_SHAPE(3, 4), -1, 1, 0.25)),
+        wg_layernorm(cube, NULL, NULL, 2, 1e-5),
+        wg_reshape(wg_slice(x, 0, 1, 1, 1), WG_SHAPE(2, 0)),
+    };
+    wg_value *const sums[] = {
+        wg_gelu(x, WG_GELU_ERF),
+        wg_gelu(x, WG_GELU_TANH),
+        wg_linear(cube, x, NULL, WG_ACTIVATION_NONE),
+        wg_linear(x, wg_scale(x, 0.5), NULL, WG_ACTIVATION_GELU_TANH),
+    };
+    name_all(exact, WG_COUNT(exact), "out");
+    name_all(sums, WG_COUNT(sums), "sum");
+    assert_true(comes_back(g, NULL, 2e-6) > 150);
+    wg_graph_free(g);
+}
+
+static void not_exported(const wg_graph *g, const char *to, const wg_onnx_export_options *o,
+                         wg_status status, const char *text)
+{
+    assert_int_equal(wg_onnx_export(g, to, o, &error), status);
+    check_that(strstr(error.text, text), "'%s' is not in '%s'", text, error.text);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void calls_without_sense_are_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)), *y = wg_relu(x);
+    not_exported(NULL, path, NULL, WG_EINVAL, "no graph to export");
+    not_exported(g, NULL, NULL, WG_EINVAL, "no path");
+    not_exported(g, path, NULL, WG_EINVAL, "no outputs");
+    wg_output(y, "x");
+    not_exported(g, path, NULL, WG_EINVAL, "the output 'x' has the name of an input");
+    wg_add(x, wg_fill(g, WG_F32, WG_SHAPE(2), 0));
+    not_exported(g, path, NULL, wg_graph_status(g), wg_graph_message(g));
+    assert_int_not_equal(wg_graph_status(g), WG_OK);
+    wg_graph_free(g);
+}
+
+/* One value with two names, an output that is an input, and one that was asked for twice. */
+static void outputs_may_share_a_value(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3)), *y = wg_square(x);
+    wg_output(y, "out0");
+    wg_output(y, "out1");
+    wg_output(x, "out2");
+    assert_int_equal(comes_back(g, NULL, 0), 9);
+    wg_graph_free(g);
+}
+
+/* A parameter that the store has not, or has with another shape or dtype. */
+static void stores_of_other_models_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        wg_dtype dtype;
+        int64_t size;
+    } others[] = {{"v", WG_F32, 3}, {"w", WG_F64, 3}, {"w", WG_F32, 4}};
+    wg_graph *g = wg_graph_new();
+    wg_value *w = wg_parameter(g, "w", WG_F32, WG_SHAPE(3), wg_xavier(1));
+    wg_output(wg_relu(w), "y");
+    for (int i = 0; i < WG_COUNT(others); i++) {
+        wg_store *store = wg_store_new(0);
+        const wg_tensor *t;
+        const wg_shape shape = WG_SHAPE(others[i].size);
+        assert_int_equal(wg_store_add(store, others[i].name, others[i].dtype, &shape, &t), WG_OK);
+        const wg_onnx_export_options o = {.store = store};
+        wg_status status = wg_onnx_export(g, path, &o, &error);
+        check_that(status != WG_OK && strstr(error.text, "'w'"), "%d: %s", i, error.text);
+        assert_int_not_equal(access(path, F_OK), 0);
+        wg_store_free(store);
+    }
+    wg_graph_free(g);
+}
+
 /* All ops that are missing, at once; nothing is written. */
 static void what_cannot_be_written_is_listed(void **state)
 {
@@ -218,9 +316,11 @@ static void what_cannot_be_written_is_listed(void **state)
     wg_graph *g = wg_graph_new();
     wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(3));
     wg_output(wg_add(wg_lgamma(x), wg_atan2(x, x)), "y");
+    wg_output(wg_vector_norm(x, WG_ALL_AXES, WG_DROP, 3), "norm");
     assert_int_equal(wg_onnx_export(g, path, NULL, &error), WG_EUNSUPPORTED);
     assert_non_null(strstr(error.text, "lgamma (1)"));
     assert_non_null(strstr(error.text, "atan2 (1)"));
+    assert_non_null(strstr(error.text, "vector_norm (1)"));
     assert_int_not_equal(access(path, F_OK), 0);
     wg_graph_free(g);
     g = wg_graph_new();
@@ -236,6 +336,10 @@ int main(void)
         cmocka_unit_test(built_in_models_come_back),
         cmocka_unit_test(ops_come_back),
         cmocka_unit_test(derivatives_come_back),
+        cmocka_unit_test(kinds_of_ops_come_back),
+        cmocka_unit_test(calls_without_sense_are_refused),
+        cmocka_unit_test(outputs_may_share_a_value),
+        cmocka_unit_test(stores_of_other_models_are_refused),
         cmocka_unit_test(what_cannot_be_written_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
