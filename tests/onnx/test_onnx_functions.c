@@ -1,5 +1,5 @@
-/* Functions that a file brings along: calls compute what the body says, with the call's operands and
- * attributes, and with nothing else of the graph around. */
+/* Functions that a file brings along: calls compute what the body says, with the call's operands
+ * and attributes, and with nothing else of the graph around. */
 #include "tests/onnx/equals.h"
 
 #include "onnx/import.h"

@@ -9,8 +9,8 @@
  *     }
  *
  * An operand that is left out is absent: Clip (x, , high).  A graph as an attribute is written like
- * the whole: then_branch = () => (float[2] z) { z = Neg (x) }.  In the body of a function, alpha = @slope
- * is the attribute slope of the call. */
+ * the whole: then_branch = () => (float[2] z) { z = Neg (x) }.  In the body of a function,
+ * alpha = @slope is the attribute slope of the call. */
 #ifndef WG_TESTS_ONNX_TEXT_H
 #define WG_TESTS_ONNX_TEXT_H
 
