@@ -1,5 +1,5 @@
-/* Arguments of optimizers: what is missing, out of range or of another dtype is refused by a message
- * that says so, and an error of the graph stays the first one. */
+/* Arguments of optimizers: what is missing, out of range or of another dtype is refused by a
+ * message that says so, and an error of the graph stays the first one. */
 #include "tests/allocations.h"
 #include "wengert.h"
 

@@ -1,5 +1,5 @@
-/* Opened models without memory: opening, translating, scoring, generating and evaluating each end in
- * a status with a message, and what was opened does the same work afterwards. */
+/* Opened models without memory: opening, translating, scoring, generating and evaluating each end
+ * in a status with a message, and what was opened does the same work afterwards. */
 #include "tests/training.h"
 #include "tests/allocations.h"
 #include "wengert/translate/language.h"
