@@ -1,6 +1,7 @@
 /* What the functions of wengert/autograd/derivatives.h say of wrong arguments. */
 #include "tests/test.h"
 #include "wengert/autograd/derivatives.h"
+#include "wengert/autograd/grad.h"
 #include "wengert/ops/ops.h"
 
 static void expect(wg_graph *g, wg_status got, wg_status status, const char *words)
@@ -208,6 +209,29 @@ static void tangents_and_points_of_wrong_sizes(void **state)
     expect(g, wg_graph_status(g), WG_ESHAPE, "must have a row for each element of u []");
 }
 
+/* Lists that are missing though their length says otherwise. */
+static void missing_lists_are_refused_by_a_status(void **state)
+{
+    (void)state;
+    wg_value *x, *y, *d = NULL;
+    wg_graph *g = fresh(&x, &y);
+    wg_value *L = wg_sum(y, WG_ALL_AXES, WG_DROP), *xb = wg_stack((wg_value *[]){x, x}, 2, 0);
+    assert_int_equal(wg_jvp(NULL, 1, &x, NULL, 1, &d), WG_EINVAL);
+    assert_int_equal(wg_jvp(&y, 1, NULL, NULL, 1, &d), WG_EINVAL);
+    assert_int_equal(wg_jvp(&y, 1, &x, NULL, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_per_sample_grad(L, NULL, &xb, 1, &x, 1, &d), WG_EINVAL);
+    assert_int_equal(wg_per_sample_grad(L, &x, NULL, 1, &x, 1, &d), WG_EINVAL);
+    assert_int_equal(wg_per_sample_grad(L, &x, &xb, 0, &x, 1, &d), WG_EINVAL);
+    assert_int_equal(wg_per_sample_grad(L, &x, &xb, 1, NULL, 1, &d), WG_EINVAL);
+    assert_int_equal(wg_per_sample_grad(L, &x, &xb, 1, &x, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_vjp(NULL, NULL, 1, &x, 1, NULL, &d), WG_EINVAL);
+    assert_int_equal(wg_vjp(&y, NULL, 1, NULL, 1, NULL, &d), WG_EINVAL);
+    assert_int_equal(wg_vjp(&y, NULL, 1, &x, 1, NULL, NULL), WG_EINVAL);
+    assert_int_equal(wg_graph_status(g), WG_OK); /* the graph is as good as before */
+    assert_int_equal(wg_per_sample_grad(L, &x, &xb, 1, NULL, 0, NULL), WG_OK);
+    wg_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +240,7 @@ int main(void)
         cmocka_unit_test(each_function_with_each_wrong_argument),
         cmocka_unit_test(no_values),
         cmocka_unit_test(tangents_and_points_of_wrong_sizes),
+        cmocka_unit_test(missing_lists_are_refused_by_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,32 @@ static void bad_arguments(void **state)
     assert_int_equal(wg_vmap(&y, 1, NULL, NULL, 0, &yb), WG_EINVAL);
 }
 
+static void lists_that_are_missing_are_refused(void **state)
+{
+    (void)state;
+    wg_graph *g = wg_graph_new(), *another = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2)), *y = wg_exp(x), *yb = x, *null = NULL;
+    wg_value *xb = wg_input(g, "xb", WG_F32, WG_SHAPE(3, 2));
+    wg_value *far = wg_input(another, "far", WG_F32, WG_SHAPE(3, 2));
+    assert_int_equal(wg_vmap(&y, 1, NULL, &xb, 1, &yb), WG_EINVAL);
+    assert_null(yb);
+    assert_int_equal(wg_vmap(&y, 1, &x, NULL, 1, &yb), WG_EINVAL);
+    assert_int_equal(wg_vmap(&y, 1, &null, &xb, 1, &yb), WG_EINVAL);
+    assert_int_equal(wg_vmap(NULL, 1, &x, &xb, 1, &yb), WG_EINVAL);
+    assert_int_equal(wg_vmap(&y, 1, &x, &xb, 1, NULL), WG_EINVAL);
+    assert_int_equal(wg_vmap(NULL, 0, &x, &xb, 1, NULL), WG_OK);
+    assert_int_equal(wg_graph_status(g), WG_OK);
+    refused(g, y, x, far, WG_EINVAL, "x[0] or its batch is of another graph");
+    g = wg_graph_new();
+    x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    xb = wg_input(g, "xb", WG_F32, WG_SHAPE(3, 2));
+    refused(g, far, x, xb, WG_EINVAL, "y[0] is of another graph");
+    g = wg_graph_new();
+    x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+    refused(g, wg_exp(x), x, NULL, WG_EINVAL, "x[0] or its batch is NULL");
+    wg_graph_free(another);
+}
+
 static void no_room_for_an_axis(void **state)
 {
     (void)state;
@@ -218,6 +244,7 @@ int main(void)
         cmocka_unit_test(an_mlp_stays_as_small_as_it_is),
         cmocka_unit_test(what_does_not_depend_on_x_is_repeated),
         cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(lists_that_are_missing_are_refused),
         cmocka_unit_test(no_room_for_an_axis),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
