@@ -107,6 +107,13 @@ static bool is_numbers(const ProtobufCMessageDescriptor *kind,
     return kind == &wgi_onnx__tensor_proto__descriptor && strcmp(field->name, "raw_data") == 0;
 }
 
+/* FunctionProto.attribute_proto, which the schema of onnx 1.12 does not know, is kept: see
+ * node.c.  Its tag is one byte. */
+static bool is_default(const ProtobufCMessageDescriptor *kind, uint8_t tag)
+{
+    return kind == &wgi_onnx__function_proto__descriptor && tag == (OX_DEFAULTS << 3 | LENGTH);
+}
+
 /* The field that says where bytes of the file are. */
 static bool put_place(pass *p, uint64_t length)
 {
@@ -160,7 +167,7 @@ static bool walk_length(pass *p, uint64_t end, const ProtobufCMessageDescriptor 
     if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
         return walk_message(p, length, p->n_out - before, field->descriptor, depth);
     bool stays = field && length >= LONG && is_numbers(kind, field);
-    if (field && !stays)
+    if ((field || is_default(kind, p->out[tag])) && !stays)
         return copy(p, length);
     p->n_out = tag;
     if (stays && !put_place(p, length))

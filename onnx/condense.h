@@ -5,6 +5,9 @@
 #include "graph/error.h"
 #include "onnx/proto.h"
 
+/* The field of FunctionProto with defaults of attributes, which the schema may not know: kept. */
+enum { OX_DEFAULTS = 11 };
+
 /* Bytes of a file. */
 typedef struct ox_place {
     uint64_t offset, length;
@@ -19,7 +22,7 @@ typedef struct ox_source {
 
 /* Reads the file as one message of that kind, checking that lengths lie within it and that messages
  * are nested at most WGI_OX_DEPTH deep.  What protobuf-c is to unpack is *bytes, of at most the
- * file's size: without unknown fields, and with a place instead of each long TensorProto.raw_data,
+ * file's size: without unknown fields but OX_DEFAULTS, with a place instead of each long TensorProto.raw_data,
  * which stays where it is: a model of gigabytes is a few kilobytes without its weights.  The caller
  * frees *bytes, which is NULL on failure.  WG_EDATA with the place of the byte that is wrong;
  * WG_EIO; WG_ENOMEM. */

@@ -378,6 +378,7 @@ static bool call(ox_node *n, const ox_function_proto *f)
     bool done = open_scope(n, &s, NULL, "function");
     s.call = n;
     s.caller = before;
+    s.function = f;
     m->scope = &s;
     for (size_t i = 0; done && i < f->n_input; i++)
         done = bind(m, ox_text(f->input[i]), i < n->n_operands ? n->operand[i] : NULL);

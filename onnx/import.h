@@ -10,8 +10,9 @@ typedef struct ox_scope {
     const struct ox_scope *parent; /* NULL: none */
     ox_names names;
     const ox_node *call; /* of a function of the file, whose attributes its nodes may name */
-    const struct ox_scope *caller; /* where the call is */
-    const char *inside;            /* "" or "subgraph of node 3: ", for messages */
+    const struct ox_scope *caller;     /* where the call is */
+    const ox_function_proto *function; /* what is called */
+    const char *inside;                /* "" or "subgraph of node 3: ", for messages */
 } ox_scope;
 
 /* Domains and their versions. */

@@ -250,6 +250,29 @@ static const ox_attribute_proto *find(const ox_node_proto *p, const char *name)
     return NULL;
 }
 
+/* Whether attributes of the function have defaults: a field that onnx 1.12 does not know yet. */
+static bool has_defaults(const ox_function_proto *f)
+{
+    const ProtobufCMessage *base = &f->base;
+    const ProtobufCFieldDescriptor *known =
+        protobuf_c_message_descriptor_get_field(base->descriptor, OX_DEFAULTS);
+    size_t n = 0;
+    if (known)
+        memcpy(&n, (const char *)f + known->quantifier_offset, sizeof n);
+    for (unsigned i = 0; i < base->n_unknown_fields; i++)
+        n += base->unknown_fields[i].tag == OX_DEFAULTS;
+    return n > 0;
+}
+
+/* What the call of a function gives; a default would be lost. */
+static const ox_attribute_proto *given(ox_node *n, const ox_scope *s, const char *name)
+{
+    const ox_attribute_proto *a = find(s->call->proto, name);
+    if (!a && has_defaults(s->function))
+        wgi_ox_refuse(n, "'%s', which the call leaves to a default of the function", name);
+    return a;
+}
+
 /* In a function of the file, an attribute may stand for one of the call. */
 const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
 {
@@ -258,7 +281,7 @@ const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
     while (a && *ox_text(a->ref_attr_name) && s) {
         while (s && !s->call)
             s = s->parent;
-        a = s ? find(s->call->proto, a->ref_attr_name) : NULL;
+        a = s ? given(n, s, a->ref_attr_name) : NULL;
         s = s ? s->caller : NULL;
     }
     return a;

@@ -67,6 +67,8 @@ wg_value *wgi_ox_einsum(ox_node *n)
         if (*given != ' ')
             spec[used++] = *given;
     spec[used] = 0;
+    if (*given)
+        return wgi_ox_refuse(n, "an equation of more than %zu letters", sizeof spec - 1);
     for (size_t i = 0; x && i < n->n_operands; i++)
         x[i] = wgi_ox_in(n, (int)i);
     return x ? wg_einsum(spec, x, n->n_operands) : NULL;

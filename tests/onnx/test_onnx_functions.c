@@ -13,6 +13,7 @@ typedef struct functions {
     const char *name[FUNCTIONS]; /* NULL behind the last */
     const char *body[FUNCTIONS]; /* a graph of which the types do not matter */
     const char *graph;
+    bool defaults; /* the first one has a field that is that of defaults */
 } functions;
 
 /* ---- models with functions ------------------------------------------------------------------- */
@@ -35,6 +36,26 @@ static ox_function_proto *function(made *m, const char *name, const char *body)
     for (size_t i = 0; i < g->n_output; i++)
         f->output[i] = g->output[i]->name;
     return f;
+}
+
+/* slope = 0.5 as a default, in the field that onnx 1.12 does not know. */
+static void add_default(made *m, ox_function_proto *f)
+{
+    WgiOnnx__AttributeProto a = WGI_ONNX__ATTRIBUTE_PROTO__INIT;
+    a.name = (char *)"slope";
+    a.has_type = a.has_f = true;
+    a.type = WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+    a.f = 0.5f;
+    size_t size = wgi_onnx__attribute_proto__get_packed_size(&a);
+    ProtobufCMessageUnknownField *field = wgi_ox_room(&m->e, sizeof *field);
+    uint8_t *bytes = wgi_ox_room(&m->e, size + 1);
+    assert_true(size < 128);
+    bytes[0] = (uint8_t)size;
+    wgi_onnx__attribute_proto__pack(&a, bytes + 1);
+    *field =
+        (ProtobufCMessageUnknownField){11, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, size + 1, bytes};
+    f->base.unknown_fields = field;
+    f->base.n_unknown_fields = 1;
 }
 
 /* Nodes that call a function are of its domain. */
@@ -72,6 +93,8 @@ static void write_model(const functions *fs)
         all[i] = function(&m, fs->name[i], fs->body[i]);
         set_domains(all[i]->node, all[i]->n_node, fs);
     }
+    if (fs->defaults)
+        add_default(&m, all[0]);
     model.functions = all;
     size_t size = wgi_onnx__model_proto__get_packed_size(&model);
     uint8_t *bytes = malloc(size + 1);
@@ -158,6 +181,21 @@ static void attributes_are_handed_on(void **state)
     computes("handed on", &fs,
              "(float[3] x) => (float[3] y, float[3] z)\n"
              "{ y = LeakyRelu <alpha = 0.125> (x) z = LeakyRelu <alpha = 0.000001> (x) }");
+}
+
+/* A default that nobody reads would be another number without a word. */
+static void defaults_of_attributes_are_not_lost(void **state)
+{
+    (void)state;
+    functions fs = {
+        .name = {"Slope"},
+        .body = {"(float[1] a) => (float[1] r) { r = LeakyRelu <alpha = @slope> (a) }"},
+        .graph = "(float[3] x) => (float[3] y) { y = Slope <slope = 0.25> (x) }",
+        .defaults = true,
+    };
+    computes("given", &fs, "(float[3] x) => (float[3] y) { y = LeakyRelu <alpha = 0.25> (x) }");
+    fs.graph = "(float[3] x) => (float[3] y) { y = Slope (x) }";
+    refused(&fs, WG_EUNSUPPORTED, "function of node 0: ", "'slope'");
 }
 
 /* Fewer operands than the function has, and an empty name among them. */
@@ -277,6 +315,7 @@ int main(void)
         cmocka_unit_test(calls_have_their_own_operands_and_results),
         cmocka_unit_test(attributes_are_those_of_the_call),
         cmocka_unit_test(attributes_are_handed_on),
+        cmocka_unit_test(defaults_of_attributes_are_not_lost),
         cmocka_unit_test(operands_may_be_absent),
         cmocka_unit_test(shapes_are_known_through_calls),
         cmocka_unit_test(functions_may_have_names_of_ops),

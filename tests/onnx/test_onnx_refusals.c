@@ -7,6 +7,9 @@
 
 static const char path[] = "refused.onnx";
 
+/* 64 letters of an equation. */
+#define PART "ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl,ijkl"
+
 static const struct {
     const char *words;
     int opset;
