@@ -22,10 +22,10 @@ typedef struct ox_source {
 
 /* Reads the file as one message of that kind, checking that lengths lie within it and that messages
  * are nested at most WGI_OX_DEPTH deep.  What protobuf-c is to unpack is *bytes, of at most the
- * file's size: without unknown fields but OX_DEFAULTS, with a place instead of each long TensorProto.raw_data,
- * which stays where it is: a model of gigabytes is a few kilobytes without its weights.  The caller
- * frees *bytes, which is NULL on failure.  WG_EDATA with the place of the byte that is wrong;
- * WG_EIO; WG_ENOMEM. */
+ * file's size: without unknown fields but OX_DEFAULTS, and with a place instead of each long
+ * TensorProto.raw_data, which stays where it is: a model of gigabytes is a few kilobytes without
+ * its weights.  The caller frees *bytes, which is NULL on failure.  WG_EDATA with the place of the
+ * byte that is wrong; WG_EIO; WG_ENOMEM. */
 wg_status wgi_ox_condense(uint8_t **bytes, size_t *n, const ox_source *f,
                           const ProtobufCMessageDescriptor *kind, wg_error *error);
 
