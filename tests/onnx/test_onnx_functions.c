@@ -13,7 +13,7 @@ typedef struct functions {
     const char *name[FUNCTIONS]; /* NULL behind the last */
     const char *body[FUNCTIONS]; /* a graph of which the types do not matter */
     const char *graph;
-    bool defaults; /* the first one has a field that is that of defaults */
+    uint32_t unknown; /* the first one has this field, which onnx 1.12 does not know; 0: none */
 } functions;
 
 /* ---- models with functions ------------------------------------------------------------------- */
@@ -38,8 +38,11 @@ static ox_function_proto *function(made *m, const char *name, const char *body)
     return f;
 }
 
-/* slope = 0.5 as a default, in the field that onnx 1.12 does not know. */
-static void add_default(made *m, ox_function_proto *f)
+/* Fields of functions that onnx 1.12 does not know. */
+enum { DEFAULTS = 11, METADATA = 14 };
+
+/* slope = 0.5, as a default or as anything else. */
+static void add_unknown(made *m, ox_function_proto *f, uint32_t field_number)
 {
     WgiOnnx__AttributeProto a = WGI_ONNX__ATTRIBUTE_PROTO__INIT;
     a.name = (char *)"slope";
@@ -52,8 +55,8 @@ static void add_default(made *m, ox_function_proto *f)
     assert_true(size < 128);
     bytes[0] = (uint8_t)size;
     wgi_onnx__attribute_proto__pack(&a, bytes + 1);
-    *field =
-        (ProtobufCMessageUnknownField){11, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, size + 1, bytes};
+    *field = (ProtobufCMessageUnknownField){field_number, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED,
+                                            size + 1, bytes};
     f->base.unknown_fields = field;
     f->base.n_unknown_fields = 1;
 }
@@ -93,8 +96,8 @@ static void write_model(const functions *fs)
         all[i] = function(&m, fs->name[i], fs->body[i]);
         set_domains(all[i]->node, all[i]->n_node, fs);
     }
-    if (fs->defaults)
-        add_default(&m, all[0]);
+    if (fs->unknown)
+        add_unknown(&m, all[0], fs->unknown);
     model.functions = all;
     size_t size = wgi_onnx__model_proto__get_packed_size(&model);
     uint8_t *bytes = malloc(size + 1);
@@ -191,11 +194,13 @@ static void defaults_of_attributes_are_not_lost(void **state)
         .name = {"Slope"},
         .body = {"(float[1] a) => (float[1] r) { r = LeakyRelu <alpha = @slope> (a) }"},
         .graph = "(float[3] x) => (float[3] y) { y = Slope <slope = 0.25> (x) }",
-        .defaults = true,
+        .unknown = DEFAULTS,
     };
     computes("given", &fs, "(float[3] x) => (float[3] y) { y = LeakyRelu <alpha = 0.25> (x) }");
     fs.graph = "(float[3] x) => (float[3] y) { y = Slope (x) }";
     refused(&fs, WG_EUNSUPPORTED, "function of node 0: ", "'slope'");
+    fs.unknown = METADATA; /* means nothing to a number: the op's own default counts */
+    computes("metadata", &fs, "(float[3] x) => (float[3] y) { y = LeakyRelu (x) }");
 }
 
 /* Fewer operands than the function has, and an empty name among them. */
