@@ -1,4 +1,5 @@
 /* Matrix products and quantised numbers. */
+#include "onnx/limits.h"
 #include "onnx/ops.h"
 #include "wengert/graph/rule.h"
 #include "wengert/ops/table.h"
@@ -61,14 +62,14 @@ wg_value *wgi_ox_einsum(ox_node *n)
 {
     const char *given = wgi_ox_word(n, "equation", "");
     wg_value **x = wgi_ox_alloc(n, (n->n_operands + 1) * sizeof(wg_value *));
-    char spec[256];
+    char spec[OX_MAX_EQUATION + 1];
     size_t used = 0;
     for (; *given && used + 1 < sizeof spec; given++)
         if (*given != ' ')
             spec[used++] = *given;
     spec[used] = 0;
     if (*given)
-        return wgi_ox_refuse(n, "an equation of more than %zu letters", sizeof spec - 1);
+        return wgi_ox_refuse(n, "an equation of more than %d characters", OX_MAX_EQUATION);
     for (size_t i = 0; x && i < n->n_operands; i++)
         x[i] = wgi_ox_in(n, (int)i);
     return x ? wg_einsum(spec, x, n->n_operands) : NULL;
