@@ -1,9 +1,11 @@
 #include "tests/onnx/text.h"
 #include "graph/element.h"
 #include "tests/test.h"
+#include "wengert/onnx/onnx.h"
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { WORD = 64, LIST = 32 };
 
@@ -316,4 +318,18 @@ void onnx_write(const ox_graph_proto *g, int opset, const char *path)
     size_t size;
     uint8_t *bytes = made_pack(g, opset, &size);
     made_file(bytes, size, path);
+}
+
+const char *onnx_described(const char *path)
+{
+    static char text[4000];
+    wg_error error;
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    check_that(wg_onnx_describe(path, f, &error) == WG_OK, "%s", error.text);
+    rewind(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    unlink(path);
+    return text;
 }
