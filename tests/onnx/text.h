@@ -20,7 +20,8 @@
 ox_graph_proto *onnx_text(made *m, const char *text);
 /* Writes a model of that graph for an opset of ONNX's own domain. */
 void onnx_write(const ox_graph_proto *g, int opset, const char *path);
-/* What is said of the model at the path, up to 4 kB; valid until the next call.  Removes the file. */
+/* What is said of the model at the path, up to 4 kB; valid until the next call.  The file is
+ * removed. */
 const char *onnx_described(const char *path);
 
 #endif
