@@ -8,7 +8,7 @@ add_library(wg_coverage_exit STATIC tests/coverage_exit.c)
 link_libraries($<BUILD_INTERFACE:wg_coverage_exit>)
 add_link_options(-Wl,--wrap=_exit)
 
-set(WG_COVERAGE_TESTS -LE long CACHE STRING "options of ctest that choose the tests of the target `coverage`")
+set(WG_COVERAGE_TESTS "" CACHE STRING "options of ctest that choose the tests of the target `coverage`")
 add_custom_target(coverage
   COMMAND find . -name "*.gcda" -delete
   COMMAND ${CMAKE_COMMAND} -E env OMP_WAIT_POLICY=passive

@@ -60,9 +60,9 @@ Site: here
 BuildName: valgrind
 MemoryCheckType: Valgrind
 MemoryCheckCommand: @PROJECT_SOURCE_DIR@/tests/memcheck.sh
-MemoryCheckCommandOptions: --leak-check=full --error-exitcode=99
+MemoryCheckCommandOptions: --leak-check=full
 MemoryCheckSuppressionFile: @PROJECT_SOURCE_DIR@/tests/valgrind.supp
 ")
 wg_tool(memcheck valgrind WG_VALGRIND
-  RUN ${CMAKE_COMMAND} -E chdir ${PROJECT_BINARY_DIR} ${CMAKE_CTEST_COMMAND} -T memcheck -LE "slow|caps|long"
+  RUN ${CMAKE_COMMAND} -E chdir ${PROJECT_BINARY_DIR} ${CMAKE_CTEST_COMMAND} -T memcheck -LE "slow|caps"
     -E "^(test_failing_|bench_)" --output-on-failure)

@@ -20,9 +20,9 @@ exec "$pkg_config" "\$@"
 END
 chmod +x "$work/pkg-config"
 
-# configure MODULES [OPTION...]: what cmake has found out of the compiler is kept from one configuration to the next.
+# configure MODULES [OPTION...]: only what cmake has found out of the compiler is kept from one configuration to the next.
 configure() {
-    rm -f "$work/build/CMakeCache.txt"
+    [ ! -f "$work/build/CMakeCache.txt" ] || sed -i '/^\(CMAKE\|OpenMP\)_/!d' "$work/build/CMakeCache.txt"
     WITHOUT=$1
     export WITHOUT
     shift

@@ -37,3 +37,9 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_C_FLAGS MATCHES "-fsanitize|
     ${PKG_CONFIG_EXECUTABLE} ${CMAKE_C_COMPILER})
   set_tests_properties(house_parts PROPERTIES TIMEOUT ${WG_TEST_TIMEOUT} LABELS slow)
 endif()
+
+foreach(test house_rooms house_calls house_symbols house_format house_repeats house_reference house_parts)
+  if(TEST ${test})
+    set_property(TEST ${test} APPEND PROPERTY LABELS house)
+  endif()
+endforeach()

@@ -281,6 +281,18 @@ static void a_packed_layer_is_that_of_the_cpu_backend(void **state)
 
 /* ---- the surroundings of a run --------------------------------------------------------------- */
 
+#if defined(__x86_64__)
+/* Not by valgrind's processor, which computes with subnormal numbers in any mode. */
+static bool modes_are_kept(void)
+{
+    unsigned former = _mm_getcsr();
+    _mm_setcsr(0x9f80);
+    bool kept = (_mm_getcsr() & ~0x3fu) == 0x9f80;
+    _mm_setcsr(former);
+    return kept;
+}
+#endif
+
 static void threads_and_modes_are_left_as_they_were(void **state)
 {
     const wg_backend_list *list = *state;
@@ -294,8 +306,9 @@ static void threads_and_modes_are_left_as_they_were(void **state)
         assert_int_equal(omp_get_max_threads(), before);
 #if defined(__x86_64__)
         static const unsigned modes[] = {0x1f80, 0x9f80, 0x1fc0, 0x3f80};
+        const int known = modes_are_kept() ? WG_COUNT(modes) : 0;
         unsigned former = _mm_getcsr();
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < known; i++) {
             int wrong = 0;
             _mm_setcsr(modes[i]); /* LLVM's OpenMP undoes what regions set */
 #pragma omp parallel num_threads(threads)
@@ -349,7 +362,8 @@ static void subnormal_numbers_cost_nothing(void **state)
     check_that(slow < 10 * usual, "%g s instead of %g s", slow, usual);
 #if defined(__x86_64__)
     const float *product = wg_plan_data(subnormal, m.out[2]);
-    for (int64_t i = 0; i < wg_value_count(m.out[2]); i++)
+    const int64_t known = modes_are_kept() ? wg_value_count(m.out[2]) : 0;
+    for (int64_t i = 0; i < known; i++)
         check_that(product[i] == 0, "element %lld is %g", (long long)i, (double)product[i]);
 #endif
     run(truth, 0);

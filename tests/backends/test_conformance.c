@@ -1,11 +1,11 @@
-/* Every op of the table that has a float result, on at least 50 cases: the f32 kernels of each
+/* Every op of the table that has a float result, on at least 50 cases (20 under a sanitizer): the f32 kernels of each
  * built-in backend against the cpu backend in f64.  What a backend refuses, but whose expansion it
  * computes, is compared as a plan. */
 #include "tests/bounds.h"
 #include "wengert/backends/lapack.h"
 #include "wengert/backends/load.h"
 
-enum { MIN_CASES = 50, MAX_TURNS = 12000 };
+enum { MIN_CASES = SANITIZED ? 20 : 50, MAX_TURNS = 12000 };
 
 /* The largest share of zeros that still says something: 30 %, or the other triangle of a factor.
  * An op that writes zeros must not pass. */
@@ -237,10 +237,11 @@ static void close_devices(devices *d)
     }
 }
 
-/* How many ops a backend must have computed, if only parts of their expansions. */
+/* How many ops a backend must have computed, if only parts of their expansions.  Of few cases none
+ * may have matrices as large as LAPACK's. */
 static int min_claimed(const wg_backend *b)
 {
-    return b == wg_lapack_backend() ? 7 : 10;
+    return b == wg_lapack_backend() ? (SANITIZED ? 5 : 7) : 10;
 }
 
 static void print_head(const devices *d)

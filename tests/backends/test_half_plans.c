@@ -324,6 +324,7 @@ static void parameters_may_be_narrow(void **state)
 }
 
 enum { ROWS = 256, WIDTH = 64, LAYERS = 4, MAX_LAYERS = 12, CLASSES = 8 };
+enum { STEPS = SANITIZED ? 80 : 150 };
 
 typedef struct mlp {
     wg_graph *g;
@@ -378,12 +379,12 @@ static double train(const mlp *m, const wg_backend *backend, double *first)
     }
     *(float *)wg_plan_data(p, m->lr) = 1e-3f;
     double mean = 0;
-    for (uint64_t step = 0; step < 150; step++) {
+    for (uint64_t step = 0; step < STEPS; step++) {
         check_that(wg_plan_run(p, step) == WG_OK, "%s", wg_plan_message(p));
         double loss = (double)*(float *)wg_plan_data(p, m->loss);
         if (step == 0)
             *first = loss;
-        mean += step >= 140 ? loss / 10 : 0;
+        mean += step >= STEPS - 10 ? loss / 10 : 0;
     }
     wg_plan_free(p);
     return mean;

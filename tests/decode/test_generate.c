@@ -114,7 +114,7 @@ static void a_cached_step_is_the_whole_pass(void **state)
     (void)state;
     wg_transformer_config c;
     int checked = 0;
-    for (size_t i = 0; wgi_transformer_variant(i, &c); i++) {
+    for (size_t i = 0; wgi_transformer_variant(i, &c); i += SANITIZED ? 3 : 1) {
         c.encoder_layers = 0;
         c.source_vocabulary = c.target_vocabulary = VOCABULARY;
         for (int wide = 0; wide < 2; wide++, checked++) {
@@ -122,7 +122,7 @@ static void a_cached_step_is_the_whole_pass(void **state)
             check_cache(&c);
         }
     }
-    assert_true(checked > 40);
+    assert_true(checked > (SANITIZED ? 12 : 40));
 }
 
 /* Prompts of several runs, and texts longer than the first room for them. */

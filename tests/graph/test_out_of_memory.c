@@ -42,7 +42,7 @@ enum { MANY = 20 };
 
 /* Of the ops, every fifth allocation of each sample fails, from one of the first five on; with
  * sanitizers, which are slow, every 19th of one sample.  With the argument `all` each does. */
-static size_t stride = SANITIZED ? 19 : 5;
+static size_t stride = SANITIZED ? 37 : 7;
 
 /* Scopes in scopes, names, a recomputed scope with a node of many operands, labels that are taken,
  * an expansion, a gradient of a gradient, assigned states. */

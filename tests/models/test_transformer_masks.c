@@ -72,7 +72,7 @@ static void check_on_all_backends(void (*check)(wg_plan *, const transformer *, 
                                   int64_t width)
 {
     wg_transformer_config c;
-    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant++) {
+    for (size_t variant = 0; wgi_transformer_variant(variant, &c); variant += SANITIZED ? 3 : 1) {
         c.d_model = width;
         c.d_ff = 2 * width;
         transformer t = transformer_of(&c, ROWS, SOURCE, TARGET, false);

@@ -92,11 +92,11 @@ static void a_diverging_training_leaves_a_good_checkpoint(void **state)
     static const char *const rates[] = {"1e-3", "1", "1e3", "1e6", "1e12", "1e18", "1e30"};
     int diverged = 0, trained = 0;
     for (int i = 0; i < N_OPTIMIZERS; i++)
-        for (int r = 0; r < WG_COUNT(rates); r++)
+        for (int r = 0; r < WG_COUNT(rates); r += SANITIZED ? 3 : 1)
             for (int clips = 0; clips < 2; clips++)
                 *(check(optimizers[i], rates[r], clips ? "1" : "0", "") ? &diverged : &trained) +=
                     1;
-    check_that(diverged > 20 && trained >= 2 * N_OPTIMIZERS, "%d diverged, %d did not", diverged,
+    check_that(diverged > (SANITIZED ? 10 : 20) && trained >= 2 * N_OPTIMIZERS, "%d diverged, %d did not", diverged,
                trained);
 }
 
