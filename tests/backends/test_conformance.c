@@ -1,6 +1,6 @@
-/* Every op of the table that has a float result, on at least 50 cases (20 under a sanitizer): the f32 kernels of each
- * built-in backend against the cpu backend in f64.  What a backend refuses, but whose expansion it
- * computes, is compared as a plan. */
+/* Every op of the table that has a float result, on at least 50 cases (20 under a sanitizer): the
+ * f32 kernels of each built-in backend against the cpu backend in f64.  What a backend refuses, but
+ * whose expansion it computes, is compared as a plan. */
 #include "tests/bounds.h"
 #include "wengert/backends/lapack.h"
 #include "wengert/backends/load.h"

@@ -96,8 +96,8 @@ static void a_diverging_training_leaves_a_good_checkpoint(void **state)
             for (int clips = 0; clips < 2; clips++)
                 *(check(optimizers[i], rates[r], clips ? "1" : "0", "") ? &diverged : &trained) +=
                     1;
-    check_that(diverged > (SANITIZED ? 10 : 20) && trained >= 2 * N_OPTIMIZERS, "%d diverged, %d did not", diverged,
-               trained);
+    check_that(diverged > (SANITIZED ? 10 : 20) && trained >= 2 * N_OPTIMIZERS,
+               "%d diverged, %d did not", diverged, trained);
 }
 
 static void so_it_does_on_the_reference_backend(void **state)

@@ -14,7 +14,8 @@
 
 /* ---- stop and resume ------------------------------------------------------------------------- */
 
-static const char *length = SANITIZED ? "after 6u" : "after 9u"; /* of the training that is stopped at any update */
+/* Of the training that is stopped at any update. */
+static const char *length = SANITIZED ? "after 6u" : "after 9u";
 
 static void a_training_stopped_at_any_update_goes_on_as_if_it_had_not(void **state)
 {
@@ -63,9 +64,8 @@ static void same_checkpoints(const char *a, const char *b, int64_t updates)
 static void a_training_stopped_at_every_update_has_the_same_bits_after_each(void **state)
 {
     (void)state;
-    static const char *const every =
-        SANITIZED ? "save-freq 1u; keep 50; valid-freq 7u; after 10u"
-                  : "save-freq 1u; keep 50; valid-freq 7u; after 50u";
+    static const char *const every = SANITIZED ? "save-freq 1u; keep 50; valid-freq 7u; after 10u"
+                                               : "save-freq 1u; keep 50; valid-freq 7u; after 50u";
     wg_settings whole = small_training("training_whole", every),
                 cut = small_training("training_cut", every);
     remove_folder(whole.model);
