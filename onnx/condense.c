@@ -107,11 +107,17 @@ static bool is_numbers(const ProtobufCMessageDescriptor *kind,
     return kind == &wgi_onnx__tensor_proto__descriptor && strcmp(field->name, "raw_data") == 0;
 }
 
-/* FunctionProto.attribute_proto, which the schema of onnx 1.12 does not know, is kept: see
- * node.c.  Its tag is one byte. */
-static bool is_default(const ProtobufCMessageDescriptor *kind, uint8_t tag)
+/* The kind of message that a field is, NULL if it is none.  FunctionProto.attribute_proto, which
+ * the schema of onnx 1.12 does not know, is kept: see node.c.  Its tag is one byte. */
+static const ProtobufCMessageDescriptor *message_of(const ProtobufCMessageDescriptor *kind,
+                                                    const ProtobufCFieldDescriptor *field,
+                                                    uint8_t tag)
 {
-    return kind == &wgi_onnx__function_proto__descriptor && tag == (OX_DEFAULTS << 3 | LENGTH);
+    if (field)
+        return field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;
+    bool is_default =
+        kind == &wgi_onnx__function_proto__descriptor && tag == (OX_DEFAULTS << 3 | LENGTH);
+    return is_default ? &wgi_onnx__attribute_proto__descriptor : NULL;
 }
 
 /* The field that says where bytes of the file are. */
@@ -164,10 +170,11 @@ static bool walk_length(pass *p, uint64_t end, const ProtobufCMessageDescriptor 
                  length, end - p->at);
         return wrong(p, at, kind->short_name, name, text);
     }
-    if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
-        return walk_message(p, length, p->n_out - before, field->descriptor, depth);
+    const ProtobufCMessageDescriptor *message = message_of(kind, field, p->out[tag]);
+    if (message)
+        return walk_message(p, length, p->n_out - before, message, depth);
     bool stays = field && length >= LONG && is_numbers(kind, field);
-    if ((field || is_default(kind, p->out[tag])) && !stays)
+    if (field && !stays)
         return copy(p, length);
     p->n_out = tag;
     if (stays && !put_place(p, length))

@@ -7,8 +7,10 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* What unpacking may still allocate.  A message of two bytes takes hundreds in memory, so a hostile
- * file could ask for far more than its size. */
+/* A message of two bytes takes hundreds in memory, so a hostile file could ask for far more than
+ * its size: unpacking may allocate f->room. */
+enum { FEW = 16 << 20, TIMES = 16 };
+
 typedef struct budget {
     size_t left;
     bool spent, no_memory;
@@ -33,22 +35,22 @@ static void give(void *data, void *bytes)
     free(bytes);
 }
 
-static wg_status unpack(ox_file *f, const uint8_t *bytes, size_t n,
+static wg_status unpack(ProtobufCMessage **out, ox_file *f, const uint8_t *bytes, size_t n,
                         const ProtobufCMessageDescriptor *kind, wg_error *error)
 {
-    enum { FEW = 16 << 20, TIMES = 16 };
     const char *path = f->source.path;
-    budget b = {.left = FEW + TIMES * f->source.size};
+    budget b = {.left = f->room};
     ProtobufCAllocator allocator = {take, give, &b};
-    f->message = protobuf_c_message_unpack(kind, &allocator, n, bytes);
-    if (f->message)
+    *out = protobuf_c_message_unpack(kind, &allocator, n, bytes);
+    f->room = b.left;
+    if (*out)
         return WG_OK;
     if (b.no_memory)
         return wgi_error_file(error, WG_ENOMEM, path, "no memory to read it");
     if (b.spent)
         return wgi_error_file(error, WG_EDATA, path,
                               "its fields would take more than %d times its size in memory", TIMES);
-    return wgi_error_file(error, WG_EDATA, path, "not a %s: a field has the wrong type",
+    return wgi_error_file(error, WG_EDATA, path, "no valid %s: a field has the wrong type",
                           kind->short_name);
 }
 
@@ -63,7 +65,7 @@ static wg_status read_message(ox_file *f, const ProtobufCMessageDescriptor *kind
                               WGI_OX_FILE_BYTES, f->source.size);
     wg_status status = wgi_ox_condense(&bytes, &n, &f->source, kind, error);
     if (status == WG_OK)
-        status = unpack(f, bytes, n, kind, error);
+        status = unpack(&f->message, f, bytes, n, kind, error);
     free(bytes);
     return status;
 }
@@ -73,11 +75,41 @@ wg_status wgi_ox_file_open(ox_file *out, const char *path, const ProtobufCMessag
 {
     *out = (ox_file){.source = {.fd = -1, .path = path}};
     wg_status status = wgi_file_open(&out->source.fd, &out->source.size, path, error);
+    out->room = FEW + TIMES * out->source.size;
     if (status == WG_OK)
         status = read_message(out, kind, error);
     if (status != WG_OK)
         wgi_ox_file_close(out);
     return status;
+}
+
+/* Such a field is its length, then that many bytes: wgi_ox_condense has read it. */
+wg_status wgi_ox_file_inner(const ProtobufCMessage **out, ox_file *f,
+                            const ProtobufCMessageUnknownField *field,
+                            const ProtobufCMessageDescriptor *kind, wg_error *error)
+{
+    ox_inner *inner = f->inner;
+    while (inner && inner->field != field)
+        inner = inner->next;
+    *out = inner ? inner->message : NULL;
+    if (inner)
+        return WG_OK;
+    size_t start = 0;
+    while (field->data[start++] & 128)
+        ;
+    if (!(inner = calloc(1, sizeof *inner)))
+        return wgi_error_file(error, WG_ENOMEM, f->source.path, "no memory to read it");
+    wg_status status =
+        unpack(&inner->message, f, field->data + start, field->len - start, kind, error);
+    if (status != WG_OK) {
+        free(inner);
+        return status;
+    }
+    inner->field = field;
+    inner->next = f->inner;
+    f->inner = inner;
+    *out = inner->message;
+    return WG_OK;
 }
 
 wg_status wgi_ox_file_bytes(void *bytes, const ox_file *f, ox_place place, wg_error *error)
@@ -88,6 +120,12 @@ wg_status wgi_ox_file_bytes(void *bytes, const ox_file *f, ox_place place, wg_er
 
 void wgi_ox_file_close(ox_file *f)
 {
+    while (f->inner) {
+        ox_inner *next = f->inner->next;
+        protobuf_c_message_free_unpacked(f->inner->message, NULL);
+        free(f->inner);
+        f->inner = next;
+    }
     if (f->message)
         protobuf_c_message_free_unpacked(f->message, NULL);
     if (f->source.fd >= 0)

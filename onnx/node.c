@@ -242,46 +242,58 @@ void wgi_ox_set(ox_node *n, int i, wg_value *v)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static const ox_attribute_proto *find(const ox_node_proto *p, const char *name)
+static const ox_attribute_proto *find(ox_attribute_proto *const *list, size_t n, const char *name)
 {
-    for (size_t i = 0; i < p->n_attribute; i++)
-        if (strcmp(ox_text(p->attribute[i]->name), name) == 0)
-            return p->attribute[i];
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(ox_text(list[i]->name), name) == 0)
+            return list[i];
     return NULL;
 }
 
-/* Whether attributes of the function have defaults: a field that onnx 1.12 does not know yet. */
-static bool has_defaults(const ox_function_proto *f)
+/* The function's own value of an attribute, NULL if it has none: FunctionProto.attribute_proto, a
+ * field that onnx 1.12 does not know yet. */
+static const ox_attribute_proto *default_of(ox_import *m, const ox_function_proto *f,
+                                            const char *name)
 {
     const ProtobufCMessage *base = &f->base;
     const ProtobufCFieldDescriptor *known =
         protobuf_c_message_descriptor_get_field(base->descriptor, OX_DEFAULTS);
-    size_t n = 0;
-    if (known)
+    if (known) {
+        ox_attribute_proto *const *list;
+        size_t n;
         memcpy(&n, (const char *)f + known->quantifier_offset, sizeof n);
-    for (unsigned i = 0; i < base->n_unknown_fields; i++)
-        n += base->unknown_fields[i].tag == OX_DEFAULTS;
-    return n > 0;
-}
-
-/* What the call of a function gives; a default would be lost. */
-static const ox_attribute_proto *given(ox_node *n, const ox_scope *s, const char *name)
-{
-    const ox_attribute_proto *a = find(s->call->proto, name);
-    if (!a && has_defaults(s->function))
-        wgi_ox_refuse(n, "'%s', which the call leaves to a default of the function", name);
-    return a;
+        memcpy(&list, (const char *)f + known->offset, sizeof list);
+        return find(list, n, name);
+    }
+    for (unsigned i = 0; i < base->n_unknown_fields; i++) {
+        const ProtobufCMessage *inner;
+        wg_error error;
+        if (base->unknown_fields[i].tag != OX_DEFAULTS)
+            continue;
+        wg_status status = wgi_ox_file_inner(&inner, &m->file, &base->unknown_fields[i],
+                                             &wgi_onnx__attribute_proto__descriptor, &error);
+        if (status != WG_OK) {
+            wgi_ox_stop(m, status, "function '%s': %s", ox_text(f->name), error.text);
+            return NULL;
+        }
+        const ox_attribute_proto *a = (const ox_attribute_proto *)inner;
+        if (strcmp(ox_text(a->name), name) == 0)
+            return a;
+    }
+    return NULL;
 }
 
 /* In a function of the file, an attribute may stand for one of the call. */
 const ox_attribute_proto *wgi_ox_attribute(ox_node *n, const char *name)
 {
-    const ox_attribute_proto *a = find(n->proto, name);
+    const ox_attribute_proto *a = find(n->proto->attribute, n->proto->n_attribute, name);
     const ox_scope *s = n->import->scope;
     while (a && *ox_text(a->ref_attr_name) && s) {
+        const char *outer = a->ref_attr_name;
         while (s && !s->call)
             s = s->parent;
-        a = s ? given(n, s, a->ref_attr_name) : NULL;
+        a = s ? find(s->call->proto->attribute, s->call->proto->n_attribute, outer) : NULL;
+        a = s && !a ? default_of(n->import, s->function, outer) : a;
         s = s ? s->caller : NULL;
     }
     return a;

@@ -237,8 +237,8 @@ static void fields_are_as_the_schema_has_them(void **state)
         {BYTES("\x80"), "byte 0: ModelProto: ", "the number of a field is malformed"},
         {BYTES("\x00"), "byte 0: ModelProto: ", "the number of a field is malformed"},
         {BYTES(FF3 FF3 "\x07"), "byte 0: ModelProto: ", "the number of a field is malformed"},
-        {BYTES("\x0a\x00"), "not a ModelProto", "a field has the wrong type"},
-        {BYTES("\x0d\x01\x02\x03\x04"), "not a ModelProto", "a field has the wrong type"},
+        {BYTES("\x0a\x00"), "no valid ModelProto", "a field has the wrong type"},
+        {BYTES("\x0d\x01\x02\x03\x04"), "no valid ModelProto", "a field has the wrong type"},
     };
     for (int i = 0; i < WG_COUNT(cases); i++) {
         write_bytes(path, cases[i].bytes, cases[i].size);

@@ -1,5 +1,6 @@
 /* Functions that a file brings along: calls compute what the body says, with the call's operands
  * and attributes, and with nothing else of the graph around. */
+#include "tests/arena_allocations.h"
 #include "tests/onnx/equals.h"
 
 #include "onnx/import.h"
@@ -14,6 +15,8 @@ typedef struct functions {
     const char *body[FUNCTIONS]; /* a graph of which the types do not matter */
     const char *graph;
     uint32_t unknown; /* the first one has this field, which onnx 1.12 does not know; 0: none */
+    const uint8_t *damaged; /* instead of the second; or NULL */
+    size_t n_damaged;
 } functions;
 
 /* ---- models with functions ------------------------------------------------------------------- */
@@ -41,24 +44,44 @@ static ox_function_proto *function(made *m, const char *name, const char *body)
 /* Fields of functions that onnx 1.12 does not know. */
 enum { DEFAULTS = 11, METADATA = 14 };
 
-/* slope = 0.5, as a default or as anything else. */
-static void add_unknown(made *m, ox_function_proto *f, uint32_t field_number)
+/* The message of n bytes as one of those fields. */
+static ProtobufCMessageUnknownField field_of(made *m, uint32_t number, const uint8_t *message,
+                                             size_t n)
 {
+    uint8_t *bytes = wgi_ox_room(&m->e, n + 2);
+    size_t start = n < 128 ? 1 : 2;
+    bytes[0] = (uint8_t)(n < 128 ? n : n % 128 + 128);
+    bytes[1] = (uint8_t)(n / 128);
+    memcpy(bytes + start, message, n);
+    return (ProtobufCMessageUnknownField){number, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, n + start,
+                                          bytes};
+}
+
+static ProtobufCMessageUnknownField attribute(made *m, uint32_t number, const char *name, float f,
+                                              const char *comment)
+{
+    uint8_t packed[400];
     WgiOnnx__AttributeProto a = WGI_ONNX__ATTRIBUTE_PROTO__INIT;
-    a.name = (char *)"slope";
+    a.name = (char *)name;
+    a.doc_string = (char *)comment;
     a.has_type = a.has_f = true;
     a.type = WGI_ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
-    a.f = 0.5f;
-    size_t size = wgi_onnx__attribute_proto__get_packed_size(&a);
-    ProtobufCMessageUnknownField *field = wgi_ox_room(&m->e, sizeof *field);
-    uint8_t *bytes = wgi_ox_room(&m->e, size + 1);
-    assert_true(size < 128);
-    bytes[0] = (uint8_t)size;
-    wgi_onnx__attribute_proto__pack(&a, bytes + 1);
-    *field = (ProtobufCMessageUnknownField){field_number, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED,
-                                            size + 1, bytes};
+    a.f = f;
+    assert_true(wgi_onnx__attribute_proto__get_packed_size(&a) <= sizeof packed);
+    return field_of(m, number, packed, wgi_onnx__attribute_proto__pack(&a, packed));
+}
+
+/* steepness = 3 with a long comment and slope = 0.5, as defaults or as anything else. */
+static void add_unknown(made *m, ox_function_proto *f, const functions *fs)
+{
+    ProtobufCMessageUnknownField *field = wgi_ox_room(&m->e, 2 * sizeof *field);
+    char comment[201] = "";
+    memset(comment, 'c', sizeof comment - 1);
+    field[0] = attribute(m, fs->unknown, "steepness", 3, comment);
+    field[1] = fs->damaged ? field_of(m, fs->unknown, fs->damaged, fs->n_damaged)
+                           : attribute(m, fs->unknown, "slope", 0.5f, NULL);
     f->base.unknown_fields = field;
-    f->base.n_unknown_fields = 1;
+    f->base.n_unknown_fields = 2;
 }
 
 /* Nodes that call a function are of its domain. */
@@ -97,7 +120,7 @@ static void write_model(const functions *fs)
         set_domains(all[i]->node, all[i]->n_node, fs);
     }
     if (fs->unknown)
-        add_unknown(&m, all[0], fs->unknown);
+        add_unknown(&m, all[0], fs);
     model.functions = all;
     size_t size = wgi_onnx__model_proto__get_packed_size(&model);
     uint8_t *bytes = malloc(size + 1);
@@ -186,8 +209,8 @@ static void attributes_are_handed_on(void **state)
              "{ y = LeakyRelu <alpha = 0.125> (x) z = LeakyRelu <alpha = 0.000001> (x) }");
 }
 
-/* A default that nobody reads would be another number without a word. */
-static void defaults_of_attributes_are_not_lost(void **state)
+/* The call's own attribute, else the function's default, else that of the op. */
+static void attributes_have_defaults(void **state)
 {
     (void)state;
     functions fs = {
@@ -197,10 +220,61 @@ static void defaults_of_attributes_are_not_lost(void **state)
         .unknown = DEFAULTS,
     };
     computes("given", &fs, "(float[3] x) => (float[3] y) { y = LeakyRelu <alpha = 0.25> (x) }");
-    fs.graph = "(float[3] x) => (float[3] y) { y = Slope (x) }";
-    refused(&fs, WG_EUNSUPPORTED, "function of node 0: ", "'slope'");
+    fs.graph = "(float[3] x) => (float[3] y, float[3] z) { y = Slope (x) z = Slope (y) }";
+    computes("left to the default", &fs,
+             "(float[3] x) => (float[3] y, float[3] z)\n"
+             "{ y = LeakyRelu <alpha = 0.5> (x) z = LeakyRelu <alpha = 0.5> (y) }");
+    fs.body[0] = "(float[1] a) => (float[1] r) { r = LeakyRelu <alpha = @other> (a) }";
+    computes("no default", &fs,
+             "(float[3] x) => (float[3] y, float[3] z) { y = LeakyRelu (x) z = LeakyRelu (y) }");
+    fs.body[0] = "(float[1] a) => (float[1] r) { r = LeakyRelu <alpha = @slope> (a) }";
     fs.unknown = METADATA; /* means nothing to a number: the op's own default counts */
-    computes("metadata", &fs, "(float[3] x) => (float[3] y) { y = LeakyRelu (x) }");
+    computes("metadata", &fs,
+             "(float[3] x) => (float[3] y, float[3] z) { y = LeakyRelu (x) z = LeakyRelu (y) }");
+}
+
+/* What is no message is found as the file is read, what is no attribute where it is looked for. */
+static void a_default_may_be_damaged(void **state)
+{
+    (void)state;
+    static const uint8_t cut[] = {1 << 3 | 2, 100, 's'}, number[] = {1 << 3, 7};
+    functions fs = {
+        .name = {"Slope"},
+        .body = {"(float[1] a) => (float[1] r) { r = LeakyRelu <alpha = @slope> (a) }"},
+        .graph = "(float[3] x) => (float[3] y) { y = Slope (x) }",
+        .unknown = DEFAULTS,
+        .damaged = cut,
+        .n_damaged = sizeof cut,
+    };
+    refused(&fs, WG_EDATA, "AttributeProto", "a length of 100 bytes, where 1 are left");
+    fs.damaged = number;
+    fs.n_damaged = sizeof number;
+    refused(&fs, WG_EDATA,
+            "function 'Slope': ", "no valid AttributeProto: a field has the wrong type");
+}
+
+static wg_status import(void *unused)
+{
+    wg_graph *g;
+    (void)unused;
+    wg_status status = wg_onnx_import(&g, path, NULL, &error);
+    assert_true((status == WG_OK) == (g != NULL) && (status == WG_OK) == !*error.text);
+    wg_graph_free(g);
+    return status;
+}
+
+static void defaults_without_memory(void **state)
+{
+    (void)state;
+    const functions fs = {
+        .name = {"Slope"},
+        .body = {"(float[1] a) => (float[1] r) { r = LeakyRelu <alpha = @slope> (a) }"},
+        .graph = "(float[3] x) => (float[3] y) { y = Slope (x) }",
+        .unknown = DEFAULTS,
+    };
+    write_model(&fs);
+    assert_true(fail_each("a model with defaults", import, NULL, WG_OK) > 50);
+    unlink(path);
 }
 
 /* Fewer operands than the function has, and an empty name among them. */
@@ -313,7 +387,9 @@ int main(void)
         cmocka_unit_test(calls_have_their_own_operands_and_results),
         cmocka_unit_test(attributes_are_those_of_the_call),
         cmocka_unit_test(attributes_are_handed_on),
-        cmocka_unit_test(defaults_of_attributes_are_not_lost),
+        cmocka_unit_test(attributes_have_defaults),
+        cmocka_unit_test(a_default_may_be_damaged),
+        cmocka_unit_test(defaults_without_memory),
         cmocka_unit_test(operands_may_be_absent),
         cmocka_unit_test(shapes_are_known_through_calls),
         cmocka_unit_test(functions_may_have_names_of_ops),
