@@ -77,6 +77,21 @@ static norm *norm_at(const simd_channel_norm *a, const simd_plane_sets *s, int64
     return (norm *)(void *)(sums_at(a, s, s->count, 0) + set * SIMD_PLANE_SUMS);
 }
 
+/* Numbers from a piece of a plane to what the sums read next: planes lie apart, and a core does not
+ * look ahead beyond a page by itself. */
+static int64_t distance(const simd_channel_norm *a, const simd_plane_sets *s)
+{
+    return s->chunks > 1 ? SIMD_PLANE_PIECE : s->plane_step * a->size;
+}
+
+/* Asks for the lines of SIMD_SUM_LANES numbers, perhaps beyond the last plane. */
+static inline void ask_for(const float *x, int64_t ahead)
+{
+    enum { LINE = 16 };
+    for (int l = 0; l < SIMD_SUM_LANES; l += LINE)
+        __builtin_prefetch((const char *)((uintptr_t)x + (size_t)(ahead + l) * sizeof *x));
+}
+
 static float gain_of(const simd_channel_norm *a, int64_t channel)
 {
     return a->gain ? a->gain[channel] : 1;
@@ -93,14 +108,16 @@ typedef struct lanes {
     float of[SIMD_SUM_LANES];
 } lanes;
 
-static void add_sum(const float *x, int64_t n, wide_lanes *sum)
+static void add_sum(const float *x, int64_t n, int64_t ahead, wide_lanes *sum)
 {
     wide_lanes sofar = *sum; /* in registers */
     int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
-    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES) {
+        ask_for(x, ahead + i);
 #pragma omp simd
         for (int l = 0; l < SIMD_SUM_LANES; l++)
             sofar.of[l] += (double)x[i + l];
+    }
     for (int64_t i = whole; i < n; i++)
         sofar.of[i - whole] += (double)x[i];
     *sum = sofar;
@@ -129,7 +146,7 @@ static void sum_forward(const simd_channel_norm *a, const simd_plane_sets *s, in
     wide_lanes sum = {{0}};
     lanes squares = {{0}};
     for (int64_t j = p.plane; j < p.plane + p.planes; j++)
-        add_sum(a->x + number_of(s, set, j) * a->size + p.first, p.length, &sum);
+        add_sum(a->x + number_of(s, set, j) * a->size + p.first, p.length, distance(a, s), &sum);
     sums[0] = 0;
     for (int l = 0; l < SIMD_SUM_LANES; l++)
         sums[0] += sum.of[l];
@@ -205,15 +222,18 @@ static inline void add_product(products *to, int64_t l, float dy, float x, const
 }
 
 static void add_products(const float *restrict dy, const float *restrict x, int64_t n,
-                         const norm *of, float gain, products *to)
+                         int64_t ahead, const norm *of, float gain, products *to)
 {
     const norm own = *of;
     products sofar = *to; /* in registers */
     int64_t whole = n / SIMD_SUM_LANES * SIMD_SUM_LANES;
-    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES)
+    for (int64_t i = 0; i < whole; i += SIMD_SUM_LANES) {
+        ask_for(dy, ahead + i);
+        ask_for(x, ahead + i);
 #pragma omp simd
         for (int l = 0; l < SIMD_SUM_LANES; l++)
             add_product(&sofar, l, dy[i + l], x[i + l], &own, gain);
+    }
     for (int64_t i = whole; i < n; i++)
         add_product(&sofar, i - whole, dy[i], x[i], &own, gain);
     *to = sofar;
@@ -235,7 +255,8 @@ static void sum_backward(const simd_channel_norm *a, const simd_plane_sets *s, i
     products to = {{0}, {0}, {0}, {0}};
     for (int64_t j = p.plane; j < p.plane + p.planes; j++) {
         int64_t plane = number_of(s, set, j), at = plane * a->size + p.first;
-        add_products(a->dy + at, a->x + at, p.length, &of, gain_of(a, plane % a->channels), &to);
+        add_products(a->dy + at, a->x + at, p.length, distance(a, s), &of,
+                     gain_of(a, plane % a->channels), &to);
     }
     sums[0] = simd_folded(to.d);
     sums[1] = simd_folded(to.dh);
