@@ -1,5 +1,9 @@
 /* Reductions over middle axes and over both ends, and where the extremes of rows are.  Sums are
- * made in double, as those along rows (reduce.c).  A NaN is more extreme than any number. */
+ * made in double, as those along rows (reduce.c).  A NaN is more extreme than any number.
+ *
+ * A core reads ahead within a page only, so a task of a reduction over both ends takes what lies
+ * side by side, as much as leaves something to do for all threads: that changes no order of a
+ * sum. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
 
@@ -9,7 +13,8 @@
 SIMD_KERNELS(X)
 #undef X
 
-enum { COLUMNS = 64, LANES = 32 };
+enum { COLUMNS = 64, LANES = 32, MOST_RUNS = 64, SIDE_BY_SIDE = 4096 };
+enum { TASKS = 4 }; /* for each thread: the shares are even enough */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -74,54 +79,71 @@ static void reduce_columns(const void *args, int64_t task)
 
 /* ---- over both ends -------------------------------------------------------------------------- */
 
-static double sum_of_runs(const simd_reduce_axes *a, const float *x)
+/* A run is the inner numbers of one index of the middle: how many of these a task takes. */
+static int64_t runs_of_task(const simd_reduce_axes *a)
 {
-    double sum = 0;
-    for (int64_t o = 0; o < a->outer; o++, x += a->middle * a->inner) {
-        double run = 0;
-#pragma omp simd reduction(+ : run)
-        for (int64_t i = 0; i < a->inner; i++)
-            run += (double)x[i];
-        sum += run;
-    }
-    return sum;
+    int64_t most = smaller(MOST_RUNS, SIDE_BY_SIDE / a->inner),
+            fair = a->middle / (TASKS * a->threads), n = smaller(most, fair);
+    return n > 1 ? n : 1;
 }
 
-static float best_of_runs(const simd_reduce_axes *a, const float *x)
+static void sum_runs(const simd_reduce_axes *a, const float *x, int64_t count, float *y)
 {
-    float best[LANES], sign = sign_of(a->how);
-    for (int l = 0; l < LANES; l++)
-        best[l] = -INFINITY;
+    double sum[MOST_RUNS] = {0}, n = a->how == SIMD_MEAN ? (double)a->outer * (double)a->inner : 1;
     for (int64_t o = 0; o < a->outer; o++, x += a->middle * a->inner)
-        for (int64_t i = 0; i < a->inner; i += LANES) {
-            int64_t n = smaller(LANES, a->inner - i);
-#pragma omp simd
-            for (int64_t l = 0; l < n; l++)
-                best[l] = is_better(sign * x[i + l], best[l]) ? sign * x[i + l] : best[l];
+        for (int64_t r = 0; r < count; r++) {
+            double run = 0;
+#pragma omp simd reduction(+ : run)
+            for (int64_t i = 0; i < a->inner; i++)
+                run += (double)x[r * a->inner + i];
+            sum[r] += run;
         }
-    for (int l = 1; l < LANES; l++)
-        best[0] = is_better(best[l], best[0]) ? best[l] : best[0];
-    return sign * best[0];
+    for (int64_t r = 0; r < count; r++)
+        y[r] = (float)(sum[r] / n);
 }
 
-static void reduce_runs(const void *args, int64_t i)
+static void best_of_run(const float *x, int64_t n, float sign, float *best)
+{
+    for (int64_t i = 0; i < n; i += LANES) {
+        int64_t some = smaller(LANES, n - i);
+#pragma omp simd
+        for (int64_t l = 0; l < some; l++)
+            best[l] = is_better(sign * x[i + l], best[l]) ? sign * x[i + l] : best[l];
+    }
+}
+
+static void best_of_runs(const simd_reduce_axes *a, const float *x, int64_t count, float *y)
+{
+    float best[MOST_RUNS][LANES], sign = sign_of(a->how);
+    for (int64_t r = 0; r < count; r++)
+        for (int l = 0; l < LANES; l++)
+            best[r][l] = -INFINITY;
+    for (int64_t o = 0; o < a->outer; o++, x += a->middle * a->inner)
+        for (int64_t r = 0; r < count; r++)
+            best_of_run(x + r * a->inner, a->inner, sign, best[r]);
+    for (int64_t r = 0; r < count; r++) {
+        for (int l = 1; l < LANES; l++)
+            best[r][0] = is_better(best[r][l], best[r][0]) ? best[r][l] : best[r][0];
+        y[r] = sign * best[r][0];
+    }
+}
+
+static void reduce_runs(const void *args, int64_t task)
 {
     const simd_reduce_axes *a = args;
-    const float *x = a->x + i * a->inner;
-    switch (a->how) {
-    case SIMD_SUM: a->y[i] = (float)sum_of_runs(a, x); break;
-    case SIMD_MEAN:
-        a->y[i] = (float)(sum_of_runs(a, x) / ((double)a->outer * (double)a->inner));
-        break;
-    default: a->y[i] = best_of_runs(a, x);
-    }
+    int64_t runs = runs_of_task(a), first = task * runs, count = smaller(runs, a->middle - first);
+    const float *x = a->x + first * a->inner;
+    if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
+        sum_runs(a, x, count, a->y + first);
+    else
+        best_of_runs(a, x, count, a->y + first);
 }
 
 void SIMD(reduce_axes)(const simd_reduce_axes *a)
 {
     int threads = a->outer * a->middle * a->inner < 1 << 14 ? 1 : a->threads;
     if (a->ends)
-        simd_tasks(threads, a->middle, reduce_runs, a);
+        simd_tasks(threads, (a->middle + runs_of_task(a) - 1) / runs_of_task(a), reduce_runs, a);
     else
         simd_tasks(threads, a->outer * columns_across(a), reduce_columns, a);
 }
