@@ -6,6 +6,7 @@
  * sum. */
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/unrolled.h"
 
 #include <math.h>
 
@@ -35,7 +36,7 @@ static inline bool is_better(float v, float best)
 
 /* ---- over the middle ------------------------------------------------------------------------- */
 
-static void add_columns(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
+SIMD_INLINE void add_columns(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
 {
     double sum[COLUMNS] = {0}, n = a->how == SIMD_MEAN ? (double)a->middle : 1;
     for (int64_t i = 0; i < a->middle; i++, x += a->inner)
@@ -46,7 +47,7 @@ static void add_columns(const simd_reduce_axes *a, const float *x, int64_t width
         y[j] = (float)(sum[j] / n);
 }
 
-static void best_of_columns(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
+SIMD_INLINE void best_of_columns(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
 {
     float best[COLUMNS], sign = sign_of(a->how);
     for (int64_t j = 0; j < width; j++)
@@ -57,6 +58,15 @@ static void best_of_columns(const simd_reduce_axes *a, const float *x, int64_t w
             best[j] = is_better(sign * x[j], best[j]) ? sign * x[j] : best[j];
     for (int64_t j = 0; j < width; j++)
         y[j] = sign * best[j];
+}
+
+/* The usual width as a constant, for which the compiler unrolls the loops over columns. */
+SIMD_INLINE void reduce_width(const simd_reduce_axes *a, const float *x, int64_t width, float *y)
+{
+    if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
+        add_columns(a, x, width, y);
+    else
+        best_of_columns(a, x, width, y);
 }
 
 static int64_t columns_across(const simd_reduce_axes *a)
@@ -71,10 +81,10 @@ static void reduce_columns(const void *args, int64_t task)
     const float *x = a->x + outer * a->middle * a->inner + first;
     float *y = a->y + outer * a->inner + first;
     int64_t width = smaller(COLUMNS, a->inner - first);
-    if (a->how == SIMD_SUM || a->how == SIMD_MEAN)
-        add_columns(a, x, width, y);
+    if (width == COLUMNS)
+        reduce_width(a, x, COLUMNS, y);
     else
-        best_of_columns(a, x, width, y);
+        reduce_width(a, x, width, y);
 }
 
 /* ---- over both ends -------------------------------------------------------------------------- */
