@@ -63,6 +63,7 @@ typedef struct wgi_rule {
     uint64_t seed;
     size_t most_times;  /* steps of the sequence by steps of the program: beyond it, WGI_TOO_LARGE;
                           0: 6 */
+    double most_cost;   /* of steps that are run again: beyond it, WGI_TOO_LARGE; 0: any */
     const bool *barred; /* [values] these are not dropped; NULL: all may be */
 } wgi_rule;
 

@@ -142,7 +142,7 @@ static double score_of(run *r, uint32_t v, double cost)
     double bytes = (double)r->s->value[v].bytes;
     double distance = (double)(next_use(r, v) - r->now) + 1, score = (cost + 1) / bytes;
     if (r->rule->a != 0)
-        score /= pow(distance, r->rule->a);
+        score /= r->rule->a == 1 ? distance : pow(distance, r->rule->a);
     if (r->rule->noise != 0) {
         double x = (double)(wgi_mix64(r->rule->seed * WGI_GOLDEN + v) >> 11) * 0x1p-53;
         score *= exp(r->rule->noise * (2 * x - 1));
@@ -297,6 +297,8 @@ static bool emit(run *r, const frame *f)
     q->step[q->n] = f->step;
     q->again[q->n++] = f->again;
     q->cost += f->again ? r->s->step[f->step].cost : 0;
+    if (r->rule->most_cost > 0 && q->cost > r->rule->most_cost)
+        return false;
     size_t times = r->rule->most_times ? r->rule->most_times : MOST_TIMES;
     return q->n <= times * (r->s->n_steps + 64);
 }

@@ -64,9 +64,12 @@ static wgi_outcome try_rules(const wgi_steps *s, size_t bytes, size_t n_rules, b
 {
     size_t steps = 0;
     *out = (wgi_sequence){.n = 0};
-    for (size_t i = 0; i < n_rules && steps < MOST_STEPS && !(out->step && first); i++) {
+    for (size_t i = 0; i < n_rules && steps < MOST_STEPS; i++) {
+        if (out->step && (first || out->cost == 0))
+            break;
         wgi_sequence q;
-        const wgi_rule rule = rule_at(i);
+        wgi_rule rule = rule_at(i);
+        rule.most_cost = out->cost;
         wgi_outcome outcome = wgi_recompute_run(s, bytes, &rule, &q);
         steps += q.n;
         if (take_better(out, &q, outcome))
@@ -118,6 +121,7 @@ static wgi_outcome try_move(walk *w, const wgi_sequence *now, double most, wgi_s
     else if (v != SIZE_MAX)
         w->barred[v] = move == BAR;
     w->rule.barred = w->barred;
+    w->rule.most_cost = most;
     wgi_outcome outcome = wgi_recompute_run(w->s, w->bytes, &w->rule, q);
     bool accepted = outcome == WGI_FITS && q->cost <= most;
     if (accepted)

@@ -198,11 +198,35 @@ static void a_chain_needs_memory_for_its_square_root(void **state)
     wgi_steps_free(&s);
 }
 
+/* A simulation ends where its cost is above what its rule allows, and at that cost it does not. */
+static void a_run_ends_at_the_most_cost(void **state)
+{
+    (void)state;
+    wgi_steps s;
+    make_chain(&s, 100);
+    wgi_rule rule = {.ancestors = true, .a = 1};
+    wgi_sequence free_run, bounded;
+    assert_int_equal(wgi_recompute_run(&s, 40, &rule, &free_run), WGI_FITS);
+    assert_true(free_run.cost > 1);
+    rule.most_cost = free_run.cost;
+    assert_int_equal(wgi_recompute_run(&s, 40, &rule, &bounded), WGI_FITS);
+    assert_int_equal(bounded.n, free_run.n);
+    assert_memory_equal(bounded.step, free_run.step, free_run.n * sizeof *free_run.step);
+    wgi_sequence_free(&bounded);
+    rule.most_cost = free_run.cost - 1;
+    assert_int_equal(wgi_recompute_run(&s, 40, &rule, &bounded), WGI_TOO_LARGE);
+    assert_true(bounded.n < free_run.n);
+    wgi_sequence_free(&bounded);
+    wgi_sequence_free(&free_run);
+    wgi_steps_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_as_good_as_the_best_choice_of_scopes),
         cmocka_unit_test(a_chain_needs_memory_for_its_square_root),
+        cmocka_unit_test(a_run_ends_at_the_most_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
