@@ -1,4 +1,4 @@
-/* Maxima over windows, and their gradient. */
+/* Maxima and means over windows, and their gradients. */
 #include "backends/simd/internal.h"
 #include "wengert/ops/pool.h"
 
@@ -57,8 +57,48 @@ static void run_scatter(wg_call *c)
         }
 }
 
+static const char *refuses_means(const wg_node *n)
+{
+    const wg_pool_attrs *a = n->attrs;
+    const wg_value *x = n->op == &wg_op_avg_pool2d ? n->in[0] : n->out[0];
+    if (wgi_simd_refuses_empty(n))
+        return wgi_simd_refuses_empty(n);
+    if (!wg_value_count(n->out[0]))
+        return "an empty result";
+    return a->kernel_h > 1 && x->shape.dim[3] > SIMD_MEAN_POOL_COLUMNS ? "rows too long" : NULL;
+}
+
+/* `of` is x or dx, and `means` is y or dy. */
+static simd_mean_pool means_of(const wg_call *c, const wg_value *of, const wg_value *means)
+{
+    const wg_pool_attrs *attrs = c->node->attrs;
+    wg_sliding h, w;
+    wg_pool_windows(attrs, &of->shape, &means->shape, &h, &w);
+    return (simd_mean_pool){.from = c->in[0],
+                            .to = c->out[0],
+                            .planes = of->shape.dim[0] * of->shape.dim[1],
+                            .h = window_of(&h),
+                            .w = window_of(&w),
+                            .exclude_padding = attrs->exclude_padding,
+                            .threads = c->threads};
+}
+
+static void run_means(wg_call *c)
+{
+    simd_mean_pool a = means_of(c, c->node->in[0], c->node->out[0]);
+    simd_kernels(c)->mean_pool(&a);
+}
+
+static void run_means_grad(wg_call *c)
+{
+    simd_mean_pool a = means_of(c, c->node->out[0], c->node->in[0]);
+    simd_kernels(c)->mean_pool_grad(&a);
+}
+
 const simd_kernel wgi_simd_pool[] = {
     {&wg_op_max_pool2d, "windows", refuses_pool, NULL, run_pool},
     {&wg_op_pool_scatter, "planes", refuses_scatter, NULL, run_scatter},
+    {&wg_op_avg_pool2d, "windows", refuses_means, NULL, run_means},
+    {&wg_op_avg_pool2d_grad, "planes", refuses_means, NULL, run_means_grad},
     {.op = NULL},
 };

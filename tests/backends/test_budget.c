@@ -438,15 +438,19 @@ static size_t measured(int64_t size, size_t memory)
     pid_t child = fork();
     if (child == 0) {
         wg_graph *g = wide(64), *h = wide(size);
-        wg_plan *p;
+        wg_plan *first, *p = NULL;
         wg_plan_options o = {.reference = true, .threads = 1};
-        bool ok = wg_plan_create(&p, g, &o) == WG_OK && wg_plan_run(p, 0) == WG_OK;
+        bool ok = wg_plan_create(&first, g, &o) == WG_OK && wg_plan_run(first, 0) == WG_OK;
         size_t before = resident_peak();
         o.memory = memory;
         ok = ok && wg_plan_create(&p, h, &o) == WG_OK;
         for (uint64_t step = 0; ok && step < 2; step++)
             ok = wg_plan_run(p, step) == WG_OK;
         grown = resident_peak() - before;
+        wg_plan_free(first);
+        wg_plan_free(p);
+        wg_graph_free(g);
+        wg_graph_free(h);
         ok = ok && write(ends[1], &grown, sizeof grown) == sizeof grown;
         _exit(ok ? 0 : 1);
     }

@@ -2,6 +2,7 @@
  * sizes that the conformance tests do not reach: rows of many blocks, windows of every kind, ties,
  * NaN; on one thread and on three. */
 #include "tests/plans.h"
+#include "wengert/autograd/grad.h"
 #include "wengert/backends/simd.h"
 #include "wengert/ops/ops.h"
 
@@ -47,6 +48,7 @@ static int64_t check(function *f, int variant, wg_shape shape, const char *kerne
     for (int nan = 0; nan < 2; nan++) {
         wg_graph *g = wg_graph_new();
         wg_value *x = wg_input(g, "x", WG_F32, shape), *y = wg_output(f(x, variant), "y");
+        check_that(y, "%s", wg_graph_message(g));
         if (y->node->n_out > 1)
             wg_output(wg_result_of(y, 1), "more");
         wg_plan *p[3] = {
@@ -54,6 +56,8 @@ static int64_t check(function *f, int variant, wg_shape shape, const char *kerne
             plan_of(g, &(wg_plan_options){.backends = simd, .n_backends = 1, .threads = 1}),
             plan_of(g, &(wg_plan_options){.backends = simd, .n_backends = 1, .threads = 3})};
         assert_string_equal(wg_plan_step_at(p[1], 0).kernel, kernel);
+        wg_plan_step last = wg_plan_step_at(p[1], wg_plan_step_count(p[1]) - 1);
+        assert_string_equal(last.backend, "simd");
         for (int i = 0; i < 3; i++) {
             fill(wg_plan_data(p[i], x), wg_value_count(x), nan);
             run(p[i], 0);
@@ -134,6 +138,56 @@ static wg_value *scattered(wg_value *x, int variant)
     return wg_pool_scatter(y, wg_result_of(y, 1), x->shape.dim[2], x->shape.dim[3]);
 }
 
+static const wg_pool2d_options mean_pools[] = {
+    {.kernel = {2, 2}},
+    {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+    {.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}, .exclude_padding = true},
+    {.kernel = {2, 5}, .stride = {3, 4}, .padding = {1, 2}, .exclude_padding = true},
+    {.kernel = {3, 2}, .stride = {1, 1}},
+    {.kernel = {4, 4}, .stride = {1, 3}, .padding = {2, 2}},
+    {.kernel = {1, 3}, .stride = {2, 2}, .padding = {0, 1}, .exclude_padding = true},
+    {.kernel = {9, 12}, .stride = {5, 7}},
+    {.kernel = {5, 25}, .stride = {1, 3}, .padding = {2, 12}, .exclude_padding = true},
+    {.kernel = {7, 21}, .padding = {3, 10}},
+};
+
+static wg_value *averaged(wg_value *x, int variant)
+{
+    return wg_avg_pool2d(x, &mean_pools[variant]);
+}
+
+static wg_value *global(wg_value *x, int variant)
+{
+    (void)variant;
+    return wg_global_avg_pool2d(x);
+}
+
+/* The gradient: the means themselves, spread over x. */
+static wg_value *spread(wg_value *x, int variant)
+{
+    wg_value *y = wg_avg_pool2d(x, &mean_pools[variant]), *dx;
+    wg_vjp(&y, &y, 1, &x, 1, NULL, &dx);
+    return dx;
+}
+
+static void means_are_pooled(void **state)
+{
+    (void)state;
+    int64_t compared = 0;
+    for (int variant = 0; variant < WG_COUNT(mean_pools); variant++) {
+        compared += check(averaged, variant, WG_SHAPE(2, 3, 12, 27), "windows", 1e-5);
+        compared += check(averaged, variant, WG_SHAPE(1, 2, 9, 700), "windows", 1e-5);
+        compared += check(averaged, variant, WG_SHAPE(7, 9, 40, 31), "windows", 1e-5);
+        compared += check(spread, variant, WG_SHAPE(2, 3, 12, 27), "windows", 1e-5);
+        compared += check(spread, variant, WG_SHAPE(7, 9, 40, 31), "windows", 1e-5);
+    }
+    compared += check(averaged, 6, WG_SHAPE(2, 1, 3, 5000), "windows", 1e-5);
+    compared += check(spread, 6, WG_SHAPE(2, 1, 3, 5000), "windows", 1e-5);
+    compared += check(global, 0, WG_SHAPE(30, 20, 7, 7), "windows", 1e-5);
+    compared += check(global, 0, WG_SHAPE(3, 20, 56, 57), "windows", 1e-5);
+    assert_true(compared > 1000000);
+}
+
 static void windows_are_pooled(void **state)
 {
     (void)state;
@@ -152,6 +206,7 @@ int main(void)
         cmocka_unit_test(mixed_axes_are_reduced),
         cmocka_unit_test(extremes_are_found),
         cmocka_unit_test(windows_are_pooled),
+        cmocka_unit_test(means_are_pooled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

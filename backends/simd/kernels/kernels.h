@@ -312,6 +312,19 @@ typedef struct simd_pool {
     int threads;
 } simd_pool;
 
+/* Means of the windows of each plane, from x to y, and the gradient, from dy to dx; see
+ * mean_pool.c. */
+typedef struct simd_mean_pool {
+    const float *from;
+    float *to;
+    int64_t planes;
+    simd_window h, w;     /* rows of up to SIMD_MEAN_POOL_COLUMNS numbers, unless h.kernel is 1 */
+    bool exclude_padding; /* from what a window's sum is divided by */
+    int threads;
+} simd_mean_pool;
+
+enum { SIMD_MEAN_POOL_COLUMNS = 4096 };
+
 /* x[plane, index[o]] = sum of y[plane, o]; *failed is set if an index is outside the plane. */
 typedef struct simd_pool_scatter {
     const float *y;
@@ -515,6 +528,8 @@ typedef struct simd_spans {
     X(select_rows, simd_select)                                                                    \
     X(max_pool, simd_pool)                                                                         \
     X(pool_scatter, simd_pool_scatter)                                                             \
+    X(mean_pool, simd_mean_pool)                                                                   \
+    X(mean_pool_grad, simd_mean_pool)                                                              \
     X(elementwise, simd_elementwise)                                                               \
     X(cast, simd_cast)                                                                             \
     X(dropout, simd_dropout)                                                                       \

@@ -1,8 +1,8 @@
 /* The largest number of each window of a plane and where it is, and the gradient.  Windows of a row
  * of y go side by side: for each tap, one loop over those in which it lies within the plane.  A NaN
  * is larger than any number; of equal numbers the first counts. */
-#include "backends/simd/kernels/kernels.h"
 #include "backends/simd/kernels/team.h"
+#include "backends/simd/kernels/window.h"
 
 #include <math.h>
 
@@ -18,40 +18,6 @@ typedef struct windows {
     float best[COLUMNS + LANES];
     int32_t at[COLUMNS + LANES];
 } windows;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* a / b for a > 0, rounded up; 0 for others */
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a > 0 ? (a + b - 1) / b : 0;
-}
-
-static int64_t position(const simd_window *w, int64_t window, int64_t tap)
-{
-    return window * w->stride - w->padding + tap * w->dilation;
-}
-
-/* The first tap of a window that lies within the axis. */
-static int64_t first_tap(const simd_window *w, int64_t window)
-{
-    return divide_up(w->padding - window * w->stride, w->dilation);
-}
-
-/* The windows [*from, *to) in which a tap lies within the axis: mostly all, which needs no division
- * (a row of few windows takes less time than its taps' divisions). */
-static void windows_of_tap(const simd_window *w, int64_t tap, int64_t *from, int64_t *to)
-{
-    *from = 0;
-    *to = w->count;
-    if (position(w, 0, tap) >= 0 && position(w, w->count - 1, tap) < w->size)
-        return;
-    *from = divide_up(w->padding - tap * w->dilation, w->stride);
-    *to = smaller(w->count, divide_up(w->size + w->padding - tap * w->dilation, w->stride));
-}
 
 /* `n` windows whose tap is at place `at` of the plane, and `stride` further for each.  Whole
  * vectors are compared, so that no choice depends on a branch, which random numbers make slow; what
@@ -80,35 +46,35 @@ static void take(const float *x, int64_t at, int64_t stride, int64_t n, float *r
 static void take_tap(const simd_window *w, const float *x, int64_t row, int64_t tap, windows *of)
 {
     int64_t from, to;
-    windows_of_tap(w, tap, &from, &to);
+    window_range(w, tap, &from, &to);
     from = from > of->first ? from : of->first;
-    to = smaller(to, of->first + of->count);
+    to = window_smaller(to, of->first + of->count);
     if (from >= to)
         return;
     float *best = of->best + (from - of->first);
     int32_t *where = of->at + (from - of->first);
-    int64_t at = row * w->size + position(w, from, tap);
+    int64_t at = row * w->size + window_position(w, from, tap);
     take(x, at, w->stride, to - from, best, where);
 }
 
 /* Some windows of row p of a plane's y; `at` is NONE where there is nothing but -inf. */
 static void run_windows(const simd_pool *a, const float *x, int64_t p, windows *of)
 {
-    int64_t tap = first_tap(&a->h, p);
+    int64_t tap = window_first_tap(&a->h, p);
     for (int64_t q = 0; q < of->count + LANES; q++) {
         of->best[q] = -INFINITY;
         of->at[q] = NONE;
     }
-    for (; tap < a->h.kernel && position(&a->h, p, tap) < a->h.size; tap++)
+    for (; tap < a->h.kernel && window_position(&a->h, p, tap) < a->h.size; tap++)
         for (int64_t l = 0; l < a->w.kernel; l++)
-            take_tap(&a->w, x, position(&a->h, p, tap), l, of);
+            take_tap(&a->w, x, window_position(&a->h, p, tap), l, of);
 }
 
 /* The first place of a window that lies within the plane. */
 static int64_t first_place(const simd_pool *a, int64_t p, int64_t q)
 {
-    return position(&a->h, p, first_tap(&a->h, p)) * a->w.size +
-           position(&a->w, q, first_tap(&a->w, q));
+    return window_position(&a->h, p, window_first_tap(&a->h, p)) * a->w.size +
+           window_position(&a->w, q, window_first_tap(&a->w, q));
 }
 
 static void max_row(const void *args, int64_t row)
@@ -117,7 +83,7 @@ static void max_row(const void *args, int64_t row)
     windows of;
     const float *x = a->x + row / a->h.count * a->h.size * a->w.size;
     for (of.first = 0; of.first < a->w.count; of.first += COLUMNS) {
-        of.count = smaller(COLUMNS, a->w.count - of.first);
+        of.count = window_smaller(COLUMNS, a->w.count - of.first);
         run_windows(a, x, row % a->h.count, &of);
         int64_t to = row * a->w.count + of.first;
         for (int64_t q = 0; q < of.count; q++) {
