@@ -238,9 +238,17 @@ wg_status(wg_jacobian)(const char *at, wg_value *y, wg_value *const *x, size_t n
     wg_graph *g = begin(at, "wg_jacobian", y, &before);
     if (!g)
         return refuse(y);
-    if (need_floats(g, "wg_jacobian", "y", &y, 1) && need_floats(g, "wg_jacobian", "x", x, n_x) &&
-        room_for_axes(g, "wg_jacobian", y, x, n_x))
-        jacobian(y, x, n_x, options ? *options : (wg_jacobian_options){0}, J);
+    wg_jacobian_options o = options ? *options : (wg_jacobian_options){0};
+    if (o.chunk < 0)
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_jacobian", "chunk is %lld, must be 0 or more",
+                      (long long)o.chunk);
+    else if ((unsigned)o.mode > WG_JACOBIAN_FORWARD)
+        wg_graph_fail(g, WG_EINVAL, NULL, "wg_jacobian", "mode is %d, must be 0 to %d", (int)o.mode,
+                      WG_JACOBIAN_FORWARD);
+    else if (need_floats(g, "wg_jacobian", "y", &y, 1) &&
+             need_floats(g, "wg_jacobian", "x", x, n_x) &&
+             room_for_axes(g, "wg_jacobian", y, x, n_x))
+        jacobian(y, x, n_x, o, J);
     return end(g, &before);
 }
 

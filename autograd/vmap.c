@@ -224,8 +224,13 @@ static int64_t check_arguments(wg_graph *g, wg_value *const *y, size_t n_y, wg_v
         if (!y[j] || y[j]->node->graph != g)
             wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap", "y[%zu] is %s", j,
                           y[j] ? "of another graph" : "NULL");
-    for (size_t i = 0; i < n_x; i++)
+    for (size_t i = 0; i < n_x; i++) {
         check_pair(g, i, x[i], xb[i], &K);
+        for (size_t k = 0; k < i; k++)
+            if (x[i] && x[k] == x[i] && xb[k] != xb[i])
+                wg_graph_fail(g, WG_EINVAL, NULL, "wg_vmap",
+                              "x[%zu] and x[%zu] are one value, but have two batches", k, i);
+    }
     return K;
 }
 

@@ -347,8 +347,11 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name", "the name is NULL");
     va_list args;
     va_start(args, format);
-    vsnprintf(name, sizeof name, format, args);
+    int length = vsnprintf(name, sizeof name, format, args);
     va_end(args);
+    if (length <= 0 || (size_t)length >= sizeof name)
+        return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name",
+                             "a name of %d bytes, 1 to %zu are needed", length, sizeof name - 1);
     const char *path = v->node->scope->path;
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     const wg_value *other = wgi_names_get(&g->names, full);

@@ -52,7 +52,7 @@ bool wg_dtype_is_int(wg_dtype d)
 wg_shape wg_shape_make(int rank, const int64_t *dim)
 {
     wg_shape s = {.rank = rank};
-    for (int i = 0; i < rank && i < WG_MAX_RANK; i++)
+    for (int i = 0; dim && i < rank && i < WG_MAX_RANK; i++)
         s.dim[i] = dim[i];
     return s;
 }
@@ -60,7 +60,7 @@ wg_shape wg_shape_make(int rank, const int64_t *dim)
 wg_axes wg_axes_make(int count, const int *axis)
 {
     wg_axes a = {.count = count};
-    for (int i = 0; i < count && i < WG_MAX_RANK; i++)
+    for (int i = 0; axis && i < count && i < WG_MAX_RANK; i++)
         a.axis[i] = axis[i];
     return a;
 }

@@ -38,7 +38,8 @@ static bool need_channels(wg_node *n, int first, double eps)
         if (!wg_need_same_dtype(n, i, 0) || !wg_need_rank(n, i, 1, 1) ||
             !wg_need_dim(n, i, 0, n->in[0]->shape.dim[1]))
             return false;
-    return (eps >= 0 && eps < 1e30) || wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more", eps);
+    return (eps >= 0 && eps < 1e30) ||
+           wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more, below 1e30", eps);
 }
 
 /* dy and x, operands 0 and 1 of a gradient. */

@@ -31,10 +31,13 @@ static const wg_sample gamma_samples[] = {
 #define ABOVE_MINUS_1 .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(above_minus_1_samples)
 #define GAMMA .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(gamma_samples)
 
-/* 1 - x^2 as a product, which loses no digits where x is close to 1 or -1 */
+/* 1 - x^2; as a product where x is close to 1 or -1, which loses no digits there.  Not for a small x:
+ * the derivative of the product is a difference of 1 - x and 1 + x. */
 static wg_value *one_minus_square(wg_value *x)
 {
-    return wg_mul(wg_shift(wg_neg(x), 1), wg_shift(x, 1));
+    wg_value *square = wg_square(x);
+    return wg_where(wg_less(square, wg_scalar_like(square, 0.25)), wg_shift(wg_neg(square), 1),
+                    wg_mul(wg_shift(wg_neg(x), 1), wg_shift(x, 1)));
 }
 
 /* ---- one operand ----------------------------------------------------------------------------- */

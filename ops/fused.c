@@ -22,7 +22,7 @@ static bool need_probability(wg_node *n)
     if (!(a->p >= 0 && a->p < 1))
         return wg_fail(n, WG_EINVAL, "p is %g, must be in [0, 1)", a->p);
     return (a->eps >= 0 && a->eps < 1e30) ||
-           wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more", a->eps);
+           wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more, below 1e30", a->eps);
 }
 
 static bool need_row(wg_node *n, int i, const wg_shape *x)

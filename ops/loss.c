@@ -66,7 +66,7 @@ static bool infer_huber(wg_node *n)
 {
     const wg_huber_attrs *a = n->attrs;
     if (!(a->delta > 0 && a->delta < 1e30))
-        return wg_fail(n, WG_EINVAL, "delta is %g, must be positive", a->delta);
+        return wg_fail(n, WG_EINVAL, "delta is %g, must be positive, below 1e30", a->delta);
     return infer_loss(n, a->reduction);
 }
 

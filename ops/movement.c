@@ -89,7 +89,11 @@ wg_value *(wg_squeeze)(const char *at, wg_value *x, int axis)
     if (!x)
         return NULL;
     int k = wg_normalize_axis(axis, x->shape.rank);
-    if (k < 0 || x->shape.dim[k] != 1)
+    if (k < 0)
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze",
+                             "axis %d is outside x, which is %s", axis,
+                             wg_shape_text(&x->shape, text, sizeof text));
+    if (x->shape.dim[k] != 1)
         return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "squeeze",
                              "axis %d of %s is not of size 1", axis,
                              wg_shape_text(&x->shape, text, sizeof text));

@@ -69,7 +69,7 @@ static bool need_attrs(wg_node *n, int x)
     if (a->axes < 0 || a->axes > rank)
         return wg_fail(n, WG_ESHAPE, "axes is %lld, must be 1 to %d", (long long)a->axes, rank);
     return (a->eps >= 0 && a->eps < 1e30) ||
-           wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more", a->eps);
+           wg_fail(n, WG_EINVAL, "eps is %g, must be 0 or more, below 1e30", a->eps);
 }
 
 /* Operand i, if there is one, must have that shape and x's dtype. */

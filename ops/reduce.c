@@ -117,6 +117,15 @@ wg_value *(wg_sum_to)(const char *at, wg_value *x, wg_shape shape)
         return x;
     wg_axes axes = {0};
     int lead = x->shape.rank - shape.rank;
+    bool broadcasts = shape.rank >= 0 && lead >= 0;
+    for (int i = 0; i < shape.rank && broadcasts; i++)
+        broadcasts = shape.dim[i] == 1 || shape.dim[i] == x->shape.dim[i + lead];
+    if (!broadcasts) {
+        char from[160], to[160];
+        return wg_graph_fail(wg_graph_of(x), WG_ESHAPE, at, "sum_to", "%s does not broadcast to %s",
+                             wg_shape_text(&shape, to, sizeof to),
+                             wg_shape_text(&x->shape, from, sizeof from));
+    }
     for (int i = 0; i < x->shape.rank; i++)
         if (i < lead || (shape.dim[i - lead] == 1 && x->shape.dim[i] != 1))
             axes.axis[axes.count++] = i;

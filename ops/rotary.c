@@ -23,7 +23,7 @@ static bool infer(wg_node *n)
                        "the last axis of x is %lld, must be even: positions turn pairs",
                        (long long)s->dim[s->rank - 1]);
     if (!(a->base >= 0 && isfinite(a->base)))
-        return wg_fail(n, WG_EINVAL, "base is %g, must be positive", a->base);
+        return wg_fail(n, WG_EINVAL, "base is %g, must be positive and finite", a->base);
     if (a->first < INT32_MIN || a->first > INT32_MAX)
         return wg_fail(n, WG_EINVAL, "first is %lld, must fit in 32 bits", (long long)a->first);
     if (n->n_in > 1 && (!wg_need_rank(n, 0, 3, WG_MAX_RANK) || !wg_need_int(n, 1) ||

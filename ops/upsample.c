@@ -105,12 +105,24 @@ const wg_op wg_op_upsample2d_grad = {
 };
 /* clang-format on */
 
-/* A size that no double, NaN included, turns into undefined behaviour; 0 is refused by the shape
- * rule. */
-static int64_t scaled(int64_t size, double scale)
+/* The size of axis i of H and W, given or by its scale; the shape rule refuses a given one. */
+static bool size_of(const char *at, wg_value *x, const wg_upsample2d_options *o, int i,
+                    int64_t *size)
 {
-    double to = (double)size * scale;
-    return to >= 0 && to <= INT32_MAX ? (int64_t)to : 0;
+    int64_t from = x->shape.dim[2 + i];
+    double to = (double)from * o->scale[i];
+    *size = o->size[i];
+    if (o->size[i] != 0 || from == 0)
+        return true;
+    if (o->scale[i] == 0)
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "upsample2d",
+                             "neither a size nor a scale is given for %c", "HW"[i]);
+    if (!(to >= 1 && to <= INT32_MAX))
+        return wg_graph_fail(wg_graph_of(x), WG_EINVAL, at, "upsample2d",
+                             "a scale of %g makes %g of %lld along %c, must be 1 to %d",
+                             o->scale[i], to, (long long)from, "HW"[i], INT32_MAX);
+    *size = (int64_t)to;
+    return true;
 }
 
 wg_value *(wg_upsample2d)(const char *at, wg_value *x, const wg_upsample2d_options *options)
@@ -118,8 +130,8 @@ wg_value *(wg_upsample2d)(const char *at, wg_value *x, const wg_upsample2d_optio
     wg_upsample2d_options o = options ? *options : (wg_upsample2d_options){.mode = WG_NEAREST};
     bool planes = x && x->shape.rank == 4; /* otherwise the shape rule says so */
     wg_upsample_attrs a = {.mode = o.mode, .align_corners = o.align_corners};
-    a.height = o.size[0] || !planes ? o.size[0] : scaled(x->shape.dim[2], o.scale[0]);
-    a.width = o.size[1] || !planes ? o.size[1] : scaled(x->shape.dim[3], o.scale[1]);
+    if (planes && (!size_of(at, x, &o, 0, &a.height) || !size_of(at, x, &o, 1, &a.width)))
+        return NULL;
     return wg_apply1(at, &wg_op_upsample2d, &a, x);
 }
 

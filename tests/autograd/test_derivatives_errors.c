@@ -209,6 +209,22 @@ static void tangents_and_points_of_wrong_sizes(void **state)
     expect(g, wg_graph_status(g), WG_ESHAPE, "must have a row for each element of u []");
 }
 
+static void options_of_a_jacobian_have_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        wg_jacobian_options o;
+        const char *words;
+    } wrong[] = {{{.chunk = -1}, "chunk is -1, must be 0 or more"},
+                 {{.mode = (wg_jacobian_mode)9}, "mode is 9, must be 0 to 2"}};
+    for (size_t i = 0; i < WG_COUNT(wrong); i++) {
+        wg_value *x, *y, *J = NULL;
+        wg_graph *g = fresh(&x, &y);
+        wg_status status = wg_jacobian(y, &x, 1, &wrong[i].o, &J);
+        expect(g, status, WG_EINVAL, wrong[i].words);
+    }
+}
+
 /* Lists that are missing though their length says otherwise. */
 static void missing_lists_are_refused_by_a_status(void **state)
 {
@@ -240,6 +256,7 @@ int main(void)
         cmocka_unit_test(each_function_with_each_wrong_argument),
         cmocka_unit_test(no_values),
         cmocka_unit_test(tangents_and_points_of_wrong_sizes),
+        cmocka_unit_test(options_of_a_jacobian_have_bounds),
         cmocka_unit_test(missing_lists_are_refused_by_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,14 @@ static void bad_arguments(void **state)
     }
     wg_value *yb = NULL, *y = NULL;
     assert_int_equal(wg_vmap(&y, 1, NULL, NULL, 0, &yb), WG_EINVAL);
+    wg_graph *g = wg_graph_new();
+    wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2)), *twice[] = {x, x},
+             *batches[] = {wg_input(g, "a", WG_F32, WG_SHAPE(3, 2)),
+                           wg_input(g, "b", WG_F32, WG_SHAPE(3, 2))};
+    y = wg_exp(x);
+    assert_int_equal(wg_vmap(&y, 1, twice, batches, 2, &yb), WG_EINVAL);
+    assert_non_null(strstr(wg_graph_message(g), "x[0] and x[1] are one value, but have two"));
+    wg_graph_free(g);
 }
 
 static void lists_that_are_missing_are_refused(void **state)

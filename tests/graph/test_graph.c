@@ -328,6 +328,23 @@ static void the_print_says_everything(void **state)
     wg_graph_free(g);
 }
 
+static void names_have_bounds(void **state)
+{
+    (void)state;
+    static const int lengths[] = {0, 512, 5000};
+    char text[5000];
+    memset(text, 'n', sizeof text);
+    for (size_t i = 0; i < WG_COUNT(lengths); i++) {
+        wg_graph *g = wg_graph_new();
+        wg_value *x = wg_input(g, "x", WG_F32, WG_SHAPE(2));
+        assert_non_null(wg_name(wg_exp(x), "%*d", 511, 1));
+        assert_null(wg_name(wg_neg(x), "%.*s", lengths[i], text));
+        assert_int_equal(wg_graph_status(g), WG_EINVAL);
+        check_that(strstr(wg_graph_message(g), "1 to 511 are needed"), "%s", wg_graph_message(g));
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +355,7 @@ int main(void)
         cmocka_unit_test(verification_finds_what_was_broken),
         cmocka_unit_test(a_size_is_asked_for_by_its_axis),
         cmocka_unit_test(the_print_says_everything),
+        cmocka_unit_test(names_have_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -346,6 +346,43 @@ static void integers_divide_but_not_by_0(void **state)
     }
 }
 
+/* The derivative of a function, so that its own is the second one. */
+#define DERIVATIVE_OF(f)                                                                           \
+    static wg_value *derivative_of_##f(const char *at, wg_value *x)                                \
+    {                                                                                              \
+        wg_value *dx = NULL;                                                                       \
+        wg_grad(wg_sum((wg_##f)(at, x), WG_ALL_AXES, WG_DROP), &x, 1, &dx);                        \
+        return dx;                                                                                 \
+    }
+DERIVATIVE_OF(asin)
+DERIVATIVE_OF(acos)
+DERIVATIVE_OF(atanh)
+
+/* asin''(x) = x + 3 x^3 / 2 + ..., acos'' = -asin'', atanh''(x) = 2 x + 4 x^3 + ... */
+static void second_derivatives_keep_the_digits_of_small_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        builder *derivative;
+        double slope;
+    } functions[] = {{derivative_of_asin, 1}, {derivative_of_acos, -1}, {derivative_of_atanh, 2}};
+    static const double x[] = {1e-5, -1e-6, 1e-8, 1e-20};
+    const wg_backend_list list = wg_backend_list_built_in();
+    size_t compared = 0;
+    for (size_t b = 0; b < list.count; b++)
+        for (size_t k = 0; k < 2 * WG_COUNT(functions); k++) {
+            size_t f = k / 2, d = k % 2;
+            double y[WG_COUNT(x)], dx[WG_COUNT(x)], eps = floats[d] == WG_F32 ? 1e-6 : 1e-9;
+            run(list.backend[b], floats[d], functions[f].derivative, x, WG_COUNT(x), y, dx);
+            for (size_t i = 0; i < WG_COUNT(x); i++, compared++) {
+                double truth = functions[f].slope * x[i];
+                check_that(fabs(dx[i] - truth) <= eps * fabs(truth), "function %zu at %g: %.9g", f,
+                           x[i], dx[i]);
+            }
+        }
+    assert_int_equal(compared, list.count * 24);
+}
+
 static void orders_of_polygamma_have_bounds(void **state)
 {
     (void)state;
@@ -367,6 +404,7 @@ int main(void)
         cmocka_unit_test(angles_of_points),
         cmocka_unit_test(remainders_have_the_sign_of_the_divisor),
         cmocka_unit_test(integers_divide_but_not_by_0),
+        cmocka_unit_test(second_derivatives_keep_the_digits_of_small_numbers),
         cmocka_unit_test(orders_of_polygamma_have_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -561,6 +561,11 @@ static void bad_arguments_are_refused(void **state)
                   wg_var(wg_cast(i, WG_F32), WG_AXES(1), WG_DROP, 3));
     check_refused("k is 4, must be 0 to the 3 of axis 1 of [2,3]", wg_topk(i, 4, -1));
     check_refused("k is -1", wg_topk(i, -1, -1));
+    check_refused("sum_to: [3,2] does not broadcast to [2,3]", wg_sum_to(i, WG_SHAPE(3, 2)));
+    check_refused("[1,2,3] does not broadcast to [2,3]", wg_sum_to(i, WG_SHAPE(1, 2, 3)));
+    check_refused("does not broadcast to [2,3]", wg_sum_to(i, (wg_shape){.rank = 40}));
+    check_refused("does not broadcast to [2,3]", wg_sum_to(i, (wg_shape){.rank = -1}));
+    check_refused("[-1,3] does not broadcast to [2,3]", wg_sum_to(i, WG_SHAPE(-1, 3)));
     check_refused("axis -3 is outside x", wg_cumsum(i, -3, WG_CUMSUM_FORWARD));
 }
 

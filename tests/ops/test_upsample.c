@@ -158,10 +158,12 @@ static wg_value *upsample(wg_graph *g, const void *arguments)
     }
 static const small_refusal refusals[] = {
     {upsample, &(const upsampling){X, {.mode = WG_NEAREST}},
-     "upsample2d(x): height is 0, must be 1 to 2147483647"},
+     "upsample2d: neither a size nor a scale is given for H"},
     {upsample, &(const upsampling){X, {.size = {3, -4}}}, "width is -4"},
-    {upsample, &(const upsampling){X, {.scale = {2, NAN}}}, "width is 0"},
-    {upsample, &(const upsampling){X, {.scale = {1e300, 2}}}, "height is 0"},
+    {upsample, &(const upsampling){X, {.scale = {2, NAN}}},
+     "a scale of nan makes nan of 4 along W, must be 1 to 2147483647"},
+    {upsample, &(const upsampling){X, {.scale = {1e300, 2}}},
+     "a scale of 1e+300 makes 3e+300 of 3"},
     {upsample, &(const upsampling){X, {.size = {INT64_MAX, 2}}}, "height is 9223372036854775807"},
     {upsample, &(const upsampling){X, {.size = {2, 2}, .align_corners = true}},
      "corners can be aligned in mode bilinear only"},

@@ -164,7 +164,7 @@ static inline float gelu_tanh_slope(float x)
             y[i] = formula;                                                                        \
     }
 
-LOOP(loop_exp, simd_exp(a[i]))
+LOOP(loop_exp, simd_exp_of_any(a[i]))
 LOOP(loop_log, log_of(a[i]))
 LOOP(loop_log1p, log1p_of(a[i]))
 LOOP(loop_expm1, expm1_of(a[i]))

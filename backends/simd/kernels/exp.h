@@ -20,8 +20,8 @@ static inline float simd_exp_tail(float x, float *n, float *r)
     return p * *r + 0.5f;
 }
 
-/* exp(x) to 2 ulp for x in [-87, 88]; 0 below, +inf above, NaN for NaN.  x = n ln 2 + r, 2^n by the
- * exponent's bits.  Branch-free. */
+/* exp(x) to 2 ulp for x in [-87, 88], as after a maximum was subtracted; 0 below, +inf above, NaN
+ * for NaN.  x = n ln 2 + r, 2^n by the exponent's bits.  Branch-free. */
 static inline float simd_exp(float x)
 {
     float low = x > -87.0f ? x : -87.0f,
@@ -35,6 +35,21 @@ static inline float simd_exp(float x)
     memcpy(&power, &bits, sizeof power);
     float y = p * power;
     y = x < -87.0f ? 0.0f : y;
+    return x != x ? x : y;
+}
+
+/* exp(x) to 2 ulp for any x: 2^n in halves, since 2^128 overflows where the result does not. */
+static inline float simd_exp_of_any(float x)
+{
+    float low = x > -104.0f ? x : -104.0f, clamped = low < 89.0f ? low : 89.0f;
+    float n, r, p = simd_exp_tail(clamped, &n, &r);
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    int32_t whole = (int32_t)n, half = whole >> 1;
+    int32_t bits[] = {(half + 127) << 23, (whole - half + 127) << 23};
+    float power[2];
+    memcpy(power, bits, sizeof power);
+    float y = p * power[0] * power[1];
     return x != x ? x : y;
 }
 
