@@ -14,7 +14,8 @@
  *
  * A value that is zero but for rounding has no digits to lose: in each run its largest element is
  * at most 4 u n times the largest of its operands, where n is how many elements of an operand there
- * are for each element of the value (the gradient of a bias that cancels, for example). */
+ * are for each element of the value (the gradient of a bias that cancels, for example).  Not all
+ * ops cancel: what softmax makes of a mask of -1e9 is no zero. */
 #include "cli/diff.h"
 #include "cli/draw.h"
 #include "graph/element.h"
@@ -108,6 +109,19 @@ static loss compare_value(const wg_value *v, const wg_value *va, const void *a, 
     return l;
 }
 
+/* Whether results may be what is left of operands that cancel: not those of a function of one
+ * number, nor what is small because a mask hides what is large. */
+static bool may_cancel(const wg_node *n)
+{
+    static const char *const others[] = {"softmax", "log_softmax", "logsumexp",
+                                         "max",     "min",         "attention"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(n->op->name, others[i]) == 0)
+            return false;
+    return n->op->family != WG_FAMILY_ACTIVATION &&
+           (n->op->family != WG_FAMILY_ELEMENTWISE || n->n_in > 1);
+}
+
 /* Whether the results of a run are what is left where its operands cancel. */
 static bool is_zero(const loss *all, const wg_value *v, const wg_value *here, int run)
 {
@@ -120,7 +134,8 @@ static bool is_zero(const loss *all, const wg_value *v, const wg_value *here, in
         operands = size > operands ? size : operands;
     }
     int p = precision(here->dtype);
-    return p > 0 && all[v->id].scale[run] <= ldexp(4, -p) * operands;
+    return p > 0 && may_cancel(v->node) && isfinite(operands) &&
+           all[v->id].scale[run] <= ldexp(4, -p) * operands;
 }
 
 /* ---- all values ------------------------------------------------------------------------------ */

@@ -1,5 +1,7 @@
 #include "cli/metrics.h"
 #include "cli/cli.h"
+#include "files/read.h"
+#include "graph/error.h"
 #include "graph/grow.h"
 #include "train/json.h"
 #include "wengert/translate/folder.h"
@@ -7,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool append(series *s, double update, double value)
 {
@@ -53,13 +56,20 @@ int series_read(series *s, const char *folder, const char *kind, const char *key
     char *path = wg_folder_path(folder, "%s", WG_FILE_METRICS), *line = NULL;
     size_t room = 0, number = 0;
     int code = EXIT_OK;
-    FILE *f = path ? fopen(path, "r") : NULL;
+    wg_error error;
+    int fd = -1;
+    size_t bytes;
+    wg_status status = path ? wgi_file_open(&fd, &bytes, path, &error)
+                            : wgi_error_file(&error, WG_ENOMEM, folder, "no memory for a path");
+    FILE *f = status == WG_OK ? fdopen(fd, "r") : NULL;
     *s = (series){0};
     if (!f) {
-        int why = errno;
-        complain("%s: %s", path ? path : folder, strerror(why));
+        if (status == WG_OK)
+            wgi_error_file(&error, WG_ENOMEM, path, "no memory to read it");
+        if (fd >= 0)
+            close(fd);
         free(path);
-        return why == ENOMEM ? EXIT_RUN : EXIT_IO;
+        return complain_error(&error);
     }
     while (code == EXIT_OK && getline(&line, &room, f) > 0) {
         char place[600];

@@ -87,7 +87,9 @@ wg_value *wgi_ox_bit_shift(ox_node *n)
     wg_value *power = wg_cast(wg_pow(two, wg_cast(s, WG_F64)), a->dtype);
     if (strcmp(wgi_ox_word(n, "direction", ""), "LEFT") == 0)
         return wg_mul(a, power);
-    return wgi_ox_divide(a, power);
+    wg_value *all = wg_greater_equal(wg_cast(s, WG_F64), wg_fill(n->graph, WG_F64, WG_SCALAR, 63));
+    wg_value *y = wgi_ox_divide(a, power); /* 2^63 is no i64 */
+    return y ? wg_where(all, wg_zeros_like(y), y) : NULL;
 }
 
 /* -1 - a, which is wrapped to the range of unsigned types. */

@@ -71,18 +71,29 @@ wg_value *wgi_ox_scatter_elements(ox_node *n)
 /* ---- tuples of indices ----------------------------------------------------------------------- */
 
 /* ids [..., k] are positions in the first k of the axes from `first` on, of sizes `dim`: the
- * numbers of these positions in row-major order, [..]. */
-static wg_value *places(wg_value *ids, const int64_t *dim, int64_t k)
+ * numbers of these positions in row-major order, [..].  *outside: where one lies outside its axis,
+ * though the number may lie inside. */
+static wg_value *places(wg_value *ids, const int64_t *dim, int64_t k, wg_value **outside)
 {
     wg_value *place = NULL;
+    *outside = NULL;
     wg_shape s = ids->shape;
     int last = --s.rank;
     for (int64_t j = 0; j < k; j++) {
         wg_value *one = wg_reshape(wg_slice(ids, last, j, j + 1, 1), s);
         one = wgi_ox_from_end(one, dim[j]);
+        wg_value *wrong = wg_logical_or(wg_less(one, wg_scalar_like(one, 0)),
+                                        wg_greater_equal(one, wg_scalar_like(one, (double)dim[j])));
+        *outside = *outside ? wg_logical_or(*outside, wrong) : wrong;
         place = place ? wg_add(wg_scale(place, (double)dim[j]), one) : one;
     }
     return place;
+}
+
+/* The place, or -2^62, which no op takes for a row, where an index lies outside. */
+static wg_value *checked(wg_value *place, wg_value *outside)
+{
+    return wg_where(outside, wg_scalar_like(place, -0x1p62), place);
 }
 
 static int64_t product(const int64_t *dim, int64_t n)
@@ -116,11 +127,11 @@ wg_value *wgi_ox_gather_nd(ox_node *n)
     const int64_t *dim = x->shape.dim;
     int64_t b = product(dim, batch), p = product(dim + batch, k),
             rest = product(dim + batch + k, x->shape.rank - batch - k);
-    wg_value *place = places(wgi_ox_cast(ids, WG_I64), dim + batch, k);
+    wg_value *outside, *place = places(wgi_ox_cast(ids, WG_I64), dim + batch, k, &outside);
     if (!place || b * p == 0)
         return place ? wgi_ox_refuse(n, "an empty tensor") : NULL;
     wg_shape s = place->shape;
-    place = wg_reshape(place, WG_SHAPE(b, wg_value_count(place) / b));
+    place = wg_reshape(checked(place, outside), WG_SHAPE(b, wg_value_count(place) / b));
     place = wg_add(place, wg_iota(n->graph, WG_I64, WG_SHAPE(b, 1), 0, 0, (double)p));
     wg_value *y = wg_take(wg_reshape(x, WG_SHAPE(b * p, rest)), place, 0);
     if (s.rank + x->shape.rank - (int)(batch + k) > WG_MAX_RANK)
@@ -155,7 +166,8 @@ wg_value *wgi_ox_scatter_nd(ox_node *n)
     if (!k)
         return NULL;
     int64_t p = product(x->shape.dim, k), rest = product(x->shape.dim + k, x->shape.rank - k);
-    wg_value *place = places(wgi_ox_cast(ids, WG_I64), x->shape.dim, k);
+    wg_value *outside, *place = places(wgi_ox_cast(ids, WG_I64), x->shape.dim, k, &outside);
+    place = checked(place, outside);
     int64_t count = wg_value_count(place);
     wg_value *y =
         scatter_rows(n, wg_reshape(x, WG_SHAPE(p, rest)), wg_reshape(place, WG_SHAPE(count)),

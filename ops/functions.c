@@ -31,8 +31,8 @@ static const wg_sample gamma_samples[] = {
 #define ABOVE_MINUS_1 .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(above_minus_1_samples)
 #define GAMMA .family = WG_FAMILY_ELEMENTWISE, WG_SAMPLES(gamma_samples)
 
-/* 1 - x^2; as a product where x is close to 1 or -1, which loses no digits there.  Not for a small x:
- * the derivative of the product is a difference of 1 - x and 1 + x. */
+/* 1 - x^2; as a product where x is close to 1 or -1, which loses no digits there.  Not for a small
+ * x, where the derivative of the product is a difference of 1 - x and 1 + x. */
 static wg_value *one_minus_square(wg_value *x)
 {
     wg_value *square = wg_square(x);

@@ -62,7 +62,8 @@ static bool need_pooled(wg_node *n, const wg_pool_attrs *a, const wg_shape *x, w
 static bool need_no_dilation(wg_node *n, const wg_pool_attrs *a)
 {
     return (a->dilation_h == 1 && a->dilation_w == 1) ||
-           wg_fail(n, WG_EINVAL, "a mean has no dilation, given are %lld and %lld",
+           wg_fail(n, WG_EINVAL,
+                   "a mean has no dilation: dilation_h and dilation_w must be 1, not %lld and %lld",
                    (long long)a->dilation_h, (long long)a->dilation_w);
 }
 

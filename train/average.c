@@ -1,6 +1,7 @@
 #include "wengert/train/average.h"
 #include "graph/element.h"
 #include "graph/error.h"
+#include "train/finite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,20 +48,26 @@ static wg_status check_dtypes(const wg_safetensors *first, const char *path, wg_
 
 /* ---- the mean -------------------------------------------------------------------------------- */
 
-/* out[i] = (1/n) sum over files of x[i].  Reads copies, since data in a file may be unaligned. */
-static bool mean(wg_safetensors *const *files, size_t n, const wg_file_tensor *t, void *out)
+/* out[i] = (1/n) sum over files of x[i].  Reads copies, since data in a file may be unaligned.
+ * WG_ENOMEM without a message; WG_EDATA, with a line for each file with NaN or infinity. */
+static wg_status mean(wg_safetensors *const *files, const char *const *paths, size_t n,
+                      const wg_file_tensor *t, void *out, wg_error *error)
 {
+    const wg_tensor copy = {t->name, t->dtype, t->shape, out};
     int64_t count = wg_shape_count(&t->shape);
     double *sum = calloc((size_t)count + 1, sizeof *sum);
+    wg_status status = sum ? WG_OK : WG_ENOMEM;
     for (size_t k = 0; k < n && sum && count; k++) {
         memcpy(out, wg_safetensors_find(files[k], t->name)->data, t->size);
+        if (wgi_check_finite(&copy, 1, WG_EDATA, paths[k], error) != WG_OK)
+            status = WG_EDATA;
         for (int64_t i = 0; i < count; i++)
             sum[i] += wgi_get_element(out, t->dtype, i);
     }
     for (int64_t i = 0; i < count && sum; i++)
         wgi_put_element(out, t->dtype, i, sum[i] / (double)n);
     free(sum);
-    return sum;
+    return status;
 }
 
 /* The metadata entries that all files have, into `out`; how many there are. */
@@ -80,25 +87,29 @@ static size_t shared_notes(wg_safetensors *const *files, size_t n, wg_file_note 
     return count;
 }
 
-static wg_status average(wg_safetensors *const *files, size_t n, const char *out, wg_error *error)
+static wg_status average(wg_safetensors *const *files, const char *const *paths, size_t n,
+                         const char *out, wg_error *error)
 {
     wgi_error_clear(error);
     size_t count = wg_safetensors_count(files[0]);
     wg_tensor *list = calloc(count + 1, sizeof *list);
     wg_file_note *notes = calloc(wg_safetensors_note_count(files[0]) + 1, sizeof *notes);
-    bool ok = list && notes;
-    for (size_t i = 0; i < count && ok; i++) {
+    wg_status status = list && notes ? WG_OK : WG_ENOMEM;
+    for (size_t i = 0; i < count && status != WG_ENOMEM; i++) {
         const wg_file_tensor *t = wg_safetensors_at(files[0], i);
         list[i] = (wg_tensor){t->name, t->dtype, t->shape, malloc(t->size + 1)};
-        ok = list[i].data;
-        if (ok && wg_dtype_is_float(t->dtype))
-            ok = mean(files, n, t, list[i].data);
-        else if (ok && t->size)
+        wg_status here = list[i].data ? WG_OK : WG_ENOMEM;
+        if (list[i].data && wg_dtype_is_float(t->dtype))
+            here = mean(files, paths, n, t, list[i].data, error);
+        else if (list[i].data && t->size)
             memcpy(list[i].data, t->data, t->size);
+        status = here != WG_OK ? here : status;
     }
-    wg_status status =
-        ok ? wg_safetensors_write(out, list, count, notes, shared_notes(files, n, notes), error)
-           : wgi_error_file(error, WG_ENOMEM, out, "no memory to average %zu tensors", count);
+    if (status == WG_OK)
+        status =
+            wg_safetensors_write(out, list, count, notes, shared_notes(files, n, notes), error);
+    else if (status == WG_ENOMEM)
+        wgi_error_file(error, WG_ENOMEM, out, "no memory to average %zu tensors", count);
     for (size_t i = 0; list && i < count; i++)
         free(list[i].data);
     free(list);
@@ -124,7 +135,7 @@ wg_status wg_average_files(const char *const *paths, size_t n, const char *out, 
     if (opened && check_dtypes(files[0], paths[0], error) != WG_OK)
         status = WG_EDATA;
     if (status == WG_OK)
-        status = average(files, n, out, error);
+        status = average(files, paths, n, out, error);
     for (size_t i = 0; files && i < n; i++)
         wg_safetensors_close(files[i]);
     free(files);

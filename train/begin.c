@@ -78,7 +78,6 @@ static void take_options(wg_trainer *t, const wg_trainer_options *options)
     t->options.accumulate = options->accumulate ? options->accumulate : 1;
     if (options->ranks && wg_ranks_count(options->ranks) == 1)
         t->options.ranks = NULL;
-    t->options.shard_optimizer = t->options.shard_optimizer && t->options.ranks;
     if (!wgi_leads(t)) { /* files and reports are the business of rank 0 */
         t->options.folder = t->options.pretrained = NULL;
         t->options.overwrite = false;
@@ -360,7 +359,8 @@ wg_status wgi_trainer_begin(wg_trainer *t, const wg_trainer_options *options)
     wg_ranks_doing(t->options.ranks, "the beginning of the training");
     wg_status status = wgi_agree(t, enter_folder(t));
     if (status == WG_OK && t->task.open)
-        status = wgi_agree(t, t->task.open(t->task.context, t));
+        status = wgi_agree(t, t->task.open(t->task.context, t)); /* and gives options */
+    t->options.shard_optimizer = t->options.shard_optimizer && t->options.ranks;
     if (status == WG_OK)
         status = wgi_agree(t, check_options(t));
     if (status == WG_OK)

@@ -38,8 +38,12 @@ wg_status wg_folder_is_training(const char *folder, bool *is, wg_error *error)
 
 wg_status wg_folder_stop(const char *folder, wg_error *error)
 {
-    bool is;
+    bool is, there = true;
     wg_status status = wg_folder_is_training(folder, &is, error);
+    if (status == WG_OK && !is)
+        status = wg_folder_has(folder, ".", &there, error);
+    if (!there)
+        return status != WG_OK ? status : wgi_error_file(error, WG_EIO, folder, "no such folder");
     if (status == WG_OK && !is)
         return wgi_error_file(error, WG_EINVAL, folder, "no training runs in this folder");
     if (status != WG_OK)

@@ -189,9 +189,14 @@ static wg_status save(void *context, wg_trainer *t)
     free(s->pretrained);
     s->pretrained = NULL;
     t->options.pretrained = NULL;
+    const bool quiet = s->quiet;
+    s->quiet = false; /* nor silence the warnings of whoever uses the model */
     if (!m->data.of_folder)
         status = wg_vocabularies_save(&m->data.vocabularies, s->model, &t->error);
-    return status == WG_OK ? wgi_folder_write_settings(s->model, s, &t->error) : status;
+    if (status == WG_OK)
+        status = wgi_folder_write_settings(s->model, s, &t->error);
+    s->quiet = quiet;
+    return status;
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */

@@ -276,7 +276,12 @@ bool wgi_reader_dtype(wgi_reader *r, wg_dtype *out)
             *out = (wg_dtype)d;
             return wgi_reader_next(r);
         }
-    if (!wgi_reader_int(r, "a dtype (f32, f64, bf16, i32, i64, i8, bool)", 0, INT32_MAX, &number))
+    char expected[100];
+    for (int d = WG_F32, n = 0; d < WG_DTYPE_COUNT; d++)
+        n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%s", n ? ", " : "a dtype (",
+                      wg_dtype_name((wg_dtype)d));
+    strcat(expected, ")");
+    if (!wgi_reader_int(r, expected, 0, INT32_MAX, &number))
         return false;
     *out = (wg_dtype)number;
     return true;

@@ -241,6 +241,7 @@ code 0 evaluate $model --bleu-tokenizer none --lowercase source target; says out
 code 0 train --config small.yml --model kept --after 6u --save-freq 2u --keep 3 --quiet
 code 0 average --last 3 mean.safetensors kept; holds "files" "$(lines err)" -eq 3
 code 0 average same.safetensors kept/model.safetensors kept/model.safetensors
+holds "config.yml does not ask for quiet" "$(grep -c "^quiet: true" kept/config.yml)" -eq 0
 code 0 translate --model kept --max-output-length 4 --weights "$work/mean.safetensors"
 code 0 average --last 3 --model kept mean.safetensors; holds "files" "$(lines err)" -eq 3
 code 2 average --model kept mean.safetensors; says err "expected OUTPUT FILE"
@@ -248,6 +249,9 @@ code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints 
 code 4 average --last 2 mean.safetensors nowhere; says err "nowhere: not a model"
 code 4 average --last 2 mean.safetensors parts; says err "the one at the end of a run does not count"
 code 2 average mean.safetensors
+code 0 train sharded --config small.yml --after 2u --shard-optimizer # of which one process keeps all
+mkdir fifo-inside; cp kept/config.yml fifo-inside; mkfifo fifo-inside/metrics.jsonl
+code 4 plot fifo-inside; says err "fifo-inside/metrics.jsonl: expected a regular file, got a FIFO"
 code 4 average nowhere/mean.safetensors nothing.safetensors nothing.safetensors
 says err "nowhere/mean.safetensors: cannot be"
 mkfifo special # which a rename would remove
@@ -318,7 +322,7 @@ code 2 train many --distributed pvm --config small.yml; says err "engine pvm: ex
 holds "nothing was made" ! -e many
 wengert=$built
 code 2 stop; says err "no folder given"
-code 2 stop nowhere; says err "nowhere: no training runs in this folder"
+code 4 stop nowhere; says err "nowhere: no such folder"
 "$wengert" train asked --config small.yml --after 1000000u --quiet <input >said 2>&1 &
 training=$!
 for _ in $(seq 600); do

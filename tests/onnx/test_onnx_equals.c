@@ -44,9 +44,38 @@ static void gradients_are_right(void **state)
     assert_true(right >= 50);
 }
 
+/* An index that lies outside its axis though its tuple is the place of an element. */
+static void tuples_outside_are_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "(float[2,3] x) => (float[1] y) <int64[1,2] i = {0, 3}> { y = GatherND (x, i) }",
+        "(float[2,3] x) => (float[1] y) <int64[1,2] i = {1, -4}> { y = GatherND (x, i) }",
+        "(float[2,3] x) => (float[2] y) <int64[2,1] i = {3, 0}>\n"
+        "{ y = GatherND <batch_dims = 1> (x, i) }",
+        "(float[2,3] x, float[1] u) => (float[2,3] y) <int64[1,2] i = {0, 3}>\n"
+        "{ y = ScatterND (x, i, u) }",
+        "(float[2,3] x, float[1] u) => (float[2,3] y) <int64[1,2] i = {0, 3}>\n"
+        "{ y = ScatterND <reduction = \"add\"> (x, i, u) }",
+    };
+    for (int i = 0; i < WG_COUNT(texts); i++) {
+        wg_graph *g = read_text("a tuple outside", 16, texts[i]);
+        wg_plan *p;
+        wg_status status = wg_plan_create(&p, g, NULL);
+        if (status == WG_OK)
+            status = wg_plan_run(p, 0);
+        check_that(status == WG_EDATA || status == WG_EINVAL, "model %d runs: status %d", i,
+                   status);
+        check_that(strstr(wg_plan_message(p), "outside"), "%s", wg_plan_message(p));
+        wg_plan_free(p);
+        wg_graph_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tuples_outside_are_refused),
         cmocka_unit_test(numbers_are_those_of_simpler_ops),
         cmocka_unit_test(gradients_are_right),
     };

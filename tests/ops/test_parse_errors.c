@@ -39,7 +39,7 @@ static void errors_say_where_and_what(void **state)
                                         "f32[3]"},
         {HEAD "%y = relu(%x) : f32[3], f32[3]", "m:3:25: more types than the 1 results"},
         {HEAD "%y = relu(%x) : g32[3]",
-         "m:3:17: expected a dtype (f32, f64, bf16, i32, i64, i8, bool), found 'g32'"},
+         "m:3:17: expected a dtype (f32, f64, bf16, f16, i32, i64, i8, u8, bool), found 'g32'"},
         {HEAD "%y = relu(%x) at none 'n", "m:3:23: this ' is not closed in its line"},
         {HEAD "%y = relu(%x) 'name'", "m:3:15: expected the end of the line, found ''name''"},
         {HEAD "%y = relu(%x) backwards",

@@ -253,7 +253,7 @@ static const small_refusal refusals[] = {
     {average, &(const wg_pool2d_options){.kernel = {2, 2}, .stride = {1, -1}},
      "the stride along W is -1"},
     {average, &(const wg_pool2d_options){.kernel = {2, 2}, .dilation = {2, 3}},
-     "a mean has no dilation, given are 2 and 3"},
+     "a mean has no dilation: dilation_h and dilation_w must be 1, not 2 and 3"},
     {maximum, &(const wg_pool2d_options){.kernel = {2, 2}, .padding = {1, 0}, .dilation = {6, 1}},
      "along H a dilation of 6 steps over the size 5"},
     {maximum, &(const wg_pool2d_options){.kernel = {INT64_MAX, 1}},

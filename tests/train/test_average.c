@@ -3,6 +3,7 @@
 #include "wengert/graph/half.h"
 #include "wengert/train/average.h"
 
+#include <math.h>
 #include <unistd.h>
 
 static wg_error error;
@@ -96,11 +97,27 @@ static void all_differences_are_listed(void **state)
     remove_all();
 }
 
+static void numbers_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    float x[2][3] = {{1, 2, 3}, {1, NAN, 3}}, y[2] = {INFINITY, 0};
+    for (int i = 0; i < 2; i++)
+        write_file(paths[i],
+                   (wg_tensor[]){{"x", WG_F32, WG_SHAPE(3), x[i]}, {"y", WG_F32, WG_SCALAR, &y[i]}},
+                   2);
+    assert_int_equal(wg_average_files(paths, 2, out, &error), WG_EDATA);
+    assert_non_null(strstr(error.text, "average_b.safetensors: tensor x: element 1 is NaN"));
+    assert_non_null(strstr(error.text, "average_a.safetensors: tensor y: element 0 is infinite"));
+    assert_int_not_equal(access(out, F_OK), 0);
+    remove_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_is_computed_in_double),
         cmocka_unit_test(all_differences_are_listed),
+        cmocka_unit_test(numbers_that_are_none_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
