@@ -3,9 +3,12 @@
 #include "graph/error.h"
 #include "graph/grow.h"
 #include "graph/internal.h"
+#include "graph/names.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { FULL_NAME = WGI_PATH_BYTES + WGI_NAME_BYTES + 2 }; /* PATH/NAME and a NUL */
 
 wg_graph *wg_graph_new(void)
 {
@@ -165,7 +168,7 @@ static const wg_scope *path_too_long(wg_graph *g, size_t max)
 /* From the top down: a path of many levels needs no more stack than one of two. */
 const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
 {
-    char up[1024];
+    char up[WGI_PATH_BYTES + 1];
     size_t length = strlen(path);
     const wg_scope *s = wgi_names_get(&g->scopes, path);
     if (s)
@@ -189,7 +192,7 @@ const wg_scope *wgi_scope_intern(wg_graph *g, const char *path)
 
 static const wg_scope *scope_child(wg_graph *g, const wg_scope *parent, const char *name)
 {
-    char path[1024];
+    char path[WGI_PATH_BYTES + 1];
     int length =
         snprintf(path, sizeof path, "%s%s%s", parent->path, *parent->path ? "/" : "", name);
     if (length < 0 || (size_t)length >= sizeof path)
@@ -205,7 +208,7 @@ void wg_scope_push(wg_graph *g, const char *format, ...)
         wg_graph_fail(g, WG_EINVAL, NULL, "wg_scope_push", "the name is NULL");
         return;
     }
-    char name[512];
+    char name[WGI_NAME_BYTES + 1];
     va_list args;
     va_start(args, format);
     int length = vsnprintf(name, sizeof name, format, args);
@@ -342,7 +345,7 @@ wg_value *wg_name(wg_value *v, const char *format, ...)
     if (!v)
         return NULL;
     wg_graph *g = v->node->graph;
-    char name[512], full[1536];
+    char name[WGI_NAME_BYTES + 1], full[FULL_NAME];
     if (!format)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, "wg_name", "the name is NULL");
     va_list args;
@@ -368,10 +371,10 @@ wg_value *wg_name_leaf(wg_value *v, const char *name)
         return NULL;
     wg_graph *g = v->node->graph;
     const char *path = v->node->scope->path;
-    char full[1536];
-    if (!name || !*name || strlen(name) > 400)
+    char full[FULL_NAME];
+    if (!name || !*name || strlen(name) > WGI_LEAF_NAME_BYTES)
         return wg_graph_fail(g, WG_EINVAL, v->node->at, v->node->op->name,
-                             "a name of 1 to 400 bytes is needed");
+                             "a name of 1 to %d bytes is needed", WGI_LEAF_NAME_BYTES);
     snprintf(full, sizeof full, "%s%s%s", path, *path ? "/" : "", name);
     return wgi_graph_set_name(g, v, full) ? v : NULL;
 }

@@ -80,12 +80,12 @@ static wg_status check_vocabularies(const wg_vocabularies *v, const wg_settings 
     wgi_sentence_marks marks;
     wg_status status = wgi_marks_of(&marks, s, v, s->model, error);
     if (status == WG_OK && s->net.tying == WG_TIED_ALL &&
-        wg_vocabulary_size(v->side[0]) != wg_vocabulary_size(v->side[1]))
-        status = wgi_error_file(error, WG_EDATA, s->model,
-                                "all embeddings are tied: expected a joint vocabulary, got two of "
-                                "%lld and %lld tokens",
-                                (long long)wg_vocabulary_size(v->side[0]),
-                                (long long)wg_vocabulary_size(v->side[1]));
+        !wg_vocabulary_equal(v->side[0], v->side[1]))
+        status = wgi_error_file(
+            error, WG_EDATA, s->model,
+            "all embeddings are tied: expected a joint vocabulary, got two that "
+            "differ, of %lld and %lld tokens",
+            (long long)wg_vocabulary_size(v->side[0]), (long long)wg_vocabulary_size(v->side[1]));
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "translate/presets.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -555,6 +556,12 @@ wg_status wg_settings_check(const wg_settings *s, wg_error *error)
         return wgi_error_set(error, WG_EINVAL,
                              "lr-updates is 0, must be given where lr-schedule is cosine or linear "
                              "and after is 0");
+    if (s->smoothing >= 1)
+        return wgi_error_set(error, WG_EINVAL, "exponential-smoothing is %g, must be below 1",
+                             s->smoothing);
+    if (s->clip_norm > 0 && (float)s->clip_norm < FLT_MIN)
+        return wgi_error_set(error, WG_EINVAL, "clip-norm is %g, must be 0 or at least %g",
+                             s->clip_norm, (double)FLT_MIN);
     if (s->early_stopping > 0 && !validates(s))
         return wgi_error_set(error, WG_EINVAL,
                              "early-stopping is %lld, but nothing is validated: %s and valid-freq "
