@@ -249,6 +249,8 @@ code 3 average --last 9 mean.safetensors kept; says err "expected 9 checkpoints 
 code 4 average --last 2 mean.safetensors nowhere; says err "nowhere: not a model"
 code 4 average --last 2 mean.safetensors parts; says err "the one at the end of a run does not count"
 code 2 average mean.safetensors
+sed '$d' parts/vocab.txt >other.txt; tail -n 1 parts/vocab.txt | sed 's/^[^\t]*/unheard/' >>other.txt
+code 3 train --config small.yml --model other --tying all --vocabs parts/vocab.txt other.txt; says err "got two that differ"
 code 2 train other --config small.yml --exponential-smoothing 1; says err "exponential-smoothing is 1, must be below 1"
 code 2 train other --config small.yml --clip-norm 1e-300; says err "clip-norm is 1e-300, must be 0 or at least 1.17549e-38"
 code 0 train sharded --config small.yml --after 2u --shard-optimizer # of which one process keeps all
